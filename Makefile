@@ -1,0 +1,52 @@
+# Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
+.PHONY: demo test build test-peers bench sanitize fuzz coverage docs install clean
+
+JOBS ?= $(shell nproc)
+CLI = build/parsnets
+
+build:
+	@scripts/setup.sh build
+	@[ -f build/build.ninja ] || cmake --preset release -DPARSNETS_BUILD_TESTS=OFF -DPARSNETS_BUILD_BENCH=OFF > /dev/null
+	@cmake --build build -j $(JOBS) --target parsnets_cli
+
+demo: build
+	@scripts/demo.sh
+
+test:
+	@scripts/setup.sh test
+	@cmake --preset release -DPARSNETS_BUILD_TESTS=ON > /dev/null
+	@cmake --build build -j $(JOBS)
+	@ctest --test-dir build --output-on-failure -j $(JOBS)
+
+# Oracles that are heavy to install (Octave).
+test-peers:
+	@scripts/setup.sh peers
+	@$(MAKE) --no-print-directory test
+	@PARSNETS_PEERS=1 ctest --test-dir build --output-on-failure -R Peers
+
+bench:
+	@scripts/setup.sh bench
+	@cmake --preset release -DPARSNETS_BUILD_BENCH=ON > /dev/null
+	@cmake --build build -j $(JOBS)
+	@scripts/bench.sh
+
+# The whole test suite under the address, undefined-behaviour and thread sanitizers.
+sanitize:
+	@scripts/setup.sh test
+	@cmake --preset asan-ubsan > /dev/null && cmake --build --preset asan-ubsan -j $(JOBS) && ctest --preset asan-ubsan -j $(JOBS)
+	@cmake --preset tsan > /dev/null && cmake --build --preset tsan -j $(JOBS) && ctest --preset tsan -R 'Threads|Thread|Synth'
+
+coverage:
+	@scripts/setup.sh test
+	@cmake --preset coverage > /dev/null && cmake --build --preset coverage -j $(JOBS) && ctest --preset coverage -j $(JOBS)
+
+# The generated pages of docs/.
+docs: build
+	@$(CLI) docs options > docs/options.md
+	@$(CLI) docs man > docs/parsnets.1
+
+install: build
+	@cmake --install build
+
+clean:
+	@rm -rf build build-debug build-asan-ubsan build-tsan build-coverage out

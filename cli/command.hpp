@@ -1,0 +1,64 @@
+#pragma once
+// What a command is: one description that feeds the parser, --help, the man page, completion and docs/options.md.
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/options.hpp"
+#include "parsnets/progress.hpp"
+
+namespace parsnets::cli {
+
+/// Options that every command takes.
+struct CommonOptions {
+  bool json = false;
+  bool quiet = false;
+  std::uint64_t seed = 1;
+  int threads = 0;
+};
+
+/// What a running command may use.
+struct Context {
+  const CommonOptions& common;
+  ProgressObserver* progress;
+};
+
+/// What a command has to say: `json` with --json, `text` without.
+struct Output {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  std::string text;
+};
+
+struct Argument {
+  std::string name;  ///< as shown in the usage line, e.g. "DIR"
+  std::string help;
+  std::string* target = nullptr;
+  bool required = true;
+};
+
+struct Command {
+  std::string name;     ///< "data inspect"
+  std::string summary;  ///< one line, imperative
+  std::string example;  ///< a command line that works
+  std::vector<Argument> arguments;
+  OptionTable options;                  ///< the command's own; the common ones are added
+  std::function<Output(Context&)> run;  ///< owns the state that `arguments` and `options` refer to
+};
+
+/// Every command, in the order in which help lists them.
+std::vector<Command> all_commands();
+
+Command data_inspect_command();
+Command data_convert_command();
+Command data_split_command();
+Command data_synth_command();
+Command info_command();
+Command doctor_command();
+Command completion_command();
+Command docs_command();
+
+
+}  // namespace parsnets::cli

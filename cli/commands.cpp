@@ -1,0 +1,13 @@
+#include "command.hpp"
+
+namespace parsnets::cli {
+
+std::vector<Command> all_commands() {
+  std::vector<Command> commands;
+  for (const auto make : {data_inspect_command, data_convert_command, data_split_command, data_synth_command, info_command,
+                          doctor_command, completion_command, docs_command})
+    commands.push_back(make());
+  return commands;
+}
+
+}  // namespace parsnets::cli

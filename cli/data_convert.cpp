@@ -1,0 +1,46 @@
+// parsnets data convert DIR OUT: writes a data set in another format.
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "load_flags.hpp"
+
+namespace parsnets::cli {
+
+Command data_convert_command() {
+  struct State {
+    std::string folder, out;
+    LoadOptions load;
+    DataFormat format = DataFormat::npy;
+  };
+  auto state = std::make_shared<State>();
+  state->load.require_features = false;
+  state->load.require_split = false;
+  Command command;
+  command.name = "data convert";
+  command.summary = "write a data set in another format";
+  command.example = "parsnets data convert data/demo out/demo-mat --format mat73";
+  command.arguments = {{"DIR", "data set folder to read", &state->folder, true}, {"OUT", "folder to write; made if need be", &state->out, true}};
+  command.options.choice("format", state->format,
+                         {{"npy", DataFormat::npy},
+                          {"npz", DataFormat::npz},
+                          {"csv", DataFormat::csv},
+                          {"mat5", DataFormat::mat5},
+                          {"mat5-uncompressed", DataFormat::mat5_uncompressed},
+                          {"mat73", DataFormat::mat73}},
+                         "plain folder (npy, npz, csv) or xlsa17-style (mat5, mat5-uncompressed, mat73)");
+  add_load_options(command.options, state->load);
+  command.run = [state](Context& context) {
+    state->load.seed = context.common.seed;
+    const Dataset data = load_dataset(state->folder, state->load, context.progress);
+    save_dataset(data, state->out, state->format, context.progress);
+    Output output;
+    output.json = {{"written", state->out}, {"samples", data.samples()}, {"features", data.features.cols()}, {"classes", data.classes()}};
+    output.text = fmt::format("{}: {} samples x {} features, {} classes x {} attributes\n", state->out, data.samples(), data.features.cols(),
+                              data.classes(), data.semantics.values.cols());
+    return output;
+  };
+  return command;
+}
+
+}  // namespace parsnets::cli

@@ -1,0 +1,86 @@
+// parsnets data inspect DIR: what is in a data set and what is wrong with it.
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "command.hpp"
+#include "load_flags.hpp"
+#include "parsnets/inspect.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+constexpr std::array<const char*, 3> kSeverities{"note", "warning", "LEAK"};
+
+std::string checksum_text(std::uint32_t checksum) { return fmt::format("{:08x}", checksum); }
+
+nlohmann::ordered_json to_json(const Dataset& data, const DataReport& r) {
+  nlohmann::ordered_json json;
+  json["name"] = data.name;
+  json["features_name"] = data.features_name;
+  json["semantics"] = data.semantics.name;
+  json["samples"] = r.samples;
+  json["features"] = r.features;
+  json["attributes"] = r.attributes;
+  json["classes"] = r.classes;
+  json["seen_classes"] = r.seen_classes;
+  json["unseen_classes"] = r.unseen_classes;
+  json["missing_attribute_values"] = r.missing_values;
+  auto& split = json["split"];
+  split["version"] = data.split.version;
+  split["validation_from"] = data.split.validation_from;
+  split["test_seen_in_train_loc"] = r.test_seen_in_train_list;
+  split["test_seen_in_val_loc"] = r.test_seen_in_val_list;
+  for (const auto& list : r.lists)
+    split["lists"][list.name] = {{"samples", list.samples}, {"classes", list.classes}, {"crc32", checksum_text(list.checksum)}};
+  json["findings"] = nlohmann::ordered_json::array();
+  for (const auto& f : r.findings)
+    json["findings"].push_back({{"severity", f.severity == Severity::leak ? "leak" : kSeverities[static_cast<std::size_t>(f.severity)]},
+                                {"id", f.id},
+                                {"count", f.count},
+                                {"text", f.text}});
+  return json;
+}
+
+std::string to_text(const Dataset& data, const DataReport& r) {
+  std::string text = fmt::format("{}: {} samples x {} features ({}), {} classes x {} attributes ({})\n", data.name, r.samples, r.features,
+                                 data.features_name.empty() ? "none" : data.features_name, r.classes, r.attributes, data.semantics.name);
+  if (r.samples > 0) text += fmt::format("{} seen and {} unseen classes\n", r.seen_classes, r.unseen_classes);
+  text += fmt::format("\n{:<14}{:>9}{:>9}  {}\n", "list", "samples", "classes", "crc32");
+  for (const auto& list : r.lists)
+    text += fmt::format("{:<14}{:>9}{:>9}  {}\n", list.name, list.samples, r.samples > 0 ? std::to_string(list.classes) : "?", checksum_text(list.checksum));
+  if (!data.split.version.empty()) text += "split: " + data.split.version + "\n";
+  if (!data.split.validation_from.empty()) text += "validation: " + data.split.validation_from + "\n";
+  text += r.findings.empty() ? "\nno findings\n" : "\nfindings\n";
+  for (const auto& f : r.findings) text += fmt::format("  {:<8} {}: {}\n", kSeverities[static_cast<std::size_t>(f.severity)], f.id, f.text);
+  return text;
+}
+
+}  // namespace
+
+Command data_inspect_command() {
+  struct State {
+    std::string folder;
+    LoadOptions load;
+  };
+  auto state = std::make_shared<State>();
+  state->load.require_features = false;
+  state->load.require_split = false;
+  Command command;
+  command.name = "data inspect";
+  command.summary = "look at a data set and check it for leaks and mistakes";
+  command.example = "parsnets data inspect data/demo";
+  command.arguments = {{"DIR", "data set folder (xlsa17-style or plain)", &state->folder, true}};
+  add_load_options(command.options, state->load);
+  command.run = [state](Context& context) {
+    state->load.seed = context.common.seed;
+    const Dataset data = load_dataset(state->folder, state->load, context.progress);
+    const DataReport report = inspect_dataset(data, context.progress);
+    return Output{to_json(data, report), to_text(data, report)};
+  };
+  return command;
+}
+
+}  // namespace parsnets::cli

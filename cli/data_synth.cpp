@@ -1,0 +1,65 @@
+// parsnets data synth OUT: generates a data set of known difficulty.
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "command.hpp"
+#include "load_flags.hpp"
+#include "parsnets/synth.hpp"
+
+namespace parsnets::cli {
+
+Command data_synth_command() {
+  struct State {
+    std::string out, from;
+    LoadOptions load;
+    SynthOptions synth;
+    DataFormat format = DataFormat::npy;
+  };
+  auto state = std::make_shared<State>();
+  state->load.require_features = false;
+  state->load.require_split = false;
+  Command command;
+  command.name = "data synth";
+  command.summary = "generate a zero-shot data set of known difficulty";
+  command.example = "parsnets data synth out/synth --classes 20 --samples 2000 --dimensions 256";
+  command.arguments = {{"OUT", "folder to write; made if need be", &state->out, true}};
+  auto& s = state->synth;
+  command.options.text("semantics-from", state->from, "data set folder whose classes, semantics and split are used")
+      .integer("classes", s.classes, 3, 100000, "classes, unless --semantics-from is given")
+      .integer("attributes", s.attributes, 1, 100000, "attributes, unless --semantics-from is given")
+      .integer("samples", s.samples, 4, 100000000, "samples, unless the split of --semantics-from decides")
+      .integer("dimensions", s.dimensions, 1, 1000000, "features per sample")
+      .integer("unseen", s.unseen, 0, 100000, "unseen classes; 0: a fifth, or as many as the given split suggests")
+      .number("attribute-noise", s.attribute_noise, 0, 100, "sd of a sample's attributes about its class")
+      .number("signature", s.signature, 0, 100, "size of class signatures that semantics do not explain")
+      .integer("signature-dimensions", s.signature_dimensions, 0, 10000, "their dimension")
+      .number("nuisance", s.nuisance, 0, 100, "size of per-sample factors that tell nothing of the class")
+      .integer("nuisance-dimensions", s.nuisance_dimensions, 0, 10000, "their dimension")
+      .integer("hidden", s.hidden, 1, 100000, "width of the nonlinear map to features")
+      .choice("format", state->format,
+              {{"npy", DataFormat::npy}, {"npz", DataFormat::npz}, {"csv", DataFormat::csv}, {"mat5", DataFormat::mat5}, {"mat73", DataFormat::mat73}},
+              "format to write");
+  add_load_options(command.options, state->load);
+  command.run = [state](Context& context) {
+    state->load.seed = state->synth.seed = context.common.seed;
+    std::optional<Dataset> given;
+    if (!state->from.empty()) given = load_dataset(state->from, state->load, context.progress);
+    const Dataset data = synthesize(state->synth, given ? &*given : nullptr, static_cast<unsigned>(context.common.threads), context.progress);
+    save_dataset(data, state->out, state->format, context.progress);
+    Output output;
+    output.json = {{"written", state->out},
+                   {"samples", data.samples()},
+                   {"features", data.features.cols()},
+                   {"classes", data.classes()},
+                   {"unseen_classes", data.unseen_classes().size()},
+                   {"seed", context.common.seed}};
+    output.text = fmt::format("{}: {} samples x {} features, {} classes ({} unseen)\n", state->out, data.samples(), data.features.cols(),
+                              data.classes(), data.unseen_classes().size());
+    return output;
+  };
+  return command;
+}
+
+}  // namespace parsnets::cli

@@ -1,0 +1,52 @@
+// parsnets doctor: is this machine fit for the work, and which optional parts does this build have.
+
+#include <fmt/format.h>
+
+#include "base/machine.hpp"
+#include "command.hpp"
+#include "parsnets/version.hpp"
+
+namespace parsnets::cli {
+
+Command doctor_command() {
+  Command command;
+  command.name = "doctor";
+  command.summary = "check the machine and list the parts this build has";
+  command.example = "parsnets doctor --json";
+  command.run = [](Context&) {
+    const MachineFacts facts = machine_facts();
+    Output output;
+    auto& json = output.json;
+    json = {{"version", PARSNETS_VERSION}, {"cpu", facts.cpu},           {"simd", facts.simd},
+            {"threads", facts.cores},      {"memory_bytes", facts.memory}, {"free_bytes", facts.free},
+            {"blas", facts.blas}};
+    std::string text = fmt::format("parsnets {} ({} build, {})\n", PARSNETS_VERSION, PARSNETS_BUILD_TYPE, PARSNETS_COMPILER);
+    text += fmt::format("{:<10}{}, {}\n", "cpu", facts.cpu, facts.simd);
+    text += fmt::format("{:<10}{}\n", "threads", facts.cores);
+    text += fmt::format("{:<10}{}, {} free\n", "memory", format_bytes(static_cast<double>(facts.memory)), format_bytes(static_cast<double>(facts.free)));
+    text += fmt::format("{:<10}{}\n", "BLAS", facts.blas);
+    for (const auto& library : facts.libraries) {
+      json["libraries"][library.name] = library.version;
+      text += fmt::format("{:<10}{}\n", library.name, library.version);
+    }
+    const bool optional_parts[] = {PARSNETS_HAVE_IMAGES, PARSNETS_HAVE_MPI};
+    const char* optional_names[] = {"images (OpenCV dnn)", "several machines (MPI)"};
+    for (std::size_t i = 0; i < 2; ++i) {
+      json["optional"][optional_names[i]] = optional_parts[i];
+      text += fmt::format("{:<24}{}\n", optional_names[i], optional_parts[i] ? "found" : "not in this build");
+    }
+    json["problems"] = nlohmann::ordered_json::array();
+    const auto problem = [&](const std::string& what) {
+      json["problems"].push_back(what);
+      text += "problem: " + what + "\n";
+    };
+    if (!facts.blas_optimised) problem("BLAS runs a generic kernel; install libopenblas0-serial for this processor");
+    if (facts.free > 0 && facts.free < 500000000u) problem("less than 500 MB of memory are free; use --memory-limit when training");
+    if (json["problems"].empty()) text += "all well\n";
+    output.text = text;
+    return output;
+  };
+  return command;
+}
+
+}  // namespace parsnets::cli

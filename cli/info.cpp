@@ -1,0 +1,79 @@
+// parsnets info [FILE]: facts about this build, or about a data file.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/file.hpp"
+#include "command.hpp"
+#include "data/csv.hpp"
+#include "data/mat.hpp"
+#include "data/npy.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/version.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+std::string shape_text(const NpyHeader& header) {
+  std::string text;
+  for (const auto n : header.shape) text += (text.empty() ? "" : " x ") + std::to_string(n);
+  return text;
+}
+
+nlohmann::ordered_json array_facts(const NpyLocation& where) {
+  const NpyHeader header = read_npy_header(where);
+  return {{"name", where.member.empty() ? where.file.filename().string() : where.member},
+          {"type", header.is_text ? "text" : std::string(element_name(header.type))},
+          {"shape", shape_text(header)}};
+}
+
+nlohmann::ordered_json file_facts(const std::filesystem::path& path) {
+  nlohmann::ordered_json json{{"file", path.string()}, {"bytes", InputFile(path).size()}};
+  auto& contents = json["contents"] = nlohmann::ordered_json::array();
+  const std::string ending = path.extension().string();
+  if (ending == ".mat") {
+    const auto file = MatFile::open(path);
+    for (const auto& v : file->variables())
+      contents.push_back({{"name", v.name}, {"type", v.kind}, {"shape", fmt::format("{} x {}", v.rows, v.cols)}});
+  } else if (ending == ".npy") {
+    contents.push_back(array_facts({path, ""}));
+  } else if (ending == ".npz") {
+    for (const auto& member : npz_members(path)) contents.push_back(array_facts({path, member}));
+  } else if (ending == ".csv") {
+    const CsvTable table = read_csv(path, true);
+    contents.push_back({{"name", path.filename().string()}, {"type", "table"}, {"shape", fmt::format("{} x {}", table.rows.size(), table.header.size())}});
+  } else {
+    throw Error(BadInput{path.string(), "", "a .mat, .npy, .npz or .csv file", "'" + ending + "'", ""});
+  }
+  return json;
+}
+
+}  // namespace
+
+Command info_command() {
+  auto file = std::make_shared<std::string>();
+  Command command;
+  command.name = "info";
+  command.summary = "print facts about this build, or about a data file";
+  command.example = "parsnets info data/demo/features.npy";
+  command.arguments = {{"FILE", "a .mat, .npy, .npz or .csv file", file.get(), false}};
+  command.run = [file](Context&) {
+    Output output;
+    if (file->empty()) {
+      output.json = {{"version", PARSNETS_VERSION}, {"build", PARSNETS_BUILD_TYPE}, {"compiler", PARSNETS_COMPILER}, {"sanitizers", PARSNETS_SANITIZERS}};
+      output.text = fmt::format("parsnets {}, {} build, {}{}\n", PARSNETS_VERSION, PARSNETS_BUILD_TYPE, PARSNETS_COMPILER,
+                                *PARSNETS_SANITIZERS ? ", sanitized: " PARSNETS_SANITIZERS : "");
+      return output;
+    }
+    output.json = file_facts(*file);
+    output.text = fmt::format("{}: {}\n", *file, format_bytes(output.json["bytes"].get<double>()));
+    for (const auto& item : output.json["contents"])
+      output.text += fmt::format("  {:<24}{:<10}{}\n", item["name"].get<std::string>(), item["type"].get<std::string>(), item["shape"].get<std::string>());
+    return output;
+  };
+  return command;
+}
+
+}  // namespace parsnets::cli

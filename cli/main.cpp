@@ -1,0 +1,168 @@
+// The command line: parses with CLI11 what the command descriptions say, runs one command, maps errors to exit codes.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <new>
+
+#include "base/options.hpp"
+#include "command.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/version.hpp"
+#include "terminal.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+OptionTable common_table(CommonOptions& common) {
+  OptionTable table;
+  table.flag("json", common.json, "print one JSON object on standard output")
+      .flag("quiet", common.quiet, "no progress, no messages")
+      .unsigned_integer("seed", common.seed, "seed of everything that is drawn")
+      .integer("threads", common.threads, 0, 1024, "worker threads; 0 means one per core; results do not depend on it");
+  return table;
+}
+
+/// What the parser fills in for one command before its options are assigned.
+struct Parsed {
+  CLI::App* app = nullptr;
+  std::map<std::string, std::string> given;  ///< option name -> text on the command line
+  std::string config;
+  bool print_config = false;
+};
+
+void add_options(CLI::App& app, const OptionTable& table, std::map<std::string, std::string>& given, const char* group) {
+  for (const auto& option : table.options()) {
+    const std::string flag = "--" + option.name;
+    if (option.is_flag) {
+      app.add_flag_callback(flag, [&given, name = option.name] { given[name] = "true"; }, option.help)->group(group);
+      continue;
+    }
+    std::string help = fmt::format("{} ({}", option.help, option.expected);
+    help += option.default_text.empty() ? ")" : fmt::format("; default {})", option.default_text);
+    app.add_option_function<std::string>(flag, [&given, name = option.name](const std::string& v) { given[name] = v; }, help)
+        ->type_name("")
+        ->group(group);
+  }
+}
+
+/// Defaults, then the config file, then the command line; every problem of the command line in one message.
+void assign(OptionTable& own, OptionTable& common, const Parsed& parsed) {
+  if (!parsed.config.empty()) {
+    OptionTable both = common;
+    both.append(own).read_config(parsed.config);
+  }
+  std::string problems;
+  for (const auto& [name, text] : parsed.given) {
+    const Option* option = own.find(name);
+    if (option == nullptr) option = common.find(name);
+    if (const auto expected = option->assign(text))
+      problems += fmt::format("{}--{}: expected {}, found '{}'", problems.empty() ? "" : "; ", name, *expected, text);
+  }
+  if (!problems.empty()) throw Error(ErrorCode::usage, problems);
+}
+
+void print_error(const CommonOptions& common, int code, const std::string& message, const BadInput& parts) {
+  if (common.json) {
+    nlohmann::ordered_json error{{"code", code}, {"message", message}};
+    if (!parts.expected.empty()) {
+      error["file"] = parts.file;
+      error["field"] = parts.field;
+      error["expected"] = parts.expected;
+      error["found"] = parts.found;
+      error["advice"] = parts.advice;
+    }
+    // Text from a damaged file may not be UTF-8.
+    std::cout << nlohmann::ordered_json{{"error", error}}.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  }
+  fmt::print(stderr, "parsnets: {}\n", message);
+}
+
+int run(Command& command, OptionTable& common, CommonOptions& options, const Parsed& parsed) {
+  try {
+    assign(command.options, common, parsed);
+    if (parsed.print_config) {
+      std::cout << "# parsnets " << command.name << "\n" << common.to_config() << command.options.to_config();
+      return 0;
+    }
+    TerminalProgress progress(options.quiet);
+    Context context{options, &progress};
+    const Output output = command.run(context);
+    progress.clear();
+    if (options.json)
+      std::cout << output.json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    else
+      std::cout << output.text;
+    std::cout.flush();
+    if (!std::cout) throw Error(ErrorCode::failure, "cannot write to standard output");
+    return 0;
+  } catch (const Error& e) {
+    print_error(options, static_cast<int>(e.code()), e.what(), e.parts());
+    return static_cast<int>(e.code());
+  } catch (const std::bad_alloc&) {
+    print_error(options, 1, "not enough memory for this request", {});
+    return 1;
+  } catch (const std::exception& e) {
+    print_error(options, 1, e.what(), {});
+    return 1;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"ParsNets: zero-shot learning with sparse compositions of linear networks", "parsnets"};
+  app.set_version_flag("--version", "parsnets " PARSNETS_VERSION);
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 ok, 1 failure, 2 usage, 3 bad input, 130 interrupted. 'parsnets COMMAND --help' tells more.");
+
+  CommonOptions common;
+  OptionTable common_options = common_table(common);
+  std::vector<Command> commands = all_commands();
+  std::vector<Parsed> parsed(commands.size());
+  std::map<std::string, CLI::App*> groups;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const Command& command = commands[i];
+    CLI::App* parent = &app;
+    std::string name = command.name;
+    if (const auto space = name.find(' '); space != std::string::npos) {
+      CLI::App*& group = groups[name.substr(0, space)];
+      if (group == nullptr) {
+        group = app.add_subcommand(name.substr(0, space), name.substr(0, space) == "data" ? "look at, convert, split and generate data sets" : "change the class bank of a model");
+        group->require_subcommand(1);
+      }
+      parent = group;
+      name = name.substr(space + 1);
+    }
+    parsed[i].app = parent->add_subcommand(name, command.summary);
+    for (const auto& argument : command.arguments) {
+      auto* positional = parsed[i].app->add_option(argument.name, *argument.target, argument.help)->type_name("");
+      if (argument.required) positional->required();
+    }
+    add_options(*parsed[i].app, command.options, parsed[i].given, "Options");
+    add_options(*parsed[i].app, common_options, parsed[i].given, "Common options");
+    parsed[i].app->add_option("--config", parsed[i].config, "read options from FILE, 'name = value' a line; flags win")->type_name("FILE")->group("Common options");
+    parsed[i].app->add_flag("--print-config", parsed[i].print_config, "print the options in effect as a config file and stop")->group("Common options");
+    if (!command.example.empty()) parsed[i].app->footer("Example: " + command.example);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const bool asked = e.get_exit_code() == 0;  // --help, --version
+    app.exit(e);
+    return asked ? 0 : static_cast<int>(ErrorCode::usage);
+  }
+  catch_interrupts();
+  for (std::size_t i = 0; i < commands.size(); ++i)
+    if (parsed[i].app->parsed()) return run(commands[i], common_options, common, parsed[i]);
+  return static_cast<int>(ErrorCode::usage);
+}
+
+}  // namespace parsnets::cli
+
+int main(int argc, char** argv) { return parsnets::cli::main(argc, argv); }

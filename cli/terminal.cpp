@@ -1,0 +1,102 @@
+#include "terminal.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+namespace parsnets::cli {
+
+namespace {
+
+volatile std::sig_atomic_t interrupt_count = 0;
+
+void on_interrupt(int) {
+  interrupt_count = interrupt_count + 1;
+  if (interrupt_count > 1) ::_exit(130);
+}
+
+int terminal_width() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+std::string duration(double seconds) {
+  if (seconds < 60) return fmt::format("{:.0f} s", seconds);
+  const int total = static_cast<int>(seconds);
+  return total < 3600 ? fmt::format("{}:{:02}", total / 60, total % 60)
+                      : fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
+}
+
+}  // namespace
+
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+bool interrupted() { return interrupt_count > 0; }
+
+TerminalProgress::TerminalProgress(bool quiet) : quiet_(quiet), bar_(::isatty(STDERR_FILENO) == 1) {
+  const char* term = std::getenv("TERM");
+  const char* no_color = std::getenv("NO_COLOR");
+  if (term != nullptr && std::string(term) == "dumb") bar_ = false;
+  colour_ = bar_ && (no_color == nullptr || *no_color == '\0');
+}
+
+TerminalProgress::~TerminalProgress() { clear(); }
+
+void TerminalProgress::clear() {
+  if (drawn_) std::fputs("\r\033[K", stderr);
+  drawn_ = false;
+}
+
+bool TerminalProgress::on_progress(const ProgressEvent& event) {
+  if (interrupted()) return false;
+  if (quiet_) return true;
+  const auto now = Clock::now();
+  if (event.stage != stage_) {
+    clear();
+    stage_ = event.stage;
+    started_ = last_ = now;
+    return true;  // short stages are never shown
+  }
+  const std::chrono::duration<double> since_start = now - started_, since_last = now - last_;
+  if (since_last.count() >= (bar_ ? 0.1 : 10.0)) {
+    last_ = now;
+    draw(event, since_start.count());
+  }
+  return true;
+}
+
+void TerminalProgress::on_message(std::string_view message) {
+  if (quiet_) return;
+  clear();
+  fmt::print(stderr, "{}\n", message);
+}
+
+void TerminalProgress::draw(const ProgressEvent& event, double elapsed) {
+  const double done = static_cast<double>(event.done), total = static_cast<double>(event.total);
+  const double rate = elapsed > 0 ? done / elapsed : 0;
+  std::string tail = fmt::format("{}/{} {}, {:.3g} {}/s", event.done, event.total, event.unit, rate, event.unit);
+  if (event.total == 0) tail = fmt::format("{} {}, {}", event.done, event.unit, duration(elapsed));
+  if (event.total > 0 && rate > 0 && done < total) tail += ", " + duration((total - done) / rate) + " left";
+  if (!bar_) {
+    fmt::print(stderr, "{}: {}\n", event.stage, tail);
+    return;
+  }
+  const int room = std::clamp(terminal_width() - static_cast<int>(event.stage.size() + tail.size()) - 6, 0, 40);
+  const int filled = event.total > 0 ? std::min(room, static_cast<int>(done / total * room)) : 0;
+  const std::string bar = std::string(static_cast<std::size_t>(filled), '#') + std::string(static_cast<std::size_t>(room - filled), '.');
+  fmt::print(stderr, "\r\033[K{} {}[{}]{} {}", event.stage, colour_ ? "\033[36m" : "", bar, colour_ ? "\033[0m" : "", tail);
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+}  // namespace parsnets::cli

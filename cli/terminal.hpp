@@ -1,0 +1,35 @@
+#pragma once
+// What a person sees while work goes on: a bar on a terminal, a sparse line now and then elsewhere.
+
+#include <chrono>
+#include <string>
+
+#include "parsnets/progress.hpp"
+
+namespace parsnets::cli {
+
+/// From here on Ctrl-C (and SIGTERM) ask running work to stop; a second one ends the process at once.
+void catch_interrupts();
+bool interrupted();
+
+/// Writes to standard error. Cancels when interrupted() is true.
+class TerminalProgress : public ProgressObserver {
+ public:
+  explicit TerminalProgress(bool quiet);
+  ~TerminalProgress() override;
+  bool on_progress(const ProgressEvent& event) override;
+  void on_message(std::string_view message) override;
+  /// Removes the bar so that a line can be written.
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void draw(const ProgressEvent& event, double elapsed);
+
+  bool quiet_, bar_, colour_;
+  bool drawn_ = false;
+  std::string stage_;
+  Clock::time_point started_, last_;
+};
+
+}  // namespace parsnets::cli

@@ -1,0 +1,10 @@
+# Every library the build needs; docs/dependencies.md says why.
+find_package(PkgConfig REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(fmt REQUIRED)
+find_package(Threads REQUIRED)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_package(nlohmann_json REQUIRED)
+pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
+pkg_check_modules(hdf5 REQUIRED IMPORTED_TARGET hdf5)
+pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)

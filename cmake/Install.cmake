@@ -1,0 +1,19 @@
+# Install and export: a CMake package (`find_package(parsnets)`) and a pkg-config file.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS parsnets parsnets_flags EXPORT parsnetsTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/parsnets DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${CMAKE_BINARY_DIR}/generated/parsnets/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/parsnets)
+install(EXPORT parsnetsTargets NAMESPACE parsnets:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/parsnets)
+
+configure_package_config_file(cmake/parsnetsConfig.cmake.in ${CMAKE_BINARY_DIR}/generated/parsnetsConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/parsnets)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/generated/parsnetsConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/generated/parsnetsConfig.cmake
+              ${CMAKE_BINARY_DIR}/generated/parsnetsConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/parsnets)
+
+configure_file(cmake/parsnets.pc.in ${CMAKE_BINARY_DIR}/generated/parsnets.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/generated/parsnets.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,83 @@
+#pragma once
+// Dataset: features, labels, classes, semantics and a split, loaded from a folder.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parsnets/matrix.hpp"
+#include "parsnets/progress.hpp"
+
+namespace parsnets {
+
+/// What to do with attribute values a file marks as missing (-1 on a 0-100 scale, NaN, empty cells).
+enum class MissingPolicy {
+  attribute_mean,  ///< the mean of the attribute over the classes that have it
+  zero,
+  refuse           ///< any missing value is an error
+};
+
+/// Class semantics: row c describes class c.
+struct Semantics {
+  std::string name;                          ///< "att", "sent", "original_att", "attributes.csv"
+  Matrix<float> values;                      ///< C x m, complete (missing values replaced)
+  std::vector<std::string> attribute_names;  ///< m, or empty when the file names none
+  std::size_t missing = 0;                   ///< how many values were missing
+  MissingPolicy policy = MissingPolicy::attribute_mean;
+};
+
+/// Sample indices, 0-based. train and val are parts of trainval with disjoint classes.
+struct Split {
+  std::vector<std::int32_t> trainval, test_seen, test_unseen, train, val;
+  std::string validation_from;  ///< where train and val come from, in words; empty when there are none
+  std::string version;          ///< "Proposed Split v1 of CUB", …; empty when unknown
+
+  /// The lists as the file gives them, before test samples were taken out of them; for the leak report.
+  std::vector<std::int32_t> file_train, file_val;
+};
+
+/// A zero-shot data set. `features` (and then labels) may be empty when a folder holds semantics and splits alone.
+struct Dataset {
+  std::string name;                       ///< the folder's name
+  std::string features_name;              ///< "res50", "features.npy", …
+  Matrix<float> features;                 ///< N x d
+  std::vector<std::int32_t> labels;       ///< N, class of each sample, 0-based
+  std::vector<std::string> class_names;   ///< C
+  Semantics semantics;
+  Split split;
+  std::vector<std::string> image_files;   ///< N, or empty
+
+  std::size_t samples() const { return labels.size(); }
+  std::size_t classes() const { return class_names.size(); }
+  /// Classes with a sample in trainval / in test_unseen, ascending.
+  std::vector<std::int32_t> seen_classes() const;
+  std::vector<std::int32_t> unseen_classes() const;
+};
+
+struct LoadOptions {
+  std::string features;                                         ///< features file without ending; empty: the only one
+  std::string semantics = "att";                                ///< xlsa17: reads <semantics>_splits.mat
+  bool original_attributes = false;                             ///< read original_att in place of att
+  MissingPolicy missing = MissingPolicy::attribute_mean;
+  bool require_features = true;                                 ///< false: semantics and splits alone are enough
+  bool require_split = true;                                    ///< false: a plain folder may lack split.json
+  std::uint64_t seed = 1;                                       ///< for validation classes where the split has none
+};
+
+/// Reads an xlsa17-style or plain folder. Throws bad_input naming file, field, expectation and remedy.
+Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& options = {},
+                     ProgressObserver* progress = nullptr);
+
+enum class DataFormat { npy, npz, csv, mat5, mat5_uncompressed, mat73 };
+
+/// Writes `data` to `folder` (made if need be): plain folder for npy/npz/csv, xlsa17-style for the mat formats. Each
+/// file is written atomically.
+void save_dataset(const Dataset& data, const std::filesystem::path& folder, DataFormat format,
+                  ProgressObserver* progress = nullptr);
+
+/// CRC-32 of the ascending 0-based indices as little-endian int32: tells versions of a split apart.
+std::uint32_t index_checksum(std::vector<std::int32_t> indices);
+
+}  // namespace parsnets

@@ -1,0 +1,43 @@
+#pragma once
+// The leak checker: what is in a data set, and what is wrong with it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "parsnets/dataset.hpp"
+
+namespace parsnets {
+
+enum class Severity {
+  note,     ///< worth knowing
+  warning,  ///< likely a mistake in the data
+  leak      ///< results would be wrong if the data were used as they are
+};
+
+struct Finding {
+  Severity severity = Severity::note;
+  std::string id;    ///< stable name, e.g. "test-seen-in-train-list"
+  std::string text;  ///< one sentence with the numbers
+  std::size_t count = 0;
+};
+
+struct ListFacts {
+  std::string name;  ///< "trainval", "test_seen", "test_unseen", "train", "val", "file_train", "file_val"
+  std::size_t samples = 0, classes = 0;
+  std::uint32_t checksum = 0;
+};
+
+struct DataReport {
+  std::size_t samples = 0, features = 0, classes = 0, attributes = 0, seen_classes = 0, unseen_classes = 0;
+  std::size_t missing_values = 0;
+  /// Test-seen samples inside the lists as the file gives them (the split that is used has them taken out).
+  std::size_t test_seen_in_train_list = 0, test_seen_in_val_list = 0;
+  std::vector<ListFacts> lists;
+  std::vector<Finding> findings;
+};
+
+/// Reads the features twice at most; memory beside them: a few words per sample and per feature.
+DataReport inspect_dataset(const Dataset& data, ProgressObserver* progress = nullptr);
+
+}  // namespace parsnets

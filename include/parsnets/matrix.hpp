@@ -1,0 +1,91 @@
+#pragma once
+// Row-major matrices: a view that owns nothing and a move-only matrix that owns its storage
+// (heap memory or a mapped file). Row-major is the convention of the whole library.
+
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+
+namespace parsnets {
+
+/// Non-owning view of `rows` x `cols` contiguous values.
+template <class T>
+class MatrixView {
+ public:
+  MatrixView() = default;
+  MatrixView(T* data, std::size_t rows, std::size_t cols) : data_(data), rows_(rows), cols_(cols) {}
+
+  T* data() const { return data_; }
+  std::size_t rows() const { return rows_; }
+  std::size_t cols() const { return cols_; }
+  std::size_t size() const { return rows_ * cols_; }
+  bool empty() const { return size() == 0; }
+  T& operator()(std::size_t r, std::size_t c) const { return data_[r * cols_ + c]; }
+  std::span<T> row(std::size_t r) const { return {data_ + r * cols_, cols_}; }
+  std::span<T> values() const { return {data_, size()}; }
+  operator MatrixView<const T>() const { return {data_, rows_, cols_}; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t rows_ = 0, cols_ = 0;
+};
+
+/// Owning row-major matrix. Move-only, so that a copy of a large matrix is always written out (`copy_of`).
+template <class T>
+class Matrix {
+ public:
+  Matrix() = default;
+  /// `rows` x `cols` values, uninitialised: pages of memory are first used when they are written.
+  Matrix(std::size_t rows, std::size_t cols)
+      : storage_(allocate(rows, cols), [](T* p) { ::operator delete(p, std::align_val_t{64}); }),
+        rows_(rows),
+        cols_(cols) {}
+  Matrix(std::size_t rows, std::size_t cols, T fill) : Matrix(rows, cols) {
+    for (auto& v : values()) v = fill;
+  }
+  /// Takes over foreign storage of rows*cols values; `release` is called once with `data`.
+  static Matrix adopt(T* data, std::size_t rows, std::size_t cols, std::function<void(T*)> release) {
+    Matrix m;
+    m.storage_ = Storage(data, std::move(release));
+    m.rows_ = rows;
+    m.cols_ = cols;
+    return m;
+  }
+  static Matrix copy_of(MatrixView<const T> source) {
+    Matrix m(source.rows(), source.cols());
+    for (std::size_t i = 0; i < source.size(); ++i) m.data()[i] = source.data()[i];
+    return m;
+  }
+
+  T* data() { return storage_.get(); }
+  const T* data() const { return storage_.get(); }
+  std::size_t rows() const { return rows_; }
+  std::size_t cols() const { return cols_; }
+  std::size_t size() const { return rows_ * cols_; }
+  bool empty() const { return size() == 0; }
+  T& operator()(std::size_t r, std::size_t c) { return data()[r * cols_ + c]; }
+  const T& operator()(std::size_t r, std::size_t c) const { return data()[r * cols_ + c]; }
+  std::span<T> row(std::size_t r) { return {data() + r * cols_, cols_}; }
+  std::span<const T> row(std::size_t r) const { return {data() + r * cols_, cols_}; }
+  std::span<T> values() { return {data(), size()}; }
+  std::span<const T> values() const { return {data(), size()}; }
+  MatrixView<T> view() { return {data(), rows_, cols_}; }
+  MatrixView<const T> view() const { return {data(), rows_, cols_}; }
+
+ private:
+  using Storage = std::unique_ptr<T, std::function<void(T*)>>;
+
+  static T* allocate(std::size_t rows, std::size_t cols) {
+    if (cols != 0 && rows > std::numeric_limits<std::size_t>::max() / sizeof(T) / cols) throw std::bad_alloc();
+    return static_cast<T*>(::operator new(rows * cols * sizeof(T), std::align_val_t{64}));
+  }
+
+  Storage storage_{nullptr, [](T*) {}};
+  std::size_t rows_ = 0, cols_ = 0;
+};
+
+}  // namespace parsnets

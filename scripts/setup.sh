@@ -1,0 +1,40 @@
+#!/bin/sh
+# Installs the Debian packages a target needs, if any are missing. Usage: setup.sh build|test|peers|...
+set -eu
+
+build="g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-serial-dev libhdf5-dev zlib1g-dev libzip-dev
+       libcli11-dev nlohmann-json3-dev libfmt-dev"
+test="$build libgtest-dev libsvm-dev python3 python3-numpy python3-scipy python3-h5py"
+bench="$test libbenchmark-dev liblinear-dev"
+peers="$test octave"
+
+case "${1:-}" in
+  build) wanted=$build ;;
+  test) wanted=$test ;;
+  bench) wanted=$bench ;;
+  peers) wanted=$peers ;;
+  *) echo "usage: setup.sh build|test|bench|peers" >&2; exit 2 ;;
+esac
+
+missing=""
+for package in $wanted; do
+  status=$(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null || true)
+  case "$status" in ii*) ;; *) missing="$missing $package" ;; esac
+done
+[ -n "$missing" ] || exit 0
+
+install="apt-get install -y --no-install-recommends$missing"
+if [ "$(id -u)" = 0 ]; then
+  sudo=""
+elif command -v sudo >/dev/null 2>&1; then
+  sudo="sudo"
+else
+  echo "These packages are missing. As root, run:" >&2
+  echo "  apt-get update && $install" >&2
+  exit 1
+fi
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+$sudo apt-get update -q >/dev/null
+# shellcheck disable=SC2086
+$sudo env DEBIAN_FRONTEND=noninteractive $install >/dev/null

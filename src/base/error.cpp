@@ -1,0 +1,21 @@
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+std::string compose(const BadInput& parts) {
+  std::string text = parts.file;
+  if (!parts.field.empty()) text += ": " + parts.field;
+  text += ": expected " + parts.expected;
+  if (!parts.found.empty()) text += ", found " + parts.found;
+  if (!parts.advice.empty()) text += "; " + parts.advice;
+  return text;
+}
+
+}  // namespace
+
+Error::Error(BadInput parts)
+    : std::runtime_error(compose(parts)), code_(ErrorCode::bad_input), parts_(std::move(parts)) {}
+
+}  // namespace parsnets

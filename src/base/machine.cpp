@@ -1,0 +1,91 @@
+#include "base/machine.hpp"
+
+#include <cblas.h>
+#include <fmt/format.h>
+#include <hdf5.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <zip.h>
+#include <zlib.h>
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "base/threads.hpp"
+
+namespace parsnets {
+
+namespace {
+
+/// The number after `key` in a /proc file, in kB, as bytes; 0 when it is not there.
+std::uint64_t proc_bytes(const char* file, const std::string& key) {
+  std::ifstream in(file);
+  std::string word;
+  std::uint64_t kilobytes = 0;
+  while (in >> word)
+    if (word == key && in >> kilobytes) return kilobytes * 1024;
+  return 0;
+}
+
+std::string cpu_name() {
+  std::ifstream in("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(in, line))
+    if (line.starts_with("model name") || line.starts_with("Model") || line.starts_with("CPU part"))
+      return line.substr(std::min(line.size(), line.find(':') + 2));
+  return "unknown";
+}
+
+std::string simd_name() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return "AVX-512";
+  if (__builtin_cpu_supports("avx2")) return "AVX2";
+  return "SSE2";
+#elif defined(__aarch64__)
+  return "NEON";
+#else
+  return "none known";
+#endif
+}
+
+}  // namespace
+
+MachineFacts machine_facts() {
+  MachineFacts facts;
+  facts.cpu = cpu_name();
+  facts.simd = simd_name();
+  facts.cores = available_cores();
+  facts.memory = proc_bytes("/proc/meminfo", "MemTotal:");
+  facts.free = proc_bytes("/proc/meminfo", "MemAvailable:");
+  std::ifstream limit_file("/sys/fs/cgroup/memory.max");
+  std::uint64_t limit = 0;
+  if (limit_file >> limit && limit > 0) {
+    facts.memory = std::min(facts.memory, limit);
+    facts.free = std::min(facts.free, limit);
+  }
+  const int parallel = openblas_get_parallel();
+  const std::string core = openblas_get_corename();
+  facts.blas = fmt::format("{} ({}, used serially), kernel {}", openblas_get_config(), parallel == 0 ? "serial" : parallel == 1 ? "pthread" : "OpenMP", core);
+  facts.blas_optimised = core != "Generic" && core != "generic";
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  facts.libraries = {{"HDF5", fmt::format("{}.{}.{}", major, minor, release)},
+                     {"libzip", zip_libzip_version()},
+                     {"zlib", zlibVersion()},
+                     {"Eigen", fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)}};
+  return facts;
+}
+
+std::uint64_t peak_memory() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::uint64_t resident_memory() { return proc_bytes("/proc/self/status", "VmRSS:"); }
+
+void use_serial_blas() { openblas_set_num_threads(1); }
+
+}  // namespace parsnets

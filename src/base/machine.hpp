@@ -1,0 +1,33 @@
+#pragma once
+// Facts about the machine and the libraries this build runs with.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace parsnets {
+
+struct LibraryFact {
+  std::string name, version;
+};
+
+struct MachineFacts {
+  std::string cpu, simd;               ///< model name; widest instruction set the processor has
+  unsigned cores = 0;                  ///< that this process may use
+  std::uint64_t memory = 0, free = 0;  ///< bytes, within the control group's limit
+  std::string blas;                    ///< library, variant, kernel
+  bool blas_optimised = false;         ///< false for a reference kernel
+  std::vector<LibraryFact> libraries;
+};
+
+MachineFacts machine_facts();
+
+/// Peak resident memory of this process so far, in bytes.
+std::uint64_t peak_memory();
+/// Resident memory of this process now, in bytes.
+std::uint64_t resident_memory();
+
+/// From here on BLAS runs in the thread that calls it: threads are ours.
+void use_serial_blas();
+
+}  // namespace parsnets

@@ -1,0 +1,210 @@
+#include "base/options.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "base/file.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+template <class T>
+bool parse_all(std::string_view text, T& value) {
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  return result.ec == std::errc() && result.ptr == text.data() + text.size();
+}
+
+std::string plain(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+bool parse_bytes(std::string_view text, std::uint64_t& value) {
+  double scale = 1;
+  const std::pair<std::string_view, double> suffixes[] = {{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
+                                                          {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}};
+  for (const auto& [suffix, factor] : suffixes)
+    if (text.ends_with(suffix)) {
+      text = trim(text.substr(0, text.size() - suffix.size()));
+      scale = factor;
+      break;
+    }
+  double amount = 0;
+  if (!parse_all(text, amount) || !(amount >= 0) || amount * scale > 1e18) return false;
+  value = static_cast<std::uint64_t>(std::llround(amount * scale));
+  return true;
+}
+
+}  // namespace
+
+std::string format_bytes(double bytes) {
+  if (bytes < 1000) return fmt::format("{:.0f} B", bytes);
+  const char* units[] = {"kB", "MB", "GB", "TB"};
+  int unit = -1;
+  while (bytes >= 999.5 && unit < 3) {
+    bytes /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.{}f} {}", bytes, bytes < 99.95 ? 1 : 0, units[unit]);
+}
+
+OptionTable& OptionTable::add(Option option) {
+  option.default_text = plain(option.value());
+  options_.push_back(std::move(option));
+  return *this;
+}
+
+OptionTable& OptionTable::append(const OptionTable& other) {
+  options_.insert(options_.end(), other.options_.begin(), other.options_.end());
+  return *this;
+}
+
+OptionTable& OptionTable::integer(std::string name, int& field, int low, int high, std::string help) {
+  Option option{std::move(name), std::move(help), fmt::format("an integer from {} to {}", low, high), "", false, {}, {}, {}};
+  option.assign = [&field, low, high, expected = option.expected](std::string_view text) -> std::optional<std::string> {
+    int value = 0;
+    if (!parse_all(text, value) || value < low || value > high) return expected;
+    field = value;
+    return std::nullopt;
+  };
+  option.value = [&field] { return nlohmann::json(field); };
+  return add(std::move(option));
+}
+
+OptionTable& OptionTable::unsigned_integer(std::string name, std::uint64_t& field, std::string help) {
+  Option option{std::move(name), std::move(help), "a non-negative integer", "", false, {}, {}, {}};
+  option.assign = [&field](std::string_view text) -> std::optional<std::string> {
+    std::uint64_t value = 0;
+    if (!parse_all(text, value)) return "a non-negative integer";
+    field = value;
+    return std::nullopt;
+  };
+  option.value = [&field] { return nlohmann::json(field); };
+  return add(std::move(option));
+}
+
+OptionTable& OptionTable::number(std::string name, double& field, double low, double high, std::string help) {
+  Option option{std::move(name), std::move(help), fmt::format("a number from {} to {}", low, high), "", false, {}, {}, {}};
+  option.assign = [&field, low, high, expected = option.expected](std::string_view text) -> std::optional<std::string> {
+    double value = 0;
+    if (!parse_all(text, value) || !(value >= low && value <= high)) return expected;
+    field = value;
+    return std::nullopt;
+  };
+  option.value = [&field] { return nlohmann::json(field); };
+  return add(std::move(option));
+}
+
+OptionTable& OptionTable::flag(std::string name, bool& field, std::string help) {
+  Option option{std::move(name), std::move(help), "true or false", "", true, {}, {}, {}};
+  option.assign = [&field](std::string_view text) -> std::optional<std::string> {
+    if (text != "true" && text != "false") return "true or false";
+    field = text == "true";
+    return std::nullopt;
+  };
+  option.value = [&field] { return nlohmann::json(field); };
+  return add(std::move(option));
+}
+
+OptionTable& OptionTable::text(std::string name, std::string& field, std::string help) {
+  Option option{std::move(name), std::move(help), "text", "", false, {}, {}, {}};
+  option.assign = [&field](std::string_view text) -> std::optional<std::string> {
+    field = text;
+    return std::nullopt;
+  };
+  option.value = [&field] { return nlohmann::json(field); };
+  return add(std::move(option));
+}
+
+OptionTable& OptionTable::path(std::string name, std::filesystem::path& field, std::string help) {
+  Option option{std::move(name), std::move(help), "a path", "", false, {}, {}, {}};
+  option.assign = [&field](std::string_view text) -> std::optional<std::string> {
+    field = text;
+    return std::nullopt;
+  };
+  option.value = [&field] { return nlohmann::json(field.string()); };
+  return add(std::move(option));
+}
+
+OptionTable& OptionTable::bytes(std::string name, std::uint64_t& field, std::string help) {
+  Option option{std::move(name), std::move(help), "a size such as 512MB, 2GB or 0 for no limit", "", false, {}, {}, {}};
+  option.assign = [&field, expected = option.expected](std::string_view text) -> std::optional<std::string> {
+    std::uint64_t value = 0;
+    if (!parse_bytes(text, value)) return expected;
+    field = value;
+    return std::nullopt;
+  };
+  option.value = [&field] { return nlohmann::json(field); };
+  return add(std::move(option));
+}
+
+const Option* OptionTable::find(std::string_view name) const {
+  for (const auto& option : options_)
+    if (option.name == name) return &option;
+  return nullptr;
+}
+
+nlohmann::ordered_json OptionTable::to_json() const {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const auto& option : options_) object[option.name] = option.value();
+  return object;
+}
+
+std::string OptionTable::to_config() const {
+  std::string text;
+  for (const auto& option : options_)
+    text += fmt::format("# {} ({})\n{} = {}\n", option.help, option.expected, option.name, plain(option.value()));
+  return text;
+}
+
+void OptionTable::read_config(const std::filesystem::path& file) {
+  const std::string text = read_text_file(file, 1u << 20);
+  std::string problems;
+  std::size_t line_number = 0, start = 0;
+  while (start <= text.size()) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    std::string_view line(text.data() + start, end - start);
+    start = end + 1;
+    ++line_number;
+    line = trim(line.substr(0, std::min(line.find('#'), line.size())));
+    if (line.empty()) continue;
+    const auto complain = [&](const std::string& what) {
+      problems += fmt::format("{}line {}: {}", problems.empty() ? "" : "; ", line_number, what);
+    };
+    const auto equals = line.find('=');
+    if (equals == std::string_view::npos) {
+      complain(fmt::format("expected 'name = value', found '{}'", line));
+      continue;
+    }
+    const auto name = trim(line.substr(0, equals)), value = trim(line.substr(equals + 1));
+    const Option* option = find(name);
+    if (option == nullptr)
+      complain(fmt::format("no option '{}' here", name));
+    else if (const auto expected = option->assign(value))
+      complain(fmt::format("{}: expected {}, found '{}'", name, *expected, value));
+  }
+  if (!problems.empty())
+    throw Error(BadInput{file.string(), "", "options of this command, one 'name = value' a line", problems,
+                         "compare with --print-config"});
+}
+
+void OptionTable::from_json(const nlohmann::json& object, const std::string& file) {
+  for (const auto& option : options_) {
+    if (!object.contains(option.name)) continue;
+    const std::string value = plain(object.at(option.name));
+    if (const auto expected = option.assign(value))
+      throw Error(BadInput{file, "option " + option.name, *expected, "'" + value + "'", ""});
+  }
+}
+
+}  // namespace parsnets

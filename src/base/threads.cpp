@@ -1,0 +1,133 @@
+#include "base/threads.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <fstream>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/machine.hpp"
+
+namespace parsnets {
+
+namespace {
+
+thread_local bool inside_pool = false;
+
+struct Job {
+  const std::function<void(std::size_t, std::size_t, std::size_t)>* body = nullptr;
+  std::size_t count = 0, grain = 1, chunks = 0;
+  std::atomic<std::size_t> next{0};
+  std::mutex error_mutex;
+  std::size_t error_chunk = std::numeric_limits<std::size_t>::max();
+  std::exception_ptr error;
+
+  void work() {
+    for (std::size_t c = next.fetch_add(1); c < chunks; c = next.fetch_add(1)) {
+      try {
+        (*body)(c * grain, std::min(count, (c + 1) * grain), c);
+      } catch (...) {
+        std::lock_guard lock(error_mutex);
+        if (c < error_chunk) {
+          error_chunk = c;
+          error = std::current_exception();
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+struct ThreadPool::State {
+  std::vector<std::thread> workers;
+  std::mutex mutex;
+  std::condition_variable wake, idle;
+  Job* job = nullptr;
+  std::size_t generation = 0, running = 0;
+  bool stop = false;
+
+  void loop() {
+    inside_pool = true;
+    std::size_t seen = 0;
+    std::unique_lock lock(mutex);
+    for (;;) {
+      wake.wait(lock, [&] { return stop || generation != seen; });
+      if (stop) return;
+      seen = generation;
+      Job* mine = job;
+      if (mine == nullptr) continue;
+      ++running;
+      lock.unlock();
+      mine->work();
+      lock.lock();
+      if (--running == 0) idle.notify_all();
+    }
+  }
+};
+
+ThreadPool::ThreadPool(unsigned threads) : state_(std::make_unique<State>()) {
+  use_serial_blas();
+  if (threads == 0) threads = available_cores();
+  for (unsigned i = 1; i < threads; ++i) state_->workers.emplace_back([s = state_.get()] { s->loop(); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stop = true;
+  }
+  state_->wake.notify_all();
+  for (auto& w : state_->workers) w.join();
+}
+
+unsigned ThreadPool::size() const { return static_cast<unsigned>(state_->workers.size()) + 1; }
+
+void ThreadPool::parallel_for(std::size_t count, std::size_t grain,
+                              const std::function<void(std::size_t, std::size_t, std::size_t)>& body) {
+  if (count == 0) return;
+  Job job;
+  job.body = &body;
+  job.count = count;
+  job.grain = std::max<std::size_t>(grain, 1);
+  job.chunks = chunk_count(count, job.grain);
+  if (state_->workers.empty() || job.chunks == 1 || inside_pool) {
+    job.work();
+  } else {
+    {
+      std::lock_guard lock(state_->mutex);
+      state_->job = &job;
+      ++state_->generation;
+    }
+    state_->wake.notify_all();
+    inside_pool = true;
+    job.work();
+    inside_pool = false;
+    std::unique_lock lock(state_->mutex);
+    state_->job = nullptr;  // late wakers find no job
+    state_->idle.wait(lock, [&] { return state_->running == 0; });
+  }
+  if (job.error) std::rethrow_exception(job.error);
+}
+
+unsigned available_cores() {
+  unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) cores = std::max(1, CPU_COUNT(&set));
+  std::ifstream quota_file("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (quota_file >> quota >> period && quota != "max" && period > 0)
+    cores = std::min(cores, std::max(1u, static_cast<unsigned>(std::stod(quota) / period + 0.5)));
+  return cores;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,39 @@
+#pragma once
+// Comma-separated tables (RFC 4180: quotes, doubled quotes, CRLF, a UTF-8 byte-order mark).
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parsnets/matrix.hpp"
+#include "parsnets/progress.hpp"
+
+namespace parsnets {
+
+struct CsvTable {
+  std::vector<std::string> header;             ///< empty when the file has none
+  std::vector<std::vector<std::string>> rows;  ///< every row has the same number of cells
+};
+
+/// Reads a small table of text (attributes, labels). Throws bad_input with file:line for ragged rows, stray quotes,
+/// bytes that are not UTF-8, NUL bytes, repeated column names. Blank lines at the end are ignored.
+CsvTable read_csv(const std::filesystem::path& file, bool has_header);
+
+/// Reads a purely numeric matrix, n x d, in two streaming passes (count, fill); each value is parsed as a double and
+/// rounded to float. A first line without a number is a header and skipped. Empty cells, "nan" and "na" read as NaN.
+/// Throws bad_input with file:line and column for anything else, infinities included.
+Matrix<float> read_csv_float(const std::filesystem::path& file, ProgressObserver* progress = nullptr);
+
+/// Parses one cell (blanks around it are ignored); NaN for an empty cell, "nan" or "na". Returns false when it is not
+/// a finite decimal number. Independent of the locale.
+bool parse_number(std::string_view cell, double& value);
+
+/// Writes atomically; quotes where needed; numbers with the fewest digits that read back to the same float.
+void write_csv(const std::filesystem::path& file, const CsvTable& table);
+/// Throws Error(failure) for an infinite value.
+void write_csv(const std::filesystem::path& file, MatrixView<const float> values);
+/// Shortest text that reads back to the same float, also through double; "nan" for NaN.
+std::string format_number(float value);
+
+}  // namespace parsnets

@@ -1,0 +1,209 @@
+#include "parsnets/inspect.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "data/folder.hpp"
+
+namespace parsnets {
+
+namespace {
+
+using Indices = std::vector<std::int32_t>;
+
+std::size_t overlap(Indices a, Indices b) {
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  Indices both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both.size();
+}
+
+std::set<std::int32_t> classes_of(const Indices& samples, const std::vector<std::int32_t>& labels) {
+  std::set<std::int32_t> classes;
+  if (!labels.empty())
+    for (const auto s : samples) classes.insert(labels[static_cast<std::size_t>(s)]);
+  return classes;
+}
+
+std::size_t overlap(const std::set<std::int32_t>& a, const std::set<std::int32_t>& b) {
+  return static_cast<std::size_t>(std::count_if(a.begin(), a.end(), [&](std::int32_t c) { return b.contains(c); }));
+}
+
+class Inspector {
+ public:
+  Inspector(const Dataset& data, ProgressObserver* progress) : data_(data), progress_(progress) {}
+
+  DataReport run() {
+    sizes();
+    lists();
+    classes();
+    semantics();
+    if (!data_.features.empty()) {
+      feature_values();
+      duplicate_samples();
+    }
+    std::stable_sort(report_.findings.begin(), report_.findings.end(),
+                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    return std::move(report_);
+  }
+
+ private:
+  void add(Severity severity, std::string id, std::size_t count, std::string text) {
+    if (count > 0) report_.findings.push_back({severity, std::move(id), std::move(text), count});
+  }
+
+  void sizes() {
+    report_.samples = data_.samples();
+    report_.features = data_.features.cols();
+    report_.classes = data_.classes();
+    report_.attributes = data_.semantics.values.cols();
+    report_.seen_classes = data_.seen_classes().size();
+    report_.unseen_classes = data_.unseen_classes().size();
+    report_.missing_values = data_.semantics.missing;
+    const auto& s = data_.split;
+    const std::pair<const char*, const Indices*> lists[] = {{"trainval", &s.trainval},     {"test_seen", &s.test_seen},
+                                                            {"test_unseen", &s.test_unseen}, {"train", &s.train},
+                                                            {"val", &s.val},               {"file_train", &s.file_train},
+                                                            {"file_val", &s.file_val}};
+    for (const auto& [name, list] : lists)
+      if (!list->empty())
+        report_.lists.push_back({name, list->size(), classes_of(*list, data_.labels).size(), index_checksum(*list)});
+  }
+
+  void lists() {
+    const auto& s = data_.split;
+    report_.test_seen_in_train_list = overlap(s.file_train, s.test_seen);
+    report_.test_seen_in_val_list = overlap(s.file_val, s.test_seen);
+    add(Severity::leak, "test-seen-in-train-list", report_.test_seen_in_train_list,
+        fmt::format("{} test-seen samples are inside the file's train_loc; they are left out of the training list used here",
+                    report_.test_seen_in_train_list));
+    add(Severity::leak, "test-seen-in-val-list", report_.test_seen_in_val_list,
+        fmt::format("{} test-seen samples are inside the file's val_loc; they are left out of the validation list used here",
+                    report_.test_seen_in_val_list));
+    const auto train_classes = classes_of(s.trainval, data_.labels), unseen = classes_of(s.test_unseen, data_.labels);
+    add(Severity::leak, "class-seen-and-unseen", overlap(train_classes, unseen),
+        fmt::format("{} classes have samples both in trainval and in test_unseen", overlap(train_classes, unseen)));
+    const auto val_classes = classes_of(s.val, data_.labels), fit_classes = classes_of(s.train, data_.labels);
+    add(Severity::leak, "class-in-train-and-val", overlap(fit_classes, val_classes),
+        fmt::format("{} classes have samples both in train and in val, so validation does not test unseen classes",
+                    overlap(fit_classes, val_classes)));
+    add(Severity::leak, "test-unseen-in-trainval", overlap(s.trainval, s.test_unseen),
+        fmt::format("{} test-unseen samples are inside trainval", overlap(s.trainval, s.test_unseen)));
+    add(Severity::leak, "test-seen-in-trainval", overlap(s.trainval, s.test_seen),
+        fmt::format("{} test-seen samples are inside trainval", overlap(s.trainval, s.test_seen)));
+    add(Severity::leak, "test-unseen-in-train-list", overlap(s.file_train, s.test_unseen) + overlap(s.file_val, s.test_unseen),
+        "test-unseen samples are inside the file's train_loc or val_loc; they are left out of the lists used here");
+    add(Severity::warning, "test-seen-of-new-class",
+        classes_of(s.test_seen, data_.labels).size() - overlap(classes_of(s.test_seen, data_.labels), train_classes),
+        "some test-seen samples are of classes without a training sample");
+    if (data_.samples() > 0) {
+      const std::size_t used = s.trainval.size() + s.test_seen.size() + s.test_unseen.size();
+      if (used < data_.samples())
+        add(Severity::note, "unused-samples", data_.samples() - used,
+            fmt::format("{} samples are in no list of the split", data_.samples() - used));
+      if (s.val.empty()) add(Severity::note, "no-validation", 1, "the split has no validation classes");
+    }
+  }
+
+  void classes() {
+    if (data_.labels.empty()) {
+      add(Severity::note, "no-features", 1, "the folder has no features and labels: only semantics and split were checked");
+    } else {
+      std::vector<std::size_t> sizes(data_.classes(), 0);
+      for (const auto label : data_.labels) ++sizes[static_cast<std::size_t>(label)];
+      std::vector<std::string> empty;
+      for (std::size_t c = 0; c < sizes.size(); ++c)
+        if (sizes[c] == 0) empty.push_back(data_.class_names[c]);
+      add(Severity::warning, "class-without-samples", empty.size(), "classes without samples: " + quoted_list(empty));
+    }
+    std::map<std::string, std::size_t> names;
+    for (const auto& name : data_.class_names) ++names[name];
+    std::vector<std::string> twice;
+    for (const auto& [name, count] : names)
+      if (count > 1) twice.push_back(name);
+    add(Severity::warning, "class-named-twice", twice.size(), "classes named more than once: " + quoted_list(twice));
+  }
+
+  void semantics() {
+    const auto& values = data_.semantics.values;
+    std::vector<std::string> blank, alike;
+    std::map<std::vector<float>, std::size_t> seen;
+    for (std::size_t c = 0; c < values.rows(); ++c) {
+      const auto row = values.row(c);
+      if (std::all_of(row.begin(), row.end(), [](float v) { return v == 0; })) blank.push_back(data_.class_names[c]);
+      if (!seen.emplace(std::vector<float>(row.begin(), row.end()), c).second) alike.push_back(data_.class_names[c]);
+    }
+    add(Severity::warning, "class-without-semantics", blank.size(), "classes whose semantics are all zero: " + quoted_list(blank));
+    add(Severity::warning, "classes-with-equal-semantics", alike.size(),
+        "classes described exactly like another class: " + quoted_list(alike));
+    const char* policy = data_.semantics.policy == MissingPolicy::zero ? "zero" : "the attribute's mean over the classes";
+    add(Severity::note, "missing-attribute-values", data_.semantics.missing,
+        fmt::format("{} attribute values are missing and were replaced by {}", data_.semantics.missing, policy));
+  }
+
+  void feature_values() {
+    const auto& x = data_.features;
+    std::vector<float> low(x.cols(), std::numeric_limits<float>::infinity()), high(x.cols(), -std::numeric_limits<float>::infinity());
+    std::size_t nan = 0, infinite = 0;
+    for (std::size_t r = 0; r < x.rows(); ++r) {
+      const auto row = x.row(r);
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        if (!std::isfinite(row[c])) ++(std::isnan(row[c]) ? nan : infinite);
+        low[c] = row[c] < low[c] ? row[c] : low[c];
+        high[c] = row[c] > high[c] ? row[c] : high[c];
+      }
+      if (r % 4096 == 0) report(progress_, {"check features", r, x.rows(), "samples"});
+    }
+    std::size_t constant = 0;
+    for (std::size_t c = 0; c < x.cols(); ++c) constant += low[c] >= high[c] ? 1 : 0;
+    add(Severity::warning, "nan-features", nan, fmt::format("{} feature values are NaN", nan));
+    add(Severity::warning, "infinite-features", infinite, fmt::format("{} feature values are infinite", infinite));
+    add(Severity::note, "constant-features", constant, fmt::format("{} features have the same value in every sample", constant));
+  }
+
+  void duplicate_samples() {
+    const auto& x = data_.features;
+    std::vector<std::pair<std::uint64_t, std::int32_t>> hashes;
+    hashes.reserve(x.rows());
+    for (std::size_t r = 0; r < x.rows(); ++r) {
+      std::uint64_t h = 0x9e3779b97f4a7c15u;
+      for (const float v : x.row(r)) h = (std::rotl(h, 7) ^ std::bit_cast<std::uint32_t>(v)) * 0x2545f4914f6cdd1du;
+      hashes.emplace_back(h, static_cast<std::int32_t>(r));
+    }
+    std::sort(hashes.begin(), hashes.end());
+    std::vector<char> test(x.rows(), 0);
+    for (const auto* list : {&data_.split.test_seen, &data_.split.test_unseen})
+      for (const auto s : *list) test[static_cast<std::size_t>(s)] = 1;
+    std::vector<char> training(x.rows(), 0);
+    for (const auto s : data_.split.trainval) training[static_cast<std::size_t>(s)] = 1;
+    std::size_t duplicates = 0, across = 0;
+    for (std::size_t i = 1; i < hashes.size(); ++i) {
+      if (hashes[i].first != hashes[i - 1].first) continue;
+      const auto a = static_cast<std::size_t>(hashes[i - 1].second), b = static_cast<std::size_t>(hashes[i].second);
+      if (std::memcmp(x.row(a).data(), x.row(b).data(), x.cols() * sizeof(float)) != 0) continue;
+      ++duplicates;
+      across += (test[a] && training[b]) || (test[b] && training[a]) ? 1 : 0;
+    }
+    add(Severity::warning, "duplicate-samples", duplicates, fmt::format("{} samples repeat the features of another sample exactly", duplicates));
+    add(Severity::leak, "duplicate-across-train-and-test", across,
+        fmt::format("{} pairs of equal samples stand in trainval and in a test list", across));
+  }
+
+  const Dataset& data_;
+  ProgressObserver* progress_;
+  DataReport report_;
+};
+
+}  // namespace
+
+DataReport inspect_dataset(const Dataset& data, ProgressObserver* progress) { return Inspector(data, progress).run(); }
+
+}  // namespace parsnets

@@ -1,0 +1,69 @@
+#pragma once
+// MATLAB files: one reader for v5 (plain and compressed, `mat_v5.cpp`) and v7.3 (HDF5, `mat_v73.cpp`).
+// A MATLAB matrix is column-major; it is returned transposed (columns become rows), which moves no value.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parsnets/matrix.hpp"
+#include "parsnets/progress.hpp"
+
+namespace parsnets {
+
+struct MatVariable {
+  std::string name;
+  std::string kind;  ///< "single", "double", "uint8", …, "cell", "char", or what else MATLAB calls it
+  std::uint64_t rows = 0, cols = 0;
+};
+
+/// A MAT file open for reading. Only the directory is read on opening. Not thread-safe. Every method throws bad_input
+/// with the file, the variable and what was expected; declared sizes are checked against the bytes that are there
+/// before memory is allocated.
+class MatFile {
+ public:
+  /// Tells the version by content; throws bad_input for v4, other files and damaged headers.
+  static std::unique_ptr<MatFile> open(const std::filesystem::path& path);
+  virtual ~MatFile() = default;
+
+  virtual const std::vector<MatVariable>& variables() const = 0;
+  /// Null when there is no such variable.
+  const MatVariable* find(std::string_view name) const;
+
+  /// Real numeric variable of rows x cols as a cols x rows float32 matrix (each MATLAB column one row). Streams: beside
+  /// the result it needs at most a few MB. Any integer or floating type.
+  virtual Matrix<float> read_columns(std::string_view name, ProgressObserver* progress = nullptr) = 0;
+  /// The same in float64 (indices, labels, small tables).
+  virtual Matrix<double> read_columns_double(std::string_view name) = 0;
+  /// Cell array of char vectors (or char matrix, one row each) as UTF-8 strings, in column-major order.
+  virtual std::vector<std::string> read_strings(std::string_view name) = 0;
+
+  const std::string& name() const { return name_; }
+
+ protected:
+  explicit MatFile(std::string name) : name_(std::move(name)) {}
+  std::string name_;
+};
+
+enum class MatVersion { v5, v5_uncompressed, v73 };
+
+/// Writes a MAT file atomically: nothing is left behind unless commit() was called.
+class MatWriter {
+ public:
+  static std::unique_ptr<MatWriter> create(const std::filesystem::path& path, MatVersion version);
+  virtual ~MatWriter() = default;
+
+  /// Writes n x d row-major values as a MATLAB d x n `single` (features: samples are columns).
+  virtual void write_columns(std::string_view name, MatrixView<const float> values,
+                             ProgressObserver* progress = nullptr) = 0;
+  /// Writes n x d row-major values as a MATLAB d x n `double`.
+  virtual void write_columns(std::string_view name, MatrixView<const double> values) = 0;
+  /// Writes an n x 1 cell array of char row vectors (UTF-8 in).
+  virtual void write_strings(std::string_view name, const std::vector<std::string>& values) = 0;
+  virtual void commit() = 0;
+};
+
+}  // namespace parsnets

@@ -1,0 +1,218 @@
+// xlsa17-style folders: <features>.mat (`features` d x N, `labels`, `image_files`) beside <semantics>_splits.mat
+// (`att` m x C, `original_att`, `allclasses_names`, and 1-based index lists *_loc).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "base/file.hpp"
+#include "data/folder.hpp"
+#include "data/mat.hpp"
+#include "data/semantics.hpp"
+#include "data/split.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::string_view kSplitsEnding = "_splits";
+
+std::vector<std::string> mat_stems(const std::filesystem::path& folder, bool splits) {
+  std::vector<std::string> stems;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string stem = entry.path().stem().string();
+    if (entry.path().extension() == ".mat" && stem.ends_with(kSplitsEnding) == splits) stems.push_back(stem);
+  }
+  std::sort(stems.begin(), stems.end());
+  return stems;
+}
+
+std::unique_ptr<MatFile> open_splits(const std::filesystem::path& folder, const std::string& semantics) {
+  const auto path = folder / (semantics + std::string(kSplitsEnding) + ".mat");
+  if (!std::filesystem::exists(path)) {
+    std::vector<std::string> names;
+    for (const auto& stem : mat_stems(folder, true)) names.push_back(stem.substr(0, stem.size() - kSplitsEnding.size()));
+    throw Error(BadInput{path.string(), "", "the file with semantics and splits", "semantics here: " + quoted_list(names),
+                         "choose one with --semantics NAME"});
+  }
+  return MatFile::open(path);
+}
+
+/// The features file to read, or nothing when there is none and none is required.
+std::optional<std::filesystem::path> choose_features(const std::filesystem::path& folder, const LoadOptions& options) {
+  const auto stems = mat_stems(folder, false);
+  if (!options.features.empty()) {
+    if (std::find(stems.begin(), stems.end(), options.features) == stems.end())
+      throw Error(BadInput{folder.string(), options.features + ".mat", "a features file of that name",
+                           "features here: " + quoted_list(stems), "choose one with --features NAME"});
+    return folder / (options.features + ".mat");
+  }
+  if (stems.size() > 1)
+    throw Error(BadInput{folder.string(), "features", "one features file", quoted_list(stems),
+                         "choose one with --features NAME"});
+  if (stems.empty()) {
+    if (!options.require_features) return std::nullopt;
+    throw Error(BadInput{folder.string(), "features", "a file <name>.mat with 'features' and 'labels'", "none",
+                         "add it, e.g. res101.mat"});
+  }
+  return folder / (stems.front() + ".mat");
+}
+
+const MatVariable& require(const MatFile& file, const std::string& variable) {
+  if (const auto* found = file.find(variable)) return *found;
+  std::vector<std::string> names;
+  for (const auto& v : file.variables()) names.push_back(v.name);
+  throw Error(BadInput{file.name(), variable, "a variable of that name", quoted_list(names, 12), ""});
+}
+
+std::vector<std::int64_t> read_list(MatFile& file, const std::string& name) {
+  if (file.find(name) == nullptr) return {};
+  const auto values = file.read_columns_double(name);
+  if (values.rows() != 1 && values.cols() != 1)
+    throw Error(BadInput{file.name(), name, "a row or a column of sample indices",
+                         fmt::format("{} x {}", values.cols(), values.rows()), ""});
+  return to_integers(values.values(), file.name(), name);
+}
+
+Semantics read_semantics(MatFile& file, const LoadOptions& options, const std::vector<std::string>& class_names) {
+  const std::string field = options.original_attributes ? "original_att" : "att";
+  require(file, field);
+  Matrix<double> raw = file.read_columns_double(field);  // MATLAB m x C arrives as C x m
+  if (raw.rows() != class_names.size() || raw.cols() == 0)
+    throw Error(BadInput{file.name(), field, fmt::format("attributes x {} classes, as allclasses_names has", class_names.size()),
+                         fmt::format("{} x {}", raw.cols(), raw.rows()), "one column per class"});
+  mark_missing(raw.view());
+  // A normalised `att` has scaled the -1 marks away; original_att still shows where they were.
+  if (!options.original_attributes && file.find("original_att") != nullptr) {
+    Matrix<double> original = file.read_columns_double("original_att");
+    if (original.rows() == raw.rows() && original.cols() == raw.cols() && mark_missing(original.view()) > 0)
+      for (std::size_t i = 0; i < raw.size(); ++i)
+        if (std::isnan(original.data()[i])) raw.data()[i] = original.data()[i];
+  }
+  std::vector<std::string> attribute_names;
+  if (file.find("attribute_names") != nullptr) attribute_names = file.read_strings("attribute_names");
+  if (attribute_names.size() != raw.cols()) attribute_names.clear();
+  Semantics semantics = complete_semantics(raw.view(), options.missing, file.name(), field, class_names, attribute_names);
+  semantics.name = options.original_attributes ? options.semantics + ":original_att" : options.semantics;
+  return semantics;
+}
+
+std::vector<std::int32_t> read_labels(MatFile& file, std::size_t classes) {
+  require(file, "labels");
+  const auto values = file.read_columns_double("labels");
+  const auto integers = to_integers(values.values(), file.name(), "labels");
+  const std::int64_t base = std::find(integers.begin(), integers.end(), 0) == integers.end() ? 1 : 0;
+  std::vector<std::int32_t> labels;
+  labels.reserve(integers.size());
+  for (const auto value : integers) {
+    if (value < base || value - base >= static_cast<std::int64_t>(classes))
+      throw Error(BadInput{file.name(), "labels", fmt::format("classes from {} to {}", base, static_cast<std::int64_t>(classes) + base - 1),
+                           std::to_string(value), "labels must match allclasses_names"});
+    labels.push_back(static_cast<std::int32_t>(value - base));
+  }
+  return labels;
+}
+
+void read_features(const std::filesystem::path& path, Dataset& data, ProgressObserver* progress) {
+  const auto file = MatFile::open(path);
+  data.features_name = path.stem().string();
+  const MatVariable& features = require(*file, "features");
+  data.labels = read_labels(*file, data.classes());
+  if (features.cols != data.samples() || features.rows == 0)
+    throw Error(BadInput{file->name(), "features", fmt::format("dimensions x {} samples, as labels has", data.samples()),
+                         fmt::format("{} x {}", features.rows, features.cols),
+                         features.rows == data.samples() ? "transpose it: samples are columns" : "one column per label"});
+  data.features = file->read_columns("features", progress);
+  if (file->find("image_files") != nullptr) {
+    data.image_files = file->read_strings("image_files");
+    if (data.image_files.size() != data.samples())
+      throw Error(BadInput{file->name(), "image_files", fmt::format("{} names, as labels has", data.samples()),
+                           std::to_string(data.image_files.size()), ""});
+  }
+}
+
+/// The class lists that the public archive ships beside the .mat files.
+std::vector<std::int32_t> classes_from_text(const std::filesystem::path& path, const std::vector<std::string>& class_names) {
+  std::vector<std::int32_t> classes;
+  if (!std::filesystem::exists(path)) return classes;
+  const std::string text = read_text_file(path, 1u << 20);
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    std::string name = text.substr(start, end - start);
+    while (!name.empty() && (name.back() == '\r' || name.back() == ' ')) name.pop_back();
+    start = end + 1;
+    if (name.empty()) continue;
+    const auto found = std::find(class_names.begin(), class_names.end(), name);
+    if (found == class_names.end())
+      throw Error(BadInput{path.string(), name, "a class of allclasses_names", "none of that name", "correct the list or remove it"});
+    classes.push_back(static_cast<std::int32_t>(found - class_names.begin()));
+  }
+  return classes;
+}
+
+}  // namespace
+
+Dataset load_xlsa17(const std::filesystem::path& folder, const LoadOptions& options, ProgressObserver* progress) {
+  Dataset data;
+  const auto splits = open_splits(folder, options.semantics);
+  require(*splits, "allclasses_names");
+  data.class_names = splits->read_strings("allclasses_names");
+  if (data.class_names.empty())
+    throw Error(BadInput{splits->name(), "allclasses_names", "at least one class", "none", ""});
+  data.semantics = read_semantics(*splits, options, data.class_names);
+  if (const auto features = choose_features(folder, options)) read_features(*features, data, progress);
+
+  RawSplit raw;
+  for (const auto* name : {"trainval_loc", "test_unseen_loc"}) require(*splits, name);
+  raw.trainval = read_list(*splits, "trainval_loc");
+  raw.test_seen = read_list(*splits, "test_seen_loc");
+  raw.test_unseen = read_list(*splits, "test_unseen_loc");
+  raw.train = read_list(*splits, "train_loc");
+  raw.val = read_list(*splits, "val_loc");
+  data.split = split_from_lists(raw, data.samples(), splits->name());
+  std::vector<std::int32_t> val_classes;
+  if (raw.train.empty() || raw.val.empty()) val_classes = classes_from_text(folder / "valclasses1.txt", data.class_names);
+  derive_validation(data.split, data.labels, val_classes, options.seed);
+  data.split.version = split_version(data.split, !raw.train.empty() && !raw.val.empty());
+  return data;
+}
+
+void save_xlsa17(const Dataset& data, const std::filesystem::path& folder, DataFormat format, ProgressObserver* progress) {
+  const MatVersion version = format == DataFormat::mat73               ? MatVersion::v73
+                             : format == DataFormat::mat5_uncompressed ? MatVersion::v5_uncompressed
+                                                                       : MatVersion::v5;
+  const auto column = [](const std::vector<std::int32_t>& indices) {
+    Matrix<double> values(1, indices.size());  // row-major 1 x n is MATLAB's n x 1
+    for (std::size_t i = 0; i < indices.size(); ++i) values(0, i) = indices[i] + 1;
+    return values;
+  };
+  if (!data.features.empty()) {
+    const std::string stem = std::filesystem::path(data.features_name).stem().string();
+    const auto features = MatWriter::create(folder / ((stem.empty() ? "features" : stem) + ".mat"), version);
+    features->write_columns("features", data.features.view(), progress);
+    features->write_columns("labels", column(data.labels).view());
+    if (!data.image_files.empty()) features->write_strings("image_files", data.image_files);
+    features->commit();
+  }
+  const auto splits = MatWriter::create(folder / "att_splits.mat", version);
+  Matrix<double> att(data.semantics.values.rows(), data.semantics.values.cols());
+  for (std::size_t i = 0; i < att.size(); ++i) att.data()[i] = data.semantics.values.data()[i];
+  splits->write_columns("att", att.view());
+  splits->write_strings("allclasses_names", data.class_names);
+  if (!data.semantics.attribute_names.empty()) splits->write_strings("attribute_names", data.semantics.attribute_names);
+  const auto& split = data.split;
+  splits->write_columns("trainval_loc", column(split.trainval).view());
+  if (!split.test_seen.empty()) splits->write_columns("test_seen_loc", column(split.test_seen).view());
+  splits->write_columns("test_unseen_loc", column(split.test_unseen).view());
+  if (!split.train.empty() && !split.val.empty()) {
+    splits->write_columns("train_loc", column(split.train).view());
+    splits->write_columns("val_loc", column(split.val).view());
+  }
+  splits->commit();
+}
+
+}  // namespace parsnets

@@ -1,0 +1,69 @@
+#pragma once
+// Multi-output epsilon-SVR on the shared gated kernel. For every output j = 1..m
+//   primal  min_{θ,b}  ½‖θ‖² + C Σ_l max(0, |a_lj − θᵀΦ(x_l) − b| − ε),      Φ(x) = ξ(x) ⊗ [1, z]
+//   dual    max_β  −½βᵀTβ + βᵀa_j − ε‖β‖₁   s.t.  −C ≤ β ≤ C,  Σβ = 0,        T(x,x′) = (1 + zᵀz′)·|S(x) ∩ S(x′)|
+// (Σβ = 0 falls away without a global bias.) All m outputs are solved together on the same T.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/threads.hpp"
+#include "parsnets/matrix.hpp"
+#include "parsnets/progress.hpp"
+
+namespace parsnets {
+
+enum class SvrForm { automatic, stored_kernel, recomputed_kernel, primal };
+
+struct SvrOptions {
+  double c = 1.0;               ///< box bound C > 0
+  double epsilon = 0.0;         ///< half-width of the tube, >= 0, in units of the targets
+  bool global_bias = true;      ///< unregularised b_j
+  double tolerance = 1e-3;      ///< stop at this relative duality gap, summed over the outputs
+  int max_passes = 1000;
+  int block = 256;              ///< samples solved together in cache
+  SvrForm form = SvrForm::automatic;  ///< automatic: the cheapest that fits memory_limit
+  std::uint64_t memory_limit = 0;     ///< bytes the solver may hold beside its inputs; 0 = no limit
+  std::uint64_t seed = 1;
+  std::filesystem::path checkpoint;   ///< written every checkpoint_passes passes when not empty
+  int checkpoint_passes = 10;
+  bool resume = false;                ///< continue from `checkpoint` to the same result, bit for bit
+};
+
+/// The samples as the gated kernel sees them. Nothing is owned.
+struct GatedSamples {
+  MatrixView<const float> z;             ///< N x h
+  MatrixView<const std::uint16_t> open;  ///< N x k, the open networks of each sample, ascending
+  std::size_t networks = 0;              ///< K
+};
+
+struct SvrPass {
+  int pass = 0;
+  double primal = 0, dual = 0;  ///< summed over outputs; primal - dual bounds the suboptimality of both
+  double relative_gap = 0;      ///< (primal - dual) / max(primal, tiny)
+  int active_outputs = 0;       ///< outputs not yet shrunk away
+  double seconds = 0;
+};
+
+struct SvrResult {
+  Matrix<float> beta;          ///< N x m, dual feasible (|β| ≤ C and, with a bias, Σβ = 0 up to rounding)
+  std::vector<float> bias;     ///< m, optimal for the given θ; zeros without a global bias
+  double primal = 0, dual = 0, relative_gap = 0;
+  bool converged = false;
+  std::vector<SvrPass> passes;
+  SvrForm form = SvrForm::automatic;  ///< the one used
+  double flops = 0, bytes = 0;        ///< of the hot loops, counted
+};
+
+/// Solves for targets N x m (row l = semantics of the class of sample l). `start` (N x m, may be empty) warm-starts β.
+/// Throws usage for impossible options, bad_input for mismatched shapes or non-finite values, cancelled by `progress`.
+SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets, const SvrOptions& options,
+                    ThreadPool& pool, ProgressObserver* progress = nullptr, MatrixView<const float> start = {});
+
+/// Θ as (K·(h+1)) x m: row i·(h+1) is network i's bias, rows i·(h+1)+1.. its weights. Θ = Σ_l β_l Φ(x_l).
+Matrix<float> networks_from_dual(const GatedSamples& samples, MatrixView<const float> beta, ThreadPool& pool);
+
+}  // namespace parsnets

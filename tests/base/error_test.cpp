@@ -1,0 +1,18 @@
+#include "parsnets/error.hpp"
+
+#include <gtest/gtest.h>
+
+namespace parsnets {
+
+TEST(Error, ComposesFileFieldExpectationAndAdvice) {
+  const Error e(BadInput{"x.mat", "labels", "integers", "2.5", "write whole numbers"});
+  EXPECT_STREQ(e.what(), "x.mat: labels: expected integers, found 2.5; write whole numbers");
+  EXPECT_EQ(e.code(), ErrorCode::bad_input);
+  EXPECT_EQ(e.parts().field, "labels");
+}
+
+TEST(Error, LeavesOutEmptyParts) {
+  EXPECT_STREQ(Error(BadInput{"x.mat", "", "a file", "", ""}).what(), "x.mat: expected a file");
+}
+
+}  // namespace parsnets

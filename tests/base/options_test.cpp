@@ -1,0 +1,82 @@
+#include "base/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+#include "parsnets/error.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets {
+
+namespace {
+
+enum class Colour { red, blue };
+
+struct Sample {
+  int k = 40;
+  double c = 0.5;
+  bool fast = false;
+  std::string name = "x";
+  std::uint64_t limit = 0;
+  Colour colour = Colour::red;
+
+  OptionTable table() {
+    OptionTable t;
+    t.integer("k", k, 1, 200, "networks open per sample")
+        .number("c", c, 0, 10, "box bound")
+        .flag("fast", fast, "hurry")
+        .text("name", name, "a name")
+        .bytes("limit", limit, "memory")
+        .choice("colour", colour, {{"red", Colour::red}, {"blue", Colour::blue}}, "a colour");
+    return t;
+  }
+};
+
+}  // namespace
+
+TEST(Options, PrintedConfigReadsBackToTheSameValues) {
+  test::TempDir dir;
+  Sample a{7, 0.1234567890123, true, "a name", 512000000, Colour::blue}, b;
+  write_text_file(dir / "c", a.table().to_config());
+  b.table().read_config(dir / "c");
+  EXPECT_EQ(a.table().to_json(), b.table().to_json());
+  EXPECT_EQ(b.c, a.c);
+}
+
+TEST(Options, EveryProblemOfAConfigFileIsReportedAtOnceWithItsLine) {
+  test::TempDir dir;
+  write_text_file(dir / "c", "k = 500\n# fine\nnope = 1\ncolour = green\nk\n");
+  Sample s;
+  try {
+    s.table().read_config(dir / "c");
+    FAIL();
+  } catch (const Error& e) {
+    const std::string text = e.what();
+    for (const char* part : {"line 1: k: expected an integer from 1 to 200, found '500'", "line 3: no option 'nope'",
+                             "line 4: colour: expected one of: red, blue", "line 5"})
+      EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  }
+}
+
+TEST(Options, ValuesOutOfRangeChangeNothing) {
+  Sample s;
+  auto table = s.table();
+  for (const char* bad : {"0", "201", "1.5", "", "abc", "1e3", " 7"}) EXPECT_TRUE(table.find("k")->assign(bad)) << bad;
+  for (const char* bad : {"nan", "-1", "11", "0x1", "1,5"}) EXPECT_TRUE(table.find("c")->assign(bad)) << bad;
+  EXPECT_EQ(s.k, 40);
+  EXPECT_EQ(s.c, 0.5);
+}
+
+TEST(Options, SizesTakeUnits) {
+  Sample s;
+  auto table = s.table();
+  EXPECT_FALSE(table.find("limit")->assign("512MB"));
+  EXPECT_EQ(s.limit, 512000000u);
+  EXPECT_FALSE(table.find("limit")->assign("1.5 GiB"));
+  EXPECT_EQ(s.limit, 1610612736u);
+  EXPECT_TRUE(table.find("limit")->assign("-1MB"));
+  EXPECT_EQ(format_bytes(96567296), "96.6 MB");
+  EXPECT_EQ(format_bytes(999), "999 B");
+}
+
+}  // namespace parsnets

@@ -1,0 +1,142 @@
+#include "parsnets/dataset.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/file.hpp"
+#include "base/rng.hpp"
+#include "data/npy.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/synth.hpp"
+#include "shared_data.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets {
+
+namespace {
+
+Dataset small_dataset() {
+  SynthOptions options;
+  options.classes = 12;
+  options.attributes = 7;
+  options.samples = 120;
+  options.dimensions = 9;
+  options.hidden = 8;
+  Dataset data = synthesize(options);
+  for (std::size_t i = 0; i < data.samples(); ++i) data.image_files.push_back("images/ü " + std::to_string(i) + ".jpg");
+  data.class_names[0] = "grizzly, \"brown\" bear";
+  return data;
+}
+
+void expect_equal(const Dataset& a, const Dataset& b) {
+  ASSERT_EQ(a.features.rows(), b.features.rows());
+  ASSERT_EQ(a.features.cols(), b.features.cols());
+  for (std::size_t i = 0; i < a.features.size(); ++i) ASSERT_EQ(a.features.data()[i], b.features.data()[i]) << i;
+  EXPECT_EQ(a.labels, b.labels);
+  EXPECT_EQ(a.class_names, b.class_names);
+  EXPECT_EQ(a.image_files, b.image_files);
+  EXPECT_EQ(a.semantics.attribute_names, b.semantics.attribute_names);
+  for (std::size_t i = 0; i < a.semantics.values.size(); ++i) ASSERT_EQ(a.semantics.values.data()[i], b.semantics.values.data()[i]);
+  for (const auto list : {&Split::trainval, &Split::test_seen, &Split::test_unseen, &Split::train, &Split::val})
+    EXPECT_EQ(index_checksum(a.split.*list), index_checksum(b.split.*list));
+}
+
+}  // namespace
+
+TEST(Dataset, EveryFormatReadsBackToTheSameDataSet) {
+  const Dataset data = small_dataset();
+  for (const auto format : {DataFormat::npy, DataFormat::npz, DataFormat::csv, DataFormat::mat5, DataFormat::mat5_uncompressed, DataFormat::mat73}) {
+    SCOPED_TRACE(static_cast<int>(format));
+    test::TempDir dir;
+    save_dataset(data, dir.path(), format);
+    expect_equal(data, load_dataset(dir.path()));
+  }
+}
+
+TEST(Dataset, AChainOfConversionsLosesNothing) {
+  test::TempDir first, second, third;
+  save_dataset(small_dataset(), first.path(), DataFormat::mat73);
+  save_dataset(load_dataset(first.path()), second.path(), DataFormat::csv);
+  save_dataset(load_dataset(second.path()), third.path(), DataFormat::mat5);
+  expect_equal(small_dataset(), load_dataset(third.path()));
+}
+
+TEST(Dataset, ListsThatClassesDoNotExpressSurviveInAPlainFolder) {
+  Dataset data = small_dataset();
+  data.split.trainval.pop_back();
+  data.split.train.erase(data.split.train.begin());
+  test::TempDir dir;
+  save_dataset(data, dir.path(), DataFormat::npy);
+  expect_equal(data, load_dataset(dir.path()));
+}
+
+TEST(Dataset, LabelsMayBeClassNames) {
+  const Dataset data = small_dataset();
+  test::TempDir dir;
+  save_dataset(data, dir.path(), DataFormat::csv);
+  std::ofstream labels(dir / "labels.csv");
+  labels << "label\n";
+  for (const auto label : data.labels) {
+    const std::string& name = data.class_names[static_cast<std::size_t>(label)];
+    labels << (label == 0 ? "\"grizzly, \"\"brown\"\" bear\"" : name) << "\n";
+  }
+  labels.close();
+  expect_equal(data, load_dataset(dir.path()));
+}
+
+TEST(Dataset, ValidationClassesComeFromTheArchivesTextFileWhereTheSplitHasNone) {
+  Dataset data = small_dataset();
+  data.split.train.clear();
+  data.split.val.clear();
+  test::TempDir dir;
+  save_dataset(data, dir.path(), DataFormat::mat5);
+  const auto seen = data.seen_classes();
+  write_text_file(dir / "valclasses1.txt", data.class_names[static_cast<std::size_t>(seen[1])] + "\r\n" + data.class_names[static_cast<std::size_t>(seen[2])] + "\n");
+  const Dataset loaded = load_dataset(dir.path());
+  for (const auto s : loaded.split.val) {
+    const auto c = loaded.labels[static_cast<std::size_t>(s)];
+    EXPECT_TRUE(c == seen[1] || c == seen[2]);
+  }
+  EXPECT_EQ(loaded.split.train.size() + loaded.split.val.size(), loaded.split.trainval.size());
+  EXPECT_NE(loaded.split.version.find("v2"), std::string::npos);
+}
+
+TEST(Dataset, TheDemoSetLoadsAndHasEightSeenAndTwoUnseenClasses) {
+  const Dataset demo = load_dataset(std::string(PARSNETS_SOURCE_DIR) + "/data/demo");
+  EXPECT_EQ(demo.classes(), 10u);
+  EXPECT_EQ(demo.seen_classes().size(), 8u);
+  EXPECT_EQ(demo.unseen_classes().size(), 2u);
+  EXPECT_GE(demo.semantics.values.cols(), 25u);
+  EXPECT_FALSE(demo.split.val.empty());
+}
+
+TEST(Dataset, CubLoadsWithTheSizesOfTheProposedSplit) {
+  const auto folder = test::shared_data("CUB");
+  if (!folder) GTEST_SKIP() << test::kNoSharedData;
+  LoadOptions options;
+  options.features = "res50";
+  const Dataset cub = load_dataset(*folder, options);
+  EXPECT_EQ(cub.samples(), 11788u);
+  EXPECT_EQ(cub.features.cols(), 2048u);
+  EXPECT_EQ(cub.semantics.values.cols(), 312u);
+  EXPECT_EQ(cub.seen_classes().size(), 150u);
+  EXPECT_EQ(cub.unseen_classes().size(), 50u);
+  EXPECT_EQ(cub.split.trainval.size(), 7057u);
+  EXPECT_EQ(cub.split.version, "Proposed Split v1 of CUB");
+  options.semantics = "sent";
+  EXPECT_EQ(load_dataset(*folder, options).semantics.values.cols(), 1024u);
+}
+
+TEST(Dataset, MissingMarksOfANormalisedTableAreFoundThroughTheOriginalOne) {
+  const auto folder = test::shared_data("AWA2");
+  if (!folder) GTEST_SKIP() << test::kNoSharedData;
+  LoadOptions options;
+  options.require_features = false;
+  const std::size_t normalised = load_dataset(*folder, options).semantics.missing;
+  options.original_attributes = true;
+  EXPECT_EQ(load_dataset(*folder, options).semantics.missing, normalised);
+  EXPECT_GT(normalised, 0u);
+}
+
+}  // namespace parsnets

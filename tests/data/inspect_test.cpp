@@ -1,0 +1,99 @@
+#include "parsnets/inspect.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "parsnets/synth.hpp"
+
+namespace parsnets {
+
+namespace {
+
+Dataset clean() {
+  SynthOptions options;
+  options.classes = 10;
+  options.attributes = 6;
+  options.samples = 100;
+  options.dimensions = 40;
+  options.hidden = 16;
+  Dataset data = synthesize(options);
+  // relu leaves features that never fire; shift so that none is constant
+  for (std::size_t r = 0; r < data.features.rows(); ++r)
+    for (auto& v : data.features.row(r)) v += 0.001f * static_cast<float>(r);
+  return data;
+}
+
+std::size_t count(const Dataset& data, const std::string& id) {
+  for (const auto& finding : inspect_dataset(data).findings)
+    if (finding.id == id) return finding.count;
+  return 0;
+}
+
+}  // namespace
+
+TEST(Inspect, ACleanDataSetHasNoFindings) {
+  const auto report = inspect_dataset(clean());
+  for (const auto& f : report.findings) ADD_FAILURE() << f.id << ": " << f.text;
+  EXPECT_EQ(report.samples, 100u);
+  EXPECT_EQ(report.seen_classes, 8u);
+  EXPECT_EQ(report.unseen_classes, 2u);
+}
+
+TEST(Inspect, FindsTestSamplesInsideTheFilesLists) {
+  Dataset data = clean();
+  data.split.file_train = data.split.train;
+  data.split.file_val = data.split.val;
+  data.split.file_train.push_back(data.split.test_seen[0]);
+  data.split.file_train.push_back(data.split.test_seen[1]);
+  data.split.file_val.push_back(data.split.test_seen[2]);
+  EXPECT_EQ(count(data, "test-seen-in-train-list"), 2u);
+  EXPECT_EQ(count(data, "test-seen-in-val-list"), 1u);
+}
+
+TEST(Inspect, FindsClassesOnBothSides) {
+  Dataset data = clean();
+  data.labels[static_cast<std::size_t>(data.split.test_unseen[0])] = data.seen_classes()[0];
+  EXPECT_EQ(count(data, "class-seen-and-unseen"), 1u);
+  Dataset mixed = clean();
+  mixed.split.val.push_back(mixed.split.train.back());
+  mixed.split.train.pop_back();
+  EXPECT_EQ(count(mixed, "class-in-train-and-val"), 1u);
+}
+
+TEST(Inspect, FindsTestSamplesInTraining) {
+  Dataset data = clean();
+  data.split.trainval.push_back(data.split.test_seen[0]);
+  EXPECT_EQ(count(data, "test-seen-in-trainval"), 1u);
+  data.split.trainval.back() = data.split.test_unseen[0];
+  EXPECT_EQ(count(data, "test-unseen-in-trainval"), 1u);
+}
+
+TEST(Inspect, FindsClassesWithoutSamplesWithoutSemanticsOrNamedTwice) {
+  Dataset data = clean();
+  data.class_names.push_back("ghost");
+  data.class_names.push_back("ghost");
+  Matrix<float> values(12, 6, 0.0f);
+  std::copy(data.semantics.values.data(), data.semantics.values.data() + 60, values.data());
+  values(10, 0) = 1;
+  data.semantics.values = std::move(values);
+  EXPECT_EQ(count(data, "class-without-samples"), 2u);
+  EXPECT_EQ(count(data, "class-named-twice"), 1u);
+  EXPECT_EQ(count(data, "class-without-semantics"), 1u);
+}
+
+TEST(Inspect, FindsBadFeatureValuesConstantsAndDuplicates) {
+  Dataset data = clean();
+  data.features(3, 1) = std::numeric_limits<float>::quiet_NaN();
+  data.features(4, 1) = std::numeric_limits<float>::infinity();
+  for (std::size_t r = 0; r < 100; ++r) data.features(r, 7) = 2.5f;
+  const auto a = static_cast<std::size_t>(data.split.trainval[0]), b = static_cast<std::size_t>(data.split.test_seen[0]);
+  std::copy(data.features.row(a).begin(), data.features.row(a).end(), data.features.row(b).begin());
+  EXPECT_EQ(count(data, "nan-features"), 1u + (a == 3 ? 1 : 0));
+  EXPECT_EQ(count(data, "infinite-features"), 1u + (a == 4 ? 1 : 0));
+  EXPECT_EQ(count(data, "constant-features"), 1u);
+  EXPECT_EQ(count(data, "duplicate-samples"), 1u);
+  EXPECT_EQ(count(data, "duplicate-across-train-and-test"), 1u);
+}
+
+}  // namespace parsnets

@@ -1,0 +1,104 @@
+#include "data/split.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+std::set<std::int32_t> classes_of(const std::vector<std::int32_t>& samples, const std::vector<std::int32_t>& labels) {
+  std::set<std::int32_t> classes;
+  for (const auto s : samples) classes.insert(labels[static_cast<std::size_t>(s)]);
+  return classes;
+}
+
+std::vector<std::int32_t> balanced_labels(int classes, int each) {
+  std::vector<std::int32_t> labels;
+  for (int i = 0; i < classes * each; ++i) labels.push_back(i % classes);
+  return labels;
+}
+
+}  // namespace
+
+TEST(Split, ChecksumIsTheCrcOfTheSortedLittleEndianIndices) {
+  // zlib.crc32(np.array([0, 1, 258], '<i4').tobytes())
+  EXPECT_EQ(index_checksum({258, 0, 1}), 0x1cb4644du);
+  EXPECT_NE(index_checksum({0, 1}), index_checksum({0, 2}));
+}
+
+TEST(Split, TellsOneBasedFromZeroBased) {
+  EXPECT_EQ(split_from_lists({{1, 2}, {3}, {4}, {}, {}}, 4, "f").trainval, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(split_from_lists({{0, 1}, {2}, {3}, {}, {}}, 4, "f").trainval, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(split_from_lists({{1, 2}, {}, {3}, {}, {}}, 9, "f").test_unseen, (std::vector<std::int32_t>{2})) << "1-based by default";
+}
+
+TEST(Split, RefusesMixedBasesRepeatsAndIndicesOutOfRange) {
+  EXPECT_THROW(split_from_lists({{0, 1}, {2}, {4}, {}, {}}, 4, "f"), Error);
+  EXPECT_THROW(split_from_lists({{1, 1}, {}, {3}, {}, {}}, 4, "f"), Error);
+  EXPECT_THROW(split_from_lists({{1, 5}, {}, {3}, {}, {}}, 4, "f"), Error);
+  EXPECT_THROW(split_from_lists({{-1}, {}, {3}, {}, {}}, 4, "f"), Error);
+}
+
+TEST(Split, ValidationListsLoseTheirTestSamples) {
+  Split split = split_from_lists({{1, 2, 3, 4}, {5, 6}, {7, 8}, {1, 2, 5}, {3, 4, 6}}, 8, "f");
+  derive_validation(split, {}, {}, 1);
+  EXPECT_EQ(split.train, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(split.val, (std::vector<std::int32_t>{2, 3}));
+}
+
+TEST(Split, ValidationIsRebuiltFromClassesWhereTheFileHasNone) {
+  const auto labels = balanced_labels(10, 6);
+  ClassSplit classes{{8, 9}, {}, {0, 1, 2}};
+  Split split = split_from_classes(classes, labels);
+  derive_validation(split, labels, {}, 3);
+  const auto train = classes_of(split.train, labels), val = classes_of(split.val, labels);
+  EXPECT_EQ(val.size(), 2u);
+  EXPECT_EQ(train.size(), 6u);
+  for (const auto c : val) EXPECT_FALSE(train.contains(c));
+  EXPECT_EQ(split.train.size() + split.val.size(), split.trainval.size());
+  Split again = split_from_classes(classes, labels);
+  derive_validation(again, labels, {}, 3);
+  EXPECT_EQ(split.val, again.val) << "the seed decides";
+}
+
+TEST(Split, MadeSplitsAreDisjointSeededAndComplete) {
+  const auto labels = balanced_labels(20, 10);
+  SplitOptions options;
+  options.seed = 5;
+  const ClassSplit made = make_class_split(labels, 20, options);
+  EXPECT_EQ(made.unseen_classes.size(), 4u);
+  EXPECT_EQ(made.val_classes.size(), 3u);
+  EXPECT_EQ(made.test_seen.size(), 32u);
+  Split split = split_from_classes(made, labels);
+  EXPECT_EQ(split.trainval.size() + split.test_seen.size() + split.test_unseen.size(), labels.size());
+  const auto seen = classes_of(split.trainval, labels);
+  for (const auto c : made.unseen_classes) EXPECT_FALSE(seen.contains(c));
+  for (const auto c : made.val_classes) EXPECT_TRUE(seen.contains(c));
+  EXPECT_EQ(make_class_split(labels, 20, options).test_seen, made.test_seen);
+  options.seed = 6;
+  EXPECT_NE(make_class_split(labels, 20, options).unseen_classes, made.unseen_classes);
+}
+
+TEST(Split, ImpossibleSplitsAreRefused) {
+  const auto labels = balanced_labels(4, 2);
+  SplitOptions options;
+  options.unseen = 3;
+  EXPECT_THROW(make_class_split(labels, 4, options), Error);
+  options.unseen = 1;
+  options.validation = 3;
+  EXPECT_THROW(make_class_split(labels, 4, options), Error);
+}
+
+TEST(Split, ASingleSampleOfAClassStaysInTraining) {
+  const std::vector<std::int32_t> labels{0, 1, 2, 3, 4};
+  SplitOptions options;
+  options.test_seen = 0.9;
+  EXPECT_TRUE(make_class_split(labels, 5, options).test_seen.empty());
+}
+
+}  // namespace parsnets

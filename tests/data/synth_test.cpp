@@ -1,0 +1,99 @@
+#include "parsnets/synth.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "parsnets/error.hpp"
+#include "shared_data.hpp"
+
+namespace parsnets {
+
+namespace {
+
+SynthOptions small() {
+  SynthOptions options;
+  options.classes = 10;
+  options.attributes = 12;
+  options.samples = 700;
+  options.dimensions = 64;
+  options.hidden = 32;
+  return options;
+}
+
+/// Share of test-unseen samples whose nearest class mean (of all unseen samples) is their own.
+double nearest_mean_accuracy(const Dataset& data) {
+  const auto classes = data.unseen_classes();
+  Matrix<double> means(classes.size(), data.features.cols(), 0.0);
+  std::vector<double> counts(classes.size(), 0);
+  const auto position = [&](std::int32_t label) {
+    return static_cast<std::size_t>(std::find(classes.begin(), classes.end(), label) - classes.begin());
+  };
+  for (const auto s : data.split.test_unseen) {
+    const auto c = position(data.labels[static_cast<std::size_t>(s)]);
+    ++counts[c];
+    for (std::size_t j = 0; j < means.cols(); ++j) means(c, j) += data.features(static_cast<std::size_t>(s), j);
+  }
+  std::size_t right = 0;
+  for (const auto s : data.split.test_unseen) {
+    double best = 1e300;
+    std::size_t winner = 0;
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      double distance = 0;
+      for (std::size_t j = 0; j < means.cols(); ++j) distance += std::pow(data.features(static_cast<std::size_t>(s), j) - means(c, j) / counts[c], 2);
+      if (distance < best) best = distance, winner = c;
+    }
+    right += classes[winner] == data.labels[static_cast<std::size_t>(s)] ? 1 : 0;
+  }
+  return static_cast<double>(right) / static_cast<double>(data.split.test_unseen.size());
+}
+
+}  // namespace
+
+TEST(Synth, TheSameSeedGivesTheSameDataForAnyNumberOfThreads) {
+  const Dataset a = synthesize(small(), nullptr, 1), b = synthesize(small(), nullptr, 2);
+  ASSERT_EQ(a.features.size(), b.features.size());
+  EXPECT_EQ(std::memcmp(a.features.data(), b.features.data(), a.features.size() * sizeof(float)), 0);
+  SynthOptions other = small();
+  other.seed = 2;
+  EXPECT_NE(std::memcmp(a.features.data(), synthesize(other).features.data(), a.features.size() * sizeof(float)), 0);
+}
+
+TEST(Synth, FeaturesAreNonNegativeAndFinite) {
+  const Dataset data = synthesize(small());
+  for (const float v : data.features.values()) ASSERT_TRUE(v >= 0 && std::isfinite(v));
+}
+
+TEST(Synth, NoiseMakesTheClassesHarderToTell) {
+  SynthOptions easy = small(), hard = small();
+  easy.attribute_noise = easy.nuisance = 0.1;
+  hard.attribute_noise = hard.nuisance = 6;
+  EXPECT_GT(nearest_mean_accuracy(synthesize(easy)), 0.99);
+  EXPECT_LT(nearest_mean_accuracy(synthesize(hard)), 0.9);
+}
+
+TEST(Synth, AGivenSplitDecidesTheSizes) {
+  const auto folder = test::shared_data("AWA2");
+  if (!folder) GTEST_SKIP() << test::kNoSharedData;
+  LoadOptions load;
+  load.require_features = false;
+  const Dataset given = load_dataset(*folder, load);
+  SynthOptions options;
+  options.dimensions = 4;
+  options.hidden = 4;
+  options.unseen = 10;
+  const Dataset data = synthesize(options, &given);
+  EXPECT_EQ(data.samples(), 37322u);
+  EXPECT_EQ(data.seen_classes().size(), 40u);
+  EXPECT_EQ(data.unseen_classes().size(), 10u);
+  EXPECT_EQ(data.split.trainval.size(), 23527u);
+}
+
+TEST(Synth, ImpossibleSizesAreRefused) {
+  SynthOptions options = small();
+  options.unseen = 9;
+  EXPECT_THROW(synthesize(options), Error);
+}
+
+}  // namespace parsnets

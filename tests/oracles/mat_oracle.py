@@ -1,0 +1,338 @@
+"""What scipy and h5py make of MATLAB files.
+
+mat_oracle.py make DIR   writes MAT files of many kinds into DIR and manifest.tsv, with the values read back from them
+mat_oracle.py check DIR  reads the files that DIR/written.tsv names and compares them with the dumps beside them
+
+Lines of the manifests, tab-separated:
+  numbers FILE VARIABLE KIND ROWS COLS DUMP   DUMP.f32 and DUMP.f64 hold the values, columns first, little-endian
+  strings FILE VARIABLE KIND ROWS COLS DUMP   DUMP.txt holds UTF-8 strings, each ended by a NUL
+  refuse  FILE VARIABLE KIND WORD -    -      reading must fail with a message that has WORD in it
+Exit code 77: a module is missing.
+"""
+import os
+import struct
+import sys
+import warnings
+import zlib
+
+try:
+    import h5py
+    import numpy as np
+    import scipy.io
+    import scipy.sparse
+except ImportError as missing:
+    print(missing)
+    sys.exit(77)
+
+INTEGERS = ["uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"]
+KINDS = {"float32": "single", "float64": "double", "float16": "half", "bool": "logical"}
+
+
+class Manifest:
+    def __init__(self, folder):
+        self.folder, self.lines = folder, []
+
+    def numbers(self, file, variable, kind, value):
+        """`value` has the shape MATLAB gives it, as a reader returned it."""
+        dump = f"dump{len(self.lines)}"
+        for suffix, dtype in (("f32", "<f4"), ("f64", "<f8")):
+            with np.errstate(over="ignore"):
+                np.asarray(value).T.astype(dtype).tofile(os.path.join(self.folder, f"{dump}.{suffix}"))
+        self.lines.append(["numbers", file, variable, kind, *value.shape, dump])
+
+    def strings(self, file, variable, kind, shape, values):
+        dump = f"dump{len(self.lines)}"
+        with open(os.path.join(self.folder, dump + ".txt"), "wb") as out:
+            out.write(b"".join(v.encode() + b"\0" for v in values))
+        self.lines.append(["strings", file, variable, kind, *shape, dump])
+
+    def refuse(self, file, variable, kind, word):
+        self.lines.append(["refuse", file, variable, kind, word, "-", "-"])
+
+    def save(self):
+        with open(os.path.join(self.folder, "manifest.tsv"), "w") as out:
+            out.writelines("\t".join(map(str, line)) + "\n" for line in self.lines)
+
+
+def arrays(rng):
+    """Name, array: every type, extremes of each, empty and large ones."""
+    yield "wide", rng.standard_normal((7, 301)).astype("float32")
+    yield "doubles", rng.standard_normal((33, 5)) * 10.0 ** rng.integers(-50, 50, (33, 5))
+    yield "special", np.array([[np.nan, np.inf, -np.inf, -0.0, 1e-310, 1e300, 0.1, 16777217.0]])
+    yield "integral", rng.integers(0, 255, (6, 9)).astype("float64")
+    yield "scalar", np.array([[2.5]])
+    yield "column", np.arange(40.0).reshape(40, 1)
+    for dtype in INTEGERS:
+        info = np.iinfo(dtype)
+        yield dtype, np.concatenate([np.array([info.min, info.max, 0, 1], dtype), rng.integers(
+            info.min, info.max, 11, dtype, endpoint=True)]).reshape(3, 5)
+    yield "bits", rng.integers(0, 2, (4, 6)).astype(bool)
+    yield "none", np.zeros((0, 0))
+    yield "no_rows", np.zeros((0, 5), "float32")
+    yield "no_cols", np.zeros((5, 0))
+    yield "large", rng.standard_normal((300, 2000)).astype("float32")
+    yield "large_double", rng.standard_normal((500, 900))
+    yield "large_bytes", rng.integers(0, 4, (1000, 700)).astype("uint8")
+
+
+def cell(values):
+    out = np.empty((len(values), 1), object)
+    for i, v in enumerate(values):
+        out[i, 0] = v
+    return out
+
+
+NAMES = ["001.Black_footed_Albatross", "a", "", "Ünïcödé 鳥", "x" * 300, "four"]
+
+
+def kind_of(name, array):
+    return KINDS.get(str(array.dtype), str(array.dtype))
+
+
+def make_scipy(folder, manifest, rng):
+    for compressed in (True, False):
+        file = f"scipy_{'compressed' if compressed else 'plain'}.mat"
+        path = os.path.join(folder, file)
+        written = dict(arrays(rng))
+        content = dict(written)
+        content["names"] = cell(NAMES)
+        content["lines"] = np.array(["one", "three", "fi"])
+        content["word"] = "albatross"
+        content["no_names"] = np.empty((0, 1), object)
+        content["complex_values"] = np.array([[1 + 2j]])
+        content["sparse_values"] = scipy.sparse.csc_matrix(np.eye(3))
+        content["structure"] = {"a": 1.0, "b": "x"}
+        content["cube"] = np.zeros((2, 3, 4))
+        content["mixed"] = cell(["a", np.eye(2)])
+        scipy.io.savemat(path, content, do_compression=compressed)
+        back = scipy.io.loadmat(path)
+        for name, array in written.items():
+            manifest.numbers(file, name, kind_of(name, array), back[name])
+        manifest.strings(file, "names", "cell", back["names"].shape,
+                         ["".join(v) for v in back["names"].ravel(order="F")])
+        manifest.strings(file, "lines", "char", (3, 5), [v.rstrip() for v in back["lines"]])
+        manifest.strings(file, "word", "char", (1, 9), list(back["word"]))
+        manifest.strings(file, "no_names", "cell", (0, 1), [])
+        manifest.refuse(file, "complex_values", "double", "complex")
+        manifest.refuse(file, "sparse_values", "sparse", "full(x)")
+        manifest.refuse(file, "structure", "struct", "struct")
+        manifest.refuse(file, "cube", "double", "2x3x4")
+        manifest.refuse(file, "names", "cell", "numeric")
+        manifest.refuse(file, "mixed", "cell", "mixed{2}")
+        manifest.refuse(file, "absent", "-", "absent")
+
+
+class Level5:
+    """A writer that does what MATLAB does and scipy does not: values in the smallest type, short elements, big-endian
+    files, wide characters."""
+
+    MI = {"int8": 1, "uint8": 2, "int16": 3, "uint16": 4, "int32": 5, "uint32": 6, "float32": 7, "float64": 9,
+          "int64": 12, "uint64": 13, "utf8": 16, "utf16": 17, "utf32": 18}
+
+    def __init__(self, order):
+        self.order = order
+        self.data = b"MATLAB 5.0 MAT-file, by hand".ljust(116) + bytes(8) + struct.pack(order + "HH", 0x0100, 0x4D49)
+
+    def element(self, mi, payload):
+        if 0 < len(payload) <= 4:
+            return struct.pack(self.order + "I", len(payload) << 16 | mi) + payload.ljust(4, b"\0")
+        return struct.pack(self.order + "II", mi, len(payload)) + payload + bytes(-len(payload) % 8)
+
+    def matrix(self, mx_class, shape, name, *parts):
+        body = self.element(6, struct.pack(self.order + "II", mx_class, 0))
+        body += self.element(5, struct.pack(self.order + "ii", *shape)) + self.element(1, name.encode())
+        body += b"".join(parts)
+        return struct.pack(self.order + "II", 14, len(body)) + body
+
+    def values(self, array, stored):
+        raw = array.T.astype(np.dtype(stored).newbyteorder(self.order)).tobytes()
+        return self.element(self.MI[stored], raw)
+
+    def text(self, text, stored, codec, name=""):
+        return self.matrix(4, (1, len(text)), name, self.element(self.MI[stored], text.encode(codec)))
+
+    def add(self, matrix, compressed):
+        if compressed:
+            matrix = zlib.compress(matrix)
+            matrix = struct.pack(self.order + "II", 15, len(matrix)) + matrix
+        self.data += matrix
+
+
+def make_level5(folder, manifest, rng):
+    mx = {"double": 6, "single": 7}
+    for order, label in (("<", "little"), (">", "big")):
+        wide = "utf-16-le" if order == "<" else "utf-16-be"
+        wider = "utf-32-le" if order == "<" else "utf-32-be"
+        for compressed in (False, True):
+            out = Level5(order)
+            file = f"hand_{label}_{'compressed' if compressed else 'plain'}.mat"
+            names = []
+            for kind in mx:
+                for stored in INTEGERS + ["float32", "float64"]:
+                    for shape in ((1, 1), (1, 2), (3, 4), (170, 130)):
+                        value = rng.integers(0, 120, shape)
+                        name = f"{kind}_{stored}_{shape[0]}_{shape[1]}"
+                        names.append((name, kind))
+                        out.add(out.matrix(mx[kind], shape, name, out.values(value, stored)), compressed)
+            out.add(out.matrix(1, (1, 6), "texts", out.text("abc", "uint8", "ascii"), out.text("abcde", "utf8", "utf8"),
+                               out.text("Ünï", "utf8", "utf8"), out.text("鳥ab", "utf16", wide),
+                               out.text("鳥abc", "utf32", wider), out.text("abcdefghi", "uint16", wide)), compressed)
+            out.add(out.matrix(4, (2, 3), "grid", out.element(16, b"axbycz")), compressed)
+            path = os.path.join(folder, file)
+            with open(path, "wb") as f:
+                f.write(out.data)
+            back = scipy.io.loadmat(path, uint16_codec=wide)
+            for name, kind in names:
+                manifest.numbers(file, name, kind, back[name])
+            manifest.strings(file, "texts", "cell", (1, 6), ["".join(v) for v in back["texts"].ravel(order="F")])
+            manifest.strings(file, "grid", "char", (2, 3), list(back["grid"]))
+
+
+def make_h5py(folder, manifest, rng):
+    layouts = {
+        "plain": {},
+        "gzip": {"chunks": True, "compression": "gzip", "compression_opts": 4},
+        "shuffled": {"chunks": True, "compression": "gzip", "shuffle": True, "fletcher32": True},
+        "chunked": {"chunks": True},
+    }
+    for matlab in (True, False):
+        for layout, options in layouts.items():
+            file = f"h5py_{'matlab' if matlab else 'bare'}_{layout}.mat"
+            path = os.path.join(folder, file)
+            written = {k: v for k, v in arrays(rng) if matlab or v.size}
+            written["big_endian"] = (rng.standard_normal((20, 3000)) * 1e3).astype(">f8")
+            written["big_short"] = rng.integers(-3000, 3000, (4, 4)).astype(">i2")
+            if not matlab:
+                written["halves"] = np.arange(65536, dtype="uint16")[:31744].view("float16").reshape(31, 1024)
+            with h5py.File(path, "w", userblock_size=512 if matlab else 0) as f:
+                for name, array in written.items():
+                    if array.size == 0:
+                        d = f.create_dataset(name, data=np.array(array.shape, "uint64"))
+                        d.attrs["MATLAB_empty"] = np.uint8(1)
+                    else:
+                        stored = array.astype("uint8") if matlab and array.dtype == bool else array
+                        d = f.create_dataset(name, data=stored.T, **options)
+                    if matlab:
+                        d.attrs["MATLAB_class"] = np.bytes_(kind_of(name, array.astype(array.dtype.newbyteorder("="))))
+                if not matlab:
+                    f["vector"] = np.arange(9, dtype="int32")
+                    f["number"] = 7.5
+                    if layout != "plain":
+                        tall = rng.standard_normal((5000, 7)).astype("float32")
+                        f.create_dataset("tall", data=tall, chunks=(4999, 1), compression="gzip")
+                        f.create_dataset("flat", data=tall, chunks=(1, 3), compression="gzip")
+                    f["text"] = "plain HDF5 text"
+                    f["pair"] = np.zeros(2, [("real", "f8"), ("imag", "f8")])
+                    f.create_dataset("packed", data=np.zeros((50, 50)), compression="lzf")
+                if matlab:
+                    refs = f.create_group("#refs#")
+                    links = []
+                    for i, text in enumerate(NAMES):
+                        units = np.frombuffer(text.encode("utf-16-le"), "uint16")
+                        d = refs.create_dataset(f"c{i}", data=units.reshape(-1, 1) if text else np.zeros(2, "uint64"))
+                        d.attrs["MATLAB_class"] = np.bytes_("char")
+                        d.attrs["MATLAB_int_decode"] = np.int32(2)
+                        if not text:
+                            d.attrs["MATLAB_empty"] = np.uint8(1)
+                        links.append(d.ref)
+                    d = f.create_dataset("names", data=np.array([links], h5py.ref_dtype), dtype=h5py.ref_dtype)
+                    d.attrs["MATLAB_class"] = "cell"  # a string of variable length
+                    d = f.create_dataset("grid", data=np.array([[97, 98], [120, 32]], "uint16").T)
+                    d.attrs["MATLAB_class"] = np.bytes_("char")
+                    f.create_group("structure").attrs["MATLAB_class"] = np.bytes_("struct")
+                    f["complex_values"] = np.zeros((1, 2), [("real", "f8"), ("imag", "f8")])
+                    f["complex_values"].attrs["MATLAB_class"] = np.bytes_("double")
+                    f["cube"] = np.zeros((4, 3, 2))
+            with h5py.File(path, "r") as f:
+                for name, array in written.items():
+                    back = f[name][()]
+                    kind = kind_of(name, array.astype(array.dtype.newbyteorder("=")))
+                    if f[name].attrs.get("MATLAB_empty", 0):
+                        back = np.zeros(back[::-1])
+                    manifest.numbers(file, name, kind, back.T)
+                if matlab:
+                    texts = []
+                    for ref in f["names"][()].ravel():
+                        raw = f[ref][()]
+                        texts.append("" if "MATLAB_empty" in f[ref].attrs else raw.tobytes().decode("utf-16-le"))
+                    manifest.strings(file, "names", "cell", (len(NAMES), 1), texts)
+                    manifest.strings(file, "grid", "char", (2, 2), ["ab", "x"])
+                    manifest.refuse(file, "structure", "struct", "struct")
+                    manifest.refuse(file, "complex_values", "double", "complex")
+                    manifest.refuse(file, "cube", "double", "2x3x4")
+                    manifest.refuse(file, "names", "cell", "numeric")
+                    manifest.refuse(file, "absent", "-", "absent")
+                else:
+                    manifest.numbers(file, "vector", "int32", f["vector"][()].reshape(-1, 1))
+                    manifest.numbers(file, "number", "double", np.array([[f["number"][()]]]))
+                    if "tall" in f:
+                        manifest.numbers(file, "tall", "single", f["tall"][()].T)
+                        manifest.numbers(file, "flat", "single", f["flat"][()].T)
+                    manifest.refuse(file, "text", "string", "string")
+                    manifest.refuse(file, "pair", "compound", "compound")
+                    manifest.refuse(file, "packed", "double", "gzip")
+
+
+def read_any(path):
+    """The variables of a file as scipy or h5py read them: arrays in MATLAB's shape, lists of str."""
+    if not h5py.is_hdf5(path):
+        back = scipy.io.loadmat(path)
+        return {k: ["".join(c) for c in v.ravel(order="F")] if v.dtype == object else v
+                for k, v in back.items() if not k.startswith("__")}
+    out = {}
+    with open(path, "rb") as f:
+        head = f.read(128)
+    assert head.startswith(b"MATLAB 7.3 MAT-file") and head[124:] == b"\x00\x02IM", head
+    with h5py.File(path, "r") as f:
+        for name, d in f.items():
+            if name == "#refs#":
+                continue
+            if d.attrs.get("MATLAB_empty", 0):
+                out[name] = [] if d.attrs["MATLAB_class"] == b"cell" else np.zeros(d[()], d.attrs["MATLAB_class"].decode())
+            elif d.attrs["MATLAB_class"] == b"cell":
+                assert d.shape[0] == 1
+                out[name] = []
+                for ref in d[()].ravel():
+                    c = f[ref]
+                    assert c.attrs["MATLAB_class"] == b"char" and c.attrs["MATLAB_int_decode"] == 2
+                    assert c.name.startswith("/#refs#/")
+                    out[name].append("" if c.attrs.get("MATLAB_empty", 0) else c[()].tobytes().decode("utf-16-le"))
+            else:
+                out[name] = d[()].T
+    return out
+
+
+def check(folder):
+    with open(os.path.join(folder, "written.tsv")) as lines:
+        entries = [line.rstrip("\n").split("\t") for line in lines]
+    assert entries
+    files = {}
+    for what, file, variable, kind, rows, cols, dump in entries:
+        back = files.setdefault(file, read_any(os.path.join(folder, file)))[variable]
+        where = f"{file}: {variable}"
+        if what == "strings":
+            with open(os.path.join(folder, dump + ".txt"), "rb") as f:
+                expected = [v.decode() for v in f.read().split(b"\0")[:-1]]
+            assert list(back) == expected, (where, back, expected)
+            continue
+        dtype = {"single": "float32", "double": "float64"}[kind]
+        assert back.dtype == dtype and back.shape == (int(rows), int(cols)), (where, back.dtype, back.shape)
+        expected = np.fromfile(os.path.join(folder, dump + (".f32" if kind == "single" else ".f64")), dtype)
+        got = np.ascontiguousarray(back.T, dtype).view("uint8").ravel()
+        assert np.array_equal(got, expected.view("uint8")), where
+
+
+def main():
+    warnings.simplefilter("error")
+    mode, folder = sys.argv[1:]
+    if mode == "check":
+        return check(folder)
+    rng = np.random.default_rng(7)
+    manifest = Manifest(folder)
+    make_scipy(folder, manifest, rng)
+    make_level5(folder, manifest, rng)
+    make_h5py(folder, manifest, rng)
+    manifest.save()
+
+
+main()
