@@ -10,6 +10,9 @@ std::string compose(const BadInput& parts) {
   text += ": expected " + parts.expected;
   if (!parts.found.empty()) text += ", found " + parts.found;
   if (!parts.advice.empty()) text += "; " + parts.advice;
+  // Quoted file contents may hold line breaks or terminal escapes; a message is one plain line.
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/file.hpp"
+#include "base/json_file.hpp"
 #include "data/folder.hpp"
 #include "parsnets/error.hpp"
 
@@ -70,13 +71,7 @@ nlohmann::ordered_json to_json(const ClassSplit& split, const std::vector<std::s
 }
 
 nlohmann::json parse(const std::filesystem::path& file) {
-  const std::string text = read_text_file(file);
-  nlohmann::json object;
-  try {
-    object = nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(BadInput{file.string(), "", "a JSON object", e.what(), "correct the JSON"});
-  }
+  nlohmann::json object = read_json_file(file);
   if (!object.is_object())
     throw Error(BadInput{file.string(), "", "a JSON object with unseen_classes", object.type_name(), ""});
   static const std::set<std::string> known{"unseen_classes",   "test_seen_samples",   "val_classes",   "description",

@@ -15,4 +15,8 @@ TEST(Error, LeavesOutEmptyParts) {
   EXPECT_STREQ(Error(BadInput{"x.mat", "", "a file", "", ""}).what(), "x.mat: expected a file");
 }
 
+TEST(Error, AMessageIsOnePlainLine) {
+  EXPECT_STREQ(Error(BadInput{"x", "", "a", "b\nc\x1b[31m", ""}).what(), "x: expected a, found b c [31m");
+}
+
 }  // namespace parsnets

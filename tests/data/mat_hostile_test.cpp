@@ -45,6 +45,10 @@ std::string write_small(const std::filesystem::path& path, MatVersion version) {
   out->write_columns("features", values.view());
   out->write_columns("labels", doubles.view());
   out->write_strings("names", {"one", "", "three"});
+  if (version == MatVersion::v73) {  // large enough for compressed chunks, which are small
+    const Matrix<double> table(300, 300, 7.0);
+    out->write_columns("table", table.view());
+  }
   out->commit();
   return test::slurp(path);
 }
@@ -65,7 +69,7 @@ void expect_truncations_refused(MatVersion version, std::size_t step) {
   const auto path = dir / "x.mat";
   const std::string whole = write_small(path, version);
   const auto expected = read_all(path);
-  ASSERT_EQ(expected.size(), 3u);
+  ASSERT_EQ(expected.size(), version == MatVersion::v73 ? 4u : 3u);
   const MemoryLimit limit;
   std::size_t refused = 0;
   for (std::size_t length = 0; length < whole.size(); length += step) {

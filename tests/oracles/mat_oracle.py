@@ -236,7 +236,7 @@ def make_h5py(folder, manifest, rng):
                             d.attrs["MATLAB_empty"] = np.uint8(1)
                         links.append(d.ref)
                     d = f.create_dataset("names", data=np.array([links], h5py.ref_dtype), dtype=h5py.ref_dtype)
-                    d.attrs["MATLAB_class"] = "cell"  # a string of variable length
+                    d.attrs["MATLAB_class"] = np.bytes_("cell")
                     d = f.create_dataset("grid", data=np.array([[97, 98], [120, 32]], "uint16").T)
                     d.attrs["MATLAB_class"] = np.bytes_("char")
                     f.create_group("structure").attrs["MATLAB_class"] = np.bytes_("struct")

@@ -1,0 +1,52 @@
+#pragma once
+// Dense linear algebra on BLAS and LAPACK (OpenBLAS), cut into pieces that depend on the problem alone, so that results
+// are bitwise equal for any number of threads. All matrices are row-major. LAPACK reads them as their transposes, which
+// is harmless for symmetric matrices.
+
+#include <span>
+#include <vector>
+
+#include "base/threads.hpp"
+#include "parsnets/matrix.hpp"
+
+namespace parsnets {
+
+enum class Trans { no, yes };
+
+/// C = alpha·op(A)·op(B) + beta·C. Shapes must agree (a programming error otherwise: throws Error(failure)).
+void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const float> a, Trans trans_b, MatrixView<const float> b,
+              MatrixView<float> c, float alpha = 1, float beta = 0);
+void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const double> a, Trans trans_b, MatrixView<const double> b,
+              MatrixView<double> c, double alpha = 1, double beta = 0);
+
+/// XᵀX of an n x d matrix: d x d, symmetric to the bit.
+Matrix<float> gram_of_columns(ThreadPool& pool, MatrixView<const float> x);
+
+/// Cholesky factor of a symmetric positive definite n x n matrix plus `ridge` on its diagonal, in double.
+class Cholesky {
+ public:
+  /// Throws Error(failure) when the matrix is not positive definite.
+  Cholesky(MatrixView<const float> a, double ridge);
+  Cholesky(Matrix<double> a, double ridge);
+  /// Solves (A + ridge·I)·X = B in place of B, n x m; columns are shared out over the pool.
+  void solve(ThreadPool& pool, MatrixView<double> b) const;
+
+ private:
+  void factor(double ridge);
+  Matrix<double> factor_;
+};
+
+struct EigenPairs {
+  std::vector<double> values;  ///< descending
+  Matrix<double> vectors;      ///< count x n, row i belongs to values[i]; the sign makes each row's largest entry positive
+};
+/// The `count` largest eigenpairs of a symmetric n x n matrix (0: all).
+EigenPairs largest_eigenpairs(MatrixView<const double> a, std::size_t count = 0);
+
+/// Orthonormalises the rows of an r x n matrix in place (Householder QR of its transpose); r <= n.
+void orthonormalise_rows(MatrixView<double> a);
+
+Matrix<double> to_double(MatrixView<const float> a);
+Matrix<float> to_float(MatrixView<const double> a);
+
+}  // namespace parsnets

@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include "cli/run_cli.hpp"
+#include "parsnets/version.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
+
+}  // namespace
+
+TEST(Cli, HelpAndVersionAnswerOnStandardOutput) {
+  const auto help = run_cli({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  for (const char* command : {"data", "info", "doctor", "completion"}) EXPECT_NE(help.out.find(command), std::string::npos) << command;
+  EXPECT_EQ(run_cli({"--version"}).out, "parsnets " PARSNETS_VERSION "\n");
+  EXPECT_EQ(run_cli({"data", "inspect", "--help"}).exit_code, 0);
+}
+
+TEST(Cli, MistakesInTheCallAreUsageErrors) {
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {}, {"nonsense"}, {"data"}, {"data", "inspect"}, {"data", "inspect", kDemo, "--nope"}, {"docs", "novel"}, {"completion", "fish"}}) {
+    const auto result = run_cli(arguments);
+    EXPECT_EQ(result.exit_code, 2) << ::testing::PrintToString(arguments);
+    EXPECT_FALSE(result.err.empty());
+  }
+}
+
+TEST(Cli, EveryImpossibleOptionIsNamedInOneMessage) {
+  const auto result = run_cli({"data", "synth", "out", "--classes", "1", "--nuisance", "x", "--format", "xls"});
+  EXPECT_EQ(result.exit_code, 2);
+  for (const char* part : {"--classes: expected an integer from 3", "--nuisance: expected a number", "--format: expected one of: npy"})
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+}
+
+TEST(Cli, JsonIsOneObjectAlsoForErrors) {
+  EXPECT_EQ(run_cli({"data", "inspect", kDemo, "--json"}).json()["samples"], 2400);
+  const auto error = run_cli({"data", "inspect", "/nowhere", "--json"});
+  EXPECT_EQ(error.exit_code, 3);
+  EXPECT_EQ(error.json()["error"]["file"], "/nowhere");
+  EXPECT_NE(error.err.find("/nowhere"), std::string::npos);
+}
+
+TEST(Cli, ConfigFilesFillInOptionsAndFlagsWin) {
+  TempDir dir;
+  write_text_file(dir / "c", "seed = 9\nclasses = 6\nsamples = 30\ndimensions = 5\nhidden = 4\nattributes = 4\n");
+  const auto config = (dir / "c").string(), out = (dir / "o").string();
+  auto result = run_cli({"data", "synth", out, "--config", config, "--samples", "36", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.json()["samples"], 36);
+  EXPECT_EQ(result.json()["classes"], 6);
+  EXPECT_EQ(result.json()["seed"], 9);
+  write_text_file(dir / "bad", "clases = 6\n");
+  result = run_cli({"data", "synth", out, "--config", (dir / "bad").string()});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.err.find("line 1: no option 'clases'"), std::string::npos) << result.err;
+}
+
+TEST(Cli, PrintConfigPrintsWhatWouldBeUsed) {
+  TempDir dir;
+  const auto printed = run_cli({"data", "synth", "unused", "--classes", "7", "--print-config"});
+  EXPECT_EQ(printed.exit_code, 0);
+  EXPECT_NE(printed.out.find("\nclasses = 7\n"), std::string::npos) << printed.out;
+  write_text_file(dir / "c", printed.out);
+  EXPECT_EQ(run_cli({"data", "synth", "unused", "--config", (dir / "c").string(), "--print-config"}).out, printed.out);
+}
+
+TEST(Cli, DoctorTellsAboutBlasSimdThreadsAndMemory) {
+  const auto facts = run_cli({"doctor", "--json"}).json();
+  EXPECT_NE(facts["blas"].get<std::string>().find("OpenBLAS"), std::string::npos);
+  EXPECT_GE(facts["threads"].get<int>(), 1);
+  EXPECT_GT(facts["memory_bytes"].get<double>(), 1e8);
+  EXPECT_FALSE(facts["simd"].get<std::string>().empty());
+}
+
+TEST(Cli, GeneratedPagesInDocsAreCurrent) {
+  const std::string docs = std::string(PARSNETS_SOURCE_DIR) + "/docs/";
+  EXPECT_EQ(run_cli({"docs", "options"}).out, read_text_file(docs + "options.md")) << "run 'make docs'";
+  EXPECT_EQ(run_cli({"docs", "man"}).out, read_text_file(docs + "parsnets.1")) << "run 'make docs'";
+}
+
+TEST(Cli, BashCompletionOffersCommandsOptionsAndChoices) {
+  TempDir dir;
+  write_text_file(dir / "c", run_cli({"completion", "bash"}).out);
+  const auto complete = [&](const std::string& words) {
+    const std::string script = ". " + (dir / "c").string() + "; COMP_WORDS=(" + words + "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _parsnets; echo ${COMPREPLY[@]}";
+    const int status = std::system(("bash -c " + shell_quoted(script) + " > " + (dir / "o").string()).c_str());
+    EXPECT_EQ(status, 0);
+    return read_text_file(dir / "o");
+  };
+  EXPECT_EQ(complete("parsnets doc"), "doctor docs\n");
+  EXPECT_EQ(complete("parsnets data ins"), "inspect\n");
+  EXPECT_EQ(complete("parsnets data inspect --orig"), "--original-att\n");
+  EXPECT_EQ(complete("parsnets data convert --format mat7"), "mat73\n");
+}
+
+TEST(Cli, InfoListsWhatIsInADataFile) {
+  const auto facts = run_cli({"info", kDemo + "/features.npy", "--json"}).json();
+  EXPECT_EQ(facts["contents"][0]["type"], "float16");
+  EXPECT_EQ(facts["contents"][0]["shape"], "2400 x 192");
+  EXPECT_EQ(run_cli({"info", "--json"}).json()["version"], PARSNETS_VERSION);
+}
+
+}  // namespace parsnets::test

@@ -1,0 +1,106 @@
+// The data commands, run as a user would.
+
+#include <gtest/gtest.h>
+
+#include "cli/run_cli.hpp"
+#include "shared_data.hpp"
+
+namespace parsnets::test {
+
+TEST(CliData, InspectReportsCubAsItIs) {
+  const auto folder = shared_data("CUB");
+  if (!folder) GTEST_SKIP() << kNoSharedData;
+  const auto json = run_cli({"data", "inspect", *folder, "--features", "res50", "--json"}).json();
+  EXPECT_EQ(json["samples"], 11788);
+  EXPECT_EQ(json["features"], 2048);
+  EXPECT_EQ(json["attributes"], 312);
+  EXPECT_EQ(json["seen_classes"], 150);
+  EXPECT_EQ(json["unseen_classes"], 50);
+  const auto& split = json["split"];
+  EXPECT_EQ(split["lists"]["trainval"]["samples"], 7057);
+  EXPECT_EQ(split["lists"]["test_seen"]["samples"], 1764);
+  EXPECT_EQ(split["lists"]["test_unseen"]["samples"], 2967);
+  EXPECT_EQ(split["lists"]["trainval"]["crc32"], "3010ffca");
+  EXPECT_EQ(split["test_seen_in_train_loc"], 1173);
+  EXPECT_EQ(split["test_seen_in_val_loc"], 591);
+}
+
+TEST(CliData, InspectReportsAwaHandmadeWithItsMissingValues) {
+  const auto folder = shared_data("AWA1-handmade");
+  if (!folder) GTEST_SKIP() << kNoSharedData;
+  const auto json = run_cli({"data", "inspect", *folder, "--json"}).json();
+  EXPECT_EQ(json["samples"], 30475);
+  EXPECT_EQ(json["features"], 1024);
+  EXPECT_EQ(json["seen_classes"], 40);
+  EXPECT_EQ(json["unseen_classes"], 10);
+  EXPECT_EQ(json["missing_attribute_values"], 4);
+}
+
+TEST(CliData, SplitMakesAnInspectableSplitAndNeverReplacesOneUnasked) {
+  TempDir dir;
+  const std::string folder = dir.path().string();
+  ASSERT_EQ(run_cli({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8", "--hidden", "8"}).exit_code, 0);
+  const std::string before = read_text_file(dir / "split.json");
+  EXPECT_EQ(run_cli({"data", "split", folder}).exit_code, 2);
+  EXPECT_EQ(read_text_file(dir / "split.json"), before);
+  std::filesystem::remove(dir / "split.json");
+  EXPECT_EQ(run_cli({"data", "split", folder, "--unseen", "3", "--seed", "4"}).exit_code, 0);
+  const std::string made = read_text_file(dir / "split.json");
+  EXPECT_EQ(run_cli({"data", "inspect", folder, "--json"}).json()["unseen_classes"], 3);
+  EXPECT_EQ(run_cli({"data", "split", folder, "--unseen", "3", "--seed", "4", "--force"}).exit_code, 0);
+  EXPECT_EQ(read_text_file(dir / "split.json"), made);
+  EXPECT_EQ(run_cli({"data", "split", folder, "--unseen-classes", "class001,class005", "--force"}).exit_code, 0);
+  EXPECT_EQ(run_cli({"data", "inspect", folder, "--json"}).json()["unseen_classes"], 2);
+  EXPECT_EQ(run_cli({"data", "split", folder, "--unseen-classes", "class001,unicorn", "--force"}).exit_code, 2);
+}
+
+TEST(CliData, ConvertKeepsTheChecksumsOfEveryList) {
+  TempDir dir;
+  const std::string demo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
+  auto lists = run_cli({"data", "inspect", demo, "--json"}).json()["split"]["lists"];
+  for (const char* format : {"mat5", "mat73", "npz", "csv"}) {
+    const std::string out = (dir / format).string();
+    const auto result = run_cli({"data", "convert", demo, out, "--format", format});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    auto converted = run_cli({"data", "inspect", out, "--json"}).json();
+    for (const char* name : {"trainval", "test_seen", "test_unseen", "train", "val"})
+      EXPECT_EQ(converted["split"]["lists"][name]["crc32"], lists[name]["crc32"]) << format << " " << name;
+  }
+}
+
+TEST(CliData, AFailedConversionLeavesNothingHalfWritten) {
+  TempDir dir;
+  write_text_file(dir / "attributes.csv", "class,a\nx,1\ny,2\n");
+  std::filesystem::create_directory(dir / "out");
+  write_text_file(dir / "out" / "features.npy", "precious");
+  EXPECT_EQ(run_cli({"data", "convert", (dir / "missing").string(), (dir / "out").string()}).exit_code, 3);
+  EXPECT_EQ(read_text_file(dir / "out" / "features.npy"), "precious");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir / "out"), {}), 1);
+}
+
+TEST(CliData, BadInputsAreRefusedWithAMessageThatNamesTheFault) {
+  TempDir dir;
+  const std::string script = std::string(PARSNETS_SOURCE_DIR) + "/tests/oracles/bad_inputs.py";
+  if (std::system("/usr/bin/python3 -c 'import numpy, scipy, h5py' 2> /dev/null") != 0) GTEST_SKIP() << "PYTHON3 WITH NUMPY, SCIPY AND H5PY NOT FOUND";
+  const auto corpus = dir / "corpus";
+  ASSERT_EQ(std::system(("/usr/bin/python3 " + script + " " + corpus.string()).c_str()), 0);
+  const auto manifest = nlohmann::json::parse(read_text_file(corpus / "manifest.json"));
+  ASSERT_GE(manifest.size(), 40u);
+  for (const auto& entry : manifest) {
+    SCOPED_TRACE(entry["name"].get<std::string>());
+    if (entry.value("skip_if_root", false) && ::geteuid() == 0) continue;
+    std::vector<std::string> arguments{"data", "inspect", (corpus / entry["path"].get<std::string>()).string()};
+    for (const auto& a : entry["args"]) arguments.push_back(a);
+    // 2 GB of address space is far above what any of these small files may ask for; sanitizers need more of it.
+#ifdef PARSNETS_SANITIZED
+    const auto result = run_cli(arguments, "timeout 20");
+#else
+    const auto result = run_cli(arguments, "ulimit -v 2000000; timeout 20");
+#endif
+    EXPECT_EQ(result.exit_code, 3) << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    for (const auto& part : entry["must_mention"]) EXPECT_NE(result.err.find(part.get<std::string>()), std::string::npos) << part << " not in: " << result.err;
+  }
+}
+
+}  // namespace parsnets::test
