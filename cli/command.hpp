@@ -24,12 +24,14 @@ struct CommonOptions {
 struct Context {
   const CommonOptions& common;
   ProgressObserver* progress;
+  std::vector<std::string> given;  ///< names of the options on the command line or in the config file
 };
 
 /// What a command has to say: `json` with --json, `text` without.
 struct Output {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   std::string text;
+  bool already_printed = false;  ///< the command wrote its output itself, as it went
 };
 
 struct Argument {
@@ -51,6 +53,15 @@ struct Command {
 /// Every command, in the order in which help lists them.
 std::vector<Command> all_commands();
 
+Command train_command();
+Command eval_command();
+Command predict_command();
+Command explain_command();
+Command classes_list_command();
+Command classes_add_command();
+Command classes_remove_command();
+Command bench_command();
+Command reference_command();
 Command data_inspect_command();
 Command data_convert_command();
 Command data_split_command();
@@ -59,6 +70,5 @@ Command info_command();
 Command doctor_command();
 Command completion_command();
 Command docs_command();
-
 
 }  // namespace parsnets::cli

@@ -29,18 +29,27 @@ std::string bash_script() {
     cases += fmt::format("    \"{}\") words=\"{}\" ;;\n", command.name, words_after(command));
     for (const auto& option : command.options.options())
       if (!option.choices.empty())
-        choices += fmt::format("    \"{} --{}\") words=\"{}\" ;;\n", command.name, option.name, fmt::join(option.choices, " "));
+        choices += fmt::format("    \"{} --{}\") words=\"{}\" ;;\n", command.name, option.name,
+                               fmt::join(option.choices, " "));
   }
-  std::string script = "# bash completion for parsnets; source it or put it where bash-completion looks\n_parsnets() {\n";
-  script += "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\" words=\"\" command=\"${COMP_WORDS[1]}\"\n";
+  std::string script =
+      "# bash completion for parsnets; source it or put it where bash-completion looks\n_parsnets() {\n";
+  script +=
+      "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\" words=\"\" "
+      "command=\"${COMP_WORDS[1]}\"\n";
   script += "  case \"$command\" in ";
   for (const auto& [group, unused] : groups)
     if (!group.empty()) script += group + ") [ \"$COMP_CWORD\" -gt 2 ] && command=\"$command ${COMP_WORDS[2]}\" ;; ";
   script += "esac\n  if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"" + groups[""] + "--help --version\"\n";
   for (const auto& [group, words] : groups)
-    if (!group.empty()) script += fmt::format("  elif [ \"$COMP_CWORD\" -eq 2 ] && [ \"$command\" = {} ]; then words=\"{}\"\n", group, words);
-  script += "  else\n    case \"$command\" in\n" + cases + "    esac\n    case \"$command $prev\" in\n" + choices + "    esac\n  fi\n";
-  script += "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n  [[ \"$cur\" == --* ]] || [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- \"$cur\"))\n";
+    if (!group.empty())
+      script +=
+          fmt::format("  elif [ \"$COMP_CWORD\" -eq 2 ] && [ \"$command\" = {} ]; then words=\"{}\"\n", group, words);
+  script += "  else\n    case \"$command\" in\n" + cases + "    esac\n    case \"$command $prev\" in\n" + choices +
+            "    esac\n  fi\n";
+  script +=
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n  [[ \"$cur\" == --* ]] || [ ${#COMPREPLY[@]} -gt 0 ] || "
+      "COMPREPLY=($(compgen -f -- \"$cur\"))\n";
   return script + "}\ncomplete -o filenames -F _parsnets parsnets\n";
 }
 

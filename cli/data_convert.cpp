@@ -20,7 +20,8 @@ Command data_convert_command() {
   command.name = "data convert";
   command.summary = "write a data set in another format";
   command.example = "parsnets data convert data/demo out/demo-mat --format mat73";
-  command.arguments = {{"DIR", "data set folder to read", &state->folder, true}, {"OUT", "folder to write; made if need be", &state->out, true}};
+  command.arguments = {{"DIR", "data set folder to read", &state->folder, true},
+                       {"OUT", "folder to write; made if need be", &state->out, true}};
   command.options.choice("format", state->format,
                          {{"npy", DataFormat::npy},
                           {"npz", DataFormat::npz},
@@ -35,9 +36,12 @@ Command data_convert_command() {
     const Dataset data = load_dataset(state->folder, state->load, context.progress);
     save_dataset(data, state->out, state->format, context.progress);
     Output output;
-    output.json = {{"written", state->out}, {"samples", data.samples()}, {"features", data.features.cols()}, {"classes", data.classes()}};
-    output.text = fmt::format("{}: {} samples x {} features, {} classes x {} attributes\n", state->out, data.samples(), data.features.cols(),
-                              data.classes(), data.semantics.values.cols());
+    output.json = {{"written", state->out},
+                   {"samples", data.samples()},
+                   {"features", data.features.cols()},
+                   {"classes", data.classes()}};
+    output.text = fmt::format("{}: {} samples x {} features, {} classes x {} attributes\n", state->out, data.samples(),
+                              data.features.cols(), data.classes(), data.semantics.values.cols());
     return output;
   };
   return command;

@@ -34,27 +34,32 @@ nlohmann::ordered_json to_json(const Dataset& data, const DataReport& r) {
   split["test_seen_in_train_loc"] = r.test_seen_in_train_list;
   split["test_seen_in_val_loc"] = r.test_seen_in_val_list;
   for (const auto& list : r.lists)
-    split["lists"][list.name] = {{"samples", list.samples}, {"classes", list.classes}, {"crc32", checksum_text(list.checksum)}};
+    split["lists"][list.name] = {
+        {"samples", list.samples}, {"classes", list.classes}, {"crc32", checksum_text(list.checksum)}};
   json["findings"] = nlohmann::ordered_json::array();
   for (const auto& f : r.findings)
-    json["findings"].push_back({{"severity", f.severity == Severity::leak ? "leak" : kSeverities[static_cast<std::size_t>(f.severity)]},
-                                {"id", f.id},
-                                {"count", f.count},
-                                {"text", f.text}});
+    json["findings"].push_back(
+        {{"severity", f.severity == Severity::leak ? "leak" : kSeverities[static_cast<std::size_t>(f.severity)]},
+         {"id", f.id},
+         {"count", f.count},
+         {"text", f.text}});
   return json;
 }
 
 std::string to_text(const Dataset& data, const DataReport& r) {
-  std::string text = fmt::format("{}: {} samples x {} features ({}), {} classes x {} attributes ({})\n", data.name, r.samples, r.features,
-                                 data.features_name.empty() ? "none" : data.features_name, r.classes, r.attributes, data.semantics.name);
+  std::string text = fmt::format("{}: {} samples x {} features ({}), {} classes x {} attributes ({})\n", data.name,
+                                 r.samples, r.features, data.features_name.empty() ? "none" : data.features_name,
+                                 r.classes, r.attributes, data.semantics.name);
   if (r.samples > 0) text += fmt::format("{} seen and {} unseen classes\n", r.seen_classes, r.unseen_classes);
   text += fmt::format("\n{:<14}{:>9}{:>9}  {}\n", "list", "samples", "classes", "crc32");
   for (const auto& list : r.lists)
-    text += fmt::format("{:<14}{:>9}{:>9}  {}\n", list.name, list.samples, r.samples > 0 ? std::to_string(list.classes) : "?", checksum_text(list.checksum));
+    text += fmt::format("{:<14}{:>9}{:>9}  {}\n", list.name, list.samples,
+                        r.samples > 0 ? std::to_string(list.classes) : "?", checksum_text(list.checksum));
   if (!data.split.version.empty()) text += "split: " + data.split.version + "\n";
   if (!data.split.validation_from.empty()) text += "validation: " + data.split.validation_from + "\n";
   text += r.findings.empty() ? "\nno findings\n" : "\nfindings\n";
-  for (const auto& f : r.findings) text += fmt::format("  {:<8} {}: {}\n", kSeverities[static_cast<std::size_t>(f.severity)], f.id, f.text);
+  for (const auto& f : r.findings)
+    text += fmt::format("  {:<8} {}: {}\n", kSeverities[static_cast<std::size_t>(f.severity)], f.id, f.text);
   return text;
 }
 

@@ -22,8 +22,9 @@ std::vector<std::int32_t> classes_by_name(const std::string& list, const std::ve
     start = end + 1;
     const auto found = std::find(class_names.begin(), class_names.end(), name);
     if (found == class_names.end())
-      throw Error(ErrorCode::usage, fmt::format("--unseen-classes: expected classes of the data set, found '{}'; classes there: {}", name,
-                                                quoted_list(class_names)));
+      throw Error(ErrorCode::usage,
+                  fmt::format("--unseen-classes: expected classes of the data set, found '{}'; classes there: {}", name,
+                              quoted_list(class_names)));
     classes.push_back(static_cast<std::int32_t>(found - class_names.begin()));
   }
   return classes;
@@ -47,17 +48,21 @@ Command data_split_command() {
   command.example = "parsnets data split my-data --unseen 0.2 --seed 7";
   command.arguments = {{"DIR", "data set folder; split.json is written there", &state->folder, true}};
   command.options.number("unseen", state->split.unseen, 0, 1e6, "unseen classes: a share below 1, or their number")
-      .number("validation", state->split.validation, 0, 1e6, "validation classes among the seen: a share below 1, or their number")
+      .number("validation", state->split.validation, 0, 1e6,
+              "validation classes among the seen: a share below 1, or their number")
       .number("test-seen", state->split.test_seen, 0, 0.9, "share of each seen class's samples kept for testing")
-      .text("unseen-classes", state->unseen_classes, "names of the unseen classes, separated by commas, in place of a drawn set")
+      .text("unseen-classes", state->unseen_classes,
+            "names of the unseen classes, separated by commas, in place of a drawn set")
       .path("out", state->out, "file to write in place of DIR/split.json")
       .flag("force", state->force, "replace an existing split file");
   add_load_options(command.options, state->load);
   command.run = [state](Context& context) {
     state->load.seed = state->split.seed = context.common.seed;
-    const std::filesystem::path file = state->out.empty() ? std::filesystem::path(state->folder) / "split.json" : state->out;
+    const std::filesystem::path file =
+        state->out.empty() ? std::filesystem::path(state->folder) / "split.json" : state->out;
     if (!state->force && std::filesystem::exists(file))
-      throw Error(ErrorCode::usage, fmt::format("{} exists; use --force to replace it or --out to write elsewhere", file.string()));
+      throw Error(ErrorCode::usage,
+                  fmt::format("{} exists; use --force to replace it or --out to write elsewhere", file.string()));
     const Dataset data = load_dataset(state->folder, state->load, context.progress);
     state->split.unseen_classes = classes_by_name(state->unseen_classes, data.class_names);
     const ClassSplit split = make_class_split(data.labels, data.classes(), state->split);
@@ -71,9 +76,10 @@ Command data_split_command() {
                    {"test_seen", lists.test_seen.size()},
                    {"test_unseen", lists.test_unseen.size()},
                    {"seed", context.common.seed}};
-    output.text = fmt::format("{}: {} unseen and {} validation classes; {} training, {} test-seen and {} test-unseen samples\n",
-                              file.string(), split.unseen_classes.size(), split.val_classes.size(), lists.trainval.size(),
-                              lists.test_seen.size(), lists.test_unseen.size());
+    output.text =
+        fmt::format("{}: {} unseen and {} validation classes; {} training, {} test-seen and {} test-unseen samples\n",
+                    file.string(), split.unseen_classes.size(), split.val_classes.size(), lists.trainval.size(),
+                    lists.test_seen.size(), lists.test_unseen.size());
     return output;
   };
   return command;

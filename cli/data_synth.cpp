@@ -39,14 +39,19 @@ Command data_synth_command() {
       .integer("nuisance-dimensions", s.nuisance_dimensions, 0, 10000, "their dimension")
       .integer("hidden", s.hidden, 1, 100000, "width of the nonlinear map to features")
       .choice("format", state->format,
-              {{"npy", DataFormat::npy}, {"npz", DataFormat::npz}, {"csv", DataFormat::csv}, {"mat5", DataFormat::mat5}, {"mat73", DataFormat::mat73}},
+              {{"npy", DataFormat::npy},
+               {"npz", DataFormat::npz},
+               {"csv", DataFormat::csv},
+               {"mat5", DataFormat::mat5},
+               {"mat73", DataFormat::mat73}},
               "format to write");
   add_load_options(command.options, state->load);
   command.run = [state](Context& context) {
     state->load.seed = state->synth.seed = context.common.seed;
     std::optional<Dataset> given;
     if (!state->from.empty()) given = load_dataset(state->from, state->load, context.progress);
-    const Dataset data = synthesize(state->synth, given ? &*given : nullptr, static_cast<unsigned>(context.common.threads), context.progress);
+    const Dataset data = synthesize(state->synth, given ? &*given : nullptr,
+                                    static_cast<unsigned>(context.common.threads), context.progress);
     save_dataset(data, state->out, state->format, context.progress);
     Output output;
     output.json = {{"written", state->out},
@@ -55,8 +60,8 @@ Command data_synth_command() {
                    {"classes", data.classes()},
                    {"unseen_classes", data.unseen_classes().size()},
                    {"seed", context.common.seed}};
-    output.text = fmt::format("{}: {} samples x {} features, {} classes ({} unseen)\n", state->out, data.samples(), data.features.cols(),
-                              data.classes(), data.unseen_classes().size());
+    output.text = fmt::format("{}: {} samples x {} features, {} classes ({} unseen)\n", state->out, data.samples(),
+                              data.features.cols(), data.classes(), data.unseen_classes().size());
     return output;
   };
   return command;

@@ -17,13 +17,14 @@ Command doctor_command() {
     const MachineFacts facts = machine_facts();
     Output output;
     auto& json = output.json;
-    json = {{"version", PARSNETS_VERSION}, {"cpu", facts.cpu},           {"simd", facts.simd},
-            {"threads", facts.cores},      {"memory_bytes", facts.memory}, {"free_bytes", facts.free},
-            {"blas", facts.blas}};
-    std::string text = fmt::format("parsnets {} ({} build, {})\n", PARSNETS_VERSION, PARSNETS_BUILD_TYPE, PARSNETS_COMPILER);
+    json = {{"version", PARSNETS_VERSION},  {"cpu", facts.cpu},         {"simd", facts.simd}, {"threads", facts.cores},
+            {"memory_bytes", facts.memory}, {"free_bytes", facts.free}, {"blas", facts.blas}};
+    std::string text =
+        fmt::format("parsnets {} ({} build, {})\n", PARSNETS_VERSION, PARSNETS_BUILD_TYPE, PARSNETS_COMPILER);
     text += fmt::format("{:<10}{}, {}\n", "cpu", facts.cpu, facts.simd);
     text += fmt::format("{:<10}{}\n", "threads", facts.cores);
-    text += fmt::format("{:<10}{}, {} free\n", "memory", format_bytes(static_cast<double>(facts.memory)), format_bytes(static_cast<double>(facts.free)));
+    text += fmt::format("{:<10}{}, {} free\n", "memory", format_bytes(static_cast<double>(facts.memory)),
+                        format_bytes(static_cast<double>(facts.free)));
     text += fmt::format("{:<10}{}\n", "BLAS", facts.blas);
     for (const auto& library : facts.libraries) {
       json["libraries"][library.name] = library.version;
@@ -41,7 +42,8 @@ Command doctor_command() {
       text += "problem: " + what + "\n";
     };
     if (!facts.blas_optimised) problem("BLAS runs a generic kernel; install libopenblas0-serial for this processor");
-    if (facts.free > 0 && facts.free < 500000000u) problem("less than 500 MB of memory are free; use --memory-limit when training");
+    if (facts.free > 0 && facts.free < 500000000u)
+      problem("less than 500 MB of memory are free; use --memory-limit when training");
     if (json["problems"].empty()) text += "all well\n";
     output.text = text;
     return output;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/file.hpp"
@@ -10,7 +11,9 @@
 #include "data/mat.hpp"
 #include "data/npy.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/model.hpp"
 #include "parsnets/version.hpp"
+#include "store/safetensors.hpp"
 
 namespace parsnets::cli {
 
@@ -43,9 +46,24 @@ nlohmann::ordered_json file_facts(const std::filesystem::path& path) {
     for (const auto& member : npz_members(path)) contents.push_back(array_facts({path, member}));
   } else if (ending == ".csv") {
     const CsvTable table = read_csv(path, true);
-    contents.push_back({{"name", path.filename().string()}, {"type", "table"}, {"shape", fmt::format("{} x {}", table.rows.size(), table.header.size())}});
+    contents.push_back({{"name", path.filename().string()},
+                        {"type", "table"},
+                        {"shape", fmt::format("{} x {}", table.rows.size(), table.header.size())}});
+  } else if (ending == ".safetensors") {
+    const Model model = load_model(path);  // validates everything
+    json["classes"] = model.classes.names.size();
+    json["seen_classes"] = std::count(model.classes.seen.begin(), model.classes.seen.end(), std::uint8_t{1});
+    json["attributes"] = model.attributes();
+    json["gamma"] = model.gamma;
+    json["temperature"] = model.temperature;
+    json["options"] = nlohmann::ordered_json::parse(model.options);
+    json["record"] = nlohmann::ordered_json::parse(model.record);
+    const SafetensorsFile file(path);
+    for (const auto& t : file.tensors())
+      contents.push_back(
+          {{"name", t.name}, {"type", t.dtype}, {"shape", fmt::format("{}", fmt::join(t.shape, " x "))}});
   } else {
-    throw Error(BadInput{path.string(), "", "a .mat, .npy, .npz or .csv file", "'" + ending + "'", ""});
+    throw Error(BadInput{path.string(), "", "a .safetensors, .mat, .npy, .npz or .csv file", "'" + ending + "'", ""});
   }
   return json;
 }
@@ -56,21 +74,32 @@ Command info_command() {
   auto file = std::make_shared<std::string>();
   Command command;
   command.name = "info";
-  command.summary = "print facts about this build, or about a data file";
+  command.summary = "print facts about this build, a model file or a data file";
   command.example = "parsnets info data/demo/features.npy";
-  command.arguments = {{"FILE", "a .mat, .npy, .npz or .csv file", file.get(), false}};
+  command.arguments = {{"FILE", "a .safetensors, .mat, .npy, .npz or .csv file", file.get(), false}};
   command.run = [file](Context&) {
     Output output;
     if (file->empty()) {
-      output.json = {{"version", PARSNETS_VERSION}, {"build", PARSNETS_BUILD_TYPE}, {"compiler", PARSNETS_COMPILER}, {"sanitizers", PARSNETS_SANITIZERS}};
-      output.text = fmt::format("parsnets {}, {} build, {}{}\n", PARSNETS_VERSION, PARSNETS_BUILD_TYPE, PARSNETS_COMPILER,
-                                *PARSNETS_SANITIZERS ? ", sanitized: " PARSNETS_SANITIZERS : "");
+      output.json = {{"version", PARSNETS_VERSION},
+                     {"build", PARSNETS_BUILD_TYPE},
+                     {"compiler", PARSNETS_COMPILER},
+                     {"sanitizers", PARSNETS_SANITIZERS}};
+      output.text = fmt::format("parsnets {}, {} build, {}{}\n", PARSNETS_VERSION, PARSNETS_BUILD_TYPE,
+                                PARSNETS_COMPILER, *PARSNETS_SANITIZERS ? ", sanitized: " PARSNETS_SANITIZERS : "");
       return output;
     }
     output.json = file_facts(*file);
     output.text = fmt::format("{}: {}\n", *file, format_bytes(output.json["bytes"].get<double>()));
     for (const auto& item : output.json["contents"])
-      output.text += fmt::format("  {:<24}{:<10}{}\n", item["name"].get<std::string>(), item["type"].get<std::string>(), item["shape"].get<std::string>());
+      output.text += fmt::format("  {:<24}{:<10}{}\n", item["name"].get<std::string>(), item["type"].get<std::string>(),
+                                 item["shape"].get<std::string>());
+    if (output.json.contains("options")) {
+      output.text += fmt::format(
+          "{} classes ({} seen), {} attributes, gamma {:.4g}, temperature {:.4g}\noptions {}\nrecord {}\n",
+          output.json["classes"].get<int>(), output.json["seen_classes"].get<int>(),
+          output.json["attributes"].get<int>(), output.json["gamma"].get<double>(),
+          output.json["temperature"].get<double>(), output.json["options"].dump(), output.json["record"].dump(1));
+    }
     return output;
   };
   return command;

@@ -11,7 +11,9 @@ inline void add_load_options(OptionTable& table, LoadOptions& load) {
       .text("semantics", load.semantics, "semantics to read: NAME of NAME_splits.mat")
       .flag("original-att", load.original_attributes, "read original_att in place of att")
       .choice("missing", load.missing,
-              {{"attribute-mean", MissingPolicy::attribute_mean}, {"zero", MissingPolicy::zero}, {"refuse", MissingPolicy::refuse}},
+              {{"attribute-mean", MissingPolicy::attribute_mean},
+               {"zero", MissingPolicy::zero},
+               {"refuse", MissingPolicy::refuse}},
               "what replaces missing attribute values");
 }
 

@@ -36,26 +36,32 @@ struct Parsed {
   bool print_config = false;
 };
 
-void add_options(CLI::App& app, const OptionTable& table, std::map<std::string, std::string>& given, const char* group) {
+void add_options(CLI::App& app, const OptionTable& table, std::map<std::string, std::string>& given,
+                 const char* group) {
   for (const auto& option : table.options()) {
     const std::string flag = "--" + option.name;
     if (option.is_flag) {
-      app.add_flag_callback(flag, [&given, name = option.name] { given[name] = "true"; }, option.help)->group(group);
+      app.add_flag_callback(
+             flag, [&given, name = option.name] { given[name] = "true"; }, option.help)
+          ->group(group);
       continue;
     }
     std::string help = fmt::format("{} ({}", option.help, option.expected);
     help += option.default_text.empty() ? ")" : fmt::format("; default {})", option.default_text);
-    app.add_option_function<std::string>(flag, [&given, name = option.name](const std::string& v) { given[name] = v; }, help)
+    app.add_option_function<std::string>(
+           flag, [&given, name = option.name](const std::string& v) { given[name] = v; }, help)
         ->type_name("")
         ->group(group);
   }
 }
 
-/// Defaults, then the config file, then the command line; every problem of the command line in one message.
-void assign(OptionTable& own, OptionTable& common, const Parsed& parsed) {
+/// Defaults, then the config file, then the command line; every problem of the command line in one message. Returns the
+/// names of all options that were given.
+std::vector<std::string> assign(OptionTable& own, OptionTable& common, const Parsed& parsed) {
+  std::vector<std::string> names;
   if (!parsed.config.empty()) {
     OptionTable both = common;
-    both.append(own).read_config(parsed.config);
+    names = both.append(own).read_config(parsed.config);
   }
   std::string problems;
   for (const auto& [name, text] : parsed.given) {
@@ -65,6 +71,8 @@ void assign(OptionTable& own, OptionTable& common, const Parsed& parsed) {
       problems += fmt::format("{}--{}: expected {}, found '{}'", problems.empty() ? "" : "; ", name, *expected, text);
   }
   if (!problems.empty()) throw Error(ErrorCode::usage, problems);
+  for (const auto& [name, unused] : parsed.given) names.push_back(name);
+  return names;
 }
 
 void print_error(const CommonOptions& common, int code, const std::string& message, const BadInput& parts) {
@@ -78,23 +86,26 @@ void print_error(const CommonOptions& common, int code, const std::string& messa
       error["advice"] = parts.advice;
     }
     // Text from a damaged file may not be UTF-8.
-    std::cout << nlohmann::ordered_json{{"error", error}}.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    std::cout << nlohmann::ordered_json{{"error", error}}.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+              << "\n";
   }
   fmt::print(stderr, "parsnets: {}\n", message);
 }
 
 int run(Command& command, OptionTable& common, CommonOptions& options, const Parsed& parsed) {
   try {
-    assign(command.options, common, parsed);
+    const auto given = assign(command.options, common, parsed);
     if (parsed.print_config) {
       std::cout << "# parsnets " << command.name << "\n" << common.to_config() << command.options.to_config();
       return 0;
     }
     TerminalProgress progress(options.quiet);
-    Context context{options, &progress};
+    Context context{options, &progress, given};
     const Output output = command.run(context);
     progress.clear();
-    if (options.json)
+    if (output.already_printed)
+      std::cout.flush();
+    else if (options.json)
       std::cout << output.json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     else
       std::cout << output.text;
@@ -119,7 +130,8 @@ int main(int argc, char** argv) {
   CLI::App app{"ParsNets: zero-shot learning with sparse compositions of linear networks", "parsnets"};
   app.set_version_flag("--version", "parsnets " PARSNETS_VERSION);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 ok, 1 failure, 2 usage, 3 bad input, 130 interrupted. 'parsnets COMMAND --help' tells more.");
+  app.footer(
+      "Exit codes: 0 ok, 1 failure, 2 usage, 3 bad input, 130 interrupted. 'parsnets COMMAND --help' tells more.");
 
   CommonOptions common;
   OptionTable common_options = common_table(common);
@@ -133,7 +145,9 @@ int main(int argc, char** argv) {
     if (const auto space = name.find(' '); space != std::string::npos) {
       CLI::App*& group = groups[name.substr(0, space)];
       if (group == nullptr) {
-        group = app.add_subcommand(name.substr(0, space), name.substr(0, space) == "data" ? "look at, convert, split and generate data sets" : "change the class bank of a model");
+        group = app.add_subcommand(name.substr(0, space), name.substr(0, space) == "data"
+                                                              ? "look at, convert, split and generate data sets"
+                                                              : "change the class bank of a model");
         group->require_subcommand(1);
       }
       parent = group;
@@ -146,8 +160,14 @@ int main(int argc, char** argv) {
     }
     add_options(*parsed[i].app, command.options, parsed[i].given, "Options");
     add_options(*parsed[i].app, common_options, parsed[i].given, "Common options");
-    parsed[i].app->add_option("--config", parsed[i].config, "read options from FILE, 'name = value' a line; flags win")->type_name("FILE")->group("Common options");
-    parsed[i].app->add_flag("--print-config", parsed[i].print_config, "print the options in effect as a config file and stop")->group("Common options");
+    parsed[i]
+        .app->add_option("--config", parsed[i].config, "read options from FILE, 'name = value' a line; flags win")
+        ->type_name("FILE")
+        ->group("Common options");
+    parsed[i]
+        .app
+        ->add_flag("--print-config", parsed[i].print_config, "print the options in effect as a config file and stop")
+        ->group("Common options");
     if (!command.example.empty()) parsed[i].app->footer("Example: " + command.example);
   }
   try {

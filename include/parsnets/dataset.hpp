@@ -31,6 +31,7 @@ struct Semantics {
 /// Sample indices, 0-based. train and val are parts of trainval with disjoint classes.
 struct Split {
   std::vector<std::int32_t> trainval, test_seen, test_unseen, train, val;
+  bool validation_drawn = false;  ///< train and val were drawn by us: the data set names no validation classes
   std::string validation_from;  ///< where train and val come from, in words; empty when there are none
   std::string version;          ///< "Proposed Split v1 of CUB", …; empty when unknown
 

@@ -16,8 +16,8 @@ enum class Rotation {
 
 /// e = W x. An encoder without weights is the identity.
 struct Encoder {
-  Matrix<float> weights;               ///< h x d, orthonormal rows
-  double reconstruction_error = 0;     ///< ‖X − X WᵀW‖_F / ‖X‖_F on the samples it was fitted to
+  Matrix<float> weights;            ///< h x d, orthonormal rows
+  double reconstruction_error = 0;  ///< ‖X − X WᵀW‖_F / ‖X‖_F on the samples it was fitted to
 
   bool is_identity() const { return weights.empty(); }
   /// e (h values) of one preprocessed sample (d values).

@@ -15,6 +15,11 @@ enum class GateKind {
   anchor   ///< K anchors in the space of e, the k nearest by cosine
 };
 
+enum class AnchorChoice {
+  samples,  ///< K training samples, drawn without replacement
+  kmeans    ///< spherical k-means from such a start
+};
+
 struct Gates {
   GateKind kind = GateKind::always;
   std::size_t networks = 1;  ///< K

@@ -49,7 +49,10 @@ InputFile::~InputFile() {
 }
 
 InputFile::InputFile(InputFile&& other) noexcept
-    : name_(std::move(other.name_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_), position_(other.position_) {}
+    : name_(std::move(other.name_)),
+      fd_(std::exchange(other.fd_, -1)),
+      size_(other.size_),
+      position_(other.position_) {}
 
 void InputFile::seek(std::uint64_t offset) {
   if (offset > size_)
@@ -76,8 +79,7 @@ void InputFile::read(void* destination, std::size_t bytes, std::string_view fiel
     if (got == 0)
       throw Error(BadInput{name_, std::string(field),
                            std::to_string(bytes) + " bytes at offset " + std::to_string(position_ - done),
-                           "the end of the file after " + std::to_string(done),
-                           "the file is truncated: get it again"});
+                           "the end of the file after " + std::to_string(done), "the file is truncated: get it again"});
     done += got;
   }
 }
@@ -88,7 +90,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   void* mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
   const int why = errno;
   ::close(fd);
-  if (mapped == MAP_FAILED) throw Error(BadInput{path.string(), "", "a file that can be mapped", std::strerror(why), ""});
+  if (mapped == MAP_FAILED)
+    throw Error(BadInput{path.string(), "", "a file that can be mapped", std::strerror(why), ""});
   data_ = static_cast<std::byte*>(mapped);
   size_ = size;
 }

@@ -9,7 +9,8 @@ nlohmann::json parse_json(std::string_view text, const std::string& file) {
   constexpr int kDeepest = 32;
   try {
     return nlohmann::json::parse(text, [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-      if (depth > kDeepest) throw Error(BadInput{file, "", "JSON nested at most 32 levels deep", "more", "correct the JSON"});
+      if (depth > kDeepest)
+        throw Error(BadInput{file, "", "JSON nested at most 32 levels deep", "more", "correct the JSON"});
       return true;
     });
   } catch (const nlohmann::json::exception& e) {
@@ -17,6 +18,8 @@ nlohmann::json parse_json(std::string_view text, const std::string& file) {
   }
 }
 
-nlohmann::json read_json_file(const std::filesystem::path& file) { return parse_json(read_text_file(file), file.string()); }
+nlohmann::json read_json_file(const std::filesystem::path& file) {
+  return parse_json(read_text_file(file), file.string());
+}
 
 }  // namespace parsnets

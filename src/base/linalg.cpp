@@ -11,12 +11,16 @@
 
 extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
-void dpotrs_(const char* uplo, const int* n, const int* nrhs, const double* a, const int* lda, double* b, const int* ldb, int* info);
-void dsyevr_(const char* jobz, const char* range, const char* uplo, const int* n, double* a, const int* lda, const double* vl,
-             const double* vu, const int* il, const int* iu, const double* abstol, int* m, double* w, double* z, const int* ldz,
-             int* isuppz, double* work, const int* lwork, int* iwork, const int* liwork, int* info);
-void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork, int* info);
-void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda, const double* tau, double* work, const int* lwork, int* info);
+void dpotrs_(const char* uplo, const int* n, const int* nrhs, const double* a, const int* lda, double* b,
+             const int* ldb, int* info);
+void dsyevr_(const char* jobz, const char* range, const char* uplo, const int* n, double* a, const int* lda,
+             const double* vl, const double* vu, const int* il, const int* iu, const double* abstol, int* m, double* w,
+             double* z, const int* ldz, int* isuppz, double* work, const int* lwork, int* iwork, const int* liwork,
+             int* info);
+void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork,
+             int* info);
+void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda, const double* tau, double* work,
+             const int* lwork, int* info);
 }
 
 namespace parsnets {
@@ -33,40 +37,57 @@ void check_lapack(int info, const char* routine) {
   if (info != 0) throw Error(ErrorCode::failure, fmt::format("LAPACK's {} failed (info {})", routine, info));
 }
 
-void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, float alpha, const float* a, int lda, const float* b, int ldb,
-          float beta, float* c, int ldc) {
+void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, float alpha, const float* a, int lda,
+          const float* b, int ldb, float beta, float* c, int ldc) {
   cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
-void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, double alpha, const double* a, int lda, const double* b,
-          int ldb, double beta, double* c, int ldc) {
+void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, double alpha, const double* a, int lda,
+          const double* b, int ldb, double beta, double* c, int ldc) {
   cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 template <class T>
-void multiply_any(ThreadPool& pool, Trans trans_a, MatrixView<const T> a, Trans trans_b, MatrixView<const T> b, MatrixView<T> c, T alpha,
-                  T beta) {
-  const std::size_t rows = trans_a == Trans::no ? a.rows() : a.cols(), inner = trans_a == Trans::no ? a.cols() : a.rows();
-  check(rows == c.rows() && inner == (trans_b == Trans::no ? b.rows() : b.cols()) && c.cols() == (trans_b == Trans::no ? b.cols() : b.rows()),
+void multiply_any(ThreadPool& pool, Trans trans_a, MatrixView<const T> a, Trans trans_b, MatrixView<const T> b,
+                  MatrixView<T> c, T alpha, T beta) {
+  const std::size_t rows = trans_a == Trans::no ? a.rows() : a.cols(),
+                    inner = trans_a == Trans::no ? a.cols() : a.rows();
+  check(rows == c.rows() && inner == (trans_b == Trans::no ? b.rows() : b.cols()) &&
+            c.cols() == (trans_b == Trans::no ? b.cols() : b.rows()),
         "multiply");
   if (c.empty()) return;
-  const auto ta = trans_a == Trans::no ? CblasNoTrans : CblasTrans, tb = trans_b == Trans::no ? CblasNoTrans : CblasTrans;
+  const auto ta = trans_a == Trans::no ? CblasNoTrans : CblasTrans,
+             tb = trans_b == Trans::no ? CblasNoTrans : CblasTrans;
   pool.parallel_for(rows, kRowChunk, [&](std::size_t begin, std::size_t end, std::size_t) {
     const T* part = trans_a == Trans::no ? a.data() + begin * a.cols() : a.data() + begin;
     gemm(ta, tb, static_cast<int>(end - begin), static_cast<int>(c.cols()), static_cast<int>(inner), alpha, part,
-         static_cast<int>(std::max<std::size_t>(1, a.cols())), b.data(), static_cast<int>(std::max<std::size_t>(1, b.cols())), beta,
-         c.data() + begin * c.cols(), static_cast<int>(c.cols()));
+         static_cast<int>(std::max<std::size_t>(1, a.cols())), b.data(),
+         static_cast<int>(std::max<std::size_t>(1, b.cols())), beta, c.data() + begin * c.cols(),
+         static_cast<int>(c.cols()));
   });
 }
 
 }  // namespace
 
-void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const float> a, Trans trans_b, MatrixView<const float> b, MatrixView<float> c,
-              float alpha, float beta) {
+void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const float> a, Trans trans_b, MatrixView<const float> b,
+              MatrixView<float> c, float alpha, float beta) {
   multiply_any(pool, trans_a, a, trans_b, b, c, alpha, beta);
 }
-void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const double> a, Trans trans_b, MatrixView<const double> b, MatrixView<double> c,
-              double alpha, double beta) {
+void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const double> a, Trans trans_b, MatrixView<const double> b,
+              MatrixView<double> c, double alpha, double beta) {
   multiply_any(pool, trans_a, a, trans_b, b, c, alpha, beta);
+}
+
+double dot(std::span<const float> a, std::span<const float> b) {
+  check(a.size() == b.size(), "dot");
+  constexpr std::size_t kLanes = 8;  // independent sums, which the compiler may keep in vector registers
+  double lanes[kLanes] = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= a.size(); i += kLanes)
+    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += static_cast<double>(a[i + l]) * static_cast<double>(b[i + l]);
+  double sum = 0;
+  for (; i < a.size(); ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  for (const double lane : lanes) sum += lane;
+  return sum;
 }
 
 Matrix<float> gram_of_columns(ThreadPool& pool, MatrixView<const float> x) {
@@ -77,8 +98,9 @@ Matrix<float> gram_of_columns(ThreadPool& pool, MatrixView<const float> x) {
   const std::size_t panels = ThreadPool::chunk_count(d, kPanel);
   pool.parallel_for(panels, 1, [&](std::size_t p, std::size_t, std::size_t) {
     const std::size_t begin = (panels - 1 - p) * kPanel, end = std::min(d, begin + kPanel);
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, static_cast<int>(end - begin), static_cast<int>(end), static_cast<int>(x.rows()), 1.0f,
-                x.data() + begin, static_cast<int>(d), x.data(), static_cast<int>(d), 0.0f, gram.data() + begin * d, static_cast<int>(d));
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, static_cast<int>(end - begin), static_cast<int>(end),
+                static_cast<int>(x.rows()), 1.0f, x.data() + begin, static_cast<int>(d), x.data(), static_cast<int>(d),
+                0.0f, gram.data() + begin * d, static_cast<int>(d));
   });
   for (std::size_t r = 0; r < d; ++r)
     for (std::size_t c = r + 1; c < d; ++c) gram(r, c) = gram(c, r);
@@ -95,8 +117,13 @@ void Cholesky::factor(double ridge) {
   int info = 0;
   use_serial_blas();
   dpotrf_("U", &n, factor_.data(), &n, &info);
-  if (info > 0) throw Error(ErrorCode::failure, fmt::format("a matrix is not positive definite (pivot {}); use a larger lambda", info));
+  if (info > 0)
+    throw Error(ErrorCode::failure,
+                fmt::format("a matrix is not positive definite (pivot {}); use a larger lambda", info));
   check_lapack(info, "dpotrf");
+  for (std::size_t i = 0; i < factor_.rows(); ++i)  // OpenBLAS lets a NaN pivot pass
+    if (!std::isfinite(factor_(i, i)))
+      throw Error(ErrorCode::failure, fmt::format("a matrix to be factored is not finite (pivot {})", i + 1));
 }
 
 void Cholesky::solve(ThreadPool& pool, MatrixView<double> b) const {
@@ -118,20 +145,24 @@ void Cholesky::solve(ThreadPool& pool, MatrixView<double> b) const {
 
 EigenPairs largest_eigenpairs(MatrixView<const double> a, std::size_t count) {
   check(a.rows() == a.cols() && count <= a.rows() && !a.empty(), "largest_eigenpairs");
+  if (!std::all_of(a.data(), a.data() + a.size(), [](double v) { return std::isfinite(v); }))
+    throw Error(ErrorCode::failure, "a matrix whose eigenvectors are wanted is not finite");
   if (count == 0) count = a.rows();
   use_serial_blas();
   Matrix<double> copy = Matrix<double>::copy_of(a);
-  const int n = static_cast<int>(a.rows()), wanted = static_cast<int>(count), low = n - wanted + 1;
+  // dsyevr computes a subset by bisection and inverse iteration, which pays only for a small part of the spectrum.
+  const bool subset = count < a.rows() / 4;
+  const std::size_t computed = subset ? count : a.rows();
+  const int n = static_cast<int>(a.rows()), low = n - static_cast<int>(computed) + 1;
   const double none = 0;
   int found = 0, info = 0, int_size = -1, size = -1, int_answer = 0;
   double answer = 0;
   std::vector<double> values(a.rows());
-  Matrix<double> vectors(count, a.rows());
-  std::vector<int> support(2 * count);
-  const char* range = wanted == n ? "A" : "I";
+  Matrix<double> vectors(computed, a.rows());
+  std::vector<int> support(2 * computed);
   const auto call = [&](double* work, int* int_work) {
-    dsyevr_("V", range, "U", &n, copy.data(), &n, &none, &none, &low, &n, &none, &found, values.data(), vectors.data(), &n, support.data(),
-            work, &size, int_work, &int_size, &info);
+    dsyevr_("V", subset ? "I" : "A", "U", &n, copy.data(), &n, &none, &none, &low, &n, &none, &found, values.data(),
+            vectors.data(), &n, support.data(), work, &size, int_work, &int_size, &info);
     check_lapack(info, "dsyevr");
   };
   call(&answer, &int_answer);
@@ -142,18 +173,27 @@ EigenPairs largest_eigenpairs(MatrixView<const double> a, std::size_t count) {
   EigenPairs result;
   result.vectors = Matrix<double>(count, a.rows());
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t source = count - 1 - i;  // LAPACK's order is ascending
+    const std::size_t source = computed - 1 - i;  // LAPACK's order is ascending
     result.values.push_back(values[source]);
-    const auto row = vectors.row(source);
-    const auto largest = std::max_element(row.begin(), row.end(), [](double x, double y) { return std::abs(x) < std::abs(y); });
-    const double sign = *largest < 0 ? -1 : 1;
-    std::transform(row.begin(), row.end(), result.vectors.row(i).begin(), [&](double v) { return sign * v; });
+    std::copy_n(vectors.row(source).begin(), a.rows(), result.vectors.row(i).begin());
   }
+  make_largest_positive(result.vectors.view());
   return result;
+}
+
+void make_largest_positive(MatrixView<double> rows) {
+  for (std::size_t r = 0; r < rows.rows(); ++r) {
+    const auto row = rows.row(r);
+    const auto largest =
+        std::max_element(row.begin(), row.end(), [](double x, double y) { return std::abs(x) < std::abs(y); });
+    if (largest != row.end() && *largest < 0)
+      for (double& v : row) v = -v;
+  }
 }
 
 void orthonormalise_rows(MatrixView<double> a) {
   check(a.rows() <= a.cols(), "orthonormalise_rows");
+  if (a.empty()) return;
   use_serial_blas();
   const int n = static_cast<int>(a.cols()), k = static_cast<int>(a.rows());  // row-major r x n is column-major n x r
   std::vector<double> tau(a.rows());
@@ -163,8 +203,13 @@ void orthonormalise_rows(MatrixView<double> a) {
   std::vector<double> work(static_cast<std::size_t>(size = std::max(static_cast<int>(answer), 64 * k)));
   dgeqrf_(&n, &k, a.data(), &n, tau.data(), work.data(), &size, &info);
   check_lapack(info, "dgeqrf");
+  std::vector<bool> flip(a.rows());
+  for (std::size_t r = 0; r < a.rows(); ++r) flip[r] = a(r, r) < 0;  // R's diagonal
   dorgqr_(&n, &k, &k, a.data(), &n, tau.data(), work.data(), &size, &info);
   check_lapack(info, "dorgqr");
+  for (std::size_t r = 0; r < a.rows(); ++r)
+    if (flip[r])
+      for (double& v : a.row(r)) v = -v;
 }
 
 Matrix<double> to_double(MatrixView<const float> a) {

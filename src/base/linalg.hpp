@@ -19,13 +19,16 @@ void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const float> a, Trans 
 void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const double> a, Trans trans_b, MatrixView<const double> b,
               MatrixView<double> c, double alpha = 1, double beta = 0);
 
+/// Σ a_i·b_i of equally long vectors, in double, in an order that depends on the length alone.
+double dot(std::span<const float> a, std::span<const float> b);
+
 /// XᵀX of an n x d matrix: d x d, symmetric to the bit.
 Matrix<float> gram_of_columns(ThreadPool& pool, MatrixView<const float> x);
 
 /// Cholesky factor of a symmetric positive definite n x n matrix plus `ridge` on its diagonal, in double.
 class Cholesky {
  public:
-  /// Throws Error(failure) when the matrix is not positive definite.
+  /// Throws Error(failure) when the matrix is not positive definite (or not finite).
   Cholesky(MatrixView<const float> a, double ridge);
   Cholesky(Matrix<double> a, double ridge);
   /// Solves (A + ridge·I)·X = B in place of B, n x m; columns are shared out over the pool.
@@ -38,12 +41,16 @@ class Cholesky {
 
 struct EigenPairs {
   std::vector<double> values;  ///< descending
-  Matrix<double> vectors;      ///< count x n, row i belongs to values[i]; the sign makes each row's largest entry positive
+  Matrix<double> vectors;  ///< count x n, row i belongs to values[i]; the sign makes each row's largest entry positive
 };
-/// The `count` largest eigenpairs of a symmetric n x n matrix (0: all).
+/// The `count` largest eigenpairs of a symmetric n x n matrix (0: all). Throws Error(failure) for non-finite values.
 EigenPairs largest_eigenpairs(MatrixView<const double> a, std::size_t count = 0);
 
-/// Orthonormalises the rows of an r x n matrix in place (Householder QR of its transpose); r <= n.
+/// Flips the sign of each row whose entry of largest magnitude is negative: eigenvectors made comparable.
+void make_largest_positive(MatrixView<double> rows);
+
+/// Orthonormalises the rows of an r x n matrix in place, r <= n: what Gram-Schmidt would give, by Householder QR of the
+/// transpose with R's diagonal made non-negative. Rows that depend on earlier ones become arbitrary orthonormal ones.
 void orthonormalise_rows(MatrixView<double> a);
 
 Matrix<double> to_double(MatrixView<const float> a);

@@ -67,7 +67,11 @@ MachineFacts machine_facts() {
   }
   const int parallel = openblas_get_parallel();
   const std::string core = openblas_get_corename();
-  facts.blas = fmt::format("{} ({}, used serially), kernel {}", openblas_get_config(), parallel == 0 ? "serial" : parallel == 1 ? "pthread" : "OpenMP", core);
+  facts.blas = fmt::format("{} ({}, used serially), kernel {}", openblas_get_config(),
+                           parallel == 0   ? "serial"
+                           : parallel == 1 ? "pthread"
+                                           : "OpenMP",
+                           core);
   facts.blas_optimised = core != "Generic" && core != "generic";
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -19,9 +20,7 @@ bool parse_all(std::string_view text, T& value) {
   return result.ec == std::errc() && result.ptr == text.data() + text.size();
 }
 
-std::string plain(const nlohmann::json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
+std::string plain(const nlohmann::json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
@@ -31,8 +30,9 @@ std::string_view trim(std::string_view text) {
 
 bool parse_bytes(std::string_view text, std::uint64_t& value) {
   double scale = 1;
-  const std::pair<std::string_view, double> suffixes[] = {{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
-                                                          {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}};
+  const std::pair<std::string_view, double> suffixes[] = {{"kB", 1e3},        {"KB", 1e3},          {"MB", 1e6},
+                                                          {"GB", 1e9},        {"TB", 1e12},         {"KiB", 1024.0},
+                                                          {"MiB", 1048576.0}, {"GiB", 1073741824.0}};
   for (const auto& [suffix, factor] : suffixes)
     if (text.ends_with(suffix)) {
       text = trim(text.substr(0, text.size() - suffix.size()));
@@ -64,13 +64,17 @@ OptionTable& OptionTable::add(Option option) {
   return *this;
 }
 
-OptionTable& OptionTable::append(const OptionTable& other) {
-  options_.insert(options_.end(), other.options_.begin(), other.options_.end());
+OptionTable& OptionTable::append(const OptionTable& other) { return append_without(other, {}); }
+
+OptionTable& OptionTable::append_without(const OptionTable& other, const std::vector<std::string>& left_out) {
+  for (const auto& option : other.options_)
+    if (std::find(left_out.begin(), left_out.end(), option.name) == left_out.end()) options_.push_back(option);
   return *this;
 }
 
 OptionTable& OptionTable::integer(std::string name, int& field, int low, int high, std::string help) {
-  Option option{std::move(name), std::move(help), fmt::format("an integer from {} to {}", low, high), "", false, {}, {}, {}};
+  Option option{
+      std::move(name), std::move(help), fmt::format("an integer from {} to {}", low, high), "", false, {}, {}, {}};
   option.assign = [&field, low, high, expected = option.expected](std::string_view text) -> std::optional<std::string> {
     int value = 0;
     if (!parse_all(text, value) || value < low || value > high) return expected;
@@ -94,7 +98,8 @@ OptionTable& OptionTable::unsigned_integer(std::string name, std::uint64_t& fiel
 }
 
 OptionTable& OptionTable::number(std::string name, double& field, double low, double high, std::string help) {
-  Option option{std::move(name), std::move(help), fmt::format("a number from {} to {}", low, high), "", false, {}, {}, {}};
+  Option option{
+      std::move(name), std::move(help), fmt::format("a number from {} to {}", low, high), "", false, {}, {}, {}};
   option.assign = [&field, low, high, expected = option.expected](std::string_view text) -> std::optional<std::string> {
     double value = 0;
     if (!parse_all(text, value) || !(value >= low && value <= high)) return expected;
@@ -106,7 +111,13 @@ OptionTable& OptionTable::number(std::string name, double& field, double low, do
 }
 
 OptionTable& OptionTable::flag(std::string name, bool& field, std::string help) {
-  Option option{std::move(name), std::move(help), "true or false", "", true, {}, {}, {}};
+  flag_value(std::move(name), field, std::move(help));
+  options_.back().is_flag = true;
+  return *this;
+}
+
+OptionTable& OptionTable::flag_value(std::string name, bool& field, std::string help) {
+  Option option{std::move(name), std::move(help), "true or false", "", false, {"true", "false"}, {}, {}};
   option.assign = [&field](std::string_view text) -> std::optional<std::string> {
     if (text != "true" && text != "false") return "true or false";
     field = text == "true";
@@ -167,9 +178,10 @@ std::string OptionTable::to_config() const {
   return text;
 }
 
-void OptionTable::read_config(const std::filesystem::path& file) {
+std::vector<std::string> OptionTable::read_config(const std::filesystem::path& file) {
   const std::string text = read_text_file(file, 1u << 20);
   std::string problems;
+  std::vector<std::string> names;
   std::size_t line_number = 0, start = 0;
   while (start <= text.size()) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
@@ -192,10 +204,13 @@ void OptionTable::read_config(const std::filesystem::path& file) {
       complain(fmt::format("no option '{}' here", name));
     else if (const auto expected = option->assign(value))
       complain(fmt::format("{}: expected {}, found '{}'", name, *expected, value));
+    else
+      names.emplace_back(name);
   }
   if (!problems.empty())
     throw Error(BadInput{file.string(), "", "options of this command, one 'name = value' a line", problems,
                          "compare with --print-config"});
+  return names;
 }
 
 void OptionTable::from_json(const nlohmann::json& object, const std::string& file) {

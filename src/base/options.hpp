@@ -33,6 +33,8 @@ class OptionTable {
   OptionTable& unsigned_integer(std::string name, std::uint64_t& field, std::string help);
   OptionTable& number(std::string name, double& field, double low, double high, std::string help);
   OptionTable& flag(std::string name, bool& field, std::string help);
+  /// A flag that is on by default and therefore takes a value: `--centre false`.
+  OptionTable& flag_value(std::string name, bool& field, std::string help);
   OptionTable& text(std::string name, std::string& field, std::string help);
   OptionTable& path(std::string name, std::filesystem::path& field, std::string help);
   /// Sizes as "512MB", "2GB", "1048576"; 0 means no limit.
@@ -43,6 +45,7 @@ class OptionTable {
 
   /// Appends the rows of another table.
   OptionTable& append(const OptionTable& other);
+  OptionTable& append_without(const OptionTable& other, const std::vector<std::string>& left_out);
 
   const std::vector<Option>& options() const { return options_; }
   const Option* find(std::string_view name) const;
@@ -51,9 +54,9 @@ class OptionTable {
   nlohmann::ordered_json to_json() const;
   /// All values as a config file: a comment with the help, then `name = value`.
   std::string to_config() const;
-  /// Assigns every `name = value` line of a config file (# starts a comment). Throws one bad_input that lists every
-  /// unknown name and every value out of range, each with its line.
-  void read_config(const std::filesystem::path& file);
+  /// Assigns every `name = value` line of a config file (# starts a comment); returns the names. Throws one bad_input that
+  /// lists every unknown name and every value out of range, each with its line.
+  std::vector<std::string> read_config(const std::filesystem::path& file);
   /// Assigns from a JSON object (a stored model's options); unknown names are ignored so that older files load.
   void from_json(const nlohmann::json& object, const std::string& file);
 

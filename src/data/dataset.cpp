@@ -6,20 +6,12 @@
 #include <cmath>
 
 #include "data/folder.hpp"
+#include "data/rows.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
 
 namespace {
-
-std::vector<std::int32_t> classes_in(const std::vector<std::int32_t>& samples, const std::vector<std::int32_t>& labels) {
-  std::vector<std::int32_t> classes;
-  if (labels.empty()) return classes;
-  for (const auto s : samples) classes.push_back(labels[static_cast<std::size_t>(s)]);
-  std::sort(classes.begin(), classes.end());
-  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
-  return classes;
-}
 
 bool is_xlsa17(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -29,23 +21,30 @@ bool is_xlsa17(const std::filesystem::path& folder) {
 
 }  // namespace
 
-std::vector<std::int32_t> Dataset::seen_classes() const { return classes_in(split.trainval, labels); }
-std::vector<std::int32_t> Dataset::unseen_classes() const { return classes_in(split.test_unseen, labels); }
+std::vector<std::int32_t> Dataset::seen_classes() const {
+  return labels.empty() ? labels : distinct(labels_of(*this, split.trainval));
+}
+std::vector<std::int32_t> Dataset::unseen_classes() const {
+  return labels.empty() ? labels : distinct(labels_of(*this, split.test_unseen));
+}
 
 Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& options, ProgressObserver* progress) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error))
     throw Error(BadInput{folder.string(), "", "a data set folder",
-                         std::filesystem::exists(folder, error) ? "a file" : "nothing there", "give the path of a folder"});
+                         std::filesystem::exists(folder, error) ? "a file" : "nothing there",
+                         "give the path of a folder"});
   std::filesystem::directory_iterator readable(folder, error);
   if (error) throw Error(BadInput{folder.string(), "", "a readable folder", error.message(), "check its permissions"});
   Dataset data = is_xlsa17(folder) ? load_xlsa17(folder, options, progress) : load_plain(folder, options, progress);
   data.name = std::filesystem::absolute(folder).lexically_normal().filename().string();
-  if (data.name.empty()) data.name = std::filesystem::absolute(folder).lexically_normal().parent_path().filename().string();
+  if (data.name.empty())
+    data.name = std::filesystem::absolute(folder).lexically_normal().parent_path().filename().string();
   return data;
 }
 
-void save_dataset(const Dataset& data, const std::filesystem::path& folder, DataFormat format, ProgressObserver* progress) {
+void save_dataset(const Dataset& data, const std::filesystem::path& folder, DataFormat format,
+                  ProgressObserver* progress) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error || !std::filesystem::is_directory(folder))
@@ -54,7 +53,8 @@ void save_dataset(const Dataset& data, const std::filesystem::path& folder, Data
   (mat ? save_xlsa17 : save_plain)(data, folder, format, progress);
 }
 
-std::vector<std::int64_t> to_integers(std::span<const double> values, const std::string& file, const std::string& field) {
+std::vector<std::int64_t> to_integers(std::span<const double> values, const std::string& file,
+                                      const std::string& field) {
   std::vector<std::int64_t> integers;
   integers.reserve(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {

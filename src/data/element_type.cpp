@@ -80,7 +80,8 @@ void convert_to_float(ElementType type, std::endian order, const void* source, s
   dispatch(type, order, source, count, destination);
 }
 
-void convert_to_double(ElementType type, std::endian order, const void* source, std::size_t count, double* destination) {
+void convert_to_double(ElementType type, std::endian order, const void* source, std::size_t count,
+                       double* destination) {
   dispatch(type, order, source, count, destination);
 }
 

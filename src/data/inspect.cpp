@@ -69,10 +69,9 @@ class Inspector {
     report_.unseen_classes = data_.unseen_classes().size();
     report_.missing_values = data_.semantics.missing;
     const auto& s = data_.split;
-    const std::pair<const char*, const Indices*> lists[] = {{"trainval", &s.trainval},     {"test_seen", &s.test_seen},
-                                                            {"test_unseen", &s.test_unseen}, {"train", &s.train},
-                                                            {"val", &s.val},               {"file_train", &s.file_train},
-                                                            {"file_val", &s.file_val}};
+    const std::pair<const char*, const Indices*> lists[] = {
+        {"trainval", &s.trainval}, {"test_seen", &s.test_seen},   {"test_unseen", &s.test_unseen}, {"train", &s.train},
+        {"val", &s.val},           {"file_train", &s.file_train}, {"file_val", &s.file_val}};
     for (const auto& [name, list] : lists)
       if (!list->empty())
         report_.lists.push_back({name, list->size(), classes_of(*list, data_.labels).size(), index_checksum(*list)});
@@ -83,11 +82,13 @@ class Inspector {
     report_.test_seen_in_train_list = overlap(s.file_train, s.test_seen);
     report_.test_seen_in_val_list = overlap(s.file_val, s.test_seen);
     add(Severity::leak, "test-seen-in-train-list", report_.test_seen_in_train_list,
-        fmt::format("{} test-seen samples are inside the file's train_loc; they are left out of the training list used here",
-                    report_.test_seen_in_train_list));
+        fmt::format(
+            "{} test-seen samples are inside the file's train_loc; they are left out of the training list used here",
+            report_.test_seen_in_train_list));
     add(Severity::leak, "test-seen-in-val-list", report_.test_seen_in_val_list,
-        fmt::format("{} test-seen samples are inside the file's val_loc; they are left out of the validation list used here",
-                    report_.test_seen_in_val_list));
+        fmt::format(
+            "{} test-seen samples are inside the file's val_loc; they are left out of the validation list used here",
+            report_.test_seen_in_val_list));
     const auto train_classes = classes_of(s.trainval, data_.labels), unseen = classes_of(s.test_unseen, data_.labels);
     add(Severity::leak, "class-seen-and-unseen", overlap(train_classes, unseen),
         fmt::format("{} classes have samples both in trainval and in test_unseen", overlap(train_classes, unseen)));
@@ -99,7 +100,8 @@ class Inspector {
         fmt::format("{} test-unseen samples are inside trainval", overlap(s.trainval, s.test_unseen)));
     add(Severity::leak, "test-seen-in-trainval", overlap(s.trainval, s.test_seen),
         fmt::format("{} test-seen samples are inside trainval", overlap(s.trainval, s.test_seen)));
-    add(Severity::leak, "test-unseen-in-train-list", overlap(s.file_train, s.test_unseen) + overlap(s.file_val, s.test_unseen),
+    add(Severity::leak, "test-unseen-in-train-list",
+        overlap(s.file_train, s.test_unseen) + overlap(s.file_val, s.test_unseen),
         "test-unseen samples are inside the file's train_loc or val_loc; they are left out of the lists used here");
     add(Severity::warning, "test-seen-of-new-class",
         classes_of(s.test_seen, data_.labels).size() - overlap(classes_of(s.test_seen, data_.labels), train_classes),
@@ -115,7 +117,8 @@ class Inspector {
 
   void classes() {
     if (data_.labels.empty()) {
-      add(Severity::note, "no-features", 1, "the folder has no features and labels: only semantics and split were checked");
+      add(Severity::note, "no-features", 1,
+          "the folder has no features and labels: only semantics and split were checked");
     } else {
       std::vector<std::size_t> sizes(data_.classes(), 0);
       for (const auto label : data_.labels) ++sizes[static_cast<std::size_t>(label)];
@@ -141,17 +144,20 @@ class Inspector {
       if (std::all_of(row.begin(), row.end(), [](float v) { return v == 0; })) blank.push_back(data_.class_names[c]);
       if (!seen.emplace(std::vector<float>(row.begin(), row.end()), c).second) alike.push_back(data_.class_names[c]);
     }
-    add(Severity::warning, "class-without-semantics", blank.size(), "classes whose semantics are all zero: " + quoted_list(blank));
+    add(Severity::warning, "class-without-semantics", blank.size(),
+        "classes whose semantics are all zero: " + quoted_list(blank));
     add(Severity::warning, "classes-with-equal-semantics", alike.size(),
         "classes described exactly like another class: " + quoted_list(alike));
-    const char* policy = data_.semantics.policy == MissingPolicy::zero ? "zero" : "the attribute's mean over the classes";
+    const char* policy =
+        data_.semantics.policy == MissingPolicy::zero ? "zero" : "the attribute's mean over the classes";
     add(Severity::note, "missing-attribute-values", data_.semantics.missing,
         fmt::format("{} attribute values are missing and were replaced by {}", data_.semantics.missing, policy));
   }
 
   void feature_values() {
     const auto& x = data_.features;
-    std::vector<float> low(x.cols(), std::numeric_limits<float>::infinity()), high(x.cols(), -std::numeric_limits<float>::infinity());
+    std::vector<float> low(x.cols(), std::numeric_limits<float>::infinity()),
+        high(x.cols(), -std::numeric_limits<float>::infinity());
     std::size_t nan = 0, infinite = 0;
     for (std::size_t r = 0; r < x.rows(); ++r) {
       const auto row = x.row(r);
@@ -166,7 +172,8 @@ class Inspector {
     for (std::size_t c = 0; c < x.cols(); ++c) constant += low[c] >= high[c] ? 1 : 0;
     add(Severity::warning, "nan-features", nan, fmt::format("{} feature values are NaN", nan));
     add(Severity::warning, "infinite-features", infinite, fmt::format("{} feature values are infinite", infinite));
-    add(Severity::note, "constant-features", constant, fmt::format("{} features have the same value in every sample", constant));
+    add(Severity::note, "constant-features", constant,
+        fmt::format("{} features have the same value in every sample", constant));
   }
 
   void duplicate_samples() {
@@ -192,7 +199,8 @@ class Inspector {
       ++duplicates;
       across += (test[a] && training[b]) || (test[b] && training[a]) ? 1 : 0;
     }
-    add(Severity::warning, "duplicate-samples", duplicates, fmt::format("{} samples repeat the features of another sample exactly", duplicates));
+    add(Severity::warning, "duplicate-samples", duplicates,
+        fmt::format("{} samples repeat the features of another sample exactly", duplicates));
     add(Severity::leak, "duplicate-across-train-and-test", across,
         fmt::format("{} pairs of equal samples stand in trainval and in a test list", across));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// MATLAB files: one reader for v5 (plain and compressed, `mat_v5.cpp`) and v7.3 (HDF5, `mat_v73.cpp`).
+// MATLAB files: readers and writers for v5 (plain and compressed, `mat_v5_*.cpp`) and v7.3 (HDF5, `mat_v73_*.cpp`).
 // A MATLAB matrix is column-major; it is returned transposed (columns become rows), which moves no value.
 
 #include <cstdint>

@@ -81,7 +81,10 @@ std::string read_name(MatrixBody& body) {
   while (!bytes.empty() && bytes.back() == 0) bytes.pop_back();
   if (std::any_of(bytes.begin(), bytes.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
     stream.damaged("a printable name", "control characters");
-  return *to_utf8(*decode_chars(CharCode::latin1, std::endian::native, bytes));
+  const auto code = body.type() == kMiUtf8 ? CharCode::utf8 : CharCode::latin1;
+  const auto text = decode_chars(code, std::endian::native, bytes);
+  if (!text) stream.damaged("a name in UTF-8", "other bytes");
+  return *to_utf8(*text);
 }
 
 // Array flags, dimensions and name; the data follow.
@@ -106,7 +109,8 @@ ArrayHeader read_header(MatrixBody& body) {
 
   body.next();
   const std::uint64_t rank = body.bytes() / 4;
-  if (body.type() != kMiInt32 || body.bytes() % 4 != 0 || rank < 2 || rank > kMaxDimensions)
+  if ((body.type() != kMiInt32 && body.type() != kMiUint32) || body.bytes() % 4 != 0 || rank < 2 ||
+      rank > kMaxDimensions)
     stream.damaged("2 to 32 dimensions",
                    std::to_string(body.bytes()) + " bytes of type " + std::to_string(body.type()));
   std::optional<std::uint64_t> product = 1;

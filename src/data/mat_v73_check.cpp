@@ -12,6 +12,7 @@
 
 #include "base/checked.hpp"
 #include "data/mat_common.hpp"
+#include "data/mat_v73_cursor.hpp"
 
 namespace parsnets::mat {
 
@@ -40,66 +41,7 @@ enum Message : unsigned {
   kReferences = 0x16
 };
 
-std::uint64_t round_up(std::uint64_t n) { return (n + 7) / 8 * 8; }
-
 }  // namespace
-
-// Little-endian numbers from a piece of memory, every step checked.
-class Hdf5Check::Cursor {
- public:
-  Cursor(const Hdf5Check& check, const unsigned char* data, std::uint64_t count)
-      : check_(&check), at_(data), left_(count) {}
-
-  std::uint64_t number(unsigned width) {
-    need(width);
-    std::uint64_t value = 0;
-    for (unsigned i = width; i-- > 0;) value = value << 8 | at_[i];
-    skip(width);
-    return value;
-  }
-  unsigned u8() { return static_cast<unsigned>(number(1)); }
-  unsigned u16() { return static_cast<unsigned>(number(2)); }
-  std::uint64_t u32() { return number(4); }
-  std::uint64_t u64() { return number(8); }
-  void skip(std::uint64_t count) {
-    need(count);
-    at_ += count;
-    left_ -= count;
-  }
-  Cursor part(std::uint64_t count) {
-    need(count);
-    Cursor out(*check_, at_, count);
-    skip(count);
-    return out;
-  }
-  // Past a NUL-terminated text, which is padded to 8 bytes if told.
-  void text(bool padded) {
-    const void* end = left_ == 0 ? nullptr : std::memchr(at_, 0, left_);
-    if (end == nullptr) check_->damaged("a text that ends", "none");
-    const auto length = static_cast<std::uint64_t>(static_cast<const unsigned char*>(end) - at_) + 1;
-    skip(padded ? round_up(length) : length);
-  }
-  void expect(std::string_view signature) {
-    need(signature.size());
-    if (std::memcmp(at_, signature.data(), signature.size()) != 0)
-      check_->damaged("'" + std::string(signature) + "'", "other bytes");
-    skip(signature.size());
-  }
-  bool starts_with(std::string_view signature) const {
-    return left_ >= signature.size() && std::memcmp(at_, signature.data(), signature.size()) == 0;
-  }
-  std::uint64_t left() const { return left_; }
-  unsigned char at(std::uint64_t i) const { return at_[i]; }
-
- private:
-  void need(std::uint64_t count) const {
-    if (count > left_) check_->damaged(std::to_string(count) + " more bytes", std::to_string(left_));
-  }
-
-  const Hdf5Check* check_;
-  const unsigned char* at_;
-  std::uint64_t left_;
-};
 
 void Hdf5Check::damaged(std::string expected, std::string found) const {
   refuse(file_.name(), label_, std::move(expected), std::move(found));
@@ -440,25 +382,23 @@ void Hdf5Check::filters(Cursor in) {
 
 void Hdf5Check::layout(Cursor in) {
   const unsigned version = in.u8();
-  if (version == 3) {
-    const unsigned kind = in.u8();
-    if (kind == 0) return in.skip(in.u16());
-    if (kind == 1) return in.skip(16);
-    if (kind != 2) damaged("an HDF5 layout of class 0 to 2", std::to_string(kind));
-    const unsigned rank = in.u8();
-    if (rank < 2 || rank > kMaxRank + 1) damaged("chunks of 1 to 32 dimensions", std::to_string(rank));
-    const auto index = in.u64();
-    for (unsigned i = 0; i < rank; ++i)
-      if (in.u32() == 0) damaged("chunks of some size", "size 0");
-    if (index != kUndefined) tree(index, 1, -1, 8 + 8 * rank, {});
-  } else if (version == 4) {
-    const unsigned kind = in.u8();
-    if (kind == 0) return in.skip(in.u16());
-    if (kind == 1) return in.skip(16);
-    too_new("a chunk index of HDF5 1.10");
-  } else {
-    damaged("an HDF5 layout of version 3", std::to_string(version));
-  }
+  if (version < 1 || version > 4) damaged("an HDF5 layout of version 1 to 4", std::to_string(version));
+  unsigned rank = 0;
+  if (version < 3) rank = in.u8();
+  const unsigned kind = in.u8();
+  if (version < 3) in.skip(5);
+  if (kind == 2 && version == 4) too_new("a chunk index of HDF5 1.10");
+  if (kind == 2 && version == 3) rank = in.u8();
+  if (kind > 2) too_new("a layout of class " + std::to_string(kind));
+  if (rank > kMaxRank + 1 || (kind == 2 && rank < 2))
+    damaged("chunks of 1 to 32 dimensions", std::to_string(rank) + " with the bytes");
+  if (version >= 3 && kind == 0) return in.skip(in.u16());
+  const std::uint64_t index = kind == 0 ? kUndefined : in.u64();
+  if (version >= 3 && kind == 1) return in.skip(8);
+  for (unsigned i = 0; i < rank; ++i)
+    if (in.u32() == 0 && kind == 2) damaged("chunks of some size", "size 0");
+  if (kind == 0) in.skip(in.u32());
+  if (kind == 2 && index != kUndefined) tree(index, 1, -1, 8 + 8 * rank, {});
 }
 
 void Hdf5Check::symbol_table(std::uint64_t tree_address, std::uint64_t heap_address) {

@@ -141,6 +141,7 @@ class MatV73Reader final : public MatFile {
   Hdf5Check check_;
   Hdf5Handle file_;
   std::vector<MatVariable> variables_;
+  std::vector<std::uint64_t> addresses_;  // of variables_
 };
 
 std::vector<Link> MatV73Reader::root_links() const {
@@ -167,7 +168,8 @@ void MatV73Reader::list_object(const Link& link) {
   if (!text || std::any_of(text->begin(), text->end(), [](char32_t c) { return c < 0x20 || c == 0x7f; }))
     refuse(name_, "list of variables", "printable names", "other bytes");
   check_.object(link.address, name);
-  Hdf5Handle object(H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT), H5Oclose);
+  // By address, not by name: a name might lead elsewhere than what was checked.
+  Hdf5Handle object(H5Oopen_by_addr(file_.get(), link.address), H5Oclose);
   if (!object) refuse(name_, name, "a sound HDF5 object", hdf5_reason());
   const H5I_type_t what = H5Iget_type(object.get());
   if (what == H5I_DATASET) {
@@ -180,7 +182,10 @@ void MatV73Reader::list_object(const Link& link) {
     const std::string kind = string_attribute(object.get(), kClassAttribute);
     const bool sparse = H5Aexists(object.get(), kSparseAttribute) > 0;
     variables_.push_back({name, sparse ? "sparse" : kind.empty() ? "group" : kind, 1, 1});
+  } else {
+    return;
   }
+  addresses_.push_back(link.address);
 }
 
 Dataset MatV73Reader::open_dataset(Hdf5Handle id, std::string_view label) {
@@ -219,7 +224,8 @@ Dataset MatV73Reader::open_dataset(Hdf5Handle id, std::string_view label) {
 Dataset MatV73Reader::open_variable(std::string_view variable, bool numeric) {
   const MatVariable* found = find(variable);
   if (found == nullptr) refuse(name_, variable, "a variable of this name", "none", "check the file and the name");
-  Hdf5Handle object(H5Oopen(file_.get(), found->name.c_str(), H5P_DEFAULT), H5Oclose);
+  const std::uint64_t address = addresses_[static_cast<std::size_t>(found - variables_.data())];
+  Hdf5Handle object(H5Oopen_by_addr(file_.get(), address), H5Oclose);
   if (!object) refuse(name_, variable, "a sound HDF5 object", hdf5_reason());
   if (H5Iget_type(object.get()) != H5I_DATASET)
     refuse(name_, variable, numeric ? "a numeric array" : "a cell array of char vectors", found->kind,

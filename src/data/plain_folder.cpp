@@ -22,7 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The one file <stem>.<ending> among the endings; throws when there are several, nothing when there is none.
-std::optional<fs::path> find_one(const fs::path& folder, const std::string& stem, std::initializer_list<const char*> endings) {
+std::optional<fs::path> find_one(const fs::path& folder, const std::string& stem,
+                                 std::initializer_list<const char*> endings) {
   std::vector<std::string> found;
   for (const auto* ending : endings)
     if (fs::exists(folder / (stem + ending))) found.push_back(stem + ending);
@@ -56,45 +57,48 @@ void read_attributes(const fs::path& file, const LoadOptions& options, Dataset& 
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     const std::string& name = table.rows[r][class_column];
     if (name.empty())
-      throw Error(BadInput{fmt::format("{}, row {}", file.string(), r + 1), "class", "a class name", "an empty cell", ""});
+      throw Error(
+          BadInput{fmt::format("{}, row {}", file.string(), r + 1), "class", "a class name", "an empty cell", ""});
     if (std::count(data.class_names.begin(), data.class_names.end(), name) > 0)
-      throw Error(BadInput{fmt::format("{}, row {}", file.string(), r + 1), "class", "each class once", "'" + name + "' twice",
-                           "keep one row per class"});
+      throw Error(BadInput{fmt::format("{}, row {}", file.string(), r + 1), "class", "each class once",
+                           "'" + name + "' twice", "keep one row per class"});
     data.class_names.push_back(name);
     for (std::size_t c = 0, a = 0; c < table.header.size(); ++c) {
       if (c == class_column) continue;
       if (!parse_number(table.rows[r][c], raw(r, a++)))
         throw Error(BadInput{fmt::format("{}, row {}", file.string(), r + 1),
-                             fmt::format("class '{}', attribute '{}'", name, table.header[c]), "a number or an empty cell",
-                             "'" + table.rows[r][c] + "'", ""});
+                             fmt::format("class '{}', attribute '{}'", name, table.header[c]),
+                             "a number or an empty cell", "'" + table.rows[r][c] + "'", ""});
     }
   }
   mark_missing(raw.view());
-  data.semantics = complete_semantics(raw.view(), options.missing, file.string(), "attributes", data.class_names, attribute_names);
+  data.semantics =
+      complete_semantics(raw.view(), options.missing, file.string(), "attributes", data.class_names, attribute_names);
   data.semantics.name = "attributes.csv";
 }
 
-std::vector<std::int32_t> labels_from_names(const std::vector<std::string>& names, const std::vector<std::string>& class_names,
-                                            const std::string& file) {
+std::vector<std::int32_t> labels_from_names(const std::vector<std::string>& names,
+                                            const std::vector<std::string>& class_names, const std::string& file) {
   std::map<std::string, std::int32_t> index;
   for (std::size_t c = 0; c < class_names.size(); ++c) index[class_names[c]] = static_cast<std::int32_t>(c);
   std::vector<std::int32_t> labels;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto found = index.find(names[i]);
     if (found == index.end())
-      throw Error(BadInput{file, fmt::format("label of sample {}", i), "a class of attributes.csv", "'" + names[i] + "'",
-                           "classes there: " + quoted_list(class_names)});
+      throw Error(BadInput{file, fmt::format("label of sample {}", i), "a class of attributes.csv",
+                           "'" + names[i] + "'", "classes there: " + quoted_list(class_names)});
     labels.push_back(found->second);
   }
   return labels;
 }
 
-std::vector<std::int32_t> labels_from_numbers(std::span<const double> values, std::size_t classes, const std::string& file) {
+std::vector<std::int32_t> labels_from_numbers(std::span<const double> values, std::size_t classes,
+                                              const std::string& file) {
   std::vector<std::int32_t> labels;
   for (const auto value : to_integers(values, file, "labels")) {
     if (value < 0 || value >= static_cast<std::int64_t>(classes))
-      throw Error(BadInput{file, "labels", fmt::format("0-based classes from 0 to {}", classes - 1), std::to_string(value),
-                           "labels are row numbers of attributes.csv, from 0, or class names"});
+      throw Error(BadInput{file, "labels", fmt::format("0-based classes from 0 to {}", classes - 1),
+                           std::to_string(value), "labels are row numbers of attributes.csv, from 0, or class names"});
     labels.push_back(static_cast<std::int32_t>(value));
   }
   return labels;
@@ -106,7 +110,8 @@ std::vector<std::int32_t> labels_from_npy(const NpyLocation& where, const std::v
   if (header.is_text) return labels_from_names(read_npy_strings(where), class_names, file);
   const Matrix<double> values = read_npy_double(where);
   if (values.rows() != 1 && values.cols() != 1)
-    throw Error(BadInput{file, "labels", "one label per sample", fmt::format("{} x {} values", values.rows(), values.cols()), ""});
+    throw Error(BadInput{file, "labels", "one label per sample",
+                         fmt::format("{} x {} values", values.rows(), values.cols()), ""});
   return labels_from_numbers(values.values(), class_names.size(), file);
 }
 
@@ -135,7 +140,8 @@ NpyLocation npz_member(const fs::path& file, const std::string& wanted) {
   const auto members = npz_members(file);
   if (std::find(members.begin(), members.end(), wanted) != members.end()) return {file, wanted};
   if (members.size() == 1) return {file, members.front()};
-  throw Error(BadInput{file.string(), wanted, "a member of that name", quoted_list(members), "save it as np.savez(..., " + wanted + "=x)"});
+  throw Error(BadInput{file.string(), wanted, "a member of that name", quoted_list(members),
+                       "save it as np.savez(..., " + wanted + "=x)"});
 }
 
 Matrix<float> read_feature_file(const fs::path& file, ProgressObserver* progress) {
@@ -153,7 +159,8 @@ std::vector<std::int32_t> read_label_file(const fs::path& folder, const fs::path
   }
   if (!file) require_one(folder, "labels", {".npy", ".npz", ".csv"}, "one label per sample");
   if (file->extension() == ".csv") return labels_from_csv(*file, class_names);
-  return labels_from_npy(file->extension() == ".npz" ? npz_member(*file, "labels") : NpyLocation{*file, ""}, class_names);
+  return labels_from_npy(file->extension() == ".npz" ? npz_member(*file, "labels") : NpyLocation{*file, ""},
+                         class_names);
 }
 
 }  // namespace
@@ -180,7 +187,8 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
   if (fs::exists(folder / "image_files.csv"))
     for (auto& row : read_csv(folder / "image_files.csv", true).rows) data.image_files.push_back(row.front());
   if (!data.image_files.empty() && data.image_files.size() != data.samples())
-    throw Error(BadInput{(folder / "image_files.csv").string(), "", fmt::format("{} names, as the labels have", data.samples()),
+    throw Error(BadInput{(folder / "image_files.csv").string(), "",
+                         fmt::format("{} names, as the labels have", data.samples()),
                          std::to_string(data.image_files.size()), ""});
   if (fs::exists(folder / "split.json"))
     data.split = read_split_json(folder / "split.json", data.class_names, data.labels, options.seed);

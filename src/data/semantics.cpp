@@ -54,8 +54,8 @@ Semantics complete_semantics(MatrixView<const double> raw, MissingPolicy policy,
       ++present;
     }
     if (present == 0)
-      throw Error(BadInput{file, fmt::format("{}, attribute {}", field, attribute(a)),
-                           "a value for at least one class", "none", "remove the attribute"});
+      throw Error(BadInput{file, fmt::format("{}, attribute {}", field, attribute(a)), "a value for at least one class",
+                           "none", "remove the attribute"});
     semantics.missing += raw.rows() - present;
     const double fill = policy == MissingPolicy::zero ? 0.0 : sum / static_cast<double>(present);
     for (std::size_t c = 0; c < raw.rows(); ++c)

@@ -44,16 +44,18 @@ std::uint32_t index_checksum(std::vector<std::int32_t> indices) {
   std::vector<unsigned char> bytes;
   bytes.reserve(indices.size() * 4);
   for (const auto i : indices)
-    for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<unsigned char>(static_cast<std::uint32_t>(i) >> shift));
+    for (int shift = 0; shift < 32; shift += 8)
+      bytes.push_back(static_cast<unsigned char>(static_cast<std::uint32_t>(i) >> shift));
   return static_cast<std::uint32_t>(::crc32_z(0, bytes.data(), bytes.size()));
 }
 
 Split split_from_lists(const RawSplit& raw, std::size_t samples, const std::string& file) {
-  const std::array<std::pair<const char*, const std::vector<std::int64_t>*>, 5> lists{{{"trainval_loc", &raw.trainval},
-                                                                                       {"test_seen_loc", &raw.test_seen},
-                                                                                       {"test_unseen_loc", &raw.test_unseen},
-                                                                                       {"train_loc", &raw.train},
-                                                                                       {"val_loc", &raw.val}}};
+  const std::array<std::pair<const char*, const std::vector<std::int64_t>*>, 5> lists{
+      {{"trainval_loc", &raw.trainval},
+       {"test_seen_loc", &raw.test_seen},
+       {"test_unseen_loc", &raw.test_unseen},
+       {"train_loc", &raw.train},
+       {"val_loc", &raw.val}}};
   const auto limit = static_cast<std::int64_t>(samples == 0 ? std::numeric_limits<std::int32_t>::max() : samples);
   const char* zero_in = nullptr;
   const char* top_in = nullptr;
@@ -71,7 +73,8 @@ Split split_from_lists(const RawSplit& raw, std::size_t samples, const std::stri
                          "the lists mix 1-based and 0-based indices: write them in one base"});
   const std::int64_t base = zero_in != nullptr ? 0 : 1;
   Split split;
-  const std::array<Indices*, 5> targets{&split.trainval, &split.test_seen, &split.test_unseen, &split.file_train, &split.file_val};
+  const std::array<Indices*, 5> targets{&split.trainval, &split.test_seen, &split.test_unseen, &split.file_train,
+                                        &split.file_val};
   for (std::size_t k = 0; k < lists.size(); ++k) {
     Indices& target = *targets[k];
     for (const auto i : *lists[k].second) target.push_back(static_cast<std::int32_t>(i - base));
@@ -116,6 +119,7 @@ void derive_validation(Split& split, const std::vector<std::int32_t>& labels, co
     Rng(seed, 0x76616c).shuffle(seen);
     seen.resize(std::max<std::size_t>(1, seen.size() * 3 / 10));
     chosen = seen;
+    split.validation_drawn = true;
     split.validation_from = fmt::format("{} of the seen classes, drawn with seed {}", chosen.size(), seed);
   }
   std::sort(chosen.begin(), chosen.end());
@@ -131,15 +135,16 @@ std::string split_version(const Split& split, bool has_train_and_val) {
     std::uint32_t trainval, test_seen;
   };
   static constexpr std::array<Known, 5> known{{{"CUB", 0x3010ffca, 0x746dddb2},
-                                                 {"AWA1", 0xcf8c498a, 0xd207c68f},
-                                                 {"AWA2", 0x3883e04c, 0x7d206d67},
-                                                 {"SUN", 0xf7389ad5, 0x563b5dcd},
-                                                 {"APY", 0x06baf7a8, 0x5dd47505}}};
+                                               {"AWA1", 0xcf8c498a, 0xd207c68f},
+                                               {"AWA2", 0x3883e04c, 0x7d206d67},
+                                               {"SUN", 0xf7389ad5, 0x563b5dcd},
+                                               {"APY", 0x06baf7a8, 0x5dd47505}}};
   const std::uint32_t trainval = index_checksum(split.trainval), test_seen = index_checksum(split.test_seen);
   for (const auto& k : known)
     if (k.trainval == trainval && k.test_seen == test_seen) return fmt::format("Proposed Split v1 of {}", k.name);
   if (!has_train_and_val) return "layout of Proposed Split v2 (no train_loc and val_loc)";
-  const std::size_t leaked = intersection(split.file_train, split.test_seen).size() + intersection(split.file_val, split.test_seen).size();
+  const std::size_t leaked =
+      intersection(split.file_train, split.test_seen).size() + intersection(split.file_val, split.test_seen).size();
   if (leaked > 0) return "layout of Proposed Split v1 (train_loc and val_loc hold test-seen samples)";
   return "not a known Proposed Split (train_loc and val_loc hold no test-seen samples)";
 }
@@ -163,15 +168,17 @@ ClassSplit make_class_split(const std::vector<std::int32_t>& labels, std::size_t
     Rng(options.seed, 1).shuffle(candidates);
     const std::size_t unseen = std::max<std::size_t>(1, share_of(options.unseen, candidates.size()));
     if (unseen + 2 > candidates.size())
-      throw Error(ErrorCode::usage, fmt::format("--unseen: expected to leave at least 2 seen classes of {}, found {} unseen",
-                                                candidates.size(), unseen));
+      throw Error(ErrorCode::usage,
+                  fmt::format("--unseen: expected to leave at least 2 seen classes of {}, found {} unseen",
+                              candidates.size(), unseen));
     split.unseen_classes.assign(candidates.end() - static_cast<std::ptrdiff_t>(unseen), candidates.end());
     candidates.resize(candidates.size() - unseen);
   }
   const std::size_t validation = share_of(options.validation, candidates.size());
   if (validation + 1 > candidates.size())
-    throw Error(ErrorCode::usage, fmt::format("--validation: expected to leave at least 1 training class of {} seen ones, found {}",
-                                              candidates.size(), validation));
+    throw Error(ErrorCode::usage,
+                fmt::format("--validation: expected to leave at least 1 training class of {} seen ones, found {}",
+                            candidates.size(), validation));
   split.val_classes.assign(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(validation));
   for (const auto c : candidates) {
     Indices samples = members[static_cast<std::size_t>(c)];

@@ -37,7 +37,8 @@ Indices read_classes(const nlohmann::json& object, const std::string& key, const
   return classes;
 }
 
-Indices read_samples(const nlohmann::json& object, const std::string& key, std::size_t samples, const std::string& file) {
+Indices read_samples(const nlohmann::json& object, const std::string& key, std::size_t samples,
+                     const std::string& file) {
   Indices indices;
   if (!object.contains(key)) return indices;
   const auto& list = object.at(key);
@@ -46,7 +47,8 @@ Indices read_samples(const nlohmann::json& object, const std::string& key, std::
   for (const auto& item : list) {
     if (!item.is_number_integer())
       throw Error(BadInput{file, key, "sample indices as integers", item.dump().substr(0, 40), ""});
-    const auto index = item.is_number_unsigned() && item.get<std::uint64_t>() > (1ull << 62) ? -1 : item.get<std::int64_t>();
+    const auto index =
+        item.is_number_unsigned() && item.get<std::uint64_t>() > (1ull << 62) ? -1 : item.get<std::int64_t>();
     if (index < 0 || index >= static_cast<std::int64_t>(samples))
       throw Error(BadInput{file, key, fmt::format("sample indices from 0 to {}", samples - 1), item.dump(), ""});
     if (taken[static_cast<std::size_t>(index)]++)
@@ -97,17 +99,20 @@ Split read_split_json(const std::filesystem::path& file, const std::vector<std::
   classes.val_classes = read_classes(object, "val_classes", class_names, name);
   for (const auto c : classes.val_classes)
     if (std::count(classes.unseen_classes.begin(), classes.unseen_classes.end(), c) > 0)
-      throw Error(BadInput{name, "val_classes", "classes that are not unseen", "'" + class_names[static_cast<std::size_t>(c)] + "'",
+      throw Error(BadInput{name, "val_classes", "classes that are not unseen",
+                           "'" + class_names[static_cast<std::size_t>(c)] + "'",
                            "validation on a test class would leak: choose a seen class"});
   classes.test_seen = read_samples(object, "test_seen_samples", labels.size(), name);
   for (const auto s : classes.test_seen) {
     const auto c = labels[static_cast<std::size_t>(s)];
     if (std::count(classes.unseen_classes.begin(), classes.unseen_classes.end(), c) > 0)
       throw Error(BadInput{name, "test_seen_samples", "samples of seen classes",
-                           fmt::format("sample {} of unseen class '{}'", s, class_names[static_cast<std::size_t>(c)]), ""});
+                           fmt::format("sample {} of unseen class '{}'", s, class_names[static_cast<std::size_t>(c)]),
+                           ""});
   }
   Split split = split_from_classes(classes, labels);
-  if (object.contains("trainval_samples")) split.trainval = read_samples(object, "trainval_samples", labels.size(), name);
+  if (object.contains("trainval_samples"))
+    split.trainval = read_samples(object, "trainval_samples", labels.size(), name);
   if (object.contains("test_unseen_samples"))
     split.test_unseen = read_samples(object, "test_unseen_samples", labels.size(), name);
   split.train = read_samples(object, "train_samples", labels.size(), name);
@@ -125,8 +130,8 @@ void write_split_json(const std::filesystem::path& file, const ClassSplit& split
   write_text_file(file, object.dump() + "\n");
 }
 
-void write_split_json(const std::filesystem::path& file, const Split& split, const std::vector<std::string>& class_names,
-                      const std::vector<std::int32_t>& labels) {
+void write_split_json(const std::filesystem::path& file, const Split& split,
+                      const std::vector<std::string>& class_names, const std::vector<std::int32_t>& labels) {
   const auto classes = [&](const Indices& samples) {
     std::set<std::int32_t> found;
     for (const auto s : samples) found.insert(labels[static_cast<std::size_t>(s)]);
@@ -143,7 +148,8 @@ void write_split_json(const std::filesystem::path& file, const Split& split, con
   derive_validation(derived, labels, by_class.val_classes, 1);
   if (derived.trainval != sorted(split.trainval)) object["trainval_samples"] = sorted(split.trainval);
   if (derived.test_unseen != sorted(split.test_unseen)) object["test_unseen_samples"] = sorted(split.test_unseen);
-  if (!split.val.empty() && (sorted(derived.train) != sorted(split.train) || sorted(derived.val) != sorted(split.val))) {
+  if (!split.val.empty() &&
+      (sorted(derived.train) != sorted(split.train) || sorted(derived.val) != sorted(split.val))) {
     object["train_samples"] = sorted(split.train);
     object["val_samples"] = sorted(split.val);
   }

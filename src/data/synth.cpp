@@ -34,7 +34,8 @@ Semantics generate_semantics(const SynthOptions& o) {
     for (std::size_t a = 0; a < semantics.values.cols(); ++a) {
       double sum = 0;
       for (std::size_t k = 0; k < causes; ++k) sum += cause[k] * loadings(k, a);
-      semantics.values(c, a) = static_cast<float>(100 / (1 + std::exp(-1.7 * sum / std::sqrt(static_cast<double>(causes)))));
+      semantics.values(c, a) =
+          static_cast<float>(100 / (1 + std::exp(-1.7 * sum / std::sqrt(static_cast<double>(causes)))));
     }
   }
   for (int a = 0; a < o.attributes; ++a) semantics.attribute_names.push_back(fmt::format("a{}", a + 1));
@@ -45,7 +46,8 @@ Semantics generate_semantics(const SynthOptions& o) {
 void deal(const Indices& list, const Indices& classes, std::vector<std::int32_t>& labels, Rng& rng) {
   Indices order = list;
   rng.shuffle(order);
-  for (std::size_t i = 0; i < order.size(); ++i) labels[static_cast<std::size_t>(order[i])] = classes[i % classes.size()];
+  for (std::size_t i = 0; i < order.size(); ++i)
+    labels[static_cast<std::size_t>(order[i])] = classes[i % classes.size()];
 }
 
 /// Labels that agree with a split whose own labels are not known: its unseen samples get unseen classes, and so on.
@@ -53,10 +55,12 @@ void label_given_split(Dataset& data, const SynthOptions& o) {
   auto& split = data.split;
   const std::size_t total = split.trainval.size() + split.test_seen.size() + split.test_unseen.size();
   const auto share = [&](std::size_t part, std::size_t whole, std::size_t classes) {
-    const auto n = static_cast<std::size_t>(std::llround(static_cast<double>(classes * part) / static_cast<double>(whole)));
+    const auto n =
+        static_cast<std::size_t>(std::llround(static_cast<double>(classes * part) / static_cast<double>(whole)));
     return std::clamp<std::size_t>(n, 1, classes - 1);
   };
-  const std::size_t unseen = o.unseen > 0 ? static_cast<std::size_t>(o.unseen) : share(split.test_unseen.size(), total, data.classes());
+  const std::size_t unseen =
+      o.unseen > 0 ? static_cast<std::size_t>(o.unseen) : share(split.test_unseen.size(), total, data.classes());
   Indices classes(data.classes());
   for (std::size_t c = 0; c < classes.size(); ++c) classes[c] = static_cast<std::int32_t>(c);
   Rng rng(o.seed, kClasses);
@@ -98,7 +102,8 @@ Matrix<float> standardised(const Matrix<float>& values) {
     mean /= static_cast<double>(values.rows());
     for (std::size_t c = 0; c < values.rows(); ++c) square += (values(c, a) - mean) * (values(c, a) - mean);
     const double sd = std::sqrt(square / static_cast<double>(values.rows()));
-    for (std::size_t c = 0; c < values.rows(); ++c) out(c, a) = sd > 0 ? static_cast<float>((values(c, a) - mean) / sd) : 0.0f;
+    for (std::size_t c = 0; c < values.rows(); ++c)
+      out(c, a) = sd > 0 ? static_cast<float>((values(c, a) - mean) / sd) : 0.0f;
   }
   return out;
 }
@@ -115,34 +120,39 @@ void generate_features(Dataset& data, const SynthOptions& o, unsigned threads, P
                     p = static_cast<std::size_t>(o.nuisance_dimensions), latent = m + q + p;
   const auto hidden = static_cast<std::size_t>(o.hidden), d = static_cast<std::size_t>(o.dimensions);
   const Matrix<float> signatures = normal_matrix(data.classes(), q, o.signature, Rng(o.seed, kSignature));
-  const Matrix<float> first = normal_matrix(latent, hidden, 1.5 / std::sqrt(static_cast<double>(latent)), Rng(o.seed, kFirstLayer));
-  const Matrix<float> second = normal_matrix(hidden + 1, d, 1.0 / std::sqrt(static_cast<double>(hidden)), Rng(o.seed, kSecondLayer));
+  const Matrix<float> first =
+      normal_matrix(latent, hidden, 1.5 / std::sqrt(static_cast<double>(latent)), Rng(o.seed, kFirstLayer));
+  const Matrix<float> second =
+      normal_matrix(hidden + 1, d, 1.0 / std::sqrt(static_cast<double>(hidden)), Rng(o.seed, kSecondLayer));
   data.features = Matrix<float>(data.samples(), d);
   ThreadPool pool(threads);
   constexpr std::size_t kGrain = 256, kBatch = 16 * kGrain;
   for (std::size_t start = 0; start < data.samples(); start += kBatch) {
     report(progress, {"generate", start, data.samples(), "samples"});
-    pool.parallel_for(std::min(kBatch, data.samples() - start), kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
-      const std::size_t rows = end - begin;
-      Matrix<float> inner(rows, latent), middle(rows, hidden);
-      for (std::size_t r = 0; r < rows; ++r) {
-        const std::size_t sample = start + begin + r;
-        Rng rng(o.seed, kRows + sample);
-        const auto c = static_cast<std::size_t>(data.labels[sample]);
-        for (std::size_t a = 0; a < m; ++a) inner(r, a) = attributes(c, a) + static_cast<float>(o.attribute_noise * rng.normal());
-        for (std::size_t s = 0; s < q; ++s) inner(r, m + s) = signatures(c, s);
-        for (std::size_t s = 0; s < p; ++s) inner(r, m + q + s) = static_cast<float>(o.nuisance * rng.normal());
-      }
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), o.hidden, static_cast<int>(latent), 1.0f,
-                  inner.data(), static_cast<int>(latent), first.data(), o.hidden, 0.0f, middle.data(), o.hidden);
-      for (auto& v : middle.values()) v = std::tanh(v);
-      float* out = data.features.row(start + begin).data();
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), o.dimensions, o.hidden, 1.0f, middle.data(),
-                  o.hidden, second.data(), o.dimensions, 0.0f, out, o.dimensions);
-      const float* offset = second.row(hidden).data();
-      for (std::size_t r = 0; r < rows; ++r)
-        for (std::size_t c = 0; c < d; ++c) out[r * d + c] = std::max(0.0f, out[r * d + c] + offset[c]);
-    });
+    pool.parallel_for(
+        std::min(kBatch, data.samples() - start), kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+          const std::size_t rows = end - begin;
+          Matrix<float> inner(rows, latent), middle(rows, hidden);
+          for (std::size_t r = 0; r < rows; ++r) {
+            const std::size_t sample = start + begin + r;
+            Rng rng(o.seed, kRows + sample);
+            const auto c = static_cast<std::size_t>(data.labels[sample]);
+            for (std::size_t a = 0; a < m; ++a)
+              inner(r, a) = attributes(c, a) + static_cast<float>(o.attribute_noise * rng.normal());
+            for (std::size_t s = 0; s < q; ++s) inner(r, m + s) = signatures(c, s);
+            for (std::size_t s = 0; s < p; ++s) inner(r, m + q + s) = static_cast<float>(o.nuisance * rng.normal());
+          }
+          cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), o.hidden,
+                      static_cast<int>(latent), 1.0f, inner.data(), static_cast<int>(latent), first.data(), o.hidden,
+                      0.0f, middle.data(), o.hidden);
+          for (auto& v : middle.values()) v = std::tanh(v);
+          float* out = data.features.row(start + begin).data();
+          cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), o.dimensions, o.hidden, 1.0f,
+                      middle.data(), o.hidden, second.data(), o.dimensions, 0.0f, out, o.dimensions);
+          const float* offset = second.row(hidden).data();
+          for (std::size_t r = 0; r < rows; ++r)
+            for (std::size_t c = 0; c < d; ++c) out[r * d + c] = std::max(0.0f, out[r * d + c] + offset[c]);
+        });
   }
 }
 
@@ -164,8 +174,9 @@ Dataset synthesize(const SynthOptions& o, const Dataset* semantics_from, unsigne
     for (int c = 0; c < o.classes; ++c) data.class_names.push_back(fmt::format("class{:03}", c + 1));
   }
   if (data.classes() < 3 || o.unseen > static_cast<int>(data.classes()) - 2)
-    throw Error(ErrorCode::usage, fmt::format("--unseen: expected to leave at least 2 seen classes of {}, found {} unseen",
-                                              data.classes(), o.unseen));
+    throw Error(ErrorCode::usage,
+                fmt::format("--unseen: expected to leave at least 2 seen classes of {}, found {} unseen",
+                            data.classes(), o.unseen));
   if (data.labels.empty()) {
     if (data.split.trainval.empty())
       split_generated(data, o);

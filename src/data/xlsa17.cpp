@@ -35,9 +35,10 @@ std::unique_ptr<MatFile> open_splits(const std::filesystem::path& folder, const 
   const auto path = folder / (semantics + std::string(kSplitsEnding) + ".mat");
   if (!std::filesystem::exists(path)) {
     std::vector<std::string> names;
-    for (const auto& stem : mat_stems(folder, true)) names.push_back(stem.substr(0, stem.size() - kSplitsEnding.size()));
-    throw Error(BadInput{path.string(), "", "the file with semantics and splits", "semantics here: " + quoted_list(names),
-                         "choose one with --semantics NAME"});
+    for (const auto& stem : mat_stems(folder, true))
+      names.push_back(stem.substr(0, stem.size() - kSplitsEnding.size()));
+    throw Error(BadInput{path.string(), "", "the file with semantics and splits",
+                         "semantics here: " + quoted_list(names), "choose one with --semantics NAME"});
   }
   return MatFile::open(path);
 }
@@ -83,7 +84,8 @@ Semantics read_semantics(MatFile& file, const LoadOptions& options, const std::v
   require(file, field);
   Matrix<double> raw = file.read_columns_double(field);  // MATLAB m x C arrives as C x m
   if (raw.rows() != class_names.size() || raw.cols() == 0)
-    throw Error(BadInput{file.name(), field, fmt::format("attributes x {} classes, as allclasses_names has", class_names.size()),
+    throw Error(BadInput{file.name(), field,
+                         fmt::format("attributes x {} classes, as allclasses_names has", class_names.size()),
                          fmt::format("{} x {}", raw.cols(), raw.rows()), "one column per class"});
   mark_missing(raw.view());
   // A normalised `att` has scaled the -1 marks away; original_att still shows where they were.
@@ -96,7 +98,8 @@ Semantics read_semantics(MatFile& file, const LoadOptions& options, const std::v
   std::vector<std::string> attribute_names;
   if (file.find("attribute_names") != nullptr) attribute_names = file.read_strings("attribute_names");
   if (attribute_names.size() != raw.cols()) attribute_names.clear();
-  Semantics semantics = complete_semantics(raw.view(), options.missing, file.name(), field, class_names, attribute_names);
+  Semantics semantics =
+      complete_semantics(raw.view(), options.missing, file.name(), field, class_names, attribute_names);
   semantics.name = options.original_attributes ? options.semantics + ":original_att" : options.semantics;
   return semantics;
 }
@@ -110,7 +113,8 @@ std::vector<std::int32_t> read_labels(MatFile& file, std::size_t classes) {
   labels.reserve(integers.size());
   for (const auto value : integers) {
     if (value < base || value - base >= static_cast<std::int64_t>(classes))
-      throw Error(BadInput{file.name(), "labels", fmt::format("classes from {} to {}", base, static_cast<std::int64_t>(classes) + base - 1),
+      throw Error(BadInput{file.name(), "labels",
+                           fmt::format("classes from {} to {}", base, static_cast<std::int64_t>(classes) + base - 1),
                            std::to_string(value), "labels must match allclasses_names"});
     labels.push_back(static_cast<std::int32_t>(value - base));
   }
@@ -123,9 +127,10 @@ void read_features(const std::filesystem::path& path, Dataset& data, ProgressObs
   const MatVariable& features = require(*file, "features");
   data.labels = read_labels(*file, data.classes());
   if (features.cols != data.samples() || features.rows == 0)
-    throw Error(BadInput{file->name(), "features", fmt::format("dimensions x {} samples, as labels has", data.samples()),
-                         fmt::format("{} x {}", features.rows, features.cols),
-                         features.rows == data.samples() ? "transpose it: samples are columns" : "one column per label"});
+    throw Error(
+        BadInput{file->name(), "features", fmt::format("dimensions x {} samples, as labels has", data.samples()),
+                 fmt::format("{} x {}", features.rows, features.cols),
+                 features.rows == data.samples() ? "transpose it: samples are columns" : "one column per label"});
   data.features = file->read_columns("features", progress);
   if (file->find("image_files") != nullptr) {
     data.image_files = file->read_strings("image_files");
@@ -136,7 +141,8 @@ void read_features(const std::filesystem::path& path, Dataset& data, ProgressObs
 }
 
 /// The class lists that the public archive ships beside the .mat files.
-std::vector<std::int32_t> classes_from_text(const std::filesystem::path& path, const std::vector<std::string>& class_names) {
+std::vector<std::int32_t> classes_from_text(const std::filesystem::path& path,
+                                            const std::vector<std::string>& class_names) {
   std::vector<std::int32_t> classes;
   if (!std::filesystem::exists(path)) return classes;
   const std::string text = read_text_file(path, 1u << 20);
@@ -148,7 +154,8 @@ std::vector<std::int32_t> classes_from_text(const std::filesystem::path& path, c
     if (name.empty()) continue;
     const auto found = std::find(class_names.begin(), class_names.end(), name);
     if (found == class_names.end())
-      throw Error(BadInput{path.string(), name, "a class of allclasses_names", "none of that name", "correct the list or remove it"});
+      throw Error(BadInput{path.string(), name, "a class of allclasses_names", "none of that name",
+                           "correct the list or remove it"});
     classes.push_back(static_cast<std::int32_t>(found - class_names.begin()));
   }
   return classes;
@@ -175,13 +182,15 @@ Dataset load_xlsa17(const std::filesystem::path& folder, const LoadOptions& opti
   raw.val = read_list(*splits, "val_loc");
   data.split = split_from_lists(raw, data.samples(), splits->name());
   std::vector<std::int32_t> val_classes;
-  if (raw.train.empty() || raw.val.empty()) val_classes = classes_from_text(folder / "valclasses1.txt", data.class_names);
+  if (raw.train.empty() || raw.val.empty())
+    val_classes = classes_from_text(folder / "valclasses1.txt", data.class_names);
   derive_validation(data.split, data.labels, val_classes, options.seed);
   data.split.version = split_version(data.split, !raw.train.empty() && !raw.val.empty());
   return data;
 }
 
-void save_xlsa17(const Dataset& data, const std::filesystem::path& folder, DataFormat format, ProgressObserver* progress) {
+void save_xlsa17(const Dataset& data, const std::filesystem::path& folder, DataFormat format,
+                 ProgressObserver* progress) {
   const MatVersion version = format == DataFormat::mat73               ? MatVersion::v73
                              : format == DataFormat::mat5_uncompressed ? MatVersion::v5_uncompressed
                                                                        : MatVersion::v5;

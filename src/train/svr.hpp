@@ -19,18 +19,18 @@ namespace parsnets {
 enum class SvrForm { automatic, stored_kernel, recomputed_kernel, primal };
 
 struct SvrOptions {
-  double c = 1.0;               ///< box bound C > 0
-  double epsilon = 0.0;         ///< half-width of the tube, >= 0, in units of the targets
-  bool global_bias = true;      ///< unregularised b_j
-  double tolerance = 1e-3;      ///< stop at this relative duality gap, summed over the outputs
+  double c = 1.0;           ///< box bound C > 0
+  double epsilon = 0.0;     ///< half-width of the tube, >= 0, in units of the targets
+  bool global_bias = true;  ///< unregularised b_j
+  double tolerance = 1e-3;  ///< stop at this relative duality gap, summed over the outputs
   int max_passes = 1000;
-  int block = 256;              ///< samples solved together in cache
+  int block = 256;                    ///< samples solved together in cache
   SvrForm form = SvrForm::automatic;  ///< automatic: the cheapest that fits memory_limit
   std::uint64_t memory_limit = 0;     ///< bytes the solver may hold beside its inputs; 0 = no limit
   std::uint64_t seed = 1;
-  std::filesystem::path checkpoint;   ///< written every checkpoint_passes passes when not empty
+  std::filesystem::path checkpoint;  ///< written every checkpoint_passes passes when not empty
   int checkpoint_passes = 10;
-  bool resume = false;                ///< continue from `checkpoint` to the same result, bit for bit
+  bool resume = false;  ///< continue from `checkpoint` to the same result, bit for bit
 };
 
 /// The samples as the gated kernel sees them. Nothing is owned.
@@ -49,8 +49,8 @@ struct SvrPass {
 };
 
 struct SvrResult {
-  Matrix<float> beta;          ///< N x m, dual feasible (|β| ≤ C and, with a bias, Σβ = 0 up to rounding)
-  std::vector<float> bias;     ///< m, optimal for the given θ; zeros without a global bias
+  Matrix<float> beta;       ///< N x m, dual feasible (|β| ≤ C and, with a bias, Σβ = 0 up to rounding)
+  std::vector<float> bias;  ///< m, optimal for the given θ; zeros without a global bias
   double primal = 0, dual = 0, relative_gap = 0;
   bool converged = false;
   std::vector<SvrPass> passes;

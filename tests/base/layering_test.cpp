@@ -11,7 +11,7 @@
 
 namespace {
 
-const std::vector<std::string> kOrder{"base", "data", "features", "model", "train", "eval", "store", "report", "capi"};
+const std::vector<std::string> kOrder{"base", "data", "features", "model", "eval", "train", "store", "report", "capi"};
 
 std::vector<std::string> includes_of(const std::filesystem::path& file) {
   std::vector<std::string> found;

@@ -376,10 +376,14 @@ def v5_header():
     return b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<H", 0x0100) + b"IM"
 
 
-def v5_huge():
-    """A `features` of 2^31-1 x 2^31-1 singles with 16 bytes of values."""
-    matrix = v5_element(6, struct.pack("<II", 7, 0)) + v5_element(5, struct.pack("<ii", 2**31 - 1, 2**31 - 1))
-    return matrix + v5_element(1, b"features") + v5_element(7, bytes(16))
+def v5_matrix(name, kind, rows, cols, element, values):
+    flags, shape = v5_element(6, struct.pack("<II", kind, 0)), v5_element(5, struct.pack("<ii", rows, cols))
+    return v5_element(14, flags + shape + v5_element(1, name) + v5_element(element, values))
+
+
+# A column of labels as it should be, and `features` of 2^31-1 x 30 singles with 16 bytes of values.
+V5_LABELS = v5_matrix(b"labels", 6, N, 1, 9, (LABELS + 1.0).tobytes())
+V5_HUGE = v5_matrix(b"features", 7, 2**31 - 1, N, 7, bytes(16))
 
 
 def mat_cases():
@@ -397,16 +401,16 @@ def mat_cases():
     bad("mat_v4", mat({"features": FEATURES.T, "labels": column(LABELS + 1)}, version="4"), "version 4")
     garbage = np.random.default_rng(2).integers(0, 256, 300, dtype=np.uint8).tobytes()
     bad("mat_garbage_zlib", v5_header() + struct.pack("<II", 15, len(garbage)) + garbage)
-    bad("mat_huge_dimensions", v5_header() + v5_element(14, v5_huge()))
-    packed = zlib.compress(v5_element(14, v5_huge()))
-    bad("mat_huge_dimensions_compressed", v5_header() + struct.pack("<II", 15, len(packed)) + packed)
-    bad("mat_element_beyond_file", v5_header() + struct.pack("<II", 14, 2**31 - 8) + v5_huge())
+    bad("mat_huge_dimensions", v5_header() + V5_LABELS + V5_HUGE, "features")
+    packed = zlib.compress(V5_HUGE)
+    bad("mat_huge_dimensions_compressed", v5_header() + V5_LABELS + struct.pack("<II", 15, len(packed)) + packed, "features")
+    bad("mat_element_beyond_file", v5_header() + V5_LABELS + struct.pack("<II", 14, 2**31 - 8) + V5_HUGE[8:])
     variables("mat_features_missing", "features", features=None)
     variables("mat_labels_missing", "labels", labels=None)
     variables("mat_features_a_cell", "features", "cell", features=cell(["a"] * N).T)
     variables("mat_features_complex", "features", "complex", features=FEATURES.T.astype(np.complex64))
     variables("mat_features_sparse", "features", "sparse", features=scipy.sparse.csc_matrix(FEATURES.T.astype(np.float64)))
-    variables("mat_features_text", "features", features="text")
+    variables("mat_features_text", "features", "char", features="t" * N)
     variables("mat_features_transposed", "features", "transpose", features=FEATURES)
     variables("mat_labels_shorter", "features", "29", "30", labels=column(LABELS[:-1] + 1))
     variables("mat_labels_beyond_classes", "labels", "7", labels=column(np.where(np.arange(N) == 3, 7, LABELS + 1)))
@@ -427,7 +431,7 @@ def hdf5_cases():
 
     def huge_features(f):
         h5_features(f, features=None)
-        h5_unwritten(f, "features", (10**9, 2048))
+        h5_unwritten(f, "features", (N, 10**9))
 
     def huge_everything(f):
         h5_unwritten(f, "features", (10**9, 2048))

@@ -10,6 +10,7 @@ Lines of the manifests, tab-separated:
 Exit code 77: a module is missing.
 """
 import os
+import shutil
 import struct
 import sys
 import warnings
@@ -273,6 +274,49 @@ def make_h5py(folder, manifest, rng):
                     manifest.refuse(file, "packed", "double", "gzip")
 
 
+def make_matlab(folder, manifest):
+    """The files that MATLAB itself wrote and scipy keeps for its own tests."""
+    source = os.path.join(os.path.dirname(scipy.io.matlab.__file__), "tests", "data")
+    for file in sorted(os.listdir(source)) if os.path.isdir(source) else []:
+        path = os.path.join(source, file)
+        with open(path, "rb") as f:
+            head = f.read(128)
+        if file.endswith(".mat") and h5py.is_hdf5(path):
+            shutil.copy(path, folder)
+            with h5py.File(path, "r") as f:
+                for name, d in f.items():
+                    manifest.numbers(file, name, d.attrs["MATLAB_class"].decode(), d[()].T)
+            continue
+        if not file.endswith(".mat") or head[126:128] not in (b"IM", b"MI"):
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                back = scipy.io.loadmat(path)
+                kinds = {name: kind for name, _, kind in scipy.io.whosmat(path)}
+        except Exception:  # damaged on purpose
+            continue
+        shutil.copy(path, folder)
+        for name, value in back.items():
+            kind = None if name.startswith("__") else kinds.get(name)
+            if kind == "char" and value.size:
+                if any("\ufffd" in v for v in value):  # broken text, which scipy mends and we refuse
+                    continue
+                shape = (len(value), max(map(len, value)))
+                manifest.strings(file, name, kind, shape, [v.rstrip() if len(value) > 1 else v for v in value])
+            elif scipy.sparse.issparse(value):
+                manifest.refuse(file, name, "sparse", "sparse")
+            elif kind in ("struct", "object", "function"):
+                manifest.refuse(file, name, kind, kind)
+            elif kind in ("double", "single", "logical", *INTEGERS):
+                if value.ndim > 2:
+                    manifest.refuse(file, name, kind, "x".join(map(str, value.shape)))
+                elif np.iscomplexobj(value):
+                    manifest.refuse(file, name, kind, "complex")
+                else:
+                    manifest.numbers(file, name, kind, value)
+
+
 def read_any(path):
     """The variables of a file as scipy or h5py read them: arrays in MATLAB's shape, lists of str."""
     if not h5py.is_hdf5(path):
@@ -332,6 +376,7 @@ def main():
     make_scipy(folder, manifest, rng)
     make_level5(folder, manifest, rng)
     make_h5py(folder, manifest, rng)
+    make_matlab(folder, manifest)
     manifest.save()
 
 

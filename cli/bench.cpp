@@ -1,0 +1,152 @@
+// parsnets bench: a table of methods on one data set, over several seeds.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "command.hpp"
+#include "eval/reference.hpp"
+#include "evaluation_json.hpp"
+#include "load_flags.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/training.hpp"
+#include "train/train_options.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+/// "scln:gates=anchor:open=100" is method scln with two options set.
+struct Entry {
+  std::string label;
+  TrainOptions options;
+};
+
+Entry parse_entry(const std::string& text, const TrainOptions& base) {
+  Entry entry{text, base};
+  OptionTable table = train_option_table(entry.options);
+  std::size_t start = 0;
+  bool first = true;
+  while (start <= text.size()) {
+    const std::size_t end = std::min(text.find(':', start), text.size());
+    const std::string part = text.substr(start, end - start);
+    start = end + 1;
+    const auto equals = part.find('=');
+    const std::string name = first ? "method" : part.substr(0, equals), value = first ? part
+                                                                                : equals == std::string::npos
+                                                                                    ? "true"
+                                                                                    : part.substr(equals + 1);
+    first = false;
+    const Option* option = table.find(name);
+    if (option == nullptr)
+      throw Error(ErrorCode::usage,
+                  fmt::format("--methods: expected an option of 'train', found '{}' in '{}'", name, text));
+    if (const auto expected = option->assign(value))
+      throw Error(ErrorCode::usage, fmt::format("--methods: {}: expected {}, found '{}'", name, *expected, value));
+    entry.options.pinned.push_back(name);
+  }
+  return entry;
+}
+
+std::string mean_and_spread(const std::vector<double>& values) {
+  if (values.empty()) return "-";
+  const Interval interval = confidence_interval(values);
+  return values.size() == 1 ? fmt::format("{:.1f}", interval.mean)
+                            : fmt::format("{:.1f} ± {:.1f}", interval.mean, interval.sd);
+}
+
+}  // namespace
+
+Command bench_command() {
+  struct State {
+    std::string data, methods = "ridge,eszsl";
+    int seeds = 1;
+    bool reference = false;
+    LoadOptions load;
+    TrainOptions train;
+  };
+  auto state = std::make_shared<State>();
+  Command command;
+  command.name = "bench";
+  command.summary = "train and evaluate several methods on one data set";
+  command.example =
+      "parsnets bench --data data/demo --methods ridge,eszsl,scln:networks=32:encoding=96:open=8 --select";
+  command.options.text("data", state->data, "data set folder")
+      .text("methods", state->methods,
+            "methods separated by commas, each with options of 'train': method:option=value:option=value")
+      .integer("seeds", state->seeds, 1, 1000, "how many seeds, from --seed upwards; figures are mean ± sd over them")
+      .flag("reference", state->reference, "also print the published rows for this data set");
+  // The options of train apply to every method unless its entry says otherwise; the method itself comes from --methods.
+  OptionTable shared = train_option_table(state->train);
+  command.options.append_without(shared, {"method"});
+  add_load_options(command.options, state->load);
+  command.run = [state](Context& context) {
+    if (state->data.empty()) throw Error(ErrorCode::usage, "bench: expected --data DIR");
+    state->load.seed = context.common.seed;
+    state->train.pinned = context.given;
+    const Dataset data = load_dataset(state->data, state->load, context.progress);
+    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    std::vector<Entry> entries;
+    for (std::size_t start = 0; start < state->methods.size();) {
+      const std::size_t end = std::min(state->methods.find(',', start), state->methods.size());
+      entries.push_back(parse_entry(state->methods.substr(start, end - start), state->train));
+      start = end + 1;
+    }
+    Output output;
+    output.json = {{"data", data.name},           {"features", data.features_name}, {"semantics", data.semantics.name},
+                   {"split", data.split.version}, {"seed", context.common.seed},    {"seeds", state->seeds}};
+    output.text =
+        fmt::format("{} ({}, {}{}{}), gamma and every selected option from validation classes, {} seed{}\n\n",
+                    data.name, data.features_name, data.semantics.name, data.split.version.empty() ? "" : ", ",
+                    data.split.version, state->seeds, state->seeds == 1 ? "" : "s");
+    output.text +=
+        "| method | ZSL | U | S | H | AUSUC | val ZSL | gap | seconds |\n|---|---|---|---|---|---|---|---|---|\n";
+    for (const auto& entry : entries) {
+      std::vector<double> zsl, u, s, h, ausuc, validation, gaps, seconds;
+      nlohmann::ordered_json runs = nlohmann::ordered_json::array();
+      for (int i = 0; i < state->seeds; ++i) {
+        TrainOptions options = entry.options;
+        options.seed = context.common.seed + static_cast<std::uint64_t>(i);
+        report_message(context.progress, fmt::format("{}, seed {}", entry.label, options.seed));
+        TrainRun run;
+        const Model model = train(data, options, pool, context.progress, &run);
+        const TestReport report = test(model, data, pool, context.progress);
+        nlohmann::ordered_json json = evaluation_json(report, model);
+        json["seed"] = options.seed;
+        json["seconds"] = run.seconds;
+        json["options"] = nlohmann::ordered_json::parse(model.options);
+        json["record"] = nlohmann::ordered_json::parse(model.record);
+        zsl.push_back(report.zsl.top1_per_class);
+        seconds.push_back(run.seconds);
+        if (report.has_gzsl) {
+          u.push_back(report.gzsl.u);
+          s.push_back(report.gzsl.s);
+          h.push_back(report.gzsl.h);
+          ausuc.push_back(100 * report.gzsl.ausuc);
+        }
+        if (json["record"]["validation"].contains("zsl"))
+          validation.push_back(json["record"]["validation"]["zsl"].get<double>());
+        if (json["record"].contains("svr")) gaps.push_back(json["record"]["svr"]["relative_gap"].get<double>());
+        runs.push_back(std::move(json));
+      }
+      output.json["methods"].push_back({{"method", entry.label}, {"runs", runs}});
+      const std::string gap = gaps.empty() ? "-" : fmt::format("{:.1e}", *std::max_element(gaps.begin(), gaps.end()));
+      output.text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", entry.label, mean_and_spread(zsl),
+                                 mean_and_spread(u), mean_and_spread(s), mean_and_spread(h), mean_and_spread(ausuc),
+                                 mean_and_spread(validation), gap, mean_and_spread(seconds));
+    }
+    if (state->reference)
+      for (std::size_t k = 0; k < kReferenceSets.size(); ++k)
+        if (data.name == kReferenceSets[k])
+          for (const auto& row : reference_rows()) {
+            const auto& f = row.sets[k];
+            const auto figure = [](double v) { return v < 0 ? std::string("-") : fmt::format("{:.1f}", v); };
+            output.text += fmt::format("| *{}* ({}; {}) | {} | {} | {} | {} | - | - | - | - |\n", row.method,
+                                       row.features, row.source, figure(f.zsl), figure(f.u), figure(f.s), figure(f.h));
+          }
+    return output;
+  };
+  return command;
+}
+
+}  // namespace parsnets::cli

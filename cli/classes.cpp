@@ -1,0 +1,153 @@
+// parsnets classes list|add|remove: the class bank of a model, without training.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "command.hpp"
+#include "data/csv.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/model.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+struct State {
+  std::string model, from, names;
+  std::filesystem::path out;
+};
+
+void require_model(const State& state) {
+  if (state.model.empty()) throw Error(ErrorCode::usage, "classes: expected --model FILE");
+}
+
+std::vector<std::string> names_of(const std::string& list) {
+  std::vector<std::string> names;
+  for (std::size_t start = 0; start < list.size();) {
+    const std::size_t end = std::min(list.find(',', start), list.size());
+    names.push_back(list.substr(start, end - start));
+    start = end + 1;
+  }
+  return names;
+}
+
+Output save_changed(const State& state, const Model& model, const std::string& what) {
+  const std::filesystem::path file = state.out.empty() ? std::filesystem::path(state.model) : state.out;
+  save_model(model, file);
+  Output output;
+  output.json = {{"model", file.string()}, {"classes", model.classes.names.size()}};
+  output.text = fmt::format("{}: {}; {} classes now\n", file.string(), what, model.classes.names.size());
+  return output;
+}
+
+/// Adds the classes of a table `class,<attributes>`; columns are matched by name where the model knows them.
+std::size_t add_from(Model& model, const std::string& file, const std::vector<std::string>& wanted) {
+  const CsvTable table = read_csv(file, true);
+  const auto column = [&](const std::string& name) {
+    return std::find(table.header.begin(), table.header.end(), name) - table.header.begin();
+  };
+  const auto class_column = column("class");
+  const auto width = static_cast<std::ptrdiff_t>(table.header.size());
+  if (class_column == width)
+    throw Error(BadInput{file, "header", "a column 'class'", "none",
+                         "the first line names the columns: class, then the attributes"});
+  std::vector<std::ptrdiff_t> columns;
+  for (const auto& name : model.attribute_names) {
+    columns.push_back(column(name));
+    if (columns.back() == width)
+      throw Error(BadInput{file, "header", "a column '" + name + "'", "none",
+                           "the model needs every attribute it was trained with"});
+  }
+  if (model.attribute_names.empty())
+    for (std::ptrdiff_t c = 0; c < width; ++c)
+      if (c != class_column) columns.push_back(c);
+  std::vector<std::string> left = wanted;
+  std::size_t added = 0;
+  for (const auto& row : table.rows) {
+    const std::string& name = row[static_cast<std::size_t>(class_column)];
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
+    std::erase(left, name);
+    std::vector<float> values;
+    for (const auto c : columns) {
+      double value = 0;
+      if (!parse_number(row[static_cast<std::size_t>(c)], value) || !std::isfinite(value))
+        throw Error(BadInput{
+            file, fmt::format("class '{}', column '{}'", name, table.header[static_cast<std::size_t>(c)]), "a number",
+            "'" + row[static_cast<std::size_t>(c)] + "'", "a class added at run time needs every value"});
+      values.push_back(static_cast<float>(value));
+    }
+    model.add_class(name, values);
+    ++added;
+  }
+  if (!left.empty()) throw Error(BadInput{file, "class", "a row for '" + left.front() + "'", "none", ""});
+  if (added == 0) throw Error(BadInput{file, "", "at least one class", "none", ""});
+  return added;
+}
+
+}  // namespace
+
+Command classes_list_command() {
+  auto state = std::make_shared<State>();
+  Command command;
+  command.name = "classes list";
+  command.summary = "list the classes a model can name";
+  command.example = "parsnets classes list --model out/demo.safetensors";
+  command.options.text("model", state->model, "model file");
+  command.run = [state](Context&) {
+    require_model(*state);
+    const Model model = load_model(state->model);
+    Output output;
+    for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
+      const bool seen = model.classes.seen[c] != 0;
+      output.json["classes"].push_back({{"name", model.classes.names[c]}, {"seen", seen}});
+      output.text += fmt::format("{:<8}{}\n", seen ? "seen" : "unseen", model.classes.names[c]);
+    }
+    return output;
+  };
+  return command;
+}
+
+Command classes_add_command() {
+  auto state = std::make_shared<State>();
+  Command command;
+  command.name = "classes add";
+  command.summary = "add classes from a table of attributes, without training";
+  command.example = "parsnets classes add --model out/demo.safetensors --from new.csv";
+  command.options.text("model", state->model, "model file; changed in place unless --out is given")
+      .text("from", state->from, "CSV table: header 'class,<attributes>', one row per class")
+      .text("names", state->names, "which rows to add, separated by commas; by default all")
+      .path("out", state->out, "model file to write in place of the given one");
+  command.run = [state](Context&) {
+    require_model(*state);
+    if (state->from.empty()) throw Error(ErrorCode::usage, "classes add: expected --from TABLE.csv");
+    Model model = load_model(state->model);
+    const std::size_t added = add_from(model, state->from, names_of(state->names));
+    return save_changed(*state, model, fmt::format("added {}", added));
+  };
+  return command;
+}
+
+Command classes_remove_command() {
+  auto state = std::make_shared<State>();
+  Command command;
+  command.name = "classes remove";
+  command.summary = "remove classes from a model";
+  command.example = "parsnets classes remove --model out/demo.safetensors --names deer";
+  command.options.text("model", state->model, "model file; changed in place unless --out is given")
+      .text("names", state->names, "classes to remove, separated by commas")
+      .path("out", state->out, "model file to write in place of the given one");
+  command.run = [state](Context&) {
+    require_model(*state);
+    const auto names = names_of(state->names);
+    if (names.empty()) throw Error(ErrorCode::usage, "classes remove: expected --names a,b");
+    Model model = load_model(state->model);
+    for (const auto& name : names) model.remove_class(name);
+    return save_changed(*state, model, fmt::format("removed {}", names.size()));
+  };
+  return command;
+}
+
+}  // namespace parsnets::cli

@@ -1,0 +1,107 @@
+// parsnets eval: the zero-shot protocol on the test samples of a data set.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "command.hpp"
+#include "data/csv.hpp"
+#include "evaluation_json.hpp"
+#include "load_flags.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/training.hpp"
+
+namespace parsnets::cli {
+
+nlohmann::ordered_json evaluation_json(const TestReport& report, const Model& model) {
+  nlohmann::ordered_json json;
+  json["zsl"] = {{"top1_per_class", report.zsl.top1_per_class}, {"top1", report.zsl.top1}, {"top5", report.zsl.top5}};
+  if (report.has_gzsl) {
+    const auto record = nlohmann::ordered_json::parse(model.record);
+    std::string from = "none";
+    if (record.contains("validation")) from = record["validation"].value("gamma_from", from);
+    json["gzsl"] = {{"u", report.gzsl.u},         {"s", report.gzsl.s},         {"h", report.gzsl.h},
+                    {"ausuc", report.gzsl.ausuc}, {"gamma", report.gzsl.gamma}, {"gamma_from", from}};
+  }
+  return json;
+}
+
+namespace {
+
+void write_confusion(const std::filesystem::path& file, const TestReport& report, const Dataset& data) {
+  CsvTable table;
+  table.header.push_back("class");
+  for (const auto& name : data.class_names) table.header.push_back(name);
+  for (std::size_t r = 0; r < data.classes(); ++r) {
+    std::vector<std::string> row{data.class_names[r]};
+    for (const auto count : report.confusion.row(r)) row.push_back(std::to_string(count));
+    table.rows.push_back(std::move(row));
+  }
+  write_csv(file, table);
+}
+
+}  // namespace
+
+Command eval_command() {
+  struct State {
+    std::string data, model;
+    std::filesystem::path confusion;
+    bool per_class = false;
+    LoadOptions load;
+  };
+  auto state = std::make_shared<State>();
+  Command command;
+  command.name = "eval";
+  command.summary = "evaluate a model on the test samples of a data set";
+  command.example = "parsnets eval --model out/demo.safetensors --data data/demo";
+  command.options.text("model", state->model, "model file")
+      .text("data", state->data, "data set folder")
+      .flag("per-class", state->per_class, "also print the accuracy of every class")
+      .path("confusion", state->confusion, "write the confusion matrix over all classes to this CSV file");
+  add_load_options(command.options, state->load);
+  command.run = [state](Context& context) {
+    if (state->data.empty() || state->model.empty())
+      throw Error(ErrorCode::usage, "eval: expected --model FILE and --data DIR");
+    state->load.seed = context.common.seed;
+    const Model model = load_model(state->model);
+    const Dataset data = load_dataset(state->data, state->load, context.progress);
+    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    const TestReport report = test(model, data, pool, context.progress);
+    Output output;
+    output.json = {{"model", state->model},
+                   {"data", data.name},
+                   {"features", data.features_name},
+                   {"semantics", data.semantics.name},
+                   {"split", data.split.version}};
+    output.json.update(evaluation_json(report, model));
+    output.text =
+        fmt::format("{} ({}, {})\nZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", data.name, data.features_name,
+                    data.semantics.name, report.zsl.top1_per_class, report.zsl.top1, report.zsl.top5);
+    if (report.has_gzsl)
+      output.text += fmt::format("GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.4f}; gamma {:.4g} from {}\n",
+                                 report.gzsl.u, report.gzsl.s, report.gzsl.h, report.gzsl.ausuc, report.gzsl.gamma,
+                                 output.json["gzsl"]["gamma_from"].get<std::string>());
+    const auto add_classes = [&](const char* key, const std::vector<ClassAccuracy>& classes) {
+      for (const auto& c : classes) {
+        output.json["per_class"][key].push_back({{"class", data.class_names[static_cast<std::size_t>(c.class_index)]},
+                                                 {"samples", c.samples},
+                                                 {"top1", c.top1}});
+        if (state->per_class)
+          output.text += fmt::format("{:<13}{:>7.2f}  {} ({} samples)\n", key, c.top1,
+                                     data.class_names[static_cast<std::size_t>(c.class_index)], c.samples);
+      }
+    };
+    add_classes("zsl", report.zsl.classes);
+    add_classes("gzsl_unseen", report.gzsl.unseen_classes);
+    add_classes("gzsl_seen", report.gzsl.seen_classes);
+    if (!state->confusion.empty()) {
+      if (!report.has_gzsl)
+        throw Error(ErrorCode::usage, "--confusion: expected a split with test samples of seen classes");
+      write_confusion(state->confusion, report, data);
+    }
+    return output;
+  };
+  return command;
+}
+
+}  // namespace parsnets::cli

@@ -1,0 +1,72 @@
+// parsnets explain: why a sample was given its class, attribute by attribute.
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "feature_input.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/model.hpp"
+
+namespace parsnets::cli {
+
+Command explain_command() {
+  struct State {
+    std::string model, input;
+    int row = 0, top = 8;
+  };
+  auto state = std::make_shared<State>();
+  Command command;
+  command.name = "explain";
+  command.summary = "say which attributes and networks decided a prediction";
+  command.example = "parsnets explain --model out/demo.safetensors --input data/demo/features.npy --row 1100";
+  command.options.text("model", state->model, "model file")
+      .text("input", state->input, "features of the samples: .npy or .csv, one row each")
+      .integer("row", state->row, 0, 2000000000, "which sample, from 0")
+      .integer("top", state->top, 1, 100000, "how many attributes to show");
+  command.run = [state](Context& context) {
+    if (state->model.empty() || state->input.empty())
+      throw Error(ErrorCode::usage, "explain: expected --model FILE and --input FILE");
+    const Model model = load_model(state->model);
+    const Matrix<float> input = read_feature_input(state->input, context.progress);
+    if (static_cast<std::size_t>(state->row) >= input.rows())
+      throw Error(ErrorCode::usage,
+                  fmt::format("--row: expected a sample from 0 to {}, found {}", input.rows() - 1, state->row));
+    ThreadPool pool(1);
+    const Explanation why = explain(model, input.row(static_cast<std::size_t>(state->row)), pool);
+    const auto& winner = model.classes.names[static_cast<std::size_t>(why.winner)];
+    const auto& runner_up = model.classes.names[static_cast<std::size_t>(why.runner_up)];
+    const auto attribute = [&](std::size_t a) {
+      return a < model.attribute_names.size() ? model.attribute_names[a] : fmt::format("attribute {}", a + 1);
+    };
+    Output output;
+    output.json = {{"sample", state->row},
+                   {"winner", winner},
+                   {"winner_score", why.winner_score},
+                   {"runner_up", runner_up},
+                   {"runner_up_score", why.runner_up_score},
+                   {"open_networks", why.open_networks}};
+    for (const auto& c : why.attributes)
+      output.json["attributes"].push_back(
+          {{"attribute", attribute(c.index)},
+           {"contribution", c.amount},
+           {"predicted", why.predicted[c.index]},
+           {"winner", model.classes.semantics(static_cast<std::size_t>(why.winner), c.index)},
+           {"runner_up", model.classes.semantics(static_cast<std::size_t>(why.runner_up), c.index)}});
+    output.text = fmt::format("sample {}: {} ({:.4f}) before {} ({:.4f})\n", state->row, winner, why.winner_score,
+                              runner_up, why.runner_up_score);
+    output.text +=
+        fmt::format("{:>9}  {:<28}{:>12}{:>12}\n", "", "attribute", winner.substr(0, 11), runner_up.substr(0, 11));
+    for (std::size_t i = 0; i < std::min<std::size_t>(why.attributes.size(), static_cast<std::size_t>(state->top));
+         ++i) {
+      const auto& c = why.attributes[i];
+      output.text += fmt::format("{:>+9.4f}  {:<28}{:>12.4g}{:>12.4g}\n", c.amount, attribute(c.index),
+                                 model.classes.semantics(static_cast<std::size_t>(why.winner), c.index),
+                                 model.classes.semantics(static_cast<std::size_t>(why.runner_up), c.index));
+    }
+    output.text += fmt::format("open networks: {} of {}\n", why.open_networks.size(), model.gates.networks);
+    return output;
+  };
+  return command;
+}
+
+}  // namespace parsnets::cli

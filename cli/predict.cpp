@@ -1,0 +1,107 @@
+// parsnets predict: classes and confidences for the rows of a features file, streamed in batches.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+#include "command.hpp"
+#include "feature_input.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/model.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+enum class Among { all, seen, unseen };
+
+struct Ranked {
+  std::size_t class_index;
+  float confidence;
+};
+
+/// The best `top` classes of one row of scores; classes outside `among` do not compete.
+std::vector<Ranked> rank(const Model& model, std::span<float> scores, Among among, std::size_t top) {
+  std::vector<Ranked> order;
+  for (std::size_t c = 0; c < scores.size(); ++c) {
+    const bool candidate = among == Among::all || (among == Among::seen) == (model.classes.seen[c] != 0);
+    if (!candidate) scores[c] = -1e30f;
+  }
+  confidences(model, scores);
+  for (std::size_t c = 0; c < scores.size(); ++c)
+    if (among == Among::all || (among == Among::seen) == (model.classes.seen[c] != 0)) order.push_back({c, scores[c]});
+  top = std::min(top, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(top), order.end(),
+                    [](const Ranked& a, const Ranked& b) {
+                      return a.confidence > b.confidence ||
+                             (a.confidence == b.confidence && a.class_index < b.class_index);
+                    });
+  order.resize(top);
+  return order;
+}
+
+}  // namespace
+
+Command predict_command() {
+  struct State {
+    std::string model, input;
+    int top = 5, batch = 1024;
+    Among among = Among::all;
+  };
+  auto state = std::make_shared<State>();
+  Command command;
+  command.name = "predict";
+  command.summary = "name the classes of new samples, with confidences";
+  command.example = "parsnets predict --model out/demo.safetensors --input data/demo/features.npy --top 3";
+  command.options.text("model", state->model, "model file")
+      .text("input", state->input, "features of the samples: .npy or .csv, one row each")
+      .integer("top", state->top, 1, 100000, "how many classes to name per sample")
+      .choice("among", state->among, {{"all", Among::all}, {"seen", Among::seen}, {"unseen", Among::unseen}},
+              "which classes compete")
+      .integer("batch", state->batch, 1, 1000000, "samples scored at a time");
+  command.run = [state](Context& context) {
+    if (state->model.empty() || state->input.empty())
+      throw Error(ErrorCode::usage, "predict: expected --model FILE and --input FILE");
+    const Model model = load_model(state->model);
+    const Matrix<float> input = read_feature_input(state->input, context.progress);
+    if (std::none_of(model.classes.seen.begin(), model.classes.seen.end(), [&](std::uint8_t seen) {
+          return state->among == Among::all || (state->among == Among::seen) == (seen != 0);
+        }))
+      throw Error(ErrorCode::usage, "--among: expected a kind of class that the model has");
+    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    const auto batch = static_cast<std::size_t>(state->batch);
+    for (std::size_t start = 0; start < input.rows(); start += batch) {
+      report(context.progress, {"predict", start, input.rows(), "samples"});
+      const std::size_t rows = std::min(batch, input.rows() - start);
+      Matrix<float> scores = model.scores({input.row(start).data(), rows, input.cols()}, pool);
+      // Written as it is computed, so that memory does not grow with the input.
+      std::string text;
+      if (start == 0) text += context.common.json ? "{\n  \"predictions\": [\n" : "sample,rank,class,confidence\n";
+      for (std::size_t r = 0; r < rows; ++r) {
+        const auto ranked = rank(model, scores.row(r), state->among, static_cast<std::size_t>(state->top));
+        if (context.common.json) {
+          nlohmann::ordered_json item{{"sample", start + r}, {"top", nlohmann::ordered_json::array()}};
+          for (const auto& one : ranked)
+            item["top"].push_back({{"class", model.classes.names[one.class_index]},
+                                   {"confidence", one.confidence},
+                                   {"seen", model.classes.seen[one.class_index] != 0}});
+          text += fmt::format("    {}{}\n", item.dump(), start + r + 1 < input.rows() ? "," : "");
+        } else {
+          for (std::size_t i = 0; i < ranked.size(); ++i)
+            text += fmt::format("{},{},{},{:.4f}\n", start + r, i + 1,
+                                csv_cell(model.classes.names[ranked[i].class_index]), ranked[i].confidence);
+        }
+      }
+      if (context.common.json && start + rows == input.rows()) text += "  ]\n}\n";
+      std::cout << text;
+    }
+    Output output;
+    output.already_printed = true;
+    return output;
+  };
+  return command;
+}
+
+}  // namespace parsnets::cli

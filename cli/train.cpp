@@ -1,0 +1,97 @@
+// parsnets train: from a data set folder to a model file.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/options.hpp"
+#include "command.hpp"
+#include "load_flags.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/training.hpp"
+#include "train/train_options.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+std::string to_text(const std::string& out, const nlohmann::ordered_json& json) {
+  std::string text = fmt::format("{}: {} on {} ({}, {})\n", out, json["options"]["method"].get<std::string>(),
+                                 json["record"]["data"]["name"].get<std::string>(),
+                                 json["record"]["data"]["features"].get<std::string>(),
+                                 json["record"]["data"]["semantics"].get<std::string>());
+  const auto& record = json["record"];
+  if (record["validation"].contains("zsl"))
+    text +=
+        fmt::format("validation: ZSL {:.2f}, H {:.2f} on classes from: {}\n", record["validation"]["zsl"].get<double>(),
+                    record["validation"]["h"].get<double>(), record["validation"]["classes_from"].get<std::string>());
+  if (record.contains("selection")) text += fmt::format("selected among {} candidates\n", record["selection"].size());
+  if (record.contains("svr"))
+    text +=
+        fmt::format("svr: primal {:.6g}, dual {:.6g}, relative gap {:.2e}{}\n", record["svr"]["primal"].get<double>(),
+                    record["svr"]["dual"].get<double>(), record["svr"]["relative_gap"].get<double>(),
+                    record["svr"]["converged"].get<bool>() ? "" : " (not converged)");
+  if (record.contains("gates"))
+    text += fmt::format("gates: a network is open for {:.0f} / {:.0f} / {:.0f} % of the samples (min / median / max)\n",
+                        100 * record["gates"]["usage_min"].get<double>(),
+                        100 * record["gates"]["usage_median"].get<double>(),
+                        100 * record["gates"]["usage_max"].get<double>());
+  text += fmt::format("{:.1f} s, peak memory {}, model {}\n", json["seconds"].get<double>(),
+                      format_bytes(json["peak_memory_bytes"].get<double>()),
+                      format_bytes(json["model_bytes"].get<double>()));
+  return text;
+}
+
+}  // namespace
+
+Command train_command() {
+  struct State {
+    std::string data;
+    std::filesystem::path out;
+    LoadOptions load;
+    TrainOptions train;
+  };
+  auto state = std::make_shared<State>();
+  Command command;
+  command.name = "train";
+  command.summary = "train a model on the seen classes of a data set";
+  command.example = "parsnets train --data data/demo --out out/demo.safetensors --method ridge --select";
+  command.options.text("data", state->data, "data set folder").path("out", state->out, "model file to write");
+  command.options.append(train_option_table(state->train));
+  command.options.path("checkpoint", state->train.checkpoint, "where the SVR keeps its state while it works")
+      .flag("resume", state->train.resume, "go on from the checkpoint to the same result");
+  add_load_options(command.options, state->load);
+  command.run = [state](Context& context) {
+    if (state->data.empty() || state->out.empty())
+      throw Error(ErrorCode::usage, "train: expected --data DIR and --out FILE");
+    state->load.seed = state->train.seed = context.common.seed;
+    state->train.pinned = context.given;
+    if (state->out.has_parent_path()) std::filesystem::create_directories(state->out.parent_path());
+    const Dataset data = load_dataset(state->data, state->load, context.progress);
+    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    TrainRun run;
+    const Model model = train(data, state->train, pool, context.progress, &run);
+    save_model(model, state->out);
+    for (const char* ending : {".fold0", ".final"})
+      if (!state->train.checkpoint.empty()) std::filesystem::remove(state->train.checkpoint.string() + ending);
+    Output output;
+    output.json = {{"model", state->out.string()},
+                   {"seconds", run.seconds},
+                   {"peak_memory_bytes", run.peak_memory},
+                   {"model_bytes", std::filesystem::file_size(state->out)}};
+    output.json["options"] = nlohmann::ordered_json::parse(model.options);
+    output.json["record"] = nlohmann::ordered_json::parse(model.record);
+    const auto& record = output.json["record"];
+    if (record.contains("svr")) {
+      output.json["objective"] = record["svr"]["primal"];
+      output.json["duality_gap"] = record["svr"]["relative_gap"];
+      output.json["svr_flops"] = run.flops;
+      output.json["svr_bytes"] = run.bytes;
+    }
+    output.text = to_text(state->out.string(), output.json);
+    return output;
+  };
+  return command;
+}
+
+}  // namespace parsnets::cli

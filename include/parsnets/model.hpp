@@ -1,0 +1,97 @@
+#pragma once
+// Model: from a sample to scores of classes. Holds everything prediction needs: preprocessing, encoder, gates, networks,
+// the class bank and the calibration. Move-only; const methods may be called from several threads at once.
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parsnets/encoder.hpp"
+#include "parsnets/gates.hpp"
+#include "parsnets/matrix.hpp"
+#include "parsnets/preprocess.hpp"
+#include "parsnets/threads.hpp"
+
+namespace parsnets {
+
+enum class Similarity {
+  cosine,  ///< of f − μ and a − μ, μ the mean of the seen classes: what all classes share would drown what tells them apart
+  dot,
+  euclidean
+};
+
+enum class Direction {
+  forward,  ///< f(x) = Σ_{i open} (Θ_iᵀz + b_i) + b lies in semantic space and is compared with class semantics
+  reverse   ///< each class has a prototype Rᵀa + r in feature space, compared with z
+};
+
+/// The classes a model can name. Rows of `semantics` are as given by the user; the model prepares them when it scores.
+struct ClassBank {
+  std::vector<std::string> names;
+  std::vector<std::uint8_t> seen;  ///< 1: had training samples; calibration (gamma) applies to these
+  Matrix<float> semantics;         ///< C x m
+};
+
+struct Model {
+  std::size_t feature_dimensions = 0;  ///< d
+  FeaturePreprocess feature_preprocess;
+  Encoder encoder;
+  Gates gates;
+  bool networks_see_encoding = false;  ///< z = e; otherwise z = x
+  Direction direction = Direction::forward;
+  Matrix<float> networks;              ///< forward: (K·(h+1)) x m, row i·(h+1) is b_i, the next h rows Θ_i
+  std::vector<float> bias;             ///< forward: m
+  Matrix<float> reverse;               ///< reverse: (m+1) x h, the last row is r
+  SemanticPreprocess semantic_preprocess;
+  std::vector<float> semantic_centre;  ///< μ, m values; empty: zero (reverse models compare in feature space)
+  Similarity similarity = Similarity::cosine;
+  ClassBank classes;
+  std::vector<std::string> attribute_names;  ///< m, or empty
+  double gamma = 0;                    ///< subtracted from the scores of seen classes in generalised recognition
+  double temperature = 1;              ///< of the softmax that turns scores into confidences
+  std::string options;                 ///< JSON: the options it was trained with
+  std::string record;                  ///< JSON: the training record (data, split, certificate, selection)
+
+  std::size_t attributes() const { return classes.semantics.cols(); }
+  std::size_t z_dimensions() const { return networks_see_encoding && !encoder.is_identity() ? encoder.weights.rows() : feature_dimensions; }
+
+  /// n x d raw features to n x m predicted semantics (forward models only). Throws bad_input for a wrong d or non-finite values.
+  Matrix<float> predict_semantics(MatrixView<const float> x, ThreadPool& pool) const;
+  /// n x d raw features to n x C scores, higher is better; gamma is not applied.
+  Matrix<float> scores(MatrixView<const float> x, ThreadPool& pool) const;
+
+  /// Adds a class that is described by `semantics` (m values); no score of another class changes. Throws bad_input for a
+  /// name that is there already, a wrong number of values or a non-finite value.
+  void add_class(const std::string& name, std::span<const float> semantics);
+  /// Throws bad_input when there is no such class.
+  void remove_class(const std::string& name);
+};
+
+/// What one network, or one attribute, contributed to a decision.
+struct Contribution {
+  std::size_t index = 0;
+  double amount = 0;  ///< share of score(winner) − score(runner-up)
+};
+
+struct Explanation {
+  std::int32_t winner = 0, runner_up = 0;
+  double winner_score = 0, runner_up_score = 0;
+  std::vector<Contribution> attributes;        ///< sorted by size; they add up to the difference of the two scores before gamma (squared distances for euclidean)
+  std::vector<float> predicted;                ///< m, predicted semantics
+  std::vector<std::uint16_t> open_networks;    ///< k
+};
+
+/// Explains the choice among all classes (gamma applied) for one raw sample of d values. Forward models only (throws usage).
+Explanation explain(const Model& model, std::span<const float> x, ThreadPool& pool);
+
+/// Softmax of scores / temperature over all classes, gamma applied to the seen ones; in place of `scores` (C values).
+void confidences(const Model& model, std::span<float> scores);
+
+/// Reads and fully validates a model file (docs/format.md). Tensors stay mapped. Throws bad_input.
+Model load_model(const std::filesystem::path& file);
+/// Writes atomically. The bytes depend on the model alone.
+void save_model(const Model& model, const std::filesystem::path& file);
+
+}  // namespace parsnets

@@ -1,0 +1,42 @@
+#pragma once
+// Preprocessing is part of the model: fitted on training data, stored, applied identically at prediction.
+
+#include <span>
+#include <vector>
+
+namespace parsnets {
+
+enum class FeatureScaling {
+  none,
+  l2,          ///< each sample to unit length
+  sqrt_l2,     ///< sign(x)·sqrt|x|, then unit length
+  standardize  ///< each feature to mean 0 and variance 1 over the training samples
+};
+
+struct FeaturePreprocess {
+  FeatureScaling scaling = FeatureScaling::sqrt_l2;
+  bool centre = true;         ///< subtract the training mean after scaling
+  std::vector<float> mean;    ///< d, subtracted (empty: nothing to subtract)
+  std::vector<float> factor;  ///< d, multiplied after the mean is subtracted (standardize; empty otherwise)
+
+  /// One sample in place, d values. Zero vectors stay zero.
+  void apply(std::span<float> x) const;
+};
+
+enum class SemanticScaling {
+  none,
+  l2,          ///< each class to unit length
+  centre_l2,   ///< subtract the mean over the seen classes, then unit length
+  standardize, ///< each attribute to mean 0 and variance 1 over the seen classes
+  binary       ///< 1 where an attribute exceeds its mean over the seen classes, else 0
+};
+
+struct SemanticPreprocess {
+  SemanticScaling scaling = SemanticScaling::l2;
+  std::vector<float> mean, factor;  ///< m each, or empty
+
+  /// One class in place, m values.
+  void apply(std::span<float> a) const;
+};
+
+}  // namespace parsnets

@@ -1,0 +1,83 @@
+#pragma once
+// Training: options in, a Model and its record out. Every choice that is not given is made on validation classes.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "parsnets/dataset.hpp"
+#include "parsnets/evaluation.hpp"
+#include "parsnets/model.hpp"
+#include "parsnets/progress.hpp"
+#include "parsnets/threads.hpp"
+
+namespace parsnets {
+
+enum class Method { scln, ridge, reverse_ridge, eszsl, sae, sae_reverse, dap };
+enum class Preset {
+  none,
+  paper  ///< the paper's settings: K = 200, h = 400, energy gates, k by data set (AWA2 30, CUB 40, SUN 80, aPY 30; else 40)
+};
+enum class NetworkInput { encoding, features };
+struct TrainOptions {
+  Method method = Method::scln;
+  Preset preset = Preset::none;                        ///< sets what is not pinned
+  FeatureScaling feature_scaling = FeatureScaling::sqrt_l2;
+  bool centre = true;                                  ///< subtract the training mean from the scaled features
+  SemanticScaling semantic_scaling = SemanticScaling::l2;
+  Similarity similarity = Similarity::cosine;
+  double lambda = 1;                                   ///< ridge weight, in units of the mean eigenvalue of XᵀX
+  double semantic_lambda = 1;                          ///< eszsl: the same for the semantics
+  int encoding = 400;                                  ///< h
+  Rotation rotation = Rotation::random;
+  GateKind gates = GateKind::energy;
+  int networks = 200;                                  ///< K
+  int open = 40;                                       ///< k
+  AnchorChoice anchors = AnchorChoice::samples;
+  NetworkInput input = NetworkInput::encoding;         ///< z
+  double c = 0.01;                                     ///< SVR box bound, for targets scaled to unit variance
+  double epsilon = 0.1;                                ///< SVR tube, for targets scaled to unit variance
+  double tolerance = 1e-3;                             ///< relative duality gap to stop at
+  int max_passes = 1000;
+  bool calibrate = true;                               ///< choose gamma and temperature on validation classes
+  bool select = false;                                 ///< search the method's grid on validation classes
+  std::string grid;                                    ///< "name=v1,v2;name=…" in place of the method's own grid
+  int folds = 0;                                       ///< validation folds where the split names no classes; 0: by cost
+  std::uint64_t memory_limit = 0;                      ///< bytes for the whole process; 0: none
+  std::uint64_t seed = 1;
+  std::filesystem::path checkpoint;                    ///< of the SVR solver; empty: none
+  bool resume = false;
+  std::vector<std::string> pinned;                     ///< option names the user gave: selection leaves them alone
+};
+
+/// One candidate that selection looked at.
+struct SelectionStep {
+  std::string choice;         ///< "lambda=3 semantic-scaling=l2"
+  double zsl = 0;             ///< per-class top-1 on validation classes, mean over the folds
+  double h = 0;               ///< harmonic mean at the best gamma on the same folds
+};
+
+/// What is said of a run but not stored in the model, since it differs between machines.
+struct TrainRun {
+  double seconds = 0;
+  double flops = 0, bytes = 0;       ///< of the SVR's hot loops
+  std::uint64_t peak_memory = 0;
+};
+
+/// Trains on the trainval samples of `data`. The same data, options and seed give the same bytes for any number of
+/// threads. Throws usage for impossible options, bad_input for unusable data, cancelled by `progress`.
+Model train(const Dataset& data, const TrainOptions& options, ThreadPool& pool, ProgressObserver* progress = nullptr,
+            TrainRun* run = nullptr);
+
+/// Everything the protocol asks of a model on a data set's test samples.
+struct TestReport {
+  Accuracy zsl;        ///< unseen test samples among the unseen classes
+  bool has_gzsl = false;
+  Gzsl gzsl;           ///< among all classes, at the model's gamma
+  Matrix<std::uint32_t> confusion;  ///< C x C over all classes at the model's gamma, all test samples
+};
+/// Classes are matched by name; throws bad_input when the model lacks a test class.
+TestReport test(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress = nullptr);
+
+}  // namespace parsnets

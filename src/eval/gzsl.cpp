@@ -1,0 +1,171 @@
+// Generalised zero-shot evaluation with calibrated stacking (Chao et al., ECCV 2016): with f the scores, S the seen and
+// U the unseen classes,
+//   prediction(x; γ) = argmax over c in S ∪ U of f_c(x) − γ [c in S].
+// A sample is decided by its best seen score s and its best unseen score u alone: seen wins iff s − u > γ, so a tie
+// goes to the unseen class. As γ rises each sample moves from its best seen to its best unseen class once, at t = s −
+// u. A sample of an unseen class is right for γ >= t, one of a seen class for γ < t, and only if its own side's best
+// class is its label; all others are wrong at every γ. So sorting the t of the samples that can be right gives the
+// whole curve of per-class accuracies U(γ), rising from 0, and S(γ), falling to 0, and
+//   AUSUC = Σ_k (U_{k+1} − U_k) (S_k + S_{k+1}) / 2.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "eval/scores.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/evaluation.hpp"
+
+namespace parsnets {
+
+namespace {
+
+struct Flip {
+  double gamma = 0;       ///< where the sample's prediction changes side
+  std::size_t place = 0;  ///< its class
+};
+
+/// The test samples of the unseen (or of the seen) classes.
+struct Side {
+  std::span<const std::int32_t> classes;
+  std::vector<std::size_t> samples;  ///< per class
+  std::vector<Flip> flips;           ///< of the samples that can be right, by rising gamma
+};
+
+struct Sides {
+  Side unseen, seen;
+};
+
+using Counts = std::vector<std::size_t>;
+
+Side make_side(MatrixView<const float> scores, std::span<const std::size_t> truth, std::span<const std::int32_t> own,
+               std::span<const std::int32_t> other, bool own_is_seen) {
+  Side side{own, Counts(own.size(), 0), {}};
+  for (std::size_t i = 0; i < scores.rows(); ++i) {
+    ++side.samples[truth[i]];
+    const auto row = scores.row(i);
+    const std::size_t best = best_place(row, own);
+    if (best != truth[i]) continue;
+    const double mine = row[static_cast<std::size_t>(own[best])];
+    const double theirs = row[static_cast<std::size_t>(other[best_place(row, other)])];
+    side.flips.push_back({own_is_seen ? mine - theirs : theirs - mine, best});
+  }
+  std::sort(side.flips.begin(), side.flips.end(), [](const Flip& a, const Flip& b) { return a.gamma < b.gamma; });
+  return side;
+}
+
+Sides make_sides(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
+                 MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
+                 std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen) {
+  if (unseen_scores.cols() != seen_scores.cols())
+    throw Error(BadInput{"seen scores", "columns",
+                         "as many as the unseen scores have, " + std::to_string(unseen_scores.cols()),
+                         std::to_string(seen_scores.cols()), "score both against the same bank"});
+  const auto unseen_places = places_of(unseen, unseen_scores.cols(), "unseen classes");
+  const auto seen_places = places_of(seen, seen_scores.cols(), "seen classes");
+  for (const std::int32_t c : seen)
+    if (unseen_places[static_cast<std::size_t>(c)] >= 0)
+      throw Error(BadInput{"seen classes", "", "none that is unseen too", "class " + std::to_string(c),
+                           "a class is either seen or unseen; correct the split"});
+  const auto check = [&](MatrixView<const float> scores, std::span<const std::int32_t> labels, const char* what) {
+    check_scores(scores, labels, unseen, what);
+    check_scores(scores, labels, seen, what);
+  };
+  check(unseen_scores, unseen_labels, "unseen scores");
+  check(seen_scores, seen_labels, "seen scores");
+  return {
+      make_side(unseen_scores, places_of_labels(unseen_labels, unseen_places, "unseen scores"), unseen, seen, false),
+      make_side(seen_scores, places_of_labels(seen_labels, seen_places, "seen scores"), seen, unseen, true)};
+}
+
+std::vector<ClassAccuracy> per_class(const Side& side, const Counts& right) {
+  std::vector<ClassAccuracy> classes;
+  for (std::size_t k = 0; k < side.classes.size(); ++k)
+    if (side.samples[k] > 0)
+      classes.push_back({side.classes[k], side.samples[k],
+                         100.0 * static_cast<double>(right[k]) / static_cast<double>(side.samples[k])});
+  return classes;
+}
+
+/// Summed anew at every point of the curve, so that a point equals the direct evaluation at its gamma to the last bit.
+double mean_over_classes(const Side& side, const Counts& right) {
+  double sum = 0;
+  std::size_t occurring = 0;
+  for (std::size_t k = 0; k < side.classes.size(); ++k) {
+    if (side.samples[k] == 0) continue;
+    sum += 100.0 * static_cast<double>(right[k]) / static_cast<double>(side.samples[k]);
+    ++occurring;
+  }
+  return sum / static_cast<double>(occurring);
+}
+
+double harmonic_mean(double u, double s) { return u + s > 0 ? 2 * u * s / (u + s) : 0; }
+
+std::vector<TradeOff> trace(const Sides& sides) {
+  const auto& up = sides.unseen.flips;
+  const auto& down = sides.seen.flips;
+  Counts right_unseen(sides.unseen.classes.size(), 0), right_seen(sides.seen.classes.size(), 0);
+  for (const Flip& flip : down) ++right_seen[flip.place];
+
+  std::vector<TradeOff> curve{{0, 0, mean_over_classes(sides.seen, right_seen)}};
+  std::size_t i = 0, j = 0;
+  while (i < up.size() || j < down.size()) {
+    TradeOff point = curve.back();
+    point.gamma = j == down.size() || (i < up.size() && up[i].gamma < down[j].gamma) ? up[i].gamma : down[j].gamma;
+    const std::size_t i_before = i, j_before = j;
+    for (; i < up.size() && up[i].gamma == point.gamma; ++i) ++right_unseen[up[i].place];
+    for (; j < down.size() && down[j].gamma == point.gamma; ++j) --right_seen[down[j].place];
+    if (i > i_before) point.u = mean_over_classes(sides.unseen, right_unseen);
+    if (j > j_before) point.s = mean_over_classes(sides.seen, right_seen);
+    curve.push_back(point);
+  }
+  // The first point holds for every gamma below the second; a finite one of them keeps reports free of infinities.
+  if (curve.size() > 1) curve[0].gamma = std::nextafter(curve[1].gamma, -std::numeric_limits<double>::infinity());
+  return curve;
+}
+
+}  // namespace
+
+Gzsl evaluate_gzsl(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
+                   MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
+                   std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma) {
+  if (std::isnan(gamma)) throw Error(ErrorCode::usage, "gamma: expected a number, found nan; use 0 for no calibration");
+  const Sides sides = make_sides(unseen_scores, unseen_labels, seen_scores, seen_labels, unseen, seen);
+
+  Counts right_unseen(unseen.size(), 0), right_seen(seen.size(), 0);
+  for (const Flip& flip : sides.unseen.flips) right_unseen[flip.place] += gamma >= flip.gamma;
+  for (const Flip& flip : sides.seen.flips) right_seen[flip.place] += gamma < flip.gamma;
+
+  Gzsl result;
+  result.gamma = gamma;
+  result.u = mean_over_classes(sides.unseen, right_unseen);
+  result.s = mean_over_classes(sides.seen, right_seen);
+  result.h = harmonic_mean(result.u, result.s);
+  result.unseen_classes = per_class(sides.unseen, right_unseen);
+  result.seen_classes = per_class(sides.seen, right_seen);
+  result.curve = trace(sides);
+  for (std::size_t k = 1; k < result.curve.size(); ++k) {
+    const TradeOff &a = result.curve[k - 1], &b = result.curve[k];
+    result.ausuc += (b.u - a.u) / 100 * (a.s + b.s) / 200;
+  }
+  return result;
+}
+
+double best_gamma(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
+                  MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
+                  std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen) {
+  const auto curve = trace(make_sides(unseen_scores, unseen_labels, seen_scores, seen_labels, unseen, seen));
+  // U is 0 at the first point and S at the last, so the two unbounded intervals never win.
+  double best = 0, best_h = 0, best_width = 0;
+  for (std::size_t k = 1; k + 1 < curve.size(); ++k) {
+    const double h = harmonic_mean(curve[k].u, curve[k].s), low = curve[k].gamma, high = curve[k + 1].gamma;
+    if (h < best_h || h == 0 || (h == best_h && high - low <= best_width)) continue;
+    const double middle = low + (high - low) / 2;
+    best = middle < high ? middle : low;
+    best_h = h;
+    best_width = high - low;
+  }
+  return best;
+}
+
+}  // namespace parsnets

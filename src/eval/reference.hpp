@@ -1,0 +1,23 @@
+#pragma once
+// The published table: what others report on the Proposed Splits.
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace parsnets {
+
+struct ReferenceFigures {
+  double zsl = -1, u = -1, s = -1, h = -1;  ///< percent; -1: not published
+};
+
+struct ReferenceRow {
+  std::string method, features, semantics, source;
+  std::array<ReferenceFigures, 4> sets;  ///< SUN, CUB, AWA2, aPY
+};
+
+inline constexpr std::array<const char*, 4> kReferenceSets{"SUN", "CUB", "AWA2", "APY"};
+
+const std::vector<ReferenceRow>& reference_rows();
+
+}  // namespace parsnets

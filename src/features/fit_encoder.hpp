@@ -1,0 +1,27 @@
+#pragma once
+// Fits the encoder: the rows of W span the top-h principal subspace of X's second moment, then a rotation is applied.
+
+#include <cstdint>
+
+#include "base/threads.hpp"
+#include "parsnets/encoder.hpp"
+
+namespace parsnets {
+
+enum class EncoderMethod { automatic, exact, randomized };
+
+struct EncoderOptions {
+  int dimensions = 400;  ///< h; at most min(N, d)
+  Rotation rotation = Rotation::random;
+  EncoderMethod method = EncoderMethod::automatic;  ///< automatic: exact, unless that costs twice the flops
+  std::uint64_t seed = 1;
+};
+
+/// X is N x d, preprocessed. Exact: symmetric eigen-solve of XᵀX or XXᵀ, whichever is smaller. Randomized: range finder
+/// with power iterations. Throws usage when h > min(N, d).
+Encoder fit_encoder(const EncoderOptions& options, MatrixView<const float> x, ThreadPool& pool);
+
+/// E = X Wᵀ, N x h (a copy of X for the identity encoder).
+Matrix<float> encoded(const Encoder& encoder, MatrixView<const float> x, ThreadPool& pool);
+
+}  // namespace parsnets

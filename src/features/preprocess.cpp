@@ -1,0 +1,169 @@
+#include "features/preprocess.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/linalg.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+/// A zero vector has no direction and stays zero.
+void to_unit_length(std::span<float> x) {
+  const double norm = std::sqrt(dot(x, x));
+  if (norm == 0) return;
+  const double scale = 1 / norm;
+  for (float& v : x) v = static_cast<float>(v * scale);
+}
+
+void subtract_and_multiply(std::span<float> x, const std::vector<float>& mean, const std::vector<float>& factor) {
+  if ((!mean.empty() && mean.size() != x.size()) || (!factor.empty() && factor.size() != x.size()))
+    throw Error(ErrorCode::usage, fmt::format("preprocessing was fitted to {} values per row, this row has {}",
+                                              mean.empty() ? factor.size() : mean.size(), x.size()));
+  for (std::size_t j = 0; j < mean.size(); ++j) x[j] -= mean[j];
+  for (std::size_t j = 0; j < factor.size(); ++j) x[j] *= factor[j];
+}
+
+void scale_sample(FeatureScaling scaling, std::span<float> x) {
+  if (scaling == FeatureScaling::sqrt_l2)
+    for (float& v : x) v = std::copysign(std::sqrt(std::abs(v)), v);
+  if (scaling == FeatureScaling::l2 || scaling == FeatureScaling::sqrt_l2) to_unit_length(x);
+}
+
+std::span<const float> checked_row(MatrixView<const float> matrix, std::int32_t index, const char* field) {
+  if (index < 0 || static_cast<std::size_t>(index) >= matrix.rows())
+    throw Error(ErrorCode::failure,
+                fmt::format("internal error: row {} of {}, which has {}", index, field, matrix.rows()));
+  const auto row = matrix.row(static_cast<std::size_t>(index));
+  for (std::size_t j = 0; j < row.size(); ++j)
+    if (!std::isfinite(row[j]))
+      throw Error(BadInput{"the data set", field, "finite numbers",
+                           fmt::format("{} in row {}, column {}", row[j], index, j),
+                           "remove the row or correct the value"});
+  return row;
+}
+
+struct ColumnStatistics {
+  std::vector<float> mean, factor;
+};
+
+/// Mean and 1/deviation of each column over the rows that `load(i, buffer)` writes, i < count. Chunks depend on the
+/// count alone and are added up in order. Deviations from the first row are summed, so that a constant column has
+/// variance 0 exactly.
+template <class Load>
+ColumnStatistics column_statistics(std::size_t count, std::size_t columns, bool with_factor, ThreadPool& pool,
+                                   Load load) {
+  const std::size_t grain = std::max<std::size_t>(64, (count + 63) / 64),
+                    chunks = ThreadPool::chunk_count(count, grain);
+  std::vector<float> first(columns);
+  load(std::size_t{0}, std::span<float>(first));
+  const auto mean_over_rows = [&](const auto& add) {  // add(value, column) is what a value contributes
+    Matrix<double> sums(chunks, columns, 0.0);
+    pool.parallel_for(count, grain, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
+      std::vector<float> row(columns);
+      const auto sum = sums.row(chunk);
+      for (std::size_t i = begin; i < end; ++i) {
+        load(i, std::span<float>(row));
+        for (std::size_t j = 0; j < columns; ++j) sum[j] += add(static_cast<double>(row[j]), j);
+      }
+    });
+    std::vector<double> total(columns, 0.0);
+    for (std::size_t c = 0; c < chunks; ++c)
+      for (std::size_t j = 0; j < columns; ++j) total[j] += sums(c, j);
+    for (double& t : total) t /= static_cast<double>(count);
+    return total;
+  };
+
+  std::vector<double> mean = mean_over_rows([&](double v, std::size_t j) { return v - first[j]; });
+  for (std::size_t j = 0; j < columns; ++j) mean[j] += first[j];
+  ColumnStatistics result;
+  result.mean.assign(mean.begin(), mean.end());
+  if (!with_factor) return result;
+  for (const double variance : mean_over_rows([&](double v, std::size_t j) { return (v - mean[j]) * (v - mean[j]); })) {
+    const double deviation = std::sqrt(variance);
+    result.factor.push_back(deviation > std::numeric_limits<float>::min() ? static_cast<float>(1 / deviation) : 0.0f);
+  }
+  return result;
+}
+
+void require_rows(std::size_t count, const char* field) {
+  if (count == 0)
+    throw Error(
+        BadInput{"the data set", field, "at least one row to fit the preprocessing to", "none", "check the split"});
+}
+
+}  // namespace
+
+void FeaturePreprocess::apply(std::span<float> x) const {
+  scale_sample(scaling, x);
+  subtract_and_multiply(x, mean, factor);
+}
+
+FeaturePreprocess fit_feature_preprocess(FeatureScaling scaling, bool centre, MatrixView<const float> features,
+                                         std::span<const std::int32_t> rows, ThreadPool& pool) {
+  require_rows(rows.size(), "features");
+  const bool standardize = scaling == FeatureScaling::standardize;
+  auto statistics =
+      column_statistics(rows.size(), features.cols(), standardize, pool, [&](std::size_t i, std::span<float> x) {
+        std::ranges::copy(checked_row(features, rows[i], "features"), x.begin());
+        scale_sample(scaling, x);
+      });
+  FeaturePreprocess result;
+  result.scaling = scaling;
+  result.centre = centre;
+  if (centre || standardize) result.mean = std::move(statistics.mean);
+  result.factor = std::move(statistics.factor);
+  return result;
+}
+
+Matrix<float> preprocessed_rows(const FeaturePreprocess& preprocess, MatrixView<const float> features,
+                                std::span<const std::int32_t> rows, ThreadPool& pool) {
+  Matrix<float> out(rows.size(), features.cols());
+  pool.parallel_for(rows.size(), 64, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) {
+      std::ranges::copy(checked_row(features, rows[i], "features"), out.row(i).begin());
+      preprocess.apply(out.row(i));
+    }
+  });
+  return out;
+}
+
+void SemanticPreprocess::apply(std::span<float> a) const {
+  subtract_and_multiply(a, mean, factor);
+  if (scaling == SemanticScaling::binary)
+    for (float& v : a) v = v > 0 ? 1.0f : 0.0f;
+  if (scaling == SemanticScaling::l2 || scaling == SemanticScaling::centre_l2) to_unit_length(a);
+}
+
+SemanticPreprocess fit_semantic_preprocess(SemanticScaling scaling, MatrixView<const float> semantics,
+                                           std::span<const std::int32_t> seen) {
+  require_rows(seen.size(), "semantics");
+  for (const std::int32_t c : seen) checked_row(semantics, c, "semantics");
+  SemanticPreprocess result;
+  result.scaling = scaling;
+  if (scaling == SemanticScaling::none || scaling == SemanticScaling::l2) return result;
+  ThreadPool caller(1);
+  auto statistics = column_statistics(seen.size(), semantics.cols(), scaling == SemanticScaling::standardize, caller,
+                                      [&](std::size_t i, std::span<float> a) {
+                                        std::ranges::copy(semantics.row(static_cast<std::size_t>(seen[i])), a.begin());
+                                      });
+  result.mean = std::move(statistics.mean);
+  result.factor = std::move(statistics.factor);
+  return result;
+}
+
+Matrix<float> preprocessed_semantics(const SemanticPreprocess& preprocess, MatrixView<const float> semantics) {
+  Matrix<float> out(semantics.rows(), semantics.cols());
+  for (std::size_t c = 0; c < semantics.rows(); ++c) {
+    std::ranges::copy(checked_row(semantics, static_cast<std::int32_t>(c), "semantics"), out.row(c).begin());
+    preprocess.apply(out.row(c));
+  }
+  return out;
+}
+
+}  // namespace parsnets

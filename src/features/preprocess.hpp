@@ -1,0 +1,28 @@
+#pragma once
+// Fits preprocessing to training data and applies it to many rows.
+
+#include <cstdint>
+#include <span>
+
+#include "parsnets/matrix.hpp"
+#include "parsnets/preprocess.hpp"
+#include "parsnets/threads.hpp"
+
+namespace parsnets {
+
+/// Fits mean and factor on rows `rows` of `features` (N x d). Constant features get factor 0. Sums in double, in a
+/// fixed order. Throws bad_input (field "features") for a non-finite value, naming the sample.
+FeaturePreprocess fit_feature_preprocess(FeatureScaling scaling, bool centre, MatrixView<const float> features,
+                                         std::span<const std::int32_t> rows, ThreadPool& pool);
+
+/// The chosen rows of `features`, preprocessed: rows.size() x d.
+Matrix<float> preprocessed_rows(const FeaturePreprocess& preprocess, MatrixView<const float> features,
+                                std::span<const std::int32_t> rows, ThreadPool& pool);
+
+/// Fits on rows `seen` of `semantics` (C x m).
+SemanticPreprocess fit_semantic_preprocess(SemanticScaling scaling, MatrixView<const float> semantics,
+                                           std::span<const std::int32_t> seen);
+/// All rows, preprocessed: C x m.
+Matrix<float> preprocessed_semantics(const SemanticPreprocess& preprocess, MatrixView<const float> semantics);
+
+}  // namespace parsnets

@@ -1,0 +1,262 @@
+// Choosing the open networks of a sample, one by one or for a whole matrix, and fitting anchors. Both ways of choosing
+// give the same networks: a GEMM ranks the anchors in float, and only those whose rank its rounding could change are
+// scored again as Gates::select does.
+
+#include "parsnets/gates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "base/linalg.hpp"
+#include "base/rng.hpp"
+#include "model/fit_gates.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kRows = 128;
+constexpr std::size_t kMostNetworks = std::numeric_limits<std::uint16_t>::max();
+constexpr int kMaxIterations = 25;
+constexpr std::uint64_t kAnchorStream = 0x67617465;
+
+/// The k-th largest of `scores`, which are reordered.
+template <class T>
+T kth_largest(std::span<T> scores, std::size_t k) {
+  std::nth_element(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(k - 1), scores.end(), std::greater<>());
+  return scores[k - 1];
+}
+
+/// The indices of the largest scores, ascending; ties go to the lower index.
+void choose_largest(const std::vector<double>& scores, std::span<std::uint16_t> chosen) {
+  std::vector<double> scratch(scores);
+  const double threshold = kth_largest(std::span<double>(scratch), chosen.size());
+  auto ties = chosen.size() - static_cast<std::size_t>(
+                                  std::count_if(scores.begin(), scores.end(), [&](double s) { return s > threshold; }));
+  auto out = chosen.begin();
+  for (std::size_t i = 0; i < scores.size() && out != chosen.end(); ++i)
+    if (scores[i] > threshold || (scores[i] == threshold && ties > 0)) {
+      if (scores[i] == threshold) --ties;
+      *out++ = static_cast<std::uint16_t>(i);
+    }
+}
+
+/// A value that cannot be ranked loses.
+double rankable(double score) { return std::isnan(score) ? -std::numeric_limits<double>::infinity() : score; }
+
+void check_embedding(const Gates& gates, std::size_t h) {
+  const bool sizes = gates.open >= 1 && gates.open <= gates.networks && gates.networks <= kMostNetworks;
+  const bool fits =
+      sizes &&
+      (gates.kind == GateKind::always || (gates.kind == GateKind::energy && h > 0 && h % gates.networks == 0) ||
+       (gates.kind == GateKind::anchor && gates.anchors.rows() == gates.networks && gates.anchors.cols() == h));
+  if (!fits)
+    throw Error(ErrorCode::usage,
+                fmt::format("{} of {} networks cannot be chosen from an embedding of {} values (anchors: {} x {})",
+                            gates.open, gates.networks, h, gates.anchors.rows(), gates.anchors.cols()));
+}
+
+/// Mean squared deviation of each part from the mean of the whole embedding.
+void part_energies(std::span<const float> e, std::vector<double>& energy) {
+  double mean = 0;
+  for (const float v : e) mean += v;
+  mean /= static_cast<double>(e.size());
+  const std::size_t part = e.size() / energy.size();
+  for (std::size_t i = 0; i < energy.size(); ++i) {
+    double sum = 0;
+    for (const float v : e.subspan(i * part, part)) sum += (v - mean) * (v - mean);
+    energy[i] = rankable(sum / static_cast<double>(part));
+  }
+}
+
+/// Row by row from approximate scores (rows x K), each within `relative` times the row's length of the true one.
+void choose_by_anchors(const Gates& gates, MatrixView<const float> e, MatrixView<const float> scores, double relative,
+                       MatrixView<std::uint16_t> chosen) {
+  std::vector<float> scratch(gates.networks);
+  std::vector<double> exact(gates.networks);
+  for (std::size_t r = 0; r < e.rows(); ++r) {
+    const auto row = scores.row(r);
+    const double margin = 2 * (relative * std::sqrt(dot(e.row(r), e.row(r))) +
+                               static_cast<double>(e.cols()) * std::numeric_limits<float>::min());
+    if (!std::ranges::all_of(row, [](float s) { return std::isfinite(s); })) {
+      gates.select(e.row(r), chosen.row(r));
+      continue;
+    }
+    std::ranges::copy(row, scratch.begin());
+    const double threshold = kth_largest(std::span<float>(scratch), gates.open);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const double distance = row[i] - threshold;
+      exact[i] = std::abs(distance) <= margin ? rankable(dot(gates.anchors.row(i), e.row(r)))
+                 : distance > 0               ? std::numeric_limits<double>::infinity()
+                                              : -std::numeric_limits<double>::infinity();
+    }
+    choose_largest(exact, chosen.row(r));
+  }
+}
+
+Matrix<std::uint16_t> open_by_anchors(const Gates& gates, MatrixView<const float> e, ThreadPool& pool) {
+  double longest = 0;
+  for (std::size_t i = 0; i < gates.networks; ++i)
+    longest = std::max(longest, std::sqrt(dot(gates.anchors.row(i), gates.anchors.row(i))));
+  // |fl(aᵀe) − aᵀe| ≤ h·u/(1 − h·u)·‖a‖·‖e‖ for a sum in any order, u = 2⁻²⁴; 1.1 covers the denominator.
+  const double relative = 1.1 * static_cast<double>(e.cols()) * 0x1.0p-24 * longest;
+  Matrix<std::uint16_t> chosen(e.rows(), gates.open);
+  pool.parallel_for(e.rows(), kRows, [&](std::size_t begin, std::size_t end, std::size_t) {
+    const MatrixView<const float> part(e.data() + begin * e.cols(), end - begin, e.cols());
+    Matrix<float> scores(end - begin, gates.networks);
+    multiply(pool, Trans::no, part, Trans::yes, gates.anchors.view(), scores.view());
+    choose_by_anchors(gates, part, scores.view(), relative, {chosen.row(begin).data(), end - begin, gates.open});
+  });
+  return chosen;
+}
+
+/// The rows of E that have a direction, at unit length.
+Matrix<float> unit_rows(MatrixView<const float> e, ThreadPool& pool) {
+  std::vector<double> lengths(e.rows());
+  pool.parallel_for(e.rows(), kRows, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) {
+      lengths[i] = std::sqrt(dot(e.row(i), e.row(i)));
+      if (!std::isfinite(lengths[i]))
+        throw Error(BadInput{"the embeddings", "", "finite numbers", fmt::format("a non-finite value in row {}", i),
+                             "check the features"});
+    }
+  });
+  Matrix<float> out(e.rows() - static_cast<std::size_t>(std::count(lengths.begin(), lengths.end(), 0.0)), e.cols());
+  for (std::size_t i = 0, to = 0; i < e.rows(); ++i)
+    if (lengths[i] > 0)
+      std::ranges::transform(e.row(i), out.row(to++).begin(),
+                             [&](float v) { return static_cast<float>(v / lengths[i]); });
+  return out;
+}
+
+/// Spherical k-means: each sample belongs to the anchor of largest cosine, each anchor is the direction of its samples'
+/// sum. An anchor without samples takes over the sample farthest from its own anchor.
+void run_kmeans(MatrixView<const float> unit, Matrix<float>& anchors, ThreadPool& pool) {
+  const std::size_t n = unit.rows(), networks = anchors.rows();
+  std::vector<std::size_t> owner(n, networks), next(n);
+  std::vector<float> cosine(n);
+  for (int iteration = 0; iteration < kMaxIterations; ++iteration) {
+    pool.parallel_for(n, kRows, [&](std::size_t begin, std::size_t end, std::size_t) {
+      Matrix<float> scores(end - begin, networks);
+      multiply(pool, Trans::no, {unit.data() + begin * unit.cols(), end - begin, unit.cols()}, Trans::yes,
+               anchors.view(), scores.view());
+      for (std::size_t i = begin; i < end; ++i) {
+        const auto row = scores.row(i - begin);
+        const auto best = std::ranges::max_element(row);
+        next[i] = static_cast<std::size_t>(best - row.begin());
+        cosine[i] = *best;
+      }
+    });
+    std::vector<std::vector<std::size_t>> members(networks);
+    for (std::size_t i = 0; i < n; ++i) members[next[i]].push_back(i);
+    for (std::size_t a = 0; a < networks; ++a) {
+      if (!members[a].empty()) continue;
+      std::size_t farthest = n;
+      for (std::size_t i = 0; i < n; ++i)
+        if (members[next[i]].size() > 1 && (farthest == n || cosine[i] < cosine[farthest])) farthest = i;
+      std::erase(members[next[farthest]], farthest);
+      members[a].push_back(farthest);
+      next[farthest] = a;
+    }
+    if (next == owner) return;
+    owner = next;
+    pool.parallel_for(networks, 1, [&](std::size_t a, std::size_t, std::size_t) {
+      std::vector<double> sum(unit.cols(), 0.0);
+      for (const std::size_t i : members[a])
+        for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += unit(i, j);
+      double squares = 0;
+      for (const double v : sum) squares += v * v;
+      if (squares == 0) return;  // opposite samples: the anchor stays
+      std::ranges::transform(sum, anchors.row(a).begin(),
+                             [&](double v) { return static_cast<float>(v / std::sqrt(squares)); });
+    });
+  }
+}
+
+Matrix<float> fit_anchors(const GateOptions& options, MatrixView<const float> e, ThreadPool& pool) {
+  const Matrix<float> unit = unit_rows(e, pool);
+  const auto networks = static_cast<std::size_t>(options.networks);
+  if (unit.rows() < networks)
+    throw Error(ErrorCode::usage,
+                fmt::format("{} anchors need as many samples that are not zero, there are {}; use fewer networks",
+                            networks, unit.rows()));
+  const auto order = Rng(options.seed, kAnchorStream).permutation(unit.rows());
+  Matrix<float> anchors(networks, e.cols());
+  for (std::size_t a = 0; a < networks; ++a) std::ranges::copy(unit.row(order[a]), anchors.row(a).begin());
+  if (options.anchors == AnchorChoice::kmeans) run_kmeans(unit.view(), anchors, pool);
+  return anchors;
+}
+
+}  // namespace
+
+void Gates::select(std::span<const float> e, std::span<std::uint16_t> chosen) const {
+  check_embedding(*this, e.size());
+  if (chosen.size() != open)
+    throw Error(ErrorCode::usage, fmt::format("{} networks are open, not {}", open, chosen.size()));
+  std::vector<double> scores(networks, 0.0);
+  if (kind == GateKind::energy) part_energies(e, scores);
+  if (kind == GateKind::anchor)  // the length of e does not change the order of the cosines
+    for (std::size_t i = 0; i < networks; ++i) scores[i] = rankable(dot(anchors.row(i), e));
+  choose_largest(scores, chosen);
+}
+
+Gates fit_gates(const GateOptions& options, MatrixView<const float> e, ThreadPool& pool) {
+  Gates gates;
+  gates.kind = options.kind;
+  if (options.kind == GateKind::always) return gates;
+  if (options.networks < 1 || options.networks > static_cast<int>(kMostNetworks))
+    throw Error(ErrorCode::usage,
+                fmt::format("the number of networks is 1 to {}, not {}", kMostNetworks, options.networks));
+  if (options.open < 1 || options.open > options.networks)
+    throw Error(ErrorCode::usage,
+                fmt::format("the number of open networks is 1 to {} (all), not {}", options.networks, options.open));
+  gates.networks = static_cast<std::size_t>(options.networks);
+  gates.open = static_cast<std::size_t>(options.open);
+  if (options.kind == GateKind::energy && (e.cols() == 0 || e.cols() % gates.networks != 0))
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("energy gates need an embedding whose dimensions are a multiple of the {} networks, not {}; use {}",
+                    gates.networks, e.cols(), std::max<std::size_t>(1, e.cols() / gates.networks) * gates.networks));
+  if (options.kind == GateKind::anchor) gates.anchors = fit_anchors(options, e, pool);
+  return gates;
+}
+
+Matrix<std::uint16_t> open_networks(const Gates& gates, MatrixView<const float> e, ThreadPool& pool) {
+  check_embedding(gates, e.cols());
+  if (gates.kind == GateKind::anchor) return open_by_anchors(gates, e, pool);
+  Matrix<std::uint16_t> chosen(e.rows(), gates.open);
+  pool.parallel_for(e.rows(), kRows, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) gates.select(e.row(i), chosen.row(i));
+  });
+  return chosen;
+}
+
+GateUsage gate_usage(MatrixView<const std::uint16_t> open, std::size_t networks) {
+  GateUsage usage;
+  usage.samples.assign(networks, 0);
+  for (const std::uint16_t i : open.values()) {
+    if (i >= networks) throw Error(ErrorCode::usage, fmt::format("network {} is open, but there are {}", i, networks));
+    ++usage.samples[i];
+  }
+  if (open.empty()) return usage;
+  std::vector<std::size_t> sorted(usage.samples);
+  std::ranges::sort(sorted);
+  const auto share = [&](std::size_t i) { return static_cast<double>(sorted[i]) / static_cast<double>(open.rows()); };
+  usage.minimum = share(0);
+  usage.median = (share((networks - 1) / 2) + share(networks / 2)) / 2;
+  usage.maximum = share(networks - 1);
+  for (const std::size_t count : sorted) {
+    const double p = static_cast<double>(count) / static_cast<double>(open.size());
+    if (count > 0) usage.entropy -= p * std::log(p);
+  }
+  usage.entropy = networks > 1 ? usage.entropy / std::log(static_cast<double>(networks)) : 1;
+  return usage;
+}
+
+}  // namespace parsnets

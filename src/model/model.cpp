@@ -1,0 +1,182 @@
+#include "parsnets/model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/linalg.hpp"
+#include "features/fit_encoder.hpp"
+#include "features/preprocess.hpp"
+#include "model/composite.hpp"
+#include "model/fit_gates.hpp"
+#include "model/scoring.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+/// Preprocessed rows of raw input.
+Matrix<float> prepared(const Model& model, MatrixView<const float> x, ThreadPool& pool) {
+  if (x.cols() != model.feature_dimensions)
+    throw Error(BadInput{"input", "features",
+                         fmt::format("{} per sample, as the model was trained on", model.feature_dimensions),
+                         std::to_string(x.cols()), "use the features of the training data"});
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!std::isfinite(x.data()[i]))
+      throw Error(BadInput{"input", fmt::format("sample {}, feature {}", i / x.cols(), i % x.cols()), "a finite number",
+                           fmt::format("{}", x.data()[i]), "clean the input"});
+  Matrix<float> rows = Matrix<float>::copy_of(x);
+  pool.parallel_for(rows.rows(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t r = begin; r < end; ++r) model.feature_preprocess.apply(rows.row(r));
+  });
+  return rows;
+}
+
+struct Encoded {
+  Matrix<float> x, e;  ///< e is empty when the encoder is the identity
+  MatrixView<const float> embedding() const { return e.empty() ? x.view() : e.view(); }
+};
+
+Encoded encode_all(const Model& model, MatrixView<const float> x, ThreadPool& pool) {
+  Encoded out;
+  out.x = prepared(model, x, pool);
+  if (!model.encoder.is_identity()) out.e = encoded(model.encoder, out.x.view(), pool);
+  return out;
+}
+
+MatrixView<const float> network_input(const Model& model, const Encoded& encoded) {
+  return model.networks_see_encoding ? encoded.embedding() : encoded.x.view();
+}
+
+Matrix<float> predict_encoded(const Model& model, const Encoded& input, ThreadPool& pool) {
+  const Matrix<std::uint16_t> open = open_networks(model.gates, input.embedding(), pool);
+  return compose(network_input(model, input), open.view(), model.gates.networks, model.networks.view(), model.bias,
+                 pool);
+}
+
+/// Subtracts the model's semantic centre from every row, for cosine alone.
+void centre_rows(const Model& model, MatrixView<float> rows) {
+  if (model.similarity != Similarity::cosine || model.semantic_centre.empty()) return;
+  for (std::size_t r = 0; r < rows.rows(); ++r)
+    for (std::size_t a = 0; a < rows.cols(); ++a) rows(r, a) -= model.semantic_centre[a];
+}
+
+/// Prototypes of all classes in feature space: A R + r.
+Matrix<float> prototypes(const Model& model, MatrixView<const float> semantics, ThreadPool& pool) {
+  const std::size_t m = model.attributes();
+  Matrix<float> out(semantics.rows(), model.reverse.cols());
+  const auto offset = model.reverse.row(m);
+  for (std::size_t c = 0; c < out.rows(); ++c) std::copy(offset.begin(), offset.end(), out.row(c).begin());
+  multiply(pool, Trans::no, semantics, Trans::no, {model.reverse.data(), m, model.reverse.cols()}, out.view(), 1, 1);
+  return out;
+}
+
+}  // namespace
+
+Matrix<float> Model::predict_semantics(MatrixView<const float> x, ThreadPool& pool) const {
+  if (direction != Direction::forward)
+    throw Error(ErrorCode::usage, "this model maps semantics to features and predicts no semantics");
+  return predict_encoded(*this, encode_all(*this, x, pool), pool);
+}
+
+Matrix<float> Model::scores(MatrixView<const float> x, ThreadPool& pool) const {
+  const Encoded input = encode_all(*this, x, pool);
+  Matrix<float> bank = preprocessed_semantics(semantic_preprocess, classes.semantics.view());
+  if (direction == Direction::forward) {
+    Matrix<float> f = predict_encoded(*this, input, pool);
+    centre_rows(*this, f.view());
+    centre_rows(*this, bank.view());
+    return similarities(similarity, f.view(), bank.view(), pool);
+  }
+  return similarities(similarity, network_input(*this, input), prototypes(*this, bank.view(), pool).view(), pool);
+}
+
+void Model::add_class(const std::string& name, std::span<const float> semantics) {
+  if (name.empty() || std::find(classes.names.begin(), classes.names.end(), name) != classes.names.end())
+    throw Error(BadInput{"class '" + name + "'", "name", "a new, non-empty name",
+                         name.empty() ? "none" : "a class of that name",
+                         "choose another name or remove the class first"});
+  if (semantics.size() != attributes())
+    throw Error(BadInput{"class '" + name + "'", "attributes", fmt::format("{} values", attributes()),
+                         std::to_string(semantics.size()), ""});
+  for (std::size_t a = 0; a < semantics.size(); ++a)
+    if (!std::isfinite(semantics[a]))
+      throw Error(BadInput{"class '" + name + "'",
+                           a < attribute_names.size() ? attribute_names[a] : fmt::format("attribute {}", a + 1),
+                           "a finite number", fmt::format("{}", semantics[a]), ""});
+  Matrix<float> grown(classes.names.size() + 1, attributes());
+  std::copy(classes.semantics.values().begin(), classes.semantics.values().end(), grown.data());
+  std::copy(semantics.begin(), semantics.end(), grown.row(classes.names.size()).begin());
+  classes.semantics = std::move(grown);
+  classes.names.push_back(name);
+  classes.seen.push_back(0);
+}
+
+void Model::remove_class(const std::string& name) {
+  const auto found = std::find(classes.names.begin(), classes.names.end(), name);
+  if (found == classes.names.end())
+    throw Error(BadInput{"class '" + name + "'", "name", "a class of the model", "none of that name",
+                         "see 'parsnets classes list'"});
+  if (classes.names.size() == 1)
+    throw Error(BadInput{"class '" + name + "'", "", "a model with at least one class", "its last one", ""});
+  const auto index = static_cast<std::size_t>(found - classes.names.begin());
+  Matrix<float> shrunk(classes.names.size() - 1, attributes());
+  for (std::size_t c = 0, to = 0; c < classes.names.size(); ++c)
+    if (c != index)
+      std::copy(classes.semantics.row(c).begin(), classes.semantics.row(c).end(), shrunk.row(to++).begin());
+  classes.semantics = std::move(shrunk);
+  classes.names.erase(found);
+  classes.seen.erase(classes.seen.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+void confidences(const Model& model, std::span<float> scores) {
+  for (std::size_t c = 0; c < scores.size(); ++c)
+    if (model.classes.seen[c]) scores[c] -= static_cast<float>(model.gamma);
+  const float top = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (float& s : scores) sum += s = static_cast<float>(std::exp((s - top) / model.temperature));
+  for (float& s : scores) s = static_cast<float>(s / sum);
+}
+
+Explanation explain(const Model& model, std::span<const float> x, ThreadPool& pool) {
+  if (model.direction != Direction::forward)
+    throw Error(ErrorCode::usage, "only models that predict semantics can be explained by attribute");
+  const MatrixView<const float> sample(x.data(), 1, x.size());
+  const Encoded input = encode_all(model, sample, pool);
+  const Matrix<std::uint16_t> open = open_networks(model.gates, input.embedding(), pool);
+  Matrix<float> f =
+      compose(network_input(model, input), open.view(), model.gates.networks, model.networks.view(), model.bias, pool);
+  Matrix<float> bank = preprocessed_semantics(model.semantic_preprocess, model.classes.semantics.view());
+  std::vector<float> predicted(f.row(0).begin(), f.row(0).end());
+  centre_rows(model, f.view());
+  centre_rows(model, bank.view());
+  Matrix<float> scores = similarities(model.similarity, f.view(), bank.view(), pool);
+  for (std::size_t c = 0; c < scores.cols(); ++c)
+    if (model.classes.seen[c]) scores(0, c) -= static_cast<float>(model.gamma);
+  std::vector<std::int32_t> order(scores.cols());
+  for (std::size_t c = 0; c < order.size(); ++c) order[c] = static_cast<std::int32_t>(c);
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return scores(0, static_cast<std::size_t>(a)) > scores(0, static_cast<std::size_t>(b));
+  });
+
+  Explanation result;
+  result.winner = order[0];
+  result.runner_up = order.size() > 1 ? order[1] : order[0];
+  result.winner_score = scores(0, static_cast<std::size_t>(result.winner));
+  result.runner_up_score = scores(0, static_cast<std::size_t>(result.runner_up));
+  result.predicted = std::move(predicted);
+  result.open_networks.assign(open.row(0).begin(), open.row(0).end());
+  const auto terms = [&](std::int32_t c) {
+    return similarity_terms(model.similarity, f.row(0), bank.row(static_cast<std::size_t>(c)));
+  };
+  const auto win = terms(result.winner), lose = terms(result.runner_up);
+  for (std::size_t a = 0; a < win.size(); ++a) result.attributes.push_back({a, win[a] - lose[a]});
+  std::stable_sort(
+      result.attributes.begin(), result.attributes.end(),
+      [](const Contribution& a, const Contribution& b) { return std::abs(a.amount) > std::abs(b.amount); });
+  return result;
+}
+
+}  // namespace parsnets

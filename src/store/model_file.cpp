@@ -1,0 +1,286 @@
+// The model file: safetensors with a metadata profile (docs/format.md). Loading validates every field against every
+// other.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "base/json_file.hpp"
+#include "model/names.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/model.hpp"
+#include "parsnets/version.hpp"
+#include "store/safetensors.hpp"
+
+namespace parsnets {
+
+static_assert(std::endian::native == std::endian::little, "model files are little-endian and mapped as they are");
+
+namespace {
+
+constexpr const char* kFormat = "parsnets-model";
+constexpr const char* kFormatVersion = "1";
+
+TensorView float_tensor(const std::string& name, const float* data, std::vector<std::uint64_t> shape) {
+  std::uint64_t count = 1;
+  for (const auto n : shape) count *= n;
+  return {name, "F32", std::move(shape), reinterpret_cast<const std::byte*>(data), count * 4};
+}
+
+/// Reads the parts of one file, remembering which tensors were asked for.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path) : file_(path) {
+    if (text("format") != kFormat)
+      fail("format", fmt::format("'{}'", kFormat), "'" + text("format") + "'", "this is not a ParsNets model");
+    if (text("format_version") != kFormatVersion)
+      fail("format_version", kFormatVersion, text("format_version"),
+           "it was written by another version of ParsNets; use that one");
+    if (const auto sum = payload_checksum(file_.payload()); text("payload_crc32") != sum)
+      fail("payload_crc32", text("payload_crc32"), sum, "the file is damaged: get it again");
+    model_ = parse_json(text("model"), name() + ", model");
+    if (!model_.is_object()) fail("model", "a JSON object", model_.type_name(), "");
+  }
+
+  const std::string& name() const { return file_.name(); }
+
+  [[noreturn]] void fail(const std::string& field, const std::string& expected, const std::string& found,
+                         const std::string& advice) const {
+    throw Error(BadInput{name(), field, expected, found, advice});
+  }
+
+  std::string text(const std::string& key) const {
+    const auto found = file_.metadata().find(key);
+    if (found == file_.metadata().end())
+      fail("__metadata__." + key, "a value", "none", "this is not a ParsNets model, or it is damaged");
+    return found->second;
+  }
+
+  nlohmann::json json(const std::string& key) const { return parse_json(text(key), name() + ", " + key); }
+
+  std::vector<std::string> strings(const std::string& key) const {
+    const auto list = json(key);
+    if (!list.is_array()) fail(key, "a list of names", list.type_name(), "");
+    std::vector<std::string> names;
+    for (const auto& item : list) {
+      if (!item.is_string()) fail(key, "names as strings", item.dump().substr(0, 30), "");
+      names.push_back(item.get<std::string>());
+    }
+    return names;
+  }
+
+  std::size_t count(const char* key, std::size_t low, std::size_t high) const {
+    if (!model_.contains(key) || !model_.at(key).is_number_unsigned() || model_.at(key).get<std::uint64_t>() < low ||
+        model_.at(key).get<std::uint64_t>() > high)
+      fail(std::string("model.") + key, fmt::format("an integer from {} to {}", low, high), value_text(key), "");
+    return model_.at(key).get<std::size_t>();
+  }
+
+  bool flag(const char* key) const {
+    if (!model_.contains(key) || !model_.at(key).is_boolean())
+      fail(std::string("model.") + key, "true or false", value_text(key), "");
+    return model_.at(key).get<bool>();
+  }
+
+  double number(const char* key, double low, double high) const {
+    if (!model_.contains(key) || !model_.at(key).is_number())
+      fail(std::string("model.") + key, "a number", value_text(key), "");
+    const double value = model_.at(key).get<double>();
+    if (!(value >= low && value <= high))
+      fail(std::string("model.") + key, fmt::format("a number from {} to {}", low, high), value_text(key), "");
+    return value;
+  }
+
+  template <class Enum>
+  Enum choice(const char* key, const Names<Enum>& names) const {
+    if (model_.contains(key) && model_.at(key).is_string())
+      for (const auto& [text, value] : names)
+        if (model_.at(key).get<std::string>() == text) return value;
+    fail(std::string("model.") + key, "a known choice", value_text(key),
+         "it may come from a newer version of ParsNets");
+  }
+
+  bool has(const std::string& tensor) const { return file_.find(tensor) != nullptr; }
+
+  /// A float tensor of exactly this shape with finite values, mapped where its alignment allows.
+  Matrix<float> floats(const std::string& tensor, std::size_t rows, std::size_t cols) const {
+    const TensorView& t = require(tensor, "F32", rows, cols);
+    Matrix<float> values;
+    if (reinterpret_cast<std::uintptr_t>(t.data) % alignof(float) == 0) {
+      // The mapping is private, so handing out a writable pointer cannot change the file.
+      auto* data = reinterpret_cast<float*>(const_cast<std::byte*>(t.data));
+      values = Matrix<float>::adopt(data, rows, cols, [mapping = file_.mapping()](float*) {});
+    } else {
+      values = Matrix<float>(rows, cols);
+      std::memcpy(values.data(), t.data, t.bytes);
+    }
+    for (const float v : values.values())
+      if (!std::isfinite(v))
+        fail("tensor '" + tensor + "'", "finite values", fmt::format("{}", v), "train the model again");
+    return values;
+  }
+
+  std::vector<float> vector(const std::string& tensor, std::size_t size) const {
+    if (!has(tensor)) return {};
+    const Matrix<float> values = floats(tensor, 0, size);
+    return {values.data(), values.data() + size};
+  }
+
+  const TensorView& require(const std::string& tensor, const char* dtype, std::size_t rows, std::size_t cols) const {
+    const TensorView* found = file_.find(tensor);
+    if (found == nullptr)
+      fail("tensor '" + tensor + "'", "to be there", "nothing", "the file is incomplete: get it again");
+    const std::vector<std::uint64_t> shape =
+        rows == 0 ? std::vector<std::uint64_t>{cols} : std::vector<std::uint64_t>{rows, cols};
+    if (found->dtype != dtype || found->shape != shape)
+      fail("tensor '" + tensor + "'", fmt::format("{} of shape [{}]", dtype, fmt::join(shape, ", ")),
+           fmt::format("{} of shape [{}]", found->dtype, fmt::join(found->shape, ", ")),
+           "the file is damaged: get it again");
+    return *found;
+  }
+
+  void refuse_unknown(const std::vector<std::string>& known) const {
+    for (const auto& t : file_.tensors())
+      if (std::find(known.begin(), known.end(), t.name) == known.end())
+        fail("tensor '" + t.name + "'", "a tensor of the format", "an unknown one",
+             "it may come from a newer version of ParsNets");
+  }
+
+ private:
+  std::string value_text(const char* key) const {
+    return model_.contains(key) ? model_.at(key).dump().substr(0, 40) : "none";
+  }
+
+  SafetensorsFile file_;
+  nlohmann::json model_;
+};
+
+constexpr std::size_t kMost = std::size_t{1} << 31;
+
+}  // namespace
+
+Model load_model(const std::filesystem::path& path) {
+  const Reader in(path);
+  in.refuse_unknown({"feature_mean", "feature_factor", "semantic_mean", "semantic_factor", "semantic_centre", "encoder", "anchors",
+                     "networks", "bias", "reverse", "class_semantics", "class_seen"});
+  Model model;
+  model.classes.names = in.strings("classes");
+  model.attribute_names = in.strings("attributes");
+  model.options = in.text("options");
+  model.record = in.text("record");
+  parse_json(model.options, in.name() + ", options");
+  parse_json(model.record, in.name() + ", record");
+
+  const std::size_t d = model.feature_dimensions = in.count("features", 1, kMost), m = in.count("attributes", 1, kMost),
+                    c = model.classes.names.size();
+  if (c == 0) in.fail("classes", "at least one class", "none", "");
+  auto sorted = model.classes.names;
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+    in.fail("classes", "each class once", "'" + *twice + "' twice", "");
+  if (!model.attribute_names.empty() && model.attribute_names.size() != m)
+    in.fail("attributes", fmt::format("{} names or none", m), std::to_string(model.attribute_names.size()), "");
+
+  model.feature_preprocess.scaling = in.choice("feature_scaling", feature_scaling_names());
+  model.feature_preprocess.centre = in.flag("feature_centre");
+  model.feature_preprocess.mean = in.vector("feature_mean", d);
+  model.feature_preprocess.factor = in.vector("feature_factor", d);
+  model.semantic_preprocess.scaling = in.choice("semantic_scaling", semantic_scaling_names());
+  model.semantic_preprocess.mean = in.vector("semantic_mean", m);
+  model.semantic_preprocess.factor = in.vector("semantic_factor", m);
+  model.semantic_centre = in.vector("semantic_centre", m);
+  const std::size_t h = in.count("encoding", 0, d);
+  if (h > 0) model.encoder.weights = in.floats("encoder", h, d);
+  model.encoder.reconstruction_error = in.number("reconstruction_error", 0, 2);
+  const std::size_t e = h > 0 ? h : d;
+  model.networks_see_encoding = in.flag("networks_see_encoding");
+  model.similarity = in.choice("similarity", similarity_names());
+  model.gamma = in.number("gamma", -1e6, 1e6);
+  model.temperature = in.number("temperature", 1e-9, 1e9);
+  model.direction = in.choice("direction", direction_names());
+  model.gates.kind = in.choice("gates", gate_names());
+  model.gates.networks = in.count("networks", 1, 65535);
+  model.gates.open = in.count("open_networks", 1, model.gates.networks);
+  if (model.gates.kind == GateKind::always && model.gates.networks != 1)
+    in.fail("model.networks", "1 for gates 'always'", std::to_string(model.gates.networks), "");
+  if (model.gates.kind == GateKind::energy && e % model.gates.networks != 0)
+    in.fail("model.networks", fmt::format("a divisor of the encoding's {} dimensions", e),
+            std::to_string(model.gates.networks), "");
+  if (model.gates.kind == GateKind::anchor) model.gates.anchors = in.floats("anchors", model.gates.networks, e);
+  const std::size_t z = model.z_dimensions();
+  if (model.direction == Direction::forward) {
+    model.networks = in.floats("networks", model.gates.networks * (z + 1), m);
+    model.bias = in.vector("bias", m);
+    if (model.bias.empty()) model.bias.assign(m, 0.0f);
+  } else {
+    model.reverse = in.floats("reverse", m + 1, z);
+  }
+  model.classes.semantics = in.floats("class_semantics", c, m);
+  const TensorView& seen = in.require("class_seen", "U8", 0, c);
+  for (std::size_t i = 0; i < c; ++i) {
+    model.classes.seen.push_back(std::to_integer<std::uint8_t>(seen.data[i]));
+    if (model.classes.seen.back() > 1)
+      in.fail("tensor 'class_seen'", "0 or 1", std::to_string(model.classes.seen.back()), "");
+  }
+  return model;
+}
+
+void save_model(const Model& model, const std::filesystem::path& path) {
+  const std::uint64_t m = model.attributes(), d = model.feature_dimensions;
+  nlohmann::ordered_json facts;
+  facts["features"] = d;
+  facts["attributes"] = m;
+  facts["feature_scaling"] = name_of(feature_scaling_names(), model.feature_preprocess.scaling);
+  facts["feature_centre"] = model.feature_preprocess.centre;
+  facts["semantic_scaling"] = name_of(semantic_scaling_names(), model.semantic_preprocess.scaling);
+  facts["encoding"] = model.encoder.weights.rows();
+  facts["reconstruction_error"] = model.encoder.reconstruction_error;
+  facts["networks_see_encoding"] = model.networks_see_encoding;
+  facts["gates"] = name_of(gate_names(), model.gates.kind);
+  facts["networks"] = model.gates.networks;
+  facts["open_networks"] = model.gates.open;
+  facts["direction"] = name_of(direction_names(), model.direction);
+  facts["similarity"] = name_of(similarity_names(), model.similarity);
+  facts["gamma"] = model.gamma;
+  facts["temperature"] = model.temperature;
+
+  std::vector<TensorView> tensors;
+  const auto add_vector = [&](const char* name, const std::vector<float>& values) {
+    if (!values.empty()) tensors.push_back(float_tensor(name, values.data(), {values.size()}));
+  };
+  const auto add_matrix = [&](const char* name, const Matrix<float>& values) {
+    if (!values.empty()) tensors.push_back(float_tensor(name, values.data(), {values.rows(), values.cols()}));
+  };
+  add_matrix("encoder", model.encoder.weights);
+  add_matrix("anchors", model.gates.anchors);
+  add_matrix("networks", model.networks);
+  add_vector("bias", model.bias);
+  add_matrix("reverse", model.reverse);
+  add_vector("feature_mean", model.feature_preprocess.mean);
+  add_vector("feature_factor", model.feature_preprocess.factor);
+  add_vector("semantic_mean", model.semantic_preprocess.mean);
+  add_vector("semantic_factor", model.semantic_preprocess.factor);
+  add_vector("semantic_centre", model.semantic_centre);
+  add_matrix("class_semantics", model.classes.semantics);
+  tensors.push_back({"class_seen",
+                     "U8",
+                     {model.classes.seen.size()},
+                     reinterpret_cast<const std::byte*>(model.classes.seen.data()),
+                     model.classes.seen.size()});
+
+  const std::map<std::string, std::string> metadata{{"format", kFormat},
+                                                    {"format_version", kFormatVersion},
+                                                    {"producer", "parsnets " PARSNETS_VERSION},
+                                                    {"model", facts.dump()},
+                                                    {"classes", nlohmann::json(model.classes.names).dump()},
+                                                    {"attributes", nlohmann::json(model.attribute_names).dump()},
+                                                    {"options", model.options.empty() ? "{}" : model.options},
+                                                    {"record", model.record.empty() ? "{}" : model.record},
+                                                    {"payload_crc32", payload_checksum(tensors)}};
+  write_safetensors(path, metadata, tensors);
+}
+
+}  // namespace parsnets

@@ -1,0 +1,30 @@
+#pragma once
+// Fits models on fixed rows of a data set. Stages that two option sets have in common (preprocessing, encoder, gates,
+// Gram matrices) are kept, and the SVR starts from its last solution along a path of C.
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "parsnets/training.hpp"
+
+namespace parsnets {
+
+class Fitter {
+ public:
+  /// Refers to everything it is given. `rows` are samples of `data`.
+  Fitter(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress);
+  ~Fitter();
+
+  /// A model whose bank holds all classes of the data set, `seen` set for those with rows; no calibration yet. `record`
+  /// gets the certificate and the statistics of the fit. `checkpoint` overrides the options' path.
+  Model fit(const TrainOptions& options, nlohmann::ordered_json& record, const std::filesystem::path& checkpoint = {},
+            TrainRun* run = nullptr);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace parsnets

@@ -1,0 +1,55 @@
+#include "train/svr_certificate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+namespace parsnets {
+
+namespace {
+constexpr std::size_t kColumns = 16;  // one cache line of each row
+}
+
+float tube_bias(std::span<const float> r, float epsilon, std::span<float> points) {
+  const std::size_t n = r.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    points[i] = r[i] - epsilon;
+    points[n + i] = r[i] + epsilon;
+  }
+  const auto middle = points.begin() + static_cast<std::ptrdiff_t>(n);
+  std::nth_element(points.begin(), middle, points.end());
+  const float high = *middle, low = *std::max_element(points.begin(), middle);
+  return low + 0.5f * (high - low);
+}
+
+void evaluate_svr(ThreadPool& pool, MatrixView<const float> targets, MatrixView<const float> f,
+                  MatrixView<const float> beta, double c, double epsilon, bool global_bias, const SvrValues& out) {
+  const std::size_t n = targets.rows(), m = targets.cols();
+  const float tube = static_cast<float>(epsilon);
+  pool.parallel_for(m, kColumns, [&](std::size_t first, std::size_t last, std::size_t) {
+    const std::size_t w = last - first;
+    std::vector<float> r(w * n), points(global_bias ? 2 * n : 0);
+    std::array<double, kColumns> quadratic{}, linear{}, absolute{};
+    for (std::size_t i = 0; i < n; ++i) {
+      const float *a = targets.data() + i * m + first, *v = f.data() + i * m + first, *b = beta.data() + i * m + first;
+      for (std::size_t j = 0; j < w; ++j) {
+        r[j * n + i] = a[j] - v[j];
+        quadratic[j] += static_cast<double>(b[j]) * v[j];
+        linear[j] += static_cast<double>(b[j]) * a[j];
+        absolute[j] += std::fabs(b[j]);
+      }
+    }
+    for (std::size_t j = 0; j < w; ++j) {
+      const std::span<const float> residual(r.data() + j * n, n);
+      const float bias = global_bias ? tube_bias(residual, tube, points) : 0.0f;
+      double loss = 0;
+      for (float x : residual) loss += std::max(0.0, std::fabs(static_cast<double>(x) - bias) - epsilon);
+      out.bias[first + j] = bias;
+      out.primal[first + j] = 0.5 * quadratic[j] + c * loss;
+      out.dual[first + j] = linear[j] - 0.5 * quadratic[j] - epsilon * absolute[j];
+    }
+  });
+}
+
+}  // namespace parsnets

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "base/machine.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/training.hpp"
+#include "train/fitter.hpp"
+#include "train/selection.hpp"
+#include "train/train_options.hpp"
+
+namespace parsnets {
+
+namespace {
+
+nlohmann::ordered_json data_record(const Dataset& data) {
+  nlohmann::ordered_json record{{"name", data.name},
+                                {"features", data.features_name},
+                                {"semantics", data.semantics.name},
+                                {"samples", data.samples()},
+                                {"dimensions", data.features.cols()}};
+  const std::pair<const char*, const std::vector<std::int32_t>*> lists[] = {{"trainval", &data.split.trainval},
+                                                                            {"test_seen", &data.split.test_seen},
+                                                                            {"test_unseen", &data.split.test_unseen},
+                                                                            {"train", &data.split.train},
+                                                                            {"val", &data.split.val}};
+  for (const auto& [name, list] : lists)
+    record["split"][name] = {{"samples", list->size()}, {"crc32", fmt::format("{:08x}", index_checksum(*list))}};
+  if (!data.split.version.empty()) record["split"]["version"] = data.split.version;
+  return record;
+}
+
+}  // namespace
+
+Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, ProgressObserver* progress,
+            TrainRun* run) {
+  const auto start = std::chrono::steady_clock::now();
+  if (data.features.empty())
+    throw Error(BadInput{data.name, "features", "features to train on", "none", "add a features file"});
+  if (data.split.trainval.empty())
+    throw Error(
+        BadInput{data.name, "split", "training samples", "none", "check the split with 'parsnets data inspect'"});
+  TrainOptions options = given;
+  apply_preset(options, data.name);
+  validate(options);
+
+  nlohmann::ordered_json record{{"data", data_record(data)}, {"seed", options.seed}};
+  double gamma = 0, temperature = 1;
+  auto& validation = record["validation"];
+  validation["gamma_from"] = "none";
+  if (options.select || options.calibrate) {
+    const int folds_wanted = options.folds > 0 ? options.folds : options.method == Method::scln ? 1 : 3;
+    const auto folds = validation_folds(data, folds_wanted, options.seed);
+    if (folds.empty() && options.select)
+      throw Error(BadInput{data.name, "split", "validation classes, or at least three seen classes to draw them from",
+                           "neither", "train without --select"});
+    if (!folds.empty()) {
+      const Selected selected = select_options(data, options, folds, pool, progress);
+      options = selected.options;
+      gamma = options.calibrate ? selected.gamma : 0;
+      temperature = selected.temperature;
+      validation = {{"gamma_from", options.calibrate ? "validation classes" : "none"},
+                    {"folds", folds.size()},
+                    {"classes_from", data.split.validation_from},
+                    {"zsl", selected.zsl},
+                    {"h", selected.h}};
+      if (options.select) {
+        auto& trace = record["selection"] = nlohmann::ordered_json::array();
+        for (const auto& step : selected.trace)
+          trace.push_back({{"choice", step.choice}, {"zsl", step.zsl}, {"h", step.h}});
+      }
+    }
+  }
+  const auto checkpoint = options.checkpoint.empty() ? std::filesystem::path()
+                                                     : std::filesystem::path(options.checkpoint.string() + ".final");
+  Fitter fitter(data, data.split.trainval, pool, progress);
+  Model model = fitter.fit(options, record, checkpoint, run);
+  model.gamma = gamma;
+  model.temperature = temperature;
+  model.options = train_option_table(options).to_json().dump();
+  model.record = record.dump();
+  if (run != nullptr) {
+    run->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    run->peak_memory = peak_memory();
+  }
+  return model;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,21 @@
+#pragma once
+// The table of training options: one row per field of TrainOptions.
+
+#include "base/options.hpp"
+#include "parsnets/training.hpp"
+
+namespace parsnets {
+
+/// Refers to `options`, which must outlive it.
+OptionTable train_option_table(TrainOptions& options);
+
+/// Sets what the preset (and the method itself) prescribes and the user did not pin.
+void apply_preset(TrainOptions& options, const std::string& data_name);
+
+/// Reports every impossible combination at once; throws usage.
+void validate(const TrainOptions& options);
+
+/// Methods by name, as options and tables spell them.
+const std::vector<std::pair<std::string, Method>>& method_names();
+
+}  // namespace parsnets

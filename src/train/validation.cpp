@@ -1,0 +1,78 @@
+#include "train/validation.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/rng.hpp"
+#include "data/rows.hpp"
+#include "data/split.hpp"
+#include "parsnets/evaluation.hpp"
+
+namespace parsnets {
+
+namespace {
+
+using Indices = std::vector<std::int32_t>;
+
+Fold make_fold(const Dataset& data, const Indices& train, const Indices& val, std::uint64_t seed) {
+  Fold fold;
+  fold.unseen = val;
+  std::map<std::int32_t, Indices> members;
+  for (const auto r : train) members[data.labels[static_cast<std::size_t>(r)]].push_back(r);
+  for (auto& [label, rows] : members) {
+    Rng(seed, 5000 + static_cast<std::uint64_t>(label)).shuffle(rows);
+    const auto held = static_cast<std::ptrdiff_t>(rows.size() / 5);
+    fold.seen.insert(fold.seen.end(), rows.begin(), rows.begin() + held);
+    fold.fit.insert(fold.fit.end(), rows.begin() + held, rows.end());
+  }
+  std::sort(fold.fit.begin(), fold.fit.end());
+  std::sort(fold.seen.begin(), fold.seen.end());
+  fold.fit_classes = distinct(labels_of(data, fold.fit));
+  fold.held_classes = distinct(labels_of(data, fold.unseen));
+  return fold;
+}
+
+}  // namespace
+
+std::vector<Fold> validation_folds(const Dataset& data, int count, std::uint64_t seed) {
+  std::vector<Fold> folds;
+  if (data.split.train.empty() || data.split.val.empty()) return folds;
+  if (!data.split.validation_drawn) {
+    folds.push_back(make_fold(data, data.split.train, data.split.val, seed));
+    return folds;
+  }
+  for (int f = 0; f < count; ++f) {
+    Split drawn;
+    drawn.trainval = data.split.trainval;
+    derive_validation(drawn, data.labels, {}, seed + static_cast<std::uint64_t>(f));
+    folds.push_back(make_fold(data, drawn.train, drawn.val, seed + static_cast<std::uint64_t>(f)));
+  }
+  return folds;
+}
+
+FoldResult evaluate_fold(const Model& model, const Dataset& data, const Fold& fold, ThreadPool& pool) {
+  FoldResult result;
+  const auto unseen_labels = labels_of(data, fold.unseen), seen_labels = labels_of(data, fold.seen);
+  const Matrix<float> unseen = model.scores(gather_rows(data.features.view(), fold.unseen).view(), pool);
+  result.zsl = accuracy_among(unseen.view(), unseen_labels, fold.held_classes).top1_per_class;
+  if (fold.seen.empty()) return result;
+  Matrix<float> seen = model.scores(gather_rows(data.features.view(), fold.seen).view(), pool);
+  result.gamma =
+      best_gamma(unseen.view(), unseen_labels, seen.view(), seen_labels, fold.held_classes, fold.fit_classes);
+  const Gzsl gzsl = evaluate_gzsl(unseen.view(), unseen_labels, seen.view(), seen_labels, fold.held_classes,
+                                  fold.fit_classes, result.gamma);
+  result.h = gzsl.h;
+  // Confidences are over all classes with gamma applied, so the temperature is fitted to just that.
+  Matrix<float> both(unseen.rows() + seen.rows(), unseen.cols());
+  std::copy(unseen.values().begin(), unseen.values().end(), both.data());
+  std::copy(seen.values().begin(), seen.values().end(), both.data() + unseen.size());
+  for (std::size_t r = 0; r < both.rows(); ++r)
+    for (const auto c : fold.fit_classes) both(r, static_cast<std::size_t>(c)) -= static_cast<float>(result.gamma);
+  Indices labels = unseen_labels, candidates = fold.fit_classes;
+  labels.insert(labels.end(), seen_labels.begin(), seen_labels.end());
+  candidates.insert(candidates.end(), fold.held_classes.begin(), fold.held_classes.end());
+  result.temperature = fit_temperature(both.view(), labels, candidates);
+  return result;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,32 @@
+#pragma once
+// Validation problems made from training samples alone: some seen classes play the unseen ones.
+
+#include <cstdint>
+#include <vector>
+
+#include "parsnets/dataset.hpp"
+#include "parsnets/model.hpp"
+#include "parsnets/threads.hpp"
+
+namespace parsnets {
+
+struct Fold {
+  std::vector<std::int32_t> fit;     ///< 80 % of the samples of the fitting classes
+  std::vector<std::int32_t> seen;    ///< the other 20 %
+  std::vector<std::int32_t> unseen;  ///< samples of the held-out classes
+  std::vector<std::int32_t> fit_classes, held_classes;
+};
+
+/// One fold from the split's train and val; where those were drawn by us, `count` folds drawn with seed, seed+1, …
+/// No fold when the split has no validation classes. Never touches a test sample.
+std::vector<Fold> validation_folds(const Dataset& data, int count, std::uint64_t seed);
+
+struct FoldResult {
+  double zsl = 0;  ///< per-class top-1 of the held-out classes among themselves
+  double h = 0;    ///< harmonic mean at the best gamma
+  double gamma = 0, temperature = 1;
+};
+/// Scores a model that was fitted on fold.fit; its class bank is in the data set's class order.
+FoldResult evaluate_fold(const Model& model, const Dataset& data, const Fold& fold, ThreadPool& pool);
+
+}  // namespace parsnets

@@ -1,0 +1,273 @@
+#include "base/linalg.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/rng.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+template <class T>
+Matrix<T> random_matrix(std::size_t rows, std::size_t cols, std::uint64_t seed) {
+  Rng rng(seed);
+  Matrix<T> out(rows, cols);
+  for (T& v : out.values()) v = static_cast<T>(rng.normal());
+  return out;
+}
+
+template <class T>
+bool same_bits(const Matrix<T>& a, const Matrix<T>& b) {
+  return a.rows() == b.rows() && a.cols() == b.cols() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+template <class T>
+double at(const Matrix<T>& m, Trans trans, std::size_t r, std::size_t c) {
+  return trans == Trans::no ? m(r, c) : m(c, r);
+}
+
+template <class T>
+void compare_products(double tolerance) {
+  ThreadPool pool(2);
+  const std::size_t m = 301, n = 37, k = 53;  // more than two chunks of rows, none of them round
+  for (const Trans ta : {Trans::no, Trans::yes})
+    for (const Trans tb : {Trans::no, Trans::yes}) {
+      const auto a = ta == Trans::no ? random_matrix<T>(m, k, 1) : random_matrix<T>(k, m, 1);
+      const auto b = tb == Trans::no ? random_matrix<T>(k, n, 2) : random_matrix<T>(n, k, 2);
+      const auto start = random_matrix<T>(m, n, 3);
+      auto c = Matrix<T>::copy_of(start.view());
+      multiply(pool, ta, a.view(), tb, b.view(), c.view(), T(0.5), T(-2));
+      for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t j = 0; j < n; ++j) {
+          double sum = 0;
+          for (std::size_t l = 0; l < k; ++l) sum += at(a, ta, i, l) * at(b, tb, l, j);
+          ASSERT_NEAR(c(i, j), 0.5 * sum - 2 * start(i, j), tolerance) << i << ' ' << j;
+        }
+    }
+}
+
+/// Rows times rows: the identity for orthonormal rows.
+double distance_from_orthonormal(const Matrix<double>& q) {
+  double worst = 0;
+  for (std::size_t i = 0; i < q.rows(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      double sum = i == j ? -1 : 0;
+      for (std::size_t l = 0; l < q.cols(); ++l) sum += q(i, l) * q(j, l);
+      worst = std::max(worst, std::abs(sum));
+    }
+  return worst;
+}
+
+Matrix<double> symmetric_of_rank(std::size_t n, std::size_t rank, std::uint64_t seed) {
+  ThreadPool pool(1);
+  const auto x = random_matrix<double>(rank, n, seed);
+  Matrix<double> a(n, n);
+  multiply(pool, Trans::yes, x.view(), Trans::no, x.view(), a.view());
+  return a;
+}
+
+void expect_eigenpairs(const Matrix<double>& a, const EigenPairs& pairs, std::size_t count) {
+  ASSERT_EQ(pairs.values.size(), count);
+  ASSERT_EQ(pairs.vectors.rows(), count);
+  EXPECT_LT(distance_from_orthonormal(pairs.vectors), 1e-10);
+  const double scale = std::max(1.0, pairs.values[0]);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) {
+      EXPECT_LE(pairs.values[i], pairs.values[i - 1]);
+    }
+    double largest = 0;
+    for (std::size_t r = 0; r < a.rows(); ++r) {
+      double sum = 0;
+      for (std::size_t c = 0; c < a.cols(); ++c) sum += a(r, c) * pairs.vectors(i, c);
+      ASSERT_NEAR(sum, pairs.values[i] * pairs.vectors(i, r), 1e-11 * scale) << "pair " << i;
+      if (std::abs(pairs.vectors(i, r)) > std::abs(largest)) largest = pairs.vectors(i, r);
+    }
+    EXPECT_GT(largest, 0);
+  }
+}
+
+}  // namespace
+
+TEST(Linalg, ProductsAgreeWithTheDefinitionForEveryTransposition) {
+  compare_products<float>(2e-4);
+  compare_products<double>(1e-12);
+}
+
+TEST(Linalg, ProductsDoNotDependOnTheNumberOfThreads) {
+  const auto a = random_matrix<float>(700, 90, 1), b = random_matrix<float>(700, 333, 2);
+  Matrix<float> first(90, 333), tall(700, 700), gram;
+  {
+    ThreadPool pool(1);
+    multiply(pool, Trans::yes, a.view(), Trans::no, b.view(), first.view());
+    multiply(pool, Trans::no, b.view(), Trans::yes, b.view(), tall.view());
+    gram = gram_of_columns(pool, b.view());
+  }
+  for (const unsigned threads : {2u, 3u, 8u}) {
+    ThreadPool pool(threads);
+    Matrix<float> again(90, 333), tall_again(700, 700);
+    multiply(pool, Trans::yes, a.view(), Trans::no, b.view(), again.view());
+    multiply(pool, Trans::no, b.view(), Trans::yes, b.view(), tall_again.view());
+    EXPECT_TRUE(same_bits(first, again));
+    EXPECT_TRUE(same_bits(tall, tall_again));
+    EXPECT_TRUE(same_bits(gram, gram_of_columns(pool, b.view())));
+  }
+}
+
+TEST(Linalg, AZeroBetaIgnoresWhatWasThereBefore) {
+  ThreadPool pool(2);
+  const auto a = random_matrix<float>(200, 30, 1), b = random_matrix<float>(30, 20, 2);
+  Matrix<float> c(200, 20, std::numeric_limits<float>::quiet_NaN()), expected(200, 20, 0.0f);
+  multiply(pool, Trans::no, a.view(), Trans::no, b.view(), c.view());
+  multiply(pool, Trans::no, a.view(), Trans::no, b.view(), expected.view());
+  EXPECT_TRUE(same_bits(c, expected));
+  const Matrix<float> none_a(200, 0), none_b(0, 20);  // an empty sum is zero
+  multiply(pool, Trans::no, none_a.view(), Trans::no, none_b.view(), c.view());
+  for (const float v : c.values()) ASSERT_EQ(v, 0);
+}
+
+TEST(Linalg, ShapesThatDoNotAgreeAreRefused) {
+  ThreadPool pool(1);
+  const Matrix<float> a(4, 3, 0.0f), b(4, 3, 0.0f);
+  Matrix<float> c(4, 3);
+  EXPECT_THROW(multiply(pool, Trans::no, a.view(), Trans::no, b.view(), c.view()), Error);
+  EXPECT_THROW(multiply(pool, Trans::no, a.view(), Trans::yes, b.view(), c.view()), Error);
+  EXPECT_THROW(dot(a.row(0), a.values()), Error);
+  Matrix<double> wide(3, 2, 0.0);
+  EXPECT_THROW(orthonormalise_rows(wide.view()), Error);
+  EXPECT_THROW(largest_eigenpairs(wide.view()), Error);
+  EXPECT_THROW(Cholesky(std::move(wide), 1), Error);
+}
+
+TEST(Linalg, TheGramMatrixIsSymmetricToTheBitAndRight) {
+  ThreadPool pool(2);
+  const auto x = random_matrix<float>(90, 291, 4);
+  const auto gram = gram_of_columns(pool, x.view());
+  for (std::size_t i = 0; i < 291; ++i)
+    for (std::size_t j = 0; j < 291; ++j) {
+      double sum = 0;
+      for (std::size_t r = 0; r < 90; ++r) sum += static_cast<double>(x(r, i)) * x(r, j);
+      ASSERT_NEAR(gram(i, j), sum, 2e-4);
+      ASSERT_EQ(gram(i, j), gram(j, i));
+    }
+}
+
+TEST(Linalg, DotSumsInDouble) {
+  for (std::size_t n = 0; n < 40; ++n) {
+    std::vector<float> a(n), b(n);
+    double expected = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      a[i] = static_cast<float>(i + 1);
+      b[i] = static_cast<float>(2 * i) - 5;
+      expected += static_cast<double>(a[i]) * b[i];
+    }
+    EXPECT_EQ(dot(a, b), expected) << n;
+  }
+  EXPECT_EQ(dot(std::vector<float>{1e30f, 1}, std::vector<float>{1e30f, 0}), static_cast<double>(1e30f) * 1e30f);
+}
+
+TEST(Linalg, CholeskySolvesTheRidgeSystemForAnyNumberOfThreads) {
+  const std::size_t n = 60, m = 150;  // three chunks of columns
+  const auto a = symmetric_of_rank(n, 20, 5);
+  const auto b = random_matrix<double>(n, m, 6);
+  Matrix<double> first;
+  for (const unsigned threads : {1u, 2u, 5u}) {
+    ThreadPool pool(threads);
+    const Cholesky solver(Matrix<double>::copy_of(a.view()), 0.7);
+    auto x = Matrix<double>::copy_of(b.view());
+    solver.solve(pool, x.view());
+    for (std::size_t r = 0; r < n; ++r)
+      for (std::size_t c = 0; c < m; ++c) {
+        double sum = 0.7 * x(r, c);
+        for (std::size_t l = 0; l < n; ++l) sum += a(r, l) * x(l, c);
+        ASSERT_NEAR(sum, b(r, c), 1e-10);
+      }
+    if (first.empty()) first = Matrix<double>::copy_of(x.view());
+    EXPECT_TRUE(same_bits(first, x));
+  }
+}
+
+TEST(Linalg, CholeskyRefusesMatricesThatAreNotPositiveDefiniteOrNotFinite) {
+  EXPECT_THROW(Cholesky(symmetric_of_rank(10, 10, 1), -1000), Error);
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    for (const std::size_t n : {3u, 200u}) {
+      auto a = symmetric_of_rank(n, n, 1);
+      a(1, 2) = a(2, 1) = bad;
+      EXPECT_THROW(Cholesky(std::move(a), 1), Error) << bad << ' ' << n;
+    }
+}
+
+TEST(Linalg, EigenpairsSatisfyTheirEquationWhetherAllOrAFew) {
+  const auto a = symmetric_of_rank(90, 90, 7);
+  const auto all = largest_eigenpairs(a.view());
+  expect_eigenpairs(a, all, 90);
+  for (const std::size_t count : {1u, 10u, 21u, 22u, 23u, 60u}) {
+    const auto some = largest_eigenpairs(a.view(), count);
+    expect_eigenpairs(a, some, count);
+    for (std::size_t i = 0; i < count; ++i) EXPECT_NEAR(some.values[i], all.values[i], 1e-10 * all.values[0]);
+  }
+}
+
+TEST(Linalg, EigenvectorsStayOrthonormalWhenEigenvaluesCoincide) {
+  Matrix<double> identity(50, 50, 0.0), zero(50, 50, 0.0), one(1, 1, -3.0);
+  for (std::size_t i = 0; i < 50; ++i) identity(i, i) = 1;
+  for (const std::size_t count : {5u, 50u}) {
+    expect_eigenpairs(identity, largest_eigenpairs(identity.view(), count), count);
+    expect_eigenpairs(zero, largest_eigenpairs(zero.view(), count), count);
+  }
+  const auto deficient = symmetric_of_rank(200, 7, 8);  // 193 eigenvalues are zero
+  expect_eigenpairs(deficient, largest_eigenpairs(deficient.view(), 40), 40);
+  expect_eigenpairs(deficient, largest_eigenpairs(deficient.view(), 120), 120);
+  expect_eigenpairs(one, largest_eigenpairs(one.view()), 1);
+}
+
+TEST(Linalg, EigenvectorsOfANonFiniteMatrixAreRefused) {
+  auto a = symmetric_of_rank(20, 20, 9);
+  a(3, 4) = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(largest_eigenpairs(a.view(), 3), Error);
+}
+
+TEST(Linalg, OrthonormalisationIsThatOfGramSchmidt) {
+  const auto a = random_matrix<double>(12, 40, 10);
+  auto q = Matrix<double>::copy_of(a.view());
+  orthonormalise_rows(q.view());
+  EXPECT_LT(distance_from_orthonormal(q), 1e-14);
+  std::vector<std::vector<double>> basis;
+  for (std::size_t r = 0; r < a.rows(); ++r) {
+    std::vector<double> v(a.row(r).begin(), a.row(r).end());
+    for (int twice = 0; twice < 2; ++twice)
+      for (const auto& b : basis) {
+        double product = 0;
+        for (std::size_t j = 0; j < v.size(); ++j) product += v[j] * b[j];
+        for (std::size_t j = 0; j < v.size(); ++j) v[j] -= product * b[j];
+      }
+    double squares = 0;
+    for (const double x : v) squares += x * x;
+    for (double& x : v) x /= std::sqrt(squares);
+    for (std::size_t j = 0; j < v.size(); ++j) ASSERT_NEAR(q(r, j), v[j], 1e-12);
+    basis.push_back(v);
+  }
+}
+
+TEST(Linalg, DependentRowsBecomeOrthonormalToo) {
+  auto a = random_matrix<double>(20, 20, 11);
+  for (std::size_t j = 0; j < 20; ++j) {
+    a(5, j) = a(4, j);
+    a(6, j) = 0;
+  }
+  orthonormalise_rows(a.view());
+  EXPECT_LT(distance_from_orthonormal(a), 1e-13);
+  Matrix<double> none(0, 5);
+  orthonormalise_rows(none.view());
+}
+
+TEST(Linalg, ConversionsKeepEveryValue) {
+  const auto a = random_matrix<float>(7, 9, 12);
+  EXPECT_TRUE(same_bits(to_float(to_double(a.view()).view()), a));
+}
+
+}  // namespace parsnets

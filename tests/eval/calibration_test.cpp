@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/evaluation.hpp"
+
+namespace parsnets {
+namespace {
+
+using Labels = std::vector<std::int32_t>;
+
+struct Problem {
+  std::size_t classes = 0;
+  std::vector<float> scores;
+  Labels labels, candidates;
+
+  MatrixView<const float> view() const { return {scores.data(), labels.size(), classes}; }
+  double fit() const { return fit_temperature(view(), labels, candidates); }
+
+  double loss(double t) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      double top = -1e300, total = 0;
+      for (const auto c : candidates) top = std::max(top, view()(i, static_cast<std::size_t>(c)) / t);
+      for (const auto c : candidates) total += std::exp(view()(i, static_cast<std::size_t>(c)) / t - top);
+      sum += top + std::log(total) - view()(i, static_cast<std::size_t>(labels[i])) / t;
+    }
+    return sum / static_cast<double>(labels.size());
+  }
+};
+
+/// Labels drawn from softmax(scores / temperature).
+Problem drawn(Rng& rng, std::size_t n, std::size_t classes, double scale, double temperature) {
+  Problem p;
+  p.classes = classes;
+  p.candidates.resize(classes);
+  std::iota(p.candidates.begin(), p.candidates.end(), 0);
+  p.scores.resize(n * classes);
+  for (auto& v : p.scores) v = static_cast<float>(scale * rng.normal());
+  for (std::size_t i = 0; i < n; ++i) {
+    std::vector<double> weight(classes);
+    for (std::size_t c = 0; c < classes; ++c) weight[c] = std::exp(p.scores[i * classes + c] / temperature);
+    double left = rng.uniform() * std::accumulate(weight.begin(), weight.end(), 0.0);
+    std::size_t label = 0;
+    while (label + 1 < classes && left >= weight[label]) left -= weight[label++];
+    p.labels.push_back(static_cast<std::int32_t>(label));
+  }
+  return p;
+}
+
+TEST(Temperature, NoTemperatureOfADenseGridFitsBetter) {
+  Rng rng(31);
+  for (int problem = 0; problem < 30; ++problem) {
+    const double scale = std::pow(10.0, 2 * rng.normal());
+    const Problem p = drawn(rng, 60 + rng.below(100), 2 + rng.below(8), scale, scale * (0.3 + rng.uniform()));
+    const double t = p.fit(), loss = p.loss(t);
+    double best = 1e300, best_t = 0;
+    for (double log_t = std::log(scale) - 5; log_t <= std::log(scale) + 7; log_t += 0.01) {
+      const double there = p.loss(std::exp(log_t));
+      EXPECT_GE(there, loss - 1e-12) << t << ' ' << std::exp(log_t);
+      if (there < best) {
+        best = there;
+        best_t = std::exp(log_t);
+      }
+    }
+    EXPECT_NEAR(std::log(t), std::log(best_t), 0.0101);
+  }
+}
+
+TEST(Temperature, IsTheZeroOfTheSlopeToTenDigits) {
+  Rng rng(32);
+  for (int problem = 0; problem < 20; ++problem) {
+    const Problem p = drawn(rng, 200, 2 + rng.below(6), 3, 0.5 + rng.uniform());
+    // The slope over 1/t is the mean of (expected score − score of the label); halve until its sign is pinned down.
+    double low = 1e-3, high = 1e3;
+    for (int halving = 0; halving < 100; ++halving) {
+      const double t = std::sqrt(low * high);
+      double slope = 0;
+      for (std::size_t i = 0; i < p.labels.size(); ++i) {
+        double total = 0, expected = 0;
+        const double own = p.view()(i, static_cast<std::size_t>(p.labels[i]));
+        for (const float z : p.view().row(i)) {
+          const double w = std::exp(std::min(700.0, (z - own) / t));
+          total += w;
+          expected += w * (z - own);
+        }
+        slope += expected / total;
+      }
+      (slope > 0 ? low : high) = t;
+    }
+    EXPECT_NEAR(p.fit() / low, 1, 1e-10);
+  }
+}
+
+TEST(Temperature, RecoversTheOneTheLabelsWereDrawnWith) {
+  Rng rng(33);
+  for (const double truth : {0.3, 1.0, 4.0}) EXPECT_NEAR(drawn(rng, 40000, 5, 3, truth).fit() / truth, 1, 0.03);
+}
+
+TEST(Temperature, ScalesWithTheScoresAndIgnoresAShiftOfARow) {
+  Rng rng(34);
+  const Problem p = drawn(rng, 300, 5, 2, 1);
+  Problem scaled = p, shifted = p;
+  for (auto& v : scaled.scores) v *= 1024;
+  for (std::size_t i = 0; i < shifted.scores.size(); ++i) shifted.scores[i] += static_cast<float>(i / p.classes % 7);
+  EXPECT_NEAR(scaled.fit() / (1024 * p.fit()), 1, 1e-11);
+  EXPECT_NEAR(shifted.fit() / p.fit(), 1, 1e-5);  // the shifted scores are rounded to float
+}
+
+TEST(Temperature, OnlyCandidatesCount) {
+  Rng rng(35);
+  const Problem p = drawn(rng, 300, 4, 2, 1);
+  Problem wide;
+  wide.classes = 6;
+  wide.candidates = {4, 1, 3, 2};
+  for (std::size_t i = 0; i < p.labels.size(); ++i) {
+    const float* z = &p.scores[i * 4];
+    for (const float v : {std::nanf(""), z[1], z[3], z[2], z[0], 99.0f}) wide.scores.push_back(v);
+    wide.labels.push_back(wide.candidates[static_cast<std::size_t>(p.labels[i])]);
+  }
+  EXPECT_NEAR(wide.fit() / p.fit(), 1, 1e-9);
+}
+
+TEST(Temperature, EndsAreFiniteAndFollowTheSpread) {
+  Problem p;
+  p.classes = 2;
+  p.candidates = {0, 1};
+  p.scores = {3, 1, 0, 2};
+  p.labels = {0, 1};
+  EXPECT_NEAR(p.fit(), 2e-4, 1e-12);  // all right: the sharper the better
+  p.labels = {1, 0};
+  EXPECT_NEAR(p.fit(), 2e4, 1e-4);  // all wrong: the flatter the better
+  p.scores = {1, 1, 2, 2};
+  EXPECT_EQ(p.fit(), 1);
+  p.scores = {3e38f, -3e38f, -3e38f, 3e38f};
+  EXPECT_TRUE(std::isfinite(p.fit()));
+  p.scores = {1e-45f, 0, 0, 1e-45f};
+  EXPECT_TRUE(std::isfinite(p.fit()) && p.fit() > 0);
+}
+
+TEST(Temperature, RefusesWhatCannotBeFitted) {
+  Rng rng(36);
+  const Problem good = drawn(rng, 10, 3, 1, 1);
+  const auto refuse = [&](auto spoil) {
+    Problem p = good;
+    spoil(p);
+    try {
+      p.fit();
+      ADD_FAILURE() << "no error";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::bad_input);
+    }
+  };
+  refuse([](Problem& p) { p.scores[4] = std::nanf(""); });
+  refuse([](Problem& p) { p.candidates.clear(); });
+  refuse([](Problem& p) { p.labels.clear(); });
+  refuse([](Problem& p) { p.labels[0] = 3; });
+}
+
+}  // namespace
+}  // namespace parsnets

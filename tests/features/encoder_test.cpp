@@ -1,0 +1,275 @@
+#include "parsnets/encoder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/SVD>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "base/linalg.hpp"
+#include "base/rng.hpp"
+#include "features/fit_encoder.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+/// Mixed columns of falling strength, so that the spectrum decays slowly, as that of real features does.
+Matrix<float> decaying(std::size_t n, std::size_t d, std::uint64_t seed, double power = 0.5) {
+  Rng rng(seed);
+  Matrix<double> mix(d, d), raw(n, d), out(n, d);
+  for (double& v : mix.values()) v = rng.normal();
+  orthonormalise_rows(mix.view());
+  for (std::size_t r = 0; r < n; ++r)
+    for (std::size_t c = 0; c < d; ++c) raw(r, c) = rng.normal() / std::pow(1.0 + static_cast<double>(c), power);
+  ThreadPool pool(1);
+  multiply(pool, Trans::no, raw.view(), Trans::no, mix.view(), out.view());
+  return to_float(out.view());
+}
+
+/// Singular values by an independent library: ‖X − X WᵀW‖ cannot be below the tail of the spectrum.
+double best_error(const Matrix<float>& x, std::size_t h) {
+  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Eigen::Map<const RowMajor> map(x.data(), static_cast<Eigen::Index>(x.rows()),
+                                       static_cast<Eigen::Index>(x.cols()));
+  const Eigen::VectorXd squares = Eigen::BDCSVD<Eigen::MatrixXd>(map.cast<double>()).singularValues().array().square();
+  return std::sqrt(squares.tail(squares.size() - static_cast<Eigen::Index>(h)).sum() / squares.sum());
+}
+
+/// The error from its definition, in double.
+double direct_error(const Matrix<float>& x, const Matrix<float>& w) {
+  ThreadPool pool(1);
+  const auto xd = to_double(x.view()), wd = to_double(w.view());
+  Matrix<double> e(x.rows(), w.rows()), residual = Matrix<double>::copy_of(xd.view());
+  multiply(pool, Trans::no, xd.view(), Trans::yes, wd.view(), e.view());
+  multiply(pool, Trans::no, e.view(), Trans::no, wd.view(), residual.view(), -1, 1);
+  double lost = 0, total = 0;
+  for (const double v : residual.values()) lost += v * v;
+  for (const double v : xd.values()) total += v * v;
+  return std::sqrt(lost / total);
+}
+
+void expect_orthonormal_rows(const Matrix<float>& w) {
+  for (std::size_t i = 0; i < w.rows(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) ASSERT_NEAR(dot(w.row(i), w.row(j)), i == j ? 1 : 0, 1e-6) << i << ' ' << j;
+}
+
+EncoderOptions options_for(int h, EncoderMethod method, Rotation rotation = Rotation::random, std::uint64_t seed = 1) {
+  EncoderOptions options;
+  options.dimensions = h;
+  options.method = method;
+  options.rotation = rotation;
+  options.seed = seed;
+  return options;
+}
+
+bool same_bits(const Matrix<float>& a, const Matrix<float>& b) {
+  return a.rows() == b.rows() && a.cols() == b.cols() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+struct Shape {
+  std::size_t n, d;
+  int h;
+};
+
+}  // namespace
+
+TEST(Encoder, TheExactFitReachesTheErrorOfTheSingularValueDecomposition) {
+  ThreadPool pool(2);
+  for (const auto& [n, d, h] : {Shape{300, 120, 30}, Shape{90, 250, 30}, Shape{100, 100, 99}, Shape{300, 120, 1}}) {
+    const auto x = decaying(n, d, 1);
+    const double best = best_error(x, static_cast<std::size_t>(h));
+    for (const auto rotation : {Rotation::identity, Rotation::random}) {
+      const auto encoder = fit_encoder(options_for(h, EncoderMethod::exact, rotation), x.view(), pool);
+      expect_orthonormal_rows(encoder.weights);
+      EXPECT_NEAR(encoder.reconstruction_error, best, 1e-5) << n << " x " << d;
+      EXPECT_NEAR(direct_error(x, encoder.weights), best, 1e-5);
+    }
+  }
+}
+
+TEST(Encoder, TheRandomizedFitIsWithinOnePerCentOfTheBest) {
+  ThreadPool pool(2);
+  // The last ones decay so slowly that a sketch without power iterations fails.
+  for (const auto& [n, d, h] : {Shape{600, 200, 40}, Shape{150, 400, 40}, Shape{2000, 100, 20}, Shape{200, 1000, 10}})
+    for (const double power : {1.0, 0.5, 0.25}) {
+      const auto x = decaying(n, d, 2, power);
+      const double best = best_error(x, static_cast<std::size_t>(h));
+      const auto encoder = fit_encoder(options_for(h, EncoderMethod::randomized), x.view(), pool);
+      expect_orthonormal_rows(encoder.weights);
+      EXPECT_GE(encoder.reconstruction_error, best - 1e-6);
+      EXPECT_LE(encoder.reconstruction_error, 1.01 * best) << n << " x " << d << ", power " << power;
+      EXPECT_NEAR(direct_error(x, encoder.weights), encoder.reconstruction_error, 1e-6);
+    }
+}
+
+TEST(Encoder, PrincipalAxesAreOrderedByVarianceAndAgreeBetweenTheMethods) {
+  ThreadPool pool(2);
+  const auto x = decaying(500, 80, 3, 1.0);
+  const auto exact = fit_encoder(options_for(10, EncoderMethod::exact, Rotation::identity), x.view(), pool);
+  const auto randomized = fit_encoder(options_for(10, EncoderMethod::randomized, Rotation::identity), x.view(), pool);
+  const auto e = encoded(exact, x.view(), pool);
+  double before = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < 10; ++i) {
+    double energy = 0;
+    for (std::size_t r = 0; r < e.rows(); ++r) energy += static_cast<double>(e(r, i)) * e(r, i);
+    EXPECT_LT(energy, before);
+    before = energy;
+    EXPECT_NEAR(dot(exact.weights.row(i), randomized.weights.row(i)), 1, 1e-3) << "axis " << i << ", sign included";
+  }
+}
+
+TEST(Encoder, ARotationChangesTheBasisButNotTheReconstruction) {
+  ThreadPool pool(2);
+  const auto x = decaying(200, 60, 4);
+  const auto plain = fit_encoder(options_for(24, EncoderMethod::exact, Rotation::identity), x.view(), pool);
+  const auto project = [&](const Encoder& encoder) {
+    const auto e = encoded(encoder, x.view(), pool);
+    Matrix<float> back(x.rows(), x.cols());
+    multiply(pool, Trans::no, e.view(), Trans::no, encoder.weights.view(), back.view());
+    return back;
+  };
+  const auto expected = project(plain);
+  Matrix<float> former;
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    const auto turned = fit_encoder(options_for(24, EncoderMethod::exact, Rotation::random, seed), x.view(), pool);
+    EXPECT_FALSE(same_bits(turned.weights, plain.weights));
+    EXPECT_FALSE(same_bits(turned.weights, former));
+    EXPECT_NEAR(turned.reconstruction_error, plain.reconstruction_error, 1e-7);
+    const auto back = project(turned);
+    for (std::size_t i = 0; i < back.size(); ++i) ASSERT_NEAR(back.data()[i], expected.data()[i], 2e-6);
+    former = Matrix<float>::copy_of(turned.weights.view());
+  }
+}
+
+TEST(Encoder, TheRandomRotationIsUniformlyDistributed) {
+  // For X = I every orthonormal basis is principal, so W·V⁻¹ is the rotation itself: here V from the identity policy.
+  // Haar entries have mean 0 and variance 1/h; without R's sign fix the diagonal would be biased.
+  ThreadPool pool(1);
+  constexpr std::size_t h = 5, draws = 2000;
+  Matrix<float> x(h, h, 0.0f);
+  for (std::size_t i = 0; i < h; ++i) x(i, i) = static_cast<float>(h - i);
+  Matrix<double> sum(h, h, 0.0), squares(h, h, 0.0);
+  for (std::size_t draw = 0; draw < draws; ++draw) {
+    const auto w = fit_encoder(options_for(h, EncoderMethod::exact, Rotation::random, draw), x.view(), pool).weights;
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      sum.data()[i] += w.data()[i];
+      squares.data()[i] += static_cast<double>(w.data()[i]) * w.data()[i];
+    }
+  }
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    EXPECT_NEAR(sum.data()[i] / draws, 0, 5 * std::sqrt(1.0 / h / draws)) << i;
+    EXPECT_NEAR(squares.data()[i] / draws, 1.0 / h, 0.03) << i;
+  }
+}
+
+TEST(Encoder, FitsAndEmbeddingsDoNotDependOnTheNumberOfThreads) {
+  for (const auto& [n, d, h] : {Shape{700, 150, 40}, Shape{140, 300, 40}, Shape{140, 1000, 5}}) {
+    const auto x = decaying(n, d, 5);
+    for (const auto method : {EncoderMethod::exact, EncoderMethod::randomized, EncoderMethod::automatic}) {
+      ThreadPool one(1);
+      const auto first = fit_encoder(options_for(h, method), x.view(), one);
+      const auto e = encoded(first, x.view(), one);
+      for (const unsigned threads : {2u, 5u}) {
+        ThreadPool pool(threads);
+        const auto again = fit_encoder(options_for(h, method), x.view(), pool);
+        EXPECT_TRUE(same_bits(first.weights, again.weights));
+        EXPECT_EQ(first.reconstruction_error, again.reconstruction_error);
+        EXPECT_TRUE(same_bits(e, encoded(again, x.view(), pool)));
+      }
+    }
+  }
+}
+
+TEST(Encoder, TheMethodIsExactUnlessThatIsMuchDearer) {
+  ThreadPool pool(2);
+  const auto small = decaying(300, 100, 5), large = decaying(1000, 900, 5);
+  const auto fit = [&](const Matrix<float>& x, EncoderMethod method) {
+    return fit_encoder(options_for(10, method), x.view(), pool).weights;
+  };
+  EXPECT_TRUE(same_bits(fit(small, EncoderMethod::automatic), fit(small, EncoderMethod::exact)));
+  EXPECT_TRUE(same_bits(fit(large, EncoderMethod::automatic), fit(large, EncoderMethod::randomized)));
+  EXPECT_FALSE(same_bits(fit(small, EncoderMethod::exact), fit(small, EncoderMethod::randomized)));
+}
+
+TEST(Encoder, OneSampleIsEncodedLikeItsRow) {
+  ThreadPool pool(2);
+  const auto x = decaying(150, 67, 6);
+  const auto encoder = fit_encoder(options_for(20, EncoderMethod::exact), x.view(), pool);
+  const auto e = encoded(encoder, x.view(), pool);
+  std::vector<float> one(20);
+  for (std::size_t r = 0; r < x.rows(); ++r) {
+    encoder.encode(x.row(r), one);
+    for (std::size_t i = 0; i < 20; ++i) ASSERT_NEAR(one[i], e(r, i), 1e-6);
+  }
+  EXPECT_THROW(encoder.encode(x.row(0).first(66), one), Error);
+  EXPECT_THROW(encoder.encode(x.row(0), std::span<float>(one).first(19)), Error);
+  EXPECT_THROW(encoded(encoder, MatrixView<const float>(x.data(), 10, 66), pool), Error);
+}
+
+TEST(Encoder, AnEncoderWithoutWeightsIsTheIdentity) {
+  ThreadPool pool(1);
+  const auto x = decaying(5, 7, 7);
+  const Encoder encoder;
+  EXPECT_TRUE(encoder.is_identity());
+  EXPECT_TRUE(same_bits(encoded(encoder, x.view(), pool), x));
+  std::vector<float> one(7);
+  encoder.encode(x.row(3), one);
+  EXPECT_EQ(std::memcmp(one.data(), x.row(3).data(), 7 * sizeof(float)), 0);
+  EXPECT_THROW(encoder.encode(x.row(3), std::span<float>(one).first(6)), Error);
+}
+
+TEST(Encoder, DataOfLowerRankThanTheEncoderIsReconstructedExactly) {
+  ThreadPool pool(2);
+  for (const bool wide : {false, true}) {
+    const std::size_t n = wide ? 60 : 200, d = wide ? 200 : 60;
+    Rng rng(8);
+    Matrix<float> left(n, 4), right(4, d), x(n, d);
+    for (float& v : left.values()) v = static_cast<float>(rng.normal());
+    for (float& v : right.values()) v = static_cast<float>(rng.normal());
+    multiply(pool, Trans::no, left.view(), Trans::no, right.view(), x.view());
+    Matrix<float> zero(n, d, 0.0f);
+    for (const auto method : {EncoderMethod::exact, EncoderMethod::randomized}) {
+      const auto encoder = fit_encoder(options_for(30, method), x.view(), pool);
+      expect_orthonormal_rows(encoder.weights);
+      EXPECT_LT(encoder.reconstruction_error, 1e-5);
+      const auto of_zero = fit_encoder(options_for(30, method), zero.view(), pool);
+      expect_orthonormal_rows(of_zero.weights);
+      EXPECT_EQ(of_zero.reconstruction_error, 0);
+    }
+  }
+}
+
+TEST(Encoder, AllDimensionsKeepEverything) {
+  ThreadPool pool(2);
+  for (const auto method : {EncoderMethod::exact, EncoderMethod::randomized, EncoderMethod::automatic}) {
+    const auto x = decaying(90, 30, 9);
+    const auto encoder = fit_encoder(options_for(30, method), x.view(), pool);
+    expect_orthonormal_rows(encoder.weights);
+    EXPECT_LT(encoder.reconstruction_error, 1e-6);
+  }
+}
+
+TEST(Encoder, ImpossibleDimensionsAreAUsageError) {
+  ThreadPool pool(1);
+  const auto x = decaying(20, 10, 10);
+  for (const int h : {-1, 0, 11}) try {
+      fit_encoder(options_for(h, EncoderMethod::automatic), x.view(), pool);
+      FAIL() << h;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::usage);
+    }
+}
+
+TEST(Encoder, NonFiniteSamplesAreRefusedRatherThanEncoded) {
+  ThreadPool pool(1);
+  auto x = decaying(50, 30, 11);
+  x(7, 3) = std::numeric_limits<float>::quiet_NaN();
+  for (const auto method : {EncoderMethod::exact, EncoderMethod::randomized})
+    EXPECT_THROW(fit_encoder(options_for(5, method), x.view(), pool), Error);
+}
+
+}  // namespace parsnets

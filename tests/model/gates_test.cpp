@@ -1,0 +1,345 @@
+#include "parsnets/gates.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "base/linalg.hpp"
+#include "base/rng.hpp"
+#include "model/fit_gates.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+Matrix<float> random_embeddings(std::size_t n, std::size_t h, std::uint64_t seed) {
+  Rng rng(seed);
+  Matrix<float> out(n, h);
+  for (float& v : out.values()) v = static_cast<float>(rng.normal());
+  return out;
+}
+
+GateOptions options_for(GateKind kind, int networks, int open, AnchorChoice anchors = AnchorChoice::samples) {
+  GateOptions options;
+  options.kind = kind;
+  options.networks = networks;
+  options.open = open;
+  options.anchors = anchors;
+  return options;
+}
+
+std::vector<std::uint16_t> select(const Gates& gates, std::span<const float> e) {
+  std::vector<std::uint16_t> chosen(gates.open);
+  gates.select(e, chosen);
+  return chosen;
+}
+
+template <class T>
+bool same_bits(const Matrix<T>& a, const Matrix<T>& b) {
+  return a.rows() == b.rows() && a.cols() == b.cols() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+/// By a full stable sort: the slow, obvious way.
+std::vector<std::uint16_t> largest(const std::vector<double>& scores, std::size_t k) {
+  std::vector<std::uint16_t> order(scores.size());
+  std::iota(order.begin(), order.end(), std::uint16_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return scores[a] > scores[b]; });
+  order.resize(k);
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+std::vector<double> energies(std::span<const float> e, std::size_t networks) {
+  const std::size_t part = e.size() / networks;
+  const double mean = std::accumulate(e.begin(), e.end(), 0.0) / static_cast<double>(e.size());
+  std::vector<double> v(networks, 0.0);
+  for (std::size_t j = 0; j < e.size(); ++j) v[j / part] += (e[j] - mean) * (e[j] - mean) / static_cast<double>(part);
+  return v;
+}
+
+void expect_batch_equals_select(const Gates& gates, const Matrix<float>& e, ThreadPool& pool) {
+  const auto open = open_networks(gates, e.view(), pool);
+  ASSERT_EQ(open.rows(), e.rows());
+  ASSERT_EQ(open.cols(), gates.open);
+  for (std::size_t r = 0; r < e.rows(); ++r) {
+    const auto chosen = select(gates, e.row(r));
+    ASSERT_TRUE(std::equal(chosen.begin(), chosen.end(), open.row(r).begin())) << "row " << r;
+    ASSERT_TRUE(std::ranges::is_sorted(chosen));
+    ASSERT_TRUE(std::ranges::adjacent_find(chosen) == chosen.end());
+  }
+}
+
+ErrorCode code_of(const GateOptions& options, const Matrix<float>& e) {
+  ThreadPool pool(1);
+  try {
+    fit_gates(options, e.view(), pool);
+  } catch (const Error& error) {
+    return error.code();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return ErrorCode::failure;
+}
+
+}  // namespace
+
+TEST(Gates, TheSingleNetworkIsAlwaysOpen) {
+  ThreadPool pool(1);
+  const auto e = random_embeddings(10, 7, 1);
+  const auto gates = fit_gates(options_for(GateKind::always, 200, 40), e.view(), pool);
+  EXPECT_EQ(gates.networks, 1u);
+  EXPECT_EQ(select(gates, e.row(0)), std::vector<std::uint16_t>{0});
+  expect_batch_equals_select(gates, e, pool);
+}
+
+TEST(Gates, EnergyIsMeasuredAboutTheMeanOfTheWholeEmbedding) {
+  Gates gates;
+  gates.kind = GateKind::energy;
+  gates.networks = 3;
+  gates.open = 1;
+  // Mean 7: the parts' energies are 2, 16 and 25. About their own means only the first part would have any.
+  const std::vector<float> e{5, 7, 3, 3, 12, 12}, longer(8, 1.0f);
+  EXPECT_EQ(select(gates, e), std::vector<std::uint16_t>{2});
+  gates.open = 2;
+  EXPECT_EQ(select(gates, e), (std::vector<std::uint16_t>{1, 2}));
+  EXPECT_THROW(select(gates, longer), Error);  // 8 is not a multiple of 3
+}
+
+TEST(Gates, EnergyGatesAgreeWithTheFormulaOnRandomData) {
+  ThreadPool pool(2);
+  const auto e = random_embeddings(300, 60, 2);
+  for (const int open : {1, 7, 29, 30}) {
+    const auto gates = fit_gates(options_for(GateKind::energy, 30, open), e.view(), pool);
+    for (std::size_t r = 0; r < e.rows(); ++r)
+      ASSERT_EQ(select(gates, e.row(r)), largest(energies(e.row(r), 30), static_cast<std::size_t>(open)));
+    expect_batch_equals_select(gates, e, pool);
+  }
+}
+
+TEST(Gates, TiesGoToTheLowerIndex) {
+  ThreadPool pool(1);
+  for (const auto kind : {GateKind::energy, GateKind::anchor}) {
+    auto e = random_embeddings(40, 8, 3);
+    auto gates = fit_gates(options_for(kind, 8, 3), e.view(), pool);
+    const std::vector<float> zero(8, 0.0f);
+    EXPECT_EQ(select(gates, zero), (std::vector<std::uint16_t>{0, 1, 2}));
+    if (kind == GateKind::anchor) {
+      for (const std::size_t a : {2u, 4u, 6u}) std::ranges::copy(e.row(0), gates.anchors.row(a).begin());
+      for (const std::size_t a : {0u, 1u, 3u, 5u, 7u})
+        for (float& v : gates.anchors.row(a)) v /= 100;
+      gates.open = 2;
+      EXPECT_EQ(select(gates, e.row(0)), (std::vector<std::uint16_t>{2, 4}));
+    }
+    for (float& v : e.row(5)) v = 0;
+    expect_batch_equals_select(gates, e, pool);
+  }
+}
+
+TEST(Gates, AnchorGatesOpenTheNearestByCosine) {
+  ThreadPool pool(2);
+  auto e = random_embeddings(400, 24, 4);
+  for (std::size_t r = 0; r < e.rows(); ++r)  // lengths must not matter
+    for (float& v : e.row(r)) v *= static_cast<float>(1 + r);
+  const auto gates = fit_gates(options_for(GateKind::anchor, 50, 9), e.view(), pool);
+  for (std::size_t r = 0; r < e.rows(); ++r) {
+    std::vector<double> cosine;
+    for (std::size_t a = 0; a < 50; ++a)
+      cosine.push_back(dot(gates.anchors.row(a), e.row(r)) /
+                       std::sqrt(dot(gates.anchors.row(a), gates.anchors.row(a)) * dot(e.row(r), e.row(r))));
+    auto expected = largest(cosine, 9);
+    const auto chosen = select(gates, e.row(r));
+    // Anchors are of unit length up to rounding only: a different choice must be a tie within it.
+    if (chosen == expected) continue;
+    auto sorted = cosine;
+    std::ranges::sort(sorted, std::greater<>());
+    for (const auto a : chosen) EXPECT_GE(cosine[a], sorted[8] - 1e-6);
+  }
+}
+
+TEST(Gates, ManySamplesGetTheNetworksEachWouldGetAlone) {
+  ThreadPool pool(2);
+  auto e = random_embeddings(3000, 96, 5);
+  for (std::size_t r = 0; r < e.rows(); ++r)
+    for (float& v : e.row(r)) v *= r % 3 == 0 ? 1e-20f : r % 3 == 1 ? 1.0f : 1e15f;
+  for (const int open : {1, 40, 199, 200}) {
+    auto gates = fit_gates(options_for(GateKind::anchor, 200, open), e.view(), pool);
+    expect_batch_equals_select(gates, e, pool);
+    // Anchors that differ by less than a float GEMM resolves: the approximate order is useless, the choice is not.
+    Rng rng(6);
+    for (std::size_t a = 1; a < 200; ++a)
+      for (std::size_t j = 0; j < 96; ++j)
+        gates.anchors(a, j) = gates.anchors(0, j) * (1 + static_cast<float>(rng.normal()) * 1e-7f);
+    expect_batch_equals_select(gates, e, pool);
+  }
+}
+
+TEST(Gates, EmbeddingsThatCannotBeRankedStillOpenDistinctNetworks) {
+  ThreadPool pool(1);
+  auto e = random_embeddings(200, 12, 7);
+  std::vector<Gates> all;
+  all.push_back(fit_gates(options_for(GateKind::energy, 6, 3), e.view(), pool));
+  all.push_back(fit_gates(options_for(GateKind::anchor, 6, 3), e.view(), pool));
+  e(3, 4) = std::numeric_limits<float>::quiet_NaN();
+  e(4, 4) = std::numeric_limits<float>::infinity();
+  for (float& v : e.row(5)) v = std::numeric_limits<float>::max();
+  for (const auto& gates : all) expect_batch_equals_select(gates, e, pool);
+}
+
+TEST(Gates, DrawnAnchorsAreDistinctSamplesOfUnitLength) {
+  ThreadPool pool(2);
+  auto e = random_embeddings(60, 5, 8);
+  for (std::size_t r = 0; r < 60; r += 2)
+    for (float& v : e.row(r)) v = 0;
+  const auto gates = fit_gates(options_for(GateKind::anchor, 30, 4), e.view(), pool);  // all that are not zero
+  std::set<std::size_t> sources;
+  for (std::size_t a = 0; a < 30; ++a) {
+    EXPECT_NEAR(dot(gates.anchors.row(a), gates.anchors.row(a)), 1, 1e-6);
+    for (std::size_t r = 1; r < 60; r += 2)
+      if (dot(gates.anchors.row(a), e.row(r)) > (1 - 1e-6) * std::sqrt(dot(e.row(r), e.row(r)))) sources.insert(r);
+  }
+  EXPECT_EQ(sources.size(), 30u);
+  auto options = options_for(GateKind::anchor, 30, 4);
+  options.seed = 2;
+  EXPECT_FALSE(same_bits(fit_gates(options, e.view(), pool).anchors, gates.anchors));
+  EXPECT_EQ(code_of(options_for(GateKind::anchor, 31, 4), e), ErrorCode::usage);
+}
+
+TEST(Gates, KMeansFindsSeparatedDirectionsEvenFromABadStart) {
+  ThreadPool pool(2);
+  // Six clusters, most samples in the first: some draws start with several anchors in it and none elsewhere.
+  constexpr std::size_t h = 16;
+  const auto centres = random_embeddings(6, h, 9);
+  Matrix<float> e(400, h);
+  Rng rng(10);
+  std::vector<std::size_t> cluster(400);
+  for (std::size_t r = 0; r < 400; ++r) {
+    cluster[r] = r < 300 ? 0 : 1 + r % 5;
+    for (std::size_t j = 0; j < h; ++j) e(r, j) = centres(cluster[r], j) + static_cast<float>(0.02 * rng.normal());
+  }
+  const auto mean_cosine = [&](const Gates& gates) {
+    double sum = 0;
+    for (std::size_t r = 0; r < e.rows(); ++r) {
+      double best = -1;
+      for (std::size_t a = 0; a < gates.networks; ++a)
+        best = std::max(best, dot(gates.anchors.row(a), e.row(r)) / std::sqrt(dot(e.row(r), e.row(r))));
+      sum += best;
+    }
+    return sum / static_cast<double>(e.rows());
+  };
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    auto drawn = options_for(GateKind::anchor, 12, 1),
+         clustered = options_for(GateKind::anchor, 12, 1, AnchorChoice::kmeans);
+    drawn.seed = clustered.seed = seed;
+    const auto before = fit_gates(drawn, e.view(), pool), after = fit_gates(clustered, e.view(), pool);
+    EXPECT_GE(mean_cosine(after), mean_cosine(before));
+    for (std::size_t a = 0; a < 12; ++a) EXPECT_NEAR(dot(after.anchors.row(a), after.anchors.row(a)), 1, 1e-6);
+  }
+}
+
+TEST(Gates, KMeansReseedsAnchorsThatNoSampleIsNearestTo) {
+  ThreadPool pool(2);
+  // Forty copies of one direction and one other: any start is all copies or nearly so, and ties leave anchors empty.
+  Matrix<float> e(41, 3, 0.0f);
+  for (std::size_t r = 0; r < 40; ++r) e(r, 0) = 1;
+  e(40, 1) = 1;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    auto options = options_for(GateKind::anchor, 2, 1, AnchorChoice::kmeans);
+    options.seed = seed;
+    const auto gates = fit_gates(options, e.view(), pool);
+    std::set<std::uint16_t> used;
+    for (std::size_t r = 0; r < e.rows(); ++r) used.insert(select(gates, e.row(r))[0]);
+    EXPECT_EQ(used.size(), 2u) << "seed " << seed;
+  }
+  auto all_alike = options_for(GateKind::anchor, 10, 2, AnchorChoice::kmeans);
+  const auto gates = fit_gates(all_alike, MatrixView<const float>(e.data(), 40, 3), pool);
+  for (std::size_t a = 0; a < 10; ++a) EXPECT_EQ(gates.anchors(a, 0), 1);
+}
+
+TEST(Gates, FitAndChoiceDoNotDependOnTheNumberOfThreads) {
+  const auto e = random_embeddings(1500, 40, 11);
+  for (const auto anchors : {AnchorChoice::samples, AnchorChoice::kmeans}) {
+    const auto options = options_for(GateKind::anchor, 60, 12, anchors);
+    ThreadPool one(1);
+    const auto first = fit_gates(options, e.view(), one);
+    const auto open = open_networks(first, e.view(), one);
+    for (const unsigned threads : {2u, 5u}) {
+      ThreadPool pool(threads);
+      const auto again = fit_gates(options, e.view(), pool);
+      EXPECT_TRUE(same_bits(first.anchors, again.anchors));
+      EXPECT_TRUE(same_bits(open, open_networks(again, e.view(), pool)));
+    }
+  }
+}
+
+TEST(Gates, ImpossibleOptionsAreUsageErrors) {
+  const auto e = random_embeddings(20, 12, 12);
+  EXPECT_EQ(code_of(options_for(GateKind::energy, 4, 5), e), ErrorCode::usage);
+  EXPECT_EQ(code_of(options_for(GateKind::energy, 4, 0), e), ErrorCode::usage);
+  EXPECT_EQ(code_of(options_for(GateKind::energy, 0, 0), e), ErrorCode::usage);
+  EXPECT_EQ(code_of(options_for(GateKind::energy, 5, 2), e), ErrorCode::usage);   // 12 is not a multiple of 5
+  EXPECT_EQ(code_of(options_for(GateKind::energy, 24, 2), e), ErrorCode::usage);  // parts would be empty
+  EXPECT_EQ(code_of(options_for(GateKind::anchor, 21, 2), e), ErrorCode::usage);  // 20 samples
+  EXPECT_EQ(code_of(options_for(GateKind::anchor, 70000, 2), e), ErrorCode::usage);
+  auto broken = random_embeddings(20, 12, 12);
+  broken(3, 3) = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(code_of(options_for(GateKind::anchor, 5, 2), broken), ErrorCode::bad_input);
+}
+
+TEST(Gates, GatesThatDoNotFitTheEmbeddingAreRefused) {
+  ThreadPool pool(1);
+  const auto e = random_embeddings(20, 12, 13), other = random_embeddings(20, 11, 13);
+  const auto gates = fit_gates(options_for(GateKind::anchor, 5, 2), e.view(), pool);
+  EXPECT_THROW(select(gates, other.row(0)), Error);
+  EXPECT_THROW(open_networks(gates, other.view(), pool), Error);
+  Gates none;
+  none.kind = GateKind::energy;
+  none.networks = none.open = 0;
+  EXPECT_THROW(select(none, e.row(0)), Error);
+  std::vector<std::uint16_t> three(3);
+  EXPECT_THROW(gates.select(e.row(0), three), Error);
+}
+
+TEST(Gates, UsageCountsSharesAndEntropy) {
+  Matrix<std::uint16_t> open(4, 2);
+  const std::vector<std::uint16_t> values{0, 1, 0, 2, 0, 1, 0, 3};
+  std::ranges::copy(values, open.values().begin());
+  const auto usage = gate_usage(open.view(), 5);
+  EXPECT_EQ(usage.samples, (std::vector<std::size_t>{4, 2, 1, 1, 0}));
+  EXPECT_EQ(usage.minimum, 0);
+  EXPECT_EQ(usage.median, 0.25);
+  EXPECT_EQ(usage.maximum, 1);
+  EXPECT_NEAR(usage.entropy, (0.5 * std::log(2) + 0.25 * std::log(4) + 0.25 * std::log(8)) / std::log(5), 1e-12);
+  EXPECT_EQ(gate_usage(open.view(), 4).median, 0.375);
+  EXPECT_THROW(gate_usage(open.view(), 3), Error);
+  Matrix<std::uint16_t> even(6, 1);
+  for (std::size_t r = 0; r < 6; ++r) even(r, 0) = static_cast<std::uint16_t>(r % 3);
+  EXPECT_NEAR(gate_usage(even.view(), 3).entropy, 1, 1e-12);
+  Matrix<std::uint16_t> single(6, 1, std::uint16_t{0});
+  EXPECT_EQ(gate_usage(single.view(), 1).entropy, 1);
+  EXPECT_EQ(gate_usage(single.view(), 2).entropy, 0);
+  EXPECT_EQ(gate_usage(Matrix<std::uint16_t>(0, 2).view(), 2).samples, (std::vector<std::size_t>{0, 0}));
+}
+
+TEST(Gates, RandomRotationsSpreadTheEnergyThatPrincipalAxesConcentrate) {
+  // What the rotation policy is for: with falling variances the first parts win always, with even ones all do
+  // sometimes.
+  ThreadPool pool(1);
+  auto even = random_embeddings(500, 40, 14), falling = random_embeddings(500, 40, 14);
+  for (std::size_t r = 0; r < 500; ++r)
+    for (std::size_t j = 0; j < 40; ++j) falling(r, j) /= static_cast<float>(1 + j);
+  const auto gates = fit_gates(options_for(GateKind::energy, 20, 4), even.view(), pool);
+  const auto balanced = gate_usage(open_networks(gates, even.view(), pool).view(), 20);
+  const auto degenerate = gate_usage(open_networks(gates, falling.view(), pool).view(), 20);
+  EXPECT_GT(balanced.entropy, 0.99);
+  EXPECT_GT(balanced.minimum, 0.1);
+  EXPECT_LT(degenerate.entropy, 0.9);
+  EXPECT_GT(degenerate.maximum, 0.8);
+}
+
+}  // namespace parsnets
