@@ -110,7 +110,7 @@ Command bench_command() {
         report_message(context.progress, fmt::format("{}, seed {}", entry.label, options.seed));
         TrainRun run;
         const Model model = train(data, options, pool, context.progress, &run);
-        const TestReport report = test(model, data, pool, context.progress);
+        const TestReport report = evaluate(model, data, pool, context.progress);
         nlohmann::ordered_json json = evaluation_json(report, model);
         json["seed"] = options.seed;
         json["seconds"] = run.seconds;

@@ -66,7 +66,7 @@ Command eval_command() {
     const Model model = load_model(state->model);
     const Dataset data = load_dataset(state->data, state->load, context.progress);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    const TestReport report = test(model, data, pool, context.progress);
+    const TestReport report = evaluate(model, data, pool, context.progress);
     Output output;
     output.json = {{"model", state->model},
                    {"data", data.name},

@@ -2,7 +2,22 @@
 # The main job on the embedded demo set. Needs build/parsnets (make build).
 set -eu
 cd "$(dirname "$0")/.."
+mkdir -p out/demo
+model=out/demo/model.safetensors
 
 step() { printf '\n$ %s\n' "$*"; "$@"; }
 
+echo "ParsNets demo: learn from eight classes of photographs, recognise two that were never seen."
 step build/parsnets data inspect data/demo
+step build/parsnets train --data data/demo --out $model --networks 32 --encoding 96 --open 24 --select --grid "gates=energy,anchor;c=0.01,0.03,0.1" --quiet
+step build/parsnets eval --model $model --data data/demo --per-class
+
+echo
+echo "A class can be added at run time from its description alone: take 'truck' out and put it back in."
+step build/parsnets classes remove --model $model --names truck --out out/demo/without-truck.safetensors
+step build/parsnets classes add --model out/demo/without-truck.safetensors --from data/demo/attributes.csv --names truck --out out/demo/with-truck.safetensors
+step build/parsnets eval --model out/demo/with-truck.safetensors --data data/demo
+
+echo
+echo "Why is sample 2200, a truck, called what it is called?"
+step build/parsnets explain --model $model --input data/demo/features.npy --row 2200

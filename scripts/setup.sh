@@ -2,7 +2,7 @@
 # Installs the Debian packages a target needs, if any are missing. Usage: setup.sh build|test|peers|...
 set -eu
 
-build="g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-serial-dev libhdf5-dev zlib1g-dev libzip-dev
+build="g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev libhdf5-dev zlib1g-dev libzip-dev
        libcli11-dev nlohmann-json3-dev libfmt-dev"
 test="$build libgtest-dev libsvm-dev python3 python3-numpy python3-scipy python3-h5py"
 bench="$test libbenchmark-dev liblinear-dev"

@@ -19,7 +19,7 @@ struct FeaturePreprocess {
   std::vector<float> mean;    ///< d, subtracted (empty: nothing to subtract)
   std::vector<float> factor;  ///< d, multiplied after the mean is subtracted (standardize; empty otherwise)
 
-  /// One sample in place, d values. Zero vectors stay zero.
+  /// One sample in place, d values. A zero vector has no direction: scaling leaves it zero.
   void apply(std::span<float> x) const;
 };
 

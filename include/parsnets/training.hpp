@@ -78,6 +78,6 @@ struct TestReport {
   Matrix<std::uint32_t> confusion;  ///< C x C over all classes at the model's gamma, all test samples
 };
 /// Classes are matched by name; throws bad_input when the model lacks a test class.
-TestReport test(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress = nullptr);
+TestReport evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress = nullptr);
 
 }  // namespace parsnets

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "base/threads.hpp"
+#include "parsnets/threads.hpp"
 #include "parsnets/matrix.hpp"
 
 namespace parsnets {

@@ -13,7 +13,7 @@
 #include <fstream>
 #include <string>
 
-#include "base/threads.hpp"
+#include "parsnets/threads.hpp"
 
 namespace parsnets {
 
@@ -91,5 +91,7 @@ std::uint64_t peak_memory() {
 std::uint64_t resident_memory() { return proc_bytes("/proc/self/status", "VmRSS:"); }
 
 void use_serial_blas() { openblas_set_num_threads(1); }
+
+bool blas_is_thread_safe() { return openblas_get_parallel() != 0; }
 
 }  // namespace parsnets

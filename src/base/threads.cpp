@@ -1,4 +1,4 @@
-#include "base/threads.hpp"
+#include "parsnets/threads.hpp"
 
 #include <sched.h>
 
@@ -76,6 +76,7 @@ struct ThreadPool::State {
 ThreadPool::ThreadPool(unsigned threads) : state_(std::make_unique<State>()) {
   use_serial_blas();
   if (threads == 0) threads = available_cores();
+  if (!blas_is_thread_safe()) threads = 1;
   for (unsigned i = 1; i < threads; ++i) state_->workers.emplace_back([s = state_.get()] { s->loop(); });
 }
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/rng.hpp"
-#include "base/threads.hpp"
+#include "parsnets/threads.hpp"
 #include "data/split.hpp"
 #include "parsnets/error.hpp"
 

@@ -31,7 +31,7 @@ Matrix<float> scores_in_order(const Model& model, const Dataset& data, std::span
 
 }  // namespace
 
-TestReport test(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress) {
+TestReport evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress) {
   if (data.split.test_unseen.empty())
     throw Error(BadInput{data.name, "split", "test samples of unseen classes", "none",
                          "check the split with 'parsnets data inspect'"});

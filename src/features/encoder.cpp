@@ -44,9 +44,9 @@ struct Costs {
   double exact, through_gram, through_x;  ///< of the eigen-solve, and of the two ways to apply XᵀX in the range finder
 };
 
-/// Measured on one core, in flops of a float GEMM (about 75 G/s there): LAPACK's eigen-solve of size s in double takes
+/// Measured on one core, in flops of a float GEMM (about 80 G/s there): LAPACK's eigen-solve of size s in double takes
 /// as long as 16·s³ + 6000·s² of them, orthonormalising l rows of d values as 14·d·l². For 7057 x 2048 and h = 400 this
-/// says 192 G exact, 72 G randomized; measured 2.2 s and 1.1 s.
+/// says 192 G exact, 72 G randomized; the whole fit took 2.25 s and 1.25 s, 0.3 s of each for the error.
 Costs costs_of(double n, double d, double h) {
   const auto eigen = [](double s) { return (16 * s + 6000) * s * s; };
   const auto orthonormalise = [d](double l) { return 14 * d * l * l; };

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/threads.hpp"
+#include "parsnets/threads.hpp"
 #include "parsnets/encoder.hpp"
 
 namespace parsnets {

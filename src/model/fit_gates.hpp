@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/threads.hpp"
+#include "parsnets/threads.hpp"
 #include "parsnets/gates.hpp"
 
 namespace parsnets {

@@ -334,7 +334,6 @@ Model Fitter::fit(const TrainOptions& o, nlohmann::ordered_json& record, const s
       DapResult dap = solve_dap(s.samples(o), o.lambda * s.prepare_inputs(o).scale / 4, s.pool);
       record["dap"] = {{"iterations", dap.iterations}, {"relative_gradient", dap.relative_gradient}};
       s.set_forward(model, std::move(dap.map));
-      model.similarity = Similarity::dot;
       break;
     }
   }

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/threads.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
+#include "parsnets/threads.hpp"
 #include "train/svr.hpp"
 
 namespace parsnets {

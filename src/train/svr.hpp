@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "base/threads.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
+#include "parsnets/threads.hpp"
 
 namespace parsnets {
 

@@ -65,6 +65,8 @@ void for_each_part(State& s, const Header& h, F&& f) {
   part(s.primal.data(), h.outputs);
   part(s.dual.data(), h.outputs);
   part(s.bias.data(), h.outputs);
+  part(s.multiplier.data(), h.outputs);
+  part(s.ascending.data(), h.outputs);
   part(s.momentum.data(), h.outputs);
   part(s.passes.data(), h.passes);
   part(s.beta.data(), h.samples * h.active);

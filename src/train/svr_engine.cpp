@@ -16,9 +16,12 @@ namespace parsnets {
 namespace {
 
 constexpr std::size_t kRowGrain = 256;
-constexpr int kSweeps = 3;             // of coordinate descent in one visit of a block
-constexpr int kSweepsAlone = 12;       // when there is only one block
-constexpr double kConstantPart = 0.8;  // of the kernel's mean, taken out of the blocks' kernels
+constexpr int kSweeps = 3;              // of coordinate descent in one visit of a block
+constexpr int kSweepsAlone = 12;        // when there is only one block
+constexpr int kRefresh = 32;            // passes after which accumulated roundings are removed
+constexpr double kNoise = 2e-7;         // relative rounding of a dual value
+constexpr double kFirstMomentum = 1.7;  // the sequence's second value is 1.62: an output there was not extrapolated
+constexpr double kConstantPart = 0.8;   // of the kernel's mean, taken out of the blocks' kernels
 
 double relative(double primal, double dual) { return (primal - dual) / std::max(primal, 1e-300); }
 
@@ -47,6 +50,8 @@ SvrEngine::SvrEngine(GatedKernel& kernel, MatrixView<const float> targets, const
   s_.primal.assign(m, 0);
   s_.dual.assign(m, 0);
   s_.bias.assign(m, 0);
+  s_.multiplier.assign(m, 0);
+  s_.ascending.assign(m, 0);
   s_.momentum.assign(m, 1);
   s_.beta = Matrix<float>(n, m);
   s_.previous_beta = Matrix<float>(n, m);
@@ -103,9 +108,16 @@ void SvrEngine::begin(MatrixView<const float> start) {
   select(all);
   refresh();
   evaluate_and_keep();
-  std::memcpy(s_.previous_beta.data(), s_.beta.data(), n * m * sizeof(float));
-  std::memcpy(s_.previous_values.data(), s_.values.data(), kernel_.state_rows() * m * sizeof(float));
+  restart_from_here();
   log_pass();
+}
+
+// Forgets earlier steps: nothing to extrapolate from.
+void SvrEngine::restart_from_here() {
+  std::memcpy(s_.previous_beta.data(), s_.beta.data(), order_.size() * active() * sizeof(float));
+  std::memcpy(s_.previous_values.data(), s_.values.data(), kernel_.state_rows() * active() * sizeof(float));
+  std::fill(s_.momentum.begin(), s_.momentum.end(), 1.0);
+  std::fill(s_.counters.recent, s_.counters.recent + 4, 0.0);
 }
 
 void SvrEngine::resume() {
@@ -154,7 +166,7 @@ void SvrEngine::evaluate_and_keep() {
   for (std::size_t j = 0; j < active(); ++j) {
     s_.primal[s_.output[j]] = primal[j];
     s_.dual[s_.output[j]] = dual[j];
-    s_.bias[s_.output[j]] = bias[j];
+    s_.bias[s_.output[j]] = s_.multiplier[s_.output[j]] = bias[j];
   }
 }
 
@@ -172,23 +184,39 @@ void SvrEngine::step() {
 void SvrEngine::sweep() {
   extrapolate();
   s_.counters.fresh = 0;
-  std::vector<double> sum(active(), 0.0);
+  std::vector<double> sum(active(), 0.0), uncancelled(active(), 0.0);
+  if (options_.global_bias) column_sums(sum);
   const auto visits = Rng(options_.seed, static_cast<std::uint64_t>(s_.counters.pass)).permutation(kernel_.blocks());
-  for (std::size_t v = 0; v < visits.size(); ++v) visit(visits[v], v + 1 == visits.size(), sum);
-  if (options_.global_bias)  // rarely needed: what the last block could not take goes to the ones before it
+  for (std::size_t v = 0; v < visits.size(); ++v) visit(visits[v], v + 1 == visits.size(), sum, uncancelled);
+  if (options_.global_bias) {  // rarely needed: what the last block could not take goes to the ones before it
+    std::vector<double> ignored(active());
     for (std::size_t v = visits.size() - 1; v-- > 0;) {
       if (std::all_of(sum.begin(), sum.end(), [&](double x) { return std::fabs(x) <= 1e-6 * options_.c; })) break;
-      visit(visits[v], true, sum);
+      visit(visits[v], true, sum, ignored);
     }
+  }
+  if (s_.counters.pass % kRefresh == 0) refresh();
   std::vector<double> primal, dual;
   std::vector<float> bias;
   evaluate(primal, dual, bias);
-  accept(primal, dual, bias);
+  accept(primal, dual, bias, uncancelled);
   auto& recent = s_.counters.recent;
   std::copy_backward(recent, recent + 3, recent + 4);
   recent[0] = gap();
   log_pass();
   drop_done();
+}
+
+void SvrEngine::column_sums(std::vector<double>& sum) {
+  const std::size_t m = active(), chunks = ThreadPool::chunk_count(order_.size(), kRowGrain);
+  std::vector<double> part(chunks * m, 0.0);
+  pool_.parallel_for(order_.size(), kRowGrain, [&](std::size_t first, std::size_t last, std::size_t chunk) {
+    for (std::size_t i = first; i < last; ++i)
+      for (std::size_t j = 0; j < m; ++j) part[chunk * m + j] += s_.beta.data()[i * m + j];
+  });
+  sum.assign(m, 0.0);
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk)
+    for (std::size_t j = 0; j < m; ++j) sum[j] += part[chunk * m + j];
 }
 
 // β ← β + θ(β − previous), and the same for the values; previous ← β.
@@ -216,7 +244,7 @@ void SvrEngine::extrapolate() {
   move(s_.values, s_.previous_values, kernel_.state_rows());
 }
 
-void SvrEngine::visit(std::size_t block, bool last, std::vector<double>& sum) {
+void SvrEngine::visit(std::size_t block, bool last, std::vector<double>& sum, std::vector<double>& uncancelled) {
   report(progress_, {"svr", static_cast<std::uint64_t>(s_.counters.pass),
                      static_cast<std::uint64_t>(options_.max_passes), "passes"});
   const std::size_t n = kernel_.size(block), m = active(), row = kernel_.begin(block);
@@ -238,12 +266,16 @@ void SvrEngine::visit(std::size_t block, bool last, std::vector<double>& sum) {
   pool_.parallel_for(m, column_grain(m), [&](std::size_t first, std::size_t end, std::size_t) {
     std::vector<float> shift(end - first);
     for (std::size_t j = first; j < end; ++j)
-      shift[j - first] = s_.bias[s_.output[j]] - tau * static_cast<float>(sum[j]);
+      shift[j - first] = s_.multiplier[s_.output[j]] - tau * static_cast<float>(sum[j]);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = first; j < end; ++j)
         gradient_.data()[i * m + j] += shift[j - first] - a_.data()[(row + i) * m + j];
     solve_block(p, first, end, sum.data());
-    if (last && options_.global_bias) cancel_sum(p, first, end, sum.data());
+    if (last && options_.global_bias) {
+      std::copy(sum.begin() + static_cast<std::ptrdiff_t>(first), sum.begin() + static_cast<std::ptrdiff_t>(end),
+                uncancelled.begin() + static_cast<std::ptrdiff_t>(first));
+      cancel_sum(p, first, end, sum.data());
+    }
   });
   kernel_.count(2.0 * static_cast<double>(n * n * m) * p.sweeps, 0);
   const float* delta = delta_.data();
@@ -251,24 +283,42 @@ void SvrEngine::visit(std::size_t block, bool last, std::vector<double>& sum) {
     kernel_.commit(block, delta, view(s_.values, kernel_.state_rows()));
 }
 
-// Keeps the outputs whose dual value rose; the others go back and lose their momentum.
+// Keeps the outputs whose dual value rose (or whose gap fell); the others go back and lose their momentum.
 void SvrEngine::accept(const std::vector<double>& primal, const std::vector<double>& dual,
-                       const std::vector<float>& bias) {
+                       const std::vector<float>& bias, const std::vector<double>& uncancelled) {
   std::vector<char> back(active(), 0);
   bool any = false;
+  std::size_t failures = 0;
+  const double step = std::max(kernel_.mean() - s_.counters.tau, 0.0);
   for (std::size_t j = 0; j < active(); ++j) {
     const std::uint32_t o = s_.output[j];
-    if (dual[j] < s_.dual[o]) {
+    // Near the optimum dual values change by roundings alone: there the primal has a say.
+    const double noise = kNoise * std::fabs(s_.dual[o]), rise = dual[j] - s_.dual[o];
+    const double gap_now = primal[j] - dual[j], gap_before = s_.primal[o] - s_.dual[o];
+    const bool keep = rise >= noise || gap_now < gap_before || (rise >= 0 && gap_now < 2 * gap_before);
+    const bool extrapolated = s_.momentum[o] > kFirstMomentum;
+    if (rise < 0 || !keep) s_.momentum[o] = 1;
+    if (keep) {
+      s_.primal[o] = primal[j];
+      s_.dual[o] = dual[j];
+      s_.bias[o] = bias[j];
+    } else {
       back[j] = 1;
       any = true;
-      s_.momentum[o] = 1;
-      continue;
+      if (!extrapolated) {  // the multiplier is at fault
+        s_.ascending[o] = 1;
+        ++failures;
+      }
     }
-    s_.primal[o] = primal[j];
-    s_.dual[o] = dual[j];
-    s_.bias[o] = bias[j];
+    if (s_.ascending[o] != 0)
+      s_.multiplier[o] += static_cast<float>(step * uncancelled[j]);
+    else
+      s_.multiplier[o] = s_.bias[o];
   }
+  // Without its constant part the kernel may have ceased to be positive: take out less.
+  if (2 * failures > active()) s_.counters.tau *= 0.5f;
   if (!any) return;
+  s_.counters.fresh = 0;
   const auto restore = [&](Matrix<float>& now, const Matrix<float>& before, std::size_t rows) {
     pool_.parallel_for(rows, kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
       for (std::size_t i = first * active(); i < last * active(); i += active())
@@ -329,9 +379,7 @@ bool SvrEngine::certify() {
   refresh();
   evaluate_and_keep();
   if (converged()) return true;
-  std::fill(s_.momentum.begin(), s_.momentum.end(), 1.0);
-  std::memcpy(s_.previous_beta.data(), s_.beta.data(), order_.size() * m * sizeof(float));
-  std::memcpy(s_.previous_values.data(), s_.values.data(), kernel_.state_rows() * m * sizeof(float));
+  restart_from_here();
   drop_done();
   return false;
 }

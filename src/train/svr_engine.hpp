@@ -3,17 +3,17 @@
 //
 // Sweep (every form): blocks of samples in a seeded order, each solved in cache (svr_block.hpp) and committed to Tβ (or
 //   Θ) by matrix products. Between passes each output is extrapolated along its last step (Nesterov's sequence; Tβ is
-//   linear in β, so this is free) and falls back when its dual value drops. With a global bias, b is the multiplier of
-//   Σβ = 0: optimal for the current θ, fixed during a pass; the last block brings Σβ back to 0.
-// Split (stored kernel): where sweeps would be slow (large C), alternating directions on β = w with the factored T +
-// ρI,
-//     x = (T + ρI)⁻¹(a + ρ(w − u) − b1), Σx = 0;   w = box_shrink(1.6x − 0.6w + u);   u += 1.6x − 0.6w_old − w.
+//   linear in β, so this is free) and falls back when its dual value drops. With a global bias, Σβ = 0 has a multiplier
+//   that is fixed during a pass: the bias that is optimal for the current θ or, for outputs where that failed to
+//   raise the dual value, the one of the method of multipliers (it moves along Σβ). The last block restores Σβ = 0.
+// Split (stored kernel): where sweeps would be slow (large C), alternating directions on β = w with T + ρI factored:
+//   x = (T + ρI)⁻¹(a + ρ(w − u) − b1), Σx = 0;   w = box_shrink(1.6x − 0.6w + u);   u += 1.6x − 0.6w_old − w.
 
 #include <chrono>
 #include <memory>
 #include <vector>
 
-#include "base/threads.hpp"
+#include "parsnets/threads.hpp"
 #include "train/gated_kernel.hpp"
 #include "train/svr.hpp"
 #include "train/svr_factor.hpp"
@@ -34,7 +34,8 @@ struct SvrState {
   SvrCounters counters;
   std::vector<std::uint32_t> output;      ///< the outputs being solved, ascending
   std::vector<double> primal, dual;       ///< of all outputs
-  std::vector<float> bias;                ///< of all outputs
+  std::vector<float> bias, multiplier;    ///< of all outputs
+  std::vector<std::uint8_t> ascending;    ///< of all outputs: the multiplier follows the method of multipliers
   std::vector<double> momentum;           ///< of all outputs
   Matrix<float> beta, previous_beta;      ///< N x outputs being solved; the second is u while splitting
   Matrix<float> values, previous_values;  ///< kernel.state_rows() x outputs being solved; linear in beta
@@ -72,8 +73,11 @@ class SvrEngine {
   double seconds() const;
   void sweep();
   void extrapolate();
-  void visit(std::size_t block, bool last, std::vector<double>& sum);
-  void accept(const std::vector<double>& primal, const std::vector<double>& dual, const std::vector<float>& bias);
+  void visit(std::size_t block, bool last, std::vector<double>& sum, std::vector<double>& uncancelled);
+  void accept(const std::vector<double>& primal, const std::vector<double>& dual, const std::vector<float>& bias,
+              const std::vector<double>& uncancelled);
+  void column_sums(std::vector<double>& sum);
+  void restart_from_here();
   void refresh();
   void evaluate(std::vector<double>& primal, std::vector<double>& dual, std::vector<float>& bias);
   void evaluate_and_keep();

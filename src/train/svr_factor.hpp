@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "base/threads.hpp"
 #include "parsnets/matrix.hpp"
+#include "parsnets/threads.hpp"
 #include "train/gated_kernel.hpp"
 
 namespace parsnets {

@@ -205,14 +205,10 @@ void SvrEngine::split_check() {
 
 // Back to sweeps from the last checked point.
 void SvrEngine::leave_split() {
-  const std::size_t n = order_.size();
   if (options_.global_bias) zero_sum_of_split();
   refresh();
   evaluate_and_keep();
-  std::memcpy(s_.previous_beta.data(), s_.beta.data(), n * active() * sizeof(float));
-  std::memcpy(s_.previous_values.data(), s_.values.data(), n * active() * sizeof(float));
-  std::fill(s_.momentum.begin(), s_.momentum.end(), 1.0);
-  std::fill(s_.counters.recent, s_.counters.recent + 4, 0.0);
+  restart_from_here();
   s_.counters.splitting = 0;
   factor_.reset();
 }

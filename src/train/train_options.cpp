@@ -63,6 +63,8 @@ void apply_preset(TrainOptions& o, const std::string& data_name) {
     if (std::find(o.pinned.begin(), o.pinned.end(), name) == o.pinned.end()) field = value;
   };
   if (o.method == Method::dap) set("semantic-scaling", o.semantic_scaling, SemanticScaling::binary);
+  // Their scores are products with the class vector by construction.
+  if (o.method == Method::dap || o.method == Method::eszsl) set("similarity", o.similarity, Similarity::dot);
   if (o.preset != Preset::paper) return;
   std::string name = data_name;
   std::transform(name.begin(), name.end(), name.begin(),
@@ -86,6 +88,7 @@ void validate(const TrainOptions& o) {
   }
   if (o.method == Method::dap && o.semantic_scaling != SemanticScaling::binary)
     complain("--semantic-scaling: expected binary for dap");
+  if (o.method == Method::dap && o.similarity != Similarity::dot) complain("--similarity: expected dot for dap");
   if (!o.grid.empty() && !o.select) complain("--grid: expected together with --select");
   if (o.resume && o.checkpoint.empty()) complain("--resume: expected together with --checkpoint");
   if (!problems.empty()) throw Error(ErrorCode::usage, problems);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -116,6 +117,23 @@ TEST(Linalg, ProductsDoNotDependOnTheNumberOfThreads) {
     EXPECT_TRUE(same_bits(tall, tall_again));
     EXPECT_TRUE(same_bits(gram, gram_of_columns(pool, b.view())));
   }
+}
+
+TEST(Linalg, ManyThreadsMultiplyAtTheSameTimeWithoutDisturbingEachOther) {
+  // A BLAS built without locks (Debian's libopenblas0-serial) hands the same work buffer to two threads now and then.
+  ThreadPool pool(5);
+  const auto a = random_matrix<float>(128, 40, 1), b = random_matrix<float>(60, 40, 2);
+  Matrix<float> expected(128, 60);
+  multiply(pool, Trans::no, a.view(), Trans::yes, b.view(), expected.view());
+  std::atomic<int> wrong{0};
+  pool.parallel_for(5, 1, [&](std::size_t, std::size_t, std::size_t) {
+    Matrix<float> c(128, 60);
+    for (int repeat = 0; repeat < 20000; ++repeat) {
+      multiply(pool, Trans::no, a.view(), Trans::yes, b.view(), c.view());
+      if (!same_bits(c, expected)) ++wrong;
+    }
+  });
+  EXPECT_EQ(wrong, 0) << "of 100000 products; is the BLAS in use safe to call from several threads?";
 }
 
 TEST(Linalg, AZeroBetaIgnoresWhatWasThereBefore) {

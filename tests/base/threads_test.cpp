@@ -1,4 +1,4 @@
-#include "base/threads.hpp"
+#include "parsnets/threads.hpp"
 
 #include <gtest/gtest.h>
 

@@ -124,6 +124,12 @@ TEST(Gates, EnergyGatesAgreeWithTheFormulaOnRandomData) {
 
 TEST(Gates, TiesGoToTheLowerIndex) {
   ThreadPool pool(1);
+  Gates parts;
+  parts.kind = GateKind::energy;
+  parts.networks = 4;
+  parts.open = 2;
+  const std::vector<float> strongest_last{1, -1, 1, -1, 1, -1, 2, -2};  // the tie must leave room for the last
+  EXPECT_EQ(select(parts, strongest_last), (std::vector<std::uint16_t>{0, 3}));
   for (const auto kind : {GateKind::energy, GateKind::anchor}) {
     auto e = random_embeddings(40, 8, 3);
     auto gates = fit_gates(options_for(kind, 8, 3), e.view(), pool);
@@ -244,21 +250,25 @@ TEST(Gates, KMeansFindsSeparatedDirectionsEvenFromABadStart) {
 
 TEST(Gates, KMeansReseedsAnchorsThatNoSampleIsNearestTo) {
   ThreadPool pool(2);
-  // Forty copies of one direction and one other: any start is all copies or nearly so, and ties leave anchors empty.
-  Matrix<float> e(41, 3, 0.0f);
-  for (std::size_t r = 0; r < 40; ++r) e(r, 0) = 1;
-  e(40, 1) = 1;
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    auto options = options_for(GateKind::anchor, 2, 1, AnchorChoice::kmeans);
+  // Half the samples are copies of one direction: many a start draws two of them, and one of the two stays without
+  // samples unless it is moved to the other half, which has a spread.
+  Matrix<float> e(40, 3, 0.0f);
+  for (std::size_t r = 0; r < 20; ++r) e(r, 1) = 1;
+  for (std::size_t r = 20; r < 40; ++r) {
+    e(r, 0) = 1;
+    e(r, 2) = r % 2 == 0 ? 0.3f : -0.3f;
+  }
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    auto options = options_for(GateKind::anchor, 3, 1, AnchorChoice::kmeans);
     options.seed = seed;
     const auto gates = fit_gates(options, e.view(), pool);
     std::set<std::uint16_t> used;
     for (std::size_t r = 0; r < e.rows(); ++r) used.insert(select(gates, e.row(r))[0]);
-    EXPECT_EQ(used.size(), 2u) << "seed " << seed;
+    EXPECT_EQ(used.size(), 3u) << "seed " << seed;
   }
   auto all_alike = options_for(GateKind::anchor, 10, 2, AnchorChoice::kmeans);
-  const auto gates = fit_gates(all_alike, MatrixView<const float>(e.data(), 40, 3), pool);
-  for (std::size_t a = 0; a < 10; ++a) EXPECT_EQ(gates.anchors(a, 0), 1);
+  const auto gates = fit_gates(all_alike, MatrixView<const float>(e.data(), 20, 3), pool);
+  for (std::size_t a = 0; a < 10; ++a) EXPECT_EQ(gates.anchors(a, 1), 1);
 }
 
 TEST(Gates, FitAndChoiceDoNotDependOnTheNumberOfThreads) {

@@ -1,2 +1,0 @@
-#pragma once
-#include "parsnets/threads.hpp"

@@ -1,0 +1,148 @@
+// Training to prediction, run as a user would.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "cli/run_cli.hpp"
+#include "shared_data.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
+
+/// A model trained on the demo set, made once.
+const std::string& demo_model() {
+  static TempDir dir;
+  static const std::string file = (dir / "demo.safetensors").string();
+  if (!std::filesystem::exists(file)) {
+    const auto result = run_cli({"train", "--data", kDemo, "--out", file, "--method", "ridge", "--select", "--quiet"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  }
+  return file;
+}
+
+}  // namespace
+
+TEST(CliTrain, TheDemoSetTrainsAndEvaluates) {
+  const auto json = run_cli({"eval", "--model", demo_model(), "--data", kDemo, "--json"}).json();
+  EXPECT_GT(json["zsl"]["top1_per_class"].get<double>(), 85);
+  EXPECT_GT(json["gzsl"]["h"].get<double>(), 50);
+  EXPECT_EQ(json["gzsl"]["gamma_from"], "validation classes");
+  EXPECT_EQ(json["features"], "features.npy");
+  EXPECT_EQ(json["per_class"]["zsl"].size(), 2u);
+}
+
+TEST(CliTrain, PredictStreamsATableOrOneJsonObject) {
+  const auto table = run_cli({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "2", "--batch", "100"});
+  ASSERT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 2400 * 2 + 1);
+  const auto json = run_cli({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "3", "--among", "unseen", "--json", "--batch", "999"}).json();
+  ASSERT_EQ(json["predictions"].size(), 2400u);
+  double sum = 0;
+  for (const auto& one : json["predictions"][7]["top"]) {
+    sum += one["confidence"].get<double>();
+    EXPECT_FALSE(one["seen"].get<bool>());
+  }
+  EXPECT_NEAR(sum, 1.0, 1e-3) << "two unseen classes share the whole confidence";
+}
+
+TEST(CliTrain, ClassesAreAddedAndRemovedWithoutTraining) {
+  TempDir dir;
+  const std::string model = (dir / "m.safetensors").string();
+  std::filesystem::copy(demo_model(), model);
+  EXPECT_EQ(run_cli({"classes", "remove", "--model", model, "--names", "truck"}).exit_code, 0);
+  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", kDemo}).exit_code, 3) << "truck is gone";
+  const auto added = run_cli({"classes", "add", "--model", model, "--from", kDemo + "/attributes.csv", "--names", "truck"});
+  EXPECT_EQ(added.exit_code, 0) << added.err;
+  EXPECT_EQ(run_cli({"classes", "list", "--model", model, "--json"}).json()["classes"].size(), 10u);
+  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", kDemo, "--json"}).json()["zsl"], run_cli({"eval", "--model", demo_model(), "--data", kDemo, "--json"}).json()["zsl"]);
+  const std::string before = read_text_file(model);
+  EXPECT_EQ(run_cli({"classes", "add", "--model", model, "--from", kDemo + "/attributes.csv", "--names", "truck"}).exit_code, 3) << "twice";
+  EXPECT_EQ(read_text_file(model), before);
+}
+
+TEST(CliTrain, ExplainNamesAttributesThatAddUp) {
+  const auto json = run_cli({"explain", "--model", demo_model(), "--input", kDemo + "/features.npy", "--row", "1100", "--json"}).json();
+  EXPECT_EQ(json["attributes"].size(), 39u);
+  EXPECT_NE(json["winner"], json["runner_up"]);
+  EXPECT_EQ(run_cli({"explain", "--model", demo_model(), "--input", kDemo + "/features.npy", "--row", "2400"}).exit_code, 2);
+}
+
+TEST(CliTrain, InfoShowsAModelsOptionsAndRecord) {
+  const auto json = run_cli({"info", demo_model(), "--json"}).json();
+  EXPECT_EQ(json["options"]["method"], "ridge");
+  EXPECT_EQ(json["record"]["data"]["name"], "demo");
+  EXPECT_EQ(json["record"]["selection"].size(), 48u);
+}
+
+TEST(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
+  if (std::system("/usr/bin/python3 -c 'import numpy' 2> /dev/null") != 0) GTEST_SKIP() << "PYTHON3 WITH NUMPY NOT FOUND";
+  // The very lines of docs/format.md.
+  const std::string page = read_text_file(std::string(PARSNETS_SOURCE_DIR) + "/docs/format.md");
+  const auto begin = page.find("```python\n") + 10;
+  const std::string lines = page.substr(begin, page.find("```", begin) - begin);
+  TempDir dir;
+  write_text_file(dir / "read.py", "import sys\npath = sys.argv[1]\n" + lines + "print(tensors['class_semantics'].shape, header['__metadata__']['format'])\n");
+  ASSERT_EQ(std::system(("/usr/bin/python3 " + (dir / "read.py").string() + " " + demo_model() + " > " + (dir / "out").string()).c_str()), 0);
+  EXPECT_EQ(read_text_file(dir / "out"), "(10, 39) parsnets-model\n");
+}
+
+TEST(CliTrain, BenchPrintsATableOfMethods) {
+  const auto result = run_cli({"bench", "--data", kDemo, "--methods", "ridge,scln:networks=16:encoding=32:open=4", "--seeds", "2", "--quiet"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("| ridge |"), std::string::npos);
+  EXPECT_NE(result.out.find(" ± "), std::string::npos);
+  EXPECT_EQ(run_cli({"bench", "--data", kDemo, "--methods", "magic"}).exit_code, 2);
+  EXPECT_EQ(run_cli({"bench", "--data", kDemo, "--methods", "ridge:wings=2"}).exit_code, 2);
+}
+
+TEST(CliTrain, ReferenceKeepsFeaturesAndSourceOfEveryRow) {
+  const auto json = run_cli({"reference", "--set", "CUB", "--json"}).json();
+  EXPECT_GE(json["CUB"].size(), 20u);
+  for (const auto& row : json["CUB"]) {
+    EXPECT_FALSE(row["features"].get<std::string>().empty());
+    EXPECT_FALSE(row["source"].get<std::string>().empty());
+  }
+  EXPECT_EQ(run_cli({"reference", "--set", "MNIST"}).exit_code, 2);
+}
+
+TEST(CliTrain, CtrlCLeavesTheEarlierModelAndNothingElse) {
+  TempDir dir;
+  std::filesystem::create_directory(dir / "out");
+  const std::string model = (dir / "out" / "m.safetensors").string();
+  write_text_file(model, "an earlier model");
+  const auto synth = run_cli({"data", "synth", (dir / "data").string(), "--samples", "6000", "--dimensions", "256", "--hidden", "64", "--classes", "40"});
+  ASSERT_EQ(synth.exit_code, 0) << synth.err;
+  const auto result = run_cli({"train", "--data", (dir / "data").string(), "--out", model, "--encoding", "200", "--networks", "100", "--open", "20", "--tolerance", "1e-9", "--c", "10"},
+                              "timeout -s INT 2");
+  EXPECT_TRUE(result.exit_code == 124 || result.exit_code == 130) << result.exit_code << result.err;
+  EXPECT_NE(result.err.find("interrupted"), std::string::npos) << result.err;
+  EXPECT_EQ(read_text_file(model), "an earlier model");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir / "out"), {}), 1);
+}
+
+TEST(CliTrain, BadModelsAreRefusedWithExitCodeThree) {
+  TempDir dir;
+  write_text_file(dir / "m", "not a model at all");
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{"eval", "--data", kDemo}, {"predict", "--input", kDemo + "/features.npy"}, {"classes", "list"}}) {
+    auto line = arguments;
+    line.push_back("--model");
+    line.push_back((dir / "m").string());
+    EXPECT_EQ(run_cli(line).exit_code, 3) << line[0];
+  }
+}
+
+TEST(CliTrain, RidgeOnCubReachesItsKnownAccuracy) {
+  const auto folder = shared_data("CUB");
+  if (!folder) GTEST_SKIP() << kNoSharedData;
+  TempDir dir;
+  const std::string model = (dir / "m.safetensors").string();
+  const auto trained = run_cli({"train", "--data", *folder, "--features", "res50", "--out", model, "--method", "ridge", "--feature-scaling", "sqrt-l2", "--semantic-scaling", "l2", "--select", "--quiet"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const auto json = run_cli({"eval", "--model", model, "--data", *folder, "--features", "res50", "--json"}).json();
+  EXPECT_NEAR(json["zsl"]["top1_per_class"].get<double>(), 51.4, 1.0);
+}
+
+}  // namespace parsnets::test

@@ -1,0 +1,41 @@
+#include "model/composite.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/rng.hpp"
+
+namespace parsnets {
+
+TEST(Composite, EqualsTheSumOverOpenNetworksSampleBySample) {
+  const std::size_t n = 700, h = 5, m = 4, networks = 6, k = 3;
+  Rng rng(1);
+  Matrix<float> z(n, h), theta(networks * (h + 1), m);
+  std::vector<float> bias(m);
+  for (auto* values : {&z, &theta})
+    for (float& v : values->values()) v = static_cast<float>(rng.normal());
+  for (float& v : bias) v = static_cast<float>(rng.normal());
+  Matrix<std::uint16_t> open(n, k);
+  for (std::size_t r = 0; r < n; ++r) {
+    auto chosen = rng.permutation(networks);
+    std::sort(chosen.begin(), chosen.begin() + k);
+    for (std::size_t i = 0; i < k; ++i) open(r, i) = static_cast<std::uint16_t>(chosen[i]);
+  }
+  ThreadPool one(1), two(2);
+  const Matrix<float> f = compose(z.view(), open.view(), networks, theta.view(), bias, one);
+  for (std::size_t r = 0; r < n; ++r)
+    for (std::size_t j = 0; j < m; ++j) {
+      double expected = bias[j];
+      for (std::size_t i = 0; i < k; ++i) {
+        const std::size_t first = open(r, i) * (h + 1);
+        expected += theta(first, j);
+        for (std::size_t c = 0; c < h; ++c) expected += theta(first + 1 + c, j) * z(r, c);
+      }
+      EXPECT_NEAR(f(r, j), expected, 1e-4);
+    }
+  const Matrix<float> again = compose(z.view(), open.view(), networks, theta.view(), bias, two);
+  EXPECT_EQ(std::memcmp(f.data(), again.data(), f.size() * sizeof(float)), 0);
+}
+
+}  // namespace parsnets

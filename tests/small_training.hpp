@@ -1,0 +1,33 @@
+#pragma once
+// A data set small enough to train on in a test, and options that fit it.
+
+#include "parsnets/synth.hpp"
+#include "parsnets/training.hpp"
+
+namespace parsnets::test {
+
+inline Dataset small_training_set(std::uint64_t seed = 3) {
+  SynthOptions options;
+  options.classes = 16;
+  options.attributes = 20;
+  options.samples = 960;
+  options.dimensions = 48;
+  options.hidden = 64;
+  options.attribute_noise = 0.3;
+  options.signature = 0.2;
+  options.nuisance = 0.3;
+  options.seed = seed;
+  return synthesize(options);
+}
+
+inline TrainOptions small_options(Method method) {
+  TrainOptions options;
+  options.method = method;
+  options.encoding = 24;
+  options.networks = 8;
+  options.open = 3;
+  if (method == Method::dap) options.semantic_scaling = SemanticScaling::binary;
+  return options;
+}
+
+}  // namespace parsnets::test

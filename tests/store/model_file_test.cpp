@@ -1,0 +1,91 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/file.hpp"
+#include "base/rng.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/model.hpp"
+#include "small_training.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets {
+
+namespace {
+
+Model small_model(Method method, ThreadPool& pool) { return train(test::small_training_set(), test::small_options(method), pool); }
+
+}  // namespace
+
+TEST(ModelFile, EveryMethodsModelReadsBackToTheSameScores) {
+  test::TempDir dir;
+  ThreadPool pool(1);
+  const Dataset data = test::small_training_set();
+  for (const auto method : {Method::scln, Method::ridge, Method::reverse_ridge, Method::eszsl, Method::sae, Method::sae_reverse, Method::dap}) {
+    SCOPED_TRACE(static_cast<int>(method));
+    const Model model = small_model(method, pool);
+    save_model(model, dir / "m");
+    const Model loaded = load_model(dir / "m");
+    const Matrix<float> a = model.scores(data.features.view(), pool), b = loaded.scores(data.features.view(), pool);
+    ASSERT_EQ(a.size(), b.size());
+    EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
+    EXPECT_EQ(loaded.gamma, model.gamma);
+    EXPECT_EQ(loaded.temperature, model.temperature);
+    EXPECT_EQ(loaded.classes.names, model.classes.names);
+    save_model(loaded, dir / "again");
+    EXPECT_EQ(read_text_file(dir / "m"), read_text_file(dir / "again")) << "what was loaded is written back to the byte";
+  }
+}
+
+TEST(ModelFile, AnchorsSurvive) {
+  test::TempDir dir;
+  ThreadPool pool(1);
+  const Dataset data = test::small_training_set();
+  auto options = test::small_options(Method::scln);
+  options.gates = GateKind::anchor;
+  options.input = NetworkInput::features;
+  const Model model = train(data, options, pool);
+  save_model(model, dir / "m");
+  const Matrix<float> a = model.scores(data.features.view(), pool), b = load_model(dir / "m").scores(data.features.view(), pool);
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
+}
+
+TEST(ModelFile, EveryTruncationIsRefused) {
+  test::TempDir dir;
+  ThreadPool pool(1);
+  auto data = test::small_training_set();
+  save_model(small_model(Method::ridge, pool), dir / "m");
+  const std::string bytes = read_text_file(dir / "m");
+  for (std::size_t size = 1; size < bytes.size(); size += size < 12000 ? 1 : 7) {
+    write_text_file(dir / "cut", std::string_view(bytes).substr(0, size));
+    EXPECT_THROW(load_model(dir / "cut"), Error) << size;
+  }
+}
+
+TEST(ModelFile, FlippedBitsAreRefusedOrHarmless) {
+  test::TempDir dir;
+  ThreadPool pool(1);
+  const Dataset data = test::small_training_set();
+  save_model(small_model(Method::ridge, pool), dir / "m");
+  const std::string bytes = read_text_file(dir / "m");
+  Rng rng(11);
+  int accepted = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    std::string flipped = bytes;
+    const std::size_t place = rng.below(trial % 2 == 0 ? bytes.size() : 4000);
+    flipped[place] = static_cast<char>(flipped[place] ^ (1 << rng.below(8)));
+    write_text_file(dir / "f", flipped);
+    try {
+      const Model model = load_model(dir / "f");
+      const Matrix<float> scores = model.scores({data.features.data(), 2, data.features.cols()}, pool);
+      for (const float s : scores.values()) ASSERT_TRUE(std::isfinite(s));
+      ++accepted;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::bad_input);
+    }
+  }
+  // Flips inside names, the record or the digits of an option leave a valid model; the payload is covered by its checksum.
+  EXPECT_LT(accepted, 1500);
+}
+
+}  // namespace parsnets

@@ -1,0 +1,158 @@
+#include "parsnets/training.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/file.hpp"
+#include "parsnets/error.hpp"
+#include "small_training.hpp"
+#include "temp_dir.hpp"
+#include "train/selection.hpp"
+
+namespace parsnets {
+
+namespace {
+
+const std::vector<Method> kMethods{Method::scln, Method::ridge, Method::reverse_ridge, Method::eszsl, Method::sae, Method::sae_reverse, Method::dap};
+
+}  // namespace
+
+TEST(Train, EveryMethodRecognisesUnseenClassesFarAboveChance) {
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(2);
+  const double chance = 100.0 / static_cast<double>(data.unseen_classes().size());
+  for (const auto method : kMethods) {
+    auto options = test::small_options(method);
+    options.lambda = 0.1;
+    options.c = 0.1;
+    const TestReport report = evaluate(train(data, options, pool), data, pool);
+    EXPECT_GT(report.zsl.top1_per_class, chance + 25) << "method " << static_cast<int>(method);
+    EXPECT_GT(report.gzsl.h, 15) << "method " << static_cast<int>(method);
+  }
+}
+
+TEST(Train, ModelFilesAreByteIdenticalForOneAndTwoThreads) {
+  const Dataset data = test::small_training_set();
+  test::TempDir dir;
+  ThreadPool one(1), two(2);
+  for (const auto method : kMethods) {
+    save_model(train(data, test::small_options(method), one), dir / "one");
+    save_model(train(data, test::small_options(method), two), dir / "two");
+    EXPECT_EQ(read_text_file(dir / "one"), read_text_file(dir / "two")) << "method " << static_cast<int>(method);
+  }
+}
+
+TEST(Train, TestSamplesHaveNoInfluenceOnTheModel) {
+  Dataset data = test::small_training_set();
+  test::TempDir dir;
+  ThreadPool pool(1);
+  auto options = test::small_options(Method::ridge);
+  options.select = true;
+  save_model(train(data, options, pool), dir / "before");
+  for (const auto* list : {&data.split.test_seen, &data.split.test_unseen})
+    for (const auto s : *list)
+      for (float& v : data.features.row(static_cast<std::size_t>(s))) v = 3 - v;
+  save_model(train(data, options, pool), dir / "after");
+  EXPECT_EQ(read_text_file(dir / "before"), read_text_file(dir / "after"));
+}
+
+TEST(Train, SelectionPicksTheBestCandidateOfItsTraceAndLeavesPinnedOptionsAlone) {
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(2);
+  auto options = test::small_options(Method::ridge);
+  options.select = true;
+  options.pinned = {"feature-scaling", "semantic-scaling"};
+  const Model model = train(data, options, pool);
+  const auto record = nlohmann::json::parse(model.record), chosen = nlohmann::json::parse(model.options);
+  ASSERT_EQ(record["selection"].size(), 8u) << "only lambda is searched";
+  double best = -1;
+  std::string winner;
+  for (const auto& step : record["selection"])
+    if (step["zsl"].get<double>() > best) {
+      best = step["zsl"].get<double>();
+      winner = step["choice"].get<std::string>();
+    }
+  EXPECT_EQ(record["validation"]["zsl"].get<double>(), best);
+  EXPECT_EQ("lambda=" + chosen["lambda"].dump(), winner.find('.') == std::string::npos ? winner + ".0" : winner);
+}
+
+TEST(Train, AGridOfOnesOwnIsSearchedAndItsMistakesAreNamed) {
+  TrainOptions options = test::small_options(Method::ridge);
+  options.grid = "lambda=1,2;semantic-scaling=l2,standardize";
+  options.select = true;
+  EXPECT_EQ(search_grid(options).size(), 2u);
+  for (const char* bad : {"lambda", "nope=1", "lambda=x", "gates=soft"}) {
+    options.grid = bad;
+    EXPECT_THROW(search_grid(options), Error) << bad;
+  }
+}
+
+TEST(Train, ImpossibleOptionsAreReportedTogether) {
+  TrainOptions options = test::small_options(Method::scln);
+  options.open = 9;
+  options.encoding = 25;
+  options.grid = "c=1";
+  ThreadPool pool(1);
+  try {
+    train(test::small_training_set(), options, pool);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::usage);
+    for (const char* part : {"--open", "--encoding", "--grid"}) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+  }
+}
+
+TEST(Train, GammaComesFromValidationAndImprovesTheHarmonicMean) {
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(1);
+  auto options = test::small_options(Method::ridge);
+  const Model calibrated = train(data, options, pool);
+  options.calibrate = false;
+  const Model plain = train(data, options, pool);
+  EXPECT_EQ(plain.gamma, 0);
+  EXPECT_NE(calibrated.gamma, 0);
+  EXPECT_GT(evaluate(calibrated, data, pool).gzsl.h, evaluate(plain, data, pool).gzsl.h);
+  EXPECT_EQ(nlohmann::json::parse(calibrated.record)["validation"]["gamma_from"], "validation classes");
+}
+
+TEST(Train, AnInterruptedRunGoesOnToTheSameBytes) {
+  struct StopAfter : ProgressObserver {
+    int left;
+    explicit StopAfter(int n) : left(n) {}
+    bool on_progress(const ProgressEvent& e) override { return e.stage != "svr" || --left > 0; }
+  };
+  const Dataset data = test::small_training_set();
+  test::TempDir dir;
+  ThreadPool pool(1);
+  auto options = test::small_options(Method::scln);
+  options.tolerance = 1e-6;
+  options.c = 1;
+  save_model(train(data, options, pool), dir / "whole");
+  options.checkpoint = dir / "state";
+  int interruptions = 0;
+  for (options.resume = false;; options.resume = true) {
+    StopAfter stop(40);
+    try {
+      save_model(train(data, options, pool, &stop), dir / "resumed");
+      break;
+    } catch (const Error& e) {
+      ASSERT_EQ(e.code(), ErrorCode::cancelled);
+      EXPECT_FALSE(std::filesystem::exists(dir / "resumed"));
+      ASSERT_LT(++interruptions, 200);
+    }
+  }
+  EXPECT_GT(interruptions, 0);
+  EXPECT_EQ(read_text_file(dir / "whole"), read_text_file(dir / "resumed"));
+}
+
+TEST(Train, EvaluatingClassesTheModelDoesNotHaveIsRefused) {
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(1);
+  Model model = train(data, test::small_options(Method::ridge), pool);
+  model.remove_class(data.class_names[static_cast<std::size_t>(data.unseen_classes()[0])]);
+  EXPECT_THROW(evaluate(model, data, pool), Error);
+}
+
+}  // namespace parsnets
