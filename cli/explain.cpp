@@ -45,6 +45,7 @@ Command explain_command() {
                    {"runner_up", runner_up},
                    {"runner_up_score", why.runner_up_score},
                    {"open_networks", why.open_networks}};
+    output.json["calibration"] = why.calibration;
     for (const auto& c : why.attributes)
       output.json["attributes"].push_back(
           {{"attribute", attribute(c.index)},
@@ -63,6 +64,8 @@ Command explain_command() {
                                  model.classes.semantics(static_cast<std::size_t>(why.winner), c.index),
                                  model.classes.semantics(static_cast<std::size_t>(why.runner_up), c.index));
     }
+    if (why.calibration != 0)
+      output.text += fmt::format("{:>+9.4f}  calibration: gamma is taken from the seen class\n", why.calibration);
     output.text += fmt::format("open networks: {} of {}\n", why.open_networks.size(), model.gates.networks);
     return output;
   };

@@ -34,7 +34,7 @@ nlohmann::ordered_json array_facts(const NpyLocation& where) {
 
 nlohmann::ordered_json file_facts(const std::filesystem::path& path) {
   nlohmann::ordered_json json{{"file", path.string()}, {"bytes", InputFile(path).size()}};
-  auto& contents = json["contents"] = nlohmann::ordered_json::array();
+  auto contents = nlohmann::ordered_json::array();
   const std::string ending = path.extension().string();
   if (ending == ".mat") {
     const auto file = MatFile::open(path);
@@ -65,6 +65,7 @@ nlohmann::ordered_json file_facts(const std::filesystem::path& path) {
   } else {
     throw Error(BadInput{path.string(), "", "a .safetensors, .mat, .npy, .npz or .csv file", "'" + ending + "'", ""});
   }
+  json["contents"] = std::move(contents);
   return json;
 }
 

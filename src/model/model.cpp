@@ -166,6 +166,8 @@ Explanation explain(const Model& model, std::span<const float> x, ThreadPool& po
   result.runner_up = order.size() > 1 ? order[1] : order[0];
   result.winner_score = scores(0, static_cast<std::size_t>(result.winner));
   result.runner_up_score = scores(0, static_cast<std::size_t>(result.runner_up));
+  const auto penalty = [&](std::int32_t c) { return model.classes.seen[static_cast<std::size_t>(c)] ? model.gamma : 0.0; };
+  result.calibration = penalty(result.runner_up) - penalty(result.winner);
   result.predicted = std::move(predicted);
   result.open_networks.assign(open.row(0).begin(), open.row(0).end());
   const auto terms = [&](std::int32_t c) {

@@ -23,14 +23,14 @@ std::vector<std::string> split_list(const std::string& text, char separator) {
 }
 
 /// Axes from the slowest to the fastest: what is expensive to change comes first, C (warm-started) last.
-std::vector<GridAxis> default_grid(Method method) {
+std::vector<GridAxis> default_grid(const TrainOptions& options) {
   const GridAxis features{"feature-scaling", {"sqrt-l2", "l2", "standardize"}},
       semantics{"semantic-scaling", {"l2", "centre-l2"}};
   const GridAxis lambda{"lambda", {"0.03", "0.1", "0.3", "1", "3", "10", "30", "100"}};
-  switch (method) {
+  const auto share = [&](int part) { return std::to_string(std::max(1, options.networks / part)); };
+  switch (options.method) {
     case Method::scln:
-      return {
-          {"gates", {"energy", "anchor"}}, {"open", {"40", "80", "120"}}, {"c", {"0.001", "0.003", "0.01", "0.03"}}};
+      return {{"gates", {"energy", "anchor"}}, {"open", {share(5), share(2)}}, {"c", {"0.03", "0.1", "0.3", "1"}}};
     case Method::eszsl:
       return {
           features, semantics, {"lambda", {"0.1", "1", "10", "100"}}, {"semantic-lambda", {"0.01", "0.1", "1", "10"}}};
@@ -50,7 +50,7 @@ std::vector<GridAxis> default_grid(Method method) {
 std::vector<GridAxis> search_grid(const TrainOptions& options) {
   std::vector<GridAxis> axes;
   if (options.grid.empty()) {
-    for (auto& axis : default_grid(options.method))
+    for (auto& axis : default_grid(options))
       if (std::find(options.pinned.begin(), options.pinned.end(), axis.option) == options.pinned.end())
         axes.push_back(std::move(axis));
   } else {

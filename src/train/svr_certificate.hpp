@@ -19,8 +19,7 @@ void evaluate_svr(ThreadPool& pool, MatrixView<const float> targets, MatrixView<
                   MatrixView<const float> beta, double c, double epsilon, bool global_bias, const SvrValues& out);
 
 /// A minimiser of Σ_l max(0, |r_l − b| − ε) over b. Since max(0,|x|−ε) = ½|x−ε| + ½|x+ε| − ε, it is the median of the
-/// 2N points r_l ± ε (the middle of the two central ones). `points` is scratch for 2N + 1
-/// values.
+/// 2N points r_l ± ε (the middle of the two central ones). `points` is scratch for 2N + 1 values.
 float tube_bias(std::span<const float> r, float epsilon, std::span<float> points);
 
 }  // namespace parsnets

@@ -130,16 +130,20 @@ void SvrEngine::resume() {
 }
 
 // values = Tβ (or Θ = Φᵀβ) from nothing, so that roundings of earlier passes are gone.
-void SvrEngine::refresh() {
-  const auto values = view(s_.values, kernel_.state_rows());
-  std::fill(values.values().begin(), values.values().end(), 0.0f);
+void SvrEngine::multiply(const Matrix<float>& beta, Matrix<float>& values) {
+  const auto product = view(values, kernel_.state_rows());
+  std::fill(product.values().begin(), product.values().end(), 0.0f);
   for (std::size_t b = 0; b < kernel_.blocks(); ++b) {
     report(progress_, {"svr", static_cast<std::uint64_t>(s_.counters.pass),
                        static_cast<std::uint64_t>(options_.max_passes), "passes"});
-    const float* beta = s_.beta.data() + kernel_.begin(b) * active();
-    const std::size_t size = kernel_.size(b) * active();
-    if (std::any_of(beta, beta + size, [](float v) { return v != 0; })) kernel_.commit(b, beta, values);
+    const float* rows = beta.data() + kernel_.begin(b) * active();
+    if (std::any_of(rows, rows + kernel_.size(b) * active(), [](float v) { return v != 0; }))
+      kernel_.commit(b, rows, product);
   }
+}
+
+void SvrEngine::refresh() {
+  multiply(s_.beta, s_.values);
   s_.counters.fresh = 1;
 }
 
@@ -151,22 +155,22 @@ MatrixView<float> SvrEngine::current_values() {
   return f;
 }
 
-void SvrEngine::evaluate(std::vector<double>& primal, std::vector<double>& dual, std::vector<float>& bias) {
-  primal.resize(active());
-  dual.resize(active());
-  bias.resize(active());
+void SvrEngine::evaluate() {
+  primal_.resize(active());
+  dual_.resize(active());
+  bias_.resize(active());
   evaluate_svr(pool_, view(a_, order_.size()), current_values(), view(s_.beta, order_.size()), options_.c,
-               options_.epsilon, options_.global_bias, {primal, dual, bias});
+               options_.epsilon, options_.global_bias, {primal_, dual_, bias_});
 }
 
 void SvrEngine::evaluate_and_keep() {
-  std::vector<double> primal, dual;
-  std::vector<float> bias;
-  evaluate(primal, dual, bias);
+  evaluate();
   for (std::size_t j = 0; j < active(); ++j) {
-    s_.primal[s_.output[j]] = primal[j];
-    s_.dual[s_.output[j]] = dual[j];
-    s_.bias[s_.output[j]] = s_.multiplier[s_.output[j]] = bias[j];
+    const std::uint32_t o = s_.output[j];
+    s_.primal[o] = primal_[j];
+    s_.dual[o] = dual_[j];
+    s_.bias[o] = bias_[j];
+    if (s_.ascending[o] == 0) s_.multiplier[o] = bias_[j];
   }
 }
 
@@ -182,6 +186,11 @@ void SvrEngine::step() {
 }
 
 void SvrEngine::sweep() {
+  if (s_.counters.pass % kRefresh == 0) {
+    refresh();
+    multiply(s_.previous_beta, s_.previous_values);
+    evaluate_and_keep();
+  }
   extrapolate();
   s_.counters.fresh = 0;
   std::vector<double> sum(active(), 0.0), uncancelled(active(), 0.0);
@@ -195,11 +204,8 @@ void SvrEngine::sweep() {
       visit(visits[v], true, sum, ignored);
     }
   }
-  if (s_.counters.pass % kRefresh == 0) refresh();
-  std::vector<double> primal, dual;
-  std::vector<float> bias;
-  evaluate(primal, dual, bias);
-  accept(primal, dual, bias, uncancelled);
+  evaluate();
+  accept(uncancelled);
   auto& recent = s_.counters.recent;
   std::copy_backward(recent, recent + 3, recent + 4);
   recent[0] = gap();
@@ -271,11 +277,9 @@ void SvrEngine::visit(std::size_t block, bool last, std::vector<double>& sum, st
       for (std::size_t j = first; j < end; ++j)
         gradient_.data()[i * m + j] += shift[j - first] - a_.data()[(row + i) * m + j];
     solve_block(p, first, end, sum.data());
-    if (last && options_.global_bias) {
-      std::copy(sum.begin() + static_cast<std::ptrdiff_t>(first), sum.begin() + static_cast<std::ptrdiff_t>(end),
-                uncancelled.begin() + static_cast<std::ptrdiff_t>(first));
-      cancel_sum(p, first, end, sum.data());
-    }
+    if (!last || !options_.global_bias) return;
+    for (std::size_t j = first; j < end; ++j) uncancelled[j] = sum[j];
+    cancel_sum(p, first, end, sum.data());
   });
   kernel_.count(2.0 * static_cast<double>(n * n * m) * p.sweeps, 0);
   const float* delta = delta_.data();
@@ -284,8 +288,7 @@ void SvrEngine::visit(std::size_t block, bool last, std::vector<double>& sum, st
 }
 
 // Keeps the outputs whose dual value rose (or whose gap fell); the others go back and lose their momentum.
-void SvrEngine::accept(const std::vector<double>& primal, const std::vector<double>& dual,
-                       const std::vector<float>& bias, const std::vector<double>& uncancelled) {
+void SvrEngine::accept(const std::vector<double>& uncancelled) {
   std::vector<char> back(active(), 0);
   bool any = false;
   std::size_t failures = 0;
@@ -293,15 +296,15 @@ void SvrEngine::accept(const std::vector<double>& primal, const std::vector<doub
   for (std::size_t j = 0; j < active(); ++j) {
     const std::uint32_t o = s_.output[j];
     // Near the optimum dual values change by roundings alone: there the primal has a say.
-    const double noise = kNoise * std::fabs(s_.dual[o]), rise = dual[j] - s_.dual[o];
-    const double gap_now = primal[j] - dual[j], gap_before = s_.primal[o] - s_.dual[o];
+    const double noise = kNoise * std::fabs(s_.dual[o]), rise = dual_[j] - s_.dual[o];
+    const double gap_now = primal_[j] - dual_[j], gap_before = s_.primal[o] - s_.dual[o];
     const bool keep = rise >= noise || gap_now < gap_before || (rise >= 0 && gap_now < 2 * gap_before);
     const bool extrapolated = s_.momentum[o] > kFirstMomentum;
     if (rise < 0 || !keep) s_.momentum[o] = 1;
     if (keep) {
-      s_.primal[o] = primal[j];
-      s_.dual[o] = dual[j];
-      s_.bias[o] = bias[j];
+      s_.primal[o] = primal_[j];
+      s_.dual[o] = dual_[j];
+      s_.bias[o] = bias_[j];
     } else {
       back[j] = 1;
       any = true;

@@ -4,8 +4,9 @@
 // Sweep (every form): blocks of samples in a seeded order, each solved in cache (svr_block.hpp) and committed to Tβ (or
 //   Θ) by matrix products. Between passes each output is extrapolated along its last step (Nesterov's sequence; Tβ is
 //   linear in β, so this is free) and falls back when its dual value drops. With a global bias, Σβ = 0 has a multiplier
-//   that is fixed during a pass: the bias that is optimal for the current θ or, for outputs where that failed to
-//   raise the dual value, the one of the method of multipliers (it moves along Σβ). The last block restores Σβ = 0.
+//   that is fixed during a pass: the bias that is optimal for the current θ or, for outputs where that failed to raise
+//   the dual value, the one of the method of multipliers (it moves along Σβ). The kernel's constant part τ11ᵀ, which
+//   would tie all samples together, is taken out of the blocks' kernels. The last block restores Σβ = 0.
 // Split (stored kernel): where sweeps would be slow (large C), alternating directions on β = w with T + ρI factored:
 //   x = (T + ρI)⁻¹(a + ρ(w − u) − b1), Σx = 0;   w = box_shrink(1.6x − 0.6w + u);   u += 1.6x − 0.6w_old − w.
 
@@ -74,12 +75,12 @@ class SvrEngine {
   void sweep();
   void extrapolate();
   void visit(std::size_t block, bool last, std::vector<double>& sum, std::vector<double>& uncancelled);
-  void accept(const std::vector<double>& primal, const std::vector<double>& dual, const std::vector<float>& bias,
-              const std::vector<double>& uncancelled);
+  void accept(const std::vector<double>& uncancelled);
   void column_sums(std::vector<double>& sum);
   void restart_from_here();
+  void multiply(const Matrix<float>& beta, Matrix<float>& values);
   void refresh();
-  void evaluate(std::vector<double>& primal, std::vector<double>& dual, std::vector<float>& bias);
+  void evaluate();
   void evaluate_and_keep();
   bool split_pays() const;
   void enter_split();
@@ -103,6 +104,8 @@ class SvrEngine {
   Matrix<float> a_;  ///< targets of the outputs being solved, in block order
   Matrix<float> f_;  ///< N x m, primal form only
   Matrix<float> block_kernel_, gradient_, delta_;
+  std::vector<double> primal_, dual_;  ///< of the outputs being solved, as just evaluated
+  std::vector<float> bias_;            ///< of the outputs being solved, as just evaluated
   std::unique_ptr<ShiftedFactor> factor_;
 };
 

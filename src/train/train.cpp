@@ -43,7 +43,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
         BadInput{data.name, "split", "training samples", "none", "check the split with 'parsnets data inspect'"});
   TrainOptions options = given;
   apply_preset(options, data.name);
-  validate(options);
+  if (!options.select) validate(options);  // selection validates each of its candidates
 
   nlohmann::ordered_json record{{"data", data_record(data)}, {"seed", options.seed}};
   double gamma = 0, temperature = 1;

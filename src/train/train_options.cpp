@@ -60,7 +60,9 @@ OptionTable train_option_table(TrainOptions& o) {
 
 void apply_preset(TrainOptions& o, const std::string& data_name) {
   const auto set = [&](const char* name, auto& field, auto value) {
-    if (std::find(o.pinned.begin(), o.pinned.end(), name) == o.pinned.end()) field = value;
+    if (std::find(o.pinned.begin(), o.pinned.end(), name) != o.pinned.end()) return;
+    field = value;
+    o.pinned.push_back(name);  // a preset is a choice, too: selection leaves it alone
   };
   if (o.method == Method::dap) set("semantic-scaling", o.semantic_scaling, SemanticScaling::binary);
   // Their scores are products with the class vector by construction.

@@ -45,7 +45,8 @@ TEST(Scoring, EverySimilarityEqualsItsDefinition) {
 TEST(Scoring, ZeroVectorsScoreZeroCosine) {
   ThreadPool pool(1);
   const Matrix<float> zero(1, 3, 0.0f), bank = random_matrix(2, 3, 3);
-  for (const float s : similarities(Similarity::cosine, zero.view(), bank.view(), pool).values()) EXPECT_EQ(s, 0.0f);
+  const Matrix<float> scores = similarities(Similarity::cosine, zero.view(), bank.view(), pool);
+  for (const float s : scores.values()) EXPECT_EQ(s, 0.0f);
 }
 
 }  // namespace parsnets

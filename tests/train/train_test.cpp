@@ -93,7 +93,7 @@ TEST(Train, ImpossibleOptionsAreReportedTogether) {
   TrainOptions options = test::small_options(Method::scln);
   options.open = 9;
   options.encoding = 25;
-  options.grid = "c=1";
+  options.grid = "c=1";  // without --select
   ThreadPool pool(1);
   try {
     train(test::small_training_set(), options, pool);
