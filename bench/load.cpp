@@ -81,7 +81,8 @@ int main(int argc, char** argv) try {
   {
     const auto mat = parsnets::MatFile::open(file);
     const auto* features = mat->find("features");
-    if (features == nullptr) throw parsnets::Error(parsnets::BadInput{file, "features", "a variable of that name", "none", ""});
+    if (features == nullptr)
+      throw parsnets::Error(parsnets::BadInput{file, "features", "a variable of that name", "none", ""});
     matrix = static_cast<double>(features->rows * features->cols) * 4;
   }
   struct Row {
@@ -100,7 +101,8 @@ int main(int argc, char** argv) try {
   fmt::print("{:<16}{:>10}{:>10}{:>14}{:>12}\n", "", "seconds", "MB/s", "peak memory", "x matrix");
   for (const auto& row : table) {
     const double seconds = median(row.seconds), peak = median(row.peaks);
-    fmt::print("{:<16}{:>10.3f}{:>10.0f}{:>14}{:>12.2f}\n", row.name, seconds, matrix / seconds / 1e6, parsnets::format_bytes(peak), peak / matrix);
+    fmt::print("{:<16}{:>10.3f}{:>10.0f}{:>14}{:>12.2f}\n", row.name, seconds, matrix / seconds / 1e6,
+               parsnets::format_bytes(peak), peak / matrix);
   }
   const double ratio = median(table[1].seconds) / median(table[0].seconds);
   fmt::print("ratio of times, scipy / parsnets: {:.2f}\n", ratio);

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
@@ -16,6 +15,10 @@
 
 #include "base/linalg.hpp"
 #include "base/rng.hpp"
+#include "data/rows.hpp"
+#include "features/fit_encoder.hpp"
+#include "features/preprocess.hpp"
+#include "model/fit_gates.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/threads.hpp"
 #include "train/svr.hpp"
@@ -35,25 +38,31 @@ struct Problem {
   GatedSamples samples() const { return {z.view(), open.view(), networks}; }
 };
 
-template <class T>
-Matrix<T> read_raw(const std::string& path, std::size_t rows, std::size_t cols) {
-  Matrix<T> m(rows, cols);
-  std::ifstream in(path, std::ios::binary);
-  in.read(reinterpret_cast<char*>(m.data()), static_cast<std::streamsize>(m.size() * sizeof(T)));
-  if (!in) throw Error(BadInput{path, "", fmt::format("{} x {} values", rows, cols), "fewer", ""});
-  return m;
-}
-
-// `shape.txt` ("N h k K m"), z.f32 (N x h), open.u16 (N x k) and targets.f32 (N x m), all row-major.
-Problem load_problem(const std::string& folder) {
-  std::size_t n = 0, h = 0, k = 0, m = 0;
+// The trainval samples of a data set as `train --method scln --preset paper` sees them: sqrt-l2 features, h = 400,
+// energy gates with K = 200 and k = 40, semantics scaled to zero mean and unit variance per attribute over the samples.
+Problem load_problem(const std::string& folder, const std::string& features, ThreadPool& pool) {
+  LoadOptions load;
+  load.features = features;
+  const Dataset data = load_dataset(folder, load);
+  const auto& rows = data.split.trainval;
+  const auto preprocess = fit_feature_preprocess(FeatureScaling::sqrt_l2, true, data.features.view(), rows, pool);
+  const Matrix<float> x = preprocessed_rows(preprocess, data.features.view(), rows, pool);
+  const Encoder encoder = fit_encoder({}, x.view(), pool);
+  const Gates gates = fit_gates({}, encoded(encoder, x.view(), pool).view(), pool);
   Problem p;
-  std::ifstream shape(folder + "/shape.txt");
-  if (!(shape >> n >> h >> k >> p.networks >> m))
-    throw Error(BadInput{folder + "/shape.txt", "", "five numbers: N h k K m", "something else", ""});
-  p.z = read_raw<float>(folder + "/z.f32", n, h);
-  p.open = read_raw<std::uint16_t>(folder + "/open.u16", n, k);
-  p.targets = read_raw<float>(folder + "/targets.f32", n, m);
+  p.z = encoded(encoder, x.view(), pool);
+  p.open = open_networks(gates, p.z.view(), pool);
+  p.networks = gates.networks;
+  p.targets = gather_rows(data.semantics.values.view(), labels_of(data, rows));
+  for (std::size_t j = 0; j < p.targets.cols(); ++j) {
+    double mean = 0, square = 0;
+    for (std::size_t i = 0; i < p.targets.rows(); ++i) mean += p.targets(i, j);
+    mean /= static_cast<double>(p.targets.rows());
+    for (std::size_t i = 0; i < p.targets.rows(); ++i) square += std::pow(p.targets(i, j) - mean, 2);
+    const double sd = std::max(1e-12, std::sqrt(square / static_cast<double>(p.targets.rows())));
+    for (std::size_t i = 0; i < p.targets.rows(); ++i)
+      p.targets(i, j) = static_cast<float>((p.targets(i, j) - mean) / sd);
+  }
   return p;
 }
 
@@ -138,8 +147,8 @@ class Liblinear {
 #endif
 
 int run(const std::map<std::string, std::string>& args) {
-  const Problem p = load_problem(args.at("data"));
   ThreadPool pool(static_cast<unsigned>(std::stoul(args.at("threads"))));
+  const Problem p = load_problem(args.at("data"), args.at("features"), pool);
   const double epsilon = std::stod(args.at("epsilon")), tolerance = std::stod(args.at("tolerance"));
   const std::size_t m = p.targets.cols();
   auto sample = Rng(std::stoull(args.at("seed"))).permutation(m);
@@ -187,8 +196,9 @@ int run(const std::map<std::string, std::string>& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::map<std::string, std::string> args{{"data", ""},     {"c", "0.01"},   {"epsilon", "0.1"}, {"tolerance", "1e-3"},
-                                          {"threads", "0"}, {"sample", "6"}, {"seed", "1"},      {"bias", "0"}};
+  std::map<std::string, std::string> args{{"data", ""},       {"features", ""},      {"c", "0.01"},
+                                          {"epsilon", "0.1"}, {"tolerance", "1e-3"}, {"threads", "0"},
+                                          {"sample", "6"},    {"seed", "1"},         {"bias", "0"}};
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i];
     if (name.rfind("--", 0) != 0 || args.count(name.substr(2)) == 0) {
@@ -198,10 +208,11 @@ int main(int argc, char** argv) {
     args[name.substr(2)] = argv[i + 1];
   }
   if (args["data"].empty()) {
-    fmt::print(stderr,
-               "usage: {} --data DIR [--c LIST] [--epsilon E] [--tolerance T] [--threads N] [--sample N] "
-               "[--seed N] [--bias 0|1]\n",
-               argv[0]);
+    fmt::print(
+        stderr,
+        "usage: {} --data DIR [--features NAME] [--c LIST] [--epsilon E] [--tolerance T] [--threads N] [--sample N] "
+        "[--seed N] [--bias 0|1]\n",
+        argv[0]);
     return 2;
   }
   try {

@@ -129,7 +129,14 @@ Command bench_command() {
         if (json["record"].contains("svr")) gaps.push_back(json["record"]["svr"]["relative_gap"].get<double>());
         runs.push_back(std::move(json));
       }
-      output.json["methods"].push_back({{"method", entry.label}, {"runs", runs}});
+      nlohmann::ordered_json summary;
+      const std::pair<const char*, const std::vector<double>*> figures[] = {{"zsl", &zsl}, {"u", &u}, {"s", &s}, {"h", &h}, {"ausuc", &ausuc}};
+      for (const auto& [name, values] : figures) {
+        if (values->empty()) continue;
+        const Interval interval = confidence_interval(*values);
+        summary[name] = {{"mean", interval.mean}, {"sd", interval.sd}, {"low", interval.low}, {"high", interval.high}};
+      }
+      output.json["methods"].push_back({{"method", entry.label}, {"summary", summary}, {"runs", runs}});
       const std::string gap = gaps.empty() ? "-" : fmt::format("{:.1e}", *std::max_element(gaps.begin(), gaps.end()));
       output.text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", entry.label, mean_and_spread(zsl),
                                  mean_and_spread(u), mean_and_spread(s), mean_and_spread(h), mean_and_spread(ausuc),

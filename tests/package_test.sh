@@ -1,0 +1,17 @@
+#!/bin/sh
+# Installs the build and uses it as others would: find_package, pkg-config, man page, completion.
+# Usage: package_test.sh BUILD_DIR SOURCE_DIR
+set -eu
+build=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cmake --install "$build" --prefix "$work/prefix" > /dev/null
+cmake -S "$source/examples/cmake-consumer" -B "$work/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" > /dev/null
+cmake --build "$work/consumer" > /dev/null
+"$work/consumer/consumer" "$source/data/demo"
+libdir=$(dirname "$(find "$work/prefix" -name parsnets.pc)")
+PKG_CONFIG_PATH=$libdir pkg-config --exists parsnets
+test "$(PKG_CONFIG_PATH=$libdir pkg-config --modversion parsnets)" = "$("$work/prefix/bin/parsnets" --version | cut -d' ' -f2)"
+test -s "$work/prefix/share/man/man1/parsnets.1"
+test -s "$work/prefix/share/bash-completion/completions/parsnets"
+echo "package test passed"
