@@ -1,5 +1,5 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
-.PHONY: demo test build test-peers bench sanitize fuzz coverage docs install clean
+.PHONY: demo test build test-peers bench sanitize coverage docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets

@@ -36,7 +36,7 @@ struct TrainOptions {
   int open = 40;                                       ///< k
   AnchorChoice anchors = AnchorChoice::samples;
   NetworkInput input = NetworkInput::encoding;         ///< z
-  double c = 0.01;                                     ///< SVR box bound, for targets scaled to unit variance
+  double c = 0.1;                                      ///< SVR box bound, for targets scaled to unit variance
   double epsilon = 0.1;                                ///< SVR tube, for targets scaled to unit variance
   double tolerance = 1e-3;                             ///< relative duality gap to stop at
   int max_passes = 1000;
