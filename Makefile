@@ -14,7 +14,7 @@ demo: build
 
 test:
 	@scripts/setup.sh test
-	@cmake --preset release -DPARSNETS_BUILD_TESTS=ON > /dev/null
+	@cmake --preset release -DPARSNETS_BUILD_TESTS=ON -DPARSNETS_BUILD_BENCH=OFF > /dev/null
 	@cmake --build build -j $(JOBS)
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
 
