@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 namespace parsnets::cli {
 
@@ -15,9 +16,15 @@ namespace {
 
 volatile std::sig_atomic_t interrupt_count = 0;
 
+volatile std::sig_atomic_t interrupted_at = 0;  // seconds of the monotonic clock
+
 void on_interrupt(int) {
-  interrupt_count = interrupt_count + 1;
-  if (interrupt_count > 1) ::_exit(130);
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  // A process group may deliver one Ctrl-C twice; only a later one means "at once".
+  if (interrupt_count > 0 && now.tv_sec - interrupted_at > 1) ::_exit(130);
+  if (interrupt_count == 0) interrupted_at = static_cast<std::sig_atomic_t>(now.tv_sec);
+  interrupt_count = 1;
 }
 
 int terminal_width() {
