@@ -23,7 +23,7 @@ enum class Similarity {
 };
 
 enum class Direction {
-  forward,  ///< f(x) = Σ_{i open} (Θ_iᵀz + b_i) + b lies in semantic space and is compared with class semantics
+  forward,  ///< f(x) = Θ_sharedᵀx + Σ_{i open} (Θ_iᵀz + b_i) + b lies in semantic space and is compared with class semantics
   reverse   ///< each class has a prototype Rᵀa + r in feature space, compared with z
 };
 
@@ -34,6 +34,18 @@ struct ClassBank {
   Matrix<float> semantics;         ///< C x m
 };
 
+/// What training saw of the seen classes, carried over to every class by kernel ridge regression: the direction p of a
+/// class is b + Σ_s exp((bᵀb_s − 1)/w²)·α_s, b its centred semantics at unit length. Cosine similarity only; no support:
+/// p = b.
+struct Prototypes {
+  Matrix<float> support;  ///< S x m, unit rows b_s
+  Matrix<float> weights;  ///< S x m, rows α_s
+  double width = 1;       ///< w
+
+  /// Turns one centred class vector (m values) into its prototype, in place.
+  void apply(std::span<float> a) const;
+};
+
 struct Model {
   std::size_t feature_dimensions = 0;  ///< d
   FeaturePreprocess feature_preprocess;
@@ -42,11 +54,14 @@ struct Model {
   bool networks_see_encoding = false;  ///< z = e; otherwise z = x
   Direction direction = Direction::forward;
   Matrix<float> networks;              ///< forward: (K·(h+1)) x m, row i·(h+1) is b_i, the next h rows Θ_i
+  bool relu = false;                   ///< forward: each network's output is max(0, Θ_iᵀz + b_i)
+  Matrix<float> shared;                ///< forward: d x m, the always-open network on the prepared features; empty: none
   std::vector<float> bias;             ///< forward: m
   Matrix<float> reverse;               ///< reverse: (m+1) x h, the last row is r
   SemanticPreprocess semantic_preprocess;
   std::vector<float> semantic_centre;  ///< μ, m values; empty: zero (reverse models compare in feature space)
   Similarity similarity = Similarity::cosine;
+  Prototypes prototypes;
   ClassBank classes;
   std::vector<std::string> attribute_names;  ///< m, or empty
   double gamma = 0;                    ///< subtracted from the scores of seen classes in generalised recognition
@@ -61,6 +76,10 @@ struct Model {
   Matrix<float> predict_semantics(MatrixView<const float> x, ThreadPool& pool) const;
   /// n x d raw features to n x C scores, higher is better; gamma is not applied.
   Matrix<float> scores(MatrixView<const float> x, ThreadPool& pool) const;
+  /// n x m predicted semantics to n x C scores (forward models only): the second half of scores().
+  Matrix<float> score_semantics(MatrixView<const float> f, ThreadPool& pool) const;
+  /// C x m: the vectors that predictions are compared with, from the class bank: prepared, for cosine centred, as prototypes.
+  Matrix<float> class_vectors() const;
 
   /// Adds a class that is described by `semantics` (m values); no score of another class changes. Throws bad_input for a
   /// name that is there already, a wrong number of values or a non-finite value.

@@ -34,6 +34,9 @@ enum class SemanticScaling {
 struct SemanticPreprocess {
   SemanticScaling scaling = SemanticScaling::l2;
   std::vector<float> mean, factor;  ///< m each, or empty
+  /// Partial whitening of the scaled semantics, a ← UᵀU(a − centre): U (r x m, row-major) holds the principal axes of the
+  /// seen classes, each times the root of its factor. Both empty: none.
+  std::vector<float> whitening_centre, whitening;
 
   /// One class in place, m values.
   void apply(std::span<float> a) const;

@@ -97,6 +97,62 @@ void require_rows(std::size_t count, const char* field) {
         BadInput{"the data set", field, "at least one row to fit the preprocessing to", "none", "check the split"});
 }
 
+
+SemanticPreprocess fit_semantic_scaling(SemanticScaling scaling, MatrixView<const float> semantics,
+                                        std::span<const std::int32_t> seen) {
+  SemanticPreprocess result;
+  result.scaling = scaling;
+  if (scaling == SemanticScaling::none || scaling == SemanticScaling::l2) return result;
+  ThreadPool caller(1);
+  auto statistics = column_statistics(seen.size(), semantics.cols(), scaling == SemanticScaling::standardize, caller,
+                                      [&](std::size_t i, std::span<float> a) {
+                                        std::ranges::copy(semantics.row(static_cast<std::size_t>(seen[i])), a.begin());
+                                      });
+  result.mean = std::move(statistics.mean);
+  result.factor = std::move(statistics.factor);
+  return result;
+}
+
+/// Axes by the Gram matrix of the smaller side: the P seen classes or the m attributes.
+void fit_whitening(SemanticPreprocess& preprocess, double exponent, MatrixView<const float> semantics,
+                   std::span<const std::int32_t> seen) {
+  constexpr double kFloor = 1e-3, kNegligible = 1e-10;
+  const std::size_t p = seen.size(), m = semantics.cols();
+  Matrix<double> rows(p, m);
+  std::vector<double> centre(m, 0.0);
+  std::vector<float> a(m);
+  for (std::size_t c = 0; c < p; ++c) {
+    std::ranges::copy(semantics.row(static_cast<std::size_t>(seen[c])), a.begin());
+    preprocess.apply(a);
+    for (std::size_t j = 0; j < m; ++j) centre[j] += (rows(c, j) = a[j]) / static_cast<double>(p);
+  }
+  for (std::size_t c = 0; c < p; ++c)
+    for (std::size_t j = 0; j < m; ++j) rows(c, j) -= centre[j];
+  ThreadPool caller(1);
+  const bool by_class = p < m;
+  const std::size_t side = std::min(p, m);
+  Matrix<double> gram(side, side);
+  multiply(caller, by_class ? Trans::no : Trans::yes, rows.view(), by_class ? Trans::yes : Trans::no, rows.view(),
+           gram.view());
+  EigenPairs pairs = largest_eigenpairs(gram.view());
+  if (pairs.values[0] <= 0) return;  // all seen classes alike: there is nothing to whiten
+  std::size_t count = 0;
+  while (count < side && pairs.values[count] > kNegligible * pairs.values[0]) ++count;
+  Matrix<double> axes(count, m);
+  const MatrixView<const double> vectors(pairs.vectors.data(), count, side);
+  if (by_class)
+    multiply(caller, Trans::no, vectors, Trans::no, rows.view(), axes.view());  // = σ_i times the axis
+  else
+    std::copy_n(vectors.data(), axes.size(), axes.data());
+  preprocess.whitening_centre.assign(centre.begin(), centre.end());
+  preprocess.whitening.resize(count * m);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double root = std::pow(pairs.values[i] / pairs.values[0] + kFloor, -exponent / 4),
+                 scale = by_class ? root / std::sqrt(pairs.values[i]) : root;
+    for (std::size_t j = 0; j < m; ++j) preprocess.whitening[i * m + j] = static_cast<float>(scale * axes(i, j));
+  }
+}
+
 }  // namespace
 
 void FeaturePreprocess::apply(std::span<float> x) const {
@@ -138,22 +194,24 @@ void SemanticPreprocess::apply(std::span<float> a) const {
   if (scaling == SemanticScaling::binary)
     for (float& v : a) v = v > 0 ? 1.0f : 0.0f;
   if (scaling == SemanticScaling::l2 || scaling == SemanticScaling::centre_l2) to_unit_length(a);
+  if (whitening.empty()) return;
+  subtract_and_multiply(a, whitening_centre, {});
+  const std::vector<float> centred(a.begin(), a.end());
+  std::vector<double> sum(a.size(), 0.0);
+  for (std::size_t axis = 0; axis < whitening.size(); axis += a.size()) {
+    const std::span<const float> u(whitening.data() + axis, a.size());
+    const double length = dot(u, centred);
+    for (std::size_t j = 0; j < a.size(); ++j) sum[j] += length * u[j];
+  }
+  for (std::size_t j = 0; j < a.size(); ++j) a[j] = static_cast<float>(sum[j]);
 }
 
 SemanticPreprocess fit_semantic_preprocess(SemanticScaling scaling, MatrixView<const float> semantics,
-                                           std::span<const std::int32_t> seen) {
+                                           std::span<const std::int32_t> seen, double whitening) {
   require_rows(seen.size(), "semantics");
   for (const std::int32_t c : seen) checked_row(semantics, c, "semantics");
-  SemanticPreprocess result;
-  result.scaling = scaling;
-  if (scaling == SemanticScaling::none || scaling == SemanticScaling::l2) return result;
-  ThreadPool caller(1);
-  auto statistics = column_statistics(seen.size(), semantics.cols(), scaling == SemanticScaling::standardize, caller,
-                                      [&](std::size_t i, std::span<float> a) {
-                                        std::ranges::copy(semantics.row(static_cast<std::size_t>(seen[i])), a.begin());
-                                      });
-  result.mean = std::move(statistics.mean);
-  result.factor = std::move(statistics.factor);
+  SemanticPreprocess result = fit_semantic_scaling(scaling, semantics, seen);
+  if (whitening > 0) fit_whitening(result, whitening, semantics, seen);
   return result;
 }
 

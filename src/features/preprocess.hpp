@@ -19,9 +19,10 @@ FeaturePreprocess fit_feature_preprocess(FeatureScaling scaling, bool centre, Ma
 Matrix<float> preprocessed_rows(const FeaturePreprocess& preprocess, MatrixView<const float> features,
                                 std::span<const std::int32_t> rows, ThreadPool& pool);
 
-/// Fits on rows `seen` of `semantics` (C x m).
+/// Fits on rows `seen` of `semantics` (C x m). `whitening` a > 0 scales the principal axis i of the seen classes, of
+/// singular value σ_i, by (σ_i²/σ_1² + 1e-3)^(−a/2) and drops what no seen class varies in; a = 0 leaves all as it is.
 SemanticPreprocess fit_semantic_preprocess(SemanticScaling scaling, MatrixView<const float> semantics,
-                                           std::span<const std::int32_t> seen);
+                                           std::span<const std::int32_t> seen, double whitening = 0);
 /// All rows, preprocessed: C x m.
 Matrix<float> preprocessed_semantics(const SemanticPreprocess& preprocess, MatrixView<const float> semantics);
 

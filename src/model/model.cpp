@@ -50,10 +50,19 @@ MatrixView<const float> network_input(const Model& model, const Encoded& encoded
   return model.networks_see_encoding ? encoded.embedding() : encoded.x.view();
 }
 
-Matrix<float> predict_encoded(const Model& model, const Encoded& input, ThreadPool& pool) {
-  const Matrix<std::uint16_t> open = open_networks(model.gates, input.embedding(), pool);
-  return compose(network_input(model, input), open.view(), model.gates.networks, model.networks.view(), model.bias,
-                 pool);
+struct Predicted {
+  Matrix<float> f;             ///< n x m
+  Matrix<std::uint16_t> open;  ///< n x k
+};
+
+Predicted predict_encoded(const Model& model, const Encoded& input, ThreadPool& pool) {
+  Predicted out;
+  out.open = open_networks(model.gates, input.embedding(), pool);
+  out.f = compose(network_input(model, input), out.open.view(), model.gates.networks, model.networks.view(), model.bias,
+                  model.relu, pool);
+  if (!model.shared.empty())
+    multiply(pool, Trans::no, input.x.view(), Trans::no, model.shared.view(), out.f.view(), 1, 1);
+  return out;
 }
 
 /// Subtracts the model's semantic centre from every row, for cosine alone.
@@ -64,7 +73,7 @@ void centre_rows(const Model& model, MatrixView<float> rows) {
 }
 
 /// Prototypes of all classes in feature space: A R + r.
-Matrix<float> prototypes(const Model& model, MatrixView<const float> semantics, ThreadPool& pool) {
+Matrix<float> feature_prototypes(const Model& model, MatrixView<const float> semantics, ThreadPool& pool) {
   const std::size_t m = model.attributes();
   Matrix<float> out(semantics.rows(), model.reverse.cols());
   const auto offset = model.reverse.row(m);
@@ -75,22 +84,43 @@ Matrix<float> prototypes(const Model& model, MatrixView<const float> semantics, 
 
 }  // namespace
 
+void Prototypes::apply(std::span<float> a) const {
+  const double length = std::sqrt(dot(a, a));
+  if (support.empty() || length == 0) return;
+  std::vector<double> sum(a.size());
+  for (std::size_t j = 0; j < a.size(); ++j) sum[j] = a[j] / length;
+  for (std::size_t s = 0; s < support.rows(); ++s) {
+    const double likeness = std::exp((dot(a, support.row(s)) / length - 1) / (width * width));
+    for (std::size_t j = 0; j < a.size(); ++j) sum[j] += likeness * weights(s, j);
+  }
+  for (std::size_t j = 0; j < a.size(); ++j) a[j] = static_cast<float>(sum[j]);
+}
+
 Matrix<float> Model::predict_semantics(MatrixView<const float> x, ThreadPool& pool) const {
   if (direction != Direction::forward)
     throw Error(ErrorCode::usage, "this model maps semantics to features and predicts no semantics");
-  return predict_encoded(*this, encode_all(*this, x, pool), pool);
+  return predict_encoded(*this, encode_all(*this, x, pool), pool).f;
+}
+
+Matrix<float> Model::class_vectors() const {
+  Matrix<float> bank = preprocessed_semantics(semantic_preprocess, classes.semantics.view());
+  if (direction != Direction::forward) return bank;
+  centre_rows(*this, bank.view());
+  for (std::size_t c = 0; c < bank.rows(); ++c) prototypes.apply(bank.row(c));
+  return bank;
+}
+
+Matrix<float> Model::score_semantics(MatrixView<const float> f, ThreadPool& pool) const {
+  Matrix<float> centred = Matrix<float>::copy_of(f);
+  centre_rows(*this, centred.view());
+  return similarities(similarity, centred.view(), class_vectors().view(), pool);
 }
 
 Matrix<float> Model::scores(MatrixView<const float> x, ThreadPool& pool) const {
+  if (direction == Direction::forward) return score_semantics(predict_semantics(x, pool).view(), pool);
   const Encoded input = encode_all(*this, x, pool);
-  Matrix<float> bank = preprocessed_semantics(semantic_preprocess, classes.semantics.view());
-  if (direction == Direction::forward) {
-    Matrix<float> f = predict_encoded(*this, input, pool);
-    centre_rows(*this, f.view());
-    centre_rows(*this, bank.view());
-    return similarities(similarity, f.view(), bank.view(), pool);
-  }
-  return similarities(similarity, network_input(*this, input), prototypes(*this, bank.view(), pool).view(), pool);
+  const Matrix<float> bank = class_vectors();
+  return similarities(similarity, network_input(*this, input), feature_prototypes(*this, bank.view(), pool).view(), pool);
 }
 
 void Model::add_class(const std::string& name, std::span<const float> semantics) {
@@ -145,13 +175,10 @@ Explanation explain(const Model& model, std::span<const float> x, ThreadPool& po
     throw Error(ErrorCode::usage, "only models that predict semantics can be explained by attribute");
   const MatrixView<const float> sample(x.data(), 1, x.size());
   const Encoded input = encode_all(model, sample, pool);
-  const Matrix<std::uint16_t> open = open_networks(model.gates, input.embedding(), pool);
-  Matrix<float> f =
-      compose(network_input(model, input), open.view(), model.gates.networks, model.networks.view(), model.bias, pool);
-  Matrix<float> bank = preprocessed_semantics(model.semantic_preprocess, model.classes.semantics.view());
+  auto [f, open] = predict_encoded(model, input, pool);
+  const Matrix<float> bank = model.class_vectors();
   std::vector<float> predicted(f.row(0).begin(), f.row(0).end());
   centre_rows(model, f.view());
-  centre_rows(model, bank.view());
   Matrix<float> scores = similarities(model.similarity, f.view(), bank.view(), pool);
   for (std::size_t c = 0; c < scores.cols(); ++c)
     if (model.classes.seen[c]) scores(0, c) -= static_cast<float>(model.gamma);

@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little, "model files are littl
 namespace {
 
 constexpr const char* kFormat = "parsnets-model";
-constexpr const char* kFormatVersion = "1";
+constexpr const char* kFormatVersion = "2";
 
 TensorView float_tensor(const std::string& name, const float* data, std::vector<std::uint64_t> shape) {
   std::uint64_t count = 1;
@@ -164,8 +164,9 @@ constexpr std::size_t kMost = std::size_t{1} << 31;
 
 Model load_model(const std::filesystem::path& path) {
   const Reader in(path);
-  in.refuse_unknown({"feature_mean", "feature_factor", "semantic_mean", "semantic_factor", "semantic_centre", "encoder", "anchors",
-                     "networks", "bias", "reverse", "class_semantics", "class_seen"});
+  in.refuse_unknown({"feature_mean", "feature_factor", "semantic_mean", "semantic_factor", "semantic_centre",
+                     "whitening_centre", "whitening", "encoder", "anchors", "networks", "shared", "bias", "reverse",
+                     "prototype_support", "prototype_weights", "class_semantics", "class_seen"});
   Model model;
   model.classes.names = in.strings("classes");
   model.attribute_names = in.strings("attributes");
@@ -192,6 +193,23 @@ Model load_model(const std::filesystem::path& path) {
   model.semantic_preprocess.mean = in.vector("semantic_mean", m);
   model.semantic_preprocess.factor = in.vector("semantic_factor", m);
   model.semantic_centre = in.vector("semantic_centre", m);
+  if (const std::size_t axes = in.count("whitening_axes", 0, m); axes > 0) {
+    const Matrix<float> whitening = in.floats("whitening", axes, m);
+    model.semantic_preprocess.whitening.assign(whitening.values().begin(), whitening.values().end());
+    in.require("whitening_centre", "F32", 0, m);
+    model.semantic_preprocess.whitening_centre = in.vector("whitening_centre", m);
+  }
+  if (const std::size_t support = in.count("prototype_support", 0, kMost); support > 0) {
+    model.prototypes.support = in.floats("prototype_support", support, m);
+    model.prototypes.weights = in.floats("prototype_weights", support, m);
+    model.prototypes.width = in.number("prototype_width", 1e-3, 1e6);
+    for (std::size_t r = 0; r < support; ++r) {
+      double squares = 0;
+      for (const float v : model.prototypes.support.row(r)) squares += static_cast<double>(v) * v;
+      if (squares > 1.001)
+        in.fail("tensor 'prototype_support'", "rows of unit length", fmt::format("length {} in row {}", std::sqrt(squares), r), "");
+    }
+  }
   const std::size_t h = in.count("encoding", 0, d);
   if (h > 0) model.encoder.weights = in.floats("encoder", h, d);
   model.encoder.reconstruction_error = in.number("reconstruction_error", 0, 2);
@@ -215,6 +233,8 @@ Model load_model(const std::filesystem::path& path) {
     model.networks = in.floats("networks", model.gates.networks * (z + 1), m);
     model.bias = in.vector("bias", m);
     if (model.bias.empty()) model.bias.assign(m, 0.0f);
+    model.relu = in.flag("relu");
+    if (in.has("shared")) model.shared = in.floats("shared", d, m);
   } else {
     model.reverse = in.floats("reverse", m + 1, z);
   }
@@ -242,6 +262,10 @@ void save_model(const Model& model, const std::filesystem::path& path) {
   facts["gates"] = name_of(gate_names(), model.gates.kind);
   facts["networks"] = model.gates.networks;
   facts["open_networks"] = model.gates.open;
+  facts["relu"] = model.relu;
+  facts["whitening_axes"] = model.semantic_preprocess.whitening.size() / m;
+  facts["prototype_support"] = model.prototypes.support.rows();
+  facts["prototype_width"] = model.prototypes.width;
   facts["direction"] = name_of(direction_names(), model.direction);
   facts["similarity"] = name_of(similarity_names(), model.similarity);
   facts["gamma"] = model.gamma;
@@ -257,6 +281,7 @@ void save_model(const Model& model, const std::filesystem::path& path) {
   add_matrix("encoder", model.encoder.weights);
   add_matrix("anchors", model.gates.anchors);
   add_matrix("networks", model.networks);
+  add_matrix("shared", model.shared);
   add_vector("bias", model.bias);
   add_matrix("reverse", model.reverse);
   add_vector("feature_mean", model.feature_preprocess.mean);
@@ -264,6 +289,11 @@ void save_model(const Model& model, const std::filesystem::path& path) {
   add_vector("semantic_mean", model.semantic_preprocess.mean);
   add_vector("semantic_factor", model.semantic_preprocess.factor);
   add_vector("semantic_centre", model.semantic_centre);
+  add_vector("whitening_centre", model.semantic_preprocess.whitening_centre);
+  if (const auto& whitening = model.semantic_preprocess.whitening; !whitening.empty())
+    tensors.push_back(float_tensor("whitening", whitening.data(), {whitening.size() / m, m}));
+  add_matrix("prototype_support", model.prototypes.support);
+  add_matrix("prototype_weights", model.prototypes.weights);
   add_matrix("class_semantics", model.classes.semantics);
   tensors.push_back({"class_seen",
                      "U8",

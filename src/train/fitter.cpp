@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/linalg.hpp"
 #include "base/machine.hpp"
 #include "data/rows.hpp"
 #include "features/fit_encoder.hpp"
@@ -15,6 +16,9 @@
 #include "model/names.hpp"
 #include "parsnets/error.hpp"
 #include "train/baselines/linear_map.hpp"
+#include "train/fit_prototypes.hpp"
+#include "train/preconditioner.hpp"
+#include "train/joint.hpp"
 #include "train/svr.hpp"
 
 namespace parsnets {
@@ -91,6 +95,17 @@ Matrix<float> as_network(const LinearMap& map) {
   return network;
 }
 
+nlohmann::ordered_json trace_json(const std::vector<DescentStep>& steps) {
+  auto json = nlohmann::ordered_json::array();
+  for (const auto& step : steps)
+    json.push_back({{"objective", step.objective}, {"loss", step.loss}, {"mmg", step.mmg}, {"step", step.step}, {"slope", step.slope}});
+  return json;
+}
+
+nlohmann::ordered_json svr_json(const TrainOptions& o, double spread, double relative_gap, bool converged) {
+  return {{"c", o.c}, {"epsilon", o.epsilon}, {"target_scale", spread}, {"relative_gap", relative_gap}, {"converged", converged}};
+}
+
 /// A reverse map with its offset as the last row.
 Matrix<float> as_reverse(const LinearMap& map) {
   Matrix<float> reverse(map.weights.rows() + 1, map.weights.cols());
@@ -110,6 +125,7 @@ struct Fitter::State {
   Stage<Encoding> encoding;
   Stage<Gating> gating;
   Stage<Targets> targets;
+  Stage<RidgePreconditioner> preconditioner;
   Stage<std::unique_ptr<Ridge>> ridge;
   Stage<std::unique_ptr<Eszsl>> eszsl;
   Stage<std::unique_ptr<Sae>> sae;
@@ -141,17 +157,22 @@ struct Fitter::State {
     });
   }
 
+  static std::string target_key(const TrainOptions& o) {
+    return fmt::format("{} {}", static_cast<int>(o.semantic_scaling), o.semantic_whitening);
+  }
+
   Targets& prepare_targets(const TrainOptions& o) {
-    return targets.get(std::to_string(static_cast<int>(o.semantic_scaling)), [&] {
+    return targets.get(target_key(o), [&] {
       Targets made;
-      made.preprocess = fit_semantic_preprocess(o.semantic_scaling, data.semantics.values.view(), classes);
+      made.preprocess =
+          fit_semantic_preprocess(o.semantic_scaling, data.semantics.values.view(), classes, o.semantic_whitening);
       made.semantics = preprocessed_semantics(made.preprocess, data.semantics.values.view());
       return made;
     });
   }
 
   static std::string both_keys(const TrainOptions& o) {
-    return fmt::format("{} {}", input_key(o), static_cast<int>(o.semantic_scaling));
+    return fmt::format("{} {}", input_key(o), target_key(o));
   }
 
   /// The semantics of each training sample's class: n x m.
@@ -194,15 +215,34 @@ struct Fitter::State {
     model.reverse = as_reverse(map);
   }
 
-  void fit_scln(const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
-                const std::filesystem::path& checkpoint, TrainRun* run);
+  static std::string encoding_key(const TrainOptions& o);
+  static std::string gate_key(const TrainOptions& o);
+  Encoding& prepare_encoding(const TrainOptions& o);
+  Gating& prepare_gating(const TrainOptions& o);
+  RidgePreconditioner& precondition(const TrainOptions& o, double weight);
+  GatedSamples gated_samples(const TrainOptions& o);
+  DescentSamples descent_samples(const TrainOptions& o, const Model& model, MatrixView<const float> classes_as);
+  LinearMap solve_ridge(const TrainOptions& o);
+  void set_gates(const TrainOptions& o, Model& model, nlohmann::ordered_json& record);
+  void set_networks(Model& model, Matrix<float> networks, const std::vector<float>& bias, double spread);
+  void fit_svr(const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
+               const std::filesystem::path& checkpoint, TrainRun* run);
+  void fit_shared(const TrainOptions& o, Model& model, nlohmann::ordered_json& record);
+  void join(const TrainOptions& o, Model& model, nlohmann::ordered_json& record);
+  void refine(const TrainOptions& o, Model& model, nlohmann::ordered_json& record, const DescentObserver& observer);
 };
 
-void Fitter::State::fit_scln(const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
-                             const std::filesystem::path& checkpoint, TrainRun* run) {
-  const std::string encoding_key =
-      fmt::format("{} {} {} {}", input_key(o), o.encoding, static_cast<int>(o.rotation), o.seed);
-  Encoding& coded = encoding.get(encoding_key, [&] {
+std::string Fitter::State::encoding_key(const TrainOptions& o) {
+  return fmt::format("{} {} {} {}", input_key(o), o.encoding, static_cast<int>(o.rotation), o.seed);
+}
+
+std::string Fitter::State::gate_key(const TrainOptions& o) {
+  return fmt::format("{} {} {} {} {}", encoding_key(o), static_cast<int>(o.gates), o.networks, o.open,
+                     static_cast<int>(o.anchors));
+}
+
+Encoding& Fitter::State::prepare_encoding(const TrainOptions& o) {
+  return encoding.get(encoding_key(o), [&] {
     report(progress, {"encode", 0, 0, ""});
     EncoderOptions options;
     options.dimensions = o.encoding;
@@ -213,9 +253,10 @@ void Fitter::State::fit_scln(const TrainOptions& o, Model& model, nlohmann::orde
     made.e = encoded(made.encoder, prepare_inputs(o).x.view(), pool);
     return made;
   });
-  const std::string gate_key = fmt::format("{} {} {} {} {}", encoding_key, static_cast<int>(o.gates), o.networks,
-                                           o.open, static_cast<int>(o.anchors));
-  Gating& gated = gating.get(gate_key, [&] {
+}
+
+Gating& Fitter::State::prepare_gating(const TrainOptions& o) {
+  return gating.get(gate_key(o), [&] {
     GateOptions options;
     options.kind = o.gates;
     options.networks = o.gates == GateKind::always ? 1 : o.networks;
@@ -223,10 +264,15 @@ void Fitter::State::fit_scln(const TrainOptions& o, Model& model, nlohmann::orde
     options.anchors = o.anchors;
     options.seed = o.seed;
     Gating made;
-    made.gates = fit_gates(options, coded.e.view(), pool);
-    made.open = open_networks(made.gates, coded.e.view(), pool);
+    made.gates = fit_gates(options, prepare_encoding(o).e.view(), pool);
+    made.open = open_networks(made.gates, prepare_encoding(o).e.view(), pool);
     return made;
   });
+}
+
+void Fitter::State::set_gates(const TrainOptions& o, Model& model, nlohmann::ordered_json& record) {
+  const Encoding& coded = prepare_encoding(o);
+  const Gating& gated = prepare_gating(o);
   const GateUsage usage = gate_usage(gated.open.view(), gated.gates.networks);
   record["encoder"] = {{"dimensions", o.encoding}, {"reconstruction_error", coded.encoder.reconstruction_error}};
   record["gates"] = {{"usage_min", usage.minimum},
@@ -235,15 +281,50 @@ void Fitter::State::fit_scln(const TrainOptions& o, Model& model, nlohmann::orde
                      {"usage_entropy", usage.entropy},
                      {"samples_per_network", usage.samples}};
 
+  model.encoder.weights = copy(coded.encoder.weights);
+  model.encoder.reconstruction_error = coded.encoder.reconstruction_error;
+  model.networks_see_encoding = o.input == NetworkInput::encoding;
+  model.gates.kind = gated.gates.kind;
+  model.gates.networks = gated.gates.networks;
+  model.gates.open = gated.gates.open;
+  model.gates.anchors = copy(gated.gates.anchors);
+}
+
+GatedSamples Fitter::State::gated_samples(const TrainOptions& o) {
+  const Gating& gated = prepare_gating(o);
+  return {o.input == NetworkInput::encoding ? prepare_encoding(o).e.view() : prepare_inputs(o).x.view(),
+          gated.open.view(), gated.gates.networks};
+}
+
+LinearMap Fitter::State::solve_ridge(const TrainOptions& o) {
+  auto& solver = ridge.get(input_key(o), [&] { return std::make_unique<Ridge>(samples(o), pool); });
+  return solver->solve(o.lambda * prepare_inputs(o).scale, prepare_targets(o).semantics.view());
+}
+
+void Fitter::State::fit_svr(const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
+                            const std::filesystem::path& checkpoint, TrainRun* run) {
+  set_gates(o, model, record);
   // Targets of unit variance make C and epsilon mean the same for every semantics.
   Matrix<float> scaled = sample_semantics(o);
   const std::size_t m = scaled.cols();
+  if (o.shared) {  // the gated networks are fitted to what the shared one leaves
+    LinearMap map = solve_ridge(o);
+    const MatrixView<const float> x = prepare_inputs(o).x.view();
+    multiply(pool, Trans::no, x, Trans::no, map.weights.view(), scaled.view(), -1, 1);
+    for (std::size_t l = 0; l < scaled.rows(); ++l)
+      for (std::size_t j = 0; j < m; ++j) scaled(l, j) -= map.bias[j];
+    model.shared = std::move(map.weights);
+    model.bias = std::move(map.bias);
+  }
   const double spread = std::sqrt(mean_eigenvalue(scaled.view()) / static_cast<double>(scaled.rows()));
   for (float& v : scaled.values()) v = static_cast<float>(v / spread);
 
-  if (o.memory_limit > 0 && o.input == NetworkInput::encoding) inputs.drop();
-  const MatrixView<const float> z = o.input == NetworkInput::encoding ? coded.e.view() : prepare_inputs(o).x.view();
-  const GatedSamples gated_samples{z, gated.open.view(), gated.gates.networks};
+  if (o.memory_limit > 0 && o.input == NetworkInput::encoding) {
+    ridge.drop();  // it looks at the inputs
+    preconditioner.drop();
+    inputs.drop();
+  }
+  const GatedSamples gated = gated_samples(o);
   SvrOptions svr;
   svr.c = o.c;
   svr.epsilon = o.epsilon;
@@ -253,39 +334,140 @@ void Fitter::State::fit_scln(const TrainOptions& o, Model& model, nlohmann::orde
   svr.checkpoint = checkpoint;
   svr.resume = o.resume && !checkpoint.empty() && std::filesystem::exists(checkpoint);
   if (o.memory_limit > 0) {
-    const std::uint64_t used = resident_memory() + gated.gates.networks * (z.cols() + 1) * m * 4;
+    const std::uint64_t used = resident_memory() + gated.networks * (gated.z.cols() + 1) * m * 4;
     svr.memory_limit = o.memory_limit > used ? o.memory_limit - used : 1;
   }
   const std::string key =
-      fmt::format("{} {} {} {}", gate_key, static_cast<int>(o.input), static_cast<int>(o.semantic_scaling), o.epsilon);
+      fmt::format("{} {} {} {} {} {}", gate_key(o), static_cast<int>(o.input), target_key(o), o.epsilon, o.shared,
+                  o.shared ? o.lambda : 0);
   const bool warm = key == warm_key && !warm_beta.empty();
-  SvrResult solved = solve_svr(gated_samples, scaled.view(), svr, pool, progress,
-                               warm ? MatrixView<const float>(warm_beta.view()) : MatrixView<const float>());
-  record["svr"] = {{"c", o.c},
-                   {"epsilon", o.epsilon},
-                   {"target_scale", spread},
-                   {"primal", solved.primal},
-                   {"dual", solved.dual},
-                   {"relative_gap", solved.relative_gap},
-                   {"converged", solved.converged},
-                   {"passes", solved.passes.size()}};
-  if (run != nullptr) {
-    run->flops += solved.flops;
-    run->bytes += solved.bytes;
+  const MatrixView<const float> start = warm ? MatrixView<const float>(warm_beta.view()) : MatrixView<const float>();
+  if (o.joint_steps > 0 && o.mmg > 0) {
+    JointOptions options;
+    options.svr = svr;
+    options.mmg = o.mmg;
+    options.samples = o.mmg_samples;
+    options.options.floor = o.mmg_floor;
+    options.outer_steps = o.joint_steps;
+    JointResult joint = solve_joint(gated, labels, scaled.view(), options, pool, progress, start);
+    record["svr"] = svr_json(o, spread, joint.relative_gap, joint.converged);
+    auto& steps = record["joint"] = nlohmann::ordered_json::array();
+    steps.push_back({{"objective", joint.start_objective}, {"mmg", joint.start_mmg}, {"step", 0}});
+    for (const auto& step : joint.steps)
+      if (step.accepted)
+        steps.push_back({{"objective", step.objective}, {"fit", step.fit}, {"mmg", step.mmg}, {"step", step.step}});
+    record["orthogonality"] = joint.orthogonality;
+    if (run != nullptr) {
+      run->flops += joint.flops;
+      run->bytes += joint.bytes;
+    }
+    set_networks(model, std::move(joint.networks), joint.bias, spread);
+    warm_beta = std::move(joint.start_beta);
+  } else {
+    SvrResult solved = solve_svr(gated, scaled.view(), svr, pool, progress, start);
+    record["svr"] = svr_json(o, spread, solved.relative_gap, solved.converged);
+    record["svr"]["primal"] = solved.primal;
+    record["svr"]["dual"] = solved.dual;
+    record["svr"]["passes"] = solved.passes.size();
+    if (run != nullptr) {
+      run->flops += solved.flops;
+      run->bytes += solved.bytes;
+    }
+    set_networks(model, networks_from_dual(gated, solved.beta.view(), pool), solved.bias, spread);
+    warm_beta = std::move(solved.beta);
   }
-  model.networks = networks_from_dual(gated_samples, solved.beta.view(), pool);
-  for (float& v : model.networks.values()) v = static_cast<float>(v * spread);
-  model.bias = std::move(solved.bias);
-  for (float& v : model.bias) v = static_cast<float>(v * spread);
-  model.encoder.weights = copy(coded.encoder.weights);
-  model.encoder.reconstruction_error = coded.encoder.reconstruction_error;
-  model.networks_see_encoding = o.input == NetworkInput::encoding;
-  model.gates.kind = gated.gates.kind;
-  model.gates.networks = gated.gates.networks;
-  model.gates.open = gated.gates.open;
-  model.gates.anchors = copy(gated.gates.anchors);
   warm_key = key;
-  warm_beta = std::move(solved.beta);
+}
+
+/// Networks that were fitted to targets divided by `spread`.
+void Fitter::State::set_networks(Model& model, Matrix<float> networks, const std::vector<float>& bias, double spread) {
+  model.networks = std::move(networks);
+  for (float& v : model.networks.values()) v = static_cast<float>(v * spread);
+  model.bias.resize(bias.size(), 0.0f);
+  for (std::size_t j = 0; j < bias.size(); ++j) model.bias[j] = static_cast<float>(model.bias[j] + bias[j] * spread);
+}
+
+/// The shared network by ridge, the gated ones at zero: training moves them from there.
+void Fitter::State::fit_shared(const TrainOptions& o, Model& model, nlohmann::ordered_json& record) {
+  LinearMap map = solve_ridge(o);
+  if (o.gates == GateKind::always && !o.relu) return set_forward(model, std::move(map));
+  set_gates(o, model, record);
+  model.relu = o.relu;
+  model.shared = std::move(map.weights);
+  model.bias = std::move(map.bias);
+  model.networks = Matrix<float>(model.gates.networks * (gated_samples(o).z.cols() + 1), model.bias.size(), 0.0f);
+}
+
+DescentSamples Fitter::State::descent_samples(const TrainOptions& o, const Model& model, MatrixView<const float> classes_as) {
+  DescentSamples s;
+  s.x = prepare_inputs(o).x.view();
+  if (model.gates.kind != GateKind::always || model.networks_see_encoding) {
+    const GatedSamples gated = gated_samples(o);
+    s.z = gated.z;
+    s.open = gated.open;
+  }
+  s.labels = labels;
+  s.semantics = classes_as;
+  return s;
+}
+
+/// fit + mmg·MMG with the squared loss, the geometry that of the whole output; with the SVR's, see joint.hpp.
+void Fitter::State::join(const TrainOptions& o, Model& model, nlohmann::ordered_json& record) {
+  const Matrix<float>& semantics = prepare_targets(o).semantics;
+  DescentSamples s = descent_samples(o, model, semantics.view());
+  const Matrix<float> outputs_wanted = sample_semantics(o);
+  DescentOptions options;
+  options.loss = DescentLoss::squared;
+  options.steps = o.joint_steps;
+  options.lambda = o.lambda;
+  options.gate_weight = std::max(o.gate_weight, 1e-9);
+  options.mmg = o.mmg;
+  options.mmg_floor = o.mmg_floor;
+  // The ridge weight in units of the scaled loss.
+  options.decay = o.lambda * prepare_inputs(o).scale / (mean_eigenvalue(outputs_wanted.view()) * static_cast<double>(outputs_wanted.cols()));
+  s.preconditioner = &precondition(o, o.lambda);
+  record["joint"] = trace_json(descend(model, s, options, pool, progress));
+}
+
+RidgePreconditioner& Fitter::State::precondition(const TrainOptions& o, double weight) {
+  return preconditioner.get(fmt::format("{} {}", input_key(o), weight),
+                            [&] { return RidgePreconditioner(prepare_inputs(o).x.view(), weight, pool); });
+}
+
+/// Refinement and prototypes; `observer` sees the model after each step.
+void Fitter::State::refine(const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
+                           const DescentObserver& observer) {
+  if (o.refine_steps == 0 && o.prototype_width == 0 && !observer) return;
+  const Matrix<float> vectors = model.class_vectors();
+  if (model.direction != Direction::forward) {
+    if (observer) observer(0, model, {});
+    return;
+  }
+  DescentSamples s = descent_samples(o, model, vectors.view());
+  Matrix<float> last;
+  const auto watch = [&](int step, Model& moved, MatrixView<const float> f) {
+    if (step == o.refine_steps) last = Matrix<float>::copy_of(f);
+    return !observer || observer(step, moved, f);
+  };
+  DescentOptions options;
+  options.steps = o.refine_steps;
+  options.lambda = o.refine_lambda > 0 ? o.refine_lambda : o.lambda;
+  options.step = o.refine_rate;
+  options.sharpness = o.refine_sharpness;
+  options.gate_weight = o.gate_weight;
+  options.mmg = o.mmg;
+  options.mmg_floor = o.mmg_floor;
+  options.balanced = o.balanced;
+  if (o.refine_steps > 0) {
+    if (model.gates.kind == GateKind::always || !model.shared.empty()) s.preconditioner = &precondition(o, options.lambda);
+    const auto steps = descend(model, s, options, pool, progress, watch);
+    record["refinement"] = trace_json(steps);
+  } else {
+    const Matrix<float> f = model.predict_semantics(gather_rows(data.features.view(), rows).view(), pool);
+    watch(0, model, f.view());
+  }
+  if (o.prototype_width > 0 && !last.empty())
+    model.prototypes = fit_prototypes(last.view(), labels, vectors.view(), model.semantic_centre, o.prototype_width, o.prototype_lambda);
 }
 
 Fitter::Fitter(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress)
@@ -294,16 +476,21 @@ Fitter::Fitter(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& 
 Fitter::~Fitter() = default;
 
 Model Fitter::fit(const TrainOptions& o, nlohmann::ordered_json& record, const std::filesystem::path& checkpoint,
-                  TrainRun* run) {
+                  TrainRun* run, const DescentObserver& observer) {
   State& s = *state_;
   Model model = s.start(o);
   switch (o.method) {
-    case Method::scln: s.fit_scln(o, model, record, checkpoint, run); break;
-    case Method::ridge: {
-      auto& ridge = s.ridge.get(State::input_key(o), [&] { return std::make_unique<Ridge>(s.samples(o), s.pool); });
-      s.set_forward(model, ridge->solve(o.lambda * s.prepare_inputs(o).scale, s.prepare_targets(o).semantics.view()));
+    case Method::parsnets:
+    case Method::mmg:
+    case Method::scln:
+      if (o.fit == Fit::svr) {
+        s.fit_svr(o, model, record, checkpoint, run);
+      } else {
+        s.fit_shared(o, model, record);
+        if (o.joint_steps > 0) s.join(o, model, record);
+      }
       break;
-    }
+    case Method::ridge: s.set_forward(model, s.solve_ridge(o)); break;
     case Method::reverse_ridge:
       s.set_reverse(
           model, solve_reverse_ridge(s.samples(o), o.lambda * mean_eigenvalue(s.sample_semantics(o).view()), s.pool));
@@ -315,6 +502,8 @@ Model Fitter::fit(const TrainOptions& o, nlohmann::ordered_json& record, const s
       for (const auto c : s.classes) squares += sum_of_squares(semantics.row(static_cast<std::size_t>(c)));
       s.set_forward(model, eszsl->solve(o.lambda * s.prepare_inputs(o).scale,
                                         o.semantic_lambda * squares / static_cast<double>(semantics.cols())));
+      // Its products know no centre, so that a cosine measures its outputs from zero.
+      if (o.similarity == Similarity::cosine) model.bias = model.semantic_centre;
       break;
     }
     case Method::sae:
@@ -337,6 +526,7 @@ Model Fitter::fit(const TrainOptions& o, nlohmann::ordered_json& record, const s
       break;
     }
   }
+  s.refine(o, model, record, observer);
   return model;
 }
 

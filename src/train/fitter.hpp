@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "parsnets/training.hpp"
+#include "train/descent.hpp"
 
 namespace parsnets {
 
@@ -18,9 +19,10 @@ class Fitter {
   ~Fitter();
 
   /// A model whose bank holds all classes of the data set, `seen` set for those with rows; no calibration yet. `record`
-  /// gets the certificate and the statistics of the fit. `checkpoint` overrides the options' path.
+  /// gets the certificate and the statistics of the fit. `checkpoint` overrides the options' path. `observer`
+  /// sees the model at 0 and after each of options.refine_steps steps of refinement, before prototypes are fitted.
   Model fit(const TrainOptions& options, nlohmann::ordered_json& record, const std::filesystem::path& checkpoint = {},
-            TrainRun* run = nullptr);
+            TrainRun* run = nullptr, const DescentObserver& observer = {});
 
  private:
   struct State;

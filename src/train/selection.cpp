@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "parsnets/error.hpp"
-#include "train/fitter.hpp"
+#include "data/rows.hpp"
+#include "train/automatic.hpp"
+#include "train/fit_prototypes.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets {
@@ -41,6 +44,13 @@ std::vector<GridAxis> default_grid(const TrainOptions& options) {
     case Method::sae_reverse:
       return {
           {"feature-scaling", {"sqrt-l2", "l2"}}, semantics, {"lambda", {"0.001", "0.01", "0.1", "1", "10", "100"}}};
+    case Method::parsnets:
+    case Method::mmg:
+      return {{"feature-scaling", {"sqrt-l2", "l2"}},
+              {"lambda", {"5", "20"}},
+              {"semantic-whitening", {"0.15", "0.25", "0.35"}},
+              {"refine-steps", {"0", "5", "10", "12", "15", "18", "21", "25"}},
+              {"prototype-width", {"0", "1.4"}}};
     case Method::ridge:
     case Method::reverse_ridge: break;
   }
@@ -49,19 +59,13 @@ std::vector<GridAxis> default_grid(const TrainOptions& options) {
 
 }  // namespace
 
-std::vector<GridAxis> search_grid(const TrainOptions& options) {
+std::vector<GridAxis> parse_grid(const std::string& text, const TrainOptions& options) {
   std::vector<GridAxis> axes;
-  if (options.grid.empty()) {
-    for (auto& axis : default_grid(options))
-      if (std::find(options.pinned.begin(), options.pinned.end(), axis.option) == options.pinned.end())
-        axes.push_back(std::move(axis));
-  } else {
-    for (const auto& part : split_list(options.grid, ';')) {
-      const auto equals = part.find('=');
-      if (equals == std::string::npos)
-        throw Error(ErrorCode::usage, fmt::format("--grid: expected name=v1,v2, found '{}'", part));
-      axes.push_back({part.substr(0, equals), split_list(part.substr(equals + 1), ',')});
-    }
+  for (const auto& part : split_list(text, ';')) {
+    const auto equals = part.find('=');
+    if (equals == std::string::npos)
+      throw Error(ErrorCode::usage, fmt::format("--grid: expected name=v1,v2, found '{}'", part));
+    axes.push_back({part.substr(0, equals), split_list(part.substr(equals + 1), ',')});
   }
   TrainOptions probe = options;
   const OptionTable table = train_option_table(probe);
@@ -78,65 +82,147 @@ std::vector<GridAxis> search_grid(const TrainOptions& options) {
   return axes;
 }
 
-Selected select_options(const Dataset& data, const TrainOptions& options, const std::vector<Fold>& folds,
-                        ThreadPool& pool, ProgressObserver* progress) {
-  const auto axes = options.select ? search_grid(options) : std::vector<GridAxis>{};
+std::vector<GridAxis> search_grid(const TrainOptions& options) {
+  if (!options.grid.empty()) return parse_grid(options.grid, options);
+  std::vector<GridAxis> axes;
+  for (auto& axis : default_grid(options))
+    if (std::find(options.pinned.begin(), options.pinned.end(), axis.option) == options.pinned.end())
+      axes.push_back(std::move(axis));
+  return axes;
+}
+
+std::vector<Candidate> combinations(const TrainOptions& options, const std::vector<GridAxis>& axes) {
   std::size_t count = 1;
   for (const auto& axis : axes) count *= axis.values.size();
-
-  std::vector<TrainOptions> candidates;
-  Selected best;
+  std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < count; ++i) {
-    TrainOptions candidate = options;
-    OptionTable table = train_option_table(candidate);
-    SelectionStep step;
+    Candidate candidate{options, {}, 0, 1};
+    OptionTable table = train_option_table(candidate.options);
     std::size_t rest = i, block = count;
     for (const auto& axis : axes) {
       block /= axis.values.size();
       const std::string& value = axis.values[rest / block];
       rest %= block;
       table.find(axis.option)->assign(value);
-      step.choice += (step.choice.empty() ? "" : " ") + axis.option + "=" + value;
+      candidate.result.choice += (candidate.result.choice.empty() ? "" : " ") + axis.option + "=" + value;
     }
-    validate(candidate);
     candidates.push_back(std::move(candidate));
-    best.trace.push_back(std::move(step));
   }
-  std::vector<FoldResult> sums(count, FoldResult{0, 0, 0, 0});
-  const double share = 1.0 / static_cast<double>(folds.size());
-  for (std::size_t f = 0; f < folds.size(); ++f) {
-    Fitter fitter(data, folds[f].fit, pool, progress);
-    for (std::size_t i = 0; i < count; ++i) {
-      report(progress, {"select", f * count + i, folds.size() * count, "fits"});
-      nlohmann::ordered_json unused;
-      const auto checkpoint = options.select || options.checkpoint.empty()
-                                  ? std::filesystem::path()
-                                  : std::filesystem::path(options.checkpoint.string() + ".fold" + std::to_string(f));
-      // Candidates are told apart well before the final certificate's precision.
-      TrainOptions quick = candidates[i];
-      if (count > 1) quick.tolerance = std::max(quick.tolerance, kSelectionTolerance);
-      const FoldResult result = evaluate_fold(fitter.fit(quick, unused, checkpoint), data, folds[f], pool);
-      sums[i].zsl += share * result.zsl;
-      sums[i].h += share * result.h;
-      sums[i].gamma += share * result.gamma;
-      sums[i].temperature += share * result.temperature;
-      if (options.select)
-        report_message(progress, fmt::format("fold {}/{}  {:>5.2f} ZSL  {:>5.2f} H  {}", f + 1, folds.size(),
-                                             result.zsl, result.h, best.trace[i].choice));
+  return candidates;
+}
+
+Candidates::Candidates(const Dataset& data, const std::vector<Fold>& folds, ThreadPool& pool,
+                       ProgressObserver* progress)
+    : data_(data), folds_(folds), pool_(pool), progress_(progress) {
+  for (const auto& fold : folds) fitters_.push_back(std::make_unique<Fitter>(data, fold.fit, pool, progress));
+}
+
+void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, bool quick,
+                               const std::filesystem::path& checkpoint) {
+  const Fold& split = folds_[fold];
+  const double share = 1.0 / static_cast<double>(folds_.size());
+  const auto add = [&](Candidate& candidate, const FoldResult& result) {
+    candidate.result.zsl += share * result.zsl;
+    candidate.result.h += share * result.h;
+    candidate.gamma += share * result.gamma;
+    candidate.temperature += share * result.temperature;
+    if (quick)
+      report_message(progress_, fmt::format("fold {}/{}  {:>5.2f} ZSL  {:>5.2f} H  {}", fold + 1, folds_.size(),
+                                            result.zsl, result.h, candidate.result.choice));
+  };
+  TrainOptions longest = path[0]->options;
+  for (const Candidate* c : path) longest.refine_steps = std::max(longest.refine_steps, c->options.refine_steps);
+  // Candidates are told apart well before the final certificate's precision.
+  if (quick) longest.tolerance = std::max(longest.tolerance, kSelectionTolerance);
+  longest.prototype_width = 0;
+  std::vector<Candidate*> waiting(path.begin(), path.end());
+  const Matrix<float> unseen = gather_rows(data_.features.view(), split.unseen),
+                      seen = gather_rows(data_.features.view(), split.seen);
+  const auto evaluate_at = [&](int steps, Model& model, MatrixView<const float> f, bool last) {
+    const auto due = [&](const Candidate* c) { return c->options.refine_steps == steps || last; };
+    if (std::none_of(waiting.begin(), waiting.end(), due)) return;
+    const bool forward = model.direction == Direction::forward;
+    Matrix<float> fu, fs;
+    if (forward) fu = model.predict_semantics(unseen.view(), pool_);
+    if (forward && !seen.empty()) fs = model.predict_semantics(seen.view(), pool_);
+    for (Candidate* c : waiting) {
+      if (!due(c)) continue;
+      if (!forward) {
+        add(*c, evaluate_fold(model, data_, split, pool_));
+        continue;
+      }
+      if (c->options.prototype_width > 0)
+        model.prototypes = fit_prototypes(f, labels_of(data_, split.fit), model.class_vectors().view(),
+                                          model.semantic_centre, c->options.prototype_width, c->options.prototype_lambda);
+      add(*c, evaluate_fold(model.score_semantics(fu.view(), pool_).view(),
+                            fs.empty() ? MatrixView<const float>() : model.score_semantics(fs.view(), pool_).view(), data_,
+                            split, !quick));
+      model.prototypes = {};
+    }
+    std::erase_if(waiting, due);
+  };
+  nlohmann::ordered_json unused;
+  int reached = 0;
+  Matrix<float> final_outputs;
+  Model model = fitters_[fold]->fit(longest, unused, checkpoint, nullptr,
+                                    [&](int steps, Model& moved, MatrixView<const float> f) {
+                                      reached = steps;
+                                      evaluate_at(steps, moved, f, false);
+                                      final_outputs = Matrix<float>::copy_of(f);
+                                      return !waiting.empty();
+                                    });
+  evaluate_at(reached, model, final_outputs.view(), true);  // descent may end before the steps do
+}
+
+void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesystem::path& checkpoint,
+                          const std::function<bool()>& stop) {
+  std::map<std::string, std::vector<Candidate*>> paths;
+  std::vector<std::string> order;
+  for (auto& candidate : candidates) {
+    validate(candidate.options);
+    TrainOptions key = candidate.options;
+    key.refine_steps = 0;
+    key.prototype_width = 0;
+    const std::string text = train_option_table(key).to_json().dump();
+    if (paths[text].empty()) order.push_back(text);
+    paths[text].push_back(&candidate);
+    candidate.result.zsl = candidate.result.h = candidate.gamma = candidate.temperature = 0;
+  }
+  std::vector<const Candidate*> left_out;
+  for (std::size_t p = 0; p < order.size(); ++p) {
+    auto& path = paths[order[p]];
+    if (p > 0 && stop && stop()) {
+      left_out.insert(left_out.end(), path.begin(), path.end());
+      continue;
+    }
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+      report(progress_, {"select", p * folds_.size() + f, folds_.size() * order.size(), "fits"});
+      evaluate_path(path, f, candidates.size() > 1,
+                    checkpoint.empty() ? checkpoint
+                                       : std::filesystem::path(checkpoint.string() + ".fold" + std::to_string(f)));
     }
   }
-  std::size_t winner = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    best.trace[i].zsl = sums[i].zsl;
-    best.trace[i].h = sums[i].h;
-    if (sums[i].zsl > sums[winner].zsl) winner = i;
-  }
-  best.options = candidates[winner];
-  best.gamma = sums[winner].gamma;
-  best.temperature = sums[winner].temperature;
-  best.zsl = sums[winner].zsl;
-  best.h = sums[winner].h;
-  return best;
+  std::vector<Candidate> looked_at;
+  for (auto& candidate : candidates)
+    if (std::find(left_out.begin(), left_out.end(), &candidate) == left_out.end())
+      looked_at.push_back(std::move(candidate));
+  candidates = std::move(looked_at);
+}
+
+Selected select_options(const Dataset& data, const TrainOptions& options, const std::vector<Fold>& folds,
+                        ThreadPool& pool, ProgressObserver* progress) {
+  Candidates evaluator(data, folds, pool, progress);
+  if (options.preset == Preset::automatic) return search_automatically(evaluator, data, options, progress);
+  auto candidates = combinations(options, options.select ? search_grid(options) : std::vector<GridAxis>{});
+  evaluator.evaluate(candidates, options.select ? std::filesystem::path() : options.checkpoint);
+  Selected selected;
+  for (const auto& candidate : candidates) selected.trace.push_back(candidate.result);
+  std::vector<Candidate> winner{*std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return a.result.merit() < b.result.merit();
+  })};
+  if (candidates.size() > 1) evaluator.evaluate(winner);  // with its temperature and full precision
+  selected.winner = std::move(winner[0]);
+  return selected;
 }
 
 }  // namespace parsnets

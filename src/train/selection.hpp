@@ -1,10 +1,14 @@
 #pragma once
-// Searches a grid of options on validation classes.
+// Looks at candidate options on validation classes, and chooses.
 
+#include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "parsnets/training.hpp"
+#include "train/fitter.hpp"
 #include "train/validation.hpp"
 
 namespace parsnets {
@@ -14,18 +18,49 @@ struct GridAxis {
   std::vector<std::string> values;
 };
 
-/// The axes that are searched: those of options.grid, or the method's own without the pinned ones. Throws usage for an
-/// unknown option or an impossible value.
+/// "name=v1,v2;name=v1" as axes. Throws usage for an unknown option or an impossible value.
+std::vector<GridAxis> parse_grid(const std::string& text, const TrainOptions& options);
+
+/// The axes that are searched: those of options.grid, or the method's own without the pinned ones. Throws as above.
 std::vector<GridAxis> search_grid(const TrainOptions& options);
 
-struct Selected {
-  TrainOptions options;               ///< the winner
+struct Candidate {
+  TrainOptions options;
+  SelectionStep result;               ///< its choice; after Candidates::evaluate its figures, mean over the folds
   double gamma = 0, temperature = 1;  ///< its calibration, mean over the folds
-  double zsl = 0, h = 0;              ///< its validation figures, mean over the folds
-  std::vector<SelectionStep> trace;   ///< every candidate, in the order looked at
 };
 
-/// Fits every candidate on every fold. The highest mean ZSL accuracy wins, the earlier candidate in a tie.
+/// All combinations of the axes, the first axis slowest, set on top of `options` (not validated).
+std::vector<Candidate> combinations(const TrainOptions& options, const std::vector<GridAxis>& axes);
+
+/// Fits candidates on every fold. Those that differ in refine-steps and prototype-width alone are points of one path and
+/// share their fit. Keeps the folds' prepared data between calls. Refers to everything it is given.
+class Candidates {
+ public:
+  Candidates(const Dataset& data, const std::vector<Fold>& folds, ThreadPool& pool, ProgressObserver* progress);
+  /// Once `stop` says so no further path is begun and the candidates without figures are removed. Throws usage for an
+  /// impossible combination, cancelled by the observer.
+  void evaluate(std::vector<Candidate>& candidates, const std::filesystem::path& checkpoint = {},
+                const std::function<bool()>& stop = {});
+
+ private:
+  void evaluate_path(std::span<Candidate*> path, std::size_t fold, bool quick, const std::filesystem::path& checkpoint);
+
+  const Dataset& data_;
+  const std::vector<Fold>& folds_;
+  ThreadPool& pool_;
+  ProgressObserver* progress_;
+  std::vector<std::unique_ptr<Fitter>> fitters_;
+};
+
+struct Selected {
+  Candidate winner;
+  std::vector<SelectionStep> trace;      ///< every candidate, in the order looked at
+  std::vector<std::string> left_out;  ///< what the time budget cut off the automatic search
+};
+
+/// Grid search (options.select), automatic search (preset auto), or the one candidate that `options` is. The highest
+/// mean of ZSL accuracy and harmonic mean wins, the earlier candidate in a tie.
 Selected select_options(const Dataset& data, const TrainOptions& options, const std::vector<Fold>& folds,
                         ThreadPool& pool, ProgressObserver* progress);
 

@@ -43,32 +43,39 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
         BadInput{data.name, "split", "training samples", "none", "check the split with 'parsnets data inspect'"});
   TrainOptions options = given;
   apply_preset(options, data.name);
-  if (!options.select) validate(options);  // selection validates each of its candidates
+  const bool searches = options.select || options.preset == Preset::automatic;
+  if (!searches) validate(options);  // selection validates each of its candidates
 
   nlohmann::ordered_json record{{"data", data_record(data)}, {"seed", options.seed}};
   double gamma = 0, temperature = 1;
   auto& validation = record["validation"];
   validation["gamma_from"] = "none";
-  if (options.select || options.calibrate) {
-    const int folds_wanted = options.folds > 0 ? options.folds : options.method == Method::scln ? 1 : 3;
+  if (searches || options.calibrate) {
+    const bool costly = options.method == Method::scln || options.fit == Fit::svr;
+    const int folds_wanted = options.folds > 0                        ? options.folds
+                             : options.preset == Preset::automatic    ? (data.split.validation_drawn ? 3 : 2)
+                             : !data.split.validation_drawn || costly ? 1
+                                                                      : 3;
     const auto folds = validation_folds(data, folds_wanted, options.seed);
-    if (folds.empty() && options.select)
+    if (folds.empty() && searches)
       throw Error(BadInput{data.name, "split", "validation classes, or at least three seen classes to draw them from",
-                           "neither", "train without --select"});
+                           "neither", "train without --select and --preset auto"});
     if (!folds.empty()) {
       const Selected selected = select_options(data, options, folds, pool, progress);
-      options = selected.options;
-      gamma = options.calibrate ? selected.gamma : 0;
-      temperature = selected.temperature;
+      options = selected.winner.options;
+      gamma = options.calibrate ? selected.winner.gamma : 0;
+      temperature = selected.winner.temperature;
       validation = {{"gamma_from", options.calibrate ? "validation classes" : "none"},
                     {"folds", folds.size()},
                     {"classes_from", data.split.validation_from},
-                    {"zsl", selected.zsl},
-                    {"h", selected.h}};
-      if (options.select) {
+                    {"zsl", selected.winner.result.zsl},
+                    {"h", selected.winner.result.h}};
+      if (searches) {
+        record["chosen"] = selected.winner.result.choice;
         auto& trace = record["selection"] = nlohmann::ordered_json::array();
         for (const auto& step : selected.trace)
           trace.push_back({{"choice", step.choice}, {"zsl", step.zsl}, {"h", step.h}});
+        if (!selected.left_out.empty()) record["left_out"] = selected.left_out;
       }
     }
   }

@@ -12,7 +12,7 @@ namespace parsnets {
 
 const std::vector<std::pair<std::string, Method>>& method_names() {
   static const std::vector<std::pair<std::string, Method>> names{
-      {"scln", Method::scln},   {"ridge", Method::ridge}, {"reverse-ridge", Method::reverse_ridge},
+      {"parsnets", Method::parsnets}, {"scln", Method::scln}, {"mmg", Method::mmg}, {"ridge", Method::ridge}, {"reverse-ridge", Method::reverse_ridge},
       {"eszsl", Method::eszsl}, {"sae", Method::sae},     {"sae-reverse", Method::sae_reverse},
       {"dap", Method::dap}};
   return names;
@@ -22,14 +22,18 @@ OptionTable train_option_table(TrainOptions& o) {
   OptionTable table;
   table
       .choice("method", o.method, method_names(),
-              "scln: sparse composite linear networks fitted by SVR; the others are baselines")
-      .choice("preset", o.preset, {{"none", Preset::none}, {"paper", Preset::paper}},
-              "a set of options by name; options given on the command line win")
+              "parsnets: gated linear networks, fitted with maximal margin geometry; scln: without it; mmg: without gates; the "
+              "others are baselines")
+      .choice("preset", o.preset, {{"none", Preset::none}, {"auto", Preset::automatic}, {"paper", Preset::paper}},
+              "a set of options by name, or auto: every choice by search on validation classes; options given on the "
+              "command line win")
       .choice("feature-scaling", o.feature_scaling, feature_scaling_names(),
               "preprocessing of samples, stored in the model")
       .flag_value("centre", o.centre, "subtract the training mean from the scaled features")
       .choice("semantic-scaling", o.semantic_scaling, semantic_scaling_names(),
               "preprocessing of class attributes, stored in the model")
+      .number("semantic-whitening", o.semantic_whitening, 0, 1,
+              "exponent of the partial whitening of the class space; 0: none")
       .choice("similarity", o.similarity, similarity_names(), "how predictions are compared with classes")
       .number("lambda", o.lambda, 1e-9, 1e9, "weight of ridge, eszsl, sae and dap, in units of the data's own scale")
       .number("semantic-lambda", o.semantic_lambda, 1e-9, 1e9, "eszsl: weight on the side of the semantics")
@@ -43,6 +47,24 @@ OptionTable train_option_table(TrainOptions& o) {
               "where the anchors of anchor gates come from")
       .choice("input", o.input, {{"encoding", NetworkInput::encoding}, {"features", NetworkInput::features}},
               "what the networks see: z = e or z = x")
+      .flag_value("shared", o.shared, "an always-open network on the features beside the gated ones")
+      .flag_value("relu", o.relu, "gated networks give max(0, output); trained in the primal")
+      .choice("fit", o.fit, {{"ridge", Fit::ridge}, {"svr", Fit::svr}},
+              "parsnets, scln, mmg: loss that the networks are fitted by")
+      .number("mmg", o.mmg, 0, 1e6, "weight of the maximal margin geometry; 0: none")
+      .number("mmg-floor", o.mmg_floor, 0, 1e9, "nuclear norms of classes below it are left alone")
+      .choice("mmg-samples", o.mmg_samples, {{"active", MmgSamples::active}, {"all", MmgSamples::all}},
+              "samples whose geometry each network answers for")
+      .integer("joint-steps", o.joint_steps, 0, 100000, "steps on fit + mmg together, before refinement")
+      .integer("refine-steps", o.refine_steps, 0, 100000, "steps of discriminative refinement after any forward method")
+      .number("refine-lambda", o.refine_lambda, 0, 1e9, "refinement: ridge of its preconditioner; 0: as lambda")
+      .number("refine-rate", o.refine_rate, 1e-6, 100, "refinement: length of a step")
+      .number("refine-sharpness", o.refine_sharpness, 1e-3, 1e3, "refinement: factor of the cosine in its softmax")
+      .number("gate-weight", o.gate_weight, 0, 1e3, "refinement: how far gated networks move beside the shared one")
+      .flag_value("balanced", o.balanced, "refinement: every class weighs the same, not every sample")
+      .number("prototype-width", o.prototype_width, 0, 1e3,
+              "width of the kernel that moves class vectors to where training samples lie; 0: they stay")
+      .number("prototype-lambda", o.prototype_lambda, 1e-9, 1e9, "ridge of that kernel")
       .number("c", o.c, 1e-12, 1e12, "SVR: bound of the dual variables, for targets of unit variance")
       .number("epsilon", o.epsilon, 0, 1e6, "SVR: half-width of the tube, for targets of unit variance")
       .number("tolerance", o.tolerance, 1e-9, 0.5, "SVR: stops at this relative duality gap")
@@ -52,36 +74,81 @@ OptionTable train_option_table(TrainOptions& o) {
             "search the method's grid on validation classes; options given on the command line stay as they are")
       .text("grid", o.grid, "grid to search in place of the method's own: \"name=v1,v2;name=v1,v2\"")
       .integer("folds", o.folds, 0, 100,
-               "validation folds where the split names no validation classes; 0: three where that is cheap")
+               "validation folds, the first by the split's own validation classes; 0: one if it names some (auto: two), "
+               "else three where that is cheap")
+      .number("time-budget", o.time_budget, 0, 1e9,
+              "seconds after which preset auto looks at no further candidate; 0: no limit")
       .bytes("memory-limit", o.memory_limit,
              "memory the process may use; the solver takes smaller steps to stay within");
   return table;
 }
 
 void apply_preset(TrainOptions& o, const std::string& data_name) {
-  const auto set = [&](const char* name, auto& field, auto value) {
-    if (std::find(o.pinned.begin(), o.pinned.end(), name) != o.pinned.end()) return;
-    field = value;
-    o.pinned.push_back(name);  // a preset is a choice, too: selection leaves it alone
+  const TrainOptions defaults;
+  const auto suit = [&](const char* name, auto field, auto value) {
+    const bool pinned = std::find(o.pinned.begin(), o.pinned.end(), name) != o.pinned.end();
+    if (!pinned && o.*field == defaults.*field) o.*field = value;
+    return !pinned;
   };
-  if (o.method == Method::dap) set("semantic-scaling", o.semantic_scaling, SemanticScaling::binary);
+  // What a preset, or the nature of a method, prescribes is a choice, too: selection leaves it alone.
+  const auto set = [&](const char* name, auto field, auto value) {
+    if (suit(name, field, value)) o.pinned.push_back(name);
+  };
+  if (o.method == Method::dap) set("semantic-scaling", &TrainOptions::semantic_scaling, SemanticScaling::binary);
   // Their scores are products with the class vector by construction.
-  if (o.method == Method::dap || o.method == Method::eszsl) set("similarity", o.similarity, Similarity::dot);
+  if (o.method == Method::dap || (o.method == Method::eszsl && o.refine_steps == 0))
+    set("similarity", &TrainOptions::similarity, Similarity::dot);
+  if (o.preset == Preset::automatic) return;
+  if (o.method == Method::scln) {
+    suit("fit", &TrainOptions::fit, Fit::svr);
+    suit("mmg", &TrainOptions::mmg, 0.0);
+  }
+  if (o.method == Method::mmg) {  // every network answers for every sample
+    suit("gates", &TrainOptions::gates, GateKind::anchor);
+    suit("networks", &TrainOptions::networks, 32);
+    suit("open", &TrainOptions::open, o.networks);
+    suit("mmg-samples", &TrainOptions::mmg_samples, MmgSamples::all);
+  }
+  if (o.method == Method::parsnets || o.method == Method::mmg) {
+    const bool paper = o.preset == Preset::paper;
+    suit("fit", &TrainOptions::fit, paper ? Fit::svr : Fit::ridge);
+    suit("mmg", &TrainOptions::mmg, 0.1);
+    suit("joint-steps", &TrainOptions::joint_steps, 3);
+    if (!paper) {
+      suit("shared", &TrainOptions::shared, true);
+      suit("gates", &TrainOptions::gates, GateKind::anchor);
+      suit("encoding", &TrainOptions::encoding, 128);
+      suit("rotation", &TrainOptions::rotation, Rotation::identity);
+      suit("open", &TrainOptions::open, std::min(20, o.networks));
+      suit("lambda", &TrainOptions::lambda, 20.0);
+      suit("semantic-whitening", &TrainOptions::semantic_whitening, 0.25);
+      suit("refine-steps", &TrainOptions::refine_steps, 15);
+      suit("prototype-width", &TrainOptions::prototype_width, 1.4);
+    }
+  }
   if (o.preset != Preset::paper) return;
   std::string name = data_name;
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const int open = name.starts_with("awa") || name.starts_with("apy") ? 30 : name.starts_with("sun") ? 80 : 40;
-  set("gates", o.gates, GateKind::energy);
-  set("networks", o.networks, 200);
-  set("encoding", o.encoding, 400);
-  set("open", o.open, open);
+  set("gates", &TrainOptions::gates, GateKind::energy);
+  set("networks", &TrainOptions::networks, 200);
+  set("encoding", &TrainOptions::encoding, 400);
+  set("open", &TrainOptions::open, open);
 }
 
 void validate(const TrainOptions& o) {
   std::string problems;
   const auto complain = [&](const std::string& what) { problems += (problems.empty() ? "" : "; ") + what; };
-  if (o.method == Method::scln) {
+  const bool networks = o.method == Method::scln || o.method == Method::parsnets || o.method == Method::mmg;
+  const bool reverse = o.method == Method::reverse_ridge || o.method == Method::sae_reverse;
+  if (networks && o.relu && o.fit == Fit::svr)
+    complain("--relu: expected --fit ridge, since it has no exact dual");
+  if ((o.refine_steps > 0 || o.prototype_width > 0) && (reverse || o.similarity != Similarity::cosine))
+    complain("--refine-steps, --prototype-width: expected a forward method and similarity cosine");
+  if (!networks && (o.relu || o.shared || o.joint_steps > 0))
+    complain("--relu, --shared, --joint-steps: expected method parsnets, scln or mmg");
+  if (networks) {
     if (o.gates != GateKind::always && o.open > o.networks)
       complain(fmt::format("--open: expected at most --networks ({}), found {}", o.networks, o.open));
     if (o.gates == GateKind::energy && o.encoding % o.networks != 0)

@@ -9,7 +9,7 @@ namespace parsnets {
 /// Refers to `options`, which must outlive it.
 OptionTable train_option_table(TrainOptions& options);
 
-/// Sets what the preset (and the method itself) prescribes and the user did not pin.
+/// Sets what the preset (and the method itself) prescribes where the user neither pinned an option nor changed its field.
 void apply_preset(TrainOptions& options, const std::string& data_name);
 
 /// Reports every impossible combination at once; throws usage.

@@ -37,11 +37,8 @@ Fold make_fold(const Dataset& data, const Indices& train, const Indices& val, st
 std::vector<Fold> validation_folds(const Dataset& data, int count, std::uint64_t seed) {
   std::vector<Fold> folds;
   if (data.split.train.empty() || data.split.val.empty()) return folds;
-  if (!data.split.validation_drawn) {
-    folds.push_back(make_fold(data, data.split.train, data.split.val, seed));
-    return folds;
-  }
-  for (int f = 0; f < count; ++f) {
+  if (!data.split.validation_drawn) folds.push_back(make_fold(data, data.split.train, data.split.val, seed));
+  for (int f = static_cast<int>(folds.size()); f < count; ++f) {
     Split drawn;
     drawn.trainval = data.split.trainval;
     derive_validation(drawn, data.labels, {}, seed + static_cast<std::uint64_t>(f));
@@ -51,17 +48,24 @@ std::vector<Fold> validation_folds(const Dataset& data, int count, std::uint64_t
 }
 
 FoldResult evaluate_fold(const Model& model, const Dataset& data, const Fold& fold, ThreadPool& pool) {
+  const auto scores = [&](const Indices& rows) {
+    return rows.empty() ? Matrix<float>() : model.scores(gather_rows(data.features.view(), rows).view(), pool);
+  };
+  return evaluate_fold(scores(fold.unseen).view(), scores(fold.seen).view(), data, fold);
+}
+
+FoldResult evaluate_fold(MatrixView<const float> unseen, MatrixView<const float> seen, const Dataset& data,
+                         const Fold& fold, bool with_temperature) {
   FoldResult result;
   const auto unseen_labels = labels_of(data, fold.unseen), seen_labels = labels_of(data, fold.seen);
-  const Matrix<float> unseen = model.scores(gather_rows(data.features.view(), fold.unseen).view(), pool);
-  result.zsl = accuracy_among(unseen.view(), unseen_labels, fold.held_classes).top1_per_class;
+  result.zsl = accuracy_among(unseen, unseen_labels, fold.held_classes).top1_per_class;
   if (fold.seen.empty()) return result;
-  Matrix<float> seen = model.scores(gather_rows(data.features.view(), fold.seen).view(), pool);
   result.gamma =
-      best_gamma(unseen.view(), unseen_labels, seen.view(), seen_labels, fold.held_classes, fold.fit_classes);
-  const Gzsl gzsl = evaluate_gzsl(unseen.view(), unseen_labels, seen.view(), seen_labels, fold.held_classes,
+      best_gamma(unseen, unseen_labels, seen, seen_labels, fold.held_classes, fold.fit_classes);
+  const Gzsl gzsl = evaluate_gzsl(unseen, unseen_labels, seen, seen_labels, fold.held_classes,
                                   fold.fit_classes, result.gamma);
   result.h = gzsl.h;
+  if (!with_temperature) return result;
   // Confidences are over all classes with gamma applied, so the temperature is fitted to just that.
   Matrix<float> both(unseen.rows() + seen.rows(), unseen.cols());
   std::copy(unseen.values().begin(), unseen.values().end(), both.data());

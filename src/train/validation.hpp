@@ -17,7 +17,8 @@ struct Fold {
   std::vector<std::int32_t> fit_classes, held_classes;
 };
 
-/// One fold from the split's train and val; where those were drawn by us, `count` folds drawn with seed, seed+1, …
+/// `count` folds: the first from the split's own train and val, unless those were drawn by us, the others drawn from
+/// trainval with seed, seed+1, …
 /// No fold when the split has no validation classes. Never touches a test sample.
 std::vector<Fold> validation_folds(const Dataset& data, int count, std::uint64_t seed);
 
@@ -28,5 +29,8 @@ struct FoldResult {
 };
 /// Scores a model that was fitted on fold.fit; its class bank is in the data set's class order.
 FoldResult evaluate_fold(const Model& model, const Dataset& data, const Fold& fold, ThreadPool& pool);
+/// The same from scores (n x C) of fold.unseen and fold.seen; the temperature is the costly part and may be left out.
+FoldResult evaluate_fold(MatrixView<const float> unseen, MatrixView<const float> seen, const Dataset& data,
+                         const Fold& fold, bool with_temperature = true);
 
 }  // namespace parsnets

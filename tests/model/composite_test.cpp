@@ -23,7 +23,7 @@ TEST(Composite, EqualsTheSumOverOpenNetworksSampleBySample) {
     for (std::size_t i = 0; i < k; ++i) open(r, i) = static_cast<std::uint16_t>(chosen[i]);
   }
   ThreadPool one(1), two(2);
-  const Matrix<float> f = compose(z.view(), open.view(), networks, theta.view(), bias, one);
+  const Matrix<float> f = compose(z.view(), open.view(), networks, theta.view(), bias, false, one);
   for (std::size_t r = 0; r < n; ++r)
     for (std::size_t j = 0; j < m; ++j) {
       double expected = bias[j];
@@ -34,8 +34,23 @@ TEST(Composite, EqualsTheSumOverOpenNetworksSampleBySample) {
       }
       EXPECT_NEAR(f(r, j), expected, 1e-4);
     }
-  const Matrix<float> again = compose(z.view(), open.view(), networks, theta.view(), bias, two);
+  const Matrix<float> again = compose(z.view(), open.view(), networks, theta.view(), bias, false, two);
   EXPECT_EQ(std::memcmp(f.data(), again.data(), f.size() * sizeof(float)), 0);
+}
+
+TEST(Composite, ReluCutsEachNetworkBeforeTheyAreAdded) {
+  Matrix<float> z(1, 1, 1.0f), theta(4, 1);
+  theta(0, 0) = 1;   // network 0: 1 + 2z = 3
+  theta(1, 0) = 2;
+  theta(2, 0) = -4;  // network 1: -4 + z = -3, cut off
+  theta(3, 0) = 1;
+  Matrix<std::uint16_t> open(1, 2);
+  open(0, 0) = 0;
+  open(0, 1) = 1;
+  ThreadPool pool(1);
+  const std::vector<float> bias{-5.0f};
+  EXPECT_FLOAT_EQ(compose(z.view(), open.view(), 2, theta.view(), bias, true, pool)(0, 0), -2);
+  EXPECT_FLOAT_EQ(compose(z.view(), open.view(), 2, theta.view(), bias, false, pool)(0, 0), -5);
 }
 
 }  // namespace parsnets

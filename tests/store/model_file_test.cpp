@@ -21,7 +21,7 @@ TEST(ModelFile, EveryMethodsModelReadsBackToTheSameScores) {
   test::TempDir dir;
   ThreadPool pool(1);
   const Dataset data = test::small_training_set();
-  for (const auto method : {Method::scln, Method::ridge, Method::reverse_ridge, Method::eszsl, Method::sae, Method::sae_reverse, Method::dap}) {
+  for (const auto method : {Method::parsnets, Method::mmg, Method::scln, Method::ridge, Method::reverse_ridge, Method::eszsl, Method::sae, Method::sae_reverse, Method::dap}) {
     SCOPED_TRACE(static_cast<int>(method));
     const Model model = small_model(method, pool);
     save_model(model, dir / "m");
@@ -35,6 +35,20 @@ TEST(ModelFile, EveryMethodsModelReadsBackToTheSameScores) {
     save_model(loaded, dir / "again");
     EXPECT_EQ(read_text_file(dir / "m"), read_text_file(dir / "again")) << "what was loaded is written back to the byte";
   }
+}
+
+TEST(ModelFile, ReluNetworksSurvive) {
+  test::TempDir dir;
+  ThreadPool pool(1);
+  const Dataset data = test::small_training_set();
+  auto options = test::small_options(Method::parsnets);
+  options.relu = true;
+  const Model model = train(data, options, pool);
+  save_model(model, dir / "m");
+  const Model loaded = load_model(dir / "m");
+  EXPECT_TRUE(loaded.relu);
+  const Matrix<float> a = model.scores(data.features.view(), pool), b = loaded.scores(data.features.view(), pool);
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
 }
 
 TEST(ModelFile, AnchorsSurvive) {

@@ -1,0 +1,122 @@
+#include "train/automatic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "model/names.hpp"
+#include "parsnets/error.hpp"
+#include "train/train_options.hpp"
+
+namespace parsnets {
+
+namespace {
+
+/// A richer model must beat the best so far by this much: half a point is what two runs of one choice may differ by.
+constexpr double kNoise = 0.15;
+
+struct Round {
+  const char* name;
+  const char* grid;
+  double margin;
+};
+
+/// From cheap and decisive to costly and subtle.
+constexpr Round kRounds[] = {
+    {"plain ridge", "method=ridge;feature-scaling=sqrt-l2,l2,none,standardize;lambda=0.1,0.3,1,3,10;", 0},
+    {"refinement",
+     "method=parsnets;fit=ridge;gates=always;mmg=0;joint-steps=0;semantic-whitening=0.25;"
+     "feature-scaling=best two;lambda=2,8,30;refine-steps=0,2,4,6,8,10,12,15,18,22;"
+     "prototype-width=0,1.4",
+     0},
+    {"class space",
+     "semantic-whitening=0,0.15,0.35,0.5;refine-steps=0,2,4,6,8,10,12,15,18,22;prototype-width=0,1.4", 0},
+    {"strength", "lambda=1,4,15,60;refine-steps=0,2,4,6,8,10,12,15,18,22,27;prototype-width=0,1,1.4,2", 0},
+    {"balance", "balanced=true;refine-steps=2,4,6,8,10,12,15,18,22;prototype-width=0,1.4", kNoise},
+    {"class scaling",
+     "semantic-scaling=standardize,centre-l2;refine-steps=2,4,6,8,10,12,15,18,22;prototype-width=0,1.4", kNoise},
+    {"gates",
+     "gates=anchor;encoding=128;rotation=identity;networks=200;shared=true;open=20,60;gate-weight=0.3,1;"
+     "refine-steps=2,4,6,8,10,12,15,18,22;prototype-width=0,1.4",
+     kNoise},
+    {"margin geometry", "mmg=0.1,0.3;refine-steps=2,4,6,8,10,12,15,18,22;prototype-width=0,1.4", kNoise},
+};
+
+/// The two feature scalings that did best for plain ridge, as a list of values.
+std::string best_two_scalings(const std::vector<Candidate>& candidates) {
+  std::vector<std::pair<double, std::string>> best;
+  for (const auto& [name, scaling] : feature_scaling_names()) {
+    double merit = -1;
+    for (const auto& c : candidates)
+      if (c.options.feature_scaling == scaling) merit = std::max(merit, c.result.merit());
+    best.emplace_back(-merit, name);
+  }
+  std::sort(best.begin(), best.end());
+  return best[0].second + "," + best[1].second;
+}
+
+bool pinned(const TrainOptions& options, const std::string& name) {
+  return std::find(options.pinned.begin(), options.pinned.end(), name) != options.pinned.end();
+}
+
+}  // namespace
+
+Selected search_automatically(Candidates& evaluator, const Dataset& data, const TrainOptions& options,
+                              ProgressObserver* progress) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const auto out_of_time = [&] { return options.time_budget > 0 && seconds() > options.time_budget; };
+  Selected selected;
+  bool have = false;
+  std::string scalings;
+  for (const auto& round : kRounds) {
+    if (have && out_of_time()) {
+      selected.left_out.push_back(round.name);
+      continue;
+    }
+    const TrainOptions base = have ? selected.winner.options : options;
+    std::vector<GridAxis> axes;
+    std::string grid = round.grid;
+    if (const auto place = grid.find("best two"); place != std::string::npos) grid.replace(place, 8, scalings);
+    for (auto& axis : parse_grid(grid, base)) {
+      if (pinned(options, axis.option)) continue;
+      // A data set of few samples has no 200 anchors to spare.
+      const auto most = static_cast<int>(data.split.trainval.size() / 8);
+      if (axis.option == "networks" && most < 200) axis.values = {std::to_string(std::max(2, most))};
+      axes.push_back(std::move(axis));
+    }
+    auto candidates = combinations(base, axes);
+    std::erase_if(candidates, [](Candidate& c) {
+      c.options.open = std::min(c.options.open, c.options.networks);
+      try {
+        validate(c.options);
+        return false;
+      } catch (const Error&) {
+        return true;  // what was pinned does not go with it
+      }
+    });
+    if (candidates.empty()) continue;
+    report_message(progress, fmt::format("auto: {} ({} candidates, {:.0f} s so far)", round.name, candidates.size(), seconds()));
+    const std::size_t wanted = candidates.size();
+    evaluator.evaluate(candidates, {}, out_of_time);
+    if (candidates.size() < wanted) selected.left_out.push_back(fmt::format("{}: {} of {} candidates", round.name, wanted - candidates.size(), wanted));
+    for (auto& candidate : candidates) {
+      candidate.result.choice = fmt::format("{}: {}", round.name, candidate.result.choice);
+      selected.trace.push_back(candidate.result);
+    }
+    const auto best = std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+      return a.result.merit() < b.result.merit();
+    });
+    if (!have || best->result.merit() > selected.winner.result.merit() + round.margin) selected.winner = *best;
+    if (!have) scalings = best_two_scalings(candidates);
+    have = true;
+  }
+  if (!have) throw Error(ErrorCode::usage, "--preset auto: expected options that go together with a method it can search");
+  std::vector<Candidate> winner{selected.winner};
+  evaluator.evaluate(winner);  // with its temperature
+  selected.winner = std::move(winner[0]);
+  return selected;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,71 @@
+#pragma once
+// Monotone full-batch descent on the networks of a forward model, f(x) = Θ_sᵀx + Σ_{i ∈ S(x)} σ(Θ_iᵀz + b_i) + b:
+//   J(Θ) = loss(f) + λ_mmg·g(f − μ) + ½ρ(‖Θ_s‖² + Σ_i‖Θ_i‖²),    g: mmg_of_unit_rows of the samples' outputs
+//   softmax  loss = Σ_l w_l·−log softmax_c(τ·cos(f(x_l) − μ, p_c))[y_l],  c over the seen classes, Σ_l w_l = 1
+//   squared  loss = Σ_l w_l·‖a_{y_l} − f(x_l)‖² / 2v,  v the mean squared length of a − ā
+// Directions are preconditioned by ridge, (XᵀX + λI)⁻¹XᵀG for the shared network and the same per gated network on its
+// own samples (times weight/k): a step regresses the functional gradient on the features, so that its length of 1 means
+// the same for every data set. Backtracking keeps J from rising. A step costs about 4·n·m·(d + k·h) flops, all BLAS-3.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "parsnets/matrix.hpp"
+#include "parsnets/model.hpp"
+#include "parsnets/progress.hpp"
+#include "parsnets/threads.hpp"
+
+namespace parsnets {
+
+class RidgePreconditioner;
+
+enum class DescentLoss { softmax, squared };
+
+struct DescentOptions {
+  DescentLoss loss = DescentLoss::softmax;
+  int steps = 15;
+  double sharpness = 10;    ///< τ
+  double step = 1;          ///< length of a full step; backtracking halves it
+  double lambda = 20;       ///< of the preconditioners, in units of the mean eigenvalue of XᵀX
+  bool shared = true;       ///< the shared (or only linear) network moves
+  double gate_weight = 0.3; ///< how far the gated networks move beside it; 0: not at all
+  double mmg = 0;           ///< λ_mmg
+  double mmg_floor = 0;     ///< Δ, see mmg.hpp
+  double decay = 0;         ///< ρ
+  bool balanced = false;    ///< w_l: the same for every class instead of every sample
+  double tolerance = 0;     ///< stops when the predicted fall of J is below this part of J
+};
+
+/// What the model's networks see of the training samples. Nothing is owned.
+struct DescentSamples {
+  MatrixView<const float> x;              ///< n x d, prepared
+  MatrixView<const float> z;              ///< n x h, what the gated networks see; empty without gated networks
+  MatrixView<const std::uint16_t> open;   ///< n x k
+  std::span<const std::int32_t> labels;   ///< n, rows of `semantics`
+  MatrixView<const float> semantics;      ///< C x m prepared class semantics (squared), class vectors p (softmax)
+  const RidgePreconditioner* preconditioner = nullptr;  ///< of x, where the caller has one; else made here
+};
+
+struct DescentStep {
+  double objective = 0;  ///< J after the step
+  double loss = 0;
+  double mmg = 0;        ///< g, without its weight; 0 when the weight is 0
+  double step = 0;       ///< accepted length; 0 for the start
+  double slope = 0;      ///< −dJ along the direction at length 1: 0 exactly at a stationary point
+  double seconds = 0;
+};
+
+/// Called at the start (0 steps) and after each step with f (n x m) of the training samples; false stops. May change the
+/// model's prototypes and nothing else.
+using DescentObserver = std::function<bool(int steps, Model& model, MatrixView<const float> f)>;
+
+/// Changes shared, networks (and their biases) of `model`; gates, encoder and the global bias stay. A model with gates
+/// `always` is its own shared network. Returns the start and every step. Throws usage for reverse models and impossible
+/// options, bad_input for samples that do not fit, cancelled by `progress`. One call at a time per model.
+std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, const DescentOptions& options,
+                                 ThreadPool& pool, ProgressObserver* progress = nullptr,
+                                 const DescentObserver& observer = {});
+
+}  // namespace parsnets
