@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/file.hpp"
+#include "bench_entries.hpp"
 #include "command.hpp"
 #include "eval/reference.hpp"
 #include "evaluation_json.hpp"
@@ -16,36 +18,8 @@ namespace parsnets::cli {
 
 namespace {
 
-/// "scln:gates=anchor:open=100" is method scln with two options set.
-struct Entry {
-  std::string label;
-  TrainOptions options;
-};
-
-Entry parse_entry(const std::string& text, const TrainOptions& base) {
-  Entry entry{text, base};
-  OptionTable table = train_option_table(entry.options);
-  std::size_t start = 0;
-  bool first = true;
-  while (start <= text.size()) {
-    const std::size_t end = std::min(text.find(':', start), text.size());
-    const std::string part = text.substr(start, end - start);
-    start = end + 1;
-    const auto equals = part.find('=');
-    const std::string name = first ? "method" : part.substr(0, equals), value = first ? part
-                                                                                : equals == std::string::npos
-                                                                                    ? "true"
-                                                                                    : part.substr(equals + 1);
-    first = false;
-    const Option* option = table.find(name);
-    if (option == nullptr)
-      throw Error(ErrorCode::usage,
-                  fmt::format("--methods: expected an option of 'train', found '{}' in '{}'", name, text));
-    if (const auto expected = option->assign(value))
-      throw Error(ErrorCode::usage, fmt::format("--methods: {}: expected {}, found '{}'", name, *expected, value));
-    entry.options.pinned.push_back(name);
-  }
-  return entry;
+bool contains(const std::vector<std::string>& names, const char* name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::string mean_and_spread(const std::vector<double>& values) {
@@ -59,7 +33,9 @@ std::string mean_and_spread(const std::vector<double>& values) {
 
 Command bench_command() {
   struct State {
-    std::string data, methods = "ridge,eszsl";
+    std::string data, methods = "ridge,eszsl", sweep;
+    std::filesystem::path out;
+    bool ablation = false;
     int seeds = 1;
     bool reference = false;
     LoadOptions load;
@@ -74,6 +50,11 @@ Command bench_command() {
   command.options.text("data", state->data, "data set folder")
       .text("methods", state->methods,
             "methods separated by commas, each with options of 'train': method:option=value:option=value")
+      .flag("ablation", state->ablation,
+            "in place of --methods: linear map, scln, mmg, both; each without and with refinement")
+      .text("sweep", state->sweep,
+            "each method (parsnets) with each value of an option, name=v1,v2; or k, the paper's eight sparsities")
+      .path("out", state->out, "file that keeps every run as JSON, for the report")
       .integer("seeds", state->seeds, 1, 1000, "how many seeds, from --seed upwards; figures are mean ± sd over them")
       .flag("reference", state->reference, "also print the published rows for this data set");
   // The options of train apply to every method unless its entry says otherwise; the method itself comes from --methods.
@@ -86,12 +67,14 @@ Command bench_command() {
     state->train.pinned = context.given;
     const Dataset data = load_dataset(state->data, state->load, context.progress);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    std::vector<Entry> entries;
-    for (std::size_t start = 0; start < state->methods.size();) {
-      const std::size_t end = std::min(state->methods.find(',', start), state->methods.size());
-      entries.push_back(parse_entry(state->methods.substr(start, end - start), state->train));
-      start = end + 1;
-    }
+    const bool methods_given = contains(context.given, "methods");
+    if (state->ablation && (methods_given || !state->sweep.empty()))
+      throw Error(ErrorCode::usage, "--ablation: expected neither --methods nor --sweep beside it");
+    if (!state->sweep.empty() && !methods_given) state->methods = "parsnets";
+    auto entries = state->ablation ? ablation_entries(state->train) : method_entries(state->methods, state->train);
+    if (!state->sweep.empty()) entries = sweep_entries(state->sweep, entries);
+    if (!state->out.empty() && state->out.has_parent_path())
+      std::filesystem::create_directories(state->out.parent_path());
     Output output;
     output.json = {{"data", data.name},           {"features", data.features_name}, {"semantics", data.semantics.name},
                    {"split", data.split.version}, {"seed", context.common.seed},    {"seeds", state->seeds}};
@@ -151,6 +134,7 @@ Command bench_command() {
             output.text += fmt::format("| *{}* ({}; {}) | {} | {} | {} | {} | - | - | - | - |\n", row.method,
                                        row.features, row.source, figure(f.zsl), figure(f.u), figure(f.s), figure(f.h));
           }
+    if (!state->out.empty()) write_text_file(state->out, output.json.dump(1) + "\n");
     return output;
   };
   return command;

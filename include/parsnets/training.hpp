@@ -59,7 +59,7 @@ struct TrainOptions {
   double refine_rate = 1;                              ///< length of its steps
   double refine_sharpness = 10;                        ///< τ of its softmax
   double gate_weight = 0.3;                            ///< how far it moves the gated networks beside the shared one
-  bool balanced = false;                               ///< its loss weighs classes, not samples, the same
+  double balance = 0;                                  ///< its loss weighs samples by (size of their class)^−balance
   double prototype_width = 0;                          ///< of the kernel that corrects class vectors; 0: no correction
   double prototype_lambda = 0.1;
   double c = 0.1;                                      ///< SVR box bound, for targets scaled to unit variance

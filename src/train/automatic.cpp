@@ -33,7 +33,7 @@ constexpr Round kRounds[] = {
     {"class space",
      "semantic-whitening=0,0.15,0.35,0.5;refine-steps=0,2,4,6,8,10,12,15,18,22;prototype-width=0,1.4", 0},
     {"strength", "lambda=1,4,15,60;refine-steps=0,2,4,6,8,10,12,15,18,22,27;prototype-width=0,1,1.4,2", 0},
-    {"balance", "balanced=true;refine-steps=2,4,6,8,10,12,15,18,22;prototype-width=0,1.4", kNoise},
+    {"balance", "balance=0.5;refine-steps=2,4,6,8,10,12,15,18,22;prototype-width=0,1.4", kNoise},
     {"class scaling",
      "semantic-scaling=standardize,centre-l2;refine-steps=2,4,6,8,10,12,15,18,22;prototype-width=0,1.4", kNoise},
     {"gates",
@@ -81,9 +81,8 @@ Selected search_automatically(Candidates& evaluator, const Dataset& data, const 
     if (const auto place = grid.find("best two"); place != std::string::npos) grid.replace(place, 8, scalings);
     for (auto& axis : parse_grid(grid, base)) {
       if (pinned(options, axis.option)) continue;
-      // A data set of few samples has no 200 anchors to spare.
-      const auto most = static_cast<int>(data.split.trainval.size() / 8);
-      if (axis.option == "networks" && most < 200) axis.values = {std::to_string(std::max(2, most))};
+      if (axis.option == "networks") axis.values = {std::to_string(most_networks(data))};
+      if (axis.option == "encoding") axis.values = {std::to_string(most_encoding(data))};
       axes.push_back(std::move(axis));
     }
     auto candidates = combinations(base, axes);

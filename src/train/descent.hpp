@@ -34,7 +34,7 @@ struct DescentOptions {
   double mmg = 0;           ///< λ_mmg
   double mmg_floor = 0;     ///< Δ, see mmg.hpp
   double decay = 0;         ///< ρ
-  bool balanced = false;    ///< w_l: the same for every class instead of every sample
+  double balance = 0;       ///< w_l ∝ (size of the class)^−balance: 0 every sample weighs the same, 1 every class
   double tolerance = 0;     ///< stops when the predicted fall of J is below this part of J
 };
 

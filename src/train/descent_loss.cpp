@@ -29,9 +29,11 @@ LossOfOutputs::LossOfOutputs(const DescentSamples& samples, std::span<const floa
   for (const auto& [label, count] : counts) slot.emplace(label, static_cast<std::int32_t>(slot.size()));
   for (const auto label : samples.labels) {
     slots_.push_back(slot[label]);
-    weights_.push_back(static_cast<float>(
-        options.balanced ? 1.0 / static_cast<double>(counts[label] * counts.size()) : 1.0 / static_cast<double>(n)));
+    weights_.push_back(static_cast<float>(std::pow(static_cast<double>(counts[label]), -options.balance)));
   }
+  double total = 0;
+  for (const float w : weights_) total += w;
+  for (float& w : weights_) w = static_cast<float>(w / total);
   directions_ = Matrix<float>(counts.size(), m, 0.0f);
   for (const auto& [label, s] : slot) {
     const auto p = samples.semantics.row(static_cast<std::size_t>(label));

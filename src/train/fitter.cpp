@@ -457,7 +457,7 @@ void Fitter::State::refine(const TrainOptions& o, Model& model, nlohmann::ordere
   options.gate_weight = o.gate_weight;
   options.mmg = o.mmg;
   options.mmg_floor = o.mmg_floor;
-  options.balanced = o.balanced;
+  options.balance = o.balance;
   if (o.refine_steps > 0) {
     if (model.gates.kind == GateKind::always || !model.shared.empty()) s.preconditioner = &precondition(o, options.lambda);
     const auto steps = descend(model, s, options, pool, progress, watch);

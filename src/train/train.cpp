@@ -42,7 +42,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
     throw Error(
         BadInput{data.name, "split", "training samples", "none", "check the split with 'parsnets data inspect'"});
   TrainOptions options = given;
-  apply_preset(options, data.name);
+  apply_preset(options, data);
   const bool searches = options.select || options.preset == Preset::automatic;
   if (!searches) validate(options);  // selection validates each of its candidates
 

@@ -61,7 +61,7 @@ OptionTable train_option_table(TrainOptions& o) {
       .number("refine-rate", o.refine_rate, 1e-6, 100, "refinement: length of a step")
       .number("refine-sharpness", o.refine_sharpness, 1e-3, 1e3, "refinement: factor of the cosine in its softmax")
       .number("gate-weight", o.gate_weight, 0, 1e3, "refinement: how far gated networks move beside the shared one")
-      .flag_value("balanced", o.balanced, "refinement: every class weighs the same, not every sample")
+      .number("balance", o.balance, 0, 1, "refinement: 0 every sample weighs the same, 1 every class")
       .number("prototype-width", o.prototype_width, 0, 1e3,
               "width of the kernel that moves class vectors to where training samples lie; 0: they stay")
       .number("prototype-lambda", o.prototype_lambda, 1e-9, 1e9, "ridge of that kernel")
@@ -83,7 +83,15 @@ OptionTable train_option_table(TrainOptions& o) {
   return table;
 }
 
-void apply_preset(TrainOptions& o, const std::string& data_name) {
+int most_networks(const Dataset& data) {
+  return static_cast<int>(std::clamp<std::size_t>(data.split.trainval.size() / 8, 2, 200));
+}
+
+int most_encoding(const Dataset& data) {
+  return static_cast<int>(std::clamp<std::size_t>(std::min(data.features.cols(), data.split.trainval.size() / 4), 1, 128));
+}
+
+void apply_preset(TrainOptions& o, const Dataset& data) {
   const TrainOptions defaults;
   const auto suit = [&](const char* name, auto field, auto value) {
     const bool pinned = std::find(o.pinned.begin(), o.pinned.end(), name) != o.pinned.end();
@@ -105,7 +113,7 @@ void apply_preset(TrainOptions& o, const std::string& data_name) {
   }
   if (o.method == Method::mmg) {  // every network answers for every sample
     suit("gates", &TrainOptions::gates, GateKind::anchor);
-    suit("networks", &TrainOptions::networks, 32);
+    suit("networks", &TrainOptions::networks, std::min(32, most_networks(data)));
     suit("open", &TrainOptions::open, o.networks);
     suit("mmg-samples", &TrainOptions::mmg_samples, MmgSamples::all);
   }
@@ -117,7 +125,8 @@ void apply_preset(TrainOptions& o, const std::string& data_name) {
     if (!paper) {
       suit("shared", &TrainOptions::shared, true);
       suit("gates", &TrainOptions::gates, GateKind::anchor);
-      suit("encoding", &TrainOptions::encoding, 128);
+      suit("encoding", &TrainOptions::encoding, most_encoding(data));
+      suit("networks", &TrainOptions::networks, most_networks(data));
       suit("rotation", &TrainOptions::rotation, Rotation::identity);
       suit("open", &TrainOptions::open, std::min(20, o.networks));
       suit("lambda", &TrainOptions::lambda, 20.0);
@@ -127,7 +136,7 @@ void apply_preset(TrainOptions& o, const std::string& data_name) {
     }
   }
   if (o.preset != Preset::paper) return;
-  std::string name = data_name;
+  std::string name = data.name;
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const int open = name.starts_with("awa") || name.starts_with("apy") ? 30 : name.starts_with("sun") ? 80 : 40;

@@ -10,7 +10,11 @@ namespace parsnets {
 OptionTable train_option_table(TrainOptions& options);
 
 /// Sets what the preset (and the method itself) prescribes where the user neither pinned an option nor changed its field.
-void apply_preset(TrainOptions& options, const std::string& data_name);
+void apply_preset(TrainOptions& options, const Dataset& data);
+
+/// How many networks (at most 200) and dimensions of the encoding (at most 128) a data set of this size can feed.
+int most_networks(const Dataset& data);
+int most_encoding(const Dataset& data);
 
 /// Reports every impossible combination at once; throws usage.
 void validate(const TrainOptions& options);

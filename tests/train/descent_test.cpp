@@ -30,10 +30,10 @@ struct Problem {
     Matrix<float> hidden(m, d);
     for (float& v : hidden.values()) v = static_cast<float>(rng.normal());
     for (std::size_t l = 0; l < n; ++l) {
-      labels.push_back(static_cast<std::int32_t>(l % classes));
+      labels.push_back(static_cast<std::int32_t>(l % (l < 60 ? 2 : classes)));
       for (std::size_t c = 0; c < d; ++c) {
         double sum = 1.5 * rng.normal();
-        for (std::size_t j = 0; j < m; ++j) sum += semantics(l % classes, j) * hidden(j, c);
+        for (std::size_t j = 0; j < m; ++j) sum += semantics(static_cast<std::size_t>(labels[l]), j) * hidden(j, c);
         x(l, c) = static_cast<float>(sum);
       }
       std::copy_n(x.row(l).begin(), h, z.row(l).begin());
@@ -68,10 +68,10 @@ TEST(Descent, GradientsOfBothLossesMatchFiniteDifferences) {
   Matrix<float> f(Problem::n, Problem::m);
   for (float& v : f.values()) v = static_cast<float>(rng.normal());
   for (const auto loss : {DescentLoss::softmax, DescentLoss::squared})
-    for (const bool balanced : {false, true}) {
+    for (const double balance : {0.0, 0.5}) {
       DescentOptions options;
       options.loss = loss;
-      options.balanced = balanced;
+      options.balance = balance;
       options.mmg = 0.4;
       const LossOfOutputs objective(p.samples(), p.model.semantic_centre, options, pool);
       Matrix<float> gradient(f.rows(), f.cols());

@@ -1,0 +1,98 @@
+#include "bench_entries.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "parsnets/error.hpp"
+#include "train/selection.hpp"
+#include "train/train_options.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+/// "scln:gates=anchor:open=100" is method scln with two options set.
+Entry parse_entry(const std::string& text, const TrainOptions& base) {
+  Entry entry{text, base};
+  OptionTable table = train_option_table(entry.options);
+  std::size_t start = 0;
+  bool first = true;
+  while (start <= text.size()) {
+    const std::size_t end = std::min(text.find(':', start), text.size());
+    const std::string part = text.substr(start, end - start);
+    start = end + 1;
+    const auto equals = part.find('=');
+    const std::string name = first ? "method" : part.substr(0, equals), value = first ? part
+                                                                                : equals == std::string::npos
+                                                                                    ? "true"
+                                                                                    : part.substr(equals + 1);
+    first = false;
+    const Option* option = table.find(name);
+    if (option == nullptr)
+      throw Error(ErrorCode::usage,
+                  fmt::format("--methods: expected an option of 'train', found '{}' in '{}'", name, text));
+    if (const auto expected = option->assign(value))
+      throw Error(ErrorCode::usage, fmt::format("--methods: {}: expected {}, found '{}'", name, *expected, value));
+    entry.options.pinned.push_back(name);
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::vector<Entry> method_entries(const std::string& text, const TrainOptions& base) {
+  std::vector<Entry> entries;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    entries.push_back(parse_entry(text.substr(start, end - start), base));
+    start = end + 1;
+  }
+  return entries;
+}
+
+std::vector<Entry> ablation_entries(const TrainOptions& base) {
+  const std::pair<const char*, const char*> parts[] = {{"linear map", "parsnets:gates=always:mmg=0:joint-steps=0"},
+                                                       {"scln", "parsnets:mmg=0"},
+                                                       {"mmg", "mmg"},
+                                                       {"scln + mmg", "parsnets"}};
+  const bool svr = base.fit == Fit::svr;
+  std::vector<Entry> entries;
+  for (const bool refined : {false, true})
+    for (const auto& [label, text] : parts) {
+      const bool linear = std::string_view(label) == "linear map";
+      Entry entry = parse_entry(text, base);
+      entry.label = fmt::format("{}{}", label, refined ? " + refinement" : "");
+      if (linear) entry.options.fit = Fit::ridge;
+      entry.options.select = true;
+      if (entry.options.grid.empty()) {
+        entry.options.grid = svr && !linear ? "lambda=5" : "lambda=0.3,1,5,20";
+        entry.options.grid += refined ? ";refine-steps=3,6,9,12,15,20" : ";refine-steps=0";
+        entry.options.grid += ";prototype-width=0";
+      }
+      entries.push_back(std::move(entry));
+    }
+  return entries;
+}
+
+std::vector<Entry> sweep_entries(const std::string& text, const std::vector<Entry>& entries) {
+  const bool sparsity = text == "k";
+  std::vector<Entry> swept;
+  for (const auto& entry : entries) {
+    TrainOptions start = entry.options;
+    if (sparsity) {
+      start.networks = 200;
+      start.pinned.push_back("networks");
+    }
+    const auto axes = parse_grid(sparsity ? "open=10,20,30,40,80,120,160,200" : text, start);
+    if (axes.size() != 1)
+      throw Error(ErrorCode::usage, fmt::format("--sweep: expected k or one name=v1,v2, found '{}'", text));
+    for (auto& candidate : combinations(start, axes)) {
+      candidate.options.pinned.push_back(axes[0].option);
+      swept.push_back({entry.label + " " + candidate.result.choice, std::move(candidate.options)});
+    }
+  }
+  return swept;
+}
+
+}  // namespace parsnets::cli

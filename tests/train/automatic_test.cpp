@@ -1,0 +1,72 @@
+#include "train/automatic.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "small_training.hpp"
+
+namespace parsnets {
+
+TEST(Automatic, ItsTraceBeginsWithPlainRidgeAndItsChoiceDoesNotFallBehindAnyOfIt) {
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(2);
+  TrainOptions options;
+  options.preset = Preset::automatic;
+  options.time_budget = 0;
+  const auto record = nlohmann::json::parse(train(data, options, pool).record);
+  const auto& trace = record["selection"];
+  ASSERT_GT(trace.size(), 100u);
+  const double reached = record["validation"]["zsl"].get<double>() + record["validation"]["h"].get<double>();
+  for (const auto& step : trace) {
+    const double merit = step["zsl"].get<double>() + step["h"].get<double>();
+    EXPECT_LE(merit, reached + 2 * 0.15 + 0.01) << step.dump() << ": only what a richer model gains within noise is left";
+    if (step["choice"].get<std::string>().starts_with("plain ridge")) {
+      EXPECT_LE(merit, reached + 1e-9);
+    }
+  }
+  EXPECT_TRUE(trace[0]["choice"].get<std::string>().starts_with("plain ridge"));
+  EXPECT_FALSE(record.contains("left_out"));
+}
+
+TEST(Automatic, LeavesPinnedOptionsAloneAndKeepsToItsTimeBudget) {
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(2);
+  TrainOptions options;
+  options.preset = Preset::automatic;
+  options.time_budget = 1e-6;
+  options.feature_scaling = FeatureScaling::l2;
+  options.pinned = {"feature-scaling"};
+  const Model model = train(data, options, pool);
+  const auto record = nlohmann::json::parse(model.record), chosen = nlohmann::json::parse(model.options);
+  EXPECT_EQ(chosen["feature-scaling"], "l2");
+  EXPECT_EQ(record["selection"].size(), 1u) << "one path is always looked at";
+  EXPECT_GE(record["left_out"].size(), 5u);
+}
+
+TEST(Automatic, IsTheSameForOneAndTwoThreads) {
+  const Dataset data = test::small_training_set(9);
+  ThreadPool one(1), two(2);
+  TrainOptions options;
+  options.preset = Preset::automatic;
+  options.time_budget = 0;
+  const Model a = train(data, options, one), b = train(data, options, two);
+  EXPECT_EQ(a.record, b.record);
+  EXPECT_EQ(a.options, b.options);
+  EXPECT_EQ(a.gamma, b.gamma);
+}
+
+TEST(Automatic, AVerySmallDataSetIsSearchedToo) {
+  SynthOptions tiny;
+  tiny.classes = 8;
+  tiny.attributes = 6;
+  tiny.samples = 80;
+  tiny.dimensions = 10;
+  ThreadPool pool(1);
+  TrainOptions options;
+  options.preset = Preset::automatic;
+  const Dataset data = synthesize(tiny);
+  EXPECT_NO_THROW(evaluate(train(data, options, pool), data, pool));
+}
+
+}  // namespace parsnets
