@@ -113,7 +113,8 @@ Command bench_command() {
         runs.push_back(std::move(json));
       }
       nlohmann::ordered_json summary;
-      const std::pair<const char*, const std::vector<double>*> figures[] = {{"zsl", &zsl}, {"u", &u}, {"s", &s}, {"h", &h}, {"ausuc", &ausuc}};
+      const std::pair<const char*, const std::vector<double>*> figures[] = {
+          {"zsl", &zsl}, {"u", &u}, {"s", &s}, {"h", &h}, {"ausuc", &ausuc}};
       for (const auto& [name, values] : figures) {
         if (values->empty()) continue;
         const Interval interval = confidence_interval(*values);

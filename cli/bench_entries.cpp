@@ -63,7 +63,13 @@ std::vector<Entry> ablation_entries(const TrainOptions& base) {
       const bool linear = std::string_view(label) == "linear map";
       Entry entry = parse_entry(text, base);
       entry.label = fmt::format("{}{}", label, refined ? " + refinement" : "");
-      if (linear) entry.options.fit = Fit::ridge;
+      if (linear) {
+        entry.options.fit = Fit::ridge;
+        entry.options.pinned.push_back("fit");
+      } else if (!svr) {
+        entry.options.joint_steps = refined ? 0 : 10;  // the geometry is part of refinement, else of the fit
+        entry.options.pinned.push_back("joint-steps");
+      }
       entry.options.select = true;
       if (entry.options.grid.empty()) {
         entry.options.grid = svr && !linear ? "lambda=5" : "lambda=0.3,1,5,20";

@@ -26,17 +26,24 @@ std::string to_text(const std::string& out, const nlohmann::ordered_json& json) 
         fmt::format("validation: ZSL {:.2f}, H {:.2f} on classes from: {}\n", record["validation"]["zsl"].get<double>(),
                     record["validation"]["h"].get<double>(), record["validation"]["classes_from"].get<std::string>());
   if (record.contains("selection"))
-    text += fmt::format("selected among {} candidates: {}\n", record["selection"].size(), record["chosen"].get<std::string>());
+    text += fmt::format("selected among {} candidates: {}\n", record["selection"].size(),
+                        record["chosen"].get<std::string>());
   if (record.contains("left_out"))
     text += fmt::format("the time budget left out {} rounds of the search\n", record["left_out"].size());
   for (const char* stage : {"joint", "refinement"})
     if (record.contains(stage) && !record[stage].empty())
-      text += fmt::format("{}: objective {:.5g} to {:.5g} in {} steps\n", stage, record[stage].front()["objective"].get<double>(),
+      text += fmt::format("{}: objective {:.5g} to {:.5g} in {} steps\n", stage,
+                          record[stage].front()["objective"].get<double>(),
                           record[stage].back()["objective"].get<double>(), record[stage].size() - 1);
-  if (record.contains("svr"))
-    text +=
-        fmt::format("svr: relative gap {:.2e}{}\n", record["svr"]["relative_gap"].get<double>(),
-                    record["svr"]["converged"].get<bool>() ? "" : " (not converged)");
+  if (record.contains("svr")) {
+    const auto& svr = record["svr"];
+    if (svr.contains("primal"))
+      text += fmt::format("svr: primal {:.6g}, dual {:.6g}, ", svr["primal"].get<double>(), svr["dual"].get<double>());
+    else
+      text += "svr: ";
+    text += fmt::format("relative gap {:.2e}{}\n", svr["relative_gap"].get<double>(),
+                        svr["converged"].get<bool>() ? "" : " (not converged)");
+  }
   if (record.contains("gates"))
     text += fmt::format("gates: a network is open for {:.0f} / {:.0f} / {:.0f} % of the samples (min / median / max)\n",
                         100 * record["gates"]["usage_min"].get<double>(),

@@ -23,7 +23,7 @@ enum class Similarity {
 };
 
 enum class Direction {
-  forward,  ///< f(x) = Θ_sharedᵀx + Σ_{i open} (Θ_iᵀz + b_i) + b lies in semantic space and is compared with class semantics
+  forward,  ///< f(x) = Θ_sharedᵀx + Σ_{i open} (Θ_iᵀz + b_i) + b is compared with class vectors
   reverse   ///< each class has a prototype Rᵀa + r in feature space, compared with z
 };
 
@@ -38,11 +38,11 @@ struct ClassBank {
 /// class is b + Σ_s exp((bᵀb_s − 1)/w²)·α_s, b its centred semantics at unit length. Cosine similarity only; no support:
 /// p = b.
 struct Prototypes {
-  Matrix<float> support;  ///< S x m, unit rows b_s
-  Matrix<float> weights;  ///< S x m, rows α_s
+  Matrix<float> support;  ///< S x q, unit rows b_s
+  Matrix<float> weights;  ///< S x q, rows α_s
   double width = 1;       ///< w
 
-  /// Turns one centred class vector (m values) into its prototype, in place.
+  /// Turns one centred class vector (q values) into its prototype, in place.
   void apply(std::span<float> a) const;
 };
 
@@ -53,13 +53,13 @@ struct Model {
   Gates gates;
   bool networks_see_encoding = false;  ///< z = e; otherwise z = x
   Direction direction = Direction::forward;
-  Matrix<float> networks;              ///< forward: (K·(h+1)) x m, row i·(h+1) is b_i, the next h rows Θ_i
+  Matrix<float> networks;              ///< forward: (K·(h+1)) x q, row i·(h+1) is b_i, the next h rows Θ_i
   bool relu = false;                   ///< forward: each network's output is max(0, Θ_iᵀz + b_i)
-  Matrix<float> shared;                ///< forward: d x m, the always-open network on the prepared features; empty: none
-  std::vector<float> bias;             ///< forward: m
-  Matrix<float> reverse;               ///< reverse: (m+1) x h, the last row is r
+  Matrix<float> shared;                ///< forward: d x q, the always-open network on the prepared features; empty: none
+  std::vector<float> bias;             ///< forward: q
+  Matrix<float> reverse;               ///< reverse: (q+1) x h, the last row is r
   SemanticPreprocess semantic_preprocess;
-  std::vector<float> semantic_centre;  ///< μ, m values; empty: zero (reverse models compare in feature space)
+  std::vector<float> semantic_centre;  ///< μ, q values; empty: zero (reverse models compare in feature space)
   Similarity similarity = Similarity::cosine;
   Prototypes prototypes;
   ClassBank classes;
@@ -70,15 +70,20 @@ struct Model {
   std::string record;                  ///< JSON: the training record (data, split, certificate, selection)
 
   std::size_t attributes() const { return classes.semantics.cols(); }
+  /// q: values of a class vector and of f; fewer than m with whitening.
+  std::size_t outputs() const { return semantic_preprocess.outputs(attributes()); }
   std::size_t z_dimensions() const { return networks_see_encoding && !encoder.is_identity() ? encoder.weights.rows() : feature_dimensions; }
 
-  /// n x d raw features to n x m predicted semantics (forward models only). Throws bad_input for a wrong d or non-finite values.
+  /// n x d raw features to n x q predicted class vectors (forward models only). Throws bad_input for a wrong d or
+  /// non-finite values.
+  Matrix<float> predict(MatrixView<const float> x, ThreadPool& pool) const;
+  /// The same, n x m in the space of attributes.
   Matrix<float> predict_semantics(MatrixView<const float> x, ThreadPool& pool) const;
   /// n x d raw features to n x C scores, higher is better; gamma is not applied.
   Matrix<float> scores(MatrixView<const float> x, ThreadPool& pool) const;
-  /// n x m predicted semantics to n x C scores (forward models only): the second half of scores().
-  Matrix<float> score_semantics(MatrixView<const float> f, ThreadPool& pool) const;
-  /// C x m: the vectors that predictions are compared with, from the class bank: prepared, for cosine centred, as prototypes.
+  /// n x q predicted class vectors to n x C scores (forward models only): the second half of scores().
+  Matrix<float> score_predictions(MatrixView<const float> f, ThreadPool& pool) const;
+  /// C x q: the vectors that predictions are compared with, from the class bank: prepared, for cosine centred, as prototypes.
   Matrix<float> class_vectors() const;
 
   /// Adds a class that is described by `semantics` (m values); no score of another class changes. Throws bad_input for a

@@ -34,12 +34,18 @@ enum class SemanticScaling {
 struct SemanticPreprocess {
   SemanticScaling scaling = SemanticScaling::l2;
   std::vector<float> mean, factor;  ///< m each, or empty
-  /// Partial whitening of the scaled semantics, a ← UᵀU(a − centre): U (r x m, row-major) holds the principal axes of the
-  /// seen classes, each times the root of its factor. Both empty: none.
+  /// Partial whitening: class vectors are the r coordinates b = U(a − centre) of the scaled semantics. Row i of U (r x m,
+  /// row-major) is a principal axis of the seen classes, its length the factor of that axis. Both empty: b = a.
   std::vector<float> whitening_centre, whitening;
 
-  /// One class in place, m values.
+  /// Scales one class in place, m values.
   void apply(std::span<float> a) const;
+  /// How many values a class vector has: r, or m without whitening.
+  std::size_t outputs(std::size_t attributes) const { return whitening.empty() ? attributes : whitening.size() / attributes; }
+  /// The class vector b of scaled semantics a.
+  void whiten(std::span<const float> a, std::span<float> b) const;
+  /// A vector of class space as one of m attributes, Σ_i b_i·axis_i: lengths and angles stay.
+  void expand(std::span<const float> b, std::span<float> a) const;
 };
 
 }  // namespace parsnets

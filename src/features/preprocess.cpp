@@ -147,8 +147,8 @@ void fit_whitening(SemanticPreprocess& preprocess, double exponent, MatrixView<c
   preprocess.whitening_centre.assign(centre.begin(), centre.end());
   preprocess.whitening.resize(count * m);
   for (std::size_t i = 0; i < count; ++i) {
-    const double root = std::pow(pairs.values[i] / pairs.values[0] + kFloor, -exponent / 4),
-                 scale = by_class ? root / std::sqrt(pairs.values[i]) : root;
+    const double factor = std::pow(pairs.values[i] / pairs.values[0] + kFloor, -exponent / 2),
+                 scale = by_class ? factor / std::sqrt(pairs.values[i]) : factor;
     for (std::size_t j = 0; j < m; ++j) preprocess.whitening[i * m + j] = static_cast<float>(scale * axes(i, j));
   }
 }
@@ -194,14 +194,29 @@ void SemanticPreprocess::apply(std::span<float> a) const {
   if (scaling == SemanticScaling::binary)
     for (float& v : a) v = v > 0 ? 1.0f : 0.0f;
   if (scaling == SemanticScaling::l2 || scaling == SemanticScaling::centre_l2) to_unit_length(a);
-  if (whitening.empty()) return;
-  subtract_and_multiply(a, whitening_centre, {});
-  const std::vector<float> centred(a.begin(), a.end());
+}
+
+void SemanticPreprocess::whiten(std::span<const float> a, std::span<float> b) const {
+  if (whitening.empty()) {
+    std::ranges::copy(a, b.begin());
+    return;
+  }
+  std::vector<float> centred(a.begin(), a.end());
+  subtract_and_multiply(centred, whitening_centre, {});
+  for (std::size_t i = 0; i < b.size(); ++i)
+    b[i] = static_cast<float>(dot({whitening.data() + i * a.size(), a.size()}, centred));
+}
+
+void SemanticPreprocess::expand(std::span<const float> b, std::span<float> a) const {
+  if (whitening.empty()) {
+    std::ranges::copy(b, a.begin());
+    return;
+  }
   std::vector<double> sum(a.size(), 0.0);
-  for (std::size_t axis = 0; axis < whitening.size(); axis += a.size()) {
-    const std::span<const float> u(whitening.data() + axis, a.size());
-    const double length = dot(u, centred);
-    for (std::size_t j = 0; j < a.size(); ++j) sum[j] += length * u[j];
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    const std::span<const float> axis(whitening.data() + i * a.size(), a.size());
+    const double scale = b[i] / std::sqrt(dot(axis, axis));
+    for (std::size_t j = 0; j < a.size(); ++j) sum[j] += scale * axis[j];
   }
   for (std::size_t j = 0; j < a.size(); ++j) a[j] = static_cast<float>(sum[j]);
 }
@@ -216,10 +231,12 @@ SemanticPreprocess fit_semantic_preprocess(SemanticScaling scaling, MatrixView<c
 }
 
 Matrix<float> preprocessed_semantics(const SemanticPreprocess& preprocess, MatrixView<const float> semantics) {
-  Matrix<float> out(semantics.rows(), semantics.cols());
+  Matrix<float> out(semantics.rows(), preprocess.outputs(semantics.cols()));
+  std::vector<float> scaled(semantics.cols());
   for (std::size_t c = 0; c < semantics.rows(); ++c) {
-    std::ranges::copy(checked_row(semantics, static_cast<std::int32_t>(c), "semantics"), out.row(c).begin());
-    preprocess.apply(out.row(c));
+    std::ranges::copy(checked_row(semantics, static_cast<std::int32_t>(c), "semantics"), scaled.begin());
+    preprocess.apply(scaled);
+    preprocess.whiten(scaled, out.row(c));
   }
   return out;
 }

@@ -23,7 +23,7 @@ Matrix<float> preprocessed_rows(const FeaturePreprocess& preprocess, MatrixView<
 /// singular value σ_i, by (σ_i²/σ_1² + 1e-3)^(−a/2) and drops what no seen class varies in; a = 0 leaves all as it is.
 SemanticPreprocess fit_semantic_preprocess(SemanticScaling scaling, MatrixView<const float> semantics,
                                            std::span<const std::int32_t> seen, double whitening = 0);
-/// All rows, preprocessed: C x m.
+/// All rows as class vectors: C x outputs.
 Matrix<float> preprocessed_semantics(const SemanticPreprocess& preprocess, MatrixView<const float> semantics);
 
 }  // namespace parsnets

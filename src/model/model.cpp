@@ -72,9 +72,17 @@ void centre_rows(const Model& model, MatrixView<float> rows) {
     for (std::size_t a = 0; a < rows.cols(); ++a) rows(r, a) -= model.semantic_centre[a];
 }
 
+/// Rows of class space as rows of attribute space.
+Matrix<float> expanded(const Model& model, Matrix<float> rows) {
+  if (model.semantic_preprocess.whitening.empty()) return rows;
+  Matrix<float> out(rows.rows(), model.attributes());
+  for (std::size_t r = 0; r < rows.rows(); ++r) model.semantic_preprocess.expand(rows.row(r), out.row(r));
+  return out;
+}
+
 /// Prototypes of all classes in feature space: A R + r.
 Matrix<float> feature_prototypes(const Model& model, MatrixView<const float> semantics, ThreadPool& pool) {
-  const std::size_t m = model.attributes();
+  const std::size_t m = model.outputs();
   Matrix<float> out(semantics.rows(), model.reverse.cols());
   const auto offset = model.reverse.row(m);
   for (std::size_t c = 0; c < out.rows(); ++c) std::copy(offset.begin(), offset.end(), out.row(c).begin());
@@ -96,10 +104,14 @@ void Prototypes::apply(std::span<float> a) const {
   for (std::size_t j = 0; j < a.size(); ++j) a[j] = static_cast<float>(sum[j]);
 }
 
-Matrix<float> Model::predict_semantics(MatrixView<const float> x, ThreadPool& pool) const {
+Matrix<float> Model::predict(MatrixView<const float> x, ThreadPool& pool) const {
   if (direction != Direction::forward)
     throw Error(ErrorCode::usage, "this model maps semantics to features and predicts no semantics");
   return predict_encoded(*this, encode_all(*this, x, pool), pool).f;
+}
+
+Matrix<float> Model::predict_semantics(MatrixView<const float> x, ThreadPool& pool) const {
+  return expanded(*this, predict(x, pool));
 }
 
 Matrix<float> Model::class_vectors() const {
@@ -110,17 +122,18 @@ Matrix<float> Model::class_vectors() const {
   return bank;
 }
 
-Matrix<float> Model::score_semantics(MatrixView<const float> f, ThreadPool& pool) const {
+Matrix<float> Model::score_predictions(MatrixView<const float> f, ThreadPool& pool) const {
   Matrix<float> centred = Matrix<float>::copy_of(f);
   centre_rows(*this, centred.view());
   return similarities(similarity, centred.view(), class_vectors().view(), pool);
 }
 
 Matrix<float> Model::scores(MatrixView<const float> x, ThreadPool& pool) const {
-  if (direction == Direction::forward) return score_semantics(predict_semantics(x, pool).view(), pool);
+  if (direction == Direction::forward) return score_predictions(predict(x, pool).view(), pool);
   const Encoded input = encode_all(*this, x, pool);
   const Matrix<float> bank = class_vectors();
-  return similarities(similarity, network_input(*this, input), feature_prototypes(*this, bank.view(), pool).view(), pool);
+  return similarities(similarity, network_input(*this, input), feature_prototypes(*this, bank.view(), pool).view(),
+                      pool);
 }
 
 void Model::add_class(const std::string& name, std::span<const float> semantics) {
@@ -177,7 +190,8 @@ Explanation explain(const Model& model, std::span<const float> x, ThreadPool& po
   const Encoded input = encode_all(model, sample, pool);
   auto [f, open] = predict_encoded(model, input, pool);
   const Matrix<float> bank = model.class_vectors();
-  std::vector<float> predicted(f.row(0).begin(), f.row(0).end());
+  std::vector<float> predicted(model.attributes());
+  model.semantic_preprocess.expand(f.row(0), predicted);
   centre_rows(model, f.view());
   Matrix<float> scores = similarities(model.similarity, f.view(), bank.view(), pool);
   for (std::size_t c = 0; c < scores.cols(); ++c)
@@ -193,12 +207,17 @@ Explanation explain(const Model& model, std::span<const float> x, ThreadPool& po
   result.runner_up = order.size() > 1 ? order[1] : order[0];
   result.winner_score = scores(0, static_cast<std::size_t>(result.winner));
   result.runner_up_score = scores(0, static_cast<std::size_t>(result.runner_up));
-  const auto penalty = [&](std::int32_t c) { return model.classes.seen[static_cast<std::size_t>(c)] ? model.gamma : 0.0; };
+  const auto penalty = [&](std::int32_t c) {
+    return model.classes.seen[static_cast<std::size_t>(c)] ? model.gamma : 0.0;
+  };
   result.calibration = penalty(result.runner_up) - penalty(result.winner);
   result.predicted = std::move(predicted);
   result.open_networks.assign(open.row(0).begin(), open.row(0).end());
+  std::vector<float> f_attributes(model.attributes()), a_attributes(model.attributes());
+  model.semantic_preprocess.expand(f.row(0), f_attributes);
   const auto terms = [&](std::int32_t c) {
-    return similarity_terms(model.similarity, f.row(0), bank.row(static_cast<std::size_t>(c)));
+    model.semantic_preprocess.expand(bank.row(static_cast<std::size_t>(c)), a_attributes);
+    return similarity_terms(model.similarity, f_attributes, a_attributes);
   };
   const auto win = terms(result.winner), lose = terms(result.runner_up);
   for (std::size_t a = 0; a < win.size(); ++a) result.attributes.push_back({a, win[a] - lose[a]});

@@ -192,22 +192,27 @@ Model load_model(const std::filesystem::path& path) {
   model.semantic_preprocess.scaling = in.choice("semantic_scaling", semantic_scaling_names());
   model.semantic_preprocess.mean = in.vector("semantic_mean", m);
   model.semantic_preprocess.factor = in.vector("semantic_factor", m);
-  model.semantic_centre = in.vector("semantic_centre", m);
   if (const std::size_t axes = in.count("whitening_axes", 0, m); axes > 0) {
     const Matrix<float> whitening = in.floats("whitening", axes, m);
     model.semantic_preprocess.whitening.assign(whitening.values().begin(), whitening.values().end());
     in.require("whitening_centre", "F32", 0, m);
     model.semantic_preprocess.whitening_centre = in.vector("whitening_centre", m);
+    for (std::size_t i = 0; i < axes; ++i)
+      if (std::ranges::all_of(whitening.row(i), [](float v) { return v == 0; }))
+        in.fail("tensor 'whitening'", "axes that are not zero", fmt::format("zeros in row {}", i), "");
   }
+  const std::size_t q = model.semantic_preprocess.outputs(m);
+  model.semantic_centre = in.vector("semantic_centre", q);
   if (const std::size_t support = in.count("prototype_support", 0, kMost); support > 0) {
-    model.prototypes.support = in.floats("prototype_support", support, m);
-    model.prototypes.weights = in.floats("prototype_weights", support, m);
+    model.prototypes.support = in.floats("prototype_support", support, q);
+    model.prototypes.weights = in.floats("prototype_weights", support, q);
     model.prototypes.width = in.number("prototype_width", 1e-3, 1e6);
     for (std::size_t r = 0; r < support; ++r) {
       double squares = 0;
       for (const float v : model.prototypes.support.row(r)) squares += static_cast<double>(v) * v;
       if (squares > 1.001)
-        in.fail("tensor 'prototype_support'", "rows of unit length", fmt::format("length {} in row {}", std::sqrt(squares), r), "");
+        in.fail("tensor 'prototype_support'", "rows of unit length",
+                fmt::format("length {} in row {}", std::sqrt(squares), r), "");
     }
   }
   const std::size_t h = in.count("encoding", 0, d);
@@ -230,13 +235,13 @@ Model load_model(const std::filesystem::path& path) {
   if (model.gates.kind == GateKind::anchor) model.gates.anchors = in.floats("anchors", model.gates.networks, e);
   const std::size_t z = model.z_dimensions();
   if (model.direction == Direction::forward) {
-    model.networks = in.floats("networks", model.gates.networks * (z + 1), m);
-    model.bias = in.vector("bias", m);
-    if (model.bias.empty()) model.bias.assign(m, 0.0f);
+    model.networks = in.floats("networks", model.gates.networks * (z + 1), q);
+    model.bias = in.vector("bias", q);
+    if (model.bias.empty()) model.bias.assign(q, 0.0f);
     model.relu = in.flag("relu");
-    if (in.has("shared")) model.shared = in.floats("shared", d, m);
+    if (in.has("shared")) model.shared = in.floats("shared", d, q);
   } else {
-    model.reverse = in.floats("reverse", m + 1, z);
+    model.reverse = in.floats("reverse", q + 1, z);
   }
   model.classes.semantics = in.floats("class_semantics", c, m);
   const TensorView& seen = in.require("class_seen", "U8", 0, c);

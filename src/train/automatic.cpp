@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "model/names.hpp"
 #include "parsnets/error.hpp"
@@ -22,26 +23,36 @@ struct Round {
   double margin;
 };
 
-/// From cheap and decisive to costly and subtle.
+/// From cheap and decisive to costly and subtle. "@scalings" stands for the two feature scalings that did best for
+/// plain ridge, "@steps" for numbers of steps around the best so far.
 constexpr Round kRounds[] = {
-    {"plain ridge", "method=ridge;feature-scaling=sqrt-l2,l2,none,standardize;lambda=0.1,0.3,1,3,10;", 0},
+    {"plain ridge", "method=ridge;feature-scaling=sqrt-l2,l2,none,standardize;lambda=0.1,0.3,1,3,10", 0},
     {"refinement",
-     "method=parsnets;fit=ridge;gates=always;mmg=0;joint-steps=0;semantic-whitening=0.25;"
-     "feature-scaling=best two;lambda=2,8,30;refine-steps=0,2,4,6,8,10,12,15,18,22;"
-     "prototype-width=0,1.4",
+     "method=parsnets;fit=ridge;gates=always;mmg=0;joint-steps=0;semantic-whitening=0.25;feature-scaling=@scalings;"
+     "lambda=2,8,30;refine-steps=0,2,4,6,8,10,12,15,18,22;prototype-width=0,1.4",
      0},
-    {"class space",
-     "semantic-whitening=0,0.15,0.35,0.5;refine-steps=0,2,4,6,8,10,12,15,18,22;prototype-width=0,1.4", 0},
-    {"strength", "lambda=1,4,15,60;refine-steps=0,2,4,6,8,10,12,15,18,22,27;prototype-width=0,1,1.4,2", 0},
-    {"balance", "balance=0.5;refine-steps=2,4,6,8,10,12,15,18,22;prototype-width=0,1.4", kNoise},
-    {"class scaling",
-     "semantic-scaling=standardize,centre-l2;refine-steps=2,4,6,8,10,12,15,18,22;prototype-width=0,1.4", kNoise},
+    {"class space", "semantic-whitening=0,0.15,0.35,0.5;refine-steps=@steps;prototype-width=0,1.4", 0},
+    {"strength", "lambda=1,4,15,60;refine-steps=@steps;prototype-width=0,1,1.4,2", 0},
+    {"pace", "refine-sharpness=5,10;refine-rate=0.5;refine-steps=@steps", kNoise},
+    {"balance", "balance=0.5;refine-steps=@steps", kNoise},
+    {"class scaling", "semantic-scaling=standardize,centre-l2;refine-steps=@steps", kNoise},
     {"gates",
      "gates=anchor;encoding=128;rotation=identity;networks=200;shared=true;open=20,60;gate-weight=0.3,1;"
-     "refine-steps=2,4,6,8,10,12,15,18,22;prototype-width=0,1.4",
+     "refine-steps=@steps",
      kNoise},
-    {"margin geometry", "mmg=0.1,0.3;refine-steps=2,4,6,8,10,12,15,18,22;prototype-width=0,1.4", kNoise},
+    {"margin geometry", "mmg=0.1,0.3;refine-steps=@steps", kNoise},
 };
+
+std::string steps_around(int best) {
+  std::string text;
+  int last = 0;
+  for (const double factor : {0.25, 0.4, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0}) {
+    const int steps = std::max(last + 1, static_cast<int>(std::lround(factor * std::max(best, 4))));
+    text += fmt::format("{}{}", text.empty() ? "" : ",", steps);
+    last = steps;
+  }
+  return text;
+}
 
 /// The two feature scalings that did best for plain ridge, as a list of values.
 std::string best_two_scalings(const std::vector<Candidate>& candidates) {
@@ -78,7 +89,11 @@ Selected search_automatically(Candidates& evaluator, const Dataset& data, const 
     const TrainOptions base = have ? selected.winner.options : options;
     std::vector<GridAxis> axes;
     std::string grid = round.grid;
-    if (const auto place = grid.find("best two"); place != std::string::npos) grid.replace(place, 8, scalings);
+    const auto put = [&](const std::string& token, const std::string& values) {
+      if (const auto place = grid.find(token); place != std::string::npos) grid.replace(place, token.size(), values);
+    };
+    put("@scalings", scalings);
+    put("@steps", steps_around(base.refine_steps));
     for (auto& axis : parse_grid(grid, base)) {
       if (pinned(options, axis.option)) continue;
       if (axis.option == "networks") axis.values = {std::to_string(most_networks(data))};
@@ -96,22 +111,26 @@ Selected search_automatically(Candidates& evaluator, const Dataset& data, const 
       }
     });
     if (candidates.empty()) continue;
-    report_message(progress, fmt::format("auto: {} ({} candidates, {:.0f} s so far)", round.name, candidates.size(), seconds()));
+    report_message(progress,
+                   fmt::format("auto: {} ({} candidates, {:.0f} s so far)", round.name, candidates.size(), seconds()));
     const std::size_t wanted = candidates.size();
     evaluator.evaluate(candidates, {}, out_of_time);
-    if (candidates.size() < wanted) selected.left_out.push_back(fmt::format("{}: {} of {} candidates", round.name, wanted - candidates.size(), wanted));
+    if (candidates.size() < wanted)
+      selected.left_out.push_back(
+          fmt::format("{}: {} of {} candidates", round.name, wanted - candidates.size(), wanted));
     for (auto& candidate : candidates) {
       candidate.result.choice = fmt::format("{}: {}", round.name, candidate.result.choice);
       selected.trace.push_back(candidate.result);
     }
-    const auto best = std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-      return a.result.merit() < b.result.merit();
-    });
+    const auto best =
+        std::max_element(candidates.begin(), candidates.end(),
+                         [](const Candidate& a, const Candidate& b) { return a.result.merit() < b.result.merit(); });
     if (!have || best->result.merit() > selected.winner.result.merit() + round.margin) selected.winner = *best;
     if (!have) scalings = best_two_scalings(candidates);
     have = true;
   }
-  if (!have) throw Error(ErrorCode::usage, "--preset auto: expected options that go together with a method it can search");
+  if (!have)
+    throw Error(ErrorCode::usage, "--preset auto: expected options that go together with a method it can search");
   std::vector<Candidate> winner{selected.winner};
   evaluator.evaluate(winner);  // with its temperature
   selected.winner = std::move(winner[0]);

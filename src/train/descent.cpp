@@ -26,8 +26,9 @@ void check(const Model& model, const DescentSamples& s, const DescentOptions& o)
   if (o.loss == DescentLoss::softmax && model.similarity != Similarity::cosine)
     throw Error(ErrorCode::usage, "refinement: expected similarity cosine");
   if (o.steps < 0 || !(o.sharpness > 0) || !(o.step > 0) || !(o.lambda > 0) || !(o.gate_weight >= 0) || !(o.mmg >= 0))
-    throw Error(ErrorCode::usage, "refinement: expected steps >= 0, positive sharpness, step and lambda, and "
-                                  "weights that are not negative");
+    throw Error(ErrorCode::usage,
+                "refinement: expected steps >= 0, positive sharpness, step and lambda, and "
+                "weights that are not negative");
   if (s.x.rows() != s.labels.size() || s.x.cols() != model.feature_dimensions || s.x.rows() == 0 ||
       (!s.z.empty() && (s.z.rows() != s.x.rows() || s.open.rows() != s.x.rows())))
     throw Error(BadInput{"refinement", "samples", "as many rows and columns as the model has inputs",
@@ -90,7 +91,8 @@ class Networks {
     }
     if (model_.relu) return;
     change_ = gated_outputs(gated_direction_.view(), std::vector<float>(model_.bias.size(), 0.0f));
-    if (shared_step_ != nullptr) multiply(pool_, Trans::no, samples_.x, Trans::no, shared_direction_.view(), change_.view(), 1, 1);
+    if (shared_step_ != nullptr)
+      multiply(pool_, Trans::no, samples_.x, Trans::no, shared_direction_.view(), change_.view(), 1, 1);
   }
 
   /// f after a step of `length` along the directions; f is the present one.
@@ -122,7 +124,8 @@ class Networks {
     const auto add = [&](std::span<const float> weights, std::span<const float> direction) {
       squares += sum_of_products(weights, weights);
       if (direction.empty() || length == 0) return;
-      squares += 2 * length * sum_of_products(weights, direction) + length * length * sum_of_products(direction, direction);
+      squares +=
+          2 * length * sum_of_products(weights, direction) + length * length * sum_of_products(direction, direction);
     };
     if (!shared_.empty()) add(shared_.values(), shared_direction_.values());
     if (!gated_.empty()) add(gated_.values(), gated_direction_.values());
@@ -175,7 +178,8 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
   std::vector<DescentStep> steps{{objective, value.loss, value.mmg, 0, 0, seconds()}};
   if (observer && !observer(0, model, f.view())) return steps;
   for (int step = 1; step <= options.steps; ++step) {
-    report(progress, {"refine", static_cast<std::uint64_t>(step - 1), static_cast<std::uint64_t>(options.steps), "steps"});
+    report(progress,
+           {"refine", static_cast<std::uint64_t>(step - 1), static_cast<std::uint64_t>(options.steps), "steps"});
     networks.aim(gradient.view(), natural);
     const double slope = networks.slope(f.view(), gradient.view());
     steps.back().slope = -slope;

@@ -26,39 +26,39 @@ enum class DescentLoss { softmax, squared };
 struct DescentOptions {
   DescentLoss loss = DescentLoss::softmax;
   int steps = 15;
-  double sharpness = 10;    ///< τ
-  double step = 1;          ///< length of a full step; backtracking halves it
-  double lambda = 20;       ///< of the preconditioners, in units of the mean eigenvalue of XᵀX
-  bool shared = true;       ///< the shared (or only linear) network moves
-  double gate_weight = 0.3; ///< how far the gated networks move beside it; 0: not at all
-  double mmg = 0;           ///< λ_mmg
-  double mmg_floor = 0;     ///< Δ, see mmg.hpp
-  double decay = 0;         ///< ρ
-  double balance = 0;       ///< w_l ∝ (size of the class)^−balance: 0 every sample weighs the same, 1 every class
-  double tolerance = 0;     ///< stops when the predicted fall of J is below this part of J
+  double sharpness = 10;     ///< τ
+  double step = 1;           ///< length of a full step; backtracking halves it
+  double lambda = 20;        ///< of the preconditioners, in units of the mean eigenvalue of XᵀX
+  bool shared = true;        ///< the shared (or only linear) network moves
+  double gate_weight = 0.3;  ///< how far the gated networks move beside it; 0: not at all
+  double mmg = 0;            ///< λ_mmg
+  double mmg_floor = 0;      ///< Δ, see mmg.hpp
+  double decay = 0;          ///< ρ
+  double balance = 0;        ///< w_l ∝ (size of the class)^−balance: 0 every sample weighs the same, 1 every class
+  double tolerance = 0;      ///< stops when the predicted fall of J is below this part of J
 };
 
 /// What the model's networks see of the training samples. Nothing is owned.
 struct DescentSamples {
-  MatrixView<const float> x;              ///< n x d, prepared
-  MatrixView<const float> z;              ///< n x h, what the gated networks see; empty without gated networks
-  MatrixView<const std::uint16_t> open;   ///< n x k
-  std::span<const std::int32_t> labels;   ///< n, rows of `semantics`
-  MatrixView<const float> semantics;      ///< C x m prepared class semantics (squared), class vectors p (softmax)
+  MatrixView<const float> x;             ///< n x d, prepared
+  MatrixView<const float> z;             ///< n x h, what the gated networks see; empty without gated networks
+  MatrixView<const std::uint16_t> open;  ///< n x k
+  std::span<const std::int32_t> labels;  ///< n, rows of `semantics`
+  MatrixView<const float> semantics;     ///< C x m prepared class semantics (squared), class vectors p (softmax)
   const RidgePreconditioner* preconditioner = nullptr;  ///< of x, where the caller has one; else made here
 };
 
 struct DescentStep {
   double objective = 0;  ///< J after the step
   double loss = 0;
-  double mmg = 0;        ///< g, without its weight; 0 when the weight is 0
-  double step = 0;       ///< accepted length; 0 for the start
-  double slope = 0;      ///< −dJ along the direction at length 1: 0 exactly at a stationary point
+  double mmg = 0;    ///< g, without its weight; 0 when the weight is 0
+  double step = 0;   ///< accepted length; 0 for the start
+  double slope = 0;  ///< −dJ along the direction at length 1: 0 exactly at a stationary point
   double seconds = 0;
 };
 
-/// Called at the start (0 steps) and after each step with f (n x m) of the training samples; false stops. May change the
-/// model's prototypes and nothing else.
+/// Called at the start (0 steps) and after each step with f (n x m) of the training samples; false stops. May change
+/// the model's prototypes and nothing else.
 using DescentObserver = std::function<bool(int steps, Model& model, MatrixView<const float> f)>;
 
 /// Changes shared, networks (and their biases) of `model`; gates, encoder and the global bias stay. A model with gates

@@ -33,11 +33,11 @@ class LossOfOutputs {
   DescentSamples samples_;
   DescentOptions options_;
   ThreadPool& pool_;
-  std::vector<float> centre_;             ///< m
-  std::vector<float> weights_;            ///< n, add up to 1
-  std::vector<std::int32_t> slots_;       ///< n: place of each sample's class among the seen ones
-  Matrix<float> directions_;              ///< P x m unit class vectors
-  double variance_ = 1;                   ///< v
+  std::vector<float> centre_;        ///< m
+  std::vector<float> weights_;       ///< n, add up to 1
+  std::vector<std::int32_t> slots_;  ///< n: place of each sample's class among the seen ones
+  Matrix<float> directions_;         ///< P x m unit class vectors
+  double variance_ = 1;              ///< v
 };
 
 }  // namespace parsnets

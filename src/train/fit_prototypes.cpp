@@ -31,7 +31,8 @@ Prototypes fit_prototypes(MatrixView<const float> f, std::span<const std::int32_
   for (std::size_t l = 0; l < f.rows(); ++l) {
     for (std::size_t j = 0; j < m; ++j) row[j] = static_cast<double>(f(l, j)) - (centre.empty() ? 0.0f : centre[j]);
     to_unit_length(row);
-    const auto slot = static_cast<std::size_t>(std::lower_bound(classes.begin(), classes.end(), labels[l]) - classes.begin());
+    const auto slot =
+        static_cast<std::size_t>(std::lower_bound(classes.begin(), classes.end(), labels[l]) - classes.begin());
     for (std::size_t j = 0; j < m; ++j) residual(slot, j) += row[j];
   }
   for (std::size_t s = 0; s < count; ++s) {

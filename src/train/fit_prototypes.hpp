@@ -1,6 +1,7 @@
 #pragma once
 // Prototypes of classes: kernel ridge regression from the semantics of the seen classes to what training made of them,
-//   min_α Σ_s ‖r_s − Σ_t k(b_s, b_t) α_t‖² + λ·tr(αᵀKα)  ⇒  (K + λI)α = R,   r_s = unit mean of the unit f − μ of class s, less b_s,
+//   min_α Σ_s ‖r_s − Σ_t k(b_s, b_t) α_t‖² + λ·tr(αᵀKα)  ⇒  (K + λI)α = R,   r_s = unit mean of the unit f − μ of class
+//   s, less b_s,
 // k(b, b') = exp((bᵀb' − 1)/w²).
 
 #include <cstdint>

@@ -17,8 +17,8 @@
 #include "parsnets/error.hpp"
 #include "train/baselines/linear_map.hpp"
 #include "train/fit_prototypes.hpp"
-#include "train/preconditioner.hpp"
 #include "train/joint.hpp"
+#include "train/preconditioner.hpp"
 #include "train/svr.hpp"
 
 namespace parsnets {
@@ -98,12 +98,20 @@ Matrix<float> as_network(const LinearMap& map) {
 nlohmann::ordered_json trace_json(const std::vector<DescentStep>& steps) {
   auto json = nlohmann::ordered_json::array();
   for (const auto& step : steps)
-    json.push_back({{"objective", step.objective}, {"loss", step.loss}, {"mmg", step.mmg}, {"step", step.step}, {"slope", step.slope}});
+    json.push_back({{"objective", step.objective},
+                    {"loss", step.loss},
+                    {"mmg", step.mmg},
+                    {"step", step.step},
+                    {"slope", step.slope}});
   return json;
 }
 
 nlohmann::ordered_json svr_json(const TrainOptions& o, double spread, double relative_gap, bool converged) {
-  return {{"c", o.c}, {"epsilon", o.epsilon}, {"target_scale", spread}, {"relative_gap", relative_gap}, {"converged", converged}};
+  return {{"c", o.c},
+          {"epsilon", o.epsilon},
+          {"target_scale", spread},
+          {"relative_gap", relative_gap},
+          {"converged", converged}};
 }
 
 /// A reverse map with its offset as the last row.
@@ -171,9 +179,7 @@ struct Fitter::State {
     });
   }
 
-  static std::string both_keys(const TrainOptions& o) {
-    return fmt::format("{} {}", input_key(o), target_key(o));
-  }
+  static std::string both_keys(const TrainOptions& o) { return fmt::format("{} {}", input_key(o), target_key(o)); }
 
   /// The semantics of each training sample's class: n x m.
   Matrix<float> sample_semantics(const TrainOptions& o) {
@@ -337,9 +343,8 @@ void Fitter::State::fit_svr(const TrainOptions& o, Model& model, nlohmann::order
     const std::uint64_t used = resident_memory() + gated.networks * (gated.z.cols() + 1) * m * 4;
     svr.memory_limit = o.memory_limit > used ? o.memory_limit - used : 1;
   }
-  const std::string key =
-      fmt::format("{} {} {} {} {} {}", gate_key(o), static_cast<int>(o.input), target_key(o), o.epsilon, o.shared,
-                  o.shared ? o.lambda : 0);
+  const std::string key = fmt::format("{} {} {} {} {} {}", gate_key(o), static_cast<int>(o.input), target_key(o),
+                                      o.epsilon, o.shared, o.shared ? o.lambda : 0);
   const bool warm = key == warm_key && !warm_beta.empty();
   const MatrixView<const float> start = warm ? MatrixView<const float>(warm_beta.view()) : MatrixView<const float>();
   if (o.joint_steps > 0 && o.mmg > 0) {
@@ -398,7 +403,8 @@ void Fitter::State::fit_shared(const TrainOptions& o, Model& model, nlohmann::or
   model.networks = Matrix<float>(model.gates.networks * (gated_samples(o).z.cols() + 1), model.bias.size(), 0.0f);
 }
 
-DescentSamples Fitter::State::descent_samples(const TrainOptions& o, const Model& model, MatrixView<const float> classes_as) {
+DescentSamples Fitter::State::descent_samples(const TrainOptions& o, const Model& model,
+                                              MatrixView<const float> classes_as) {
   DescentSamples s;
   s.x = prepare_inputs(o).x.view();
   if (model.gates.kind != GateKind::always || model.networks_see_encoding) {
@@ -424,7 +430,8 @@ void Fitter::State::join(const TrainOptions& o, Model& model, nlohmann::ordered_
   options.mmg = o.mmg;
   options.mmg_floor = o.mmg_floor;
   // The ridge weight in units of the scaled loss.
-  options.decay = o.lambda * prepare_inputs(o).scale / (mean_eigenvalue(outputs_wanted.view()) * static_cast<double>(outputs_wanted.cols()));
+  options.decay = o.lambda * prepare_inputs(o).scale /
+                  (mean_eigenvalue(outputs_wanted.view()) * static_cast<double>(outputs_wanted.cols()));
   s.preconditioner = &precondition(o, o.lambda);
   record["joint"] = trace_json(descend(model, s, options, pool, progress));
 }
@@ -459,15 +466,17 @@ void Fitter::State::refine(const TrainOptions& o, Model& model, nlohmann::ordere
   options.mmg_floor = o.mmg_floor;
   options.balance = o.balance;
   if (o.refine_steps > 0) {
-    if (model.gates.kind == GateKind::always || !model.shared.empty()) s.preconditioner = &precondition(o, options.lambda);
+    if (model.gates.kind == GateKind::always || !model.shared.empty())
+      s.preconditioner = &precondition(o, options.lambda);
     const auto steps = descend(model, s, options, pool, progress, watch);
     record["refinement"] = trace_json(steps);
   } else {
-    const Matrix<float> f = model.predict_semantics(gather_rows(data.features.view(), rows).view(), pool);
+    const Matrix<float> f = model.predict(gather_rows(data.features.view(), rows).view(), pool);
     watch(0, model, f.view());
   }
   if (o.prototype_width > 0 && !last.empty())
-    model.prototypes = fit_prototypes(last.view(), labels, vectors.view(), model.semantic_centre, o.prototype_width, o.prototype_lambda);
+    model.prototypes = fit_prototypes(last.view(), labels, vectors.view(), model.semantic_centre, o.prototype_width,
+                                      o.prototype_lambda);
 }
 
 Fitter::Fitter(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress)

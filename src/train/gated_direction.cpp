@@ -12,7 +12,8 @@ namespace parsnets {
 
 namespace {
 
-void gemm(bool transpose_a, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c, float alpha = 1) {
+void gemm(bool transpose_a, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c,
+          float alpha = 1) {
   cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, CblasNoTrans, static_cast<int>(c.rows()),
               static_cast<int>(c.cols()), static_cast<int>(b.rows()), alpha, a.data(), static_cast<int>(a.cols()),
               b.data(), static_cast<int>(b.cols()), 0, c.data(), static_cast<int>(c.cols()));
@@ -29,8 +30,7 @@ GatedDirection::GatedDirection(MatrixView<const float> z, MatrixView<const std::
   for (std::size_t l = 0; l < z.rows(); ++l) squares += dot(z.row(l), z.row(l));
   const double mean_square = std::max(squares, 1e-12) / static_cast<double>(z.size());
   constant_ = static_cast<float>(std::sqrt(mean_square));
-  const double mean_eigenvalue =
-      mean_square * static_cast<double>(z.rows() * open_) / static_cast<double>(networks);
+  const double mean_eigenvalue = mean_square * static_cast<double>(z.rows() * open_) / static_cast<double>(networks);
   pool.parallel_for(networks, 1, [&](std::size_t i, std::size_t, std::size_t) {
     if (members_[i].empty()) return;
     const Matrix<float> own = gather(i);

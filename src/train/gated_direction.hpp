@@ -1,6 +1,7 @@
 #pragma once
-// Preconditioned directions of the gated networks: D_i = (weight/k)·(Z_iᵀZ_i + λI)⁻¹(Z_iᵀG_i + ρΘ_i) over the samples for which
-// network i is open, Z = [c, z] with c the root mean square of z's columns, so that a bias counts like any other input.
+// Preconditioned directions of the gated networks: D_i = (weight/k)·(Z_iᵀZ_i + λI)⁻¹(Z_iᵀG_i + ρΘ_i) over the samples
+// for which network i is open, Z = [c, z] with c the root mean square of z's columns, so that a bias counts like any
+// other input.
 
 #include <cstdint>
 #include <vector>

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "parsnets/error.hpp"
 #include "data/rows.hpp"
+#include "parsnets/error.hpp"
 #include "train/automatic.hpp"
 #include "train/fit_prototypes.hpp"
 #include "train/train_options.hpp"
@@ -143,8 +143,8 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
     if (std::none_of(waiting.begin(), waiting.end(), due)) return;
     const bool forward = model.direction == Direction::forward;
     Matrix<float> fu, fs;
-    if (forward) fu = model.predict_semantics(unseen.view(), pool_);
-    if (forward && !seen.empty()) fs = model.predict_semantics(seen.view(), pool_);
+    if (forward) fu = model.predict(unseen.view(), pool_);
+    if (forward && !seen.empty()) fs = model.predict(seen.view(), pool_);
     for (Candidate* c : waiting) {
       if (!due(c)) continue;
       if (!forward) {
@@ -152,11 +152,12 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
         continue;
       }
       if (c->options.prototype_width > 0)
-        model.prototypes = fit_prototypes(f, labels_of(data_, split.fit), model.class_vectors().view(),
-                                          model.semantic_centre, c->options.prototype_width, c->options.prototype_lambda);
-      add(*c, evaluate_fold(model.score_semantics(fu.view(), pool_).view(),
-                            fs.empty() ? MatrixView<const float>() : model.score_semantics(fs.view(), pool_).view(), data_,
-                            split, !quick));
+        model.prototypes =
+            fit_prototypes(f, labels_of(data_, split.fit), model.class_vectors().view(), model.semantic_centre,
+                           c->options.prototype_width, c->options.prototype_lambda);
+      add(*c, evaluate_fold(model.score_predictions(fu.view(), pool_).view(),
+                            fs.empty() ? MatrixView<const float>() : model.score_predictions(fs.view(), pool_).view(),
+                            data_, split, !quick));
       model.prototypes = {};
     }
     std::erase_if(waiting, due);
@@ -197,9 +198,9 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
     }
     for (std::size_t f = 0; f < folds_.size(); ++f) {
       report(progress_, {"select", p * folds_.size() + f, folds_.size() * order.size(), "fits"});
-      evaluate_path(path, f, candidates.size() > 1,
-                    checkpoint.empty() ? checkpoint
-                                       : std::filesystem::path(checkpoint.string() + ".fold" + std::to_string(f)));
+      evaluate_path(
+          path, f, candidates.size() > 1,
+          checkpoint.empty() ? checkpoint : std::filesystem::path(checkpoint.string() + ".fold" + std::to_string(f)));
     }
   }
   std::vector<Candidate> looked_at;
@@ -217,9 +218,9 @@ Selected select_options(const Dataset& data, const TrainOptions& options, const 
   evaluator.evaluate(candidates, options.select ? std::filesystem::path() : options.checkpoint);
   Selected selected;
   for (const auto& candidate : candidates) selected.trace.push_back(candidate.result);
-  std::vector<Candidate> winner{*std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return a.result.merit() < b.result.merit();
-  })};
+  std::vector<Candidate> winner{
+      *std::max_element(candidates.begin(), candidates.end(),
+                        [](const Candidate& a, const Candidate& b) { return a.result.merit() < b.result.merit(); })};
   if (candidates.size() > 1) evaluator.evaluate(winner);  // with its temperature and full precision
   selected.winner = std::move(winner[0]);
   return selected;

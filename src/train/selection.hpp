@@ -33,8 +33,8 @@ struct Candidate {
 /// All combinations of the axes, the first axis slowest, set on top of `options` (not validated).
 std::vector<Candidate> combinations(const TrainOptions& options, const std::vector<GridAxis>& axes);
 
-/// Fits candidates on every fold. Those that differ in refine-steps and prototype-width alone are points of one path and
-/// share their fit. Keeps the folds' prepared data between calls. Refers to everything it is given.
+/// Fits candidates on every fold. Those that differ in refine-steps and prototype-width alone are points of one path
+/// and share their fit. Keeps the folds' prepared data between calls. Refers to everything it is given.
 class Candidates {
  public:
   Candidates(const Dataset& data, const std::vector<Fold>& folds, ThreadPool& pool, ProgressObserver* progress);
@@ -55,7 +55,7 @@ class Candidates {
 
 struct Selected {
   Candidate winner;
-  std::vector<SelectionStep> trace;      ///< every candidate, in the order looked at
+  std::vector<SelectionStep> trace;   ///< every candidate, in the order looked at
   std::vector<std::string> left_out;  ///< what the time budget cut off the automatic search
 };
 

@@ -53,7 +53,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   if (searches || options.calibrate) {
     const bool costly = options.method == Method::scln || options.fit == Fit::svr;
     const int folds_wanted = options.folds > 0                        ? options.folds
-                             : options.preset == Preset::automatic    ? (data.split.validation_drawn ? 3 : 2)
+                             : options.preset == Preset::automatic    ? (data.split.validation_drawn ? 4 : 3)
                              : !data.split.validation_drawn || costly ? 1
                                                                       : 3;
     const auto folds = validation_folds(data, folds_wanted, options.seed);

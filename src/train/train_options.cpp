@@ -11,10 +11,15 @@
 namespace parsnets {
 
 const std::vector<std::pair<std::string, Method>>& method_names() {
-  static const std::vector<std::pair<std::string, Method>> names{
-      {"parsnets", Method::parsnets}, {"scln", Method::scln}, {"mmg", Method::mmg}, {"ridge", Method::ridge}, {"reverse-ridge", Method::reverse_ridge},
-      {"eszsl", Method::eszsl}, {"sae", Method::sae},     {"sae-reverse", Method::sae_reverse},
-      {"dap", Method::dap}};
+  static const std::vector<std::pair<std::string, Method>> names{{"parsnets", Method::parsnets},
+                                                                 {"scln", Method::scln},
+                                                                 {"mmg", Method::mmg},
+                                                                 {"ridge", Method::ridge},
+                                                                 {"reverse-ridge", Method::reverse_ridge},
+                                                                 {"eszsl", Method::eszsl},
+                                                                 {"sae", Method::sae},
+                                                                 {"sae-reverse", Method::sae_reverse},
+                                                                 {"dap", Method::dap}};
   return names;
 }
 
@@ -22,7 +27,8 @@ OptionTable train_option_table(TrainOptions& o) {
   OptionTable table;
   table
       .choice("method", o.method, method_names(),
-              "parsnets: gated linear networks, fitted with maximal margin geometry; scln: without it; mmg: without gates; the "
+              "parsnets: gated linear networks, fitted with maximal margin geometry; scln: without it; mmg: without "
+              "gates; the "
               "others are baselines")
       .choice("preset", o.preset, {{"none", Preset::none}, {"auto", Preset::automatic}, {"paper", Preset::paper}},
               "a set of options by name, or auto: every choice by search on validation classes; options given on the "
@@ -73,9 +79,10 @@ OptionTable train_option_table(TrainOptions& o) {
       .flag("select", o.select,
             "search the method's grid on validation classes; options given on the command line stay as they are")
       .text("grid", o.grid, "grid to search in place of the method's own: \"name=v1,v2;name=v1,v2\"")
-      .integer("folds", o.folds, 0, 100,
-               "validation folds, the first by the split's own validation classes; 0: one if it names some (auto: two), "
-               "else three where that is cheap")
+      .integer(
+          "folds", o.folds, 0, 100,
+          "validation folds, the first by the split's own validation classes; 0: one if it names some (auto: three), "
+          "else three where that is cheap")
       .number("time-budget", o.time_budget, 0, 1e9,
               "seconds after which preset auto looks at no further candidate; 0: no limit")
       .bytes("memory-limit", o.memory_limit,
@@ -88,7 +95,8 @@ int most_networks(const Dataset& data) {
 }
 
 int most_encoding(const Dataset& data) {
-  return static_cast<int>(std::clamp<std::size_t>(std::min(data.features.cols(), data.split.trainval.size() / 4), 1, 128));
+  return static_cast<int>(
+      std::clamp<std::size_t>(std::min(data.features.cols(), data.split.trainval.size() / 4), 1, 128));
 }
 
 void apply_preset(TrainOptions& o, const Dataset& data) {
@@ -121,7 +129,6 @@ void apply_preset(TrainOptions& o, const Dataset& data) {
     const bool paper = o.preset == Preset::paper;
     suit("fit", &TrainOptions::fit, paper ? Fit::svr : Fit::ridge);
     suit("mmg", &TrainOptions::mmg, 0.1);
-    suit("joint-steps", &TrainOptions::joint_steps, 3);
     if (!paper) {
       suit("shared", &TrainOptions::shared, true);
       suit("gates", &TrainOptions::gates, GateKind::anchor);
@@ -134,6 +141,8 @@ void apply_preset(TrainOptions& o, const Dataset& data) {
       suit("refine-steps", &TrainOptions::refine_steps, 15);
       suit("prototype-width", &TrainOptions::prototype_width, 1.4);
     }
+    // The geometry is part of refinement; without that it is joined to the fit.
+    suit("joint-steps", &TrainOptions::joint_steps, paper ? 3 : o.refine_steps == 0 ? 10 : 0);
   }
   if (o.preset != Preset::paper) return;
   std::string name = data.name;
@@ -151,8 +160,7 @@ void validate(const TrainOptions& o) {
   const auto complain = [&](const std::string& what) { problems += (problems.empty() ? "" : "; ") + what; };
   const bool networks = o.method == Method::scln || o.method == Method::parsnets || o.method == Method::mmg;
   const bool reverse = o.method == Method::reverse_ridge || o.method == Method::sae_reverse;
-  if (networks && o.relu && o.fit == Fit::svr)
-    complain("--relu: expected --fit ridge, since it has no exact dual");
+  if (networks && o.relu && o.fit == Fit::svr) complain("--relu: expected --fit ridge, since it has no exact dual");
   if ((o.refine_steps > 0 || o.prototype_width > 0) && (reverse || o.similarity != Similarity::cosine))
     complain("--refine-steps, --prototype-width: expected a forward method and similarity cosine");
   if (!networks && (o.relu || o.shared || o.joint_steps > 0))

@@ -9,7 +9,8 @@ namespace parsnets {
 /// Refers to `options`, which must outlive it.
 OptionTable train_option_table(TrainOptions& options);
 
-/// Sets what the preset (and the method itself) prescribes where the user neither pinned an option nor changed its field.
+/// Sets what the preset (and the method itself) prescribes where the user neither pinned an option nor changed its
+/// field.
 void apply_preset(TrainOptions& options, const Dataset& data);
 
 /// How many networks (at most 200) and dimensions of the encoding (at most 128) a data set of this size can feed.

@@ -60,10 +60,9 @@ FoldResult evaluate_fold(MatrixView<const float> unseen, MatrixView<const float>
   const auto unseen_labels = labels_of(data, fold.unseen), seen_labels = labels_of(data, fold.seen);
   result.zsl = accuracy_among(unseen, unseen_labels, fold.held_classes).top1_per_class;
   if (fold.seen.empty()) return result;
-  result.gamma =
-      best_gamma(unseen, unseen_labels, seen, seen_labels, fold.held_classes, fold.fit_classes);
-  const Gzsl gzsl = evaluate_gzsl(unseen, unseen_labels, seen, seen_labels, fold.held_classes,
-                                  fold.fit_classes, result.gamma);
+  result.gamma = best_gamma(unseen, unseen_labels, seen, seen_labels, fold.held_classes, fold.fit_classes);
+  const Gzsl gzsl =
+      evaluate_gzsl(unseen, unseen_labels, seen, seen_labels, fold.held_classes, fold.fit_classes, result.gamma);
   result.h = gzsl.h;
   if (!with_temperature) return result;
   // Confidences are over all classes with gamma applied, so the temperature is fitted to just that.

@@ -89,6 +89,25 @@ TEST(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
   EXPECT_EQ(read_text_file(dir / "out"), "(10, 39) parsnets-model\n");
 }
 
+TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
+  TempDir dir;
+  const std::string small = "--networks=16";
+  auto result = run_cli({"bench", "--data", kDemo, "--ablation", small, "--encoding", "32", "--open", "4", "--grid", "lambda=5;refine-steps=3",
+                         "--out", (dir / "a/runs.json").string(), "--quiet"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const char* row : {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| scln + mmg + refinement |"})
+    EXPECT_NE(result.out.find(row), std::string::npos) << row;
+  const auto runs = nlohmann::json::parse(read_text_file(dir / "a/runs.json"));
+  EXPECT_EQ(runs["methods"].size(), 8u);
+  EXPECT_TRUE(runs["methods"][7]["runs"][0]["record"].contains("refinement"));
+
+  result = run_cli({"bench", "--data", kDemo, "--sweep", "open=2,8", small, "--encoding", "32", "--quiet"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("| parsnets open=8 |"), std::string::npos) << result.out;
+  EXPECT_EQ(run_cli({"bench", "--data", kDemo, "--sweep", "wings"}).exit_code, 2);
+  EXPECT_EQ(run_cli({"bench", "--data", kDemo, "--sweep", "k", "--ablation"}).exit_code, 2);
+}
+
 TEST(CliTrain, BenchPrintsATableOfMethods) {
   const auto result = run_cli({"bench", "--data", kDemo, "--methods", "ridge,scln:networks=16:encoding=32:open=4", "--seeds", "2", "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;

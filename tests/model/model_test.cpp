@@ -17,38 +17,47 @@ namespace {
 struct Trained {
   Dataset data = test::small_training_set();
   ThreadPool pool{1};
-  Model model = train(data, test::small_options(Method::scln), pool);
+  Model model;
+  explicit Trained(Method method = Method::scln) : model(train(data, test::small_options(method), pool)) {}
 };
+
+constexpr Method kBothKinds[] = {Method::scln,
+                                 Method::parsnets};  // without and with shared network, whitening, prototypes
 
 }  // namespace
 
 TEST(Model, AddingAClassChangesNoOtherScore) {
-  Trained t;
-  const Matrix<float> before = t.model.scores(t.data.features.view(), t.pool);
-  std::vector<float> unicorn(t.model.attributes(), 40.0f);
-  unicorn[0] = 90;
-  t.model.add_class("unicorn", unicorn);
-  const Matrix<float> after = t.model.scores(t.data.features.view(), t.pool);
-  ASSERT_EQ(after.cols(), before.cols() + 1);
-  for (std::size_t r = 0; r < before.rows(); ++r)
-    for (std::size_t c = 0; c < before.cols(); ++c) ASSERT_NEAR(after(r, c), before(r, c), 1e-6);
-  t.model.remove_class("unicorn");
-  EXPECT_EQ(t.model.classes.names, t.data.class_names);
+  for (const Method method : kBothKinds) {
+    Trained t(method);
+    const Matrix<float> before = t.model.scores(t.data.features.view(), t.pool);
+    std::vector<float> unicorn(t.model.attributes(), 40.0f);
+    unicorn[0] = 90;
+    t.model.add_class("unicorn", unicorn);
+    const Matrix<float> after = t.model.scores(t.data.features.view(), t.pool);
+    ASSERT_EQ(after.cols(), before.cols() + 1);
+    for (std::size_t r = 0; r < before.rows(); ++r)
+      for (std::size_t c = 0; c < before.cols(); ++c) ASSERT_NEAR(after(r, c), before(r, c), 1e-6);
+    t.model.remove_class("unicorn");
+    EXPECT_EQ(t.model.classes.names, t.data.class_names);
+  }
 }
 
 TEST(Model, AClassThatWasRemovedAndAddedAgainIsRecognisedAsBefore) {
-  Trained t;
-  const Matrix<float> before = t.model.scores(t.data.features.view(), t.pool);
-  const std::size_t unseen = static_cast<std::size_t>(t.data.unseen_classes()[0]);
-  t.model.remove_class(t.data.class_names[unseen]);
-  t.model.add_class(t.data.class_names[unseen], t.data.semantics.values.row(unseen));
-  const Matrix<float> after = t.model.scores(t.data.features.view(), t.pool);
-  for (std::size_t r = 0; r < before.rows(); ++r) ASSERT_NEAR(after(r, before.cols() - 1), before(r, unseen), 1e-6);
+  for (const Method method : kBothKinds) {
+    Trained t(method);
+    const Matrix<float> before = t.model.scores(t.data.features.view(), t.pool);
+    const std::size_t unseen = static_cast<std::size_t>(t.data.unseen_classes()[0]);
+    t.model.remove_class(t.data.class_names[unseen]);
+    t.model.add_class(t.data.class_names[unseen], t.data.semantics.values.row(unseen));
+    const Matrix<float> after = t.model.scores(t.data.features.view(), t.pool);
+    for (std::size_t r = 0; r < before.rows(); ++r) ASSERT_NEAR(after(r, before.cols() - 1), before(r, unseen), 1e-6);
+  }
 }
 
 TEST(Model, BadClassesAreRefusedByName) {
   Trained t;
-  const std::vector<float> right(t.model.attributes(), 1.0f), wrong(3, 1.0f), nan(t.model.attributes(), std::numeric_limits<float>::quiet_NaN());
+  const std::vector<float> right(t.model.attributes(), 1.0f), wrong(3, 1.0f),
+      nan(t.model.attributes(), std::numeric_limits<float>::quiet_NaN());
   EXPECT_THROW(t.model.add_class(t.data.class_names[0], right), Error);
   EXPECT_THROW(t.model.add_class("", right), Error);
   EXPECT_THROW(t.model.add_class("x", wrong), Error);
@@ -70,19 +79,23 @@ TEST(Model, WrongOrNonFiniteInputIsRefused) {
 }
 
 TEST(Model, AnExplanationAddsUpToTheDifferenceOfTheScores) {
-  Trained t;
-  ASSERT_NE(t.model.gamma, 0);
-  const Explanation why = explain(t.model, t.data.features.row(5), t.pool);
-  Matrix<float> scores = t.model.scores({t.data.features.row(5).data(), 1, t.data.features.cols()}, t.pool);
-  for (std::size_t c = 0; c < scores.cols(); ++c)
-    if (t.model.classes.seen[c]) scores(0, c) -= static_cast<float>(t.model.gamma);
-  const auto best = std::max_element(scores.values().begin(), scores.values().end());
-  EXPECT_EQ(why.winner, best - scores.values().begin());
-  double sum = why.calibration;
-  for (const auto& c : why.attributes) sum += c.amount;
-  EXPECT_NEAR(sum, why.winner_score - why.runner_up_score, 1e-5);
-  EXPECT_EQ(why.open_networks.size(), 3u);
-  EXPECT_TRUE(std::is_sorted(why.attributes.begin(), why.attributes.end(), [](const Contribution& a, const Contribution& b) { return std::abs(a.amount) > std::abs(b.amount); }));
+  for (const Method method : kBothKinds) {
+    Trained t(method);
+    ASSERT_NE(t.model.gamma, 0);
+    const Explanation why = explain(t.model, t.data.features.row(5), t.pool);
+    Matrix<float> scores = t.model.scores({t.data.features.row(5).data(), 1, t.data.features.cols()}, t.pool);
+    for (std::size_t c = 0; c < scores.cols(); ++c)
+      if (t.model.classes.seen[c]) scores(0, c) -= static_cast<float>(t.model.gamma);
+    const auto best = std::max_element(scores.values().begin(), scores.values().end());
+    EXPECT_EQ(why.winner, best - scores.values().begin());
+    double sum = why.calibration;
+    for (const auto& c : why.attributes) sum += c.amount;
+    EXPECT_NEAR(sum, why.winner_score - why.runner_up_score, 1e-5);
+    EXPECT_EQ(why.open_networks.size(), 3u);
+    EXPECT_TRUE(std::is_sorted(
+        why.attributes.begin(), why.attributes.end(),
+        [](const Contribution& a, const Contribution& b) { return std::abs(a.amount) > std::abs(b.amount); }));
+  }
 }
 
 TEST(Model, ConfidencesAreASoftmaxWithGammaAndTemperature) {
@@ -93,7 +106,8 @@ TEST(Model, ConfidencesAreASoftmaxWithGammaAndTemperature) {
   scores[0] = 0.7f;
   auto expected = std::vector<double>(scores.size());
   double sum = 0;
-  for (std::size_t c = 0; c < scores.size(); ++c) sum += expected[c] = std::exp((scores[c] - (t.model.classes.seen[c] ? 0.5 : 0.0)) / 0.25);
+  for (std::size_t c = 0; c < scores.size(); ++c)
+    sum += expected[c] = std::exp((scores[c] - (t.model.classes.seen[c] ? 0.5 : 0.0)) / 0.25);
   confidences(t.model, scores);
   for (std::size_t c = 0; c < scores.size(); ++c) EXPECT_NEAR(scores[c], expected[c] / sum, 1e-5);
   EXPECT_NEAR(std::accumulate(scores.begin(), scores.end(), 0.0), 1.0, 1e-5);

@@ -20,7 +20,8 @@ TEST(Automatic, ItsTraceBeginsWithPlainRidgeAndItsChoiceDoesNotFallBehindAnyOfIt
   const double reached = record["validation"]["zsl"].get<double>() + record["validation"]["h"].get<double>();
   for (const auto& step : trace) {
     const double merit = step["zsl"].get<double>() + step["h"].get<double>();
-    EXPECT_LE(merit, reached + 2 * 0.15 + 0.01) << step.dump() << ": only what a richer model gains within noise is left";
+    EXPECT_LE(merit, reached + 2 * 0.15 + 0.01)
+        << step.dump() << ": only what a richer model gains within noise is left";
     if (step["choice"].get<std::string>().starts_with("plain ridge")) {
       EXPECT_LE(merit, reached + 1e-9);
     }

@@ -86,7 +86,8 @@ TEST(Descent, GradientsOfBothLossesMatchFiniteDifferences) {
           f.data()[i] = value;
           return objective.evaluate(f.view(), {}).objective(options.mmg);
         };
-        const double slope = (8 * (at(kept + step) - at(kept - step)) - (at(kept + 2 * step) - at(kept - 2 * step))) / (12 * step);
+        const double slope =
+            (8 * (at(kept + step) - at(kept - step)) - (at(kept + 2 * step) - at(kept - 2 * step))) / (12 * step);
         f.data()[i] = kept;
         EXPECT_NEAR(gradient.data()[i], slope, 0.02 * scale) << "value " << i;
       }
@@ -150,7 +151,8 @@ TEST(Descent, ReportsTheObjectiveOfTheModelItLeavesBehind) {
     options.steps = 5;
     options.lambda = 1;
     const auto steps = descend(p.model, p.samples(), options, pool);
-    Matrix<float> f = compose(p.z.view(), p.open.view(), Problem::networks, p.model.networks.view(), p.model.bias, relu, pool);
+    Matrix<float> f =
+        compose(p.z.view(), p.open.view(), Problem::networks, p.model.networks.view(), p.model.bias, relu, pool);
     for (std::size_t l = 0; l < Problem::n; ++l)
       for (std::size_t j = 0; j < Problem::m; ++j)
         for (std::size_t c = 0; c < Problem::d; ++c) f(l, j) += p.x(l, c) * p.model.shared(c, j);
@@ -176,9 +178,11 @@ TEST(Descent, SquaredLossWithDecayEndsAtTheRidgeSolution) {
     std::vector<double> mean(Problem::m, 0.0);
     double v = 0;
     for (std::size_t l = 0; l < samples; ++l)
-      for (std::size_t j = 0; j < Problem::m; ++j) mean[j] += p.semantics(static_cast<std::size_t>(p.labels[l]), j) / static_cast<double>(samples);
+      for (std::size_t j = 0; j < Problem::m; ++j)
+        mean[j] += p.semantics(static_cast<std::size_t>(p.labels[l]), j) / static_cast<double>(samples);
     for (std::size_t l = 0; l < samples; ++l)
-      for (std::size_t j = 0; j < Problem::m; ++j) v += std::pow(p.semantics(static_cast<std::size_t>(p.labels[l]), j) - mean[j], 2);
+      for (std::size_t j = 0; j < Problem::m; ++j)
+        v += std::pow(p.semantics(static_cast<std::size_t>(p.labels[l]), j) - mean[j], 2);
     DescentOptions options;
     options.loss = DescentLoss::squared;
     options.steps = 400;
@@ -188,7 +192,8 @@ TEST(Descent, SquaredLossWithDecayEndsAtTheRidgeSolution) {
     const auto steps = descend(p.model, s, options, pool);
     EXPECT_LT(steps.back().slope, 1e-5 * steps[0].slope) << "the slope is the certificate";
     for (std::size_t c = 0; c < Problem::d; ++c)
-      for (std::size_t j = 0; j < Problem::m; ++j) EXPECT_NEAR(p.model.networks(c + 1, j), expected.weights(c, j), 3e-3);
+      for (std::size_t j = 0; j < Problem::m; ++j)
+        EXPECT_NEAR(p.model.networks(c + 1, j), expected.weights(c, j), 3e-3);
   }
 }
 

@@ -60,7 +60,8 @@ TEST(FitPrototypes, SolveTheRegularisedSystem) {
       double sum = lambda * prototypes.weights(s, j);
       for (std::size_t t = 0; t < 5; ++t) {
         double product = 0;
-        for (std::size_t i = 0; i < 4; ++i) product += static_cast<double>(prototypes.support(s, i)) * prototypes.support(t, i);
+        for (std::size_t i = 0; i < 4; ++i)
+          product += static_cast<double>(prototypes.support(s, i)) * prototypes.support(t, i);
         sum += std::exp((product - 1) / (width * width)) * prototypes.weights(t, j);
       }
       EXPECT_NEAR(sum, mean[j] - prototypes.support(s, j), 1e-5);
