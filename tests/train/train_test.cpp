@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -145,6 +146,79 @@ TEST(Train, AnInterruptedRunGoesOnToTheSameBytes) {
   }
   EXPECT_GT(interruptions, 0);
   EXPECT_EQ(read_text_file(dir / "whole"), read_text_file(dir / "resumed"));
+}
+
+TEST(Train, EveryForwardMethodCanBeRefinedAndItsObjectiveFalls) {
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(2);
+  for (const auto method : {Method::parsnets, Method::mmg, Method::scln, Method::ridge, Method::eszsl, Method::sae}) {
+    auto options = test::small_options(method);
+    options.refine_steps = 6;
+    options.prototype_width = 1.4;
+    options.semantic_whitening = 0.25;
+    const Model model = train(data, options, pool);
+    const auto steps = nlohmann::json::parse(model.record)["refinement"];
+    ASSERT_EQ(steps.size(), 7u) << "method " << static_cast<int>(method);
+    for (std::size_t i = 1; i < steps.size(); ++i)
+      EXPECT_LT(steps[i]["objective"].get<double>(), steps[i - 1]["objective"].get<double>());
+    EXPECT_EQ(model.prototypes.support.rows(), data.seen_classes().size());
+    EXPECT_GT(evaluate(model, data, pool).zsl.top1_per_class, 50) << "method " << static_cast<int>(method);
+  }
+  for (const auto method : {Method::reverse_ridge, Method::sae_reverse, Method::dap}) {
+    auto options = test::small_options(method);
+    options.refine_steps = 6;
+    EXPECT_THROW(train(data, options, pool), Error);
+  }
+}
+
+TEST(Train, ThePaperPresetJoinsSvrAndGeometryAndNeverRises) {
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(2);
+  auto options = test::small_options(Method::parsnets);
+  options.preset = Preset::paper;
+  options.pinned = {"encoding", "networks", "open"};
+  options.mmg = 1;
+  options.tolerance = 1e-4;
+  const Model model = train(data, options, pool);
+  const auto record = nlohmann::json::parse(model.record);
+  const auto& steps = record["joint"];
+  ASSERT_GE(steps.size(), 2u) << "at least one step was taken";
+  for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_LE(steps[i]["objective"].get<double>(), steps[i - 1]["objective"].get<double>());
+  EXPECT_LT(steps.back()["mmg"].get<double>(), steps[0]["mmg"].get<double>());
+  EXPECT_TRUE(record["svr"]["converged"].get<bool>());
+  EXPECT_EQ(nlohmann::json::parse(model.options)["gates"], "energy");
+}
+
+TEST(Train, TheSharedNetworkHelpsGatedOnesOnWhatTheyShare) {
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(2);
+  auto options = test::small_options(Method::scln);
+  options.gates = GateKind::anchor;
+  options.open = 1;  // two samples that share no network share nothing, unless one network is always open
+  const double alone = evaluate(train(data, options, pool), data, pool).zsl.top1_per_class;
+  options.shared = true;
+  const Model model = train(data, options, pool);
+  EXPECT_EQ(model.shared.rows(), data.features.cols());
+  EXPECT_GT(evaluate(model, data, pool).zsl.top1_per_class, alone);
+}
+
+TEST(Train, APathOfRefinementStepsIsWhatSeparateRunsGive) {
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(1);
+  auto options = test::small_options(Method::ridge);
+  options.pinned = {"lambda"};
+  options.select = true;
+  options.grid = "refine-steps=0,2,5;prototype-width=0,1.4";
+  const auto record = nlohmann::json::parse(train(data, options, pool).record);
+  ASSERT_EQ(record["selection"].size(), 6u);
+  for (const auto& step : record["selection"]) {
+    auto single = options;
+    single.grid = step["choice"].get<std::string>();
+    std::replace(single.grid.begin(), single.grid.end(), ' ', ';');
+    const auto alone = nlohmann::json::parse(train(data, single, pool).record)["validation"];
+    EXPECT_EQ(alone["zsl"], step["zsl"]) << step.dump();
+    EXPECT_EQ(alone["h"], step["h"]) << step.dump();
+  }
 }
 
 TEST(Train, EvaluatingClassesTheModelDoesNotHaveIsRefused) {
