@@ -48,10 +48,13 @@ std::vector<Entry> method_entries(const std::string& text, const TrainOptions& b
     entries.push_back(parse_entry(text.substr(start, end - start), base));
     start = end + 1;
   }
+  if (entries.empty()) throw Error(ErrorCode::usage, "--methods: expected at least one method, found none");
   return entries;
 }
 
 std::vector<Entry> ablation_entries(const TrainOptions& base) {
+  if (base.preset == Preset::automatic || base.select || !base.grid.empty())
+    throw Error(ErrorCode::usage, "--ablation: expected without --preset auto, --select and --grid");
   const std::pair<const char*, const char*> parts[] = {{"linear map", "parsnets:gates=always:mmg=0:joint-steps=0"},
                                                        {"scln", "parsnets:mmg=0"},
                                                        {"mmg", "mmg"},
@@ -70,12 +73,18 @@ std::vector<Entry> ablation_entries(const TrainOptions& base) {
         entry.options.joint_steps = refined ? 0 : 10;  // the geometry is part of refinement, else of the fit
         entry.options.pinned.push_back("joint-steps");
       }
-      entry.options.select = true;
-      if (entry.options.grid.empty()) {
-        entry.options.grid = svr && !linear ? "lambda=5" : "lambda=0.3,1,5,20";
-        entry.options.grid += refined ? ";refine-steps=3,6,9,12,15,20" : ";refine-steps=0";
-        entry.options.grid += ";prototype-width=0";
-      }
+      // Each row searches what was not given; refinement or its absence is what the row is about.
+      const auto given = [&](const char* name) {
+        return std::find(base.pinned.begin(), base.pinned.end(), name) != base.pinned.end();
+      };
+      std::string& grid = entry.options.grid;
+      if (entry.options.method == Method::mmg) std::erase(entry.options.pinned, "open");
+      if (!given("lambda")) grid = svr && !linear ? "lambda=5;" : "lambda=0.3,1,5,20;";
+      if (!refined) entry.options.refine_steps = 0;
+      if (refined && !given("refine-steps")) grid += "refine-steps=3,6,9,12,15,20;";
+      if (!given("prototype-width")) entry.options.prototype_width = 0;
+      for (const char* name : {"refine-steps", "prototype-width"}) entry.options.pinned.push_back(name);
+      entry.options.select = !grid.empty();
       entries.push_back(std::move(entry));
     }
   return entries;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "command.hpp"
 #include "feature_input.hpp"
 #include "parsnets/error.hpp"
@@ -46,6 +48,7 @@ Command explain_command() {
                    {"runner_up_score", why.runner_up_score},
                    {"open_networks", why.open_networks}};
     output.json["calibration"] = why.calibration;
+    output.json["prototypes"] = why.prototypes;
     for (const auto& c : why.attributes)
       output.json["attributes"].push_back(
           {{"attribute", attribute(c.index)},
@@ -64,6 +67,8 @@ Command explain_command() {
                                  model.classes.semantics(static_cast<std::size_t>(why.winner), c.index),
                                  model.classes.semantics(static_cast<std::size_t>(why.runner_up), c.index));
     }
+    if (std::abs(why.prototypes) > 1e-6)
+      output.text += fmt::format("{:>+9.4f}  prototypes: where training found such classes to lie\n", why.prototypes);
     if (why.calibration != 0)
       output.text += fmt::format("{:>+9.4f}  calibration: gamma is taken from the seen class\n", why.calibration);
     output.text += fmt::format("open networks: {} of {}\n", why.open_networks.size(), model.gates.networks);

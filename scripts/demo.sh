@@ -9,7 +9,7 @@ step() { printf '\n$ %s\n' "$*"; "$@"; }
 
 echo "ParsNets demo: learn from eight classes of photographs, recognise two that were never seen."
 step build/parsnets data inspect data/demo
-step build/parsnets train --data data/demo --out $model --method scln --networks 32 --encoding 96 --select --quiet
+step build/parsnets train --data data/demo --out $model --quiet
 step build/parsnets eval --model $model --data data/demo --per-class
 
 echo

@@ -102,8 +102,9 @@ struct Contribution {
 struct Explanation {
   std::int32_t winner = 0, runner_up = 0;
   double winner_score = 0, runner_up_score = 0;
-  double calibration = 0;                      ///< what gamma gave: the difference of the scores without it is winner_score − runner_up_score − calibration
-  std::vector<Contribution> attributes;        ///< sorted by size; they add up to the difference of the two scores before gamma (squared distances for euclidean)
+  double calibration = 0;                      ///< what gamma gave
+  double prototypes = 0;                       ///< what the prototypes gave, beyond the attributes as they were given
+  std::vector<Contribution> attributes;        ///< sorted by size; with the two above they add up to the difference of the scores (squared distances for euclidean)
   std::vector<float> predicted;                ///< m, predicted semantics
   std::vector<std::uint16_t> open_networks;    ///< k
 };

@@ -69,8 +69,8 @@ struct TrainOptions {
   bool calibrate = true;                               ///< choose gamma and temperature on validation classes
   bool select = false;                                 ///< search the method's grid on validation classes
   std::string grid;                                    ///< "name=v1,v2;name=…" in place of the method's own grid
-  int folds = 0;                                       ///< validation folds; 0: one from the split's own validation classes (automatic: three), else by cost
-  double time_budget = 480;                            ///< seconds the automatic search may take; 0: no limit
+  int folds = 0;                                       ///< validation folds; 0: one from the split's own validation classes (automatic: two), else by cost
+  double time_budget = 420;                            ///< seconds the automatic search may take; 0: no limit
   std::uint64_t memory_limit = 0;                      ///< bytes for the whole process; 0: none
   std::uint64_t seed = 1;
   std::filesystem::path checkpoint;                    ///< of the SVR solver; empty: none

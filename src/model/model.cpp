@@ -80,6 +80,41 @@ Matrix<float> expanded(const Model& model, Matrix<float> rows) {
   return out;
 }
 
+/// What each attribute of class c, as prepared, gives to its score; `rest` is what the prototypes add.
+std::vector<double> attribute_terms(const Model& model, std::span<const float> f, const Matrix<float>& bank,
+                                    std::size_t c, double& rest) {
+  const std::size_t m = model.attributes();
+  std::vector<float> in_attributes(m), vector(m);
+  model.semantic_preprocess.expand(f, in_attributes);
+  model.semantic_preprocess.expand(bank.row(c), vector);
+  std::vector<double> terms = similarity_terms(model.similarity, in_attributes, vector);
+  rest = 0;
+  if (model.similarity != Similarity::cosine) return terms;
+  double score = 0;
+  for (const double t : terms) score += t;
+  // Before prototypes the class vector is linear in the attributes: b = U(a − centre), so fᵀb = Σ_j (Uᵀf)_j (a −
+  // centre)_j.
+  std::vector<float> a(model.classes.semantics.row(c).begin(), model.classes.semantics.row(c).end()), b(f.size());
+  model.semantic_preprocess.apply(a);
+  model.semantic_preprocess.whiten(a, b);
+  centre_rows(model, {b.data(), 1, b.size()});
+  const auto& whitening = model.semantic_preprocess.whitening;
+  const double lengths = std::sqrt(dot(f, f) * dot(b, b)) *
+                         (model.prototypes.support.empty() ? 1 : std::sqrt(dot(bank.row(c), bank.row(c))));
+  if (lengths == 0) return terms;
+  rest = score;
+  for (std::size_t j = 0; j < m; ++j) {
+    double weight = whitening.empty() ? f[j] : 0;
+    for (std::size_t i = 0; !whitening.empty() && i < f.size(); ++i)
+      weight += static_cast<double>(f[i]) * whitening[i * m + j];
+    const float centre = !whitening.empty()              ? model.semantic_preprocess.whitening_centre[j]
+                         : model.semantic_centre.empty() ? 0.0f
+                                                         : model.semantic_centre[j];
+    rest -= terms[j] = weight * (static_cast<double>(a[j]) - centre) / lengths;
+  }
+  return terms;
+}
+
 /// Prototypes of all classes in feature space: A R + r.
 Matrix<float> feature_prototypes(const Model& model, MatrixView<const float> semantics, ThreadPool& pool) {
   const std::size_t m = model.outputs();
@@ -125,7 +160,12 @@ Matrix<float> Model::class_vectors() const {
 Matrix<float> Model::score_predictions(MatrixView<const float> f, ThreadPool& pool) const {
   Matrix<float> centred = Matrix<float>::copy_of(f);
   centre_rows(*this, centred.view());
-  return similarities(similarity, centred.view(), class_vectors().view(), pool);
+  Matrix<float> scores = similarities(similarity, centred.view(), class_vectors().view(), pool);
+  for (const float s : scores.values())
+    if (!std::isfinite(s))
+      throw Error(BadInput{"the model", "weights", "finite scores for finite features", fmt::format("{}", s),
+                           "train it again"});
+  return scores;
 }
 
 Matrix<float> Model::scores(MatrixView<const float> x, ThreadPool& pool) const {
@@ -213,13 +253,10 @@ Explanation explain(const Model& model, std::span<const float> x, ThreadPool& po
   result.calibration = penalty(result.runner_up) - penalty(result.winner);
   result.predicted = std::move(predicted);
   result.open_networks.assign(open.row(0).begin(), open.row(0).end());
-  std::vector<float> f_attributes(model.attributes()), a_attributes(model.attributes());
-  model.semantic_preprocess.expand(f.row(0), f_attributes);
-  const auto terms = [&](std::int32_t c) {
-    model.semantic_preprocess.expand(bank.row(static_cast<std::size_t>(c)), a_attributes);
-    return similarity_terms(model.similarity, f_attributes, a_attributes);
-  };
-  const auto win = terms(result.winner), lose = terms(result.runner_up);
+  double own = 0, other = 0;
+  const auto win = attribute_terms(model, f.row(0), bank, static_cast<std::size_t>(result.winner), own),
+             lose = attribute_terms(model, f.row(0), bank, static_cast<std::size_t>(result.runner_up), other);
+  result.prototypes = own - other;
   for (std::size_t a = 0; a < win.size(); ++a) result.attributes.push_back({a, win[a] - lose[a]});
   std::stable_sort(
       result.attributes.begin(), result.attributes.end(),

@@ -204,13 +204,15 @@ Model load_model(const std::filesystem::path& path) {
   const std::size_t q = model.semantic_preprocess.outputs(m);
   model.semantic_centre = in.vector("semantic_centre", q);
   if (const std::size_t support = in.count("prototype_support", 0, kMost); support > 0) {
+    if (in.choice("similarity", similarity_names()) != Similarity::cosine)
+      in.fail("model.prototype_support", "0 without similarity cosine", std::to_string(support), "");
     model.prototypes.support = in.floats("prototype_support", support, q);
     model.prototypes.weights = in.floats("prototype_weights", support, q);
     model.prototypes.width = in.number("prototype_width", 1e-3, 1e6);
     for (std::size_t r = 0; r < support; ++r) {
       double squares = 0;
       for (const float v : model.prototypes.support.row(r)) squares += static_cast<double>(v) * v;
-      if (squares > 1.001)
+      if (squares > 1.00002)
         in.fail("tensor 'prototype_support'", "rows of unit length",
                 fmt::format("length {} in row {}", std::sqrt(squares), r), "");
     }
@@ -250,6 +252,10 @@ Model load_model(const std::filesystem::path& path) {
     if (model.classes.seen.back() > 1)
       in.fail("tensor 'class_seen'", "0 or 1", std::to_string(model.classes.seen.back()), "");
   }
+  const Matrix<float> vectors = model.class_vectors();
+  for (const float v : vectors.values())
+    if (!std::isfinite(v))
+      in.fail("class vectors", "finite values", fmt::format("{}", v), "the file is damaged: get it again");
   return model;
 }
 

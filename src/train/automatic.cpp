@@ -14,7 +14,7 @@ namespace parsnets {
 
 namespace {
 
-/// A richer model must beat the best so far by this much: half a point is what two runs of one choice may differ by.
+/// A richer model must beat the best so far by this much, in points, or the simpler one stays.
 constexpr double kNoise = 0.15;
 
 struct Round {
@@ -80,7 +80,7 @@ Selected search_automatically(Candidates& evaluator, const Dataset& data, const 
   const auto out_of_time = [&] { return options.time_budget > 0 && seconds() > options.time_budget; };
   Selected selected;
   bool have = false;
-  std::string scalings;
+  std::string scalings = "sqrt-l2,l2", problem;
   for (const auto& round : kRounds) {
     if (have && out_of_time()) {
       selected.left_out.push_back(round.name);
@@ -101,13 +101,14 @@ Selected search_automatically(Candidates& evaluator, const Dataset& data, const 
       axes.push_back(std::move(axis));
     }
     auto candidates = combinations(base, axes);
-    std::erase_if(candidates, [](Candidate& c) {
-      c.options.open = std::min(c.options.open, c.options.networks);
+    std::erase_if(candidates, [&](Candidate& c) {
+      if (!pinned(options, "open")) c.options.open = std::min(c.options.open, c.options.networks);
       try {
         validate(c.options);
         return false;
-      } catch (const Error&) {
-        return true;  // what was pinned does not go with it
+      } catch (const Error& error) {
+        problem = error.what();  // what was pinned does not go with it
+        return true;
       }
     });
     if (candidates.empty()) continue;
@@ -129,8 +130,7 @@ Selected search_automatically(Candidates& evaluator, const Dataset& data, const 
     if (!have) scalings = best_two_scalings(candidates);
     have = true;
   }
-  if (!have)
-    throw Error(ErrorCode::usage, "--preset auto: expected options that go together with a method it can search");
+  if (!have) throw Error(ErrorCode::usage, "--preset auto: " + problem);
   std::vector<Candidate> winner{selected.winner};
   evaluator.evaluate(winner);  // with its temperature
   selected.winner = std::move(winner[0]);

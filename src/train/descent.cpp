@@ -51,7 +51,7 @@ class Networks {
   Networks(Model& model, const DescentSamples& samples, const DescentOptions& options, ThreadPool& pool)
       : model_(model), samples_(samples), options_(options), pool_(pool) {
     const std::size_t m = model.networks.cols();
-    const bool one_linear = model.gates.kind == GateKind::always && !model.networks_see_encoding && !model.relu;
+    const bool one_linear = is_one_linear_map(model);
     if (one_linear)
       shared_ = {model.networks.data() + m, model.feature_dimensions, m};
     else if (!model.shared.empty())
@@ -163,6 +163,10 @@ class Networks {
 };
 
 }  // namespace
+
+bool is_one_linear_map(const Model& model) {
+  return model.gates.kind == GateKind::always && !model.networks_see_encoding && !model.relu && model.shared.empty();
+}
 
 std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, const DescentOptions& options,
                                  ThreadPool& pool, ProgressObserver* progress, const DescentObserver& observer) {

@@ -57,6 +57,9 @@ struct DescentStep {
   double seconds = 0;
 };
 
+/// The model is one linear map of the features: its network plays the part of the shared one.
+bool is_one_linear_map(const Model& model);
+
 /// Called at the start (0 steps) and after each step with f (n x m) of the training samples; false stops. May change
 /// the model's prototypes and nothing else.
 using DescentObserver = std::function<bool(int steps, Model& model, MatrixView<const float> f)>;

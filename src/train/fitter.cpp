@@ -9,6 +9,7 @@
 
 #include "base/linalg.hpp"
 #include "base/machine.hpp"
+#include "base/options.hpp"
 #include "data/rows.hpp"
 #include "features/fit_encoder.hpp"
 #include "features/preprocess.hpp"
@@ -154,8 +155,16 @@ struct Fitter::State {
     return fmt::format("{} {}", static_cast<int>(o.feature_scaling), o.centre);
   }
 
+  void drop_what_sees_inputs() {
+    ridge.drop();
+    eszsl.drop();
+    sae.drop();
+    preconditioner.drop();
+  }
+
   Inputs& prepare_inputs(const TrainOptions& o) {
     return inputs.get(input_key(o), [&] {
+      drop_what_sees_inputs();
       report(progress, {"prepare features", 0, 0, ""});
       Inputs made;
       made.preprocess = fit_feature_preprocess(o.feature_scaling, o.centre, data.features.view(), rows, pool);
@@ -234,6 +243,7 @@ struct Fitter::State {
   void fit_svr(const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
                const std::filesystem::path& checkpoint, TrainRun* run);
   void fit_shared(const TrainOptions& o, Model& model, nlohmann::ordered_json& record);
+  void check_memory(const TrainOptions& o, const Model& model);
   void join(const TrainOptions& o, Model& model, nlohmann::ordered_json& record);
   void refine(const TrainOptions& o, Model& model, nlohmann::ordered_json& record, const DescentObserver& observer);
 };
@@ -326,8 +336,7 @@ void Fitter::State::fit_svr(const TrainOptions& o, Model& model, nlohmann::order
   for (float& v : scaled.values()) v = static_cast<float>(v / spread);
 
   if (o.memory_limit > 0 && o.input == NetworkInput::encoding) {
-    ridge.drop();  // it looks at the inputs
-    preconditioner.drop();
+    drop_what_sees_inputs();
     inputs.drop();
   }
   const GatedSamples gated = gated_samples(o);
@@ -407,7 +416,7 @@ DescentSamples Fitter::State::descent_samples(const TrainOptions& o, const Model
                                               MatrixView<const float> classes_as) {
   DescentSamples s;
   s.x = prepare_inputs(o).x.view();
-  if (model.gates.kind != GateKind::always || model.networks_see_encoding) {
+  if (!is_one_linear_map(model)) {
     const GatedSamples gated = gated_samples(o);
     s.z = gated.z;
     s.open = gated.open;
@@ -420,6 +429,7 @@ DescentSamples Fitter::State::descent_samples(const TrainOptions& o, const Model
 /// fit + mmg·MMG with the squared loss, the geometry that of the whole output; with the SVR's, see joint.hpp.
 void Fitter::State::join(const TrainOptions& o, Model& model, nlohmann::ordered_json& record) {
   const Matrix<float>& semantics = prepare_targets(o).semantics;
+  check_memory(o, model);
   DescentSamples s = descent_samples(o, model, semantics.view());
   const Matrix<float> outputs_wanted = sample_semantics(o);
   DescentOptions options;
@@ -441,6 +451,24 @@ RidgePreconditioner& Fitter::State::precondition(const TrainOptions& o, double w
                             [&] { return RidgePreconditioner(prepare_inputs(o).x.view(), weight, pool); });
 }
 
+/// Descent holds the samples, their outputs a few times and one matrix per preconditioner; it has no smaller form.
+void Fitter::State::check_memory(const TrainOptions& o, const Model& model) {
+  if (o.memory_limit == 0) return;
+  const auto n = static_cast<double>(rows.size()), d = static_cast<double>(data.features.cols()),
+             q = static_cast<double>(model.outputs()), side = std::min(n, d);
+  double bytes = 4 * n * d + 12 * side * side + 20 * n * q + 12 * d * q;
+  if (!is_one_linear_map(model)) {
+    const auto z = static_cast<double>(model.z_dimensions()), networks = static_cast<double>(model.gates.networks);
+    bytes += 4 * n * z + 4 * networks * (z + 1) * (z + 1) + 12 * networks * (z + 1) * q;
+  }
+  const double used = static_cast<double>(resident_memory());
+  if (used + bytes > static_cast<double>(o.memory_limit))
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("--memory-limit: expected at least {} for refinement, found {}; give more, or fewer networks",
+                    format_bytes(used + bytes), format_bytes(static_cast<double>(o.memory_limit))));
+}
+
 /// Refinement and prototypes; `observer` sees the model after each step.
 void Fitter::State::refine(const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
                            const DescentObserver& observer) {
@@ -450,10 +478,9 @@ void Fitter::State::refine(const TrainOptions& o, Model& model, nlohmann::ordere
     if (observer) observer(0, model, {});
     return;
   }
-  DescentSamples s = descent_samples(o, model, vectors.view());
   Matrix<float> last;
   const auto watch = [&](int step, Model& moved, MatrixView<const float> f) {
-    if (step == o.refine_steps) last = Matrix<float>::copy_of(f);
+    if (o.prototype_width > 0) last = Matrix<float>::copy_of(f);
     return !observer || observer(step, moved, f);
   };
   DescentOptions options;
@@ -466,12 +493,14 @@ void Fitter::State::refine(const TrainOptions& o, Model& model, nlohmann::ordere
   options.mmg_floor = o.mmg_floor;
   options.balance = o.balance;
   if (o.refine_steps > 0) {
-    if (model.gates.kind == GateKind::always || !model.shared.empty())
-      s.preconditioner = &precondition(o, options.lambda);
+    check_memory(o, model);
+    DescentSamples s = descent_samples(o, model, vectors.view());
+    if (is_one_linear_map(model) || !model.shared.empty()) s.preconditioner = &precondition(o, options.lambda);
     const auto steps = descend(model, s, options, pool, progress, watch);
     record["refinement"] = trace_json(steps);
   } else {
-    const Matrix<float> f = model.predict(gather_rows(data.features.view(), rows).view(), pool);
+    Matrix<float> f;  // of the training samples: prototypes alone need it
+    if (o.prototype_width > 0) f = model.predict(gather_rows(data.features.view(), rows).view(), pool);
     watch(0, model, f.view());
   }
   if (o.prototype_width > 0 && !last.empty())

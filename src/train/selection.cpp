@@ -134,7 +134,8 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
   for (const Candidate* c : path) longest.refine_steps = std::max(longest.refine_steps, c->options.refine_steps);
   // Candidates are told apart well before the final certificate's precision.
   if (quick) longest.tolerance = std::max(longest.tolerance, kSelectionTolerance);
-  longest.prototype_width = 0;
+  for (const Candidate* c : path)
+    longest.prototype_width = std::max(longest.prototype_width, c->options.prototype_width);
   std::vector<Candidate*> waiting(path.begin(), path.end());
   const Matrix<float> unseen = gather_rows(data_.features.view(), split.unseen),
                       seen = gather_rows(data_.features.view(), split.seen);
@@ -142,6 +143,7 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
     const auto due = [&](const Candidate* c) { return c->options.refine_steps == steps || last; };
     if (std::none_of(waiting.begin(), waiting.end(), due)) return;
     const bool forward = model.direction == Direction::forward;
+    model.prototypes = {};  // each candidate has its own
     Matrix<float> fu, fs;
     if (forward) fu = model.predict(unseen.view(), pool_);
     if (forward && !seen.empty()) fs = model.predict(seen.view(), pool_);

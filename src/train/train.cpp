@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -42,6 +43,17 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
     throw Error(
         BadInput{data.name, "split", "training samples", "none", "check the split with 'parsnets data inspect'"});
   TrainOptions options = given;
+  if (options.preset == Preset::automatic) {
+    if (options.select || !options.grid.empty() || options.resume)
+      throw Error(ErrorCode::usage,
+                  "--preset auto: expected without --select, --grid and --resume, since it searches by itself");
+    const auto method = std::find(options.pinned.begin(), options.pinned.end(), "method");
+    if (method != options.pinned.end()) {
+      if (options.method != Method::parsnets)
+        throw Error(ErrorCode::usage, "--preset auto: expected --method parsnets or none, since it chooses the method");
+      options.pinned.erase(method);
+    }
+  }
   apply_preset(options, data);
   const bool searches = options.select || options.preset == Preset::automatic;
   if (!searches) validate(options);  // selection validates each of its candidates
@@ -53,7 +65,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   if (searches || options.calibrate) {
     const bool costly = options.method == Method::scln || options.fit == Fit::svr;
     const int folds_wanted = options.folds > 0                        ? options.folds
-                             : options.preset == Preset::automatic    ? (data.split.validation_drawn ? 4 : 3)
+                             : options.preset == Preset::automatic    ? (data.split.validation_drawn ? 4 : 2)
                              : !data.split.validation_drawn || costly ? 1
                                                                       : 3;
     const auto folds = validation_folds(data, folds_wanted, options.seed);
@@ -65,11 +77,15 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
       options = selected.winner.options;
       gamma = options.calibrate ? selected.winner.gamma : 0;
       temperature = selected.winner.temperature;
-      validation = {{"gamma_from", options.calibrate ? "validation classes" : "none"},
-                    {"folds", folds.size()},
-                    {"classes_from", data.split.validation_from},
-                    {"zsl", selected.winner.result.zsl},
-                    {"h", selected.winner.result.h}};
+      validation = {
+          {"gamma_from", options.calibrate ? "validation classes" : "none"},
+          {"folds", folds.size()},
+          {"classes_from", data.split.validation_from +
+                               (folds.size() > 1 && !data.split.validation_drawn
+                                    ? fmt::format("; {} more folds drawn from the seen classes", folds.size() - 1)
+                                    : "")},
+          {"zsl", selected.winner.result.zsl},
+          {"h", selected.winner.result.h}};
       if (searches) {
         record["chosen"] = selected.winner.result.choice;
         auto& trace = record["selection"] = nlohmann::ordered_json::array();

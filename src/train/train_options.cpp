@@ -81,12 +81,13 @@ OptionTable train_option_table(TrainOptions& o) {
       .text("grid", o.grid, "grid to search in place of the method's own: \"name=v1,v2;name=v1,v2\"")
       .integer(
           "folds", o.folds, 0, 100,
-          "validation folds, the first by the split's own validation classes; 0: one if it names some (auto: three), "
-          "else three where that is cheap")
+          "validation folds, the first by the split's own validation classes; 0: one if it names some (auto: two), "
+          "else three where that is cheap (auto: four)")
       .number("time-budget", o.time_budget, 0, 1e9,
               "seconds after which preset auto looks at no further candidate; 0: no limit")
       .bytes("memory-limit", o.memory_limit,
-             "memory the process may use; the solver takes smaller steps to stay within");
+             "memory the process may use; the SVR takes smaller steps to stay within, refinement refuses what does not "
+             "fit");
   return table;
 }
 
@@ -112,17 +113,25 @@ void apply_preset(TrainOptions& o, const Dataset& data) {
   };
   if (o.method == Method::dap) set("semantic-scaling", &TrainOptions::semantic_scaling, SemanticScaling::binary);
   // Their scores are products with the class vector by construction.
-  if (o.method == Method::dap || (o.method == Method::eszsl && o.refine_steps == 0))
+  if (o.method == Method::dap || (o.method == Method::eszsl && o.refine_steps == 0 && o.prototype_width == 0))
     set("similarity", &TrainOptions::similarity, Similarity::dot);
-  if (o.preset == Preset::automatic) return;
+  if (o.preset == Preset::automatic) {
+    suit("encoding", &TrainOptions::encoding, most_encoding(data));
+    suit("networks", &TrainOptions::networks, most_networks(data));
+    suit("open", &TrainOptions::open, std::min(20, o.networks));
+    return;
+  }
   if (o.method == Method::scln) {
     suit("fit", &TrainOptions::fit, Fit::svr);
-    suit("mmg", &TrainOptions::mmg, 0.0);
+    if (o.fit == Fit::ridge) {
+      suit("shared", &TrainOptions::shared, true);
+      if (o.refine_steps == 0) suit("joint-steps", &TrainOptions::joint_steps, 10);
+    }
   }
   if (o.method == Method::mmg) {  // every network answers for every sample
     suit("gates", &TrainOptions::gates, GateKind::anchor);
     suit("networks", &TrainOptions::networks, std::min(32, most_networks(data)));
-    suit("open", &TrainOptions::open, o.networks);
+    if (std::find(o.pinned.begin(), o.pinned.end(), "open") == o.pinned.end()) o.open = o.networks;
     suit("mmg-samples", &TrainOptions::mmg_samples, MmgSamples::all);
   }
   if (o.method == Method::parsnets || o.method == Method::mmg) {
@@ -163,6 +172,13 @@ void validate(const TrainOptions& o) {
   if (networks && o.relu && o.fit == Fit::svr) complain("--relu: expected --fit ridge, since it has no exact dual");
   if ((o.refine_steps > 0 || o.prototype_width > 0) && (reverse || o.similarity != Similarity::cosine))
     complain("--refine-steps, --prototype-width: expected a forward method and similarity cosine");
+  if (networks && o.fit == Fit::ridge && o.gates != GateKind::always && !o.shared)
+    complain("--shared: expected true with --fit ridge, where gated networks correct the shared one");
+  if (o.method == Method::mmg && o.open != o.networks)
+    complain(fmt::format("--open: expected all {} networks for mmg, found {}", o.networks, o.open));
+  if (o.prototype_width > 0 && o.prototype_width < 0.05)
+    complain(fmt::format("--prototype-width: expected 0 or at least 0.05, found {}", o.prototype_width));
+  if (o.method == Method::dap && o.semantic_whitening > 0) complain("--semantic-whitening: expected 0 for dap");
   if (!networks && (o.relu || o.shared || o.joint_steps > 0))
     complain("--relu, --shared, --joint-steps: expected method parsnets, scln or mmg");
   if (networks) {

@@ -92,7 +92,7 @@ TEST(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
 TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
   TempDir dir;
   const std::string small = "--networks=16";
-  auto result = run_cli({"bench", "--data", kDemo, "--ablation", small, "--encoding", "32", "--open", "4", "--grid", "lambda=5;refine-steps=3",
+  auto result = run_cli({"bench", "--data", kDemo, "--ablation", small, "--encoding", "32", "--open", "4", "--lambda", "5", "--refine-steps", "3",
                          "--out", (dir / "a/runs.json").string(), "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* row : {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| scln + mmg + refinement |"})

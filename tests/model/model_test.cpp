@@ -88,7 +88,7 @@ TEST(Model, AnExplanationAddsUpToTheDifferenceOfTheScores) {
       if (t.model.classes.seen[c]) scores(0, c) -= static_cast<float>(t.model.gamma);
     const auto best = std::max_element(scores.values().begin(), scores.values().end());
     EXPECT_EQ(why.winner, best - scores.values().begin());
-    double sum = why.calibration;
+    double sum = why.calibration + why.prototypes;
     for (const auto& c : why.attributes) sum += c.amount;
     EXPECT_NEAR(sum, why.winner_score - why.runner_up_score, 1e-5);
     EXPECT_EQ(why.open_networks.size(), 3u);
