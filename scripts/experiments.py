@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Ideas that were tried in numpy before (or instead of) being built; docs/experiments.md quotes what this prints.
 
     scripts/experiments.py DATA [att|sent] [--folds N]        DATA: a folder with CUB's res50.mat and *_splits.mat

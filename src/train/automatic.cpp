@@ -39,7 +39,7 @@ constexpr Round kRounds[] = {
     {"gates",
      "gates=anchor;encoding=128;rotation=identity;networks=200;shared=true;open=20,60;gate-weight=0.3,1;"
      "refine-steps=@steps",
-     kNoise},
+     0},
     {"margin geometry", "mmg=0.1,0.3;refine-steps=@steps", kNoise},
 };
 

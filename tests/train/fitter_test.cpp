@@ -1,0 +1,85 @@
+// What the stages of a fit owe each other: the outputs that descent works on are those of the model, and nothing that
+// is kept between fits changes their result.
+
+#include "train/fitter.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "data/rows.hpp"
+#include "parsnets/error.hpp"
+#include "small_training.hpp"
+#include "train/train_options.hpp"
+
+namespace parsnets {
+namespace {
+
+TEST(Fitter, DescentSeesTheOutputsThatTheModelGives) {
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(2);
+  Fitter fitter(data, data.split.trainval, pool, nullptr);
+  const Matrix<float> x = gather_rows(data.features.view(), data.split.trainval);
+  int tried = 0;
+  for (const Fit fit : {Fit::ridge, Fit::svr})
+    for (const GateKind gates : {GateKind::always, GateKind::anchor, GateKind::energy})
+      for (const NetworkInput input : {NetworkInput::encoding, NetworkInput::features})
+        for (const bool shared : {false, true})
+          for (const bool relu : {false, true}) {
+            auto options = test::small_options(Method::parsnets);
+            options.fit = fit;
+            options.gates = gates;
+            options.input = input;
+            options.shared = shared;
+            options.relu = relu;
+            options.lambda = 1;
+            options.refine_steps = 2;
+            options.max_passes = 5;
+            try {
+              validate(options);
+            } catch (const Error&) {
+              continue;  // does not go together, and is refused
+            }
+            ++tried;
+            SCOPED_TRACE(train_option_table(options).to_json().dump());
+            nlohmann::ordered_json record;
+            fitter.fit(options, record, {}, nullptr, [&](int, Model& model, MatrixView<const float> f) {
+              const Matrix<float> predicted = model.predict(x.view(), pool);
+              double worst = 0, size = 0;
+              for (std::size_t i = 0; i < f.size(); ++i) {
+                worst = std::max(worst, static_cast<double>(std::fabs(f.data()[i] - predicted.data()[i])));
+                size = std::max(size, static_cast<double>(std::fabs(f.data()[i])));
+              }
+              EXPECT_LT(worst, 1e-4 * size);
+              return true;
+            });
+          }
+  EXPECT_GE(tried, 20);
+}
+
+TEST(Fitter, WhatWasFittedInBetweenDoesNotChangeAFit) {
+  for (const std::size_t samples : {std::size_t{960}, std::size_t{64}}) {  // 64: fewer samples than features
+    SynthOptions synth;
+    synth.classes = 8;
+    synth.samples = samples;
+    synth.dimensions = 60;
+    const Dataset data = synthesize(synth);
+    ThreadPool pool(1);
+    Fitter fitter(data, data.split.trainval, pool, nullptr);
+    for (const Method method : {Method::ridge, Method::eszsl, Method::sae}) {
+      TrainOptions first, other;
+      first.method = method;
+      first.refine_steps = 3;
+      other.method = Method::reverse_ridge;  // remakes the inputs and asks for nothing that looks at them
+      other.feature_scaling = FeatureScaling::standardize;
+      nlohmann::ordered_json record;
+      const Model before = fitter.fit(first, record);
+      fitter.fit(other, record);
+      const Model after = fitter.fit(first, record);
+      EXPECT_EQ(std::memcmp(before.networks.data(), after.networks.data(), before.networks.size() * sizeof(float)), 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace parsnets
