@@ -94,7 +94,7 @@ struct TrainRun {
 };
 
 /// Trains on the trainval samples of `data`. The same data, options and seed give the same bytes for any number of
-/// threads. Throws usage for impossible options, bad_input for unusable data, cancelled by `progress`.
+/// threads (preset automatic: unless its time budget cuts the search). Throws usage for impossible options, bad_input for unusable data, cancelled by `progress`.
 Model train(const Dataset& data, const TrainOptions& options, ThreadPool& pool, ProgressObserver* progress = nullptr,
             TrainRun* run = nullptr);
 
