@@ -122,6 +122,10 @@ void apply_preset(TrainOptions& o, const Dataset& data) {
     return;
   }
   if (o.method == Method::scln) {
+    if (const auto d = static_cast<int>(data.features.cols()); d < o.encoding && o.preset != Preset::paper) {
+      suit("networks", &TrainOptions::networks, std::min(most_networks(data), d));
+      suit("encoding", &TrainOptions::encoding, o.networks * std::max(1, d / o.networks));
+    }
     suit("fit", &TrainOptions::fit, Fit::svr);
     if (o.fit == Fit::ridge) {
       suit("shared", &TrainOptions::shared, true);
@@ -141,8 +145,11 @@ void apply_preset(TrainOptions& o, const Dataset& data) {
     if (!paper) {
       suit("shared", &TrainOptions::shared, true);
       suit("gates", &TrainOptions::gates, GateKind::anchor);
-      suit("encoding", &TrainOptions::encoding, most_encoding(data));
-      suit("networks", &TrainOptions::networks, most_networks(data));
+      const bool energy = o.gates == GateKind::energy;  // its parts are equal
+      suit("networks", &TrainOptions::networks,
+           energy ? std::min(most_networks(data), most_encoding(data)) : most_networks(data));
+      suit("encoding", &TrainOptions::encoding,
+           energy ? o.networks * std::max(1, most_encoding(data) / o.networks) : most_encoding(data));
       suit("rotation", &TrainOptions::rotation, Rotation::identity);
       suit("open", &TrainOptions::open, std::min(20, o.networks));
       suit("lambda", &TrainOptions::lambda, 20.0);
