@@ -180,6 +180,8 @@ struct Fitter::State {
 
   Targets& prepare_targets(const TrainOptions& o) {
     return targets.get(target_key(o), [&] {
+      eszsl.drop();  // they look at the semantics
+      sae.drop();
       Targets made;
       made.preprocess =
           fit_semantic_preprocess(o.semantic_scaling, data.semantics.values.view(), classes, o.semantic_whitening);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/file.hpp"
@@ -35,6 +36,28 @@ TEST(ModelFile, EveryMethodsModelReadsBackToTheSameScores) {
     save_model(loaded, dir / "again");
     EXPECT_EQ(read_text_file(dir / "m"), read_text_file(dir / "again")) << "what was loaded is written back to the byte";
   }
+}
+
+TEST(ModelFile, PrototypesThatGiveNoFiniteOrNoHonestScoresAreRefused) {
+  test::TempDir dir;
+  ThreadPool pool(1);
+  const auto refused = [&](auto spoil) {
+    Model model = small_model(Method::parsnets, pool);
+    spoil(model);
+    save_model(model, dir / "m");
+    try {
+      load_model(dir / "m");
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::bad_input;
+    }
+    return false;
+  };
+  EXPECT_FALSE(refused([](Model&) {}));
+  EXPECT_TRUE(refused([](Model& m) { for (float& v : m.prototypes.weights.values()) v = 3e38f; }));
+  EXPECT_TRUE(refused([](Model& m) { for (float& v : m.prototypes.support.values()) v *= 2; }));
+  EXPECT_TRUE(refused([](Model& m) { m.prototypes.width = 0; }));
+  EXPECT_TRUE(refused([](Model& m) { m.similarity = Similarity::dot; }));
+  EXPECT_TRUE(refused([](Model& m) { std::fill_n(m.semantic_preprocess.whitening.begin(), m.attributes(), 0.0f); }));
 }
 
 TEST(ModelFile, ReluNetworksSurvive) {

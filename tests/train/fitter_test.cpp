@@ -57,6 +57,23 @@ TEST(Fitter, DescentSeesTheOutputsThatTheModelGives) {
   EXPECT_GE(tried, 20);
 }
 
+TEST(Fitter, RefinementRefusesAMemoryLimitItCannotKeep) {
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(1);
+  Fitter fitter(data, data.split.trainval, pool, nullptr);
+  auto options = test::small_options(Method::ridge);
+  options.refine_steps = 2;
+  options.memory_limit = 1000;
+  nlohmann::ordered_json record;
+  try {
+    fitter.fit(options, record);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::usage);
+    EXPECT_NE(std::string(error.what()).find("--memory-limit"), std::string::npos);
+  }
+}
+
 TEST(Fitter, WhatWasFittedInBetweenDoesNotChangeAFit) {
   for (const std::size_t samples : {std::size_t{960}, std::size_t{64}}) {  // 64: fewer samples than features
     SynthOptions synth;
@@ -72,6 +89,7 @@ TEST(Fitter, WhatWasFittedInBetweenDoesNotChangeAFit) {
       first.refine_steps = 3;
       other.method = Method::reverse_ridge;  // remakes the inputs and asks for nothing that looks at them
       other.feature_scaling = FeatureScaling::standardize;
+      other.semantic_scaling = SemanticScaling::standardize;
       nlohmann::ordered_json record;
       const Model before = fitter.fit(first, record);
       fitter.fit(other, record);
