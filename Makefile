@@ -1,5 +1,5 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
-.PHONY: demo test build test-peers bench sanitize coverage docs install clean
+.PHONY: demo test build test-peers bench sanitize coverage cross docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -7,7 +7,7 @@ CLI = build/parsnets
 build:
 	@scripts/setup.sh build
 	@[ -f build/build.ninja ] || cmake --preset release -DPARSNETS_BUILD_TESTS=OFF -DPARSNETS_BUILD_BENCH=OFF > /dev/null
-	@cmake --build build -j $(JOBS) --target parsnets_cli
+	@cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared
 
 demo: build
 	@scripts/demo.sh
@@ -40,6 +40,11 @@ coverage:
 	@scripts/setup.sh test
 	@cmake --preset coverage > /dev/null && cmake --build --preset coverage -j $(JOBS) && ctest --preset coverage -j $(JOBS)
 
+# Builds for ARM and runs tool and tests under QEMU; PARSNETS_CROSS_ALL=1 runs the slow tests too.
+cross:
+	@scripts/setup.sh cross
+	@scripts/cross.sh
+
 # The generated pages of docs/.
 docs: build
 	@$(CLI) docs options > docs/options.md
@@ -49,4 +54,4 @@ install: build
 	@cmake --install build
 
 clean:
-	@rm -rf build build-debug build-asan-ubsan build-tsan build-coverage out
+	@rm -rf build build-debug build-asan-ubsan build-tsan build-coverage build-aarch64 build-*-runtime out

@@ -94,7 +94,7 @@ Command bench_command() {
         TrainRun run;
         const Model model = train(data, options, pool, context.progress, &run);
         const TestReport report = evaluate(model, data, pool, context.progress);
-        nlohmann::ordered_json json = evaluation_json(report, model);
+        nlohmann::ordered_json json = evaluation_json(report, model.record);
         json["seed"] = options.seed;
         json["seconds"] = run.seconds;
         json["options"] = nlohmann::ordered_json::parse(model.options);

@@ -60,6 +60,8 @@ Command explain_command();
 Command classes_list_command();
 Command classes_add_command();
 Command classes_remove_command();
+Command export_command();
+Command bench_device_command();
 Command bench_command();
 Command reference_command();
 Command data_inspect_command();

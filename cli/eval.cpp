@@ -8,16 +8,17 @@
 #include "data/csv.hpp"
 #include "evaluation_json.hpp"
 #include "load_flags.hpp"
+#include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 
 namespace parsnets::cli {
 
-nlohmann::ordered_json evaluation_json(const TestReport& report, const Model& model) {
+nlohmann::ordered_json evaluation_json(const TestReport& report, const std::string& training_record) {
   nlohmann::ordered_json json;
   json["zsl"] = {{"top1_per_class", report.zsl.top1_per_class}, {"top1", report.zsl.top1}, {"top5", report.zsl.top5}};
   if (report.has_gzsl) {
-    const auto record = nlohmann::ordered_json::parse(model.record);
+    const auto record = nlohmann::ordered_json::parse(training_record);
     std::string from = "none";
     if (record.contains("validation")) from = record["validation"].value("gamma_from", from);
     json["gzsl"] = {{"u", report.gzsl.u},         {"s", report.gzsl.s},         {"h", report.gzsl.h},
@@ -54,7 +55,7 @@ Command eval_command() {
   command.name = "eval";
   command.summary = "evaluate a model on the test samples of a data set";
   command.example = "parsnets eval --model out/demo.safetensors --data data/demo";
-  command.options.text("model", state->model, "model file")
+  command.options.text("model", state->model, "model file, or a device file, which the C runtime then runs")
       .text("data", state->data, "data set folder")
       .flag("per-class", state->per_class, "also print the accuracy of every class")
       .path("confusion", state->confusion, "write the confusion matrix over all classes to this CSV file");
@@ -63,17 +64,28 @@ Command eval_command() {
     if (state->data.empty() || state->model.empty())
       throw Error(ErrorCode::usage, "eval: expected --model FILE and --data DIR");
     state->load.seed = context.common.seed;
-    const Model model = load_model(state->model);
-    const Dataset data = load_dataset(state->data, state->load, context.progress);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    const TestReport report = evaluate(model, data, pool, context.progress);
+    TestReport report;
+    Dataset data;
+    // Gamma of a device file is the one its model had; where that came from is not in the file.
+    std::string training_record = R"({"validation": {"gamma_from": "the device file"}})";
+    if (is_device_file(state->model)) {
+      const DeviceModel model = load_device_model(state->model);
+      data = load_dataset(state->data, state->load, context.progress);
+      report = evaluate(model, data, pool, context.progress);
+    } else {
+      const Model model = load_model(state->model);
+      data = load_dataset(state->data, state->load, context.progress);
+      report = evaluate(model, data, pool, context.progress);
+      training_record = model.record;
+    }
     Output output;
     output.json = {{"model", state->model},
                    {"data", data.name},
                    {"features", data.features_name},
                    {"semantics", data.semantics.name},
                    {"split", data.split.version}};
-    output.json.update(evaluation_json(report, model));
+    output.json.update(evaluation_json(report, training_record));
     output.text =
         fmt::format("{} ({}, {})\nZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", data.name, data.features_name,
                     data.semantics.name, report.zsl.top1_per_class, report.zsl.top1, report.zsl.top5);

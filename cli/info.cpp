@@ -10,6 +10,7 @@
 #include "data/csv.hpp"
 #include "data/mat.hpp"
 #include "data/npy.hpp"
+#include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/version.hpp"
@@ -62,8 +63,20 @@ nlohmann::ordered_json file_facts(const std::filesystem::path& path) {
     for (const auto& t : file.tensors())
       contents.push_back(
           {{"name", t.name}, {"type", t.dtype}, {"shape", fmt::format("{}", fmt::join(t.shape, " x "))}});
+  } else if (ending == ".pnrt") {
+    const DeviceModel model = load_device_model(path);  // validates everything
+    json["classes"] = model.class_names().size();
+    json["seen_classes"] = std::count(model.class_seen().begin(), model.class_seen().end(), std::uint8_t{1});
+    json["features"] = model.features();
+    json["attributes"] = model.attributes();
+    json["gamma"] = model.gamma();
+    json["work_bytes"] = model.work_bytes();
+    json["multiply_adds"] = model.multiply_adds();
+    for (const auto& s : model.sections())
+      contents.push_back({{"name", s.name}, {"type", s.type}, {"shape", fmt::format("{} x {}", s.rows, s.cols)}});
   } else {
-    throw Error(BadInput{path.string(), "", "a .safetensors, .mat, .npy, .npz or .csv file", "'" + ending + "'", ""});
+    throw Error(
+        BadInput{path.string(), "", "a .safetensors, .pnrt, .mat, .npy, .npz or .csv file", "'" + ending + "'", ""});
   }
   json["contents"] = std::move(contents);
   return json;
@@ -77,7 +90,7 @@ Command info_command() {
   command.name = "info";
   command.summary = "print facts about this build, a model file or a data file";
   command.example = "parsnets info data/demo/features.npy";
-  command.arguments = {{"FILE", "a .safetensors, .mat, .npy, .npz or .csv file", file.get(), false}};
+  command.arguments = {{"FILE", "a .safetensors, .pnrt, .mat, .npy, .npz or .csv file", file.get(), false}};
   command.run = [file](Context&) {
     Output output;
     if (file->empty()) {
@@ -101,6 +114,12 @@ Command info_command() {
           output.json["attributes"].get<int>(), output.json["gamma"].get<double>(),
           output.json["temperature"].get<double>(), output.json["options"].dump(), output.json["record"].dump(1));
     }
+    if (output.json.contains("multiply_adds"))
+      output.text += fmt::format(
+          "{} classes ({} seen), {} features, {} attributes; {} multiply-adds, {} bytes of working memory\n",
+          output.json["classes"].get<int>(), output.json["seen_classes"].get<int>(), output.json["features"].get<int>(),
+          output.json["attributes"].get<int>(), output.json["multiply_adds"].get<std::uint64_t>(),
+          output.json["work_bytes"].get<int>());
     return output;
   };
   return command;

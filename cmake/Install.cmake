@@ -1,7 +1,7 @@
 # Install and export: a CMake package (`find_package(parsnets)`) and a pkg-config file.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS parsnets parsnets_flags EXPORT parsnetsTargets
+install(TARGETS parsnets parsnets_shared parsnets_flags EXPORT parsnetsTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/parsnets DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -46,6 +46,12 @@ struct Prototypes {
   void apply(std::span<float> a) const;
 };
 
+/// The class bank as scoring compares it, for callers that score often. Stale once the model changes.
+struct PreparedClasses {
+  Matrix<float> vectors;       ///< forward: C x q class vectors; reverse: C x h prototypes in the space of z
+  std::vector<float> squares;  ///< C, squared lengths of the rows
+};
+
 struct Model {
   std::size_t feature_dimensions = 0;  ///< d
   FeaturePreprocess feature_preprocess;
@@ -81,6 +87,9 @@ struct Model {
   Matrix<float> predict_semantics(MatrixView<const float> x, ThreadPool& pool) const;
   /// n x d raw features to n x C scores, higher is better; gamma is not applied.
   Matrix<float> scores(MatrixView<const float> x, ThreadPool& pool) const;
+  /// The same to the bit, with the classes prepared before: most of the time of a single sample.
+  Matrix<float> scores(MatrixView<const float> x, const PreparedClasses& prepared, ThreadPool& pool) const;
+  PreparedClasses prepare_classes(ThreadPool& pool) const;
   /// n x q predicted class vectors to n x C scores (forward models only): the second half of scores().
   Matrix<float> score_predictions(MatrixView<const float> f, ThreadPool& pool) const;
   /// C x q: the vectors that predictions are compared with, from the class bank: prepared, for cosine centred, as prototypes.
@@ -111,6 +120,8 @@ struct Explanation {
 
 /// Explains the choice among all classes (gamma applied) for one raw sample of d values. Forward models only (throws usage).
 Explanation explain(const Model& model, std::span<const float> x, ThreadPool& pool);
+/// The same to the bit, with the classes prepared before.
+Explanation explain(const Model& model, std::span<const float> x, const PreparedClasses& prepared, ThreadPool& pool);
 
 /// Softmax of scores / temperature over all classes, gamma applied to the seen ones; in place of `scores` (C values).
 void confidences(const Model& model, std::span<float> scores);

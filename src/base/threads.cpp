@@ -10,6 +10,7 @@
 #include <limits>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -77,7 +78,11 @@ ThreadPool::ThreadPool(unsigned threads) : state_(std::make_unique<State>()) {
   use_serial_blas();
   if (threads == 0) threads = available_cores();
   if (!blas_is_thread_safe()) threads = 1;
-  for (unsigned i = 1; i < threads; ++i) state_->workers.emplace_back([s = state_.get()] { s->loop(); });
+  state_->workers.reserve(threads);
+  try {
+    for (unsigned i = 1; i < threads; ++i) state_->workers.emplace_back([s = state_.get()] { s->loop(); });
+  } catch (const std::system_error&) {  // the system has no more threads to give; results do not depend on their number
+  }
 }
 
 ThreadPool::~ThreadPool() {

@@ -125,6 +125,25 @@ Matrix<float> feature_prototypes(const Model& model, MatrixView<const float> sem
   return out;
 }
 
+void check_prepared(const Model& model, const PreparedClasses& prepared) {
+  if (prepared.vectors.rows() != model.classes.names.size() || prepared.squares.size() != model.classes.names.size())
+    throw Error(ErrorCode::usage, "the prepared classes are not those of the model: prepare them again");
+}
+
+/// Scores of predicted class vectors (n x q).
+Matrix<float> compare(const Model& model, MatrixView<const float> f, const PreparedClasses& prepared,
+                      ThreadPool& pool) {
+  Matrix<float> centred = Matrix<float>::copy_of(f);
+  centre_rows(model, centred.view());
+  Matrix<float> scores =
+      similarities(model.similarity, centred.view(), prepared.vectors.view(), prepared.squares, pool);
+  for (const float s : scores.values())
+    if (!std::isfinite(s))
+      throw Error(BadInput{"the model", "weights", "finite scores for finite features", fmt::format("{}", s),
+                           "train it again"});
+  return scores;
+}
+
 }  // namespace
 
 void Prototypes::apply(std::span<float> a) const {
@@ -157,23 +176,27 @@ Matrix<float> Model::class_vectors() const {
   return bank;
 }
 
+PreparedClasses Model::prepare_classes(ThreadPool& pool) const {
+  PreparedClasses prepared;
+  prepared.vectors = class_vectors();
+  if (direction != Direction::forward) prepared.vectors = feature_prototypes(*this, prepared.vectors.view(), pool);
+  prepared.squares = squared_lengths(prepared.vectors.view());
+  return prepared;
+}
+
 Matrix<float> Model::score_predictions(MatrixView<const float> f, ThreadPool& pool) const {
-  Matrix<float> centred = Matrix<float>::copy_of(f);
-  centre_rows(*this, centred.view());
-  Matrix<float> scores = similarities(similarity, centred.view(), class_vectors().view(), pool);
-  for (const float s : scores.values())
-    if (!std::isfinite(s))
-      throw Error(BadInput{"the model", "weights", "finite scores for finite features", fmt::format("{}", s),
-                           "train it again"});
-  return scores;
+  return compare(*this, f, prepare_classes(pool), pool);
 }
 
 Matrix<float> Model::scores(MatrixView<const float> x, ThreadPool& pool) const {
-  if (direction == Direction::forward) return score_predictions(predict(x, pool).view(), pool);
+  return scores(x, prepare_classes(pool), pool);
+}
+
+Matrix<float> Model::scores(MatrixView<const float> x, const PreparedClasses& prepared, ThreadPool& pool) const {
+  check_prepared(*this, prepared);
+  if (direction == Direction::forward) return compare(*this, predict(x, pool).view(), prepared, pool);
   const Encoded input = encode_all(*this, x, pool);
-  const Matrix<float> bank = class_vectors();
-  return similarities(similarity, network_input(*this, input), feature_prototypes(*this, bank.view(), pool).view(),
-                      pool);
+  return similarities(similarity, network_input(*this, input), prepared.vectors.view(), prepared.squares, pool);
 }
 
 void Model::add_class(const std::string& name, std::span<const float> semantics) {
@@ -192,9 +215,10 @@ void Model::add_class(const std::string& name, std::span<const float> semantics)
   Matrix<float> grown(classes.names.size() + 1, attributes());
   std::copy(classes.semantics.values().begin(), classes.semantics.values().end(), grown.data());
   std::copy(semantics.begin(), semantics.end(), grown.row(classes.names.size()).begin());
-  classes.semantics = std::move(grown);
-  classes.names.push_back(name);
+  classes.seen.reserve(classes.seen.size() + 1);
+  classes.names.push_back(name);  // the last step that can fail
   classes.seen.push_back(0);
+  classes.semantics = std::move(grown);
 }
 
 void Model::remove_class(const std::string& name) {
@@ -224,16 +248,21 @@ void confidences(const Model& model, std::span<float> scores) {
 }
 
 Explanation explain(const Model& model, std::span<const float> x, ThreadPool& pool) {
+  return explain(model, x, model.prepare_classes(pool), pool);
+}
+
+Explanation explain(const Model& model, std::span<const float> x, const PreparedClasses& prepared, ThreadPool& pool) {
+  check_prepared(model, prepared);
   if (model.direction != Direction::forward)
     throw Error(ErrorCode::usage, "only models that predict semantics can be explained by attribute");
   const MatrixView<const float> sample(x.data(), 1, x.size());
   const Encoded input = encode_all(model, sample, pool);
   auto [f, open] = predict_encoded(model, input, pool);
-  const Matrix<float> bank = model.class_vectors();
+  const Matrix<float>& bank = prepared.vectors;
   std::vector<float> predicted(model.attributes());
   model.semantic_preprocess.expand(f.row(0), predicted);
   centre_rows(model, f.view());
-  Matrix<float> scores = similarities(model.similarity, f.view(), bank.view(), pool);
+  Matrix<float> scores = similarities(model.similarity, f.view(), bank.view(), prepared.squares, pool);
   for (std::size_t c = 0; c < scores.cols(); ++c)
     if (model.classes.seen[c]) scores(0, c) -= static_cast<float>(model.gamma);
   std::vector<std::int32_t> order(scores.cols());

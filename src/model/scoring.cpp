@@ -7,9 +7,7 @@
 
 namespace parsnets {
 
-namespace {
-
-std::vector<float> squared_norms(MatrixView<const float> rows) {
+std::vector<float> squared_lengths(MatrixView<const float> rows) {
   std::vector<float> norms;
   norms.reserve(rows.rows());
   for (std::size_t r = 0; r < rows.rows(); ++r) {
@@ -20,13 +18,16 @@ std::vector<float> squared_norms(MatrixView<const float> rows) {
   return norms;
 }
 
-}  // namespace
-
 Matrix<float> similarities(Similarity kind, MatrixView<const float> f, MatrixView<const float> bank, ThreadPool& pool) {
+  return similarities(kind, f, bank, kind == Similarity::dot ? std::vector<float>() : squared_lengths(bank), pool);
+}
+
+Matrix<float> similarities(Similarity kind, MatrixView<const float> f, MatrixView<const float> bank,
+                           std::span<const float> nb, ThreadPool& pool) {
   Matrix<float> scores(f.rows(), bank.rows());
   multiply(pool, Trans::no, f, Trans::yes, bank, scores.view());
   if (kind == Similarity::dot) return scores;
-  const auto nf = squared_norms(f), nb = squared_norms(bank);
+  const auto nf = squared_lengths(f);
   for (std::size_t r = 0; r < scores.rows(); ++r)
     for (std::size_t c = 0; c < scores.cols(); ++c) {
       float& s = scores(r, c);

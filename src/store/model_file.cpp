@@ -10,6 +10,7 @@
 
 #include "base/json_file.hpp"
 #include "model/names.hpp"
+#include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/version.hpp"
@@ -163,6 +164,10 @@ constexpr std::size_t kMost = std::size_t{1} << 31;
 }  // namespace
 
 Model load_model(const std::filesystem::path& path) {
+  if (is_device_file(path))
+    throw Error(BadInput{path.string(), "", "a model file (.safetensors)",
+                         "a device file, written by 'parsnets export'",
+                         "give the model it was exported from; 'eval', 'info' and 'bench-device' read device files"});
   const Reader in(path);
   in.refuse_unknown({"feature_mean", "feature_factor", "semantic_mean", "semantic_factor", "semantic_centre",
                      "whitening_centre", "whitening", "encoder", "anchors", "networks", "shared", "bias", "reverse",

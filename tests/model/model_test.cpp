@@ -54,6 +54,24 @@ TEST(Model, AClassThatWasRemovedAndAddedAgainIsRecognisedAsBefore) {
   }
 }
 
+TEST(Model, ClassesPreparedBeforeGiveTheSameScoresAndExplanations) {
+  for (const Method method : {Method::scln, Method::parsnets, Method::eszsl, Method::reverse_ridge}) {
+    Trained t(method);
+    const PreparedClasses prepared = t.model.prepare_classes(t.pool);
+    const Matrix<float> plain = t.model.scores(t.data.features.view(), t.pool),
+                        kept = t.model.scores(t.data.features.view(), prepared, t.pool);
+    EXPECT_TRUE(std::ranges::equal(plain.values(), kept.values()));
+    if (t.model.direction == Direction::forward) {
+      const Explanation a = explain(t.model, t.data.features.row(7), t.pool),
+                        b = explain(t.model, t.data.features.row(7), prepared, t.pool);
+      EXPECT_EQ(a.winner_score, b.winner_score);
+      EXPECT_EQ(a.attributes[0].amount, b.attributes[0].amount);
+    }
+    t.model.remove_class(t.data.class_names[0]);
+    EXPECT_THROW(t.model.scores(t.data.features.view(), prepared, t.pool), Error) << "stale";
+  }
+}
+
 TEST(Model, BadClassesAreRefusedByName) {
   Trained t;
   const std::vector<float> right(t.model.attributes(), 1.0f), wrong(3, 1.0f),

@@ -1,0 +1,131 @@
+// parsnets export: a model file as a small file for devices, with the cost in accuracy measured.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.hpp"
+#include "command.hpp"
+#include "load_flags.hpp"
+#include "parsnets/device.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+std::string precision_text(Precision precision) {
+  for (const auto& [name, value] : precision_names())
+    if (value == precision) return name;
+  return "";
+}
+
+std::string rank_text(std::size_t rank) { return rank == 0 ? "all networks" : fmt::format("rank {}", rank); }
+
+nlohmann::ordered_json figures_json(const ValidationFigures& figures) {
+  return {{"zsl", figures.zsl}, {"h", figures.h}};
+}
+
+}  // namespace
+
+Command export_command() {
+  struct State {
+    std::string model, data, name = "parsnets_model";
+    std::filesystem::path out, header;
+    Precision precision = Precision::int8;
+    int rank = 0;
+    bool int8 = false;
+    ExportOptions options;
+    LoadOptions load;
+  };
+  auto state = std::make_shared<State>();
+  Command command;
+  command.name = "export";
+  command.summary = "write a model as a small file for the C runtime, and measure what that costs";
+  command.example = "parsnets export --model out/demo.safetensors --out out/demo.pnrt --data data/demo --rank 8";
+  command.options.text("model", state->model, "model file")
+      .path("out", state->out, "device file to write")
+      .text("data", state->data, "the data set the model was trained on: measures accuracy on its validation classes")
+      .choice("precision", state->precision, precision_names(), "how weights are stored")
+      .flag("int8", state->int8, "short for --precision int8")
+      .integer("rank", state->rank, 0, 65535, "store this many networks, of which all others are mixtures; 0: all")
+      .bytes("max-bytes", state->options.max_bytes,
+             "largest file; precision and rank, unless given, are chosen by accuracy on validation classes")
+      .number("max-drop", state->options.max_drop, 0, 100,
+              "refuse to write when ZSL or H falls by more points than this on validation classes")
+      .path("c-header", state->header, "also write the device file as a C header with a const array")
+      .text("c-name", state->name, "name of that array");
+  add_load_options(command.options, state->load);
+  command.run = [state](Context& context) {
+    if (state->model.empty() || (state->out.empty() && state->header.empty()))
+      throw Error(ErrorCode::usage, "export: expected --model FILE and --out FILE or --c-header FILE");
+    const auto given = [&](const char* name) { return std::ranges::find(context.given, name) != context.given.end(); };
+    if (given("max-drop") && state->data.empty())
+      throw Error(ErrorCode::usage,
+                  "--max-drop: expected --data too, since the drop is measured on validation classes");
+    if (state->int8 && given("precision") && state->precision != Precision::int8)
+      throw Error(ErrorCode::usage, "--int8: expected without another --precision");
+    if (given("precision") || state->int8) state->options.precision = state->precision;
+    if (given("rank")) state->options.rank = static_cast<std::size_t>(state->rank);
+    if (!state->header.empty()) c_header({}, state->name);  // refuses a bad name before the work
+    const Model model = load_model(state->model);
+    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    Dataset data;
+    if (!state->data.empty()) {
+      state->load.seed = context.common.seed;
+      data = load_dataset(state->data, state->load, context.progress);
+    }
+    const Exported exported =
+        export_model(model, state->data.empty() ? nullptr : &data, state->options, pool, context.progress);
+    for (const auto& file : {state->out, state->header})
+      if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
+    const DeviceModel device(exported.file, "the exported model");
+    if (!state->header.empty()) write_text_file(state->header, c_header(exported.file, state->name));
+    if (!state->out.empty()) {
+      AtomicFile file(state->out);
+      file.write(exported.file.data(), exported.file.size());
+      file.commit();
+    }
+
+    Output output;
+    output.json = {{"model", state->model},
+                   {"precision", precision_text(exported.choice.precision)},
+                   {"rank", exported.choice.rank},
+                   {"bytes", exported.choice.bytes},
+                   {"model_bytes", std::filesystem::file_size(state->model)},
+                   {"work_bytes", device.work_bytes()},
+                   {"multiply_adds", device.multiply_adds()}};
+    if (!state->out.empty()) output.json["file"] = state->out.string();
+    if (!state->header.empty()) output.json["c_header"] = state->header.string();
+    output.text =
+        fmt::format("{}: {}, {}; {} bytes (the model file has {}), {} bytes of working memory, {} multiply-adds\n",
+                    state->out.empty() ? state->header.string() : state->out.string(),
+                    precision_text(exported.choice.precision), rank_text(exported.choice.rank), exported.choice.bytes,
+                    std::filesystem::file_size(state->model), device.work_bytes(), device.multiply_adds());
+    if (!exported.validated) {
+      output.json["validation"] = nullptr;
+      output.text += "accuracy was not measured: give --data, the set the model was trained on\n";
+      return output;
+    }
+    output.json["validation"] = {{"before", figures_json(exported.before)},
+                                 {"after", figures_json(exported.choice.figures)}};
+    for (const auto& one : exported.tried) {
+      output.json["tried"].push_back({{"precision", precision_text(one.precision)},
+                                      {"rank", one.rank},
+                                      {"bytes", one.bytes},
+                                      {"zsl", one.figures.zsl},
+                                      {"h", one.figures.h}});
+      output.text +=
+          fmt::format("  tried {:<8} {:<13} {:>9} bytes: ZSL {:.2f}, H {:.2f}\n", precision_text(one.precision),
+                      rank_text(one.rank), one.bytes, one.figures.zsl, one.figures.h);
+    }
+    output.text +=
+        fmt::format("validation classes: before ZSL {:.2f}, H {:.2f}; after ZSL {:.2f}, H {:.2f}\n",
+                    exported.before.zsl, exported.before.h, exported.choice.figures.zsl, exported.choice.figures.h);
+    return output;
+  };
+  return command;
+}
+
+}  // namespace parsnets::cli

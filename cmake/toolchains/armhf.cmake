@@ -1,0 +1,18 @@
+# Builds C for 32-bit ARM Linux (ARMv7-A, hard float) with Debian's cross compiler and runs it under QEMU as a
+# Cortex-A7. As in Debian's armhf there is no NEON, in the code or in the emulated processor; PARSNETS_NEON=ON adds it.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR armv7l)
+set(CMAKE_C_COMPILER arm-linux-gnueabihf-gcc)
+set(CMAKE_LIBRARY_ARCHITECTURE arm-linux-gnueabihf)
+set(CMAKE_FIND_ROOT_PATH /usr/arm-linux-gnueabihf)
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES PARSNETS_NEON)
+if(PARSNETS_NEON)
+  set(CMAKE_C_FLAGS_INIT -mfpu=neon)
+  set(CMAKE_CROSSCOMPILING_EMULATOR qemu-arm -cpu cortex-a7 -L /usr/arm-linux-gnueabihf)
+else()
+  set(CMAKE_CROSSCOMPILING_EMULATOR qemu-arm -cpu cortex-a7,neon=off -L /usr/arm-linux-gnueabihf)
+endif()
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)

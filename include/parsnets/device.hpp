@@ -1,0 +1,114 @@
+#pragma once
+// Export: a Model as a small file that two C files run on a device (docs/device.md), and that file run from here.
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parsnets/dataset.hpp"
+#include "parsnets/model.hpp"
+#include "parsnets/progress.hpp"
+#include "parsnets/threads.hpp"
+#include "parsnets/training.hpp"
+
+namespace parsnets {
+
+enum class Precision {
+  float32,
+  float16,
+  int8  ///< a scale per row; sums are exact, so results are equal bit for bit on every machine
+};
+
+/// The device file of a forward model. `rank` r: the K networks become mixtures of r stored ones (0 or K: stored as they
+/// are). The bytes depend on the arguments alone. Throws usage for a reverse model or a rank above K, bad_input for a
+/// model the format cannot hold.
+std::vector<std::byte> device_file(const Model& model, Precision precision, std::size_t rank, ThreadPool& pool);
+
+/// One part of a device file, as `parsnets info` lists it.
+struct DeviceSectionFacts {
+  std::string name, type;
+  std::size_t rows = 0, cols = 0;
+};
+
+/// A device file, checked by the library's own reader and run by the C runtime. Const methods are thread-safe.
+class DeviceModel {
+ public:
+  /// Throws bad_input; `name` is for messages.
+  DeviceModel(std::vector<std::byte> file, const std::string& name);
+  ~DeviceModel();
+  DeviceModel(DeviceModel&&) noexcept;
+
+  std::span<const std::byte> bytes() const;
+  std::size_t features() const;
+  std::size_t attributes() const;
+  std::size_t outputs() const;
+  std::size_t work_bytes() const;          ///< working memory of a prediction
+  std::uint64_t multiply_adds() const;     ///< of one prediction with scores
+  const char* instruction_set() const;     ///< "AVX2", "NEON" or "none"
+  const std::vector<std::string>& class_names() const;
+  const std::vector<std::uint8_t>& class_seen() const;
+  double gamma() const;
+  std::vector<DeviceSectionFacts> sections() const;  ///< those that are there, in the order of the file
+
+  /// n x d raw features to n x q predictions / n x C scores, one sample at a time by the runtime. Throws bad_input.
+  Matrix<float> predict(MatrixView<const float> x, ThreadPool& pool) const;
+  Matrix<float> scores(MatrixView<const float> x, ThreadPool& pool) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Reads and checks a device file. Throws bad_input.
+DeviceModel load_device_model(const std::filesystem::path& file);
+/// Whether a file begins as a device file does.
+bool is_device_file(const std::filesystem::path& file);
+/// The protocol on a data set's test samples, as for a Model.
+TestReport evaluate(const DeviceModel& model, const Dataset& data, ThreadPool& pool,
+                    ProgressObserver* progress = nullptr);
+
+struct ExportOptions {
+  std::optional<Precision> precision;  ///< none: int8, or chosen under max_bytes
+  std::optional<std::size_t> rank;     ///< none: all networks, or chosen under max_bytes
+  std::uint64_t max_bytes = 0;         ///< 0: no bound; otherwise precision and rank are chosen by validation accuracy
+  double max_drop = 0.5;               ///< points of ZSL or H that export may cost on validation classes
+};
+
+/// Accuracy on validation classes, in percent.
+struct ValidationFigures {
+  double zsl = 0, h = 0;
+};
+
+struct ExportCandidate {
+  Precision precision = Precision::int8;
+  std::size_t rank = 0;
+  std::size_t bytes = 0;
+  ValidationFigures figures;
+};
+
+struct Exported {
+  std::vector<std::byte> file;
+  ExportCandidate choice;              ///< its figures are those after export
+  bool validated = false;              ///< false: no data were given, there are no figures
+  ValidationFigures before;
+  std::vector<ExportCandidate> tried;  ///< what was measured under max_bytes
+};
+
+/// Exports a model. With `data` (the set the model was trained on) the cost is measured: the model's options are fitted
+/// again without the validation classes, that twin is exported in the same way, and both are scored on them, the exported
+/// one by the C runtime. Throws failure when the drop is above max_drop or nothing fits in max_bytes, usage when max_bytes comes
+/// without data, bad_input when `data` is not the set the model was trained on or has no validation classes.
+Exported export_model(const Model& model, const Dataset* data, const ExportOptions& options, ThreadPool& pool,
+                      ProgressObserver* progress = nullptr);
+
+/// A device file as a C header with one const array `name` (32-bit words, so aligned) and `name`_bytes. `name` must be
+/// a C identifier (throws usage).
+std::string c_header(std::span<const std::byte> file, const std::string& name);
+
+const std::vector<std::pair<std::string, Precision>>& precision_names();
+
+}  // namespace parsnets

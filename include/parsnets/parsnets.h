@@ -1,0 +1,269 @@
+/* ParsNets for C, and for every language that calls C. docs/c-abi.md is the short introduction.
+ *
+ * - Status: every function that can fail returns one of the PARSNETS_ codes below; parsnets_last_error() has the
+ *   message. A NULL pointer is PARSNETS_USAGE unless the text says "or NULL". On failure, handles that would have been
+ *   made are NULL; other outputs may have been written in part.
+ * - Matrices are row-major and contiguous. `x` is samples x dimensions of float32, read in place and never changed.
+ * - Text is UTF-8 and ends in NUL. A `const char *` that a function gives belongs to the handle and stays valid until
+ *   that handle is changed or freed.
+ * - Structs start with `size`, which the caller sets to sizeof(the struct). Fields are only ever appended: a struct of
+ *   an older header works, fields that it lacks keep their defaults; a newer one works if what this library does not
+ *   know is zero.
+ * - Threads: any number of threads may use a handle as `const` at once. Calls that change a handle need it for
+ *   themselves. `threads` is how many threads a call may use, its own included: 0 is one per core, 1 starts none.
+ *   Results do not depend on it, to the bit.
+ */
+#ifndef PARSNETS_PARSNETS_H
+#define PARSNETS_PARSNETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define PARSNETS_API __attribute__((visibility("default")))
+#else
+#define PARSNETS_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised when a function or a field changes its meaning; additions leave it alone. */
+#define PARSNETS_ABI_VERSION 1
+
+/* The exit codes of the command line tool. */
+typedef int32_t parsnets_status;
+enum {
+  PARSNETS_OK = 0,
+  PARSNETS_FAILURE = 1,    /* the work itself failed: memory, disk, a solver */
+  PARSNETS_USAGE = 2,      /* an argument or option is impossible */
+  PARSNETS_BAD_INPUT = 3,  /* a file or array is missing, malformed or inconsistent */
+  PARSNETS_CANCELLED = 130 /* the progress function asked to stop */
+};
+
+typedef struct parsnets_dataset parsnets_dataset;
+typedef struct parsnets_options parsnets_options;
+typedef struct parsnets_model parsnets_model;
+
+/* Why the last call in this thread that failed did so; "" if none has. Valid until the next failure in this thread. */
+PARSNETS_API const char *parsnets_last_error(void);
+/* "0.1.0"; and PARSNETS_ABI_VERSION of the library that is loaded. */
+PARSNETS_API const char *parsnets_version(void);
+PARSNETS_API uint32_t parsnets_abi_version(void);
+
+/* ---- Progress ---- */
+
+typedef struct parsnets_progress {
+  size_t size;
+  const char *stage; /* what is being done; valid during the call */
+  uint64_t done;
+  uint64_t total;   /* 0 when it is not known */
+  const char *unit; /* of done and total; may be "" */
+} parsnets_progress;
+
+/* Called in the thread that called the library. Returns 0 to go on, anything else to cancel. */
+typedef int (*parsnets_progress_function)(const parsnets_progress *progress, void *user);
+
+/* ---- Data sets: features, labels, class semantics and a split. Never changed once made. ---- */
+
+/* What replaces missing attribute values. */
+enum { PARSNETS_MISSING_ATTRIBUTE_MEAN = 0, PARSNETS_MISSING_ZERO = 1, PARSNETS_MISSING_REFUSE = 2 };
+
+typedef struct parsnets_load_options {
+  size_t size;
+  const char *features;        /* features file without its ending; or NULL: the only one there */
+  const char *semantics;       /* xlsa17 folders: reads <semantics>_splits.mat; or NULL: "att" */
+  uint64_t seed;               /* of validation classes, where the folder names none */
+  int32_t original_attributes; /* nonzero: original_att in place of att */
+  int32_t missing;             /* PARSNETS_MISSING_... */
+} parsnets_load_options;
+#define PARSNETS_LOAD_OPTIONS_INIT \
+  { sizeof(parsnets_load_options), NULL, NULL, 1, 0, PARSNETS_MISSING_ATTRIBUTE_MEAN }
+
+/* Reads an xlsa17-style or plain folder (docs/data.md). `options` or NULL: the defaults. `progress` or NULL. */
+PARSNETS_API parsnets_status parsnets_dataset_load(const char *folder, const parsnets_load_options *options,
+                                                   parsnets_progress_function progress, void *user,
+                                                   parsnets_dataset **dataset);
+
+typedef struct parsnets_arrays {
+  size_t size;
+  size_t samples, dimensions, classes, attributes; /* n, d, C, m; all at least 1 */
+  const float *features;                           /* n x d, finite */
+  const int32_t *labels;                           /* n, classes from 0 to C - 1 */
+  const float *semantics;                          /* C x m, finite */
+  const char *const *class_names;                  /* C, all different, none empty */
+  const char *const *attribute_names;              /* m; or NULL */
+  const char *name;                                /* of the data set, for the model's record; or NULL: "arrays" */
+  const uint8_t *test;                             /* n: nonzero keeps a sample out of training; or NULL: none is */
+  uint64_t seed;                                   /* of the validation classes, which are drawn from the seen ones */
+  size_t borrow_features; /* nonzero: features are not copied; they must stay as they are until the set is freed */
+} parsnets_arrays;
+#define PARSNETS_ARRAYS_INIT \
+  { sizeof(parsnets_arrays), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0 }
+
+/* A data set from memory. A class without a training sample is unseen. Everything is copied, features unless borrowed.
+ */
+PARSNETS_API parsnets_status parsnets_dataset_from_arrays(const parsnets_arrays *arrays, parsnets_dataset **dataset);
+/* `dataset` or NULL. */
+PARSNETS_API void parsnets_dataset_free(parsnets_dataset *dataset);
+
+typedef struct parsnets_dataset_facts {
+  size_t size;
+  size_t samples, dimensions, classes, attributes; /* n, d, C, m */
+  size_t seen_classes;                             /* with training samples */
+  size_t trainval, test_seen, test_unseen;         /* samples: of training, and to test on */
+  size_t train, val;                               /* parts of trainval with disjoint classes; 0: too few classes */
+  const char *name, *features_name, *semantics_name;
+  const float *features;  /* n x d; this and what follows stays valid until the data set is freed */
+  const int32_t *labels;  /* n */
+  const float *semantics; /* C x m */
+} parsnets_dataset_facts;
+
+PARSNETS_API parsnets_status parsnets_dataset_get_facts(const parsnets_dataset *dataset, parsnets_dataset_facts *facts);
+/* `index` below C or m. The name of an attribute is NULL when the data set names none. */
+PARSNETS_API parsnets_status parsnets_dataset_class_name(const parsnets_dataset *dataset, size_t index,
+                                                         const char **name);
+PARSNETS_API parsnets_status parsnets_dataset_attribute_name(const parsnets_dataset *dataset, size_t index,
+                                                             const char **name);
+
+enum {
+  PARSNETS_SPLIT_TRAINVAL = 0,
+  PARSNETS_SPLIT_TEST_SEEN = 1,
+  PARSNETS_SPLIT_TEST_UNSEEN = 2,
+  PARSNETS_SPLIT_TRAIN = 3,
+  PARSNETS_SPLIT_VAL = 4
+};
+/* Sample numbers of one list of the split, from 0; valid until the data set is freed. */
+PARSNETS_API parsnets_status parsnets_dataset_split(const parsnets_dataset *dataset, int32_t list,
+                                                    const int32_t **samples, size_t *count);
+
+/* ---- Options of training, by the names and values of the command line (docs/options.md), and "seed" ---- */
+
+PARSNETS_API parsnets_status parsnets_options_create(parsnets_options **options);
+/* `options` or NULL. */
+PARSNETS_API void parsnets_options_free(parsnets_options *options);
+/* parsnets_options_set(o, "lambda", "3"); flags take "true" or "false". An option that was set is pinned: presets and
+ * searches leave it alone. PARSNETS_USAGE for an unknown name or an impossible value, and then nothing changes. */
+PARSNETS_API parsnets_status parsnets_options_set(parsnets_options *options, const char *name, const char *value);
+/* Back to the defaults, nothing pinned. */
+PARSNETS_API parsnets_status parsnets_options_reset(parsnets_options *options);
+/* {"method": "parsnets", ...}: all options as they are now. Valid until the next call with these options. */
+PARSNETS_API parsnets_status parsnets_options_json(parsnets_options *options, const char **json);
+/* [{"name", "help", "expected", "default", "choices", "pinned"}, ...], in the order of the documentation. Valid as
+ * above. */
+PARSNETS_API parsnets_status parsnets_options_describe(parsnets_options *options, const char **json);
+
+/* ---- Models ---- */
+
+/* Trains on the training samples. The same data, options and seed give the bytes that `parsnets train` writes (load the
+ * folder with the same seed, too). `progress` or NULL; cancelling gives PARSNETS_CANCELLED and no model. A checkpoint
+ * that the options name is removed at the end. */
+PARSNETS_API parsnets_status parsnets_train(const parsnets_dataset *dataset, const parsnets_options *options,
+                                            uint32_t threads, parsnets_progress_function progress, void *user,
+                                            parsnets_model **model);
+
+/* Reads and checks a model file (docs/format.md). The file stays mapped: replace it, do not write into it. */
+PARSNETS_API parsnets_status parsnets_model_load(const char *file, parsnets_model **model);
+/* Writes atomically; the bytes depend on the model alone. */
+PARSNETS_API parsnets_status parsnets_model_save(const parsnets_model *model, const char *file);
+/* A deep copy that shares nothing with `model`. */
+PARSNETS_API parsnets_status parsnets_model_clone(const parsnets_model *model, parsnets_model **copy);
+/* `model` or NULL. */
+PARSNETS_API void parsnets_model_free(parsnets_model *model);
+
+typedef struct parsnets_model_facts {
+  size_t size;
+  size_t dimensions;              /* d, features of a sample */
+  size_t attributes;              /* m */
+  size_t outputs;                 /* q, values of a class vector; fewer than m with whitening */
+  size_t classes, seen_classes;   /* C, and those of them that had training samples */
+  size_t networks, open_networks; /* K, and k open for a sample */
+  size_t predicts_semantics;    /* 0: maps semantics to features; no parsnets_predict_semantics, no parsnets_explain */
+  double gamma;                 /* subtracted from the scores of seen classes in generalised recognition */
+  double temperature;           /* of the softmax that makes confidences */
+  const char *method;           /* "" in a file that does not say */
+  const char *options, *record; /* JSON: the options after selection, and the training record */
+  const uint8_t *seen;          /* C; 1: had training samples */
+  const float *semantics;       /* C x m, as given */
+} parsnets_model_facts;
+
+/* Pointers stay valid until the model is changed or freed. */
+PARSNETS_API parsnets_status parsnets_model_get_facts(const parsnets_model *model, parsnets_model_facts *facts);
+/* `index` below C or m. The name of an attribute is NULL when the model has none. */
+PARSNETS_API parsnets_status parsnets_model_class_name(const parsnets_model *model, size_t index, const char **name);
+PARSNETS_API parsnets_status parsnets_model_attribute_name(const parsnets_model *model, size_t index,
+                                                           const char **name);
+
+/* Changes the class bank, without training. `semantics`: m finite values, `attributes` is m. The new class is the last
+ * one and unseen; PARSNETS_BAD_INPUT for a name that is there already. */
+PARSNETS_API parsnets_status parsnets_model_add_class(parsnets_model *model, const char *name, const float *semantics,
+                                                      size_t attributes);
+/* Later classes move up by one. PARSNETS_BAD_INPUT when there is no such class, or no other. */
+PARSNETS_API parsnets_status parsnets_model_remove_class(parsnets_model *model, const char *name);
+/* gamma from -1e6 to 1e6, temperature from 1e-9 to 1e9. */
+PARSNETS_API parsnets_status parsnets_model_calibrate(parsnets_model *model, double gamma, double temperature);
+
+/* ---- Prediction. `dimensions` must be the model's d, `classes` its C, `attributes` its m (PARSNETS_BAD_INPUT); values
+ * of x must be finite (PARSNETS_BAD_INPUT). Buffers belong to the caller. A few samples are scored in the calling
+ * thread, whatever `threads` says; the work per class is done once and kept until the classes change. ---- */
+
+/* samples x C; higher is better; gamma is not applied. */
+PARSNETS_API parsnets_status parsnets_predict_scores(const parsnets_model *model, const float *x, size_t samples,
+                                                     size_t dimensions, uint32_t threads, float *scores,
+                                                     size_t classes);
+/* samples x C: softmax over all classes at the model's gamma and temperature. */
+PARSNETS_API parsnets_status parsnets_predict_confidences(const parsnets_model *model, const float *x, size_t samples,
+                                                          size_t dimensions, uint32_t threads, float *confidences,
+                                                          size_t classes);
+
+/* Which classes compete. */
+enum { PARSNETS_ALL = 0, PARSNETS_SEEN = 1, PARSNETS_UNSEEN = 2 };
+/* The k best classes of each sample, best first: samples x k class numbers, and their confidences among those that
+ * compete, or NULL. Ties go to the earlier class. PARSNETS_USAGE unless 1 <= k <= how many compete. */
+PARSNETS_API parsnets_status parsnets_predict_top(const parsnets_model *model, const float *x, size_t samples,
+                                                  size_t dimensions, int32_t among, size_t k, uint32_t threads,
+                                                  int32_t *classes, float *confidences);
+/* samples x m: predicted semantics, prepared as the model prepares those of its classes. */
+PARSNETS_API parsnets_status parsnets_predict_semantics(const parsnets_model *model, const float *x, size_t samples,
+                                                        size_t dimensions, uint32_t threads, float *semantics,
+                                                        size_t attributes);
+
+typedef struct parsnets_explanation {
+  size_t size;
+  int32_t winner, runner_up;            /* classes; the same one when there is no other */
+  double winner_score, runner_up_score; /* gamma applied */
+  double calibration;                   /* what gamma gave to the difference of the scores */
+  double prototypes;                    /* what the prototypes gave; the attributes' contributions make up the rest */
+} parsnets_explanation;
+
+/* Why one sample (d values) was given its class, among all classes. `contributions` (m, by attribute): shares of
+ * winner_score - runner_up_score (of the squared distances with similarity euclidean); `semantics` (m): as predicted;
+ * `open_networks` (k): ascending. Each of the three or NULL; `attributes` is m and `open` is k where they are not.
+ * PARSNETS_USAGE for models that do not predict semantics. */
+PARSNETS_API parsnets_status parsnets_explain(const parsnets_model *model, const float *x, size_t dimensions,
+                                              parsnets_explanation *explanation, float *contributions, float *semantics,
+                                              size_t attributes, int32_t *open_networks, size_t open);
+
+/* ---- Evaluation ---- */
+
+typedef struct parsnets_evaluation {
+  size_t size;
+  double zsl_top1_per_class, zsl_top1, zsl_top5; /* percent; unseen test samples among the unseen classes */
+  double u, s, h;                                /* percent; among all classes, at gamma */
+  double ausuc;                                  /* area under the seen-unseen curve, 0 to 1 */
+  double gamma;                                  /* the model's */
+  uint64_t has_gzsl;                             /* 0: no test samples of seen classes, the five above are 0 */
+} parsnets_evaluation;
+
+/* The zero-shot protocol on the test samples; classes are matched by name. PARSNETS_BAD_INPUT without test samples of
+ * unseen classes, or when the model lacks one of those. `progress` or NULL. */
+PARSNETS_API parsnets_status parsnets_evaluate(const parsnets_model *model, const parsnets_dataset *dataset,
+                                               uint32_t threads, parsnets_progress_function progress, void *user,
+                                               parsnets_evaluation *evaluation);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,1338 @@
+/* The ParsNets runtime. One kernel does the work: rows of a matrix (float32, float16 or int8) times a vector, in plain C,
+ * NEON or AVX2. Integer sums are exact, and every other float operation is written out in a fixed order, so int8 models
+ * give the same bits everywhere; contraction of a*b+c would break that and is switched off here. */
+#include "parsnets_rt.h"
+
+#include <float.h>
+#include <math.h>
+
+#ifdef __FAST_MATH__
+#error "parsnets_rt.c checks for non-finite numbers and promises equal bits: compile it without -ffast-math"
+#endif
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "device models are little-endian and used where they lie"
+#endif
+
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__) && !defined(PNRT_NO_SIMD)
+#define PNRT_HAS_AVX2 1
+#include <immintrin.h>
+#elif defined(__ARM_NEON) && !defined(PNRT_NO_SIMD)
+#define PNRT_HAS_NEON 1
+#include <arm_neon.h>
+#endif
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off", "no-math-errno")
+#endif
+
+enum { kHeader = 112, kTypes = 88, kSections = 23, kAlign = 16 };
+enum { kScaleNone = 0, kScaleUnit = 1, kScaleRoot = 2 };     /* features */
+enum { kPlain = 0, kUnit = 1, kBinary = 2 };                 /* semantics */
+enum { kAlways = 0, kEnergy = 1, kAnchor = 2 };              /* gates */
+enum { kCosine = 0, kDot = 1, kEuclidean = 2 };              /* similarity */
+
+typedef union {
+  float value;
+  uint32_t bits;
+} float_bits;
+
+const char* pnrt_status_text(pnrt_status status) {
+  static const char* const text[] = {"ok",
+                                     "bad argument: a null pointer, or a number out of range",
+                                     "memory must be aligned to 4 bytes",
+                                     "not a ParsNets device model",
+                                     "a device model of another format version",
+                                     "the size is not the one the model states: truncated?",
+                                     "the checksum is wrong: the model is damaged",
+                                     "the model's contents contradict each other",
+                                     "the memory given is too small",
+                                     "a value is not finite",
+                                     "a class name must have 1 to 63 bytes",
+                                     "there is a class of that name already",
+                                     "there is no class of that name",
+                                     "the bank is full"};
+  return (unsigned)status < sizeof text / sizeof text[0] ? text[status] : "unknown status";
+}
+
+/* ---- numbers ---- */
+
+static int is_finite(float v) { return (v < 0 ? -v : v) <= FLT_MAX; }
+
+static int all_finite(const float* v, size_t n) {
+  int bad = 0;
+  size_t i;
+  for (i = 0; i < n; ++i) bad |= !is_finite(v[i]);
+  return !bad;
+}
+
+static float half_to_float(uint16_t h) {
+  const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = (h >> 10) & 31u, fraction = h & 1023u;
+  float_bits out;
+  if (exponent == 0) { /* zero or subnormal: fraction * 2^-24, exact */
+    const float value = (float)fraction * 5.9604644775390625e-8f;
+    return sign ? -value : value;
+  }
+  out.bits = sign | (exponent + 112) << 23 | fraction << 13;
+  return out.value;
+}
+
+static uint16_t float_to_half(float v) { /* to nearest even; the caller keeps |v| below 65504 */
+  float_bits in;
+  uint32_t sign, rest, half;
+  int shift;
+  in.value = v;
+  sign = (in.bits >> 16) & 0x8000u;
+  rest = in.bits & 0x7fffffffu;
+  if (rest < 0x33000000u) return (uint16_t)sign;
+  if (rest < 0x38800000u) { /* subnormal half */
+    shift = (int)(126 - (rest >> 23));
+    rest = (rest & 0x7fffffu) | 0x800000u;
+    half = rest >> shift;
+    rest &= (1u << shift) - 1u;
+    if (rest > (1u << (shift - 1)) || (rest == (1u << (shift - 1)) && (half & 1u))) ++half;
+    return (uint16_t)(sign | half);
+  }
+  half = (rest - 0x38000000u) >> 13;
+  rest &= 0x1fffu;
+  if (rest > 0x1000u || (rest == 0x1000u && (half & 1u))) ++half;
+  return (uint16_t)(sign | half);
+}
+
+/* Eight partial sums: more exact than one, and free to be vectorised without changing the result. */
+static float product_sum(const float* a, const float* b, uint32_t n) {
+  float part[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+  uint32_t i, j;
+  for (i = 0; i + 8 <= n; i += 8)
+    for (j = 0; j < 8; ++j) part[j] += a[i + j] * b[i + j];
+  for (j = 0; i < n; ++i, ++j) part[j] += a[i] * b[i];
+  return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
+}
+
+static float length_of(const float* v, uint32_t n) { return sqrtf(product_sum(v, v, n)); }
+
+/* A zero vector has no direction and stays zero. */
+static void to_unit_length(float* v, uint32_t n) {
+  const float length = length_of(v, n), factor = 1.0f / length;
+  uint32_t i;
+  if (!(length > 0)) return;
+  if (factor <= FLT_MAX)
+    for (i = 0; i < n; ++i) v[i] *= factor;
+  else
+    for (i = 0; i < n; ++i) v[i] /= length;
+}
+
+/* e^x by 2^n times a polynomial on |r| <= ln(2)/2; the same bits everywhere, unlike expf. */
+static float exponential(float x) {
+  float_bits power;
+  float n, r;
+  if (x < -87.0f) return 0;
+  if (x > 88.0f) x = 88.0f;
+  n = (float)(int32_t)(x * 1.44269504f + (x < 0 ? -0.5f : 0.5f));
+  r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  power.bits = (uint32_t)((int32_t)n + 127) << 23;
+  return power.value *
+         (1 + r * (1 + r * (0.5f + r * (1.66666667e-1f + r * (4.16666667e-2f + r * (8.33333333e-3f + r * 1.38888889e-3f))))));
+}
+
+/* ---- rows times vector ---- */
+
+/* A vector as float and, for int8 matrices, rounded to integers whose sums of products cannot overflow. */
+typedef struct {
+  const float* value;
+  const int16_t* integer;
+  float scale;
+} vector;
+
+static int quantise_limit(uint32_t n) {
+  const uint32_t most = 0x7fffffffu / 128u / n;
+  return most < 32767u ? (int)most : 32767;
+}
+
+static void prepare(vector* out, const float* v, uint32_t n, int16_t* integer) {
+  const float limit = (float)quantise_limit(n);
+  float largest = 0, factor;
+  uint32_t i;
+  out->value = v;
+  out->integer = integer;
+  out->scale = 0;
+  if (!integer) return;
+  for (i = 0; i < n; ++i) {
+    const float size = v[i] < 0 ? -v[i] : v[i];
+    largest = size > largest ? size : largest;
+  }
+  if (largest < 1e-30f) { /* too small to divide by */
+    for (i = 0; i < n; ++i) integer[i] = 0;
+    return;
+  }
+  factor = limit / largest;
+  out->scale = largest / limit;
+  for (i = 0; i < n; ++i) {
+    const float t = v[i] * factor;
+    integer[i] = (int16_t)(int32_t)(t < 0 ? t - 0.5f : t + 0.5f);
+  }
+}
+
+/* out[i] = row (first + i) of a times x, i < count. Kernels take rows in blocks of four; a last, shorter block takes its
+ * first row several times. */
+typedef void kernel(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out);
+
+#define FOR_BLOCKS(T, lanes)                             \
+  const size_t n = a->cols, whole = n - n % (lanes);     \
+  const T* w = (const T*)a->data + (size_t)first * n;    \
+  size_t i;                                              \
+  uint32_t done;                                         \
+  for (done = 0; done < count; done += 4, w += 4 * n)
+#define BLOCK_ROWS(T)                     \
+  const uint32_t left = count - done;     \
+  const T* w1 = left > 1 ? w + n : w;     \
+  const T* w2 = left > 2 ? w + 2 * n : w; \
+  const T* w3 = left > 3 ? w + 3 * n : w
+#define ADD_TAIL(convert, v)               \
+  for (; i < n; ++i) {                     \
+    sums[0] += convert(w[i]) * (v)[i];     \
+    sums[1] += convert(w1[i]) * (v)[i];    \
+    sums[2] += convert(w2[i]) * (v)[i];    \
+    sums[3] += convert(w3[i]) * (v)[i];    \
+  }
+
+#if defined(PNRT_HAS_AVX2) || defined(PNRT_HAS_NEON)
+static void put_floats(const float* sums, uint32_t left, float* out) {
+  uint32_t r;
+  for (r = 0; r < 4 && r < left; ++r) out[r] = sums[r];
+}
+#endif
+
+static void put_integers(const int32_t* sums, uint32_t left, const float* scale, float x_scale, float* out) {
+  uint32_t r;
+  for (r = 0; r < 4 && r < left; ++r) out[r] = (float)sums[r] * (scale[r] * x_scale);
+}
+
+static void rows_f32(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  uint32_t r;
+  for (r = 0; r < count; ++r) out[r] = product_sum((const float*)a->data + (size_t)(first + r) * a->cols, x->value, a->cols);
+}
+
+static void rows_f16(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  uint32_t r, i;
+  for (r = 0; r < count; ++r) {
+    const uint16_t* w = (const uint16_t*)a->data + (size_t)(first + r) * a->cols;
+    float part[2] = {0, 0};
+    for (i = 0; i < a->cols; ++i) part[i & 1u] += half_to_float(w[i]) * x->value[i];
+    out[r] = part[0] + part[1];
+  }
+}
+
+static void rows_i8(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  uint32_t r, i;
+  for (r = 0; r < count; ++r) {
+    const int8_t* w = (const int8_t*)a->data + (size_t)(first + r) * a->cols;
+    int32_t sum = 0;
+    for (i = 0; i < a->cols; ++i) sum += (int32_t)w[i] * x->integer[i];
+    put_integers(&sum, 1, a->scale + first + r, x->scale, out + r);
+  }
+}
+
+#ifdef PNRT_HAS_AVX2
+#define AVX2 __attribute__((target("avx2,fma,f16c")))
+
+AVX2 static __m128 sum_lanes(__m256 a, __m256 b, __m256 c, __m256 d) {
+  const __m256 all = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+  return _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
+}
+
+AVX2 static void rows_f32_avx2(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  FOR_BLOCKS(float, 8) {
+    BLOCK_ROWS(float);
+    __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0;
+    float sums[4];
+    for (i = 0; i < whole; i += 8) {
+      const __m256 v = _mm256_loadu_ps(x->value + i);
+      s0 = _mm256_fmadd_ps(_mm256_loadu_ps(w + i), v, s0);
+      s1 = _mm256_fmadd_ps(_mm256_loadu_ps(w1 + i), v, s1);
+      s2 = _mm256_fmadd_ps(_mm256_loadu_ps(w2 + i), v, s2);
+      s3 = _mm256_fmadd_ps(_mm256_loadu_ps(w3 + i), v, s3);
+    }
+    _mm_storeu_ps(sums, sum_lanes(s0, s1, s2, s3));
+    ADD_TAIL((float), x->value)
+    put_floats(sums, left, out + done);
+  }
+}
+
+AVX2 static __m256 load_half(const uint16_t* w) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(const void*)w)); }
+
+AVX2 static void rows_f16_avx2(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  FOR_BLOCKS(uint16_t, 8) {
+    BLOCK_ROWS(uint16_t);
+    __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0;
+    float sums[4];
+    for (i = 0; i < whole; i += 8) {
+      const __m256 v = _mm256_loadu_ps(x->value + i);
+      s0 = _mm256_fmadd_ps(load_half(w + i), v, s0);
+      s1 = _mm256_fmadd_ps(load_half(w1 + i), v, s1);
+      s2 = _mm256_fmadd_ps(load_half(w2 + i), v, s2);
+      s3 = _mm256_fmadd_ps(load_half(w3 + i), v, s3);
+    }
+    _mm_storeu_ps(sums, sum_lanes(s0, s1, s2, s3));
+    ADD_TAIL(half_to_float, x->value)
+    put_floats(sums, left, out + done);
+  }
+}
+
+AVX2 static __m256i multiply_i8(const int8_t* w, __m256i v) {
+  return _mm256_madd_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)(const void*)w)), v);
+}
+
+AVX2 static void rows_i8_avx2(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  FOR_BLOCKS(int8_t, 16) {
+    BLOCK_ROWS(int8_t);
+    __m256i s0 = _mm256_setzero_si256(), s1 = s0, s2 = s0, s3 = s0, all;
+    int32_t sums[4];
+    for (i = 0; i < whole; i += 16) {
+      const __m256i v = _mm256_loadu_si256((const __m256i*)(const void*)(x->integer + i));
+      s0 = _mm256_add_epi32(s0, multiply_i8(w + i, v));
+      s1 = _mm256_add_epi32(s1, multiply_i8(w1 + i, v));
+      s2 = _mm256_add_epi32(s2, multiply_i8(w2 + i, v));
+      s3 = _mm256_add_epi32(s3, multiply_i8(w3 + i, v));
+    }
+    all = _mm256_hadd_epi32(_mm256_hadd_epi32(s0, s1), _mm256_hadd_epi32(s2, s3));
+    _mm_storeu_si128((__m128i*)(void*)sums,
+                     _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1)));
+    ADD_TAIL((int32_t), x->integer)
+    put_integers(sums, left, a->scale + first + done, x->scale, out + done);
+  }
+}
+
+static kernel* const kernels[2][3] = {{rows_f32, rows_f16, rows_i8}, {rows_f32_avx2, rows_f16_avx2, rows_i8_avx2}};
+#elif defined(PNRT_HAS_NEON)
+static float sum_f32(float32x4_t v) {
+  const float32x2_t pair = vadd_f32(vget_low_f32(v), vget_high_f32(v));
+  return vget_lane_f32(vpadd_f32(pair, pair), 0);
+}
+
+static int32_t sum_s32(int32x4_t v) {
+  const int32x2_t pair = vadd_s32(vget_low_s32(v), vget_high_s32(v));
+  return vget_lane_s32(vpadd_s32(pair, pair), 0);
+}
+
+static void rows_f32_neon(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  FOR_BLOCKS(float, 4) {
+    BLOCK_ROWS(float);
+    float32x4_t s0 = vdupq_n_f32(0), s1 = s0, s2 = s0, s3 = s0;
+    float sums[4];
+    for (i = 0; i < whole; i += 4) {
+      const float32x4_t v = vld1q_f32(x->value + i);
+      s0 = vmlaq_f32(s0, vld1q_f32(w + i), v);
+      s1 = vmlaq_f32(s1, vld1q_f32(w1 + i), v);
+      s2 = vmlaq_f32(s2, vld1q_f32(w2 + i), v);
+      s3 = vmlaq_f32(s3, vld1q_f32(w3 + i), v);
+    }
+    sums[0] = sum_f32(s0);
+    sums[1] = sum_f32(s1);
+    sums[2] = sum_f32(s2);
+    sums[3] = sum_f32(s3);
+    ADD_TAIL((float), x->value)
+    put_floats(sums, left, out + done);
+  }
+}
+
+#ifdef __aarch64__
+static void rows_f16_neon(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  uint32_t r, i;
+  for (r = 0; r < count; ++r) {
+    const uint16_t* w = (const uint16_t*)a->data + (size_t)(first + r) * a->cols;
+    float32x4_t s = vdupq_n_f32(0);
+    for (i = 0; i + 4 <= a->cols; i += 4)
+      s = vmlaq_f32(s, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(w + i))), vld1q_f32(x->value + i));
+    out[r] = sum_f32(s);
+    for (; i < a->cols; ++i) out[r] += half_to_float(w[i]) * x->value[i];
+  }
+}
+#else
+#define rows_f16_neon rows_f16 /* 32-bit NEON need not know halves */
+#endif
+
+static int32x4_t multiply_i8(int32x4_t sum, const int8_t* w, int16x8_t v) {
+  const int16x8_t wide = vmovl_s8(vld1_s8(w));
+  return vmlal_s16(vmlal_s16(sum, vget_low_s16(wide), vget_low_s16(v)), vget_high_s16(wide), vget_high_s16(v));
+}
+
+static void rows_i8_neon(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  FOR_BLOCKS(int8_t, 8) {
+    BLOCK_ROWS(int8_t);
+    int32x4_t s0 = vdupq_n_s32(0), s1 = s0, s2 = s0, s3 = s0;
+    int32_t sums[4];
+    for (i = 0; i < whole; i += 8) {
+      const int16x8_t v = vld1q_s16(x->integer + i);
+      s0 = multiply_i8(s0, w + i, v);
+      s1 = multiply_i8(s1, w1 + i, v);
+      s2 = multiply_i8(s2, w2 + i, v);
+      s3 = multiply_i8(s3, w3 + i, v);
+    }
+    sums[0] = sum_s32(s0);
+    sums[1] = sum_s32(s1);
+    sums[2] = sum_s32(s2);
+    sums[3] = sum_s32(s3);
+    ADD_TAIL((int32_t), x->integer)
+    put_integers(sums, left, a->scale + first + done, x->scale, out + done);
+  }
+}
+
+static kernel* const kernels[2][3] = {{rows_f32, rows_f16, rows_i8}, {rows_f32_neon, rows_f16_neon, rows_i8_neon}};
+#else
+static kernel* const kernels[1][3] = {{rows_f32, rows_f16, rows_i8}};
+#endif
+
+static uint8_t best_path(void) {
+#ifdef PNRT_HAS_AVX2
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) return PNRT_AVX2;
+#elif defined(PNRT_HAS_NEON)
+  return PNRT_NEON;
+#endif
+  return PNRT_SCALAR;
+}
+
+static void multiply(uint8_t path, const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  kernels[sizeof kernels / sizeof kernels[0] > 1 && path != PNRT_SCALAR][a->type - PNRT_F32](a, first, count, x, out);
+}
+
+static void read_row(const pnrt_matrix* a, uint32_t row, float* out) {
+  const size_t start = (size_t)row * a->cols;
+  uint32_t j;
+  for (j = 0; j < a->cols; ++j)
+    out[j] = a->type == PNRT_I8    ? (float)((const int8_t*)a->data)[start + j] * a->scale[row]
+             : a->type == PNRT_F16 ? half_to_float(((const uint16_t*)a->data)[start + j])
+                                   : ((const float*)a->data)[start + j];
+}
+
+/* The row as the matrix stores it. With `unit` the scale is such that the rounded row has length 1. */
+static void write_row(pnrt_matrix* a, float* scale, const float* v, int unit) {
+  float largest = 0;
+  uint32_t j;
+  if (a->type == PNRT_F32) {
+    for (j = 0; j < a->cols; ++j) ((float*)(uintptr_t)a->data)[j] = v[j];
+    return;
+  }
+  if (a->type == PNRT_F16) {
+    for (j = 0; j < a->cols; ++j) ((uint16_t*)(uintptr_t)a->data)[j] = float_to_half(v[j]);
+    return;
+  }
+  for (j = 0; j < a->cols; ++j) {
+    const float size = v[j] < 0 ? -v[j] : v[j];
+    largest = size > largest ? size : largest;
+  }
+  *scale = largest < 1e-30f ? 0 : largest / 127.0f;
+  {
+    const float factor = *scale > 0 ? 127.0f / largest : 0;
+    float squares = 0;
+    for (j = 0; j < a->cols; ++j) {
+      const float t = v[j] * factor;
+      const int8_t rounded = (int8_t)(int32_t)(t < 0 ? t - 0.5f : t + 0.5f);
+      ((int8_t*)(uintptr_t)a->data)[j] = rounded;
+      squares += (float)rounded * (float)rounded;
+    }
+    if (unit && squares > 0) *scale = 1.0f / sqrtf(squares);
+  }
+}
+
+/* ---- opening ---- */
+
+static uint32_t u32_at(const unsigned char* p) {
+  return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static float f32_at(const unsigned char* p) {
+  float_bits out;
+  out.bits = u32_at(p);
+  return out.value;
+}
+
+static uint32_t crc32_of(const unsigned char* p, size_t n) {
+  static const uint32_t nibble[16] = {0x00000000u, 0x1db71064u, 0x3b6e20c8u, 0x26d930acu, 0x76dc4190u, 0x6b6b51f4u,
+                                      0x4db26158u, 0x5005713cu, 0xedb88320u, 0xf00f9344u, 0xd6d6a3e8u, 0xcb61b38cu,
+                                      0x9b64c2b0u, 0x86d3d2d4u, 0xa00ae278u, 0xbdbdf21cu};
+  uint32_t crc = 0xffffffffu;
+  size_t i;
+  for (i = 0; i < n; ++i) {
+    crc ^= p[i];
+    crc = crc >> 4 ^ nibble[crc & 15u];
+    crc = crc >> 4 ^ nibble[crc & 15u];
+  }
+  return ~crc;
+}
+
+static uint64_t aligned(uint64_t at) { return (at + (kAlign - 1)) & ~(uint64_t)(kAlign - 1); }
+
+/* Walks the sections in their order. */
+typedef struct {
+  const unsigned char* file;
+  uint64_t at, size;
+  int section, good;
+} walk;
+
+enum { kVector, kMatrix, kBytes };
+enum { kNever, kMust, kMay };
+
+static int take(walk* w, uint64_t bytes, const void** data) {
+  const uint64_t end = w->at + bytes, next = aligned(end);
+  uint64_t i;
+  if (next > w->size) return 0;
+  *data = w->file + w->at;
+  for (i = end; i < next; ++i)
+    if (w->file[i] != 0) return 0;
+  w->at = next;
+  return 1;
+}
+
+static pnrt_matrix section(walk* w, int kind, int presence, uint64_t rows, uint64_t cols) {
+  const unsigned type = w->file[kTypes + w->section++];
+  pnrt_matrix out = {0, 0, 0, 0, PNRT_ABSENT};
+  const void *data = 0, *scale = 0;
+  const uint64_t count = rows * cols;
+  if (!w->good || (type == PNRT_ABSENT && presence != kMust)) return out;
+  w->good = 0;
+  if (presence == kNever || (kind == kVector && type != PNRT_F32) || (kind == kBytes && type != PNRT_BYTES) ||
+      (kind == kMatrix && (type < PNRT_F32 || type > PNRT_I8)))
+    return out;
+  if (type == PNRT_I8) {
+    uint64_t i;
+    if (!take(w, rows * 4, &scale) || !all_finite((const float*)scale, (size_t)rows)) return out;
+    for (i = 0; i < rows; ++i)
+      if (((const float*)scale)[i] < 0) return out;
+  }
+  if (!take(w, type == PNRT_F32 ? count * 4 : type == PNRT_F16 ? count * 2 : count, &data)) return out;
+  if (type == PNRT_F32 && !all_finite((const float*)data, (size_t)count)) return out;
+  if (type == PNRT_F16) {
+    uint64_t i;
+    for (i = 0; i < count; ++i)
+      if ((((const uint16_t*)data)[i] & 0x7c00u) == 0x7c00u) return out;
+  }
+  w->good = 1;
+  out.data = data;
+  out.scale = (const float*)scale;
+  out.rows = (uint32_t)rows;
+  out.cols = (uint32_t)cols;
+  out.type = type;
+  return out;
+}
+
+static const float* floats(walk* w, int presence, uint64_t count) {
+  return (const float*)section(w, kVector, presence, 1, count).data;
+}
+
+static int compare_names(const char* a, const char* b) {
+  for (; *a && *a == *b; ++a, ++b) {
+  }
+  return (unsigned char)*a - (unsigned char)*b;
+}
+
+/* Exactly `count` names that are not empty; where `offsets` are given, they must be theirs. */
+static int check_names(const char* text, uint32_t bytes, uint32_t count, const uint32_t* offsets) {
+  uint32_t i = 0, name = 0;
+  while (i < bytes) {
+    if (name == count || text[i] == 0 || (offsets && offsets[name] != i)) return 0;
+    while (i < bytes && text[i] != 0) ++i;
+    if (i == bytes) return 0;
+    ++i;
+    ++name;
+  }
+  return name == count;
+}
+
+static int check_order(const pnrt_model* m) {
+  const char* last = 0;
+  uint32_t i;
+  for (i = 0; i < m->classes; ++i) {
+    const char* name;
+    if (m->class_order[i] >= m->classes) return 0;
+    name = m->class_names + m->class_name_offsets[m->class_order[i]];
+    if (last && compare_names(last, name) >= 0) return 0;
+    last = name;
+  }
+  return 1;
+}
+
+static uint32_t embedding_size(const pnrt_model* m) { return m->encoding ? m->encoding : m->features; }
+static uint32_t input_size(const pnrt_model* m) {
+  return m->encoding && m->sees_encoding ? m->encoding : m->features;
+}
+
+static int read_header(pnrt_model* m, const unsigned char* p) {
+  const uint32_t most = 65536;
+  const uint32_t bits = u32_at(p + 68);
+  m->features = u32_at(p + 20);
+  m->attributes = u32_at(p + 24);
+  m->outputs = u32_at(p + 28);
+  m->encoding = u32_at(p + 32);
+  m->networks = u32_at(p + 36);
+  m->open = u32_at(p + 40);
+  m->basis = u32_at(p + 44);
+  m->classes = u32_at(p + 48);
+  m->support = u32_at(p + 52);
+  m->feature_scaling = p[64];
+  m->semantic_scaling = p[65];
+  m->gates = p[66];
+  m->similarity = p[67];
+  m->sees_encoding = (uint8_t)(bits & 1u);
+  m->relu = (uint8_t)(bits >> 1 & 1u);
+  m->gamma = f32_at(p + 72);
+  m->temperature = f32_at(p + 76);
+  m->width = f32_at(p + 80);
+  if (m->features - 1 >= most || m->attributes - 1 >= most || m->outputs - 1 >= most || m->encoding > most ||
+      m->networks - 1 >= 65535 || m->open - 1 >= m->networks || m->basis - 1 >= m->networks ||
+      m->classes - 1 >= 65535 || m->support > most)
+    return 0;
+  if (m->feature_scaling > kScaleRoot || m->semantic_scaling > kBinary || m->gates > kAnchor ||
+      m->similarity > kEuclidean || bits > 3 || u32_at(p + 84) != 0 || p[111] != 0)
+    return 0;
+  if ((m->gates == kAlways && m->networks != 1) || (m->gates == kEnergy && embedding_size(m) % m->networks != 0) ||
+      (m->support > 0 && m->similarity != kCosine))
+    return 0;
+  return m->gamma >= -1e6f && m->gamma <= 1e6f && m->temperature >= 1e-9f && m->temperature <= 1e9f &&
+         m->width >= 1e-3f && m->width <= 1e6f;
+}
+
+pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
+  static const char magic[8] = {'P', 'A', 'R', 'S', 'N', 'E', 'T', 'S'};
+  const unsigned char* p = (const unsigned char*)buffer;
+  uint32_t d, m, q, names, attribute_names, i;
+  walk w;
+  if (!model || !buffer) return PNRT_BAD_ARGUMENT;
+  if ((uintptr_t)buffer % 4 != 0) return PNRT_MISALIGNED;
+  for (i = 0; i < 8; ++i)
+    if (i >= size || p[i] != (unsigned char)magic[i]) return PNRT_NOT_A_MODEL;
+  if (size < kHeader) return PNRT_TRUNCATED;
+  if (u32_at(p + 8) != PNRT_FORMAT_VERSION) return PNRT_OTHER_VERSION;
+  if (u32_at(p + 12) != size || size > 0x7fffffffu) return PNRT_TRUNCATED;
+  if (crc32_of(p + 20, size - 20) != u32_at(p + 16)) return PNRT_DAMAGED;
+  if (!read_header(model, p)) return PNRT_INVALID;
+  d = model->features;
+  m = model->attributes;
+  q = model->outputs;
+  names = u32_at(p + 56);
+  attribute_names = u32_at(p + 60);
+  w.file = p;
+  w.at = kHeader;
+  w.size = size;
+  w.section = 0;
+  w.good = 1;
+  model->feature_mean = floats(&w, kMay, d);
+  model->feature_factor = floats(&w, kMay, d);
+  model->encoder = section(&w, kMatrix, model->encoding ? kMust : kNever, model->encoding, d);
+  model->anchors = section(&w, kMatrix, model->gates == kAnchor ? kMust : kNever, model->networks, embedding_size(model));
+  model->weights = section(&w, kMatrix, kMust, (uint64_t)model->basis * q, input_size(model));
+  model->network_bias = floats(&w, kMust, (uint64_t)model->basis * q);
+  model->mixing = floats(&w, model->basis < model->networks ? kMust : kNever, (uint64_t)model->networks * model->basis);
+  model->shared = section(&w, kMatrix, kMay, q, d);
+  model->bias = floats(&w, kMust, q);
+  model->semantic_mean = floats(&w, kMay, m);
+  model->semantic_factor = floats(&w, kMay, m);
+  model->whitening_centre = floats(&w, p[kTypes + 12] ? kMust : kNever, m);
+  model->whitening = section(&w, kMatrix, kMay, q, m);
+  model->semantic_centre = floats(&w, kMay, q);
+  model->prototype_support = section(&w, kMatrix, model->support ? kMust : kNever, model->support, q);
+  model->prototype_weights = section(&w, kMatrix, model->support ? kMust : kNever, q, model->support);
+  model->class_vectors = section(&w, kMatrix, kMust, model->classes, q);
+  model->class_attributes = section(&w, kMatrix, kMust, model->classes, m);
+  model->class_seen = (const uint8_t*)section(&w, kBytes, kMust, 1, model->classes).data;
+  model->class_order = (const uint16_t*)section(&w, kBytes, kMust, 2, model->classes).data;
+  model->class_name_offsets = (const uint32_t*)section(&w, kBytes, kMust, 4, model->classes).data;
+  model->class_names = (const char*)section(&w, kBytes, kMust, 1, names).data;
+  model->attribute_names =
+      (const char*)section(&w, kBytes, attribute_names ? kMust : kNever, 1, attribute_names).data;
+  if (!w.good || w.at != size || (!model->whitening.data && q != m)) return PNRT_INVALID;
+  for (i = 0; i < model->classes; ++i)
+    if (model->class_seen[i] > 1) return PNRT_INVALID;
+  if (!check_names(model->class_names, names, model->classes, model->class_name_offsets) || !check_order(model) ||
+      (attribute_names && !check_names(model->attribute_names, attribute_names, m, 0)))
+    return PNRT_INVALID;
+  model->integer = 0;
+  for (i = 0; i < kSections; ++i) model->integer |= p[kTypes + i] == PNRT_I8;
+  model->path = best_path();
+  return PNRT_OK;
+}
+
+/* ---- working memory ---- */
+
+typedef struct {
+  unsigned char* at;
+  size_t left;
+  int good;
+} arena;
+
+static void* carve(arena* a, uint64_t bytes) {
+  void* out = a->at;
+  bytes = (bytes + 3) & ~(uint64_t)3;
+  if (bytes > a->left) {
+    a->good = 0;
+    return 0;
+  }
+  a->at += bytes;
+  a->left -= (size_t)bytes;
+  return out;
+}
+
+static float* carve_floats(arena* a, uint64_t count) { return (float*)carve(a, count * 4); }
+
+/* Room for the integer form of a vector; null when the model needs none. */
+static int16_t* carve_integers(arena* a, const pnrt_model* m, uint64_t count) {
+  return m->integer ? (int16_t*)carve(a, count * 2) : 0;
+}
+
+static uint64_t most_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+size_t pnrt_work_bytes(const pnrt_model* model, const pnrt_bank* bank) {
+  uint64_t d, e, q, m, predict, classes, describe, total;
+  if (!model) return 0;
+  d = model->features;
+  e = model->encoding;
+  q = model->outputs;
+  m = model->attributes;
+  predict = 6 * (d + e) + 4 * (uint64_t)model->networks + 6 * (uint64_t)model->open + 4 * (uint64_t)model->basis * (model->relu ? q + 1 : 1) + 4 * q;
+  describe = 6 * (m + q) + 10 * (uint64_t)model->support + 8 * q;     /* one class from its attributes */
+  classes = 4 * (uint64_t)pnrt_class_slots(model, bank) + 2 * q;       /* scores */
+  total = 4 * q + classes + most_of(predict, describe + 16 * m + 8 * q) + 32 * 4;
+  return total > (size_t)-1 ? 0 : (size_t)total;
+}
+
+static pnrt_status start(arena* a, const pnrt_model* model, const pnrt_bank* bank, void* work, size_t bytes) {
+  if (!model || !work || (bank && bank->model != model)) return PNRT_BAD_ARGUMENT;
+  if ((uintptr_t)work % 4 != 0) return PNRT_MISALIGNED;
+  a->at = (unsigned char*)work;
+  a->left = bytes;
+  a->good = 1;
+  return bytes < pnrt_work_bytes(model, bank) ? PNRT_NO_MEMORY : PNRT_OK;
+}
+
+/* ---- prediction ---- */
+
+static void prepare_features(const pnrt_model* m, const float* raw, float* x) {
+  const uint32_t d = m->features;
+  uint32_t j;
+  if (m->feature_scaling == kScaleRoot)
+    for (j = 0; j < d; ++j) {
+      const float root = sqrtf(raw[j] < 0 ? -raw[j] : raw[j]);
+      x[j] = raw[j] < 0 ? -root : root;
+    }
+  else
+    for (j = 0; j < d; ++j) x[j] = raw[j];
+  if (m->feature_scaling != kScaleNone) to_unit_length(x, d);
+  if (m->feature_mean)
+    for (j = 0; j < d; ++j) x[j] -= m->feature_mean[j];
+  if (m->feature_factor)
+    for (j = 0; j < d; ++j) x[j] *= m->feature_factor[j];
+}
+
+/* The k networks of largest rank, ascending; of equals the lower index. `rank` is used up. */
+static void choose(const float* rank, uint32_t n, uint32_t k, float* best, uint16_t* open) {
+  uint32_t count = 0, i, j;
+  for (i = 0; i < n; ++i) { /* best first */
+    if (count == k && !(rank[i] > best[k - 1])) continue;
+    j = count < k ? count++ : k - 1;
+    for (; j > 0 && rank[i] > best[j - 1]; --j) {
+      best[j] = best[j - 1];
+      open[j] = open[j - 1];
+    }
+    best[j] = rank[i];
+    open[j] = (uint16_t)i;
+  }
+  for (i = 1; i < k; ++i) { /* now by index */
+    const uint16_t moved = open[i];
+    for (j = i; j > 0 && open[j - 1] > moved; --j) open[j] = open[j - 1];
+    open[j] = moved;
+  }
+}
+
+static void open_gates(const pnrt_model* m, const vector* e, float* rank, float* best, uint16_t* open) {
+  const uint32_t n = m->networks;
+  uint32_t i, j;
+  if (m->gates == kAnchor) {
+    multiply(m->path, &m->anchors, 0, n, e, rank);
+  } else if (m->gates == kEnergy) {
+    const uint32_t size = embedding_size(m), part = size / n;
+    float mean = 0;
+    for (j = 0; j < size; ++j) mean += e->value[j];
+    mean /= (float)size;
+    for (i = 0; i < n; ++i) {
+      rank[i] = 0;
+      for (j = i * part; j < (i + 1) * part; ++j) rank[i] += (e->value[j] - mean) * (e->value[j] - mean);
+    }
+  } else {
+    rank[0] = 0;
+  }
+  choose(rank, n, m->open, best, open);
+}
+
+/* row = stored network b of z. */
+static void run_network(const pnrt_model* m, uint32_t b, const vector* z, float* row) {
+  const float* bias = m->network_bias + (size_t)b * m->outputs;
+  uint32_t j;
+  multiply(m->path, &m->weights, b * m->outputs, m->outputs, z, row);
+  for (j = 0; j < m->outputs; ++j) row[j] += bias[j];
+}
+
+static void add_scaled(float* f, const float* row, float factor, uint32_t n) {
+  uint32_t j;
+  for (j = 0; j < n; ++j) f[j] += factor * row[j];
+}
+
+static void add_positive(float* f, const float* row, uint32_t n) {
+  uint32_t j;
+  for (j = 0; j < n; ++j) f[j] += row[j] <= 0 ? 0 : row[j]; /* what is no number stays so */
+}
+
+/* f += the open networks of z. Each stored network is run at most once, however many open ones it is part of.
+ * `mix`: r values; `row`: q; `outputs`: r * q, for mixtures with ReLU alone. */
+static void compose(const pnrt_model* m, const vector* z, const uint16_t* open, float* mix, float* outputs, float* row,
+                    float* f) {
+  const uint32_t q = m->outputs, r = m->basis;
+  uint32_t i, b, j;
+  if (!m->mixing) {
+    for (i = 0; i < m->open; ++i) {
+      run_network(m, open[i], z, row);
+      if (m->relu)
+        add_positive(f, row, q);
+      else
+        add_scaled(f, row, 1, q);
+    }
+  } else if (!m->relu) {
+    for (b = 0; b < r; ++b) mix[b] = 0;
+    for (i = 0; i < m->open; ++i) add_scaled(mix, m->mixing + (size_t)open[i] * r, 1, r);
+    for (b = 0; b < r; ++b) {
+      run_network(m, b, z, row);
+      add_scaled(f, row, mix[b], q);
+    }
+  } else {
+    for (b = 0; b < r; ++b) run_network(m, b, z, outputs + (size_t)b * q);
+    for (i = 0; i < m->open; ++i) {
+      for (j = 0; j < q; ++j) row[j] = 0;
+      for (b = 0; b < r; ++b) add_scaled(row, outputs + (size_t)b * q, m->mixing[(size_t)open[i] * r + b], q);
+      add_positive(f, row, q);
+    }
+  }
+}
+
+static pnrt_status predict(const pnrt_model* m, const float* features, float* f, uint16_t* chosen, arena a) {
+  const uint32_t q = m->outputs;
+  float *x, *e = 0, *rank, *best, *mix, *outputs = 0, *row;
+  int16_t *xi, *ei = 0;
+  uint16_t* open;
+  vector vx, ve;
+  uint32_t i, j;
+  if (!all_finite(features, m->features)) return PNRT_NOT_FINITE;
+  x = carve_floats(&a, m->features);
+  xi = carve_integers(&a, m, m->features);
+  if (m->encoding) {
+    e = carve_floats(&a, m->encoding);
+    ei = carve_integers(&a, m, m->encoding);
+  }
+  rank = carve_floats(&a, m->networks);
+  best = carve_floats(&a, m->open);
+  open = (uint16_t*)carve(&a, (uint64_t)m->open * 2);
+  mix = carve_floats(&a, m->basis);
+  if (m->relu && m->mixing) outputs = carve_floats(&a, (uint64_t)m->basis * q);
+  row = carve_floats(&a, q);
+  if (!a.good) return PNRT_NO_MEMORY;
+
+  prepare_features(m, features, x);
+  if (!all_finite(x, m->features)) return PNRT_NOT_FINITE;
+  prepare(&vx, x, m->features, xi);
+  ve = vx;
+  if (e) {
+    multiply(m->path, &m->encoder, 0, m->encoding, &vx, e);
+    if (!all_finite(e, m->encoding)) return PNRT_NOT_FINITE;
+    prepare(&ve, e, m->encoding, ei);
+  }
+  open_gates(m, &ve, rank, best, open);
+  if (m->shared.data)
+    multiply(m->path, &m->shared, 0, q, &vx, f);
+  else
+    for (j = 0; j < q; ++j) f[j] = 0;
+  for (j = 0; j < q; ++j) f[j] += m->bias[j];
+  compose(m, m->sees_encoding ? &ve : &vx, open, mix, outputs, row, f);
+  if (chosen)
+    for (i = 0; i < m->open; ++i) chosen[i] = open[i];
+  return all_finite(f, q) ? PNRT_OK : PNRT_NOT_FINITE;
+}
+
+pnrt_status pnrt_predict(const pnrt_model* model, const float* features, float* prediction, uint16_t* open, void* work,
+                         size_t work_bytes) {
+  arena a;
+  const pnrt_status status = start(&a, model, 0, work, work_bytes);
+  if (status != PNRT_OK) return status;
+  return features && prediction ? predict(model, features, prediction, open, a) : PNRT_BAD_ARGUMENT;
+}
+
+/* ---- the bank ---- */
+
+/* Memory: a byte per class of the model (1: removed) and padding; for every place the hash of its name, 0 when it is
+ * free, side by side so that a search touches little memory; then the places: this head, the class vector, the
+ * attributes. */
+typedef struct {
+  float vector_scale, attribute_scale;
+  char name[PNRT_NAME_BYTES];
+} place_head;
+
+static uint64_t element_bytes(uint32_t type) { return type == PNRT_I8 ? 1 : type == PNRT_F16 ? 2 : 4; }
+static uint64_t row_bytes(const pnrt_matrix* a) { return (a->cols * element_bytes(a->type) + 3) & ~(uint64_t)3; }
+static uint64_t place_bytes(const pnrt_model* m) {
+  return sizeof(place_head) + row_bytes(&m->class_vectors) + row_bytes(&m->class_attributes);
+}
+static uint64_t removed_bytes(const pnrt_model* m) { return (m->classes + 3) & ~(uint64_t)3; }
+
+static place_head* place_at(const pnrt_bank* bank, uint32_t i) {
+  return (place_head*)(void*)(bank->memory + removed_bytes(bank->model) + (uint64_t)bank->capacity * 4 +
+                              place_bytes(bank->model) * i);
+}
+
+static uint32_t* hashes(const pnrt_bank* bank) {
+  return (uint32_t*)(void*)(bank->memory + removed_bytes(bank->model));
+}
+
+/* The stored row of an added class, as a matrix of one row. */
+static pnrt_matrix place_row(const pnrt_bank* bank, uint32_t i, int attributes) {
+  place_head* head = place_at(bank, i);
+  const unsigned char* data = (const unsigned char*)head + sizeof *head;
+  pnrt_matrix out = attributes ? bank->model->class_attributes : bank->model->class_vectors;
+  out.rows = 1;
+  out.data = attributes ? data + row_bytes(&bank->model->class_vectors) : data;
+  out.scale = attributes ? &head->attribute_scale : &head->vector_scale;
+  return out;
+}
+
+static int is_class(const pnrt_model* m, const pnrt_bank* bank, uint32_t index) {
+  if (index < m->classes) return !bank || !bank->memory[index];
+  return bank && index - m->classes < bank->capacity && hashes(bank)[index - m->classes] != 0;
+}
+
+static int is_seen(const pnrt_model* m, uint32_t index) { return index < m->classes && m->class_seen[index]; }
+
+static uint32_t hash_of(const char* name) {
+  uint32_t h = 2166136261u;
+  for (; *name; ++name) h = (h ^ (unsigned char)*name) * 16777619u;
+  return h ? h : 1;
+}
+
+size_t pnrt_bank_bytes(const pnrt_model* model, uint32_t capacity) {
+  uint64_t bytes;
+  if (!model || capacity > 0x7fffffffu) return 0;
+  bytes = removed_bytes(model) + (4 + place_bytes(model)) * capacity; /* below 2^20 * 2^31 */
+  return bytes > (size_t)-1 ? 0 : (size_t)bytes;
+}
+
+pnrt_status pnrt_bank_init(pnrt_bank* bank, const pnrt_model* model, uint32_t capacity, void* memory, size_t bytes) {
+  uint32_t i;
+  const size_t needed = pnrt_bank_bytes(model, capacity);
+  if (!bank || !model || !memory || needed == 0) return PNRT_BAD_ARGUMENT;
+  if ((uintptr_t)memory % 4 != 0) return PNRT_MISALIGNED;
+  if (bytes < needed) return PNRT_NO_MEMORY;
+  bank->model = model;
+  bank->memory = (unsigned char*)memory;
+  bank->capacity = capacity;
+  bank->added = 0;
+  for (i = 0; i < removed_bytes(model); ++i) bank->memory[i] = 0;
+  for (i = 0; i < capacity; ++i) hashes(bank)[i] = 0;
+  return PNRT_OK;
+}
+
+uint32_t pnrt_class_slots(const pnrt_model* model, const pnrt_bank* bank) {
+  return model ? model->classes + (bank ? bank->capacity : 0) : 0;
+}
+
+const char* pnrt_class_name(const pnrt_model* model, const pnrt_bank* bank, uint32_t index) {
+  if (!model || (bank && bank->model != model) || !is_class(model, bank, index)) return 0;
+  return index < model->classes ? model->class_names + model->class_name_offsets[index]
+                                : place_at(bank, index - model->classes)->name;
+}
+
+const char* pnrt_attribute_name(const pnrt_model* model, uint32_t attribute) {
+  const char* name;
+  if (!model || !model->attribute_names || attribute >= model->attributes) return 0;
+  for (name = model->attribute_names; attribute > 0; --attribute) {
+    while (*name) ++name;
+    ++name;
+  }
+  return name;
+}
+
+pnrt_status pnrt_find_class(const pnrt_model* model, const pnrt_bank* bank, const char* name, uint32_t* index) {
+  uint32_t low = 0, high, i, hash;
+  if (!model || !name || !index || (bank && bank->model != model)) return PNRT_BAD_ARGUMENT;
+  high = model->classes;
+  while (low < high) {
+    const uint32_t middle = (low + high) / 2, c = model->class_order[middle];
+    const int order = compare_names(name, model->class_names + model->class_name_offsets[c]);
+    if (order == 0) {
+      if (!is_class(model, bank, c)) break; /* removed; a class of that name may have been added since */
+      *index = c;
+      return PNRT_OK;
+    }
+    if (order < 0)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  if (!bank || bank->added == 0) return PNRT_NOT_FOUND;
+  hash = hash_of(name);
+  for (i = 0; i < bank->capacity; ++i)
+    if (hashes(bank)[i] == hash && compare_names(name, place_at(bank, i)->name) == 0) {
+      *index = model->classes + i;
+      return PNRT_OK;
+    }
+  return PNRT_NOT_FOUND;
+}
+
+/* m raw attributes to scaled attributes a (in place), their class vector before prototypes b, and the vector that is
+ * compared with predictions, p; q values each. */
+static pnrt_status describe(const pnrt_model* model, float* a, float* b, float* p, arena work) {
+  const uint32_t m = model->attributes, q = model->outputs, s = model->support;
+  float *centred, *likeness = 0;
+  int16_t *mi, *qi, *si = 0;
+  vector v;
+  uint32_t j;
+  centred = carve_floats(&work, m > q ? m : q);
+  mi = carve_integers(&work, model, m);
+  qi = carve_integers(&work, model, q);
+  if (s) {
+    likeness = carve_floats(&work, s);
+    si = carve_integers(&work, model, s);
+  }
+  if (!work.good) return PNRT_NO_MEMORY;
+  if (model->semantic_mean)
+    for (j = 0; j < m; ++j) a[j] -= model->semantic_mean[j];
+  if (model->semantic_factor)
+    for (j = 0; j < m; ++j) a[j] *= model->semantic_factor[j];
+  if (model->semantic_scaling == kBinary)
+    for (j = 0; j < m; ++j) a[j] = a[j] > 0 ? 1.0f : 0.0f;
+  if (model->semantic_scaling == kUnit) to_unit_length(a, m);
+  if (model->whitening.data) {
+    for (j = 0; j < m; ++j) centred[j] = a[j] - model->whitening_centre[j];
+    if (!all_finite(centred, m)) return PNRT_NOT_FINITE;
+    prepare(&v, centred, m, mi);
+    multiply(model->path, &model->whitening, 0, q, &v, b);
+  } else {
+    for (j = 0; j < q; ++j) b[j] = a[j];
+  }
+  if (model->similarity == kCosine && model->semantic_centre)
+    for (j = 0; j < q; ++j) b[j] -= model->semantic_centre[j];
+  if (!all_finite(b, q)) return PNRT_NOT_FINITE;
+  for (j = 0; j < q; ++j) p[j] = b[j];
+  if (s) {
+    to_unit_length(p, q);
+    prepare(&v, p, q, qi);
+    multiply(model->path, &model->prototype_support, 0, s, &v, likeness);
+    if (!all_finite(likeness, s)) return PNRT_NOT_FINITE;
+    for (j = 0; j < s; ++j) likeness[j] = exponential((likeness[j] - 1.0f) / (model->width * model->width));
+    prepare(&v, likeness, s, si);
+    multiply(model->path, &model->prototype_weights, 0, q, &v, centred);
+    if (length_of(b, q) > 0)
+      for (j = 0; j < q; ++j) p[j] += centred[j];
+  }
+  return all_finite(p, q) ? PNRT_OK : PNRT_NOT_FINITE;
+}
+
+/* Values that a half can hold, and whose squares a float can. */
+static int storable(const pnrt_matrix* a, const float* v) {
+  const float most = a->type == PNRT_F16 ? 65000.0f : 1e18f;
+  uint32_t j;
+  for (j = 0; j < a->cols; ++j)
+    if (!(v[j] >= -most && v[j] <= most)) return 0;
+  return 1;
+}
+
+pnrt_status pnrt_add_class(pnrt_bank* bank, const char* name, const float* attributes, uint32_t* index, void* work,
+                           size_t work_bytes) {
+  const pnrt_model* m = bank ? bank->model : 0;
+  place_head* head;
+  pnrt_matrix vector_row, attribute_row;
+  arena a;
+  float *scaled, *b, *p;
+  uint32_t i, j, known, length = 0;
+  pnrt_status status = start(&a, m, bank, work, work_bytes);
+  if (status != PNRT_OK) return status;
+  if (!name || !attributes) return PNRT_BAD_ARGUMENT;
+  while (length < PNRT_NAME_BYTES && name[length]) ++length;
+  if (length == 0 || length == PNRT_NAME_BYTES) return PNRT_BAD_NAME;
+  if (pnrt_find_class(m, bank, name, &known) == PNRT_OK) return PNRT_EXISTS;
+  if (bank->added == bank->capacity) return PNRT_FULL;
+  if (!all_finite(attributes, m->attributes) || !storable(&m->class_attributes, attributes)) return PNRT_NOT_FINITE;
+  scaled = carve_floats(&a, m->attributes);
+  b = carve_floats(&a, m->outputs);
+  p = carve_floats(&a, m->outputs);
+  if (!a.good) return PNRT_NO_MEMORY;
+  for (j = 0; j < m->attributes; ++j) scaled[j] = attributes[j];
+  status = describe(m, scaled, b, p, a);
+  if (status != PNRT_OK) return status;
+  if (m->similarity == kCosine) to_unit_length(p, m->outputs);
+  if (!all_finite(p, m->outputs) || !storable(&m->class_vectors, p)) return PNRT_NOT_FINITE;
+  i = bank->added;
+  if (hashes(bank)[i] != 0) /* places were freed: the first free one */
+    for (i = 0; hashes(bank)[i] != 0; ++i) {
+    }
+  head = place_at(bank, i);
+  hashes(bank)[i] = hash_of(name);
+  head->vector_scale = head->attribute_scale = 1;
+  for (j = 0; j <= length; ++j) head->name[j] = name[j];
+  vector_row = place_row(bank, i, 0);
+  attribute_row = place_row(bank, i, 1);
+  write_row(&vector_row, &head->vector_scale, p, m->similarity == kCosine);
+  write_row(&attribute_row, &head->attribute_scale, attributes, 0);
+  ++bank->added;
+  if (index) *index = m->classes + i;
+  return PNRT_OK;
+}
+
+pnrt_status pnrt_remove_class(pnrt_bank* bank, const char* name) {
+  uint32_t index;
+  pnrt_status status;
+  if (!bank) return PNRT_BAD_ARGUMENT;
+  status = pnrt_find_class(bank->model, bank, name, &index);
+  if (status != PNRT_OK) return status;
+  if (index < bank->model->classes) {
+    bank->memory[index] = 1;
+  } else {
+    hashes(bank)[index - bank->model->classes] = 0;
+    --bank->added;
+  }
+  return PNRT_OK;
+}
+
+/* ---- scores ---- */
+
+/* f is centred in place for cosine; scores has a value per slot. */
+static pnrt_status score(const pnrt_model* m, const pnrt_bank* bank, float* f, float* scores, arena a) {
+  const uint32_t q = m->outputs, slots = pnrt_class_slots(m, bank);
+  int16_t* qi = carve_integers(&a, m, q);
+  float* row = m->similarity == kEuclidean ? carve_floats(&a, q) : 0;
+  float length, square;
+  vector v;
+  uint32_t c, j;
+  if (!a.good) return PNRT_NO_MEMORY;
+  if (m->similarity == kCosine && m->semantic_centre)
+    for (j = 0; j < q; ++j) f[j] -= m->semantic_centre[j];
+  square = product_sum(f, f, q);
+  length = sqrtf(square);
+  if (!is_finite(length)) return PNRT_NOT_FINITE;
+  prepare(&v, f, q, qi);
+  multiply(m->path, &m->class_vectors, 0, m->classes, &v, scores);
+  for (c = 0; c < slots; ++c) {
+    pnrt_matrix one;
+    if (!is_class(m, bank, c)) {
+      scores[c] = -FLT_MAX;
+      continue;
+    }
+    if (c >= m->classes) {
+      one = place_row(bank, c - m->classes, 0);
+      multiply(m->path, &one, 0, 1, &v, scores + c);
+    }
+    if (m->similarity == kCosine) {
+      scores[c] = length > 0 ? scores[c] / length : 0;
+    } else if (m->similarity == kEuclidean) {
+      float distance;
+      if (c < m->classes)
+        read_row(&m->class_vectors, c, row);
+      else
+        read_row(&one, 0, row);
+      distance = square + product_sum(row, row, q) - 2 * scores[c];
+      scores[c] = distance <= 0 ? 0 : -sqrtf(distance); /* what is no number stays so */
+    }
+    if (!is_finite(scores[c])) return PNRT_NOT_FINITE;
+  }
+  return PNRT_OK;
+}
+
+pnrt_status pnrt_scores(const pnrt_model* model, const pnrt_bank* bank, const float* features, float* scores,
+                        void* work, size_t work_bytes) {
+  arena a;
+  float* f;
+  pnrt_status status = start(&a, model, bank, work, work_bytes);
+  if (status != PNRT_OK) return status;
+  if (!features || !scores) return PNRT_BAD_ARGUMENT;
+  f = carve_floats(&a, model->outputs);
+  status = predict(model, features, f, 0, a);
+  return status == PNRT_OK ? score(model, bank, f, scores, a) : status;
+}
+
+uint64_t pnrt_multiply_adds(const pnrt_model* model, const pnrt_bank* bank) {
+  uint64_t d, q, work, networks;
+  if (!model) return 0;
+  d = model->features;
+  q = model->outputs;
+  networks = model->mixing ? model->basis : model->open;
+  work = model->encoding * d + networks * q * (input_size(model) + 1);
+  if (model->gates == kAnchor) work += (uint64_t)model->networks * embedding_size(model);
+  if (model->shared.data) work += q * d;
+  if (model->mixing) work += (uint64_t)model->open * model->basis * (model->relu ? q : 1);
+  return work + q * (model->classes + (bank ? bank->added : 0));
+}
+
+static int competes(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, uint32_t among) {
+  return is_class(m, bank, index) && (among == PNRT_ALL || (among == PNRT_SEEN) == is_seen(m, index));
+}
+
+pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const float* features,
+                          const pnrt_query* query, pnrt_match* top, uint32_t k, pnrt_verdict* verdict, void* work,
+                          size_t work_bytes) {
+  const uint32_t among = query ? query->among : PNRT_ALL;
+  const uint32_t slots = pnrt_class_slots(model, bank);
+  arena a;
+  float *f, *scores, sum = 0;
+  uint32_t c, i;
+  pnrt_status status = start(&a, model, bank, work, work_bytes);
+  if (status != PNRT_OK) return status;
+  if (!features || !top || !verdict || k == 0 || among > PNRT_UNSEEN) return PNRT_BAD_ARGUMENT;
+  f = carve_floats(&a, model->outputs);
+  scores = carve_floats(&a, slots);
+  status = predict(model, features, f, 0, a);
+  if (status == PNRT_OK) status = score(model, bank, f, scores, a);
+  if (status != PNRT_OK) return status;
+  verdict->count = verdict->unknown = 0;
+  for (c = 0; c < slots; ++c) { /* insertion into the k best */
+    if (!competes(model, bank, c, among)) continue;
+    if (is_seen(model, c)) scores[c] -= model->gamma;
+    if (verdict->count == k && !(scores[c] > top[k - 1].score)) continue;
+    i = verdict->count < k ? verdict->count++ : k - 1;
+    for (; i > 0 && scores[c] > top[i - 1].score; --i) top[i] = top[i - 1];
+    top[i].index = c;
+    top[i].score = scores[c];
+  }
+  for (c = 0; c < slots; ++c)
+    if (competes(model, bank, c, among)) sum += exponential((scores[c] - top[0].score) / model->temperature);
+  for (i = 0; i < verdict->count; ++i)
+    top[i].confidence = exponential((top[i].score - top[0].score) / model->temperature) / sum;
+  verdict->unknown = verdict->count == 0 || (query && top[0].confidence < query->unknown_below);
+  return PNRT_OK;
+}
+
+/* ---- explanation ---- */
+
+static void class_row(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, float* attributes) {
+  if (index < m->classes) {
+    read_row(&m->class_attributes, index, attributes);
+  } else {
+    const pnrt_matrix one = place_row(bank, index - m->classes, 1);
+    read_row(&one, 0, attributes);
+  }
+}
+
+/* q values of class space as m of attribute space. `unit`: along axes of length 1, which keeps lengths and angles. */
+static void expand(const pnrt_model* m, const float* v, int unit, float* row, float* out) {
+  uint32_t i, j;
+  if (!m->whitening.data) {
+    for (j = 0; j < m->attributes; ++j) out[j] = v[j];
+    return;
+  }
+  for (j = 0; j < m->attributes; ++j) out[j] = 0;
+  for (i = 0; i < m->outputs; ++i) {
+    float length = 1;
+    read_row(&m->whitening, i, row);
+    if (unit) length = length_of(row, m->attributes);
+    if (!(length > 0)) continue;
+    for (j = 0; j < m->attributes; ++j) out[j] += v[i] / length * row[j];
+  }
+}
+
+typedef struct {
+  float *a, *weight, *row, *other; /* m values each */
+  float *b, *p;                    /* q values each */
+} explain_buffers;
+
+/* Adds sign * what each attribute of the class gave to its score; returns through `rest` what they leave. */
+static pnrt_status attribute_terms(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, const float* f,
+                                   float total, float sign, const explain_buffers* t, float* contributions, float* rest,
+                                   arena work) {
+  const uint32_t n = m->attributes, q = m->outputs;
+  pnrt_status status;
+  float lengths, sum = 0;
+  uint32_t j;
+  class_row(m, bank, index, t->a);
+  status = describe(m, t->a, t->b, t->p, work);
+  if (status != PNRT_OK) return status;
+  if (m->similarity != kCosine) {
+    expand(m, t->b, 1, t->row, t->other);
+    for (j = 0; j < n; ++j) {
+      const float difference = t->weight[j] - t->other[j];
+      const float term = m->similarity == kDot ? t->weight[j] * t->other[j] : -(difference * difference);
+      contributions[j] += sign * term;
+      sum += term;
+    }
+    *rest += sign * ((m->similarity == kDot ? total : -(total * total)) - sum);
+    return PNRT_OK;
+  }
+  /* Before prototypes the class vector is linear in the attributes: f.b = sum_j (U^T f)_j (a - centre)_j. */
+  lengths = length_of(f, q) * length_of(t->b, q) * (m->support ? length_of(t->p, q) : 1);
+  if (lengths > 0)
+    for (j = 0; j < n; ++j) {
+      const float centre = m->whitening.data      ? m->whitening_centre[j]
+                           : m->semantic_centre ? m->semantic_centre[j]
+                                                : 0;
+      const float term = t->weight[j] * (t->a[j] - centre) / lengths;
+      contributions[j] += sign * term;
+      sum += term;
+    }
+  *rest += sign * (total - sum);
+  return PNRT_OK;
+}
+
+pnrt_status pnrt_explain(const pnrt_model* model, const pnrt_bank* bank, const float* features,
+                         pnrt_explanation* explanation, float* contributions, float* predicted, void* work,
+                         size_t work_bytes) {
+  const uint32_t slots = pnrt_class_slots(model, bank);
+  explain_buffers t;
+  arena a;
+  float *f, *scores, rest = 0, won, lost;
+  uint32_t c, j, best, second;
+  pnrt_status status = start(&a, model, bank, work, work_bytes);
+  if (status != PNRT_OK) return status;
+  if (!features || !explanation || !contributions) return PNRT_BAD_ARGUMENT;
+  best = second = slots;
+  f = carve_floats(&a, model->outputs);
+  scores = carve_floats(&a, slots);
+  status = predict(model, features, f, 0, a);
+  if (status != PNRT_OK) return status;
+  {
+    arena rows = a;
+    float* row = carve_floats(&rows, model->attributes);
+    if (!rows.good) return PNRT_NO_MEMORY;
+    if (predicted) expand(model, f, 1, row, predicted);
+  }
+  status = score(model, bank, f, scores, a);
+  if (status != PNRT_OK) return status;
+  for (c = 0; c < slots; ++c) {
+    if (!is_class(model, bank, c)) continue;
+    if (is_seen(model, c)) scores[c] -= model->gamma;
+    if (best == slots || scores[c] > scores[best]) {
+      second = best;
+      best = c;
+    } else if (second == slots || scores[c] > scores[second]) {
+      second = c;
+    }
+  }
+  if (best == slots) return PNRT_NOT_FOUND;
+  if (second == slots) second = best;
+  explanation->winner = best;
+  explanation->runner_up = second;
+  explanation->winner_score = scores[best];
+  explanation->runner_up_score = scores[second];
+  won = is_seen(model, best) ? model->gamma : 0;
+  lost = is_seen(model, second) ? model->gamma : 0;
+  explanation->calibration = lost - won;
+
+  t.a = carve_floats(&a, model->attributes);
+  t.weight = carve_floats(&a, model->attributes);
+  t.row = carve_floats(&a, model->attributes);
+  t.other = carve_floats(&a, model->attributes);
+  t.b = carve_floats(&a, model->outputs);
+  t.p = carve_floats(&a, model->outputs);
+  if (!a.good) return PNRT_NO_MEMORY;
+  expand(model, f, model->similarity != kCosine, t.row, t.weight);
+  for (j = 0; j < model->attributes; ++j) contributions[j] = 0;
+  status = attribute_terms(model, bank, best, f, scores[best] + won, 1, &t, contributions, &rest, a);
+  if (status == PNRT_OK)
+    status = attribute_terms(model, bank, second, f, scores[second] + lost, -1, &t, contributions, &rest, a);
+  explanation->rest = rest;
+  if (status == PNRT_OK && (!is_finite(rest) || !all_finite(contributions, model->attributes))) return PNRT_NOT_FINITE;
+  return status;
+}

@@ -1,0 +1,19 @@
+#!/bin/sh
+# The runtime compiles alone without warnings, has at most 24 KB of .text at -Os, and needs no library but sqrtf.
+# Usage: small.sh COMPILER parsnets_rt.c
+set -eu
+compiler=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$compiler" -std=c99 -Wall -Wextra -Werror -c "$source" -o "$work/plain.o"
+"$compiler" -std=c99 -Wall -Wextra -Werror -pedantic -DPNRT_NO_SIMD -c "$source" -o "$work/scalar.o"
+"$compiler" -std=c99 -Os -c "$source" -o "$work/small.o"
+prefix=${compiler%gcc}
+[ "$prefix" != "$compiler" ] || prefix=""
+text=$("${prefix}size" -A "$work/small.o" | awk '$1 ~ /^\.text/ { sum += $2 } END { print sum }')
+echo ".text at -Os: $text bytes of at most 24576"
+[ "$text" -le 24576 ]
+# What the compiler itself calls for (memory, the processor's model, C's arithmetic helpers) is there on every target.
+needed=$("${prefix}nm" -u "$work/small.o" | awk '{ print $2 }' |
+  grep -Ev '^(sqrtf|mem(cpy|set|move|cmp)|__cpu_.*|__aeabi_.*|_GLOBAL_OFFSET_TABLE_|__stack_chk_.*)$' || true)
+[ -z "$needed" ] || { echo "needs more than sqrtf: $needed"; exit 1; }

@@ -1,0 +1,206 @@
+// Data sets behind parsnets.h: from folders and from arrays.
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "base/checked.hpp"
+#include "capi/handles.hpp"
+#include "data/split.hpp"
+#include "data/text.hpp"
+
+using namespace parsnets;
+using namespace parsnets::capi;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& field, const std::string& expected, const std::string& found) {
+  throw Error(BadInput{"arrays", field, expected, found, ""});
+}
+
+void check_sizes(const parsnets_arrays& arrays) {
+  constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
+  const std::pair<const char*, std::size_t> sizes[] = {{"samples", arrays.samples},
+                                                       {"dimensions", arrays.dimensions},
+                                                       {"classes", arrays.classes},
+                                                       {"attributes", arrays.attributes}};
+  for (const auto& [name, size] : sizes)
+    if (size < 1 || size > kMost) refuse(name, fmt::format("1 to {}", kMost), std::to_string(size));
+  for (const auto& [rows, cols] :
+       {std::pair(arrays.samples, arrays.dimensions), std::pair(arrays.classes, arrays.attributes)}) {
+    const auto bytes = checked_mul(rows, cols);
+    if (!bytes || *bytes > std::numeric_limits<std::ptrdiff_t>::max() / sizeof(float))
+      refuse("sizes", "arrays that fit into memory", fmt::format("{} x {}", rows, cols));
+  }
+}
+
+void check_finite(MatrixView<const float> values, const char* field, const char* row, const char* column) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(values.data()[i]))
+      refuse(fmt::format("{}, {} {}, {} {}", field, row, i / values.cols(), column, i % values.cols()),
+             "a finite number", fmt::format("{}", values.data()[i]));
+}
+
+std::vector<std::string> names_from(const char* const* given, std::size_t count, const char* field) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string where = fmt::format("{}, name {}", field, i);
+    if (given[i] == nullptr || *given[i] == '\0') refuse(where, "a name", given[i] == nullptr ? "NULL" : "''");
+    check_utf8(given[i], where);
+    names.emplace_back(given[i]);
+  }
+  return names;
+}
+
+Split split_from(const parsnets_arrays& arrays, const std::vector<std::int32_t>& labels) {
+  const auto is_test = [&](std::size_t i) { return arrays.test != nullptr && arrays.test[i] != 0; };
+  std::vector<char> seen(arrays.classes, 0);
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (!is_test(i)) seen[static_cast<std::size_t>(labels[i])] = 1;
+  Split split;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    (!is_test(i)                                 ? split.trainval
+     : seen[static_cast<std::size_t>(labels[i])] ? split.test_seen
+                                                 : split.test_unseen)
+        .push_back(static_cast<std::int32_t>(i));
+  if (split.trainval.empty()) refuse("test", "at least one training sample", "none");
+  derive_validation(split, labels, {}, arrays.seed);
+  return split;
+}
+
+Dataset dataset_from(const parsnets_arrays& arrays) {
+  require(arrays.features, "arrays.features");
+  require(arrays.labels, "arrays.labels");
+  require(arrays.semantics, "arrays.semantics");
+  require(arrays.class_names, "arrays.class_names");
+  check_sizes(arrays);
+  const MatrixView<const float> features(arrays.features, arrays.samples, arrays.dimensions),
+      semantics(arrays.semantics, arrays.classes, arrays.attributes);
+  Dataset data;
+  data.name = arrays.name == nullptr ? "arrays" : arrays.name;
+  check_utf8(data.name.c_str(), "arrays, name");
+  data.features_name = data.semantics.name = "arrays";
+  data.class_names = names_from(arrays.class_names, arrays.classes, "class_names");
+  std::set<std::string_view> distinct;
+  for (const auto& name : data.class_names)
+    if (!distinct.insert(name).second) refuse("class_names", "each class once", in_quotes(name) + " twice");
+  if (arrays.attribute_names != nullptr)
+    data.semantics.attribute_names = names_from(arrays.attribute_names, arrays.attributes, "attribute_names");
+  for (std::size_t i = 0; i < arrays.samples; ++i)
+    if (arrays.labels[i] < 0 || static_cast<std::size_t>(arrays.labels[i]) >= arrays.classes)
+      refuse(fmt::format("labels, sample {}", i), fmt::format("a class from 0 to {}", arrays.classes - 1),
+             std::to_string(arrays.labels[i]));
+  check_finite(features, "features", "sample", "feature");
+  check_finite(semantics, "semantics", "class", "attribute");
+  data.labels.assign(arrays.labels, arrays.labels + arrays.samples);
+  data.semantics.values = Matrix<float>::copy_of(semantics);
+  data.split = split_from(arrays, data.labels);
+  // A data set is only ever read, so the caller's features are safe in a matrix of ours.
+  data.features = arrays.borrow_features != 0 ? Matrix<float>::adopt(const_cast<float*>(arrays.features),
+                                                                     arrays.samples, arrays.dimensions, [](float*) {})
+                                              : Matrix<float>::copy_of(features);
+  return data;
+}
+
+LoadOptions load_options_from(const parsnets_load_options* given) {
+  LoadOptions load;
+  if (given == nullptr) return load;
+  const auto options = read_struct(given, PARSNETS_LOAD_OPTIONS_INIT, "parsnets_load_options");
+  if (options.features != nullptr) load.features = options.features;
+  if (options.semantics != nullptr) load.semantics = options.semantics;
+  load.seed = options.seed;
+  load.original_attributes = options.original_attributes != 0;
+  switch (options.missing) {
+    case PARSNETS_MISSING_ATTRIBUTE_MEAN: load.missing = MissingPolicy::attribute_mean; break;
+    case PARSNETS_MISSING_ZERO: load.missing = MissingPolicy::zero; break;
+    case PARSNETS_MISSING_REFUSE: load.missing = MissingPolicy::refuse; break;
+    default:
+      throw Error(ErrorCode::usage,
+                  fmt::format("struct parsnets_load_options, missing: expected 0 to 2, found {}", options.missing));
+  }
+  return load;
+}
+
+}  // namespace
+
+parsnets_status parsnets_dataset_load(const char* folder, const parsnets_load_options* options,
+                                      parsnets_progress_function progress, void* user, parsnets_dataset** dataset) {
+  return guarded([&] {
+    require(dataset, "dataset");
+    *dataset = nullptr;
+    require(folder, "folder");
+    CallbackObserver observer(progress, user);
+    *dataset = new parsnets_dataset{load_dataset(folder, load_options_from(options), observer.get())};
+  });
+}
+
+parsnets_status parsnets_dataset_from_arrays(const parsnets_arrays* arrays, parsnets_dataset** dataset) {
+  return guarded([&] {
+    require(dataset, "dataset");
+    *dataset = nullptr;
+    require(arrays, "arrays");
+    *dataset = new parsnets_dataset{dataset_from(read_struct(arrays, PARSNETS_ARRAYS_INIT, "parsnets_arrays"))};
+  });
+}
+
+void parsnets_dataset_free(parsnets_dataset* dataset) { delete dataset; }
+
+parsnets_status parsnets_dataset_get_facts(const parsnets_dataset* dataset, parsnets_dataset_facts* facts) {
+  return guarded([&] {
+    require(dataset, "dataset");
+    require(facts, "facts");
+    const Dataset& data = dataset->data;
+    parsnets_dataset_facts known{};
+    known.samples = data.samples();
+    known.dimensions = data.features.cols();
+    known.classes = data.classes();
+    known.attributes = data.semantics.values.cols();
+    known.seen_classes = data.seen_classes().size();
+    known.trainval = data.split.trainval.size();
+    known.test_seen = data.split.test_seen.size();
+    known.test_unseen = data.split.test_unseen.size();
+    known.train = data.split.train.size();
+    known.val = data.split.val.size();
+    known.name = data.name.c_str();
+    known.features_name = data.features_name.c_str();
+    known.semantics_name = data.semantics.name.c_str();
+    known.features = data.features.data();
+    known.labels = data.labels.data();
+    known.semantics = data.semantics.values.data();
+    write_struct(facts, known, "parsnets_dataset_facts");
+  });
+}
+
+parsnets_status parsnets_dataset_class_name(const parsnets_dataset* dataset, size_t index, const char** name) {
+  return guarded([&] {
+    require(dataset, "dataset");
+    require(name, "name");
+    *name = name_at(dataset->data.class_names, index, "classes");
+  });
+}
+
+parsnets_status parsnets_dataset_attribute_name(const parsnets_dataset* dataset, size_t index, const char** name) {
+  return guarded([&] {
+    require(dataset, "dataset");
+    require(name, "name");
+    *name = attribute_name_at(dataset->data.semantics.attribute_names, dataset->data.semantics.values.cols(), index);
+  });
+}
+
+parsnets_status parsnets_dataset_split(const parsnets_dataset* dataset, int32_t list, const int32_t** samples,
+                                       size_t* count) {
+  return guarded([&] {
+    require(dataset, "dataset");
+    require(samples, "samples");
+    require(count, "count");
+    const Split& split = dataset->data.split;
+    const std::vector<std::int32_t>* const lists[] = {&split.trainval, &split.test_seen, &split.test_unseen,
+                                                      &split.train, &split.val};
+    if (list < PARSNETS_SPLIT_TRAINVAL || list > PARSNETS_SPLIT_VAL)
+      throw Error(ErrorCode::usage, fmt::format("argument 'list': expected 0 to 4, found {}", list));
+    *samples = lists[list]->data();
+    *count = lists[list]->size();
+  });
+}

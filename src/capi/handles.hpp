@@ -1,0 +1,130 @@
+#pragma once
+// What stands behind the handles of parsnets.h, and the checks that all its functions share. Internal to src/capi.
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <type_traits>
+
+#include "base/options.hpp"
+#include "parsnets/dataset.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/model.hpp"
+#include "parsnets/parsnets.h"
+#include "parsnets/progress.hpp"
+#include "parsnets/training.hpp"
+
+struct parsnets_dataset {
+  parsnets::Dataset data;
+};
+
+struct parsnets_options {
+  parsnets_options();
+  parsnets_options(const parsnets_options&) = delete;  // the table refers to the fields
+  parsnets_options& operator=(const parsnets_options&) = delete;
+
+  parsnets::TrainOptions options;
+  parsnets::OptionTable table;
+  std::string text;  ///< what was last handed out
+};
+
+struct parsnets_model {
+  explicit parsnets_model(parsnets::Model given);
+
+  /// Made by the first caller after a change; the others wait for it.
+  const parsnets::PreparedClasses& prepared() const;
+  /// Every change of the model ends with this.
+  void changed() { ready = false; }
+
+  parsnets::Model model;
+  std::string method;
+
+ private:
+  mutable std::mutex mutex;
+  mutable std::atomic<bool> ready{false};
+  mutable parsnets::PreparedClasses classes;
+};
+
+namespace parsnets::capi {
+
+/// The status of the exception being handled; keeps its message for parsnets_last_error().
+parsnets_status status_of_exception() noexcept;
+
+/// Runs `body` so that no exception leaves it.
+template <class Body>
+parsnets_status guarded(Body&& body) noexcept {
+  try {
+    body();
+    return PARSNETS_OK;
+  } catch (...) {
+    return status_of_exception();
+  }
+}
+
+/// Throws usage for NULL.
+void require(const void* pointer, const char* name);
+
+/// Throws usage unless a struct may have this size: see "Structs" in parsnets.h.
+void check_struct_size(std::size_t size, const char* name);
+
+/// A struct of the caller over the defaults, whatever version of the header it comes from.
+template <class Struct>
+Struct read_struct(const Struct* given, Struct defaults, const char* name) {
+  static_assert(std::is_trivially_copyable_v<Struct> && offsetof(Struct, size) == 0);
+  check_struct_size(given->size, name);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
+  for (std::size_t i = sizeof(Struct); i < given->size; ++i)
+    if (bytes[i] != 0)
+      throw Error(ErrorCode::usage, std::string("struct ") + name + ": has a field that this version does not know");
+  std::memcpy(&defaults, given, std::min(given->size, sizeof(Struct)));
+  return defaults;
+}
+
+/// `value` into a struct of the caller: as many fields as it has, zeros in those that are unknown here.
+template <class Struct>
+void write_struct(Struct* target, Struct value, const char* name) {
+  static_assert(std::is_trivially_copyable_v<Struct> && offsetof(Struct, size) == 0);
+  check_struct_size(target->size, name);
+  value.size = target->size;
+  if (value.size > sizeof(Struct))
+    std::memset(reinterpret_cast<unsigned char*>(target) + sizeof(Struct), 0, value.size - sizeof(Struct));
+  std::memcpy(static_cast<void*>(target), &value, std::min(value.size, sizeof(Struct)));
+}
+
+/// Throws usage for more threads than anyone can mean.
+unsigned checked_threads(std::uint32_t threads);
+
+/// Element `index` of a list; throws usage when there is none.
+const char* name_at(const std::vector<std::string>& names, std::size_t index, const char* what);
+
+/// Name `index` of `count` attributes, or nullptr when there are no names; throws as above.
+const char* attribute_name_at(const std::vector<std::string>& names, std::size_t count, std::size_t index);
+
+/// Throws bad_input unless the text is UTF-8: it could not be stored.
+void check_utf8(const char* text, const std::string& what);
+
+/// Forwards progress to a C function.
+class CallbackObserver : public ProgressObserver {
+ public:
+  CallbackObserver(parsnets_progress_function function, void* user) : function_(function), user_(user) {}
+  /// What the library takes: nullptr when there is no function.
+  ProgressObserver* get() { return function_ == nullptr ? nullptr : this; }
+  bool on_progress(const ProgressEvent& event) override;
+
+ private:
+  parsnets_progress_function function_;
+  void* user_;
+};
+
+/// Holds off other callers where the BLAS at hand must not be entered by two threads at once.
+class BlasTurn {
+ public:
+  BlasTurn();
+
+ private:
+  std::unique_lock<std::recursive_mutex> lock_;  // recursive: a progress function may predict
+};
+
+}  // namespace parsnets::capi

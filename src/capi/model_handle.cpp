@@ -1,0 +1,171 @@
+// Models behind parsnets.h: files, copies, facts and the class bank.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json_file.hpp"
+#include "capi/handles.hpp"
+
+using namespace parsnets;
+using namespace parsnets::capi;
+
+namespace {
+
+Matrix<float> copy(const Matrix<float>& values) { return Matrix<float>::copy_of(values.view()); }
+
+/// Names every field, so that a new one does not compile until it is copied, too.
+Model copy(const Model& model) {
+  const auto& [dimensions, feature_preprocess, encoder, gates, see_encoding, direction, networks, relu, shared, bias,
+               reverse, semantic_preprocess, centre, similarity, prototypes, classes, attribute_names, gamma,
+               temperature, options, record] = model;
+  const auto& [weights, error] = encoder;
+  const auto& [kind, count, open, anchors] = gates;
+  const auto& [support, prototype_weights, width] = prototypes;
+  const auto& [names, seen, semantics] = classes;
+  return {dimensions,
+          feature_preprocess,
+          {copy(weights), error},
+          {kind, count, open, copy(anchors)},
+          see_encoding,
+          direction,
+          copy(networks),
+          relu,
+          copy(shared),
+          bias,
+          copy(reverse),
+          semantic_preprocess,
+          centre,
+          similarity,
+          {copy(support), copy(prototype_weights), width},
+          {names, seen, copy(semantics)},
+          attribute_names,
+          gamma,
+          temperature,
+          options,
+          record};
+}
+
+std::string method_of(const Model& model) {
+  const auto options = parse_json(model.options, "the options of the model");
+  if (!options.is_object() || !options.contains("method") || !options["method"].is_string()) return "";
+  return options["method"].get<std::string>();
+}
+
+}  // namespace
+
+parsnets_model::parsnets_model(Model given) : model(std::move(given)), method(method_of(model)) {}
+
+const PreparedClasses& parsnets_model::prepared() const {
+  if (!ready.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(mutex);
+    if (!ready.load(std::memory_order_relaxed)) {
+      ThreadPool pool(1);
+      classes = model.prepare_classes(pool);
+      ready.store(true, std::memory_order_release);
+    }
+  }
+  return classes;
+}
+
+parsnets_status parsnets_model_load(const char* file, parsnets_model** model) {
+  return guarded([&] {
+    require(model, "model");
+    *model = nullptr;
+    require(file, "file");
+    *model = new parsnets_model(load_model(file));
+  });
+}
+
+parsnets_status parsnets_model_save(const parsnets_model* model, const char* file) {
+  return guarded([&] {
+    require(model, "model");
+    require(file, "file");
+    save_model(model->model, file);
+  });
+}
+
+parsnets_status parsnets_model_clone(const parsnets_model* model, parsnets_model** result) {
+  return guarded([&] {
+    require(result, "copy");
+    *result = nullptr;
+    require(model, "model");
+    *result = new parsnets_model(copy(model->model));
+  });
+}
+
+void parsnets_model_free(parsnets_model* model) { delete model; }
+
+parsnets_status parsnets_model_get_facts(const parsnets_model* handle, parsnets_model_facts* facts) {
+  return guarded([&] {
+    require(handle, "model");
+    require(facts, "facts");
+    const Model& model = handle->model;
+    parsnets_model_facts known{};
+    known.dimensions = model.feature_dimensions;
+    known.attributes = model.attributes();
+    known.outputs = model.outputs();
+    known.classes = model.classes.names.size();
+    known.seen_classes = static_cast<std::size_t>(std::count(model.classes.seen.begin(), model.classes.seen.end(), 1));
+    known.networks = model.gates.networks;
+    known.open_networks = model.gates.open;
+    known.predicts_semantics = model.direction == Direction::forward ? 1 : 0;
+    known.gamma = model.gamma;
+    known.temperature = model.temperature;
+    known.method = handle->method.c_str();
+    known.options = model.options.c_str();
+    known.record = model.record.c_str();
+    known.seen = model.classes.seen.data();
+    known.semantics = model.classes.semantics.data();
+    write_struct(facts, known, "parsnets_model_facts");
+  });
+}
+
+parsnets_status parsnets_model_class_name(const parsnets_model* model, size_t index, const char** name) {
+  return guarded([&] {
+    require(model, "model");
+    require(name, "name");
+    *name = name_at(model->model.classes.names, index, "classes");
+  });
+}
+
+parsnets_status parsnets_model_attribute_name(const parsnets_model* model, size_t index, const char** name) {
+  return guarded([&] {
+    require(model, "model");
+    require(name, "name");
+    *name = attribute_name_at(model->model.attribute_names, model->model.attributes(), index);
+  });
+}
+
+parsnets_status parsnets_model_add_class(parsnets_model* model, const char* name, const float* semantics,
+                                         size_t attributes) {
+  return guarded([&] {
+    require(model, "model");
+    require(name, "name");
+    require(semantics, "semantics");
+    check_utf8(name, "the name of a class");
+    model->model.add_class(name, {semantics, attributes});
+    model->changed();
+  });
+}
+
+parsnets_status parsnets_model_remove_class(parsnets_model* model, const char* name) {
+  return guarded([&] {
+    require(model, "model");
+    require(name, "name");
+    model->model.remove_class(name);
+    model->changed();
+  });
+}
+
+parsnets_status parsnets_model_calibrate(parsnets_model* model, double gamma, double temperature) {
+  return guarded([&] {
+    require(model, "model");
+    if (!(gamma >= -1e6 && gamma <= 1e6))
+      throw Error(ErrorCode::usage, fmt::format("argument 'gamma': expected -1e6 to 1e6, found {}", gamma));
+    if (!(temperature >= 1e-9 && temperature <= 1e9))
+      throw Error(ErrorCode::usage, fmt::format("argument 'temperature': expected 1e-9 to 1e9, found {}", temperature));
+    model->model.gamma = gamma;
+    model->model.temperature = temperature;
+  });
+}

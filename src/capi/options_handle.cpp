@@ -1,0 +1,82 @@
+// Training options behind parsnets.h: the table of the command line, and the seed.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "capi/handles.hpp"
+#include "train/train_options.hpp"
+
+using namespace parsnets;
+using namespace parsnets::capi;
+
+parsnets_options::parsnets_options() : table(train_option_table(options)) {
+  table.path("checkpoint", options.checkpoint, "where the SVR keeps its state while it works")
+      .flag("resume", options.resume, "go on from the checkpoint to the same result")
+      .unsigned_integer("seed", options.seed, "seed of everything that is drawn");
+}
+
+parsnets_status parsnets_options_create(parsnets_options** options) {
+  return guarded([&] {
+    require(options, "options");
+    *options = nullptr;
+    *options = new parsnets_options;
+  });
+}
+
+void parsnets_options_free(parsnets_options* options) { delete options; }
+
+parsnets_status parsnets_options_set(parsnets_options* options, const char* name, const char* value) {
+  return guarded([&] {
+    require(options, "options");
+    require(name, "name");
+    require(value, "value");
+    check_utf8(value, "the value of an option");
+    const Option* option = options->table.find(name);
+    if (option == nullptr)
+      throw Error(ErrorCode::usage, fmt::format("option '{}': expected an option of training, found no such name; "
+                                                "parsnets_options_describe and docs/options.md list them",
+                                                name));
+    auto& pinned = options->options.pinned;
+    const bool known = std::find(pinned.begin(), pinned.end(), name) != pinned.end();
+    pinned.reserve(pinned.size() + 1);
+    std::string kept = name;
+    if (const auto expected = option->assign(value))
+      throw Error(ErrorCode::usage, fmt::format("option '{}': expected {}, found '{}'", name, *expected, value));
+    if (!known) pinned.push_back(std::move(kept));
+  });
+}
+
+parsnets_status parsnets_options_reset(parsnets_options* options) {
+  return guarded([&] {
+    require(options, "options");
+    options->options = TrainOptions();
+  });
+}
+
+parsnets_status parsnets_options_json(parsnets_options* options, const char** json) {
+  return guarded([&] {
+    require(options, "options");
+    require(json, "json");
+    options->text = options->table.to_json().dump();
+    *json = options->text.c_str();
+  });
+}
+
+parsnets_status parsnets_options_describe(parsnets_options* options, const char** json) {
+  return guarded([&] {
+    require(options, "options");
+    require(json, "json");
+    auto list = nlohmann::ordered_json::array();
+    const auto& pinned = options->options.pinned;
+    for (const auto& option : options->table.options())
+      list.push_back({{"name", option.name},
+                      {"help", option.help},
+                      {"expected", option.expected},
+                      {"default", option.default_text},
+                      {"choices", option.choices},
+                      {"pinned", std::find(pinned.begin(), pinned.end(), option.name) != pinned.end()}});
+    options->text = list.dump();
+    *json = options->text.c_str();
+  });
+}

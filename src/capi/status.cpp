@@ -1,0 +1,105 @@
+// Status codes, messages, versions and the checks of handles.hpp.
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "base/machine.hpp"
+#include "capi/handles.hpp"
+#include "data/text.hpp"
+#include "parsnets/version.hpp"
+
+namespace parsnets::capi {
+
+namespace {
+
+thread_local std::string kept_message;
+thread_local const char* last_message = "";
+
+/// Cannot fail: without memory for a copy the message is `fallback`, which lives for ever.
+void keep_message(const char* message, const char* fallback) noexcept {
+  try {
+    kept_message = message;
+    last_message = kept_message.c_str();
+  } catch (...) {
+    last_message = fallback;
+  }
+}
+
+}  // namespace
+
+parsnets_status status_of_exception() noexcept {
+  try {
+    throw;
+  } catch (const Error& e) {
+    keep_message(e.what(), "an error, and not enough memory to describe it");
+    return static_cast<parsnets_status>(e.code());
+  } catch (const std::bad_alloc&) {
+    last_message = "not enough memory for this request";
+  } catch (const std::exception& e) {
+    keep_message(e.what(), "an error, and not enough memory to describe it");
+  } catch (...) {
+    last_message = "an exception of unknown type, perhaps from the progress function";
+  }
+  return PARSNETS_FAILURE;
+}
+
+void require(const void* pointer, const char* name) {
+  if (pointer == nullptr)
+    throw Error(ErrorCode::usage, fmt::format("argument '{}': expected a pointer, found NULL", name));
+}
+
+void check_struct_size(std::size_t size, const char* name) {
+  constexpr std::size_t kMost = 4096;
+  if (size < 2 * sizeof(std::size_t) || size > kMost || size % sizeof(std::size_t) != 0)
+    throw Error(ErrorCode::usage,
+                fmt::format("struct {}, size: expected sizeof(struct {}), found {}", name, name, size));
+}
+
+unsigned checked_threads(std::uint32_t threads) {
+  constexpr std::uint32_t kMost = 1024;
+  if (threads > kMost)
+    throw Error(ErrorCode::usage, fmt::format("argument 'threads': expected 0 to {}, found {}", kMost, threads));
+  return threads;
+}
+
+namespace {
+
+void check_index(std::size_t index, std::size_t count, const char* what) {
+  if (index >= count)
+    throw Error(ErrorCode::usage,
+                fmt::format("argument 'index': expected one of {} {}, from 0, found {}", count, what, index));
+}
+
+}  // namespace
+
+const char* name_at(const std::vector<std::string>& names, std::size_t index, const char* what) {
+  check_index(index, names.size(), what);
+  return names[index].c_str();
+}
+
+const char* attribute_name_at(const std::vector<std::string>& names, std::size_t count, std::size_t index) {
+  check_index(index, count, "attributes");
+  return names.empty() ? nullptr : names.at(index).c_str();
+}
+
+void check_utf8(const char* text, const std::string& what) {
+  if (!is_utf8(text)) throw Error(BadInput{what, "", "UTF-8 text", in_quotes(text), "encode it as UTF-8"});
+}
+
+bool CallbackObserver::on_progress(const ProgressEvent& event) {
+  const std::string stage(event.stage), unit(event.unit);
+  const parsnets_progress progress{sizeof(parsnets_progress), stage.c_str(), event.done, event.total, unit.c_str()};
+  return function_(&progress, user_) == 0;
+}
+
+BlasTurn::BlasTurn() {
+  static std::recursive_mutex mutex;
+  if (!blas_is_thread_safe()) lock_ = std::unique_lock(mutex);
+}
+
+}  // namespace parsnets::capi
+
+const char* parsnets_last_error(void) { return parsnets::capi::last_message; }
+const char* parsnets_version(void) { return PARSNETS_VERSION; }
+uint32_t parsnets_abi_version(void) { return PARSNETS_ABI_VERSION; }

@@ -1,0 +1,30 @@
+// A device file as a C header: words in hexadecimal, so that the array is aligned without compiler extensions.
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "parsnets/device.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+std::string c_header(std::span<const std::byte> file, const std::string& name) {
+  bool identifier = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0;
+  for (const char c : name) identifier = identifier && (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_');
+  if (!identifier) throw Error(ErrorCode::usage, "--c-name: expected a C identifier, not '" + name + "'");
+  std::string text = fmt::format(
+      "/* A ParsNets device model, written by 'parsnets export --c-header'. For pnrt_open(&model, {0}, {0}_bytes). */\n"
+      "#include <stddef.h>\n#include <stdint.h>\n\nstatic const size_t {0}_bytes = {1};\n"
+      "static const uint32_t {0}[{2}] = {{\n",
+      name, file.size(), file.size() / 4);
+  text.reserve(text.size() + file.size() * 3);
+  for (std::size_t i = 0; i + 4 <= file.size(); i += 4) {
+    std::uint32_t word = 0;
+    for (std::size_t b = 0; b < 4; ++b) word |= std::to_integer<std::uint32_t>(file[i + b]) << (8 * b);
+    fmt::format_to(std::back_inserter(text), "0x{:08x},{}", word, i % 40 == 36 ? "\n" : "");
+  }
+  return text + "\n};\n";
+}
+
+}  // namespace parsnets

@@ -1,0 +1,79 @@
+#pragma once
+// The device file (docs/device.md) as this library reads it. It shares no code with the runtime that is given such
+// files on a device, so that the verdicts of the two can be compared.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parsnets/matrix.hpp"
+
+namespace parsnets {
+
+/// The sections by their numbers in the file.
+enum class DevicePart : std::uint8_t {
+  feature_mean,
+  feature_factor,
+  encoder,
+  anchors,
+  networks,
+  network_bias,
+  mixing,
+  shared,
+  bias,
+  semantic_mean,
+  semantic_factor,
+  whitening_centre,
+  whitening,
+  semantic_centre,
+  prototype_support,
+  prototype_weights,
+  class_vectors,
+  class_attributes,
+  class_seen,
+  class_order,
+  class_name_offsets,
+  class_names,
+  attribute_names
+};
+
+inline constexpr std::size_t kDeviceParts = 23;
+
+struct DeviceSection {
+  std::uint8_t type = 0;           ///< 0 absent, 1 f32, 2 f16, 3 int8, 4 bytes
+  std::size_t rows = 0, cols = 0;  ///< of values (or bytes); a vector is 1 x n
+  std::size_t offset = 0;          ///< of the values, from the start of the file
+  std::size_t scale_offset = 0;    ///< of the row scales; int8 alone has them
+
+  bool present() const { return type != 0; }
+};
+
+/// A checked device file. Numbers that name a choice are those of the header.
+struct DeviceFacts {
+  std::uint32_t features = 0, attributes = 0, outputs = 0, encoding = 0;  ///< d, m, q, h
+  std::uint32_t networks = 0, open = 0, stored_networks = 0;              ///< K, k, r
+  std::uint32_t classes = 0, support = 0;                                 ///< C, S
+  std::uint8_t feature_scaling = 0, semantic_scaling = 0, gates = 0, similarity = 0;
+  bool networks_see_encoding = false, relu = false;
+  float gamma = 0, temperature = 0, width = 0;
+  std::array<DeviceSection, kDeviceParts> sections;
+  std::vector<std::string> class_names, attribute_names;  ///< C; m or none
+  std::vector<std::uint8_t> class_seen;                   ///< C
+
+  const DeviceSection& section(DevicePart part) const { return sections[static_cast<std::size_t>(part)]; }
+};
+
+/// True if the bytes begin as a device file does; says nothing of the rest.
+bool looks_like_device_file(std::span<const std::byte> bytes);
+
+/// Checks all that docs/device.md says of a file; `name` is used in errors. Throws Error(bad_input).
+DeviceFacts read_device_facts(std::span<const std::byte> bytes, const std::string& name);
+
+/// Copy of a vector (1 x n) or matrix as float32; empty if it is absent or consists of bytes. `facts` must have been
+/// read from `bytes`. An int8 value whose scale is near the largest float may come out infinite.
+Matrix<float> device_matrix(std::span<const std::byte> bytes, const DeviceFacts& facts, DevicePart part);
+
+}  // namespace parsnets

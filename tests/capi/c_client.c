@@ -1,0 +1,187 @@
+/* A client in C99, linked with the shared library alone: trains on a data set folder, evaluates, predicts, explains,
+ * changes classes and stores the model. Exits with 0 if every figure is right. Usage: c_client DATA_FOLDER
+ * MODEL_FILE_TO_WRITE */
+
+#include <math.h>
+#include <parsnets/parsnets.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition)                                                                                               \
+  do {                                                                                                                 \
+    if (!(condition)) {                                                                                                \
+      fprintf(stderr, "%s:%d: %s is false (last error: %s)\n", __FILE__, __LINE__, #condition, parsnets_last_error()); \
+      exit(1);                                                                                                         \
+    }                                                                                                                  \
+  } while (0)
+#define OK(call) CHECK((call) == PARSNETS_OK)
+
+struct watcher {
+  unsigned calls;
+  unsigned stop_after; /* 0: never */
+};
+
+static int watch(const parsnets_progress *progress, void *user) {
+  struct watcher *watcher = user;
+  CHECK(progress->size == sizeof *progress);
+  CHECK(progress->stage != NULL && progress->stage[0] != '\0' && progress->unit != NULL);
+  CHECK(progress->total == 0 || progress->done <= progress->total);
+  return ++watcher->calls == watcher->stop_after;
+}
+
+static parsnets_model *train_ridge(const parsnets_dataset *dataset) {
+  parsnets_options *options = NULL;
+  parsnets_model *model = NULL;
+  struct watcher watcher = {0, 0}, impatient = {0, 1};
+  const char *json = NULL;
+  OK(parsnets_options_create(&options));
+  OK(parsnets_options_set(options, "method", "ridge"));
+  OK(parsnets_options_set(options, "lambda", "2.5"));
+  OK(parsnets_options_json(options, &json));
+  CHECK(strstr(json, "\"method\":\"ridge\"") != NULL && strstr(json, "\"lambda\":2.5") != NULL);
+  CHECK(parsnets_options_set(options, "lambda", "a lot") == PARSNETS_USAGE);
+  CHECK(strstr(parsnets_last_error(), "lambda") != NULL && strstr(parsnets_last_error(), "a lot") != NULL);
+  OK(parsnets_train(dataset, options, 2, watch, &watcher, &model));
+  CHECK(watcher.calls > 0);
+  parsnets_model_free(model);
+  CHECK(parsnets_train(dataset, options, 2, watch, &impatient, &model) == PARSNETS_CANCELLED);
+  CHECK(model == NULL && impatient.calls == 1);
+  OK(parsnets_train(dataset, options, 1, NULL, NULL, &model));
+  parsnets_options_free(options);
+  return model;
+}
+
+/* Top-1 accuracy in percent on one list of the split, counted here. */
+static double accuracy(const parsnets_model *model, const parsnets_dataset *dataset, int32_t list, int32_t among) {
+  parsnets_dataset_facts facts;
+  const int32_t *samples = NULL;
+  size_t count = 0, right = 0, i;
+  facts.size = sizeof facts;
+  OK(parsnets_dataset_get_facts(dataset, &facts));
+  OK(parsnets_dataset_split(dataset, list, &samples, &count));
+  CHECK(count > 0);
+  for (i = 0; i < count; ++i) {
+    int32_t best = -1;
+    const float *x = facts.features + (size_t)samples[i] * facts.dimensions;
+    OK(parsnets_predict_top(model, x, 1, facts.dimensions, among, 1, 1, &best, NULL));
+    right += best == facts.labels[samples[i]];
+  }
+  return 100.0 * (double)right / (double)count;
+}
+
+static void check_evaluation(const parsnets_model *model, const parsnets_dataset *dataset) {
+  parsnets_evaluation figures;
+  double h;
+  figures.size = sizeof figures;
+  OK(parsnets_evaluate(model, dataset, 0, NULL, NULL, &figures));
+  CHECK(figures.zsl_top1_per_class > 85 && figures.zsl_top1_per_class <= 100);
+  CHECK(figures.zsl_top5 == 100); /* there are two unseen classes */
+  CHECK(fabs(figures.zsl_top1 - accuracy(model, dataset, PARSNETS_SPLIT_TEST_UNSEEN, PARSNETS_UNSEEN)) < 0.3);
+  CHECK(figures.has_gzsl == 1 && figures.ausuc > 0.5 && figures.ausuc <= 1);
+  h = 2 * figures.u * figures.s / (figures.u + figures.s);
+  CHECK(fabs(figures.h - h) < 1e-9 && h > 50);
+}
+
+static void check_prediction(const parsnets_model *model, const parsnets_dataset *dataset) {
+  parsnets_dataset_facts data;
+  parsnets_model_facts facts;
+  parsnets_explanation why;
+  const size_t n = 7;
+  float *scores, *confidences, *contributions, *semantics;
+  int32_t *top, open = -1;
+  double sum = 0;
+  size_t i, c;
+  data.size = sizeof data;
+  facts.size = sizeof facts;
+  why.size = sizeof why;
+  OK(parsnets_dataset_get_facts(dataset, &data));
+  OK(parsnets_model_get_facts(model, &facts));
+  CHECK(facts.dimensions == data.dimensions && facts.classes == data.classes && facts.attributes == data.attributes);
+  CHECK(strcmp(facts.method, "ridge") == 0 && facts.temperature > 0 && facts.predicts_semantics);
+  scores = malloc(n * facts.classes * sizeof *scores);
+  confidences = malloc(n * facts.classes * sizeof *confidences);
+  top = malloc(n * facts.classes * sizeof *top);
+  contributions = malloc(facts.attributes * sizeof *contributions);
+  semantics = malloc(facts.attributes * sizeof *semantics);
+  CHECK(scores && confidences && top && contributions && semantics);
+  OK(parsnets_predict_scores(model, data.features, n, data.dimensions, 1, scores, facts.classes));
+  OK(parsnets_predict_confidences(model, data.features, n, data.dimensions, 1, confidences, facts.classes));
+  OK(parsnets_predict_top(model, data.features, n, data.dimensions, PARSNETS_ALL, facts.classes, 1, top, NULL));
+  for (i = 0; i < n; ++i) {
+    double total = 0;
+    const float *s = scores + i * facts.classes;
+    for (c = 0; c < facts.classes; ++c) {
+      const int32_t best = top[i * facts.classes];
+      total += confidences[i * facts.classes + c];
+      /* Gamma is taken from the seen classes before they are ranked. */
+      CHECK(s[best] - (facts.seen[best] ? facts.gamma : 0) >= s[c] - (facts.seen[c] ? facts.gamma : 0) - 1e-6);
+    }
+    CHECK(fabs(total - 1) < 1e-5);
+  }
+  OK(parsnets_explain(model, data.features, data.dimensions, &why, contributions, semantics, facts.attributes, &open,
+                      1));
+  CHECK(why.winner == top[0] && why.runner_up == top[1] && open == 0);
+  for (c = 0; c < facts.attributes; ++c) sum += contributions[c];
+  CHECK(fabs(sum + why.calibration + why.prototypes - (why.winner_score - why.runner_up_score)) < 1e-5);
+  free(scores);
+  free(confidences);
+  free(top);
+  free(contributions);
+  free(semantics);
+}
+
+static void check_classes(parsnets_model *model, const char *file) {
+  parsnets_model_facts facts;
+  parsnets_model *copy = NULL, *loaded = NULL;
+  const char *name = NULL;
+  size_t classes;
+  float *semantics;
+  facts.size = sizeof facts;
+  OK(parsnets_model_get_facts(model, &facts));
+  classes = facts.classes;
+  semantics = malloc(facts.attributes * sizeof *semantics);
+  CHECK(semantics != NULL);
+  memcpy(semantics, facts.semantics, facts.attributes * sizeof *semantics);
+  OK(parsnets_model_clone(model, &copy));
+  OK(parsnets_model_add_class(copy, "unicorn", semantics, facts.attributes));
+  CHECK(parsnets_model_add_class(copy, "unicorn", semantics, facts.attributes) == PARSNETS_BAD_INPUT);
+  OK(parsnets_model_save(copy, file));
+  OK(parsnets_model_load(file, &loaded));
+  OK(parsnets_model_get_facts(loaded, &facts));
+  CHECK(facts.classes == classes + 1 && facts.seen[classes] == 0);
+  OK(parsnets_model_class_name(loaded, classes, &name));
+  CHECK(strcmp(name, "unicorn") == 0);
+  OK(parsnets_model_remove_class(loaded, "unicorn"));
+  CHECK(parsnets_model_remove_class(loaded, "unicorn") == PARSNETS_BAD_INPUT);
+  OK(parsnets_model_get_facts(model, &facts));
+  CHECK(facts.classes == classes);
+  parsnets_model_free(loaded);
+  parsnets_model_free(copy);
+  free(semantics);
+}
+
+int main(int argc, char **argv) {
+  parsnets_load_options load = PARSNETS_LOAD_OPTIONS_INIT;
+  parsnets_dataset *dataset = NULL;
+  parsnets_dataset_facts facts;
+  parsnets_model *model;
+  CHECK(argc == 3);
+  CHECK(parsnets_abi_version() == PARSNETS_ABI_VERSION && strlen(parsnets_version()) >= 5);
+  CHECK(parsnets_dataset_load("no such folder", NULL, NULL, NULL, &dataset) == PARSNETS_BAD_INPUT && dataset == NULL);
+  CHECK(strstr(parsnets_last_error(), "no such folder") != NULL);
+  OK(parsnets_dataset_load(argv[1], &load, NULL, NULL, &dataset));
+  facts.size = sizeof facts;
+  OK(parsnets_dataset_get_facts(dataset, &facts));
+  CHECK(facts.samples == 2400 && facts.dimensions == 192 && facts.classes == 10 && facts.attributes == 39);
+  CHECK(facts.trainval + facts.test_seen + facts.test_unseen == facts.samples &&
+        facts.train + facts.val == facts.trainval);
+  model = train_ridge(dataset);
+  check_evaluation(model, dataset);
+  check_prediction(model, dataset);
+  check_classes(model, argv[2]);
+  parsnets_model_free(model);
+  parsnets_dataset_free(dataset);
+  parsnets_model_free(NULL);
+  return 0;
+}

@@ -1,0 +1,169 @@
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "capi/small_handles.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
+
+DatasetHandle demo(const parsnets_load_options* options = nullptr) {
+  parsnets_dataset* data = nullptr;
+  EXPECT_OK(parsnets_dataset_load(kDemo.c_str(), options, nullptr, nullptr, &data));
+  return DatasetHandle(data);
+}
+
+std::vector<std::int32_t> list_of(const parsnets_dataset* data, std::int32_t list) {
+  const std::int32_t* samples = nullptr;
+  std::size_t count = 0;
+  EXPECT_OK(parsnets_dataset_split(data, list, &samples, &count));
+  return {samples, samples + count};
+}
+
+}  // namespace
+
+TEST(CApiDataset, AFolderLoadsAsInCpp) {
+  const Dataset expected = load_dataset(kDemo);
+  const auto data = demo();
+  const auto facts = facts_of(data.get());
+  EXPECT_EQ(facts.samples, expected.samples());
+  EXPECT_EQ(facts.seen_classes, expected.seen_classes().size());
+  EXPECT_STREQ(facts.name, "demo");
+  EXPECT_STREQ(facts.features_name, "features.npy");
+  EXPECT_STREQ(facts.semantics_name, "attributes.csv");
+  EXPECT_TRUE(std::equal(facts.features, facts.features + facts.samples * facts.dimensions, expected.features.data()));
+  EXPECT_EQ(std::vector<std::int32_t>(facts.labels, facts.labels + facts.samples), expected.labels);
+  EXPECT_TRUE(std::equal(facts.semantics, facts.semantics + facts.classes * facts.attributes,
+                         expected.semantics.values.data()));
+  EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_TRAINVAL), expected.split.trainval);
+  EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_TEST_SEEN), expected.split.test_seen);
+  EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_TEST_UNSEEN), expected.split.test_unseen);
+  EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_TRAIN), expected.split.train);
+  EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_VAL), expected.split.val);
+  EXPECT_EQ(facts.trainval, expected.split.trainval.size());
+  EXPECT_EQ(facts.val, expected.split.val.size());
+  const char* name = nullptr;
+  ASSERT_OK(parsnets_dataset_class_name(data.get(), 4, &name));
+  EXPECT_EQ(name, expected.class_names[4]);
+  ASSERT_OK(parsnets_dataset_attribute_name(data.get(), 38, &name));
+  EXPECT_EQ(name, expected.semantics.attribute_names[38]);
+  EXPECT_EQ(parsnets_dataset_class_name(data.get(), 10, &name), PARSNETS_USAGE);
+  EXPECT_EQ(parsnets_dataset_attribute_name(data.get(), 39, &name), PARSNETS_USAGE);
+  const std::int32_t* samples = nullptr;
+  std::size_t count = 0;
+  for (const std::int32_t list : {-1, 5})
+    EXPECT_EQ(parsnets_dataset_split(data.get(), list, &samples, &count), PARSNETS_USAGE);
+}
+
+TEST(CApiDataset, LoadOptionsReachTheLoader) {
+  parsnets_load_options options = PARSNETS_LOAD_OPTIONS_INIT;
+  EXPECT_EQ(facts_of(demo(&options).get()).samples, 2400u);
+  options.features = "absent";
+  parsnets_dataset* data = nullptr;
+  EXPECT_EQ(parsnets_dataset_load(kDemo.c_str(), &options, nullptr, nullptr, &data), PARSNETS_BAD_INPUT);
+  EXPECT_TRUE(last_error_has("absent"));
+  options.features = nullptr;
+  options.missing = 3;
+  EXPECT_EQ(parsnets_dataset_load(kDemo.c_str(), &options, nullptr, nullptr, &data), PARSNETS_USAGE);
+  EXPECT_EQ(data, nullptr);
+}
+
+TEST(CApiDataset, TheSeedDrawsTheValidationClassesOfAFolderWithoutAny) {
+  TempDir dir;
+  Dataset plain = small_training_set();
+  plain.split.train.clear();
+  plain.split.val.clear();
+  plain.split.validation_from.clear();
+  save_dataset(plain, dir.path(), DataFormat::npy);
+  const auto validation = [&](std::uint64_t seed) {
+    parsnets_load_options options = PARSNETS_LOAD_OPTIONS_INIT;
+    options.seed = seed;
+    parsnets_dataset* made = nullptr;
+    EXPECT_OK(parsnets_dataset_load(dir.path().c_str(), &options, nullptr, nullptr, &made));
+    return list_of(DatasetHandle(made).get(), PARSNETS_SPLIT_VAL);
+  };
+  LoadOptions load;
+  load.seed = 5;
+  EXPECT_EQ(validation(5), load_dataset(dir.path(), load).split.val);
+  EXPECT_NE(validation(5), validation(6));
+}
+
+TEST(CApiDataset, LoadingCanBeCancelled) {
+  parsnets_dataset* data = nullptr;
+  const auto stop = [](const parsnets_progress*, void* calls) { return ++*static_cast<int*>(calls); };
+  int calls = 0;
+  EXPECT_EQ(parsnets_dataset_load(kDemo.c_str(), nullptr, stop, &calls, &data), PARSNETS_CANCELLED);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(data, nullptr);
+}
+
+TEST(CApiDataset, ArraysMakeASplitByTheirLabels) {
+  SmallArrays small;
+  small.arrays.name = "mine";
+  const auto data = small.handle();
+  const auto facts = facts_of(data.get());
+  EXPECT_STREQ(facts.name, "mine");
+  EXPECT_EQ(facts.seen_classes, small.data.seen_classes().size());
+  EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_TRAINVAL), small.data.split.trainval);
+  EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_TEST_SEEN), small.data.split.test_seen);
+  EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_TEST_UNSEEN), small.data.split.test_unseen);
+  EXPECT_EQ(facts.train + facts.val, facts.trainval);
+  EXPECT_GT(facts.val, 0u) << "validation classes are drawn";
+  const char* name = nullptr;
+  ASSERT_OK(parsnets_dataset_attribute_name(data.get(), 2, &name));
+  EXPECT_STREQ(name, "attribute 2");
+  small.arrays.attribute_names = nullptr;
+  ASSERT_OK(parsnets_dataset_attribute_name(small.handle().get(), 2, &name));
+  EXPECT_EQ(name, nullptr);
+  small.arrays.test = nullptr;
+  EXPECT_EQ(facts_of(small.handle().get()).trainval, small.arrays.samples) << "all samples train";
+}
+
+TEST(CApiDataset, FeaturesAreCopiedUnlessBorrowed) {
+  SmallArrays small;
+  EXPECT_NE(facts_of(small.handle().get()).features, small.arrays.features);
+  small.arrays.borrow_features = 1;
+  const auto borrowed = small.handle();
+  EXPECT_EQ(facts_of(borrowed.get()).features, small.arrays.features);
+  EXPECT_NE(facts_of(borrowed.get()).labels, small.arrays.labels);
+}
+
+TEST(CApiDataset, BadArraysAreRefusedByName) {
+  const auto refused = [](auto change, const std::string& field) {
+    SmallArrays small;
+    change(small);
+    parsnets_dataset* data = nullptr;
+    EXPECT_EQ(parsnets_dataset_from_arrays(&small.arrays, &data), PARSNETS_BAD_INPUT) << field;
+    EXPECT_TRUE(last_error_has(field)) << parsnets_last_error();
+    EXPECT_EQ(data, nullptr);
+  };
+  refused([](auto& s) { s.data.features(3, 5) = std::nanf(""); }, "sample 3, feature 5");
+  refused([](auto& s) { s.data.features(3, 5) = std::numeric_limits<float>::infinity(); }, "sample 3, feature 5");
+  refused([](auto& s) { s.data.semantics.values(2, 1) = std::nanf(""); }, "class 2, attribute 1");
+  refused([](auto& s) { s.data.labels[9] = 16; }, "labels, sample 9");
+  refused([](auto& s) { s.data.labels[9] = -1; }, "labels, sample 9");
+  refused([](auto& s) { s.class_names[4] = s.class_names[3]; }, "class_names");
+  refused([](auto& s) { s.class_names[4] = ""; }, "class_names, name 4");
+  refused([](auto& s) { s.class_names[4] = nullptr; }, "class_names, name 4");
+  refused([](auto& s) { s.class_names[4] = "\xff\xfe"; }, "class_names, name 4");
+  refused([](auto& s) { s.attribute_names[4] = nullptr; }, "attribute_names, name 4");
+  refused([](auto& s) { s.arrays.samples = 0; }, "samples");
+  refused([](auto& s) { s.arrays.dimensions = 0; }, "dimensions");
+  refused([](auto& s) { s.arrays.classes = std::size_t{1} << 31; }, "classes");
+  refused([](auto& s) { s.arrays.samples = s.arrays.dimensions = 0x7fffffff; }, "sizes");
+  refused([](auto& s) { s.test.assign(s.test.size(), 1); }, "test");
+  for (const auto forget :
+       {+[](parsnets_arrays& a) { a.features = nullptr; }, +[](parsnets_arrays& a) { a.labels = nullptr; },
+        +[](parsnets_arrays& a) { a.semantics = nullptr; }, +[](parsnets_arrays& a) { a.class_names = nullptr; }}) {
+    SmallArrays small;
+    forget(small.arrays);
+    parsnets_dataset* data = nullptr;
+    EXPECT_EQ(parsnets_dataset_from_arrays(&small.arrays, &data), PARSNETS_USAGE);
+  }
+}
+
+}  // namespace parsnets::test

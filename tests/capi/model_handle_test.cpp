@@ -1,0 +1,139 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/file.hpp"
+#include "capi/small_handles.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+std::string bytes_of(const parsnets_model* model) {
+  TempDir dir;
+  const auto file = dir / "m.safetensors";
+  EXPECT_OK(parsnets_model_save(model, file.c_str()));
+  return read_text_file(file);
+}
+
+std::vector<float> scores_of(const parsnets_model* model, const parsnets_arrays& arrays, std::size_t samples) {
+  const auto facts = facts_of(model);
+  std::vector<float> scores(samples * facts.classes);
+  EXPECT_OK(
+      parsnets_predict_scores(model, arrays.features, samples, arrays.dimensions, 1, scores.data(), facts.classes));
+  return scores;
+}
+
+}  // namespace
+
+TEST(CApiModel, FactsAreThoseOfTheModel) {
+  SmallArrays small;
+  const auto data = small.handle();
+  const auto model = trained(data.get(), {{"method", "parsnets"}, {"networks", "8"}, {"open", "3"}, {"seed", "9"}});
+  const auto facts = facts_of(model.get());
+  EXPECT_EQ(facts.dimensions, small.arrays.dimensions);
+  EXPECT_EQ(facts.attributes, small.arrays.attributes);
+  EXPECT_LT(facts.outputs, facts.attributes) << "whitened";
+  EXPECT_EQ(facts.classes, small.arrays.classes);
+  EXPECT_EQ(facts.seen_classes, small.data.seen_classes().size());
+  EXPECT_EQ(facts.networks, 8u);
+  EXPECT_EQ(facts.open_networks, 3u);
+  EXPECT_EQ(facts.predicts_semantics, 1u);
+  EXPECT_STREQ(facts.method, "parsnets");
+  EXPECT_EQ(nlohmann::json::parse(facts.options)["networks"], 8);
+  EXPECT_EQ(nlohmann::json::parse(facts.record)["seed"], 9);
+  EXPECT_EQ(nlohmann::json::parse(facts.record)["data"]["name"], "arrays");
+  std::vector<std::uint8_t> seen(facts.classes, 0);
+  for (const auto c : small.data.seen_classes()) seen[static_cast<std::size_t>(c)] = 1;
+  EXPECT_EQ(std::vector<std::uint8_t>(facts.seen, facts.seen + facts.classes), seen);
+  EXPECT_TRUE(std::equal(facts.semantics, facts.semantics + facts.classes * facts.attributes, small.arrays.semantics));
+  const char* name = nullptr;
+  ASSERT_OK(parsnets_model_class_name(model.get(), 5, &name));
+  EXPECT_EQ(name, small.data.class_names[5]);
+  ASSERT_OK(parsnets_model_attribute_name(model.get(), 5, &name));
+  EXPECT_STREQ(name, "attribute 5");
+  EXPECT_EQ(parsnets_model_class_name(model.get(), facts.classes, &name), PARSNETS_USAGE);
+  EXPECT_EQ(parsnets_model_attribute_name(model.get(), facts.attributes, &name), PARSNETS_USAGE);
+}
+
+TEST(CApiModel, ClonesAndFilesKeepEveryByte) {
+  SmallArrays small;
+  const auto data = small.handle();
+  for (const std::vector<std::pair<std::string, std::string>>& options :
+       {std::vector<std::pair<std::string, std::string>>{{"method", "parsnets"}},
+        {{"method", "scln"}, {"encoding", "24"}, {"networks", "8"}, {"open", "3"}, {"feature-scaling", "standardize"}},
+        {{"method", "sae-reverse"}, {"semantic-scaling", "standardize"}},
+        {{"method", "dap"}}}) {
+    const auto model = trained(data.get(), options);
+    const std::string bytes = bytes_of(model.get());
+    EXPECT_GT(bytes.size(), 1000u);
+    EXPECT_EQ(bytes_of(clone_of(model.get()).get()), bytes) << options[0].second;
+    TempDir dir;
+    ASSERT_OK(parsnets_model_save(model.get(), (dir / "m").c_str()));
+    const auto read = loaded((dir / "m").string());
+    EXPECT_EQ(bytes_of(read.get()), bytes) << options[0].second;
+    EXPECT_EQ(bytes_of(clone_of(read.get()).get()), bytes) << options[0].second;
+  }
+}
+
+TEST(CApiModel, MissingAndDamagedFilesAreBadInput) {
+  TempDir dir;
+  parsnets_model* model = nullptr;
+  EXPECT_EQ(parsnets_model_load((dir / "absent").c_str(), &model), PARSNETS_BAD_INPUT);
+  EXPECT_TRUE(last_error_has("absent"));
+  write_text_file(dir / "damaged", "not a model");
+  EXPECT_EQ(parsnets_model_load((dir / "damaged").c_str(), &model), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(model, nullptr);
+  SmallArrays small;
+  EXPECT_EQ(parsnets_model_save(trained(small.handle().get()).get(), (dir / "no" / "such" / "folder").c_str()),
+            PARSNETS_FAILURE);
+}
+
+TEST(CApiModel, AnAddedClassIsScoredAndARemovedOneIsNot) {
+  SmallArrays small;
+  const auto data = small.handle();
+  for (const char* method : {"parsnets", "reverse-ridge"}) {
+    const auto model = trained(data.get(), {{"method", method}});
+    const std::size_t c = small.arrays.classes, m = small.arrays.attributes, n = 20;
+    const auto before = scores_of(model.get(), small.arrays, n);
+    ASSERT_OK(parsnets_model_add_class(model.get(), "twin", small.arrays.semantics + 2 * m, m));
+    const auto after = scores_of(model.get(), small.arrays, n);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t k = 0; k < c; ++k) ASSERT_NEAR(after[i * (c + 1) + k], before[i * c + k], 1e-5);
+      ASSERT_NEAR(after[i * (c + 1) + c], before[i * c + 2], 1e-5) << "the twin of class 2";
+    }
+    const auto facts = facts_of(model.get());
+    EXPECT_EQ(facts.classes, c + 1);
+    EXPECT_EQ(facts.seen[c], 0);
+    const char* name = nullptr;
+    ASSERT_OK(parsnets_model_class_name(model.get(), c, &name));
+    EXPECT_STREQ(name, "twin");
+    ASSERT_OK(parsnets_model_remove_class(model.get(), small.class_names[0]));
+    const auto fewer = scores_of(model.get(), small.arrays, n);
+    for (std::size_t i = 0; i < n; ++i) ASSERT_NEAR(fewer[i * c], before[i * c + 1], 1e-5) << "class 1 moved up";
+  }
+}
+
+TEST(CApiModel, BadClassesAndCalibrationsAreRefused) {
+  SmallArrays small;
+  const auto model = trained(small.handle().get());
+  const std::string before = bytes_of(model.get());
+  const std::size_t m = small.arrays.attributes;
+  std::vector<float> semantics(m, 1.0f);
+  EXPECT_EQ(parsnets_model_add_class(model.get(), small.class_names[0], semantics.data(), m), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(parsnets_model_add_class(model.get(), "", semantics.data(), m), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(parsnets_model_add_class(model.get(), "\xc3", semantics.data(), m), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(parsnets_model_add_class(model.get(), "new", semantics.data(), m - 1), PARSNETS_BAD_INPUT);
+  semantics[3] = std::nanf("");
+  EXPECT_EQ(parsnets_model_add_class(model.get(), "new", semantics.data(), m), PARSNETS_BAD_INPUT);
+  EXPECT_TRUE(last_error_has("attribute 3"));
+  EXPECT_EQ(parsnets_model_remove_class(model.get(), "new"), PARSNETS_BAD_INPUT);
+  for (const auto& [gamma, temperature] : {std::pair(std::nan(""), 1.0), {1e7, 1.0}, {0.0, 0.0}, {0.0, std::nan("")}})
+    EXPECT_EQ(parsnets_model_calibrate(model.get(), gamma, temperature), PARSNETS_USAGE);
+  EXPECT_EQ(bytes_of(model.get()), before);
+  ASSERT_OK(parsnets_model_calibrate(model.get(), 0.25, 0.5));
+  EXPECT_EQ(facts_of(model.get()).gamma, 0.25);
+  EXPECT_EQ(facts_of(model.get()).temperature, 0.5);
+}
+
+}  // namespace parsnets::test

@@ -1,0 +1,109 @@
+#pragma once
+// Handles of the C ABI that free themselves, and a small data set behind one.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "parsnets/parsnets.h"
+#include "small_training.hpp"
+
+namespace parsnets::test {
+
+template <class T, void (*Free)(T*)>
+struct Freer {
+  void operator()(T* handle) const { Free(handle); }
+};
+using DatasetHandle = std::unique_ptr<parsnets_dataset, Freer<parsnets_dataset, parsnets_dataset_free>>;
+using OptionsHandle = std::unique_ptr<parsnets_options, Freer<parsnets_options, parsnets_options_free>>;
+using ModelHandle = std::unique_ptr<parsnets_model, Freer<parsnets_model, parsnets_model_free>>;
+
+#define EXPECT_OK(call) EXPECT_EQ((call), PARSNETS_OK) << parsnets_last_error()
+#define ASSERT_OK(call) ASSERT_EQ((call), PARSNETS_OK) << parsnets_last_error()
+
+/// Arrays in memory, and the struct that describes them. Not copied or moved: the struct points into it.
+struct SmallArrays {
+  explicit SmallArrays(std::uint64_t seed = 3) : data(small_training_set(seed)) {
+    for (const auto& name : data.class_names) class_names.push_back(name.c_str());
+    for (std::size_t a = 0; a < data.semantics.values.cols(); ++a)
+      attributes.push_back("attribute " + std::to_string(a));
+    for (const auto& name : attributes) attribute_names.push_back(name.c_str());
+    test.assign(data.samples(), 0);
+    for (const auto s : data.split.test_seen) test[static_cast<std::size_t>(s)] = 1;
+    for (const auto s : data.split.test_unseen) test[static_cast<std::size_t>(s)] = 1;
+    arrays.samples = data.samples();
+    arrays.dimensions = data.features.cols();
+    arrays.classes = data.classes();
+    arrays.attributes = data.semantics.values.cols();
+    arrays.features = data.features.data();
+    arrays.labels = data.labels.data();
+    arrays.semantics = data.semantics.values.data();
+    arrays.class_names = class_names.data();
+    arrays.attribute_names = attribute_names.data();
+    arrays.test = test.data();
+  }
+  SmallArrays(const SmallArrays&) = delete;
+  SmallArrays& operator=(const SmallArrays&) = delete;
+
+  DatasetHandle handle() const {
+    parsnets_dataset* made = nullptr;
+    EXPECT_OK(parsnets_dataset_from_arrays(&arrays, &made));
+    return DatasetHandle(made);
+  }
+
+  Dataset data;
+  std::vector<std::string> attributes;
+  std::vector<const char*> class_names, attribute_names;
+  std::vector<std::uint8_t> test;
+  parsnets_arrays arrays = PARSNETS_ARRAYS_INIT;
+};
+
+inline OptionsHandle options_with(const std::vector<std::pair<std::string, std::string>>& values) {
+  parsnets_options* made = nullptr;
+  EXPECT_OK(parsnets_options_create(&made));
+  for (const auto& [name, value] : values) EXPECT_OK(parsnets_options_set(made, name.c_str(), value.c_str()));
+  return OptionsHandle(made);
+}
+
+inline ModelHandle trained(const parsnets_dataset* data,
+                           const std::vector<std::pair<std::string, std::string>>& options = {{"method", "ridge"}},
+                           std::uint32_t threads = 1) {
+  parsnets_model* model = nullptr;
+  EXPECT_OK(parsnets_train(data, options_with(options).get(), threads, nullptr, nullptr, &model));
+  return ModelHandle(model);
+}
+
+inline ModelHandle loaded(const std::string& file) {
+  parsnets_model* model = nullptr;
+  EXPECT_OK(parsnets_model_load(file.c_str(), &model));
+  return ModelHandle(model);
+}
+
+inline ModelHandle clone_of(const parsnets_model* model) {
+  parsnets_model* copy = nullptr;
+  EXPECT_OK(parsnets_model_clone(model, &copy));
+  return ModelHandle(copy);
+}
+
+inline parsnets_model_facts facts_of(const parsnets_model* model) {
+  parsnets_model_facts facts{};
+  facts.size = sizeof facts;
+  EXPECT_OK(parsnets_model_get_facts(model, &facts));
+  return facts;
+}
+
+inline parsnets_dataset_facts facts_of(const parsnets_dataset* data) {
+  parsnets_dataset_facts facts{};
+  facts.size = sizeof facts;
+  EXPECT_OK(parsnets_dataset_get_facts(data, &facts));
+  return facts;
+}
+
+inline bool last_error_has(const std::string& text) {
+  return std::string(parsnets_last_error()).find(text) != std::string::npos;
+}
+
+}  // namespace parsnets::test

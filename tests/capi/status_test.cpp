@@ -1,0 +1,225 @@
+// What every function of the C ABI promises: NULL and wrong sizes are errors, nothing is thrown, messages are per
+// thread.
+
+#include <cstring>
+#include <new>
+#include <thread>
+
+#include "capi/small_handles.hpp"
+#include "parsnets/version.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+struct Everything {
+  SmallArrays arrays;
+  DatasetHandle data = arrays.handle();
+  OptionsHandle options = options_with({{"method", "ridge"}});
+  ModelHandle model = trained(data.get());
+  parsnets_model_facts facts = facts_of(model.get());
+  const float* x = arrays.arrays.features;
+  std::size_t d = facts.dimensions, c = facts.classes, m = facts.attributes;
+  std::vector<float> out = std::vector<float>(std::max(c, m));
+};
+
+}  // namespace
+
+TEST(CApiStatus, NullIsAnErrorEverywhere) {
+  Everything e;
+  parsnets_dataset* data = nullptr;
+  parsnets_options* options = nullptr;
+  parsnets_model* model = nullptr;
+  parsnets_explanation why{};
+  why.size = sizeof why;
+  parsnets_evaluation figures{};
+  figures.size = sizeof figures;
+  const char* text = nullptr;
+  const std::int32_t* list = nullptr;
+  std::size_t count = 0;
+  std::int32_t best = 0;
+  float* out = e.out.data();
+  parsnets_dataset* const d = e.data.get();
+  parsnets_options* const o = e.options.get();
+  parsnets_model* const m = e.model.get();
+  const parsnets_status results[] = {
+      parsnets_dataset_load(nullptr, nullptr, nullptr, nullptr, &data),
+      parsnets_dataset_load("folder", nullptr, nullptr, nullptr, nullptr),
+      parsnets_dataset_from_arrays(nullptr, &data),
+      parsnets_dataset_from_arrays(&e.arrays.arrays, nullptr),
+      parsnets_dataset_get_facts(nullptr, nullptr),
+      parsnets_dataset_get_facts(d, nullptr),
+      parsnets_dataset_class_name(nullptr, 0, &text),
+      parsnets_dataset_class_name(d, 0, nullptr),
+      parsnets_dataset_attribute_name(nullptr, 0, &text),
+      parsnets_dataset_attribute_name(d, 0, nullptr),
+      parsnets_dataset_split(nullptr, 0, &list, &count),
+      parsnets_dataset_split(d, 0, nullptr, &count),
+      parsnets_dataset_split(d, 0, &list, nullptr),
+      parsnets_options_create(nullptr),
+      parsnets_options_set(nullptr, "method", "ridge"),
+      parsnets_options_set(o, nullptr, "ridge"),
+      parsnets_options_set(o, "method", nullptr),
+      parsnets_options_reset(nullptr),
+      parsnets_options_json(nullptr, &text),
+      parsnets_options_json(o, nullptr),
+      parsnets_options_describe(nullptr, &text),
+      parsnets_options_describe(o, nullptr),
+      parsnets_train(nullptr, o, 1, nullptr, nullptr, &model),
+      parsnets_train(d, nullptr, 1, nullptr, nullptr, &model),
+      parsnets_train(d, o, 1, nullptr, nullptr, nullptr),
+      parsnets_model_load(nullptr, &model),
+      parsnets_model_load("file", nullptr),
+      parsnets_model_save(nullptr, "file"),
+      parsnets_model_save(m, nullptr),
+      parsnets_model_clone(nullptr, &model),
+      parsnets_model_clone(m, nullptr),
+      parsnets_model_get_facts(nullptr, nullptr),
+      parsnets_model_get_facts(m, nullptr),
+      parsnets_model_class_name(nullptr, 0, &text),
+      parsnets_model_class_name(m, 0, nullptr),
+      parsnets_model_attribute_name(nullptr, 0, &text),
+      parsnets_model_attribute_name(m, 0, nullptr),
+      parsnets_model_add_class(nullptr, "a", out, e.m),
+      parsnets_model_add_class(m, nullptr, out, e.m),
+      parsnets_model_add_class(m, "a", nullptr, e.m),
+      parsnets_model_remove_class(nullptr, "a"),
+      parsnets_model_remove_class(m, nullptr),
+      parsnets_model_calibrate(nullptr, 0, 1),
+      parsnets_predict_scores(nullptr, e.x, 1, e.d, 1, out, e.c),
+      parsnets_predict_scores(m, nullptr, 1, e.d, 1, out, e.c),
+      parsnets_predict_scores(m, e.x, 1, e.d, 1, nullptr, e.c),
+      parsnets_predict_confidences(nullptr, e.x, 1, e.d, 1, out, e.c),
+      parsnets_predict_confidences(m, nullptr, 1, e.d, 1, out, e.c),
+      parsnets_predict_confidences(m, e.x, 1, e.d, 1, nullptr, e.c),
+      parsnets_predict_top(nullptr, e.x, 1, e.d, PARSNETS_ALL, 1, 1, &best, out),
+      parsnets_predict_top(m, nullptr, 1, e.d, PARSNETS_ALL, 1, 1, &best, out),
+      parsnets_predict_top(m, e.x, 1, e.d, PARSNETS_ALL, 1, 1, nullptr, out),
+      parsnets_predict_semantics(nullptr, e.x, 1, e.d, 1, out, e.m),
+      parsnets_predict_semantics(m, nullptr, 1, e.d, 1, out, e.m),
+      parsnets_predict_semantics(m, e.x, 1, e.d, 1, nullptr, e.m),
+      parsnets_explain(nullptr, e.x, e.d, &why, nullptr, nullptr, 0, nullptr, 0),
+      parsnets_explain(m, nullptr, e.d, &why, nullptr, nullptr, 0, nullptr, 0),
+      parsnets_explain(m, e.x, e.d, nullptr, nullptr, nullptr, 0, nullptr, 0),
+      parsnets_evaluate(nullptr, d, 1, nullptr, nullptr, &figures),
+      parsnets_evaluate(m, nullptr, 1, nullptr, nullptr, &figures),
+      parsnets_evaluate(m, d, 1, nullptr, nullptr, nullptr),
+  };
+  for (std::size_t i = 0; i < std::size(results); ++i) EXPECT_EQ(results[i], PARSNETS_USAGE) << "call " << i;
+  EXPECT_TRUE(last_error_has("NULL"));
+  EXPECT_EQ(data, nullptr);
+  EXPECT_EQ(options, nullptr);
+  EXPECT_EQ(model, nullptr);
+  parsnets_dataset_free(nullptr);
+  parsnets_options_free(nullptr);
+  parsnets_model_free(nullptr);
+}
+
+TEST(CApiStatus, StructsOfOlderAndNewerHeadersWork) {
+  Everything e;
+  // Older: only the fields it has are written.
+  parsnets_model_facts facts;
+  std::memset(&facts, 0xab, sizeof facts);
+  facts.size = offsetof(parsnets_model_facts, outputs);
+  ASSERT_OK(parsnets_model_get_facts(e.model.get(), &facts));
+  EXPECT_EQ(facts.dimensions, e.d);
+  EXPECT_EQ(facts.attributes, e.m);
+  EXPECT_EQ(facts.size, offsetof(parsnets_model_facts, outputs));
+  std::size_t untouched;
+  std::memset(&untouched, 0xab, sizeof untouched);
+  EXPECT_EQ(facts.outputs, untouched);
+  // Newer: what this version does not know is zero.
+  struct Newer {
+    parsnets_model_facts known;
+    std::size_t unknown[3];
+  } newer;
+  std::memset(&newer, 0xab, sizeof newer);
+  newer.known.size = sizeof newer;
+  ASSERT_OK(parsnets_model_get_facts(e.model.get(), &newer.known));
+  EXPECT_EQ(newer.known.classes, e.c);
+  for (const auto value : newer.unknown) EXPECT_EQ(value, 0u);
+
+  // Input: what an older struct lacks has its default, whatever lies behind it in memory.
+  parsnets_arrays older = e.arrays.arrays;
+  older.size = offsetof(parsnets_arrays, name);
+  older.name = reinterpret_cast<const char*>(1);
+  older.test = reinterpret_cast<const std::uint8_t*>(1);
+  parsnets_dataset* data = nullptr;
+  ASSERT_OK(parsnets_dataset_from_arrays(&older, &data));
+  EXPECT_STREQ(facts_of(data).name, "arrays");
+  EXPECT_EQ(facts_of(data).trainval, e.arrays.arrays.samples);
+  parsnets_dataset_free(data);
+  // Newer input: a field that this version does not know must not have been set.
+  struct NewerArrays {
+    parsnets_arrays known;
+    std::size_t unknown;
+  } more{e.arrays.arrays, 0};
+  more.known.size = sizeof more;
+  ASSERT_OK(parsnets_dataset_from_arrays(&more.known, &data));
+  parsnets_dataset_free(data);
+  more.unknown = 1;
+  EXPECT_EQ(parsnets_dataset_from_arrays(&more.known, &data), PARSNETS_USAGE);
+}
+
+TEST(CApiStatus, ImpossibleStructSizesAreRefused) {
+  Everything e;
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, sizeof(std::size_t), sizeof(parsnets_model_facts) + 3,
+                                 std::size_t{1} << 20, ~std::size_t{0}}) {
+    parsnets_model_facts facts{};
+    parsnets_dataset_facts data_facts{};
+    parsnets_explanation why{};
+    parsnets_evaluation figures{};
+    parsnets_arrays arrays = e.arrays.arrays;
+    parsnets_load_options load = PARSNETS_LOAD_OPTIONS_INIT;
+    facts.size = data_facts.size = why.size = figures.size = arrays.size = load.size = size;
+    parsnets_dataset* data = nullptr;
+    EXPECT_EQ(parsnets_model_get_facts(e.model.get(), &facts), PARSNETS_USAGE) << size;
+    EXPECT_EQ(parsnets_dataset_get_facts(e.data.get(), &data_facts), PARSNETS_USAGE) << size;
+    EXPECT_EQ(parsnets_explain(e.model.get(), e.x, e.d, &why, nullptr, nullptr, 0, nullptr, 0), PARSNETS_USAGE) << size;
+    EXPECT_EQ(parsnets_evaluate(e.model.get(), e.data.get(), 1, nullptr, nullptr, &figures), PARSNETS_USAGE) << size;
+    EXPECT_EQ(parsnets_dataset_from_arrays(&arrays, &data), PARSNETS_USAGE) << size;
+    EXPECT_EQ(parsnets_dataset_load("folder", &load, nullptr, nullptr, &data), PARSNETS_USAGE) << size;
+    EXPECT_TRUE(last_error_has("parsnets_load_options"));
+  }
+}
+
+TEST(CApiStatus, ExceptionsOfAProgressFunctionBecomeAStatus) {
+  Everything e;
+  parsnets_model* model = nullptr;
+  const auto train_with = [&](parsnets_progress_function progress) {
+    return parsnets_train(e.data.get(), e.options.get(), 1, progress, nullptr, &model);
+  };
+  EXPECT_EQ(train_with([](const parsnets_progress*, void*) -> int { throw std::bad_alloc(); }), PARSNETS_FAILURE);
+  EXPECT_TRUE(last_error_has("memory"));
+  EXPECT_EQ(train_with([](const parsnets_progress*, void*) -> int { throw 7; }), PARSNETS_FAILURE);
+  EXPECT_TRUE(last_error_has("unknown"));
+  EXPECT_EQ(train_with([](const parsnets_progress*, void*) -> int { throw std::runtime_error("broke"); }),
+            PARSNETS_FAILURE);
+  EXPECT_STREQ(parsnets_last_error(), "broke");
+  EXPECT_EQ(model, nullptr);
+}
+
+TEST(CApiStatus, EachThreadHasItsOwnLastError) {
+  EXPECT_EQ(parsnets_options_create(nullptr), PARSNETS_USAGE);
+  const std::string mine = parsnets_last_error();
+  std::thread([] {
+    EXPECT_STREQ(parsnets_last_error(), "");
+    EXPECT_EQ(parsnets_model_load("no such file", nullptr), PARSNETS_USAGE);
+    EXPECT_STRNE(parsnets_last_error(), "");
+  }).join();
+  EXPECT_EQ(mine, parsnets_last_error());
+}
+
+TEST(CApiStatus, VersionsAreThoseOfTheBuild) {
+  EXPECT_STREQ(parsnets_version(), PARSNETS_VERSION);
+  EXPECT_EQ(parsnets_abi_version(), static_cast<std::uint32_t>(PARSNETS_ABI_VERSION));
+}
+
+TEST(CApiStatus, AnAbsurdNumberOfThreadsIsRefused) {
+  Everything e;
+  EXPECT_EQ(parsnets_predict_scores(e.model.get(), e.x, 1, e.d, 1025, e.out.data(), e.c), PARSNETS_USAGE);
+  parsnets_model* model = nullptr;
+  EXPECT_EQ(parsnets_train(e.data.get(), e.options.get(), 0xffffffffu, nullptr, nullptr, &model), PARSNETS_USAGE);
+}
+
+}  // namespace parsnets::test

@@ -1,0 +1,182 @@
+#include <filesystem>
+#include <thread>
+
+#include "base/file.hpp"
+#include "capi/small_handles.hpp"
+#include "cli/run_cli.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
+
+DatasetHandle demo(std::uint64_t seed = 1) {
+  parsnets_load_options options = PARSNETS_LOAD_OPTIONS_INIT;
+  options.seed = seed;
+  parsnets_dataset* data = nullptr;
+  EXPECT_OK(parsnets_dataset_load(kDemo.c_str(), &options, nullptr, nullptr, &data));
+  return DatasetHandle(data);
+}
+
+std::size_t threads_now() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+parsnets_evaluation evaluated(const parsnets_model* model, const parsnets_dataset* data) {
+  parsnets_evaluation figures{};
+  figures.size = sizeof figures;
+  EXPECT_OK(parsnets_evaluate(model, data, 1, nullptr, nullptr, &figures));
+  return figures;
+}
+
+}  // namespace
+
+TEST(CApiTraining, GivesTheBytesOfTheCommandLine) {
+  TempDir dir;
+  const std::string mine = (dir / "c.safetensors").string(), cli = (dir / "cli.safetensors").string();
+  const std::vector<std::vector<std::pair<std::string, std::string>>> cases{
+      {{"method", "ridge"}}, {}, {{"method", "ridge"}, {"select", "true"}, {"lambda", "3"}, {"seed", "7"}}};
+  for (const auto& options : cases) {
+    std::vector<std::string> arguments{"train", "--data", kDemo, "--out", cli, "--quiet"};
+    std::uint64_t seed = 1;
+    for (const auto& [name, value] : options) {
+      arguments.push_back("--" + name);
+      if (name != "select") arguments.push_back(value);
+      if (name == "seed") seed = std::stoull(value);
+    }
+    const auto result = run_cli(arguments);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    ASSERT_OK(parsnets_model_save(trained(demo(seed).get(), options, 2).get(), mine.c_str()));
+    EXPECT_TRUE(read_text_file(mine) == read_text_file(cli)) << options.size() << " options";
+  }
+}
+
+TEST(CApiTraining, EvaluatesAsTheCommandLineDoes) {
+  TempDir dir;
+  const std::string file = (dir / "m.safetensors").string();
+  const auto data = demo();
+  const auto model = trained(data.get());
+  ASSERT_OK(parsnets_model_save(model.get(), file.c_str()));
+  const auto expected = run_cli({"eval", "--model", file, "--data", kDemo, "--json"}).json();
+  const auto figures = evaluated(loaded(file).get(), data.get());
+  EXPECT_EQ(figures.zsl_top1_per_class, expected["zsl"]["top1_per_class"].get<double>());
+  EXPECT_EQ(figures.zsl_top1, expected["zsl"]["top1"].get<double>());
+  EXPECT_EQ(figures.zsl_top5, expected["zsl"]["top5"].get<double>());
+  EXPECT_EQ(figures.has_gzsl, 1u);
+  EXPECT_EQ(figures.u, expected["gzsl"]["u"].get<double>());
+  EXPECT_EQ(figures.s, expected["gzsl"]["s"].get<double>());
+  EXPECT_EQ(figures.h, expected["gzsl"]["h"].get<double>());
+  EXPECT_EQ(figures.ausuc, expected["gzsl"]["ausuc"].get<double>());
+  EXPECT_EQ(figures.gamma, expected["gzsl"]["gamma"].get<double>());
+  EXPECT_EQ(figures.gamma, facts_of(model.get()).gamma);
+}
+
+TEST(CApiTraining, ArraysTrainTheModelOfTheirFolder) {
+  const auto folder = demo();
+  const auto facts = facts_of(folder.get());
+  std::vector<const char*> names(facts.classes);
+  for (std::size_t c = 0; c < facts.classes; ++c) ASSERT_OK(parsnets_dataset_class_name(folder.get(), c, &names[c]));
+  std::vector<std::uint8_t> test(facts.samples, 1);
+  const std::int32_t* trainval = nullptr;
+  std::size_t count = 0;
+  ASSERT_OK(parsnets_dataset_split(folder.get(), PARSNETS_SPLIT_TRAINVAL, &trainval, &count));
+  for (std::size_t i = 0; i < count; ++i) test[static_cast<std::size_t>(trainval[i])] = 0;
+  parsnets_arrays arrays = PARSNETS_ARRAYS_INIT;
+  arrays.samples = facts.samples;
+  arrays.dimensions = facts.dimensions;
+  arrays.classes = facts.classes;
+  arrays.attributes = facts.attributes;
+  arrays.features = facts.features;
+  arrays.labels = facts.labels;
+  arrays.semantics = facts.semantics;
+  arrays.class_names = names.data();
+  arrays.test = test.data();
+  arrays.borrow_features = 1;
+  parsnets_dataset* made = nullptr;
+  ASSERT_OK(parsnets_dataset_from_arrays(&arrays, &made));
+  const DatasetHandle data(made);
+  const std::vector<std::pair<std::string, std::string>> options{{"method", "ridge"}, {"calibrate", "false"}};
+  const auto of_folder = evaluated(trained(folder.get(), options).get(), folder.get()),
+             of_arrays = evaluated(trained(data.get(), options).get(), data.get());
+  EXPECT_EQ(of_arrays.zsl_top1_per_class, of_folder.zsl_top1_per_class);
+  EXPECT_EQ(of_arrays.ausuc, of_folder.ausuc);
+  EXPECT_EQ(of_arrays.gamma, 0);
+}
+
+TEST(CApiTraining, TheProgressFunctionSeesTheWorkAndCancelsIt) {
+  struct Watch {
+    int calls = 0, stop_at = 0;
+  };
+  const auto watch = [](const parsnets_progress* progress, void* user) {
+    auto& w = *static_cast<Watch*>(user);
+    EXPECT_EQ(progress->size, sizeof *progress);
+    EXPECT_STRNE(progress->stage, "");
+    return ++w.calls == w.stop_at ? 1 : 0;
+  };
+  const auto data = demo();
+  const auto options = options_with({});
+  parsnets_model* model = nullptr;
+  Watch all;
+  ASSERT_OK(parsnets_train(data.get(), options.get(), 1, watch, &all, &model));
+  ModelHandle kept(model);
+  ASSERT_GT(all.calls, 3);
+  for (const int stop_at : {1, all.calls / 2, all.calls}) {
+    Watch some{0, stop_at};
+    EXPECT_EQ(parsnets_train(data.get(), options.get(), 2, watch, &some, &model), PARSNETS_CANCELLED) << stop_at;
+    EXPECT_EQ(some.calls, stop_at) << "asked no more";
+    EXPECT_EQ(model, nullptr);
+  }
+  parsnets_evaluation figures{};
+  figures.size = sizeof figures;
+  Watch first{0, 1};
+  EXPECT_EQ(parsnets_evaluate(kept.get(), data.get(), 1, watch, &first, &figures), PARSNETS_CANCELLED);
+}
+
+TEST(CApiTraining, OneThreadStartsNone) {
+  struct Count {
+    std::size_t most = 0;
+  };
+  const auto count = [](const parsnets_progress*, void* user) {
+    auto& c = *static_cast<Count*>(user);
+    c.most = std::max(c.most, threads_now());
+    return 0;
+  };
+  const auto data = demo();
+  const auto options = options_with({});
+  const auto most_with = [&](std::uint32_t threads) {
+    Count counted;
+    parsnets_model* model = nullptr;
+    EXPECT_OK(parsnets_train(data.get(), options.get(), threads, count, &counted, &model));
+    parsnets_model_free(model);
+    return counted.most;
+  };
+  std::thread([] {}).join();  // what a sanitizer starts with the first thread is there from now on
+  const std::size_t before = threads_now();
+  EXPECT_EQ(most_with(1), before);
+  EXPECT_EQ(most_with(3), before + 2);
+  EXPECT_EQ(threads_now(), before);
+}
+
+TEST(CApiTraining, ImpossibleRequestsSayWhatIsWrong) {
+  SmallArrays small;
+  const auto data = small.handle();
+  parsnets_model* model = nullptr;
+  const auto impossible = options_with({{"method", "scln"}, {"networks", "4"}, {"open", "5"}, {"encoding", "24"}});
+  EXPECT_EQ(parsnets_train(data.get(), impossible.get(), 1, nullptr, nullptr, &model), PARSNETS_USAGE);
+  EXPECT_TRUE(last_error_has("open"));
+  small.arrays.test = nullptr;
+  const auto untested = small.handle();
+  parsnets_evaluation figures{};
+  figures.size = sizeof figures;
+  EXPECT_EQ(parsnets_evaluate(trained(data.get()).get(), untested.get(), 1, nullptr, nullptr, &figures),
+            PARSNETS_BAD_INPUT);
+  const auto model_without = trained(data.get());
+  ASSERT_OK(parsnets_model_remove_class(model_without.get(),
+                                        small.class_names[static_cast<std::size_t>(small.data.unseen_classes()[0])]));
+  EXPECT_EQ(parsnets_evaluate(model_without.get(), data.get(), 1, nullptr, nullptr, &figures), PARSNETS_BAD_INPUT);
+  EXPECT_TRUE(last_error_has("class"));
+}
+
+}  // namespace parsnets::test

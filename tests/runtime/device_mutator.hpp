@@ -1,0 +1,223 @@
+#pragma once
+// Random device files for the fuzzer: valid ones of many kinds, and mutations of them.
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "store/device_file_builder.hpp"
+
+namespace parsnets::test {
+
+struct Seed {
+  std::string name;
+  DeviceKind kind;
+  DeviceFileParts parts;
+  Bytes bytes;
+  std::vector<std::size_t> floats;  ///< where f32 values and row scales are; one section of them after the other
+  std::vector<std::size_t> starts;  ///< the indices in `floats` where a section begins, and their number
+};
+
+inline Seed make_seed(const std::string& name, const DeviceKind& kind, std::uint64_t number) {
+  const auto parts = make_device_file(kind, number);
+  const auto file = assemble(parts);
+  Seed seed{name, kind, parts, file.bytes, {}, {0}};
+  for (std::size_t i = 0; i < parts.sections.size(); ++i) {
+    const auto& part = parts.sections[i];
+    if (part.type != 1 && part.type != 3) continue;
+    const auto from = part.type == 1 ? file.offset[i] : file.scale_offset[i];
+    const auto count = (part.type == 1 ? part.contents : part.scales).size() / 4;
+    for (std::size_t j = 0; j < count; ++j) seed.floats.push_back(from + 4 * j);
+    seed.starts.push_back(seed.floats.size());
+  }
+  return seed;
+}
+
+/// A valid kind with sizes of its own.
+inline DeviceKind random_kind(Rng& rng) {
+  const auto pick = [&](std::uint32_t low, std::uint32_t high) {
+    return low + static_cast<std::uint32_t>(rng.below(high - low + 1));
+  };
+  DeviceKind kind{.name = "random"};
+  kind.type = static_cast<std::uint8_t>(rng.below(2) == 0 ? 3 : pick(0, 3));
+  kind.features = pick(1, rng.below(4) == 0 ? 80 : 20);
+  kind.encoding = rng.below(2) == 0 ? pick(1, 36) : 0;
+  kind.attributes = pick(1, 20);
+  kind.whitening = rng.below(3) == 0;
+  kind.outputs = kind.whitening ? pick(1, 20) : kind.attributes;
+  kind.gates = static_cast<std::uint8_t>(pick(0, 2));
+  const auto gated = kind.encoding > 0 ? kind.encoding : kind.features;
+  if (kind.gates == 1)
+    while (gated % (kind.networks = pick(1, std::min(gated, 6u))) != 0) {
+    }
+  if (kind.gates == 2) kind.networks = pick(1, 5);
+  kind.open = pick(1, kind.networks);
+  kind.stored = pick(1, kind.networks);
+  kind.classes = pick(1, 6);
+  kind.similarity = static_cast<std::uint8_t>(pick(0, 2));
+  kind.support = kind.similarity == 0 && rng.below(2) == 0 ? pick(1, 5) : 0;
+  kind.feature_scaling = static_cast<std::uint8_t>(pick(0, 2));
+  kind.semantic_scaling = static_cast<std::uint8_t>(pick(0, 2));
+  kind.bits = pick(0, 3);
+  kind.optional_parts = rng.below(2) == 0;
+  kind.attribute_names = rng.below(2) == 0;
+  return kind;
+}
+
+/// Mutation `index` of a seed that follows from it; most have a right size and checksum, to reach the checks behind.
+class Mutator {
+ public:
+  Mutator(const std::vector<Seed>& seeds, std::uint64_t index) : seeds_(seeds), rng_(2024, index) {
+    seed_ = &seeds_[rng_.below(seeds_.size())];
+    file = seed_->bytes;
+    origin = "mutation " + std::to_string(index) + " of '" + seed_->name + "':";
+    std::uint64_t steps = 1 + rng_.below(rng_.below(3) == 0 ? 4 : 1);
+    if (rng_.below(8) == 0) {
+      change_section();
+      steps = rng_.below(2);
+    }
+    for (; steps > 0; --steps) step();
+    if (rng_.below(5) != 0) {
+      mend(file);
+      origin += " mended";
+    }
+  }
+
+  Bytes file;
+  std::string origin;
+
+ private:
+  std::size_t below(std::size_t bound) { return static_cast<std::size_t>(rng_.below(bound)); }
+
+  /// Where `size` bytes can be changed; every third time within the header.
+  std::size_t place(std::size_t size, std::size_t align = 1) {
+    const std::size_t limit = below(3) == 0 ? std::min<std::size_t>(file.size(), 112) : file.size();
+    return below((limit - size) / align + 1) * align;
+  }
+
+  /// A section less, more, or of another type, in a file that is laid out as if that were right.
+  void change_section() {
+    auto parts = seed_->parts;
+    const auto number = below(parts.sections.size());
+    auto& part = parts.sections[number];
+    const auto& k = seed_->kind;
+    const std::size_t sizes[] = {k.features, k.attributes, k.outputs, k.encoding, k.networks * k.stored, k.classes};
+    const auto count = part.type != 0 && part.type != 4 ? part.values.size() : sizes[below(std::size(sizes))];
+    part.type = static_cast<std::uint8_t>(part.type != 0 && below(2) == 0 ? 0 : 1 + below(4));
+    part.scales.assign(part.type == 3 ? 4 * part.rows : 0, std::byte{0});
+    part.contents.assign(count * (part.type == 1 ? 4 : part.type == 2 ? 2 : 1), std::byte{0});
+    file = assemble(parts).bytes;
+    note(("type " + std::to_string(part.type) + " for section").c_str(), number);
+  }
+
+  std::uint32_t interesting() {
+    static constexpr std::uint32_t values[] = {
+        0,          1,          2,          3,          4,          5,          16,         17,
+        127,        128,        255,        256,        32767,      32768,      65535,      65536,
+        65537,      0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff0, 0x7f7fffff, 0xff7fffff, 0x7f800000,
+        0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 0x00000001, 0x80000001, 0x00800000, 0x3f800000,
+        0xbf800000, 0x49742400, 0x49742401, 0xc9742400, 0xc9742401, 0x3089705f, 0x3089705e, 0x4e6e6b28,
+        0x4e6e6b29, 0x3a83126f, 0x3a83126e, 0x7c007c00, 0xfc007bff, 0x60ad78ec, 0x7149f2ca};
+    return values[below(std::size(values))];
+  }
+
+  void note(const char* what, std::size_t at) { origin += ' ' + std::string(what) + '@' + std::to_string(at); }
+
+  void step() {
+    if (file.size() < 128) file.resize(128);
+    switch (below(12)) {
+      case 0: {
+        const auto at = place(1);
+        file[at] = static_cast<std::byte>(rng_.next());
+        return note("byte", at);
+      }
+      case 1: {
+        const auto at = place(1);
+        file[at] ^= static_cast<std::byte>(1u << below(8));
+        return note("bit", at);
+      }
+      case 2: {
+        const auto at = below(4) == 0 ? 20 + 4 * below(17) : place(4, 4);
+        put_u32(file, at, interesting());
+        return note("u32", at);
+      }
+      case 3: {  // some of a section's values become extreme, but stay right
+        static constexpr float extreme[] = {3.4e38f, 1e30f, 1e19f, 1e9f, 1, 0, 1e-9f, 1e-30f, 1e-40f};
+        const auto section = below(seed_->starts.size() - 1);
+        const auto from = seed_->starts[section], count = seed_->starts[section + 1] - from;
+        const float value = extreme[below(std::size(extreme))];
+        const auto all = below(2);
+        for (std::size_t i = all ? 0 : below(count); i < count; i += all ? 1 : count)
+          if (const auto at = seed_->floats[from + i]; at + 4 <= file.size())
+            put_u32(file, at, std::bit_cast<std::uint32_t>(value));
+        return note("extreme", seed_->floats[from]);
+      }
+      case 4: {
+        const auto at = place(2, 2);
+        const auto value = interesting();
+        for (std::size_t i = 0; i < 2; ++i) file[at + i] = static_cast<std::byte>(value >> (8 * i));
+        return note("u16", at);
+      }
+      case 5: {  // a count a little too large or small
+        const auto at = 20 + 4 * below(11);
+        std::uint32_t value = 0;
+        std::memcpy(&value, &file[at], 4);
+        put_u32(file, at, value + static_cast<std::uint32_t>(below(7)) - 3);
+        return note("count", at);
+      }
+      case 6: {  // choices, bits and types with values that may be right
+        const auto at = below(2) == 0 ? 64 + below(5) : 88 + below(24);
+        file[at] = static_cast<std::byte>(below(5));
+        return note("choice", at);
+      }
+      case 7: {
+        if (below(2) == 0) {  // neighbours near the end, where the names are
+          const auto at = file.size() - 2 - below(96);
+          std::swap(file[at], file[at + 1]);
+          return note("neighbours", at);
+        }
+        const auto size = 1 + below(32), a = place(size), b = place(size);
+        if (a + size <= b || b + size <= a) std::swap_ranges(&file[a], &file[a] + size, &file[b]);
+        return note("swap", a);
+      }
+      case 8: {  // a block of another seed
+        const Bytes& other = seeds_[below(seeds_.size())].bytes;
+        const auto size = 1 + below(64), from = below(other.size() - size + 1), to = place(size);
+        std::copy_n(&other[from], size, &file[to]);
+        return note("block", to);
+      }
+      case 9: {  // the head of this file and the rest of another seed
+        const Bytes& other = seeds_[below(seeds_.size())].bytes;
+        const auto at = below(std::min(file.size(), other.size()));
+        file.resize(at);
+        file.insert(file.end(), other.begin() + static_cast<std::ptrdiff_t>(at), other.end());
+        return note("splice", at);
+      }
+      case 10: {
+        const auto size = below(2) == 0 ? below(file.size() + 64) : (file.size() / 16 + below(5) - 2) * 16;
+        file.resize(size);
+        return note("resize", size);
+      }
+      default: {  // 16 bytes more or less in the middle
+        const auto at = file.begin() + static_cast<std::ptrdiff_t>(112 + 16 * below((file.size() - 112) / 16));
+        note("shift", static_cast<std::size_t>(at - file.begin()));
+        if (below(2) == 0)
+          file.erase(at, at + 16);
+        else
+          file.insert(at, 16, std::byte{0});
+      }
+    }
+  }
+
+  const std::vector<Seed>& seeds_;
+  const Seed* seed_ = nullptr;
+  Rng rng_;
+};
+
+}  // namespace parsnets::test

@@ -1,0 +1,279 @@
+#include "parsnets_rt.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "small_device.hpp"
+
+namespace parsnets {
+namespace {
+
+using test::small_model;
+using test::SmallDevice;
+
+std::vector<float> scores_of(SmallDevice& device, const pnrt_bank* bank, const float* x) {
+  std::vector<float> work(pnrt_work_bytes(&device.model, bank) / 4 + 1), scores(pnrt_class_slots(&device.model, bank));
+  EXPECT_EQ(pnrt_scores(&device.model, bank, x, scores.data(), work.data(), work.size() * 4), PNRT_OK);
+  return scores;
+}
+
+/// A bank with memory of its own.
+struct Bank {
+  std::vector<float> memory, work;
+  pnrt_bank bank{};
+  Bank(const pnrt_model& model, std::uint32_t capacity) : memory(pnrt_bank_bytes(&model, capacity) / 4 + 1) {
+    EXPECT_EQ(pnrt_bank_init(&bank, &model, capacity, memory.data(), memory.size() * 4), PNRT_OK);
+    work.resize(pnrt_work_bytes(&model, &bank) / 4 + 1);
+  }
+  pnrt_status add(const char* name, std::span<const float> attributes, std::uint32_t* index = nullptr) {
+    return pnrt_add_class(&bank, name, attributes.data(), index, work.data(), work.size() * 4);
+  }
+};
+
+TEST(Runtime, ClassesAddedAtRunTimeScoreAsThoseOfTheLibraryAndMoveNoOther) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(20);
+  for (const auto& kind : test::small_model_kinds()) {
+    Model model = small_model(kind, pool);
+    SmallDevice device(device_file(model, Precision::float32, 0, pool));
+    std::vector<float> attributes(model.attributes());
+    for (std::size_t a = 0; a < attributes.size(); ++a)
+      attributes[a] = (model.classes.semantics(1, a) + 2 * model.classes.semantics(5, a)) / 3;
+    Bank bank(device.model, 3);
+    std::uint32_t index = 0;
+    const auto before = scores_of(device, &bank.bank, x.row(0).data());
+    ASSERT_EQ(bank.add("new", attributes, &index), PNRT_OK) << kind;
+    EXPECT_EQ(index, device.model.classes);
+    EXPECT_STREQ(pnrt_class_name(&device.model, &bank.bank, index), "new");
+    model.add_class("new", attributes);
+    const Matrix<float> expected = model.scores(x.view(), pool);
+    for (std::size_t r = 0; r < x.rows(); ++r) {
+      const auto scores = scores_of(device, &bank.bank, x.row(r).data());
+      EXPECT_NEAR(scores[index], expected(r, index), 1e-5) << kind;
+      EXPECT_EQ(scores[index + 1], -std::numeric_limits<float>::max());
+      if (r == 0) {
+        EXPECT_EQ(std::memcmp(scores.data(), before.data(), device.model.classes * 4), 0) << kind;
+      }
+    }
+  }
+}
+
+TEST(Runtime, ExplainsAsTheLibraryDoes) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(10);
+  for (const auto& kind : test::small_model_kinds()) {
+    const Model model = small_model(kind, pool);
+    SmallDevice device(device_file(model, Precision::float32, 0, pool));
+    std::vector<float> terms(model.attributes()), predicted(model.attributes());
+    for (std::size_t r = 0; r < x.rows(); ++r) {
+      const Explanation expected = explain(model, x.row(r), pool);
+      pnrt_explanation found;
+      ASSERT_EQ(pnrt_explain(&device.model, nullptr, x.row(r).data(), &found, terms.data(), predicted.data(),
+                             device.work.data(), device.work_bytes()),
+                PNRT_OK);
+      EXPECT_EQ(found.winner, static_cast<std::uint32_t>(expected.winner)) << kind;
+      EXPECT_EQ(found.runner_up, static_cast<std::uint32_t>(expected.runner_up)) << kind;
+      EXPECT_NEAR(found.winner_score, expected.winner_score, 1e-5) << kind;
+      EXPECT_NEAR(found.calibration, expected.calibration, 1e-6) << kind;
+      EXPECT_NEAR(found.rest, expected.prototypes, 1e-4) << kind;
+      for (const auto& term : expected.attributes)
+        EXPECT_NEAR(terms[term.index], term.amount, 1e-5 * (1 + std::abs(term.amount))) << kind;
+      for (std::size_t a = 0; a < predicted.size(); ++a) EXPECT_NEAR(predicted[a], expected.predicted[a], 1e-5) << kind;
+    }
+  }
+}
+
+TEST(Runtime, RanksClassesWithConfidencesAsTheLibraryDoes) {
+  ThreadPool pool(1);
+  const Model model = small_model("anchor", pool);
+  SmallDevice device(device_file(model, Precision::float32, 0, pool));
+  const Matrix<float> x = test::small_samples(30);
+  Matrix<float> expected = model.scores(x.view(), pool);
+  for (std::size_t r = 0; r < x.rows(); ++r) {
+    confidences(model, expected.row(r));
+    pnrt_match top[4];
+    pnrt_verdict verdict;
+    ASSERT_EQ(pnrt_classify(&device.model, nullptr, x.row(r).data(), nullptr, top, 4, &verdict, device.work.data(),
+                            device.work_bytes()),
+              PNRT_OK);
+    ASSERT_EQ(verdict.count, 4u);
+    EXPECT_EQ(verdict.unknown, 0u);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_NEAR(top[i].confidence, expected(r, top[i].index), 1e-4);
+      if (i > 0) {
+        EXPECT_GE(top[i - 1].score, top[i].score);
+      }
+    }
+    EXPECT_EQ(top[0].index,
+              static_cast<std::uint32_t>(std::max_element(expected.row(r).begin(), expected.row(r).end()) -
+                                         expected.row(r).begin()));
+  }
+}
+
+TEST(Runtime, SaysUnknownBelowTheThresholdAndLimitsWhoCompetes) {
+  ThreadPool pool(1);
+  const Model model = small_model("anchor", pool);
+  SmallDevice device(device_file(model, Precision::int8, 0, pool));
+  const Matrix<float> x = test::small_samples(1);
+  pnrt_match top[64];
+  pnrt_verdict verdict;
+  const auto classify = [&](float threshold, pnrt_among among) {
+    const pnrt_query query{threshold, static_cast<std::uint32_t>(among)};
+    ASSERT_EQ(pnrt_classify(&device.model, nullptr, x.row(0).data(), &query, top, 64, &verdict, device.work.data(),
+                            device.work_bytes()),
+              PNRT_OK);
+  };
+  classify(0, PNRT_ALL);
+  EXPECT_EQ(verdict.count, model.classes.names.size());
+  const float best = top[0].confidence;
+  classify(best, PNRT_ALL);
+  EXPECT_EQ(verdict.unknown, 0u);
+  classify(std::nextafter(best, 2.0f), PNRT_ALL);
+  EXPECT_EQ(verdict.unknown, 1u);
+  for (const auto among : {PNRT_SEEN, PNRT_UNSEEN}) {
+    classify(0, among);
+    double sum = 0;
+    for (std::uint32_t i = 0; i < verdict.count; ++i) {
+      EXPECT_EQ(model.classes.seen[top[i].index] != 0, among == PNRT_SEEN);
+      sum += top[i].confidence;
+    }
+    EXPECT_NEAR(sum, 1, 1e-5);
+  }
+}
+
+TEST(Runtime, RemovesClassesAndReusesTheirPlaces) {
+  ThreadPool pool(1);
+  const Model model = small_model("anchor", pool);
+  SmallDevice device(device_file(model, Precision::int8, 2, pool));
+  const auto& names = model.classes.names;
+  const auto some = model.classes.semantics.row(2);
+  Bank bank(device.model, 2);
+  std::uint32_t first = 0, second = 0, found = 0;
+  EXPECT_EQ(bank.add(names[3].c_str(), some), PNRT_EXISTS);
+  ASSERT_EQ(bank.add("a", some, &first), PNRT_OK);
+  EXPECT_EQ(bank.add("a", some), PNRT_EXISTS);
+  ASSERT_EQ(bank.add("b", some, &second), PNRT_OK);
+  EXPECT_EQ(bank.add("c", some), PNRT_FULL);
+  ASSERT_EQ(pnrt_remove_class(&bank.bank, "a"), PNRT_OK);
+  EXPECT_EQ(pnrt_remove_class(&bank.bank, "a"), PNRT_NOT_FOUND);
+  EXPECT_EQ(pnrt_class_name(&device.model, &bank.bank, first), nullptr);
+  ASSERT_EQ(bank.add("c", some, &found), PNRT_OK);
+  EXPECT_EQ(found, first);
+  ASSERT_EQ(pnrt_remove_class(&bank.bank, names[3].c_str()), PNRT_OK);
+  EXPECT_EQ(pnrt_find_class(&device.model, &bank.bank, names[3].c_str(), &found), PNRT_NOT_FOUND);
+  EXPECT_EQ(pnrt_find_class(&device.model, nullptr, names[3].c_str(), &found), PNRT_OK);
+  ASSERT_EQ(pnrt_remove_class(&bank.bank, "b"), PNRT_OK);
+  ASSERT_EQ(bank.add(names[3].c_str(), some, &found), PNRT_OK);  // the name is free again
+  EXPECT_EQ(found, second);
+  ASSERT_EQ(pnrt_find_class(&device.model, &bank.bank, names[3].c_str(), &found), PNRT_OK);
+  EXPECT_EQ(found, second);
+  const auto scores = scores_of(device, &bank.bank, test::small_samples(1).row(0).data());
+  EXPECT_EQ(scores[3], -std::numeric_limits<float>::max());
+}
+
+TEST(Runtime, FindsEveryClassByName) {
+  ThreadPool pool(1);
+  const Model model = small_model("linear", pool);
+  SmallDevice device(device_file(model, Precision::float32, 0, pool));
+  for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
+    std::uint32_t index = 0;
+    ASSERT_EQ(pnrt_find_class(&device.model, nullptr, model.classes.names[c].c_str(), &index), PNRT_OK);
+    EXPECT_EQ(index, c);
+  }
+  std::uint32_t index = 0;
+  EXPECT_EQ(pnrt_find_class(&device.model, nullptr, "no such class", &index), PNRT_NOT_FOUND);
+}
+
+TEST(Runtime, PathsGiveTheSameBitsForInt8) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(100);
+  for (const auto& kind : test::small_model_kinds())
+    for (const std::size_t rank : {0u, 1u}) {
+      SmallDevice device(device_file(small_model(kind, pool), Precision::int8, rank, pool));
+      for (std::size_t r = 0; r < x.rows(); ++r) {
+        const auto fast = scores_of(device, nullptr, x.row(r).data());
+        const std::uint8_t path = device.model.path;
+        device.model.path = PNRT_SCALAR;
+        const auto plain = scores_of(device, nullptr, x.row(r).data());
+        device.model.path = path;
+        ASSERT_EQ(std::memcmp(fast.data(), plain.data(), fast.size() * 4), 0) << kind << ", rank " << rank;
+      }
+    }
+}
+
+TEST(Runtime, ThreadsShareAModel) {
+  ThreadPool pool(1);
+  SmallDevice device(device_file(small_model("anchor", pool), Precision::int8, 0, pool));
+  const Matrix<float> x = test::small_samples(50);
+  std::vector<std::vector<float>> expected;
+  for (std::size_t r = 0; r < x.rows(); ++r) expected.push_back(scores_of(device, nullptr, x.row(r).data()));
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4);
+  for (std::size_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 20; ++round)
+        for (std::size_t r = 0; r < x.rows(); ++r)
+          wrong[t] += scores_of(device, nullptr, x.row(r).data()) != expected[r];
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(4));
+}
+
+TEST(Runtime, RefusesBadArgumentsWithACode) {
+  ThreadPool pool(1);
+  const Model model = small_model("anchor", pool);
+  SmallDevice device(device_file(model, Precision::int8, 0, pool));
+  Matrix<float> x = test::small_samples(1);
+  std::vector<float> scores(model.classes.names.size());
+  const auto run = [&](const float* input, float* out, void* work, std::size_t bytes) {
+    return pnrt_scores(&device.model, nullptr, input, out, work, bytes);
+  };
+  float* const work = device.work.data();
+  EXPECT_EQ(run(nullptr, scores.data(), work, device.work_bytes()), PNRT_BAD_ARGUMENT);
+  EXPECT_EQ(run(x.data(), nullptr, work, device.work_bytes()), PNRT_BAD_ARGUMENT);
+  EXPECT_EQ(run(x.data(), scores.data(), nullptr, device.work_bytes()), PNRT_BAD_ARGUMENT);
+  EXPECT_EQ(run(x.data(), scores.data(), work, pnrt_work_bytes(&device.model, nullptr) - 1), PNRT_NO_MEMORY);
+  EXPECT_EQ(run(x.data(), scores.data(), reinterpret_cast<char*>(work) + 1, device.work_bytes()), PNRT_MISALIGNED);
+  for (const float bad : {NAN, INFINITY, -INFINITY}) {
+    x(0, 3) = bad;
+    EXPECT_EQ(run(x.data(), scores.data(), work, device.work_bytes()), PNRT_NOT_FINITE);
+  }
+  Bank bank(device.model, 2);
+  std::vector<float> attributes(model.attributes(), 1.0f);
+  EXPECT_EQ(bank.add("", attributes), PNRT_BAD_NAME);
+  EXPECT_EQ(bank.add(std::string(PNRT_NAME_BYTES, 'x').c_str(), attributes), PNRT_BAD_NAME);
+  EXPECT_EQ(bank.add(std::string(PNRT_NAME_BYTES - 1, 'x').c_str(), attributes), PNRT_OK);
+  attributes[1] = NAN;
+  EXPECT_EQ(bank.add("nan", attributes), PNRT_NOT_FINITE);
+  pnrt_bank small;
+  std::vector<float> memory(pnrt_bank_bytes(&device.model, 4) / 4);
+  EXPECT_EQ(pnrt_bank_init(&small, &device.model, 4, memory.data(), memory.size() * 4 - 1), PNRT_NO_MEMORY);
+  for (int s = 0; s < 20; ++s) EXPECT_NE(pnrt_status_text(static_cast<pnrt_status>(s)), nullptr);
+}
+
+TEST(Runtime, AThousandAddedClassesMoveNoOtherScore) {
+  ThreadPool pool(1);
+  const Model model = small_model("anchor", pool);
+  SmallDevice device(device_file(model, Precision::int8, 0, pool));
+  Bank bank(device.model, 1000);
+  const Matrix<float> x = test::small_samples(1);
+  const auto before = scores_of(device, &bank.bank, x.data());
+  std::vector<std::string> names;
+  for (int i = 0; i < 1000; ++i) names.push_back("class number " + std::to_string(i));
+  std::vector<float> attributes(model.attributes());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    for (std::size_t a = 0; a < attributes.size(); ++a)
+      attributes[a] = static_cast<float>((i * 31 + a * 17) % 101) / 100;
+    ASSERT_EQ(bank.add(names[i].c_str(), attributes), PNRT_OK);
+  }
+  EXPECT_EQ(bank.bank.added, 1000u);
+  const auto after = scores_of(device, &bank.bank, x.data());
+  EXPECT_EQ(std::memcmp(before.data(), after.data(), device.model.classes * 4), 0);
+  for (std::size_t c = device.model.classes; c < after.size(); ++c) ASSERT_TRUE(std::abs(after[c]) <= 1.001f);
+}
+
+}  // namespace
+}  // namespace parsnets

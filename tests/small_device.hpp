@@ -1,0 +1,57 @@
+#pragma once
+// Models of every kind a device file can hold, trained on the small set, and the runtime opened on them.
+
+#include <gtest/gtest.h>
+
+#include "data/rows.hpp"
+#include "parsnets/device.hpp"
+#include "parsnets_rt.h"
+#include "small_training.hpp"
+
+namespace parsnets::test {
+
+/// A model that was trained, not made up. Kinds: "linear", "energy", "anchor" (with whitening, prototypes and a shared
+/// network), "relu", "euclidean", "dot", "binary".
+inline Model small_model(const std::string& kind, ThreadPool& pool) {
+  TrainOptions options = small_options(kind == "energy" ? Method::scln : Method::parsnets);
+  options.calibrate = false;
+  options.pinned = {"encoding", "networks", "open", "calibrate"};
+  const auto pin = [&](const char* name) { options.pinned.push_back(name); };
+  if (kind == "linear" || kind == "dot" || kind == "euclidean" || kind == "binary") options.method = Method::ridge;
+  if (kind == "dot") options.similarity = Similarity::dot, pin("similarity");
+  if (kind == "euclidean") options.similarity = Similarity::euclidean, pin("similarity");
+  if (kind == "binary") options.semantic_scaling = SemanticScaling::binary, pin("semantic-scaling");
+  if (kind == "relu") options.relu = true, pin("relu");
+  const Dataset data = small_training_set();
+  Model model = train(data, options, pool);
+  model.gamma = 0.05;
+  model.temperature = 0.1;
+  return model;
+}
+
+inline const std::vector<std::string>& small_model_kinds() {
+  static const std::vector<std::string> kinds{"linear", "energy", "anchor", "relu", "euclidean", "dot", "binary"};
+  return kinds;
+}
+
+/// A device file, its runtime model and working memory.
+struct SmallDevice {
+  std::vector<std::byte> file;
+  pnrt_model model{};
+  std::vector<float> work;
+
+  explicit SmallDevice(std::vector<std::byte> bytes, std::size_t extra_classes = 0) : file(std::move(bytes)) {
+    EXPECT_EQ(pnrt_open(&model, file.data(), file.size()), PNRT_OK);
+    work.resize(pnrt_work_bytes(&model, nullptr) / 4 + 1 + extra_classes);
+  }
+  std::size_t work_bytes() const { return work.size() * 4; }
+};
+
+inline Matrix<float> small_samples(std::size_t count) {
+  const Dataset data = small_training_set();
+  std::vector<std::int32_t> rows;
+  for (std::size_t i = 0; i < count; ++i) rows.push_back(static_cast<std::int32_t>(i * 7 % data.samples()));
+  return gather_rows(data.features.view(), rows);
+}
+
+}  // namespace parsnets::test

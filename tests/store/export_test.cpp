@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include "parsnets/error.hpp"
+#include "small_device.hpp"
+
+namespace parsnets {
+namespace {
+
+Model trained(const Dataset& data, ThreadPool& pool) {
+  TrainOptions options = test::small_options(Method::parsnets);
+  options.pinned = {"encoding", "networks", "open"};
+  return train(data, options, pool);
+}
+
+TEST(Export, MeasuresTheCostOnValidationClasses) {
+  ThreadPool pool(1);
+  const Dataset data = test::small_training_set();
+  const Model model = trained(data, pool);
+  ExportOptions options;
+  options.precision = Precision::float32;
+  const Exported exported = export_model(model, &data, options, pool);
+  ASSERT_TRUE(exported.validated);
+  EXPECT_GT(exported.before.zsl, 30);
+  EXPECT_NEAR(exported.before.zsl, exported.choice.figures.zsl, 1e-9);  // float32 loses nothing
+  EXPECT_EQ(exported.file, device_file(model, Precision::float32, 0, pool));
+}
+
+TEST(Export, RefusesADropAboveTheLimit) {
+  ThreadPool pool(1);
+  const Dataset data = test::small_training_set();
+  const Model model = trained(data, pool);
+  ExportOptions options;
+  options.precision = Precision::float32;
+  options.max_drop = 0;
+  EXPECT_NO_THROW(export_model(model, &data, options, pool)) << "float32 costs nothing";
+  options.max_drop = -0.01;  // so that costing nothing is too much
+  try {
+    export_model(model, &data, options, pool);
+    FAIL() << "the drop should be refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::failure);
+    EXPECT_NE(std::string(error.what()).find("--max-drop"), std::string::npos);
+  }
+}
+
+TEST(Export, ChoosesByValidationUnderABoundOnBytes) {
+  ThreadPool pool(1);
+  const Dataset data = test::small_training_set();
+  const Model model = trained(data, pool);
+  const std::size_t most = device_file(model, Precision::float16, 4, pool).size();
+  ExportOptions options;
+  options.max_bytes = most;
+  options.max_drop = 100;
+  const Exported exported = export_model(model, &data, options, pool);
+  EXPECT_LE(exported.file.size(), most);
+  ASSERT_GT(exported.tried.size(), 3u);
+  for (const auto& one : exported.tried) {
+    EXPECT_LE(one.bytes, most);
+    EXPECT_LE(one.figures.zsl + one.figures.h, exported.choice.figures.zsl + exported.choice.figures.h);
+  }
+  options.max_bytes = 100;
+  EXPECT_THROW(export_model(model, &data, options, pool), Error);
+}
+
+TEST(Export, RefusesDataTheModelWasNotTrainedOn) {
+  ThreadPool pool(1);
+  const Dataset data = test::small_training_set();
+  const Model model = trained(data, pool);
+  Dataset other = test::small_training_set(4);
+  other.split.trainval.pop_back();
+  try {
+    export_model(model, &other, {}, pool);
+    FAIL() << "other data should be refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+  }
+  ExportOptions bounded;
+  bounded.max_bytes = 1000;
+  EXPECT_THROW(export_model(model, nullptr, bounded, pool), Error);
+}
+
+}  // namespace
+}  // namespace parsnets
