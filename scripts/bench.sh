@@ -7,3 +7,12 @@ data=${PARSNETS_DATA:-../shared/data}
 build/bench_load "$data/CUB/res50.mat"
 echo
 build/bench_svr_vs_liblinear --data "$data/CUB" --features res50 --c 0.001,0.01,0.1
+echo
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+build/parsnets train --data "$data/CUB" --features res50 --out "$work/cub.safetensors" --quiet
+build/parsnets export --model "$work/cub.safetensors" --data "$data/CUB" --features res50 --max-bytes 1.5MB --out "$work/cub.pnrt" --quiet
+build/parsnets export --model "$work/cub.safetensors" --precision float32 --out "$work/cub32.pnrt" --quiet > /dev/null
+build/parsnets bench-device --model "$work/cub32.pnrt,$work/cub.pnrt" --quiet
+build/parsnets data convert "$data/CUB" "$work/plain" --features res50 --format npy --quiet > /dev/null
+scripts/bench_device.py "$work/cub.safetensors" "$work/plain/features.npy"

@@ -21,3 +21,8 @@ step build/parsnets eval --model out/demo/with-truck.safetensors --data data/dem
 echo
 echo "Why is sample 2200, a truck, called what it is called?"
 step build/parsnets explain --model $model --input data/demo/features.npy --row 2200
+
+echo
+echo "For a device: the same model as a file that two C files run (runtime/). What that costs is measured on validation classes."
+step build/parsnets export --model $model --data data/demo --out out/demo/model.pnrt --rank 24 --quiet
+step build/parsnets eval --model out/demo/model.pnrt --data data/demo

@@ -254,6 +254,20 @@ TEST(Runtime, RefusesBadArgumentsWithACode) {
   for (int s = 0; s < 20; ++s) EXPECT_NE(pnrt_status_text(static_cast<pnrt_status>(s)), nullptr);
 }
 
+TEST(Runtime, WhatIsNoNumberIsNotCutToZero) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(1);
+  for (const char* kind : {"relu", "euclidean"}) {
+    Model model = small_model(kind, pool);
+    for (std::size_t i = 0; i < model.networks.size(); ++i) model.networks.data()[i] = i % 2 == 0 ? 3e38f : -3e38f;
+    SmallDevice device(device_file(model, Precision::float32, 0, pool));
+    std::vector<float> scores(model.classes.names.size());
+    EXPECT_EQ(pnrt_scores(&device.model, nullptr, x.data(), scores.data(), device.work.data(), device.work_bytes()),
+              PNRT_NOT_FINITE)
+        << kind;
+  }
+}
+
 TEST(Runtime, AThousandAddedClassesMoveNoOtherScore) {
   ThreadPool pool(1);
   const Model model = small_model("anchor", pool);
