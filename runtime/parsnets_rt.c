@@ -24,7 +24,7 @@
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off", "no-math-errno")
+#pragma GCC optimize("fp-contract=off")
 #endif
 
 enum { kHeader = 112, kTypes = 88, kSections = 23, kAlign = 16 };
@@ -58,13 +58,19 @@ const char* pnrt_status_text(pnrt_status status) {
 
 /* ---- numbers ---- */
 
+static uint64_t aligned(uint64_t at) { return (at + (kAlign - 1)) & ~(uint64_t)(kAlign - 1); }
+
 static int is_finite(float v) { return (v < 0 ? -v : v) <= FLT_MAX; }
 
+/* 0 times a number is 0 (or -0), 0 times anything else is not; eight sums, so that it can be vectorised. */
 static int all_finite(const float* v, size_t n) {
-  int bad = 0;
-  size_t i;
-  for (i = 0; i < n; ++i) bad |= !is_finite(v[i]);
-  return !bad;
+  float part[8] = {0, 0, 0, 0, 0, 0, 0, 0}, sum = 0;
+  size_t i, j;
+  for (i = 0; i + 8 <= n; i += 8)
+    for (j = 0; j < 8; ++j) part[j] += v[i + j] * 0.0f;
+  for (; i < n; ++i) sum += v[i] * 0.0f;
+  for (j = 0; j < 8; ++j) sum += part[j];
+  return sum == 0;
 }
 
 static float half_to_float(uint16_t h) {
@@ -110,6 +116,26 @@ static float product_sum(const float* a, const float* b, uint32_t n) {
   return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
 }
 
+/* Largest magnitude; eight maxima for the same reason. */
+static float largest_of(const float* v, uint32_t n) {
+  float part[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+  uint32_t i, j;
+  for (i = 0; i + 8 <= n; i += 8)
+    for (j = 0; j < 8; ++j) {
+      const float size = v[i + j] < 0 ? -v[i + j] : v[i + j];
+      part[j] = part[j] < size ? size : part[j];
+    }
+  for (; i < n; ++i) {
+    const float size = v[i] < 0 ? -v[i] : v[i];
+    part[0] = part[0] < size ? size : part[0];
+  }
+  for (j = 1; j < 8; ++j) part[0] = part[0] < part[j] ? part[j] : part[0];
+  return part[0];
+}
+
+/* To the nearest integer, halves away from zero. */
+static int32_t rounded(float t) { return (int32_t)(t + (t < 0 ? -0.5f : 0.5f)); }
+
 static float length_of(const float* v, uint32_t n) { return sqrtf(product_sum(v, v, n)); }
 
 /* A zero vector has no direction and stays zero. */
@@ -138,7 +164,9 @@ static float exponential(float x) {
 
 /* ---- rows times vector ---- */
 
-/* A vector as float and, for int8 matrices, rounded to integers whose sums of products cannot overflow. */
+/* A vector as float and, for int8 matrices, rounded to integers whose sums of products cannot overflow. The integers are
+ * followed by zeros up to a multiple of 16, so that kernels may read past the end of a row: what they find there is
+ * multiplied by 0. After every matrix of a file, and after every row of a bank, there are 16 bytes to read. */
 typedef struct {
   const float* value;
   const int16_t* integer;
@@ -152,26 +180,21 @@ static int quantise_limit(uint32_t n) {
 
 static void prepare(vector* out, const float* v, uint32_t n, int16_t* integer) {
   const float limit = (float)quantise_limit(n);
-  float largest = 0, factor;
+  float largest, factor;
   uint32_t i;
   out->value = v;
   out->integer = integer;
   out->scale = 0;
   if (!integer) return;
-  for (i = 0; i < n; ++i) {
-    const float size = v[i] < 0 ? -v[i] : v[i];
-    largest = size > largest ? size : largest;
-  }
+  for (i = n; i % kAlign != 0; ++i) integer[i] = 0;
+  largest = largest_of(v, n);
   if (largest < 1e-30f) { /* too small to divide by */
     for (i = 0; i < n; ++i) integer[i] = 0;
     return;
   }
   factor = limit / largest;
   out->scale = largest / limit;
-  for (i = 0; i < n; ++i) {
-    const float t = v[i] * factor;
-    integer[i] = (int16_t)(int32_t)(t < 0 ? t - 0.5f : t + 0.5f);
-  }
+  for (i = 0; i < n; ++i) integer[i] = (int16_t)rounded(v[i] * factor);
 }
 
 /* out[i] = row (first + i) of a times x, i < count. Kernels take rows in blocks of four; a last, shorter block takes its
@@ -285,10 +308,10 @@ AVX2 static __m256i multiply_i8(const int8_t* w, __m256i v) {
 }
 
 AVX2 static void rows_i8_avx2(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
-  FOR_BLOCKS(int8_t, 16) {
+  FOR_BLOCKS(int8_t, 1) {
     BLOCK_ROWS(int8_t);
     __m256i s0 = _mm256_setzero_si256(), s1 = s0, s2 = s0, s3 = s0, all;
-    int32_t sums[4];
+    __m128i total;
     for (i = 0; i < whole; i += 16) {
       const __m256i v = _mm256_loadu_si256((const __m256i*)(const void*)(x->integer + i));
       s0 = _mm256_add_epi32(s0, multiply_i8(w + i, v));
@@ -297,10 +320,15 @@ AVX2 static void rows_i8_avx2(const pnrt_matrix* a, uint32_t first, uint32_t cou
       s3 = _mm256_add_epi32(s3, multiply_i8(w3 + i, v));
     }
     all = _mm256_hadd_epi32(_mm256_hadd_epi32(s0, s1), _mm256_hadd_epi32(s2, s3));
-    _mm_storeu_si128((__m128i*)(void*)sums,
-                     _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1)));
-    ADD_TAIL((int32_t), x->integer)
-    put_integers(sums, left, a->scale + first + done, x->scale, out + done);
+    total = _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+    if (left >= 4) { /* what put_integers does, four at a time */
+      const __m128 scale = _mm_mul_ps(_mm_loadu_ps(a->scale + first + done), _mm_set1_ps(x->scale));
+      _mm_storeu_ps(out + done, _mm_mul_ps(_mm_cvtepi32_ps(total), scale));
+    } else {
+      int32_t sums[4];
+      _mm_storeu_si128((__m128i*)(void*)sums, total);
+      put_integers(sums, left, a->scale + first + done, x->scale, out + done);
+    }
   }
 }
 
@@ -359,7 +387,7 @@ static int32x4_t multiply_i8(int32x4_t sum, const int8_t* w, int16x8_t v) {
 }
 
 static void rows_i8_neon(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
-  FOR_BLOCKS(int8_t, 8) {
+  FOR_BLOCKS(int8_t, 1) {
     BLOCK_ROWS(int8_t);
     int32x4_t s0 = vdupq_n_s32(0), s1 = s0, s2 = s0, s3 = s0;
     int32_t sums[4];
@@ -374,7 +402,6 @@ static void rows_i8_neon(const pnrt_matrix* a, uint32_t first, uint32_t count, c
     sums[1] = sum_s32(s1);
     sums[2] = sum_s32(s2);
     sums[3] = sum_s32(s3);
-    ADD_TAIL((int32_t), x->integer)
     put_integers(sums, left, a->scale + first + done, x->scale, out + done);
   }
 }
@@ -409,31 +436,19 @@ static void read_row(const pnrt_matrix* a, uint32_t row, float* out) {
 
 /* The row as the matrix stores it. With `unit` the scale is such that the rounded row has length 1. */
 static void write_row(pnrt_matrix* a, float* scale, const float* v, int unit) {
-  float largest = 0;
   uint32_t j;
   if (a->type == PNRT_F32) {
     for (j = 0; j < a->cols; ++j) ((float*)(uintptr_t)a->data)[j] = v[j];
-    return;
-  }
-  if (a->type == PNRT_F16) {
+  } else if (a->type == PNRT_F16) {
     for (j = 0; j < a->cols; ++j) ((uint16_t*)(uintptr_t)a->data)[j] = float_to_half(v[j]);
-    return;
-  }
-  for (j = 0; j < a->cols; ++j) {
-    const float size = v[j] < 0 ? -v[j] : v[j];
-    largest = size > largest ? size : largest;
-  }
-  *scale = largest < 1e-30f ? 0 : largest / 127.0f;
-  {
-    const float factor = *scale > 0 ? 127.0f / largest : 0;
-    float squares = 0;
-    for (j = 0; j < a->cols; ++j) {
-      const float t = v[j] * factor;
-      const int8_t rounded = (int8_t)(int32_t)(t < 0 ? t - 0.5f : t + 0.5f);
-      ((int8_t*)(uintptr_t)a->data)[j] = rounded;
-      squares += (float)rounded * (float)rounded;
-    }
-    if (unit && squares > 0) *scale = 1.0f / sqrtf(squares);
+  } else {
+    int8_t* out = (int8_t*)(uintptr_t)a->data;
+    const float largest = largest_of(v, a->cols), factor = largest < 1e-30f ? 0 : 127.0f / largest;
+    int32_t squares = 0; /* below 2^16 * 2^14 */
+    for (j = 0; j < a->cols; ++j) out[j] = (int8_t)rounded(v[j] * factor);
+    for (j = 0; j < a->cols; ++j) squares += (int32_t)out[j] * out[j];
+    *scale = factor > 0 ? largest / 127.0f : 0;
+    if (unit && squares > 0) *scale = 1.0f / sqrtf((float)squares);
   }
 }
 
@@ -462,8 +477,6 @@ static uint32_t crc32_of(const unsigned char* p, size_t n) {
   }
   return ~crc;
 }
-
-static uint64_t aligned(uint64_t at) { return (at + (kAlign - 1)) & ~(uint64_t)(kAlign - 1); }
 
 /* Walks the sections in their order. */
 typedef struct {
@@ -678,7 +691,7 @@ static float* carve_floats(arena* a, uint64_t count) { return (float*)carve(a, c
 
 /* Room for the integer form of a vector; null when the model needs none. */
 static int16_t* carve_integers(arena* a, const pnrt_model* m, uint64_t count) {
-  return m->integer ? (int16_t*)carve(a, count * 2) : 0;
+  return m->integer ? (int16_t*)carve(a, aligned(count) * 2) : 0;
 }
 
 static uint64_t most_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -693,7 +706,7 @@ size_t pnrt_work_bytes(const pnrt_model* model, const pnrt_bank* bank) {
   predict = 6 * (d + e) + 4 * (uint64_t)model->networks + 6 * (uint64_t)model->open + 4 * (uint64_t)model->basis * (model->relu ? q + 1 : 1) + 4 * q;
   describe = 6 * (m + q) + 10 * (uint64_t)model->support + 8 * q;     /* one class from its attributes */
   classes = 4 * (uint64_t)pnrt_class_slots(model, bank) + 2 * q;       /* scores */
-  total = 4 * q + classes + most_of(predict, describe + 16 * m + 8 * q) + 32 * 4;
+  total = 4 * q + classes + most_of(predict, describe + 16 * m + 8 * q) + 32 * 16;
   return total > (size_t)-1 ? 0 : (size_t)total;
 }
 
@@ -918,7 +931,7 @@ static uint32_t hash_of(const char* name) {
 size_t pnrt_bank_bytes(const pnrt_model* model, uint32_t capacity) {
   uint64_t bytes;
   if (!model || capacity > 0x7fffffffu) return 0;
-  bytes = removed_bytes(model) + (4 + place_bytes(model)) * capacity; /* below 2^20 * 2^31 */
+  bytes = removed_bytes(model) + (4 + place_bytes(model)) * capacity + kAlign; /* below 2^20 * 2^31; see `vector` */
   return bytes > (size_t)-1 ? 0 : (size_t)bytes;
 }
 
