@@ -78,6 +78,8 @@ Command bench_command() {
     Output output;
     output.json = {{"data", data.name},           {"features", data.features_name}, {"semantics", data.semantics.name},
                    {"split", data.split.version}, {"seed", context.common.seed},    {"seeds", state->seeds}};
+    if (state->ablation) output.json["ablation"] = true;
+    if (!state->sweep.empty()) output.json["sweep"] = state->sweep;
     output.text =
         fmt::format("{} ({}, {}{}{}), gamma and every selected option from validation classes, {} seed{}\n\n",
                     data.name, data.features_name, data.semantics.name, data.split.version.empty() ? "" : ", ",

@@ -63,6 +63,7 @@ Command classes_remove_command();
 Command export_command();
 Command bench_device_command();
 Command bench_command();
+Command report_command();
 Command reference_command();
 Command data_inspect_command();
 Command data_convert_command();

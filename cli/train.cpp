@@ -9,6 +9,7 @@
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
+#include "run_folder.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets::cli {
@@ -60,7 +61,7 @@ std::string to_text(const std::string& out, const nlohmann::ordered_json& json) 
 Command train_command() {
   struct State {
     std::string data;
-    std::filesystem::path out;
+    std::filesystem::path out, run;
     LoadOptions load;
     TrainOptions train;
   };
@@ -69,14 +70,17 @@ Command train_command() {
   command.name = "train";
   command.summary = "train a model on the seen classes of a data set";
   command.example = "parsnets train --data data/demo --out out/demo.safetensors --method ridge --select";
-  command.options.text("data", state->data, "data set folder").path("out", state->out, "model file to write");
+  command.options.text("data", state->data, "data set folder")
+      .path("out", state->out, "model file to write")
+      .path("run", state->run, "folder for 'report': writes model.safetensors and run.json there, in place of --out");
   command.options.append(train_option_table(state->train));
   command.options.path("checkpoint", state->train.checkpoint, "where the SVR keeps its state while it works")
       .flag("resume", state->train.resume, "go on from the checkpoint to the same result");
   add_load_options(command.options, state->load);
-  command.run = [state](Context& context) {
+  command.run = [state, options = command.options](Context& context) {
+    if (!state->run.empty() && state->out.empty()) state->out = state->run / "model.safetensors";
     if (state->data.empty() || state->out.empty())
-      throw Error(ErrorCode::usage, "train: expected --data DIR and --out FILE");
+      throw Error(ErrorCode::usage, "train: expected --data DIR and --out FILE or --run DIR");
     state->load.seed = state->train.seed = context.common.seed;
     state->train.pinned = context.given;
     if (state->out.has_parent_path()) std::filesystem::create_directories(state->out.parent_path());
@@ -85,6 +89,8 @@ Command train_command() {
     TrainRun run;
     const Model model = train(data, state->train, pool, context.progress, &run);
     save_model(model, state->out);
+    if (!state->run.empty())
+      write_run_facts(state->run, state->data, state->load, command_line("train", options, context), run);
     for (const char* ending : {".fold0", ".final"})
       if (!state->train.checkpoint.empty()) std::filesystem::remove(state->train.checkpoint.string() + ending);
     Output output;

@@ -14,9 +14,8 @@ summary=""
 # Minutes each when emulated (a product takes some fifty times longer): tests that train on the real data sets or train
 # many models, and those that repeat a thing very often.
 slow='RealData\.|CliTrain\.RidgeOnCub|CliTrain\.Bench|Automatic\.I|Train\.AnInterruptedRun|Train\.ThePaperPreset'
-slow="$slow|Svr\.ResultsAreBitwise|Svr\.ResumedSolve|Svr\.AllForms|Svr\.WithBias|Linalg\.ManyThreadsMultiply"
-slow="$slow|Encoder\.TheRandomizedFit|Encoder\.TheMethodIs|Encoder\.FitsAndEmbeddings|CliData\.BadInputs"
-slow="$slow|MatHostile\.FlippedBitsOfV73"
+slow="$slow|Svr\.ResultsAreBitwise|Svr\.ResumedSolve|Linalg\.ManyThreadsMultiply|CliData\.BadInputs"
+slow="$slow|Encoder\.TheRandomizedFit|Encoder\.TheMethodIs|Encoder\.FitsAndEmbeddings|MatHostile\.FlippedBitsOfV73"
 
 say() { printf '== %s\n' "$*"; }
 done_with() { summary="$summary

@@ -9,7 +9,7 @@ step() { printf '\n$ %s\n' "$*"; "$@"; }
 
 echo "ParsNets demo: learn from eight classes of photographs, recognise two that were never seen."
 step build/parsnets data inspect data/demo
-step build/parsnets train --data data/demo --out $model --quiet
+step build/parsnets train --data data/demo --run out/demo --quiet
 step build/parsnets eval --model $model --data data/demo --per-class
 
 echo
@@ -26,3 +26,12 @@ echo
 echo "For a device: the same model as a file that two C files run (runtime/). What that costs is measured on validation classes."
 step build/parsnets export --model $model --data data/demo --out out/demo/model.pnrt --rank 24 --quiet
 step build/parsnets eval --model out/demo/model.pnrt --data data/demo
+
+echo
+echo "What matters in the method? The paper's eight sparsities, and its parts one by one."
+step build/parsnets bench --data data/demo --sweep k --seeds 2 --out out/demo/sweep.json --quiet
+step build/parsnets bench --data data/demo --ablation --seeds 2 --out out/demo/ablation.json --quiet
+step build/parsnets report --run out/demo --out out/demo/report.html --quiet
+
+echo
+echo "The report, with the photographs, is out/demo/report.html: open it in a browser."

@@ -3,7 +3,7 @@
 set -eu
 
 build="g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev libhdf5-dev zlib1g-dev libzip-dev
-       libcli11-dev nlohmann-json3-dev libfmt-dev"
+       libcli11-dev nlohmann-json3-dev libfmt-dev node-d3"
 test="$build libgtest-dev libsvm-dev python3 python3-numpy python3-scipy python3-h5py"
 bench="$test libbenchmark-dev liblinear-dev"
 peers="$test octave"

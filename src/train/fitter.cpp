@@ -107,6 +107,19 @@ nlohmann::ordered_json trace_json(const std::vector<DescentStep>& steps) {
   return json;
 }
 
+/// At most about 100 passes; without times, which would differ from run to run.
+nlohmann::ordered_json svr_trace(const std::vector<SvrPass>& passes) {
+  auto json = nlohmann::ordered_json::array();
+  const std::size_t every = passes.size() / 100 + 1;
+  for (std::size_t i = 0; i < passes.size(); ++i)
+    if (i % every == 0 || i + 1 == passes.size())
+      json.push_back({{"pass", passes[i].pass},
+                      {"primal", passes[i].primal},
+                      {"dual", passes[i].dual},
+                      {"gap", passes[i].relative_gap}});
+  return json;
+}
+
 nlohmann::ordered_json svr_json(const TrainOptions& o, double spread, double relative_gap, bool converged) {
   return {{"c", o.c},
           {"epsilon", o.epsilon},
@@ -385,6 +398,7 @@ void Fitter::State::fit_svr(const TrainOptions& o, Model& model, nlohmann::order
     record["svr"]["primal"] = solved.primal;
     record["svr"]["dual"] = solved.dual;
     record["svr"]["passes"] = solved.passes.size();
+    record["svr"]["trace"] = svr_trace(solved.passes);
     if (run != nullptr) {
       run->flops += solved.flops;
       run->bytes += solved.bytes;

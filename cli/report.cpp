@@ -1,0 +1,83 @@
+// parsnets report: run folders to one self-contained HTML page.
+
+#include "parsnets/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "base/file.hpp"
+#include "command.hpp"
+#include "load_flags.hpp"
+#include "parsnets/error.hpp"
+#include "run_folder.hpp"
+#include "thumbnails.hpp"
+
+namespace parsnets::cli {
+
+Command report_command() {
+  struct State {
+    std::string runs, data;
+    std::filesystem::path out, json;
+    int points = 3000;
+    bool quick = false;
+    LoadOptions load;
+  };
+  auto state = std::make_shared<State>();
+  Command command;
+  command.name = "report";
+  command.summary = "write runs as one self-contained HTML page with tables and figures";
+  command.example = "parsnets report --run out/demo --out out/demo/report.html";
+  command.options.text("run", state->runs, "run folders, separated by commas ('train --run' makes one)")
+      .path("out", state->out, "HTML file to write")
+      .text("data", state->data, "data set folder; by default the one the first run was trained on")
+      .path("data-out", state->json, "also write the page's data as JSON")
+      .integer("points", state->points, 10, 100000, "samples in the t-SNE maps, at most")
+      .flag("quick", state->quick, "do not fit the model once more without MMG for comparison");
+  add_load_options(command.options, state->load);
+  command.run = [state](Context& context) {
+    if (state->runs.empty() || state->out.empty())
+      throw Error(ErrorCode::usage, "report: expected --run DIR and --out FILE");
+    std::vector<RunFolder> folders;
+    std::istringstream list(state->runs);
+    for (std::string folder; std::getline(list, folder, ',');) folders.push_back(read_run_folder(folder));
+    LoadOptions load = folders.front().load;
+    const auto given = [&](const char* name) { return std::ranges::find(context.given, name) != context.given.end(); };
+    if (given("features")) load.features = state->load.features;
+    if (given("semantics")) load.semantics = state->load.semantics;
+    if (given("original-att")) load.original_attributes = state->load.original_attributes;
+    if (given("missing")) load.missing = state->load.missing;
+    const std::filesystem::path folder = state->data.empty() ? folders.front().data : std::filesystem::path(state->data);
+    if (folder.empty())
+      throw Error(ErrorCode::usage, "report: expected --data DIR, since the run does not say what it was trained on");
+    const Dataset data = load_dataset(folder, load, context.progress);
+    std::vector<Model> models;
+    for (const auto& one : folders) models.push_back(load_model(one.model));
+    std::vector<ReportRun> runs;
+    for (std::size_t i = 0; i < folders.size(); ++i)
+      runs.push_back({folders[i].name, &models[i], &data, std::filesystem::file_size(folders[i].model),
+                      folders[i].facts, folders[i].benches});
+    ReportOptions options;
+    options.points = static_cast<std::size_t>(state->points);
+    options.compare_mmg = !state->quick;
+    options.seed = context.common.seed;
+    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    const std::string json =
+        report_data(runs, read_thumbnails(folder, data.samples()), options, pool, context.progress);
+    const std::string page = report_page(json);
+    for (const auto& file : {state->out, state->json})
+      if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
+    if (!state->json.empty()) write_text_file(state->json, json + "\n");
+    write_text_file(state->out, page);
+    Output output;
+    output.json = {{"file", state->out.string()}, {"bytes", page.size()}, {"runs", folders.size()}};
+    output.text = fmt::format("{}: {} run{}, {}; open it in a browser\n", state->out.string(), folders.size(),
+                              folders.size() == 1 ? "" : "s", format_bytes(static_cast<double>(page.size())));
+    return output;
+  };
+  return command;
+}
+
+}  // namespace parsnets::cli

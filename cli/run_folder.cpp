@@ -1,0 +1,77 @@
+#include "run_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/file.hpp"
+#include "base/json_file.hpp"
+#include "base/machine.hpp"
+#include "load_flags.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/version.hpp"
+
+namespace parsnets::cli {
+
+std::string command_line(const std::string& name, const OptionTable& options, const Context& context) {
+  std::string text = "parsnets " + name;
+  for (const auto& option : options.options()) {
+    if (std::ranges::find(context.given, option.name) == context.given.end()) continue;
+    const nlohmann::json value = option.value();
+    text += " --" + option.name;
+    if (!option.is_flag) text += " " + (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text + fmt::format(" --seed {}", context.common.seed);
+}
+
+void write_run_facts(const std::filesystem::path& folder, const std::string& data, const LoadOptions& load,
+                     const std::string& command, const TrainRun& run) {
+  const MachineFacts machine = machine_facts();
+  LoadOptions copy = load;
+  OptionTable table;
+  add_load_options(table, copy);
+  const nlohmann::ordered_json json{
+      {"command", command},
+      {"data", std::filesystem::absolute(data).lexically_normal().string()},
+      {"load", table.to_json()},
+      {"seed", load.seed},
+      {"seconds", run.seconds},
+      {"peak_memory_bytes", run.peak_memory},
+      {"version", PARSNETS_VERSION},
+      {"machine",
+       {{"cpu", machine.cpu}, {"simd", machine.simd}, {"cores", machine.cores}, {"memory", machine.memory}}}};
+  write_text_file(folder / "run.json", json.dump(1) + "\n");
+}
+
+RunFolder read_run_folder(const std::filesystem::path& folder) {
+  RunFolder run;
+  run.model = folder / "model.safetensors";
+  if (!std::filesystem::is_regular_file(run.model))
+    throw Error(BadInput{folder.string(), "model.safetensors", "a run folder with a model", "none",
+                         "make one with 'parsnets train --run DIR'"});
+  run.name = std::filesystem::absolute(folder).lexically_normal().filename().string();
+  if (run.name.empty())
+    run.name = std::filesystem::absolute(folder).lexically_normal().parent_path().filename().string();
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().extension() == ".json") files.push_back(entry.path());
+  std::ranges::sort(files);
+  for (const auto& file : files) {
+    if (file.filename() != "run.json") {
+      run.benches.push_back(read_text_file(file));
+      continue;
+    }
+    run.facts = read_text_file(file);
+    const nlohmann::json facts = parse_json(run.facts, file.string());
+    if (!facts.is_object() || !facts.contains("data") || !facts["data"].is_string())
+      throw Error(BadInput{file.string(), "data", "the data set's folder", "none", "train the run again"});
+    run.data = facts["data"].get<std::string>();
+    OptionTable table;
+    add_load_options(table, run.load);
+    if (facts.contains("load")) table.from_json(facts["load"], file.string());
+    if (facts.contains("seed") && facts["seed"].is_number_unsigned()) run.load.seed = facts["seed"];
+  }
+  return run;
+}
+
+}  // namespace parsnets::cli

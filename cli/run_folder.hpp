@@ -1,0 +1,32 @@
+#pragma once
+// A run folder: model.safetensors, run.json (how it was made) and the files of `bench --out`; what `report` reads.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+#include "parsnets/dataset.hpp"
+#include "parsnets/training.hpp"
+
+namespace parsnets::cli {
+
+/// The command as it could be typed again: the options that were given.
+std::string command_line(const std::string& name, const OptionTable& options, const Context& context);
+
+/// Writes run.json. The data set's path is kept absolute, so that the report finds it.
+void write_run_facts(const std::filesystem::path& folder, const std::string& data, const LoadOptions& load,
+                     const std::string& command, const TrainRun& run);
+
+struct RunFolder {
+  std::string name;
+  std::filesystem::path model;
+  std::string facts;                 ///< run.json; empty: none
+  std::vector<std::string> benches;  ///< other JSON files
+  std::filesystem::path data;        ///< from run.json; empty: unknown
+  LoadOptions load;
+};
+/// Throws bad_input when there is no model in it.
+RunFolder read_run_folder(const std::filesystem::path& folder);
+
+}  // namespace parsnets::cli

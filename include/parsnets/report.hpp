@@ -1,0 +1,46 @@
+#pragma once
+// Report: one or more runs as the data of a page, and the page itself.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "parsnets/dataset.hpp"
+#include "parsnets/model.hpp"
+#include "parsnets/progress.hpp"
+#include "parsnets/threads.hpp"
+
+namespace parsnets {
+
+/// One run. Refers to the model and the data set it was trained on; the JSON texts may be empty.
+struct ReportRun {
+  std::string name;
+  const Model* model = nullptr;
+  const Dataset* data = nullptr;
+  std::uint64_t model_bytes = 0;
+  std::string facts;                  ///< what `train --run` wrote: command, seconds, machine
+  std::vector<std::string> benches;   ///< files of `bench --out`: a sweep, an ablation
+};
+
+/// Small photographs of the samples, as one picture: sample i at column i % columns, row i / columns.
+struct Thumbnails {
+  std::string image;  ///< a data: URL; empty: none
+  std::size_t columns = 0, size = 0;
+};
+
+struct ReportOptions {
+  std::size_t points = 3000;  ///< of the t-SNE maps, at most
+  int explanations = 12;
+  bool compare_mmg = true;    ///< fit once more without MMG, to show what it does; for models that use it
+  std::uint64_t seed = 1;
+};
+
+/// The page's data as JSON. All runs must be on the same data set. The same runs, options and seed give the same text for
+/// any number of threads. Throws bad_input and usage as evaluate() does, cancelled by `progress`.
+std::string report_data(const std::vector<ReportRun>& runs, const Thumbnails& thumbnails, const ReportOptions& options,
+                        ThreadPool& pool, ProgressObserver* progress = nullptr);
+
+/// The self-contained HTML page that shows such data.
+std::string report_page(const std::string& data);
+
+}  // namespace parsnets

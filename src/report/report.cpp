@@ -1,0 +1,320 @@
+// Puts the figures of all runs together, and the page around them.
+
+#include "parsnets/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/machine.hpp"
+#include "base/rng.hpp"
+#include "data/rows.hpp"
+#include "eval/reference.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/version.hpp"
+#include "report/bench_figures.hpp"
+#include "report/geometry.hpp"
+#include "report/page.hpp"
+#include "report/run_figures.hpp"
+#include "report/tsne.hpp"
+#include "train/fitter.hpp"
+#include "train/train_options.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kCurvePoints = 500, kProfileClasses = 12, kProfileValues = 20, kAngleBins = 36, kHubs = 10,
+                      kHubBins = 41, kSubspacePoints = 400;
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+Matrix<float> chosen_rows(const Matrix<float>& from, const std::vector<std::size_t>& rows) {
+  Matrix<float> out(rows.size(), from.cols());
+  for (std::size_t i = 0; i < rows.size(); ++i) std::ranges::copy(from.row(rows[i]), out.row(i).begin());
+  return out;
+}
+
+/// At most `most` of the unseen test samples, drawn evenly, in their order.
+std::vector<std::size_t> drawn_unseen(const RunSamples& samples, std::size_t most, std::uint64_t seed) {
+  std::vector<std::size_t> all(samples.unseen);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+  if (all.size() > most) {
+    Rng(seed, 91).shuffle(all);
+    all.resize(most);
+    std::ranges::sort(all);
+  }
+  return all;
+}
+
+Json points_json(const Matrix<float>& points) {
+  Json list = Json::array();
+  for (std::size_t r = 0; r < points.rows(); ++r) {
+    Json point = Json::array();
+    for (const float v : points.row(r)) point.push_back(std::round(v * 1000.0) / 1000.0);
+    list.push_back(std::move(point));
+  }
+  return list;
+}
+
+/// The first three principal coordinates. They mean nothing but their proportions: the farthest is put at 1.
+Matrix<float> principal_map(const Matrix<float>& rows, ThreadPool& pool) {
+  const Matrix<double> coordinates = principal_coordinates(rows.view(), 3, pool);
+  double most = 0;
+  for (const double v : coordinates.values()) most = std::max(most, std::abs(v));
+  Matrix<float> out(rows.rows(), 3, 0.0f);
+  for (std::size_t r = 0; most > 0 && r < out.rows(); ++r)
+    for (std::size_t c = 0; c < coordinates.cols(); ++c) out(r, c) = static_cast<float>(coordinates(r, c) / most);
+  return out;
+}
+
+Json tsne_json(const Model& model, const Dataset& data, const RunSamples& samples, const ReportOptions& options,
+               ThreadPool& pool, ProgressObserver* progress) {
+  const auto rows = drawn_unseen(samples, options.points, options.seed);
+  if (rows.size() < 10 || samples.mapped.empty()) return nullptr;
+  TsneOptions tsne_options;
+  tsne_options.seed = options.seed;
+  std::vector<std::int32_t> labels;
+  for (const auto r : rows) labels.push_back(samples.labels[r]);
+  const auto classes = distinct(labels);
+  Json json{{"classes", Json::array()},
+            {"label", Json::array()},
+            {"sample", Json::array()},
+            {"correct", Json::array()},
+            {"predicted", Json::array()}};
+  for (const auto c : classes) json["classes"].push_back(data.class_names[at(c)]);
+  for (const auto r : rows) {
+    const auto& predicted = model.classes.names[at(samples.predicted[r])];
+    json["label"].push_back(std::ranges::lower_bound(classes, samples.labels[r]) - classes.begin());
+    json["sample"].push_back(samples.rows[r]);
+    json["correct"].push_back(predicted == data.class_names[at(samples.labels[r])] ? 1 : 0);
+    json["predicted"].push_back(predicted);
+  }
+  json["raw"] = points_json(tsne(chosen_rows(samples.prepared, rows).view(), tsne_options, pool, progress));
+  json["mapped"] = points_json(tsne(chosen_rows(samples.mapped, rows).view(), tsne_options, pool, progress));
+  return json;
+}
+
+/// The model's options fitted again without MMG; nothing when the model does not use it.
+Matrix<float> mapped_without_mmg(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool,
+                                 ProgressObserver* progress) {
+  TrainOptions options;
+  train_option_table(options).from_json(nlohmann::json::parse(model.options.empty() ? "{}" : model.options),
+                                        "the model's options");
+  if (options.mmg == 0 || samples.mapped.empty()) return {};
+  options.mmg = 0;
+  options.seed = Json::parse(model.record).value("seed", std::uint64_t{1});
+  Json unused;
+  report_message(progress, "fitting once more without MMG, to compare");
+  const Model twin = Fitter(data, data.split.trainval, pool, progress).fit(options, unused);
+  Matrix<float> mapped = twin.predict(gather_rows(data.features.view(), samples.rows).view(), pool);
+  if (twin.similarity == Similarity::cosine && !twin.semantic_centre.empty())
+    for (std::size_t r = 0; r < mapped.rows(); ++r)
+      for (std::size_t j = 0; j < mapped.cols(); ++j) mapped(r, j) -= twin.semantic_centre[j];
+  return mapped;
+}
+
+struct Space {
+  const char* name;
+  const Matrix<float>* rows;
+};
+
+void add_geometry(const Dataset& data, const RunSamples& samples, const std::vector<Space>& spaces, ThreadPool& pool,
+                  Json& run) {
+  const auto classes = distinct(samples.labels);
+  if (classes.size() < 2 || samples.mapped.empty()) return;
+  std::vector<std::vector<std::size_t>> members(data.classes());
+  for (std::size_t r = 0; r < samples.labels.size(); ++r) members[at(samples.labels[r])].push_back(r);
+  Json spectrum{{"classes", Json::array()}, {"mean", Json::object()}}, angles{{"edges", Json::array()}};
+  for (std::size_t b = 0; b <= kAngleBins; ++b) angles["edges"].push_back(180.0 * static_cast<double>(b) / kAngleBins);
+  const std::size_t shown = std::min(kProfileClasses, classes.size());
+  for (std::size_t i = 0; i < shown; ++i)
+    spectrum["classes"].push_back({{"class", data.class_names[at(classes[i * classes.size() / shown])]}});
+  for (const char* name : {"raw", "without_mmg", "mapped"}) {
+    const auto space = std::ranges::find_if(spaces, [&](const Space& s) { return std::string(s.name) == name; });
+    if (space == spaces.end()) {
+      for (auto& c : spectrum["classes"]) c[name] = nullptr;
+      spectrum["mean"][name] = angles[name] = nullptr;
+      continue;
+    }
+    std::vector<double> mean(kProfileValues, 0.0);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const auto& rows = members[at(classes[i * classes.size() / shown])];
+      auto profile = singular_profile(chosen_rows(*space->rows, rows).view(), kProfileValues, pool);
+      for (std::size_t v = 0; v < profile.size(); ++v) mean[v] += profile[v] / static_cast<double>(shown);
+      spectrum["classes"][i][name] = profile;
+    }
+    spectrum["mean"][name] = mean;
+    angles[name] = class_angles(space->rows->view(), samples.labels, kAngleBins);
+  }
+  run["spectrum"] = std::move(spectrum);
+  run["angles"] = std::move(angles);
+}
+
+/// The three unseen classes with most samples (seen ones if there are fewer).
+Json subspaces_json(const Dataset& data, const RunSamples& samples, ThreadPool& pool) {
+  std::vector<std::size_t> sizes(data.classes(), 0);
+  std::vector<std::int32_t> order;
+  for (std::size_t r = 0; r < samples.labels.size(); ++r) {
+    if (sizes[at(samples.labels[r])]++ == 0) order.push_back(samples.labels[r]);  // unseen ones come first
+  }
+  if (order.size() < 3 || samples.mapped.empty()) return nullptr;
+  order.resize(3);
+  std::vector<std::size_t> rows;
+  Json json{{"classes", Json::array()}, {"label", Json::array()}};
+  for (std::size_t c = 0; c < 3; ++c) {
+    json["classes"].push_back(data.class_names[at(order[c])]);
+    std::size_t taken = 0;
+    for (std::size_t r = 0; r < samples.labels.size() && taken < kSubspacePoints / 3; ++r)
+      if (samples.labels[r] == order[c]) {
+        rows.push_back(r);
+        json["label"].push_back(c);
+        ++taken;
+      }
+  }
+  json["raw"] = points_json(principal_map(chosen_rows(samples.prepared, rows), pool));
+  json["mapped"] = points_json(principal_map(chosen_rows(samples.mapped, rows), pool));
+  return json;
+}
+
+Json hubness_json(const RunSamples& samples, const ReportOptions& options, ThreadPool& pool) {
+  const auto rows = drawn_unseen(samples, options.points, options.seed);
+  if (rows.size() < 20 || samples.mapped.empty()) return nullptr;
+  Json json{{"k", kHubs}};
+  const std::pair<const char*, const Matrix<float>*> spaces[] = {{"raw", &samples.prepared},
+                                                                 {"mapped", &samples.mapped}};
+  for (const auto& [name, matrix] : spaces) {
+    const Hubness hubs = hubness(chosen_rows(*matrix, rows).view(), kHubs, kHubBins, pool);
+    json["skewness"][name] = hubs.skewness;
+    json["histogram"][name] = hubs.histogram;
+  }
+  return json;
+}
+
+Json provenance_json(const ReportRun& run) {
+  const Model& model = *run.model;
+  Json record = Json::parse(model.record.empty() ? "{}" : model.record);
+  const Json facts = Json::parse(run.facts.empty() ? "{}" : run.facts);
+  Json json{{"data", record.contains("data") ? record["data"] : Json::object()},
+            {"options", Json::parse(model.options.empty() ? "{}" : model.options)}};
+  record.erase("data");
+  if (record.contains("gates")) record["gates"].erase("samples_per_network");  // a figure of its own
+  for (const char* stage : {"joint", "refinement"}) record.erase(stage);
+  if (record.contains("selection")) record["selection"] = fmt::format("{} candidates", record["selection"].size());
+  json["record"] = std::move(record);
+  const MachineFacts machine = machine_facts();
+  json["machine"] = facts.contains("machine")
+                        ? facts["machine"]
+                        : Json{{"cpu", machine.cpu}, {"simd", machine.simd}, {"cores", machine.cores}};
+  json["versions"] = {
+      {"parsnets", facts.value("version", PARSNETS_VERSION)}, {"report", PARSNETS_VERSION}, {"blas", machine.blas}};
+  json["command"] = facts.value("command", "");
+  return json;
+}
+
+Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& pool, ProgressObserver* progress) {
+  const Model& model = *run.model;
+  const Dataset& data = *run.data;
+  const TestReport test = evaluate(model, data, pool, progress);
+  const RunSamples samples = run_samples(model, data, pool, progress);
+  Json json{{"name", run.name}, {"summary", summary_json(run, test)}};
+  json["curve"] = test.has_gzsl ? curve_json(test.gzsl, kCurvePoints) : Json();
+  json["per_class"] = per_class_json(test, data);
+  json["confusion"] = confusion_json(test, model, data);
+  for (std::size_t i = 0; i < run.benches.size(); ++i)
+    add_bench_figures(run.benches[i], run.name + ", bench file", json);
+  json["gates"] = gates_json(model, data, samples, pool);
+  const Matrix<float> without =
+      options.compare_mmg ? mapped_without_mmg(model, data, samples, pool, progress) : Matrix<float>();
+  std::vector<Space> spaces{{"raw", &samples.prepared}, {"mapped", &samples.mapped}};
+  if (!without.empty()) spaces.push_back({"without_mmg", &without});
+  add_geometry(data, samples, spaces, pool, json);
+  json["tsne"] = tsne_json(model, data, samples, options, pool, progress);
+  json["subspaces"] = subspaces_json(data, samples, pool);
+  json["training"] = training_json(model);
+  json["hubness"] = hubness_json(samples, options, pool);
+  json["attributes"] = attributes_json(model, data, samples, pool);
+  json["explanations"] = explanations_json(model, data, samples, options.explanations, pool);
+  json["provenance"] = provenance_json(run);
+  return json;
+}
+
+/// Published rows of the data set, by its name.
+Json reference_json(const Dataset& data) {
+  Json list = Json::array();
+  for (std::size_t k = 0; k < kReferenceSets.size(); ++k) {
+    if (data.name != kReferenceSets[k]) continue;
+    const auto figure = [](double v) { return v < 0 ? Json() : Json(v); };
+    for (const auto& row : reference_rows()) {
+      const auto& f = row.sets[k];
+      if (f.zsl < 0 && f.h < 0) continue;
+      list.push_back({{"method", row.method},
+                      {"features", row.features},
+                      {"semantics", row.semantics},
+                      {"source", row.source},
+                      {"zsl", figure(f.zsl)},
+                      {"u", figure(f.u)},
+                      {"s", figure(f.s)},
+                      {"h", figure(f.h)}});
+    }
+  }
+  return list;
+}
+
+/// Place among the published rows, 1 being best.
+Json rank_json(const Json& summary, const Json& reference) {
+  Json json;
+  for (const auto& [metric, suffix] : {std::pair("zsl", ""), std::pair("h", "2")}) {
+    if (summary[metric].is_null()) continue;
+    std::size_t better = 0, of = 1;
+    for (const auto& row : reference) {
+      if (row[metric].is_null()) continue;
+      ++of;
+      better += row[metric].get<double>() > summary[metric].get<double>();
+    }
+    if (of == 1) continue;
+    json[std::string("metric") + suffix] = metric;
+    json[std::string("place") + suffix] = better + 1;
+    json[std::string("of") + suffix] = of;
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string report_data(const std::vector<ReportRun>& runs, const Thumbnails& thumbnails, const ReportOptions& options,
+                        ThreadPool& pool, ProgressObserver* progress) {
+  if (runs.empty()) throw Error(ErrorCode::usage, "report: expected at least one run");
+  Json json{{"format", 1},
+            {"title", "ParsNets report: " + runs.front().data->name},
+            {"producer", "parsnets " PARSNETS_VERSION},
+            {"runs", Json::array()}};
+  const Json reference = reference_json(*runs.front().data);
+  for (const auto& run : runs) {
+    if (run.data->name != runs.front().data->name)
+      throw Error(ErrorCode::usage, fmt::format("report: expected runs on one data set, found {} and {}",
+                                                runs.front().data->name, run.data->name));
+    json["runs"].push_back(run_json(run, options, pool, progress));
+    json["runs"].back()["rank"] = rank_json(json["runs"].back()["summary"], reference);
+  }
+  json["reference"] = reference;
+  json["thumbnails"] =
+      thumbnails.image.empty()
+          ? Json()
+          : Json{{"image", thumbnails.image}, {"columns", thumbnails.columns}, {"size", thumbnails.size}};
+  return json.dump();
+}
+
+std::string report_page(const std::string& data) {
+  std::string safe;
+  safe.reserve(data.size());
+  for (const char c : data) safe += c == '<' ? std::string("\\u003c") : std::string(1, c);  // no tag can end the script
+  std::string page(report_page());
+  const std::string mark = "@REPORT_DATA@";
+  const auto place = page.find(mark);
+  if (place == std::string::npos) throw Error(ErrorCode::failure, "internal error: the page has no place for its data");
+  return page.replace(place, mark.size(), safe);
+}
+
+}  // namespace parsnets

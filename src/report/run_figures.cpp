@@ -1,0 +1,266 @@
+#include "report/run_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "data/rows.hpp"
+#include "features/fit_encoder.hpp"
+#include "features/preprocess.hpp"
+#include "model/fit_gates.hpp"
+#include "report/class_order.hpp"
+
+namespace parsnets {
+
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+std::string attribute_name(const Model& model, std::size_t a) {
+  return a < model.attribute_names.size() ? model.attribute_names[a] : fmt::format("attribute {}", a + 1);
+}
+
+/// Class of the data set to its place in the model's bank.
+std::vector<std::int32_t> bank_places(const Model& model, const Dataset& data) {
+  std::vector<std::int32_t> places;
+  for (const auto& name : data.class_names) {
+    const auto found = std::ranges::find(model.classes.names, name);
+    places.push_back(
+        found == model.classes.names.end() ? -1 : static_cast<std::int32_t>(found - model.classes.names.begin()));
+  }
+  return places;
+}
+
+double rounded(double value) { return std::round(value * 1e4) / 1e4; }
+
+}  // namespace
+
+RunSamples run_samples(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress) {
+  RunSamples out;
+  out.rows = data.split.test_unseen;
+  out.unseen = out.rows.size();
+  out.rows.insert(out.rows.end(), data.split.test_seen.begin(), data.split.test_seen.end());
+  out.labels = labels_of(data, out.rows);
+  out.prepared = preprocessed_rows(model.feature_preprocess, data.features.view(), out.rows, pool);
+  const Matrix<float> raw = gather_rows(data.features.view(), out.rows);
+  report(progress, {"score samples", 0, out.rows.size(), "samples"});
+  out.scores = model.scores(raw.view(), pool);
+  if (model.direction == Direction::forward) {
+    out.mapped = model.predict(raw.view(), pool);
+    if (model.similarity == Similarity::cosine && !model.semantic_centre.empty())
+      for (std::size_t r = 0; r < out.mapped.rows(); ++r)
+        for (std::size_t j = 0; j < out.mapped.cols(); ++j) out.mapped(r, j) -= model.semantic_centre[j];
+  }
+  for (std::size_t r = 0; r < out.scores.rows(); ++r) {
+    const auto row = out.scores.row(r);
+    for (std::size_t c = 0; c < row.size(); ++c)
+      if (model.classes.seen[c]) row[c] -= static_cast<float>(model.gamma);
+    out.predicted.push_back(static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin()));
+  }
+  return out;
+}
+
+Json summary_json(const ReportRun& run, const TestReport& test) {
+  const Model& model = *run.model;
+  const Dataset& data = *run.data;
+  const Json record = Json::parse(model.record.empty() ? "{}" : model.record),
+             options = Json::parse(model.options.empty() ? "{}" : model.options),
+             facts = Json::parse(run.facts.empty() ? "{}" : run.facts);
+  Json json{{"data", data.name},           {"features", data.features_name},        {"semantics", data.semantics.name},
+            {"split", data.split.version}, {"method", options.value("method", "")}, {"zsl", test.zsl.top1_per_class},
+            {"zsl_top5", test.zsl.top5}};
+  for (const char* name : {"u", "s", "h", "ausuc"}) json[name] = nullptr;
+  if (test.has_gzsl) {
+    json["u"] = test.gzsl.u;
+    json["s"] = test.gzsl.s;
+    json["h"] = test.gzsl.h;
+    json["ausuc"] = test.gzsl.ausuc;
+  }
+  json["gamma"] = model.gamma;
+  json["gamma_from"] = record.contains("validation") ? record["validation"].value("gamma_from", "none") : "none";
+  json["seconds"] = facts.contains("seconds") ? facts["seconds"] : Json();
+  json["model_bytes"] = run.model_bytes;
+  json["classes"] = model.classes.names.size();
+  json["seen_classes"] = std::ranges::count(model.classes.seen, std::uint8_t{1});
+  json["attributes"] = model.attributes();
+  json["dimensions"] = model.feature_dimensions;
+  return json;
+}
+
+Json curve_json(const Gzsl& gzsl, std::size_t most) {
+  Json json = Json::array();
+  const std::size_t n = gzsl.curve.size();
+  std::set<std::size_t> kept;
+  for (std::size_t i = 0; i < std::min(n, most); ++i) kept.insert(n <= most ? i : i * (n - 1) / (most - 1));
+  for (std::size_t i = 0; i < n; ++i)
+    if (gzsl.curve[i].gamma <= gzsl.gamma && (i + 1 == n || gzsl.curve[i + 1].gamma > gzsl.gamma)) kept.insert(i);
+  for (const std::size_t i : kept)
+    json.push_back({gzsl.curve[i].gamma, rounded(gzsl.curve[i].u), rounded(gzsl.curve[i].s)});
+  return json;
+}
+
+Json per_class_json(const TestReport& test, const Dataset& data) {
+  Json json = Json::array();
+  const auto find = [](const std::vector<ClassAccuracy>& list, std::int32_t c) {
+    const auto found = std::ranges::find(list, c, &ClassAccuracy::class_index);
+    return found == list.end() ? nullptr : &*found;
+  };
+  for (std::int32_t c = 0; c < static_cast<std::int32_t>(data.classes()); ++c) {
+    const ClassAccuracy *zsl = find(test.zsl.classes, c), *unseen = find(test.gzsl.unseen_classes, c),
+                        *seen = find(test.gzsl.seen_classes, c);
+    const ClassAccuracy* general = unseen != nullptr ? unseen : seen;
+    if (zsl == nullptr && general == nullptr) continue;
+    json.push_back({{"class", data.class_names[at(c)]},
+                    {"unseen", zsl != nullptr},
+                    {"samples", zsl != nullptr ? zsl->samples : general->samples},
+                    {"zsl", zsl == nullptr ? Json() : Json(zsl->top1)},
+                    {"gzsl", general == nullptr ? Json() : Json(general->top1)}});
+  }
+  return json;
+}
+
+Json confusion_json(const TestReport& test, const Model& model, const Dataset& data) {
+  const auto places = bank_places(model, data);
+  std::vector<std::int32_t> known;  // classes of the data set that the model knows
+  for (std::int32_t c = 0; c < static_cast<std::int32_t>(places.size()); ++c)
+    if (places[at(c)] >= 0) known.push_back(c);
+  const Matrix<float> bank = model.class_vectors();
+  Matrix<float> vectors(known.size(), bank.cols());
+  for (std::size_t i = 0; i < known.size(); ++i)
+    std::ranges::copy(bank.row(at(places[at(known[i])])), vectors.row(i).begin());
+  const auto order = class_order(vectors.view());
+  Json json{{"classes", Json::array()}, {"unseen", Json::array()}, {"counts", Json::array()}};
+  for (const std::size_t i : order) {
+    json["classes"].push_back(data.class_names[at(known[i])]);
+    json["unseen"].push_back(model.classes.seen[at(places[at(known[i])])] == 0);
+  }
+  if (test.confusion.empty()) return json;
+  for (std::size_t r = 0; r < order.size(); ++r)
+    for (std::size_t c = 0; c < order.size(); ++c)
+      if (const auto count = test.confusion(at(known[order[r]]), at(known[order[c]])); count > 0)
+        json["counts"].push_back({r, c, count});
+  return json;
+}
+
+Json gates_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool) {
+  if (model.gates.kind == GateKind::always || samples.rows.empty()) return nullptr;
+  constexpr std::size_t kMostClasses = 60;
+  const Matrix<float> e = encoded(model.encoder, samples.prepared.view(), pool);
+  const Matrix<std::uint16_t> open = open_networks(model.gates, e.view(), pool);
+  const GateUsage usage = gate_usage(open.view(), model.gates.networks);
+  Json json{{"networks", model.gates.networks}, {"open", model.gates.open}, {"entropy", usage.entropy}};
+  for (const auto count : usage.samples)
+    json["usage"].push_back(rounded(static_cast<double>(count) / static_cast<double>(samples.rows.size())));
+  auto classes = distinct(samples.labels);
+  const std::size_t count = std::min(classes.size(), kMostClasses);
+  for (std::size_t i = 0; i < count; ++i) {  // evenly chosen when there are many
+    const std::int32_t c = classes[i * classes.size() / count];
+    std::vector<double> share(model.gates.networks, 0.0);
+    double members = 0;
+    for (std::size_t r = 0; r < open.rows(); ++r) {
+      if (samples.labels[r] != c) continue;
+      ++members;
+      for (const auto network : open.row(r)) ++share[network];
+    }
+    for (double& s : share) s = std::round(1000 * s / members) / 1000;
+    json["by_class"]["classes"].push_back(data.class_names[at(c)]);
+    json["by_class"]["share"].push_back(share);
+  }
+  return json;
+}
+
+Json training_json(const Model& model) {
+  const Json record = Json::parse(model.record.empty() ? "{}" : model.record);
+  Json json{{"stages", Json::array()}, {"svr", nullptr}};
+  for (const char* stage : {"joint", "refinement"}) {
+    if (!record.contains(stage) || record[stage].empty()) continue;
+    Json steps = Json::array();
+    for (const auto& step : record[stage]) steps.push_back(step["objective"]);
+    json["stages"].push_back({{"name", stage}, {"steps", steps}});
+  }
+  if (record.contains("svr") && record["svr"].contains("trace")) json["svr"] = record["svr"]["trace"];
+  return json["stages"].empty() && json["svr"].is_null() ? Json() : json;
+}
+
+Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool) {
+  if (model.direction != Direction::forward || samples.rows.empty()) return nullptr;
+  const auto places = bank_places(model, data);
+  const Matrix<float> predicted = model.predict_semantics(gather_rows(data.features.view(), samples.rows).view(), pool);
+  // Whitening stretches the axes of the class space; correlations are taken along the attributes as they are.
+  Json list = Json::array();
+  const auto n = static_cast<double>(predicted.rows());
+  for (std::size_t a = 0; a < model.attributes(); ++a) {
+    double x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+    for (std::size_t r = 0; r < predicted.rows(); ++r) {
+      const double p = predicted(r, a), t = model.classes.semantics(at(places[at(samples.labels[r])]), a);
+      x += p;
+      y += t;
+      xx += p * p;
+      yy += t * t;
+      xy += p * t;
+    }
+    const double spread = (xx - x * x / n) * (yy - y * y / n);
+    list.push_back({{"name", attribute_name(model, a)},
+                    {"correlation", spread > 0 ? rounded((xy - x * y / n) / std::sqrt(spread)) : 0.0}});
+  }
+  std::stable_sort(list.begin(), list.end(), [](const Json& a, const Json& b) {
+    return a["correlation"].get<double>() > b["correlation"].get<double>();
+  });
+  return list;
+}
+
+Json explanations_json(const Model& model, const Dataset& data, const RunSamples& samples, int count,
+                       ThreadPool& pool) {
+  if (model.direction != Direction::forward) return nullptr;
+  constexpr std::size_t kTerms = 10;
+  // Half of them right and half wrong where there are such, unseen classes first, each class in turn.
+  std::vector<std::size_t> right, wrong;
+  const auto places = bank_places(model, data);
+  std::set<std::pair<std::int32_t, bool>> taken;
+  for (int pass = 0; pass < 3; ++pass)
+    for (std::size_t r = 0; r < samples.rows.size(); ++r) {
+      const bool correct = places[at(samples.labels[r])] == samples.predicted[r];
+      auto& list = correct ? right : wrong;
+      if (list.size() < static_cast<std::size_t>(count) && std::ranges::find(list, r) == list.end() &&
+          (pass == 2 || taken.insert({samples.labels[r] + (pass == 0 ? 0 : 1 << 20), correct}).second))
+        list.push_back(r);
+    }
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; chosen.size() < static_cast<std::size_t>(count) && (i < right.size() || i < wrong.size());
+       ++i) {
+    if (i < right.size()) chosen.push_back(right[i]);
+    if (i < wrong.size() && chosen.size() < static_cast<std::size_t>(count)) chosen.push_back(wrong[i]);
+  }
+  const PreparedClasses prepared = model.prepare_classes(pool);
+  Json list = Json::array();
+  for (const std::size_t r : chosen) {
+    const auto x = data.features.row(at(samples.rows[r]));
+    const Explanation why = explain(model, x, prepared, pool);
+    std::vector<float> confidence(samples.scores.row(r).begin(), samples.scores.row(r).end());
+    for (std::size_t c = 0; c < confidence.size(); ++c)  // confidences() applies gamma itself
+      if (model.classes.seen[c]) confidence[c] += static_cast<float>(model.gamma);
+    confidences(model, confidence);
+    Json item{{"sample", samples.rows[r]},
+              {"truth", data.class_names[at(samples.labels[r])]},
+              {"winner", model.classes.names[at(why.winner)]},
+              {"runner_up", model.classes.names[at(why.runner_up)]},
+              {"confidence", rounded(confidence[at(why.winner)])},
+              {"correct", places[at(samples.labels[r])] == why.winner},
+              {"terms", Json::array()},
+              {"prototypes", why.prototypes},
+              {"calibration", why.calibration}};
+    for (std::size_t i = 0; i < std::min(kTerms, why.attributes.size()); ++i) {
+      const auto& term = why.attributes[i];
+      item["terms"].push_back({{"attribute", attribute_name(model, term.index)},
+                               {"amount", term.amount},
+                               {"winner_value", model.classes.semantics(at(why.winner), term.index)},
+                               {"runner_up_value", model.classes.semantics(at(why.runner_up), term.index)}});
+    }
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+}  // namespace parsnets

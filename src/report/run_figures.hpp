@@ -1,0 +1,36 @@
+#pragma once
+// The figures of one run, as the page wants them. Shapes of the JSON: docs/report.md.
+
+#include <nlohmann/json.hpp>
+
+#include "parsnets/report.hpp"
+#include "parsnets/training.hpp"
+
+namespace parsnets {
+
+using Json = nlohmann::ordered_json;
+
+/// What the figures of a run share, computed once.
+struct RunSamples {
+  std::vector<std::int32_t> rows, labels;  ///< test samples, unseen first, and their classes in the data set
+  std::size_t unseen = 0;                  ///< how many of them are of unseen classes
+  Matrix<float> prepared;                  ///< n x d features as the model prepares them
+  Matrix<float> mapped;  ///< n x q predicted class vectors, centred as scoring does; empty: reverse model
+  Matrix<float> scores;  ///< n x C of the model's bank, gamma applied
+  std::vector<std::int32_t> predicted;  ///< best class of the bank
+};
+RunSamples run_samples(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress);
+
+Json summary_json(const ReportRun& run, const TestReport& test);
+/// At most `most` points of the trade-off curve; the first, the last and the one in force at gamma are kept.
+Json curve_json(const Gzsl& gzsl, std::size_t most);
+Json per_class_json(const TestReport& test, const Dataset& data);
+Json confusion_json(const TestReport& test, const Model& model, const Dataset& data);
+/// Null without gates.
+Json gates_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool);
+Json training_json(const Model& model);
+/// Null for models that predict no semantics.
+Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool);
+Json explanations_json(const Model& model, const Dataset& data, const RunSamples& samples, int count, ThreadPool& pool);
+
+}  // namespace parsnets

@@ -1,0 +1,206 @@
+// t-SNE (van der Maaten and Hinton 2008) with Barnes-Hut repulsion (van der Maaten 2014), written by hand because the
+// same bits for any number of threads need sums in an order of our own. It minimises over points y_i in the plane
+//
+//   KL(P || Q) = Σ_{i≠j} p_ij·log(p_ij / q_ij),   q_ij = w_ij / Z,   w_ij = 1 / (1 + |y_i - y_j|²),   Z = Σ_{k≠l} w_kl
+//
+// with p_ij of tsne_affinity.hpp on the 3·perplexity nearest neighbours, by descent with momentum along
+//
+//   ∂KL/∂y_i = 4·(Σ_j p_ij·w_ij·(y_i - y_j)  -  Σ_j w_ij²·(y_i - y_j) / Z),
+//
+// where P counts 12-fold at first, so that clusters form before they spread.
+
+#include "report/tsne.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/linalg.hpp"
+#include "base/rng.hpp"
+#include "parsnets/error.hpp"
+#include "report/quad_tree.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kComponents = 50, kRowChunk = 128;
+constexpr double kExaggeration = 12;
+
+void check(MatrixView<const float> x, const TsneOptions& options) {
+  if (!(options.perplexity >= 1) || !std::isfinite(options.perplexity))
+    throw Error(ErrorCode::usage, fmt::format("t-SNE: perplexity must be at least 1, not {}", options.perplexity));
+  if (options.iterations < 1)
+    throw Error(ErrorCode::usage, fmt::format("t-SNE: iterations must be at least 1, not {}", options.iterations));
+  if (!(options.theta >= 0 && options.theta <= 1))
+    throw Error(ErrorCode::usage, fmt::format("t-SNE: theta must be from 0 to 1, not {}", options.theta));
+  if (x.empty() || x.rows() > std::numeric_limits<std::int32_t>::max())
+    throw Error(BadInput{"t-SNE input", "rows", "1 to 2^31 - 1 rows of at least one column",
+                         fmt::format("{} x {}", x.rows(), x.cols()), "choose other rows to draw"});
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!std::isfinite(x.data()[i]))
+      throw Error(BadInput{"t-SNE input", fmt::format("row {}, column {}", i / x.cols(), i % x.cols()),
+                           "finite numbers", fmt::format("{}", x.data()[i]), "remove the row or correct the value"});
+}
+
+/// Columns moved to mean 0 and everything scaled to magnitude 1 at most, which t-SNE does not see and which keeps
+/// squares in range. Deviations from the first row are averaged, so that equal rows become 0 exactly.
+Matrix<float> centred_and_scaled(MatrixView<const float> x, ThreadPool& pool) {
+  const std::size_t n = x.rows(), d = x.cols(), chunks = ThreadPool::chunk_count(n, kRowChunk);
+  const auto deviation = [&](std::size_t i, std::size_t j) { return static_cast<double>(x(i, j)) - x(0, j); };
+  Matrix<double> sums(chunks, d, 0.0);
+  pool.parallel_for(n, kRowChunk, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
+    for (std::size_t i = begin; i < end; ++i)
+      for (std::size_t j = 0; j < d; ++j) sums(chunk, j) += deviation(i, j);
+  });
+  std::vector<double> mean(d, 0.0), largest(chunks, 0.0);
+  for (std::size_t c = 0; c < chunks; ++c)
+    for (std::size_t j = 0; j < d; ++j) mean[j] += sums(c, j) / static_cast<double>(n);
+  pool.parallel_for(n, kRowChunk, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
+    for (std::size_t i = begin; i < end; ++i)
+      for (std::size_t j = 0; j < d; ++j)
+        largest[chunk] = std::max(largest[chunk], std::abs(deviation(i, j) - mean[j]));
+  });
+  const double scale = *std::max_element(largest.begin(), largest.end());
+  Matrix<float> out(n, d, 0.0f);
+  if (scale == 0) return out;
+  pool.parallel_for(n, kRowChunk, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i)
+      for (std::size_t j = 0; j < d; ++j) out(i, j) = static_cast<float>((deviation(i, j) - mean[j]) / scale);
+  });
+  return out;
+}
+
+/// The first two principal coordinates with spread 1e-4 along the first, and a jitter so that no two points coincide.
+Matrix<double> start_of(MatrixView<const double> rows, std::uint64_t seed) {
+  constexpr double kSpread = 1e-4, kJitter = 0.01;
+  double squares = 0;
+  for (std::size_t i = 0; i < rows.rows(); ++i) squares += rows(i, 0) * rows(i, 0);
+  const double deviation = std::sqrt(squares / static_cast<double>(rows.rows()));
+  Rng rng(seed);
+  Matrix<double> y(rows.rows(), 2);
+  for (std::size_t i = 0; i < y.rows(); ++i)
+    for (std::size_t c = 0; c < 2; ++c) {
+      const double noise = rng.normal();
+      if (deviation > 0)
+        y(i, c) = kSpread * ((c < rows.cols() ? rows(i, c) / deviation : 0.0) + kJitter * noise);
+      else
+        y(i, c) = kSpread * noise;
+    }
+  return y;
+}
+
+void centre(MatrixView<double> y) {
+  double sum[2] = {0, 0};
+  for (std::size_t i = 0; i < y.rows(); ++i)
+    for (std::size_t c = 0; c < 2; ++c) sum[c] += y(i, c);
+  for (std::size_t i = 0; i < y.rows(); ++i)
+    for (std::size_t c = 0; c < 2; ++c) y(i, c) -= sum[c] / static_cast<double>(y.rows());
+}
+
+void descend(const Affinities& p, const TsneOptions& options, ThreadPool& pool, ProgressObserver* progress,
+             MatrixView<double> y) {
+  constexpr int kReportEvery = 10;
+  constexpr double kGainStep = 0.2, kGainFactor = 0.8, kSmallestGain = 0.01;
+  const int exaggerated = std::min(250, options.iterations / 3);
+  Matrix<double> gradient(y.rows(), 2), velocity(y.rows(), 2, 0.0), gain(y.rows(), 2, 1.0);
+  for (int iteration = 0; iteration < options.iterations; ++iteration) {
+    if (iteration % kReportEvery == 0)
+      report(progress, {"t-SNE", static_cast<std::uint64_t>(iteration), static_cast<std::uint64_t>(options.iterations),
+                        "iterations"});
+    const bool early = iteration < exaggerated;
+    const double momentum = early ? 0.5 : 0.8, exaggeration = early ? kExaggeration : 1;
+    // A row of P adds up to about 1/n: from larger steps on, attraction overshoots.
+    const double rate = static_cast<double>(y.rows()) / (4 * exaggeration);
+    tsne_gradient(p, y, exaggeration, options.theta, pool, gradient.view());
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      double &v = velocity.data()[i], &g = gain.data()[i];
+      const double slope = gradient.data()[i];
+      g = slope * v < 0 ? g + kGainStep : std::max(kSmallestGain, g * kGainFactor);
+      v = momentum * v - rate * g * slope;
+      y.data()[i] += v;
+    }
+    centre(y);
+  }
+  report(progress, {"t-SNE", static_cast<std::uint64_t>(options.iterations),
+                    static_cast<std::uint64_t>(options.iterations), "iterations"});
+}
+
+}  // namespace
+
+Matrix<double> principal_coordinates(MatrixView<const float> x, std::size_t components, ThreadPool& pool) {
+  const std::size_t n = x.rows(), d = x.cols(), kept = std::min({n, d, components});
+  const Matrix<float> centred = centred_and_scaled(x, pool);
+  Matrix<double> out(n, kept);
+  if (n < d) {  // XXᵀ = U·Λ·Uᵀ, and the coordinates are U·√Λ
+    const Matrix<double> rows = to_double(centred.view());
+    Matrix<double> gram(n, n);
+    multiply(pool, Trans::no, rows.view(), Trans::yes, rows.view(), gram.view());
+    const EigenPairs pairs = largest_eigenpairs(gram.view(), kept);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t c = 0; c < kept; ++c)
+        out(i, c) = pairs.vectors(c, i) * std::sqrt(std::max(0.0, pairs.values[c]));
+    return out;
+  }
+  const EigenPairs pairs = largest_eigenpairs(to_double(gram_of_columns(pool, centred.view()).view()).view(), kept);
+  pool.parallel_for(n, kRowChunk, [&](std::size_t begin, std::size_t end, std::size_t) {
+    const auto block = to_double(MatrixView<const float>(centred.data() + begin * d, end - begin, d));
+    multiply(pool, Trans::no, block.view(), Trans::yes, pairs.vectors.view(),
+             MatrixView<double>(out.data() + begin * kept, end - begin, kept));
+  });
+  return out;
+}
+
+Affinities tsne_affinities(MatrixView<const double> rows, double perplexity, ThreadPool& pool,
+                           ProgressObserver* progress) {
+  const double others = static_cast<double>(rows.rows()) - 1;
+  perplexity = std::min({perplexity, others, std::max(1.5, others / 3)});
+  const double k = std::min(others, std::ceil(3 * perplexity));
+  return symmetric_affinities(nearest_neighbours(rows, static_cast<std::size_t>(k), pool, progress), perplexity, pool);
+}
+
+double tsne_objective(const Affinities& p, MatrixView<const double> y, double theta, ThreadPool& pool) {
+  Matrix<double> unused(y.rows(), 2);
+  double sum = std::log(QuadTree(y).repulsion(theta, pool, unused.view()));  // Σ p_ij = 1
+  for (std::size_t i = 0; i < y.rows(); ++i)
+    for (std::size_t e = p.start[i]; e < p.start[i + 1]; ++e) {
+      const double dx = y(i, 0) - y(p.column[e], 0), dy = y(i, 1) - y(p.column[e], 1);
+      sum += p.value[e] * std::log(p.value[e] * (1 + dx * dx + dy * dy));
+    }
+  return sum;
+}
+
+void tsne_gradient(const Affinities& p, MatrixView<const double> y, double exaggeration, double theta, ThreadPool& pool,
+                   MatrixView<double> gradient) {
+  const double z = QuadTree(y).repulsion(theta, pool, gradient);
+  pool.parallel_for(y.rows(), kRowChunk, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) {
+      double pull_x = 0, pull_y = 0;
+      for (std::size_t e = p.start[i]; e < p.start[i + 1]; ++e) {
+        const double dx = y(i, 0) - y(p.column[e], 0), dy = y(i, 1) - y(p.column[e], 1);
+        const double pull = p.value[e] / (1 + dx * dx + dy * dy);
+        pull_x += pull * dx;
+        pull_y += pull * dy;
+      }
+      gradient(i, 0) = 4 * (exaggeration * pull_x - gradient(i, 0) / z);
+      gradient(i, 1) = 4 * (exaggeration * pull_y - gradient(i, 1) / z);
+    }
+  });
+}
+
+Matrix<float> tsne(MatrixView<const float> x, const TsneOptions& options, ThreadPool& pool,
+                   ProgressObserver* progress) {
+  check(x, options);
+  report(progress, {"t-SNE", 0, static_cast<std::uint64_t>(options.iterations), "iterations"});
+  const Matrix<double> rows = principal_coordinates(x, kComponents, pool);
+  Matrix<double> y = start_of(rows.view(), options.seed);
+  // Q of one pair is what P is, wherever the two points lie: up to two rows stay where they start.
+  if (x.rows() > 2)
+    descend(tsne_affinities(rows.view(), options.perplexity, pool, progress), options, pool, progress, y.view());
+  centre(y.view());
+  return to_float(y.view());
+}
+
+}  // namespace parsnets

@@ -1,0 +1,67 @@
+// The report command, run as a user would.
+
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+#include "cli/run_cli.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
+
+}  // namespace
+
+TEST(CliReport, FiguresInThePageAreThoseOfEval) {
+  TempDir dir;
+  const std::string run = (dir / "run").string(), page = (dir / "out/report.html").string(),
+                    data = (dir / "data.json").string();
+  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--run", run, "--method", "ridge", "--quiet"}).exit_code, 0);
+  ASSERT_EQ(run_cli({"bench", "--data", kDemo, "--methods", "ridge", "--sweep", "lambda=1,10", "--out",
+                     run + "/sweep.json", "--quiet"})
+                .exit_code,
+            0);
+  const auto result =
+      run_cli({"report", "--run", run, "--out", page, "--data-out", data, "--points", "100", "--quiet"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto eval = run_cli({"eval", "--model", run + "/model.safetensors", "--data", kDemo, "--json"}).json();
+  const auto one = nlohmann::json::parse(read_text_file(data))["runs"][0];
+  EXPECT_EQ(one["summary"]["zsl"], eval["zsl"]["top1_per_class"]);
+  for (const char* figure : {"u", "s", "h", "ausuc", "gamma"}) EXPECT_EQ(one["summary"][figure], eval["gzsl"][figure]);
+  for (const auto& c : one["per_class"])
+    for (const auto& [key, list] :
+         {std::pair("zsl", "zsl"), std::pair("gzsl", c["unseen"].get<bool>() ? "gzsl_unseen" : "gzsl_seen")}) {
+      if (c[key].is_null()) continue;
+      bool found = false;
+      for (const auto& e : eval["per_class"][list]) found = found || (e["class"] == c["class"] && e["top1"] == c[key]);
+      EXPECT_TRUE(found) << c.dump();
+    }
+  EXPECT_EQ(one["sweep"]["rows"].size(), 2u);
+  EXPECT_NE(one["provenance"]["command"].get<std::string>().find("--method ridge"), std::string::npos);
+  const std::string text = read_text_file(page);
+  EXPECT_NE(text.find("data:image/jpeg;base64"), std::string::npos) << "the demo set has photographs";
+  EXPECT_LT(text.size(), 5u << 20);
+}
+
+TEST(CliReport, BadInputGetsOneClearErrorAndNoPage) {
+  TempDir dir;
+  const std::string page = (dir / "report.html").string();
+  EXPECT_EQ(run_cli({"report", "--out", page}).exit_code, 2);
+  const auto missing = run_cli({"report", "--run", (dir / "none").string(), "--out", page});
+  EXPECT_EQ(missing.exit_code, 3);
+  EXPECT_NE(missing.err.find("train --run"), std::string::npos) << missing.err;
+  const std::string run = (dir / "run").string();
+  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--run", run, "--method", "ridge", "--quiet"}).exit_code, 0);
+  write_text_file(run + "/bench.json", "{ no json");
+  EXPECT_EQ(run_cli({"report", "--run", run, "--out", page}).exit_code, 3);
+  std::filesystem::remove(run + "/bench.json");
+  write_text_file(run + "/run.json", "{}");
+  EXPECT_EQ(run_cli({"report", "--run", run, "--out", page}).exit_code, 3);
+  std::filesystem::remove(run + "/run.json");
+  EXPECT_EQ(run_cli({"report", "--run", run, "--out", page}).exit_code, 2) << "no data set known";
+  EXPECT_FALSE(std::filesystem::exists(page));
+  EXPECT_EQ(run_cli({"report", "--run", run, "--data", kDemo, "--out", page, "--quiet"}).exit_code, 0);
+}
+
+}  // namespace parsnets::test

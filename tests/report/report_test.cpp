@@ -1,0 +1,157 @@
+#include "parsnets/report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "parsnets/error.hpp"
+#include "parsnets/training.hpp"
+#include "small_training.hpp"
+
+namespace parsnets {
+namespace {
+
+using nlohmann::json;
+
+struct SmallRun {
+  Dataset data;
+  Model model;
+};
+
+SmallRun small_run(Method method, double mmg = 0.1) {
+  ThreadPool pool(1);
+  SmallRun run{test::small_training_set(), {}};
+  TrainOptions options = test::small_options(method);
+  options.mmg = mmg;
+  options.pinned = {"encoding", "networks", "open", "mmg"};
+  run.model = train(run.data, options, pool);
+  return run;
+}
+
+json data_of(const std::vector<ReportRun>& runs, unsigned threads = 1, const Thumbnails& thumbnails = {}) {
+  ThreadPool pool(threads);
+  ReportOptions options;
+  options.points = 150;
+  return json::parse(report_data(runs, thumbnails, options, pool));
+}
+
+TEST(Report, FiguresAreThoseOfTheEvaluation) {
+  ThreadPool pool(1);
+  const SmallRun run = small_run(Method::parsnets);
+  const TestReport test = evaluate(run.model, run.data, pool);
+  const json page = data_of({{"one", &run.model, &run.data, 1234, "", {}}}), one = page["runs"][0];
+  EXPECT_EQ(one["summary"]["zsl"].get<double>(), test.zsl.top1_per_class);
+  EXPECT_EQ(one["summary"]["h"].get<double>(), test.gzsl.h);
+  EXPECT_EQ(one["summary"]["ausuc"].get<double>(), test.gzsl.ausuc);
+  std::size_t samples = 0, listed = 0;
+  for (const auto& cell : one["confusion"]["counts"]) samples += cell[2].get<std::size_t>();
+  EXPECT_EQ(samples, run.data.split.test_seen.size() + run.data.split.test_unseen.size());
+  double unseen_sum = 0, unseen_classes = 0;
+  for (const auto& c : one["per_class"]) {
+    listed += c["samples"].get<std::size_t>();
+    if (c["unseen"].get<bool>()) {
+      unseen_sum += c["zsl"].get<double>();
+      ++unseen_classes;
+    }
+  }
+  EXPECT_EQ(listed, samples);
+  EXPECT_NEAR(unseen_sum / unseen_classes, test.zsl.top1_per_class, 1e-9);
+  bool in_force = false;  // the chosen gamma's point is on the curve
+  for (const auto& point : one["curve"])
+    in_force = in_force || (std::abs(point[1].get<double>() - test.gzsl.u) < 1e-3 &&
+                            std::abs(point[2].get<double>() - test.gzsl.s) < 1e-3);
+  EXPECT_TRUE(in_force);
+  std::size_t right = 0, all = one["tsne"]["correct"].size();
+  for (const auto& c : one["tsne"]["correct"]) right += c.get<std::size_t>();
+  EXPECT_EQ(one["tsne"]["raw"].size(), all);
+  EXPECT_EQ(one["tsne"]["mapped"].size(), all);
+  EXPECT_GT(right, 0u);
+}
+
+TEST(Report, HasEveryPartForAModelWithGatesAndMmg) {
+  const SmallRun run = small_run(Method::parsnets);
+  const json one = data_of({{"one", &run.model, &run.data, 1, "", {}}})["runs"][0];
+  for (const char* part : {"curve", "per_class", "confusion", "gates", "spectrum", "angles", "tsne", "subspaces",
+                           "training", "hubness", "attributes", "explanations", "provenance"})
+    EXPECT_FALSE(one[part].is_null() || one[part].empty()) << part;
+  EXPECT_EQ(one["gates"]["usage"].size(), 8u);
+  double usage = 0;
+  for (const auto& share : one["gates"]["usage"]) usage += share.get<double>();
+  EXPECT_NEAR(usage, 3, 0.01) << "each sample opens three networks";
+  EXPECT_FALSE(one["spectrum"]["mean"]["without_mmg"].is_null());
+  EXPECT_EQ(one["attributes"].size(), run.model.attributes());
+  EXPECT_EQ(one["explanations"].size(), 12u);
+  for (const auto& why : one["explanations"]) EXPECT_EQ(why["correct"].get<bool>(), why["truth"] == why["winner"]);
+}
+
+TEST(Report, LeavesOutWhatARunDoesNotHave) {
+  for (const auto method : {Method::ridge, Method::sae_reverse}) {
+    const SmallRun run = small_run(method, 0);
+    const json one = data_of({{"one", &run.model, &run.data, 1, "", {}}})["runs"][0];
+    EXPECT_TRUE(one["gates"].is_null());
+    EXPECT_FALSE(one.contains("sweep"));
+    if (method == Method::ridge) {
+      EXPECT_TRUE(one["spectrum"]["mean"]["without_mmg"].is_null());
+    } else {
+      EXPECT_TRUE(one["attributes"].is_null());
+      EXPECT_TRUE(one["tsne"].is_null());
+    }
+  }
+}
+
+TEST(Report, WorksForTwoUnseenClassesAndForHundreds) {
+  ThreadPool pool(2);
+  for (const int classes : {5, 700}) {
+    SynthOptions synth;
+    synth.classes = classes;
+    synth.unseen = classes == 5 ? 2 : 72;
+    synth.attributes = 30;
+    synth.samples = classes == 5 ? 200 : 5600;
+    synth.dimensions = 24;
+    synth.hidden = 32;
+    const Dataset data = synthesize(synth);
+    TrainOptions options;
+    options.method = Method::ridge;
+    options.calibrate = false;
+    const Model model = train(data, options, pool);
+    const json one = data_of({{"one", &model, &data, 1, "", {}}}, 2)["runs"][0];
+    EXPECT_EQ(one["confusion"]["classes"].size(), static_cast<std::size_t>(classes));
+    EXPECT_EQ(one["per_class"].size(), static_cast<std::size_t>(classes));
+  }
+}
+
+TEST(Report, IsTheSameForAnyNumberOfThreads) {
+  const SmallRun run = small_run(Method::parsnets);
+  const std::vector<ReportRun> runs{{"one", &run.model, &run.data, 1, R"({"machine": {"cpu": "x"}})", {}}};
+  EXPECT_EQ(data_of(runs, 1), data_of(runs, 2));
+}
+
+TEST(Report, ReadsSweepsAndAblationsAndRefusesOtherJson) {
+  const SmallRun run = small_run(Method::ridge, 0);
+  const std::string row = R"({"method": "m", "summary": {"zsl": {"mean": 50, "sd": 1}, "h": {"mean": 40, "sd": null}},
+      "runs": [{"options": {"open": 4, "networks": 8}}, {"options": {"open": 4, "networks": 8}}]})";
+  const json one = data_of({{"one",
+                             &run.model,
+                             &run.data,
+                             1,
+                             "",
+                             {R"({"sweep": "k", "methods": [)" + row + "]}",
+                              R"({"ablation": true, "methods": [)" + row + "]}", R"({"other": 1})"}}})["runs"][0];
+  EXPECT_EQ(one["sweep"]["rows"][0]["value"], 4);
+  EXPECT_EQ(one["sweep"]["rows"][0]["sparsity"], 0.5);
+  EXPECT_EQ(one["sweep"]["rows"][0]["seeds"], 2);
+  EXPECT_TRUE(one["sweep"]["rows"][0]["h"]["sd"].is_null());
+  EXPECT_EQ(one["ablation"]["rows"][0]["zsl"]["mean"], 50);
+  for (const std::string bad : {"[1]", "{", R"({"sweep": "k", "methods": [{}]})"})
+    EXPECT_THROW(data_of({{"one", &run.model, &run.data, 1, "", {bad}}}), Error) << bad;
+}
+
+TEST(Report, ThePageHoldsTheDataAndNoForeignTag) {
+  const std::string page = report_page(R"({"title": "</script><b>"})");
+  EXPECT_NE(page.find("\\u003c/script>\\u003cb>"), std::string::npos);
+  EXPECT_EQ(page.find("@REPORT_DATA@"), std::string::npos);
+  EXPECT_EQ(page.find("https://unpkg"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace parsnets

@@ -1,0 +1,312 @@
+#include "report/tsne.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "parsnets/error.hpp"
+#include "report/tsne_reference.hpp"
+
+namespace parsnets {
+
+namespace {
+
+using test::dense;
+using test::normal_matrix;
+using test::plain_gradient;
+using test::plain_objective;
+using test::relative_error;
+
+/// Row i belongs to class i % classes, around one of the means `distance` apart in expectation.
+Matrix<float> blobs(std::size_t n, std::size_t d, std::size_t classes, double distance, std::uint64_t seed) {
+  const auto means = normal_matrix<double>(classes, d, seed, distance / std::sqrt(2.0 * static_cast<double>(d)));
+  auto x = normal_matrix<float>(n, d, seed + 1, 1 / std::sqrt(static_cast<double>(d)));
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < d; ++j) x(i, j) += static_cast<float>(means(i % classes, j));
+  return x;
+}
+
+bool same_bits(const Matrix<float>& a, const Matrix<float>& b) {
+  return a.rows() == b.rows() && a.cols() == b.cols() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+void expect_map_of(const Matrix<float>& y, std::size_t n) {
+  ASSERT_EQ(y.rows(), n);
+  ASSERT_EQ(y.cols(), 2u);
+  double sum[2] = {0, 0}, largest = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t c = 0; c < 2; ++c) {
+      ASSERT_TRUE(std::isfinite(y(i, c))) << i;
+      sum[c] += y(i, c);
+      largest = std::max(largest, std::abs(static_cast<double>(y(i, c))));
+    }
+  EXPECT_LE(std::abs(sum[0]) + std::abs(sum[1]), 1e-5 * largest * static_cast<double>(n));
+}
+
+ErrorCode code_of(MatrixView<const float> x, const TsneOptions& options) {
+  ThreadPool pool(1);
+  try {
+    tsne(x, options, pool);
+  } catch (const Error& e) {
+    return e.code();
+  }
+  return ErrorCode{};
+}
+
+}  // namespace
+
+TEST(TsneGradient, IsTheSlopeOfTheObjective) {
+  ThreadPool pool(2);
+  const auto p = tsne_affinities(normal_matrix<double>(25, 4, 1).view(), 5, pool);
+  const auto all = dense(p);
+  auto y = normal_matrix<double>(25, 2, 2);
+  Matrix<double> gradient(25, 2);
+  tsne_gradient(p, y.view(), 1, 0, pool, gradient.view());
+  EXPECT_LT(relative_error(gradient, plain_gradient(all, y, 1)), 1e-12);
+  EXPECT_NEAR(tsne_objective(p, y.view(), 0, pool), plain_objective(all, y), 1e-12);
+  constexpr double kStep = 1e-5;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double at = y.data()[i];
+    y.data()[i] = at + kStep;
+    const double above = plain_objective(all, y);
+    y.data()[i] = at - kStep;
+    const double below = plain_objective(all, y);
+    y.data()[i] = at;
+    EXPECT_NEAR(gradient.data()[i], (above - below) / (2 * kStep), 1e-8) << i;
+  }
+}
+
+TEST(TsneGradient, ExaggerationMultipliesAttractionAlone) {
+  ThreadPool pool(2);
+  const auto p = tsne_affinities(normal_matrix<double>(300, 4, 1).view(), 10, pool);
+  const auto y = normal_matrix<double>(300, 2, 2);
+  Matrix<double> gradient(300, 2);
+  tsne_gradient(p, y.view(), 12, 0, pool, gradient.view());
+  EXPECT_LT(relative_error(gradient, plain_gradient(dense(p), y, 12)), 1e-12);
+}
+
+TEST(TsneStart, PrincipalCoordinatesKeepDistancesAndAreUncorrelated) {
+  ThreadPool pool(2);
+  for (const auto& [n, d] : {std::pair<std::size_t, std::size_t>{60, 8}, {8, 60}, {9, 9}, {30, 1}}) {
+    const auto x = normal_matrix<float>(n, d, 6);
+    const auto r = principal_coordinates(x.view(), 50, pool);
+    ASSERT_EQ(r.cols(), std::min(n, d));
+    const auto distance = [](const auto& m, std::size_t i, std::size_t j) {
+      double sum = 0;
+      for (std::size_t c = 0; c < m.cols(); ++c) sum += std::pow(static_cast<double>(m(i, c)) - m(j, c), 2);
+      return std::sqrt(sum);
+    };
+    const double scale = distance(r, 0, 1) / distance(x, 0, 1);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        ASSERT_NEAR(distance(r, i, j), scale * distance(x, i, j), 1e-6) << n << ' ' << d;  // magnitude 1, as floats
+    double last = std::numeric_limits<double>::infinity(), first = 0;
+    for (std::size_t a = 0; a < r.cols(); ++a)
+      for (std::size_t b = 0; b <= a; ++b) {
+        double product = 0;
+        for (std::size_t i = 0; i < n; ++i) product += r(i, a) * r(i, b);
+        if (a == 0) first = product;
+        if (a != b)
+          EXPECT_NEAR(product, 0, 1e-5 * first);
+        else {
+          EXPECT_LE(product, last * (1 + 1e-5) + 1e-12 * first);
+          last = product;
+        }
+      }
+  }
+}
+
+TEST(Tsne, SeparatedClustersStaySeparated) {
+  ThreadPool pool(2);
+  constexpr std::size_t kClasses = 8;
+  for (const std::size_t d : {5u, 120u}) {
+    const std::size_t n = 600;
+    const auto y = tsne(blobs(n, d, kClasses, 8, 11).view(), {}, pool);
+    expect_map_of(y, n);
+    std::size_t same = 0;
+    double largest = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      std::pair<double, std::size_t> nearest{std::numeric_limits<double>::infinity(), i};
+      for (std::size_t j = 0; j < n; ++j)
+        if (j != i) nearest = std::min(nearest, {std::hypot(y(i, 0) - y(j, 0), y(i, 1) - y(j, 1)), j});
+      same += nearest.second % kClasses == i % kClasses ? 1u : 0u;
+      largest = std::max<double>(largest, std::hypot(y(i, 0), y(i, 1)));
+    }
+    EXPECT_GT(static_cast<double>(same), 0.95 * n) << d;
+    EXPECT_GT(largest, 5) << "the map never left its small start";
+  }
+}
+
+TEST(Tsne, DescendsFarBelowItsStart) {
+  ThreadPool pool(2);
+  const auto x = blobs(400, 10, 5, 4, 3);
+  const auto p = tsne_affinities(principal_coordinates(x.view(), 50, pool).view(), 30, pool);
+  const auto objective_after = [&](int iterations) {
+    TsneOptions options;
+    options.iterations = iterations;
+    const auto y = tsne(x.view(), options, pool);
+    Matrix<double> points(y.rows(), 2);
+    std::copy(y.values().begin(), y.values().end(), points.values().begin());
+    return tsne_objective(p, points.view(), 0, pool);
+  };
+  const double start = objective_after(1), end = objective_after(750);
+  EXPECT_LT(end, 0.6 * start);
+  EXPECT_LT(std::abs(objective_after(1500) - end), 0.1 * end);  // it had all but converged
+}
+
+TEST(Tsne, GivesTheSameBitsForAnyNumberOfThreads) {
+  for (const std::size_t d : {3u, 70u}) {
+    const auto x = blobs(700, d, 6, 3, 21);
+    TsneOptions options;
+    options.iterations = 120;
+    ThreadPool one(1), two(2), five(5);
+    const auto y = tsne(x.view(), options, one);
+    EXPECT_TRUE(same_bits(y, tsne(x.view(), options, two)));
+    EXPECT_TRUE(same_bits(y, tsne(x.view(), options, five)));
+    EXPECT_TRUE(same_bits(y, tsne(x.view(), options, one)));
+    options.seed = 2;
+    EXPECT_FALSE(same_bits(y, tsne(x.view(), options, two)));
+  }
+}
+
+TEST(Tsne, DoesNotSeeTheScaleOfTheInput) {
+  ThreadPool pool(2);
+  const auto x = blobs(120, 6, 4, 5, 31);
+  TsneOptions options;
+  options.iterations = 60;
+  const auto y = tsne(x.view(), options, pool);
+  for (const double exponent : {-100.0, 100.0}) {  // squares of such floats are 0 or infinite
+    auto scaled = Matrix<float>::copy_of(x.view());
+    for (float& v : scaled.values()) v = std::ldexp(v, static_cast<int>(exponent));
+    EXPECT_TRUE(same_bits(y, tsne(scaled.view(), options, pool))) << exponent;
+  }
+}
+
+TEST(Tsne, TakesFewRows) {
+  ThreadPool pool(2);
+  for (const std::size_t d : {1u, 2u, 80u})
+    for (const std::size_t n : {1u, 2u, 3u, 4u, 5u, 7u, 20u, 60u}) {
+      const auto y = tsne(normal_matrix<float>(n, d, n).view(), {}, pool);
+      expect_map_of(y, n);
+      std::set<std::pair<float, float>> places;
+      for (std::size_t i = 0; i < n; ++i) places.emplace(y(i, 0), y(i, 1));
+      EXPECT_EQ(places.size(), n) << n << " rows of " << d;
+    }
+}
+
+TEST(Tsne, PerplexityBeyondTheRowsIsLowered) {
+  ThreadPool pool(2);
+  const auto x = normal_matrix<float>(31, 4, 9);
+  TsneOptions large, fitting;
+  large.perplexity = 1e6;
+  fitting.perplexity = 10;  // a third of the 30 other rows
+  EXPECT_TRUE(same_bits(tsne(x.view(), large, pool), tsne(x.view(), fitting, pool)));
+}
+
+TEST(Tsne, TakesEqualRows) {
+  ThreadPool pool(2);
+  for (const std::size_t n : {1u, 2u, 3u, 10u, 500u}) {
+    expect_map_of(tsne(Matrix<float>(n, 3, 0.1f).view(), {}, pool), n);
+    expect_map_of(tsne(Matrix<float>(n, 90, -7.3f).view(), {}, pool), n);
+    expect_map_of(tsne(Matrix<float>(n, 1, 0.0f).view(), {}, pool), n);
+  }
+  auto pairs = normal_matrix<float>(300, 8, 13);  // each row twice
+  for (std::size_t i = 0; i < 300; i += 2) std::ranges::copy(pairs.row(i), pairs.row(i + 1).begin());
+  expect_map_of(tsne(pairs.view(), {}, pool), 300);
+  auto block = normal_matrix<float>(400, 60, 14);  // one row 200 times, more often than it has neighbours
+  for (std::size_t i = 1; i < 200; ++i) std::ranges::copy(block.row(0), block.row(i).begin());
+  expect_map_of(tsne(block.view(), {}, pool), 400);
+}
+
+TEST(Tsne, EqualRowsEndTogether) {
+  ThreadPool pool(2);
+  auto x = normal_matrix<float>(200, 8, 13);
+  for (std::size_t i = 0; i < 200; i += 2) std::ranges::copy(x.row(i), x.row(i + 1).begin());
+  const auto y = tsne(x.view(), {}, pool);
+  double apart = 0, extent = 0;
+  for (std::size_t i = 0; i < 200; i += 2) {
+    apart += std::hypot(y(i, 0) - y(i + 1, 0), y(i, 1) - y(i + 1, 1)) / 100;
+    extent += std::hypot(y(i, 0), y(i, 1)) / 100;
+  }
+  EXPECT_LT(apart, 0.1 * extent);
+}
+
+TEST(Tsne, TakesExtremeValues) {
+  ThreadPool pool(2);
+  auto x = normal_matrix<float>(50, 3, 15);
+  x(7, 1) = std::numeric_limits<float>::max();
+  x(8, 1) = std::numeric_limits<float>::lowest();
+  x(9, 2) = std::numeric_limits<float>::denorm_min();
+  expect_map_of(tsne(x.view(), {}, pool), 50);
+  Matrix<float> tiny(40, 2, 0.0f);
+  for (std::size_t i = 0; i < 40; ++i) tiny(i, 0) = std::numeric_limits<float>::denorm_min() * static_cast<float>(i);
+  expect_map_of(tsne(tiny.view(), {}, pool), 40);
+}
+
+TEST(Tsne, RefusesValuesThatAreNotFinite) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                          -std::numeric_limits<float>::infinity()})
+    for (const std::size_t n : {1u, 40u}) {
+      auto x = normal_matrix<float>(n, 4, 1);
+      x(n - 1, 2) = bad;
+      ThreadPool pool(1);
+      try {
+        tsne(x.view(), {}, pool);
+        FAIL() << bad;
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::bad_input);
+        EXPECT_EQ(e.parts().field, n == 1 ? "row 0, column 2" : "row 39, column 2");
+      }
+    }
+  EXPECT_EQ(code_of(MatrixView<const float>(nullptr, 0, 4), {}), ErrorCode::bad_input);
+  EXPECT_EQ(code_of(MatrixView<const float>(nullptr, 4, 0), {}), ErrorCode::bad_input);
+}
+
+TEST(Tsne, RefusesImpossibleOptions) {
+  const auto x = normal_matrix<float>(10, 2, 1);
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  for (const double perplexity : {0.0, 0.9, -3.0, nan, infinity})
+    EXPECT_EQ(code_of(x.view(), {.perplexity = perplexity}), ErrorCode::usage) << perplexity;
+  for (const int iterations : {0, -1}) EXPECT_EQ(code_of(x.view(), {.iterations = iterations}), ErrorCode::usage);
+  for (const double theta : {-0.1, 1.1, nan}) EXPECT_EQ(code_of(x.view(), {.theta = theta}), ErrorCode::usage) << theta;
+  EXPECT_EQ(code_of(x.view(), {.perplexity = 1, .iterations = 1, .theta = 1}), ErrorCode{});
+}
+
+TEST(Tsne, ReportsProgressAndCanBeCancelledAtEveryReport) {
+  struct Observer : ProgressObserver {
+    int stop_at = -1;
+    std::vector<std::uint64_t> iterations;
+    bool on_progress(const ProgressEvent& event) override {
+      EXPECT_LE(event.done, event.total);
+      if (event.unit == "iterations") iterations.push_back(event.done);
+      return --stop_at != 0;
+    }
+  };
+  ThreadPool pool(2);
+  const auto x = normal_matrix<float>(100, 3, 1);
+  const TsneOptions options{.iterations = 40};
+  Observer watching;
+  const auto y = tsne(x.view(), options, pool, &watching);
+  EXPECT_TRUE(std::is_sorted(watching.iterations.begin(), watching.iterations.end()));
+  EXPECT_GE(watching.iterations.size(), 5u);
+  EXPECT_EQ(watching.iterations.back(), 40u);
+  for (int stop = 1; stop <= 6; ++stop) {
+    Observer cancelling;
+    cancelling.stop_at = stop;
+    try {
+      tsne(x.view(), options, pool, &cancelling);
+      FAIL() << stop;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::cancelled);
+    }
+  }
+  EXPECT_TRUE(same_bits(y, tsne(x.view(), options, pool)));  // the pool serves on
+}
+
+}  // namespace parsnets

@@ -1,0 +1,219 @@
+// Checks that hold for every report: the samples of all kinds, or with PAGE=path/to/report.html a real one.
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const { after, before, describe, test } = require("node:test");
+const { samplePage, realPage, launch, open } = require("./pages.js");
+const { KINDS } = require("./sample_data.js");
+
+const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const samples = process.env.PAGE ? [[process.env.PAGE, realPage(process.env.PAGE)]] : KINDS.map((kind) => [kind, samplePage(kind)]);
+
+// Which figures a run must show, by the parts it has.
+function expectedFigures(run) {
+  const has = {
+    tradeoff: run.curve, "class-strip": run.per_class.some((one) => one.zsl !== null || one.gzsl !== null), "per-class": run.per_class.length,
+    confusion: run.confusion.counts.length, sweep: run.sweep, ablation: run.ablation, "gate-usage": run.gates, "gate-heat": run.gates && run.gates.by_class,
+    spectrum: run.spectrum, angles: run.angles, tsne: run.tsne, "subspaces-2d": run.subspaces, "subspaces-3d": run.subspaces, hubness: run.hubness,
+    objective: run.training && run.training.stages.length, "svr-gap": run.training && run.training.svr, attributes: run.attributes, explanations: run.explanations,
+  };
+  return Object.keys(has).filter((key) => has[key]);
+}
+
+async function smallTexts(page) {
+  return page.evaluate(() => {
+    const small = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const parent = walker.currentNode.parentElement;
+      if (!walker.currentNode.textContent.trim() || ["SCRIPT", "STYLE", "desc"].includes(parent.tagName)) continue;
+      const size = parseFloat(getComputedStyle(parent).fontSize);
+      const svg = parent.closest("svg");
+      const scale = svg && svg.getAttribute("viewBox") ? svg.getBoundingClientRect().width / Number(svg.getAttribute("width")) : 1;
+      if (size * scale < 11.99) small.push(`${parent.tagName}.${parent.getAttribute("class")} ${size * scale}: ${walker.currentNode.textContent.slice(0, 40)}`);
+    }
+    return small;
+  });
+}
+
+for (const [name, sample] of samples) {
+  describe(`report ${name}`, () => {
+    const run = sample.report.runs[0];
+    let browser;
+    let context;
+    let page;
+    let problems;
+
+    before(async () => {
+      browser = await launch();
+      ({ context, page, problems } = await open(browser, sample));
+    });
+
+    after(async () => {
+      await context.close();
+      await browser.close();
+    });
+
+    test("headline figures equal the data", async () => {
+      for (const key of ["zsl", "u", "s", "h"]) {
+        const shown = await page.locator(`.headline [data-metric=${key}] .value`).allTextContents();
+        const value = run.summary[key];
+        if (value === null || value === undefined) assert.equal(shown.length, 0, key);
+        else assert.deepEqual(shown, [`${value.toFixed(1)}%`], key);
+      }
+      if (run.summary.u !== null && run.summary.ausuc !== null) {
+        assert.equal(await page.locator(".headline [data-metric=ausuc] .value").textContent(), run.summary.ausuc.toFixed(3));
+      }
+    });
+
+    test("the table holds every run and every published row", async () => {
+      assert.equal(await page.locator("#comparison tbody tr").count(), sample.report.runs.length + sample.report.reference.length);
+      assert.equal(await page.locator("#comparison tbody tr.own").count(), sample.report.runs.length);
+      const text = await page.locator("#comparison").innerText();
+      for (const row of sample.report.reference) assert.ok(text.includes(row.method) && text.includes(row.source), row.method);
+    });
+
+    test("each part has its figure, each missing part a quiet line", async () => {
+      const shown = await page.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => node.id.replace("fig-", "")));
+      assert.deepEqual(shown, expectedFigures(run));
+      const absent = await page.locator("p.absent[data-figure]").evaluateAll((nodes) => nodes.map((node) => [node.dataset.figure, node.textContent]));
+      for (const [figure, line] of absent) {
+        assert.ok(!shown.includes(figure));
+        assert.match(line, /^No .+\.$/);
+      }
+    });
+
+    test("each figure has a heading, a sentence and alternative text that say something", async () => {
+      const figures = await page.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => ({
+        id: node.id, heading: node.querySelector("h3").textContent, sentence: node.querySelector(".sentence").textContent,
+        label: node.querySelector(".chart [role=img]").getAttribute("aria-label"),
+      })));
+      for (const { id, heading, sentence, label } of figures) {
+        assert.match(heading, /^Figure \d+ ./, id);
+        assert.ok(sentence.length > 20 && sentence.endsWith("."), `${id}: ${sentence}`);
+        assert.ok(!/undefined|NaN|null|Infinity/.test(sentence), `${id}: ${sentence}`);
+        assert.equal(label, sentence, id);
+      }
+    });
+
+    test("every chart draws marks, all within its box", async () => {
+      const charts = await page.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => {
+        const svg = node.querySelector(".chart > svg");
+        if (!svg) {
+          const canvas = node.querySelector(".chart > canvas");
+          const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+          const colors = new Set();
+          for (let i = 0; i < pixels.length; i += 4 * 97) colors.add((pixels[i] << 16) | (pixels[i + 1] << 8) | pixels[i + 2]);
+          return { id: node.id, count: colors.size > 2 ? colors.size : 0, outside: [], bad: [] };
+        }
+        const box = svg.getBoundingClientRect();
+        const outside = [];
+        const marks = [...svg.querySelectorAll(".mark, .line, text")];
+        for (const mark of marks) {
+          const { left, right, top, bottom } = mark.getBoundingClientRect();
+          if (left < box.left - 2 || right > box.right + 2 || top < box.top - 2 || bottom > box.bottom + 2) outside.push(`${mark.tagName} ${mark.getAttribute("class")} ${mark.textContent}`);
+        }
+        const bad = [...svg.querySelectorAll("*")].filter((one) => [...one.attributes].some((attribute) => /NaN|undefined|Infinity/.test(attribute.value))).length;
+        return { id: node.id, count: svg.querySelectorAll(".mark, .line").length, outside, bad };
+      }));
+      for (const { id, count, outside, bad } of charts) {
+        assert.ok(count > 0, `${id} draws nothing`);
+        assert.deepEqual(outside, [], id);
+        assert.ok(!bad || bad.length === 0, `${id} has broken coordinates`);
+      }
+    });
+
+    test("the keyboard reaches every chart, steps through its marks and closes the tooltip", async () => {
+      for (const id of await page.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => node.id))) {
+        const chart = page.locator(`#${id} .chart`);
+        await chart.focus();
+        await page.keyboard.press(id === "fig-subspaces-3d" ? "n" : "ArrowRight");
+        assert.ok(await page.locator("#tooltip").isVisible(), id);
+        const text = await page.locator("#tooltip").innerText();
+        assert.ok(text.trim().length > 3 && !/undefined|NaN/.test(text), `${id}: ${text}`);
+        assert.ok((await page.locator("#announcer").textContent()).length > 3, id);
+        await page.keyboard.press("Escape");
+        assert.ok(await page.locator("#tooltip").isHidden(), id);
+        await page.keyboard.press("Tab");
+      }
+    });
+
+    test("the pointer brings up the tooltip", async () => {
+      for (const id of await page.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => node.id))) {
+        const canvas = await page.locator(`#${id} canvas`).count();
+        const target = page.locator(canvas ? `#${id} canvas` : `#${id} .chart > svg :is(.mark, .line):not(.legend *)`).first();
+        await target.scrollIntoViewIfNeeded();
+        await page.waitForTimeout(30);
+        let box = await target.boundingBox();
+        const chart = await page.locator(`#${id} .chart`).boundingBox();
+        if (box.width > 100 && !canvas && box.height > 20) {
+          // A long line: aim at a point on it rather than at the middle of its box.
+          const at = await target.evaluate((node) => {
+            const point = node.getPointAtLength(node.getTotalLength() / 2).matrixTransform(node.getScreenCTM());
+            return { x: point.x, y: point.y };
+          }).catch(() => null);
+          if (at) box = { x: at.x, y: at.y, width: 0, height: 0 };
+        }
+        await page.mouse.move(chart.x + 1, chart.y + 1);
+        await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+        assert.ok(await page.locator("#tooltip").isVisible(), id);
+        await page.mouse.move(2, 2);
+        assert.ok(await page.locator("#tooltip").isHidden(), id);
+      }
+    });
+
+    test("the numbers of every figure are one click away", async () => {
+      for (const id of await page.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => node.id))) {
+        const button = page.locator(`#${id} .toolbar button`).first();
+        await button.click();
+        assert.equal(await button.getAttribute("aria-expanded"), "true");
+        const cells = await page.locator(`#${id} .numbers td`).evaluateAll((nodes) => nodes.map((node) => node.textContent));
+        assert.ok(cells.length > 0 && !cells.some((text) => /undefined|NaN/.test(text)), id);
+        await button.click();
+        assert.ok(await page.locator(`#${id} .numbers`).isHidden());
+      }
+    });
+
+    for (const [scheme, width] of [["light", 1400], ["dark", 1400], ["light", 390], ["dark", 390]]) {
+      test(`no overflow, no small text, no axe violation: ${scheme}, ${width} px`, async () => {
+        const view = await open(browser, sample, { viewport: { width, height: 844 }, colorScheme: scheme });
+        assert.equal(await view.page.evaluate(() => document.documentElement.dataset.theme), scheme);
+        assert.ok(await view.page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "the page scrolls sideways");
+        const wide = await view.page.evaluate(() => [...document.querySelectorAll("main *")].filter((node) => {
+          const box = node.getBoundingClientRect();
+          return box.width > 0 && box.right > window.innerWidth + 1 && !node.closest(".scroll-box, svg, .visually-hidden");
+        }).map((node) => `${node.tagName}.${node.className}`));
+        assert.deepEqual(wide, []);
+        assert.deepEqual(await smallTexts(view.page), []);
+        await view.page.addScriptTag({ content: axeSource });
+        const violations = await view.page.evaluate(async () => (await window.axe.run(document)).violations
+          .map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.failureSummary}`).join(" | ")}`));
+        assert.deepEqual(violations, []);
+        assert.deepEqual(view.problems, []);
+        await view.context.close();
+      });
+    }
+
+    test("paper has every section, in light colours", async () => {
+      const view = await open(browser, sample, { colorScheme: "dark" });
+      await view.page.emulateMedia({ media: "print" });
+      await view.page.waitForTimeout(50);
+      const sections = await view.page.locator("section").evaluateAll((nodes) => nodes.map((node) => node.getBoundingClientRect().height));
+      assert.equal(sections.length, 7);
+      assert.ok(sections.every((height) => height > 20));
+      assert.ok(await view.page.locator(".toolbar, #contents").evaluateAll((nodes) => nodes.every((node) => getComputedStyle(node).display === "none")));
+      assert.equal(await view.page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor), "rgb(255, 255, 255)");
+      for (const canvas of await view.page.locator(".chart canvas").all()) {
+        assert.deepEqual(await canvas.evaluate((node) => [...node.getContext("2d").getImageData(1, 1, 1, 1).data]), [255, 255, 255, 255]);
+      }
+      const pdf = await view.page.pdf();
+      assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
+      await view.context.close();
+    });
+
+    test("no console error, no exception, no request", () => assert.deepEqual(problems, []));
+
+    test("the page is small", () => assert.ok(sample.bytes < 5e6, `${sample.bytes} bytes`));
+  });
+}
