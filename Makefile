@@ -1,5 +1,5 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
-.PHONY: demo test build test-peers bench sanitize coverage cross docs install clean
+.PHONY: demo test build test-peers test-page bench sanitize coverage cross docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -23,6 +23,12 @@ test-peers:
 	@scripts/setup.sh peers
 	@$(MAKE) --no-print-directory test
 	@PARSNETS_PEERS=1 ctest --test-dir build --output-on-failure -R Peers
+
+# The report's page in headless Chromium: figures, keyboard, pointer, downloads, accessibility; then the demo's own report.
+test-page: demo
+	@scripts/setup.sh page
+	@npm --prefix tests/web ci --no-audit --no-fund --loglevel=error
+	@PAGE=$(CURDIR)/out/demo/report.html npm --prefix tests/web test --silent
 
 bench:
 	@scripts/setup.sh bench

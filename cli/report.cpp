@@ -1,5 +1,6 @@
 // parsnets report: run folders to one self-contained HTML page.
 
+#include "page_pictures.hpp"
 #include "parsnets/report.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ namespace parsnets::cli {
 Command report_command() {
   struct State {
     std::string runs, data;
-    std::filesystem::path out, json;
+    std::filesystem::path out, json, png;
     int points = 3000;
     bool quick = false;
     LoadOptions load;
@@ -34,6 +35,7 @@ Command report_command() {
       .path("out", state->out, "HTML file to write")
       .text("data", state->data, "data set folder; by default the one the first run was trained on")
       .path("data-out", state->json, "also write the page's data as JSON")
+      .path("png", state->png, "also write the figures as PNG files to this folder; needs an installed Chromium")
       .integer("points", state->points, 10, 100000, "samples in the t-SNE maps, at most")
       .flag("quick", state->quick, "do not fit the model once more without MMG for comparison");
   add_load_options(command.options, state->load);
@@ -75,6 +77,11 @@ Command report_command() {
     output.json = {{"file", state->out.string()}, {"bytes", page.size()}, {"runs", folders.size()}};
     output.text = fmt::format("{}: {} run{}, {}; open it in a browser\n", state->out.string(), folders.size(),
                               folders.size() == 1 ? "" : "s", format_bytes(static_cast<double>(page.size())));
+    if (!state->png.empty()) {
+      const auto pictures = write_page_pictures(state->out, state->png, context.progress);
+      output.json["pictures"] = pictures.size();
+      output.text += fmt::format("{}: {} pictures\n", state->png.string(), pictures.size());
+    }
     return output;
   };
   return command;

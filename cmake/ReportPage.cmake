@@ -18,7 +18,7 @@ set(PARSNETS_REPORT_SCRIPTS
   figures/sweep.js figures/ablation.js figures/gates.js
   figures/spectrum.js figures/angles.js figures/tsne.js figures/subspaces.js figures/hubness.js
   figures/training.js figures/attributes.js figures/explanations.js
-  results.js provenance.js page.js start.js)
+  results.js provenance.js page.js only.js start.js)
 list(TRANSFORM PARSNETS_REPORT_SCRIPTS PREPEND ${PARSNETS_WEB_DIR}/)
 
 function(parsnets_find_d3)

@@ -2,7 +2,8 @@
 # Builds for ARM with Debian's cross compilers and runs the results under QEMU's user emulation:
 #   engine   library, command line tool and tests for 64-bit ARM (build-aarch64/)
 #   runtime  runtime/, the C library for small devices, for 64-bit ARM and for 32-bit ARM without and with NEON
-# Usage: cross.sh [engine|runtime]...  (both by default). PARSNETS_CROSS_ALL=1 runs the slow tests of the engine too.
+# Usage: cross.sh [engine|runtime]...  (both by default). PARSNETS_CROSS_ALL=1 runs the slow tests of the engine too;
+# PARSNETS_CROSS_MODEL=FILE names the device file whose predictions are counted.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -97,15 +98,28 @@ runtime_for() {
   shift 3
   say "runtime for $name: building in $folder"
   cmake -S runtime -B "$folder" -G Ninja --toolchain "$root/cmake/toolchains/$toolchain.cmake" \
-    -DCMAKE_BUILD_TYPE=Release -DPNRT_BUILD_TESTS=ON "$@" > /dev/null
+    -DCMAKE_BUILD_TYPE=Release -DPNRT_BUILD_TESTS=ON -DPNRT_BUILD_EXAMPLES=ON "$@" > /dev/null
   cmake --build "$folder" -j "$jobs"
   say "runtime for $name: tests, emulated"
   ctest --test-dir "$folder" --output-on-failure --no-tests=error -j "$jobs"
   done_with "runtime, $name: built, tests passed"
 }
 
+# Executed instructions of one prediction: what two need beyond one. Each instruction is a line of QEMU's log.
+instructions() {
+  model=${PARSNETS_CROSS_MODEL:-runtime/tests/golden.pnrt}
+  say "runtime for 64-bit ARM: counting the instructions of one prediction of $model"
+  executed() {
+    qemu-aarch64 -cpu cortex-a72 -L /usr/aarch64-linux-gnu -singlestep -d nochain,exec -D /dev/stderr \
+      build-aarch64-runtime/tests/predictions "$model" "$1" 2>&1 > /dev/null | grep -c '^Trace'
+  }
+  one=$(executed 1) two=$(executed 2)
+  done_with "runtime, 64-bit ARM: one prediction of $model executes $((two - one)) instructions"
+}
+
 runtime() {
   runtime_for "64-bit ARM" build-aarch64-runtime aarch64 -DCMAKE_C_FLAGS=-mcpu=cortex-a72
+  instructions
   runtime_for "32-bit ARM without NEON" build-armhf-runtime armhf
   runtime_for "32-bit ARM with NEON" build-armhf-neon-runtime armhf -DPARSNETS_NEON=ON
 }

@@ -7,6 +7,7 @@ build="g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev li
 test="$build libgtest-dev libsvm-dev python3 python3-numpy python3-scipy python3-h5py"
 bench="$test libbenchmark-dev liblinear-dev"
 peers="$test octave"
+page="$build chromium"
 # For ARM: compilers, an emulator and what the tests ask of the host. scripts/cross.sh fetches the ARM libraries itself.
 cross="cmake ninja-build pkg-config g++-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf
        libc6-dev-armhf-cross qemu-user python3 python3-numpy python3-scipy python3-h5py"
@@ -16,6 +17,7 @@ case "${1:-}" in
   test) wanted=$test ;;
   bench) wanted=$bench ;;
   peers) wanted=$peers ;;
+  page) wanted=$page ;;
   cross) wanted=$cross ;;
   *) echo "usage: setup.sh build|test|bench|peers|cross" >&2; exit 2 ;;
 esac

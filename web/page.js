@@ -29,7 +29,10 @@ const Page = {
       pending = setTimeout(() => Page.redraw((frame) => frame.width !== frame.drawnWidth), 80);
     }).observe(document.getElementById("main"));
     Page.preparePrint();
-    document.addEventListener("scroll", () => Page.markContents(), { passive: true });
+    document.addEventListener("scroll", () => {
+      Page.markContents();
+      Tooltip.place();
+    }, { passive: true });
     Page.markContents();
   },
 

@@ -1,1 +1,2 @@
 Page.start();
+Only.start();

@@ -262,14 +262,15 @@ Json reference_json(const Dataset& data) {
   return list;
 }
 
-/// Place among the published rows, 1 being best.
+/// Place among the published rows that use the same kind of semantics, 1 being best.
 Json rank_json(const Json& summary, const Json& reference) {
+  const std::string kind = summary["semantics"] == "att" ? "attributes" : summary["semantics"].get<std::string>();
   Json json;
   for (const auto& [metric, suffix] : {std::pair("zsl", ""), std::pair("h", "2")}) {
     if (summary[metric].is_null()) continue;
     std::size_t better = 0, of = 1;
     for (const auto& row : reference) {
-      if (row[metric].is_null()) continue;
+      if (row[metric].is_null() || row["semantics"] != kind) continue;
       ++of;
       better += row[metric].get<double>() > summary[metric].get<double>();
     }

@@ -25,6 +25,8 @@ async function withPage(kind, work, options) {
 }
 
 async function download(page, figure, kind) {
+  // Chromium drops more than ten downloads a second.
+  await page.waitForTimeout(120);
   const [file] = await Promise.all([page.waitForEvent("download"),
     page.locator(`#fig-${figure} .toolbar button`, { hasText: kind }).click()]);
   return { name: file.suggestedFilename(), bytes: fs.readFileSync(await file.path()) };

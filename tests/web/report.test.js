@@ -142,7 +142,8 @@ for (const [name, sample] of samples) {
     test("the pointer brings up the tooltip", async () => {
       for (const id of await page.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => node.id))) {
         const canvas = await page.locator(`#${id} canvas`).count();
-        const target = page.locator(canvas ? `#${id} canvas` : `#${id} .chart > svg :is(.mark, .line):not(.legend *)`).first();
+        const marks = await page.locator(`#${id} .chart > svg .mark`).count();
+        const target = page.locator(canvas ? `#${id} canvas` : `#${id} .chart > svg ${marks ? ".mark" : ".line:not(.legend *)"}`).first();
         await target.scrollIntoViewIfNeeded();
         await page.waitForTimeout(30);
         let box = await target.boundingBox();

@@ -23,7 +23,7 @@ defineFigure({
     const rowHeight = 20;
     const head = 84;
     const most = d3.max(explanations, (one) => explanationBars(one).length);
-    const { boxes, height } = layoutPanels(explanations.length, frame.width, head + most * rowHeight + 30, 400, 36);
+    const { boxes, height } = layoutPanels(explanations.length, frame.width, head + most * rowHeight + 30, 320, 36);
     const svg = frame.svg(height);
     frame.marks(explanations.map((one, i) => drawExplanation(svg, boxes[i], one, head, rowHeight)), { vertical: true, radius: 60 });
   },

@@ -32,6 +32,6 @@ defineFigure({
       x: { label: `Open networks of ${sweep.networks}`, domain: padded(sweep.rows.map((row) => row.value), 0.03) },
       y: { label: "Accuracy, %", domain: padded(ends, 0.12) },
       series: all,
-    }));
+    }), { radius: 60 });
   },
 });

@@ -199,7 +199,8 @@ function drawRows(frame, rows, { domain, label, zero = 0, legend = [], rowHeight
   const follow = () => head.attr("transform", `translate(0,${frame.chart.scrollTop})`);
   frame.chart.onscroll = () => {
     follow();
-    frame.hideMark();
+    if (frame.byKey) Tooltip.place();
+    else frame.hideMark();
   };
   follow();
   // Rows are stepped through with up and down; left and right change the value within a row.

@@ -126,29 +126,28 @@ class Frame {
   }
 
   showMark(mark, announce) {
-    const box = this.chart.getBoundingClientRect();
     const { width = 16, height = 16 } = mark;
-    if (announce) {
-      // Keep the mark in view of a chart that scrolls in its own box, and of the page.
-      if (mark.y < this.chart.scrollTop + 40 || mark.y > this.chart.scrollTop + this.chart.clientHeight - 16) {
-        this.chart.scrollTop = mark.y - this.chart.clientHeight / 2;
-      }
-    }
+    this.byKey = announce;
     this.cursor.hidden = false;
     Object.assign(this.cursor.style, { left: `${mark.x - width / 2}px`, top: `${mark.y - height / 2}px`,
       width: `${width}px`, height: `${height}px` });
-    if (announce) this.cursor.scrollIntoView({ block: "nearest", inline: "nearest" });
-    const after = announce ? this.chart.getBoundingClientRect() : box;
-    Tooltip.show(mark.tip, after.left + mark.x - this.chart.scrollLeft, after.top + mark.y - this.chart.scrollTop - height / 2);
+    if (announce) {
+      // Keep the mark in view of a chart that scrolls in its own box, and of the page.
+      const { scrollTop, clientHeight } = this.chart;
+      if (mark.y < scrollTop + 90 || mark.y > scrollTop + clientHeight - 16) this.chart.scrollTop = mark.y - clientHeight / 2;
+      this.cursor.scrollIntoView({ block: "nearest", inline: "nearest" });
+    }
+    Tooltip.show(mark.tip, () => {
+      const box = this.chart.getBoundingClientRect();
+      return { x: box.left + mark.x, y: box.top + mark.y - this.chart.scrollTop, reach: height / 2 };
+    });
     if (announce) Tooltip.announce(mark.tip);
-    if (this.figure.onMark) this.figure.onMark(this, mark);
   }
 
   hideMark() {
     if (this.cursor.hidden) return;
     this.cursor.hidden = true;
     Tooltip.hide();
-    if (this.figure.onMark) this.figure.onMark(this, null);
   }
 
   // Moves the keyboard's mark by one along a row or across rows.

@@ -1,7 +1,10 @@
 // The one tooltip of the page. A tip is {title, rows: [[name, value]], sample?}.
 
 const Tooltip = {
-  show(tip, clientX, clientY) {
+  anchor: null,
+
+  // `anchor()` gives the mark's place in the window, {x, y, reach}, and is asked again when the page scrolls.
+  show(tip, anchor) {
     const node = document.getElementById("tooltip");
     node.replaceChildren();
     if (Photos.has(tip.sample)) node.append(Photos.canvas(tip.sample, 96));
@@ -13,12 +16,20 @@ const Tooltip = {
     }
     node.append(text);
     node.hidden = false;
+    Tooltip.anchor = anchor;
+    Tooltip.place();
+  },
+
+  place() {
+    const node = document.getElementById("tooltip");
+    if (node.hidden) return;
+    const { x, y, reach } = Tooltip.anchor();
     const { width, height } = node.getBoundingClientRect();
     const margin = 8;
-    const left = Math.min(Math.max(margin, clientX - width / 2), document.documentElement.clientWidth - width - margin);
-    const above = clientY - height - 14;
+    const left = Math.min(x - width / 2, document.documentElement.clientWidth - width - margin);
+    const above = y - reach - height - 8;
     node.style.left = `${Math.max(margin, left)}px`;
-    node.style.top = `${above >= margin ? above : clientY + 18}px`;
+    node.style.top = `${above >= margin ? above : y + reach + 8}px`;
   },
 
   hide() {

@@ -1,0 +1,96 @@
+#include "page_pictures.hpp"
+
+#include <fmt/format.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <regex>
+#include <sstream>
+
+#include "base/file.hpp"
+#include "parsnets/error.hpp"
+
+extern char** environ;
+
+namespace parsnets::cli {
+
+namespace {
+
+constexpr int kWidth = 1000;
+
+std::string find_browser() {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/usr/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    for (const char* name : {"chromium", "chromium-browser", "google-chrome"})
+      if (const std::string file = folder + "/" + name; ::access(file.c_str(), X_OK) == 0) return file;
+  throw Error(BadInput{"--png", "", "an installed Chromium to draw with", "none",
+                       "install the package chromium, or use the PNG buttons in the page"});
+}
+
+/// Runs the browser to its end with its output in `out`; no shell is involved.
+void run_browser(const std::string& browser, std::vector<std::string> arguments, const std::filesystem::path& out) {
+  std::vector<char*> raw{const_cast<char*>(browser.c_str())};
+  for (auto& argument : arguments) raw.push_back(argument.data());
+  raw.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  ::posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const int failed = ::posix_spawn(&child, browser.c_str(), &actions, nullptr, raw.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  if (failed != 0 || ::waitpid(child, &status, 0) < 0 || status != 0)
+    throw Error(ErrorCode::failure, browser + " could not draw the page");
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> write_page_pictures(const std::filesystem::path& page,
+                                                       const std::filesystem::path& folder,
+                                                       ProgressObserver* progress) {
+  const std::string browser = find_browser(), url = "file://" + std::filesystem::absolute(page).string();
+  std::filesystem::create_directories(folder);
+  std::string profile = (std::filesystem::temp_directory_path() / "parsnets-pictures-XXXXXX").string();
+  if (::mkdtemp(profile.data()) == nullptr) throw Error(ErrorCode::failure, "no temporary folder could be made");
+  struct Remove {
+    std::filesystem::path path;
+    ~Remove() {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    }
+  } remove{profile};
+  const std::filesystem::path log = std::filesystem::path(profile) / "dom.html";
+  const auto draw = [&](const std::string& mark, int height, const std::string& action) {
+    run_browser(browser,
+                {"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+                 "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-device-scale-factor=2",
+                 "--virtual-time-budget=3000", "--user-data-dir=" + profile,
+                 fmt::format("--window-size={},{}", kWidth, height), action, url + mark},
+                log);
+  };
+  draw("#figures", 2000, "--dump-dom");
+  const std::string dom = read_text_file(log);
+  std::smatch found;
+  if (!std::regex_search(dom, found, std::regex("data-figures=\"([^\"]*)\"")))
+    throw Error(ErrorCode::failure, browser + " drew no figure of the page");
+  std::istringstream list(found[1]);
+  std::vector<std::pair<std::string, int>> figures;
+  for (std::string item; list >> item;) {
+    const auto colon = item.rfind(':');
+    figures.emplace_back(item.substr(0, colon), std::atoi(item.c_str() + colon + 1));
+  }
+  std::vector<std::filesystem::path> files;
+  for (const auto& [id, height] : figures) {
+    report(progress, {"draw figures", files.size(), figures.size(), "figures"});
+    files.push_back(folder / (id + ".png"));
+    draw("#only=" + id, height + 40, "--screenshot=" + std::filesystem::absolute(files.back()).string());
+  }
+  return files;
+}
+
+}  // namespace parsnets::cli
