@@ -10,16 +10,16 @@ peers="$test octave"
 page="$build chromium"
 # For ARM: compilers, an emulator and what the tests ask of the host. scripts/cross.sh fetches the ARM libraries itself.
 cross="cmake ninja-build pkg-config g++-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf
-       libc6-dev-armhf-cross qemu-user python3 python3-numpy python3-scipy python3-h5py"
+       libc6-dev-armhf-cross qemu-user node-d3 python3 python3-numpy python3-scipy python3-h5py"
 
 case "${1:-}" in
   build) wanted=$build ;;
   test) wanted=$test ;;
   bench) wanted=$bench ;;
   peers) wanted=$peers ;;
-  page) wanted=$page ;;
+  page) wanted=$page; command -v npm > /dev/null || wanted="$wanted nodejs npm" ;;
   cross) wanted=$cross ;;
-  *) echo "usage: setup.sh build|test|bench|peers|cross" >&2; exit 2 ;;
+  *) echo "usage: setup.sh build|test|bench|peers|page|cross" >&2; exit 2 ;;
 esac
 
 missing=""
