@@ -29,6 +29,9 @@ test-page: demo
 	@scripts/setup.sh page
 	@npm --prefix tests/web ci --no-audit --no-fund --loglevel=error
 	@PAGE=$(CURDIR)/out/demo/report.html npm --prefix tests/web test --silent
+	@rm -rf out/demo/png
+	@$(CLI) report --run out/demo --out out/demo/report.html --png out/demo/png --quiet
+	@test "$$(ls out/demo/png | wc -l)" -ge 17
 
 bench:
 	@scripts/setup.sh bench

@@ -6,6 +6,7 @@ install(TARGETS parsnets parsnets_shared parsnets_flags EXPORT parsnetsTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/parsnets DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${CMAKE_BINARY_DIR}/generated/parsnets/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/parsnets)
+install(FILES runtime/parsnets_rt.h runtime/parsnets_rt.c DESTINATION ${CMAKE_INSTALL_DATADIR}/parsnets/runtime)  # to copy into a device's project
 install(EXPORT parsnetsTargets NAMESPACE parsnets:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/parsnets)
 
 configure_package_config_file(cmake/parsnetsConfig.cmake.in ${CMAKE_BINARY_DIR}/generated/parsnetsConfig.cmake

@@ -13,5 +13,6 @@ libdir=$(dirname "$(find "$work/prefix" -name parsnets.pc)")
 PKG_CONFIG_PATH=$libdir pkg-config --exists parsnets
 test "$(PKG_CONFIG_PATH=$libdir pkg-config --modversion parsnets)" = "$("$work/prefix/bin/parsnets" --version | cut -d' ' -f2)"
 test -s "$work/prefix/share/man/man1/parsnets.1"
+cc -std=c99 -Wall -Wextra -Werror -c "$work/prefix/share/parsnets/runtime/parsnets_rt.c" -o "$work/runtime.o"
 test -s "$work/prefix/share/bash-completion/completions/parsnets"
 echo "package test passed"
