@@ -35,7 +35,7 @@ void require(pnrt_status status, const std::string& file) {
 }
 
 struct Measured {
-  std::string file;
+  std::string file, input;
   std::size_t bytes = 0, work_bytes = 0;
   std::uint64_t multiply_adds = 0, peak = 0;
   double init = 0, first = 0, add_classes = 0;  ///< microseconds
@@ -97,13 +97,19 @@ Measured measure(const std::string& file, const std::string& input, std::size_t 
                  std::size_t classes, std::uint64_t seed, ProgressObserver* progress) {
   Measured out;
   out.file = file;
-  const DeviceModel checked = load_device_model(file);
-  out.bytes = checked.bytes().size();
+  InputFile in(file);
+  std::vector<std::byte> bytes(in.size());
+  in.read(bytes.data(), bytes.size(), "contents");
+  out.bytes = bytes.size();
   pnrt_model model;
   auto start = std::chrono::steady_clock::now();
-  require(pnrt_open(&model, checked.bytes().data(), checked.bytes().size()), file);
+  const pnrt_status opened = pnrt_open(&model, bytes.data(), bytes.size());
   out.init = microseconds_since(start);
+  const DeviceModel checked(std::move(bytes), file);  // whose errors say more
+  require(opened, file);
+  require(pnrt_open(&model, checked.bytes().data(), checked.bytes().size()), file);
   out.simd = checked.instruction_set();
+  out.input = input.empty() ? "drawn at random" : input;
   const Matrix<float> x =
       input.empty() ? drawn_features(samples, model.features, seed) : read_feature_input(input, progress);
   if (x.cols() != model.features || x.rows() == 0)
@@ -142,6 +148,7 @@ Measured measure(const std::string& file, const std::string& input, std::size_t 
 
 nlohmann::ordered_json to_json(const Measured& run) {
   nlohmann::ordered_json json{{"file", run.file},
+                              {"input", run.input},
                               {"model_bytes", run.bytes},
                               {"work_bytes", run.work_bytes},
                               {"multiply_adds", run.multiply_adds},
@@ -220,13 +227,21 @@ Command bench_device_command() {
                              context.common.seed, context.progress));
     const MachineFacts machine = machine_facts();
     Output output;
-    output.json = {{"cpu", machine.cpu},          {"simd", machine.simd},    {"cores", machine.cores},
-                   {"version", PARSNETS_VERSION}, {"compiler", PARSNETS_COMPILER}, {"runs", nlohmann::ordered_json::array()}};
+    output.json = {{"cpu", machine.cpu},
+                   {"simd", machine.simd},
+                   {"cores", machine.cores},
+                   {"version", PARSNETS_VERSION},
+                   {"build", PARSNETS_BUILD_TYPE},
+                   {"sanitizers", PARSNETS_SANITIZERS},
+                   {"compiler", PARSNETS_COMPILER},
+                   {"runs", nlohmann::ordered_json::array()}};
     for (const auto& run : runs) output.json["runs"].push_back(to_json(run));
     output.text = to_table(runs, state->format);
     if (state->format == Format::md)
-      output.text += fmt::format("\n{} ({}), one core; parsnets {}, compiler {}\n", machine.cpu, machine.simd,
-                                 PARSNETS_VERSION, PARSNETS_COMPILER);
+      output.text += fmt::format(
+          "\n{} ({}), one core; parsnets {}, {} build{}, compiler {}. Peak RSS is that of this whole process.\n",
+          machine.cpu, machine.simd, PARSNETS_VERSION, PARSNETS_BUILD_TYPE, *PARSNETS_SANITIZERS ? ", sanitized" : "",
+          PARSNETS_COMPILER);
     return output;
   };
   return command;

@@ -51,7 +51,8 @@ Command export_command() {
       .flag("int8", state->int8, "short for --precision int8")
       .integer("rank", state->rank, 0, 65535, "store this many networks, of which all others are mixtures; 0: all")
       .bytes("max-bytes", state->options.max_bytes,
-             "largest file; precision and rank, unless given, are chosen by accuracy on validation classes")
+             "largest file, 0 for no bound; precision and rank, unless given, are chosen by accuracy on validation "
+             "classes")
       .number("max-drop", state->options.max_drop, 0, 100,
               "refuse to write when ZSL or H falls by more points than this on validation classes")
       .path("c-header", state->header, "also write the device file as a C header with a const array")
@@ -60,6 +61,8 @@ Command export_command() {
   command.run = [state](Context& context) {
     if (state->model.empty() || (state->out.empty() && state->header.empty()))
       throw Error(ErrorCode::usage, "export: expected --model FILE and --out FILE or --c-header FILE");
+    if (!state->out.empty() && state->out == state->header)
+      throw Error(ErrorCode::usage, "--c-header: expected another file than --out");
     const auto given = [&](const char* name) { return std::ranges::find(context.given, name) != context.given.end(); };
     if (given("max-drop") && state->data.empty())
       throw Error(ErrorCode::usage,

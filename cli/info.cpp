@@ -63,7 +63,7 @@ nlohmann::ordered_json file_facts(const std::filesystem::path& path) {
     for (const auto& t : file.tensors())
       contents.push_back(
           {{"name", t.name}, {"type", t.dtype}, {"shape", fmt::format("{}", fmt::join(t.shape, " x "))}});
-  } else if (ending == ".pnrt") {
+  } else if (ending == ".pnrt" || is_device_file(path)) {
     const DeviceModel model = load_device_model(path);  // validates everything
     json["classes"] = model.class_names().size();
     json["seen_classes"] = std::count(model.class_seen().begin(), model.class_seen().end(), std::uint8_t{1});

@@ -37,6 +37,7 @@ void write_run_facts(const std::filesystem::path& folder, const std::string& dat
       {"seed", load.seed},
       {"seconds", run.seconds},
       {"peak_memory_bytes", run.peak_memory},
+      {"svr_seconds", run.svr_seconds},
       {"version", PARSNETS_VERSION},
       {"machine",
        {{"cpu", machine.cpu}, {"simd", machine.simd}, {"cores", machine.cores}, {"memory", machine.memory}}}};

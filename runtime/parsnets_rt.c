@@ -6,8 +6,11 @@
 #include <float.h>
 #include <math.h>
 
-#ifdef __FAST_MATH__
-#error "parsnets_rt.c checks for non-finite numbers and promises equal bits: compile it without -ffast-math"
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0) || defined(__ASSOCIATIVE_MATH__)
+#error "parsnets_rt.c checks for non-finite numbers and promises equal bits: compile it without -ffast-math and its parts"
+#endif
+#if defined(FLT_EVAL_METHOD) && (FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2)
+#error "floats must be computed as floats: on 32-bit x86, compile with -msse2 -mfpmath=sse"
 #endif
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "device models are little-endian and used where they lie"
@@ -51,7 +54,7 @@ const char* pnrt_status_text(pnrt_status status) {
                                      "a value is not finite",
                                      "a class name must have 1 to 63 bytes",
                                      "there is a class of that name already",
-                                     "there is no class of that name",
+                                     "there is no such class",
                                      "the bank is full"};
   return (unsigned)status < sizeof text / sizeof text[0] ? text[status] : "unknown status";
 }
@@ -203,12 +206,12 @@ typedef void kernel(const pnrt_matrix* a, uint32_t first, uint32_t count, const 
 
 #define FOR_BLOCKS(T, lanes)                             \
   const size_t n = a->cols, whole = n - n % (lanes);     \
-  const T* w = (const T*)a->data + (size_t)first * n;    \
   size_t i;                                              \
   uint32_t done;                                         \
-  for (done = 0; done < count; done += 4, w += 4 * n)
-#define BLOCK_ROWS(T)                     \
-  const uint32_t left = count - done;     \
+  for (done = 0; done < count; done += 4)
+#define BLOCK_ROWS(T)                                                      \
+  const uint32_t left = count - done;                                      \
+  const T* w = (const T*)a->data + ((size_t)first + done) * n;             \
   const T* w1 = left > 1 ? w + n : w;     \
   const T* w2 = left > 2 ? w + 2 * n : w; \
   const T* w3 = left > 3 ? w + 3 * n : w
@@ -414,7 +417,8 @@ static kernel* const kernels[1][3] = {{rows_f32, rows_f16, rows_i8}};
 static uint8_t best_path(void) {
 #ifdef PNRT_HAS_AVX2
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) return PNRT_AVX2;
+  /* Every processor with AVX2 has F16C, for which not all compilers can ask. */
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return PNRT_AVX2;
 #elif defined(PNRT_HAS_NEON)
   return PNRT_NEON;
 #endif
@@ -707,6 +711,7 @@ size_t pnrt_work_bytes(const pnrt_model* model, const pnrt_bank* bank) {
   describe = 6 * (m + q) + 10 * (uint64_t)model->support + 8 * q;     /* one class from its attributes */
   classes = 4 * (uint64_t)pnrt_class_slots(model, bank) + 2 * q;       /* scores */
   total = 4 * q + classes + most_of(predict, describe + 16 * m + 8 * q) + 32 * 16;
+  total = aligned(total);
   return total > (size_t)-1 ? 0 : (size_t)total;
 }
 

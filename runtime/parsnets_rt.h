@@ -4,16 +4,17 @@
  * A pnrt_model is read-only after pnrt_open, so any number of threads may use one, each with working memory of its own.
  * A pnrt_bank may be read by many threads at once; adding and removing classes needs exclusive access to it.
  *
+ *   static uint32_t work[8192];                              at least pnrt_work_bytes(&model, NULL) bytes, else PNRT_NO_MEMORY
  *   pnrt_model model;
- *   pnrt_open(&model, bytes, size);                              bytes stay where they are: a mapped file, flash
- *   static float work[4096];                                     at least pnrt_work_bytes(&model, NULL) bytes
  *   pnrt_match top[3];
  *   pnrt_verdict verdict;
- *   pnrt_classify(&model, NULL, features, NULL, top, 3, &verdict, work, sizeof work);
- *   pnrt_class_name(&model, NULL, top[0].index);
+ *   pnrt_status status = pnrt_open(&model, bytes, size);     bytes stay where they are: a mapped file, flash
+ *   if (status == PNRT_OK) status = pnrt_classify(&model, NULL, features, NULL, top, 3, &verdict, work, sizeof work);
+ *   if (status == PNRT_OK) puts(pnrt_class_name(&model, NULL, top[0].index));
  *
  * The file format and every check of pnrt_open are in docs/device.md. Models with int8 weights give the same bits on
- * every machine with IEEE floats, with or without SIMD. Compile without -ffast-math.
+ * every machine with IEEE floats, with or without SIMD. Compile without -ffast-math or any of its parts; with clang also
+ * without -ffp-contract=fast.
  */
 #ifndef PARSNETS_RT_H
 #define PARSNETS_RT_H
@@ -41,7 +42,7 @@ typedef enum pnrt_status {
   PNRT_NOT_FINITE,    /* an input, or what the model makes of it, is no finite number */
   PNRT_BAD_NAME,      /* an empty name, or one of PNRT_NAME_BYTES bytes or more */
   PNRT_EXISTS,        /* there is a class of that name */
-  PNRT_NOT_FOUND,     /* there is no class of that name */
+  PNRT_NOT_FOUND,     /* there is no class of that name, or no class at all */
   PNRT_FULL           /* the bank has no free place */
 } pnrt_status;
 
@@ -96,7 +97,9 @@ typedef struct pnrt_bank {
 size_t pnrt_bank_bytes(const pnrt_model* model, uint32_t capacity);
 /* An empty bank on `memory` (aligned to 4), which must outlive it. */
 pnrt_status pnrt_bank_init(pnrt_bank* bank, const pnrt_model* model, uint32_t capacity, void* memory, size_t bytes);
-/* Adds a class described by m raw attributes; no other score changes. `index` may be null. */
+/* Adds a class described by m raw attributes; no other score changes. `index` may be null. The class counts as unseen,
+ * even under the name of a seen one that was removed: gamma is not taken from it. With an int8 model its vector comes from
+ * rounded whitening and prototypes and differs from an exported one by some hundredths in the score. */
 pnrt_status pnrt_add_class(pnrt_bank* bank, const char* name, const float* attributes, uint32_t* index, void* work,
                            size_t work_bytes);
 /* Removes a class, be it added or one of the model's. */

@@ -36,11 +36,15 @@ const Page = {
     Page.markContents();
   },
 
-  // Canvas figures hold pixels, so paper needs its own drawing, in light colours.
+  // Paper has its own width and light colours, and a canvas holds pixels: everything is drawn anew for it.
   preparePrint() {
+    const root = document.documentElement;
+    let theme = null;
     const set = (printing) => {
-      if (document.documentElement.classList.contains("printing") === printing) return;
-      document.documentElement.classList.toggle("printing", printing);
+      if (root.classList.contains("printing") === printing) return;
+      root.classList.toggle("printing", printing);
+      if (printing) theme = root.dataset.theme;
+      root.dataset.theme = printing ? "light" : theme;
       Page.redraw();
     };
     window.addEventListener("beforeprint", () => set(true));
@@ -103,7 +107,7 @@ const Page = {
         const data = figure.data(run, report);
         if (data === null || data === undefined) {
           const missing = typeof figure.missing === "function" ? figure.missing(run) : figure.missing;
-          if (missing) section.append(element("p", { class: "absent", "data-figure": figure.id }, missing));
+          if (missing) section.append(element("p", { class: "absent", "data-figure": figure.id }, ...withCode(missing)));
           continue;
         }
         const frame = new Frame(figure, data, run, report, Page.frames.length + 1);

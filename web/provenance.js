@@ -33,5 +33,5 @@ function nestedRow(name, value) {
 function plain(value) {
   if (value === true) return "yes";
   if (value === false) return "no";
-  return value === null ? MISSING : String(value);
+  return value === null || value === "" ? MISSING : String(value);
 }

@@ -105,8 +105,8 @@ struct Exported {
 Exported export_model(const Model& model, const Dataset* data, const ExportOptions& options, ThreadPool& pool,
                       ProgressObserver* progress = nullptr);
 
-/// A device file as a C header with one const array `name` (32-bit words, so aligned) and `name`_bytes. `name` must be
-/// a C identifier (throws usage).
+/// A device file as a C header with one const array `name` (32-bit words, so aligned), `name`_bytes and `name`_work_bytes.
+/// `name` must be a C identifier (throws usage), which is all that is checked for an empty file.
 std::string c_header(std::span<const std::byte> file, const std::string& name);
 
 const std::vector<std::pair<std::string, Precision>>& precision_names();

@@ -90,6 +90,7 @@ struct SelectionStep {
 struct TrainRun {
   double seconds = 0;
   double flops = 0, bytes = 0;       ///< of the SVR's hot loops
+  std::vector<double> svr_seconds;   ///< since the start of the last solve, one per entry of its trace in the record
   std::uint64_t peak_memory = 0;
 };
 

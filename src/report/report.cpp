@@ -232,7 +232,7 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
   add_geometry(data, samples, spaces, pool, json);
   json["tsne"] = tsne_json(model, data, samples, options, pool, progress);
   json["subspaces"] = subspaces_json(data, samples, pool);
-  json["training"] = training_json(model);
+  json["training"] = training_json(model, Json::parse(run.facts.empty() ? "{}" : run.facts));
   json["hubness"] = hubness_json(samples, options, pool);
   json["attributes"] = attributes_json(model, data, samples, pool);
   json["explanations"] = explanations_json(model, data, samples, options.explanations, pool);

@@ -171,7 +171,7 @@ Json gates_json(const Model& model, const Dataset& data, const RunSamples& sampl
   return json;
 }
 
-Json training_json(const Model& model) {
+Json training_json(const Model& model, const Json& facts) {
   const Json record = Json::parse(model.record.empty() ? "{}" : model.record);
   Json json{{"stages", Json::array()}, {"svr", nullptr}};
   for (const char* stage : {"joint", "refinement"}) {
@@ -180,7 +180,12 @@ Json training_json(const Model& model) {
     for (const auto& step : record[stage]) steps.push_back(step["objective"]);
     json["stages"].push_back({{"name", stage}, {"steps", steps}});
   }
-  if (record.contains("svr") && record["svr"].contains("trace")) json["svr"] = record["svr"]["trace"];
+  if (record.contains("svr") && record["svr"].contains("trace")) {
+    json["svr"] = record["svr"]["trace"];
+    const Json seconds = facts.value("svr_seconds", Json::array());
+    for (std::size_t i = 0; i < json["svr"].size(); ++i)
+      json["svr"][i]["seconds"] = seconds.size() == json["svr"].size() ? seconds[i] : Json();
+  }
   return json["stages"].empty() && json["svr"].is_null() ? Json() : json;
 }
 

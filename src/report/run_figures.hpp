@@ -28,7 +28,8 @@ Json per_class_json(const TestReport& test, const Dataset& data);
 Json confusion_json(const TestReport& test, const Model& model, const Dataset& data);
 /// Null without gates.
 Json gates_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool);
-Json training_json(const Model& model);
+/// `facts`: run.json, for the times of the SVR's passes.
+Json training_json(const Model& model, const Json& facts);
 /// Null for models that predict no semantics.
 Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool);
 Json explanations_json(const Model& model, const Dataset& data, const RunSamples& samples, int count, ThreadPool& pool);

@@ -50,12 +50,15 @@ class Writer {
 
   /// `unit`: int8 scales are such that the rounded rows keep length 1.
   void matrix(DevicePart part, MatrixView<const float> values, bool unit = false) {
-    if (values.empty()) return;
-    begin(part, precision_ == Precision::float32 ? kF32 : precision_ == Precision::float16 ? kF16 : kI8);
-    if (precision_ == Precision::float32) append(values.data(), values.size() * 4);
-    if (precision_ == Precision::float16) append_halves(part, values);
-    if (precision_ == Precision::int8) append_rounded(values, unit);
-    pad();
+    matrix(part, values, unit, precision_);
+  }
+
+  /// Attributes of one class may differ by orders of magnitude, which one scale per class would round away: int8 files
+  /// hold them as float16, or as float32 if they are too large.
+  void attributes(DevicePart part, MatrixView<const float> values) {
+    const bool fit = std::ranges::all_of(values.values(), [](float v) { return std::abs(v) < 65000; });
+    const Precision exact = fit ? Precision::float16 : Precision::float32;
+    matrix(part, values, false, precision_ == Precision::int8 ? exact : precision_);
   }
 
   std::vector<std::byte> finish() {
@@ -67,6 +70,14 @@ class Writer {
   }
 
  private:
+  void matrix(DevicePart part, MatrixView<const float> values, bool unit, Precision precision) {
+    if (values.empty()) return;
+    begin(part, precision == Precision::float32 ? kF32 : precision == Precision::float16 ? kF16 : kI8);
+    if (precision == Precision::float32) append(values.data(), values.size() * 4);
+    if (precision == Precision::float16) append_halves(part, values);
+    if (precision == Precision::int8) append_rounded(values, unit);
+    pad();
+  }
   void begin(DevicePart part, std::uint8_t type) { put_u8(kTypesAt + static_cast<std::size_t>(part), type); }
   void append(const void* data, std::size_t size) {
     const auto* first = static_cast<const std::byte*>(data);
@@ -226,7 +237,7 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
   out.matrix(DevicePart::prototype_support, model.prototypes.support.view());
   out.matrix(DevicePart::prototype_weights, transposed(model.prototypes.weights.view()).view());
   out.matrix(DevicePart::class_vectors, compared_vectors(model).view(), model.similarity == Similarity::cosine);
-  out.matrix(DevicePart::class_attributes, model.classes.semantics.view());
+  out.attributes(DevicePart::class_attributes, model.classes.semantics.view());
   out.bytes(DevicePart::class_seen, std::as_bytes(std::span(model.classes.seen)));
   put_class_names(out, model.classes.names);
   const bool named = std::ranges::none_of(model.attribute_names, [](const std::string& name) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "data/rows.hpp"
 #include "parsnets/device.hpp"
@@ -36,7 +37,7 @@ class Twin {
   Twin(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress)
       : data_(data), pool_(pool) {
     const auto record = nlohmann::ordered_json::parse(model.record);
-    check_same_data(record);
+    check_same_data(record, model);
     TrainOptions options;
     train_option_table(options).from_json(nlohmann::json::parse(model.options), "the model's options");
     options.seed = record.value("seed", std::uint64_t{1});
@@ -76,15 +77,29 @@ class Twin {
   }
 
  private:
-  void check_same_data(const nlohmann::ordered_json& record) const {
-    const std::string field = "/data/split/trainval/crc32";
-    const nlohmann::ordered_json::json_pointer at(field);
-    const std::string trained = record.contains(at) ? record.at(at).get<std::string>() : "",
+  [[noreturn]] void refuse(const std::string& field, const std::string& trained, const std::string& found) const {
+    throw Error(BadInput{data_.name, field, "those the model was trained on (" + trained + ")", found,
+                         "give the data set, features, semantics and split of 'train'"});
+  }
+
+  void check_same_data(const nlohmann::ordered_json& record, const Model& model) const {
+    const nlohmann::ordered_json::json_pointer at("/data/split/trainval/crc32");
+    const std::string trained = record.contains(at) ? record.at(at).get<std::string>() : "-",
                       found = fmt::format("{:08x}", index_checksum(data_.split.trainval));
-    if (trained != found)
-      throw Error(BadInput{data_.name, "trainval samples",
-                           fmt::format("those the model was trained on (checksum {})", trained.empty() ? "-" : trained),
-                           "checksum " + found, "give the data set, split and semantics of 'train'"});
+    if (trained != found) refuse("trainval samples", "checksum " + trained, "checksum " + found);
+    if (data_.features.cols() != model.feature_dimensions)
+      refuse("features", fmt::format("{} per sample", model.feature_dimensions), std::to_string(data_.features.cols()));
+    if (data_.semantics.values.cols() != model.attributes())
+      refuse("attributes", std::to_string(model.attributes()), std::to_string(data_.semantics.values.cols()));
+    for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
+      const auto name = std::ranges::find(data_.class_names, model.classes.names[c]);
+      if (!model.classes.seen[c]) continue;  // unseen ones come and go with 'classes add'
+      if (name == data_.class_names.end())
+        refuse("classes", "with '" + model.classes.names[c] + "'", "none of that name");
+      const auto row = data_.semantics.values.row(static_cast<std::size_t>(name - data_.class_names.begin()));
+      if (!std::ranges::equal(row, model.classes.semantics.row(c)))
+        refuse("attributes of class '" + *name + "'", "as stored in the model", "other values");
+    }
   }
 
   template <class Scorer>
@@ -117,8 +132,12 @@ std::vector<ExportCandidate> candidates(const Model& model, const ExportOptions&
   return all;
 }
 
-/// Under max_bytes: of each precision the three largest ranks that fit are measured; the best wins, of equals the
-/// smallest file.
+double drop_of(const ValidationFigures& before, const ValidationFigures& after) {
+  return std::max(before.zsl - after.zsl, before.h - after.h);
+}
+
+/// Under max_bytes: of each precision the three largest ranks that fit are measured; of those within max_drop (of all,
+/// if none is) the best wins, of equals the smallest file.
 ExportCandidate choose(const Model& model, const Twin& twin, const ExportOptions& options, ThreadPool& pool,
                        ProgressObserver* progress, std::vector<ExportCandidate>& tried) {
   constexpr int kPerPrecision = 3;
@@ -145,9 +164,11 @@ ExportCandidate choose(const Model& model, const Twin& twin, const ExportOptions
     candidate.figures = twin.after(candidate.precision, candidate.rank);
     tried.push_back(candidate);
   }
-  return *std::ranges::max_element(tried, [](const ExportCandidate& a, const ExportCandidate& b) {
-    return merit(a.figures) < merit(b.figures) || (merit(a.figures) == merit(b.figures) && a.bytes > b.bytes);
-  });
+  const auto rank = [&](const ExportCandidate& c) {
+    const bool within = drop_of(twin.before(), c.figures) <= options.max_drop;
+    return std::tuple(within, merit(c.figures), -static_cast<double>(c.bytes));
+  };
+  return *std::ranges::max_element(tried, {}, rank);
 }
 
 }  // namespace
@@ -170,15 +191,19 @@ Exported export_model(const Model& model, const Dataset* data, const ExportOptio
     result.validated = true;
     result.before = twin.before();
     const auto& after = result.choice.figures;
-    const double drop = std::max(result.before.zsl - after.zsl, result.before.h - after.h);
-    if (drop > options.max_drop)
-      throw Error(
-          ErrorCode::failure,
-          fmt::format("export as {}, rank {}: accuracy on validation classes falls from ZSL {:.2f}, H {:.2f} to "
-                      "ZSL {:.2f}, H {:.2f}, by more than --max-drop {}; nothing was written. A higher --rank "
-                      "or precision costs less",
-                      name_of(result.choice.precision), result.choice.rank, result.before.zsl, result.before.h,
-                      after.zsl, after.h, options.max_drop));
+    if (drop_of(result.before, after) > options.max_drop) {
+      std::string message = fmt::format(
+          "export as {}, {}: accuracy on validation classes falls from ZSL {:.2f}, H {:.2f} to ZSL {:.2f}, H {:.2f}, "
+          "by "
+          "more than --max-drop {}; nothing was written. ",
+          name_of(result.choice.precision),
+          result.choice.rank == 0 ? "all networks" : fmt::format("rank {}", result.choice.rank), result.before.zsl,
+          result.before.h, after.zsl, after.h, options.max_drop);
+      message += options.max_bytes > 0
+                     ? fmt::format("It was the best of {} that fit in --max-bytes: allow more", result.tried.size())
+                     : "A higher --rank or --precision costs less";
+      throw Error(ErrorCode::failure, message);
+    }
     result.file = device_file(model, result.choice.precision, result.choice.rank, pool);
   }
   result.choice.bytes = result.file.size();

@@ -107,16 +107,23 @@ nlohmann::ordered_json trace_json(const std::vector<DescentStep>& steps) {
   return json;
 }
 
-/// At most about 100 passes; without times, which would differ from run to run.
-nlohmann::ordered_json svr_trace(const std::vector<SvrPass>& passes) {
-  auto json = nlohmann::ordered_json::array();
+/// At most about 100 passes, the first and the last among them.
+std::vector<std::size_t> traced_passes(const std::vector<SvrPass>& passes) {
+  std::vector<std::size_t> chosen;
   const std::size_t every = passes.size() / 100 + 1;
   for (std::size_t i = 0; i < passes.size(); ++i)
-    if (i % every == 0 || i + 1 == passes.size())
-      json.push_back({{"pass", passes[i].pass},
-                      {"primal", passes[i].primal},
-                      {"dual", passes[i].dual},
-                      {"gap", passes[i].relative_gap}});
+    if (i % every == 0 || i + 1 == passes.size()) chosen.push_back(i);
+  return chosen;
+}
+
+/// Without times, which would make the bytes of a model differ from run to run.
+nlohmann::ordered_json svr_trace(const std::vector<SvrPass>& passes) {
+  auto json = nlohmann::ordered_json::array();
+  for (const std::size_t i : traced_passes(passes))
+    json.push_back({{"pass", passes[i].pass},
+                    {"primal", passes[i].primal},
+                    {"dual", passes[i].dual},
+                    {"gap", passes[i].relative_gap}});
   return json;
 }
 
@@ -402,6 +409,8 @@ void Fitter::State::fit_svr(const TrainOptions& o, Model& model, nlohmann::order
     if (run != nullptr) {
       run->flops += solved.flops;
       run->bytes += solved.bytes;
+      run->svr_seconds.clear();
+      for (const std::size_t i : traced_passes(solved.passes)) run->svr_seconds.push_back(solved.passes[i].seconds);
     }
     set_networks(model, networks_from_dual(gated, solved.beta.view(), pool), solved.bias, spread);
     warm_beta = std::move(solved.beta);

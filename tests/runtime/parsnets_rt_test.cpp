@@ -61,6 +61,24 @@ TEST(Runtime, ClassesAddedAtRunTimeScoreAsThoseOfTheLibraryAndMoveNoOther) {
   }
 }
 
+TEST(Runtime, ClassesAddedToAnInt8ModelScoreNearTheExportedOnes) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(40);
+  for (const char* kind : {"linear", "anchor", "energy"}) {
+    const Model model = small_model(kind, pool);
+    SmallDevice device(device_file(model, Precision::int8, 0, pool));
+    Bank bank(device.model, 1);
+    const std::string name = model.classes.names[2];
+    std::vector<std::vector<float>> before;
+    for (std::size_t r = 0; r < x.rows(); ++r) before.push_back(scores_of(device, &bank.bank, x.row(r).data()));
+    ASSERT_EQ(pnrt_remove_class(&bank.bank, name.c_str()), PNRT_OK);
+    std::uint32_t index = 0;
+    ASSERT_EQ(bank.add(name.c_str(), model.classes.semantics.row(2), &index), PNRT_OK);
+    for (std::size_t r = 0; r < x.rows(); ++r)
+      EXPECT_NEAR(scores_of(device, &bank.bank, x.row(r).data())[index], before[r][2], 0.06) << kind;
+  }
+}
+
 TEST(Runtime, ExplainsAsTheLibraryDoes) {
   ThreadPool pool(1);
   const Matrix<float> x = test::small_samples(10);

@@ -62,10 +62,26 @@ TEST(Export, ChoosesByValidationUnderABoundOnBytes) {
   EXPECT_THROW(export_model(model, &data, options, pool), Error);
 }
 
+TEST(Export, PrefersWhatKeepsWithinTheDrop) {
+  ThreadPool pool(1);
+  const Dataset data = test::small_training_set();
+  const Model model = trained(data, pool);
+  ExportOptions options;
+  options.max_bytes = device_file(model, Precision::float32, 0, pool).size();
+  options.max_drop = 0;
+  const Exported exported = export_model(model, &data, options, pool);  // float32 is among them and costs nothing
+  EXPECT_LE(exported.before.zsl - exported.choice.figures.zsl, 0);
+  EXPECT_LE(exported.before.h - exported.choice.figures.h, 0);
+}
+
 TEST(Export, RefusesDataTheModelWasNotTrainedOn) {
   ThreadPool pool(1);
   const Dataset data = test::small_training_set();
   const Model model = trained(data, pool);
+  Dataset scaled = test::small_training_set();
+  scaled.semantics.values(static_cast<std::size_t>(data.labels[static_cast<std::size_t>(data.split.trainval[0])]), 0) *=
+      3;
+  EXPECT_THROW(export_model(model, &scaled, {}, pool), Error) << "other attributes";
   Dataset other = test::small_training_set(4);
   other.split.trainval.pop_back();
   try {

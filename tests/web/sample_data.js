@@ -71,9 +71,11 @@ function sprite(random, count, columns, size) {
 }
 
 function makeCurve(random, points) {
+  const unseen = 62 + 18 * random();
+  const seen = 70 + 18 * random();
   return range(points).map((i) => {
     const t = i / (points - 1);
-    return [round(t * 0.9 - 0.2, 4), round(74 / (1 + Math.exp(-9 * (t - 0.42))), 3), round(82 / (1 + Math.exp(9 * (t - 0.62))), 3)];
+    return [round(t * 0.9 - 0.2, 4), round(unseen / (1 + Math.exp(-9 * (t - 0.42))), 3), round(seen / (1 + Math.exp(9 * (t - 0.62))), 3)];
   });
 }
 

@@ -40,7 +40,8 @@ defineFigure({
     frame.controls.append(element("span", { class: "control button-row" },
       button("+", "Zoom in", () => zoom(frame, 0.5)),
       button("−", "Zoom out", () => zoom(frame, 2)),
-      button("Whole", "Show the whole matrix", () => zoom(frame, size))));
+      button("Whole", "Show the whole matrix", () => zoom(frame, size))),
+      element("span", { class: "note" }, "or keys + − 0; once clicked, wheel and drag"));
   },
 
   beside(frame, data) {

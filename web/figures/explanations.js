@@ -25,7 +25,12 @@ defineFigure({
     const most = d3.max(explanations, (one) => explanationBars(one).length);
     const { boxes, height } = layoutPanels(explanations.length, frame.width, head + most * rowHeight + 30, 320, 36);
     const svg = frame.svg(height);
-    frame.marks(explanations.map((one, i) => drawExplanation(svg, boxes[i], one, head, rowHeight)), { vertical: true, radius: 60 });
+    const rows = explanations.map((one, i) => drawExplanation(svg, boxes[i], one, head, rowHeight));
+    frame.slice(svg, [...new Set(boxes.map((box) => box.y)), height]);
+    frame.marks(rows, { vertical: true, find(x, y) {
+      const panel = boxes.findIndex((box) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height);
+      return panel < 0 ? null : rows[panel].find((mark) => Math.abs(mark.y - y) <= rowHeight / 2) || null;
+    } });
   },
 });
 

@@ -70,7 +70,7 @@ defineFigure({
 
   draw(frame, { classes, share, order, high }) {
     const width = frame.width;
-    const rowHeight = Math.max(2, Math.min(18, 520 / classes.length));
+    const rowHeight = classes.length <= 64 ? Math.max(13, Math.min(18, 520 / classes.length)) : Math.max(2, 640 / classes.length);
     const named = rowHeight >= 13;
     const left = named ? Math.min(d3.max(classes, (name) => textWidth(name)) + 10, width * 0.3) : 14;
     const side = width - left - 8;

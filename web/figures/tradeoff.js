@@ -1,5 +1,7 @@
 // Seen against unseen accuracy as the calibration moves: the curve whose area is AUSUC, and U, S, H over gamma.
 
+const OTHER_DASHES = ["8 3", "2 2", "8 3 2 3", "4 4", "12 3", "1 4", "12 3 2 3"];
+
 const harmonic = (u, s) => (u + s > 0 ? (2 * u * s) / (u + s) : 0);
 
 defineFigure({
@@ -35,19 +37,12 @@ defineFigure({
 
     const planeRows = drawLines(svg, boxes[0], {
       title: "S against U, area shaded",
-      legend: false,
       x: { label: "U: unseen accuracy, %", domain: [0, side] },
       y: { label: "S: seen accuracy, %", domain: [0, top] },
-      series: [{ name: run.name, tone: "blue", area: true, points: curve.map((p) => ({ x: p[1], y: p[2], tip: tip(p) })) }],
-      before(g, x, y, plot) {
-        drawHarmonicLines(g, x, y, side, top);
-        others.forEach((other) => {
-          g.append("path").attr("class", "other-line").attr("d", d3.line().x((p) => x(p[1])).y((p) => y(p[2]))(other.curve));
-          const end = other.curve[Math.floor(other.curve.length / 2)];
-          g.append("text").attr("class", "muted halo").attr("x", x(end[1]) + 4).attr("y", y(end[2]) - 4)
-            .text(ellipsis(other.name, plot.right - x(end[1]) - 4));
-        });
-      },
+      series: [{ run, tone: "blue", area: true }, ...others.map((other, i) => ({ run: other, tone: "grey", dash: OTHER_DASHES[i] }))]
+        .map((series) => ({ ...series, name: series.run.name,
+          points: series.run.curve.map((p) => ({ x: p[1], y: p[2], tip: tip(p, others.length ? series.run.name : null) })) })),
+      before: (g, x, y) => drawHarmonicLines(g, x, y, side, top),
       after(g, x, y) {
         if (chosen) drawChosen(g, x(chosen[1]), y(chosen[2]), `H ${percent(harmonic(chosen[1], chosen[2]))}`);
       },

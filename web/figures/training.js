@@ -18,7 +18,7 @@ defineFigure({
   }),
 
   draw(frame, stages) {
-    const { boxes, height } = layoutPanels(stages.length, frame.width, 300);
+    const { boxes, height } = layoutPanels(stages.length, stages.length > 1 ? frame.width : Math.min(frame.width, 760), 300);
     const svg = frame.svg(height);
     frame.marks(stages.flatMap((stage, i) => drawLines(svg, boxes[i], {
       title: stage.name,

@@ -216,7 +216,7 @@ function drawRows(frame, rows, { domain, label, zero = 0, legend = [], rowHeight
 
 // Sequential colours for heat maps: one hue, lightness does the telling, from near the paper to the far end.
 function heatColor() {
-  const dark = Theme.current() === "dark" && !document.documentElement.classList.contains("printing");
+  const dark = Theme.current() === "dark";
   return d3.interpolateRgbBasis(dark ? ["#1d2a36", "#2a5f8a", "#3f9bd6", "#a9dcfa", "#ffffff"] : ["#eaf2f8", "#a5cbe6", "#4b97cb", "#0a5a9c", "#04203f"]);
 }
 

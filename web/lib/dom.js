@@ -12,6 +12,11 @@ function element(name, attributes = {}, ...children) {
   return node;
 }
 
+// The text with what stands in backticks as code.
+function withCode(text) {
+  return text.split("`").map((part, i) => (i % 2 ? element("code", {}, part) : part));
+}
+
 // A labelled <select>. `options` holds [value, text] pairs.
 function selectControl(label, options, value, onChange) {
   const select = element("select", { onchange: () => onChange(select.value) },

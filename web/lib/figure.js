@@ -91,6 +91,19 @@ class Frame {
     return svg;
   }
 
+  // On paper a drawing taller than a page becomes slices between the given heights, so that pages break between them.
+  slice(svg, edges) {
+    if (!document.documentElement.classList.contains("printing")) return;
+    const width = svg.attr("width");
+    this.chart.replaceChildren(...edges.slice(0, -1).map((top, i) => {
+      const part = svg.node().cloneNode(true);
+      const height = edges[i + 1] - top - 8;
+      part.setAttribute("viewBox", `0 ${top} ${width} ${height}`);
+      part.setAttribute("height", height);
+      return part;
+    }), this.cursor);
+  }
+
   // The canvas at the screen's resolution; returns its context, scaled to CSS pixels.
   canvas(height, width = this.width) {
     let canvas = this.chart.querySelector("canvas");
