@@ -17,6 +17,7 @@ summary=""
 slow='RealData\.|CliTrain\.RidgeOnCub|CliTrain\.Bench|Automatic\.I|Train\.AnInterruptedRun|Train\.ThePaperPreset'
 slow="$slow|Svr\.ResultsAreBitwise|Svr\.ResumedSolve|Linalg\.ManyThreadsMultiply|CliData\.BadInputs"
 slow="$slow|Encoder\.TheRandomizedFit|Encoder\.TheMethodIs|Encoder\.FitsAndEmbeddings|MatHostile\.FlippedBitsOfV73"
+slow="$slow|CApiModel\.ClonesAndFiles|CApiTraining\.|CliReport\.|CliExport\.|CliBenchDevice\."
 
 say() { printf '== %s\n' "$*"; }
 done_with() { summary="$summary

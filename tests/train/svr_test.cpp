@@ -138,6 +138,9 @@ SvrOptions options_of(const Case& k) {
   return o;
 }
 
+/// Products are in float: up to 1.5e-5 with OpenBLAS's kernel for the Cortex-A72, 2e-6 with that for AVX-512.
+constexpr double kFloatError = 3e-5;
+
 TEST(Svr, WithoutBiasReachesTheOptimumOfCoordinateDescentInDouble) {
   ThreadPool pool(2);
   for (const Case& k : kCases) {
@@ -150,12 +153,12 @@ TEST(Svr, WithoutBiasReachesTheOptimumOfCoordinateDescentInDouble) {
     EXPECT_TRUE(r.converged);
     expect_certified(p, o, r, reference);
     EXPECT_NEAR(r.primal, reference.dual, 1e-4 * reference.dual);
-    EXPECT_NEAR(r.primal, primal_of(p, o, r), 1e-5 * r.primal);
+    EXPECT_NEAR(r.primal, primal_of(p, o, r), kFloatError * r.primal);
     for (float b : r.bias) EXPECT_EQ(b, 0.0f);
     for (int passes : {0, 1, 2, 4}) {  // bounds hold wherever it stops
       o.max_passes = passes;
       const SvrResult early = solve_svr(p.samples(), p.targets.view(), o, pool);
-      EXPECT_NEAR(early.primal, primal_of(p, o, early), 1e-5 * early.primal);
+      EXPECT_NEAR(early.primal, primal_of(p, o, early), kFloatError * early.primal);
       expect_certified(p, o, early, reference);
     }
   }
@@ -172,11 +175,11 @@ TEST(Svr, WithBiasReachesTheOptimumOfLibsvm) {
     EXPECT_TRUE(r.converged);
     expect_certified(p, o, r, reference);
     EXPECT_NEAR(r.primal, reference.dual, 1e-4 * reference.dual);
-    EXPECT_NEAR(r.primal, primal_of(p, o, r), 1e-5 * r.primal);
+    EXPECT_NEAR(r.primal, primal_of(p, o, r), kFloatError * r.primal);
     for (int passes : {0, 1, 2, 4}) {
       o.max_passes = passes;
       const SvrResult early = solve_svr(p.samples(), p.targets.view(), o, pool);
-      EXPECT_NEAR(early.primal, primal_of(p, o, early), 1e-5 * early.primal);
+      EXPECT_NEAR(early.primal, primal_of(p, o, early), kFloatError * early.primal);
       expect_certified(p, o, early, reference);
     }
   }
