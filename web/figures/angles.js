@@ -4,7 +4,7 @@ defineFigure({
   id: "angles",
   section: "geometry",
   title: "Angles between class means",
-  missing: "No class angles in this run.",
+  missing: "No class angles: they need at least two classes and a model that predicts semantics.",
   data: (run) => run.angles || null,
 
   sentence(angles) {

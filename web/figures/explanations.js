@@ -5,7 +5,7 @@ defineFigure({
   section: "attributes",
   photos: true,
   title: "Explanations of single predictions",
-  missing: "No explanations in this run.",
+  missing: "This model predicts no semantics, so attributes cannot explain it.",
   data: (run) => (run.explanations && run.explanations.length ? run.explanations : null),
 
   sentence(explanations) {

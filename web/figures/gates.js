@@ -4,7 +4,7 @@ defineFigure({
   id: "gate-usage",
   section: "design",
   title: "Use of the networks",
-  missing: "No gate usage in this run.",
+  missing: "This model has no gates: one linear map for every sample.",
   data: (run) => (run.gates && run.gates.usage && run.gates.usage.length ? run.gates : null),
 
   sentence(gates) {

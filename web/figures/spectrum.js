@@ -10,7 +10,7 @@ defineFigure({
   id: "spectrum",
   section: "geometry",
   title: "Singular values within a class",
-  missing: "No singular values in this run.",
+  missing: "No singular values: they need at least two classes and a model that predicts semantics.",
   data: (run) => run.spectrum || null,
 
   sentence(spectrum) {

@@ -52,7 +52,7 @@ defineFigure({
   id: "subspaces-2d",
   section: "geometry",
   title: "Subspaces of three classes, flat",
-  missing: "No map of class subspaces in this run.",
+  missing: "No map of class subspaces: it needs three classes and a model that predicts semantics.",
   data: subspaceData,
   sentence: (subspaces) => `${separationSentence(subspaces, 2)} (first two principal coordinates).`,
   table: subspaceTable,

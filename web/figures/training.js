@@ -4,7 +4,7 @@ defineFigure({
   id: "objective",
   section: "training",
   title: "Objective over the training steps",
-  missing: "No training record in this run.",
+  missing: "No training curve: the model was fitted in one step.",
   data(run) {
     const stages = ((run.training && run.training.stages) || []).filter((stage) => stage.steps.length);
     return stages.length ? stages : null;
@@ -34,7 +34,7 @@ defineFigure({
   id: "svr-gap",
   section: "training",
   title: "Duality gap of the attribute regressors",
-  missing: "No record of the attribute regressors in this run.",
+  missing: "No support vector regression in this run.",
   data: (run) => (run.training && run.training.svr && run.training.svr.length ? run.training.svr : null),
 
   sentence(passes) {

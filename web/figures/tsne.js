@@ -4,7 +4,7 @@ defineFigure({
   id: "tsne",
   section: "geometry",
   title: "t-SNE map of the samples",
-  missing: "No t-SNE map in this run.",
+  missing: "No t-SNE map: it needs at least ten samples of unseen classes and a model that predicts semantics.",
   data: (run) => (run.tsne && run.tsne.label.length ? run.tsne : null),
 
   sentence(tsne) {
