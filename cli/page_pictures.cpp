@@ -1,12 +1,14 @@
 #include "page_pictures.hpp"
 
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <regex>
 #include <sstream>
 
@@ -31,6 +33,15 @@ std::string find_browser() {
                        "install the package chromium, or use the PNG buttons in the page"});
 }
 
+std::string file_url(const std::filesystem::path& page) {
+  std::string url = "file://";
+  for (const char c : std::filesystem::absolute(page).string())
+    url += std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("/-_.~", c) != nullptr
+               ? std::string(1, c)
+               : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return url;
+}
+
 /// Runs the browser to its end with its output in `out`; no shell is involved.
 void run_browser(const std::string& browser, std::vector<std::string> arguments, const std::filesystem::path& out) {
   std::vector<char*> raw{const_cast<char*>(browser.c_str())};
@@ -53,7 +64,7 @@ void run_browser(const std::string& browser, std::vector<std::string> arguments,
 std::vector<std::filesystem::path> write_page_pictures(const std::filesystem::path& page,
                                                        const std::filesystem::path& folder,
                                                        ProgressObserver* progress) {
-  const std::string browser = find_browser(), url = "file://" + std::filesystem::absolute(page).string();
+  const std::string browser = find_browser(), url = file_url(page);
   std::filesystem::create_directories(folder);
   std::string profile = (std::filesystem::temp_directory_path() / "parsnets-pictures-XXXXXX").string();
   if (::mkdtemp(profile.data()) == nullptr) throw Error(ErrorCode::failure, "no temporary folder could be made");

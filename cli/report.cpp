@@ -1,6 +1,5 @@
 // parsnets report: run folders to one self-contained HTML page.
 
-#include "page_pictures.hpp"
 #include "parsnets/report.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include "base/file.hpp"
 #include "command.hpp"
 #include "load_flags.hpp"
+#include "page_pictures.hpp"
 #include "parsnets/error.hpp"
 #include "run_folder.hpp"
 #include "thumbnails.hpp"
@@ -45,13 +45,17 @@ Command report_command() {
     std::vector<RunFolder> folders;
     std::istringstream list(state->runs);
     for (std::string folder; std::getline(list, folder, ',');) folders.push_back(read_run_folder(folder));
+    for (auto& folder : folders)  // names tell runs apart
+      if (std::ranges::count(folders, folder.name, &RunFolder::name) > 1)
+        folder.name = std::filesystem::absolute(folder.model).lexically_normal().parent_path().string();
     LoadOptions load = folders.front().load;
     const auto given = [&](const char* name) { return std::ranges::find(context.given, name) != context.given.end(); };
     if (given("features")) load.features = state->load.features;
     if (given("semantics")) load.semantics = state->load.semantics;
     if (given("original-att")) load.original_attributes = state->load.original_attributes;
     if (given("missing")) load.missing = state->load.missing;
-    const std::filesystem::path folder = state->data.empty() ? folders.front().data : std::filesystem::path(state->data);
+    const std::filesystem::path folder =
+        state->data.empty() ? folders.front().data : std::filesystem::path(state->data);
     if (folder.empty())
       throw Error(ErrorCode::usage, "report: expected --data DIR, since the run does not say what it was trained on");
     const Dataset data = load_dataset(folder, load, context.progress);

@@ -59,7 +59,7 @@ RunFolder read_run_folder(const std::filesystem::path& folder) {
   std::ranges::sort(files);
   for (const auto& file : files) {
     if (file.filename() != "run.json") {
-      run.benches.push_back(read_text_file(file));
+      run.benches.push_back({file.string(), read_text_file(file)});
       continue;
     }
     run.facts = read_text_file(file);

@@ -7,6 +7,7 @@
 
 #include "command.hpp"
 #include "parsnets/dataset.hpp"
+#include "parsnets/report.hpp"
 #include "parsnets/training.hpp"
 
 namespace parsnets::cli {
@@ -22,7 +23,7 @@ struct RunFolder {
   std::string name;
   std::filesystem::path model;
   std::string facts;                 ///< run.json; empty: none
-  std::vector<std::string> benches;  ///< other JSON files
+  std::vector<BenchFile> benches;    ///< other JSON files
   std::filesystem::path data;        ///< from run.json; empty: unknown
   LoadOptions load;
 };

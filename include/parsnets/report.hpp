@@ -12,6 +12,11 @@
 
 namespace parsnets {
 
+/// A file of `bench --out`.
+struct BenchFile {
+  std::string name, text;
+};
+
 /// One run. Refers to the model and the data set it was trained on; the JSON texts may be empty.
 struct ReportRun {
   std::string name;
@@ -19,7 +24,7 @@ struct ReportRun {
   const Dataset* data = nullptr;
   std::uint64_t model_bytes = 0;
   std::string facts;                  ///< what `train --run` wrote: command, seconds, machine
-  std::vector<std::string> benches;   ///< files of `bench --out`: a sweep, an ablation
+  std::vector<BenchFile> benches;     ///< a sweep, an ablation
 };
 
 /// Small photographs of the samples, as one picture: sample i at column i % columns, row i / columns.
@@ -35,7 +40,7 @@ struct ReportOptions {
   std::uint64_t seed = 1;
 };
 
-/// The page's data as JSON. All runs must be on the same data set. The same runs, options and seed give the same text for
+/// The page's data as JSON. All runs must be on the same data set, the one they were trained on. The same runs, options and seed give the same text for
 /// any number of threads. Throws bad_input and usage as evaluate() does, cancelled by `progress`.
 std::string report_data(const std::vector<ReportRun>& runs, const Thumbnails& thumbnails, const ReportOptions& options,
                         ThreadPool& pool, ProgressObserver* progress = nullptr);

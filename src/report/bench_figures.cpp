@@ -18,14 +18,24 @@ Json figure(const nlohmann::json& summary, const char* name) {
 
 }  // namespace
 
-void add_bench_figures(const std::string& text, const std::string& name, nlohmann::ordered_json& run) {
+void add_bench_figures(const std::string& text, const std::string& name, const Dataset& data,
+                       nlohmann::ordered_json& run) {
   const nlohmann::json bench = parse_json(text, name);
   if (!bench.is_object())
     throw Error(BadInput{name, "", "a JSON object, as 'bench --out' writes it", bench.type_name(), ""});
-  const std::string sweep = bench.value("sweep", "");
-  const bool ablation = bench.value("ablation", false);
-  if ((sweep.empty() && !ablation) || !bench.contains("methods")) return;
+  const bool ablation = bench.contains("ablation");
+  if ((!bench.contains("sweep") && !ablation) || !bench.contains("methods")) return;
   try {
+    const std::string sweep = ablation ? "" : bench.at("sweep").get<std::string>();
+    const std::pair<const char*, const std::string*> facts[] = {
+        {"data", &data.name}, {"features", &data.features_name}, {"semantics", &data.semantics.name}};
+    for (const auto& [key, own] : facts)
+      if (bench.at(key).get<std::string>() != *own)
+        throw Error(BadInput{name, key, "that of the run, '" + *own + "'", "'" + bench.at(key).get<std::string>() + "'",
+                             "remove the file from the run folder"});
+    if (run.contains(ablation ? "ablation" : "sweep"))
+      throw Error(BadInput{name, "", ablation ? "one ablation per run" : "one sweep per run", "a second one",
+                           "remove one of the files from the run folder"});
     Json rows = Json::array();
     std::size_t networks = 0;
     const std::string option = sweep == "k" ? "open" : sweep.substr(0, sweep.find('='));

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/machine.hpp"
 #include "base/rng.hpp"
 #include "data/rows.hpp"
 #include "eval/reference.hpp"
@@ -20,6 +19,7 @@
 #include "report/tsne.hpp"
 #include "train/fitter.hpp"
 #include "train/train_options.hpp"
+#include "train/training_data.hpp"
 
 namespace parsnets {
 
@@ -78,11 +78,9 @@ Json tsne_json(const Model& model, const Dataset& data, const RunSamples& sample
   std::vector<std::int32_t> labels;
   for (const auto r : rows) labels.push_back(samples.labels[r]);
   const auto classes = distinct(labels);
-  Json json{{"classes", Json::array()},
-            {"label", Json::array()},
-            {"sample", Json::array()},
-            {"correct", Json::array()},
-            {"predicted", Json::array()}};
+  Json json{{"classes", Json::array()},   {"label", Json::array()},
+            {"sample", Json::array()},    {"correct", Json::array()},
+            {"predicted", Json::array()}, {"competing", data.split.test_seen.empty() ? "unseen" : "all"}};
   for (const auto c : classes) json["classes"].push_back(data.class_names[at(c)]);
   for (const auto r : rows) {
     const auto& predicted = model.classes.names[at(samples.predicted[r])];
@@ -104,7 +102,7 @@ Matrix<float> mapped_without_mmg(const Model& model, const Dataset& data, const 
                                         "the model's options");
   if (options.mmg == 0 || samples.mapped.empty()) return {};
   options.mmg = 0;
-  options.seed = Json::parse(model.record).value("seed", std::uint64_t{1});
+  options.seed = Json::parse(model.record.empty() ? "{}" : model.record).value("seed", std::uint64_t{1});
   Json unused;
   report_message(progress, "fitting once more without MMG, to compare");
   const Model twin = Fitter(data, data.split.trainval, pool, progress).fit(options, unused);
@@ -152,14 +150,16 @@ void add_geometry(const Dataset& data, const RunSamples& samples, const std::vec
   run["angles"] = std::move(angles);
 }
 
-/// The three unseen classes with most samples (seen ones if there are fewer).
+/// The three classes with most test samples, unseen ones first.
 Json subspaces_json(const Dataset& data, const RunSamples& samples, ThreadPool& pool) {
   std::vector<std::size_t> sizes(data.classes(), 0);
-  std::vector<std::int32_t> order;
-  for (std::size_t r = 0; r < samples.labels.size(); ++r) {
-    if (sizes[at(samples.labels[r])]++ == 0) order.push_back(samples.labels[r]);  // unseen ones come first
-  }
+  for (const auto label : samples.labels) ++sizes[at(label)];
+  const std::vector<std::int32_t> unseen = data.unseen_classes();
+  auto order = distinct(samples.labels);
   if (order.size() < 3 || samples.mapped.empty()) return nullptr;
+  std::ranges::stable_sort(order, {}, [&](std::int32_t c) {
+    return std::pair(!std::ranges::binary_search(unseen, c), -static_cast<double>(sizes[at(c)]));
+  });
   order.resize(3);
   std::vector<std::size_t> rows;
   Json json{{"classes", Json::array()}, {"label", Json::array()}};
@@ -203,12 +203,8 @@ Json provenance_json(const ReportRun& run) {
   for (const char* stage : {"joint", "refinement"}) record.erase(stage);
   if (record.contains("selection")) record["selection"] = fmt::format("{} candidates", record["selection"].size());
   json["record"] = std::move(record);
-  const MachineFacts machine = machine_facts();
-  json["machine"] = facts.contains("machine")
-                        ? facts["machine"]
-                        : Json{{"cpu", machine.cpu}, {"simd", machine.simd}, {"cores", machine.cores}};
-  json["versions"] = {
-      {"parsnets", facts.value("version", PARSNETS_VERSION)}, {"report", PARSNETS_VERSION}, {"blas", machine.blas}};
+  json["machine"] = facts.contains("machine") ? facts["machine"] : Json("not recorded");
+  json["versions"] = {{"parsnets", facts.value("version", "not recorded")}, {"report", PARSNETS_VERSION}};
   json["command"] = facts.value("command", "");
   return json;
 }
@@ -222,8 +218,7 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
   json["curve"] = test.has_gzsl ? curve_json(test.gzsl, kCurvePoints) : Json();
   json["per_class"] = per_class_json(test, data);
   json["confusion"] = confusion_json(test, model, data);
-  for (std::size_t i = 0; i < run.benches.size(); ++i)
-    add_bench_figures(run.benches[i], run.name + ", bench file", json);
+  for (const auto& bench : run.benches) add_bench_figures(bench.text, bench.name, data, json);
   json["gates"] = gates_json(model, data, samples, pool);
   const Matrix<float> without =
       options.compare_mmg ? mapped_without_mmg(model, data, samples, pool, progress) : Matrix<float>();
@@ -264,7 +259,7 @@ Json reference_json(const Dataset& data) {
 
 /// Place among the published rows that use the same kind of semantics, 1 being best.
 Json rank_json(const Json& summary, const Json& reference) {
-  const std::string kind = summary["semantics"] == "att" ? "attributes" : summary["semantics"].get<std::string>();
+  const std::string name = summary["semantics"], kind = name.starts_with("att") ? "attributes" : name;
   Json json;
   for (const auto& [metric, suffix] : {std::pair("zsl", ""), std::pair("h", "2")}) {
     if (summary[metric].is_null()) continue;
@@ -296,6 +291,7 @@ std::string report_data(const std::vector<ReportRun>& runs, const Thumbnails& th
     if (run.data->name != runs.front().data->name)
       throw Error(ErrorCode::usage, fmt::format("report: expected runs on one data set, found {} and {}",
                                                 runs.front().data->name, run.data->name));
+    require_training_data(*run.model, *run.data);  // every run on its own data, so that figures can be compared
     json["runs"].push_back(run_json(run, options, pool, progress));
     json["runs"].back()["rank"] = rank_json(json["runs"].back()["summary"], reference);
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/linalg.hpp"
 #include "data/rows.hpp"
 #include "features/fit_encoder.hpp"
 #include "features/preprocess.hpp"
@@ -53,10 +54,20 @@ RunSamples run_samples(const Model& model, const Dataset& data, ThreadPool& pool
       for (std::size_t r = 0; r < out.mapped.rows(); ++r)
         for (std::size_t j = 0; j < out.mapped.cols(); ++j) out.mapped(r, j) -= model.semantic_centre[j];
   }
+  // As in evaluate(): the data set's unseen classes compete, with test samples of seen classes also what the model has
+  // seen.
+  const auto places = bank_places(model, data);
+  std::vector<bool> competes(model.classes.names.size(), false);
+  for (const auto c : data.unseen_classes())
+    if (places[at(c)] >= 0) competes[at(places[at(c)])] = true;
+  for (const auto place : places)
+    if (place >= 0 && model.classes.seen[at(place)] && !data.split.test_seen.empty()) competes[at(place)] = true;
   for (std::size_t r = 0; r < out.scores.rows(); ++r) {
     const auto row = out.scores.row(r);
-    for (std::size_t c = 0; c < row.size(); ++c)
+    for (std::size_t c = 0; c < row.size(); ++c) {
       if (model.classes.seen[c]) row[c] -= static_cast<float>(model.gamma);
+      if (!competes[c]) row[c] = -3e38f;
+    }
     out.predicted.push_back(static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin()));
   }
   return out;
@@ -94,6 +105,14 @@ Json curve_json(const Gzsl& gzsl, std::size_t most) {
   const std::size_t n = gzsl.curve.size();
   std::set<std::size_t> kept;
   for (std::size_t i = 0; i < std::min(n, most); ++i) kept.insert(n <= most ? i : i * (n - 1) / (most - 1));
+  const auto harmonic = [&](std::size_t i) {
+    const auto& p = gzsl.curve[i];
+    return p.u + p.s > 0 ? 2 * p.u * p.s / (p.u + p.s) : 0;
+  };
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    if (harmonic(i) > harmonic(best)) best = i;
+  if (n > 0) kept.insert(best);
   for (std::size_t i = 0; i < n; ++i)
     if (gzsl.curve[i].gamma <= gzsl.gamma && (i + 1 == n || gzsl.curve[i + 1].gamma > gzsl.gamma)) kept.insert(i);
   for (const std::size_t i : kept)
@@ -191,27 +210,53 @@ Json training_json(const Model& model, const Json& facts) {
 
 Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool) {
   if (model.direction != Direction::forward || samples.rows.empty()) return nullptr;
+  const std::size_t m = model.attributes(), q = model.outputs(), n = samples.rows.size();
   const auto places = bank_places(model, data);
-  const Matrix<float> predicted = model.predict_semantics(gather_rows(data.features.view(), samples.rows).view(), pool);
-  // Whitening stretches the axes of the class space; correlations are taken along the attributes as they are.
+  const Matrix<float> f = model.predict(gather_rows(data.features.view(), samples.rows).view(), pool);
+  // Predictions back in the space of scaled attributes: whitening is b = U(a − centre), its rows orthogonal, so a −
+  // centre = Σ_i b_i U_i / |U_i|². (A constant offset does not change a correlation.)
+  const auto& whitening = model.semantic_preprocess.whitening;
+  Matrix<float> inverse(q, m, 0.0f), predicted(n, m);
+  for (std::size_t i = 0; i < q && !whitening.empty(); ++i) {
+    double squares = 0;
+    for (std::size_t j = 0; j < m; ++j) squares += static_cast<double>(whitening[i * m + j]) * whitening[i * m + j];
+    for (std::size_t j = 0; j < m; ++j) inverse(i, j) = static_cast<float>(whitening[i * m + j] / squares);
+  }
+  if (whitening.empty())
+    std::ranges::copy(f.values(), predicted.values().begin());
+  else
+    multiply(pool, Trans::no, f.view(), Trans::no, inverse.view(), predicted.view());
+  Matrix<float> truth = Matrix<float>::copy_of(model.classes.semantics.view());
+  for (std::size_t c = 0; c < truth.rows(); ++c) model.semantic_preprocess.apply(truth.row(c));
+
   Json list = Json::array();
-  const auto n = static_cast<double>(predicted.rows());
-  for (std::size_t a = 0; a < model.attributes(); ++a) {
-    double x = 0, y = 0, xx = 0, yy = 0, xy = 0;
-    for (std::size_t r = 0; r < predicted.rows(); ++r) {
-      const double p = predicted(r, a), t = model.classes.semantics(at(places[at(samples.labels[r])]), a);
-      x += p;
-      y += t;
+  for (std::size_t a = 0; a < m; ++a) {
+    double x = 0, y = 0, xx = 0, yy = 0, xy = 0, least = 1e300, most = -1e300;
+    const auto true_value = [&](std::size_t r) {
+      return static_cast<double>(truth(at(places[at(samples.labels[r])]), a));
+    };
+    for (std::size_t r = 0; r < n; ++r) {
+      x += predicted(r, a) / static_cast<double>(n);
+      y += true_value(r) / static_cast<double>(n);
+      const double given = model.classes.semantics(at(places[at(samples.labels[r])]), a);
+      least = std::min(least, given);
+      most = std::max(most, given);
+    }
+    for (std::size_t r = 0; r < n; ++r) {
+      const double p = predicted(r, a) - x, t = true_value(r) - y;
       xx += p * p;
       yy += t * t;
       xy += p * t;
     }
-    const double spread = (xx - x * x / n) * (yy - y * y / n);
+    const bool defined = most > least && xx > 0 && yy > 0;  // an attribute that all classes share has no correlation
     list.push_back({{"name", attribute_name(model, a)},
-                    {"correlation", spread > 0 ? rounded((xy - x * y / n) / std::sqrt(spread)) : 0.0}});
+                    {"correlation", defined ? Json(rounded(std::clamp(xy / std::sqrt(xx * yy), -1.0, 1.0))) : Json()}});
   }
   std::stable_sort(list.begin(), list.end(), [](const Json& a, const Json& b) {
-    return a["correlation"].get<double>() > b["correlation"].get<double>();
+    const auto value = [](const Json& one) {
+      return one["correlation"].is_null() ? -2.0 : one["correlation"].get<double>();
+    };
+    return value(a) > value(b);
   });
   return list;
 }
@@ -243,8 +288,10 @@ Json explanations_json(const Model& model, const Dataset& data, const RunSamples
   for (const std::size_t r : chosen) {
     const auto x = data.features.row(at(samples.rows[r]));
     const Explanation why = explain(model, x, prepared, pool);
+    if (why.winner != samples.predicted[r]) continue;  // a class that is not part of the evaluation
     std::vector<float> confidence(samples.scores.row(r).begin(), samples.scores.row(r).end());
-    for (std::size_t c = 0; c < confidence.size(); ++c)  // confidences() applies gamma itself
+    for (std::size_t c = 0; c < confidence.size();
+         ++c)  // confidences() applies gamma itself; who does not compete stays out
       if (model.classes.seen[c]) confidence[c] += static_cast<float>(model.gamma);
     confidences(model, confidence);
     Json item{{"sample", samples.rows[r]},
@@ -263,6 +310,13 @@ Json explanations_json(const Model& model, const Dataset& data, const RunSamples
                                {"winner_value", model.classes.semantics(at(why.winner), term.index)},
                                {"runner_up_value", model.classes.semantics(at(why.runner_up), term.index)}});
     }
+    double others = 0;
+    for (std::size_t i = kTerms; i < why.attributes.size(); ++i) others += why.attributes[i].amount;
+    if (why.attributes.size() > kTerms)
+      item["terms"].push_back({{"attribute", fmt::format("{} others", why.attributes.size() - kTerms)},
+                               {"amount", others},
+                               {"winner_value", nullptr},
+                               {"runner_up_value", nullptr}});
     list.push_back(std::move(item));
   }
   return list;

@@ -13,6 +13,7 @@
 #include "parsnets/evaluation.hpp"
 #include "train/fitter.hpp"
 #include "train/train_options.hpp"
+#include "train/training_data.hpp"
 #include "train/validation.hpp"
 
 namespace parsnets {
@@ -37,7 +38,7 @@ class Twin {
   Twin(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress)
       : data_(data), pool_(pool) {
     const auto record = nlohmann::ordered_json::parse(model.record);
-    check_same_data(record, model);
+    require_training_data(model, data);
     TrainOptions options;
     train_option_table(options).from_json(nlohmann::json::parse(model.options), "the model's options");
     options.seed = record.value("seed", std::uint64_t{1});
@@ -77,31 +78,6 @@ class Twin {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& field, const std::string& trained, const std::string& found) const {
-    throw Error(BadInput{data_.name, field, "those the model was trained on (" + trained + ")", found,
-                         "give the data set, features, semantics and split of 'train'"});
-  }
-
-  void check_same_data(const nlohmann::ordered_json& record, const Model& model) const {
-    const nlohmann::ordered_json::json_pointer at("/data/split/trainval/crc32");
-    const std::string trained = record.contains(at) ? record.at(at).get<std::string>() : "-",
-                      found = fmt::format("{:08x}", index_checksum(data_.split.trainval));
-    if (trained != found) refuse("trainval samples", "checksum " + trained, "checksum " + found);
-    if (data_.features.cols() != model.feature_dimensions)
-      refuse("features", fmt::format("{} per sample", model.feature_dimensions), std::to_string(data_.features.cols()));
-    if (data_.semantics.values.cols() != model.attributes())
-      refuse("attributes", std::to_string(model.attributes()), std::to_string(data_.semantics.values.cols()));
-    for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
-      const auto name = std::ranges::find(data_.class_names, model.classes.names[c]);
-      if (!model.classes.seen[c]) continue;  // unseen ones come and go with 'classes add'
-      if (name == data_.class_names.end())
-        refuse("classes", "with '" + model.classes.names[c] + "'", "none of that name");
-      const auto row = data_.semantics.values.row(static_cast<std::size_t>(name - data_.class_names.begin()));
-      if (!std::ranges::equal(row, model.classes.semantics.row(c)))
-        refuse("attributes of class '" + *name + "'", "as stored in the model", "other values");
-    }
-  }
-
   template <class Scorer>
   Matrix<float> scores_of(const Scorer& model, const Matrix<float>& x) const {
     return x.rows() == 0 ? Matrix<float>() : model.scores(x.view(), pool_);

@@ -130,20 +130,66 @@ TEST(Report, ReadsSweepsAndAblationsAndRefusesOtherJson) {
   const SmallRun run = small_run(Method::ridge, 0);
   const std::string row = R"({"method": "m", "summary": {"zsl": {"mean": 50, "sd": 1}, "h": {"mean": 40, "sd": null}},
       "runs": [{"options": {"open": 4, "networks": 8}}, {"options": {"open": 4, "networks": 8}}]})";
-  const json one = data_of({{"one",
-                             &run.model,
-                             &run.data,
-                             1,
-                             "",
-                             {R"({"sweep": "k", "methods": [)" + row + "]}",
-                              R"({"ablation": true, "methods": [)" + row + "]}", R"({"other": 1})"}}})["runs"][0];
+  const auto bench = [&](const std::string& kind, const std::string& data) {
+    return "{" + kind + R"(, "data": ")" + data + R"(", "features": ")" + run.data.features_name +
+           R"(", "semantics": ")" + run.data.semantics.name + R"(", "methods": [)" + row + "]}";
+  };
+  const std::string sweep = bench(R"("sweep": "k")", run.data.name);
+  const std::vector<BenchFile> files{{"sweep.json", sweep},
+                                     {"ablation.json", bench(R"("ablation": true)", run.data.name)},
+                                     {"other.json", R"({"other": 1})"}};
+  const json one = data_of({{"one", &run.model, &run.data, 1, "", files}})["runs"][0];
   EXPECT_EQ(one["sweep"]["rows"][0]["value"], 4);
   EXPECT_EQ(one["sweep"]["rows"][0]["sparsity"], 0.5);
   EXPECT_EQ(one["sweep"]["rows"][0]["seeds"], 2);
   EXPECT_TRUE(one["sweep"]["rows"][0]["h"]["sd"].is_null());
   EXPECT_EQ(one["ablation"]["rows"][0]["zsl"]["mean"], 50);
-  for (const std::string bad : {"[1]", "{", R"({"sweep": "k", "methods": [{}]})"})
-    EXPECT_THROW(data_of({{"one", &run.model, &run.data, 1, "", {bad}}}), Error) << bad;
+  const std::vector<std::vector<BenchFile>> bad{{{"a", "[1]"}},
+                                                {{"a", "{"}},
+                                                {{"a", R"({"sweep": null, "methods": []})"}},
+                                                {{"a", R"({"sweep": "k", "methods": [{}]})"}},
+                                                {{"a", bench(R"("sweep": "k")", "other data")}},
+                                                {{"a", sweep}, {"b", sweep}}};
+  for (const auto& list : bad)
+    EXPECT_THROW(data_of({{"one", &run.model, &run.data, 1, "", list}}), Error) << list[0].text;
+}
+
+TEST(Report, RefusesARunOnOtherDataThanItsOwn) {
+  const SmallRun run = small_run(Method::ridge, 0);
+  Dataset other = test::small_training_set();
+  other.split.test_seen.pop_back();
+  EXPECT_THROW(data_of({{"one", &run.model, &other, 1, "", {}}}), Error) << "another split";
+  Dataset scaled = test::small_training_set();
+  for (float& v : scaled.semantics.values.values()) v *= 2;
+  EXPECT_THROW(data_of({{"one", &run.model, &scaled, 1, "", {}}}), Error) << "other attributes";
+}
+
+TEST(Report, AnAttributeThatAllClassesShareHasNoCorrelation) {
+  ThreadPool pool(1);
+  Dataset data = test::small_training_set();
+  for (std::size_t c = 0; c < data.classes(); ++c) data.semantics.values(c, 3) = 0.1f;
+  TrainOptions options = test::small_options(Method::ridge);
+  options.semantic_scaling = SemanticScaling::none;
+  options.pinned = {"semantic-scaling"};
+  const Model model = train(data, options, pool);
+  const json page = data_of({{"one", &model, &data, 1, "", {}}});
+  const std::string constant = model.attribute_names.empty() ? "attribute 4" : model.attribute_names[3];
+  for (const auto& a : page["runs"][0]["attributes"]) {
+    if (a["name"] == constant) {
+      EXPECT_TRUE(a["correlation"].is_null()) << a.dump();
+    } else if (!a["correlation"].is_null()) {
+      EXPECT_LE(std::abs(a["correlation"].get<double>()), 1);
+    }
+  }
+}
+
+TEST(Report, ClassesBesideTheEvaluationChangeNoFigureOfIt) {
+  SmallRun run = small_run(Method::parsnets);
+  const json before = data_of({{"one", &run.model, &run.data, 1, "", {}}})["runs"][0];
+  run.model.add_class("beside", run.model.classes.semantics.row(2));
+  const json after = data_of({{"one", &run.model, &run.data, 1, "", {}}})["runs"][0];
+  EXPECT_EQ(before["tsne"]["correct"], after["tsne"]["correct"]);
+  EXPECT_EQ(before["summary"]["h"], after["summary"]["h"]);
 }
 
 TEST(Report, ThePageHoldsTheDataAndNoForeignTag) {

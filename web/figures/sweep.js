@@ -3,15 +3,16 @@
 defineFigure({
   id: "sweep",
   section: "design",
-  title: "Sparsity sweep",
+  title: "Option sweep",
   missing: "No sparsity sweep in this run: add one with `parsnets bench --sweep k --out DIR/sweep.json`.",
-  data: (run) => (run.sweep && run.sweep.rows.length ? run.sweep : null),
+  data: (run) => (run.sweep && run.sweep.rows.length && run.sweep.rows.every((row) => isNumber(row.value)) ? run.sweep : null),
 
   sentence(sweep) {
     const known = sweep.rows.filter((row) => row.zsl && isNumber(row.zsl.mean));
     if (!known.length) return `${count(sweep.rows.length, "value")} of ${sweep.option}.`;
     const best = known[d3.scan(known, (a, b) => b.zsl.mean - a.zsl.mean)];
-    return `Best ZSL accuracy ${meanSd(best.zsl)} with ${best.value} of ${sweep.networks} networks open, over ${count(best.seeds, "seed")}.`;
+    const where = sweep.option === "open" ? `with ${best.value} of ${sweep.networks} networks open` : `at ${sweep.option} ${best.value}`;
+    return `Best ZSL accuracy ${meanSd(best.zsl)} ${where}, over ${count(best.seeds, "seed")}.`;
   },
 
   table: (sweep) => ({
@@ -29,7 +30,7 @@ defineFigure({
     const height = 380;
     const svg = frame.svg(height);
     frame.marks(drawLines(svg, { x: 0, y: 0, width: Math.min(frame.width, 760), height }, {
-      x: { label: `Open networks of ${sweep.networks}`, domain: padded(sweep.rows.map((row) => row.value), 0.03) },
+      x: { label: sweep.option === "open" ? `Open networks of ${sweep.networks}` : sweep.option, domain: padded(sweep.rows.map((row) => row.value), 0.03) },
       y: { label: "Accuracy, %", domain: padded(ends, 0.12) },
       series: all,
     }), { radius: 60 });

@@ -10,11 +10,11 @@ defineFigure({
     return stages.length ? stages : null;
   },
 
-  sentence: (stages) => `${stages.map((stage) => `${stage.name}: ${compact(stage.steps[0])} to ${compact(stage.steps[stage.steps.length - 1])} in ${count(stage.steps.length, "step")}`).join("; ")}.`,
+  sentence: (stages) => `${stages.map((stage) => `${stage.name}: ${compact(stage.steps[0])} to ${compact(stage.steps[stage.steps.length - 1])} in ${count(stage.steps.length - 1, "step")}`).join("; ")}.`,
 
   table: (stages) => ({
     columns: ["stage", "step", "objective"],
-    rows: stages.flatMap((stage) => stage.steps.map((value, i) => [stage.name, i + 1, value])),
+    rows: stages.flatMap((stage) => stage.steps.map((value, i) => [stage.name, i, value])),
   }),
 
   draw(frame, stages) {
@@ -22,10 +22,10 @@ defineFigure({
     const svg = frame.svg(height);
     frame.marks(stages.flatMap((stage, i) => drawLines(svg, boxes[i], {
       title: stage.name,
-      x: { label: "Step", domain: stage.steps.length > 1 ? [1, stage.steps.length] : [0, 2], format: wholeNumber },
+      x: { label: "Step", domain: stage.steps.length > 1 ? [0, stage.steps.length - 1] : [0, 1], format: wholeNumber },
       y: { label: "Objective", domain: padded(stage.steps) },
       series: [{ name: stage.name, tone: "blue", dots: stage.steps.length <= 30 ? "dot" : null,
-        points: stage.steps.map((value, j) => ({ x: j + 1, y: value, tip: { title: stage.name, rows: [["Step", String(j + 1)], ["Objective", compact(value)]] } })) }],
+        points: stage.steps.map((value, j) => ({ x: j, y: value, tip: { title: stage.name, rows: [["Step", String(j)], ["Objective", compact(value)]] } })) }],
     })));
   },
 });

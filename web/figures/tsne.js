@@ -10,7 +10,7 @@ defineFigure({
   sentence(tsne) {
     const right = d3.sum(tsne.correct);
     const share = (points) => `${percent(100 * neighbourAgreement(points, tsne.label))} %`;
-    return `${count(tsne.label.length, "sample")} of ${count(tsne.classes.length, "class", "classes")}, ${percent((100 * right) / tsne.label.length)} % predicted right (filled); `
+    return `${count(tsne.label.length, "sample")} of ${count(tsne.classes.length, "class", "classes")}, ${percent((100 * right) / tsne.label.length)} % predicted right ${tsne.competing === "unseen" ? "among the unseen classes" : "with all classes competing"} (filled); `
       + `the nearest neighbour on the map has the same class for ${share(tsne.raw)} raw and ${share(tsne.mapped)} mapped.`;
   },
 

@@ -1,0 +1,41 @@
+#include "train/training_data.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+void require_training_data(const Model& model, const Dataset& data) {
+  const auto refuse = [&](const std::string& field, const std::string& trained, const std::string& found) {
+    throw Error(BadInput{data.name, field, "what the model was trained with (" + trained + ")", found,
+                         "give the data set, features, semantics and split of 'train'"});
+  };
+  const auto record = nlohmann::json::parse(model.record.empty() ? "{}" : model.record);
+  const std::pair<const char*, const std::vector<std::int32_t>*> lists[] = {{"trainval", &data.split.trainval},
+                                                                            {"test_seen", &data.split.test_seen},
+                                                                            {"test_unseen", &data.split.test_unseen}};
+  for (const auto& [name, list] : lists) {
+    const nlohmann::json::json_pointer at(fmt::format("/data/split/{}/crc32", name));
+    const std::string trained = record.contains(at) ? record.at(at).get<std::string>() : "unknown",
+                      found = fmt::format("{:08x}", index_checksum(*list));
+    if (trained != found) refuse(std::string(name) + " samples", "checksum " + trained, "checksum " + found);
+  }
+  if (data.features.cols() != model.feature_dimensions)
+    refuse("features", fmt::format("{} per sample", model.feature_dimensions), std::to_string(data.features.cols()));
+  if (data.semantics.values.cols() != model.attributes())
+    refuse("attributes", std::to_string(model.attributes()), std::to_string(data.semantics.values.cols()));
+  for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
+    if (!model.classes.seen[c]) continue;  // unseen ones come and go with 'classes add'
+    const auto name = std::ranges::find(data.class_names, model.classes.names[c]);
+    if (name == data.class_names.end()) refuse("classes", "with '" + model.classes.names[c] + "'", "none of that name");
+    const auto row = data.semantics.values.row(static_cast<std::size_t>(name - data.class_names.begin()));
+    if (!std::ranges::equal(row, model.classes.semantics.row(c)))
+      refuse("attributes of class '" + *name + "'", "as stored in the model", "other values");
+  }
+}
+
+}  // namespace parsnets
