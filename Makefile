@@ -28,7 +28,8 @@ test-peers:
 test-page: demo
 	@scripts/setup.sh page
 	@npm --prefix tests/web ci --no-audit --no-fund --loglevel=error
-	@PAGE=$(CURDIR)/out/demo/report.html npm --prefix tests/web test --silent
+	@npm --prefix tests/web test --silent
+	@cd tests/web && PAGE=$(CURDIR)/out/demo/report.html node --test report.test.js
 	@rm -rf out/demo/png
 	@$(CLI) report --run out/demo --out out/demo/report.html --png out/demo/png --quiet
 	@test "$$(ls out/demo/png | wc -l)" -ge 17

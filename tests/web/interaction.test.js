@@ -315,7 +315,7 @@ describe("downloads", () => {
     await same("angles", ["from", "to", "raw features", "mapped, without MMG", "mapped"], run.angles.raw.map((_, i) => [run.angles.edges[i], run.angles.edges[i + 1], run.angles.raw[i], run.angles.without_mmg[i], run.angles.mapped[i]]));
     await same("tsne", ["sample", "class", "predicted", "correct", "raw x", "raw y", "mapped x", "mapped y"], run.tsne.label.map((label, i) => [run.tsne.sample[i], run.tsne.classes[label], run.tsne.predicted[i], run.tsne.correct[i], ...run.tsne.raw[i], ...run.tsne.mapped[i]]));
     await same("subspaces-3d", ["class", "raw x", "raw y", "raw z", "mapped x", "mapped y", "mapped z"], run.subspaces.label.map((label, i) => [run.subspaces.classes[label], ...run.subspaces.raw[i], ...run.subspaces.mapped[i]]));
-    await same("objective", ["stage", "step", "objective"], run.training.stages.flatMap((stage) => stage.steps.map((value, i) => [stage.name, i + 1, value])));
+    await same("objective", ["stage", "step", "objective"], run.training.stages.flatMap((stage) => stage.steps.map((value, i) => [stage.name, i, value])));
     await same("svr-gap", ["pass", "primal", "dual", "gap", "seconds"], run.training.svr.map((one) => [one.pass, one.primal, one.dual, one.gap, one.seconds]));
     const { rows } = await csv(page, "attributes");
     assert.deepEqual(new Map(rows), new Map(run.attributes.map((one) => [one.name, String(one.correlation)])));
