@@ -4,7 +4,7 @@ defineFigure({
   id: "attributes",
   section: "attributes",
   title: "Quality of attribute prediction",
-  missing: "This model predicts no semantics, so there is no attribute to judge.",
+  missing: "No attribute to judge: this model predicts no semantics.",
   data(run) {
     const known = (run.attributes || []).filter((one) => isNumber(one.correlation));
     return known.length ? [...known].sort((a, b) => b.correlation - a.correlation) : null;

@@ -5,7 +5,7 @@ defineFigure({
   section: "attributes",
   photos: true,
   title: "Explanations of single predictions",
-  missing: "This model predicts no semantics, so attributes cannot explain it.",
+  missing: "No explanations: this model predicts no semantics.",
   data: (run) => (run.explanations && run.explanations.length ? run.explanations : null),
 
   sentence(explanations) {

@@ -4,7 +4,7 @@ defineFigure({
   id: "gate-usage",
   section: "design",
   title: "Use of the networks",
-  missing: "This model has no gates: one linear map for every sample.",
+  missing: "No gates: the model is one linear map for every sample.",
   data: (run) => (run.gates && run.gates.usage && run.gates.usage.length ? run.gates : null),
 
   sentence(gates) {
