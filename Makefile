@@ -1,5 +1,5 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
-.PHONY: demo test build test-peers test-page bench sanitize coverage cross docs install clean
+.PHONY: demo test build test-peers test-page test-python bench sanitize coverage cross docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -33,6 +33,12 @@ test-page: demo
 	@rm -rf out/demo/png
 	@$(CLI) report --run out/demo --out out/demo/report.html --png out/demo/png --quiet
 	@test "$$(ls out/demo/png | wc -l)" -ge 17
+
+# The Python package (python/) on the shared library of this build, scikit-learn's own checks among its tests.
+test-python: build
+	@scripts/setup.sh python
+	@cd python && PARSNETS_LIBRARY=$(CURDIR)/build/src/libparsnets.so PATH=$(CURDIR)/build:$$PATH /usr/bin/python3 -m pytest -q
+	@cd python && mypy --strict parsnets
 
 bench:
 	@scripts/setup.sh bench

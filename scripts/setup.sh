@@ -8,6 +8,7 @@ test="$build libgtest-dev libsvm-dev python3 python3-numpy python3-scipy python3
 bench="$test libbenchmark-dev liblinear-dev"
 peers="$test octave"
 page="$build chromium"
+python="$build python3-numpy python3-sklearn python3-pandas python3-pytest mypy"
 # For ARM: compilers, an emulator and what the tests ask of the host. scripts/cross.sh fetches the ARM libraries itself.
 cross="cmake ninja-build pkg-config g++-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf
        libc6-dev-armhf-cross qemu-user node-d3 python3 python3-numpy python3-scipy python3-h5py"
@@ -17,9 +18,10 @@ case "${1:-}" in
   test) wanted=$test ;;
   bench) wanted=$bench ;;
   peers) wanted=$peers ;;
+  python) wanted=$python ;;
   page) wanted=$page; command -v npm > /dev/null || wanted="$wanted nodejs npm" ;;
   cross) wanted=$cross ;;
-  *) echo "usage: setup.sh build|test|bench|peers|page|cross" >&2; exit 2 ;;
+  *) echo "usage: setup.sh build|test|bench|peers|page|python|cross" >&2; exit 2 ;;
 esac
 
 missing=""

@@ -125,6 +125,7 @@ void apply_preset(TrainOptions& o, const Dataset& data) {
     if (const auto d = static_cast<int>(data.features.cols()); d < o.encoding && o.preset != Preset::paper) {
       suit("networks", &TrainOptions::networks, std::min(most_networks(data), d));
       suit("encoding", &TrainOptions::encoding, o.networks * std::max(1, d / o.networks));
+      suit("open", &TrainOptions::open, std::min(40, o.networks));
     }
     suit("fit", &TrainOptions::fit, Fit::svr);
     if (o.fit == Fit::ridge) {

@@ -229,4 +229,20 @@ TEST(Train, EvaluatingClassesTheModelDoesNotHaveIsRefused) {
   EXPECT_THROW(evaluate(model, data, pool), Error);
 }
 
+TEST(Train, DefaultSizesOfSclnSuitSmallData) {
+  ThreadPool pool(1);
+  SynthOptions synth;
+  synth.classes = 6;
+  synth.samples = 60;
+  synth.attributes = 8;
+  synth.dimensions = 5;
+  synth.hidden = 8;
+  TrainOptions options;
+  options.method = Method::scln;
+  options.calibrate = false;
+  const Model model = train(synthesize(synth), options, pool);
+  EXPECT_LE(model.gates.open, model.gates.networks);
+  EXPECT_EQ(model.encoder.weights.rows() % model.gates.networks, 0u);
+}
+
 }  // namespace parsnets

@@ -1,0 +1,186 @@
+"""The shared library: where it is, its functions and structs (parsnets.h), its errors as exceptions."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+import operator
+import os
+from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int32, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Tuple
+
+from .errors import BadInput, Cancelled, ParsNetsError, Usage
+
+ABI_VERSION = 1
+_STEM = "libparsnets.so"
+
+
+class Progress(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("stage", c_char_p), ("done", c_uint64), ("total", c_uint64), ("unit", c_char_p)]
+
+
+ProgressFunction = ctypes.CFUNCTYPE(c_int, POINTER(Progress), c_void_p)
+
+
+class LoadOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("features", c_char_p), ("semantics", c_char_p), ("seed", c_uint64),
+                ("original_attributes", c_int32), ("missing", c_int32)]
+
+
+class Arrays(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("samples", c_size_t), ("dimensions", c_size_t), ("classes", c_size_t),
+                ("attributes", c_size_t), ("features", c_void_p), ("labels", c_void_p), ("semantics", c_void_p),
+                ("class_names", POINTER(c_char_p)), ("attribute_names", POINTER(c_char_p)), ("name", c_char_p),
+                ("test", c_void_p), ("seed", c_uint64), ("borrow_features", c_size_t)]
+
+
+class DatasetFacts(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("samples", c_size_t), ("dimensions", c_size_t), ("classes", c_size_t),
+                ("attributes", c_size_t), ("seen_classes", c_size_t), ("trainval", c_size_t), ("test_seen", c_size_t),
+                ("test_unseen", c_size_t), ("train", c_size_t), ("val", c_size_t), ("name", c_char_p),
+                ("features_name", c_char_p), ("semantics_name", c_char_p), ("features", c_void_p),
+                ("labels", c_void_p), ("semantics", c_void_p)]
+
+
+class ModelFacts(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("dimensions", c_size_t), ("attributes", c_size_t), ("outputs", c_size_t),
+                ("classes", c_size_t), ("seen_classes", c_size_t), ("networks", c_size_t),
+                ("open_networks", c_size_t), ("predicts_semantics", c_size_t), ("gamma", c_double),
+                ("temperature", c_double), ("method", c_char_p), ("options", c_char_p), ("record", c_char_p),
+                ("seen", POINTER(c_uint8)), ("semantics", POINTER(c_float))]
+
+
+class Explanation(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("winner", c_int32), ("runner_up", c_int32), ("winner_score", c_double),
+                ("runner_up_score", c_double), ("calibration", c_double), ("prototypes", c_double)]
+
+
+class Evaluation(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("zsl_top1_per_class", c_double), ("zsl_top1", c_double), ("zsl_top5", c_double),
+                ("u", c_double), ("s", c_double), ("h", c_double), ("ausuc", c_double), ("gamma", c_double),
+                ("has_gzsl", c_uint64)]
+
+
+_HANDLE = POINTER(c_void_p)
+_TEXT = POINTER(c_char_p)
+_BATCH: List[Any] = [c_void_p, c_void_p, c_size_t, c_size_t]  # model, x, samples, dimensions
+
+# Functions that return a status, with their arguments.
+_STATUS: Dict[str, List[Any]] = {
+    "dataset_load": [c_char_p, POINTER(LoadOptions), ProgressFunction, c_void_p, _HANDLE],
+    "dataset_from_arrays": [POINTER(Arrays), _HANDLE],
+    "dataset_get_facts": [c_void_p, POINTER(DatasetFacts)],
+    "dataset_class_name": [c_void_p, c_size_t, _TEXT],
+    "dataset_attribute_name": [c_void_p, c_size_t, _TEXT],
+    "dataset_split": [c_void_p, c_int32, POINTER(c_void_p), POINTER(c_size_t)],
+    "options_create": [_HANDLE],
+    "options_set": [c_void_p, c_char_p, c_char_p],
+    "options_describe": [c_void_p, _TEXT],
+    "train": [c_void_p, c_void_p, c_uint32, ProgressFunction, c_void_p, _HANDLE],
+    "model_load": [c_char_p, _HANDLE],
+    "model_save": [c_void_p, c_char_p],
+    "model_clone": [c_void_p, _HANDLE],
+    "model_get_facts": [c_void_p, POINTER(ModelFacts)],
+    "model_class_name": [c_void_p, c_size_t, _TEXT],
+    "model_attribute_name": [c_void_p, c_size_t, _TEXT],
+    "model_add_class": [c_void_p, c_char_p, c_void_p, c_size_t],
+    "model_remove_class": [c_void_p, c_char_p],
+    "model_calibrate": [c_void_p, c_double, c_double],
+    "predict_scores": [*_BATCH, c_uint32, c_void_p, c_size_t],
+    "predict_confidences": [*_BATCH, c_uint32, c_void_p, c_size_t],
+    "predict_top": [*_BATCH, c_int32, c_size_t, c_uint32, c_void_p, c_void_p],
+    "predict_semantics": [*_BATCH, c_uint32, c_void_p, c_size_t],
+    "explain": [c_void_p, c_void_p, c_size_t, POINTER(Explanation), c_void_p, c_void_p, c_size_t, c_void_p, c_size_t],
+    "evaluate": [c_void_p, c_void_p, c_uint32, ProgressFunction, c_void_p, POINTER(Evaluation)],
+}
+_OTHER: Dict[str, Tuple[List[Any], Any]] = {
+    "last_error": ([], c_char_p),
+    "version": ([], c_char_p),
+    "abi_version": ([], c_uint32),
+    "dataset_free": ([c_void_p], None),
+    "options_free": ([c_void_p], None),
+    "model_free": ([c_void_p], None),
+}
+
+
+def _candidates() -> List[str]:
+    """$PARSNETS_LIBRARY alone where it is set; else beside this file, then the system's."""
+    given = os.environ.get("PARSNETS_LIBRARY")
+    if given:
+        return [given]
+    here = sorted(str(path) for path in Path(__file__).parent.glob(_STEM + "*"))
+    found = ctypes.util.find_library("parsnets")
+    return here + ([found] if found else []) + [_STEM]
+
+
+@functools.lru_cache(maxsize=None)
+def library() -> ctypes.CDLL:
+    """The loaded library, with the types of its functions set. Calls release the GIL."""
+    problems = []
+    for name in _candidates():
+        try:
+            lib = ctypes.CDLL(name)
+        except OSError as error:
+            problems.append(f"{name}: {error}")
+            continue
+        try:
+            for function, arguments in _STATUS.items():
+                entry = getattr(lib, "parsnets_" + function)
+                entry.argtypes, entry.restype = arguments, c_int32
+            for function, (arguments, result) in _OTHER.items():
+                entry = getattr(lib, "parsnets_" + function)
+                entry.argtypes, entry.restype = arguments, result
+        except AttributeError as error:
+            problems.append(f"{name}: not a ParsNets library of this version ({error})")
+            continue
+        if lib.parsnets_abi_version() != ABI_VERSION:
+            problems.append(f"{name}: expected ABI version {ABI_VERSION}, found {lib.parsnets_abi_version()}")
+            continue
+        return lib
+    raise ParsNetsError("cannot load the ParsNets library; install it or set PARSNETS_LIBRARY to its file. Tried:\n  "
+                        + "\n  ".join(problems))
+
+
+_ERRORS = {2: Usage, 3: BadInput, 130: Cancelled}
+
+
+def call(function: str, *arguments: Any) -> None:
+    """Calls parsnets_<function>; raises what its status says, with the engine's message."""
+    lib = library()
+    status = getattr(lib, "parsnets_" + function)(*arguments)
+    if status != 0:
+        message = lib.parsnets_last_error().decode("utf-8", "replace")
+        raise _ERRORS.get(status, ParsNetsError)(message)
+
+
+def version() -> str:
+    """The engine's version, such as "0.1.0"."""
+    return str(library().parsnets_version().decode())
+
+
+def unsigned(value: Any, what: str, bits: int) -> int:
+    """An integer that fits; ctypes would wrap others silently."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number < 1 << bits:
+        raise Usage(f"{what}: expected an integer from 0 to {(1 << bits) - 1}, found {value!r}")
+    return number
+
+
+def text(value: str, what: str) -> bytes:
+    """UTF-8 for the engine; a NUL would end it early and is refused."""
+    data = value.encode("utf-8", "surrogateescape")
+    if b"\0" in data:
+        raise BadInput(f"{what}: expected text without a NUL, found {value!r}; remove it")
+    return data
+
+
+def text_at(function: str, handle: c_void_p, index: int) -> Optional[str]:
+    """What parsnets_<function>(handle, index, &text) gives; None for NULL."""
+    found = c_char_p()
+    call(function, handle, index, ctypes.byref(found))
+    return None if found.value is None else found.value.decode("utf-8", "surrogateescape")

@@ -1,0 +1,73 @@
+"""Figures of zero-shot recognition, as fractions from 0 to 1."""
+
+from __future__ import annotations
+
+from typing import Any, Tuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_consistent_length
+
+Doubles = NDArray[np.float64]
+
+
+def per_class_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Mean over the classes in y_true of the share of their samples that y_pred has right. Both: n labels."""
+    check_consistent_length(y_true, y_pred)
+    classes, places = np.unique(np.asarray(y_true), return_inverse=True)
+    if len(classes) == 0:
+        raise ValueError("y_true: expected at least one label, found none")
+    right = np.asarray(y_true) == np.asarray(y_pred)
+    return float(np.mean(np.bincount(places, weights=right) / np.bincount(places)))
+
+
+def harmonic_mean(u: float, s: float) -> float:
+    """2us / (u + s); 0 when both are."""
+    return 2 * u * s / (u + s) if u + s > 0 else 0.0
+
+
+def seen_unseen_curve(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike,
+                      seen: ArrayLike) -> Tuple[Doubles, Doubles, Doubles]:
+    """(gamma, u, s) of calibrated stacking: prediction = argmax of score - gamma [class is seen], by rising gamma.
+
+    y_true: n labels; scores: n x C, gamma not applied; classes: C labels; seen: C, true for seen classes. The first
+    gamma is -inf. Per-class accuracies: u of the samples of unseen classes, s of the others.
+    """
+    labels, score = np.asarray(y_true), np.asarray(scores, np.float64)
+    names, is_seen = np.asarray(classes), np.asarray(seen, bool)
+    if score.shape != (len(labels), len(names)) or is_seen.shape != names.shape:
+        raise ValueError(f"scores: expected n x C = {len(labels)} x {len(names)} and C flags in seen, "
+                         f"found {score.shape} and {is_seen.shape}")
+    order = np.argsort(names, kind="stable")
+    found = np.searchsorted(names, labels, sorter=order)
+    truth = order[np.minimum(found, len(names) - 1)]
+    if not np.array_equal(names[truth], labels):
+        raise ValueError("y_true: expected labels among classes, found others")
+    of_seen = is_seen[truth]
+    if of_seen.all() or not of_seen.any():
+        raise ValueError("y_true: expected samples of seen and of unseen classes, found only one kind")
+    best_seen = np.flatnonzero(is_seen)[np.argmax(score[:, is_seen], axis=1)]
+    best_unseen = np.flatnonzero(~is_seen)[np.argmax(score[:, ~is_seen], axis=1)]
+    rows = np.arange(len(labels))
+    flip = score[rows, best_seen] - score[rows, best_unseen]
+    # A sample adds 1 / (size of its class * classes of its side) where it can be right at all.
+    weight = 1.0 / np.bincount(truth, minlength=len(names))[truth]
+    weight /= np.where(of_seen, len(np.unique(truth[of_seen])), len(np.unique(truth[~of_seen])))
+    can = np.where(of_seen, best_seen, best_unseen) == truth
+    gammas, places = np.unique(flip[can], return_inverse=True)
+    up = np.bincount(places, weights=(weight * ~of_seen)[can], minlength=len(gammas))
+    down = np.bincount(places, weights=(weight * of_seen)[can], minlength=len(gammas))
+    u = np.concatenate([[0.0], np.cumsum(up)])
+    s = down.sum() - np.concatenate([[0.0], np.cumsum(down)])
+    return np.concatenate([[-np.inf], gammas]), u, s
+
+
+def ausuc(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike, seen: ArrayLike) -> float:
+    """Area under the seen-unseen curve; arguments as of seen_unseen_curve."""
+    _, u, s = seen_unseen_curve(y_true, scores, classes, seen)
+    return float(np.sum(np.diff(u) * (s[1:] + s[:-1]) / 2))
+
+
+def zero_shot_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
+    """For `scoring=`: per-class accuracy when only the classes in y compete, as with ClassDisjointKFold."""
+    return per_class_accuracy(y, estimator.predict(X, classes=np.unique(np.asarray(y))))

@@ -1,0 +1,82 @@
+import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parsnets import BadInput, ParsNetsClassifier, Usage, datasets
+
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = ROOT / "data" / "demo"
+
+
+def test_arrays_are_those_of_the_files(demo):
+    assert np.array_equal(demo.X, np.load(DEMO / "features.npy"))
+    assert np.array_equal(demo.labels, np.load(DEMO / "labels.npy"))
+    assert set(demo.y[demo.test_unseen]) == {"deer", "truck"}
+    assert not set(demo.y[demo.train]) & set(demo.y[demo.val])
+    with pytest.raises(ValueError):
+        demo.X[0, 0] = 1
+
+
+def test_views_outlive_the_data_set():
+    x = datasets.load_folder(DEMO).X
+    gc.collect()
+    assert np.array_equal(x, np.load(DEMO / "features.npy"))
+
+
+def test_bad_folders_and_options_are_refused(tmp_path):
+    with pytest.raises(BadInput, match=str(tmp_path)):
+        datasets.load_folder(tmp_path / "none")
+    with pytest.raises(Usage, match="missing"):
+        datasets.load_folder(DEMO, missing="guess")
+    with pytest.raises(Usage, match="seed"):
+        datasets.load_folder(DEMO, seed=-1)
+
+
+def test_xlsa17_folders_give_the_same_arrays(demo, tool, tmp_path):
+    subprocess.run([tool, "data", "convert", DEMO, tmp_path / "mat", "--format", "mat5", "--quiet"], check=True,
+                   stdout=subprocess.DEVNULL)
+    features = [f.stem for f in (tmp_path / "mat").glob("*.mat") if not f.stem.endswith("_splits")]
+    data = datasets.load_xlsa17(tmp_path / "mat", features=features[0])
+    assert np.array_equal(data.X, demo.X) and np.array_equal(data.semantics, demo.semantics)
+    for which in ("trainval", "test_seen", "test_unseen"):
+        assert np.array_equal(getattr(data, which), getattr(demo, which))
+
+
+@pytest.mark.parametrize("flags, parameters", [
+    ("", {}),
+    ("--method ridge", {"method": "ridge"}),
+    ("--networks 16 --open 4 --encoding 32", {"options": {"networks": 16, "open": 4, "encoding": 32}}),
+    ("--method sae --select", {"method": "sae", "select": True}),
+    ("--preset auto --time-budget 0", {"preset": "auto", "options": {"time_budget": 0}}),
+])
+def test_models_have_the_bytes_of_the_command_line(tool, tmp_path, flags, parameters):
+    subprocess.run([tool, "train", "--data", DEMO, "--out", tmp_path / "cli", "--seed", "7", *flags.split(), "--quiet"],
+                   check=True, stdout=subprocess.DEVNULL)
+    data = datasets.load_folder(DEMO, seed=7)
+    ParsNetsClassifier(seed=7, **parameters).fit_dataset(data).save(tmp_path / "python")
+    assert (tmp_path / "cli").read_bytes() == (tmp_path / "python").read_bytes()
+
+
+def test_the_module_runs_the_tool(tool):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "PARSNETS_CLI": str(tool)}
+    arguments = ["data", "inspect", str(DEMO), "--json"]
+    run = subprocess.run([sys.executable, "-m", "parsnets", *arguments], env=environment, capture_output=True)
+    direct = subprocess.run([tool, *arguments], capture_output=True)
+    assert (run.returncode, run.stdout) == (0, direct.stdout) and b"2400" in run.stdout
+    assert subprocess.run([sys.executable, "-m", "parsnets", "--no-such"], env=environment,
+                          capture_output=True).returncode == 2
+    environment["PARSNETS_CLI"] = "/no/such/tool"
+    run = subprocess.run([sys.executable, "-m", "parsnets"], env=environment, capture_output=True, text=True)
+    assert run.returncode == 1 and "/no/such/tool" in run.stderr
+
+
+def test_a_missing_library_is_explained():
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "PARSNETS_LIBRARY": "/no/such/lib.so"}
+    run = subprocess.run([sys.executable, "-c", "import parsnets; parsnets.engine_version()"], env=environment,
+                         capture_output=True, text=True)
+    assert run.returncode == 1 and "PARSNETS_LIBRARY" in run.stderr and "/no/such/lib.so" in run.stderr

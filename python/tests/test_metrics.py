@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from parsnets import ClassDisjointKFold, ParsNetsClassifier
+from parsnets.metrics import ausuc, harmonic_mean, per_class_accuracy, seen_unseen_curve
+
+
+@pytest.mark.parametrize("method", ["ridge", "eszsl", "dap"])
+def test_figures_are_the_engines(demo, method):
+    model = ParsNetsClassifier(method=method).fit_dataset(demo)
+    engine = model.evaluate(demo)
+    u = per_class_accuracy(demo.y[demo.test_unseen], model.predict(demo.X[demo.test_unseen]))
+    s = per_class_accuracy(demo.y[demo.test_seen], model.predict(demo.X[demo.test_seen]))
+    assert [100 * u, 100 * s, 100 * harmonic_mean(u, s)] == pytest.approx([engine.u, engine.s, engine.h], abs=1e-9)
+    rows = np.concatenate([demo.test_unseen, demo.test_seen])
+    area = ausuc(demo.y[rows], model.class_scores(demo.X[rows]), model.classes_, model.seen_)
+    assert area == pytest.approx(engine.ausuc, abs=1e-12)
+
+
+def test_curve_equals_direct_evaluation():
+    rng = np.random.default_rng(0)
+    y, scores, seen = rng.integers(0, 6, 80), rng.normal(size=(80, 6)), np.arange(6) < 4
+    gammas, us, ss = seen_unseen_curve(y, scores, np.arange(6), seen)
+    assert np.isneginf(gammas[0])
+    for gamma, u, s in list(zip(gammas, us, ss))[1:]:
+        shifted = scores - (gamma + 1e-9) * seen
+        predicted = shifted.argmax(axis=1)
+        assert u == pytest.approx(per_class_accuracy(y[y >= 4], predicted[y >= 4]))
+        assert s == pytest.approx(per_class_accuracy(y[y < 4], predicted[y < 4]))
+
+
+def test_samples_that_move_together_share_a_trapezoid():
+    assert ausuc([0, 1], [[1, 0], [1, 0]], [0, 1], [True, False]) == 0.5
+
+
+def test_classes_weigh_the_same():
+    assert per_class_accuracy(["a"] * 9 + ["b"], ["a"] * 10) == 0.5
+    assert harmonic_mean(0, 0) == 0
+    with pytest.raises(ValueError):
+        per_class_accuracy([], [])
+    with pytest.raises(ValueError, match="seen and of unseen"):
+        ausuc([0, 0], np.eye(2), [0, 1], [True, False])
+
+
+def test_folds_have_disjoint_classes_and_cover_all():
+    y = np.repeat(list("abcdefg"), 5)
+    tests = []
+    for train, test in ClassDisjointKFold(3, shuffle=True, random_state=1).split(y, y):
+        assert not set(y[train]) & set(y[test])
+        assert len(train) + len(test) == len(y)
+        tests.extend(test)
+    assert sorted(tests) == list(range(len(y)))
+    with pytest.raises(ValueError, match="7"):
+        next(ClassDisjointKFold(8).split(y, y))
