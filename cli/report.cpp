@@ -14,7 +14,6 @@
 #include "page_pictures.hpp"
 #include "parsnets/error.hpp"
 #include "run_folder.hpp"
-#include "thumbnails.hpp"
 
 namespace parsnets::cli {
 
@@ -63,8 +62,7 @@ Command report_command() {
     for (const auto& one : folders) models.push_back(load_model(one.model));
     std::vector<ReportRun> runs;
     for (std::size_t i = 0; i < folders.size(); ++i)
-      runs.push_back({folders[i].name, &models[i], &data, std::filesystem::file_size(folders[i].model),
-                      folders[i].facts, folders[i].benches});
+      runs.push_back({folders[i].name, &models[i], &data, folders[i].facts, folders[i].benches});
     ReportOptions options;
     options.points = static_cast<std::size_t>(state->points);
     options.compare_mmg = !state->quick;

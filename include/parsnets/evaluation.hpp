@@ -68,6 +68,11 @@ double best_gamma(MatrixView<const float> unseen_scores, std::span<const std::in
 double fit_temperature(MatrixView<const float> scores, std::span<const std::int32_t> labels,
                        std::span<const std::int32_t> candidates);
 
+/// The same over all classes, with gamma applied to the scores of the seen ones: just what confidences are made from.
+double fit_temperature(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
+                       MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
+                       std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma);
+
 /// `classes` x `classes` counts: row = label (any below `classes`), column = prediction among `candidates`, ties to the
 /// earlier.
 Matrix<std::uint32_t> confusion_matrix(MatrixView<const float> scores, std::span<const std::int32_t> labels,

@@ -39,6 +39,10 @@ template <class T>
 class Matrix {
  public:
   Matrix() = default;
+  Matrix(const Matrix&) = delete;
+  Matrix& operator=(const Matrix&) = delete;
+  Matrix(Matrix&&) noexcept = default;
+  Matrix& operator=(Matrix&&) noexcept = default;
   /// `rows` x `cols` values, uninitialised: pages of memory are first used when they are written.
   Matrix(std::size_t rows, std::size_t cols)
       : storage_(allocate(rows, cols), [](T* p) { ::operator delete(p, std::align_val_t{64}); }),
@@ -50,7 +54,7 @@ class Matrix {
   /// Takes over foreign storage of rows*cols values; `release` is called once with `data`.
   static Matrix adopt(T* data, std::size_t rows, std::size_t cols, std::function<void(T*)> release) {
     Matrix m;
-    m.storage_ = Storage(data, std::move(release));
+    m.storage_ = std::shared_ptr<T>(data, std::move(release));
     m.rows_ = rows;
     m.cols_ = cols;
     return m;
@@ -58,6 +62,14 @@ class Matrix {
   static Matrix copy_of(MatrixView<const T> source) {
     Matrix m(source.rows(), source.cols());
     for (std::size_t i = 0; i < source.size(); ++i) m.data()[i] = source.data()[i];
+    return m;
+  }
+  /// A second owner of the same values, which nobody may change from then on.
+  Matrix share() const {
+    Matrix m;
+    m.storage_ = storage_;
+    m.rows_ = rows_;
+    m.cols_ = cols_;
     return m;
   }
 
@@ -77,14 +89,12 @@ class Matrix {
   MatrixView<const T> view() const { return {data(), rows_, cols_}; }
 
  private:
-  using Storage = std::unique_ptr<T, std::function<void(T*)>>;
-
   static T* allocate(std::size_t rows, std::size_t cols) {
     if (cols != 0 && rows > std::numeric_limits<std::size_t>::max() / sizeof(T) / cols) throw std::bad_alloc();
     return static_cast<T*>(::operator new(rows * cols * sizeof(T), std::align_val_t{64}));
   }
 
-  Storage storage_{nullptr, [](T*) {}};
+  std::shared_ptr<T> storage_;
   std::size_t rows_ = 0, cols_ = 0;
 };
 

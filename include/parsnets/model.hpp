@@ -90,6 +90,8 @@ struct Model {
   /// The same to the bit, with the classes prepared before: most of the time of a single sample.
   Matrix<float> scores(MatrixView<const float> x, const PreparedClasses& prepared, ThreadPool& pool) const;
   PreparedClasses prepare_classes(ThreadPool& pool) const;
+  /// The same to the bit from what was prepared before classes were added, without doing those anew.
+  PreparedClasses prepare_added_classes(const PreparedClasses& before, ThreadPool& pool) const;
   /// n x q predicted class vectors to n x C scores (forward models only): the second half of scores().
   Matrix<float> score_predictions(MatrixView<const float> f, ThreadPool& pool) const;
   /// C x q: the vectors that predictions are compared with, from the class bank: prepared, for cosine centred, as prototypes.
@@ -130,5 +132,7 @@ void confidences(const Model& model, std::span<float> scores);
 Model load_model(const std::filesystem::path& file);
 /// Writes atomically. The bytes depend on the model alone.
 void save_model(const Model& model, const std::filesystem::path& file);
+/// How many bytes that file has.
+std::uint64_t model_file_bytes(const Model& model);
 
 }  // namespace parsnets

@@ -98,9 +98,10 @@ typedef struct parsnets_arrays {
   const uint8_t *test;                             /* n: nonzero keeps a sample out of training; or NULL: none is */
   uint64_t seed;                                   /* of the validation classes, which are drawn from the seen ones */
   size_t borrow_features; /* nonzero: features are not copied; they must stay as they are until the set is freed */
+  const uint8_t *validation; /* C: nonzero for the seen classes to validate on, fewer than all; or NULL: drawn */
 } parsnets_arrays;
 #define PARSNETS_ARRAYS_INIT \
-  { sizeof(parsnets_arrays), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0 }
+  { sizeof(parsnets_arrays), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, NULL }
 
 /* A data set from memory. A class without a training sample is unseen. Everything is copied, features unless borrowed.
  */
@@ -167,7 +168,8 @@ PARSNETS_API parsnets_status parsnets_train(const parsnets_dataset *dataset, con
 PARSNETS_API parsnets_status parsnets_model_load(const char *file, parsnets_model **model);
 /* Writes atomically; the bytes depend on the model alone. */
 PARSNETS_API parsnets_status parsnets_model_save(const parsnets_model *model, const char *file);
-/* A deep copy that shares nothing with `model`. */
+/* A copy with a class bank and a calibration of its own. The weights, which nothing changes, are shared, so that it costs
+ * little; either may be freed first. */
 PARSNETS_API parsnets_status parsnets_model_clone(const parsnets_model *model, parsnets_model **copy);
 /* `model` or NULL. */
 PARSNETS_API void parsnets_model_free(parsnets_model *model);
@@ -203,6 +205,11 @@ PARSNETS_API parsnets_status parsnets_model_add_class(parsnets_model *model, con
 PARSNETS_API parsnets_status parsnets_model_remove_class(parsnets_model *model, const char *name);
 /* gamma from -1e6 to 1e6, temperature from 1e-9 to 1e9. */
 PARSNETS_API parsnets_status parsnets_model_calibrate(parsnets_model *model, double gamma, double temperature);
+/* Sets both by labelled samples that training did not see, of seen and of unseen classes: gamma for the best harmonic
+ * mean, the temperature for the best likelihood. `x` as in predictions; `labels`: class numbers. PARSNETS_BAD_INPUT
+ * without samples of both kinds. */
+PARSNETS_API parsnets_status parsnets_model_calibrate_on(parsnets_model *model, const float *x, const int32_t *labels,
+                                                         size_t samples, size_t dimensions, uint32_t threads);
 
 /* ---- Prediction. `dimensions` must be the model's d, `classes` its C, `attributes` its m (PARSNETS_BAD_INPUT); values
  * of x must be finite (PARSNETS_BAD_INPUT). Buffers belong to the caller. A few samples are scored in the calling
@@ -261,6 +268,99 @@ typedef struct parsnets_evaluation {
 PARSNETS_API parsnets_status parsnets_evaluate(const parsnets_model *model, const parsnets_dataset *dataset,
                                                uint32_t threads, parsnets_progress_function progress, void *user,
                                                parsnets_evaluation *evaluation);
+
+/* ---- Devices: a model as the small file that runtime/parsnets_rt.c runs, and that file run from here ---- */
+
+typedef struct parsnets_device parsnets_device;
+
+/* How weights are stored. */
+enum { PARSNETS_PRECISION_CHOSEN = 0, PARSNETS_FLOAT32 = 1, PARSNETS_FLOAT16 = 2, PARSNETS_INT8 = 3 };
+
+typedef struct parsnets_export_options {
+  size_t size;
+  int32_t precision;  /* PARSNETS_PRECISION_CHOSEN: int8, or by max_bytes */
+  int32_t rank;       /* networks that are stored, of which the others are mixtures; 0: all; -1: all, or by max_bytes */
+  uint64_t max_bytes; /* 0: no bound; otherwise what is not given is chosen on validation classes */
+  double max_drop;    /* points of ZSL or H that export may cost on validation classes */
+} parsnets_export_options;
+#define PARSNETS_EXPORT_OPTIONS_INIT \
+  { sizeof(parsnets_export_options), PARSNETS_PRECISION_CHOSEN, -1, 0, 0.5 }
+
+typedef struct parsnets_export_figures {
+  size_t size;
+  int32_t precision;                               /* PARSNETS_FLOAT32 ... */
+  int32_t rank;                                    /* 0: all networks */
+  uint64_t has_validation;                         /* 0: no data set was given, the four below are 0 */
+  double zsl_before, h_before, zsl_after, h_after; /* percent, on validation classes */
+} parsnets_export_figures;
+
+/* Exports a model that predicts semantics (else PARSNETS_USAGE). With `dataset`, the set it was trained on, the cost is
+ * measured: PARSNETS_FAILURE when it is above max_drop or nothing fits in max_bytes. `dataset`, `options`, `progress` and
+ * `figures` or NULL; max_bytes needs a data set (else PARSNETS_USAGE). */
+PARSNETS_API parsnets_status parsnets_export(const parsnets_model *model, const parsnets_dataset *dataset,
+                                             const parsnets_export_options *options, uint32_t threads,
+                                             parsnets_progress_function progress, void *user, parsnets_device **device,
+                                             parsnets_export_figures *figures);
+/* Reads and checks a device file. */
+PARSNETS_API parsnets_status parsnets_device_load(const char *file, parsnets_device **device);
+/* Writes the device file; or a C header with it as the const array `name`, a C identifier. Both atomically. */
+PARSNETS_API parsnets_status parsnets_device_save(const parsnets_device *device, const char *file);
+PARSNETS_API parsnets_status parsnets_device_save_header(const parsnets_device *device, const char *file,
+                                                         const char *name);
+/* `device` or NULL. */
+PARSNETS_API void parsnets_device_free(parsnets_device *device);
+
+typedef struct parsnets_device_facts {
+  size_t size;
+  size_t dimensions, attributes, outputs; /* d, m, q */
+  size_t classes, seen_classes;           /* C, and those of them that had training samples */
+  size_t bytes;                           /* of the file */
+  size_t work_bytes;                      /* working memory of a prediction */
+  uint64_t multiply_adds;                 /* of a prediction */
+  double gamma;                           /* subtracted from the scores of seen classes */
+  const char *instruction_set;            /* that the runtime uses here: "AVX2", "NEON" or "none" */
+  const uint8_t *seen;                    /* C; valid until the device model is freed, as is what follows */
+  const void *file;                       /* `bytes` bytes */
+} parsnets_device_facts;
+
+PARSNETS_API parsnets_status parsnets_device_get_facts(const parsnets_device *device, parsnets_device_facts *facts);
+PARSNETS_API parsnets_status parsnets_device_class_name(const parsnets_device *device, size_t index, const char **name);
+/* As parsnets_predict_scores and parsnets_evaluate, by the runtime, one sample at a time. */
+PARSNETS_API parsnets_status parsnets_device_scores(const parsnets_device *device, const float *x, size_t samples,
+                                                    size_t dimensions, uint32_t threads, float *scores,
+                                                    size_t classes);
+PARSNETS_API parsnets_status parsnets_device_evaluate(const parsnets_device *device, const parsnets_dataset *dataset,
+                                                      uint32_t threads, parsnets_progress_function progress, void *user,
+                                                      parsnets_evaluation *evaluation);
+
+/* ---- Report: runs as one self-contained HTML page (docs/report.md) ---- */
+
+typedef struct parsnets_report_run {
+  size_t size;
+  const char *name;             /* of the run, on the page */
+  const parsnets_model *model;
+  const char *facts;            /* JSON, as `train --run` writes it to run.json; or NULL */
+  const char *const *benches;   /* files of `bench --out`; or NULL */
+  size_t bench_count;
+} parsnets_report_run;
+
+typedef struct parsnets_report_options {
+  size_t size;
+  size_t points;             /* of the t-SNE maps, at most */
+  size_t explanations;       /* samples that are explained */
+  size_t compare_mmg;        /* nonzero: fits once more without MMG, for models that use it */
+  uint64_t seed;
+  const char *photographs;   /* folder with thumbnails.jpg or .png (docs/report.md); or NULL: none */
+} parsnets_report_options;
+#define PARSNETS_REPORT_OPTIONS_INIT \
+  { sizeof(parsnets_report_options), 3000, 12, 1, 1, NULL }
+
+/* Writes the page atomically. `dataset`: the set that all `count` runs were trained on (else PARSNETS_BAD_INPUT).
+ * `options` and `progress` or NULL. */
+PARSNETS_API parsnets_status parsnets_report(const parsnets_report_run *const *runs, size_t count,
+                                             const parsnets_dataset *dataset, const parsnets_report_options *options,
+                                             uint32_t threads, parsnets_progress_function progress, void *user,
+                                             const char *file);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 // Report: one or more runs as the data of a page, and the page itself.
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,6 @@ struct ReportRun {
   std::string name;
   const Model* model = nullptr;
   const Dataset* data = nullptr;
-  std::uint64_t model_bytes = 0;
   std::string facts;                  ///< what `train --run` wrote: command, seconds, machine
   std::vector<BenchFile> benches;     ///< a sweep, an ablation
 };
@@ -40,8 +40,13 @@ struct ReportOptions {
   std::uint64_t seed = 1;
 };
 
-/// The page's data as JSON. All runs must be on the same data set, the one they were trained on. The same runs, options and seed give the same text for
-/// any number of threads. Throws bad_input and usage as evaluate() does, cancelled by `progress`.
+/// The photographs in a data set folder: thumbnails.jpg or .png, squares in the order of the samples that fill the
+/// picture row by row without gaps, of the largest size that holds all; none without such a file. Throws bad_input for a
+/// file that is no JPEG or PNG, or has no room for the samples.
+Thumbnails read_thumbnails(const std::filesystem::path& folder, std::size_t samples);
+
+/// The page's data as JSON. All runs must be on the same data set, the one they were trained on. The same runs, options
+/// and seed give the same text for any number of threads. Throws bad_input and usage as evaluate() does, cancelled by `progress`.
 std::string report_data(const std::vector<ReportRun>& runs, const Thumbnails& thumbnails, const ReportOptions& options,
                         ThreadPool& pool, ProgressObserver* progress = nullptr);
 

@@ -109,4 +109,9 @@ struct TestReport {
 /// Classes are matched by name; throws bad_input when the model lacks a test class.
 TestReport evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress = nullptr);
 
+/// Sets gamma and temperature by samples (n x d, labels are places in the class bank) that training did not see, of seen
+/// and of unseen classes: the best harmonic mean, then the best likelihood. Throws bad_input, and changes nothing then,
+/// without samples of both kinds.
+void calibrate(Model& model, MatrixView<const float> x, std::span<const std::int32_t> labels, ThreadPool& pool);
+
 }  // namespace parsnets

@@ -54,6 +54,24 @@ std::vector<std::string> names_from(const char* const* given, std::size_t count,
   return names;
 }
 
+/// The classes that the mask names; none without a mask.
+std::vector<std::int32_t> validation_classes(const parsnets_arrays& arrays, const std::vector<char>& seen) {
+  std::vector<std::int32_t> chosen;
+  if (arrays.validation == nullptr) return chosen;
+  for (std::size_t c = 0; c < arrays.classes; ++c) {
+    if (arrays.validation[c] == 0) continue;
+    if (!seen[c])
+      refuse(fmt::format("validation, class {}", in_quotes(arrays.class_names[c])), "a class with training samples",
+             "one without");
+    chosen.push_back(static_cast<std::int32_t>(c));
+  }
+  const auto seen_classes = static_cast<std::size_t>(std::count(seen.begin(), seen.end(), 1));
+  if (chosen.empty() || chosen.size() >= seen_classes)
+    refuse("validation", fmt::format("1 to {} of the {} seen classes", seen_classes - 1, seen_classes),
+           std::to_string(chosen.size()));
+  return chosen;
+}
+
 Split split_from(const parsnets_arrays& arrays, const std::vector<std::int32_t>& labels) {
   const auto is_test = [&](std::size_t i) { return arrays.test != nullptr && arrays.test[i] != 0; };
   std::vector<char> seen(arrays.classes, 0);
@@ -66,7 +84,7 @@ Split split_from(const parsnets_arrays& arrays, const std::vector<std::int32_t>&
                                                  : split.test_unseen)
         .push_back(static_cast<std::int32_t>(i));
   if (split.trainval.empty()) refuse("test", "at least one training sample", "none");
-  derive_validation(split, labels, {}, arrays.seed);
+  derive_validation(split, labels, validation_classes(arrays, seen), arrays.seed);
   return split;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <type_traits>
@@ -33,10 +34,13 @@ struct parsnets_options {
 struct parsnets_model {
   explicit parsnets_model(parsnets::Model given);
 
-  /// Made by the first caller after a change; the others wait for it.
+  /// A copy that shares the weights.
+  std::unique_ptr<parsnets_model> clone() const;
+
+  /// Made by the first caller after a change of the classes; the others wait for it.
   const parsnets::PreparedClasses& prepared() const;
-  /// Every change of the model ends with this.
-  void changed() { ready = false; }
+  void class_added();
+  void class_removed();
 
   parsnets::Model model;
   std::string method;
@@ -44,7 +48,7 @@ struct parsnets_model {
  private:
   mutable std::mutex mutex;
   mutable std::atomic<bool> ready{false};
-  mutable parsnets::PreparedClasses classes;
+  mutable std::shared_ptr<const parsnets::PreparedClasses> classes;
 };
 
 namespace parsnets::capi {
@@ -95,6 +99,29 @@ void write_struct(Struct* target, Struct value, const char* name) {
 
 /// Throws usage for more threads than anyone can mean.
 unsigned checked_threads(std::uint32_t threads);
+
+/// What a caller gives to be predicted: count x dimensions.
+struct Samples {
+  const float* x;
+  std::size_t count, dimensions;
+  std::uint32_t threads;
+};
+
+/// Throws bad_input unless a number is the model's.
+void check_count(const char* name, std::size_t expected, std::size_t found);
+
+/// Throws for all that is wrong with samples for a model of `dimensions` features, or with an output of `columns`
+/// values for each, before any work is done.
+void check_samples(const Samples& samples, std::size_t dimensions, const void* output, const char* output_name,
+                   std::size_t columns);
+inline void check_samples(const parsnets_model* model, const Samples& samples, const void* output,
+                          const char* output_name, std::size_t columns) {
+  require(model, "model");
+  check_samples(samples, model->model.feature_dimensions, output, output_name, columns);
+}
+
+/// The figures of a test into a struct of the caller.
+void write_evaluation(const TestReport& report, parsnets_evaluation* evaluation);
 
 /// Element `index` of a list; throws usage when there is none.
 const char* name_at(const std::vector<std::string>& names, std::size_t index, const char* what);

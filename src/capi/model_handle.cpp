@@ -12,9 +12,8 @@ using namespace parsnets::capi;
 
 namespace {
 
-Matrix<float> copy(const Matrix<float>& values) { return Matrix<float>::copy_of(values.view()); }
-
-/// Names every field, so that a new one does not compile until it is copied, too.
+/// Weights are shared: nothing changes them once a model is made. Names every field, so that a new one does not compile
+/// until it is copied, too.
 Model copy(const Model& model) {
   const auto& [dimensions, feature_preprocess, encoder, gates, see_encoding, direction, networks, relu, shared, bias,
                reverse, semantic_preprocess, centre, similarity, prototypes, classes, attribute_names, gamma,
@@ -25,20 +24,20 @@ Model copy(const Model& model) {
   const auto& [names, seen, semantics] = classes;
   return {dimensions,
           feature_preprocess,
-          {copy(weights), error},
-          {kind, count, open, copy(anchors)},
+          {weights.share(), error},
+          {kind, count, open, anchors.share()},
           see_encoding,
           direction,
-          copy(networks),
+          networks.share(),
           relu,
-          copy(shared),
+          shared.share(),
           bias,
-          copy(reverse),
+          reverse.share(),
           semantic_preprocess,
           centre,
           similarity,
-          {copy(support), copy(prototype_weights), width},
-          {names, seen, copy(semantics)},
+          {support.share(), prototype_weights.share(), width},
+          {names, seen, semantics.share()},
           attribute_names,
           gamma,
           temperature,
@@ -56,17 +55,35 @@ std::string method_of(const Model& model) {
 
 parsnets_model::parsnets_model(Model given) : model(std::move(given)), method(method_of(model)) {}
 
+std::unique_ptr<parsnets_model> parsnets_model::clone() const {
+  auto made = std::make_unique<parsnets_model>(copy(model));
+  if (ready.load(std::memory_order_acquire)) {
+    made->classes = classes;
+    made->ready = true;
+  }
+  return made;
+}
+
 const PreparedClasses& parsnets_model::prepared() const {
   if (!ready.load(std::memory_order_acquire)) {
     const std::lock_guard lock(mutex);
     if (!ready.load(std::memory_order_relaxed)) {
       ThreadPool pool(1);
-      classes = model.prepare_classes(pool);
+      classes = std::make_shared<PreparedClasses>(model.prepare_classes(pool));
       ready.store(true, std::memory_order_release);
     }
   }
-  return classes;
+  return *classes;
 }
+
+void parsnets_model::class_added() {
+  if (!ready.exchange(false)) return;
+  ThreadPool pool(1);
+  classes = std::make_shared<PreparedClasses>(model.prepare_added_classes(*classes, pool));
+  ready = true;
+}
+
+void parsnets_model::class_removed() { ready = false; }
 
 parsnets_status parsnets_model_load(const char* file, parsnets_model** model) {
   return guarded([&] {
@@ -90,7 +107,7 @@ parsnets_status parsnets_model_clone(const parsnets_model* model, parsnets_model
     require(result, "copy");
     *result = nullptr;
     require(model, "model");
-    *result = new parsnets_model(copy(model->model));
+    *result = model->clone().release();
   });
 }
 
@@ -145,7 +162,7 @@ parsnets_status parsnets_model_add_class(parsnets_model* model, const char* name
     require(semantics, "semantics");
     check_utf8(name, "the name of a class");
     model->model.add_class(name, {semantics, attributes});
-    model->changed();
+    model->class_added();
   });
 }
 
@@ -154,7 +171,7 @@ parsnets_status parsnets_model_remove_class(parsnets_model* model, const char* n
     require(model, "model");
     require(name, "name");
     model->model.remove_class(name);
-    model->changed();
+    model->class_removed();
   });
 }
 
@@ -167,5 +184,16 @@ parsnets_status parsnets_model_calibrate(parsnets_model* model, double gamma, do
       throw Error(ErrorCode::usage, fmt::format("argument 'temperature': expected 1e-9 to 1e9, found {}", temperature));
     model->model.gamma = gamma;
     model->model.temperature = temperature;
+  });
+}
+
+parsnets_status parsnets_model_calibrate_on(parsnets_model* model, const float* x, const int32_t* labels,
+                                            size_t samples, size_t dimensions, uint32_t threads) {
+  return guarded([&] {
+    const Samples input{x, samples, dimensions, threads};
+    check_samples(model, input, labels, "labels", 1);
+    const BlasTurn turn;
+    ThreadPool pool(threads);
+    calibrate(model->model, {x, samples, dimensions}, {labels, samples}, pool);
   });
 }

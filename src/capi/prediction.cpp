@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
-#include <limits>
 
-#include "base/checked.hpp"
 #include "capi/handles.hpp"
 
 using namespace parsnets;
@@ -17,43 +16,15 @@ namespace {
 constexpr std::size_t kBatch = 2048;  // bounds the memory of a call with many samples
 constexpr std::size_t kFew = 128;     // samples; products are not shared out below, so that threads would idle
 
-struct Input {
-  const float* x;
-  std::size_t samples, dimensions;
-  std::uint32_t threads;
-};
-
-void check_count(const char* name, std::size_t expected, std::size_t found) {
-  if (found != expected)
-    throw Error(BadInput{"input", name, fmt::format("{}, as the model has", expected), std::to_string(found),
-                         "ask for the model's facts again"});
-}
-
-/// Everything that is wrong with the input or the output is said before any work is done.
-void check_input(const parsnets_model* model, const Input& input, const void* output, const char* output_name,
-                 std::size_t columns) {
-  require(model, "model");
-  require(input.x, "x");
-  require(output, output_name);
-  checked_threads(input.threads);
-  check_count("dimensions", model->model.feature_dimensions, input.dimensions);
-  const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(float);
-  for (const std::size_t width : {input.dimensions, columns})
-    if (const auto values = checked_mul(input.samples, width); !values || *values > most)
-      throw Error(
-          ErrorCode::usage,
-          fmt::format("argument 'samples': expected arrays that fit into memory, found {} x {}", input.samples, width));
-}
-
 using Predict = std::function<Matrix<float>(MatrixView<const float> x, ThreadPool& pool)>;
 using Take = std::function<void(std::size_t first, Matrix<float>& result, ThreadPool& pool)>;
 
 /// Calls `predict` for batches of rows and hands each result on.
-void for_each_batch(const Input& input, const Predict& predict, const Take& take) {
+void for_each_batch(const Samples& input, const Predict& predict, const Take& take) {
   const BlasTurn turn;
-  ThreadPool pool(input.samples <= kFew ? 1 : input.threads);
-  for (std::size_t first = 0; first < input.samples; first += kBatch) {
-    const std::size_t rows = std::min(kBatch, input.samples - first);
+  ThreadPool pool(input.count <= kFew ? 1 : input.threads);
+  for (std::size_t first = 0; first < input.count; first += kBatch) {
+    const std::size_t rows = std::min(kBatch, input.count - first);
     Matrix<float> result = predict({input.x + first * input.dimensions, rows, input.dimensions}, pool);
     take(first, result, pool);
   }
@@ -88,13 +59,44 @@ std::vector<std::int32_t> competitors(const Model& model, std::int32_t among) {
   return found;
 }
 
+void apply_gamma(const Model& model, std::span<float> scores) {
+  for (std::size_t c = 0; c < scores.size(); ++c)
+    if (model.classes.seen[c]) scores[c] -= static_cast<float>(model.gamma);
+}
+
+/// The best of `candidates` (ascending), best first; ties go to the earlier class.
+void best_classes(std::span<const float> scores, const std::vector<std::int32_t>& candidates,
+                  std::span<std::int32_t> best) {
+  const auto better = [&](std::int32_t a, std::int32_t b) {
+    const float x = scores[static_cast<std::size_t>(a)], y = scores[static_cast<std::size_t>(b)];
+    return x > y || (x == y && a < b);
+  };
+  if (best.size() == 1)
+    best[0] = *std::min_element(candidates.begin(), candidates.end(), better);
+  else
+    std::partial_sort_copy(candidates.begin(), candidates.end(), best.begin(), best.end(), better);
+}
+
+/// Softmax over `candidates` of the scores of the `best` of them, best first.
+void confidences_of(std::span<const float> scores, const std::vector<std::int32_t>& candidates, double temperature,
+                    std::span<const std::int32_t> best, float* confidences) {
+  const float top = scores[static_cast<std::size_t>(best[0])];
+  const auto weight = [&](std::int32_t c) {
+    return std::exp((scores[static_cast<std::size_t>(c)] - top) / temperature);
+  };
+  double sum = 0;
+  for (const auto c : candidates) sum += static_cast<float>(weight(c));
+  for (std::size_t i = 0; i < best.size(); ++i)
+    confidences[i] = static_cast<float>(static_cast<float>(weight(best[i])) / sum);
+}
+
 }  // namespace
 
 parsnets_status parsnets_predict_scores(const parsnets_model* model, const float* x, size_t samples, size_t dimensions,
                                         uint32_t threads, float* scores, size_t classes) {
   return guarded([&] {
-    const Input input{x, samples, dimensions, threads};
-    check_input(model, input, scores, "scores", classes);
+    const Samples input{x, samples, dimensions, threads};
+    check_samples(model, input, scores, "scores", classes);
     check_count("classes", model->model.classes.names.size(), classes);
     for_each_batch(input, scores_of(*model), copy_to(scores));
   });
@@ -103,8 +105,8 @@ parsnets_status parsnets_predict_scores(const parsnets_model* model, const float
 parsnets_status parsnets_predict_confidences(const parsnets_model* model, const float* x, size_t samples,
                                              size_t dimensions, uint32_t threads, float* confidences, size_t classes) {
   return guarded([&] {
-    const Input input{x, samples, dimensions, threads};
-    check_input(model, input, confidences, "confidences", classes);
+    const Samples input{x, samples, dimensions, threads};
+    check_samples(model, input, confidences, "confidences", classes);
     check_count("classes", model->model.classes.names.size(), classes);
     for_each_batch(input, scores_of(*model), [&](std::size_t first, Matrix<float>& result, ThreadPool& pool) {
       rows_to_confidences(model->model, result, pool);
@@ -116,32 +118,23 @@ parsnets_status parsnets_predict_confidences(const parsnets_model* model, const 
 parsnets_status parsnets_predict_top(const parsnets_model* model, const float* x, size_t samples, size_t dimensions,
                                      int32_t among, size_t k, uint32_t threads, int32_t* classes, float* confidences) {
   return guarded([&] {
-    const Input input{x, samples, dimensions, threads};
-    check_input(model, input, classes, "classes", k);
+    const Samples input{x, samples, dimensions, threads};
+    check_samples(model, input, classes, "classes", k);
     const auto candidates = competitors(model->model, among);
     if (k < 1 || k > candidates.size())
       throw Error(ErrorCode::usage,
                   fmt::format("argument 'k': expected 1 to {} classes that compete, found {}", candidates.size(), k));
-    std::vector<char> competes(model->model.classes.names.size(), 0);
-    for (const auto c : candidates) competes[static_cast<std::size_t>(c)] = 1;
+    const Model& bank = model->model;
     for_each_batch(input, scores_of(*model), [&](std::size_t first, Matrix<float>& result, ThreadPool& pool) {
-      for (std::size_t r = 0; r < result.rows(); ++r)
-        for (std::size_t c = 0; c < result.cols(); ++c)
-          if (!competes[c]) result(r, c) = -1e30f;
-      rows_to_confidences(model->model, result, pool);
-      std::vector<std::int32_t> order;
-      for (std::size_t r = 0; r < result.rows(); ++r) {
-        const auto row = result.row(r);
-        const auto value = [&](std::int32_t c) { return row[static_cast<std::size_t>(c)]; };
-        order = candidates;
-        std::partial_sort(
-            order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), order.end(),
-            [&](std::int32_t a, std::int32_t b) { return value(a) > value(b) || (value(a) == value(b) && a < b); });
-        for (std::size_t i = 0; i < k; ++i) {
-          classes[(first + r) * k + i] = order[i];
-          if (confidences != nullptr) confidences[(first + r) * k + i] = value(order[i]);
+      pool.parallel_for(result.rows(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
+        for (std::size_t r = begin; r < end; ++r) {
+          apply_gamma(bank, result.row(r));
+          best_classes(result.row(r), candidates, {classes + (first + r) * k, k});
+          if (confidences != nullptr)
+            confidences_of(result.row(r), candidates, bank.temperature, {classes + (first + r) * k, k},
+                           confidences + (first + r) * k);
         }
-      }
+      });
     });
   });
 }
@@ -149,8 +142,8 @@ parsnets_status parsnets_predict_top(const parsnets_model* model, const float* x
 parsnets_status parsnets_predict_semantics(const parsnets_model* model, const float* x, size_t samples,
                                            size_t dimensions, uint32_t threads, float* semantics, size_t attributes) {
   return guarded([&] {
-    const Input input{x, samples, dimensions, threads};
-    check_input(model, input, semantics, "semantics", attributes);
+    const Samples input{x, samples, dimensions, threads};
+    check_samples(model, input, semantics, "semantics", attributes);
     check_count("attributes", model->model.attributes(), attributes);
     for_each_batch(
         input,
@@ -163,7 +156,7 @@ parsnets_status parsnets_explain(const parsnets_model* model, const float* x, si
                                  parsnets_explanation* explanation, float* contributions, float* semantics,
                                  size_t attributes, int32_t* open_networks, size_t open) {
   return guarded([&] {
-    check_input(model, {x, 1, dimensions, 1}, explanation, "explanation", attributes);
+    check_samples(model, {x, 1, dimensions, 1}, explanation, "explanation", attributes);
     check_struct_size(explanation->size, "parsnets_explanation");
     if (contributions != nullptr || semantics != nullptr)
       check_count("attributes", model->model.attributes(), attributes);

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <new>
 
+#include "base/checked.hpp"
 #include "base/machine.hpp"
 #include "capi/handles.hpp"
 #include "data/text.hpp"
@@ -61,6 +63,26 @@ unsigned checked_threads(std::uint32_t threads) {
   if (threads > kMost)
     throw Error(ErrorCode::usage, fmt::format("argument 'threads': expected 0 to {}, found {}", kMost, threads));
   return threads;
+}
+
+void check_count(const char* name, std::size_t expected, std::size_t found) {
+  if (found != expected)
+    throw Error(BadInput{"input", name, fmt::format("{}, as the model has", expected), std::to_string(found),
+                         "ask for the model's facts again"});
+}
+
+void check_samples(const Samples& samples, std::size_t dimensions, const void* output, const char* output_name,
+                   std::size_t columns) {
+  require(samples.x, "x");
+  require(output, output_name);
+  checked_threads(samples.threads);
+  check_count("dimensions", dimensions, samples.dimensions);
+  const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(float);
+  for (const std::size_t width : {samples.dimensions, columns})
+    if (const auto values = checked_mul(samples.count, width); !values || *values > most)
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("argument 'samples': expected arrays that fit into memory, found {} x {}", samples.count, width));
 }
 
 namespace {

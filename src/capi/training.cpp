@@ -26,6 +26,20 @@ parsnets_status parsnets_train(const parsnets_dataset* dataset, const parsnets_o
   });
 }
 
+void parsnets::capi::write_evaluation(const TestReport& report, parsnets_evaluation* evaluation) {
+  parsnets_evaluation known{};
+  known.zsl_top1_per_class = report.zsl.top1_per_class;
+  known.zsl_top1 = report.zsl.top1;
+  known.zsl_top5 = report.zsl.top5;
+  known.has_gzsl = report.has_gzsl ? 1 : 0;
+  known.u = report.gzsl.u;
+  known.s = report.gzsl.s;
+  known.h = report.gzsl.h;
+  known.ausuc = report.gzsl.ausuc;
+  known.gamma = report.gzsl.gamma;
+  write_struct(evaluation, known, "parsnets_evaluation");
+}
+
 parsnets_status parsnets_evaluate(const parsnets_model* model, const parsnets_dataset* dataset, uint32_t threads,
                                   parsnets_progress_function progress, void* user, parsnets_evaluation* evaluation) {
   return guarded([&] {
@@ -37,17 +51,6 @@ parsnets_status parsnets_evaluate(const parsnets_model* model, const parsnets_da
     CallbackObserver observer(progress, user);
     const BlasTurn turn;
     ThreadPool pool(wanted);
-    const TestReport report = evaluate(model->model, dataset->data, pool, observer.get());
-    parsnets_evaluation known{};
-    known.zsl_top1_per_class = report.zsl.top1_per_class;
-    known.zsl_top1 = report.zsl.top1;
-    known.zsl_top5 = report.zsl.top5;
-    known.has_gzsl = report.has_gzsl ? 1 : 0;
-    known.u = report.gzsl.u;
-    known.s = report.gzsl.s;
-    known.h = report.gzsl.h;
-    known.ausuc = report.gzsl.ausuc;
-    known.gamma = report.gzsl.gamma;
-    write_struct(evaluation, known, "parsnets_evaluation");
+    write_evaluation(evaluate(model->model, dataset->data, pool, observer.get()), evaluation);
   });
 }

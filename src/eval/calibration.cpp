@@ -78,4 +78,18 @@ double fit_temperature(MatrixView<const float> scores, std::span<const std::int3
   return 1 / beta;
 }
 
+double fit_temperature(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
+                       MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
+                       std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma) {
+  Matrix<float> both(unseen_scores.rows() + seen_scores.rows(), unseen_scores.cols());
+  std::ranges::copy(unseen_scores.values(), both.data());
+  std::ranges::copy(seen_scores.values(), both.data() + unseen_scores.size());
+  for (std::size_t r = 0; r < both.rows(); ++r)
+    for (const auto c : seen) both(r, static_cast<std::size_t>(c)) -= static_cast<float>(gamma);
+  std::vector<std::int32_t> labels(unseen_labels.begin(), unseen_labels.end()), candidates(seen.begin(), seen.end());
+  labels.insert(labels.end(), seen_labels.begin(), seen_labels.end());
+  candidates.insert(candidates.end(), unseen.begin(), unseen.end());
+  return fit_temperature(both.view(), labels, candidates);
+}
+
 }  // namespace parsnets

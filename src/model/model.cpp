@@ -115,6 +115,15 @@ std::vector<double> attribute_terms(const Model& model, std::span<const float> f
   return terms;
 }
 
+/// What predictions are compared with, of some rows of the class bank.
+Matrix<float> class_vectors_of(const Model& model, MatrixView<const float> semantics) {
+  Matrix<float> bank = preprocessed_semantics(model.semantic_preprocess, semantics);
+  if (model.direction != Direction::forward) return bank;
+  centre_rows(model, bank.view());
+  for (std::size_t c = 0; c < bank.rows(); ++c) model.prototypes.apply(bank.row(c));
+  return bank;
+}
+
 /// Prototypes of all classes in feature space: A R + r.
 Matrix<float> feature_prototypes(const Model& model, MatrixView<const float> semantics, ThreadPool& pool) {
   const std::size_t m = model.outputs();
@@ -168,19 +177,25 @@ Matrix<float> Model::predict_semantics(MatrixView<const float> x, ThreadPool& po
   return expanded(*this, predict(x, pool));
 }
 
-Matrix<float> Model::class_vectors() const {
-  Matrix<float> bank = preprocessed_semantics(semantic_preprocess, classes.semantics.view());
-  if (direction != Direction::forward) return bank;
-  centre_rows(*this, bank.view());
-  for (std::size_t c = 0; c < bank.rows(); ++c) prototypes.apply(bank.row(c));
-  return bank;
-}
+Matrix<float> Model::class_vectors() const { return class_vectors_of(*this, classes.semantics.view()); }
 
 PreparedClasses Model::prepare_classes(ThreadPool& pool) const {
   PreparedClasses prepared;
   prepared.vectors = class_vectors();
   if (direction != Direction::forward) prepared.vectors = feature_prototypes(*this, prepared.vectors.view(), pool);
   prepared.squares = squared_lengths(prepared.vectors.view());
+  return prepared;
+}
+
+PreparedClasses Model::prepare_added_classes(const PreparedClasses& before, ThreadPool& pool) const {
+  const std::size_t known = before.vectors.rows(), all = classes.names.size(), m = attributes();
+  // Reverse models multiply matrices, whose last bits depend on how many rows there are.
+  if (direction != Direction::forward || known > all) return prepare_classes(pool);
+  const Matrix<float> added = class_vectors_of(*this, {classes.semantics.data() + known * m, all - known, m});
+  PreparedClasses prepared{Matrix<float>(all, outputs()), before.squares};
+  std::ranges::copy(before.vectors.values(), prepared.vectors.data());
+  std::ranges::copy(added.values(), prepared.vectors.data() + before.vectors.size());
+  for (const float square : squared_lengths(added.view())) prepared.squares.push_back(square);
   return prepared;
 }
 

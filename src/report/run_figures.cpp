@@ -92,7 +92,7 @@ Json summary_json(const ReportRun& run, const TestReport& test) {
   json["gamma"] = model.gamma;
   json["gamma_from"] = record.contains("validation") ? record["validation"].value("gamma_from", "none") : "none";
   json["seconds"] = facts.contains("seconds") ? facts["seconds"] : Json();
-  json["model_bytes"] = run.model_bytes;
+  json["model_bytes"] = model_file_bytes(model);
   json["classes"] = model.classes.names.size();
   json["seen_classes"] = std::ranges::count(model.classes.seen, std::uint8_t{1});
   json["attributes"] = model.attributes();

@@ -63,35 +63,10 @@ const std::vector<std::uint8_t>& DeviceModel::class_seen() const { return state_
 double DeviceModel::gamma() const { return state_->facts.gamma; }
 
 std::vector<DeviceSectionFacts> DeviceModel::sections() const {
-  static const char* const names[] = {"feature_mean",
-                                      "feature_factor",
-                                      "encoder",
-                                      "anchors",
-                                      "networks",
-                                      "network_bias",
-                                      "mixing",
-                                      "shared",
-                                      "bias",
-                                      "semantic_mean",
-                                      "semantic_factor",
-                                      "whitening_centre",
-                                      "whitening",
-                                      "semantic_centre",
-                                      "prototype_support",
-                                      "prototype_weights",
-                                      "class_vectors",
-                                      "class_attributes",
-                                      "class_seen",
-                                      "class_order",
-                                      "class_name_offsets",
-                                      "class_names",
-                                      "attribute_names"};
-  static_assert(std::size(names) == kDeviceParts);
   static const char* const types[] = {"", "F32", "F16", "I8", "bytes"};
   std::vector<DeviceSectionFacts> list;
-  for (std::size_t i = 0; i < kDeviceParts; ++i)
-    if (const auto& section = state_->facts.sections[i]; section.present())
-      list.push_back({names[i], types[section.type], section.rows, section.cols});
+  for (const auto& section : state_->facts.sections)
+    if (section.present()) list.push_back({section.name, types[section.type], section.rows, section.cols});
   return list;
 }
 

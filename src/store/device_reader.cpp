@@ -191,6 +191,7 @@ class Reader {
     for (std::size_t i = 0; i < kDeviceParts; ++i) {
       const Rule& rule = table[i];
       DeviceSection& s = facts_.sections[i];
+      s.name = rule.name;
       const char* types = rule.kind == Kind::vector ? "1 (f32)" : rule.kind == Kind::bytes ? "4 (bytes)" : "1 to 3";
       const std::uint8_t low = rule.kind == Kind::bytes ? kBytes : kF32;
       const std::uint8_t high = rule.kind == Kind::matrix ? kInt8 : low;
@@ -211,30 +212,28 @@ class Reader {
     }
     if (at != bytes_.size())
       fail("end of the file", fmt::format("at offset {}, behind the last section", at), std::to_string(bytes_.size()));
-    for (std::size_t i = 0; i < kDeviceParts; ++i) names_[i] = table[i].name;
   }
 
   void check_values(const DeviceSection& s) const {
-    const char* field = names_[static_cast<std::size_t>(&s - facts_.sections.data())];
     const auto where = [&](std::size_t i) { return fmt::format("row {}, column {}", i / s.cols, i % s.cols); };
     const std::byte* values = bytes_.data() + s.offset;
     if (s.type == kF32)
       for (std::size_t i = 0; i < s.rows * s.cols; ++i)
         if (const float v = f32_at(values + 4 * i); !std::isfinite(v))
-          fail(field, "finite values", fmt::format("{} in {}", v, where(i)));
+          fail(s.name, "finite values", fmt::format("{} in {}", v, where(i)));
     if (s.type == kF16)
       for (std::size_t i = 0; i < s.rows * s.cols; ++i)
         if (const float v = half_to_float(u16_at(values + 2 * i)); !std::isfinite(v))
-          fail(field, "finite values", fmt::format("{} in {}", v, where(i)));
+          fail(s.name, "finite values", fmt::format("{} in {}", v, where(i)));
     if (s.type == kInt8)
       for (std::size_t r = 0; r < s.rows; ++r)
         if (const float v = f32_at(bytes_.data() + s.scale_offset + 4 * r); !std::isfinite(v) || v < 0)
-          fail(field, "finite row scales, none negative", fmt::format("{} in row {}", v, r));
+          fail(s.name, "finite row scales, none negative", fmt::format("{} in row {}", v, r));
   }
 
   std::vector<std::string> names(DevicePart part, std::uint32_t count) const {
     const auto& s = facts_.section(part);
-    const char* field = names_[static_cast<std::size_t>(part)];
+    const char* field = s.name;
     std::string_view rest(reinterpret_cast<const char*>(bytes_.data()) + s.offset, s.cols);
     std::vector<std::string> found;
     while (!rest.empty()) {
@@ -279,7 +278,6 @@ class Reader {
   std::span<const std::byte> bytes_;
   const std::string& name_;
   std::uint32_t class_name_bytes_ = 0, attribute_name_bytes_ = 0;
-  std::array<const char*, kDeviceParts> names_{};
   DeviceFacts facts_;
 };
 

@@ -43,6 +43,7 @@ enum class DevicePart : std::uint8_t {
 inline constexpr std::size_t kDeviceParts = 23;
 
 struct DeviceSection {
+  const char* name = "";           ///< as docs/device.md has it
   std::uint8_t type = 0;           ///< 0 absent, 1 f32, 2 f16, 3 int8, 4 bytes
   std::size_t rows = 0, cols = 0;  ///< of values (or bytes); a vector is 1 x n
   std::size_t offset = 0;          ///< of the values, from the start of the file

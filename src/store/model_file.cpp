@@ -264,7 +264,15 @@ Model load_model(const std::filesystem::path& path) {
   return model;
 }
 
-void save_model(const Model& model, const std::filesystem::path& path) {
+namespace {
+
+/// What a model file holds. Refers to the model.
+struct FileContents {
+  std::map<std::string, std::string> metadata;
+  std::vector<TensorView> tensors;
+};
+
+FileContents contents_of(const Model& model) {
   const std::uint64_t m = model.attributes(), d = model.feature_dimensions;
   nlohmann::ordered_json facts;
   facts["features"] = d;
@@ -287,7 +295,8 @@ void save_model(const Model& model, const std::filesystem::path& path) {
   facts["gamma"] = model.gamma;
   facts["temperature"] = model.temperature;
 
-  std::vector<TensorView> tensors;
+  FileContents file;
+  auto& tensors = file.tensors;
   const auto add_vector = [&](const char* name, const std::vector<float>& values) {
     if (!values.empty()) tensors.push_back(float_tensor(name, values.data(), {values.size()}));
   };
@@ -317,16 +326,30 @@ void save_model(const Model& model, const std::filesystem::path& path) {
                      reinterpret_cast<const std::byte*>(model.classes.seen.data()),
                      model.classes.seen.size()});
 
-  const std::map<std::string, std::string> metadata{{"format", kFormat},
-                                                    {"format_version", kFormatVersion},
-                                                    {"producer", "parsnets " PARSNETS_VERSION},
-                                                    {"model", facts.dump()},
-                                                    {"classes", nlohmann::json(model.classes.names).dump()},
-                                                    {"attributes", nlohmann::json(model.attribute_names).dump()},
-                                                    {"options", model.options.empty() ? "{}" : model.options},
-                                                    {"record", model.record.empty() ? "{}" : model.record},
-                                                    {"payload_crc32", payload_checksum(tensors)}};
-  write_safetensors(path, metadata, tensors);
+  file.metadata = {{"format", kFormat},
+                   {"format_version", kFormatVersion},
+                   {"producer", "parsnets " PARSNETS_VERSION},
+                   {"model", facts.dump()},
+                   {"classes", nlohmann::json(model.classes.names).dump()},
+                   {"attributes", nlohmann::json(model.attribute_names).dump()},
+                   {"options", model.options.empty() ? "{}" : model.options},
+                   {"record", model.record.empty() ? "{}" : model.record},
+                   {"payload_crc32", payload_checksum(tensors)}};
+  return file;
+}
+
+}  // namespace
+
+void save_model(const Model& model, const std::filesystem::path& path) {
+  const FileContents file = contents_of(model);
+  write_safetensors(path, file.metadata, file.tensors);
+}
+
+std::uint64_t model_file_bytes(const Model& model) {
+  const FileContents file = contents_of(model);
+  std::uint64_t bytes = safetensors_header(file.metadata, file.tensors).size();
+  for (const auto& tensor : file.tensors) bytes += tensor.bytes;
+  return bytes;
 }
 
 }  // namespace parsnets

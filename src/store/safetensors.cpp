@@ -126,8 +126,8 @@ const TensorView* SafetensorsFile::find(const std::string& name) const {
   return nullptr;
 }
 
-void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
-                       const std::vector<TensorView>& tensors) {
+std::string safetensors_header(const std::map<std::string, std::string>& metadata,
+                               const std::vector<TensorView>& tensors) {
   nlohmann::ordered_json header;
   header["__metadata__"] = metadata;
   std::uint64_t offset = 0;
@@ -138,11 +138,15 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
   }
   std::string text = header.dump();
   text.append((64 - (text.size() + 8) % 64) % 64, ' ');
+  std::string length(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(static_cast<std::uint64_t>(text.size()) >> (8 * i));
+  return length + text;
+}
+
+void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
+                       const std::vector<TensorView>& tensors) {
   AtomicFile file(path);
-  std::byte length[8];
-  for (int i = 0; i < 8; ++i) length[i] = static_cast<std::byte>(static_cast<std::uint64_t>(text.size()) >> (8 * i));
-  file.write(length, 8);
-  file.write(text);
+  file.write(safetensors_header(metadata, tensors));
   for (const auto& tensor : tensors) file.write(tensor.data, tensor.bytes);
   file.commit();
 }

@@ -42,7 +42,12 @@ class SafetensorsFile {
   std::span<const std::byte> payload_;
 };
 
-/// Writes atomically, tensors in the given order; the payload starts at a multiple of 64 bytes.
+/// The length and the header of a file with these tensors, in the given order; the payload starts at a multiple of 64
+/// bytes.
+std::string safetensors_header(const std::map<std::string, std::string>& metadata,
+                               const std::vector<TensorView>& tensors);
+
+/// Writes atomically.
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
                        const std::vector<TensorView>& tensors);
 

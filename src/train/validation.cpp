@@ -65,16 +65,8 @@ FoldResult evaluate_fold(MatrixView<const float> unseen, MatrixView<const float>
       evaluate_gzsl(unseen, unseen_labels, seen, seen_labels, fold.held_classes, fold.fit_classes, result.gamma);
   result.h = gzsl.h;
   if (!with_temperature) return result;
-  // Confidences are over all classes with gamma applied, so the temperature is fitted to just that.
-  Matrix<float> both(unseen.rows() + seen.rows(), unseen.cols());
-  std::copy(unseen.values().begin(), unseen.values().end(), both.data());
-  std::copy(seen.values().begin(), seen.values().end(), both.data() + unseen.size());
-  for (std::size_t r = 0; r < both.rows(); ++r)
-    for (const auto c : fold.fit_classes) both(r, static_cast<std::size_t>(c)) -= static_cast<float>(result.gamma);
-  Indices labels = unseen_labels, candidates = fold.fit_classes;
-  labels.insert(labels.end(), seen_labels.begin(), seen_labels.end());
-  candidates.insert(candidates.end(), fold.held_classes.begin(), fold.held_classes.end());
-  result.temperature = fit_temperature(both.view(), labels, candidates);
+  result.temperature =
+      fit_temperature(unseen, unseen_labels, seen, seen_labels, fold.held_classes, fold.fit_classes, result.gamma);
   return result;
 }
 

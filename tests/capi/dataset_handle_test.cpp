@@ -1,6 +1,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <set>
 
 #include "capi/small_handles.hpp"
 #include "temp_dir.hpp"
@@ -163,6 +164,32 @@ TEST(CApiDataset, BadArraysAreRefusedByName) {
     forget(small.arrays);
     parsnets_dataset* data = nullptr;
     EXPECT_EQ(parsnets_dataset_from_arrays(&small.arrays, &data), PARSNETS_USAGE);
+  }
+}
+
+TEST(CApiDataset, AMaskNamesTheValidationClasses) {
+  SmallArrays small;
+  std::vector<std::uint8_t> mask(small.arrays.classes, 0);
+  const auto seen = small.data.seen_classes();
+  for (const auto c : {seen[1], seen[4]}) mask[static_cast<std::size_t>(c)] = 1;
+  small.arrays.validation = mask.data();
+  const auto data = small.handle();
+  const std::int32_t* val = nullptr;
+  std::size_t count = 0;
+  ASSERT_OK(parsnets_dataset_split(data.get(), PARSNETS_SPLIT_VAL, &val, &count));
+  std::set<std::int32_t> found;
+  for (std::size_t i = 0; i < count; ++i) found.insert(small.arrays.labels[val[i]]);
+  EXPECT_EQ(found, (std::set<std::int32_t>{seen[1], seen[4]}));
+
+  parsnets_dataset* made = nullptr;
+  mask[static_cast<std::size_t>(small.data.unseen_classes()[0])] = 1;
+  EXPECT_EQ(parsnets_dataset_from_arrays(&small.arrays, &made), PARSNETS_BAD_INPUT);
+  EXPECT_TRUE(last_error_has(small.data.class_names[static_cast<std::size_t>(small.data.unseen_classes()[0])]));
+  for (const bool all : {false, true}) {
+    mask.assign(mask.size(), 0);
+    for (const auto c : seen) mask[static_cast<std::size_t>(c)] = all;
+    EXPECT_EQ(parsnets_dataset_from_arrays(&small.arrays, &made), PARSNETS_BAD_INPUT);
+    EXPECT_TRUE(last_error_has("validation"));
   }
 }
 

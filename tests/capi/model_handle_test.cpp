@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "capi/small_handles.hpp"
+#include "parsnets/training.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets::test {
@@ -134,6 +135,44 @@ TEST(CApiModel, BadClassesAndCalibrationsAreRefused) {
   ASSERT_OK(parsnets_model_calibrate(model.get(), 0.25, 0.5));
   EXPECT_EQ(facts_of(model.get()).gamma, 0.25);
   EXPECT_EQ(facts_of(model.get()).temperature, 0.5);
+}
+
+TEST(CApiModel, ClonesShareTheWeightsAndOutliveTheirOriginal) {
+  SmallArrays small;
+  const auto data = small.handle();
+  auto model = trained(data.get(), {{"method", "parsnets"}});
+  const auto expected = scores_of(model.get(), small.arrays, 20);
+  const auto copy = clone_of(model.get());
+  ASSERT_OK(parsnets_model_remove_class(copy.get(), small.class_names[3]));
+  ASSERT_OK(parsnets_model_calibrate(copy.get(), 7, 8));
+  EXPECT_EQ(scores_of(model.get(), small.arrays, 20), expected);
+  EXPECT_NE(facts_of(model.get()).gamma, 7);
+  ASSERT_OK(parsnets_model_add_class(copy.get(), small.class_names[3],
+                                     small.arrays.semantics + 3 * small.arrays.attributes, small.arrays.attributes));
+  model.reset();
+  const auto found = scores_of(copy.get(), small.arrays, 20);
+  const std::size_t c = small.arrays.classes;
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_NEAR(found[i * c + c - 1], expected[i * c + 3], 1e-6);
+}
+
+TEST(CApiModel, CalibrationOnSamplesIsThatOfCpp) {
+  SmallArrays small;
+  const auto data = small.handle();
+  const auto model = trained(data.get());
+  TempDir dir;
+  ASSERT_OK(parsnets_model_save(model.get(), (dir / "m").c_str()));
+  Model cpp = load_model(dir / "m");
+  ThreadPool pool(1);
+  calibrate(cpp, small.data.features.view(), small.data.labels, pool);
+  const auto& a = small.arrays;
+  ASSERT_OK(parsnets_model_calibrate_on(model.get(), a.features, a.labels, a.samples, a.dimensions, 1));
+  EXPECT_EQ(facts_of(model.get()).gamma, cpp.gamma);
+  EXPECT_EQ(facts_of(model.get()).temperature, cpp.temperature);
+  const std::vector<std::int32_t> one_kind(a.samples, a.labels[static_cast<std::size_t>(small.data.split.trainval[0])]);
+  EXPECT_EQ(parsnets_model_calibrate_on(model.get(), a.features, one_kind.data(), a.samples, a.dimensions, 1),
+            PARSNETS_BAD_INPUT);
+  EXPECT_TRUE(last_error_has("of unseen"));
+  EXPECT_EQ(facts_of(model.get()).gamma, cpp.gamma);
 }
 
 }  // namespace parsnets::test

@@ -21,6 +21,8 @@ using DatasetHandle = std::unique_ptr<parsnets_dataset, Freer<parsnets_dataset, 
 using OptionsHandle = std::unique_ptr<parsnets_options, Freer<parsnets_options, parsnets_options_free>>;
 using ModelHandle = std::unique_ptr<parsnets_model, Freer<parsnets_model, parsnets_model_free>>;
 
+using DeviceHandle = std::unique_ptr<parsnets_device, Freer<parsnets_device, parsnets_device_free>>;
+
 #define EXPECT_OK(call) EXPECT_EQ((call), PARSNETS_OK) << parsnets_last_error()
 #define ASSERT_OK(call) ASSERT_EQ((call), PARSNETS_OK) << parsnets_last_error()
 
@@ -86,6 +88,12 @@ inline ModelHandle clone_of(const parsnets_model* model) {
   parsnets_model* copy = nullptr;
   EXPECT_OK(parsnets_model_clone(model, &copy));
   return ModelHandle(copy);
+}
+
+inline DeviceHandle exported_from(const parsnets_model* model) {
+  parsnets_device* device = nullptr;
+  EXPECT_OK(parsnets_export(model, nullptr, nullptr, 1, nullptr, nullptr, &device, nullptr));
+  return DeviceHandle(device);
 }
 
 inline parsnets_model_facts facts_of(const parsnets_model* model) {

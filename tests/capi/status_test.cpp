@@ -42,6 +42,11 @@ TEST(CApiStatus, NullIsAnErrorEverywhere) {
   parsnets_dataset* const d = e.data.get();
   parsnets_options* const o = e.options.get();
   parsnets_model* const m = e.model.get();
+  parsnets_device* device = nullptr;
+  const auto exported = exported_from(m);
+  const parsnets_device* const v = exported.get();
+  const parsnets_report_run nameless{sizeof nameless, nullptr, m, nullptr, nullptr, 0};
+  const parsnets_report_run *const run = &nameless, *const no_run = nullptr;
   const parsnets_status results[] = {
       parsnets_dataset_load(nullptr, nullptr, nullptr, nullptr, &data),
       parsnets_dataset_load("folder", nullptr, nullptr, nullptr, nullptr),
@@ -86,6 +91,34 @@ TEST(CApiStatus, NullIsAnErrorEverywhere) {
       parsnets_model_remove_class(nullptr, "a"),
       parsnets_model_remove_class(m, nullptr),
       parsnets_model_calibrate(nullptr, 0, 1),
+      parsnets_model_calibrate_on(nullptr, e.x, &best, 1, e.d, 1),
+      parsnets_model_calibrate_on(m, nullptr, &best, 1, e.d, 1),
+      parsnets_model_calibrate_on(m, e.x, nullptr, 1, e.d, 1),
+      parsnets_export(nullptr, nullptr, nullptr, 1, nullptr, nullptr, &device, nullptr),
+      parsnets_export(m, nullptr, nullptr, 1, nullptr, nullptr, nullptr, nullptr),
+      parsnets_device_load(nullptr, &device),
+      parsnets_device_load("file", nullptr),
+      parsnets_device_save(nullptr, "file"),
+      parsnets_device_save(v, nullptr),
+      parsnets_device_save_header(nullptr, "file", "name"),
+      parsnets_device_save_header(v, nullptr, "name"),
+      parsnets_device_save_header(v, "file", nullptr),
+      parsnets_device_get_facts(nullptr, nullptr),
+      parsnets_device_get_facts(v, nullptr),
+      parsnets_device_class_name(nullptr, 0, &text),
+      parsnets_device_class_name(v, 0, nullptr),
+      parsnets_device_scores(nullptr, e.x, 1, e.d, 1, out, e.c),
+      parsnets_device_scores(v, nullptr, 1, e.d, 1, out, e.c),
+      parsnets_device_scores(v, e.x, 1, e.d, 1, nullptr, e.c),
+      parsnets_device_evaluate(nullptr, d, 1, nullptr, nullptr, &figures),
+      parsnets_device_evaluate(v, nullptr, 1, nullptr, nullptr, &figures),
+      parsnets_device_evaluate(v, d, 1, nullptr, nullptr, nullptr),
+      parsnets_report(nullptr, 1, d, nullptr, 1, nullptr, nullptr, "file"),
+      parsnets_report(&run, 1, nullptr, nullptr, 1, nullptr, nullptr, "file"),
+      parsnets_report(&run, 1, d, nullptr, 1, nullptr, nullptr, nullptr),
+      parsnets_report(&run, 1, d, nullptr, 1, nullptr, nullptr, "file"),
+      parsnets_report(&no_run, 1, d, nullptr, 1, nullptr, nullptr, "file"),
+      parsnets_report(&run, 0, d, nullptr, 1, nullptr, nullptr, "file"),
       parsnets_predict_scores(nullptr, e.x, 1, e.d, 1, out, e.c),
       parsnets_predict_scores(m, nullptr, 1, e.d, 1, out, e.c),
       parsnets_predict_scores(m, e.x, 1, e.d, 1, nullptr, e.c),

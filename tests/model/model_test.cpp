@@ -72,6 +72,18 @@ TEST(Model, ClassesPreparedBeforeGiveTheSameScoresAndExplanations) {
   }
 }
 
+TEST(Model, AddedClassesArePreparedWithoutTheOthersToTheSameBits) {
+  for (const Method method : {Method::scln, Method::parsnets, Method::eszsl, Method::reverse_ridge}) {
+    Trained t(method);
+    const PreparedClasses before = t.model.prepare_classes(t.pool);
+    for (std::size_t c = 0; c < 3; ++c)
+      t.model.add_class("new " + std::to_string(c), t.data.semantics.values.row(2 * c));
+    const PreparedClasses all = t.model.prepare_classes(t.pool), added = t.model.prepare_added_classes(before, t.pool);
+    EXPECT_TRUE(std::ranges::equal(all.vectors.values(), added.vectors.values()));
+    EXPECT_EQ(all.squares, added.squares);
+  }
+}
+
 TEST(Model, BadClassesAreRefusedByName) {
   Trained t;
   const std::vector<float> right(t.model.attributes(), 1.0f), wrong(3, 1.0f),

@@ -39,7 +39,7 @@ TEST(Report, FiguresAreThoseOfTheEvaluation) {
   ThreadPool pool(1);
   const SmallRun run = small_run(Method::parsnets);
   const TestReport test = evaluate(run.model, run.data, pool);
-  const json page = data_of({{"one", &run.model, &run.data, 1234, "", {}}}), one = page["runs"][0];
+  const json page = data_of({{"one", &run.model, &run.data, "", {}}}), one = page["runs"][0];
   EXPECT_EQ(one["summary"]["zsl"].get<double>(), test.zsl.top1_per_class);
   EXPECT_EQ(one["summary"]["h"].get<double>(), test.gzsl.h);
   EXPECT_EQ(one["summary"]["ausuc"].get<double>(), test.gzsl.ausuc);
@@ -70,7 +70,7 @@ TEST(Report, FiguresAreThoseOfTheEvaluation) {
 
 TEST(Report, HasEveryPartForAModelWithGatesAndMmg) {
   const SmallRun run = small_run(Method::parsnets);
-  const json one = data_of({{"one", &run.model, &run.data, 1, "", {}}})["runs"][0];
+  const json one = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0];
   for (const char* part : {"curve", "per_class", "confusion", "gates", "spectrum", "angles", "tsne", "subspaces",
                            "training", "hubness", "attributes", "explanations", "provenance"})
     EXPECT_FALSE(one[part].is_null() || one[part].empty()) << part;
@@ -87,7 +87,7 @@ TEST(Report, HasEveryPartForAModelWithGatesAndMmg) {
 TEST(Report, LeavesOutWhatARunDoesNotHave) {
   for (const auto method : {Method::ridge, Method::sae_reverse}) {
     const SmallRun run = small_run(method, 0);
-    const json one = data_of({{"one", &run.model, &run.data, 1, "", {}}})["runs"][0];
+    const json one = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0];
     EXPECT_TRUE(one["gates"].is_null());
     EXPECT_FALSE(one.contains("sweep"));
     if (method == Method::ridge) {
@@ -114,7 +114,7 @@ TEST(Report, WorksForTwoUnseenClassesAndForHundreds) {
     options.method = Method::ridge;
     options.calibrate = false;
     const Model model = train(data, options, pool);
-    const json one = data_of({{"one", &model, &data, 1, "", {}}}, 2)["runs"][0];
+    const json one = data_of({{"one", &model, &data, "", {}}}, 2)["runs"][0];
     EXPECT_EQ(one["confusion"]["classes"].size(), static_cast<std::size_t>(classes));
     EXPECT_EQ(one["per_class"].size(), static_cast<std::size_t>(classes));
   }
@@ -122,7 +122,7 @@ TEST(Report, WorksForTwoUnseenClassesAndForHundreds) {
 
 TEST(Report, IsTheSameForAnyNumberOfThreads) {
   const SmallRun run = small_run(Method::parsnets);
-  const std::vector<ReportRun> runs{{"one", &run.model, &run.data, 1, R"({"machine": {"cpu": "x"}})", {}}};
+  const std::vector<ReportRun> runs{{"one", &run.model, &run.data, R"({"machine": {"cpu": "x"}})", {}}};
   EXPECT_EQ(data_of(runs, 1), data_of(runs, 2));
 }
 
@@ -138,7 +138,7 @@ TEST(Report, ReadsSweepsAndAblationsAndRefusesOtherJson) {
   const std::vector<BenchFile> files{{"sweep.json", sweep},
                                      {"ablation.json", bench(R"("ablation": true)", run.data.name)},
                                      {"other.json", R"({"other": 1})"}};
-  const json one = data_of({{"one", &run.model, &run.data, 1, "", files}})["runs"][0];
+  const json one = data_of({{"one", &run.model, &run.data, "", files}})["runs"][0];
   EXPECT_EQ(one["sweep"]["rows"][0]["value"], 4);
   EXPECT_EQ(one["sweep"]["rows"][0]["sparsity"], 0.5);
   EXPECT_EQ(one["sweep"]["rows"][0]["seeds"], 2);
@@ -151,17 +151,17 @@ TEST(Report, ReadsSweepsAndAblationsAndRefusesOtherJson) {
                                                 {{"a", bench(R"("sweep": "k")", "other data")}},
                                                 {{"a", sweep}, {"b", sweep}}};
   for (const auto& list : bad)
-    EXPECT_THROW(data_of({{"one", &run.model, &run.data, 1, "", list}}), Error) << list[0].text;
+    EXPECT_THROW(data_of({{"one", &run.model, &run.data, "", list}}), Error) << list[0].text;
 }
 
 TEST(Report, RefusesARunOnOtherDataThanItsOwn) {
   const SmallRun run = small_run(Method::ridge, 0);
   Dataset other = test::small_training_set();
   other.split.test_seen.pop_back();
-  EXPECT_THROW(data_of({{"one", &run.model, &other, 1, "", {}}}), Error) << "another split";
+  EXPECT_THROW(data_of({{"one", &run.model, &other, "", {}}}), Error) << "another split";
   Dataset scaled = test::small_training_set();
   for (float& v : scaled.semantics.values.values()) v *= 2;
-  EXPECT_THROW(data_of({{"one", &run.model, &scaled, 1, "", {}}}), Error) << "other attributes";
+  EXPECT_THROW(data_of({{"one", &run.model, &scaled, "", {}}}), Error) << "other attributes";
 }
 
 TEST(Report, AnAttributeThatAllClassesShareHasNoCorrelation) {
@@ -172,7 +172,7 @@ TEST(Report, AnAttributeThatAllClassesShareHasNoCorrelation) {
   options.semantic_scaling = SemanticScaling::none;
   options.pinned = {"semantic-scaling"};
   const Model model = train(data, options, pool);
-  const json page = data_of({{"one", &model, &data, 1, "", {}}});
+  const json page = data_of({{"one", &model, &data, "", {}}});
   const std::string constant = model.attribute_names.empty() ? "attribute 4" : model.attribute_names[3];
   for (const auto& a : page["runs"][0]["attributes"]) {
     if (a["name"] == constant) {
@@ -185,9 +185,9 @@ TEST(Report, AnAttributeThatAllClassesShareHasNoCorrelation) {
 
 TEST(Report, ClassesBesideTheEvaluationChangeNoFigureOfIt) {
   SmallRun run = small_run(Method::parsnets);
-  const json before = data_of({{"one", &run.model, &run.data, 1, "", {}}})["runs"][0];
+  const json before = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0];
   run.model.add_class("beside", run.model.classes.semantics.row(2));
-  const json after = data_of({{"one", &run.model, &run.data, 1, "", {}}})["runs"][0];
+  const json after = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0];
   EXPECT_EQ(before["tsne"]["correct"], after["tsne"]["correct"]);
   EXPECT_EQ(before["summary"]["h"], after["summary"]["h"]);
 }

@@ -1,11 +1,12 @@
-#include "thumbnails.hpp"
+// Photographs of the samples for the report, as a data: URL.
 
 #include <fmt/format.h>
 
 #include "base/file.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/report.hpp"
 
-namespace parsnets::cli {
+namespace parsnets {
 
 namespace {
 
@@ -61,4 +62,4 @@ Thumbnails read_thumbnails(const std::filesystem::path& folder, std::size_t samp
   return {};
 }
 
-}  // namespace parsnets::cli
+}  // namespace parsnets

@@ -1,0 +1,164 @@
+// Device files behind parsnets.h: export, files, facts, scores and evaluation by the C runtime.
+
+#include <fmt/format.h>
+
+#include "base/file.hpp"
+#include "capi/handles.hpp"
+#include "parsnets/device.hpp"
+
+using namespace parsnets;
+using namespace parsnets::capi;
+
+struct parsnets_device {
+  DeviceModel model;
+};
+
+namespace {
+
+constexpr std::pair<std::int32_t, Precision> kPrecisions[] = {
+    {PARSNETS_FLOAT32, Precision::float32}, {PARSNETS_FLOAT16, Precision::float16}, {PARSNETS_INT8, Precision::int8}};
+
+ExportOptions export_options_from(const parsnets_export_options* given) {
+  ExportOptions options;
+  if (given == nullptr) return options;
+  const auto values = read_struct(given, PARSNETS_EXPORT_OPTIONS_INIT, "parsnets_export_options");
+  const auto refuse = [](const char* field, const char* expected, const std::string& found) {
+    throw Error(ErrorCode::usage,
+                fmt::format("struct parsnets_export_options, {}: expected {}, found {}", field, expected, found));
+  };
+  for (const auto& [number, precision] : kPrecisions)
+    if (number == values.precision) options.precision = precision;
+  if (!options.precision && values.precision != PARSNETS_PRECISION_CHOSEN)
+    refuse("precision", "0 to 3", std::to_string(values.precision));
+  if (values.rank < -1) refuse("rank", "-1 or more", std::to_string(values.rank));
+  if (values.rank >= 0) options.rank = static_cast<std::size_t>(values.rank);
+  options.max_bytes = values.max_bytes;
+  if (!(values.max_drop >= 0 && values.max_drop <= 100))
+    refuse("max_drop", "0 to 100", fmt::format("{}", values.max_drop));
+  options.max_drop = values.max_drop;
+  return options;
+}
+
+parsnets_export_figures figures_of(const Exported& exported) {
+  parsnets_export_figures figures{};
+  for (const auto& [number, precision] : kPrecisions)
+    if (precision == exported.choice.precision) figures.precision = number;
+  figures.rank = static_cast<std::int32_t>(exported.choice.rank);
+  figures.has_validation = exported.validated ? 1 : 0;
+  figures.zsl_before = exported.before.zsl;
+  figures.h_before = exported.before.h;
+  figures.zsl_after = exported.choice.figures.zsl;
+  figures.h_after = exported.choice.figures.h;
+  return figures;
+}
+
+}  // namespace
+
+parsnets_status parsnets_export(const parsnets_model* model, const parsnets_dataset* dataset,
+                                const parsnets_export_options* options, uint32_t threads,
+                                parsnets_progress_function progress, void* user, parsnets_device** device,
+                                parsnets_export_figures* figures) {
+  return guarded([&] {
+    require(device, "device");
+    *device = nullptr;
+    require(model, "model");
+    if (figures != nullptr) check_struct_size(figures->size, "parsnets_export_figures");
+    const unsigned wanted = checked_threads(threads);
+    CallbackObserver observer(progress, user);
+    const BlasTurn turn;
+    ThreadPool pool(wanted);
+    Exported exported = export_model(model->model, dataset == nullptr ? nullptr : &dataset->data,
+                                     export_options_from(options), pool, observer.get());
+    const auto known = figures_of(exported);
+    auto made = std::make_unique<parsnets_device>(DeviceModel(std::move(exported.file), "the exported model"));
+    if (figures != nullptr) write_struct(figures, known, "parsnets_export_figures");
+    *device = made.release();
+  });
+}
+
+parsnets_status parsnets_device_load(const char* file, parsnets_device** device) {
+  return guarded([&] {
+    require(device, "device");
+    *device = nullptr;
+    require(file, "file");
+    *device = new parsnets_device{load_device_model(file)};
+  });
+}
+
+parsnets_status parsnets_device_save(const parsnets_device* device, const char* file) {
+  return guarded([&] {
+    require(device, "device");
+    require(file, "file");
+    AtomicFile out(file);
+    out.write(device->model.bytes().data(), device->model.bytes().size());
+    out.commit();
+  });
+}
+
+parsnets_status parsnets_device_save_header(const parsnets_device* device, const char* file, const char* name) {
+  return guarded([&] {
+    require(device, "device");
+    require(file, "file");
+    require(name, "name");
+    write_text_file(file, c_header(device->model.bytes(), name));
+  });
+}
+
+void parsnets_device_free(parsnets_device* device) { delete device; }
+
+parsnets_status parsnets_device_get_facts(const parsnets_device* device, parsnets_device_facts* facts) {
+  return guarded([&] {
+    require(device, "device");
+    require(facts, "facts");
+    const DeviceModel& model = device->model;
+    parsnets_device_facts known{};
+    known.dimensions = model.features();
+    known.attributes = model.attributes();
+    known.outputs = model.outputs();
+    known.classes = model.class_names().size();
+    known.seen_classes = static_cast<std::size_t>(std::ranges::count(model.class_seen(), 1));
+    known.bytes = model.bytes().size();
+    known.work_bytes = model.work_bytes();
+    known.multiply_adds = model.multiply_adds();
+    known.gamma = model.gamma();
+    known.instruction_set = model.instruction_set();
+    known.seen = model.class_seen().data();
+    known.file = model.bytes().data();
+    write_struct(facts, known, "parsnets_device_facts");
+  });
+}
+
+parsnets_status parsnets_device_class_name(const parsnets_device* device, size_t index, const char** name) {
+  return guarded([&] {
+    require(device, "device");
+    require(name, "name");
+    *name = name_at(device->model.class_names(), index, "classes");
+  });
+}
+
+parsnets_status parsnets_device_scores(const parsnets_device* device, const float* x, size_t samples, size_t dimensions,
+                                       uint32_t threads, float* scores, size_t classes) {
+  return guarded([&] {
+    require(device, "device");
+    check_samples({x, samples, dimensions, threads}, device->model.features(), scores, "scores", classes);
+    check_count("classes", device->model.class_names().size(), classes);
+    ThreadPool pool(threads);
+    const Matrix<float> result = device->model.scores({x, samples, dimensions}, pool);
+    std::ranges::copy(result.values(), scores);
+  });
+}
+
+parsnets_status parsnets_device_evaluate(const parsnets_device* device, const parsnets_dataset* dataset,
+                                         uint32_t threads, parsnets_progress_function progress, void* user,
+                                         parsnets_evaluation* evaluation) {
+  return guarded([&] {
+    require(device, "device");
+    require(dataset, "dataset");
+    require(evaluation, "evaluation");
+    check_struct_size(evaluation->size, "parsnets_evaluation");
+    const unsigned wanted = checked_threads(threads);
+    CallbackObserver observer(progress, user);
+    ThreadPool pool(wanted);
+    write_evaluation(evaluate(device->model, dataset->data, pool, observer.get()), evaluation);
+  });
+}

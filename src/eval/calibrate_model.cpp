@@ -1,0 +1,43 @@
+// Gamma and temperature of a model from labelled samples.
+
+#include <fmt/format.h>
+
+#include "data/rows.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/training.hpp"
+
+namespace parsnets {
+
+void calibrate(Model& model, MatrixView<const float> x, std::span<const std::int32_t> labels, ThreadPool& pool) {
+  const std::size_t classes = model.classes.names.size();
+  const auto refuse = [](const std::string& field, const std::string& expected, const std::string& found) {
+    throw Error(BadInput{"calibration", field, expected, found, ""});
+  };
+  if (labels.size() != x.rows())
+    refuse("labels", fmt::format("{}, one per sample", x.rows()), std::to_string(labels.size()));
+  struct Side {
+    std::vector<std::int32_t> classes, rows, labels;
+  } unseen, seen;
+  for (std::size_t c = 0; c < classes; ++c)
+    (model.classes.seen[c] ? seen : unseen).classes.push_back(static_cast<std::int32_t>(c));
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] < 0 || static_cast<std::size_t>(labels[i]) >= classes)
+      refuse(fmt::format("label of sample {}", i), fmt::format("a class from 0 to {}", classes - 1),
+             std::to_string(labels[i]));
+    Side& side = model.classes.seen[static_cast<std::size_t>(labels[i])] ? seen : unseen;
+    side.rows.push_back(static_cast<std::int32_t>(i));
+    side.labels.push_back(labels[i]);
+  }
+  if (unseen.rows.empty() || seen.rows.empty())
+    refuse("labels", "samples of seen and of unseen classes",
+           fmt::format("{} of seen and {} of unseen ones", seen.rows.size(), unseen.rows.size()));
+  const auto scores = [&](const Side& side) { return model.scores(gather_rows(x, side.rows).view(), pool); };
+  const Matrix<float> of_unseen = scores(unseen), of_seen = scores(seen);
+  const double gamma =
+      best_gamma(of_unseen.view(), unseen.labels, of_seen.view(), seen.labels, unseen.classes, seen.classes);
+  model.temperature = fit_temperature(of_unseen.view(), unseen.labels, of_seen.view(), seen.labels, unseen.classes,
+                                      seen.classes, gamma);
+  model.gamma = gamma;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,124 @@
+#include <cmath>
+
+#include "base/file.hpp"
+#include "capi/small_handles.hpp"
+#include "parsnets/device.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+parsnets_device_facts facts_of(const parsnets_device* device) {
+  parsnets_device_facts facts{};
+  facts.size = sizeof facts;
+  EXPECT_OK(parsnets_device_get_facts(device, &facts));
+  return facts;
+}
+
+struct Trained {
+  SmallArrays small;
+  DatasetHandle data = small.handle();
+  ModelHandle model =
+      trained(data.get(), {{"method", "parsnets"}, {"networks", "8"}, {"open", "3"}, {"refine-steps", "2"}});
+};
+
+}  // namespace
+
+TEST(CApiDevice, TheFileIsThatOfCpp) {
+  Trained t;
+  TempDir dir;
+  ASSERT_OK(parsnets_model_save(t.model.get(), (dir / "m").c_str()));
+  const Model cpp = load_model(dir / "m");
+  ThreadPool pool(1);
+  parsnets_export_options options = PARSNETS_EXPORT_OPTIONS_INIT;
+  options.precision = PARSNETS_FLOAT16;
+  options.rank = 4;
+  parsnets_device* made = nullptr;
+  parsnets_export_figures figures{};
+  figures.size = sizeof figures;
+  ASSERT_OK(parsnets_export(t.model.get(), nullptr, &options, 1, nullptr, nullptr, &made, &figures));
+  const DeviceHandle device(made);
+  EXPECT_EQ(figures.precision, PARSNETS_FLOAT16);
+  EXPECT_EQ(figures.rank, 4);
+  EXPECT_EQ(figures.has_validation, 0u);
+  const DeviceModel expected(device_file(cpp, Precision::float16, 4, pool), "expected");
+  const auto facts = facts_of(device.get());
+  ASSERT_EQ(facts.bytes, expected.bytes().size());
+  EXPECT_TRUE(std::equal(expected.bytes().begin(), expected.bytes().end(), static_cast<const std::byte*>(facts.file)));
+  EXPECT_EQ(facts.dimensions, cpp.feature_dimensions);
+  EXPECT_EQ(facts.attributes, cpp.attributes());
+  EXPECT_EQ(facts.outputs, cpp.outputs());
+  EXPECT_EQ(facts.work_bytes, expected.work_bytes());
+  EXPECT_EQ(facts.multiply_adds, expected.multiply_adds());
+  EXPECT_EQ(facts.seen_classes, t.small.data.seen_classes().size());
+  EXPECT_TRUE(std::equal(facts.seen, facts.seen + facts.classes, cpp.classes.seen.begin(), cpp.classes.seen.end()));
+  const char* name = nullptr;
+  ASSERT_OK(parsnets_device_class_name(device.get(), 2, &name));
+  EXPECT_EQ(name, cpp.classes.names[2]);
+  EXPECT_EQ(parsnets_device_class_name(device.get(), facts.classes, &name), PARSNETS_USAGE);
+
+  const std::size_t n = 100, c = facts.classes;
+  std::vector<float> scores(n * c);
+  ASSERT_OK(parsnets_device_scores(device.get(), t.small.arrays.features, n, facts.dimensions, 2, scores.data(), c));
+  const Matrix<float> wanted = expected.scores({t.small.arrays.features, n, facts.dimensions}, pool);
+  EXPECT_TRUE(std::ranges::equal(wanted.values(), scores));
+  EXPECT_EQ(parsnets_device_scores(device.get(), t.small.arrays.features, n, facts.dimensions - 1, 1, scores.data(), c),
+            PARSNETS_BAD_INPUT);
+
+  const auto file = dir / "m.pnrt";
+  ASSERT_OK(parsnets_device_save(device.get(), file.c_str()));
+  parsnets_device* read = nullptr;
+  ASSERT_OK(parsnets_device_load(file.c_str(), &read));
+  const DeviceHandle again(read);
+  EXPECT_EQ(facts_of(again.get()).bytes, facts.bytes);
+  ASSERT_OK(parsnets_device_save_header(device.get(), (dir / "m.h").c_str(), "small"));
+  EXPECT_EQ(read_text_file(dir / "m.h"), c_header(expected.bytes(), "small"));
+  EXPECT_EQ(parsnets_device_save_header(device.get(), (dir / "n.h").c_str(), "two words"), PARSNETS_USAGE);
+}
+
+TEST(CApiDevice, WithDataTheCostIsMeasured) {
+  Trained t;
+  parsnets_device* made = nullptr;
+  parsnets_export_figures figures{};
+  figures.size = sizeof figures;
+  parsnets_export_options options = PARSNETS_EXPORT_OPTIONS_INIT;
+  options.max_drop = 5;  // a single sample is almost a point here
+  ASSERT_OK(parsnets_export(t.model.get(), t.data.get(), &options, 2, nullptr, nullptr, &made, &figures));
+  const DeviceHandle device(made);
+  EXPECT_EQ(figures.precision, PARSNETS_INT8);
+  EXPECT_EQ(figures.has_validation, 1u);
+  EXPECT_GT(figures.zsl_before, 0);
+  EXPECT_NEAR(figures.zsl_after, figures.zsl_before, 5);
+  parsnets_evaluation of_model{}, of_device{};
+  of_model.size = of_device.size = sizeof of_model;
+  ASSERT_OK(parsnets_evaluate(t.model.get(), t.data.get(), 1, nullptr, nullptr, &of_model));
+  ASSERT_OK(parsnets_device_evaluate(device.get(), t.data.get(), 1, nullptr, nullptr, &of_device));
+  EXPECT_GT(of_device.h, 0);
+  EXPECT_NEAR(of_device.zsl_top1_per_class, of_model.zsl_top1_per_class, 2);
+}
+
+TEST(CApiDevice, ImpossibleRequestsAreRefused) {
+  Trained t;
+  parsnets_device* made = nullptr;
+  const auto status = [&](auto change, const parsnets_dataset* data = nullptr) {
+    parsnets_export_options options = PARSNETS_EXPORT_OPTIONS_INIT;
+    change(options);
+    return parsnets_export(t.model.get(), data, &options, 1, nullptr, nullptr, &made, nullptr);
+  };
+  EXPECT_EQ(status([](auto& o) { o.precision = 4; }), PARSNETS_USAGE);
+  EXPECT_EQ(status([](auto& o) { o.rank = -2; }), PARSNETS_USAGE);
+  EXPECT_EQ(status([](auto& o) { o.rank = 9; }), PARSNETS_USAGE);
+  EXPECT_EQ(status([](auto& o) { o.max_drop = std::nan(""); }), PARSNETS_USAGE);
+  EXPECT_EQ(status([](auto& o) { o.max_bytes = 100; }), PARSNETS_USAGE) << "without data";
+  EXPECT_EQ(status([](auto& o) { o.max_bytes = 100; }, t.data.get()), PARSNETS_FAILURE) << "nothing is that small";
+  const auto reverse = trained(t.data.get(), {{"method", "reverse-ridge"}});
+  EXPECT_EQ(parsnets_export(reverse.get(), nullptr, nullptr, 1, nullptr, nullptr, &made, nullptr), PARSNETS_USAGE);
+  TempDir dir;
+  EXPECT_EQ(parsnets_device_load((dir / "none").c_str(), &made), PARSNETS_BAD_INPUT);
+  ASSERT_OK(parsnets_model_save(t.model.get(), (dir / "m").c_str()));
+  EXPECT_EQ(parsnets_device_load((dir / "m").c_str(), &made), PARSNETS_BAD_INPUT) << "a model file";
+  EXPECT_EQ(made, nullptr);
+}
+
+}  // namespace parsnets::test

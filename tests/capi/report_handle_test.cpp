@@ -1,0 +1,73 @@
+#include "base/file.hpp"
+#include "capi/small_handles.hpp"
+#include "parsnets/report.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+struct Runs {
+  SmallArrays small;
+  DatasetHandle data = small.handle();
+  ModelHandle model = trained(data.get());
+  parsnets_report_run run{sizeof run, "ridge", model.get(), nullptr, nullptr, 0};
+  const parsnets_report_run* list[1] = {&run};
+  TempDir dir;
+  std::string file = (dir / "page.html").string();
+
+  parsnets_status write(const parsnets_report_options* options = nullptr, const parsnets_dataset* other = nullptr) {
+    return parsnets_report(list, 1, other == nullptr ? data.get() : other, options, 1, nullptr, nullptr, file.c_str());
+  }
+};
+
+}  // namespace
+
+TEST(CApiReport, ThePageIsThatOfCpp) {
+  Runs r;
+  parsnets_report_options options = PARSNETS_REPORT_OPTIONS_INIT;
+  options.points = 100;
+  options.explanations = 3;
+  ASSERT_OK(r.write(&options));
+  ASSERT_OK(parsnets_model_save(r.model.get(), (r.dir / "m").c_str()));
+  const Model model = load_model(r.dir / "m");
+  EXPECT_EQ(model_file_bytes(model), std::filesystem::file_size(r.dir / "m"));
+  Dataset data = small_training_set();
+  data.name = data.features_name = data.semantics.name = "arrays";
+  data.semantics.attribute_names = r.small.attributes;
+  ThreadPool pool(2);
+  ReportOptions same;
+  same.points = 100;
+  same.explanations = 3;
+  // The folds of the two sets differ, which the page does not show.
+  const std::string expected = report_page(report_data({{"ridge", &model, &data, "", {}}}, {}, same, pool));
+  const std::string page = read_text_file(r.file);
+  const auto figures = [](const std::string& text) {
+    const auto at = text.find("\"zsl\"");
+    return at == text.npos ? "none" : text.substr(at, 200);
+  };
+  EXPECT_NE(figures(page), "none");
+  EXPECT_EQ(figures(page), figures(expected));
+  EXPECT_NEAR(static_cast<double>(page.size()), static_cast<double>(expected.size()), 500);
+}
+
+TEST(CApiReport, ImpossibleRequestsAreRefusedAndLeaveNoFile) {
+  Runs r;
+  parsnets_report_options options = PARSNETS_REPORT_OPTIONS_INIT;
+  options.points = 9;
+  EXPECT_EQ(r.write(&options), PARSNETS_USAGE);
+  SmallArrays other(4);
+  other.test.assign(other.test.size(), 0);
+  for (std::size_t i = 0; i < 60; ++i) other.test[i] = 1;
+  EXPECT_EQ(r.write(nullptr, other.handle().get()), PARSNETS_BAD_INPUT) << "trained on other data";
+  r.run.facts = "not JSON";
+  EXPECT_NE(r.write(), PARSNETS_OK);
+  r.run.facts = nullptr;
+  const char* bench = "no such file";
+  r.run.benches = &bench;
+  r.run.bench_count = 1;
+  EXPECT_EQ(r.write(), PARSNETS_BAD_INPUT);
+  EXPECT_FALSE(std::filesystem::exists(r.file));
+}
+
+}  // namespace parsnets::test
