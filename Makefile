@@ -1,5 +1,5 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
-.PHONY: demo test build test-peers test-page test-python bench sanitize coverage cross docs install clean
+.PHONY: demo test build test-peers test-page test-python python wheel bench sanitize coverage cross docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -34,11 +34,32 @@ test-page: demo
 	@$(CLI) report --run out/demo --out out/demo/report.html --png out/demo/png --quiet
 	@test "$$(ls out/demo/png | wc -l)" -ge 17
 
-# The Python package (python/) on the shared library of this build, scikit-learn's own checks among its tests.
-test-python: build
+# The Python package with the engine inside, in a virtual environment on Debian's numpy and scikit-learn.
+PIP_HERE = --quiet --no-build-isolation --no-index --no-deps
+python: build
 	@scripts/setup.sh python
-	@cd python && PARSNETS_LIBRARY=$(CURDIR)/build/src/libparsnets.so PATH=$(CURDIR)/build:$$PATH /usr/bin/python3 -m pytest -q
-	@cd python && mypy --strict parsnets
+	@[ -x build/python/bin/pip ] || /usr/bin/python3 -m venv --system-site-packages build/python
+	@build/python/bin/pip install $(PIP_HERE) --force-reinstall ./python
+	@echo "The package is installed: build/python/bin/python, or \`. build/python/bin/activate\` and then python."
+
+# A wheel for other Linux systems in build/wheels, with the libraries it needs, tried in an environment of its own.
+wheel: build
+	@scripts/setup.sh wheel
+	@rm -rf build/wheels
+	@/usr/bin/python3 -m pip wheel $(PIP_HERE) --wheel-dir build/wheels/plain ./python
+	@/usr/bin/python3 python/packaging/vendor_libraries.py build/wheels/plain/*.whl build/wheels
+	@/usr/bin/python3 -m venv --system-site-packages build/wheels/check
+	@build/wheels/check/bin/pip install $(PIP_HERE) build/wheels/*.whl
+	@build/wheels/check/bin/python python/packaging/check_installation.py --self-contained
+	@rm -rf build/wheels/plain build/wheels/check
+	@ls -sh build/wheels/*.whl
+
+# The tests of the Python package alone: its own, scikit-learn's, installation, types, examples.
+test-python:
+	@scripts/setup.sh test
+	@cmake --preset release -DPARSNETS_BUILD_TESTS=ON -DPARSNETS_BUILD_BENCH=OFF > /dev/null
+	@cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared
+	@ctest --test-dir build --output-on-failure -j $(JOBS) -R '^Python\.'
 
 bench:
 	@scripts/setup.sh bench

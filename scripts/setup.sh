@@ -4,11 +4,12 @@ set -eu
 
 build="g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev libhdf5-dev zlib1g-dev libzip-dev
        libcli11-dev nlohmann-json3-dev libfmt-dev node-d3"
-test="$build libgtest-dev libsvm-dev python3 python3-numpy python3-scipy python3-h5py"
+python="$build python3 python3-numpy python3-sklearn python3-tqdm python3-venv python3-pip python3-setuptools python3-wheel"
+wheel="$python patchelf"
+test="$python libgtest-dev libsvm-dev python3-scipy python3-h5py python3-pandas python3-pytest mypy"
 bench="$test libbenchmark-dev liblinear-dev"
 peers="$test octave"
 page="$build chromium"
-python="$build python3-numpy python3-sklearn python3-pandas python3-pytest mypy"
 # For ARM: compilers, an emulator and what the tests ask of the host. scripts/cross.sh fetches the ARM libraries itself.
 cross="cmake ninja-build pkg-config g++-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf
        libc6-dev-armhf-cross qemu-user node-d3 python3 python3-numpy python3-scipy python3-h5py"
@@ -19,9 +20,10 @@ case "${1:-}" in
   bench) wanted=$bench ;;
   peers) wanted=$peers ;;
   python) wanted=$python ;;
+  wheel) wanted=$wheel ;;
   page) wanted=$page; command -v npm > /dev/null || wanted="$wanted nodejs npm" ;;
   cross) wanted=$cross ;;
-  *) echo "usage: setup.sh build|test|bench|peers|page|python|cross" >&2; exit 2 ;;
+  *) echo "usage: setup.sh build|test|bench|peers|page|python|wheel|cross" >&2; exit 2 ;;
 esac
 
 missing=""

@@ -46,6 +46,8 @@ class DeviceModel {
   std::size_t features() const;
   std::size_t attributes() const;
   std::size_t outputs() const;
+  Precision precision() const;             ///< of the networks
+  std::size_t rank() const;                ///< networks that are stored, of which the others are mixtures; 0: all
   std::size_t work_bytes() const;          ///< working memory of a prediction
   std::uint64_t multiply_adds() const;     ///< of one prediction with scores
   const char* instruction_set() const;     ///< "AVX2", "NEON" or "none"

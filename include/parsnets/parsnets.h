@@ -321,6 +321,8 @@ typedef struct parsnets_device_facts {
   const char *instruction_set;            /* that the runtime uses here: "AVX2", "NEON" or "none" */
   const uint8_t *seen;                    /* C; valid until the device model is freed, as is what follows */
   const void *file;                       /* `bytes` bytes */
+  int32_t precision;                      /* of the networks: PARSNETS_FLOAT32 ... */
+  int32_t rank;                           /* networks that are stored, of which the others are mixtures; 0: all */
 } parsnets_device_facts;
 
 PARSNETS_API parsnets_status parsnets_device_get_facts(const parsnets_device *device, parsnets_device_facts *facts);

@@ -1,36 +1,48 @@
-"""python -m parsnets: runs the command line tool in place of this process."""
+"""python -m parsnets, or parsnets: runs the command line tool in place of this process."""
 
 import os
-import shutil
+import signal
 import sys
 from pathlib import Path
-from typing import Optional
+from typing import Iterator, Optional
+
+
+def _candidates() -> Iterator[Path]:
+    """Beside this file, on the PATH, in the build of the source tree."""
+    here = Path(__file__).resolve().parent
+    yield here / "parsnets"
+    for folder in os.get_exec_path():
+        yield Path(folder, "parsnets")
+    yield here.parents[1] / "build" / "parsnets"
+
+
+def _is_program(file: Path) -> bool:
+    """Scripts do not count: one of them would be this package's own, which would start itself for ever."""
+    try:
+        with open(file, "rb") as opened:
+            return os.access(file, os.X_OK) and opened.read(2) != b"#!"
+    except OSError:
+        return False
 
 
 def find_tool() -> Optional[str]:
-    """$PARSNETS_CLI, else beside this file, on the PATH, or in the build of the source tree."""
-    given = os.environ.get("PARSNETS_CLI")
-    if given:
-        return given
-    here = Path(__file__).resolve().parent
-    beside, built = here / "parsnets", here.parents[1] / "build" / "parsnets"
-    for file in (str(beside), shutil.which("parsnets"), str(built)):
-        if file and os.path.isfile(file) and os.access(file, os.X_OK):
-            return file
-    return None
+    """$PARSNETS_CLI, else the first program among the candidates."""
+    return os.environ.get("PARSNETS_CLI") or next((str(file) for file in _candidates() if _is_program(file)), None)
 
 
 def main() -> int:
     """Returns only when there is no tool to run."""
     tool = find_tool()
-    if tool is not None:
-        try:
-            os.execv(tool, [tool, *sys.argv[1:]])
-        except OSError as error:
-            print(f"parsnets: cannot run {tool}: {error.strerror}", file=sys.stderr)
-            return 1
-    print("parsnets: the command line tool was not found; install it or set PARSNETS_CLI to it", file=sys.stderr)
-    return 1
+    if tool is None:
+        print("parsnets: the command line tool was not found; install it or set PARSNETS_CLI to it", file=sys.stderr)
+        return 1
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python; the tool would inherit that
+        signal.signal(ignored, signal.SIG_DFL)
+    try:
+        os.execv(tool, [tool, *sys.argv[1:]])
+    except OSError as error:
+        print(f"parsnets: cannot run {tool}: {error.strerror}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

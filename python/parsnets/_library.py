@@ -7,9 +7,13 @@ import ctypes.util
 import functools
 import operator
 import os
-from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int32, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+import re
+from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple, Type
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .errors import BadInput, Cancelled, ParsNetsError, Usage
 
@@ -33,7 +37,7 @@ class Arrays(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("samples", c_size_t), ("dimensions", c_size_t), ("classes", c_size_t),
                 ("attributes", c_size_t), ("features", c_void_p), ("labels", c_void_p), ("semantics", c_void_p),
                 ("class_names", POINTER(c_char_p)), ("attribute_names", POINTER(c_char_p)), ("name", c_char_p),
-                ("test", c_void_p), ("seed", c_uint64), ("borrow_features", c_size_t)]
+                ("test", c_void_p), ("seed", c_uint64), ("borrow_features", c_size_t), ("validation", c_void_p)]
 
 
 class DatasetFacts(ctypes.Structure):
@@ -49,7 +53,7 @@ class ModelFacts(ctypes.Structure):
                 ("classes", c_size_t), ("seen_classes", c_size_t), ("networks", c_size_t),
                 ("open_networks", c_size_t), ("predicts_semantics", c_size_t), ("gamma", c_double),
                 ("temperature", c_double), ("method", c_char_p), ("options", c_char_p), ("record", c_char_p),
-                ("seen", POINTER(c_uint8)), ("semantics", POINTER(c_float))]
+                ("seen", c_void_p), ("semantics", c_void_p)]
 
 
 class Explanation(ctypes.Structure):
@@ -63,9 +67,37 @@ class Evaluation(ctypes.Structure):
                 ("has_gzsl", c_uint64)]
 
 
+class ExportOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("precision", c_int32), ("rank", c_int32), ("max_bytes", c_uint64),
+                ("max_drop", c_double)]
+
+
+class ExportFigures(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("precision", c_int32), ("rank", c_int32), ("has_validation", c_uint64),
+                ("zsl_before", c_double), ("h_before", c_double), ("zsl_after", c_double), ("h_after", c_double)]
+
+
+class DeviceFacts(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("dimensions", c_size_t), ("attributes", c_size_t), ("outputs", c_size_t),
+                ("classes", c_size_t), ("seen_classes", c_size_t), ("bytes", c_size_t), ("work_bytes", c_size_t),
+                ("multiply_adds", c_uint64), ("gamma", c_double), ("instruction_set", c_char_p),
+                ("seen", c_void_p), ("file", c_void_p), ("precision", c_int32), ("rank", c_int32)]
+
+
+class ReportRun(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("model", c_void_p), ("facts", c_char_p),
+                ("benches", POINTER(c_char_p)), ("bench_count", c_size_t)]
+
+
+class ReportOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("points", c_size_t), ("explanations", c_size_t), ("compare_mmg", c_size_t),
+                ("seed", c_uint64), ("photographs", c_char_p)]
+
+
 _HANDLE = POINTER(c_void_p)
 _TEXT = POINTER(c_char_p)
 _BATCH: List[Any] = [c_void_p, c_void_p, c_size_t, c_size_t]  # model, x, samples, dimensions
+_WATCHED: List[Any] = [c_uint32, ProgressFunction, c_void_p]  # threads, progress, user
 
 # Functions that return a status, with their arguments.
 _STATUS: Dict[str, List[Any]] = {
@@ -78,7 +110,7 @@ _STATUS: Dict[str, List[Any]] = {
     "options_create": [_HANDLE],
     "options_set": [c_void_p, c_char_p, c_char_p],
     "options_describe": [c_void_p, _TEXT],
-    "train": [c_void_p, c_void_p, c_uint32, ProgressFunction, c_void_p, _HANDLE],
+    "train": [c_void_p, c_void_p, *_WATCHED, _HANDLE],
     "model_load": [c_char_p, _HANDLE],
     "model_save": [c_void_p, c_char_p],
     "model_clone": [c_void_p, _HANDLE],
@@ -88,12 +120,22 @@ _STATUS: Dict[str, List[Any]] = {
     "model_add_class": [c_void_p, c_char_p, c_void_p, c_size_t],
     "model_remove_class": [c_void_p, c_char_p],
     "model_calibrate": [c_void_p, c_double, c_double],
+    "model_calibrate_on": [c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_uint32],
     "predict_scores": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "predict_confidences": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "predict_top": [*_BATCH, c_int32, c_size_t, c_uint32, c_void_p, c_void_p],
     "predict_semantics": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "explain": [c_void_p, c_void_p, c_size_t, POINTER(Explanation), c_void_p, c_void_p, c_size_t, c_void_p, c_size_t],
-    "evaluate": [c_void_p, c_void_p, c_uint32, ProgressFunction, c_void_p, POINTER(Evaluation)],
+    "evaluate": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation)],
+    "export": [c_void_p, c_void_p, POINTER(ExportOptions), *_WATCHED, _HANDLE, POINTER(ExportFigures)],
+    "device_load": [c_char_p, _HANDLE],
+    "device_save": [c_void_p, c_char_p],
+    "device_save_header": [c_void_p, c_char_p, c_char_p],
+    "device_get_facts": [c_void_p, POINTER(DeviceFacts)],
+    "device_class_name": [c_void_p, c_size_t, _TEXT],
+    "device_scores": [*_BATCH, c_uint32, c_void_p, c_size_t],
+    "device_evaluate": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation)],
+    "report": [POINTER(POINTER(ReportRun)), c_size_t, c_void_p, POINTER(ReportOptions), *_WATCHED, c_char_p],
 }
 _OTHER: Dict[str, Tuple[List[Any], Any]] = {
     "last_error": ([], c_char_p),
@@ -102,17 +144,19 @@ _OTHER: Dict[str, Tuple[List[Any], Any]] = {
     "dataset_free": ([c_void_p], None),
     "options_free": ([c_void_p], None),
     "model_free": ([c_void_p], None),
+    "device_free": ([c_void_p], None),
 }
 
 
 def _candidates() -> List[str]:
-    """$PARSNETS_LIBRARY alone where it is set; else beside this file, then the system's."""
+    """$PARSNETS_LIBRARY alone where it is set; else beside this file, in the build of the source tree, the system's."""
     given = os.environ.get("PARSNETS_LIBRARY")
     if given:
         return [given]
     here = sorted(str(path) for path in Path(__file__).parent.glob(_STEM + "*"))
     found = ctypes.util.find_library("parsnets")
-    return here + ([found] if found else []) + [_STEM]
+    built = Path(__file__).resolve().parents[2] / "build" / "src" / _STEM
+    return here + ([str(built)] if built.is_file() else []) + ([found] if found else []) + [_STEM]
 
 
 @functools.lru_cache(maxsize=None)
@@ -143,16 +187,21 @@ def library() -> ctypes.CDLL:
                         + "\n  ".join(problems))
 
 
-_ERRORS = {2: Usage, 3: BadInput, 130: Cancelled}
+_ERRORS: Dict[int, Type[ParsNetsError]] = {2: Usage, 3: BadInput, 130: Cancelled}
 
 
 def call(function: str, *arguments: Any) -> None:
-    """Calls parsnets_<function>; raises what its status says, with the engine's message."""
-    lib = library()
-    status = getattr(lib, "parsnets_" + function)(*arguments)
+    """Calls parsnets_<function>; raises what its status says."""
+    status = getattr(library(), "parsnets_" + function)(*arguments)
     if status != 0:
-        message = lib.parsnets_last_error().decode("utf-8", "replace")
-        raise _ERRORS.get(status, ParsNetsError)(message)
+        raise last_error(status)
+
+
+def last_error(status: int) -> ParsNetsError:
+    """What a status other than 0 says, with the engine's message."""
+    message = library().parsnets_last_error().decode("utf-8", "replace")
+    message = re.sub("^struct parsnets_[a-z_]+, ", "", message)  # its fields are arguments here
+    return _ERRORS.get(status, ParsNetsError)(message)
 
 
 def version() -> str:
@@ -184,3 +233,9 @@ def text_at(function: str, handle: c_void_p, index: int) -> Optional[str]:
     found = c_char_p()
     call(function, handle, index, ctypes.byref(found))
     return None if found.value is None else found.value.decode("utf-8", "surrogateescape")
+
+
+def copy_at(start: Optional[int], kind: Any, *shape: int) -> NDArray[Any]:
+    """A read-only copy of what the engine keeps at an address."""
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    return np.frombuffer(ctypes.string_at(start, size) if start else b"", kind).reshape(shape)

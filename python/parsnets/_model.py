@@ -1,25 +1,31 @@
 """A trained model: a handle of the engine with the labels of its classes. Never changed once made.
 
-Changes of the class bank give a new Model, so that threads that predict with the old one are not disturbed.
+Changes of the class bank give a new Model, so that threads that predict with the old one are not disturbed, and copies
+of an estimator share one.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import tempfile
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, List, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _library
-from ._library import call, library, text, text_at, unsigned
+from ._labels import Floats, name_of
+from ._library import call, copy_at, last_error, library, text, text_at
+from ._progress import ProgressCallback, Watch
 
-Floats = NDArray[np.float32]
+if TYPE_CHECKING:
+    from .datasets import Dataset
+
 PathLike = Union[str, "os.PathLike[str]"]
 AMONG = {"all": 0, "seen": 1, "unseen": 2}
 
@@ -44,6 +50,10 @@ class Explanation:
         order = np.argsort(-np.abs(self.contributions), kind="stable")[:count]
         return [(self.attribute_names[i], float(self.contributions[i])) for i in order]
 
+    def _repr_html_(self) -> str:
+        from ._display import explanation_html
+        return explanation_html(self)
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -58,34 +68,60 @@ class Evaluation:
     ausuc: Optional[float]
     gamma: Optional[float]
 
+    def _repr_html_(self) -> str:
+        from ._display import evaluation_html
+        return evaluation_html(self)
 
-def address(array: NDArray[Any]) -> ctypes.c_void_p:
+
+_FLOAT32 = np.dtype(np.float32)
+
+
+def address(array: NDArray[Any]) -> int:
     """Where a C-contiguous array starts."""
-    return ctypes.c_void_p(array.ctypes.data)
+    return array.ctypes.data
+
+
+def readable(x: Any, dimensions: int) -> bool:
+    """Whether the engine can read x, n x d, as it is."""
+    return (type(x) is np.ndarray and x.dtype == _FLOAT32 and x.ndim == 2 and x.shape[1] == dimensions
+            and x.shape[0] > 0 and x.flags.c_contiguous and x.flags.aligned)
 
 
 class Model:
-    """Owns `handle`. labels: C, in the order of the class bank; None takes the names."""
+    """Owns `handle`. labels: C, in the order of the class bank; None takes the names of the classes. before: the model
+    that it was made from by a change of classes or calibration, which shares what is not changed."""
 
-    def __init__(self, handle: ctypes.c_void_p, labels: Optional[NDArray[Any]] = None) -> None:
+    def __init__(self, handle: ctypes.c_void_p, labels: Optional[NDArray[Any]] = None,
+                 before: Optional[Model] = None) -> None:
         self.handle = handle
         self._free = weakref.finalize(self, library().parsnets_model_free, handle)
         self._free.atexit = False  # other threads may still predict
-        facts = _library.ModelFacts(size=ctypes.sizeof(_library.ModelFacts))
-        call("model_get_facts", handle, ctypes.byref(facts))
+        self._predict_top = library().parsnets_predict_top
+        facts = self._facts()
         self.dimensions, self.attributes, self.classes = facts.dimensions, facts.attributes, facts.classes
         self.networks, self.open_networks = facts.networks, facts.open_networks
         self.predicts_semantics = bool(facts.predicts_semantics)
         self.gamma, self.temperature = float(facts.gamma), float(facts.temperature)
-        self.method: str = facts.method.decode()
-        self.options: str = facts.options.decode()
-        self.record: str = facts.record.decode()
-        self.seen: NDArray[np.bool_] = np.ctypeslib.as_array(facts.seen, (self.classes,)).astype(bool)
-        self.semantics: Floats = np.ctypeslib.as_array(facts.semantics, (self.classes, self.attributes)).copy()
-        self.names = [text_at("model_class_name", handle, i) or "" for i in range(self.classes)]
-        found = [text_at("model_attribute_name", handle, i) for i in range(self.attributes)]
-        self.attribute_names = tuple(n if n is not None else f"attribute{i}" for i, n in enumerate(found))
-        self.labels: NDArray[Any] = np.array(self.names) if labels is None else labels
+        self.seen: NDArray[np.bool_] = copy_at(facts.seen, np.uint8, self.classes).view(bool)
+        self.method: str = before.method if before else facts.method.decode()
+        self.options: str = before.options if before else facts.options.decode()
+        self.record: str = before.record if before else facts.record.decode()
+        self.attribute_names: Tuple[str, ...] = before.attribute_names if before else tuple(
+            text_at("model_attribute_name", handle, i) or f"attribute{i}" for i in range(self.attributes))
+        if labels is None:
+            labels = np.array([text_at("model_class_name", handle, i) or "" for i in range(self.classes)])
+        labels.flags.writeable = False
+        self.labels = labels
+
+    def _facts(self) -> _library.ModelFacts:
+        facts = _library.ModelFacts(size=ctypes.sizeof(_library.ModelFacts))
+        call("model_get_facts", self.handle, ctypes.byref(facts))
+        return facts
+
+    @functools.cached_property
+    def semantics(self) -> Floats:
+        """C x m, as given. Read when it is asked for: changes of a large class bank would spend their time here."""
+        return copy_at(self._facts().semantics, np.float32, self.classes, self.attributes)
 
     @staticmethod
     def load(file: PathLike, labels: Optional[NDArray[Any]] = None) -> Model:
@@ -110,6 +146,9 @@ class Model:
             file.write_bytes(data)
             return Model.load(file, labels)
 
+    def __deepcopy__(self, memo: Any) -> Model:
+        return self  # never changed
+
     def changed(self, change: Callable[[ctypes.c_void_p], None], labels: NDArray[Any]) -> Model:
         """A copy after change(handle)."""
         handle = ctypes.c_void_p()
@@ -119,34 +158,37 @@ class Model:
         except BaseException:
             library().parsnets_model_free(handle)
             raise
-        return Model(handle, labels)
+        return Model(handle, labels, before=self)
+
+    def name(self, place: int) -> str:
+        """Of class `place`, as the engine knows it."""
+        return name_of(self.labels[place])
 
     def scores(self, x: Floats, threads: int) -> Floats:
         """n x C, gamma not applied. x: n x d, C-contiguous, as in all that follow."""
         out = np.empty((len(x), self.classes), np.float32)
-        call("predict_scores", self.handle, address(x), *x.shape, unsigned(threads, "threads", 32), address(out),
-             self.classes)
+        call("predict_scores", self.handle, address(x), *x.shape, threads, address(out), self.classes)
         return out
 
     def confidences(self, x: Floats, threads: int) -> Floats:
         """n x C, rows sum to 1."""
         out = np.empty((len(x), self.classes), np.float32)
-        call("predict_confidences", self.handle, address(x), *x.shape, unsigned(threads, "threads", 32), address(out),
-             self.classes)
+        call("predict_confidences", self.handle, address(x), *x.shape, threads, address(out), self.classes)
         return out
 
-    def best(self, x: Floats, among: str, threads: int) -> NDArray[np.int32]:
-        """n class numbers."""
-        out = np.empty(len(x), np.int32)
-        call("predict_top", self.handle, address(x), *x.shape, AMONG[among], 1,
-             unsigned(threads, "threads", 32), address(out), None)
+    def best(self, x: Floats, among: int, threads: int) -> NDArray[np.int32]:
+        """n class numbers. among: a value of AMONG."""
+        out = np.empty(x.shape[0], np.int32)
+        start = ctypes.byref(ctypes.c_int32.from_buffer(out.data))  # a quarter of the time of address(out)
+        status = self._predict_top(self.handle, address(x), x.shape[0], x.shape[1], among, 1, threads, start, None)
+        if status != 0:
+            raise last_error(status)
         return out
 
     def predicted_semantics(self, x: Floats, threads: int) -> Floats:
         """n x m."""
         out = np.empty((len(x), self.attributes), np.float32)
-        call("predict_semantics", self.handle, address(x), *x.shape, unsigned(threads, "threads", 32), address(out),
-             self.attributes)
+        call("predict_semantics", self.handle, address(x), *x.shape, threads, address(out), self.attributes)
         return out
 
     def explain(self, row: Floats) -> Explanation:
@@ -160,14 +202,10 @@ class Model:
         return Explanation(self.labels[out.winner], self.labels[out.runner_up], out.winner_score, out.runner_up_score,
                            out.calibration, out.prototypes, contributions, semantics, opened, self.attribute_names)
 
-
-class Options:
-    """Options of training by their names on the command line; underscores count as hyphens."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.handle = ctypes.c_void_p()
-        call("options_create", ctypes.byref(self.handle))
-        self._free = weakref.finalize(self, library().parsnets_options_free, self.handle)
-        for name, value in values.items():
-            written = str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
-            call("options_set", self.handle, text(name.replace("_", "-"), "option"), text(written, name))
+    def evaluate(self, data: Dataset, threads: int, progress: Optional[ProgressCallback]) -> Evaluation:
+        """The zero-shot protocol on the test samples; classes are matched by name."""
+        out = _library.Evaluation(size=ctypes.sizeof(_library.Evaluation))
+        with Watch(progress) as watch:
+            call("evaluate", self.handle, data.pointer, threads, watch.function, None, ctypes.byref(out))
+        general = [out.u, out.s, out.h, out.ausuc, out.gamma] if out.has_gzsl else [None] * 5
+        return Evaluation(out.zsl_top1_per_class, out.zsl_top1, out.zsl_top5, *general)

@@ -51,6 +51,7 @@ class Watch:
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
+        del self.function  # refers to this object, which refers to it: nothing is left to the garbage collector
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
         if self._raised is not None and (kind is None or issubclass(kind, Cancelled)):

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from . import _library
+from ._labels import Floats
 from ._library import call, library, text, text_at, unsigned
-from ._model import Floats, PathLike, address
+from ._model import PathLike, address
 from ._progress import ProgressCallback, Watch
 from .errors import BadInput, Usage
 
@@ -31,14 +32,19 @@ class _Handle:
         self._free.atexit = False  # other threads may still read
 
     def view(self, kind: Any, start: Optional[int], *shape: int) -> NDArray[Any]:
-        count = int(np.prod(shape))
-        if not count or not start:
+        """What the engine keeps at an address, read-only."""
+        if not start or 0 in shape:
             return np.empty(shape, kind)
-        buffer = (kind * count).from_address(start)
-        buffer._owner = self
-        array = np.frombuffer(buffer, dtype=kind).reshape(shape)
-        array.flags.writeable = False
-        return array
+        return np.asarray(_Memory(self, {"version": 3, "typestr": np.dtype(kind).str, "shape": shape,
+                                         "data": (start, True)}))
+
+
+class _Memory:
+    """What NumPy makes an array of; the array holds on to this, and this to the data set."""
+
+    def __init__(self, owner: _Handle, interface: Dict[str, Any]) -> None:
+        self.owner = owner
+        self.__array_interface__ = interface
 
 
 class Dataset:
@@ -59,9 +65,9 @@ class Dataset:
         facts = _library.DatasetFacts(size=ctypes.sizeof(_library.DatasetFacts))
         call("dataset_get_facts", handle.pointer, ctypes.byref(facts))
         self.name: str = facts.name.decode("utf-8", "surrogateescape")
-        self.X: Floats = handle.view(ctypes.c_float, facts.features, facts.samples, facts.dimensions)
-        self.labels: NDArray[np.int32] = handle.view(ctypes.c_int32, facts.labels, facts.samples)
-        self.semantics: Floats = handle.view(ctypes.c_float, facts.semantics, facts.classes, facts.attributes)
+        self.X: Floats = handle.view(np.float32, facts.features, facts.samples, facts.dimensions)
+        self.labels: NDArray[np.int32] = handle.view(np.int32, facts.labels, facts.samples)
+        self.semantics: Floats = handle.view(np.float32, facts.semantics, facts.classes, facts.attributes)
         self.class_names: List[str] = [text_at("dataset_class_name", handle.pointer, i) or ""
                                        for i in range(facts.classes)]
         names = [text_at("dataset_attribute_name", handle.pointer, i) for i in range(facts.attributes)]
@@ -69,7 +75,7 @@ class Dataset:
         for number, which in enumerate(_LISTS):
             start, count = ctypes.c_void_p(), ctypes.c_size_t()
             call("dataset_split", handle.pointer, number, ctypes.byref(start), ctypes.byref(count))
-            setattr(self, which, handle.view(ctypes.c_int32, start.value, count.value))
+            setattr(self, which, handle.view(np.int32, start.value, count.value))
 
     @property
     def pointer(self) -> ctypes.c_void_p:
@@ -85,6 +91,15 @@ class Dataset:
     def class_attributes(self) -> Dict[str, Floats]:
         """Class name to its m attribute values, for fit()."""
         return dict(zip(self.class_names, self.semantics))
+
+    @property
+    def validation_classes(self) -> List[str]:
+        """Names of the seen classes that training validates on, for fit(); none when there are too few."""
+        return [self.class_names[c] for c in np.unique(self.labels[self.val])]
+
+    def _repr_html_(self) -> str:
+        from ._display import dataset_html
+        return dataset_html(self)
 
     def __repr__(self) -> str:
         return (f"<Dataset {self.name}: {self.X.shape[0]} samples x {self.X.shape[1]}, "
@@ -109,7 +124,7 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
     with Watch(progress) as watch:
         call("dataset_load", text(os.fspath(folder), "folder"), ctypes.byref(options), watch.function, None,
              ctypes.byref(pointer))
-    return Dataset(_Handle(pointer))
+        return Dataset(_Handle(pointer))
 
 
 def load_xlsa17(folder: PathLike, *, features: str = "res101", semantics: str = "att", **options: Any) -> Dataset:
@@ -129,27 +144,46 @@ def load_demo(*, seed: int = 1) -> Dataset:
     raise BadInput("demo data: expected a folder with features.npy, found none; set PARSNETS_DEMO to data/demo")
 
 
-def from_arrays(X: Floats, labels: NDArray[np.int32], semantics: Floats, class_names: Sequence[str], *,
+def from_arrays(X: ArrayLike, labels: ArrayLike, semantics: ArrayLike, class_names: Sequence[str], *,
                 attribute_names: Optional[Sequence[str]] = None, name: str = "arrays",
-                test: Optional[NDArray[np.uint8]] = None, seed: int = 1) -> Dataset:
-    """A data set from memory. X: n x d float32, not copied when C-contiguous, and not to be changed while the data set
-    lives; labels: n class numbers; semantics: C x m; test: n, nonzero keeps a sample out of training."""
+                test: Optional[ArrayLike] = None, validation: Optional[ArrayLike] = None, seed: int = 1) -> Dataset:
+    """A data set from memory: X n x d, labels n class numbers from 0, semantics C x m with C class names.
+
+    X is not copied when it is C-contiguous float32, and then not to be changed while the data set lives. test: n flags,
+    true keeps a sample out of training; classes without training samples are unseen. validation: C flags of the seen
+    classes to validate on, fewer than all; None: drawn with `seed`.
+
+    >>> import numpy as np
+    >>> data = from_arrays(np.eye(4), [0, 1, 2, 0], np.eye(3), ["cat", "dog", "eel"], test=[0, 0, 1, 1])
+    >>> data
+    <Dataset arrays: 4 samples x 4, 3 classes x 3 attributes>
+    >>> data.trainval, data.test_seen, data.test_unseen
+    (array([0, 1], dtype=int32), array([3], dtype=int32), array([2], dtype=int32))
+    """
     x = np.ascontiguousarray(X, np.float32)
-    y = np.ascontiguousarray(labels, np.int32)
+    numbers = np.asarray(labels)
+    if numbers.dtype.kind not in "iu" or (numbers.size and not 0 <= numbers.min() <= numbers.max() < 2**31):
+        raise BadInput(f"labels: expected class numbers, integers from 0 to C - 1, found others ({numbers.dtype}); "
+                       "number the classes")
+    y = np.ascontiguousarray(numbers, np.int32)
     s = np.ascontiguousarray(semantics, np.float32)
-    held_out = None if test is None else np.ascontiguousarray(test, np.uint8)
+    held_out = None if test is None else np.ascontiguousarray(test, bool)
+    validate = None if validation is None else np.ascontiguousarray(validation, bool)
     if x.ndim != 2 or s.ndim != 2 or y.shape != x.shape[:1] or len(class_names) != len(s) \
             or (held_out is not None and held_out.shape != y.shape) \
+            or (validate is not None and validate.shape != s.shape[:1]) \
             or (attribute_names is not None and len(attribute_names) != s.shape[1]):
-        raise BadInput(f"arrays: expected X n x d, labels n, semantics C x m, C class names, m attribute names and n "
-                       f"test flags, found {x.shape}, {y.shape}, {s.shape}, {len(class_names)} class names, "
-                       f"{None if attribute_names is None else len(attribute_names)} attribute names")
+        found: Dict[str, Any] = {"X": x, "labels": y, "semantics": s, "class_names": class_names,
+                                 "attribute_names": attribute_names, "test": held_out, "validation": validate}
+        raise BadInput("arrays: expected X n x d, labels n, semantics C x m, C class names, m attribute names, n test "
+                       "flags and C validation flags, found "
+                       + ", ".join(f"{name} {np.shape(value)}" for name, value in found.items() if value is not None))
     classes = (ctypes.c_char_p * len(s))(*[text(n, "class name") for n in class_names])
     attributes = None if attribute_names is None else (
         (ctypes.c_char_p * s.shape[1])(*[text(n, "attribute name") for n in attribute_names]))
     arrays = _library.Arrays(ctypes.sizeof(_library.Arrays), *x.shape, *s.shape, address(x), address(y), address(s),
                              classes, attributes, text(name, "name"), None if held_out is None else address(held_out),
-                             unsigned(seed, "seed", 64), 1)
+                             unsigned(seed, "seed", 64), 1, None if validate is None else address(validate))
     pointer = ctypes.c_void_p()
     call("dataset_from_arrays", ctypes.byref(arrays), ctypes.byref(pointer))
     return Dataset(_Handle(pointer, x))

@@ -15,6 +15,12 @@ class ClassDisjointKFold:
     """K folds of classes: no class of a test fold has samples in the training part.
 
     Fold sizes differ by one class at most. shuffle: draw the folds with random_state, in place of the labels' order.
+
+    >>> y = ["cat", "cat", "dog", "eel", "eel", "owl"]
+    >>> for train, test in ClassDisjointKFold(2).split(y, y):
+    ...     print(train, test)
+    [3 4 5] [0 1 2]
+    [0 1 2] [3 4 5]
     """
 
     def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None) -> None:

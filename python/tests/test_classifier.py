@@ -1,18 +1,15 @@
 import copy
+import json
 import pickle
-import threading
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
-from parsnets import BadInput, ClassDisjointKFold, ParsNetsClassifier, ParsNetsError, Usage
-from parsnets.metrics import per_class_accuracy, zero_shot_scorer
+from parsnets import BadInput, ParsNetsClassifier, ParsNetsError, RidgeZSL, Usage
+from parsnets._model import Model
+from parsnets.metrics import harmonic_mean, per_class_accuracy
 
 
 @pytest.fixture
@@ -147,76 +144,6 @@ def test_files_pickles_and_copies_keep_every_bit(demo, ridge, tmp_path):
     pickle.loads(pickle.dumps(ParsNetsClassifier(method="sae")))  # not fitted
 
 
-def test_clone_keeps_parameters_and_forgets_the_model(ridge):
-    twin = clone(ridge.set_params(options={"lambda": 3}))
-    assert twin.get_params() == ridge.get_params()
-    with pytest.raises(NotFittedError):
-        twin.predict(np.zeros((1, 192)))
-
-
-def test_works_in_a_pipeline(demo, ridge):
-    x, y = training(demo)
-    pipeline = make_pipeline(FunctionTransformer(np.abs), ParsNetsClassifier(method="ridge"))
-    pipeline.fit(x, y, parsnetsclassifier__class_attributes=demo.class_attributes)
-    rows = demo.test_unseen
-    assert zero_shot_scorer(pipeline, demo.X[rows], demo.y[rows]) > 0.8
-
-
-def test_grid_search_on_disjoint_classes(demo):
-    x, y = training(demo)
-    search = GridSearchCV(ParsNetsClassifier(method="ridge", threads=1),
-                          {"options": [{"lambda": 1e9, "similarity": "dot"}, {"lambda": 1}],
-                           "method": ["ridge", "dap"]},
-                          cv=ClassDisjointKFold(4, shuffle=True, random_state=0), scoring=zero_shot_scorer,
-                          error_score="raise")
-    search.fit(x, y, class_attributes=demo.class_attributes)
-    assert search.best_score_ > 0.6  # two classes in a fold: 0.5 is chance
-    train, test = next(search.cv.split(x, y))
-    first = ParsNetsClassifier(**{**search.estimator.get_params(), **search.cv_results_["params"][0]})
-    first.fit(x[train], y[train], class_attributes=demo.class_attributes)
-    assert search.cv_results_["split0_test_score"][0] == zero_shot_scorer(first, x[test], y[test])
-    assert search.score(demo.X[demo.test_unseen], demo.y[demo.test_unseen]) > 0.8
-
-
-def test_grid_search_in_several_processes_gives_the_same(demo):
-    x, y = training(demo)
-    scores = []
-    for jobs in (1, 2):
-        search = GridSearchCV(ParsNetsClassifier(method="ridge", threads=1),
-                              {"options": [{"lambda": v} for v in (1, 10)]},
-                              cv=ClassDisjointKFold(2), scoring=zero_shot_scorer, n_jobs=jobs, error_score="raise")
-        scores.append(search.fit(x, y, class_attributes=demo.class_attributes).cv_results_["mean_test_score"])
-    assert np.array_equal(*scores)
-
-
-def test_frames_bring_feature_names_and_take_attribute_names(demo):
-    frame = pd.DataFrame(demo.X[demo.trainval], columns=[f"f{i}" for i in range(192)])
-    table = pd.DataFrame(demo.semantics, index=demo.class_names, columns=demo.attribute_names)
-    model = ParsNetsClassifier(method="ridge").fit(frame, demo.y[demo.trainval], class_attributes=table)
-    assert model.feature_names_in_[3] == "f3"
-    out = model.set_output(transform="pandas").transform(frame[:4])
-    assert list(out.columns) == demo.attribute_names and out.shape == (4, 39)
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame[frame.columns[::-1]])
-
-
-def test_options_reach_the_engine_and_bad_ones_are_refused(demo):
-    x, y = training(demo)
-
-    def fit(**parameters):
-        return ParsNetsClassifier(**parameters).fit(x, y, class_attributes=demo.class_attributes)
-
-    model = fit(method="scln", options={"networks": 16, "open": 4, "encoding": 32, "feature_scaling": "l2"})
-    assert model._model.networks == 16 and model.explain(x[:1])[0].open_networks.shape == (4,)
-    assert '"feature-scaling":"l2"' in model.trained_options_.replace(" ", "")
-    for bad in ({"method": "magic"}, {"options": {"lambda": -1}}, {"options": {"no-such": 1}}, {"threads": -1},
-                {"seed": -1}, {"seed": 1.5}, {"options": {"seed": 3}}):
-        with pytest.raises(Usage):
-            fit(**bad)
-    with pytest.raises(Usage, match="validation"):
-        ParsNetsClassifier().fit(x, y, validation="sometimes")
-
-
 def test_bad_arrays_are_refused_with_advice(demo, ridge, tmp_path):
     x, y = training(demo)
     fit = ParsNetsClassifier(method="ridge").fit
@@ -242,41 +169,241 @@ def test_bad_arrays_are_refused_with_advice(demo, ridge, tmp_path):
         ridge.save(tmp_path / "no" / "such" / "folder" / "m.safetensors")
 
 
+def test_every_parameter_is_the_option_of_its_name_in_the_engine(demo):
+    given = {"networks": 16, "open_networks": 4, "gates": "anchor", "encoding": 32, "loss": "ridge", "c": 0.5,
+             "epsilon": 0.05, "alpha": 5.0, "mmg": 0.2, "refine_steps": 3, "prototype_width": 1.1,
+             "feature_scaling": "l2", "semantic_scaling": "centre-l2", "semantic_whitening": 0.3,
+             "similarity": "cosine"}
+    assert set(given) == set(ParsNetsClassifier._option_of)
+    model = ParsNetsClassifier(**given).fit_dataset(demo)
+    trained = json.loads(model.trained_options_)
+    for parameter, value in given.items():
+        assert trained[ParsNetsClassifier._option_of[parameter]] == value, parameter
+    assert model._model.networks == 16 and model.explain(demo.X[:1])[0].open_networks.shape == (4,)
+    options = {ParsNetsClassifier._option_of[parameter]: value for parameter, value in given.items()}
+    same = ParsNetsClassifier(options=options).fit_dataset(demo)
+    assert same._model.to_bytes() == model._model.to_bytes()
+
+
+def test_a_parameter_stays_where_select_searches(demo):
+    model = RidgeZSL(alpha=7, select=True).fit_dataset(demo)
+    steps = json.loads(model.record_)["selection"]
+    assert len(steps) > 1 and not any("lambda" in step["choice"] for step in steps)
+    assert json.loads(model.trained_options_)["lambda"] == 7
+
+
+@pytest.mark.parametrize("bad, message", [
+    ({"method": "magic"}, "method: expected one of"),
+    ({"alpha": -1}, "^alpha: expected a number"),
+    ({"networks": 8, "open_networks": 9}, r"open_networks: expected at most networks \(8\), found 9"),
+    ({"loss": "hinge"}, "^loss: expected"),
+    ({"options": {"gate-weight": -1}}, "gate-weight"),
+    ({"options": {"no-such": 1}}, "no-such"),
+    ({"alpha": 1, "options": {"lambda": 1}}, "give it as alpha alone"),
+    ({"open_networks": 4, "options": {"open": 4}}, "give it as open_networks alone"),
+    ({"options": {"seed": 3}}, "random_state"),
+    ({"options": {"method": "ridge"}}, "method"),
+    ({"random_state": -1}, "random_state"),
+    ({"random_state": 1.5}, "random_state"),
+    ({"n_jobs": 0}, "n_jobs"),
+    ({"n_jobs": "all"}, "n_jobs"),
+])
+def test_impossible_parameters_are_refused_by_their_python_names(demo, bad, message):
+    with pytest.raises(Usage, match=message):
+        ParsNetsClassifier(**bad).fit_dataset(demo)
+
+
+def test_random_state_decides_the_model(demo):
+    def trained(random_state):
+        return ParsNetsClassifier(networks=16, open_networks=4, encoding=32, gates="anchor",
+                                  random_state=random_state).fit_dataset(demo)._model.to_bytes()
+
+    assert trained(5) == trained(5) != trained(6)
+    assert trained(np.random.RandomState(3)) == trained(np.random.RandomState(3))
+    state = np.random.RandomState(3)
+    assert trained(state) != trained(state)
+    np.random.seed(8)
+    first = trained(None)
+    assert trained(None) != first
+    np.random.seed(8)
+    assert trained(None) == first
+
+
+@pytest.mark.parametrize("make", [lambda: RidgeZSL(), lambda: RidgeZSL(select=True), lambda: ParsNetsClassifier()])
+def test_fit_on_the_validation_classes_of_a_data_set_gives_its_model(demo, make):
+    x, y = training(demo)
+    ours = make().fit(x, y, class_attributes=demo.class_attributes, attribute_names=demo.attribute_names,
+                      validation=demo.validation_classes)
+    theirs = make().fit_dataset(demo)
+    assert np.array_equal(ours.class_scores(demo.X), theirs.class_scores(demo.X))
+    assert (ours.gamma_, ours.temperature_) == (theirs.gamma_, theirs.temperature_)
+    assert ours.trained_options_ == theirs.trained_options_
+    assert ours.evaluate(demo) == theirs.evaluate(demo)
+    records = [json.loads(model.record_) for model in (ours, theirs)]
+    assert records[0]["validation"] == records[1]["validation"]
+    drawn = make().fit(x, y, class_attributes=demo.class_attributes)
+    assert json.loads(drawn.record_)["validation"] != records[0]["validation"]
+
+
+def test_validation_wants_some_of_the_seen_classes(demo):
+    x, y = training(demo)
+    fit = RidgeZSL().fit
+    for bad, message in ((["deer"], "'deer'"), (["okapi"], "'okapi'"), (demo.class_names, "'deer'"),
+                         ([], "0 of them"), (np.unique(y), "8 of them")):
+        with pytest.raises(BadInput, match="validation: .*" + message):
+            fit(x, y, class_attributes=demo.class_attributes, validation=bad)
+    with pytest.raises(Usage, match="validation"):
+        fit(x, y, class_attributes=demo.class_attributes, validation="sometimes")
+    with pytest.raises(Usage, match="class_attributes"):
+        fit(x, y, validation=["cat"])
+    for searches in (RidgeZSL(select=True), ParsNetsClassifier(preset="auto")):
+        with pytest.raises(Usage, match="select"):
+            searches.fit(x, y, class_attributes=demo.class_attributes, validation="none")
+    without = fit(x, y, class_attributes=demo.class_attributes, validation="none")
+    assert without.gamma_ == 0 and json.loads(without.record_)["validation"]["gamma_from"] == "none"
+
+
+def test_integer_labels_name_validation_classes(demo):
+    x, y = demo.X[demo.trainval], demo.labels[demo.trainval]
+    numbers = [demo.class_names.index(name) for name in demo.validation_classes]
+    model = RidgeZSL().fit(x, y, class_attributes=demo.semantics, validation=numbers)
+    assert model.gamma_ == RidgeZSL().fit_dataset(demo).gamma_
+
+
+def test_held_out_samples_calibrate(demo, ridge):
+    rows = np.concatenate([demo.test_unseen[::2], demo.test_seen[::2]])
+    rest = np.concatenate([demo.test_unseen[1::2], demo.test_seen[1::2]])
+    unseen = np.isin(demo.y, ["deer", "truck"])
+
+    def harmonic(model, of):
+        found = model.predict(demo.X[of])
+        u, s = (per_class_accuracy(demo.y[of][side], found[side]) for side in (unseen[of], ~unseen[of]))
+        return harmonic_mean(u, s)
+
+    off = copy.deepcopy(ridge).calibrate(gamma=5)
+    assert harmonic(off, rest) < 0.1
+    on = copy.deepcopy(off).calibrate(demo.X[rows], demo.y[rows])
+    best = max(harmonic(copy.deepcopy(ridge).calibrate(gamma=g), rows) for g in np.linspace(-0.5, 1, 151))
+    assert harmonic(on, rows) >= best - 1e-9
+    assert harmonic(on, rest) > 0.6 and on.temperature_ != off.temperature_
+    assert off.gamma_ == 5  # a copy of its own
+    assert ridge.calibrate(demo.X[rows].tolist(), demo.y[rows].tolist()).gamma_ == on.gamma_
+
+
+def test_calibration_wants_samples_of_both_kinds_or_values(demo, ridge):
+    x, y = demo.X[demo.test_seen], demo.y[demo.test_seen]
+    for arguments, values in (((), {}), ((x,), {}), ((x, y), {"gamma": 1})):
+        with pytest.raises(Usage, match="calibrate"):
+            ridge.calibrate(*arguments, **values)
+    with pytest.raises(BadInput):
+        ridge.calibrate(x, y)
+    with pytest.raises(BadInput, match="okapi"):
+        ridge.calibrate(x, np.where(y == "cat", "okapi", y))
+    with pytest.raises(BadInput, match="one per row"):
+        ridge.calibrate(x, y[:-1])
+
+
 def test_contiguous_float32_is_not_copied(demo, ridge):
-    _, x = ridge._ready(demo.X)
-    assert np.shares_memory(x, demo.X)
-    _, x = ridge._ready(demo.X.astype(np.float64))
-    assert x.dtype == np.float32
+    def start(model, x):
+        assert x.dtype == np.float32 and x.flags.c_contiguous
+        return x
+
+    assert np.shares_memory(ridge._apply(demo.X, start), demo.X)
+    assert not np.shares_memory(ridge._apply(demo.X[:, ::-1], start), demo.X)
+    ridge._apply(demo.X.astype(np.float64), start)
+
+
+def test_the_fast_path_answers_as_the_checked_one_does(demo, ridge):
+    names = {"predict": {}, "predict_proba": {}, "decision_function": {}, "class_scores": {}, "transform": {}}
+    for rows in (demo.X[:1], demo.X[:300]):
+        for name in names:
+            fast = getattr(ridge, name)(rows)
+            slow = getattr(ridge, name)(np.asfortranarray(rows.astype(np.float64)))
+            assert np.array_equal(fast, slow) and fast.dtype == slow.dtype, name
+        assert np.array_equal(ridge.predict(rows, classes="unseen"), ridge.predict(rows.tolist(), classes="unseen"))
+
+
+@pytest.mark.parametrize("value, message", [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+def test_the_fast_path_refuses_what_scikit_learn_refuses_in_its_words(demo, ridge, value, message):
+    x = demo.X[:2].copy()
+    x[1, 7] = value
+    for call in (ridge.predict, ridge.predict_proba, ridge.class_scores, ridge.explain):
+        with pytest.raises(ValueError, match=message):
+            call(x)
+    for wrong in (x[:, :5].copy(), x[0], x[:0], x[None]):
+        with pytest.raises(ValueError, match="features|1D|minimum|dim 3"):
+            ridge.predict(wrong)
 
 
 def test_results_do_not_depend_on_threads(demo):
     x, y = training(demo)
-    options = {"networks": 16, "open": 4, "encoding": 32}
-    files = {ParsNetsClassifier(threads=t, options=options).fit(x, y, class_attributes=demo.class_attributes)
-             ._model.to_bytes() for t in (1, 2, 5)}
+    files = set()
+    for jobs in (None, -1, -2, 5):
+        model = ParsNetsClassifier(n_jobs=jobs, networks=16, open_networks=4, encoding=32)
+        files.add(model.fit(x, y, class_attributes=demo.class_attributes)._model.to_bytes())
     assert len(files) == 1
 
 
-def test_threads_predict_while_classes_change(demo, ridge):
-    x = demo.X[:300]
-    problems = []
+def test_facts_cannot_be_changed_by_accident(ridge):
+    for fact in (ridge.classes_, ridge.seen_, ridge.class_attributes_):
+        with pytest.raises(ValueError):
+            fact[0] = fact[1]
 
-    def predict():
-        try:
-            for _ in range(30):
-                labels = ridge.predict(x)
-                assert set(labels) <= set(demo.class_names) | {"okapi"}
-                probabilities = ridge.predict_proba(x)
-                assert probabilities.shape[1] in (10, 11)
-        except BaseException as error:  # threads swallow them
-            problems.append(error)
 
-    threads = [threading.Thread(target=predict) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    while any(thread.is_alive() for thread in threads):
-        ridge.add_class("okapi", demo.semantics[4] * 0.9)
-        ridge.remove_class("okapi")
-    for thread in threads:
-        thread.join()
-    assert not problems
+def test_copies_share_the_model_until_one_of_them_changes(demo, ridge, monkeypatch):
+    monkeypatch.setattr(Model, "to_bytes", None)  # nothing is written
+    for twin in (copy.copy(ridge), copy.deepcopy(ridge)):
+        assert twin._model is ridge._model and twin.get_params() == ridge.get_params()
+        twin.add_class("okapi", demo.semantics[4] * 0.9)
+        assert "okapi" in twin.classes_ and "okapi" not in ridge.classes_
+    options = {"gate-weight": 0.1}
+    assert copy.deepcopy(ParsNetsClassifier(options=options)).options is not options
+
+
+def test_names_of_classes_may_be_in_any_script(tmp_path, demo):
+    names = {name: name + " \u9e7f \U0001f98c" for name in demo.class_names}
+    table = {names[name]: row for name, row in demo.class_attributes.items()}
+    x, y = training(demo)
+    model = RidgeZSL().fit(x, [names[label] for label in y], class_attributes=table)
+    model.remove_class(names["frog"]).add_class(names["frog"], demo.class_attributes["frog"])
+    model.save(tmp_path / "m.safetensors")
+    assert RidgeZSL.load(tmp_path / "m.safetensors").classes_.tolist() == model.classes_.tolist()
+
+
+def test_added_labels_of_another_kind_are_kept_as_they_are(demo):
+    model = RidgeZSL().fit(demo.X[demo.trainval], demo.labels[demo.trainval], class_attributes=demo.semantics)
+    model.add_classes({"okapi": demo.semantics[0] * 0.5, (1, 2): demo.semantics[1] * 0.5})
+    assert model.classes_.tolist()[-3:] == [9, "okapi", (1, 2)]
+    x = demo.X[::24]
+    assert set(model.predict(x, classes=[3, "okapi"])) == {3, "okapi"}
+    some = [4, (1, 2), "okapi"]
+    assert np.array_equal(model.predict(x, classes=set(some)), model.predict(x, classes=some))
+    model.remove_class((1, 2)).remove_class("okapi").add_class("a longer name than before", demo.semantics[2] * 0.5)
+    assert model.classes_[-1] == "a longer name than before"
+
+
+def test_longer_names_are_not_cut_off(demo, ridge):
+    ridge.add_class("a much longer name than all of the others", demo.semantics[2] * 0.5)
+    assert ridge.classes_[-1] == "a much longer name than all of the others"
+
+
+def test_notebooks_show_fitted_estimators_and_their_results(demo, ridge):
+    from sklearn import config_context
+    from sklearn.utils import estimator_html_repr
+    new = RidgeZSL(alpha=3)
+    assert "RidgeZSL(alpha=3)" in new._repr_html_()
+    assert len(new._repr_html_()) == len(estimator_html_repr(new))  # they differ in a running number
+    shown = ridge._repr_html_()
+    assert "deer" in shown and ridge._repr_mimebundle_()["text/html"] == shown
+    assert "airplane" in demo._repr_html_() and "<" in ridge.evaluate(demo)._repr_html_()
+    assert ridge.explain(demo.X[:1])[0].label in ridge.explain(demo.X[:1])[0]._repr_html_()
+    with config_context(display="text"):
+        assert ridge._repr_html_() is None and set(ridge._repr_mimebundle_()) == {"text/plain"}
+
+
+def test_export_gives_a_device_model_with_the_estimators_labels(demo):
+    model = RidgeZSL().fit(demo.X[demo.trainval], demo.labels[demo.trainval], class_attributes=demo.semantics)
+    device = model.export(precision="float32")
+    assert device.classes_.tolist() == list(range(10))
+    assert np.mean(device.predict(demo.X) == model.predict(demo.X)) > 0.999
+    assert RidgeZSL().fit_dataset(demo).export(demo).validation is not None

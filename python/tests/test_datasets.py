@@ -37,6 +37,41 @@ def test_bad_folders_and_options_are_refused(tmp_path):
         datasets.load_folder(DEMO, seed=-1)
 
 
+def arrays(**changes):
+    given = {"X": np.eye(8), "labels": [0, 1, 2, 3, 0, 1, 2, 4], "semantics": np.eye(5), "class_names": list("abcde")}
+    return datasets.from_arrays(**{**given, **changes})
+
+
+def test_flags_hold_samples_and_classes_out():
+    data = arrays(test=[0, 0, 0, 0, 1, 0, 0, 1], validation=[0, 1, 0, 1, 0])
+    assert data.trainval.tolist() == [0, 1, 2, 3, 5, 6]
+    assert (data.test_seen.tolist(), data.test_unseen.tolist()) == ([4], [7])
+    assert (data.train.tolist(), data.val.tolist()) == ([0, 2, 6], [1, 3, 5])
+    assert data.validation_classes == ["b", "d"]
+    assert len(arrays().validation_classes) == 1  # drawn
+    x = np.eye(8, dtype=np.float32)
+    assert np.shares_memory(arrays(X=x).X, x)
+
+
+@pytest.mark.parametrize("changes, message", [
+    ({"labels": [0, 1]}, r"labels \(2,\)"),
+    ({"labels": [0.5] * 8}, "class numbers"),
+    ({"labels": [2**32] * 8}, "class numbers"),
+    ({"labels": [7] * 8}, "labels"),
+    ({"test": [1] * 7}, r"test \(7,\)"),
+    ({"test": [1] * 8}, "test"),
+    ({"validation": [1] * 4}, r"validation \(4,\)"),
+    ({"validation": [1] * 5}, "validation"),
+    ({"validation": [0] * 5}, "validation"),
+    ({"class_names": list("abcda")}, "'a' twice"),
+    ({"attribute_names": ["one"]}, "attribute_names"),
+    ({"X": np.full((8, 8), np.nan)}, "features, sample 0"),
+])
+def test_arrays_that_do_not_fit_together_are_refused(changes, message):
+    with pytest.raises(BadInput, match=message):
+        arrays(**changes)
+
+
 def test_xlsa17_folders_give_the_same_arrays(demo, tool, tmp_path):
     subprocess.run([tool, "data", "convert", DEMO, tmp_path / "mat", "--format", "mat5", "--quiet"], check=True,
                    stdout=subprocess.DEVNULL)
@@ -50,7 +85,7 @@ def test_xlsa17_folders_give_the_same_arrays(demo, tool, tmp_path):
 @pytest.mark.parametrize("flags, parameters", [
     ("", {}),
     ("--method ridge", {"method": "ridge"}),
-    ("--networks 16 --open 4 --encoding 32", {"options": {"networks": 16, "open": 4, "encoding": 32}}),
+    ("--networks 16 --open 4 --encoding 32", {"networks": 16, "open_networks": 4, "encoding": 32}),
     ("--method sae --select", {"method": "sae", "select": True}),
     ("--preset auto --time-budget 0", {"preset": "auto", "options": {"time_budget": 0}}),
 ])
@@ -58,7 +93,7 @@ def test_models_have_the_bytes_of_the_command_line(tool, tmp_path, flags, parame
     subprocess.run([tool, "train", "--data", DEMO, "--out", tmp_path / "cli", "--seed", "7", *flags.split(), "--quiet"],
                    check=True, stdout=subprocess.DEVNULL)
     data = datasets.load_folder(DEMO, seed=7)
-    ParsNetsClassifier(seed=7, **parameters).fit_dataset(data).save(tmp_path / "python")
+    ParsNetsClassifier(random_state=7, **parameters).fit_dataset(data).save(tmp_path / "python")
     assert (tmp_path / "cli").read_bytes() == (tmp_path / "python").read_bytes()
 
 
@@ -75,8 +110,11 @@ def test_the_module_runs_the_tool(tool):
     assert run.returncode == 1 and "/no/such/tool" in run.stderr
 
 
-def test_a_missing_library_is_explained():
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "PARSNETS_LIBRARY": "/no/such/lib.so"}
+@pytest.mark.parametrize("file, reason", [("/no/such/lib.so", "cannot open"),
+                                          ("libm.so.6", "not a ParsNets library of this version")])
+def test_a_missing_or_foreign_library_is_explained(file, reason):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "PARSNETS_LIBRARY": file}
     run = subprocess.run([sys.executable, "-c", "import parsnets; parsnets.engine_version()"], env=environment,
                          capture_output=True, text=True)
-    assert run.returncode == 1 and "PARSNETS_LIBRARY" in run.stderr and "/no/such/lib.so" in run.stderr
+    assert run.returncode == 1 and "PARSNETS_LIBRARY" in run.stderr and f"{file}: " in run.stderr
+    assert reason in run.stderr

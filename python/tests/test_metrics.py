@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from parsnets import ClassDisjointKFold, ParsNetsClassifier
-from parsnets.metrics import ausuc, harmonic_mean, per_class_accuracy, seen_unseen_curve
+from parsnets import ParsNetsClassifier
+from parsnets.metrics import ausuc, harmonic_mean, per_class_accuracy, seen_unseen_curve, zero_shot_scorer
 
 
 @pytest.mark.parametrize("method", ["ridge", "eszsl", "dap"])
@@ -42,13 +42,9 @@ def test_classes_weigh_the_same():
         ausuc([0, 0], np.eye(2), [0, 1], [True, False])
 
 
-def test_folds_have_disjoint_classes_and_cover_all():
-    y = np.repeat(list("abcdefg"), 5)
-    tests = []
-    for train, test in ClassDisjointKFold(3, shuffle=True, random_state=1).split(y, y):
-        assert not set(y[train]) & set(y[test])
-        assert len(train) + len(test) == len(y)
-        tests.extend(test)
-    assert sorted(tests) == list(range(len(y)))
-    with pytest.raises(ValueError, match="7"):
-        next(ClassDisjointKFold(8).split(y, y))
+def test_the_scorer_lets_only_the_classes_of_the_samples_compete(demo):
+    model = ParsNetsClassifier("ridge").fit_dataset(demo)
+    x, y = demo.X[demo.test_unseen], demo.y[demo.test_unseen]
+    assert zero_shot_scorer(model, x, y) == per_class_accuracy(y, model.predict(x, classes=["deer", "truck"]))
+    assert zero_shot_scorer(model, x, y) * 100 == pytest.approx(model.evaluate(demo).zsl_top1_per_class)
+    assert zero_shot_scorer(model, x[:5], ["deer"] * 5) == 1

@@ -39,10 +39,13 @@ ExportOptions export_options_from(const parsnets_export_options* given) {
   return options;
 }
 
+std::int32_t number_of(Precision precision) {
+  return std::ranges::find(kPrecisions, precision, &std::pair<std::int32_t, Precision>::second)->first;
+}
+
 parsnets_export_figures figures_of(const Exported& exported) {
   parsnets_export_figures figures{};
-  for (const auto& [number, precision] : kPrecisions)
-    if (precision == exported.choice.precision) figures.precision = number;
+  figures.precision = number_of(exported.choice.precision);
   figures.rank = static_cast<std::int32_t>(exported.choice.rank);
   figures.has_validation = exported.validated ? 1 : 0;
   figures.zsl_before = exported.before.zsl;
@@ -124,6 +127,8 @@ parsnets_status parsnets_device_get_facts(const parsnets_device* device, parsnet
     known.instruction_set = model.instruction_set();
     known.seen = model.class_seen().data();
     known.file = model.bytes().data();
+    known.precision = number_of(model.precision());
+    known.rank = static_cast<std::int32_t>(model.rank());
     write_struct(facts, known, "parsnets_device_facts");
   });
 }

@@ -53,6 +53,13 @@ std::span<const std::byte> DeviceModel::bytes() const { return state_->file; }
 std::size_t DeviceModel::features() const { return state_->facts.features; }
 std::size_t DeviceModel::attributes() const { return state_->facts.attributes; }
 std::size_t DeviceModel::outputs() const { return state_->facts.outputs; }
+Precision DeviceModel::precision() const {
+  const auto type = state_->facts.section(DevicePart::networks).type;
+  return type == 1 ? Precision::float32 : type == 2 ? Precision::float16 : Precision::int8;
+}
+std::size_t DeviceModel::rank() const {
+  return state_->facts.stored_networks == state_->facts.networks ? 0 : state_->facts.stored_networks;
+}
 std::size_t DeviceModel::work_bytes() const { return pnrt_work_bytes(&state_->runtime, nullptr); }
 std::uint64_t DeviceModel::multiply_adds() const { return pnrt_multiply_adds(&state_->runtime, nullptr); }
 const char* DeviceModel::instruction_set() const {

@@ -50,6 +50,8 @@ TEST(CApiDevice, TheFileIsThatOfCpp) {
   EXPECT_EQ(facts.attributes, cpp.attributes());
   EXPECT_EQ(facts.outputs, cpp.outputs());
   EXPECT_EQ(facts.work_bytes, expected.work_bytes());
+  EXPECT_EQ(facts.precision, PARSNETS_FLOAT16);
+  EXPECT_EQ(facts.rank, 4);
   EXPECT_EQ(facts.multiply_adds, expected.multiply_adds());
   EXPECT_EQ(facts.seen_classes, t.small.data.seen_classes().size());
   EXPECT_TRUE(std::equal(facts.seen, facts.seen + facts.classes, cpp.classes.seen.begin(), cpp.classes.seen.end()));

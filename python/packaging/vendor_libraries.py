@@ -1,0 +1,146 @@
+"""Makes a wheel self-contained: vendor_libraries.py WHEEL OUT_DIR. Needs patchelf, binutils, cc and Python's wheel.
+
+Does by hand what auditwheel does, which Debian does not have: the shared libraries that the wheel's programs need and
+that a plain system lacks go to parsnets.libs/ under names of their own (a hash in the name keeps them apart from other
+copies in the process), found through $ORIGIN, with their licences. HDF5 and libzip also ask for curl and OpenSSL, for
+remote files and encrypted archives, which the engine never opens. In their place stands one small library whose
+functions all fail: it spares thirty libraries, and no cryptography has to be kept up to date.
+"""
+
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Dict, List, Set
+
+# What PEP 600 and auditwheel expect of every system, and the versions that those with glibc 2.35 have (Ubuntu 22.04).
+ON_EVERY_SYSTEM = re.compile(r"(ld-linux.*|lib(c|m|dl|pthread|rt|stdc\+\+|gcc_s|z))\.so\.[0-9.]+")
+NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0), "ZLIB": (1, 2, 9)}
+PORTABLE = "manylinux_2_35"
+NEEDLESS = ("libcurl.so.4", "libcrypto.so.3")
+FOLDER = "parsnets.libs"
+
+
+def run(*command: object) -> str:
+    return subprocess.run([str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def needed(file: Path) -> List[str]:
+    return run("patchelf", "--print-needed", file).split()
+
+
+def places(file: Path) -> Dict[str, Path]:
+    """Where the loader finds everything that file needs, directly or not."""
+    lines = [line.split() for line in run("ldd", file).splitlines()]
+    missing = [line[0] for line in lines if line[1:3] == ["=>", "not"]]
+    if missing:
+        sys.exit(f"{file.name}: expected all its libraries on this system, found no {', '.join(missing)}")
+    return {line[0]: Path(line[2]).resolve() for line in lines if line[1:2] == ["=>"]}
+
+
+def closure(programs: List[Path]) -> Dict[str, Path]:
+    """Name to file of every library to carry."""
+    where = {name: place for program in programs for name, place in places(program).items()}
+    found: Dict[str, Path] = {}
+    waiting = list(programs)
+    while waiting:
+        for name in needed(waiting.pop()):
+            if name not in found and name not in NEEDLESS and not ON_EVERY_SYSTEM.fullmatch(name):
+                found[name] = where[name]
+                waiting.append(where[name])
+    return found
+
+
+def symbols(file: Path, which: str) -> Set[str]:
+    """NAME@VERSION of the symbols that file defines or leaves undefined."""
+    return {line.split()[-1].replace("@@", "@") for line in run("nm", "-D", f"--{which}-only", file).splitlines()}
+
+
+def write_stub(users: List[Path], out: Path) -> None:
+    """A library with the functions that users want from NEEDLESS ones: each returns 0, a failure or nothing done."""
+    where = {name: place for user in users for name, place in places(user).items()}
+    offered = set().union(*(symbols(where[name], "defined") for name in NEEDLESS))
+    wanted = sorted(offered & set().union(*(symbols(user, "undefined") for user in users)))
+    versions: Dict[str, List[str]] = {}
+    for name, version in (symbol.split("@") for symbol in wanted):
+        versions.setdefault(version, []).append(name)
+    with tempfile.TemporaryDirectory() as scratch:
+        code, script = Path(scratch, "stub.c"), Path(scratch, "stub.map")
+        code.write_text("".join(f"long {name}(void) {{ return 0; }}\n" for name in sum(versions.values(), [])))
+        script.write_text("".join(f"{version} {{ global: {'; '.join(names)}; local: *; }};\n"
+                                  for version, names in versions.items()))
+        run("cc", "-shared", "-fPIC", "-nostdlib", "-s", f"-Wl,--version-script={script}", code, "-o", out)
+
+
+def own_name(name: str, file: Path) -> str:
+    """libx.so.1 -> libx-1a2b3c4d.so.1"""
+    stem, ending = name.split(".so", 1)
+    return f"{stem}-{hashlib.sha256(file.read_bytes()).hexdigest()[:8]}.so{ending}"
+
+
+def vendor(programs: List[Path], folder: Path) -> List[Path]:
+    """Fills folder and points the programs at it. Returns the libraries' files before they were copied."""
+    libraries = closure(programs)
+    folder.mkdir()
+    stub = folder / "libparsnets-needless.so"
+    write_stub([file for file in libraries.values() if set(NEEDLESS) & set(needed(file))], stub)
+    names = {name: own_name(name, file) for name, file in libraries.items()}
+    names.update({name: stub.name for name in NEEDLESS})
+    for name, file in libraries.items():
+        shutil.copy(file, folder / names[name])
+        run("patchelf", "--set-soname", names[name], folder / names[name])
+    run("patchelf", "--set-soname", stub.name, stub)
+    for file in [*programs, *folder.iterdir()]:
+        changes = [word for name in needed(file) if name in names for word in ("--replace-needed", name, names[name])]
+        rpath = "$ORIGIN" if file.parent == folder else f"$ORIGIN/../{folder.name}"
+        if changes:
+            run("patchelf", *changes, file)
+        run("patchelf", "--set-rpath", rpath, file)  # patchelf 0.14 loses changes of the same call
+    return list(libraries.values())
+
+
+def platform_tag(files: List[Path]) -> str:
+    """manylinux where every symbol that is left to the system is old enough, else this system's own."""
+    for file in files:
+        for family, version in re.findall(r"Name: ([A-Z]+)_([0-9.]+)", run("readelf", "-V", "-W", file)):
+            if family in NEWEST and tuple(map(int, version.split("."))) > NEWEST[family]:
+                print(f"{file.name} needs {family}_{version}: the wheel is for systems like this one alone")
+                return f"linux_{platform.machine()}"
+    return f"{PORTABLE}_{platform.machine()}"
+
+
+def copy_licences(libraries: List[Path], folder: Path) -> None:
+    """The copyright file of the Debian package of each library."""
+    folder.mkdir()
+    for library in libraries:
+        paths = [str(library), str(library).replace("/usr", "", 1)]  # Debian lists some under /lib
+        found = subprocess.run(["dpkg", "-S", *paths], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        package = found.stdout.split(":")[0]
+        shutil.copy(f"/usr/share/doc/{package}/copyright", folder / f"{package}.txt")
+
+
+def main() -> None:
+    wheel, out = Path(sys.argv[1]), Path(sys.argv[2])
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        run(sys.executable, "-m", "wheel", "unpack", "--dest", scratch, wheel)
+        (tree,) = Path(scratch).iterdir()
+        (facts,) = tree.glob("*.dist-info/WHEEL")
+        programs = [tree / "parsnets" / "libparsnets.so", tree / "parsnets" / "parsnets"]
+        for program in programs:
+            os.chmod(program, 0o755)  # unpack forgets it
+            run("strip", "--strip-unneeded", program)
+        libraries = vendor(programs, tree / FOLDER)
+        copy_licences(libraries, facts.parent / "licenses")
+        tag = platform_tag([*programs, *(tree / FOLDER).iterdir()])
+        facts.write_text(re.sub(r"^Tag: .*$", f"Tag: py3-none-{tag}", facts.read_text(), flags=re.M))
+        run(sys.executable, "-m", "wheel", "pack", "--dest-dir", out, tree)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,427 @@
+"""What the scikit-learn estimators share: training, prediction, classes that come and go, files, facts."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils import estimator_html_repr
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from ._labels import Floats, class_table, name_of, places_of, validation_flags, vector_of, with_labels
+from ._library import call, text
+from ._model import AMONG, Evaluation, Explanation, Model, PathLike, address, readable
+from ._progress import ProgressCallback
+from ._training import seed_of, threads_of, train
+from .datasets import Dataset, from_arrays
+from .errors import BadInput, Usage
+
+if TYPE_CHECKING:
+    from .device import DeviceModel
+
+try:
+    from sklearn.utils.validation import validate_data as _validate
+except ImportError:  # before scikit-learn 1.6
+
+    def _validate(estimator: Any, *arguments: Any, **options: Any) -> Any:
+        return estimator._validate_data(*arguments, **options)
+
+
+Self = TypeVar("Self", bound="ZeroShotClassifier")
+Result = TypeVar("Result")
+
+# Of a plain classifier, where the user says nothing: features have no common unit, and one-hot class vectors cannot
+# tell validation classes apart.
+_ONE_HOT_OPTIONS = {"feature-scaling": "standardize", "calibrate": False}
+# Parameters that every estimator has, with the options they stand for.
+COMMON = {"feature_scaling": "feature-scaling", "semantic_scaling": "semantic-scaling",
+          "semantic_whitening": "semantic-whitening", "similarity": "similarity"}
+
+
+class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What ParsNetsClassifier and the baselines share; ZeroShotClassifier.load() reads the file of any of them.
+
+    A fitted estimator has classes_ (C labels), seen_ (C, true: had training samples), class_attributes_ (C x m),
+    attribute_names_ (m), gamma_, temperature_, n_features_in_ (d). Threads may share it: changes of the classes replace
+    the model and leave running predictions alone (two threads that change it at once need a lock of theirs). Copies by
+    the copy module share the model until one of them changes.
+    """
+
+    preset: str
+    select: bool
+    options: Optional[Mapping[str, Any]]
+    random_state: Any
+    n_jobs: Optional[int]
+    verbose: Any
+    n_features_in_: int
+    _model: Model
+    # The constructor's parameters to the engine's options, and the engine's methods to the parameters that choose them.
+    _option_of: ClassVar[Mapping[str, str]] = {}
+    _methods: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+
+    @property
+    def _method(self) -> str:
+        """The engine's."""
+        return next(method for method, chosen in self._methods.items()
+                    if all(bool(getattr(self, name)) == value for name, value in chosen.items()))
+
+    # ---- Training ----
+
+    def fit(self: Self, X: ArrayLike, y: ArrayLike, *, class_attributes: Any = None,
+            attribute_names: Optional[Sequence[str]] = None, class_names: Optional[ArrayLike] = None,
+            validation: Any = "auto", progress: Optional[ProgressCallback] = None) -> Self:
+        """Trains on X (n x d; C-contiguous float32 is not copied) and y (n labels).
+
+        class_attributes: label to vector of m values; or a DataFrame with a row per class, whose columns name the
+        attributes; or C x m, whose rows belong to class_names, or else to the sorted labels, or, where there are more
+        rows and labels are integers, to 0, 1, ...; or None: one-hot vectors, a plain classifier. Classes without
+        samples are unseen.
+
+        validation: labels of the seen classes that gamma, temperature and searches are chosen on; "auto" draws them
+        with random_state; "none" does without. progress: called with (stage, done, total, unit); anything true stops,
+        which raises Cancelled.
+        """
+        x: Floats
+        labelled: NDArray[Any]
+        x, labelled = _validate(self, X, y, dtype=np.float32, order="C")
+        check_classification_targets(labelled)
+        seen, places = np.unique(labelled, return_inverse=True)
+        extra = self._validation_options(validation, class_attributes is not None)
+        if class_attributes is None:
+            if class_names is not None:
+                raise Usage("class_names: expected class_attributes beside them, found none; classes without samples "
+                            "need attributes")
+            labels, semantics = seen, np.eye(len(seen), dtype=np.float32)
+            attribute_names = [name_of(label) for label in seen] if attribute_names is None else attribute_names
+        else:
+            labels, semantics, named = class_table(class_attributes, seen, class_names)
+            attribute_names = named if attribute_names is None else attribute_names
+        numbers: NDArray[np.intp] = np.asarray(np.searchsorted(labels, seen))
+        flags = None if isinstance(validation, str) else validation_flags(labels, seen, validation)
+        seed = seed_of(self.random_state)
+        data = from_arrays(np.require(x, np.float32, ["C", "A"]), numbers[places], semantics,
+                           [name_of(label) for label in labels],
+                           attribute_names=None if attribute_names is None else [str(a) for a in attribute_names],
+                           validation=flags, seed=seed)
+        return self._train(data, labels, {**extra, "seed": seed}, progress)
+
+    def fit_dataset(self: Self, data: Dataset, *, progress: Optional[ProgressCallback] = None) -> Self:
+        """Trains on the training samples of `data`, as `parsnets train` does: the same seed gives the same bytes."""
+        self._train(data, np.array(data.class_names), {"seed": seed_of(self.random_state)}, progress)
+        self.n_features_in_ = data.X.shape[1]
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit()
+        return self
+
+    def _validation_options(self, validation: Any, has_attributes: bool) -> Dict[str, Any]:
+        if isinstance(validation, str):
+            if validation not in ("auto", "none"):
+                raise Usage(f"validation: expected auto, none or labels of seen classes, found {validation!r}")
+            if validation == "none" and (self.select or self.preset == "auto"):
+                raise Usage("validation: expected auto or labels of seen classes, since select and preset auto choose "
+                            "on them, found 'none'")
+        elif not has_attributes:
+            raise Usage("validation: expected class_attributes beside labels, found none; without attributes nothing "
+                        "is known of a class that is held out")
+        if not has_attributes and self.preset == "none":
+            return dict(_ONE_HOT_OPTIONS)
+        return {"calibrate": False} if isinstance(validation, str) and validation == "none" else {}
+
+    def _train(self: Self, data: Dataset, labels: NDArray[Any], extra: Mapping[str, Any],
+               progress: Optional[ProgressCallback]) -> Self:
+        given = {name.replace("_", "-"): value for name, value in (self.options or {}).items()}
+        chosen = {option: getattr(self, name) for name, option in self._option_of.items()
+                  if getattr(self, name) is not None}
+        chosen["method"] = self._method
+        if self.preset != "none":
+            chosen["preset"] = self.preset
+        if self.select:
+            chosen["select"] = True
+        always = {"seed": "random_state", "threads": "n_jobs", "preset": "preset", "select": "select",
+                  "method": "method"}
+        twice = [name for name in given if name in chosen or name in always]
+        names = {**{option: name for name, option in self._option_of.items()}, **always}
+        if twice:
+            raise Usage(f"options: expected none that is given as a parameter, found {twice[0]!r}; give it as "
+                        f"{names[twice[0]]} alone")
+        self._model = train(data, {**extra, **chosen, **given}, names, labels, threads=threads_of(self.n_jobs),
+                            verbose=self.verbose, progress=progress)
+        return self
+
+    # ---- Prediction ----
+
+    def predict(self, X: ArrayLike, classes: Any = None) -> NDArray[Any]:
+        """n labels. X: n x d; classes that compete: None for all, "seen", "unseen", or their labels.
+
+        C-contiguous float32 is read in place; one such sample costs a few microseconds beyond the engine's own time.
+        """
+        if classes is None or isinstance(classes, str):
+            among = "all" if classes is None else classes
+            if among not in AMONG:
+                raise Usage(f"classes: expected {', '.join(AMONG)} or labels, found {classes!r}")
+            return self._apply(X, lambda model, x: model.labels[model.best(x, AMONG[among], threads_of(self.n_jobs))])
+
+        def best(model: Model, x: Floats) -> NDArray[Any]:
+            places = np.unique(places_of(model.labels, classes, "classes"))  # ascending: ties go to the earlier class
+            labels: NDArray[Any] = model.labels[places[np.argmax(self._calibrated(model, x)[:, places], axis=1)]]
+            return labels
+
+        return self._apply(X, best)
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """n x C confidences: softmax over all classes at gamma_ and temperature_."""
+        return self._apply(X, lambda model, x: model.confidences(x, threads_of(self.n_jobs)))
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """n x C scores, gamma_ subtracted for seen classes; with two classes n, above 0 for the second."""
+        scores = self._apply(X, self._calibrated)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def class_scores(self, X: ArrayLike) -> Floats:
+        """n x C scores without gamma_, for metrics.ausuc."""
+        return self._apply(X, lambda model, x: model.scores(x, threads_of(self.n_jobs)))
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """n x m predicted semantics. Not there with methods that map semantics to features, such as reverse ridge."""
+        return self._apply(X, lambda model, x: model.predicted_semantics(x, threads_of(self.n_jobs)))
+
+    def explain(self, X: ArrayLike) -> List[Explanation]:
+        """Why each of the n samples was given its class."""
+        return self._apply(X, lambda model, x: [model.explain(row) for row in x])
+
+    def evaluate(self, data: Dataset, *, progress: Optional[ProgressCallback] = None) -> Evaluation:
+        """The zero-shot protocol on the test samples of `data`; classes are matched by name."""
+        check_is_fitted(self)
+        return self._model.evaluate(data, threads_of(self.n_jobs), progress)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """m attribute names: the columns of transform()."""
+        check_is_fitted(self)
+        return np.array(self._model.attribute_names, dtype=object)
+
+    def _calibrated(self, model: Model, x: Floats) -> Floats:
+        scores = model.scores(x, threads_of(self.n_jobs))
+        scores[:, model.seen] -= np.float32(model.gamma)
+        return scores
+
+    def _apply(self, X: ArrayLike, work: Callable[[Model, Floats], Result]) -> Result:
+        """work(model, x), x as the engine reads it. scikit-learn's validation costs more than to predict one sample, so
+        that it has its say only where X is not plainly right, or the engine refuses it."""
+        model = self.__dict__.get("_model")
+        if model is not None and readable(X, model.dimensions) and "feature_names_in_" not in self.__dict__:
+            try:
+                return work(model, X)  # type: ignore[arg-type]
+            except BadInput:  # NaN or infinity
+                pass
+        check_is_fitted(self)
+        x = _validate(self, X, dtype=np.float32, order="C", reset=False)
+        return work(self._model, np.require(x, np.float32, ["C", "A"]))
+
+    # ---- Classes and calibration, without training ----
+
+    def add_class(self: Self, label: Any, attributes: ArrayLike) -> Self:
+        """Adds one unseen class, the last of classes_. attributes: m values."""
+        return self.add_classes({label: attributes})
+
+    def add_classes(self: Self, class_attributes: Mapping[Any, ArrayLike]) -> Self:
+        """Adds unseen classes, all or none: label to m values."""
+        check_is_fitted(self)
+        model = self._model
+        vectors = {label: vector_of(values, label) for label, values in class_attributes.items()}
+
+        def change(handle: ctypes.c_void_p) -> None:
+            for label, vector in vectors.items():
+                call("model_add_class", handle, text(name_of(label), "class name"), address(vector), len(vector))
+
+        self._model = model.changed(change, with_labels(model.labels, list(vectors)))
+        return self
+
+    def remove_class(self: Self, label: Any) -> Self:
+        """Removes one class."""
+        check_is_fitted(self)
+        model = self._model
+        place = int(places_of(model.labels, [label], "label")[0])
+        name = text(model.name(place), "class name")
+        self._model = model.changed(lambda handle: call("model_remove_class", handle, name),
+                                    np.delete(model.labels, place))
+        return self
+
+    def calibrate(self: Self, X: Optional[ArrayLike] = None, y: Optional[ArrayLike] = None, *,
+                  gamma: Optional[float] = None, temperature: Optional[float] = None) -> Self:
+        """Sets gamma_, which is subtracted from the scores of seen classes, and temperature_, of the confidences.
+
+        Either by X (n x d) and y (n labels), held-out samples of seen and of unseen classes: gamma_ for the best
+        harmonic mean of both accuracies, temperature_ for the best likelihood. Or to the values given. Samples that the
+        estimator is tested on must not be used: its figures would say less of new samples.
+        """
+        check_is_fitted(self)
+        if (X is None) != (y is None) or (X is None) == (gamma is None and temperature is None):
+            raise Usage("calibrate: expected X and y, or gamma, temperature or both; give one or the other")
+        if X is not None:
+            return self._apply(X, lambda model, x: self._calibrate_on(model, x, y))
+        model = self._model
+        g = model.gamma if gamma is None else gamma
+        t = model.temperature if temperature is None else temperature
+        self._model = model.changed(lambda handle: call("model_calibrate", handle, g, t), model.labels)
+        return self
+
+    def _calibrate_on(self: Self, model: Model, x: Floats, y: Any) -> Self:
+        places = places_of(model.labels, y, "y").astype(np.int32)
+        if places.shape != x.shape[:1]:
+            raise BadInput(f"y: expected {len(x)} labels, one per row of X, found {len(places)}")
+        threads = threads_of(self.n_jobs)
+        self._model = model.changed(lambda handle: call("model_calibrate_on", handle, address(x), address(places),
+                                                        *x.shape, threads), model.labels)
+        return self
+
+    # ---- Files, copies and pickles ----
+
+    def save(self, file: PathLike) -> None:
+        """Writes a model file (safetensors), atomically. Labels are kept as text."""
+        check_is_fitted(self)
+        self._model.save(file)
+
+    @classmethod
+    def load(cls: Type[Self], file: PathLike, **parameters: Any) -> Self:
+        """An estimator from a model file; its labels are the names of the classes. parameters: of the constructor,
+        beside those that the method of the file decides. Of ZeroShotClassifier: of the class that fits this method."""
+        model = Model.load(file)
+        kind: Type[Self] = cls
+        if not cls._methods:
+            from .baselines import DAP, ESZSL, SAE, RidgeZSL
+            from .classifier import ParsNetsClassifier
+            kinds: List[Any] = [RidgeZSL, ESZSL, SAE, DAP, ParsNetsClassifier]
+            kind = next((k for k in kinds if model.method in k._methods), ParsNetsClassifier)
+        if model.method not in kind._methods:
+            raise BadInput(f"{file}: expected a model of method {', '.join(filter(None, kind._methods))} for "
+                           f"{kind.__name__}, found {model.method or 'none'}; use parsnets.load_model()")
+        estimator = kind(**{**kind._methods[model.method], **parameters})
+        estimator._model = model
+        estimator.n_features_in_ = model.dimensions
+        return estimator
+
+    def export(self, data: Optional[Dataset] = None, *, precision: Optional[str] = None, rank: Optional[int] = None,
+               max_bytes: int = 0, max_drop: float = 0.5, progress: Optional[ProgressCallback] = None) -> DeviceModel:
+        """The model as the small file that runs on devices (docs/device.md), with its labels.
+
+        data: the set it was trained on, which measures what export costs on validation classes and refuses a drop above
+        max_drop points. precision: "int8" (default), "float16" or "float32"; rank: networks to store, 0: all.
+        max_bytes: largest file; chooses both where they are not given.
+        """
+        from . import device
+        check_is_fitted(self)
+        return device.export(self._model, data, precision=precision, rank=rank, max_bytes=max_bytes, max_drop=max_drop,
+                             threads=threads_of(self.n_jobs), progress=progress)
+
+    def __copy__(self: Self) -> Self:
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def __deepcopy__(self: Self, memo: Dict[int, Any]) -> Self:
+        twin = type(self).__new__(type(self))
+        memo[id(self)] = twin
+        twin.__dict__.update({name: copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
+        return twin
+
+    def __getstate__(self) -> Dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "_model" in state:
+            model: Model = state["_model"]
+            state["_model"] = (model.to_bytes(), model.labels)
+        return state
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        state = dict(state)
+        if "_model" in state:
+            state["_model"] = Model.from_bytes(*state["_model"])
+        super().__setstate__(state)
+
+    # ---- Facts ----
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """C labels, in the order of the columns of predict_proba()."""
+        return self._fitted.labels
+
+    @property
+    def seen_(self) -> NDArray[np.bool_]:
+        """C; true: had training samples."""
+        return self._fitted.seen
+
+    @property
+    def class_attributes_(self) -> Floats:
+        """C x m, as given."""
+        return self._fitted.semantics
+
+    @property
+    def attribute_names_(self) -> Tuple[str, ...]:
+        """m."""
+        return self._fitted.attribute_names
+
+    @property
+    def gamma_(self) -> float:
+        """Subtracted from the scores of seen classes."""
+        return self._fitted.gamma
+
+    @property
+    def temperature_(self) -> float:
+        """Of the softmax that makes confidences."""
+        return self._fitted.temperature
+
+    @property
+    def record_(self) -> str:
+        """The training record, JSON."""
+        return self._fitted.record
+
+    @property
+    def trained_options_(self) -> str:
+        """The options after selection, JSON."""
+        return self._fitted.options
+
+    @property
+    def _fitted(self) -> Model:
+        if "_model" not in self.__dict__:  # AttributeError, so that hasattr() of a fact says no
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit() or load()")
+        return self._model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in self.__dict__
+
+    def _more_tags(self) -> Dict[str, Any]:
+        return {"preserves_dtype": [np.float32]}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+    def _repr_html_(self) -> Optional[str]:
+        """For notebooks; None where scikit-learn's `display` is "text"."""
+        if get_config()["display"] != "diagram":
+            return None
+        if "_model" not in self.__dict__:
+            return str(estimator_html_repr(self))
+        from ._display import estimator_html
+        return estimator_html(self)
+
+    def _repr_mimebundle_(self, **_: Any) -> Dict[str, str]:
+        html = self._repr_html_()
+        return {"text/plain": repr(self), **({"text/html": html} if html else {})}
+
+
+def _predicts_semantics(estimator: ZeroShotClassifier) -> bool:
+    if "_model" in estimator.__dict__:
+        return estimator._model.predicts_semantics
+    return estimator._method not in ("reverse-ridge", "sae-reverse")
+
+
+# Not as a decorator: scikit-learn wraps transform for set_output() when the class is made, which would hide it.
+for _wrapped in ("transform", "fit_transform"):
+    setattr(ZeroShotClassifier, _wrapped, available_if(_predicts_semantics)(getattr(ZeroShotClassifier, _wrapped)))

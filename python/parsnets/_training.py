@@ -1,0 +1,75 @@
+"""From the parameters of an estimator to a trained model: options, seeds, threads and the engine's call."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+import os
+import re
+import weakref
+from typing import Any, Mapping, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from ._library import call, library, text, unsigned
+from ._model import Model
+from ._progress import ProgressCallback, Terminal, Watch
+from .datasets import Dataset
+from .errors import Usage
+
+
+class Options:
+    """Options of training by their names on the command line; underscores count as hyphens."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.handle = ctypes.c_void_p()
+        call("options_create", ctypes.byref(self.handle))
+        self._free = weakref.finalize(self, library().parsnets_options_free, self.handle)
+        for name, value in values.items():
+            written = str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
+            call("options_set", self.handle, text(name.replace("_", "-"), "option"), text(written, name))
+
+
+def seed_of(random_state: Any) -> int:
+    """The engine's seed: the integer itself; None or a RandomState draw one."""
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    return unsigned(random_state, "random_state", 64)
+
+
+def threads_of(n_jobs: Any) -> int:
+    """The engine's number of threads. None: 1; -1: 0, one per core; -2: all cores but one."""
+    if n_jobs is None or n_jobs == 1:
+        return 1
+    try:
+        number = operator.index(n_jobs)
+    except TypeError:
+        number = 0
+    if number == 0 or number >= 1 << 32:
+        raise Usage(f"n_jobs: expected None, a number of threads, or -1 for all cores, found {n_jobs!r}")
+    return max(0, number) if number >= -1 else max(1, (os.cpu_count() or 1) + 1 + number)
+
+
+def train(data: Dataset, values: Mapping[str, Any], parameters: Mapping[str, str], labels: NDArray[Any], *,
+          threads: int, verbose: Any, progress: Optional[ProgressCallback]) -> Model:
+    """values: options by the engine's names; parameters: what Python calls some of them, for messages; labels: C."""
+    terminal = Terminal() if verbose and progress is None else None
+    handle = ctypes.c_void_p()
+    try:
+        options = Options(values)
+        with Watch(terminal if progress is None else progress) as watch:
+            call("train", data.pointer, options.handle, threads, watch.function, None, ctypes.byref(handle))
+            return Model(handle, labels)
+    except Usage as error:
+        raise Usage(_in_python(str(error), parameters)) from None
+    finally:
+        if terminal is not None:
+            terminal.close()
+
+
+def _in_python(message: str, parameters: Mapping[str, str]) -> str:
+    """The engine's --lambda and option 'lambda' by the names of the constructor's parameters."""
+    return re.sub(r"--([a-z-]+[a-z])|option '([a-z-]+)'",
+                  lambda found: parameters.get(found.group(1) or found.group(2), found.group(0)), message)

@@ -1,0 +1,153 @@
+"""Linear baselines of zero-shot learning, with the interface of ParsNetsClassifier.
+
+x is a sample after scaling, a_y the attributes of its class, f(x) what is compared with the attributes of all classes.
+Parameters beyond a method's own are those of ParsNetsClassifier. None takes the engine's value (1 for weights) and is
+free for select, which searches the method's grid on validation classes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+from ._base import COMMON, ZeroShotClassifier
+
+
+class RidgeZSL(ZeroShotClassifier):
+    """Ridge regression to attributes: f(x) = W'x + b minimises sum ||a_y - f(x)||^2 + alpha ||W||^2.
+
+    reverse: from attributes to samples instead, where each class has one prototype; no transform() and no explain().
+    alpha: in units of the data's own scale.
+
+    >>> import numpy as np
+    >>> from parsnets import RidgeZSL
+    >>> attributes = {"tiger": [1, 0, 0], "horse": [0, 1, 0], "eagle": [0, 0, 1], "zebra": [1, 1, 0]}
+    >>> y = np.repeat(["tiger", "horse", "eagle"], 20)  # no sample of a zebra
+    >>> X = np.array([attributes[label] for label in y]) + np.random.RandomState(0).normal(0, 0.1, (60, 3))
+    >>> model = RidgeZSL(alpha=0.1, feature_scaling="none").fit(X, y, class_attributes=attributes, validation="none")
+    >>> model.predict([[0.9, 1.1, 0.0], [0.1, 0.9, 0.0]]).tolist()
+    ['zebra', 'horse']
+    """
+
+    _option_of = {**COMMON, "alpha": "lambda"}
+    _methods = {"ridge": {"reverse": False}, "reverse-ridge": {"reverse": True}}
+
+    def __init__(self, alpha: Optional[float] = None, reverse: bool = False, *, feature_scaling: Optional[str] = None,
+                 semantic_scaling: Optional[str] = None, semantic_whitening: Optional[float] = None,
+                 similarity: Optional[str] = None, preset: str = "none", select: bool = False,
+                 options: Optional[Dict[str, Any]] = None, random_state: Any = 1, n_jobs: Optional[int] = -1,
+                 verbose: Any = False) -> None:
+        self.alpha = alpha
+        self.reverse = reverse
+        self.feature_scaling = feature_scaling
+        self.semantic_scaling = semantic_scaling
+        self.semantic_whitening = semantic_whitening
+        self.similarity = similarity
+        self.preset = preset
+        self.select = select
+        self.options = options
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class ESZSL(ZeroShotClassifier):
+    """ESZSL (Romera-Paredes and Torr, 2015): score = x'Va, V = (X'X + alpha I)^-1 X'Y S (S'S + semantic_alpha I)^-1.
+
+    Y (n x C) is 1 for the class of a sample and -1 for the others, S (C x m) the attributes of the seen classes. Both
+    weights are in units of the data's own scale.
+
+    >>> from parsnets import ESZSL, datasets
+    >>> data = datasets.load_demo()
+    >>> model = ESZSL(alpha=10, semantic_alpha=0.1).fit_dataset(data)
+    >>> model.evaluate(data).zsl_top1_per_class > 90
+    True
+    """
+
+    _option_of = {**COMMON, "alpha": "lambda", "semantic_alpha": "semantic-lambda"}
+    _methods = {"eszsl": {}}
+
+    def __init__(self, alpha: Optional[float] = None, semantic_alpha: Optional[float] = None, *,
+                 feature_scaling: Optional[str] = None, semantic_scaling: Optional[str] = None,
+                 semantic_whitening: Optional[float] = None, similarity: Optional[str] = None, preset: str = "none",
+                 select: bool = False, options: Optional[Dict[str, Any]] = None, random_state: Any = 1,
+                 n_jobs: Optional[int] = -1, verbose: Any = False) -> None:
+        self.alpha = alpha
+        self.semantic_alpha = semantic_alpha
+        self.feature_scaling = feature_scaling
+        self.semantic_scaling = semantic_scaling
+        self.semantic_whitening = semantic_whitening
+        self.similarity = similarity
+        self.preset = preset
+        self.select = select
+        self.options = options
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class SAE(ZeroShotClassifier):
+    """Semantic autoencoder (Kodirov et al., 2017): W minimises ||X - SW||^2 + alpha ||XW' - S||^2.
+
+    S (n x m) are the attributes of the samples' classes. A sample's attributes are xW'; reverse: each class has the
+    prototype aW among the samples instead, and there is no transform() and no explain().
+
+    >>> from parsnets import SAE, datasets
+    >>> data = datasets.load_demo()
+    >>> SAE(reverse=True).fit_dataset(data).predict(data.X[data.test_unseen], classes="unseen").shape
+    (480,)
+    """
+
+    _option_of = {**COMMON, "alpha": "lambda"}
+    _methods = {"sae": {"reverse": False}, "sae-reverse": {"reverse": True}}
+
+    def __init__(self, alpha: Optional[float] = None, reverse: bool = False, *, feature_scaling: Optional[str] = None,
+                 semantic_scaling: Optional[str] = None, semantic_whitening: Optional[float] = None,
+                 similarity: Optional[str] = None, preset: str = "none", select: bool = False,
+                 options: Optional[Dict[str, Any]] = None, random_state: Any = 1, n_jobs: Optional[int] = -1,
+                 verbose: Any = False) -> None:
+        self.alpha = alpha
+        self.reverse = reverse
+        self.feature_scaling = feature_scaling
+        self.semantic_scaling = semantic_scaling
+        self.semantic_whitening = semantic_whitening
+        self.similarity = similarity
+        self.preset = preset
+        self.select = select
+        self.options = options
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class DAP(ZeroShotClassifier):
+    """Direct attribute prediction (Lampert et al., 2014): a logistic regression per attribute, with weight alpha.
+
+    An attribute counts as there where it is above its mean over the seen classes. The class with the largest product of
+    p(attribute | x) / p(attribute) over its attributes is the answer, so that semantic_scaling is "binary" and
+    similarity "dot".
+
+    >>> from parsnets import DAP, datasets
+    >>> data = datasets.load_demo()
+    >>> sorted(set(DAP(alpha=10).fit_dataset(data).predict(data.X[data.test_unseen], classes="unseen")))
+    ['deer', 'truck']
+    """
+
+    _option_of = {**COMMON, "alpha": "lambda"}
+    _methods = {"dap": {}}
+
+    def __init__(self, alpha: Optional[float] = None, *, feature_scaling: Optional[str] = None,
+                 semantic_scaling: Optional[str] = None, semantic_whitening: Optional[float] = None,
+                 similarity: Optional[str] = None, preset: str = "none", select: bool = False,
+                 options: Optional[Dict[str, Any]] = None, random_state: Any = 1, n_jobs: Optional[int] = -1,
+                 verbose: Any = False) -> None:
+        self.alpha = alpha
+        self.feature_scaling = feature_scaling
+        self.semantic_scaling = semantic_scaling
+        self.semantic_whitening = semantic_whitening
+        self.similarity = similarity
+        self.preset = preset
+        self.select = select
+        self.options = options
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose

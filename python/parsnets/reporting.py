@@ -1,0 +1,133 @@
+"""The report: fitted estimators or run folders as one self-contained HTML page (docs/report.md)."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+from sklearn.utils.validation import check_is_fitted
+
+from . import _library
+from ._base import ZeroShotClassifier
+from ._library import call, text, unsigned
+from ._model import Model, PathLike
+from ._progress import ProgressCallback, Watch
+from ._training import seed_of, threads_of
+from .datasets import Dataset, load_folder
+from .errors import BadInput, Usage
+
+
+@dataclass
+class _Run:
+    name: str
+    model: Model
+    facts: Optional[str] = None
+    benches: List[str] = field(default_factory=list)
+    folder: str = ""
+
+
+def report(file: PathLike, models: Union[PathLike, Sequence[PathLike], Mapping[str, Any], Any],
+           data: Optional[Dataset] = None, *, points: int = 3000, explanations: int = 12, compare_mmg: bool = True,
+           random_state: Any = 1, n_jobs: Optional[int] = -1, photographs: Optional[PathLike] = None,
+           progress: Optional[ProgressCallback] = None) -> Path:
+    """Writes the page and returns its path; folders are made.
+
+    models: a fitted estimator, one or more run folders of `parsnets train --run`, or a dict of name to either. data:
+    the set that all were trained on, by fit_dataset(); by default what the first run folder names. points: of the t-SNE
+    maps, at most; explanations: samples that are explained; compare_mmg: fits once more without maximal margin geometry
+    where a model uses it; photographs: a folder with thumbnails.jpg or .png, by default the first run's data folder.
+    """
+    runs = _runs(models)
+    named: Optional[Dict[str, Any]] = json.loads(runs[0].facts) if runs[0].facts is not None else None
+    if data is None:
+        if named is None:
+            raise Usage("data: expected the data set that the models were trained on, found None; give it, or a run "
+                        "folder with run.json")
+        data = _named_data(named, progress)
+    if photographs is None and named is not None:
+        photographs = named["data"]
+    options = _library.ReportOptions(ctypes.sizeof(_library.ReportOptions), unsigned(points, "points", 32),
+                                     unsigned(explanations, "explanations", 32), int(bool(compare_mmg)),
+                                     seed_of(random_state),
+                                     None if photographs is None else text(os.fspath(photographs), "photographs"))
+    given = [_given(run) for run in runs]
+    pointers = (ctypes.POINTER(_library.ReportRun) * len(given))(*[ctypes.pointer(one) for one in given])
+    page = Path(file)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    with Watch(progress) as watch:
+        call("report", pointers, len(given), data.pointer, ctypes.byref(options), threads_of(n_jobs), watch.function,
+             None, text(os.fspath(page), "file"))
+    return page
+
+
+def _given(run: _Run) -> Any:
+    benches = (ctypes.c_char_p * len(run.benches))(*[text(name, "bench file") for name in run.benches])
+    return _library.ReportRun(ctypes.sizeof(_library.ReportRun), text(run.name, "name"), run.model.handle,
+                              None if run.facts is None else text(run.facts, "run.json"), benches, len(benches))
+
+
+def _runs(models: Any) -> List[_Run]:
+    if isinstance(models, Mapping):
+        runs = [replace(_run(model), name=str(name)) for name, model in models.items()]
+    elif isinstance(models, Sequence) and not isinstance(models, str):
+        runs = [_run_folder(folder) for folder in models]
+        for run in runs:  # names tell runs apart, as on the command line
+            if sum(other.name == run.name for other in runs) > 1:
+                run.name = run.folder
+    else:
+        runs = [_run(models)]
+    if not runs:
+        raise Usage("models: expected at least one, found none")
+    return runs
+
+
+def _run(model: Any) -> _Run:
+    if isinstance(model, (str, os.PathLike)):
+        return _run_folder(model)
+    if not isinstance(model, ZeroShotClassifier):
+        raise Usage(f"models: expected a fitted estimator of ParsNets, a dict of them, or run folders, found "
+                    f"{type(model).__name__}")
+    check_is_fitted(model)
+    split = json.loads(model.record_).get("data", {}).get("split", {})
+    if split.get("test_unseen", {}).get("samples") == 0:  # fit(X, y) knows of none
+        raise BadInput("models: expected an estimator trained by fit_dataset(data), whose split has test samples, found "
+                       "one trained without; train it so")
+    return _Run(type(model).__name__, model._model)
+
+
+def _run_folder(folder: Any) -> _Run:
+    """What `parsnets train --run` wrote; other .json files there are those of `parsnets bench --out`."""
+    if not isinstance(folder, (str, os.PathLike)):
+        raise Usage(f"models: expected run folders in a list, found {type(folder).__name__}; name estimators in a dict")
+    place = os.fspath(folder)
+    absolute = os.path.abspath(place)
+    model = os.path.join(place, "model.safetensors")
+    if not os.path.isfile(model):
+        raise BadInput(f"{place}: model.safetensors: expected a run folder with a model, found none; make one with "
+                       "'parsnets train --run DIR'")
+    files = sorted(name for name in os.listdir(place) if name.endswith(".json"))
+    facts = Path(place, "run.json").read_text("utf-8") if "run.json" in files else None
+    if facts is not None:
+        _check_facts(facts, os.path.join(place, "run.json"))
+    return _Run(os.path.basename(absolute), Model.load(model), facts,
+                [os.path.join(place, name) for name in files if name != "run.json"], absolute)
+
+
+def _check_facts(facts: str, file: str) -> None:
+    try:
+        found = json.loads(facts)
+    except ValueError as error:
+        raise BadInput(f"{file}: expected JSON, found {error}; train the run again") from None
+    if not isinstance(found, dict) or not isinstance(found.get("data"), str):
+        raise BadInput(f"{file}: data: expected the data set's folder, found none; train the run again")
+
+
+def _named_data(facts: Mapping[str, Any], progress: Optional[ProgressCallback]) -> Dataset:
+    load = facts.get("load", {})
+    return load_folder(facts["data"], features=load.get("features") or None, semantics=load.get("semantics") or None,
+                       seed=facts.get("seed", 1), original_attributes=load.get("original-att", False),
+                       missing=load.get("missing", "attribute-mean"), progress=progress)

@@ -1,0 +1,181 @@
+import json
+import pickle
+import subprocess
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parsnets import BadInput, Cancelled, ParsNetsClassifier, ParsNetsError, RidgeZSL, Usage
+from parsnets.device import DeviceModel
+
+DEMO = Path(__file__).resolve().parents[2] / "data" / "demo"
+
+
+@pytest.fixture(scope="module")
+def fitted(demo):
+    return ParsNetsClassifier().fit_dataset(demo)
+
+
+@pytest.fixture(scope="module")
+def device(demo, fitted):
+    return fitted.export(demo)
+
+
+@pytest.mark.parametrize("flags, options", [
+    ("", {}),
+    ("--precision float16 --rank 8", {"precision": "float16", "rank": 8}),
+    ("--precision float32", {"precision": "float32"}),
+])
+def test_files_have_the_bytes_of_the_command_line(fitted, tool, tmp_path, flags, options):
+    fitted.save(tmp_path / "model")
+    subprocess.run([tool, "export", "--model", tmp_path / "model", "--out", tmp_path / "cli", "--c-header",
+                    tmp_path / "cli.h", "--c-name", "zoo", *flags.split(), "--quiet"], check=True,
+                   stdout=subprocess.DEVNULL)
+    exported = fitted.export(**options)
+    exported.save(tmp_path / "python")
+    exported.save_header(tmp_path / "python.h", name="zoo")
+    assert (tmp_path / "cli").read_bytes() == (tmp_path / "python").read_bytes() == exported.to_bytes()
+    assert (tmp_path / "cli.h").read_bytes() == (tmp_path / "python.h").read_bytes()
+    assert (exported.precision, exported.rank) == (options.get("precision", "int8"), options.get("rank", 0))
+    assert exported.bytes == (tmp_path / "python").stat().st_size
+
+
+def test_the_cost_on_validation_classes_is_that_of_the_command_line(demo, fitted, device, tool, tmp_path):
+    fitted.save(tmp_path / "model")
+    run = subprocess.run([tool, "export", "--model", tmp_path / "model", "--out", tmp_path / "cli", "--data",
+                          DEMO, "--json"], check=True, capture_output=True)
+    said = json.loads(run.stdout)
+    assert device.validation == said["validation"]
+    assert (device.bytes, device.work_bytes, device.multiply_adds) == (said["bytes"], said["work_bytes"],
+                                                                      said["multiply_adds"])
+    assert fitted.export().validation is None
+
+
+def test_the_device_names_the_classes_of_the_float_model(demo, fitted, device):
+    assert 0.99 < device.agreement(fitted, demo.X) < 1  # int8 differs somewhere, or the float model was asked twice
+    assert device.agreement(device, demo.X) == 1
+    full = fitted.export(precision="float32")
+    np.testing.assert_allclose(full.class_scores(demo.X), fitted.class_scores(demo.X), atol=1e-5)
+    assert np.abs(device.class_scores(demo.X) - fitted.class_scores(demo.X)).mean() < 0.005
+    ours, theirs = device.evaluate(demo), fitted.evaluate(demo)
+    assert ours.h == pytest.approx(theirs.h, abs=1) and ours.gamma == pytest.approx(theirs.gamma)
+    with pytest.raises(BadInput, match="found none"):
+        device.agreement(fitted, demo.X[:0])
+
+
+def test_facts_are_those_of_the_model(demo, fitted, device):
+    assert device.classes_.tolist() == fitted.classes_.tolist() and np.array_equal(device.seen_, fitted.seen_)
+    assert device.gamma_ == pytest.approx(fitted.gamma_) and device.n_features_in_ == 192
+    assert device.instruction_set in ("AVX2", "NEON", "none")
+    assert repr(device) == (f"<DeviceModel int8, all networks: {device.bytes} bytes, {device.work_bytes} bytes of "
+                            "working memory, 192 features, 10 classes>")
+
+
+def test_classes_that_compete_can_be_chosen(demo, device):
+    x = demo.X[::5]
+    scores = device.decision_function(x)
+    assert np.array_equal(device.predict(x), device.classes_[scores.argmax(axis=1)])
+    shift = device.class_scores(x) - scores
+    np.testing.assert_allclose(shift, np.where(device.seen_, device.gamma_, 0) + np.zeros_like(shift), atol=1e-6)
+    for classes, allowed in [("seen", device.classes_[device.seen_]), ("unseen", ["deer", "truck"]),
+                             (["truck", "cat"], ["cat", "truck"])]:
+        places = np.flatnonzero(np.isin(device.classes_, allowed))
+        best = device.classes_[places][scores[:, places].argmax(axis=1)]
+        assert np.array_equal(device.predict(x, classes=classes), best)
+    with pytest.raises(BadInput, match="'zebra'"):
+        device.predict(x, classes=["zebra"])
+    with pytest.raises(Usage, match="'some'"):
+        device.predict(x, classes="some")
+
+
+def test_labels_keep_their_kind(demo, tmp_path):
+    rows = demo.trainval
+    model = RidgeZSL().fit(demo.X[rows], demo.labels[rows], class_attributes=demo.semantics)
+    device = model.export()
+    assert device.classes_.dtype.kind == "i" and set(device.predict(demo.X[:50]).tolist()) <= set(range(10))
+    assert device.agreement(model, demo.X) > 0.99
+    device.save(tmp_path / "d.pnrt")
+    assert DeviceModel.load(tmp_path / "d.pnrt").classes_.tolist() == [str(i) for i in range(10)]
+    again = DeviceModel.load(tmp_path / "d.pnrt", labels=np.arange(10), n_jobs=-1)
+    assert np.array_equal(again.predict(demo.X), device.predict(demo.X))
+    with pytest.raises(BadInput, match="expected 10"):
+        DeviceModel.load(tmp_path / "d.pnrt", labels=[1, 2])
+
+
+def test_two_classes_give_one_decision_value(demo):
+    rows = demo.trainval[np.isin(demo.y[demo.trainval], ["cat", "ship"])]
+    device = RidgeZSL().fit(demo.X[rows], demo.y[rows]).export()
+    values = device.decision_function(demo.X[rows])
+    assert values.shape == rows.shape and np.array_equal(device.predict(demo.X[rows]) == "ship", values > 0)
+
+
+def test_pickles_are_the_file(device, demo):
+    again = pickle.loads(pickle.dumps(device))
+    assert again.to_bytes() == device.to_bytes() and again.validation == device.validation
+    assert np.array_equal(again.class_scores(demo.X), device.class_scores(demo.X))
+
+
+def test_a_budget_chooses_what_fits(demo, fitted):
+    small = fitted.export(demo, max_bytes=120_000, max_drop=10)
+    assert small.bytes <= 120_000 and small.rank > 0
+    with pytest.raises(ParsNetsError) as raised:
+        fitted.export(demo, max_bytes=2000)
+    assert not isinstance(raised.value, ValueError)  # the work failed, the arguments were right
+    with pytest.raises(ParsNetsError, match="more than max_drop 0"):
+        fitted.export(demo, rank=1, max_drop=0)
+    with pytest.raises(Usage):
+        fitted.export(max_bytes=120_000)
+
+
+def test_impossible_exports_are_refused(demo, fitted):
+    with pytest.raises(Usage, match="precision: expected one of float32, float16, int8, found 'int4'"):
+        fitted.export(precision="int4")
+    with pytest.raises(Usage, match="rank"):
+        fitted.export(rank=-1)
+    with pytest.raises(Usage, match="max_drop"):
+        fitted.export(demo, max_drop=-1)
+    with pytest.raises(Usage):  # maps attributes to features
+        RidgeZSL(reverse=True).fit_dataset(demo).export()
+
+
+def test_bad_files_and_samples_are_refused(device, demo, tmp_path):
+    (tmp_path / "bad.pnrt").write_bytes(device.to_bytes()[:-1])
+    with pytest.raises(BadInput, match="bad.pnrt"):
+        DeviceModel.load(tmp_path / "bad.pnrt")
+    with pytest.raises(BadInput, match="none.pnrt"):
+        DeviceModel.load(tmp_path / "none.pnrt")
+    with pytest.raises(BadInput, match="192"):
+        device.predict(demo.X[:, :5])
+    with pytest.raises(BadInput, match="expected a matrix"):
+        device.predict(demo.X[0])
+    with pytest.raises(BadInput):
+        device.predict(np.full((1, 192), np.nan))
+    with pytest.raises(Usage, match="name"):
+        device.save_header(tmp_path / "m.h", name="not a name")
+    assert device.predict(demo.X[:0]).shape == (0,)
+
+
+def test_export_reports_progress_and_can_be_cancelled(demo, fitted):
+    calls = []
+    fitted.export(demo, progress=lambda *call: calls.append(call))
+    assert calls
+    with pytest.raises(Cancelled):
+        fitted.export(demo, progress=lambda *call: True)
+
+
+def test_threads_share_a_device_model(demo, device):
+    expected, found = device.class_scores(demo.X), []
+    threads = [threading.Thread(target=lambda: found.append(device.class_scores(demo.X))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4 and all(np.array_equal(scores, expected) for scores in found)
+
+
+def test_it_shows_itself_in_notebooks(fitted, device):
+    html = device._repr_html_()
+    assert f"{device.bytes:,} bytes" in html and f"{device.validation['after']['zsl']:.1f}\u202f%" in html
+    assert "was not measured" in fitted.export()._repr_html_()

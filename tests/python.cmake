@@ -1,0 +1,30 @@
+# The Python package's tests, on the shared library and the tool of this build.
+set(PARSNETS_PYTHON /usr/bin/python3 CACHE FILEPATH "Python that has what the package's tests need")
+set(python_modules numpy scipy sklearn pandas tqdm pytest mypy venv ensurepip pip setuptools wheel)
+execute_process(
+  COMMAND ${PARSNETS_PYTHON} -c
+          "import importlib.util as u, sys; print(*[m for m in sys.argv[1:] if not u.find_spec(m)])" ${python_modules}
+  RESULT_VARIABLE python_failed OUTPUT_VARIABLE python_lacks OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT python_failed EQUAL 0 OR python_lacks)
+  message(WARNING "The Python package's tests are left out: ${PARSNETS_PYTHON} does not run, or lacks: ${python_lacks}\n"
+                  "`scripts/setup.sh test` installs what they need.")
+  return()
+endif()
+
+function(parsnets_python_test name seconds)
+  add_test(NAME Python.${name} COMMAND ${PARSNETS_PYTHON} -m ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/python)
+  set_tests_properties(Python.${name} PROPERTIES TIMEOUT ${seconds} ENVIRONMENT
+    "PARSNETS_LIBRARY=$<TARGET_FILE:parsnets_shared>;PARSNETS_CLI=${CMAKE_BINARY_DIR}/parsnets;PARSNETS_BUILD=${CMAKE_BINARY_DIR}")
+endfunction()
+set(run_pytest pytest -q -rs -p no:cacheprovider)
+set(tests_of_their_own test_sklearn.py test_install.py test_examples.py)
+
+list(TRANSFORM tests_of_their_own PREPEND --ignore=tests/ OUTPUT_VARIABLE left_out)
+parsnets_python_test(Tests 900 ${run_pytest} ${left_out} tests)
+parsnets_python_test(ScikitLearnChecks 900 ${run_pytest} -s tests/test_sklearn.py)
+parsnets_python_test(Installs 300 ${run_pytest} tests/test_install.py)
+parsnets_python_test(Doctests 300 ${run_pytest} --doctest-modules parsnets)
+parsnets_python_test(Types 300 mypy --strict --cache-dir=${CMAKE_BINARY_DIR}/mypy_cache parsnets)
+if(EXISTS ${PROJECT_SOURCE_DIR}/python/tests/test_examples.py)
+  parsnets_python_test(Examples 900 ${run_pytest} tests/test_examples.py)
+endif()
