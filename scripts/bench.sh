@@ -16,3 +16,5 @@ build/parsnets export --model "$work/cub.safetensors" --precision float32 --out 
 build/parsnets bench-device --model "$work/cub32.pnrt,$work/cub.pnrt" --quiet
 build/parsnets data convert "$data/CUB" "$work/plain" --features res50 --format npy --quiet > /dev/null
 scripts/bench_device.py "$work/cub.safetensors" "$work/plain/features.npy"
+echo
+/usr/bin/python3 python/benchmarks/predict_overhead.py --model "$work/cub.safetensors" --features "$work/plain/features.npy"

@@ -17,7 +17,7 @@ function(parsnets_python_test name seconds)
     "PARSNETS_LIBRARY=$<TARGET_FILE:parsnets_shared>;PARSNETS_CLI=${CMAKE_BINARY_DIR}/parsnets;PARSNETS_BUILD=${CMAKE_BINARY_DIR}")
 endfunction()
 set(run_pytest pytest -q -rs -p no:cacheprovider)
-set(tests_of_their_own test_sklearn.py test_install.py test_examples.py)
+set(tests_of_their_own test_sklearn.py test_install.py test_examples.py test_speed.py)
 
 list(TRANSFORM tests_of_their_own PREPEND --ignore=tests/ OUTPUT_VARIABLE left_out)
 parsnets_python_test(Tests 900 ${run_pytest} ${left_out} tests)
@@ -25,6 +25,6 @@ parsnets_python_test(ScikitLearnChecks 900 ${run_pytest} -s tests/test_sklearn.p
 parsnets_python_test(Installs 300 ${run_pytest} tests/test_install.py)
 parsnets_python_test(Doctests 300 ${run_pytest} --doctest-modules parsnets)
 parsnets_python_test(Types 300 mypy --strict --cache-dir=${CMAKE_BINARY_DIR}/mypy_cache parsnets)
-if(EXISTS ${PROJECT_SOURCE_DIR}/python/tests/test_examples.py)
-  parsnets_python_test(Examples 900 ${run_pytest} tests/test_examples.py)
-endif()
+parsnets_python_test(Examples 900 ${run_pytest} tests/test_examples.py)
+parsnets_python_test(Speed 300 ${run_pytest} -s tests/test_speed.py)
+set_tests_properties(Python.Speed PROPERTIES RUN_SERIAL ON)  # it measures time
