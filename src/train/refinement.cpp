@@ -1,0 +1,120 @@
+#include "train/refinement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/machine.hpp"
+#include "base/options.hpp"
+#include "data/rows.hpp"
+#include "parsnets/error.hpp"
+#include "train/fit_prototypes.hpp"
+
+namespace parsnets {
+
+namespace {
+
+nlohmann::ordered_json trace_json(const std::vector<DescentStep>& steps) {
+  auto json = nlohmann::ordered_json::array();
+  for (const auto& step : steps)
+    json.push_back({{"objective", step.objective},
+                    {"loss", step.loss},
+                    {"mmg", step.mmg},
+                    {"step", step.step},
+                    {"slope", step.slope}});
+  return json;
+}
+
+DescentSamples descent_samples(Stages& stages, const TrainOptions& o, const Model& model,
+                               MatrixView<const float> classes_as) {
+  DescentSamples s;
+  s.x = stages.inputs(o).x.view();
+  if (!is_one_linear_map(model)) {
+    const GatedSamples gated = stages.gated_samples(o);
+    s.z = gated.z;
+    s.open = gated.open;
+  }
+  s.labels = stages.labels;
+  s.semantics = classes_as;
+  return s;
+}
+
+/// Descent holds the samples, their outputs a few times and one matrix per preconditioner; it has no smaller form.
+void check_memory(const Stages& stages, const TrainOptions& o, const Model& model) {
+  if (o.memory_limit == 0) return;
+  const auto n = static_cast<double>(stages.rows.size()), d = static_cast<double>(stages.data.features.cols()),
+             q = static_cast<double>(model.outputs()), side = std::min(n, d);
+  double bytes = 4 * n * d + 12 * side * side + 20 * n * q + 12 * d * q;
+  if (!is_one_linear_map(model)) {
+    const auto z = static_cast<double>(model.z_dimensions()), networks = static_cast<double>(model.gates.networks);
+    bytes += 4 * n * z + 4 * networks * (z + 1) * (z + 1) + 12 * networks * (z + 1) * q;
+  }
+  const double used = static_cast<double>(resident_memory());
+  if (used + bytes > static_cast<double>(o.memory_limit))
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("--memory-limit: expected at least {} for refinement, found {}; give more, or fewer networks",
+                    format_bytes(used + bytes), format_bytes(static_cast<double>(o.memory_limit))));
+}
+
+}  // namespace
+
+void join_fit_and_mmg(Stages& stages, const TrainOptions& o, Model& model, nlohmann::ordered_json& record) {
+  const Matrix<float>& semantics = stages.targets(o).semantics;
+  check_memory(stages, o, model);
+  DescentSamples s = descent_samples(stages, o, model, semantics.view());
+  const Matrix<float> outputs_wanted = stages.sample_semantics(o);
+  DescentOptions options;
+  options.loss = DescentLoss::squared;
+  options.steps = o.joint_steps;
+  options.lambda = o.lambda;
+  options.gate_weight = std::max(o.gate_weight, 1e-9);
+  options.mmg = o.mmg;
+  options.mmg_floor = o.mmg_floor;
+  // The ridge weight in units of the scaled loss.
+  options.decay = o.lambda * stages.inputs(o).scale /
+                  (mean_eigenvalue(outputs_wanted.view()) * static_cast<double>(outputs_wanted.cols()));
+  s.preconditioner = &stages.preconditioner(o, o.lambda);
+  record["joint"] = trace_json(descend(model, s, options, stages.pool, stages.progress));
+}
+
+void refine(Stages& stages, const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
+            const DescentObserver& observer) {
+  if (o.refine_steps == 0 && o.prototype_width == 0 && !observer) return;
+  const Matrix<float> vectors = model.class_vectors();
+  if (model.direction != Direction::forward) {
+    if (observer) observer(0, model, {});
+    return;
+  }
+  Matrix<float> last;
+  const auto watch = [&](int step, Model& moved, MatrixView<const float> f) {
+    if (o.prototype_width > 0) last = Matrix<float>::copy_of(f);
+    return !observer || observer(step, moved, f);
+  };
+  DescentOptions options;
+  options.steps = o.refine_steps;
+  options.lambda = o.refine_lambda > 0 ? o.refine_lambda : o.lambda;
+  options.step = o.refine_rate;
+  options.sharpness = o.refine_sharpness;
+  options.gate_weight = o.gate_weight;
+  options.mmg = o.mmg;
+  options.mmg_floor = o.mmg_floor;
+  options.balance = o.balance;
+  if (o.refine_steps > 0) {
+    check_memory(stages, o, model);
+    DescentSamples s = descent_samples(stages, o, model, vectors.view());
+    if (is_one_linear_map(model) || !model.shared.empty()) s.preconditioner = &stages.preconditioner(o, options.lambda);
+    const auto steps = descend(model, s, options, stages.pool, stages.progress, watch);
+    record["refinement"] = trace_json(steps);
+  } else {
+    Matrix<float> f;  // of the training samples: prototypes alone need it
+    if (o.prototype_width > 0)
+      f = model.predict(gather_rows(stages.data.features.view(), stages.rows).view(), stages.pool);
+    watch(0, model, f.view());
+  }
+  if (o.prototype_width > 0 && !last.empty())
+    model.prototypes = fit_prototypes(last.view(), stages.labels, vectors.view(), model.semantic_centre,
+                                      o.prototype_width, o.prototype_lambda);
+}
+
+}  // namespace parsnets

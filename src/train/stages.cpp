@@ -1,0 +1,155 @@
+#include "train/stages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "data/rows.hpp"
+#include "features/fit_encoder.hpp"
+#include "features/preprocess.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+std::string input_key(const TrainOptions& o) {
+  return fmt::format("{} {}", static_cast<int>(o.feature_scaling), o.centre);
+}
+
+std::string target_key(const TrainOptions& o) {
+  return fmt::format("{} {}", static_cast<int>(o.semantic_scaling), o.semantic_whitening);
+}
+
+std::string both_keys(const TrainOptions& o) { return fmt::format("{} {}", input_key(o), target_key(o)); }
+
+std::string encoding_key(const TrainOptions& o) {
+  return fmt::format("{} {} {} {}", input_key(o), o.encoding, static_cast<int>(o.rotation), o.seed);
+}
+
+std::string gate_key(const TrainOptions& o) {
+  return fmt::format("{} {} {} {} {}", encoding_key(o), static_cast<int>(o.gates), o.networks, o.open,
+                     static_cast<int>(o.anchors));
+}
+
+}  // namespace
+
+double mean_eigenvalue(MatrixView<const float> x) {
+  std::vector<double> mean(x.cols(), 0.0);
+  double squares = 0;
+  for (std::size_t r = 0; r < x.rows(); ++r)
+    for (std::size_t c = 0; c < x.cols(); ++c) {
+      mean[c] += x(r, c);
+      squares += static_cast<double>(x(r, c)) * x(r, c);
+    }
+  for (const double sum : mean) squares -= sum * sum / static_cast<double>(x.rows());
+  return std::max(squares, 1e-12) / static_cast<double>(x.cols());
+}
+
+Stages::Stages(const Dataset& d, std::vector<std::int32_t> r, ThreadPool& p, ProgressObserver* o)
+    : data(d), rows(std::move(r)), labels(labels_of(data, rows)), classes(distinct(labels)), pool(p), progress(o) {
+  if (classes.size() < 2)
+    throw Error(BadInput{data.name, "split", "training samples of at least two classes",
+                         fmt::format("{} samples of {} classes", rows.size(), classes.size()),
+                         "check the split with 'parsnets data inspect'"});
+}
+
+std::string Stages::network_key(const TrainOptions& o) { return fmt::format("{} {}", gate_key(o), target_key(o)); }
+
+void Stages::drop_what_sees_inputs() {
+  ridge_.drop();
+  eszsl_.drop();
+  sae_.drop();
+  preconditioner_.drop();
+}
+
+void Stages::release_inputs() {
+  drop_what_sees_inputs();
+  inputs_.drop();
+}
+
+Inputs& Stages::inputs(const TrainOptions& o) {
+  return inputs_.get(input_key(o), [&] {
+    drop_what_sees_inputs();
+    report(progress, {"prepare features", 0, 0, ""});
+    Inputs made;
+    made.preprocess = fit_feature_preprocess(o.feature_scaling, o.centre, data.features.view(), rows, pool);
+    made.x = preprocessed_rows(made.preprocess, data.features.view(), rows, pool);
+    made.scale = mean_eigenvalue(made.x.view());
+    return made;
+  });
+}
+
+Targets& Stages::targets(const TrainOptions& o) {
+  return targets_.get(target_key(o), [&] {
+    eszsl_.drop();  // they look at the semantics
+    sae_.drop();
+    Targets made;
+    made.preprocess =
+        fit_semantic_preprocess(o.semantic_scaling, data.semantics.values.view(), classes, o.semantic_whitening);
+    made.semantics = preprocessed_semantics(made.preprocess, data.semantics.values.view());
+    return made;
+  });
+}
+
+Encoding& Stages::encoding(const TrainOptions& o) {
+  return encoding_.get(encoding_key(o), [&] {
+    report(progress, {"encode", 0, 0, ""});
+    EncoderOptions options;
+    options.dimensions = o.encoding;
+    options.rotation = o.rotation;
+    options.seed = o.seed;
+    Encoding made;
+    made.encoder = fit_encoder(options, inputs(o).x.view(), pool);
+    made.e = encoded(made.encoder, inputs(o).x.view(), pool);
+    return made;
+  });
+}
+
+Gating& Stages::gating(const TrainOptions& o) {
+  return gating_.get(gate_key(o), [&] {
+    GateOptions options;
+    options.kind = o.gates;
+    options.networks = o.gates == GateKind::always ? 1 : o.networks;
+    options.open = o.gates == GateKind::always ? 1 : o.open;
+    options.anchors = o.anchors;
+    options.seed = o.seed;
+    Gating made;
+    made.gates = fit_gates(options, encoding(o).e.view(), pool);
+    made.open = open_networks(made.gates, encoding(o).e.view(), pool);
+    return made;
+  });
+}
+
+RidgePreconditioner& Stages::preconditioner(const TrainOptions& o, double weight) {
+  return preconditioner_.get(fmt::format("{} {}", input_key(o), weight),
+                             [&] { return RidgePreconditioner(inputs(o).x.view(), weight, pool); });
+}
+
+Ridge& Stages::ridge(const TrainOptions& o) {
+  return *ridge_.get(input_key(o), [&] { return std::make_unique<Ridge>(samples(o), pool); });
+}
+
+Eszsl& Stages::eszsl(const TrainOptions& o) {
+  return *eszsl_.get(both_keys(o), [&] { return std::make_unique<Eszsl>(samples(o), pool); });
+}
+
+Sae& Stages::sae(const TrainOptions& o) {
+  return *sae_.get(both_keys(o), [&] { return std::make_unique<Sae>(samples(o), pool); });
+}
+
+TrainingSamples Stages::samples(const TrainOptions& o) {
+  return {inputs(o).x.view(), labels, targets(o).semantics.view()};
+}
+
+GatedSamples Stages::gated_samples(const TrainOptions& o) {
+  const Gating& gated = gating(o);
+  return {o.input == NetworkInput::encoding ? encoding(o).e.view() : inputs(o).x.view(), gated.open.view(),
+          gated.gates.networks};
+}
+
+Matrix<float> Stages::sample_semantics(const TrainOptions& o) {
+  return gather_rows(targets(o).semantics.view(), labels);
+}
+
+}  // namespace parsnets
