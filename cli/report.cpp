@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 #include "base/file.hpp"
@@ -44,8 +45,10 @@ Command report_command() {
     std::vector<RunFolder> folders;
     std::istringstream list(state->runs);
     for (std::string folder; std::getline(list, folder, ',');) folders.push_back(read_run_folder(folder));
+    std::map<std::string, int> runs_of_name;
+    for (const auto& folder : folders) ++runs_of_name[folder.name];
     for (auto& folder : folders)  // names tell runs apart
-      if (std::ranges::count(folders, folder.name, &RunFolder::name) > 1)
+      if (runs_of_name[folder.name] > 1)
         folder.name = std::filesystem::absolute(folder.model).lexically_normal().parent_path().string();
     LoadOptions load = folders.front().load;
     const auto given = [&](const char* name) { return std::ranges::find(context.given, name) != context.given.end(); };

@@ -81,7 +81,8 @@ typedef struct parsnets_load_options {
 #define PARSNETS_LOAD_OPTIONS_INIT \
   { sizeof(parsnets_load_options), NULL, NULL, 1, 0, PARSNETS_MISSING_ATTRIBUTE_MEAN }
 
-/* Reads an xlsa17-style or plain folder (docs/data.md). `options` or NULL: the defaults. `progress` or NULL. */
+/* Reads an xlsa17-style or plain folder (docs/data.md). A float32 features.npy stays mapped: replace it, do not write into
+ * it. `options` or NULL: the defaults. `progress` or NULL. */
 PARSNETS_API parsnets_status parsnets_dataset_load(const char *folder, const parsnets_load_options *options,
                                                    parsnets_progress_function progress, void *user,
                                                    parsnets_dataset **dataset);
@@ -164,7 +165,7 @@ PARSNETS_API parsnets_status parsnets_train(const parsnets_dataset *dataset, con
                                             uint32_t threads, parsnets_progress_function progress, void *user,
                                             parsnets_model **model);
 
-/* Reads and checks a model file (docs/format.md). The file stays mapped: replace it, do not write into it. */
+/* Reads and checks a model file (docs/format.md), which is not needed afterwards. */
 PARSNETS_API parsnets_status parsnets_model_load(const char *file, parsnets_model **model);
 /* Writes atomically; the bytes depend on the model alone. */
 PARSNETS_API parsnets_status parsnets_model_save(const parsnets_model *model, const char *file);

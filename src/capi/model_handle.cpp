@@ -12,9 +12,10 @@ using namespace parsnets::capi;
 
 namespace {
 
-/// Weights are shared: nothing changes them once a model is made. Names every field, so that a new one does not compile
-/// until it is copied, too.
-Model copy(const Model& model) {
+/// A copy with `take(matrix)` for every matrix. Names every field, so that a new one does not compile until it is
+/// copied, too.
+template <class Take>
+Model copy(const Model& model, const Take& take) {
   const auto& [dimensions, feature_preprocess, encoder, gates, see_encoding, direction, networks, relu, shared, bias,
                reverse, semantic_preprocess, centre, similarity, prototypes, classes, attribute_names, gamma,
                temperature, options, record] = model;
@@ -24,25 +25,35 @@ Model copy(const Model& model) {
   const auto& [names, seen, semantics] = classes;
   return {dimensions,
           feature_preprocess,
-          {weights.share(), error},
-          {kind, count, open, anchors.share()},
+          {take(weights), error},
+          {kind, count, open, take(anchors)},
           see_encoding,
           direction,
-          networks.share(),
+          take(networks),
           relu,
-          shared.share(),
+          take(shared),
           bias,
-          reverse.share(),
+          take(reverse),
           semantic_preprocess,
           centre,
           similarity,
-          {support.share(), prototype_weights.share(), width},
-          {names, seen, semantics.share()},
+          {take(support), take(prototype_weights), width},
+          {names, seen, take(semantics)},
           attribute_names,
           gamma,
           temperature,
           options,
           record};
+}
+
+/// Shares the weights: nothing changes them once a model is made.
+Model shared_copy(const Model& model) {
+  return copy(model, [](const Matrix<float>& m) { return m.share(); });
+}
+
+/// Depends on no file any more: one that is written over would change a mapped model, or end the process.
+Model in_memory(const Model& model) {
+  return copy(model, [](const Matrix<float>& m) { return Matrix<float>::copy_of(m.view()); });
 }
 
 std::string method_of(const Model& model) {
@@ -56,7 +67,7 @@ std::string method_of(const Model& model) {
 parsnets_model::parsnets_model(Model given) : model(std::move(given)), method(method_of(model)) {}
 
 std::unique_ptr<parsnets_model> parsnets_model::clone() const {
-  auto made = std::make_unique<parsnets_model>(copy(model));
+  auto made = std::make_unique<parsnets_model>(shared_copy(model));
   if (ready.load(std::memory_order_acquire)) {
     made->classes = classes;
     made->ready = true;
@@ -90,7 +101,7 @@ parsnets_status parsnets_model_load(const char* file, parsnets_model** model) {
     require(model, "model");
     *model = nullptr;
     require(file, "file");
-    *model = new parsnets_model(load_model(file));
+    *model = new parsnets_model(in_memory(load_model(file)));
   });
 }
 

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
@@ -173,6 +174,19 @@ TEST(CApiModel, CalibrationOnSamplesIsThatOfCpp) {
             PARSNETS_BAD_INPUT);
   EXPECT_TRUE(last_error_has("of unseen"));
   EXPECT_EQ(facts_of(model.get()).gamma, cpp.gamma);
+}
+
+TEST(CApiModel, ALoadedModelDoesNotNeedItsFileAnyMore) {
+  SmallArrays small;
+  const auto data = small.handle();
+  const auto model = trained(data.get());
+  TempDir dir;
+  const std::string file = (dir / "m").string();
+  ASSERT_OK(parsnets_model_save(model.get(), file.c_str()));
+  const auto read = loaded(file);
+  std::ofstream(file, std::ios::trunc) << "something else";  // a mapped file would be gone
+  EXPECT_EQ(scores_of(read.get(), small.arrays, 20), scores_of(model.get(), small.arrays, 20));
+  EXPECT_EQ(bytes_of(read.get()), bytes_of(model.get()));
 }
 
 }  // namespace parsnets::test

@@ -64,4 +64,21 @@ TEST(CliReport, BadInputGetsOneClearErrorAndNoPage) {
   EXPECT_EQ(run_cli({"report", "--run", run, "--data", kDemo, "--out", page, "--quiet"}).exit_code, 0);
 }
 
+TEST(CliReport, RunFoldersOfOneNameAreAllCalledByTheirPath) {
+  TempDir dir;
+  const std::string data = (dir / "data.json").string();
+  std::string runs;
+  for (const char* folder : {"a/x", "b/x"}) {
+    const std::string run = (dir / folder).string();
+    ASSERT_EQ(run_cli({"train", "--data", kDemo, "--run", run, "--method", "ridge", "--quiet"}).exit_code, 0);
+    runs += (runs.empty() ? "" : ",") + run;
+  }
+  const std::string page = (dir / "r.html").string();
+  ASSERT_EQ(
+      run_cli({"report", "--run", runs, "--out", page, "--data-out", data, "--points", "50", "--quiet"}).exit_code, 0);
+  const auto shown = nlohmann::json::parse(read_text_file(data))["runs"];
+  EXPECT_EQ(shown[0]["name"], (dir / "a/x").string());
+  EXPECT_EQ(shown[1]["name"], (dir / "b/x").string());
+}
+
 }  // namespace parsnets::test
