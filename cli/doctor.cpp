@@ -41,7 +41,10 @@ Command doctor_command() {
       json["problems"].push_back(what);
       text += "problem: " + what + "\n";
     };
-    if (!blas_is_thread_safe()) problem("this BLAS gives wrong results when several threads call it, so one thread is used; install libopenblas0-pthread");
+    if (!blas_is_thread_safe())
+      problem(
+          "this BLAS gives wrong results when several threads call it, so one thread is used; install "
+          "libopenblas0-pthread");
     if (!facts.blas_optimised) problem("BLAS runs a generic kernel; install libopenblas0-pthread for this processor");
     if (facts.free > 0 && facts.free < 500000000u)
       problem("less than 500 MB of memory are free; use --memory-limit when training");

@@ -22,9 +22,9 @@ void write_run_facts(const std::filesystem::path& folder, const std::string& dat
 struct RunFolder {
   std::string name;
   std::filesystem::path model;
-  std::string facts;                 ///< run.json; empty: none
-  std::vector<BenchFile> benches;    ///< other JSON files
-  std::filesystem::path data;        ///< from run.json; empty: unknown
+  std::string facts;               ///< run.json; empty: none
+  std::vector<BenchFile> benches;  ///< other JSON files
+  std::filesystem::path data;      ///< from run.json; empty: unknown
   LoadOptions load;
 };
 /// Throws bad_input when there is no model in it.

@@ -8,7 +8,8 @@
 
 namespace parsnets::cli {
 
-/// From here on Ctrl-C (and SIGTERM) ask running work to stop; one that comes more than a second later ends the process at once.
+/// From here on Ctrl-C (and SIGTERM) ask running work to stop; one that comes more than a second later ends the process
+/// at once.
 void catch_interrupts();
 bool interrupted();
 

@@ -16,7 +16,7 @@ namespace parsnets {
 enum class MissingPolicy {
   attribute_mean,  ///< the mean of the attribute over the classes that have it
   zero,
-  refuse           ///< any missing value is an error
+  refuse  ///< any missing value is an error
 };
 
 /// Class semantics: row c describes class c.
@@ -32,8 +32,8 @@ struct Semantics {
 struct Split {
   std::vector<std::int32_t> trainval, test_seen, test_unseen, train, val;
   bool validation_drawn = false;  ///< train and val were drawn by us: the data set names no validation classes
-  std::string validation_from;  ///< where train and val come from, in words; empty when there are none
-  std::string version;          ///< "Proposed Split v1 of CUB", …; empty when unknown
+  std::string validation_from;    ///< where train and val come from, in words; empty when there are none
+  std::string version;            ///< "Proposed Split v1 of CUB", …; empty when unknown
 
   /// The lists as the file gives them, before test samples were taken out of them; for the leak report.
   std::vector<std::int32_t> file_train, file_val;
@@ -41,14 +41,14 @@ struct Split {
 
 /// A zero-shot data set. `features` (and then labels) may be empty when a folder holds semantics and splits alone.
 struct Dataset {
-  std::string name;                       ///< the folder's name
-  std::string features_name;              ///< "res50", "features.npy", …
-  Matrix<float> features;                 ///< N x d
-  std::vector<std::int32_t> labels;       ///< N, class of each sample, 0-based
-  std::vector<std::string> class_names;   ///< C
+  std::string name;                      ///< the folder's name
+  std::string features_name;             ///< "res50", "features.npy", …
+  Matrix<float> features;                ///< N x d
+  std::vector<std::int32_t> labels;      ///< N, class of each sample, 0-based
+  std::vector<std::string> class_names;  ///< C
   Semantics semantics;
   Split split;
-  std::vector<std::string> image_files;   ///< N, or empty
+  std::vector<std::string> image_files;  ///< N, or empty
 
   std::size_t samples() const { return labels.size(); }
   std::size_t classes() const { return class_names.size(); }
@@ -58,13 +58,13 @@ struct Dataset {
 };
 
 struct LoadOptions {
-  std::string features;                                         ///< features file without ending; empty: the only one
-  std::string semantics = "att";                                ///< xlsa17: reads <semantics>_splits.mat
-  bool original_attributes = false;                             ///< read original_att in place of att
+  std::string features;              ///< features file without ending; empty: the only one
+  std::string semantics = "att";     ///< xlsa17: reads <semantics>_splits.mat
+  bool original_attributes = false;  ///< read original_att in place of att
   MissingPolicy missing = MissingPolicy::attribute_mean;
-  bool require_features = true;                                 ///< false: semantics and splits alone are enough
-  bool require_split = true;                                    ///< false: a plain folder may lack split.json
-  std::uint64_t seed = 1;                                       ///< for validation classes where the split has none
+  bool require_features = true;  ///< false: semantics and splits alone are enough
+  bool require_split = true;     ///< false: a plain folder may lack split.json
+  std::uint64_t seed = 1;        ///< for validation classes where the split has none
 };
 
 /// Reads an xlsa17-style or plain folder. Throws bad_input naming file, field, expectation and remedy.

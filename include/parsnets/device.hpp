@@ -23,9 +23,9 @@ enum class Precision {
   int8  ///< a scale per row; sums are exact, so results are equal bit for bit on every machine
 };
 
-/// The device file of a forward model. `rank` r: the K networks become mixtures of r stored ones (0 or K: stored as they
-/// are). The bytes depend on the arguments alone. Throws usage for a reverse model or a rank above K, bad_input for a
-/// model the format cannot hold.
+/// The device file of a forward model. `rank` r: the K networks become mixtures of r stored ones (0 or K: stored as
+/// they are). The bytes depend on the arguments alone. Throws usage for a reverse model or a rank above K, bad_input
+/// for a model the format cannot hold.
 std::vector<std::byte> device_file(const Model& model, Precision precision, std::size_t rank, ThreadPool& pool);
 
 /// One part of a device file, as `parsnets info` lists it.
@@ -46,11 +46,11 @@ class DeviceModel {
   std::size_t features() const;
   std::size_t attributes() const;
   std::size_t outputs() const;
-  Precision precision() const;             ///< of the networks
-  std::size_t rank() const;                ///< networks that are stored, of which the others are mixtures; 0: all
-  std::size_t work_bytes() const;          ///< working memory of a prediction
-  std::uint64_t multiply_adds() const;     ///< of one prediction with scores
-  const char* instruction_set() const;     ///< "AVX2", "NEON" or "none"
+  Precision precision() const;          ///< of the networks
+  std::size_t rank() const;             ///< networks that are stored, of which the others are mixtures; 0: all
+  std::size_t work_bytes() const;       ///< working memory of a prediction
+  std::uint64_t multiply_adds() const;  ///< of one prediction with scores
+  const char* instruction_set() const;  ///< "AVX2", "NEON" or "none"
   const std::vector<std::string>& class_names() const;
   const std::vector<std::uint8_t>& class_seen() const;
   double gamma() const;
@@ -94,21 +94,22 @@ struct ExportCandidate {
 
 struct Exported {
   std::vector<std::byte> file;
-  ExportCandidate choice;              ///< its figures are those after export
-  bool validated = false;              ///< false: no data were given, there are no figures
+  ExportCandidate choice;  ///< its figures are those after export
+  bool validated = false;  ///< false: no data were given, there are no figures
   ValidationFigures before;
   std::vector<ExportCandidate> tried;  ///< what was measured under max_bytes
 };
 
 /// Exports a model. With `data` (the set the model was trained on) the cost is measured: the model's options are fitted
-/// again without the validation classes, that twin is exported in the same way, and both are scored on them, the exported
-/// one by the C runtime. Throws failure when the drop is above max_drop or nothing fits in max_bytes, usage when max_bytes comes
-/// without data, bad_input when `data` is not the set the model was trained on or has no validation classes.
+/// again without the validation classes, that twin is exported in the same way, and both are scored on them, the
+/// exported one by the C runtime. Throws failure when the drop is above max_drop or nothing fits in max_bytes, usage
+/// when max_bytes comes without data, bad_input when `data` is not the set the model was trained on or has no
+/// validation classes.
 Exported export_model(const Model& model, const Dataset* data, const ExportOptions& options, ThreadPool& pool,
                       ProgressObserver* progress = nullptr);
 
-/// A device file as a C header with one const array `name` (32-bit words, so aligned), `name`_bytes and `name`_work_bytes.
-/// `name` must be a C identifier (throws usage), which is all that is checked for an empty file.
+/// A device file as a C header with one const array `name` (32-bit words, so aligned), `name`_bytes and
+/// `name`_work_bytes. `name` must be a C identifier (throws usage), which is all that is checked for an empty file.
 std::string c_header(std::span<const std::byte> file, const std::string& name);
 
 const std::vector<std::pair<std::string, Precision>>& precision_names();

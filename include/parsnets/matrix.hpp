@@ -45,7 +45,7 @@ class Matrix {
   Matrix& operator=(Matrix&&) noexcept = default;
   /// `rows` x `cols` values, uninitialised: pages of memory are first used when they are written.
   Matrix(std::size_t rows, std::size_t cols)
-      : storage_(allocate(rows, cols), [](T* p) { ::operator delete(p, std::align_val_t{64}); }),
+      : storage_(allocate(rows, cols), [](T* p) { ::operator delete (p, std::align_val_t{64}); }),
         rows_(rows),
         cols_(cols) {}
   Matrix(std::size_t rows, std::size_t cols, T fill) : Matrix(rows, cols) {
@@ -91,7 +91,7 @@ class Matrix {
  private:
   static T* allocate(std::size_t rows, std::size_t cols) {
     if (cols != 0 && rows > std::numeric_limits<std::size_t>::max() / sizeof(T) / cols) throw std::bad_alloc();
-    return static_cast<T*>(::operator new(rows * cols * sizeof(T), std::align_val_t{64}));
+    return static_cast<T*>(::operator new (rows* cols * sizeof(T), std::align_val_t{64}));
   }
 
   std::shared_ptr<T> storage_;

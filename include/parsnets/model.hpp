@@ -1,6 +1,6 @@
 #pragma once
-// Model: from a sample to scores of classes. Holds everything prediction needs: preprocessing, encoder, gates, networks,
-// the class bank and the calibration. Move-only; const methods may be called from several threads at once.
+// Model: from a sample to scores of classes. Holds everything prediction needs: preprocessing, encoder, gates,
+// networks, the class bank and the calibration. Move-only; const methods may be called from several threads at once.
 
 #include <cstdint>
 #include <filesystem>
@@ -17,7 +17,8 @@
 namespace parsnets {
 
 enum class Similarity {
-  cosine,  ///< of f − μ and a − μ, μ the mean of the seen classes: what all classes share would drown what tells them apart
+  cosine,  ///< of f − μ and a − μ, μ the mean of the seen classes: what all classes share would drown what tells them
+           ///< apart
   dot,
   euclidean
 };
@@ -35,8 +36,8 @@ struct ClassBank {
 };
 
 /// What training saw of the seen classes, carried over to every class by kernel ridge regression: the direction p of a
-/// class is b + Σ_s exp((bᵀb_s − 1)/w²)·α_s, b its centred semantics at unit length. Cosine similarity only; no support:
-/// p = b.
+/// class is b + Σ_s exp((bᵀb_s − 1)/w²)·α_s, b its centred semantics at unit length. Cosine similarity only; no
+/// support: p = b.
 struct Prototypes {
   Matrix<float> support;  ///< S x q, unit rows b_s
   Matrix<float> weights;  ///< S x q, rows α_s
@@ -59,26 +60,28 @@ struct Model {
   Gates gates;
   bool networks_see_encoding = false;  ///< z = e; otherwise z = x
   Direction direction = Direction::forward;
-  Matrix<float> networks;              ///< forward: (K·(h+1)) x q, row i·(h+1) is b_i, the next h rows Θ_i
-  bool relu = false;                   ///< forward: each network's output is max(0, Θ_iᵀz + b_i)
-  Matrix<float> shared;                ///< forward: d x q, the always-open network on the prepared features; empty: none
-  std::vector<float> bias;             ///< forward: q
-  Matrix<float> reverse;               ///< reverse: (q+1) x h, the last row is r
+  Matrix<float> networks;   ///< forward: (K·(h+1)) x q, row i·(h+1) is b_i, the next h rows Θ_i
+  bool relu = false;        ///< forward: each network's output is max(0, Θ_iᵀz + b_i)
+  Matrix<float> shared;     ///< forward: d x q, the always-open network on the prepared features; empty: none
+  std::vector<float> bias;  ///< forward: q
+  Matrix<float> reverse;    ///< reverse: (q+1) x h, the last row is r
   SemanticPreprocess semantic_preprocess;
   std::vector<float> semantic_centre;  ///< μ, q values; empty: zero (reverse models compare in feature space)
   Similarity similarity = Similarity::cosine;
   Prototypes prototypes;
   ClassBank classes;
   std::vector<std::string> attribute_names;  ///< m, or empty
-  double gamma = 0;                    ///< subtracted from the scores of seen classes in generalised recognition
-  double temperature = 1;              ///< of the softmax that turns scores into confidences
-  std::string options;                 ///< JSON: the options it was trained with
-  std::string record;                  ///< JSON: the training record (data, split, certificate, selection)
+  double gamma = 0;                          ///< subtracted from the scores of seen classes in generalised recognition
+  double temperature = 1;                    ///< of the softmax that turns scores into confidences
+  std::string options;                       ///< JSON: the options it was trained with
+  std::string record;                        ///< JSON: the training record (data, split, certificate, selection)
 
   std::size_t attributes() const { return classes.semantics.cols(); }
   /// q: values of a class vector and of f; fewer than m with whitening.
   std::size_t outputs() const { return semantic_preprocess.outputs(attributes()); }
-  std::size_t z_dimensions() const { return networks_see_encoding && !encoder.is_identity() ? encoder.weights.rows() : feature_dimensions; }
+  std::size_t z_dimensions() const {
+    return networks_see_encoding && !encoder.is_identity() ? encoder.weights.rows() : feature_dimensions;
+  }
 
   /// n x d raw features to n x q predicted class vectors (forward models only). Throws bad_input for a wrong d or
   /// non-finite values.
@@ -94,11 +97,12 @@ struct Model {
   PreparedClasses prepare_added_classes(const PreparedClasses& before, ThreadPool& pool) const;
   /// n x q predicted class vectors to n x C scores (forward models only): the second half of scores().
   Matrix<float> score_predictions(MatrixView<const float> f, ThreadPool& pool) const;
-  /// C x q: the vectors that predictions are compared with, from the class bank: prepared, for cosine centred, as prototypes.
+  /// C x q: the vectors that predictions are compared with, from the class bank: prepared, for cosine centred, as
+  /// prototypes.
   Matrix<float> class_vectors() const;
 
-  /// Adds a class that is described by `semantics` (m values); no score of another class changes. Throws bad_input for a
-  /// name that is there already, a wrong number of values or a non-finite value.
+  /// Adds a class that is described by `semantics` (m values); no score of another class changes. Throws bad_input for
+  /// a name that is there already, a wrong number of values or a non-finite value.
   void add_class(const std::string& name, std::span<const float> semantics);
   /// Throws bad_input when there is no such class.
   void remove_class(const std::string& name);
@@ -113,14 +117,16 @@ struct Contribution {
 struct Explanation {
   std::int32_t winner = 0, runner_up = 0;
   double winner_score = 0, runner_up_score = 0;
-  double calibration = 0;                      ///< what gamma gave
-  double prototypes = 0;                       ///< what the prototypes gave, beyond the attributes as they were given
-  std::vector<Contribution> attributes;        ///< sorted by size; with the two above they add up to the difference of the scores (squared distances for euclidean)
-  std::vector<float> predicted;                ///< m, predicted semantics
-  std::vector<std::uint16_t> open_networks;    ///< k
+  double calibration = 0;                ///< what gamma gave
+  double prototypes = 0;                 ///< what the prototypes gave, beyond the attributes as they were given
+  std::vector<Contribution> attributes;  ///< sorted by size; with the two above they add up to the difference of the
+                                         ///< scores (squared distances for euclidean)
+  std::vector<float> predicted;          ///< m, predicted semantics
+  std::vector<std::uint16_t> open_networks;  ///< k
 };
 
-/// Explains the choice among all classes (gamma applied) for one raw sample of d values. Forward models only (throws usage).
+/// Explains the choice among all classes (gamma applied) for one raw sample of d values. Forward models only (throws
+/// usage).
 Explanation explain(const Model& model, std::span<const float> x, ThreadPool& pool);
 /// The same to the bit, with the classes prepared before.
 Explanation explain(const Model& model, std::span<const float> x, const PreparedClasses& prepared, ThreadPool& pool);

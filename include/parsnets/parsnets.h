@@ -81,8 +81,8 @@ typedef struct parsnets_load_options {
 #define PARSNETS_LOAD_OPTIONS_INIT \
   { sizeof(parsnets_load_options), NULL, NULL, 1, 0, PARSNETS_MISSING_ATTRIBUTE_MEAN }
 
-/* Reads an xlsa17-style or plain folder (docs/data.md). A float32 features.npy stays mapped: replace it, do not write into
- * it. `options` or NULL: the defaults. `progress` or NULL. */
+/* Reads an xlsa17-style or plain folder (docs/data.md). A float32 features.npy stays mapped: replace it, do not write
+ * into it. `options` or NULL: the defaults. `progress` or NULL. */
 PARSNETS_API parsnets_status parsnets_dataset_load(const char *folder, const parsnets_load_options *options,
                                                    parsnets_progress_function progress, void *user,
                                                    parsnets_dataset **dataset);
@@ -98,7 +98,7 @@ typedef struct parsnets_arrays {
   const char *name;                                /* of the data set, for the model's record; or NULL: "arrays" */
   const uint8_t *test;                             /* n: nonzero keeps a sample out of training; or NULL: none is */
   uint64_t seed;                                   /* of the validation classes, which are drawn from the seen ones */
-  size_t borrow_features; /* nonzero: features are not copied; they must stay as they are until the set is freed */
+  size_t borrow_features;    /* nonzero: features are not copied; they must stay as they are until the set is freed */
   const uint8_t *validation; /* C: nonzero for the seen classes to validate on, fewer than all; or NULL: drawn */
 } parsnets_arrays;
 #define PARSNETS_ARRAYS_INIT \
@@ -169,8 +169,8 @@ PARSNETS_API parsnets_status parsnets_train(const parsnets_dataset *dataset, con
 PARSNETS_API parsnets_status parsnets_model_load(const char *file, parsnets_model **model);
 /* Writes atomically; the bytes depend on the model alone. */
 PARSNETS_API parsnets_status parsnets_model_save(const parsnets_model *model, const char *file);
-/* A copy with a class bank and a calibration of its own. The weights, which nothing changes, are shared, so that it costs
- * little; either may be freed first. */
+/* A copy with a class bank and a calibration of its own. The weights, which nothing changes, are shared, so that it
+ * costs little; either may be freed first. */
 PARSNETS_API parsnets_status parsnets_model_clone(const parsnets_model *model, parsnets_model **copy);
 /* `model` or NULL. */
 PARSNETS_API void parsnets_model_free(parsnets_model *model);
@@ -296,8 +296,8 @@ typedef struct parsnets_export_figures {
 } parsnets_export_figures;
 
 /* Exports a model that predicts semantics (else PARSNETS_USAGE). With `dataset`, the set it was trained on, the cost is
- * measured: PARSNETS_FAILURE when it is above max_drop or nothing fits in max_bytes. `dataset`, `options`, `progress` and
- * `figures` or NULL; max_bytes needs a data set (else PARSNETS_USAGE). */
+ * measured: PARSNETS_FAILURE when it is above max_drop or nothing fits in max_bytes. `dataset`, `options`, `progress`
+ * and `figures` or NULL; max_bytes needs a data set (else PARSNETS_USAGE). */
 PARSNETS_API parsnets_status parsnets_export(const parsnets_model *model, const parsnets_dataset *dataset,
                                              const parsnets_export_options *options, uint32_t threads,
                                              parsnets_progress_function progress, void *user, parsnets_device **device,
@@ -330,8 +330,7 @@ PARSNETS_API parsnets_status parsnets_device_get_facts(const parsnets_device *de
 PARSNETS_API parsnets_status parsnets_device_class_name(const parsnets_device *device, size_t index, const char **name);
 /* As parsnets_predict_scores and parsnets_evaluate, by the runtime, one sample at a time. */
 PARSNETS_API parsnets_status parsnets_device_scores(const parsnets_device *device, const float *x, size_t samples,
-                                                    size_t dimensions, uint32_t threads, float *scores,
-                                                    size_t classes);
+                                                    size_t dimensions, uint32_t threads, float *scores, size_t classes);
 PARSNETS_API parsnets_status parsnets_device_evaluate(const parsnets_device *device, const parsnets_dataset *dataset,
                                                       uint32_t threads, parsnets_progress_function progress, void *user,
                                                       parsnets_evaluation *evaluation);
@@ -340,20 +339,20 @@ PARSNETS_API parsnets_status parsnets_device_evaluate(const parsnets_device *dev
 
 typedef struct parsnets_report_run {
   size_t size;
-  const char *name;             /* of the run, on the page */
+  const char *name; /* of the run, on the page */
   const parsnets_model *model;
-  const char *facts;            /* JSON, as `train --run` writes it to run.json; or NULL */
-  const char *const *benches;   /* files of `bench --out`; or NULL */
+  const char *facts;          /* JSON, as `train --run` writes it to run.json; or NULL */
+  const char *const *benches; /* files of `bench --out`; or NULL */
   size_t bench_count;
 } parsnets_report_run;
 
 typedef struct parsnets_report_options {
   size_t size;
-  size_t points;             /* of the t-SNE maps, at most */
-  size_t explanations;       /* samples that are explained */
-  size_t compare_mmg;        /* nonzero: fits once more without MMG, for models that use it */
+  size_t points;       /* of the t-SNE maps, at most */
+  size_t explanations; /* samples that are explained */
+  size_t compare_mmg;  /* nonzero: fits once more without MMG, for models that use it */
   uint64_t seed;
-  const char *photographs;   /* folder with thumbnails.jpg or .png (docs/report.md); or NULL: none */
+  const char *photographs; /* folder with thumbnails.jpg or .png (docs/report.md); or NULL: none */
 } parsnets_report_options;
 #define PARSNETS_REPORT_OPTIONS_INIT \
   { sizeof(parsnets_report_options), 3000, 12, 1, 1, NULL }

@@ -25,23 +25,25 @@ struct FeaturePreprocess {
 
 enum class SemanticScaling {
   none,
-  l2,          ///< each class to unit length
-  centre_l2,   ///< subtract the mean over the seen classes, then unit length
-  standardize, ///< each attribute to mean 0 and variance 1 over the seen classes
-  binary       ///< 1 where an attribute exceeds its mean over the seen classes, else 0
+  l2,           ///< each class to unit length
+  centre_l2,    ///< subtract the mean over the seen classes, then unit length
+  standardize,  ///< each attribute to mean 0 and variance 1 over the seen classes
+  binary        ///< 1 where an attribute exceeds its mean over the seen classes, else 0
 };
 
 struct SemanticPreprocess {
   SemanticScaling scaling = SemanticScaling::l2;
   std::vector<float> mean, factor;  ///< m each, or empty
-  /// Partial whitening: class vectors are the r coordinates b = U(a − centre) of the scaled semantics. Row i of U (r x m,
-  /// row-major) is a principal axis of the seen classes, its length the factor of that axis. Both empty: b = a.
+  /// Partial whitening: class vectors are the r coordinates b = U(a − centre) of the scaled semantics. Row i of U (r x
+  /// m, row-major) is a principal axis of the seen classes, its length the factor of that axis. Both empty: b = a.
   std::vector<float> whitening_centre, whitening;
 
   /// Scales one class in place, m values.
   void apply(std::span<float> a) const;
   /// How many values a class vector has: r, or m without whitening.
-  std::size_t outputs(std::size_t attributes) const { return whitening.empty() ? attributes : whitening.size() / attributes; }
+  std::size_t outputs(std::size_t attributes) const {
+    return whitening.empty() ? attributes : whitening.size() / attributes;
+  }
   /// The class vector b of scaled semantics a.
   void whiten(std::span<const float> a, std::span<float> b) const;
   /// A vector of class space as one of m attributes, Σ_i b_i·axis_i: lengths and angles stay.

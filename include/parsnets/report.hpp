@@ -23,8 +23,8 @@ struct ReportRun {
   std::string name;
   const Model* model = nullptr;
   const Dataset* data = nullptr;
-  std::string facts;                  ///< what `train --run` wrote: command, seconds, machine
-  std::vector<BenchFile> benches;     ///< a sweep, an ablation
+  std::string facts;               ///< what `train --run` wrote: command, seconds, machine
+  std::vector<BenchFile> benches;  ///< a sweep, an ablation
 };
 
 /// Small photographs of the samples, as one picture: sample i at column i % columns, row i / columns.
@@ -36,17 +36,18 @@ struct Thumbnails {
 struct ReportOptions {
   std::size_t points = 3000;  ///< of the t-SNE maps, at most
   int explanations = 12;
-  bool compare_mmg = true;    ///< fit once more without MMG, to show what it does; for models that use it
+  bool compare_mmg = true;  ///< fit once more without MMG, to show what it does; for models that use it
   std::uint64_t seed = 1;
 };
 
 /// The photographs in a data set folder: thumbnails.jpg or .png, squares in the order of the samples that fill the
-/// picture row by row without gaps, of the largest size that holds all; none without such a file. Throws bad_input for a
-/// file that is no JPEG or PNG, or has no room for the samples.
+/// picture row by row without gaps, of the largest size that holds all; none without such a file. Throws bad_input for
+/// a file that is no JPEG or PNG, or has no room for the samples.
 Thumbnails read_thumbnails(const std::filesystem::path& folder, std::size_t samples);
 
 /// The page's data as JSON. All runs must be on the same data set, the one they were trained on. The same runs, options
-/// and seed give the same text for any number of threads. Throws bad_input and usage as evaluate() does, cancelled by `progress`.
+/// and seed give the same text for any number of threads. Throws bad_input and usage as evaluate() does, cancelled by
+/// `progress`.
 std::string report_data(const std::vector<ReportRun>& runs, const Thumbnails& thumbnails, const ReportOptions& options,
                         ThreadPool& pool, ProgressObserver* progress = nullptr);
 

@@ -8,17 +8,17 @@
 namespace parsnets {
 
 struct SynthOptions {
-  int classes = 50;                ///< ignored when semantics are given
-  int attributes = 85;             ///< ignored when semantics are given
-  int samples = 10000;             ///< ignored when the given data set has a split: its indices decide
+  int classes = 50;     ///< ignored when semantics are given
+  int attributes = 85;  ///< ignored when semantics are given
+  int samples = 10000;  ///< ignored when the given data set has a split: its indices decide
   int dimensions = 2048;
-  int unseen = 0;                  ///< unseen classes; 0: a fifth, or by the share of test-unseen samples of a given split
-  double attribute_noise = 0.5;    ///< sd of a sample's attributes about its class, in sd of the attributes over classes
-  double signature = 0.5;          ///< size of the class signature that semantics do not explain
+  int unseen = 0;  ///< unseen classes; 0: a fifth, or by the share of test-unseen samples of a given split
+  double attribute_noise = 0.5;  ///< sd of a sample's attributes about its class, in sd of the attributes over classes
+  double signature = 0.5;        ///< size of the class signature that semantics do not explain
   int signature_dimensions = 32;
-  double nuisance = 1.0;           ///< size of the per-sample factors that tell nothing of the class
+  double nuisance = 1.0;  ///< size of the per-sample factors that tell nothing of the class
   int nuisance_dimensions = 64;
-  int hidden = 512;                ///< width of the nonlinear map to non-negative features
+  int hidden = 512;  ///< width of the nonlinear map to non-negative features
   std::uint64_t seed = 1;
 };
 

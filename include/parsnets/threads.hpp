@@ -11,8 +11,8 @@ namespace parsnets {
 class ThreadPool {
  public:
   /// `threads` >= 1, or 0 for one per core this process may use. One thread means: run in the caller. Also makes BLAS
-  /// serial, since its threads would compete with these; where the BLAS at hand is not safe to call from several threads,
-  /// the pool has one.
+  /// serial, since its threads would compete with these; where the BLAS at hand is not safe to call from several
+  /// threads, the pool has one.
   explicit ThreadPool(unsigned threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

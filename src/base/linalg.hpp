@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "parsnets/threads.hpp"
 #include "parsnets/matrix.hpp"
+#include "parsnets/threads.hpp"
 
 namespace parsnets {
 

@@ -29,7 +29,8 @@ std::uint64_t resident_memory();
 
 /// From here on BLAS runs in the thread that calls it: threads are ours.
 void use_serial_blas();
-/// False for builds of OpenBLAS without locks (Debian's -serial): called from two threads at once they give wrong products.
+/// False for builds of OpenBLAS without locks (Debian's -serial): called from two threads at once they give wrong
+/// products.
 bool blas_is_thread_safe();
 
 }  // namespace parsnets

@@ -16,7 +16,7 @@ namespace parsnets {
 
 /// One row of a table. `assign` returns what was expected when the text does not fit, and then changes nothing.
 struct Option {
-  std::string name;      ///< as on the command line, without dashes
+  std::string name;  ///< as on the command line, without dashes
   std::string help;
   std::string expected;  ///< "an integer from 1 to 4096", "one of: l2, none", …
   std::string default_text;
@@ -54,8 +54,8 @@ class OptionTable {
   nlohmann::ordered_json to_json() const;
   /// All values as a config file: a comment with the help, then `name = value`.
   std::string to_config() const;
-  /// Assigns every `name = value` line of a config file (# starts a comment); returns the names. Throws one bad_input that
-  /// lists every unknown name and every value out of range, each with its line.
+  /// Assigns every `name = value` line of a config file (# starts a comment); returns the names. Throws one bad_input
+  /// that lists every unknown name and every value out of range, each with its line.
   std::vector<std::string> read_config(const std::filesystem::path& file);
   /// Assigns from a JSON object (a stored model's options); unknown names are ignored so that older files load.
   void from_json(const nlohmann::json& object, const std::string& file);

@@ -11,13 +11,16 @@
 namespace parsnets {
 
 Dataset load_xlsa17(const std::filesystem::path& folder, const LoadOptions& options, ProgressObserver* progress);
-void save_xlsa17(const Dataset& data, const std::filesystem::path& folder, DataFormat format, ProgressObserver* progress);
+void save_xlsa17(const Dataset& data, const std::filesystem::path& folder, DataFormat format,
+                 ProgressObserver* progress);
 
 Dataset load_plain(const std::filesystem::path& folder, const LoadOptions& options, ProgressObserver* progress);
-void save_plain(const Dataset& data, const std::filesystem::path& folder, DataFormat format, ProgressObserver* progress);
+void save_plain(const Dataset& data, const std::filesystem::path& folder, DataFormat format,
+                ProgressObserver* progress);
 
 /// Integers held in a double array; throws bad_input naming the first value that is none.
-std::vector<std::int64_t> to_integers(std::span<const double> values, const std::string& file, const std::string& field);
+std::vector<std::int64_t> to_integers(std::span<const double> values, const std::string& file,
+                                      const std::string& field);
 
 /// "'a', 'b' and 3 more"
 std::string quoted_list(const std::vector<std::string>& names, std::size_t most = 8);

@@ -36,9 +36,9 @@ void derive_validation(Split& split, const std::vector<std::int32_t>& labels,
 std::string split_version(const Split& split, bool has_train_and_val);
 
 struct SplitOptions {
-  double unseen = 0.2;     ///< share of the classes (below 1) or their number
+  double unseen = 0.2;      ///< share of the classes (below 1) or their number
   double validation = 0.2;  ///< share of the seen classes (below 1) or their number
-  double test_seen = 0.2;  ///< share of each seen class's samples kept for testing
+  double test_seen = 0.2;   ///< share of each seen class's samples kept for testing
   std::uint64_t seed = 1;
   std::vector<std::int32_t> unseen_classes;  ///< when given, used in place of a drawn set
 };

@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "base/rng.hpp"
-#include "parsnets/threads.hpp"
 #include "data/split.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/threads.hpp"
 
 namespace parsnets {
 

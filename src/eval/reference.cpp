@@ -6,6 +6,7 @@ namespace parsnets {
 
 const std::vector<ReferenceRow>& reference_rows() {
   // Columns: SUN, CUB, AWA2, aPY; each {ZSL top-1 per class, U, S, H}; -1: not published.
+  // clang-format off
   static const std::vector<ReferenceRow> rows{
       {"DAP", "ResNet-101 frozen", "attributes", "Xian et al., Table 6 (via EthanZhu90/ZSL_GAN_CVPR18)",
        {{{39.9, 4.2, 25.1, 7.2}, {40.0, 1.7, 67.9, 3.3}, {46.1, 0, 84.7, 0}, {33.8, 4.8, 78.3, 9.0}}}},
@@ -55,6 +56,7 @@ const std::vector<ReferenceRow>& reference_rows() {
        {{{51.4, -1, -1, -1}, {58.8, -1, -1, -1}, {67.2, -1, -1, -1}, {38.3, -1, -1, -1}}}},
       {"ParsNets, MMG only (ablation, T1)", "ResNet-101, as its paper says", "not stated for CUB", "the ParsNets paper's tables",
        {{{55.2, -1, -1, -1}, {67.2, -1, -1, -1}, {69.5, -1, -1, -1}, {40.1, -1, -1, -1}}}}};
+  // clang-format on
   return rows;
 }
 

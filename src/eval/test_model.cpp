@@ -52,7 +52,8 @@ TestReport evaluate_subject(const TestSubject& subject, const Dataset& data, Pro
   for (const auto c : unseen) {
     if (position[static_cast<std::size_t>(c)] < 0)
       throw Error(BadInput{data.name, "class '" + data.class_names[static_cast<std::size_t>(c)] + "'",
-                           "a class of the model", "none of that name", "add it to the model file with 'parsnets classes add'"});
+                           "a class of the model", "none of that name",
+                           "add it to the model file with 'parsnets classes add'"});
     if (std::find(seen.begin(), seen.end(), c) != seen.end())
       throw Error(BadInput{data.name, "class '" + data.class_names[static_cast<std::size_t>(c)] + "'",
                            "an unseen class", "one that the model was trained on",

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "parsnets/threads.hpp"
 #include "parsnets/encoder.hpp"
+#include "parsnets/threads.hpp"
 
 namespace parsnets {
 

@@ -97,7 +97,6 @@ void require_rows(std::size_t count, const char* field) {
         BadInput{"the data set", field, "at least one row to fit the preprocessing to", "none", "check the split"});
 }
 
-
 SemanticPreprocess fit_semantic_scaling(SemanticScaling scaling, MatrixView<const float> semantics,
                                         std::span<const std::int32_t> seen) {
   SemanticPreprocess result;

@@ -40,8 +40,7 @@ void compose_rows(MatrixView<const float> z, MatrixView<const std::uint16_t> ope
 }  // namespace
 
 Matrix<float> compose(MatrixView<const float> z, MatrixView<const std::uint16_t> open, std::size_t networks_count,
-                      MatrixView<const float> networks, std::span<const float> bias, bool relu,
-                      ThreadPool& pool) {
+                      MatrixView<const float> networks, std::span<const float> bias, bool relu, ThreadPool& pool) {
   Matrix<float> out(z.rows(), networks.cols());
   // Large chunks keep the per-network GEMMs large; their bounds depend on n alone.
   const std::size_t grain = std::max<std::size_t>(256, std::min<std::size_t>(4096, (z.rows() + 7) / 8));

@@ -1,6 +1,6 @@
 #pragma once
-// The composite predictor on prepared inputs: f(x) = Σ_{i ∈ S(x)} σ(Θ_iᵀz + b_i) + b, σ the identity or max(0, ·), samples
-// grouped by network into GEMMs.
+// The composite predictor on prepared inputs: f(x) = Σ_{i ∈ S(x)} σ(Θ_iᵀz + b_i) + b, σ the identity or max(0, ·),
+// samples grouped by network into GEMMs.
 
 #include <cstdint>
 #include <span>

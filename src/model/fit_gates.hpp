@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "parsnets/threads.hpp"
 #include "parsnets/gates.hpp"
+#include "parsnets/threads.hpp"
 
 namespace parsnets {
 

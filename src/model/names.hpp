@@ -30,11 +30,13 @@ inline const Names<SemanticScaling>& semantic_scaling_names() {
   return names;
 }
 inline const Names<GateKind>& gate_names() {
-  static const Names<GateKind> names{{"always", GateKind::always}, {"energy", GateKind::energy}, {"anchor", GateKind::anchor}};
+  static const Names<GateKind> names{
+      {"always", GateKind::always}, {"energy", GateKind::energy}, {"anchor", GateKind::anchor}};
   return names;
 }
 inline const Names<Similarity>& similarity_names() {
-  static const Names<Similarity> names{{"cosine", Similarity::cosine}, {"dot", Similarity::dot}, {"euclidean", Similarity::euclidean}};
+  static const Names<Similarity> names{
+      {"cosine", Similarity::cosine}, {"dot", Similarity::dot}, {"euclidean", Similarity::euclidean}};
   return names;
 }
 inline const Names<Direction>& direction_names() {

@@ -10,7 +10,8 @@
 
 namespace parsnets {
 
-/// n x C: cosine (0 for a zero vector), dot product, or minus the Euclidean distance of rows of f (n x m) and bank (C x m).
+/// n x C: cosine (0 for a zero vector), dot product, or minus the Euclidean distance of rows of f (n x m) and bank (C x
+/// m).
 Matrix<float> similarities(Similarity kind, MatrixView<const float> f, MatrixView<const float> bank, ThreadPool& pool);
 /// The same to the bit, with squared_lengths(bank) (C values) known.
 Matrix<float> similarities(Similarity kind, MatrixView<const float> f, MatrixView<const float> bank,

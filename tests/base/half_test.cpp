@@ -23,9 +23,9 @@ TEST(Half, KnownValuesAndRounding) {
   EXPECT_EQ(half_to_float(0x0001), std::ldexp(1.0f, -24));
   EXPECT_EQ(half_to_float(0x7bff), 65504.0f);
   EXPECT_TRUE(std::isinf(half_to_float(0x7c00)));
-  EXPECT_EQ(float_to_half(1.0f + std::ldexp(1.0f, -11)), 0x3c00);          // tie goes to even
-  EXPECT_EQ(float_to_half(1.0f + 3 * std::ldexp(1.0f, -11)), 0x3c02);      // tie goes to even
-  EXPECT_EQ(float_to_half(65520.0f), 0x7c00);                               // rounds up to infinity
+  EXPECT_EQ(float_to_half(1.0f + std::ldexp(1.0f, -11)), 0x3c00);      // tie goes to even
+  EXPECT_EQ(float_to_half(1.0f + 3 * std::ldexp(1.0f, -11)), 0x3c02);  // tie goes to even
+  EXPECT_EQ(float_to_half(65520.0f), 0x7c00);                          // rounds up to infinity
   EXPECT_EQ(float_to_half(65519.0f), 0x7bff);
 }
 

@@ -53,7 +53,8 @@ TEST(Layering, FoldersOfSrcIncludeOnlyTheOnesBeforeThem) {
 TEST(Layering, EigenAndBlasStayInsideSrc) {
   for (const char* folder : {"include", "cli", "runtime"})
     for_each_source(folder, [](const std::filesystem::path& file) {
-      for (const auto& include : includes_of(file)) EXPECT_TRUE(include.find("Eigen") == std::string::npos && include.find("cblas") == std::string::npos) << file;
+      for (const auto& include : includes_of(file))
+        EXPECT_TRUE(include.find("Eigen") == std::string::npos && include.find("cblas") == std::string::npos) << file;
     });
 }
 
@@ -61,6 +62,7 @@ TEST(Layering, OnlyTheCommandLinePrints) {
   const std::regex printing("(std::cout|std::cerr|\\bprintf\\(|fputs\\(|fmt::print|std::abort|std::exit|\\bexit\\()");
   for_each_source("src", [&](const std::filesystem::path& file) {
     std::ifstream in(file);
-    for (std::string line; std::getline(in, line);) EXPECT_FALSE(std::regex_search(line, printing)) << file << ": " << line;
+    for (std::string line; std::getline(in, line);)
+      EXPECT_FALSE(std::regex_search(line, printing)) << file << ": " << line;
   });
 }

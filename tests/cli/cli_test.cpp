@@ -14,14 +14,20 @@ const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
 TEST(Cli, HelpAndVersionAnswerOnStandardOutput) {
   const auto help = run_cli({"--help"});
   EXPECT_EQ(help.exit_code, 0);
-  for (const char* command : {"data", "info", "doctor", "completion"}) EXPECT_NE(help.out.find(command), std::string::npos) << command;
+  for (const char* command : {"data", "info", "doctor", "completion"})
+    EXPECT_NE(help.out.find(command), std::string::npos) << command;
   EXPECT_EQ(run_cli({"--version"}).out, "parsnets " PARSNETS_VERSION "\n");
   EXPECT_EQ(run_cli({"data", "inspect", "--help"}).exit_code, 0);
 }
 
 TEST(Cli, MistakesInTheCallAreUsageErrors) {
-  for (const auto& arguments : std::vector<std::vector<std::string>>{
-           {}, {"nonsense"}, {"data"}, {"data", "inspect"}, {"data", "inspect", kDemo, "--nope"}, {"docs", "novel"}, {"completion", "fish"}}) {
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{},
+                                                                     {"nonsense"},
+                                                                     {"data"},
+                                                                     {"data", "inspect"},
+                                                                     {"data", "inspect", kDemo, "--nope"},
+                                                                     {"docs", "novel"},
+                                                                     {"completion", "fish"}}) {
     const auto result = run_cli(arguments);
     EXPECT_EQ(result.exit_code, 2) << ::testing::PrintToString(arguments);
     EXPECT_FALSE(result.err.empty());
@@ -31,7 +37,8 @@ TEST(Cli, MistakesInTheCallAreUsageErrors) {
 TEST(Cli, EveryImpossibleOptionIsNamedInOneMessage) {
   const auto result = run_cli({"data", "synth", "out", "--classes", "1", "--nuisance", "x", "--format", "xls"});
   EXPECT_EQ(result.exit_code, 2);
-  for (const char* part : {"--classes: expected an integer from 3", "--nuisance: expected a number", "--format: expected one of: npy"})
+  for (const char* part :
+       {"--classes: expected an integer from 3", "--nuisance: expected a number", "--format: expected one of: npy"})
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
 }
 
@@ -85,7 +92,8 @@ TEST(Cli, BashCompletionOffersCommandsOptionsAndChoices) {
   TempDir dir;
   write_text_file(dir / "c", run_cli({"completion", "bash"}).out);
   const auto complete = [&](const std::string& words) {
-    const std::string script = ". " + (dir / "c").string() + "; COMP_WORDS=(" + words + "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _parsnets; echo ${COMPREPLY[@]}";
+    const std::string script = ". " + (dir / "c").string() + "; COMP_WORDS=(" + words +
+                               "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _parsnets; echo ${COMPREPLY[@]}";
     const int status = std::system(("bash -c " + shell_quoted(script) + " > " + (dir / "o").string()).c_str());
     EXPECT_EQ(status, 0);
     return read_text_file(dir / "o");

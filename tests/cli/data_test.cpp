@@ -39,7 +39,10 @@ TEST(CliData, InspectReportsAwaHandmadeWithItsMissingValues) {
 TEST(CliData, SplitMakesAnInspectableSplitAndNeverReplacesOneUnasked) {
   TempDir dir;
   const std::string folder = dir.path().string();
-  ASSERT_EQ(run_cli({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8", "--hidden", "8"}).exit_code, 0);
+  ASSERT_EQ(
+      run_cli({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8", "--hidden", "8"})
+          .exit_code,
+      0);
   const std::string before = read_text_file(dir / "split.json");
   EXPECT_EQ(run_cli({"data", "split", folder}).exit_code, 2);
   EXPECT_EQ(read_text_file(dir / "split.json"), before);
@@ -81,7 +84,8 @@ TEST(CliData, AFailedConversionLeavesNothingHalfWritten) {
 TEST(CliData, BadInputsAreRefusedWithAMessageThatNamesTheFault) {
   TempDir dir;
   const std::string script = std::string(PARSNETS_SOURCE_DIR) + "/tests/oracles/bad_inputs.py";
-  if (std::system("/usr/bin/python3 -c 'import numpy, scipy, h5py' 2> /dev/null") != 0) GTEST_SKIP() << "PYTHON3 WITH NUMPY, SCIPY AND H5PY NOT FOUND";
+  if (std::system("/usr/bin/python3 -c 'import numpy, scipy, h5py' 2> /dev/null") != 0)
+    GTEST_SKIP() << "PYTHON3 WITH NUMPY, SCIPY AND H5PY NOT FOUND";
   const auto corpus = dir / "corpus";
   ASSERT_EQ(std::system(("/usr/bin/python3 " + script + " " + corpus.string()).c_str()), 0);
   const auto manifest = nlohmann::json::parse(read_text_file(corpus / "manifest.json"));
@@ -91,7 +95,7 @@ TEST(CliData, BadInputsAreRefusedWithAMessageThatNamesTheFault) {
     if (entry.value("skip_if_root", false) && ::geteuid() == 0) continue;
     std::vector<std::string> arguments{"data", "inspect", (corpus / entry["path"].get<std::string>()).string()};
     for (const auto& a : entry["args"]) arguments.push_back(a);
-    // 2 GB of address space is far above what any of these small files may ask for; sanitizers need more of it.
+      // 2 GB of address space is far above what any of these small files may ask for; sanitizers need more of it.
 #ifdef PARSNETS_SANITIZED
     const auto result = run_cli(arguments, "timeout 20");
 #else
@@ -99,7 +103,8 @@ TEST(CliData, BadInputsAreRefusedWithAMessageThatNamesTheFault) {
 #endif
     EXPECT_EQ(result.exit_code, 3) << result.err;
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-    for (const auto& part : entry["must_mention"]) EXPECT_NE(result.err.find(part.get<std::string>()), std::string::npos) << part << " not in: " << result.err;
+    for (const auto& part : entry["must_mention"])
+      EXPECT_NE(result.err.find(part.get<std::string>()), std::string::npos) << part << " not in: " << result.err;
   }
 }
 

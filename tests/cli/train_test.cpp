@@ -35,10 +35,13 @@ TEST(CliTrain, TheDemoSetTrainsAndEvaluates) {
 }
 
 TEST(CliTrain, PredictStreamsATableOrOneJsonObject) {
-  const auto table = run_cli({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "2", "--batch", "100"});
+  const auto table =
+      run_cli({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "2", "--batch", "100"});
   ASSERT_EQ(table.exit_code, 0) << table.err;
   EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 2400 * 2 + 1);
-  const auto json = run_cli({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "3", "--among", "unseen", "--json", "--batch", "999"}).json();
+  const auto json = run_cli({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "3",
+                             "--among", "unseen", "--json", "--batch", "999"})
+                        .json();
   ASSERT_EQ(json["predictions"].size(), 2400u);
   double sum = 0;
   for (const auto& one : json["predictions"][7]["top"]) {
@@ -54,20 +57,28 @@ TEST(CliTrain, ClassesAreAddedAndRemovedWithoutTraining) {
   std::filesystem::copy(demo_model(), model);
   EXPECT_EQ(run_cli({"classes", "remove", "--model", model, "--names", "truck"}).exit_code, 0);
   EXPECT_EQ(run_cli({"eval", "--model", model, "--data", kDemo}).exit_code, 3) << "truck is gone";
-  const auto added = run_cli({"classes", "add", "--model", model, "--from", kDemo + "/attributes.csv", "--names", "truck"});
+  const auto added =
+      run_cli({"classes", "add", "--model", model, "--from", kDemo + "/attributes.csv", "--names", "truck"});
   EXPECT_EQ(added.exit_code, 0) << added.err;
   EXPECT_EQ(run_cli({"classes", "list", "--model", model, "--json"}).json()["classes"].size(), 10u);
-  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", kDemo, "--json"}).json()["zsl"], run_cli({"eval", "--model", demo_model(), "--data", kDemo, "--json"}).json()["zsl"]);
+  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", kDemo, "--json"}).json()["zsl"],
+            run_cli({"eval", "--model", demo_model(), "--data", kDemo, "--json"}).json()["zsl"]);
   const std::string before = read_text_file(model);
-  EXPECT_EQ(run_cli({"classes", "add", "--model", model, "--from", kDemo + "/attributes.csv", "--names", "truck"}).exit_code, 3) << "twice";
+  EXPECT_EQ(
+      run_cli({"classes", "add", "--model", model, "--from", kDemo + "/attributes.csv", "--names", "truck"}).exit_code,
+      3)
+      << "twice";
   EXPECT_EQ(read_text_file(model), before);
 }
 
 TEST(CliTrain, ExplainNamesAttributesThatAddUp) {
-  const auto json = run_cli({"explain", "--model", demo_model(), "--input", kDemo + "/features.npy", "--row", "1100", "--json"}).json();
+  const auto json =
+      run_cli({"explain", "--model", demo_model(), "--input", kDemo + "/features.npy", "--row", "1100", "--json"})
+          .json();
   EXPECT_EQ(json["attributes"].size(), 39u);
   EXPECT_NE(json["winner"], json["runner_up"]);
-  EXPECT_EQ(run_cli({"explain", "--model", demo_model(), "--input", kDemo + "/features.npy", "--row", "2400"}).exit_code, 2);
+  EXPECT_EQ(
+      run_cli({"explain", "--model", demo_model(), "--input", kDemo + "/features.npy", "--row", "2400"}).exit_code, 2);
 }
 
 TEST(CliTrain, InfoShowsAModelsOptionsAndRecord) {
@@ -78,22 +89,27 @@ TEST(CliTrain, InfoShowsAModelsOptionsAndRecord) {
 }
 
 TEST(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
-  if (std::system("/usr/bin/python3 -c 'import numpy' 2> /dev/null") != 0) GTEST_SKIP() << "PYTHON3 WITH NUMPY NOT FOUND";
+  if (std::system("/usr/bin/python3 -c 'import numpy' 2> /dev/null") != 0)
+    GTEST_SKIP() << "PYTHON3 WITH NUMPY NOT FOUND";
   // The very lines of docs/format.md.
   const std::string page = read_text_file(std::string(PARSNETS_SOURCE_DIR) + "/docs/format.md");
   const auto begin = page.find("```python\n") + 10;
   const std::string lines = page.substr(begin, page.find("```", begin) - begin);
   TempDir dir;
-  write_text_file(dir / "read.py", "import sys\npath = sys.argv[1]\n" + lines + "print(tensors['class_semantics'].shape, header['__metadata__']['format'])\n");
-  ASSERT_EQ(std::system(("/usr/bin/python3 " + (dir / "read.py").string() + " " + demo_model() + " > " + (dir / "out").string()).c_str()), 0);
+  write_text_file(dir / "read.py", "import sys\npath = sys.argv[1]\n" + lines +
+                                       "print(tensors['class_semantics'].shape, header['__metadata__']['format'])\n");
+  ASSERT_EQ(std::system(
+                ("/usr/bin/python3 " + (dir / "read.py").string() + " " + demo_model() + " > " + (dir / "out").string())
+                    .c_str()),
+            0);
   EXPECT_EQ(read_text_file(dir / "out"), "(10, 39) parsnets-model\n");
 }
 
 TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
   TempDir dir;
   const std::string small = "--networks=16";
-  auto result = run_cli({"bench", "--data", kDemo, "--ablation", small, "--encoding", "32", "--open", "4", "--lambda", "5", "--refine-steps", "3",
-                         "--out", (dir / "a/runs.json").string(), "--quiet"});
+  auto result = run_cli({"bench", "--data", kDemo, "--ablation", small, "--encoding", "32", "--open", "4", "--lambda",
+                         "5", "--refine-steps", "3", "--out", (dir / "a/runs.json").string(), "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* row : {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| scln + mmg + refinement |"})
     EXPECT_NE(result.out.find(row), std::string::npos) << row;
@@ -109,7 +125,8 @@ TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
 }
 
 TEST(CliTrain, BenchPrintsATableOfMethods) {
-  const auto result = run_cli({"bench", "--data", kDemo, "--methods", "ridge,scln:networks=16:encoding=32:open=4", "--seeds", "2", "--quiet"});
+  const auto result = run_cli(
+      {"bench", "--data", kDemo, "--methods", "ridge,scln:networks=16:encoding=32:open=4", "--seeds", "2", "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.out.find("| ridge |"), std::string::npos);
   EXPECT_NE(result.out.find(" ± "), std::string::npos);
@@ -132,9 +149,11 @@ TEST(CliTrain, CtrlCLeavesTheEarlierModelAndNothingElse) {
   std::filesystem::create_directory(dir / "out");
   const std::string model = (dir / "out" / "m.safetensors").string();
   write_text_file(model, "an earlier model");
-  const auto synth = run_cli({"data", "synth", (dir / "data").string(), "--samples", "6000", "--dimensions", "256", "--hidden", "64", "--classes", "40"});
+  const auto synth = run_cli({"data", "synth", (dir / "data").string(), "--samples", "6000", "--dimensions", "256",
+                              "--hidden", "64", "--classes", "40"});
   ASSERT_EQ(synth.exit_code, 0) << synth.err;
-  const auto result = run_cli({"train", "--data", (dir / "data").string(), "--out", model, "--encoding", "200", "--networks", "100", "--open", "20", "--tolerance", "1e-9", "--c", "10"},
+  const auto result = run_cli({"train", "--data", (dir / "data").string(), "--out", model, "--encoding", "200",
+                               "--networks", "100", "--open", "20", "--tolerance", "1e-9", "--c", "10"},
                               "timeout -s INT 2");
   EXPECT_TRUE(result.exit_code == 124 || result.exit_code == 130) << result.exit_code << result.err;
   EXPECT_NE(result.err.find("interrupted"), std::string::npos) << result.err;
@@ -145,7 +164,8 @@ TEST(CliTrain, CtrlCLeavesTheEarlierModelAndNothingElse) {
 TEST(CliTrain, BadModelsAreRefusedWithExitCodeThree) {
   TempDir dir;
   write_text_file(dir / "m", "not a model at all");
-  for (const auto& arguments : std::vector<std::vector<std::string>>{{"eval", "--data", kDemo}, {"predict", "--input", kDemo + "/features.npy"}, {"classes", "list"}}) {
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {"eval", "--data", kDemo}, {"predict", "--input", kDemo + "/features.npy"}, {"classes", "list"}}) {
     auto line = arguments;
     line.push_back("--model");
     line.push_back((dir / "m").string());
@@ -158,7 +178,8 @@ TEST(CliTrain, RidgeOnCubReachesItsKnownAccuracy) {
   if (!folder) GTEST_SKIP() << kNoSharedData;
   TempDir dir;
   const std::string model = (dir / "m.safetensors").string();
-  const auto trained = run_cli({"train", "--data", *folder, "--features", "res50", "--out", model, "--method", "ridge", "--feature-scaling", "sqrt-l2", "--semantic-scaling", "l2", "--select", "--quiet"});
+  const auto trained = run_cli({"train", "--data", *folder, "--features", "res50", "--out", model, "--method", "ridge",
+                                "--feature-scaling", "sqrt-l2", "--semantic-scaling", "l2", "--select", "--quiet"});
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   const auto json = run_cli({"eval", "--model", model, "--data", *folder, "--features", "res50", "--json"}).json();
   EXPECT_NEAR(json["zsl"]["top1_per_class"].get<double>(), 51.4, 1.0);

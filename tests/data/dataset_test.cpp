@@ -37,7 +37,8 @@ void expect_equal(const Dataset& a, const Dataset& b) {
   EXPECT_EQ(a.class_names, b.class_names);
   EXPECT_EQ(a.image_files, b.image_files);
   EXPECT_EQ(a.semantics.attribute_names, b.semantics.attribute_names);
-  for (std::size_t i = 0; i < a.semantics.values.size(); ++i) ASSERT_EQ(a.semantics.values.data()[i], b.semantics.values.data()[i]);
+  for (std::size_t i = 0; i < a.semantics.values.size(); ++i)
+    ASSERT_EQ(a.semantics.values.data()[i], b.semantics.values.data()[i]);
   for (const auto list : {&Split::trainval, &Split::test_seen, &Split::test_unseen, &Split::train, &Split::val})
     EXPECT_EQ(index_checksum(a.split.*list), index_checksum(b.split.*list));
 }
@@ -46,7 +47,8 @@ void expect_equal(const Dataset& a, const Dataset& b) {
 
 TEST(Dataset, EveryFormatReadsBackToTheSameDataSet) {
   const Dataset data = small_dataset();
-  for (const auto format : {DataFormat::npy, DataFormat::npz, DataFormat::csv, DataFormat::mat5, DataFormat::mat5_uncompressed, DataFormat::mat73}) {
+  for (const auto format : {DataFormat::npy, DataFormat::npz, DataFormat::csv, DataFormat::mat5,
+                            DataFormat::mat5_uncompressed, DataFormat::mat73}) {
     SCOPED_TRACE(static_cast<int>(format));
     test::TempDir dir;
     save_dataset(data, dir.path(), format);
@@ -92,7 +94,8 @@ TEST(Dataset, ValidationClassesComeFromTheArchivesTextFileWhereTheSplitHasNone) 
   test::TempDir dir;
   save_dataset(data, dir.path(), DataFormat::mat5);
   const auto seen = data.seen_classes();
-  write_text_file(dir / "valclasses1.txt", data.class_names[static_cast<std::size_t>(seen[1])] + "\r\n" + data.class_names[static_cast<std::size_t>(seen[2])] + "\n");
+  write_text_file(dir / "valclasses1.txt", data.class_names[static_cast<std::size_t>(seen[1])] + "\r\n" +
+                                               data.class_names[static_cast<std::size_t>(seen[2])] + "\n");
   const Dataset loaded = load_dataset(dir.path());
   for (const auto s : loaded.split.val) {
     const auto c = loaded.labels[static_cast<std::size_t>(s)];

@@ -87,7 +87,8 @@ TEST(Inspect, FindsBadFeatureValuesConstantsAndDuplicates) {
   data.features(3, 1) = std::numeric_limits<float>::quiet_NaN();
   data.features(4, 1) = std::numeric_limits<float>::infinity();
   for (std::size_t r = 0; r < 100; ++r) data.features(r, 7) = 2.5f;
-  const auto a = static_cast<std::size_t>(data.split.trainval[0]), b = static_cast<std::size_t>(data.split.test_seen[0]);
+  const auto a = static_cast<std::size_t>(data.split.trainval[0]),
+             b = static_cast<std::size_t>(data.split.test_seen[0]);
   std::copy(data.features.row(a).begin(), data.features.row(a).end(), data.features.row(b).begin());
   EXPECT_EQ(count(data, "nan-features"), 1u + (a == 3 ? 1 : 0));
   EXPECT_EQ(count(data, "infinite-features"), 1u + (a == 4 ? 1 : 0));

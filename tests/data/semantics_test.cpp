@@ -50,9 +50,12 @@ TEST(Semantics, PoliciesFillOrRefuse) {
 
 TEST(Semantics, AnAttributeNoClassHasAndInfinitiesAreRefused) {
   const std::vector<std::string> classes{"a", "b"}, attributes{"p"};
-  EXPECT_THROW(complete_semantics(table({kNan, kNan}, 1).view(), MissingPolicy::attribute_mean, "f", "att", classes, attributes), Error);
-  EXPECT_THROW(complete_semantics(table({1, std::numeric_limits<double>::infinity()}, 1).view(), MissingPolicy::attribute_mean, "f",
-                                  "att", classes, attributes), Error);
+  EXPECT_THROW(
+      complete_semantics(table({kNan, kNan}, 1).view(), MissingPolicy::attribute_mean, "f", "att", classes, attributes),
+      Error);
+  EXPECT_THROW(complete_semantics(table({1, std::numeric_limits<double>::infinity()}, 1).view(),
+                                  MissingPolicy::attribute_mean, "f", "att", classes, attributes),
+               Error);
 }
 
 }  // namespace parsnets

@@ -34,7 +34,8 @@ TEST(Split, ChecksumIsTheCrcOfTheSortedLittleEndianIndices) {
 TEST(Split, TellsOneBasedFromZeroBased) {
   EXPECT_EQ(split_from_lists({{1, 2}, {3}, {4}, {}, {}}, 4, "f").trainval, (std::vector<std::int32_t>{0, 1}));
   EXPECT_EQ(split_from_lists({{0, 1}, {2}, {3}, {}, {}}, 4, "f").trainval, (std::vector<std::int32_t>{0, 1}));
-  EXPECT_EQ(split_from_lists({{1, 2}, {}, {3}, {}, {}}, 9, "f").test_unseen, (std::vector<std::int32_t>{2})) << "1-based by default";
+  EXPECT_EQ(split_from_lists({{1, 2}, {}, {3}, {}, {}}, 9, "f").test_unseen, (std::vector<std::int32_t>{2}))
+      << "1-based by default";
 }
 
 TEST(Split, RefusesMixedBasesRepeatsAndIndicesOutOfRange) {

@@ -41,7 +41,8 @@ double nearest_mean_accuracy(const Dataset& data) {
     std::size_t winner = 0;
     for (std::size_t c = 0; c < classes.size(); ++c) {
       double distance = 0;
-      for (std::size_t j = 0; j < means.cols(); ++j) distance += std::pow(data.features(static_cast<std::size_t>(s), j) - means(c, j) / counts[c], 2);
+      for (std::size_t j = 0; j < means.cols(); ++j)
+        distance += std::pow(data.features(static_cast<std::size_t>(s), j) - means(c, j) / counts[c], 2);
       if (distance < best) best = distance, winner = c;
     }
     right += classes[winner] == data.labels[static_cast<std::size_t>(s)] ? 1 : 0;

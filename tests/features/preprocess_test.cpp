@@ -276,7 +276,8 @@ TEST(Whitening, IsTheSameFromEitherSide) {
     for (std::size_t j = 0; j < m; ++j)
       padded(c, j) = many(c, j) = static_cast<float>(rng.normal() * (1 + static_cast<double>(j)));
   // 40 classes by 6 attributes goes by attributes, 40 by 60 (zeros added) by classes.
-  const auto narrow = whitened(many, SemanticScaling::l2, 30, 0.5), wide = whitened(padded, SemanticScaling::l2, 30, 0.5);
+  const auto narrow = whitened(many, SemanticScaling::l2, 30, 0.5),
+             wide = whitened(padded, SemanticScaling::l2, 30, 0.5);
   for (std::size_t c = 0; c < 40; ++c)
     for (std::size_t j = 0; j < m; ++j) EXPECT_NEAR(narrow(c, j), wide(c, j), 1e-4);
 }

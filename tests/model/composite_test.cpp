@@ -40,7 +40,7 @@ TEST(Composite, EqualsTheSumOverOpenNetworksSampleBySample) {
 
 TEST(Composite, ReluCutsEachNetworkBeforeTheyAreAdded) {
   Matrix<float> z(1, 1, 1.0f), theta(4, 1);
-  theta(0, 0) = 1;   // network 0: 1 + 2z = 3
+  theta(0, 0) = 1;  // network 0: 1 + 2z = 3
   theta(1, 0) = 2;
   theta(2, 0) = -4;  // network 1: -4 + z = -3, cut off
   theta(3, 0) = 1;

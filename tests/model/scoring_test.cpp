@@ -34,10 +34,13 @@ TEST(Scoring, EverySimilarityEqualsItsDefinition) {
           nb += static_cast<double>(bank(c, j)) * bank(c, j);
           distance += std::pow(static_cast<double>(f(r, j)) - bank(c, j), 2);
         }
-        const double expected = kind == Similarity::dot ? dot : kind == Similarity::cosine ? dot / std::sqrt(nf * nb) : -std::sqrt(distance);
+        const double expected = kind == Similarity::dot      ? dot
+                                : kind == Similarity::cosine ? dot / std::sqrt(nf * nb)
+                                                             : -std::sqrt(distance);
         EXPECT_NEAR(scores(r, c), expected, 1e-5);
         const auto terms = similarity_terms(kind, f.row(r), bank.row(c));
-        EXPECT_NEAR(std::accumulate(terms.begin(), terms.end(), 0.0), kind == Similarity::euclidean ? -distance : expected, 1e-5);
+        EXPECT_NEAR(std::accumulate(terms.begin(), terms.end(), 0.0),
+                    kind == Similarity::euclidean ? -distance : expected, 1e-5);
       }
   }
 }

@@ -150,8 +150,7 @@ TEST(Report, ReadsSweepsAndAblationsAndRefusesOtherJson) {
                                                 {{"a", R"({"sweep": "k", "methods": [{}]})"}},
                                                 {{"a", bench(R"("sweep": "k")", "other data")}},
                                                 {{"a", sweep}, {"b", sweep}}};
-  for (const auto& list : bad)
-    EXPECT_THROW(data_of({{"one", &run.model, &run.data, "", list}}), Error) << list[0].text;
+  for (const auto& list : bad) EXPECT_THROW(data_of({{"one", &run.model, &run.data, "", list}}), Error) << list[0].text;
 }
 
 TEST(Report, RefusesARunOnOtherDataThanItsOwn) {

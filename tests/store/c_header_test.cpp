@@ -16,10 +16,10 @@ TEST(CHeader, CompilesAndHoldsTheVeryBytes) {
   const auto file = device_file(test::small_model("anchor", pool), Precision::int8, 2, pool);
   const test::TempDir dir;
   write_text_file(dir / "model.h", c_header(file, "small_model"));
-  write_text_file(
-      dir / "main.c",
-      "#include <stdio.h>\n#include \"model.h\"\n#include \"model.h\"\n"
-      "int main(void) { return small_model_work_bytes < 100 || fwrite(small_model, 1, small_model_bytes, stdout) != sizeof small_model; }\n");
+  write_text_file(dir / "main.c",
+                  "#include <stdio.h>\n#include \"model.h\"\n#include \"model.h\"\n"
+                  "int main(void) { return small_model_work_bytes < 100 || fwrite(small_model, 1, small_model_bytes, "
+                  "stdout) != sizeof small_model; }\n");
   const std::string command =
       "cd '" + dir.path().string() + "' && cc -std=c99 -Wall -Wextra -Werror -pedantic main.c -o main && ./main > out";
   ASSERT_EQ(std::system(command.c_str()), 0);

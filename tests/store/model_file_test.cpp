@@ -14,7 +14,9 @@ namespace parsnets {
 
 namespace {
 
-Model small_model(Method method, ThreadPool& pool) { return train(test::small_training_set(), test::small_options(method), pool); }
+Model small_model(Method method, ThreadPool& pool) {
+  return train(test::small_training_set(), test::small_options(method), pool);
+}
 
 }  // namespace
 
@@ -22,7 +24,8 @@ TEST(ModelFile, EveryMethodsModelReadsBackToTheSameScores) {
   test::TempDir dir;
   ThreadPool pool(1);
   const Dataset data = test::small_training_set();
-  for (const auto method : {Method::parsnets, Method::mmg, Method::scln, Method::ridge, Method::reverse_ridge, Method::eszsl, Method::sae, Method::sae_reverse, Method::dap}) {
+  for (const auto method : {Method::parsnets, Method::mmg, Method::scln, Method::ridge, Method::reverse_ridge,
+                            Method::eszsl, Method::sae, Method::sae_reverse, Method::dap}) {
     SCOPED_TRACE(static_cast<int>(method));
     const Model model = small_model(method, pool);
     save_model(model, dir / "m");
@@ -34,7 +37,8 @@ TEST(ModelFile, EveryMethodsModelReadsBackToTheSameScores) {
     EXPECT_EQ(loaded.temperature, model.temperature);
     EXPECT_EQ(loaded.classes.names, model.classes.names);
     save_model(loaded, dir / "again");
-    EXPECT_EQ(read_text_file(dir / "m"), read_text_file(dir / "again")) << "what was loaded is written back to the byte";
+    EXPECT_EQ(read_text_file(dir / "m"), read_text_file(dir / "again"))
+        << "what was loaded is written back to the byte";
   }
 }
 
@@ -53,8 +57,12 @@ TEST(ModelFile, PrototypesThatGiveNoFiniteOrNoHonestScoresAreRefused) {
     return false;
   };
   EXPECT_FALSE(refused([](Model&) {}));
-  EXPECT_TRUE(refused([](Model& m) { for (float& v : m.prototypes.weights.values()) v = 3e38f; }));
-  EXPECT_TRUE(refused([](Model& m) { for (float& v : m.prototypes.support.values()) v *= 2; }));
+  EXPECT_TRUE(refused([](Model& m) {
+    for (float& v : m.prototypes.weights.values()) v = 3e38f;
+  }));
+  EXPECT_TRUE(refused([](Model& m) {
+    for (float& v : m.prototypes.support.values()) v *= 2;
+  }));
   EXPECT_TRUE(refused([](Model& m) { m.prototypes.width = 0; }));
   EXPECT_TRUE(refused([](Model& m) { m.similarity = Similarity::dot; }));
   EXPECT_TRUE(refused([](Model& m) { std::fill_n(m.semantic_preprocess.whitening.begin(), m.attributes(), 0.0f); }));
@@ -83,7 +91,8 @@ TEST(ModelFile, AnchorsSurvive) {
   options.input = NetworkInput::features;
   const Model model = train(data, options, pool);
   save_model(model, dir / "m");
-  const Matrix<float> a = model.scores(data.features.view(), pool), b = load_model(dir / "m").scores(data.features.view(), pool);
+  const Matrix<float> a = model.scores(data.features.view(), pool),
+                      b = load_model(dir / "m").scores(data.features.view(), pool);
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
 }
 
@@ -121,7 +130,8 @@ TEST(ModelFile, FlippedBitsAreRefusedOrHarmless) {
       EXPECT_EQ(e.code(), ErrorCode::bad_input);
     }
   }
-  // Flips inside names, the record or the digits of an option leave a valid model; the payload is covered by its checksum.
+  // Flips inside names, the record or the digits of an option leave a valid model; the payload is covered by its
+  // checksum.
   EXPECT_LT(accepted, 1500);
 }
 

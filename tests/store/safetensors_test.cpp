@@ -12,7 +12,8 @@ namespace parsnets {
 
 namespace {
 
-void write_raw(const std::filesystem::path& path, std::string header, const std::string& payload, std::uint64_t length = ~0ull) {
+void write_raw(const std::filesystem::path& path, std::string header, const std::string& payload,
+               std::uint64_t length = ~0ull) {
   if (length == ~0ull) length = header.size();
   std::string bytes(8, '\0');
   std::memcpy(bytes.data(), &length, 8);
@@ -26,7 +27,8 @@ TEST(Safetensors, WrittenTensorsReadBack) {
   const std::vector<float> values{1, 2, 3, 4, 5, 6};
   const std::vector<std::uint8_t> flags{1, 0, 1};
   write_safetensors(dir / "t", {{"a", "b \"c\""}},
-                    {{"x", "F32", {2, 3}, reinterpret_cast<const std::byte*>(values.data()), 24}, {"f", "U8", {3}, reinterpret_cast<const std::byte*>(flags.data()), 3}});
+                    {{"x", "F32", {2, 3}, reinterpret_cast<const std::byte*>(values.data()), 24},
+                     {"f", "U8", {3}, reinterpret_cast<const std::byte*>(flags.data()), 3}});
   const SafetensorsFile file(dir / "t");
   EXPECT_EQ(file.metadata().at("a"), "b \"c\"");
   ASSERT_NE(file.find("x"), nullptr);
@@ -43,17 +45,18 @@ TEST(Safetensors, MalformedFilesAreRefused) {
   write_raw(dir / "good", good, "1234");
   EXPECT_NO_THROW(SafetensorsFile(dir / "good"));
   const std::vector<std::pair<std::string, std::string>> cases{
-      {R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}})", "12345678"},                 // size differs from shape
-      {R"({"x":{"dtype":"F33","shape":[1],"data_offsets":[0,4]}})", "1234"},                     // unknown type
-      {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", "1234"},                     // beyond the file
-      {R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", "12345678"},                 // gap
-      {good, "12345"},                                                                           // trailing bytes
-      {R"({"x":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", ""},      // overflow
-      {R"({"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "1234"},                    // negative
-      {R"({"x":{"dtype":"F32","shape":[1]}})", "1234"},                                          // no offsets
-      {R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1}})", "1234"},            // unknown key
-      {R"({"__metadata__":{"a":1}})", ""},                                                       // not a string
-      {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234"},  // overlap
+      {R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}})", "12345678"},              // size differs from shape
+      {R"({"x":{"dtype":"F33","shape":[1],"data_offsets":[0,4]}})", "1234"},                  // unknown type
+      {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", "1234"},                  // beyond the file
+      {R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", "12345678"},              // gap
+      {good, "12345"},                                                                        // trailing bytes
+      {R"({"x":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", ""},  // overflow
+      {R"({"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "1234"},                 // negative
+      {R"({"x":{"dtype":"F32","shape":[1]}})", "1234"},                                       // no offsets
+      {R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1}})", "1234"},         // unknown key
+      {R"({"__metadata__":{"a":1}})", ""},                                                    // not a string
+      {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+       "1234"},  // overlap
       {"[]", ""},
       {"{", ""},
       {std::string(5000, '['), ""}};

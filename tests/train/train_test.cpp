@@ -1,5 +1,3 @@
-#include "parsnets/training.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "base/file.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/training.hpp"
 #include "small_training.hpp"
 #include "temp_dir.hpp"
 #include "train/selection.hpp"
@@ -16,7 +15,9 @@ namespace parsnets {
 
 namespace {
 
-const std::vector<Method> kMethods{Method::parsnets, Method::mmg, Method::scln, Method::ridge, Method::reverse_ridge, Method::eszsl, Method::sae, Method::sae_reverse, Method::dap};
+const std::vector<Method> kMethods{Method::parsnets, Method::mmg,           Method::scln,
+                                   Method::ridge,    Method::reverse_ridge, Method::eszsl,
+                                   Method::sae,      Method::sae_reverse,   Method::dap};
 
 }  // namespace
 
@@ -101,7 +102,8 @@ TEST(Train, ImpossibleOptionsAreReportedTogether) {
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::usage);
-    for (const char* part : {"--open", "--encoding", "--grid"}) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+    for (const char* part : {"--open", "--encoding", "--grid"})
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
   }
 }
 
@@ -183,7 +185,8 @@ TEST(Train, ThePaperPresetJoinsSvrAndGeometryAndNeverRises) {
   const auto record = nlohmann::json::parse(model.record);
   const auto& steps = record["joint"];
   ASSERT_GE(steps.size(), 2u) << "at least one step was taken";
-  for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_LE(steps[i]["objective"].get<double>(), steps[i - 1]["objective"].get<double>());
+  for (std::size_t i = 1; i < steps.size(); ++i)
+    EXPECT_LE(steps[i]["objective"].get<double>(), steps[i - 1]["objective"].get<double>());
   EXPECT_LT(steps.back()["mmg"].get<double>(), steps[0]["mmg"].get<double>());
   EXPECT_TRUE(record["svr"]["converged"].get<bool>());
   EXPECT_EQ(nlohmann::json::parse(model.options)["gates"], "energy");

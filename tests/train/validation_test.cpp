@@ -27,9 +27,13 @@ TEST(Validation, FoldsNeverTouchATestSampleAndKeepClassesApart) {
           EXPECT_TRUE(trainval.contains(s));
           EXPECT_TRUE(used.insert(s).second) << "a sample in two lists";
         }
-      for (const auto c : fold.held_classes) EXPECT_FALSE(std::binary_search(fold.fit_classes.begin(), fold.fit_classes.end(), c));
-      for (const auto s : fold.seen) EXPECT_TRUE(std::binary_search(fold.fit_classes.begin(), fold.fit_classes.end(), data.labels[static_cast<std::size_t>(s)]));
-      EXPECT_NEAR(static_cast<double>(fold.seen.size()) / static_cast<double>(fold.seen.size() + fold.fit.size()), 0.2, 0.03);
+      for (const auto c : fold.held_classes)
+        EXPECT_FALSE(std::binary_search(fold.fit_classes.begin(), fold.fit_classes.end(), c));
+      for (const auto s : fold.seen)
+        EXPECT_TRUE(std::binary_search(fold.fit_classes.begin(), fold.fit_classes.end(),
+                                       data.labels[static_cast<std::size_t>(s)]));
+      EXPECT_NEAR(static_cast<double>(fold.seen.size()) / static_cast<double>(fold.seen.size() + fold.fit.size()), 0.2,
+                  0.03);
       held.insert(fold.held_classes);
     }
     EXPECT_EQ(held.size(), folds.size()) << "folds hold out different classes";
