@@ -269,6 +269,13 @@ typedef struct parsnets_evaluation {
 PARSNETS_API parsnets_status parsnets_evaluate(const parsnets_model *model, const parsnets_dataset *dataset,
                                                uint32_t threads, parsnets_progress_function progress, void *user,
                                                parsnets_evaluation *evaluation);
+/* The same, and by class of the data set (`classes` is its C): `zsl` and `gzsl`, C each, are top-1 accuracies in percent
+ * among the unseen classes and among all at gamma, NaN without such test samples; `confusion`, C x C, counts predictions
+ * among all classes at gamma, a row for each true class, 0 without GZSL. Each of the three or NULL. */
+PARSNETS_API parsnets_status parsnets_evaluate_classes(const parsnets_model *model, const parsnets_dataset *dataset,
+                                                       uint32_t threads, parsnets_progress_function progress,
+                                                       void *user, parsnets_evaluation *evaluation, double *zsl,
+                                                       double *gzsl, uint32_t *confusion, size_t classes);
 
 /* ---- Devices: a model as the small file that runtime/parsnets_rt.c runs, and that file run from here ---- */
 

@@ -36,11 +36,12 @@ void check_sizes(const parsnets_arrays& arrays) {
   }
 }
 
-void check_finite(MatrixView<const float> values, const char* field, const char* row, const char* column) {
+/// `where(row, column)` names a value.
+template <class Where>
+void check_finite(MatrixView<const float> values, const Where& where) {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!std::isfinite(values.data()[i]))
-      refuse(fmt::format("{}, {} {}, {} {}", field, row, i / values.cols(), column, i % values.cols()),
-             "a finite number", fmt::format("{}", values.data()[i]));
+      refuse(where(i / values.cols(), i % values.cols()), "a finite number", fmt::format("{}", values.data()[i]));
 }
 
 std::vector<std::string> names_from(const char* const* given, std::size_t count, const char* field) {
@@ -110,8 +111,14 @@ Dataset dataset_from(const parsnets_arrays& arrays) {
     if (arrays.labels[i] < 0 || static_cast<std::size_t>(arrays.labels[i]) >= arrays.classes)
       refuse(fmt::format("labels, sample {}", i), fmt::format("a class from 0 to {}", arrays.classes - 1),
              std::to_string(arrays.labels[i]));
-  check_finite(features, "features", "sample", "feature");
-  check_finite(semantics, "semantics", "class", "attribute");
+  check_finite(features, [](std::size_t sample, std::size_t feature) {
+    return fmt::format("features, sample {}, feature {}", sample, feature);
+  });
+  const auto& attributes = data.semantics.attribute_names;
+  check_finite(semantics, [&](std::size_t c, std::size_t a) {
+    return fmt::format("semantics, class {}, attribute {}", in_quotes(data.class_names[c]),
+                       attributes.empty() ? std::to_string(a) : in_quotes(attributes[a]));
+  });
   data.labels.assign(arrays.labels, arrays.labels + arrays.samples);
   data.semantics.values = Matrix<float>::copy_of(semantics);
   data.split = split_from(arrays, data.labels);

@@ -1,5 +1,6 @@
 // Training and evaluation behind parsnets.h.
 
+#include <cmath>
 #include <filesystem>
 #include <system_error>
 
@@ -40,17 +41,46 @@ void parsnets::capi::write_evaluation(const TestReport& report, parsnets_evaluat
   write_struct(evaluation, known, "parsnets_evaluation");
 }
 
+namespace {
+
+void write_accuracies(const std::vector<ClassAccuracy>& list, double* out) {
+  for (const auto& one : list) out[static_cast<std::size_t>(one.class_index)] = one.top1;
+}
+
+}  // namespace
+
 parsnets_status parsnets_evaluate(const parsnets_model* model, const parsnets_dataset* dataset, uint32_t threads,
                                   parsnets_progress_function progress, void* user, parsnets_evaluation* evaluation) {
+  return parsnets_evaluate_classes(model, dataset, threads, progress, user, evaluation, nullptr, nullptr, nullptr, 0);
+}
+
+parsnets_status parsnets_evaluate_classes(const parsnets_model* model, const parsnets_dataset* dataset,
+                                          uint32_t threads, parsnets_progress_function progress, void* user,
+                                          parsnets_evaluation* evaluation, double* zsl, double* gzsl,
+                                          uint32_t* confusion, size_t classes) {
   return guarded([&] {
     require(model, "model");
     require(dataset, "dataset");
     require(evaluation, "evaluation");
     check_struct_size(evaluation->size, "parsnets_evaluation");
+    if (zsl != nullptr || gzsl != nullptr || confusion != nullptr)
+      check_count("classes", dataset->data.classes(), classes);
     const unsigned wanted = checked_threads(threads);
     CallbackObserver observer(progress, user);
     const BlasTurn turn;
     ThreadPool pool(wanted);
-    write_evaluation(evaluate(model->model, dataset->data, pool, observer.get()), evaluation);
+    const TestReport report = evaluate(model->model, dataset->data, pool, observer.get());
+    write_evaluation(report, evaluation);
+    for (double* values : {zsl, gzsl})
+      if (values != nullptr) std::fill_n(values, classes, std::nan(""));
+    if (zsl != nullptr) write_accuracies(report.zsl.classes, zsl);
+    if (gzsl != nullptr) {
+      write_accuracies(report.gzsl.seen_classes, gzsl);
+      write_accuracies(report.gzsl.unseen_classes, gzsl);
+    }
+    if (confusion != nullptr) {
+      std::fill_n(confusion, classes * classes, 0u);
+      std::ranges::copy(report.confusion.values(), confusion);
+    }
   });
 }

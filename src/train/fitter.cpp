@@ -71,7 +71,7 @@ void fit_sae(Stages& stages, const TrainOptions& o, Model& model) {
 }
 
 void fit_dap(Stages& stages, const TrainOptions& o, Model& model, nlohmann::ordered_json& record) {
-  DapResult dap = solve_dap(stages.samples(o), o.lambda * stages.inputs(o).scale / 4, stages.pool);
+  DapResult dap = solve_dap(stages.samples(o), o.lambda * stages.inputs(o).scale / 4, stages.pool, stages.progress);
   record["dap"] = {{"iterations", dap.iterations}, {"relative_gradient", dap.relative_gradient}};
   set_linear_map(model, std::move(dap.map));
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/machine.hpp"
+#include "data/rows.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 #include "train/fitter.hpp"
@@ -30,6 +31,19 @@ nlohmann::ordered_json data_record(const Dataset& data) {
     record["split"][name] = {{"samples", list->size()}, {"crc32", fmt::format("{:08x}", index_checksum(*list))}};
   if (!data.split.version.empty()) record["split"]["version"] = data.split.version;
   return record;
+}
+
+/// With few classes a fold says little: gamma on two held-out classes varies more than it helps. So calibration alone
+/// draws folds until some two dozen classes have been held out.
+int fold_count(const TrainOptions& o, const Dataset& data) {
+  constexpr int kFewest = 3, kMost = 12, kHeldOut = 24;
+  const bool drawn = data.split.validation_drawn, costly = o.method == Method::scln || o.fit == Fit::svr;
+  if (o.folds > 0) return o.folds;
+  if (o.preset == Preset::automatic) return drawn ? 4 : 2;
+  if (!drawn || costly) return 1;
+  if (o.select) return kFewest;
+  const int held = std::max(1, static_cast<int>(distinct(labels_of(data, data.split.val)).size()));
+  return std::clamp((kHeldOut + held - 1) / held, kFewest, kMost);
 }
 
 }  // namespace
@@ -63,12 +77,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   auto& validation = record["validation"];
   validation["gamma_from"] = "none";
   if (searches || options.calibrate) {
-    const bool costly = options.method == Method::scln || options.fit == Fit::svr;
-    const int folds_wanted = options.folds > 0                        ? options.folds
-                             : options.preset == Preset::automatic    ? (data.split.validation_drawn ? 4 : 2)
-                             : !data.split.validation_drawn || costly ? 1
-                                                                      : 3;
-    const auto folds = validation_folds(data, folds_wanted, options.seed);
+    const auto folds = validation_folds(data, fold_count(options, data), options.seed);
     if (folds.empty() && searches)
       throw Error(BadInput{data.name, "split", "validation classes, or at least three seen classes to draw them from",
                            "neither", "train without --select and --preset auto"});

@@ -82,7 +82,7 @@ OptionTable train_option_table(TrainOptions& o) {
       .integer(
           "folds", o.folds, 0, 100,
           "validation folds, the first by the split's own validation classes; 0: one if it names some (auto: two), "
-          "else three where that is cheap (auto: four)")
+          "else three where that is cheap, up to twelve to calibrate with few classes (auto: four)")
       .number("time-budget", o.time_budget, 0, 1e9,
               "seconds after which preset auto looks at no further candidate; 0: no limit")
       .bytes("memory-limit", o.memory_limit,

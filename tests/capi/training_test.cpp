@@ -1,4 +1,6 @@
+#include <cmath>
 #include <filesystem>
+#include <numeric>
 #include <thread>
 
 #include "base/file.hpp"
@@ -177,6 +179,39 @@ TEST(CApiTraining, ImpossibleRequestsSayWhatIsWrong) {
                                         small.class_names[static_cast<std::size_t>(small.data.unseen_classes()[0])]));
   EXPECT_EQ(parsnets_evaluate(model_without.get(), data.get(), 1, nullptr, nullptr, &figures), PARSNETS_BAD_INPUT);
   EXPECT_TRUE(last_error_has("class"));
+}
+
+TEST(CApiTraining, AccuraciesByClassAgreeWithTheConfusions) {
+  SmallArrays small;
+  const auto data = small.handle();
+  const auto model = trained(data.get());
+  const std::size_t c = small.arrays.classes;
+  std::vector<double> zsl(c), gzsl(c);
+  std::vector<std::uint32_t> confusion(c * c);
+  parsnets_evaluation figures{};
+  figures.size = sizeof figures;
+  ASSERT_OK(parsnets_evaluate_classes(model.get(), data.get(), 1, nullptr, nullptr, &figures, zsl.data(), gzsl.data(),
+                                      confusion.data(), c));
+  const auto seen = facts_of(model.get()).seen;
+  double sum[2] = {0, 0}, count[2] = {0, 0}, zsl_sum = 0;
+  std::size_t samples = 0;
+  for (std::size_t k = 0; k < c; ++k) {
+    EXPECT_EQ(std::isnan(zsl[k]), seen[k] != 0);
+    const double all = std::accumulate(&confusion[k * c], &confusion[k * c] + c, 0.0);
+    ASSERT_GT(all, 0);
+    EXPECT_NEAR(gzsl[k], 100.0 * confusion[k * c + k] / all, 1e-9);
+    sum[seen[k]] += gzsl[k];
+    count[seen[k]] += 1;
+    if (!seen[k]) zsl_sum += zsl[k];
+    samples += static_cast<std::size_t>(all);
+  }
+  EXPECT_NEAR(sum[0] / count[0], figures.u, 1e-9);
+  EXPECT_NEAR(sum[1] / count[1], figures.s, 1e-9);
+  EXPECT_NEAR(zsl_sum / count[0], figures.zsl_top1_per_class, 1e-9);
+  EXPECT_EQ(samples, small.data.split.test_seen.size() + small.data.split.test_unseen.size());
+  EXPECT_EQ(parsnets_evaluate_classes(model.get(), data.get(), 1, nullptr, nullptr, &figures, zsl.data(), nullptr,
+                                      nullptr, c - 1),
+            PARSNETS_BAD_INPUT);
 }
 
 }  // namespace parsnets::test

@@ -164,7 +164,7 @@ void advance(const Columns& step, const Columns& gradient, std::vector<double>& 
 
 }  // namespace
 
-DapResult solve_dap(const TrainingSamples& samples, double lambda, ThreadPool& pool) {
+DapResult solve_dap(const TrainingSamples& samples, double lambda, ThreadPool& pool, ProgressObserver* progress) {
   check_positive(lambda, "lambda");
   const Problem problem(samples, lambda, pool);
   const Matrix<double>& targets = problem.targets();
@@ -188,6 +188,7 @@ DapResult solve_dap(const TrainingSamples& samples, double lambda, ThreadPool& p
   DapResult result;
   Columns solution{Matrix<double>(problem.unknowns(), m, 0.0), std::vector<double>(m, 0.0)};
   for (int iteration = 0; !attributes.empty(); ++iteration) {
+    report(progress, {"attributes", m - attributes.size(), m, "attributes"});
     Columns gradient = problem.gradient(now, attributes);
     std::vector<double> norm = column_products(gradient, gradient);
     for (auto& value : norm) value = std::sqrt(value);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "parsnets/matrix.hpp"
+#include "parsnets/progress.hpp"
 #include "parsnets/threads.hpp"
 
 namespace parsnets {
@@ -90,6 +91,7 @@ struct DapResult {
                                  ///< (d > n: the gradient of the dual coefficients)
 };
 /// Stops each attribute when its relative gradient is below 1e-4, and all of them after 1000 iterations.
-DapResult solve_dap(const TrainingSamples& samples, double lambda, ThreadPool& pool);
+DapResult solve_dap(const TrainingSamples& samples, double lambda, ThreadPool& pool,
+                    ProgressObserver* progress = nullptr);
 
 }  // namespace parsnets

@@ -156,5 +156,28 @@ TEST(Dap, RefusesAttributesThatAreNotBinary) {
   EXPECT_THROW(solve_dap(problem.samples(), 1.0, pool), Error);
 }
 
+TEST(Dap, CanBeCancelledAtEveryIteration) {
+  struct StopAt : ProgressObserver {
+    int left;
+    explicit StopAt(int steps) : left(steps) {}
+    bool on_progress(const ProgressEvent&) override { return left-- > 0; }
+  };
+  const SmallProblem problem(120, 6, 8, 5, true);
+  ThreadPool pool(1);
+  StopAt never(1000);
+  const DapResult whole = solve_dap(problem.samples(), 1.0, pool, &never);
+  const int reports = 1000 - never.left;
+  EXPECT_GE(reports, whole.iterations);
+  for (const int steps : {0, reports / 2, reports - 1}) {
+    StopAt stop(steps);
+    try {
+      solve_dap(problem.samples(), 1.0, pool, &stop);
+      FAIL() << "should be cancelled after " << steps;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::cancelled);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace parsnets
