@@ -144,7 +144,7 @@ TEST(CApiDataset, BadArraysAreRefusedByName) {
   };
   refused([](auto& s) { s.data.features(3, 5) = std::nanf(""); }, "sample 3, feature 5");
   refused([](auto& s) { s.data.features(3, 5) = std::numeric_limits<float>::infinity(); }, "sample 3, feature 5");
-  refused([](auto& s) { s.data.semantics.values(2, 1) = std::nanf(""); }, "class 2, attribute 1");
+  refused([](auto& s) { s.data.semantics.values(2, 1) = std::nanf(""); }, "class 'class003', attribute 'attribute 1'");
   refused([](auto& s) { s.data.labels[9] = 16; }, "labels, sample 9");
   refused([](auto& s) { s.data.labels[9] = -1; }, "labels, sample 9");
   refused([](auto& s) { s.class_names[4] = s.class_names[3]; }, "class_names");
