@@ -29,7 +29,7 @@ def mapped_libraries():
 before = mapped_libraries()
 import parsnets  # noqa: E402
 from parsnets import ParsNetsClassifier, datasets, metrics  # noqa: E402
-from vendor_libraries import ON_EVERY_SYSTEM, places  # noqa: E402 - beside this file
+from vendor_libraries import COMPILED_IN, ON_EVERY_SYSTEM, places  # noqa: E402 - beside this file
 
 package = Path(parsnets.__file__).resolve().parent
 COMMANDS = ([sys.executable, "-m", "parsnets"], [str(Path(sys.prefix, "bin", "parsnets"))])
@@ -75,6 +75,8 @@ def check_libraries(self_contained):
         others |= {place for place in places(program).values() if package.parent not in place.parents}
     others = {file for file in others if not ON_EVERY_SYSTEM.fullmatch(file.name)}
     assert not others, f"expected all libraries from the package, found {others}"
+    licences = {file.stem for file in importlib.metadata.files("parsnets") if file.parent.name == "licenses"}
+    assert licences > set(COMPILED_IN), f"expected licences of {COMPILED_IN} and of libraries, found {licences}"
     print("libraries of the package:", *sorted(file.name for file in ours))
 
 

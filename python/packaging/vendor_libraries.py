@@ -2,9 +2,11 @@
 
 Does by hand what auditwheel does, which Debian does not have: the shared libraries that the wheel's programs need and
 that a plain system lacks go to parsnets.libs/ under names of their own (a hash in the name keeps them apart from other
-copies in the process), found through $ORIGIN, with their licences. HDF5 and libzip also ask for curl and OpenSSL, for
-remote files and encrypted archives, which the engine never opens. In their place stands one small library whose
-functions all fail: it spares thirty libraries, and no cryptography has to be kept up to date.
+copies in the process), found through $ORIGIN. Their licences go along, and those of what is compiled into the engine.
+
+HDF5 and libzip also ask for curl and OpenSSL, for remote files and encrypted archives, which the engine never opens. In
+their place stands one small library whose functions all fail: it spares thirty libraries, and no cryptography has to be
+kept up to date.
 """
 
 import hashlib
@@ -23,6 +25,7 @@ ON_EVERY_SYSTEM = re.compile(r"(ld-linux.*|lib(c|m|dl|pthread|rt|stdc\+\+|gcc_s|
 NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0), "ZLIB": (1, 2, 9)}
 PORTABLE = "manylinux_2_35"
 NEEDLESS = ("libcurl.so.4", "libcrypto.so.3")
+COMPILED_IN = ("libeigen3-dev", "libcli11-dev", "nlohmann-json3-dev", "node-d3")  # Debian packages; D3 is in the report
 FOLDER = "parsnets.libs"
 
 
@@ -57,24 +60,27 @@ def closure(programs: List[Path]) -> Dict[str, Path]:
 
 
 def symbols(file: Path, which: str) -> Set[str]:
-    """NAME@VERSION of the symbols that file defines or leaves undefined."""
+    """NAME@VERSION, or NAME, of the symbols that file defines or leaves undefined."""
     return {line.split()[-1].replace("@@", "@") for line in run("nm", "-D", f"--{which}-only", file).splitlines()}
 
 
 def write_stub(users: List[Path], out: Path) -> None:
     """A library with the functions that users want from NEEDLESS ones: each returns 0, a failure or nothing done."""
     where = {name: place for user in users for name, place in places(user).items()}
-    offered = set().union(*(symbols(where[name], "defined") for name in NEEDLESS))
-    wanted = sorted(offered & set().union(*(symbols(user, "undefined") for user in users)))
+    offered = set().union(*(symbols(where[name], "defined") for name in NEEDLESS if name in where))
+    offered |= {symbol.split("@")[0] for symbol in offered}  # for users that ask for no version
     versions: Dict[str, List[str]] = {}
-    for name, version in (symbol.split("@") for symbol in wanted):
+    for symbol in sorted(offered & set().union(*(symbols(user, "undefined") for user in users))):
+        name, _, version = symbol.partition("@")
         versions.setdefault(version, []).append(name)
     with tempfile.TemporaryDirectory() as scratch:
         code, script = Path(scratch, "stub.c"), Path(scratch, "stub.map")
-        code.write_text("".join(f"long {name}(void) {{ return 0; }}\n" for name in sum(versions.values(), [])))
-        script.write_text("".join(f"{version} {{ global: {'; '.join(names)}; local: *; }};\n"
-                                  for version, names in versions.items()))
-        run("cc", "-shared", "-fPIC", "-nostdlib", "-s", f"-Wl,--version-script={script}", code, "-o", out)
+        names = sorted(set().union(*versions.values()))
+        code.write_text("".join(f"long {name}(void) {{ return 0; }}\n" for name in names))
+        script.write_text("".join(f"{version} {{ global: {'; '.join(members)}; }};\n"
+                                  for version, members in versions.items() if version))
+        flags = [f"-Wl,--version-script={script}"] if script.stat().st_size else []
+        run("cc", "-shared", "-fPIC", "-nostdlib", "-s", *flags, code, "-o", out)
 
 
 def own_name(name: str, file: Path) -> str:
@@ -87,14 +93,16 @@ def vendor(programs: List[Path], folder: Path) -> List[Path]:
     """Fills folder and points the programs at it. Returns the libraries' files before they were copied."""
     libraries = closure(programs)
     folder.mkdir()
-    stub = folder / "libparsnets-needless.so"
-    write_stub([file for file in libraries.values() if set(NEEDLESS) & set(needed(file))], stub)
     names = {name: own_name(name, file) for name, file in libraries.items()}
-    names.update({name: stub.name for name in NEEDLESS})
+    users = [file for file in [*programs, *libraries.values()] if set(NEEDLESS) & set(needed(file))]
+    if users:
+        stub = folder / "libparsnets-needless.so"
+        write_stub(users, stub)
+        run("patchelf", "--set-soname", stub.name, stub)
+        names.update({name: stub.name for name in NEEDLESS})
     for name, file in libraries.items():
         shutil.copy(file, folder / names[name])
         run("patchelf", "--set-soname", names[name], folder / names[name])
-    run("patchelf", "--set-soname", stub.name, stub)
     for file in [*programs, *folder.iterdir()]:
         changes = [word for name in needed(file) if name in names for word in ("--replace-needed", name, names[name])]
         rpath = "$ORIGIN" if file.parent == folder else f"$ORIGIN/../{folder.name}"
@@ -114,14 +122,26 @@ def platform_tag(files: List[Path]) -> str:
     return f"{PORTABLE}_{platform.machine()}"
 
 
+def owner(library: Path) -> str:
+    """The Debian package that a library is of."""
+    paths = [str(library), str(library).replace("/usr", "", 1)]  # Debian lists some under /lib
+    found = subprocess.run(["dpkg", "-S", *paths], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    for packages, path in (line.rsplit(": ", 1) for line in found.splitlines()):
+        if path in paths and not packages.startswith("diversion by "):
+            return packages.split(",")[0].split(":")[0]
+    sys.exit(f"{library}: expected a library of a Debian package, whose licence the wheel has to carry, found one that "
+             "no package owns; build the engine with Debian's")
+
+
 def copy_licences(libraries: List[Path], folder: Path) -> None:
-    """The copyright file of the Debian package of each library."""
-    folder.mkdir()
-    for library in libraries:
-        paths = [str(library), str(library).replace("/usr", "", 1)]  # Debian lists some under /lib
-        found = subprocess.run(["dpkg", "-S", *paths], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        package = found.stdout.split(":")[0]
-        shutil.copy(f"/usr/share/doc/{package}/copyright", folder / f"{package}.txt")
+    """The copyright files of the Debian packages of the libraries and of what is compiled in."""
+    folder.mkdir(exist_ok=True)
+    for package in {*map(owner, libraries), *COMPILED_IN}:
+        licence = Path("/usr/share/doc", package, "copyright")
+        if not licence.is_file():
+            sys.exit(f"{licence}: expected the licence of {package}, which the wheel has to carry, found none; "
+                     f"install {package} with its documentation")
+        shutil.copy(licence, folder / f"{package}.txt")
 
 
 def main() -> None:

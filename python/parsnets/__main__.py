@@ -26,15 +26,19 @@ def _is_program(file: Path) -> bool:
 
 
 def find_tool() -> Optional[str]:
-    """$PARSNETS_CLI, else the first program among the candidates."""
-    return os.environ.get("PARSNETS_CLI") or next((str(file) for file in _candidates() if _is_program(file)), None)
+    """$PARSNETS_CLI alone where it is set, else the first program among the candidates."""
+    given = os.environ.get("PARSNETS_CLI")
+    return next((str(file) for file in ([Path(given)] if given else _candidates()) if _is_program(file)), None)
 
 
 def main() -> int:
     """Returns only when there is no tool to run."""
     tool = find_tool()
     if tool is None:
-        print("parsnets: the command line tool was not found; install it or set PARSNETS_CLI to it", file=sys.stderr)
+        given = os.environ.get("PARSNETS_CLI")
+        print(f"parsnets: PARSNETS_CLI: expected the command line tool, a program and not a script, found {given}; set "
+              "it to the tool, or not at all" if given else
+              "parsnets: the command line tool was not found; install it or set PARSNETS_CLI to it", file=sys.stderr)
         return 1
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python; the tool would inherit that
         signal.signal(ignored, signal.SIG_DFL)

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, List, Mapping, 
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ._labels import Floats, class_table, name_of, places_of, validation_flags, vector_of, with_labels
-from ._library import call, text
+from ._facts import Facts
+from ._labels import (Floats, class_table, in_order, listed, name_of, places_of, read_table, validation_flags,
+                      with_labels)
+from ._library import call, real, text
 from ._model import AMONG, Evaluation, Explanation, Model, PathLike, address, readable
 from ._progress import ProgressCallback
 from ._training import seed_of, threads_of, train
-from .datasets import Dataset, from_arrays
+from .datasets import Dataset, checked, from_arrays
 from .errors import BadInput, Usage
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ COMMON = {"feature_scaling": "feature-scaling", "semantic_scaling": "semantic-sc
           "semantic_whitening": "semantic-whitening", "similarity": "similarity"}
 
 
-class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What ParsNetsClassifier and the baselines share; ZeroShotClassifier.load() reads the file of any of them.
 
     A fitted estimator has classes_ (C labels), seen_ (C, true: had training samples), class_attributes_ (C x m),
@@ -61,7 +61,6 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # t
     n_jobs: Optional[int]
     verbose: Any
     n_features_in_: int
-    _model: Model
     # The constructor's parameters to the engine's options, and the engine's methods to the parameters that choose them.
     _option_of: ClassVar[Mapping[str, str]] = {}
     _methods: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
@@ -79,18 +78,20 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # t
             validation: Any = "auto", progress: Optional[ProgressCallback] = None) -> Self:
         """Trains on X (n x d; C-contiguous float32 is not copied) and y (n labels).
 
-        class_attributes: label to vector of m values; or a DataFrame with a row per class, whose columns name the
-        attributes; or C x m, whose rows belong to class_names, or else to the sorted labels, or, where there are more
-        rows and labels are integers, to 0, 1, ...; or None: one-hot vectors, a plain classifier. Classes without
-        samples are unseen.
+        class_attributes: a dict or Series of label to vector, m values; or a DataFrame with a row per class, whose
+        columns name the attributes; or C x m, whose rows belong to class_names, or else to the sorted labels, or, where
+        there are more rows and y has integers from 0, to 0, 1, ...; or None: one-hot vectors, a plain classifier, for
+        which feature_scaling is "standardize" and nothing is calibrated unless preset or a value says otherwise.
+        Classes without samples are unseen.
 
         validation: labels of the seen classes that gamma, temperature and searches are chosen on; "auto" draws them
         with random_state; "none" does without. progress: called with (stage, done, total, unit); anything true stops,
-        which raises Cancelled.
+        which raises Cancelled. What is raised leaves the estimator as it was.
         """
         x: Floats
         labelled: NDArray[Any]
-        x, labelled = _validate(self, X, y, dtype=np.float32, order="C")
+        described = copy.copy(self)  # takes the facts of X, which belong to this only with the model
+        x, labelled = _validate(described, X, y, dtype=np.float32, order="C")
         check_classification_targets(labelled)
         seen, places = np.unique(labelled, return_inverse=True)
         extra = self._validation_options(validation, class_attributes is not None)
@@ -103,21 +104,20 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # t
         else:
             labels, semantics, named = class_table(class_attributes, seen, class_names)
             attribute_names = named if attribute_names is None else attribute_names
-        numbers: NDArray[np.intp] = np.asarray(np.searchsorted(labels, seen))
+        numbers: NDArray[np.intp] = np.asarray(np.searchsorted(labels, seen.astype(labels.dtype)))
         flags = None if isinstance(validation, str) else validation_flags(labels, seen, validation)
         seed = seed_of(self.random_state)
         data = from_arrays(np.require(x, np.float32, ["C", "A"]), numbers[places], semantics,
                            [name_of(label) for label in labels],
-                           attribute_names=None if attribute_names is None else [str(a) for a in attribute_names],
-                           validation=flags, seed=seed)
-        return self._train(data, labels, {**extra, "seed": seed}, progress)
+                           attribute_names=attribute_names, validation=flags, seed=seed)
+        return self._train(data, labels, {**extra, "seed": seed}, progress,
+                           feature_names=getattr(described, "feature_names_in_", None))
 
     def fit_dataset(self: Self, data: Dataset, *, progress: Optional[ProgressCallback] = None) -> Self:
-        """Trains on the training samples of `data`, as `parsnets train` does: the same seed gives the same bytes."""
-        self._train(data, np.array(data.class_names), {"seed": seed_of(self.random_state)}, progress)
-        self.n_features_in_ = data.X.shape[1]
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit()
-        return self
+        """Trains on the training samples of `data`, as `parsnets train` does: random_state gives the bytes of its
+        --seed, where `data` was loaded with the same `seed` or names its validation classes. Raises as fit()."""
+        checked(data, "for arrays call fit(X, y)")
+        return self._train(data, np.array(data.class_names), {"seed": seed_of(self.random_state)}, progress)
 
     def _validation_options(self, validation: Any, has_attributes: bool) -> Dict[str, Any]:
         if isinstance(validation, str):
@@ -129,13 +129,18 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # t
         elif not has_attributes:
             raise Usage("validation: expected class_attributes beside labels, found none; without attributes nothing "
                         "is known of a class that is held out")
+        if not has_attributes and (self.select or self.preset == "auto"):
+            raise Usage("class_attributes: expected them beside select and preset auto, which choose on classes held "
+                        "out, found none; search with GridSearchCV")
         if not has_attributes and self.preset == "none":
             return dict(_ONE_HOT_OPTIONS)
         return {"calibrate": False} if isinstance(validation, str) and validation == "none" else {}
 
     def _train(self: Self, data: Dataset, labels: NDArray[Any], extra: Mapping[str, Any],
-               progress: Optional[ProgressCallback]) -> Self:
-        given = {name.replace("_", "-"): value for name, value in (self.options or {}).items()}
+               progress: Optional[ProgressCallback], feature_names: Any = None) -> Self:
+        if not isinstance(self.options or {}, Mapping):
+            raise Usage(f"options: expected a dict of names to values, found {self.options!r}")
+        given = {str(name).replace("_", "-"): value for name, value in (self.options or {}).items()}
         chosen = {option: getattr(self, name) for name, option in self._option_of.items()
                   if getattr(self, name) is not None}
         chosen["method"] = self._method
@@ -150,8 +155,11 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # t
         if twice:
             raise Usage(f"options: expected none that is given as a parameter, found {twice[0]!r}; give it as "
                         f"{names[twice[0]]} alone")
-        self._model = train(data, {**extra, **chosen, **given}, names, labels, threads=threads_of(self.n_jobs),
-                            verbose=self.verbose, progress=progress)
+        model = train(data, {**extra, **chosen, **given}, names, labels, threads=threads_of(self.n_jobs),
+                      verbose=self.verbose, progress=progress)
+        kept = {name: value for name, value in self.__dict__.items() if name != "feature_names_in_"}
+        named = {} if feature_names is None else {"feature_names_in_": feature_names}
+        self.__dict__ = {**kept, **named, "_model": model, "n_features_in_": model.dimensions}  # at once, or not at all
         return self
 
     # ---- Prediction ----
@@ -165,10 +173,11 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # t
             among = "all" if classes is None else classes
             if among not in AMONG:
                 raise Usage(f"classes: expected {', '.join(AMONG)} or labels, found {classes!r}")
-            return self._apply(X, lambda model, x: model.labels[model.best(x, AMONG[among], threads_of(self.n_jobs))])
+            return self._apply(X, lambda model, x: model.labels[model.best(x, among, threads_of(self.n_jobs))])
+        wanted = listed(classes, "classes")
 
         def best(model: Model, x: Floats) -> NDArray[Any]:
-            places = np.unique(places_of(model.labels, classes, "classes"))  # ascending: ties go to the earlier class
+            places = np.unique(places_of(model.labels, wanted, "classes"))  # ascending: ties go to the earlier class
             labels: NDArray[Any] = model.labels[places[np.argmax(self._calibrated(model, x)[:, places], axis=1)]]
             return labels
 
@@ -198,6 +207,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # t
     def evaluate(self, data: Dataset, *, progress: Optional[ProgressCallback] = None) -> Evaluation:
         """The zero-shot protocol on the test samples of `data`; classes are matched by name."""
         check_is_fitted(self)
+        checked(data, "for arrays call predict(X)")
         return self._model.evaluate(data, threads_of(self.n_jobs), progress)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -229,17 +239,25 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # t
         """Adds one unseen class, the last of classes_. attributes: m values."""
         return self.add_classes({label: attributes})
 
-    def add_classes(self: Self, class_attributes: Mapping[Any, ArrayLike]) -> Self:
-        """Adds unseen classes, all or none: label to m values."""
+    def add_classes(self: Self, class_attributes: Any) -> Self:
+        """Adds unseen classes, all or none: a dict or Series of label to m values; or a DataFrame with a row per class,
+        whose columns have the names, in any order, of attribute_names_ where fit() was told some."""
         check_is_fitted(self)
         model = self._model
-        vectors = {label: vector_of(values, label) for label, values in class_attributes.items()}
+        read = read_table(class_attributes)
+        if read is None:
+            raise Usage("class_attributes: expected a dict of label to vector, or a DataFrame with a row per class, "
+                        f"found {type(class_attributes).__name__}")
+        labels, table, columns = read
+        if model.names_attributes:
+            table = in_order(table, columns, model.attribute_names)
+        table = np.ascontiguousarray(table)
 
         def change(handle: ctypes.c_void_p) -> None:
-            for label, vector in vectors.items():
+            for label, vector in zip(labels, table):
                 call("model_add_class", handle, text(name_of(label), "class name"), address(vector), len(vector))
 
-        self._model = model.changed(change, with_labels(model.labels, list(vectors)))
+        self._model = model.changed(change, with_labels(model.labels, labels))
         return self
 
     def remove_class(self: Self, label: Any) -> Self:
@@ -266,8 +284,8 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # t
         if X is not None:
             return self._apply(X, lambda model, x: self._calibrate_on(model, x, y))
         model = self._model
-        g = model.gamma if gamma is None else gamma
-        t = model.temperature if temperature is None else temperature
+        g = model.gamma if gamma is None else real(gamma, "gamma")
+        t = model.temperature if temperature is None else real(temperature, "temperature")
         self._model = model.changed(lambda handle: call("model_calibrate", handle, g, t), model.labels)
         return self
 
@@ -283,15 +301,18 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # t
     # ---- Files, copies and pickles ----
 
     def save(self, file: PathLike) -> None:
-        """Writes a model file (safetensors), atomically. Labels are kept as text."""
+        """Writes a model file (safetensors), atomically. Labels are kept as text; see load()."""
         check_is_fitted(self)
         self._model.save(file)
 
     @classmethod
-    def load(cls: Type[Self], file: PathLike, **parameters: Any) -> Self:
-        """An estimator from a model file; its labels are the names of the classes. parameters: of the constructor,
-        beside those that the method of the file decides. Of ZeroShotClassifier: of the class that fits this method."""
-        model = Model.load(file)
+    def load(cls: Type[Self], file: PathLike, *, labels: Optional[ArrayLike] = None, **parameters: Any) -> Self:
+        """An estimator from a model file. Of ZeroShotClassifier: of the class that fits the file's method.
+
+        labels: C, in the order of the file's classes; str() of each has to be the class's name. None: these names.
+        parameters: of the constructor, beside those that the method of the file decides.
+        """
+        model = Model.load(file, labels)
         kind: Type[Self] = cls
         if not cls._methods:
             from .baselines import DAP, ESZSL, SAE, RidgeZSL
@@ -316,6 +337,8 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # t
         """
         from . import device
         check_is_fitted(self)
+        if data is not None:
+            checked(data, "export without it, or make one with datasets.from_arrays()")
         return device.export(self._model, data, precision=precision, rank=rank, max_bytes=max_bytes, max_drop=max_drop,
                              threads=threads_of(self.n_jobs), progress=progress)
 
@@ -343,57 +366,6 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # t
             state["_model"] = Model.from_bytes(*state["_model"])
         super().__setstate__(state)
 
-    # ---- Facts ----
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """C labels, in the order of the columns of predict_proba()."""
-        return self._fitted.labels
-
-    @property
-    def seen_(self) -> NDArray[np.bool_]:
-        """C; true: had training samples."""
-        return self._fitted.seen
-
-    @property
-    def class_attributes_(self) -> Floats:
-        """C x m, as given."""
-        return self._fitted.semantics
-
-    @property
-    def attribute_names_(self) -> Tuple[str, ...]:
-        """m."""
-        return self._fitted.attribute_names
-
-    @property
-    def gamma_(self) -> float:
-        """Subtracted from the scores of seen classes."""
-        return self._fitted.gamma
-
-    @property
-    def temperature_(self) -> float:
-        """Of the softmax that makes confidences."""
-        return self._fitted.temperature
-
-    @property
-    def record_(self) -> str:
-        """The training record, JSON."""
-        return self._fitted.record
-
-    @property
-    def trained_options_(self) -> str:
-        """The options after selection, JSON."""
-        return self._fitted.options
-
-    @property
-    def _fitted(self) -> Model:
-        if "_model" not in self.__dict__:  # AttributeError, so that hasattr() of a fact says no
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit() or load()")
-        return self._model
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in self.__dict__
-
     def _more_tags(self) -> Dict[str, Any]:
         return {"preserves_dtype": [np.float32]}
 
@@ -401,19 +373,6 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):  # t
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
-
-    def _repr_html_(self) -> Optional[str]:
-        """For notebooks; None where scikit-learn's `display` is "text"."""
-        if get_config()["display"] != "diagram":
-            return None
-        if "_model" not in self.__dict__:
-            return str(estimator_html_repr(self))
-        from ._display import estimator_html
-        return estimator_html(self)
-
-    def _repr_mimebundle_(self, **_: Any) -> Dict[str, str]:
-        html = self._repr_html_()
-        return {"text/plain": repr(self), **({"text/html": html} if html else {})}
 
 
 def _predicts_semantics(estimator: ZeroShotClassifier) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Optional, Tuple
+from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,33 +17,25 @@ def name_of(label: Any) -> str:
     return label if isinstance(label, str) else str(label)
 
 
-def vector_of(values: ArrayLike, label: Any) -> Floats:
-    """The attributes of one class, m."""
-    vector = np.ascontiguousarray(values, np.float32)
-    if vector.ndim != 1:
-        raise BadInput(f"attributes of {label!r}: expected a vector, found shape {vector.shape}")
-    return vector
-
-
-def with_labels(labels: NDArray[Any], new: List[Any]) -> NDArray[Any]:
-    """`labels` and the new ones. They keep their kind: no integer silently becomes text."""
-    if all(np.ndim(label) == 0 and np.asarray(label).dtype.kind == labels.dtype.kind for label in new):
-        return np.concatenate([labels, np.array(new)])
-    joined = np.empty(len(labels) + len(new), dtype=object)
-    joined[:] = labels.tolist() + new
-    return joined
-
-
-def listed(labels: Any) -> List[Any]:
-    """Labels as they are: an array of [1, "owl"] would make text of the number."""
-    kept = isinstance(labels, (list, tuple, set, frozenset))
-    return list(labels if kept else np.asarray(labels).ravel().tolist())
+def listed(labels: Any, what: str) -> List[Any]:
+    """Labels as they are, in a list: an array of [1, "owl"] would make text of the number."""
+    if hasattr(labels, "__array__"):
+        labels = np.asarray(labels).ravel().tolist()
+    elif isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
+        labels = [labels]
+    names = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    try:
+        hash(tuple(names))
+    except TypeError as error:
+        raise BadInput(f"{what}: expected labels in one flat list, found others ({error})") from None
+    return names
 
 
 def places_of(labels: NDArray[Any], wanted: Any, what: str) -> NDArray[np.intp]:
     """The class number of each of the wanted labels; BadInput says `what` holds an unknown one, or none."""
     place = {label: i for i, label in enumerate(labels.tolist())}
-    names = listed(wanted)
+    names = listed(wanted, what)
+    _refuse_flags(names, labels, what)
     unknown = sorted({repr(name) for name in names if name not in place})
     if unknown or not names:
         raise BadInput(f"{what}: expected labels of classes_, at least one, found {', '.join(unknown[:5]) or 'none'}")
@@ -52,7 +44,8 @@ def places_of(labels: NDArray[Any], wanted: Any, what: str) -> NDArray[np.intp]:
 
 def validation_flags(labels: NDArray[Any], seen: NDArray[Any], wanted: Any) -> NDArray[np.bool_]:
     """C flags of the seen classes to validate on. labels: C; seen: those of them in y."""
-    names, known = set(listed(wanted)), set(seen.tolist())
+    names, known = set(listed(wanted, "validation")), set(seen.tolist())
+    _refuse_flags(names, seen, "validation")
     foreign = sorted(map(repr, names - known))
     if foreign or not 0 < len(names) < len(known):
         raise BadInput(f"validation: expected labels of some, not all, of the {len(known)} classes in y, found "
@@ -60,46 +53,153 @@ def validation_flags(labels: NDArray[Any], seen: NDArray[Any], wanted: Any) -> N
     return np.array([label in names for label in labels.tolist()])
 
 
+def _refuse_flags(names: Iterable[Any], labels: NDArray[Any], what: str) -> None:
+    """True and False equal 1 and 0, so that a mask would silently pick classes of these labels."""
+    if any(isinstance(name, bool) for name in names) and not any(isinstance(label, bool) for label in labels.tolist()):
+        raise BadInput(f"{what}: expected labels, found True or False; with a mask of the classes give classes_[mask]")
+
+
+def with_labels(labels: NDArray[Any], new: Any) -> NDArray[Any]:
+    """`labels` and the new ones. They keep their kind: no integer silently becomes text."""
+    names = listed(new, "label")
+    _refuse_flags(names, labels, "label")
+    if labels.dtype.kind == "U" and all(isinstance(name, str) for name in names):
+        return np.concatenate([labels, np.array(names, str)])
+    known = labels.tolist()
+    equal = set(known).intersection(names)  # 2 and 2.0 have different names, but are one label
+    if equal:
+        raise BadInput(f"label: expected new labels, found {equal.pop()!r}, which equals that of a class")
+    return _array(known + names, labels.dtype)
+
+
+def file_labels(given: Any, names: Sequence[str]) -> NDArray[Any]:
+    """C labels for the classes of a file, whose names are `names`: a read-only copy."""
+    labels = np.array(given) if hasattr(given, "__array__") else _array(listed(given, "labels"), np.str_)
+    if labels.shape != (len(names),):
+        raise BadInput(f"labels: expected {len(names)}, one per class of the file, found shape {labels.shape}")
+    for label, name in zip(labels, names):
+        if name_of(label) != name:
+            raise BadInput(f"labels: expected the classes of the file in their order, found {label!r} for {name!r}; "
+                           "give labels whose text is the name of the class")
+    labels.flags.writeable = False
+    return labels
+
+
+def _array(labels: List[Any], dtype: Any) -> NDArray[Any]:
+    """Integers in `dtype` where they fit, and as integers in any case; text as text; others as objects."""
+    kinds = {type(label) for label in labels}
+    if kinds == {int}:
+        integers = _integers(labels, dtype)
+        if integers is not None:
+            return integers
+    elif kinds in ({bool}, {float}) or (kinds == {str} and np.dtype(dtype).kind != "O"):
+        return np.array(labels)
+    objects = np.empty(len(labels), dtype=object)
+    for i, label in enumerate(labels):  # at once, tuples would become rows
+        objects[i] = label
+    return objects
+
+
+def _integers(values: List[int], dtype: Any) -> Optional[NDArray[Any]]:
+    """In the first type that holds them all, `dtype` or one of 64 bits; None: there is none."""
+    for kind in ([dtype] if np.dtype(dtype).kind in "iu" else []) + [np.int64, np.uint64]:
+        if np.iinfo(kind).min <= min(values) and max(values) <= np.iinfo(kind).max:
+            return np.array(values, kind)
+    return None
+
+
+# ---- Tables of attributes ----
+
+
+def _numbers(values: Any, what: str) -> Floats:
+    try:
+        return np.asarray(values, np.float32)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"{what}: expected numbers, found others ({error})") from None
+
+
+def read_table(attributes: Any) -> Optional[Tuple[List[Any], Floats, Optional[List[str]]]]:
+    """(C labels, C x m, column names or None) of a mapping or a Series of label to vector, or of a DataFrame with a row
+    per class; None: attributes is something else."""
+    if hasattr(attributes, "index") and hasattr(attributes, "columns"):
+        return (listed(attributes.index, "class_attributes"), _numbers(attributes.to_numpy(), "class_attributes"),
+                [str(column) for column in attributes.columns])
+    if isinstance(attributes, Mapping):
+        rows, vectors = listed(attributes.keys(), "class_attributes"), list(attributes.values())
+    elif hasattr(attributes, "index") and hasattr(attributes, "items"):  # a Series
+        rows, vectors = listed(attributes.index, "class_attributes"), list(attributes)
+    else:
+        return None
+    vectors = [_numbers(vector, f"attributes of {row!r}") for row, vector in zip(rows, vectors)]
+    for row, vector in zip(rows, vectors):
+        if vector.ndim != 1 or vector.shape != vectors[0].shape:
+            raise BadInput(f"attributes of {row!r}: expected a vector as long as those of other classes, found shape "
+                           f"{vector.shape}")
+    return rows, np.array(vectors, np.float32), None
+
+
+def in_order(table: Floats, columns: Optional[List[str]], names: Sequence[str]) -> Floats:
+    """The table with its columns in the order of the attributes' names."""
+    if columns is None or columns == list(names):
+        return table
+    if sorted(columns) != sorted(names) or len(set(columns)) < len(columns):
+        odd = [column for column in columns if column not in names]
+        raise BadInput(f"class_attributes: expected the {len(names)} columns of attribute_names_, each once, found "
+                       f"{len(columns)}" + (f", {odd[0]!r} among them" if odd else "")
+                       + "; name the columns so, or give a dict of vectors")
+    place = {column: i for i, column in enumerate(columns)}
+    return np.ascontiguousarray(table[:, [place[name] for name in names]])
+
+
 def class_table(attributes: Any, seen: NDArray[Any],
                 class_names: Optional[ArrayLike]) -> Tuple[NDArray[Any], Floats, Optional[List[str]]]:
     """(C sorted labels, C x m, attribute names or None) from what fit() takes."""
-    columns: Optional[List[str]] = None
-    if isinstance(attributes, Mapping):
-        rows = list(attributes)
-        if len({np.shape(attributes[row]) for row in rows}) > 1:
-            raise BadInput("class_attributes: expected vectors of one length, found several lengths")
-        table = np.array([attributes[row] for row in rows], np.float32)
-    elif hasattr(attributes, "index") and hasattr(attributes, "columns"):
-        rows = attributes.index.tolist()
-        columns = [str(column) for column in attributes.columns]
-        table = np.asarray(attributes.to_numpy(), np.float32)
-    else:
-        table = np.asarray(attributes, np.float32)
-        rows = []
-        if table.ndim == 2 and class_names is None:
-            if len(table) == len(seen):
-                rows = seen.tolist()
-            elif seen.dtype.kind in "iu" and seen[0] >= 0 and seen[-1] < len(table):
-                rows = list(range(len(table)))
-            else:
-                raise BadInput(f"class_attributes: expected one row per label in y, {len(seen)}, or class_names beside "
-                               f"them, found {len(table)} rows; give class_names")
+    rows: Optional[List[Any]]
+    rows, table, columns = read_table(attributes) or (None, _numbers(attributes, "class_attributes"), None)
     if table.ndim != 2:
         raise BadInput(f"class_attributes: expected a matrix, classes x attributes, found shape {table.shape}")
-    labels = np.asarray(rows if class_names is None else class_names)
-    if labels.shape != (len(table),):
-        raise BadInput(f"class_names: expected {len(table)}, one per row of class_attributes, found {labels.shape}")
-    if (labels.dtype.kind in "US") != (seen.dtype.kind in "US") and "O" not in labels.dtype.kind + seen.dtype.kind:
-        raise BadInput(f"class_attributes: expected classes of the kind of the labels in y ({seen.dtype}), found "
-                       f"{labels.dtype}")
-    if seen.dtype.kind == "O":
-        labels = labels.astype(object)
-    sorted_labels, order = np.unique(labels, return_index=True)
-    if len(sorted_labels) != len(labels):
+    if class_names is not None:
+        rows = listed(class_names, "class_names")
+    elif rows is None:
+        rows = _numbered_rows(len(table), seen)
+    if len(rows) != len(table):
+        raise BadInput(f"class_names: expected {len(table)}, one per row of class_attributes, found {len(rows)}")
+    known = set(rows)
+    if len(known) != len(rows):
         raise BadInput("class_attributes: expected every class once, found one twice")
-    known = set(sorted_labels.tolist())
+    labels = _like(seen, rows)
     missing = [label for label in seen.tolist() if label not in known]
     if missing:
         raise BadInput(f"class_attributes: expected a row for every label in y, found none for "
                        f"{', '.join(map(repr, missing[:5]))}; add {'it' if len(missing) == 1 else 'them'}")
-    return sorted_labels, np.ascontiguousarray(table[order]), columns
+    order = np.argsort(labels, kind="stable")
+    return labels[order], np.ascontiguousarray(table[order]), columns
+
+
+def _numbered_rows(count: int, seen: NDArray[Any]) -> List[Any]:
+    """The labels of a bare array's rows."""
+    if count == len(seen):
+        return list(seen.tolist())
+    if seen.dtype.kind in "iu" and seen[0] == 0 and seen[-1] < count:  # without a 0 they might be numbers from 1
+        return list(range(count))
+    numbers = ", np.arange of them where labels number rows from 0" if seen.dtype.kind in "iu" else ""
+    raise BadInput(f"class_attributes: expected one row per label in y, {len(seen)}, or class_names beside them, found "
+                   f"{count} rows; give class_names{numbers}")
+
+
+def _like(seen: NDArray[Any], rows: List[Any]) -> NDArray[Any]:
+    """The labels of a table's rows in the kind of the labels in y."""
+    kind = seen.dtype.kind
+    wanted = {"U": str, "O": str, "S": bytes, "b": bool}.get(kind, (int, float))
+    for row in rows:
+        fits = isinstance(row, wanted) and (kind == "b") == isinstance(row, bool)
+        if not fits or (kind in "iu" and row != row // 1):
+            raise BadInput(f"class_attributes: expected classes of the kind of the labels in y ({seen.dtype}), found "
+                           f"{row!r}; give both the same labels")
+    if kind not in "iu" or not rows:
+        return np.array(rows, object if kind == "O" else seen.dtype.type)
+    labels = _integers([int(row) for row in rows], seen.dtype)
+    if labels is None:
+        raise BadInput(f"class_attributes: expected integers that one type of 64 bits holds, found {min(rows)} and "
+                       f"{max(rows)}")
+    return labels

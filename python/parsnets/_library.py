@@ -10,7 +10,7 @@ import os
 import re
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple, Type
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Type
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,15 +148,20 @@ _OTHER: Dict[str, Tuple[List[Any], Any]] = {
 }
 
 
-def _candidates() -> List[str]:
+def _candidates() -> Iterator[str]:
     """$PARSNETS_LIBRARY alone where it is set; else beside this file, in the build of the source tree, the system's."""
     given = os.environ.get("PARSNETS_LIBRARY")
     if given:
-        return [given]
-    here = sorted(str(path) for path in Path(__file__).parent.glob(_STEM + "*"))
-    found = ctypes.util.find_library("parsnets")
+        yield given
+        return
+    yield from sorted(str(path) for path in Path(__file__).parent.glob(_STEM + "*"))
     built = Path(__file__).resolve().parents[2] / "build" / "src" / _STEM
-    return here + ([str(built)] if built.is_file() else []) + ([found] if found else []) + [_STEM]
+    if built.is_file():
+        yield str(built)
+    found = ctypes.util.find_library("parsnets")  # starts processes
+    if found:
+        yield found
+    yield _STEM
 
 
 @functools.lru_cache(maxsize=None)
@@ -220,8 +225,20 @@ def unsigned(value: Any, what: str, bits: int) -> int:
     return number
 
 
+def real(value: Any, what: str) -> float:
+    """A number, which text is not."""
+    try:
+        if not isinstance(value, (str, bytes)):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise Usage(f"{what}: expected a number, found {value!r}")
+
+
 def text(value: str, what: str) -> bytes:
     """UTF-8 for the engine; a NUL would end it early and is refused."""
+    if not isinstance(value, str):
+        raise Usage(f"{what}: expected text, found {value!r}")
     data = value.encode("utf-8", "surrogateescape")
     if b"\0" in data:
         raise BadInput(f"{what}: expected text without a NUL, found {value!r}; remove it")

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _library
-from ._labels import Floats, name_of
+from ._labels import Floats, file_labels, name_of
 from ._library import call, copy_at, last_error, library, text, text_at
 from ._progress import ProgressCallback, Watch
+from .errors import Usage
 
 if TYPE_CHECKING:
     from .datasets import Dataset
@@ -30,7 +31,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 AMONG = {"all": 0, "seen": 1, "unseen": 2}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays have no one answer to ==
 class Explanation:
     """Why one sample was given its class. Contributions are by attribute (m), shares of score - runner_up_score."""
 
@@ -87,6 +88,16 @@ def readable(x: Any, dimensions: int) -> bool:
             and x.shape[0] > 0 and x.flags.c_contiguous and x.flags.aligned)
 
 
+def evaluation(function: str, handle: ctypes.c_void_p, data: Dataset, threads: int,
+               progress: Optional[ProgressCallback]) -> Evaluation:
+    """The zero-shot protocol on the test samples. function: the engine's for this kind of handle."""
+    out = _library.Evaluation(size=ctypes.sizeof(_library.Evaluation))
+    with Watch(progress) as watch:
+        call(function, handle, data.pointer, threads, watch.function, None, ctypes.byref(out))
+    general = [out.u, out.s, out.h, out.ausuc, out.gamma] if out.has_gzsl else [None] * 5
+    return Evaluation(out.zsl_top1_per_class, out.zsl_top1, out.zsl_top5, *general)
+
+
 class Model:
     """Owns `handle`. labels: C, in the order of the class bank; None takes the names of the classes. before: the model
     that it was made from by a change of classes or calibration, which shares what is not changed."""
@@ -99,6 +110,7 @@ class Model:
         self._predict_top = library().parsnets_predict_top
         facts = self._facts()
         self.dimensions, self.attributes, self.classes = facts.dimensions, facts.attributes, facts.classes
+        self.seen_classes = facts.seen_classes
         self.networks, self.open_networks = facts.networks, facts.open_networks
         self.predicts_semantics = bool(facts.predicts_semantics)
         self.gamma, self.temperature = float(facts.gamma), float(facts.temperature)
@@ -123,11 +135,20 @@ class Model:
         """C x m, as given. Read when it is asked for: changes of a large class bank would spend their time here."""
         return copy_at(self._facts().semantics, np.float32, self.classes, self.attributes)
 
+    @property
+    def names_attributes(self) -> bool:
+        """Whether attribute_names are those of the data, not numbers."""
+        return text_at("model_attribute_name", self.handle, 0) is not None
+
     @staticmethod
-    def load(file: PathLike, labels: Optional[NDArray[Any]] = None) -> Model:
+    def load(file: PathLike, labels: Any = None) -> Model:
+        """labels: as of file_labels(); None: the names of the classes."""
         handle = ctypes.c_void_p()
         call("model_load", text(os.fspath(file), "file"), ctypes.byref(handle))
-        return Model(handle, labels)
+        model = Model(handle)
+        if labels is not None:
+            model.labels = file_labels(labels, model.labels.tolist())
+        return model
 
     def save(self, file: PathLike) -> None:
         call("model_save", self.handle, text(os.fspath(file), "file"))
@@ -140,8 +161,9 @@ class Model:
             return file.read_bytes()
 
     @staticmethod
-    def from_bytes(data: bytes, labels: Optional[NDArray[Any]] = None) -> Model:
-        with tempfile.TemporaryDirectory(prefix="parsnets-") as folder:  # the file stays mapped when its name is gone
+    def from_bytes(data: bytes, labels: Any = None) -> Model:
+        """Of to_bytes(); labels: as of load()."""
+        with tempfile.TemporaryDirectory(prefix="parsnets-") as folder:
             file = Path(folder) / "model.safetensors"
             file.write_bytes(data)
             return Model.load(file, labels)
@@ -176,11 +198,15 @@ class Model:
         call("predict_confidences", self.handle, address(x), *x.shape, threads, address(out), self.classes)
         return out
 
-    def best(self, x: Floats, among: int, threads: int) -> NDArray[np.int32]:
-        """n class numbers. among: a value of AMONG."""
+    def best(self, x: Floats, among: str, threads: int) -> NDArray[np.int32]:
+        """n class numbers. among: a key of AMONG."""
+        if among != "all" and self.seen_classes == (0 if among == "seen" else self.classes):
+            raise Usage(f"classes: expected at least one {among} class, found none"
+                        + ("; add one with add_class()" if among == "unseen" else ""))
         out = np.empty(x.shape[0], np.int32)
         start = ctypes.byref(ctypes.c_int32.from_buffer(out.data))  # a quarter of the time of address(out)
-        status = self._predict_top(self.handle, address(x), x.shape[0], x.shape[1], among, 1, threads, start, None)
+        status = self._predict_top(self.handle, address(x), x.shape[0], x.shape[1], AMONG[among], 1, threads, start,
+                                   None)
         if status != 0:
             raise last_error(status)
         return out
@@ -204,8 +230,4 @@ class Model:
 
     def evaluate(self, data: Dataset, threads: int, progress: Optional[ProgressCallback]) -> Evaluation:
         """The zero-shot protocol on the test samples; classes are matched by name."""
-        out = _library.Evaluation(size=ctypes.sizeof(_library.Evaluation))
-        with Watch(progress) as watch:
-            call("evaluate", self.handle, data.pointer, threads, watch.function, None, ctypes.byref(out))
-        general = [out.u, out.s, out.h, out.ausuc, out.gamma] if out.has_gzsl else [None] * 5
-        return Evaluation(out.zsl_top1_per_class, out.zsl_top1, out.zsl_top5, *general)
+        return evaluation("evaluate", self.handle, data, threads, progress)

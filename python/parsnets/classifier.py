@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, Optional
 
+from numpy.typing import ArrayLike
+
 from ._base import COMMON, ZeroShotClassifier
 from ._model import PathLike
 
@@ -98,8 +100,10 @@ class ParsNetsClassifier(ZeroShotClassifier):
         return self.method
 
 
-def load_model(file: PathLike, **parameters: Any) -> ZeroShotClassifier:
+def load_model(file: PathLike, *, labels: Optional[ArrayLike] = None, **parameters: Any) -> ZeroShotClassifier:
     """The estimator that fits the method of a model file, ESZSL for eszsl; parameters: of its constructor.
+
+    labels: C, in the order of the file's classes, in place of their names; str() of each has to be the name.
 
     >>> import tempfile
     >>> from parsnets import RidgeZSL, datasets, load_model
@@ -109,4 +113,4 @@ def load_model(file: PathLike, **parameters: Any) -> ZeroShotClassifier:
     ...     load_model(folder + "/demo.safetensors", n_jobs=2)
     RidgeZSL(n_jobs=2)
     """
-    return ZeroShotClassifier.load(file, **parameters)
+    return ZeroShotClassifier.load(file, labels=labels, **parameters)

@@ -6,13 +6,13 @@ import ctypes
 import os
 import weakref
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Optional
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _library
-from ._labels import Floats
+from ._labels import Floats, name_of
 from ._library import call, library, text, text_at, unsigned
 from ._model import PathLike, address
 from ._progress import ProgressCallback, Watch
@@ -97,6 +97,16 @@ class Dataset:
         """Names of the seen classes that training validates on, for fit(); none when there are too few."""
         return [self.class_names[c] for c in np.unique(self.labels[self.val])]
 
+    def __copy__(self) -> Dataset:
+        return self  # read-only
+
+    def __deepcopy__(self, memo: Any) -> Dataset:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Dataset cannot be pickled: its arrays are views of the engine's memory; load it in each "
+                        "process, or hand on arrays, np.array(data.X)")
+
     def _repr_html_(self) -> str:
         from ._display import dataset_html
         return dataset_html(self)
@@ -106,13 +116,21 @@ class Dataset:
                 f"{self.semantics.shape[0]} classes x {self.semantics.shape[1]} attributes>")
 
 
+def checked(data: Any, instead: str) -> Dataset:
+    """`data`, if it is a data set; else Usage says what to do instead."""
+    if not isinstance(data, Dataset):
+        raise Usage(f"data: expected a Dataset of parsnets.datasets, found {type(data).__name__}; {instead}")
+    return data
+
+
 def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: Optional[str] = None, seed: int = 1,
                 original_attributes: bool = False, missing: str = "attribute-mean",
                 progress: Optional[ProgressCallback] = None) -> Dataset:
     """Reads a plain or xlsa17-style folder.
 
     features: features file without its ending; semantics: NAME of NAME_splits.mat; seed: of the validation classes,
-    where the folder names none; missing: "attribute-mean", "zero" or "refuse".
+    where the folder names none; missing: "attribute-mean", "zero" or "refuse". A features.npy of float32 in C order is
+    mapped, not read: while the data set lives, replace the file by another rather than write into it, as np.save does.
     """
     if missing not in _MISSING:
         raise Usage(f"missing: expected one of {', '.join(_MISSING)}, found {missing!r}")
@@ -144,10 +162,11 @@ def load_demo(*, seed: int = 1) -> Dataset:
     raise BadInput("demo data: expected a folder with features.npy, found none; set PARSNETS_DEMO to data/demo")
 
 
-def from_arrays(X: ArrayLike, labels: ArrayLike, semantics: ArrayLike, class_names: Sequence[str], *,
-                attribute_names: Optional[Sequence[str]] = None, name: str = "arrays",
+def from_arrays(X: ArrayLike, labels: ArrayLike, semantics: ArrayLike, class_names: Iterable[Any], *,
+                attribute_names: Optional[Iterable[Any]] = None, name: str = "arrays",
                 test: Optional[ArrayLike] = None, validation: Optional[ArrayLike] = None, seed: int = 1) -> Dataset:
-    """A data set from memory: X n x d, labels n class numbers from 0, semantics C x m with C class names.
+    """A data set from memory: X n x d, labels n class numbers from 0, semantics C x m with C class names,
+    which are kept as text.
 
     X is not copied when it is C-contiguous float32, and then not to be changed while the data set lives. test: n flags,
     true keeps a sample out of training; classes without training samples are unseen. validation: C flags of the seen
@@ -169,6 +188,8 @@ def from_arrays(X: ArrayLike, labels: ArrayLike, semantics: ArrayLike, class_nam
     s = np.ascontiguousarray(semantics, np.float32)
     held_out = None if test is None else np.ascontiguousarray(test, bool)
     validate = None if validation is None else np.ascontiguousarray(validation, bool)
+    class_names = [name_of(n) for n in class_names]
+    attribute_names = None if attribute_names is None else [name_of(n) for n in attribute_names]
     if x.ndim != 2 or s.ndim != 2 or y.shape != x.shape[:1] or len(class_names) != len(s) \
             or (held_out is not None and held_out.shape != y.shape) \
             or (validate is not None and validate.shape != s.shape[:1]) \

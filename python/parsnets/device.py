@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _library
-from ._labels import Floats, places_of
-from ._library import call, copy_at, library, text, text_at, unsigned
-from ._model import Evaluation, Model, PathLike, address
+from ._labels import Floats, file_labels, name_of, places_of
+from ._library import call, copy_at, library, real, text, text_at, unsigned
+from ._model import Evaluation, Model, PathLike, address, evaluation
 from ._progress import ProgressCallback, Watch
 from ._training import threads_of
-from .datasets import Dataset
+from .datasets import Dataset, checked
 from .errors import BadInput, ParsNetsError, Usage
 
 _PRECISIONS = {"float32": 1, "float16": 2, "int8": 3}
@@ -61,16 +61,14 @@ class DeviceModel:
         self.precision = next(name for name, number in _PRECISIONS.items() if number == facts.precision)
         self.rank: int = facts.rank
         names = [text_at("device_class_name", handle, i) or "" for i in range(facts.classes)]
-        self.classes_: NDArray[Any] = np.array(names) if labels is None else np.asarray(labels)
-        if self.classes_.shape != self.seen_.shape:
-            raise BadInput(f"labels: expected {len(names)}, one per class of the file, found shape "
-                           f"{self.classes_.shape}")
+        self.classes_: NDArray[Any] = file_labels(np.array(names) if labels is None else labels, names)
 
     # ---- Files and pickles ----
 
     @classmethod
     def load(cls, file: PathLike, labels: Optional[ArrayLike] = None, *, n_jobs: Optional[int] = -1) -> DeviceModel:
-        """Reads and checks a device file. labels: C, in the order of its classes; None: their names."""
+        """Reads and checks a device file. labels: C, in the order of its classes; str() of each has to be the class's
+        name. None: their names."""
         handle = ctypes.c_void_p()
         call("device_load", text(os.fspath(file), "file"), ctypes.byref(handle))
         return cls(handle, labels, n_jobs=n_jobs)
@@ -81,7 +79,7 @@ class DeviceModel:
 
     def save_header(self, file: PathLike, name: str = "parsnets_model") -> None:
         """Writes a C header with the file as the const array `name`, atomically."""
-        call("device_save_header", self._handle, text(os.fspath(file), "file"), text(name, "name"))
+        _call("device_save_header", self._handle, text(os.fspath(file), "file"), text(name, "name"))
 
     def to_bytes(self) -> bytes:
         """The bytes that save() writes."""
@@ -115,9 +113,7 @@ class DeviceModel:
 
     def class_scores(self, X: ArrayLike) -> Floats:
         """n x C scores without gamma_, for metrics.ausuc."""
-        x = np.ascontiguousarray(X, np.float32)
-        if x.ndim != 2:
-            raise BadInput(f"X: expected a matrix, samples x {self.n_features_in_}, found shape {x.shape}; reshape it")
+        x = self._samples(X)
         out = np.empty((len(x), len(self.classes_)), np.float32)
         if len(x):
             call("device_scores", self._handle, address(x), *x.shape, threads_of(self.n_jobs), address(out),
@@ -126,19 +122,30 @@ class DeviceModel:
 
     def evaluate(self, data: Dataset, *, progress: Optional[ProgressCallback] = None) -> Evaluation:
         """The zero-shot protocol on the test samples of `data`; classes are matched by name."""
-        out = _library.Evaluation(size=ctypes.sizeof(_library.Evaluation))
-        with Watch(progress) as watch:
-            call("device_evaluate", self._handle, data.pointer, threads_of(self.n_jobs), watch.function, None,
-                 ctypes.byref(out))
-        general = [out.u, out.s, out.h, out.ausuc, out.gamma] if out.has_gzsl else [None] * 5
-        return Evaluation(out.zsl_top1_per_class, out.zsl_top1, out.zsl_top5, *general)
+        checked(data, "for arrays call predict(X)")
+        return evaluation("device_evaluate", self._handle, data, threads_of(self.n_jobs), progress)
 
     def agreement(self, estimator: Any, X: ArrayLike) -> float:
-        """Share of the samples for which this and the estimator name the same class, all classes competing."""
+        """Share of the samples for which this and the estimator name the same class, all classes competing. Labels
+        count as equal where their text is: files keep no more."""
         ours = self.predict(X)
         if not len(ours):
             raise BadInput("X: expected at least one sample, found none")
-        return float(np.mean(ours == np.asarray(estimator.predict(X))))
+        return float(np.mean([name_of(a) == name_of(b) for a, b in zip(ours, estimator.predict(X))]))
+
+    def _samples(self, X: Any) -> Floats:
+        """n x d, as the runtime reads it."""
+        wanted = f"X: expected a matrix of real numbers, samples x {self.n_features_in_}"
+        try:
+            if np.iscomplexobj(X):  # float32 would be its real part
+                raise TypeError
+            x = np.ascontiguousarray(X, np.float32)
+        except (TypeError, ValueError):
+            raise BadInput(f"{wanted}, found {getattr(X, 'dtype', 'others')} in a {type(X).__name__}; convert it to an "
+                           "array of float32, a sparse matrix by toarray()") from None
+        if x.ndim != 2:
+            raise BadInput(f"{wanted}, found shape {x.shape}; reshape it")
+        return x
 
     def _calibrated(self, X: ArrayLike) -> Floats:
         scores = self.class_scores(X)
@@ -150,8 +157,10 @@ class DeviceModel:
         kinds = {"all": np.ones_like(self.seen_), "seen": self.seen_, "unseen": ~self.seen_}
         among = "all" if classes is None else classes
         if isinstance(among, str):
-            if among not in kinds or not kinds[among].any():
-                raise Usage(f"classes: expected {', '.join(kinds)} or labels, with at least one class, found {among!r}")
+            if among not in kinds:
+                raise Usage(f"classes: expected {', '.join(kinds)} or labels, found {among!r}")
+            if not kinds[among].any():
+                raise Usage(f"classes: expected at least one {among} class, found none; export the model with one")
             return np.flatnonzero(kinds[among])
         return np.unique(places_of(self.classes_, among, "classes"))
 
@@ -178,16 +187,21 @@ def export(model: Model, data: Optional[Dataset], *, precision: Optional[str] = 
         raise Usage(f"precision: expected one of {', '.join(_PRECISIONS)}, found {precision!r}")
     options = _library.ExportOptions(ctypes.sizeof(_library.ExportOptions), _PRECISIONS.get(precision or "", 0),
                                      -1 if rank is None else unsigned(rank, "rank", 31),
-                                     unsigned(max_bytes, "max_bytes", 64), float(max_drop))
+                                     unsigned(max_bytes, "max_bytes", 64), real(max_drop, "max_drop"))
     figures = _library.ExportFigures(size=ctypes.sizeof(_library.ExportFigures))
     handle = ctypes.c_void_p()
     with Watch(progress) as watch:
-        try:
-            call("export", model.handle, None if data is None else data.pointer, ctypes.byref(options),
-                 unsigned(threads, "threads", 32), watch.function, None, ctypes.byref(handle), ctypes.byref(figures))
-        except ParsNetsError as error:  # --max-drop is max_drop here
-            said = re.sub(r"--([a-z]+(?:-[a-z]+)*)", lambda found: found.group(1).replace("-", "_"), str(error))
-            raise type(error)(said) from None
+        _call("export", model.handle, None if data is None else data.pointer, ctypes.byref(options),
+              unsigned(threads, "threads", 32), watch.function, None, ctypes.byref(handle), ctypes.byref(figures))
         validation = {"before": {"zsl": figures.zsl_before, "h": figures.h_before},
                       "after": {"zsl": figures.zsl_after, "h": figures.h_after}} if figures.has_validation else None
-        return DeviceModel(handle, model.labels, validation)
+        return DeviceModel(handle, model.labels, validation, n_jobs=threads or -1)
+
+
+def _call(function: str, *arguments: Any) -> None:
+    """call() with the arguments' names in messages: the engine says --max-drop and --c-name for max_drop and name."""
+    try:
+        call(function, *arguments)
+    except ParsNetsError as error:
+        said = re.sub(r"(?<!\S)--(?:c-)?([a-z]+(?:-[a-z]+)*)", lambda flag: flag[1].replace("-", "_"), str(error))
+        raise type(error)(said) from None

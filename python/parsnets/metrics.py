@@ -6,7 +6,7 @@ from typing import Any, Tuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_consistent_length
+from sklearn.utils import check_consistent_length, column_or_1d
 
 Doubles = NDArray[np.float64]
 
@@ -17,35 +17,49 @@ def per_class_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     >>> per_class_accuracy(["cat", "cat", "cat", "owl"], ["cat", "cat", "owl", "cat"])  # 2 of 3, and 0 of 1
     0.3333333333333333
     """
-    check_consistent_length(y_true, y_pred)
-    classes, places = np.unique(np.asarray(y_true), return_inverse=True)
+    true, predicted = column_or_1d(y_true), column_or_1d(y_pred)
+    check_consistent_length(true, predicted)
+    if {_kind(true), _kind(predicted)} == {"text", "numbers"}:
+        raise ValueError(f"y_pred: expected labels of the kind of y_true, {_kind(true)}, found {_kind(predicted)}; "
+                         "convert one of them")
+    classes, places = np.unique(true, return_inverse=True)
     if len(classes) == 0:
         raise ValueError("y_true: expected at least one label, found none")
-    right = np.asarray(y_true) == np.asarray(y_pred)
-    return float(np.mean(np.bincount(places, weights=right) / np.bincount(places)))
+    return float(np.mean(np.bincount(places, weights=true == predicted) / np.bincount(places)))
+
+
+def _kind(labels: NDArray[Any]) -> str:
+    if labels.dtype.kind == "O":
+        kinds = {isinstance(label, str) for label in labels}
+        return "objects" if len(kinds) != 1 else "text" if kinds.pop() else "numbers"
+    return "text" if labels.dtype.kind in "US" else "numbers"
 
 
 def harmonic_mean(u: float, s: float) -> float:
-    """2us / (u + s); 0 when both are.
+    """2us / (u + s); 0 when both are, NaN when one is.
 
     >>> harmonic_mean(0.25, 0.75)
     0.375
     """
-    return 2 * u * s / (u + s) if u + s > 0 else 0.0
+    return 2 * u * s / (u + s) if u + s != 0 else 0.0
 
 
 def seen_unseen_curve(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike,
                       seen: ArrayLike) -> Tuple[Doubles, Doubles, Doubles]:
     """(gamma, u, s) of calibrated stacking: prediction = argmax of score - gamma [class is seen], by rising gamma.
 
-    y_true: n labels; scores: n x C, gamma not applied; classes: C labels; seen: C, true for seen classes. The first
-    gamma is -inf. Per-class accuracies: u of the samples of unseen classes, s of the others.
+    y_true: n labels; scores: n x C, finite, gamma not applied; classes: C labels; seen: C, true for seen classes. The
+    first gamma is -inf. Per-class accuracies: u of the samples of unseen classes, s of the others.
     """
     labels, score = np.asarray(y_true), np.asarray(scores, np.float64)
     names, is_seen = np.asarray(classes), np.asarray(seen, bool)
     if score.shape != (len(labels), len(names)) or is_seen.shape != names.shape:
         raise ValueError(f"scores: expected n x C = {len(labels)} x {len(names)} and C flags in seen, "
                          f"found {score.shape} and {is_seen.shape}")
+    if not np.isfinite(score).all():
+        raise ValueError("scores: expected finite numbers, found NaN or infinity")
+    if len(np.unique(names)) != len(names):
+        raise ValueError("classes: expected every class once, found one twice")
     order = np.argsort(names, kind="stable")
     found = np.searchsorted(names, labels, sorter=order)
     truth = order[np.minimum(found, len(names) - 1)]
@@ -82,14 +96,18 @@ def ausuc(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike, seen: ArrayL
 
 
 def zero_shot_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
-    """For `scoring=`: per-class accuracy when only the classes in y compete, as with ClassDisjointKFold.
+    """For `scoring=`: per-class accuracy when only the classes in y, two or more, compete, as with ClassDisjointKFold.
 
-    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.model_selection import GridSearchCV
     >>> from parsnets import ClassDisjointKFold, ESZSL, datasets
     >>> data = datasets.load_demo()
-    >>> scores = cross_val_score(ESZSL(), data.X[data.trainval], data.y[data.trainval], cv=ClassDisjointKFold(4),
-    ...                          scoring=zero_shot_scorer, fit_params={"class_attributes": data.class_attributes})
-    >>> scores.mean() > 0.6  # two classes in a fold: 0.5 is chance
+    >>> search = GridSearchCV(ESZSL(), {"alpha": [0.1, 10]}, cv=ClassDisjointKFold(4), scoring=zero_shot_scorer)
+    >>> search = search.fit(data.X[data.trainval], data.y[data.trainval], class_attributes=data.class_attributes)
+    >>> search.best_score_ > 0.6  # two classes in a fold: 0.5 is chance
     True
     """
-    return per_class_accuracy(y, estimator.predict(X, classes=np.unique(np.asarray(y))))
+    classes = np.unique(column_or_1d(y))
+    if len(classes) < 2:
+        raise ValueError(f"y: expected samples of at least 2 classes, found {len(classes)}; among one every answer is "
+                         "right")
+    return per_class_accuracy(y, estimator.predict(X, classes=classes))

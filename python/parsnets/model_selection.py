@@ -14,7 +14,8 @@ Indices = NDArray[np.intp]
 class ClassDisjointKFold:
     """K folds of classes: no class of a test fold has samples in the training part.
 
-    Fold sizes differ by one class at most. shuffle: draw the folds with random_state, in place of the labels' order.
+    A fold has two classes or more, as among one there is nothing to choose; sizes differ by one class at most. shuffle:
+    draw the folds with random_state, in place of the labels' order.
 
     >>> y = ["cat", "cat", "dog", "eel", "eel", "owl"]
     >>> for train, test in ClassDisjointKFold(2).split(y, y):
@@ -23,7 +24,7 @@ class ClassDisjointKFold:
     [0 1 2] [3 4 5]
     """
 
-    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None) -> None:
+    def __init__(self, n_splits: int = 3, *, shuffle: bool = False, random_state: Any = None) -> None:
         if n_splits < 2:
             raise ValueError(f"n_splits: expected at least 2, found {n_splits}")
         self.n_splits = n_splits
@@ -38,8 +39,9 @@ class ClassDisjointKFold:
         """Pairs of training and test sample numbers. y: n labels."""
         check_consistent_length(X, y)
         classes, places = np.unique(np.asarray(y), return_inverse=True)
-        if len(classes) < self.n_splits:
-            raise ValueError(f"y: expected at least n_splits = {self.n_splits} classes, found {len(classes)}")
+        if len(classes) < 2 * self.n_splits:
+            raise ValueError(f"y: expected at least {2 * self.n_splits} classes, two for each of n_splits = "
+                             f"{self.n_splits} folds, found {len(classes)}; lower n_splits")
         order = np.arange(len(classes))
         if self.shuffle:
             order = check_random_state(self.random_state).permutation(len(classes))

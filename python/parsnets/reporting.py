@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
@@ -17,7 +18,7 @@ from ._library import call, text, unsigned
 from ._model import Model, PathLike
 from ._progress import ProgressCallback, Watch
 from ._training import seed_of, threads_of
-from .datasets import Dataset, load_folder
+from .datasets import Dataset, checked, load_folder
 from .errors import BadInput, Usage
 
 
@@ -48,6 +49,7 @@ def report(file: PathLike, models: Union[PathLike, Sequence[PathLike], Mapping[s
             raise Usage("data: expected the data set that the models were trained on, found None; give it, or a run "
                         "folder with run.json")
         data = _named_data(named, progress)
+    checked(data, "load it with datasets.load_folder()")
     if photographs is None and named is not None:
         photographs = named["data"]
     options = _library.ReportOptions(ctypes.sizeof(_library.ReportOptions), unsigned(points, "points", 32),
@@ -75,8 +77,9 @@ def _runs(models: Any) -> List[_Run]:
         runs = [replace(_run(model), name=str(name)) for name, model in models.items()]
     elif isinstance(models, Sequence) and not isinstance(models, str):
         runs = [_run_folder(folder) for folder in models]
+        count = Counter(run.name for run in runs)
         for run in runs:  # names tell runs apart, as on the command line
-            if sum(other.name == run.name for other in runs) > 1:
+            if count[run.name] > 1:
                 run.name = run.folder
     else:
         runs = [_run(models)]
@@ -94,8 +97,8 @@ def _run(model: Any) -> _Run:
     check_is_fitted(model)
     split = json.loads(model.record_).get("data", {}).get("split", {})
     if split.get("test_unseen", {}).get("samples") == 0:  # fit(X, y) knows of none
-        raise BadInput("models: expected an estimator trained by fit_dataset(data), whose split has test samples, found "
-                       "one trained without; train it so")
+        raise BadInput("models: expected an estimator trained by fit_dataset(data), whose split has test samples, "
+                       "found one trained without; train it so")
     return _Run(type(model).__name__, model._model)
 
 

@@ -93,11 +93,42 @@ def test_classes_come_and_go_without_training(demo, ridge):
         ridge.remove_class("okapi")
 
 
-def test_added_integer_labels_stay_integers(demo):
-    model = ParsNetsClassifier(method="ridge").fit(demo.X[demo.trainval], demo.labels[demo.trainval],
-                                                  class_attributes=demo.semantics)
-    model.add_class(77, demo.semantics[0] * 0.5)
-    assert model.classes_.dtype.kind == "i" and model.classes_[-1] == 77
+def test_there_has_to_be_a_class_of_the_kind_that_competes(demo):
+    plain = RidgeZSL().fit(*training(demo))
+    for x in (demo.X[:1], demo.X[:3].tolist()):
+        with pytest.raises(Usage, match=r"^classes: expected at least one unseen class, found none; add one with add_"):
+            plain.predict(x, classes="unseen")
+    other = RidgeZSL().fit_dataset(demo)
+    for label in np.array(other.classes_)[other.seen_]:
+        other.remove_class(label)
+    with pytest.raises(Usage, match="^classes: expected at least one seen class, found none$"):
+        other.predict(demo.X[:3], classes="seen")
+    assert set(other.predict(demo.X, classes="unseen")) == {"deer", "truck"}
+
+
+@pytest.mark.parametrize("searches", [RidgeZSL(select=True), ParsNetsClassifier(preset="auto")])
+def test_a_plain_classifier_is_not_searched_on_classes_held_out(demo, searches):
+    with pytest.raises(Usage, match="class_attributes: .*GridSearchCV"):
+        searches.fit(*training(demo))
+
+
+def test_a_plain_classifier_standardises_and_does_not_calibrate(demo):
+    trained = json.loads(ParsNetsClassifier().fit(*training(demo)).trained_options_)
+    assert trained["feature-scaling"] == "standardize" and trained["calibrate"] is False
+    assert json.loads(RidgeZSL(feature_scaling="l2").fit(*training(demo)).trained_options_)["feature-scaling"] == "l2"
+
+
+def test_arguments_of_a_wrong_type_are_refused_by_name(demo, ridge):
+    for work, message in ((lambda: ridge.calibrate(gamma="x"), "^gamma: expected a number, found 'x'"),
+                          (lambda: ridge.calibrate(temperature=[1, 2]), "^temperature: expected a number"),
+                          (lambda: ridge.fit_dataset(demo.X), r"^data: expected a Dataset.*ndarray; .*fit\(X, y\)"),
+                          (lambda: ridge.evaluate("folder"), "^data: expected a Dataset.* found str"),
+                          (lambda: ridge.export(demo.X), "^data: expected a Dataset"),
+                          (lambda: RidgeZSL(options=[1]).fit_dataset(demo), r"^options: expected a dict.* found \[1\]"),
+                          (lambda: RidgeZSL(options={1: 2}).fit_dataset(demo), "'1'"),
+                          (lambda: ridge.save(b"file"), "^file: expected text")):
+        with pytest.raises(Usage, match=message):
+            work()
 
 
 def test_calibration_moves_samples_between_seen_and_unseen(demo, ridge):
@@ -119,6 +150,11 @@ def test_explanations_add_up(demo, ridge):
         assert total == pytest.approx(why.score - why.runner_up_score, abs=1e-4)
         np.testing.assert_allclose(why.semantics, semantics[i], atol=1e-5)
         assert why.top(1)[0][0] in demo.attribute_names
+
+
+def test_explanations_are_compared_by_identity(demo, ridge):
+    one, same = ridge.explain(demo.X[:1])[0], ridge.explain(demo.X[:1])[0]
+    assert one == one and one != same and len({one, same, one}) == 2
 
 
 def test_models_without_semantics_say_so(demo):
@@ -358,33 +394,6 @@ def test_copies_share_the_model_until_one_of_them_changes(demo, ridge, monkeypat
         assert "okapi" in twin.classes_ and "okapi" not in ridge.classes_
     options = {"gate-weight": 0.1}
     assert copy.deepcopy(ParsNetsClassifier(options=options)).options is not options
-
-
-def test_names_of_classes_may_be_in_any_script(tmp_path, demo):
-    names = {name: name + " \u9e7f \U0001f98c" for name in demo.class_names}
-    table = {names[name]: row for name, row in demo.class_attributes.items()}
-    x, y = training(demo)
-    model = RidgeZSL().fit(x, [names[label] for label in y], class_attributes=table)
-    model.remove_class(names["frog"]).add_class(names["frog"], demo.class_attributes["frog"])
-    model.save(tmp_path / "m.safetensors")
-    assert RidgeZSL.load(tmp_path / "m.safetensors").classes_.tolist() == model.classes_.tolist()
-
-
-def test_added_labels_of_another_kind_are_kept_as_they_are(demo):
-    model = RidgeZSL().fit(demo.X[demo.trainval], demo.labels[demo.trainval], class_attributes=demo.semantics)
-    model.add_classes({"okapi": demo.semantics[0] * 0.5, (1, 2): demo.semantics[1] * 0.5})
-    assert model.classes_.tolist()[-3:] == [9, "okapi", (1, 2)]
-    x = demo.X[::24]
-    assert set(model.predict(x, classes=[3, "okapi"])) == {3, "okapi"}
-    some = [4, (1, 2), "okapi"]
-    assert np.array_equal(model.predict(x, classes=set(some)), model.predict(x, classes=some))
-    model.remove_class((1, 2)).remove_class("okapi").add_class("a longer name than before", demo.semantics[2] * 0.5)
-    assert model.classes_[-1] == "a longer name than before"
-
-
-def test_longer_names_are_not_cut_off(demo, ridge):
-    ridge.add_class("a much longer name than all of the others", demo.semantics[2] * 0.5)
-    assert ridge.classes_[-1] == "a much longer name than all of the others"
 
 
 def test_notebooks_show_fitted_estimators_and_their_results(demo, ridge):

@@ -1,5 +1,9 @@
+import copy
 import gc
+import json
 import os
+import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parsnets import BadInput, ParsNetsClassifier, Usage, datasets
+from parsnets import ESZSL, BadInput, ParsNetsClassifier, Usage, _library, datasets
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "data" / "demo"
@@ -35,6 +39,10 @@ def test_bad_folders_and_options_are_refused(tmp_path):
         datasets.load_folder(DEMO, missing="guess")
     with pytest.raises(Usage, match="seed"):
         datasets.load_folder(DEMO, seed=-1)
+    with pytest.raises(Usage, match="folder: expected text, found b'"):
+        datasets.load_folder(bytes(DEMO))
+    with pytest.raises(Usage, match="features: expected text, found 7"):
+        datasets.load_folder(DEMO, features=7)
 
 
 def arrays(**changes):
@@ -51,6 +59,19 @@ def test_flags_hold_samples_and_classes_out():
     assert len(arrays().validation_classes) == 1  # drawn
     x = np.eye(8, dtype=np.float32)
     assert np.shares_memory(arrays(X=x).X, x)
+
+
+def test_names_of_classes_and_attributes_may_be_anything_that_has_text():
+    data = arrays(class_names=range(5), attribute_names={"a": 0, 1: 0, 2.5: 0, (1, 2): 0, None: 0}.keys())
+    assert data.class_names == ["0", "1", "2", "3", "4"]
+    assert data.attribute_names == ["a", "1", "2.5", "(1, 2)", "None"]
+
+
+def test_a_data_set_is_copied_by_reference_and_not_pickled():
+    data = arrays()
+    assert copy.copy(data) is data and copy.deepcopy([data])[0] is data
+    with pytest.raises(TypeError, match="load it in each process"):
+        pickle.dumps(data)
 
 
 @pytest.mark.parametrize("changes, message", [
@@ -97,6 +118,22 @@ def test_models_have_the_bytes_of_the_command_line(tool, tmp_path, flags, parame
     assert (tmp_path / "cli").read_bytes() == (tmp_path / "python").read_bytes()
 
 
+def test_where_a_folder_names_no_validation_classes_they_are_drawn_by_the_seed_of_loading(tool, tmp_path):
+    shutil.copytree(DEMO, tmp_path / "data")
+    split = json.loads((DEMO / "split.json").read_text())
+    del split["val_classes"]
+    (tmp_path / "data" / "split.json").write_text(json.dumps(split))
+    subprocess.run([tool, "train", "--data", tmp_path / "data", "--out", tmp_path / "cli", "--method", "eszsl",
+                    "--select", "--seed", "7", "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    drawn = {}
+    for seed in (7, 1):
+        data = datasets.load_folder(tmp_path / "data", seed=seed)
+        ESZSL(select=True, random_state=7).fit_dataset(data).save(tmp_path / f"seed {seed}")
+        drawn[seed] = data.validation_classes
+    assert drawn[7] != drawn[1]  # else nothing is tested
+    assert (tmp_path / "cli").read_bytes() == (tmp_path / "seed 7").read_bytes() != (tmp_path / "seed 1").read_bytes()
+
+
 def test_the_module_runs_the_tool(tool):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "PARSNETS_CLI": str(tool)}
     arguments = ["data", "inspect", str(DEMO), "--json"]
@@ -108,6 +145,22 @@ def test_the_module_runs_the_tool(tool):
     environment["PARSNETS_CLI"] = "/no/such/tool"
     run = subprocess.run([sys.executable, "-m", "parsnets"], env=environment, capture_output=True, text=True)
     assert run.returncode == 1 and "/no/such/tool" in run.stderr
+
+
+def test_the_system_is_asked_for_the_library_only_where_there_is_none_at_hand(monkeypatch, tmp_path):
+    def ask(name):
+        raise AssertionError("starts processes")
+
+    monkeypatch.setattr(_library.ctypes.util, "find_library", ask)
+    monkeypatch.delenv("PARSNETS_LIBRARY")
+    monkeypatch.setattr(_library, "__file__", str(tmp_path / "a" / "parsnets" / "_library.py"))
+    beside = tmp_path / "a" / "parsnets" / "libparsnets.so.0"
+    beside.parent.mkdir(parents=True)
+    beside.touch()
+    candidates = _library._candidates()
+    assert next(candidates) == str(beside)
+    with pytest.raises(AssertionError, match="starts processes"):
+        next(candidates)
 
 
 @pytest.mark.parametrize("file, reason", [("/no/such/lib.so", "cannot open"),

@@ -1,3 +1,4 @@
+import copy
 import json
 import pickle
 import subprocess
@@ -6,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from parsnets import BadInput, Cancelled, ParsNetsClassifier, ParsNetsError, RidgeZSL, Usage
 from parsnets.device import DeviceModel
@@ -63,6 +65,8 @@ def test_the_device_names_the_classes_of_the_float_model(demo, fitted, device):
     assert ours.h == pytest.approx(theirs.h, abs=1) and ours.gamma == pytest.approx(theirs.gamma)
     with pytest.raises(BadInput, match="found none"):
         device.agreement(fitted, demo.X[:0])
+    with pytest.raises(Usage, match="data: expected a Dataset.* found ndarray"):
+        device.evaluate(demo.X)
 
 
 def test_facts_are_those_of_the_model(demo, fitted, device):
@@ -88,6 +92,9 @@ def test_classes_that_compete_can_be_chosen(demo, device):
         device.predict(x, classes=["zebra"])
     with pytest.raises(Usage, match="'some'"):
         device.predict(x, classes="some")
+    closed = RidgeZSL().fit(demo.X[demo.trainval], demo.y[demo.trainval]).export()
+    with pytest.raises(Usage, match="at least one unseen class, found none"):
+        closed.predict(x, classes="unseen")
 
 
 def test_labels_keep_their_kind(demo, tmp_path):
@@ -102,6 +109,35 @@ def test_labels_keep_their_kind(demo, tmp_path):
     assert np.array_equal(again.predict(demo.X), device.predict(demo.X))
     with pytest.raises(BadInput, match="expected 10"):
         DeviceModel.load(tmp_path / "d.pnrt", labels=[1, 2])
+    with pytest.raises(BadInput, match="in their order, found .*9.* for '0'"):
+        DeviceModel.load(tmp_path / "d.pnrt", labels=np.arange(10)[::-1])
+
+
+def test_labels_that_differ_in_kind_alone_agree(demo, tmp_path):
+    rows = demo.trainval
+    model = RidgeZSL().fit(demo.X[rows], demo.labels[rows], class_attributes=demo.semantics)
+    model.export().save(tmp_path / "d.pnrt")
+    read = DeviceModel.load(tmp_path / "d.pnrt")
+    assert read.classes_.dtype.kind == "U" and read.agreement(model, demo.X) == model.export().agreement(model, demo.X)
+    other = RidgeZSL().fit(demo.X[rows], demo.labels[rows][::-1], class_attributes=demo.semantics)
+    assert read.agreement(other, demo.X) < 0.5
+
+
+def test_labels_cannot_be_changed_from_outside(demo, device, tmp_path):
+    device.save(tmp_path / "d.pnrt")
+    given = np.array(device.classes_)
+    read = DeviceModel.load(tmp_path / "d.pnrt", labels=given)
+    given[:] = "none"
+    assert read.classes_.tolist() == device.classes_.tolist()
+    for one in (read, device, pickle.loads(pickle.dumps(device))):
+        with pytest.raises(ValueError, match="read-only"):
+            one.classes_[0] = "none"
+
+
+def test_export_keeps_the_number_of_threads(fitted):
+    model = copy.copy(fitted)
+    for n_jobs, kept in ((-1, -1), (2, 2), (None, 1)):
+        assert model.set_params(n_jobs=n_jobs).export().n_jobs == kept
 
 
 def test_two_classes_give_one_decision_value(demo):
@@ -136,6 +172,10 @@ def test_impossible_exports_are_refused(demo, fitted):
         fitted.export(rank=-1)
     with pytest.raises(Usage, match="max_drop"):
         fitted.export(demo, max_drop=-1)
+    with pytest.raises(Usage, match="max_drop: expected a number, found 'x'"):
+        fitted.export(demo, max_drop="x")
+    with pytest.raises(Usage, match="expected a Dataset"):
+        fitted.export(demo.X)
     with pytest.raises(Usage):  # maps attributes to features
         RidgeZSL(reverse=True).fit_dataset(demo).export()
 
@@ -152,8 +192,14 @@ def test_bad_files_and_samples_are_refused(device, demo, tmp_path):
         device.predict(demo.X[0])
     with pytest.raises(BadInput):
         device.predict(np.full((1, 192), np.nan))
-    with pytest.raises(Usage, match="name"):
-        device.save_header(tmp_path / "m.h", name="not a name")
+    with pytest.raises(BadInput, match=r"real numbers, samples x 192, found complex64 in a ndarray"):
+        device.predict(demo.X[:2] * np.complex64(1j))
+    with pytest.raises(BadInput, match=r"found float32 in a csr_matrix; .* toarray\(\)"):
+        device.predict(sparse.csr_matrix(demo.X[:2]))
+    with pytest.raises(BadInput, match="found others in a list"):
+        device.predict([["cat"] * 192])
+    with pytest.raises(Usage, match="^name: expected a C identifier"):
+        device.save_header(tmp_path / "m.h", name="1 bad")
     assert device.predict(demo.X[:0]).shape == (0,)
 
 

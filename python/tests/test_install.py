@@ -1,5 +1,6 @@
 """The package installed as a user does it, on the engine that is already built, and used from elsewhere."""
 
+import importlib
 import importlib.util
 import os
 import shutil
@@ -82,6 +83,14 @@ def test_the_tool_takes_the_place_of_python_with_its_signals(installed, tmp_path
         process.kill()
 
 
+def test_the_package_s_own_script_is_no_tool(installed):
+    script = str(Path(installed).with_name("parsnets"))
+    result = subprocess.run([script, "--version"], env={**CLEAN, "PARSNETS_CLI": script}, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, timeout=60)
+    assert result.returncode == 1
+    assert f"PARSNETS_CLI: expected the command line tool, a program and not a script, found {script};" in result.stdout
+
+
 def test_a_given_build_without_an_engine_is_refused(python, tmp_path):
     result = pip_install(python, ROOT / "python", PARSNETS_BUILD=str(tmp_path))
     assert result.returncode != 0
@@ -98,3 +107,71 @@ def test_without_an_engine_and_without_tools_to_build_it_their_packages_are_name
     bare = pip_install(python, tmp_path / "python", PATH="/nowhere", CXX="c++", CC="cc")
     assert bare.returncode != 0 and "cmake, ninja, pkg-config, c++, cc not found" in bare.stdout
     assert "apt-get install g++ cmake" in bare.stdout
+
+
+# ---- The wheel ----
+
+without = [tool for tool in ("patchelf", "cc", "nm", "dpkg") if not shutil.which(tool)]
+makes_wheels = pytest.mark.skipif(bool(without), reason=f"NOT TESTED: no {', '.join(without)} to make wheels with")
+
+
+@pytest.fixture
+def vendoring(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "python" / "packaging"))
+    return importlib.import_module("vendor_libraries")
+
+
+def compiled(folder, name, code, *flags):
+    """A shared library lib<name>.so of C code, found by those that are linked with it."""
+    (folder / f"{name}.c").write_text(code)
+    out = folder / f"lib{name}.so"
+    subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{out.name},-rpath,{folder}", folder / f"{name}.c", "-o",
+                    out, *flags], check=True)
+    return out
+
+
+@makes_wheels
+@pytest.mark.parametrize("script", ["", "V_1 { global: remote; };"], ids=["without", "with a version"])
+def test_a_stub_takes_the_place_of_the_needless_libraries_that_there_are(vendoring, monkeypatch, tmp_path, script):
+    (tmp_path / "map").write_text(script)
+    flags = [f"-Wl,--version-script={tmp_path / 'map'}"] if script else []
+    needless = compiled(tmp_path, "needless", "int remote(void) { return 7; } int bare(void) { return 7; }", *flags)
+    user = compiled(tmp_path, "user", "int remote(void), bare(void); int used(void) { return 1 + remote() + bare(); }",
+                    needless)
+    program = compiled(tmp_path, "program", "int used(void); int start(void) { return used(); }", user)
+    monkeypatch.setattr(vendoring, "NEEDLESS", (needless.name, "libnowhere.so.1"))
+    carried = vendoring.vendor([program], tmp_path / "carried")
+    assert [file.name for file in carried] == ["libuser.so"]
+    needless.unlink()
+    user.unlink()
+    (tmp_path / "package").mkdir()
+    moved = shutil.copy(program, tmp_path / "package")  # beside the folder of the libraries, as in a wheel
+    started = [sys.executable, "-c", f"import ctypes, os; print(ctypes.CDLL({str(moved)!r}, os.RTLD_NOW).start())"]
+    assert subprocess.run(started, stdout=subprocess.PIPE, text=True).stdout == "1\n"
+
+
+@makes_wheels
+def test_without_needless_libraries_there_is_no_stub(vendoring, tmp_path):
+    user = compiled(tmp_path, "user", "int used(void) { return 1; }")
+    program = compiled(tmp_path, "program", "int used(void); int start(void) { return used(); }", user)
+    vendoring.vendor([program], tmp_path / "carried")
+    assert [file.name.split("-")[0] for file in (tmp_path / "carried").iterdir()] == ["libuser"]
+
+
+@makes_wheels
+def test_wheels_carry_the_licences_of_their_libraries_and_of_what_is_compiled_in(vendoring, tmp_path):
+    (library,) = [place for name, place in vendoring.places(BUILD / "src" / "libparsnets.so").items()
+                  if name.startswith("libhdf5")]
+    vendoring.copy_licences([library], tmp_path)
+    written = {file.stem: file.read_text("utf-8") for file in tmp_path.iterdir()}
+    assert set(written) == {vendoring.owner(library), "libeigen3-dev", "libcli11-dev", "nlohmann-json3-dev", "node-d3"}
+    assert "MPL-2" in written["libeigen3-dev"] and "Bostock" in written["node-d3"]
+
+
+@makes_wheels
+def test_a_library_without_a_licence_is_named(vendoring, monkeypatch, tmp_path):
+    with pytest.raises(SystemExit, match="libours.so: expected a library of a Debian package.*no package owns"):
+        vendoring.copy_licences([compiled(tmp_path, "ours", "int ours(void) { return 1; }")], tmp_path / "licenses")
+    monkeypatch.setattr(vendoring, "COMPILED_IN", ("no-such-package",))
+    with pytest.raises(SystemExit, match="expected the licence of no-such-package.*install"):
+        vendoring.copy_licences([], tmp_path / "licenses")

@@ -47,4 +47,27 @@ def test_the_scorer_lets_only_the_classes_of_the_samples_compete(demo):
     x, y = demo.X[demo.test_unseen], demo.y[demo.test_unseen]
     assert zero_shot_scorer(model, x, y) == per_class_accuracy(y, model.predict(x, classes=["deer", "truck"]))
     assert zero_shot_scorer(model, x, y) * 100 == pytest.approx(model.evaluate(demo).zsl_top1_per_class)
-    assert zero_shot_scorer(model, x[:5], ["deer"] * 5) == 1
+    with pytest.raises(ValueError, match="at least 2 classes, found 1"):
+        zero_shot_scorer(model, x[:5], ["deer"] * 5)
+
+
+def test_what_is_no_number_or_no_class_is_not_hidden():
+    assert np.isnan(harmonic_mean(np.nan, 0.5)) and np.isnan(harmonic_mean(0.5, np.nan))
+    for bad in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ValueError, match="scores: expected finite"):
+            ausuc([0, 1], [[1, bad], [0, 1]], [0, 1], [True, False])
+    with pytest.raises(ValueError, match="classes: .*twice"):
+        ausuc([0, 1], np.eye(3)[:2], [0, 1, 1], [True, False, False])
+
+
+@pytest.mark.parametrize("true, predicted, expected", [
+    ([1, 2], [[1], [2]], 1), ([[1], [2]], [1, 1], 0.5), (["a", "b"], np.array(["a", "b"], object), 1),
+    (np.array([1, 2], np.uint8), [1.0, 2.0], 1)])
+def test_columns_and_kinds_of_one_sort_are_compared(true, predicted, expected):
+    assert per_class_accuracy(true, predicted) == expected
+
+
+@pytest.mark.parametrize("true, predicted", [(["1", "2"], [1, 2]), ([1, 2], np.array(["1", "2"], object))])
+def test_text_is_not_compared_with_numbers(true, predicted):
+    with pytest.raises(ValueError, match="y_pred: expected labels of the kind of y_true.*convert"):
+        per_class_accuracy(true, predicted)

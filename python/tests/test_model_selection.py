@@ -12,8 +12,13 @@ def test_folds_have_disjoint_classes_and_cover_all():
         assert len(train) + len(test) == len(y)
         tests.extend(test)
     assert sorted(tests) == list(range(len(y)))
-    with pytest.raises(ValueError, match="7"):
-        next(ClassDisjointKFold(8).split(y, y))
+
+
+def test_a_fold_has_two_classes_or_more():
+    y = np.repeat(list("abcdefg"), 5)
+    assert [len(set(y[test])) for _, test in ClassDisjointKFold().split(y, y)] == [3, 2, 2]
+    with pytest.raises(ValueError, match="at least 8 classes, two for each of n_splits = 4 folds, found 7; lower"):
+        next(ClassDisjointKFold(4).split(y, y))
 
 
 def test_fold_sizes_differ_by_one_class_at_most():

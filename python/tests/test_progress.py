@@ -1,12 +1,16 @@
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from parsnets import Cancelled, ParsNetsClassifier
+from parsnets import BadInput, Cancelled, ParsNetsClassifier, RidgeZSL
 
 OPTIONS = {"networks": 16, "open": 4, "encoding": 32, "refine-steps": 20}
 
@@ -48,6 +52,113 @@ def test_ctrl_c_stops_training(demo):
     assert len(calls) == 2  # the engine stopped at the next report
     assert not hasattr(model, "classes_")
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_in_a_call_made_by_the_callback_stops_both(demo):
+    model, calls = RidgeZSL().fit_dataset(demo), []
+
+    def evaluate(*call):
+        calls.append(call)
+        model.evaluate(demo, progress=lambda *call: signal.raise_signal(signal.SIGINT))
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        ParsNetsClassifier(options=OPTIONS).fit_dataset(demo, progress=evaluate)
+    assert len(calls) == 1 and signal.getsignal(signal.SIGINT) is before
+
+
+def stop(*call):
+    return True
+
+
+def fail(*call):
+    raise KeyError("mine")
+
+
+def interrupt(*call):
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("progress, raised", [(stop, Cancelled), (fail, KeyError), (interrupt, KeyboardInterrupt)])
+@pytest.mark.parametrize("frame", [False, True])
+def test_a_fit_that_ends_early_leaves_a_fitted_estimator_as_it_was(demo, progress, raised, frame):
+    x = pd.DataFrame(demo.X[demo.trainval], columns=[f"f{i}" for i in range(192)]) if frame else demo.X[demo.trainval]
+    narrow = pd.DataFrame(np.asarray(x)[:, :7], columns=[f"g{i}" for i in range(7)])
+    y = demo.y[demo.trainval]
+    model = RidgeZSL().fit(x, y, class_attributes=demo.class_attributes)
+    state, answers = dict(model.__dict__), model.predict(x[:50])
+    for again in (narrow, narrow.to_numpy(), x):
+        with pytest.raises(raised):
+            model.fit(again, y, class_attributes=demo.class_attributes, progress=progress)
+        assert model.__dict__ == state
+    with pytest.raises(raised):
+        model.fit_dataset(demo, progress=progress)
+    assert model.__dict__ == state and hasattr(model, "feature_names_in_") == frame
+    assert np.array_equal(model.predict(x[:50]), answers)
+
+
+def test_a_fit_that_is_refused_leaves_a_fitted_estimator_as_it_was(demo):
+    x, y = demo.X[demo.trainval], demo.y[demo.trainval]
+    model = RidgeZSL().fit(x, y, class_attributes=demo.class_attributes)
+    state = dict(model.__dict__)
+    with pytest.raises(BadInput):
+        model.fit(pd.DataFrame(x[:, :7]).add_prefix("f"), y, class_attributes={"cat": [1]})
+    assert model.__dict__ == state and model.predict(x[:5]).shape == (5,)
+    model.fit(pd.DataFrame(x[:, :7]).add_prefix("f"), y, class_attributes=demo.class_attributes)
+    assert model.n_features_in_ == 7 and model.feature_names_in_[0] == "f0"
+    assert not hasattr(model.fit_dataset(demo), "feature_names_in_") and model.n_features_in_ == 192
+
+
+@pytest.mark.parametrize("work", ["ParsNetsClassifier(refine_steps=100000).fit_dataset(data)",
+                                  "ParsNetsClassifier(refine_steps=100000, verbose=1).fit_dataset(data)",
+                                  "RidgeZSL().fit_dataset(data, progress=lambda *_: not fitted.evaluate(data))",
+                                  "fitted.evaluate(data)", "datasets.load_demo()"])
+def test_a_daemon_thread_at_work_does_not_crash_the_process_at_its_end(work):
+    code = f"""
+import threading, time
+from parsnets import ParsNetsClassifier, RidgeZSL, datasets
+
+data = datasets.load_demo()
+fitted = RidgeZSL().fit_dataset(data)
+turns = []
+
+
+def again():
+    while True:
+        turns.append(1)
+        {work}
+
+
+threading.Thread(target=again, daemon=True).start()
+time.sleep(0.4)
+assert turns
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    for _ in range(4):
+        start = time.monotonic()
+        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert run.returncode == 0 and ("verbose" in work or run.stderr == "")
+        assert time.monotonic() - start < 10
+
+
+def test_a_child_process_does_not_wait_for_the_threads_of_its_parent():
+    code = """
+import os, sys, threading, time
+from parsnets import ParsNetsClassifier, datasets
+
+data, stop = datasets.load_demo(), threading.Event()
+train = ParsNetsClassifier(refine_steps=100000).fit_dataset
+threading.Thread(target=train, args=(data,), kwargs={"progress": lambda *call: stop.is_set()}, daemon=True).start()
+time.sleep(0.3)
+start = time.monotonic()
+if os.fork() == 0:
+    sys.exit(0)
+os.wait()
+print(time.monotonic() - start)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert run.returncode == 0 and float(run.stdout) < 5
 
 
 def test_verbose_writes_stages_with_and_without_tqdm(demo, capsys, monkeypatch):

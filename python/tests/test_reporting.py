@@ -56,7 +56,7 @@ def test_several_run_folders_are_told_apart_as_on_the_command_line(folders, tool
     run_tool(tool, "report", "--run", both, "--out", tmp_path / "cli.html", "--quick", "--points", 100)
     page = report(tmp_path / "python.html", folders, compare_mmg=False, points=100)
     assert page.read_bytes() == (tmp_path / "cli.html").read_bytes()
-    assert len({run["name"] for run in embedded(page)["runs"]}) == 2
+    assert [run["name"] for run in embedded(page)["runs"]] == [str(folder) for folder in folders]
 
 
 def test_estimators_are_shown_by_their_figures(demo, fitted, folders, tmp_path):
@@ -78,6 +78,8 @@ def test_what_cannot_be_reported_is_refused(demo, fitted, folders, tmp_path):
     page = tmp_path / "r.html"
     with pytest.raises(Usage, match="data: expected the data set"):
         report(page, fitted)
+    with pytest.raises(Usage, match="data: expected a Dataset.* found str; .*load_folder"):
+        report(page, fitted, str(DEMO))
     with pytest.raises(NotFittedError):
         report(page, ParsNetsClassifier(), demo)
     with pytest.raises(Usage, match="found object"):

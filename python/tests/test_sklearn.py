@@ -1,5 +1,6 @@
 """scikit-learn's own checks of estimators, each a test of its own, and its pipelines and searches."""
 
+import inspect
 import unittest
 
 import numpy as np
@@ -115,8 +116,9 @@ def test_grid_search_in_several_processes_gives_the_same(demo):
 
 def test_cross_val_score_holds_classes_out(demo):
     x, y = training(demo)
+    handed_on = "params" if "params" in inspect.signature(cross_val_score).parameters else "fit_params"  # before 1.4
     scores = cross_val_score(ESZSL(), x, y, cv=ClassDisjointKFold(4), scoring=zero_shot_scorer, error_score="raise",
-                             fit_params={"class_attributes": demo.class_attributes})
+                             **{handed_on: {"class_attributes": demo.class_attributes}})
     assert scores.shape == (4,) and scores.mean() > 0.6
     plain = cross_val_score(RidgeZSL(), x, y, cv=3, error_score="raise")  # without attributes, all classes in each fold
     assert plain.shape == (3,) and plain.min() > 0.5

@@ -1,0 +1,81 @@
+"""What a fitted estimator says of itself: facts of its model, and its looks in notebooks."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.utils import estimator_html_repr
+
+from ._labels import Floats
+from ._model import Model
+
+
+class Facts:
+    """Of estimators, which keep a model as _model once they are fitted."""
+
+    _model: Model
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """C labels, in the order of the columns of predict_proba()."""
+        return self._fitted.labels
+
+    @property
+    def seen_(self) -> NDArray[np.bool_]:
+        """C; true: had training samples."""
+        return self._fitted.seen
+
+    @property
+    def class_attributes_(self) -> Floats:
+        """C x m, as given."""
+        return self._fitted.semantics
+
+    @property
+    def attribute_names_(self) -> Tuple[str, ...]:
+        """m."""
+        return self._fitted.attribute_names
+
+    @property
+    def gamma_(self) -> float:
+        """Subtracted from the scores of seen classes."""
+        return self._fitted.gamma
+
+    @property
+    def temperature_(self) -> float:
+        """Of the softmax that makes confidences."""
+        return self._fitted.temperature
+
+    @property
+    def record_(self) -> str:
+        """The training record, JSON."""
+        return self._fitted.record
+
+    @property
+    def trained_options_(self) -> str:
+        """The options after selection, JSON."""
+        return self._fitted.options
+
+    @property
+    def _fitted(self) -> Model:
+        if "_model" not in self.__dict__:  # AttributeError, so that hasattr() of a fact says no
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit() or load()")
+        return self._model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in self.__dict__
+
+    def _repr_html_(self) -> Optional[str]:
+        """For notebooks; None where scikit-learn's `display` is "text"."""
+        if get_config()["display"] != "diagram":
+            return None
+        if "_model" not in self.__dict__:
+            return str(estimator_html_repr(self))
+        from ._display import estimator_html
+        return estimator_html(self)
+
+    def _repr_mimebundle_(self, **_: Any) -> Dict[str, str]:
+        html = self._repr_html_()
+        return {"text/plain": repr(self), **({"text/html": html} if html else {})}
