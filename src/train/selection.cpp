@@ -199,7 +199,8 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
       continue;
     }
     for (std::size_t f = 0; f < folds_.size(); ++f) {
-      report(progress_, {"select", p * folds_.size() + f, folds_.size() * order.size(), "fits"});
+      report(progress_, {candidates.size() > 1 ? "select" : "calibrate", p * folds_.size() + f,
+                         folds_.size() * order.size(), "fits"});
       evaluate_path(
           path, f, candidates.size() > 1,
           checkpoint.empty() ? checkpoint : std::filesystem::path(checkpoint.string() + ".fold" + std::to_string(f)));
