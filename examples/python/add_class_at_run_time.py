@@ -20,8 +20,9 @@ from parsnets import ParsNetsClassifier, datasets, metrics
 data = datasets.load_demo()
 attributes = data.class_attributes  # class name -> 39 values
 known = {name: attributes[name] for name in np.unique(data.y[data.trainval])}
-model = ParsNetsClassifier(random_state=1).fit(data.X[data.trainval], data.y[data.trainval], class_attributes=known,
-                                               attribute_names=data.attribute_names)
+model = ParsNetsClassifier(random_state=1)
+model.fit(data.X[data.trainval], data.y[data.trainval], class_attributes=known, attribute_names=data.attribute_names,
+          validation=data.validation_classes)  # what the data set says to calibrate on; else they are drawn
 print(f"classes: {', '.join(model.classes_)}")
 
 trucks = data.test_unseen[data.y[data.test_unseen] == "truck"]

@@ -11,7 +11,6 @@
 
 # %%
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
@@ -69,7 +68,7 @@ for name, figures, seconds in rows:
     area = "-" if figures.ausuc is None else f"{figures.ausuc:.3f}"
     print(f"| {name} | {' | '.join(map(cell, accuracies))} | {area} | {seconds:.2f} |")
 
-record = json.loads(models["ParsNets"].record_)
+record = models["ParsNets"].record_
 source, split = record["data"], record["data"]["split"]
 print(f"\nPer-class top-1 accuracies in percent. Data set {source['name']}: features {source['features']}, semantics "
       f"{source['semantics']}, seed {record['seed']}, settings "

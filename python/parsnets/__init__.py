@@ -1,18 +1,50 @@
-"""ParsNets: zero-shot learning with gated linear networks, for scikit-learn."""
+"""ParsNets: zero-shot learning with gated linear networks, for scikit-learn.
 
-from . import datasets, metrics, model_selection
-from ._library import version as engine_version
-from ._model import Evaluation, Explanation
-from .baselines import DAP, ESZSL, SAE, RidgeZSL
-from .classifier import ParsNetsClassifier, ZeroShotClassifier, load_model
-from .device import DeviceModel
-from .errors import BadInput, Cancelled, ParsNetsError, Usage
-from .model_selection import ClassDisjointKFold
-from .reporting import report
+Names are imported when they are first asked for, so that `python -m parsnets` waits for neither NumPy nor scikit-learn.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, List
+
+if TYPE_CHECKING:
+    from . import baselines, classifier, datasets, device, errors, metrics, model_selection, reporting
+    from ._library import version as engine_version
+    from ._model import Evaluation, Explanation, Explanations
+    from .baselines import DAP, ESZSL, SAE, RidgeZSL
+    from .classifier import ParsNetsClassifier, ZeroShotClassifier, load_model
+    from .device import DeviceModel
+    from .errors import BadInput, Cancelled, ParsNetsError, Usage
+    from .model_selection import ClassDisjointKFold
+    from .reporting import report
 
 __version__ = "0.1.0"
 __all__ = [
     "BadInput", "Cancelled", "ClassDisjointKFold", "DAP", "DeviceModel", "ESZSL", "Evaluation", "Explanation",
-    "ParsNetsClassifier", "ParsNetsError", "RidgeZSL", "SAE", "Usage", "ZeroShotClassifier", "datasets",
-    "engine_version", "load_model", "metrics", "model_selection", "report",
+    "Explanations", "ParsNetsClassifier", "ParsNetsError", "RidgeZSL", "SAE", "Usage", "ZeroShotClassifier",
+    "datasets", "engine_version", "load_model", "metrics", "model_selection", "report",
 ]
+
+_MODULES = ("baselines", "classifier", "datasets", "device", "errors", "metrics", "model_selection", "reporting")
+_MODULE_OF = {
+    "BadInput": "errors", "Cancelled": "errors", "ParsNetsError": "errors", "Usage": "errors",
+    "ClassDisjointKFold": "model_selection", "DeviceModel": "device", "report": "reporting",
+    "DAP": "baselines", "ESZSL": "baselines", "RidgeZSL": "baselines", "SAE": "baselines",
+    "Evaluation": "_model", "Explanation": "_model", "Explanations": "_model", "engine_version": "_library",
+    "ParsNetsClassifier": "classifier", "ZeroShotClassifier": "classifier", "load_model": "classifier",
+}
+
+if not TYPE_CHECKING:  # to type checkers every name would exist
+
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return import_module("." + name, __name__)  # which keeps it here, too
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module("." + _MODULE_OF[name], __name__)
+        found = getattr(module, "version" if name == "engine_version" else name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> List[str]:
+    return sorted({*globals(), *_MODULES, *_MODULE_OF})

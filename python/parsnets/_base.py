@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from ._facts import Facts
 from ._labels import (Floats, class_table, in_order, listed, name_of, places_of, read_table, validation_flags,
                       with_labels)
-from ._library import call, real, text
-from ._model import AMONG, Evaluation, Explanation, Model, PathLike, address, readable
+from ._library import call, real, text, unsigned
+from ._model import AMONG, Evaluation, Explanations, Model, PathLike, address, readable
 from ._progress import ProgressCallback
 from ._training import seed_of, threads_of, train
 from .datasets import Dataset, checked, from_arrays
@@ -78,11 +78,11 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
             validation: Any = "auto", progress: Optional[ProgressCallback] = None) -> Self:
         """Trains on X (n x d; C-contiguous float32 is not copied) and y (n labels).
 
-        class_attributes: a dict or Series of label to vector, m values; or a DataFrame with a row per class, whose
-        columns name the attributes; or C x m, whose rows belong to class_names, or else to the sorted labels, or, where
-        there are more rows and y has integers from 0, to 0, 1, ...; or None: one-hot vectors, a plain classifier, for
-        which feature_scaling is "standardize" and nothing is calibrated unless preset or a value says otherwise.
-        Classes without samples are unseen.
+        class_attributes: a dict or Series of label to vector, m values; or Dataset.class_attributes, which names the
+        attributes, too; or a DataFrame with a row per class, whose columns name them; or C x m, whose rows belong to
+        class_names, or else to the sorted labels, or, where there are more rows and y has integers from 0, to 0, 1,
+        ...; or None: one-hot vectors, a plain classifier, for which feature_scaling is "standardize" and nothing is
+        calibrated unless preset or a value says otherwise. Classes without samples are unseen.
 
         validation: labels of the seen classes that gamma, temperature and searches are chosen on; "auto" draws them
         with random_state; "none" does without. progress: called with (stage, done, total, unit); anything true stops,
@@ -169,27 +169,31 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
 
         C-contiguous float32 is read in place; one such sample costs a few microseconds beyond the engine's own time.
         """
-        if classes is None or isinstance(classes, str):
-            among = "all" if classes is None else classes
-            if among not in AMONG:
-                raise Usage(f"classes: expected {', '.join(AMONG)} or labels, found {classes!r}")
-            return self._apply(X, lambda model, x: model.labels[model.best(x, among, threads_of(self.n_jobs))])
-        wanted = listed(classes, "classes")
+        wanted = _competitors(classes)
+        return self._apply(X, lambda model, x: model.labels[model.best(x, wanted, threads_of(self.n_jobs))])
 
-        def best(model: Model, x: Floats) -> NDArray[Any]:
-            places = np.unique(places_of(model.labels, wanted, "classes"))  # ascending: ties go to the earlier class
-            labels: NDArray[Any] = model.labels[places[np.argmax(self._calibrated(model, x)[:, places], axis=1)]]
-            return labels
+    def predict_proba(self, X: ArrayLike, classes: Any = None) -> Floats:
+        """n x C confidences: softmax at gamma_ and temperature_ over the classes that compete, as of predict(); the
+        columns of others are 0."""
+        wanted = _competitors(classes)
+        return self._apply(X, lambda model, x: model.confidences(x, wanted, threads_of(self.n_jobs)))
+
+    def predict_top(self, X: ArrayLike, k: int = 5, classes: Any = None) -> Tuple[NDArray[Any], Floats]:
+        """The k best classes of each sample, best first: n x k labels, and n x k confidences among the classes that
+        compete, as of predict(). Where fewer than k compete, all of them."""
+        wanted, most = _competitors(classes), unsigned(k, "k", 31)
+        if most == 0:
+            raise Usage("k: expected at least 1, found 0")
+
+        def best(model: Model, x: Floats) -> Tuple[NDArray[Any], Floats]:
+            places, confidences = model.top(x, wanted, most, threads_of(self.n_jobs))
+            return model.labels[places], confidences
 
         return self._apply(X, best)
 
-    def predict_proba(self, X: ArrayLike) -> Floats:
-        """n x C confidences: softmax over all classes at gamma_ and temperature_."""
-        return self._apply(X, lambda model, x: model.confidences(x, threads_of(self.n_jobs)))
-
     def decision_function(self, X: ArrayLike) -> Floats:
         """n x C scores, gamma_ subtracted for seen classes; with two classes n, above 0 for the second."""
-        scores = self._apply(X, self._calibrated)
+        scores = self._apply(X, lambda model, x: model.calibrated(x, threads_of(self.n_jobs)))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def class_scores(self, X: ArrayLike) -> Floats:
@@ -197,12 +201,14 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         return self._apply(X, lambda model, x: model.scores(x, threads_of(self.n_jobs)))
 
     def transform(self, X: ArrayLike) -> Floats:
-        """n x m predicted semantics. Not there with methods that map semantics to features, such as reverse ridge."""
+        """n x m predicted semantics, in the space in which classes are compared (attributes scaled, centred, whitened),
+        not in the units of class_attributes_. Not there with methods that map semantics to features, such as reverse
+        ridge."""
         return self._apply(X, lambda model, x: model.predicted_semantics(x, threads_of(self.n_jobs)))
 
-    def explain(self, X: ArrayLike) -> List[Explanation]:
-        """Why each of the n samples was given its class."""
-        return self._apply(X, lambda model, x: [model.explain(row) for row in x])
+    def explain(self, X: ArrayLike) -> Explanations:
+        """Why each of the n samples was given its class: a list, which notebooks show as charts."""
+        return self._apply(X, lambda model, x: Explanations(model.explain(row) for row in x))
 
     def evaluate(self, data: Dataset, *, progress: Optional[ProgressCallback] = None) -> Evaluation:
         """The zero-shot protocol on the test samples of `data`; classes are matched by name."""
@@ -214,11 +220,6 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         """m attribute names: the columns of transform()."""
         check_is_fitted(self)
         return np.array(self._model.attribute_names, dtype=object)
-
-    def _calibrated(self, model: Model, x: Floats) -> Floats:
-        scores = model.scores(x, threads_of(self.n_jobs))
-        scores[:, model.seen] -= np.float32(model.gamma)
-        return scores
 
     def _apply(self, X: ArrayLike, work: Callable[[Model, Floats], Result]) -> Result:
         """work(model, x), x as the engine reads it. scikit-learn's validation costs more than to predict one sample, so
@@ -373,6 +374,17 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
+
+
+def _competitors(classes: Any) -> Any:
+    """The classes that compete: a key of AMONG, or a list of labels."""
+    if classes is None:
+        return "all"
+    if not isinstance(classes, str):
+        return listed(classes, "classes")
+    if classes not in AMONG:
+        raise Usage(f"classes: expected {', '.join(AMONG)} or labels, found {classes!r}")
+    return classes
 
 
 def _predicts_semantics(estimator: ZeroShotClassifier) -> bool:

@@ -6,14 +6,13 @@ colours are those of the report, light and dark.
 
 from __future__ import annotations
 
-import json
 import math
 from html import escape
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._model import Evaluation, Explanation
+from ._model import Evaluation, Explanation, Explanations
 
 if TYPE_CHECKING:
     from .datasets import Dataset
@@ -162,30 +161,68 @@ def evaluation_html(evaluation: Evaluation) -> str:
         cells.append((_named("AUSUC", "area under the seen-unseen curve, 0 to 1"), f"{e.ausuc:.3f}",
                       _bar(e.ausuc, "test", f"{e.ausuc:.3f}")))
     note = "on test samples" + ("; none are of seen classes" if e.gamma is None else f", at gamma {e.gamma:.4g}")
-    return _card("Evaluation", note, _table(("measure", "value", "0 to 100 %"), cells))
+    return _card("Evaluation", note, _table(("measure", "value", "0 to 100 %"), cells), _by_class(e))
+
+
+def _by_class(e: Evaluation) -> str:
+    """Accuracies by class, worst first, with what the class is mostly taken for; of many classes the two ends."""
+    accuracies = e.zsl_per_class if e.gzsl_per_class is None else e.gzsl_per_class
+    if not accuracies:
+        return ""
+    ranked, ends = sorted(accuracies.items(), key=lambda pair: pair[1]), 5
+    few = len(ranked) <= 2 * ends + 2
+    rows = [(_named(_cut(str(label), 28), _mostly(e, label)), f"{value:.1f}\u202f%",
+             _bar(value / 100, "unseen" if label in (e.zsl_per_class or ()) else "seen", f"{value:.1f} %"))
+            for label, value in (ranked if few else ranked[:ends] + ranked[-ends:])]
+    compete = "unseen classes" if e.gzsl_per_class is None else "all classes"
+    which = "" if few else f", the {ends} worst and the {ends} best of {len(ranked):,}"
+    return _table(("class", "accuracy", "0 to 100 %"), rows, f"by class, {compete} compete{which}")
+
+
+def _mostly(e: Evaluation, label: Any) -> str:
+    """The class that most of the samples that are named wrongly were taken for."""
+    if e.confusion is None or e.class_names is None:
+        return ""
+    place = e.class_names.index(label)
+    wrong = e.confusion[place].copy()
+    wrong[place] = 0
+    found = int(wrong.argmax())
+    return f"{int(wrong[found]):,} taken for {_cut(str(e.class_names[found]))}" if wrong[found] else ""
 
 
 # ---- Explanation ----
 
 
 def explanation_html(explanation: Explanation) -> str:
-    """What spoke for the winner (right) and for the runner-up (left)."""
+    """What spoke for the winner (right) and for the runner-up (left), with the values that both classes have."""
     e, most = explanation, 10
-    terms = e.top(most)
-    rest = float(np.sum(e.contributions)) - sum(value for _, value in terms)
-    others = len(e.contributions) - len(terms)
-    rows = [(name, value, "") for name, value in terms]
-    rows += [(_plural(others, "other attribute"), rest, "quiet")] if others else []
-    rows += [("prototypes", e.prototypes, "quiet"), ("calibration (gamma)", e.calibration, "quiet")]
+    loudest = e.loudest(most)
+    rest = float(np.sum(e.contributions)) - float(np.sum(e.contributions[loudest]))
+    others = len(e.contributions) - len(loudest)
+    rows: List[_Term] = [(e.attribute_names[i], float(e.contributions[i]), "",
+                          (f"{e.label_attributes[i]:.4g}", f"{e.runner_up_attributes[i]:.4g}")) for i in loudest]
+    rows += [(_plural(others, "other attribute"), rest, "quiet", ())] if others else []
+    rows += [("prototypes", e.prototypes, "quiet", ()), ("calibration (gamma)", e.calibration, "quiet", ())]
     winner, second = str(e.label), str(e.runner_up)
     if e.label == e.runner_up:
         return _card(winner, "the only class", _open_networks(e))
-    chart = _diverging(rows, f"contributions for {winner} against {second}")
-    caption = (f"shares of the difference of the scores: {_key('unseen', 'for ' + _cut(second))}"
-               f"{_key('seen', 'for ' + _cut(winner))}")
+    chart = _diverging(rows, (_cut(winner, 14), _cut(second, 14)), f"contributions for {winner} against {second}")
+    caption = ("shares of the difference of the scores, and the values of both classes: "
+               f"{_key('unseen', 'for ' + _cut(second))}{_key('seen', 'for ' + _cut(winner))}")
     digits = _decimals(e.score, e.runner_up_score)
     note = f"and not {second}: score {e.score:.{digits}f} against {e.runner_up_score:.{digits}f}"
-    return _card(winner, note, _figure(caption, chart), _open_networks(e))
+    return _card(winner, note, _figure(caption, chart, 580), _open_networks(e))
+
+
+def explanations_html(explanations: Explanations) -> str:
+    """The first few, below one another."""
+    most = 5
+    shown = [explanation_html(one) for one in list(explanations)[:most]]
+    if not shown:
+        shown = [_card("Explanations", "none")]
+    if len(explanations) > most:
+        shown.append(_card(f"and {len(explanations) - most:,} more", ""))
+    return "<div>" + "".join(f'<div style="margin:0 0 8px">{card}</div>' for card in shown) + "</div>"
 
 
 def _open_networks(e: Explanation) -> str:
@@ -194,21 +231,31 @@ def _open_networks(e: Explanation) -> str:
     return _facts([(f"{len(e.open_networks)} open networks", _some(e.open_networks.tolist(), 24))])
 
 
-def _diverging(rows: Sequence[Tuple[str, float, str]], label: str) -> str:
-    """Bars from a middle line: (name, value, kind of the name)."""
-    shown = [_cut(name, 32) for name, _, _ in rows]
+_Term = Tuple[str, float, str, Sequence[str]]
+
+
+def _diverging(rows: Sequence[_Term], columns: Sequence[str], label: str) -> str:
+    """Bars from a middle line, with columns of text to the right: (name, value, kind of the name, cells)."""
+    shown = [_cut(name, 32) for name, _, _, _ in rows]
     left, half, line = 14 + 6.2 * max(map(len, shown)), 120.0, 18.0
-    scale = max(abs(value) for _, value, _ in rows) or 1.0
+    scale = max(abs(value) for _, value, _, _ in rows) or 1.0
     digits = _decimals(scale)
-    middle, height = left + 44 + half, line * len(rows) + 4
-    shapes = [f'<path class="axis" d="M{middle} 0V{height}"/>']
-    for i, (name, value, kind) in enumerate(rows):
-        y, size = line * i + 4, half * abs(value) / scale
-        start, end = (middle, "start") if value >= 0 else (middle - size, "end")
+    middle, height = left + 44 + half, line * (len(rows) + 1) + 4
+    ends, end = [], middle + half + 44  # of the columns, to the right
+    for column in columns:
+        end += 12 + max(7.0 * len(column), 48.0)
+        ends.append(end)
+    shapes = [f'<path class="axis" d="M{middle} {line}V{height}"/>']
+    shapes += [_text(x, 12, column, "end", "quiet") for x, column in zip(ends, columns)]
+    for i, (name, value, kind, cells) in enumerate(rows):
+        y, size = line * (i + 1) + 4, half * abs(value) / scale
+        start, anchor = (middle, "start") if value >= 0 else (middle - size, "end")
         shapes += [_text(left - 6, y + 10, shown[i], "end", kind),
                    _rect(start, y, size, line - 5, "seen" if value >= 0 else "unseen", f"{name}: {value:+.4g}"),
-                   _text(middle + (size + 4) * (1 if value >= 0 else -1), y + 10, f"{value:+.{digits}f}", end, "quiet")]
-    return _svg(middle + half + 44, height, label, *shapes)
+                   _text(middle + (size + 4) * (1 if value >= 0 else -1), y + 10, f"{value:+.{digits}f}", anchor,
+                         "quiet")]
+        shapes += [_text(x, y + 10, cell, "end") for x, cell in zip(ends, cells)]
+    return _svg(end, height, label, *shapes)
 
 
 # ---- Data sets ----
@@ -266,8 +313,7 @@ def _stacked(names: Sequence[str], parts: Sequence[Tuple[str, str, Any]]) -> str
 
 def estimator_html(estimator: Any) -> str:
     """A fitted estimator: what it was trained on and how, with charts of what the training record has."""
-    record: Dict[str, Any] = json.loads(estimator.record_ or "{}")
-    options: Dict[str, Any] = json.loads(estimator.trained_options_ or "{}")
+    record, options = estimator.record_, estimator.trained_options_
     charts = [_neighbours(estimator), _gates(record), _selection(record), _refinement(record)]
     return _card(type(estimator).__name__, "fitted", _facts(_estimator_facts(estimator, record, options)),
                  f'<div class="parts charts">{"".join(charts)}</div>')

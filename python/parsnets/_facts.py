@@ -49,13 +49,13 @@ class Facts:
         return self._fitted.temperature
 
     @property
-    def record_(self) -> str:
-        """The training record, JSON."""
+    def record_(self) -> Dict[str, Any]:
+        """How training went."""
         return self._fitted.record
 
     @property
-    def trained_options_(self) -> str:
-        """The options after selection, JSON."""
+    def trained_options_(self) -> Dict[str, Any]:
+        """The options after selection, by their names on the command line."""
         return self._fitted.options
 
     @property

@@ -121,10 +121,12 @@ def _numbers(values: Any, what: str) -> Floats:
 def read_table(attributes: Any) -> Optional[Tuple[List[Any], Floats, Optional[List[str]]]]:
     """(C labels, C x m, column names or None) of a mapping or a Series of label to vector, or of a DataFrame with a row
     per class; None: attributes is something else."""
+    names: Optional[Iterable[Any]] = None
     if hasattr(attributes, "index") and hasattr(attributes, "columns"):
-        return (listed(attributes.index, "class_attributes"), _numbers(attributes.to_numpy(), "class_attributes"),
+        return (listed(attributes.index, "class_attributes"), _frame_numbers(attributes),
                 [str(column) for column in attributes.columns])
     if isinstance(attributes, Mapping):
+        names = getattr(attributes, "attribute_names", None)  # of Dataset.class_attributes
         rows, vectors = listed(attributes.keys(), "class_attributes"), list(attributes.values())
     elif hasattr(attributes, "index") and hasattr(attributes, "items"):  # a Series
         rows, vectors = listed(attributes.index, "class_attributes"), list(attributes)
@@ -135,7 +137,22 @@ def read_table(attributes: Any) -> Optional[Tuple[List[Any], Floats, Optional[Li
         if vector.ndim != 1 or vector.shape != vectors[0].shape:
             raise BadInput(f"attributes of {row!r}: expected a vector as long as those of other classes, found shape "
                            f"{vector.shape}")
-    return rows, np.array(vectors, np.float32), None
+    return rows, np.array(vectors, np.float32), None if names is None else [str(name) for name in names]
+
+
+def _frame_numbers(frame: Any) -> Floats:
+    """C x m. Refused: a table whose classes are in a column, as in an attributes.csv read without index_col=0."""
+    advice = "name the classes by the index, with set_index({!r}), or index_col=0 of read_csv"
+    for place, column in enumerate(frame.columns):
+        if place == 0 and column == "class":
+            raise BadInput("class_attributes: expected a column per attribute, found 'class' as the first; "
+                           + advice.format(column))
+        try:
+            np.asarray(frame.iloc[:, place], np.float32)
+        except (TypeError, ValueError) as error:
+            raise BadInput(f"class_attributes: expected columns of numbers, found others in {column!r} ({error}); if "
+                           f"these are the classes, {advice.format(column)}; else leave the column out") from None
+    return np.asarray(frame, np.float32)
 
 
 def in_order(table: Floats, columns: Optional[List[str]], names: Sequence[str]) -> Floats:

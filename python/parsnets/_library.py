@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import difflib
 import functools
+import json
 import operator
 import os
 import re
@@ -127,6 +129,7 @@ _STATUS: Dict[str, List[Any]] = {
     "predict_semantics": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "explain": [c_void_p, c_void_p, c_size_t, POINTER(Explanation), c_void_p, c_void_p, c_size_t, c_void_p, c_size_t],
     "evaluate": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation)],
+    "evaluate_classes": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation), c_void_p, c_void_p, c_void_p, c_size_t],
     "export": [c_void_p, c_void_p, POINTER(ExportOptions), *_WATCHED, _HANDLE, POINTER(ExportFigures)],
     "device_load": [c_char_p, _HANDLE],
     "device_save": [c_void_p, c_char_p],
@@ -205,8 +208,52 @@ def call(function: str, *arguments: Any) -> None:
 def last_error(status: int) -> ParsNetsError:
     """What a status other than 0 says, with the engine's message."""
     message = library().parsnets_last_error().decode("utf-8", "replace")
-    message = re.sub("^struct parsnets_[a-z_]+, ", "", message)  # its fields are arguments here
-    return _ERRORS.get(status, ParsNetsError)(message)
+    return _ERRORS.get(status, ParsNetsError)(_in_python(message))
+
+
+# What the engine says to users of the command line and of C, and what that is here. Flags that are left are options of
+# training; _training gives those the names of an estimator's parameters.
+_SAID = [
+    (r"^struct parsnets_[a-z_]+, ", ""),
+    (r"parsnets_options_describe and docs/options\.md list them", "docs/options.md lists them"),
+    (r"add it to the model file with 'parsnets classes add'", "add it with add_class()"),
+    (r"see 'parsnets classes list'", "see classes_"),
+    (r"['`]parsnets export['`]", "export()"),
+    (r"(')parsnets (?=data |train )", r"\1python -m parsnets "),
+    (r"--missing attribute-mean", 'missing="attribute-mean"'),
+    (r"--(features|semantics) NAME", r"\1=NAME"),
+    (r"(?<!\S)--c-name", "name"),
+    (r"(?<!\S)--(data|features|missing|precision|rank|semantics)\b(?!-)", r"\1"),
+    (r"(?<!\S)--max-(bytes|drop)\b", r"max_\1"),
+    (r"--int8", 'precision="int8"'),
+    (r"(?<!\S)--([a-z-]*[a-z])", r"'\1'"),
+]
+
+
+def _in_python(message: str) -> str:
+    """The engine's message with the names that things have in Python."""
+    for pattern, replacement in _SAID:
+        message = re.sub(pattern, replacement, message)
+    return _with_close_names(message)
+
+
+def _with_close_names(message: str) -> str:
+    """Of an option that does not exist: with those whose names are similar."""
+    unknown = re.match("option '(.*)': expected an option of training, found no such name", message, re.S)
+    close = difflib.get_close_matches(unknown[1], option_names(), n=3) if unknown else []
+    return f"{message}; did you mean {' or '.join(map(repr, close))}?" if close else message
+
+
+@functools.lru_cache(maxsize=None)
+def option_names() -> Tuple[str, ...]:
+    """Of the options of training."""
+    handle, described = c_void_p(), c_char_p()
+    call("options_create", ctypes.byref(handle))
+    try:
+        call("options_describe", handle, ctypes.byref(described))
+        return tuple(option["name"] for option in json.loads(described.value or b"[]"))
+    finally:
+        library().parsnets_options_free(handle)
 
 
 def version() -> str:

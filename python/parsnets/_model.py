@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import json
 import os
 import tempfile
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, SupportsIndex, Tuple, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _library
-from ._labels import Floats, file_labels, name_of
+from ._labels import Floats, file_labels, name_of, places_of
 from ._library import call, copy_at, last_error, library, text, text_at
 from ._progress import ProgressCallback, Watch
 from .errors import Usage
@@ -33,7 +34,9 @@ AMONG = {"all": 0, "seen": 1, "unseen": 2}
 
 @dataclass(frozen=True, eq=False)  # arrays have no one answer to ==
 class Explanation:
-    """Why one sample was given its class. Contributions are by attribute (m), shares of score - runner_up_score."""
+    """Why one sample was given its class. By attribute (m each): contributions, shares of score - runner_up_score;
+    label_attributes and runner_up_attributes, what both classes have, as given to the model; semantics, as predicted,
+    in the space in which classes are compared (attributes scaled, centred, whitened), not in the units of those two."""
 
     label: Any
     runner_up: Any
@@ -45,20 +48,48 @@ class Explanation:
     semantics: Floats
     open_networks: NDArray[np.int32]
     attribute_names: Tuple[str, ...]
+    label_attributes: Floats
+    runner_up_attributes: Floats
 
     def top(self, count: int = 8) -> List[Tuple[str, float]]:
         """The attributes that spoke loudest for (or, if negative, against) the label: (name, contribution)."""
-        order = np.argsort(-np.abs(self.contributions), kind="stable")[:count]
-        return [(self.attribute_names[i], float(self.contributions[i])) for i in order]
+        return [(self.attribute_names[i], float(self.contributions[i])) for i in self.loudest(count)]
+
+    def loudest(self, count: int) -> NDArray[np.intp]:
+        """Numbers of the attributes of top()."""
+        return np.argsort(-np.abs(self.contributions), kind="stable")[:count]
 
     def _repr_html_(self) -> str:
         from ._display import explanation_html
         return explanation_html(self)
 
 
+class Explanations(List[Explanation]):
+    """A list that notebooks show as charts."""
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Explanation: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Explanations: ...
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        return Explanations(found) if isinstance(place, slice) else found
+
+    def _repr_html_(self) -> str:
+        from ._display import explanations_html
+        return explanations_html(self)
+
+
 @dataclass(frozen=True)
 class Evaluation:
-    """Percent, but for ausuc (0 to 1). u, s, h, ausuc and gamma are None without test samples of seen classes."""
+    """Percent, but for ausuc (0 to 1). u, s, h, ausuc and gamma are None without test samples of seen classes.
+
+    By class, of classes with test samples: zsl_per_class, label to accuracy among the unseen classes; gzsl_per_class,
+    among all at gamma; confusion, C x C, counts test samples by true class (row) and prediction among all, both in the
+    order of class_names, the data set's. The last three are None where u is; of device models, all four are.
+    """
 
     zsl_top1_per_class: float
     zsl_top1: float
@@ -68,6 +99,14 @@ class Evaluation:
     h: Optional[float]
     ausuc: Optional[float]
     gamma: Optional[float]
+    zsl_per_class: Optional[Dict[Any, float]] = field(default=None, repr=False, compare=False)
+    gzsl_per_class: Optional[Dict[Any, float]] = field(default=None, repr=False, compare=False)
+    confusion: Optional[NDArray[np.uint32]] = field(default=None, repr=False, compare=False)
+    class_names: Optional[Tuple[Any, ...]] = field(default=None, repr=False, compare=False)
+
+    def to_dict(self) -> Dict[str, Optional[float]]:
+        """The figures over all classes by their names, such as a row of a DataFrame."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
 
     def _repr_html_(self) -> str:
         from ._display import evaluation_html
@@ -89,13 +128,19 @@ def readable(x: Any, dimensions: int) -> bool:
 
 
 def evaluation(function: str, handle: ctypes.c_void_p, data: Dataset, threads: int,
-               progress: Optional[ProgressCallback]) -> Evaluation:
-    """The zero-shot protocol on the test samples. function: the engine's for this kind of handle."""
+               progress: Optional[ProgressCallback], *by_class: int) -> Evaluation:
+    """The zero-shot protocol on the test samples. function: the engine's, by_class: its further arguments."""
     out = _library.Evaluation(size=ctypes.sizeof(_library.Evaluation))
     with Watch(progress) as watch:
-        call(function, handle, data.pointer, threads, watch.function, None, ctypes.byref(out))
+        call(function, handle, data.pointer, threads, watch.function, None, ctypes.byref(out), *by_class)
     general = [out.u, out.s, out.h, out.ausuc, out.gamma] if out.has_gzsl else [None] * 5
     return Evaluation(out.zsl_top1_per_class, out.zsl_top1, out.zsl_top5, *general)
+
+
+def _json_object(said: str) -> Dict[str, Any]:
+    """Empty where a file, which need not be ours, says something else."""
+    found = json.loads(said or "{}")
+    return found if isinstance(found, dict) else {}
 
 
 class Model:
@@ -116,8 +161,7 @@ class Model:
         self.gamma, self.temperature = float(facts.gamma), float(facts.temperature)
         self.seen: NDArray[np.bool_] = copy_at(facts.seen, np.uint8, self.classes).view(bool)
         self.method: str = before.method if before else facts.method.decode()
-        self.options: str = before.options if before else facts.options.decode()
-        self.record: str = before.record if before else facts.record.decode()
+        self._json: Tuple[str, str] = before._json if before else (facts.options.decode(), facts.record.decode())
         self.attribute_names: Tuple[str, ...] = before.attribute_names if before else tuple(
             text_at("model_attribute_name", handle, i) or f"attribute{i}" for i in range(self.attributes))
         if labels is None:
@@ -134,6 +178,16 @@ class Model:
     def semantics(self) -> Floats:
         """C x m, as given. Read when it is asked for: changes of a large class bank would spend their time here."""
         return copy_at(self._facts().semantics, np.float32, self.classes, self.attributes)
+
+    @functools.cached_property
+    def options(self) -> Dict[str, Any]:
+        """After selection, by their names on the command line."""
+        return _json_object(self._json[0])
+
+    @functools.cached_property
+    def record(self) -> Dict[str, Any]:
+        """Of training."""
+        return _json_object(self._json[1])
 
     @property
     def names_attributes(self) -> bool:
@@ -192,24 +246,66 @@ class Model:
         call("predict_scores", self.handle, address(x), *x.shape, threads, address(out), self.classes)
         return out
 
-    def confidences(self, x: Floats, threads: int) -> Floats:
-        """n x C, rows sum to 1."""
-        out = np.empty((len(x), self.classes), np.float32)
-        call("predict_confidences", self.handle, address(x), *x.shape, threads, address(out), self.classes)
+    def calibrated(self, x: Floats, threads: int) -> Floats:
+        """n x C, gamma applied."""
+        scores = self.scores(x, threads)
+        scores[:, self.seen] -= np.float32(self.gamma)
+        return scores
+
+    def confidences(self, x: Floats, classes: Any, threads: int) -> Floats:
+        """n x C, rows sum to 1; classes that do not compete have 0. classes: as of competing()."""
+        if classes == "all":
+            out = np.empty((len(x), self.classes), np.float32)
+            call("predict_confidences", self.handle, address(x), *x.shape, threads, address(out), self.classes)
+            return out
+        places = self.competing(classes)
+        out = np.zeros((len(x), self.classes), np.float32)
+        out[:, places] = self._softmax(self.calibrated(x, threads)[:, places])
         return out
 
-    def best(self, x: Floats, among: str, threads: int) -> NDArray[np.int32]:
-        """n class numbers. among: a key of AMONG."""
+    def _softmax(self, scores: Floats) -> Floats:
+        shares = np.exp((scores - scores.max(axis=1, keepdims=True)) / self.temperature)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True), np.float32)
+
+    def competing(self, classes: Any) -> NDArray[np.intp]:
+        """Class numbers, ascending, so that ties go to the earlier class. classes: a key of AMONG, or labels."""
+        if not isinstance(classes, str):
+            return np.unique(places_of(self.labels, classes, "classes"))
+        self._check_some(classes)
+        return np.flatnonzero(self.seen == (classes == "seen")) if classes != "all" else np.arange(self.classes)
+
+    def _check_some(self, among: str) -> None:
         if among != "all" and self.seen_classes == (0 if among == "seen" else self.classes):
             raise Usage(f"classes: expected at least one {among} class, found none"
                         + ("; add one with add_class()" if among == "unseen" else ""))
+
+    def best(self, x: Floats, classes: Any, threads: int) -> NDArray[np.int32]:
+        """n class numbers. classes: as of competing()."""
+        if not isinstance(classes, str):
+            places = self.competing(classes)
+            return np.asarray(places[np.argmax(self.calibrated(x, threads)[:, places], axis=1)], np.int32)
+        self._check_some(classes)
         out = np.empty(x.shape[0], np.int32)
         start = ctypes.byref(ctypes.c_int32.from_buffer(out.data))  # a quarter of the time of address(out)
-        status = self._predict_top(self.handle, address(x), x.shape[0], x.shape[1], AMONG[among], 1, threads, start,
+        status = self._predict_top(self.handle, address(x), x.shape[0], x.shape[1], AMONG[classes], 1, threads, start,
                                    None)
         if status != 0:
             raise last_error(status)
         return out
+
+    def top(self, x: Floats, classes: Any, most: int, threads: int) -> Tuple[NDArray[np.intp], Floats]:
+        """n x k class numbers, best first, and their confidences among the classes that compete, k of them or `most`.
+        classes: as of competing()."""
+        places = self.competing(classes)
+        k = min(most, len(places))
+        if isinstance(classes, str):
+            found, shares = np.empty((len(x), k), np.int32), np.empty((len(x), k), np.float32)
+            call("predict_top", self.handle, address(x), *x.shape, AMONG[classes], k, threads, address(found),
+                 address(shares))
+            return found.astype(np.intp), shares
+        scores = self.calibrated(x, threads)[:, places]
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return places[order], np.take_along_axis(self._softmax(scores), order, axis=1)
 
     def predicted_semantics(self, x: Floats, threads: int) -> Floats:
         """n x m."""
@@ -226,8 +322,19 @@ class Model:
         call("explain", self.handle, address(row), len(row), ctypes.byref(out), address(contributions),
              address(semantics), self.attributes, address(opened), self.open_networks)
         return Explanation(self.labels[out.winner], self.labels[out.runner_up], out.winner_score, out.runner_up_score,
-                           out.calibration, out.prototypes, contributions, semantics, opened, self.attribute_names)
+                           out.calibration, out.prototypes, contributions, semantics, opened, self.attribute_names,
+                           self.semantics[out.winner], self.semantics[out.runner_up])
 
     def evaluate(self, data: Dataset, threads: int, progress: Optional[ProgressCallback]) -> Evaluation:
         """The zero-shot protocol on the test samples; classes are matched by name."""
-        return evaluation("evaluate", self.handle, data, threads, progress)
+        count = len(data.class_names)
+        zsl, gzsl, confusion = np.empty(count), np.empty(count), np.empty((count, count), np.uint32)
+        figures = evaluation("evaluate_classes", self.handle, data, threads, progress, address(zsl), address(gzsl),
+                             address(confusion), count)
+        ours = {name_of(label): label for label in self.labels.tolist()}
+        labels = tuple(ours.get(name, name) for name in data.class_names)
+        of_unseen, of_all = ({label: value for label, value in zip(labels, values.tolist()) if value == value}  # no NaN
+                             for values in (zsl, gzsl))
+        if figures.u is None:
+            return replace(figures, zsl_per_class=of_unseen)
+        return replace(figures, zsl_per_class=of_unseen, gzsl_per_class=of_all, confusion=confusion, class_names=labels)

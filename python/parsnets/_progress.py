@@ -93,7 +93,10 @@ class Watch:
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
         if self._interrupted:
-            self._previous(signal.SIGINT, None)  # Python's own raises KeyboardInterrupt; another Watch's notes it
+            try:
+                self._previous(signal.SIGINT, None)  # Python's own raises KeyboardInterrupt; another Watch's notes it
+            except BaseException as raised:
+                raise raised from (None if isinstance(error, Cancelled) else error)
         if self._raised is not None and (kind is None or issubclass(kind, Cancelled)):
             raise self._raised from None
 

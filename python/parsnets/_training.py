@@ -70,6 +70,9 @@ def train(data: Dataset, values: Mapping[str, Any], parameters: Mapping[str, str
 
 
 def _in_python(message: str, parameters: Mapping[str, str]) -> str:
-    """The engine's --lambda and option 'lambda' by the names of the constructor's parameters."""
-    return re.sub(r"--([a-z-]+[a-z])|option '([a-z-]+)'",
-                  lambda found: parameters.get(found.group(1) or found.group(2), found.group(0)), message)
+    """Options, 'lambda' or option 'lambda', by the names of the constructor's parameters; not in what is proposed for
+    `options`."""
+    said, *proposed = message.partition("; did you mean ")
+    named = re.sub(r"(?<!found )(?:option )?'([a-z-]+)'",
+                   lambda found: parameters.get(found.group(1), found.group(0)), said)
+    return "".join([named, *proposed])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
+from functools import partial
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,11 +48,20 @@ class _Memory:
         self.__array_interface__ = interface
 
 
+class ClassAttributes(Dict[str, Floats]):
+    """Class name to its m attribute values, with the names of the attributes: m, or None."""
+
+    def __init__(self, values: Any = (), attribute_names: Optional[Sequence[str]] = None) -> None:
+        super().__init__(values)
+        self.attribute_names = attribute_names
+
+
 class Dataset:
     """Features, labels, class semantics and a split; read-only.
 
     X: n x d float32; labels: n class numbers; semantics: C x m; class_names: C; attribute_names: m, or None; trainval,
-    test_seen, test_unseen: sample numbers; train, val: parts of trainval with disjoint classes.
+    test_seen, test_unseen: sample numbers; train, val: parts of trainval with disjoint classes; folder: where it was
+    loaded from, or None. Pickles of loaded data sets name the folder, which is read again; others hold the arrays.
     """
 
     trainval: NDArray[np.int32]
@@ -60,8 +70,10 @@ class Dataset:
     train: NDArray[np.int32]
     val: NDArray[np.int32]
 
-    def __init__(self, handle: _Handle) -> None:
+    def __init__(self, handle: _Handle, again: Callable[..., Dataset], folder: Optional[Path] = None) -> None:
         self._handle = handle
+        self._again = again  # makes it once more; data sets from memory add their arrays
+        self.folder = folder
         facts = _library.DatasetFacts(size=ctypes.sizeof(_library.DatasetFacts))
         call("dataset_get_facts", handle.pointer, ctypes.byref(facts))
         self.name: str = facts.name.decode("utf-8", "surrogateescape")
@@ -88,9 +100,9 @@ class Dataset:
         return np.array(self.class_names)[self.labels]
 
     @property
-    def class_attributes(self) -> Dict[str, Floats]:
-        """Class name to its m attribute values, for fit()."""
-        return dict(zip(self.class_names, self.semantics))
+    def class_attributes(self) -> ClassAttributes:
+        """Class name to its m attribute values, for fit(), which finds the attributes' names here, too."""
+        return ClassAttributes(zip(self.class_names, self.semantics), self.attribute_names)
 
     @property
     def validation_classes(self) -> List[str]:
@@ -104,8 +116,8 @@ class Dataset:
         return self
 
     def __reduce__(self) -> Any:
-        raise TypeError("a Dataset cannot be pickled: its arrays are views of the engine's memory; load it in each "
-                        "process, or hand on arrays, np.array(data.X)")
+        arrays = () if self.folder else (self.X, self.labels, self.semantics, self.class_names)
+        return self._again, arrays
 
     def _repr_html_(self) -> str:
         from ._display import dataset_html
@@ -131,6 +143,7 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
     features: features file without its ending; semantics: NAME of NAME_splits.mat; seed: of the validation classes,
     where the folder names none; missing: "attribute-mean", "zero" or "refuse". A features.npy of float32 in C order is
     mapped, not read: while the data set lives, replace the file by another rather than write into it, as np.save does.
+    Attribute values that are missing (NaN, empty cells) are filled in as `missing` says; fit() refuses them.
     """
     if missing not in _MISSING:
         raise Usage(f"missing: expected one of {', '.join(_MISSING)}, found {missing!r}")
@@ -142,7 +155,9 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
     with Watch(progress) as watch:
         call("dataset_load", text(os.fspath(folder), "folder"), ctypes.byref(options), watch.function, None,
              ctypes.byref(pointer))
-        return Dataset(_Handle(pointer))
+        place = Path(os.path.abspath(folder))
+        return Dataset(_Handle(pointer), partial(load_folder, place, features=features, semantics=semantics, seed=seed,
+                                                 original_attributes=original_attributes, missing=missing), place)
 
 
 def load_xlsa17(folder: PathLike, *, features: str = "res101", semantics: str = "att", **options: Any) -> Dataset:
@@ -165,30 +180,27 @@ def load_demo(*, seed: int = 1) -> Dataset:
 def from_arrays(X: ArrayLike, labels: ArrayLike, semantics: ArrayLike, class_names: Iterable[Any], *,
                 attribute_names: Optional[Iterable[Any]] = None, name: str = "arrays",
                 test: Optional[ArrayLike] = None, validation: Optional[ArrayLike] = None, seed: int = 1) -> Dataset:
-    """A data set from memory: X n x d, labels n class numbers from 0, semantics C x m with C class names,
-    which are kept as text.
+    """A data set from memory: X n x d, labels n class numbers from 0 or names, as text, of class_names, semantics C x m
+    with C class names, which are kept as text.
 
     X is not copied when it is C-contiguous float32, and then not to be changed while the data set lives. test: n flags,
     true keeps a sample out of training; classes without training samples are unseen. validation: C flags of the seen
     classes to validate on, fewer than all; None: drawn with `seed`.
 
     >>> import numpy as np
-    >>> data = from_arrays(np.eye(4), [0, 1, 2, 0], np.eye(3), ["cat", "dog", "eel"], test=[0, 0, 1, 1])
+    >>> names = ["cat", "dog", "eel"]
+    >>> data = from_arrays(np.eye(4), ["cat", "dog", "eel", "cat"], np.eye(3), names, test=[0, 0, 1, 1])
     >>> data
     <Dataset arrays: 4 samples x 4, 3 classes x 3 attributes>
     >>> data.trainval, data.test_seen, data.test_unseen
     (array([0, 1], dtype=int32), array([3], dtype=int32), array([2], dtype=int32))
     """
     x = np.ascontiguousarray(X, np.float32)
-    numbers = np.asarray(labels)
-    if numbers.dtype.kind not in "iu" or (numbers.size and not 0 <= numbers.min() <= numbers.max() < 2**31):
-        raise BadInput(f"labels: expected class numbers, integers from 0 to C - 1, found others ({numbers.dtype}); "
-                       "number the classes")
-    y = np.ascontiguousarray(numbers, np.int32)
+    class_names = [name_of(n) for n in class_names]
+    y = _class_numbers(np.asarray(labels), class_names)
     s = np.ascontiguousarray(semantics, np.float32)
     held_out = None if test is None else np.ascontiguousarray(test, bool)
     validate = None if validation is None else np.ascontiguousarray(validation, bool)
-    class_names = [name_of(n) for n in class_names]
     attribute_names = None if attribute_names is None else [name_of(n) for n in attribute_names]
     if x.ndim != 2 or s.ndim != 2 or y.shape != x.shape[:1] or len(class_names) != len(s) \
             or (held_out is not None and held_out.shape != y.shape) \
@@ -207,4 +219,22 @@ def from_arrays(X: ArrayLike, labels: ArrayLike, semantics: ArrayLike, class_nam
                              unsigned(seed, "seed", 64), 1, None if validate is None else address(validate))
     pointer = ctypes.c_void_p()
     call("dataset_from_arrays", ctypes.byref(arrays), ctypes.byref(pointer))
-    return Dataset(_Handle(pointer, x))
+    return Dataset(_Handle(pointer, x), partial(from_arrays, attribute_names=attribute_names, name=name, test=held_out,
+                                                validation=validate, seed=seed))
+
+
+def _class_numbers(labels: NDArray[Any], class_names: List[str]) -> NDArray[np.int32]:
+    """n class numbers of n labels that are numbers or names already."""
+    if labels.dtype.kind == "U" or (labels.dtype.kind == "O" and all(isinstance(name, str) for name in labels.flat)):
+        names, places = np.unique(labels.astype(str), return_inverse=True)
+        number_of = {name: number for number, name in enumerate(class_names)}
+        unknown = [name for name in names.tolist() if name not in number_of]
+        if unknown:
+            raise BadInput(f"labels: expected names of class_names, or class numbers, found "
+                           f"{', '.join(map(repr, unknown[:5]))}; add {'it' if len(unknown) == 1 else 'them'} there")
+        numbers: NDArray[Any] = np.array([number_of[name] for name in names.tolist()], np.int32)
+        return np.ascontiguousarray(numbers[places].reshape(labels.shape))
+    if labels.dtype.kind not in "iu" or (labels.size and not 0 <= labels.min() <= labels.max() < 2**31):
+        raise BadInput(f"labels: expected class numbers, integers from 0 to C - 1, or names, found others "
+                       f"({labels.dtype}); number the classes")
+    return np.ascontiguousarray(labels, np.int32)

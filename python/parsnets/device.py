@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 import tempfile
 import weakref
 from pathlib import Path
@@ -20,7 +19,7 @@ from ._model import Evaluation, Model, PathLike, address, evaluation
 from ._progress import ProgressCallback, Watch
 from ._training import threads_of
 from .datasets import Dataset, checked
-from .errors import BadInput, ParsNetsError, Usage
+from .errors import BadInput, Usage
 
 _PRECISIONS = {"float32": 1, "float16": 2, "int8": 3}
 
@@ -79,7 +78,7 @@ class DeviceModel:
 
     def save_header(self, file: PathLike, name: str = "parsnets_model") -> None:
         """Writes a C header with the file as the const array `name`, atomically."""
-        _call("device_save_header", self._handle, text(os.fspath(file), "file"), text(name, "name"))
+        call("device_save_header", self._handle, text(os.fspath(file), "file"), text(name, "name"))
 
     def to_bytes(self) -> bytes:
         """The bytes that save() writes."""
@@ -191,17 +190,16 @@ def export(model: Model, data: Optional[Dataset], *, precision: Optional[str] = 
     figures = _library.ExportFigures(size=ctypes.sizeof(_library.ExportFigures))
     handle = ctypes.c_void_p()
     with Watch(progress) as watch:
-        _call("export", model.handle, None if data is None else data.pointer, ctypes.byref(options),
-              unsigned(threads, "threads", 32), watch.function, None, ctypes.byref(handle), ctypes.byref(figures))
+        try:
+            call("export", model.handle, None if data is None else data.pointer, ctypes.byref(options),
+                 unsigned(threads, "threads", 32), watch.function, None, ctypes.byref(handle), ctypes.byref(figures))
+        except BadInput as error:
+            split = model.record.get("data", {}).get("split", {})
+            if data is None or split.get("test_unseen", {}).get("samples") != 0 or not len(data.test_unseen):
+                raise
+            raise BadInput(f"data: expected the set that the estimator was trained on, found {data.name!r} and an "
+                           "estimator trained by fit(X, y), which knows of no test samples; train it with "
+                           f"fit_dataset(data), or export without data ({error})") from None
         validation = {"before": {"zsl": figures.zsl_before, "h": figures.h_before},
                       "after": {"zsl": figures.zsl_after, "h": figures.h_after}} if figures.has_validation else None
         return DeviceModel(handle, model.labels, validation, n_jobs=threads or -1)
-
-
-def _call(function: str, *arguments: Any) -> None:
-    """call() with the arguments' names in messages: the engine says --max-drop and --c-name for max_drop and name."""
-    try:
-        call(function, *arguments)
-    except ParsNetsError as error:
-        said = re.sub(r"(?<!\S)--(?:c-)?([a-z]+(?:-[a-z]+)*)", lambda flag: flag[1].replace("-", "_"), str(error))
-        raise type(error)(said) from None

@@ -40,7 +40,8 @@ def report(file: PathLike, models: Union[PathLike, Sequence[PathLike], Mapping[s
     models: a fitted estimator, one or more run folders of `parsnets train --run`, or a dict of name to either. data:
     the set that all were trained on, by fit_dataset(); by default what the first run folder names. points: of the t-SNE
     maps, at most; explanations: samples that are explained; compare_mmg: fits once more without maximal margin geometry
-    where a model uses it; photographs: a folder with thumbnails.jpg or .png, by default the first run's data folder.
+    where a model uses it; photographs: a folder with thumbnails.jpg or .png, by default the first run's data folder, or
+    the one that data was loaded from.
     """
     runs = _runs(models)
     named: Optional[Dict[str, Any]] = json.loads(runs[0].facts) if runs[0].facts is not None else None
@@ -50,8 +51,8 @@ def report(file: PathLike, models: Union[PathLike, Sequence[PathLike], Mapping[s
                         "folder with run.json")
         data = _named_data(named, progress)
     checked(data, "load it with datasets.load_folder()")
-    if photographs is None and named is not None:
-        photographs = named["data"]
+    if photographs is None:
+        photographs = data.folder if named is None else named["data"]
     options = _library.ReportOptions(ctypes.sizeof(_library.ReportOptions), unsigned(points, "points", 32),
                                      unsigned(explanations, "explanations", 32), int(bool(compare_mmg)),
                                      seed_of(random_state),
@@ -95,7 +96,7 @@ def _run(model: Any) -> _Run:
         raise Usage(f"models: expected a fitted estimator of ParsNets, a dict of them, or run folders, found "
                     f"{type(model).__name__}")
     check_is_fitted(model)
-    split = json.loads(model.record_).get("data", {}).get("split", {})
+    split = model.record_.get("data", {}).get("split", {})
     if split.get("test_unseen", {}).get("samples") == 0:  # fit(X, y) knows of none
         raise BadInput("models: expected an estimator trained by fit_dataset(data), whose split has test samples, "
                        "found one trained without; train it so")

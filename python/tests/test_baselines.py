@@ -1,4 +1,3 @@
-import json
 import subprocess
 from pathlib import Path
 
@@ -81,5 +80,5 @@ def test_impossible_parameters_are_refused_by_their_python_names(demo):
 
 def test_select_records_its_search(demo):
     model = SAE(select=True, feature_scaling="l2").fit_dataset(demo)
-    assert json.loads(model.trained_options_)["feature-scaling"] == "l2"
-    assert "lambda=" in json.loads(model.record_)["chosen"]
+    assert model.trained_options_["feature-scaling"] == "l2"
+    assert "lambda=" in model.record_["chosen"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from parsnets import BadInput, ParsNetsClassifier, ParsNetsError, RidgeZSL, Usage
+from parsnets import BadInput, ParsNetsClassifier, ParsNetsError, RidgeZSL, Usage, datasets
 from parsnets._model import Model
 from parsnets.metrics import harmonic_mean, per_class_accuracy
 
@@ -39,6 +39,119 @@ def test_predictions_agree_with_scores_and_confidences(demo, ridge):
     np.testing.assert_allclose(shift, np.where(ridge.seen_, ridge.gamma_, 0) + np.zeros_like(shift), atol=1e-6)
     assert set(ridge.predict(x, classes=["cat", "deer"])) == {"cat", "deer"}
     assert set(ridge.predict(x, classes="seen")) <= set(ridge.classes_[ridge.seen_])
+
+
+def test_confidences_among_some_classes_are_a_softmax_over_them(demo, ridge):
+    x = demo.X[::7]
+    every = ridge.predict_proba(x)
+    assert np.array_equal(ridge.predict_proba(x, classes="all"), every)
+    for classes, places in (("unseen", ~ridge.seen_), ("seen", ridge.seen_),
+                            (["truck", "cat", "cat"], np.isin(ridge.classes_, ["cat", "truck"]))):
+        some = ridge.predict_proba(x, classes=classes)
+        assert some.dtype == np.float32 and some.shape == every.shape and not some[:, ~places].any()
+        np.testing.assert_allclose(some[:, places], every[:, places] / every[:, places].sum(axis=1, keepdims=True),
+                                   atol=2e-4)
+        np.testing.assert_allclose(some.sum(axis=1), 1, atol=1e-5)
+        assert np.array_equal(ridge.classes_[some.argmax(axis=1)], ridge.predict(x, classes=classes))
+    cold = ridge.calibrate(temperature=1e-6).predict_proba(x, classes=["cat", "truck"])  # the others' shares are 0
+    np.testing.assert_allclose(cold.sum(axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [None, "seen", "unseen", ["truck", "cat", "deer"]])
+def test_the_best_classes_come_with_their_confidences(demo, ridge, classes):
+    x = demo.X[::7]
+    shares = ridge.predict_proba(x, classes=classes)
+    compete = int((shares > 0).any(axis=0).sum())
+    for k in (1, 2, 5, np.int64(50)):
+        labels, confidences = ridge.predict_top(x, k, classes=classes)
+        assert labels.shape == confidences.shape == (len(x), min(k, compete)) and labels.dtype == ridge.classes_.dtype
+        assert np.array_equal(labels[:, 0], ridge.predict(x, classes=classes))
+        assert (np.diff(confidences, axis=1) <= 0).all() and all(len(set(row)) == len(row) for row in labels)
+        place = {label: i for i, label in enumerate(ridge.classes_)}
+        columns = np.vectorize(place.get)(labels)
+        np.testing.assert_allclose(confidences, np.take_along_axis(shares, columns, axis=1), atol=1e-6)
+        np.testing.assert_allclose(confidences, -np.sort(-shares, axis=1)[:, :labels.shape[1]], atol=1e-6)
+    assert np.array_equal(ridge.predict_top(x.tolist(), classes=classes)[0], ridge.predict_top(x, 5, classes)[0])
+
+
+def test_the_best_classes_are_asked_for_by_a_number_of_at_least_1(demo, ridge):
+    for k in (0, -1, 1.5, "2"):
+        with pytest.raises(Usage, match="^k: expected"):
+            ridge.predict_top(demo.X[:2], k)
+    for call in (ridge.predict_top, ridge.predict_proba):
+        with pytest.raises(Usage, match="^classes: expected all, seen, unseen or labels, found 'cats'"):
+            call(demo.X[:2], classes="cats")
+        with pytest.raises(BadInput, match="'okapi'"):
+            call(demo.X[:2], classes=["okapi"])
+    with pytest.raises(Usage, match="at least one unseen class"):
+        RidgeZSL().fit(*training(demo)).predict_top(demo.X[:2], classes="unseen")
+
+
+def test_explanations_have_what_both_classes_were_given(demo):
+    model = RidgeZSL().fit_dataset(demo)
+    rows = demo.X[demo.test_unseen[:3]]
+    shown = model.explain(rows)
+    assert isinstance(shown, list) and len(shown) == 3
+    for one, label in zip(shown, model.predict(rows)):
+        assert one.label == label != one.runner_up
+        assert np.array_equal(one.label_attributes, demo.class_attributes[one.label])
+        assert np.array_equal(one.runner_up_attributes, demo.class_attributes[one.runner_up])
+    assert np.allclose([one.semantics for one in shown], model.transform(rows), atol=1e-6)
+
+
+def test_an_evaluation_says_how_each_class_fared(demo, ridge):
+    figures = ridge.evaluate(demo)
+    assert figures.class_names == tuple(demo.class_names) and figures.confusion.dtype == np.uint32
+    rows = np.concatenate([demo.test_seen, demo.test_unseen])
+    guess, confusion = ridge.predict(demo.X[rows]), np.zeros((10, 10), int)
+    np.add.at(confusion, (demo.labels[rows], [demo.class_names.index(label) for label in guess]), 1)
+    assert np.array_equal(figures.confusion, confusion)
+    share = 100 * np.diag(confusion) / confusion.sum(axis=1)
+    assert figures.gzsl_per_class == pytest.approx(dict(zip(demo.class_names, share)))
+    unseen = [figures.gzsl_per_class[label] for label in ("deer", "truck")]
+    assert np.mean(unseen) == pytest.approx(figures.u)
+    assert set(figures.zsl_per_class) == {"deer", "truck"}
+    assert np.mean(list(figures.zsl_per_class.values())) == pytest.approx(figures.zsl_top1_per_class)
+    assert figures == copy.deepcopy(ridge).evaluate(demo) and hash(figures) == hash(ridge.evaluate(demo))
+    assert len(repr(figures)) < 250 and "confusion" not in repr(figures)
+    assert list(figures.to_dict()) == ["zsl_top1_per_class", "zsl_top1", "zsl_top5", "u", "s", "h", "ausuc", "gamma"]
+    assert pd.DataFrame([figures.to_dict()])["h"][0] == figures.h
+    assert pickle.loads(pickle.dumps(figures)).zsl_per_class == figures.zsl_per_class
+
+
+def test_an_evaluation_names_classes_by_the_estimators_labels(demo):
+    x, y = demo.X[demo.trainval], demo.labels[demo.trainval]
+    model = RidgeZSL().fit(x, y, class_attributes=demo.semantics)
+    flags = np.isin(np.arange(len(demo.X)), demo.trainval, invert=True)
+    named = datasets.from_arrays(demo.X, demo.labels, demo.semantics, range(10), test=flags)
+    figures = model.evaluate(named)
+    assert figures.class_names == tuple(range(10)) and set(figures.zsl_per_class) == {4, 9}
+    without = np.isin(np.arange(len(demo.X)), demo.test_seen, invert=True)
+    few = datasets.from_arrays(demo.X[without], demo.labels[without], demo.semantics, range(10), test=flags[without])
+    figures = model.evaluate(few)
+    assert set(figures.zsl_per_class) == {4, 9}
+    assert (figures.h, figures.gzsl_per_class, figures.confusion, figures.class_names) == (None,) * 4
+
+
+def test_the_training_record_and_the_options_are_dicts(demo, ridge):
+    assert ridge.record_ is ridge.record_ and ridge.record_["data"]["name"] == "demo"
+    assert isinstance(ridge.trained_options_, dict) and ridge.trained_options_["method"] == "ridge"
+    record = ridge.record_
+    assert ridge.add_class("okapi", demo.semantics[0] * 0.5).record_ == record
+    assert pickle.loads(pickle.dumps(ridge)).trained_options_ == ridge.trained_options_
+
+
+def test_a_file_whose_record_is_no_object_has_an_empty_one(ridge, tmp_path):
+    file = tmp_path / "m.safetensors"
+    ridge.save(file)
+    data = file.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + size])
+    header["__metadata__"]["record"] = "[1]"
+    changed = json.dumps(header).encode()
+    changed += b" " * (-len(changed) % 64)
+    file.write_bytes(len(changed).to_bytes(8, "little") + changed + data[8 + size:])
+    assert RidgeZSL.load(file).record_ == {}
 
 
 def test_class_attributes_as_dict_frame_and_array_give_the_same_model(demo):
@@ -113,9 +226,9 @@ def test_a_plain_classifier_is_not_searched_on_classes_held_out(demo, searches):
 
 
 def test_a_plain_classifier_standardises_and_does_not_calibrate(demo):
-    trained = json.loads(ParsNetsClassifier().fit(*training(demo)).trained_options_)
+    trained = ParsNetsClassifier().fit(*training(demo)).trained_options_
     assert trained["feature-scaling"] == "standardize" and trained["calibrate"] is False
-    assert json.loads(RidgeZSL(feature_scaling="l2").fit(*training(demo)).trained_options_)["feature-scaling"] == "l2"
+    assert RidgeZSL(feature_scaling="l2").fit(*training(demo)).trained_options_["feature-scaling"] == "l2"
 
 
 def test_arguments_of_a_wrong_type_are_refused_by_name(demo, ridge):
@@ -212,7 +325,7 @@ def test_every_parameter_is_the_option_of_its_name_in_the_engine(demo):
              "similarity": "cosine"}
     assert set(given) == set(ParsNetsClassifier._option_of)
     model = ParsNetsClassifier(**given).fit_dataset(demo)
-    trained = json.loads(model.trained_options_)
+    trained = model.trained_options_
     for parameter, value in given.items():
         assert trained[ParsNetsClassifier._option_of[parameter]] == value, parameter
     assert model._model.networks == 16 and model.explain(demo.X[:1])[0].open_networks.shape == (4,)
@@ -223,9 +336,9 @@ def test_every_parameter_is_the_option_of_its_name_in_the_engine(demo):
 
 def test_a_parameter_stays_where_select_searches(demo):
     model = RidgeZSL(alpha=7, select=True).fit_dataset(demo)
-    steps = json.loads(model.record_)["selection"]
+    steps = model.record_["selection"]
     assert len(steps) > 1 and not any("lambda" in step["choice"] for step in steps)
-    assert json.loads(model.trained_options_)["lambda"] == 7
+    assert model.trained_options_["lambda"] == 7
 
 
 @pytest.mark.parametrize("bad, message", [
@@ -275,10 +388,10 @@ def test_fit_on_the_validation_classes_of_a_data_set_gives_its_model(demo, make)
     assert (ours.gamma_, ours.temperature_) == (theirs.gamma_, theirs.temperature_)
     assert ours.trained_options_ == theirs.trained_options_
     assert ours.evaluate(demo) == theirs.evaluate(demo)
-    records = [json.loads(model.record_) for model in (ours, theirs)]
+    records = [model.record_ for model in (ours, theirs)]
     assert records[0]["validation"] == records[1]["validation"]
     drawn = make().fit(x, y, class_attributes=demo.class_attributes)
-    assert json.loads(drawn.record_)["validation"] != records[0]["validation"]
+    assert drawn.record_["validation"] != records[0]["validation"]
 
 
 def test_validation_wants_some_of_the_seen_classes(demo):
@@ -296,7 +409,7 @@ def test_validation_wants_some_of_the_seen_classes(demo):
         with pytest.raises(Usage, match="select"):
             searches.fit(x, y, class_attributes=demo.class_attributes, validation="none")
     without = fit(x, y, class_attributes=demo.class_attributes, validation="none")
-    assert without.gamma_ == 0 and json.loads(without.record_)["validation"]["gamma_from"] == "none"
+    assert without.gamma_ == 0 and without.record_["validation"]["gamma_from"] == "none"
 
 
 def test_integer_labels_name_validation_classes(demo):

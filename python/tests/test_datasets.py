@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from parsnets import ESZSL, BadInput, ParsNetsClassifier, Usage, _library, datasets
@@ -67,11 +68,74 @@ def test_names_of_classes_and_attributes_may_be_anything_that_has_text():
     assert data.attribute_names == ["a", "1", "2.5", "(1, 2)", "None"]
 
 
-def test_a_data_set_is_copied_by_reference_and_not_pickled():
+def test_labels_may_be_the_names_of_classes():
+    numbers = arrays(test=[0, 0, 0, 0, 1, 0, 0, 1])
+    for names in (list("abcdabce"), np.array(list("abcdabce")), pd.Series(list("abcdabce")),
+                  pd.Series(list("abcdabce"), dtype="category")):
+        data = arrays(labels=names, test=[0, 0, 0, 0, 1, 0, 0, 1])
+        assert data.labels.tolist() == [0, 1, 2, 3, 0, 1, 2, 4] and data.trainval.tolist() == numbers.trainval.tolist()
+        assert data.y.tolist() == list("abcdabce")
+    assert arrays(class_names=[7, 8, 9, 5, 6], labels=list("78957896")).y.tolist() == list("78957896")
+    with pytest.raises(BadInput, match="labels: expected names of class_names, or class numbers, found 'A', 'z'; add"):
+        arrays(labels=list("abcdaAez"))
+    with pytest.raises(BadInput, match=r"labels \(2,\)"):
+        arrays(labels=["a", "b"])
+
+
+def test_class_attributes_bring_the_names_of_the_attributes(demo):
+    table = demo.class_attributes
+    assert isinstance(table, dict) and list(table) == demo.class_names
+    assert table.attribute_names == demo.attribute_names and len(table.attribute_names) == 39
+    again = pickle.loads(pickle.dumps(table))
+    assert again.attribute_names == table.attribute_names and np.array_equal(again["cat"], table["cat"])
+    assert arrays().class_attributes.attribute_names is None
+
+
+def test_a_data_set_is_copied_by_reference():
     data = arrays()
     assert copy.copy(data) is data and copy.deepcopy([data])[0] is data
-    with pytest.raises(TypeError, match="load it in each process"):
-        pickle.dumps(data)
+
+
+def same(one, other):
+    for name in ("X", "labels", "semantics", "trainval", "test_seen", "test_unseen", "train", "val"):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    return (one.name, one.class_names, one.attribute_names, one.folder) == (
+        other.name, other.class_names, other.attribute_names, other.folder)
+
+
+def test_a_data_set_from_memory_is_pickled_with_its_arrays():
+    for data in (arrays(), arrays(test=[0, 0, 0, 0, 1, 0, 0, 1], validation=[0, 1, 0, 1, 0], name="mine"),
+                 arrays(labels=list("abcdabce"), attribute_names=list("vwxyz"), seed=5)):
+        again = pickle.loads(pickle.dumps(data))
+        assert same(again, data) and again.folder is None
+        assert same(pickle.loads(pickle.dumps(again)), data)
+
+
+def test_a_loaded_data_set_is_pickled_as_its_folder_with_the_options_of_loading(tmp_path, monkeypatch):
+    shutil.copytree(DEMO, tmp_path / "data")
+    split = json.loads((DEMO / "split.json").read_text())
+    del split["val_classes"]  # drawn by the seed
+    (tmp_path / "data" / "split.json").write_text(json.dumps(split))
+    monkeypatch.chdir(tmp_path)
+    data = datasets.load_folder("data", seed=7)
+    assert data.folder == tmp_path / "data"
+    pickled = pickle.dumps(data)
+    assert len(pickled) < 1000
+    monkeypatch.chdir("/")
+    again = pickle.loads(pickled)
+    assert same(again, data)
+    assert again.validation_classes != datasets.load_folder(tmp_path / "data", seed=1).validation_classes
+
+
+def test_processes_of_joblib_train_on_a_data_set(demo):
+    from joblib import Parallel, delayed
+
+    memory = datasets.from_arrays(demo.X, demo.y, demo.semantics, demo.class_names,
+                                  test=~np.isin(np.arange(len(demo.y)), demo.trainval))
+    for data in (demo, memory):
+        there = Parallel(n_jobs=2)(delayed(ESZSL(alpha=a, n_jobs=1).fit_dataset)(data) for a in (1, 10))
+        assert [model.evaluate(data) for model in there] == [ESZSL(alpha=a).fit_dataset(data).evaluate(data)
+                                                             for a in (1, 10)]
 
 
 @pytest.mark.parametrize("changes, message", [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from parsnets import BadInput, Cancelled, ParsNetsClassifier, ParsNetsError, RidgeZSL, Usage
+from parsnets import BadInput, Cancelled, ParsNetsClassifier, ParsNetsError, RidgeZSL, Usage, datasets
 from parsnets.device import DeviceModel
 
 DEMO = Path(__file__).resolve().parents[2] / "data" / "demo"
@@ -65,8 +65,22 @@ def test_the_device_names_the_classes_of_the_float_model(demo, fitted, device):
     assert ours.h == pytest.approx(theirs.h, abs=1) and ours.gamma == pytest.approx(theirs.gamma)
     with pytest.raises(BadInput, match="found none"):
         device.agreement(fitted, demo.X[:0])
+    assert (ours.zsl_per_class, ours.gzsl_per_class, ours.confusion, ours.class_names) == (None,) * 4
     with pytest.raises(Usage, match="data: expected a Dataset.* found ndarray"):
         device.evaluate(demo.X)
+
+
+def test_export_of_an_estimator_that_knows_no_test_samples_says_how_to_train_it(demo):
+    x, y = demo.X[demo.trainval], demo.y[demo.trainval]
+    model = RidgeZSL().fit(x, y, class_attributes=demo.class_attributes)
+    with pytest.raises(BadInput, match=r"^data: .*'demo'.*fit\(X, y\).*fit_dataset\(data\), or export without data"):
+        model.export(demo)
+    assert model.export().validation is None
+    other = datasets.from_arrays(demo.X[::-1], demo.labels[::-1], demo.semantics, demo.class_names)
+    with pytest.raises(BadInput, match="^arrays: trainval samples: expected what the model was trained with"):
+        RidgeZSL().fit_dataset(demo).export(other)
+    same = datasets.from_arrays(x, demo.labels[demo.trainval], demo.semantics, demo.class_names)
+    assert RidgeZSL().fit_dataset(same).export(same).validation is not None
 
 
 def test_facts_are_those_of_the_model(demo, fitted, device):

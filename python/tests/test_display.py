@@ -62,7 +62,7 @@ def test_every_class_shows_itself(demo, fitted):
 def test_an_evaluation_shows_its_figures_with_bars_of_their_length(demo, fitted):
     evaluation = fitted.evaluate(demo)
     tree = parsed(_display.evaluation_html(evaluation))
-    rows = tree.findall(".//tbody/tr")
+    rows = tree.find(".//table").findall("tbody/tr")
     figures = [evaluation.zsl_top1_per_class, evaluation.zsl_top1, evaluation.zsl_top5, evaluation.u, evaluation.s,
                evaluation.h, evaluation.ausuc * 100]
     assert len(rows) == len(figures)
@@ -72,7 +72,42 @@ def test_an_evaluation_shows_its_figures_with_bars_of_their_length(demo, fitted)
         well, bar = row.findall(".//rect")
         assert float(bar.get("width")) / float(well.get("width")) == pytest.approx(figure / 100, abs=0.001)
     partial = dataclasses.replace(evaluation, u=None, s=None, h=None, ausuc=None, gamma=None)
-    assert len(parsed(_display.evaluation_html(partial)).findall(".//tbody/tr")) == 3
+    assert len(parsed(_display.evaluation_html(partial)).find(".//table").findall("tbody/tr")) == 3
+
+
+def by_class(tree):
+    """(class, what it is taken for, accuracy, kind of the bar), a row each."""
+    table = tree.findall(".//table")[1]
+    return [(row.find("th").text.strip(), row.find("th/span").text.strip(),
+             float(row.find("td").text.rstrip("\u202f%")), row.findall(".//rect")[1].get("class"))
+            for row in table.findall("tbody/tr")]
+
+
+def test_an_evaluation_shows_each_of_a_few_classes_worst_first(demo, fitted):
+    evaluation = fitted.evaluate(demo)
+    rows = by_class(parsed(_display.evaluation_html(evaluation)))
+    assert {name: value for name, _, value, _ in rows} == pytest.approx(evaluation.gzsl_per_class, abs=0.051)
+    assert [value for _, _, value, _ in rows] == sorted(value for _, _, value, _ in rows)
+    assert {name for name, _, _, kind in rows if kind == "unseen"} == {"deer", "truck"}
+    guess = fitted.predict(demo.X[demo.test_seen])
+    wrong = guess[(demo.y[demo.test_seen] == "cat") & (guess != "cat")]
+    names, counts = np.unique(wrong, return_counts=True)
+    said = next(what for name, what, _, _ in rows if name == "cat")
+    assert said in {f"{counts.max()} taken for {name}" for name in names[counts == counts.max()]}
+    only_zsl = dataclasses.replace(evaluation, u=None, s=None, h=None, ausuc=None, gamma=None, gzsl_per_class=None,
+                                   confusion=None)
+    assert {(name, what, kind) for name, what, _, kind in by_class(parsed(_display.evaluation_html(only_zsl)))} == {
+        ("deer", "", "unseen"), ("truck", "", "unseen")}
+    device = dataclasses.replace(only_zsl, zsl_per_class=None)
+    assert len(parsed(_display.evaluation_html(device)).findall(".//table")) == 1
+
+
+def test_of_many_classes_the_worst_and_the_best_are_shown(demo, fitted):
+    many = dataclasses.replace(fitted.evaluate(demo), gzsl_per_class={i: float(i) for i in range(99, -1, -1)},
+                               confusion=None)
+    tree = parsed(_display.evaluation_html(many))
+    assert [name for name, _, _, _ in by_class(tree)] == ["0", "1", "2", "3", "4", "95", "96", "97", "98", "99"]
+    assert "the 5 worst and the 5 best of 100" in tree.findall(".//caption")[0].text
 
 
 def test_the_bars_of_an_explanation_sum_to_the_difference_of_the_scores(demo, fitted):
@@ -85,6 +120,33 @@ def test_the_bars_of_an_explanation_sum_to_the_difference_of_the_scores(demo, fi
         assert [kind == "seen" for kind in kinds] == [amount >= 0 for amount in amounts]
         assert str(shown.label) in words(tree) and any(shown.runner_up in word for word in words(tree))
         assert facts(tree)["20 open networks"].startswith(f"{shown.open_networks[0]}, {shown.open_networks[1]}")
+
+
+def test_an_explanation_shows_what_both_classes_have_beside_each_bar(demo, fitted):
+    shown = fitted.explain(demo.X[demo.test_unseen[:1]])[0]
+    texts = [(float(text.get("y")), text.text) for text in parsed(_display.explanation_html(shown)).iter("text")]
+    lines = {}
+    for y, text in texts:
+        lines.setdefault(y, []).append(text)
+    head, *rows = lines.values()
+    assert head == [shown.label, shown.runner_up]
+    for name, row in zip([name for name, _ in shown.top(10)], rows):
+        place = demo.attribute_names.index(name)
+        assert row[0] == name and [float(cell) for cell in row[2:]] == [
+            demo.class_attributes[shown.label][place], demo.class_attributes[shown.runner_up][place]]
+    assert all(len(row) == 2 for row in rows[10:]) and len(rows) == 13
+
+
+def test_a_list_of_explanations_shows_five_charts_and_how_many_more(demo, fitted):
+    shown = fitted.explain(demo.X[:8])
+    tree = ElementTree.fromstring(shown._repr_html_())
+    cards = tree.findall("div/div")
+    assert [card.get("class") for card in cards] == ["parsnets"] * 6 and len(tree.findall(".//figure")) == 5
+    assert cards[5].find("p/strong").text == "and 3 more"
+    assert [card.find("p/strong").text for card in cards[:5]] == [one.label for one in shown[:5]]
+    few = shown[2:4]
+    assert type(few) is type(shown) and len(ElementTree.fromstring(few._repr_html_()).findall("div/div")) == 2
+    assert "none" in words(ElementTree.fromstring(shown[:0]._repr_html_()))
 
 
 def test_a_single_class_needs_no_chart(demo, fitted):
@@ -139,6 +201,7 @@ def test_names_are_text_whatever_they_hold(hostile):
              parsed(_display.explanation_html(model.explain(hostile.X[:1])[0]))]
     for tree in trees:
         assert any(HOSTILE in word for word in words(tree))
+    assert by_class(parsed(_display.evaluation_html(model.evaluate(hostile))))[0][0] == HOSTILE[:27] + "…"
 
 
 @pytest.mark.parametrize("palette", [_display._LIGHT, _display._DARK])

@@ -83,6 +83,14 @@ def test_the_tool_takes_the_place_of_python_with_its_signals(installed, tmp_path
         process.kill()
 
 
+def test_the_script_starts_the_tool_without_numpy_and_scikit_learn(installed):
+    script = str(Path(installed).with_name("parsnets"))
+    result = subprocess.run([installed, "-X", "importtime", script, "--version"], env=CLEAN, cwd="/",
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 0 and result.stdout
+    assert "parsnets.__main__" in result.stderr and "numpy" not in result.stderr and "sklearn" not in result.stderr
+
+
 def test_the_package_s_own_script_is_no_tool(installed):
     script = str(Path(installed).with_name("parsnets"))
     result = subprocess.run([script, "--version"], env={**CLEAN, "PARSNETS_CLI": script}, stdout=subprocess.PIPE,

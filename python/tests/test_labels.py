@@ -96,6 +96,38 @@ def test_a_frame_adds_its_rows_as_classes_with_columns_in_any_order():
         model.add_class("okapi", ["tall"] * 5)
 
 
+def test_a_frame_whose_classes_are_in_a_column_is_refused_with_advice():
+    frame = pd.DataFrame(ATTRIBUTES, index=pd.Index(list("abcdef"), name="class"), columns=list("uvwxy"))
+    unindexed = frame.reset_index()  # as read_csv gives it without index_col=0
+    named, numbers = unindexed.rename(columns={"class": "animal"}), unindexed.assign(**{"class": range(6)})
+    for odd, column in ((unindexed, "class"), (numbers, "class"), (named, "animal"),
+                        (frame.assign(w=["red"] * 6), "w"), (frame.assign(w=[None] * 5 + ["red"]), "w")):
+        advice = rf"^class_attributes: .*'{column}'.*set_index\('{column}'\), or index_col=0 of read_csv"
+        with pytest.raises(BadInput, match=advice):
+            fitted(list("abcdef"), class_attributes=odd)
+    with pytest.raises(BadInput, match=r"set_index\('class'\)"):
+        fitted(list("abcdef")).add_classes(unindexed)
+    mixed = frame.astype({"u": object, "v": np.float64}).assign(w=True)
+    assert fitted(list("abcdef"), class_attributes=mixed).attribute_names_ == tuple("uvwxy")
+    assert fitted(list("abcdef"), class_attributes=unindexed.set_index("class")).attribute_names_ == tuple("uvwxy")
+
+
+def test_a_mapping_that_names_its_attributes_is_taken_at_its_word():
+    class Named(dict):
+        attribute_names = list("uvwxy")
+
+    table = Named(zip("abcdef", ATTRIBUTES))
+    assert fitted(list("abcdef"), class_attributes=table).attribute_names_ == tuple("uvwxy")
+    assert fitted(list("abcdef"), class_attributes=table, attribute_names=list("vwxyz")).attribute_names_[0] == "v"
+    table.attribute_names = None
+    model = fitted(list("abcdef"), class_attributes=table)
+    assert not model._model.names_attributes
+    other = Named({"okapi": ATTRIBUTES[0] * 0.5})
+    other.attribute_names = list("yxwvu")
+    added = fitted(list("abcdef"), attribute_names=list("uvwxy")).add_classes(other)
+    assert np.array_equal(added.class_attributes_[-1], ATTRIBUTES[0][::-1] * 0.5)
+
+
 def test_signed_and_unsigned_integers_are_of_one_kind(numbered):
     for new in (np.uint8(200), np.int16(-3), 2**40, np.uint64(2**40 + 1)):
         numbered.add_class(new, ATTRIBUTES[0] * 0.5)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -47,9 +48,11 @@ def test_ctrl_c_stops_training(demo):
 
     before = signal.getsignal(signal.SIGINT)
     model = ParsNetsClassifier(options=OPTIONS)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as raised:
         model.fit_dataset(demo, progress=interrupt)
     assert len(calls) == 2  # the engine stopped at the next report
+    shown = "".join(traceback.format_exception(raised.type, raised.value, raised.tb))
+    assert shown.count("Traceback") == 1 and shown.endswith("\nKeyboardInterrupt\n")  # nothing of Cancelled before it
     assert not hasattr(model, "classes_")
     assert signal.getsignal(signal.SIGINT) is before
 

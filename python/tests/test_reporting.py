@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from parsnets import BadInput, Cancelled, ParsNetsClassifier, RidgeZSL, Usage
-from parsnets.datasets import from_arrays
+from parsnets.datasets import from_arrays, load_folder
 from parsnets.reporting import report
 
 DEMO = Path(__file__).resolve().parents[2] / "data" / "demo"
@@ -69,9 +70,22 @@ def test_estimators_are_shown_by_their_figures(demo, fitted, folders, tmp_path):
         assert run["summary"]["zsl"] == pytest.approx(figures.zsl_top1_per_class)
         assert run["summary"]["h"] == pytest.approx(figures.h)
         assert len(run["explanations"]) == 3 and len(run["tsne"]["label"]) <= 60
-    assert data["thumbnails"] is None
-    alone = embedded(report(tmp_path / "r.html", ridge, demo, points=60, photographs=DEMO))
-    assert [run["name"] for run in alone["runs"]] == ["RidgeZSL"] and alone["thumbnails"] is not None
+    alone = embedded(report(tmp_path / "r.html", ridge, demo, points=60))
+    assert [run["name"] for run in alone["runs"]] == ["RidgeZSL"]
+
+
+def test_photographs_come_from_the_folder_of_the_data_or_a_given_one(demo, tmp_path):
+    def thumbnails(data, **options):
+        return embedded(report(tmp_path / "r.html", ridge, data, points=60, explanations=1, **options))["thumbnails"]
+
+    ridge = RidgeZSL().fit_dataset(demo)
+    assert thumbnails(demo) is not None
+    assert thumbnails(demo, photographs=tmp_path) is None
+    memory = from_arrays(demo.X, demo.labels, demo.semantics, demo.class_names, name=demo.name,
+                         test=~np.isin(np.arange(len(demo.labels)), demo.trainval))
+    assert thumbnails(memory) is None and thumbnails(memory, photographs=DEMO) is not None
+    shutil.copytree(DEMO, tmp_path / "demo", ignore=shutil.ignore_patterns("thumbnails*"))
+    assert thumbnails(load_folder(tmp_path / "demo")) is None
 
 
 def test_what_cannot_be_reported_is_refused(demo, fitted, folders, tmp_path):
