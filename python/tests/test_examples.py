@@ -123,13 +123,12 @@ def blocks(file):
     ("python/README.md", {"demo.safetensors"}),
     ("docs/python.md", {"demo.safetensors", "demo.pnrt", "demo.h", "report.html"}),
 ])
-def test_the_blocks_of_the_documentation_run_in_their_order(file, written, tmp_path, monkeypatch, capsys):
+def test_the_blocks_of_the_documentation_run_in_their_order(file, written, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
     for block in blocks(ROOT / file):
         exec(compile(block, file, "exec"), names)
-    assert names and {path.name for path in tmp_path.iterdir()} == written
-    assert capsys.readouterr().out
+    assert len(names["model"].classes_) >= 10 and {path.name for path in tmp_path.iterdir()} == written
 
 
 def test_the_documentation_names_every_parameter_with_its_option():
