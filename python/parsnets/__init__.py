@@ -7,15 +7,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, List
 
 if TYPE_CHECKING:
-    from . import baselines, classifier, datasets, device, errors, metrics, model_selection, reporting
+    from . import baselines, classifier, datasets, device, errors, metrics, model_selection, reporting, results
     from ._library import version as engine_version
-    from ._model import Evaluation, Explanation, Explanations
     from .baselines import DAP, ESZSL, SAE, RidgeZSL
     from .classifier import ParsNetsClassifier, ZeroShotClassifier, load_model
     from .device import DeviceModel
     from .errors import BadInput, Cancelled, ParsNetsError, Usage
     from .model_selection import ClassDisjointKFold
     from .reporting import report
+    from .results import Evaluation, Explanation, Explanations
 
 __version__ = "0.1.0"
 __all__ = [
@@ -24,12 +24,13 @@ __all__ = [
     "datasets", "engine_version", "load_model", "metrics", "model_selection", "report",
 ]
 
-_MODULES = ("baselines", "classifier", "datasets", "device", "errors", "metrics", "model_selection", "reporting")
+_MODULES = ("baselines", "classifier", "datasets", "device", "errors", "metrics", "model_selection", "reporting",
+            "results")
 _MODULE_OF = {
     "BadInput": "errors", "Cancelled": "errors", "ParsNetsError": "errors", "Usage": "errors",
     "ClassDisjointKFold": "model_selection", "DeviceModel": "device", "report": "reporting",
     "DAP": "baselines", "ESZSL": "baselines", "RidgeZSL": "baselines", "SAE": "baselines",
-    "Evaluation": "_model", "Explanation": "_model", "Explanations": "_model", "engine_version": "_library",
+    "Evaluation": "results", "Explanation": "results", "Explanations": "results", "engine_version": "_library",
     "ParsNetsClassifier": "classifier", "ZeroShotClassifier": "classifier", "load_model": "classifier",
 }
 

@@ -17,11 +17,12 @@ from ._facts import Facts
 from ._labels import (Floats, class_table, in_order, listed, name_of, places_of, read_table, validation_flags,
                       with_labels)
 from ._library import call, real, text, unsigned
-from ._model import AMONG, Evaluation, Explanations, Model, PathLike, address, readable
+from ._model import AMONG, Model, PathLike, address, readable
 from ._progress import ProgressCallback
 from ._training import seed_of, threads_of, train
 from .datasets import Dataset, checked, from_arrays
 from .errors import BadInput, Usage
+from .results import Evaluation, Explanations
 
 if TYPE_CHECKING:
     from .device import DeviceModel

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence,
 
 import numpy as np
 
-from ._model import Evaluation, Explanation, Explanations
+from .results import Evaluation, Explanation, Explanations
 
 if TYPE_CHECKING:
     from .datasets import Dataset

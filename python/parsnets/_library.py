@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-import difflib
 import functools
 import json
 import operator
 import os
-import re
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Type
@@ -17,6 +15,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple, Type
 import numpy as np
 from numpy.typing import NDArray
 
+from ._messages import in_python
 from .errors import BadInput, Cancelled, ParsNetsError, Usage
 
 ABI_VERSION = 1
@@ -128,7 +127,6 @@ _STATUS: Dict[str, List[Any]] = {
     "predict_top": [*_BATCH, c_int32, c_size_t, c_uint32, c_void_p, c_void_p],
     "predict_semantics": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "explain": [c_void_p, c_void_p, c_size_t, POINTER(Explanation), c_void_p, c_void_p, c_size_t, c_void_p, c_size_t],
-    "evaluate": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation)],
     "evaluate_classes": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation), c_void_p, c_void_p, c_void_p, c_size_t],
     "export": [c_void_p, c_void_p, POINTER(ExportOptions), *_WATCHED, _HANDLE, POINTER(ExportFigures)],
     "device_load": [c_char_p, _HANDLE],
@@ -208,40 +206,7 @@ def call(function: str, *arguments: Any) -> None:
 def last_error(status: int) -> ParsNetsError:
     """What a status other than 0 says, with the engine's message."""
     message = library().parsnets_last_error().decode("utf-8", "replace")
-    return _ERRORS.get(status, ParsNetsError)(_in_python(message))
-
-
-# What the engine says to users of the command line and of C, and what that is here. Flags that are left are options of
-# training; _training gives those the names of an estimator's parameters.
-_SAID = [
-    (r"^struct parsnets_[a-z_]+, ", ""),
-    (r"parsnets_options_describe and docs/options\.md list them", "docs/options.md lists them"),
-    (r"add it to the model file with 'parsnets classes add'", "add it with add_class()"),
-    (r"see 'parsnets classes list'", "see classes_"),
-    (r"['`]parsnets export['`]", "export()"),
-    (r"(')parsnets (?=data |train )", r"\1python -m parsnets "),
-    (r"--missing attribute-mean", 'missing="attribute-mean"'),
-    (r"--(features|semantics) NAME", r"\1=NAME"),
-    (r"(?<!\S)--c-name", "name"),
-    (r"(?<!\S)--(data|features|missing|precision|rank|semantics)\b(?!-)", r"\1"),
-    (r"(?<!\S)--max-(bytes|drop)\b", r"max_\1"),
-    (r"--int8", 'precision="int8"'),
-    (r"(?<!\S)--([a-z-]*[a-z])", r"'\1'"),
-]
-
-
-def _in_python(message: str) -> str:
-    """The engine's message with the names that things have in Python."""
-    for pattern, replacement in _SAID:
-        message = re.sub(pattern, replacement, message)
-    return _with_close_names(message)
-
-
-def _with_close_names(message: str) -> str:
-    """Of an option that does not exist: with those whose names are similar."""
-    unknown = re.match("option '(.*)': expected an option of training, found no such name", message, re.S)
-    close = difflib.get_close_matches(unknown[1], option_names(), n=3) if unknown else []
-    return f"{message}; did you mean {' or '.join(map(repr, close))}?" if close else message
+    return _ERRORS.get(status, ParsNetsError)(in_python(message, option_names))
 
 
 @functools.lru_cache(maxsize=None)

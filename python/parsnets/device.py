@@ -15,11 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from . import _library
 from ._labels import Floats, file_labels, name_of, places_of
 from ._library import call, copy_at, library, real, text, text_at, unsigned
-from ._model import Evaluation, Model, PathLike, address, evaluation
+from ._model import Model, PathLike, address, evaluation
 from ._progress import ProgressCallback, Watch
 from ._training import threads_of
 from .datasets import Dataset, checked
 from .errors import BadInput, Usage
+from .results import Evaluation
 
 _PRECISIONS = {"float32": 1, "float16": 2, "int8": 3}
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from parsnets import DAP, BadInput, ESZSL, ParsNetsClassifier, ParsNetsError, RidgeZSL, Usage, _library, datasets
+from parsnets._messages import in_python
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "data" / "demo"
@@ -98,7 +99,8 @@ def test_nothing_of_the_command_line_is_left_in_what_the_engine_says_to_users_of
             said |= set(re.findall(r'"((?:[^"\\\n]|\\.)*)"', file.read_text("utf-8")))
     flags = {text for text in said if re.search(r"(?<!\S)--[a-z]", text)}
     assert len(flags) > 20
-    assert not {text for text in map(_library._in_python, flags) if re.search(r"(?<!\S)--[a-z]", text)}
+    translated = {in_python(flag, _library.option_names) for flag in flags}
+    assert not {text for text in translated if re.search(r"(?<!\S)--[a-z]", text)}
 
 
 def test_missing_attributes_are_named_by_class_and_attribute(demo):

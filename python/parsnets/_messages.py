@@ -1,0 +1,39 @@
+"""The engine's messages in the words of Python."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Callable, Sequence
+
+# What the engine says to users of the command line and of C, and what that is here. Flags that are left are options of
+# training; _training gives those the names of an estimator's parameters.
+_SAID = [
+    (r"^struct parsnets_[a-z_]+, ", ""),
+    (r"parsnets_options_describe and docs/options\.md list them", "docs/options.md lists them"),
+    (r"add it to the model file with 'parsnets classes add'", "add it with add_class()"),
+    (r"see 'parsnets classes list'", "see classes_"),
+    (r"['`]parsnets export['`]", "export()"),
+    (r"(')parsnets (?=data |train )", r"\1python -m parsnets "),
+    (r"--missing attribute-mean", 'missing="attribute-mean"'),
+    (r"--(features|semantics) NAME", r"\1=NAME"),
+    (r"(?<!\S)--c-name", "name"),
+    (r"(?<!\S)--(data|features|missing|precision|rank|semantics)\b(?!-)", r"\1"),
+    (r"(?<!\S)--max-(bytes|drop)\b", r"max_\1"),
+    (r"--int8", 'precision="int8"'),
+    (r"(?<!\S)--([a-z-]*[a-z])", r"'\1'"),
+]
+
+
+def in_python(message: str, option_names: Callable[[], Sequence[str]]) -> str:
+    """The engine's message with the names that things have in Python. option_names: of training, for unknown ones."""
+    for pattern, replacement in _SAID:
+        message = re.sub(pattern, replacement, message)
+    return _with_close_names(message, option_names)
+
+
+def _with_close_names(message: str, option_names: Callable[[], Sequence[str]]) -> str:
+    """Of an option that does not exist: with those whose names are similar."""
+    unknown = re.match("option '(.*)': expected an option of training, found no such name", message, re.S)
+    close = difflib.get_close_matches(unknown[1], option_names(), n=3) if unknown else []
+    return f"{message}; did you mean {' or '.join(map(repr, close))}?" if close else message
