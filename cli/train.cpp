@@ -91,8 +91,7 @@ Command train_command() {
     save_model(model, state->out);
     if (!state->run.empty())
       write_run_facts(state->run, state->data, state->load, command_line("train", options, context), run);
-    for (const char* ending : {".fold0", ".final"})
-      if (!state->train.checkpoint.empty()) std::filesystem::remove(state->train.checkpoint.string() + ending);
+    remove_checkpoints(state->train.checkpoint);
     Output output;
     output.json = {{"model", state->out.string()},
                    {"seconds", run.seconds},

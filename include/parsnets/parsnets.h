@@ -204,7 +204,7 @@ PARSNETS_API parsnets_status parsnets_model_add_class(parsnets_model *model, con
                                                       size_t attributes);
 /* Later classes move up by one. PARSNETS_BAD_INPUT when there is no such class, or no other. */
 PARSNETS_API parsnets_status parsnets_model_remove_class(parsnets_model *model, const char *name);
-/* gamma from -1e6 to 1e6, temperature from 1e-9 to 1e9. */
+/* gamma from -1e40 to 1e40, temperature from 1e-45 to 1e45. (Device files hold 1e6, and 1e-9 to 1e9.) */
 PARSNETS_API parsnets_status parsnets_model_calibrate(parsnets_model *model, double gamma, double temperature);
 /* Sets both by labelled samples that training did not see, of seen and of unseen classes: gamma for the best harmonic
  * mean, the temperature for the best likelihood. `x` as in predictions; `labels`: class numbers. PARSNETS_BAD_INPUT
@@ -269,9 +269,9 @@ typedef struct parsnets_evaluation {
 PARSNETS_API parsnets_status parsnets_evaluate(const parsnets_model *model, const parsnets_dataset *dataset,
                                                uint32_t threads, parsnets_progress_function progress, void *user,
                                                parsnets_evaluation *evaluation);
-/* The same, and by class of the data set (`classes` is its C): `zsl` and `gzsl`, C each, are top-1 accuracies in percent
- * among the unseen classes and among all at gamma, NaN without such test samples; `confusion`, C x C, counts predictions
- * among all classes at gamma, a row for each true class, 0 without GZSL. Each of the three or NULL. */
+/* The same, and by class of the data set (`classes` is its C): `zsl` and `gzsl`, C each, are top-1 accuracies in
+ * percent among the unseen classes and among all at gamma, NaN without such test samples; `confusion`, C x C, counts
+ * predictions among all classes at gamma, a row for each true class, 0 without GZSL. Each of the three or NULL. */
 PARSNETS_API parsnets_status parsnets_evaluate_classes(const parsnets_model *model, const parsnets_dataset *dataset,
                                                        uint32_t threads, parsnets_progress_function progress,
                                                        void *user, parsnets_evaluation *evaluation, double *zsl,

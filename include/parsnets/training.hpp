@@ -101,6 +101,9 @@ struct TrainRun {
 Model train(const Dataset& data, const TrainOptions& options, ThreadPool& pool, ProgressObserver* progress = nullptr,
             TrainRun* run = nullptr);
 
+/// Removes the files that training with this checkpoint has left. Never throws: left-over ones do no harm.
+void remove_checkpoints(const std::filesystem::path& checkpoint);
+
 /// Everything the protocol asks of a model on a data set's test samples.
 struct TestReport {
   Accuracy zsl;  ///< unseen test samples among the unseen classes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
@@ -51,12 +52,12 @@ class Facts:
     @property
     def record_(self) -> Dict[str, Any]:
         """How training went."""
-        return self._fitted.record
+        return copy.deepcopy(self._fitted.record)
 
     @property
     def trained_options_(self) -> Dict[str, Any]:
         """The options after selection, by their names on the command line."""
-        return self._fitted.options
+        return copy.deepcopy(self._fitted.options)
 
     @property
     def _fitted(self) -> Model:

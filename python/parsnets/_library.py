@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._messages import in_python
+from ._threads import run
 from .errors import BadInput, Cancelled, ParsNetsError, Usage
 
 ABI_VERSION = 1
@@ -198,7 +199,7 @@ _ERRORS: Dict[int, Type[ParsNetsError]] = {2: Usage, 3: BadInput, 130: Cancelled
 
 def call(function: str, *arguments: Any) -> None:
     """Calls parsnets_<function>; raises what its status says."""
-    status = getattr(library(), "parsnets_" + function)(*arguments)
+    status = run(getattr(library(), "parsnets_" + function), *arguments)
     if status != 0:
         raise last_error(status)
 

@@ -23,6 +23,7 @@ from . import _library
 from ._labels import Floats, file_labels, name_of, places_of
 from ._library import call, copy_at, last_error, library, text, text_at
 from ._progress import ProgressCallback, Watch
+from ._threads import run
 from .errors import Usage
 from .results import Evaluation, Explanation
 
@@ -207,8 +208,8 @@ class Model:
         self._check_some(classes)
         out = np.empty(x.shape[0], np.int32)
         start = ctypes.byref(ctypes.c_int32.from_buffer(out.data))  # a quarter of the time of address(out)
-        status = self._predict_top(self.handle, address(x), x.shape[0], x.shape[1], AMONG[classes], 1, threads, start,
-                                   None)
+        status = run(self._predict_top, self.handle, address(x), x.shape[0], x.shape[1], AMONG[classes], 1, threads,
+                     start, None)
         if status != 0:
             raise last_error(status)
         return out

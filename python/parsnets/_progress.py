@@ -3,41 +3,22 @@
 The library sees no signals, so a handler notes SIGINT and the next progress call cancels. Letting KeyboardInterrupt
 rise inside the callback would lose it: ctypes drops exceptions there.
 
-Calls of daemon threads are stopped before the interpreter ends: a callback without one would abort the process, and the
-engine would crash while exit() takes its libraries apart.
+Work of daemon threads is cancelled when the interpreter ends (_threads): a callback without one would abort the process.
 """
 
 from __future__ import annotations
 
-import atexit
-import os
 import signal
 import sys
-import threading
-import time
 from types import FrameType, TracebackType
-from typing import Any, Callable, Dict, Optional, Type
+from typing import Any, Callable, Optional, Type
 
 from ._library import ProgressFunction
+from ._threads import in_main_thread, must_stop
 from .errors import Cancelled
 
 # (stage, done, total or 0, unit) -> anything true to stop
 ProgressCallback = Callable[[str, int, int, str], Any]
-
-_LONGEST_WAIT = 10  # seconds, for a callback that never returns
-_running: Dict[int, int] = {}  # threads other than the main one, and how many calls deep they are in the engine
-_ending = threading.Event()
-
-
-@atexit.register  # after the threads that are no daemons
-def _stop_daemons() -> None:
-    _ending.set()
-    deadline = time.monotonic() + _LONGEST_WAIT
-    while _running and time.monotonic() < deadline:
-        time.sleep(0.002)
-
-
-os.register_at_fork(after_in_child=_running.clear)  # threads stay in the parent
 
 
 class Watch:
@@ -48,11 +29,10 @@ class Watch:
         self._raised: Optional[BaseException] = None
         self._interrupted = False
         self._previous: Any = None
-        self._counted = threading.current_thread() is not threading.main_thread()
         self.function = ProgressFunction(self._report)
 
     def _report(self, progress: Any, user: Any) -> int:
-        if self._interrupted or (self._counted and _ending.is_set()):
+        if self._interrupted or must_stop():
             return 1
         if self._callback is None:
             return 0
@@ -67,28 +47,12 @@ class Watch:
         self._interrupted = True
 
     def __enter__(self) -> Watch:
-        if self._counted:
-            thread = threading.get_ident()
-            _running[thread] = _running.get(thread, 0) + 1
-        elif callable(signal.getsignal(signal.SIGINT)):
+        if in_main_thread() and callable(signal.getsignal(signal.SIGINT)):
             self._previous = signal.signal(signal.SIGINT, self._on_interrupt)
         return self
 
-    def _leave(self) -> None:
-        """At the end a daemon thread stays here for good, as it would wherever it next waits for the interpreter."""
-        thread = threading.get_ident()
-        outer = _running.get(thread, 1) - 1
-        if outer:
-            _running[thread] = outer
-            return
-        _running.pop(thread, None)
-        if _ending.is_set():
-            threading.Event().wait()
-
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
-        if self._counted:
-            self._leave()
         del self.function  # refers to this object, which refers to it: nothing is left to the garbage collector
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)

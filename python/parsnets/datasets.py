@@ -195,10 +195,10 @@ def from_arrays(X: ArrayLike, labels: ArrayLike, semantics: ArrayLike, class_nam
     >>> data.trainval, data.test_seen, data.test_unseen
     (array([0, 1], dtype=int32), array([3], dtype=int32), array([2], dtype=int32))
     """
-    x = np.ascontiguousarray(X, np.float32)
+    x = np.require(X, np.float32, ["C", "A"])
     class_names = [name_of(n) for n in class_names]
     y = _class_numbers(np.asarray(labels), class_names)
-    s = np.ascontiguousarray(semantics, np.float32)
+    s = np.require(semantics, np.float32, ["C", "A"])
     held_out = None if test is None else np.ascontiguousarray(test, bool)
     validate = None if validation is None else np.ascontiguousarray(validation, bool)
     attribute_names = None if attribute_names is None else [name_of(n) for n in attribute_names]

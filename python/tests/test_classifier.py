@@ -134,7 +134,7 @@ def test_an_evaluation_names_classes_by_the_estimators_labels(demo):
 
 
 def test_the_training_record_and_the_options_are_dicts(demo, ridge):
-    assert ridge.record_ is ridge.record_ and ridge.record_["data"]["name"] == "demo"
+    assert ridge.record_["data"]["name"] == "demo" and ridge.record_["seed"] == 1
     assert isinstance(ridge.trained_options_, dict) and ridge.trained_options_["method"] == "ridge"
     record = ridge.record_
     assert ridge.add_class("okapi", demo.semantics[0] * 0.5).record_ == record
@@ -529,3 +529,10 @@ def test_export_gives_a_device_model_with_the_estimators_labels(demo):
     assert device.classes_.tolist() == list(range(10))
     assert np.mean(device.predict(demo.X) == model.predict(demo.X)) > 0.999
     assert RidgeZSL().fit_dataset(demo).export(demo).validation is not None
+
+
+def test_facts_are_copies_that_may_be_changed(ridge):
+    twin = copy.copy(ridge)
+    ridge.record_.clear()
+    ridge.trained_options_["method"] = "none"
+    assert twin.record_["seed"] == ridge.record_["seed"] == 1 and twin.trained_options_["method"] == "ridge"

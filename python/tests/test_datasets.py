@@ -235,3 +235,12 @@ def test_a_missing_or_foreign_library_is_explained(file, reason):
                          capture_output=True, text=True)
     assert run.returncode == 1 and "PARSNETS_LIBRARY" in run.stderr and f"{file}: " in run.stderr
     assert reason in run.stderr
+
+
+def test_unaligned_features_are_copied():
+    raw = np.zeros(4 * 40 + 1, np.uint8)
+    x = raw[1:].view(np.float32).reshape(10, 4)
+    x[:] = np.arange(40).reshape(10, 4)
+    assert not x.flags.aligned
+    data = datasets.from_arrays(x, np.arange(10) % 2, np.eye(2), ["a", "b"])
+    assert data.X.flags.aligned and np.array_equal(data.X, x)

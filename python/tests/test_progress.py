@@ -115,14 +115,17 @@ def test_a_fit_that_is_refused_leaves_a_fitted_estimator_as_it_was(demo):
 @pytest.mark.parametrize("work", ["ParsNetsClassifier(refine_steps=100000).fit_dataset(data)",
                                   "ParsNetsClassifier(refine_steps=100000, verbose=1).fit_dataset(data)",
                                   "RidgeZSL().fit_dataset(data, progress=lambda *_: not fitted.evaluate(data))",
-                                  "fitted.evaluate(data)", "datasets.load_demo()"])
+                                  "fitted.evaluate(data)", "datasets.load_demo()",
+                                  "fitted.predict(many)", "fitted.class_scores(many)"])
 def test_a_daemon_thread_at_work_does_not_crash_the_process_at_its_end(work):
     code = f"""
 import threading, time
+import numpy as np
 from parsnets import ParsNetsClassifier, RidgeZSL, datasets
 
 data = datasets.load_demo()
 fitted = RidgeZSL().fit_dataset(data)
+many = np.resize(data.X, (60000, data.X.shape[1]))
 turns = []
 
 

@@ -173,6 +173,7 @@ parsnets_status parsnets_model_add_class(parsnets_model* model, const char* name
     require(semantics, "semantics");
     check_utf8(name, "the name of a class");
     model->model.add_class(name, {semantics, attributes});
+    const BlasTurn turn;
     model->class_added();
   });
 }
@@ -189,10 +190,11 @@ parsnets_status parsnets_model_remove_class(parsnets_model* model, const char* n
 parsnets_status parsnets_model_calibrate(parsnets_model* model, double gamma, double temperature) {
   return guarded([&] {
     require(model, "model");
-    if (!(gamma >= -1e6 && gamma <= 1e6))
-      throw Error(ErrorCode::usage, fmt::format("argument 'gamma': expected -1e6 to 1e6, found {}", gamma));
-    if (!(temperature >= 1e-9 && temperature <= 1e9))
-      throw Error(ErrorCode::usage, fmt::format("argument 'temperature': expected 1e-9 to 1e9, found {}", temperature));
+    if (!(gamma >= -1e40 && gamma <= 1e40))
+      throw Error(ErrorCode::usage, fmt::format("argument 'gamma': expected -1e40 to 1e40, found {}", gamma));
+    if (!(temperature >= 1e-45 && temperature <= 1e45))
+      throw Error(ErrorCode::usage,
+                  fmt::format("argument 'temperature': expected 1e-45 to 1e45, found {}", temperature));
     model->model.gamma = gamma;
     model->model.temperature = temperature;
   });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/file.hpp"
+#include "base/json_file.hpp"
 #include "capi/handles.hpp"
 #include "parsnets/report.hpp"
 
@@ -18,6 +19,9 @@ ReportRun run_from(const parsnets_report_run* given, const Dataset& data) {
   require(values.model, "model of a run");
   ReportRun run{values.name, &values.model->model, &data, values.facts == nullptr ? "" : values.facts, {}};
   check_utf8(values.name, "the name of a run");
+  if (values.facts != nullptr && !parse_json(values.facts, "the facts of run '" + run.name + "'").is_object())
+    throw Error(BadInput{"the facts of run '" + run.name + "'", "", "a JSON object", "something else",
+                         "give what 'train --run' wrote to run.json"});
   if (values.bench_count > 0) require(values.benches, "benches of a run");
   for (std::size_t i = 0; i < values.bench_count; ++i) {
     require(values.benches[i], "benches of a run");

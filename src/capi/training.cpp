@@ -1,8 +1,6 @@
 // Training and evaluation behind parsnets.h.
 
 #include <cmath>
-#include <filesystem>
-#include <system_error>
 
 #include "capi/handles.hpp"
 
@@ -21,9 +19,7 @@ parsnets_status parsnets_train(const parsnets_dataset* dataset, const parsnets_o
     const BlasTurn turn;
     ThreadPool pool(wanted);
     *model = new parsnets_model(train(dataset->data, options->options, pool, observer.get()));
-    std::error_code ignored;  // the model is there; a left-over checkpoint does no harm
-    if (const auto& checkpoint = options->options.checkpoint; !checkpoint.empty())
-      for (const char* ending : {".fold0", ".final"}) std::filesystem::remove(checkpoint.string() + ending, ignored);
+    remove_checkpoints(options->options.checkpoint);
   });
 }
 

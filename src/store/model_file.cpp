@@ -228,8 +228,8 @@ Model load_model(const std::filesystem::path& path) {
   const std::size_t e = h > 0 ? h : d;
   model.networks_see_encoding = in.flag("networks_see_encoding");
   model.similarity = in.choice("similarity", similarity_names());
-  model.gamma = in.number("gamma", -1e6, 1e6);
-  model.temperature = in.number("temperature", 1e-9, 1e9);
+  model.gamma = in.number("gamma", -1e40, 1e40);  // in units of scores, which are floats
+  model.temperature = in.number("temperature", 1e-45, 1e45);
   model.direction = in.choice("direction", direction_names());
   model.gates.kind = in.choice("gates", gate_names());
   model.gates.networks = in.count("networks", 1, 65535);

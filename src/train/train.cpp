@@ -42,8 +42,9 @@ int fold_count(const TrainOptions& o, const Dataset& data) {
   if (o.preset == Preset::automatic) return drawn ? 4 : 2;
   if (!drawn || costly) return 1;
   if (o.select) return kFewest;
-  const int held = std::max(1, static_cast<int>(distinct(labels_of(data, data.split.val)).size()));
-  return std::clamp((kHeldOut + held - 1) / held, kFewest, kMost);
+  const int held = std::max(1, static_cast<int>(distinct(labels_of(data, data.split.val)).size())),
+            seen = static_cast<int>(data.seen_classes().size());  // with more folds, one class each would be repeated
+  return std::clamp((kHeldOut + held - 1) / held, kFewest, std::min(kMost, std::max(seen, kFewest)));
 }
 
 }  // namespace
@@ -90,9 +91,10 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
           {"gamma_from", options.calibrate ? "validation classes" : "none"},
           {"folds", folds.size()},
           {"classes_from", data.split.validation_from +
-                               (folds.size() > 1 && !data.split.validation_drawn
-                                    ? fmt::format("; {} more folds drawn from the seen classes", folds.size() - 1)
-                                    : "")},
+                               (folds.size() <= 1 ? ""
+                                : data.split.validation_drawn
+                                    ? fmt::format("; {} more folds with the seeds after it", folds.size() - 1)
+                                    : fmt::format("; {} more folds drawn from the seen classes", folds.size() - 1))},
           {"zsl", selected.winner.result.zsl},
           {"h", selected.winner.result.h}};
       if (searches) {
@@ -117,6 +119,14 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
     run->peak_memory = peak_memory();
   }
   return model;
+}
+
+void remove_checkpoints(const std::filesystem::path& checkpoint) {
+  if (checkpoint.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove(checkpoint.string() + ".final", ignored);
+  for (int fold = 0; std::filesystem::remove(checkpoint.string() + ".fold" + std::to_string(fold), ignored); ++fold) {
+  }
 }
 
 }  // namespace parsnets

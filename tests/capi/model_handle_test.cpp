@@ -130,7 +130,7 @@ TEST(CApiModel, BadClassesAndCalibrationsAreRefused) {
   EXPECT_EQ(parsnets_model_add_class(model.get(), "new", semantics.data(), m), PARSNETS_BAD_INPUT);
   EXPECT_TRUE(last_error_has("attribute 3"));
   EXPECT_EQ(parsnets_model_remove_class(model.get(), "new"), PARSNETS_BAD_INPUT);
-  for (const auto& [gamma, temperature] : {std::pair(std::nan(""), 1.0), {1e7, 1.0}, {0.0, 0.0}, {0.0, std::nan("")}})
+  for (const auto& [gamma, temperature] : {std::pair(std::nan(""), 1.0), {1e41, 1.0}, {0.0, 0.0}, {0.0, std::nan("")}})
     EXPECT_EQ(parsnets_model_calibrate(model.get(), gamma, temperature), PARSNETS_USAGE);
   EXPECT_EQ(bytes_of(model.get()), before);
   ASSERT_OK(parsnets_model_calibrate(model.get(), 0.25, 0.5));
@@ -187,6 +187,19 @@ TEST(CApiModel, ALoadedModelDoesNotNeedItsFileAnyMore) {
   std::ofstream(file, std::ios::trunc) << "something else";  // a mapped file would be gone
   EXPECT_EQ(scores_of(read.get(), small.arrays, 20), scores_of(model.get(), small.arrays, 20));
   EXPECT_EQ(bytes_of(read.get()), bytes_of(model.get()));
+}
+
+TEST(CApiModel, ModelsWithHugeScoresCanBeReadAgain) {
+  SmallArrays small;
+  for (float& v : small.data.semantics.values.values()) v *= 1e5f;
+  const auto data = small.handle();
+  const auto model =
+      trained(data.get(),
+              {{"method", "ridge"}, {"similarity", "dot"}, {"semantic-scaling", "none"}, {"feature-scaling", "none"}});
+  EXPECT_GT(std::abs(facts_of(model.get()).gamma), 1e6) << "or this tests nothing";
+  TempDir dir;
+  ASSERT_OK(parsnets_model_save(model.get(), (dir / "m").c_str()));
+  EXPECT_EQ(facts_of(loaded((dir / "m").string()).get()).gamma, facts_of(model.get()).gamma);
 }
 
 }  // namespace parsnets::test

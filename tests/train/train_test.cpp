@@ -248,4 +248,41 @@ TEST(Train, DefaultSizesOfSclnSuitSmallData) {
   EXPECT_EQ(model.encoder.weights.rows() % model.gates.networks, 0u);
 }
 
+TEST(Train, DrawnFoldsSuitTheNumberOfClasses) {
+  ThreadPool pool(1);
+  Dataset data = test::small_training_set();
+  const auto folds = [&](const TrainOptions& options) {
+    return nlohmann::json::parse(train(data, options, pool).record)["validation"]["folds"].get<int>();
+  };
+  TrainOptions options = test::small_options(Method::ridge);
+  EXPECT_EQ(folds(options), 1) << "the split names its validation classes";
+  data.split.validation_drawn = true;
+  data.split.val.clear();
+  data.split.train.clear();
+  for (const auto s : data.split.trainval) {  // three of the classes
+    const auto label = data.labels[static_cast<std::size_t>(s)];
+    const bool held = label <= data.seen_classes()[2];
+    (held ? data.split.val : data.split.train).push_back(s);
+  }
+  EXPECT_EQ(folds(options), 8) << "24 classes held out in all";
+  options.select = true;
+  EXPECT_EQ(folds(options), 3);
+  EXPECT_EQ(folds(test::small_options(Method::scln)), 1);
+  options = test::small_options(Method::ridge);
+  options.folds = 5;
+  EXPECT_EQ(folds(options), 5);
+}
+
+TEST(Train, CheckpointsOfAllFoldsAreRemoved) {
+  test::TempDir dir;
+  const auto checkpoint = dir / "c";
+  for (const char* ending : {".fold0", ".fold1", ".fold2", ".final"})
+    write_text_file(checkpoint.string() + ending, "x");
+  write_text_file(checkpoint, "of the user");
+  remove_checkpoints(checkpoint);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1);
+  remove_checkpoints(checkpoint);
+  remove_checkpoints({});
+}
+
 }  // namespace parsnets

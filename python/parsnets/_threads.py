@@ -1,0 +1,70 @@
+"""Calls of the engine from threads other than the main one, at the end of the process.
+
+exit() takes libraries apart while daemon threads still run, and a call that is at work in one of them would crash. So
+the interpreter waits for such calls before it ends, and lets no other begin.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+from typing import Any, Callable, Dict
+
+_LONGEST_WAIT = 10  # seconds, for a callback that never returns
+_main = threading.main_thread().ident
+_running: Dict[int, int] = {}  # thread to how many calls deep it is in the engine
+_ending = threading.Event()
+
+
+def in_main_thread() -> bool:
+    return threading.get_ident() == _main
+
+
+def must_stop() -> bool:
+    """Whether long work of this thread should be cancelled."""
+    return _ending.is_set() and not in_main_thread()
+
+
+def run(function: Callable[..., int], *arguments: Any) -> int:
+    """function(*arguments), which the end of the process waits for."""
+    if in_main_thread():
+        return function(*arguments)
+    thread = threading.get_ident()
+    outer = _running.get(thread, 0)
+    if not outer:
+        _stay_if_ending()
+    _running[thread] = outer + 1
+    try:
+        return function(*arguments)
+    finally:
+        if outer:
+            _running[thread] = outer
+        else:
+            _running.pop(thread, None)
+            _stay_if_ending()
+
+
+def _stay_if_ending() -> None:
+    """A daemon thread stays here for good, as it would wherever it next waits for the interpreter."""
+    if _ending.is_set():
+        threading.Event().wait()
+
+
+@atexit.register  # after the threads that are no daemons
+def _stop_daemons() -> None:
+    _ending.set()
+    deadline = time.monotonic() + _LONGEST_WAIT
+    while _running and time.monotonic() < deadline:
+        time.sleep(0.002)
+
+
+def _after_fork() -> None:
+    """Of all threads only the one that forked is here, and is the main one."""
+    global _main
+    _main = threading.get_ident()
+    _running.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
