@@ -3,7 +3,8 @@
 The library sees no signals, so a handler notes SIGINT and the next progress call cancels. Letting KeyboardInterrupt
 rise inside the callback would lose it: ctypes drops exceptions there.
 
-Work of daemon threads is cancelled when the interpreter ends (_threads): a callback without one would abort the process.
+Work of daemon threads is cancelled when the interpreter ends (_threads): a callback without one would abort the
+process.
 """
 
 from __future__ import annotations

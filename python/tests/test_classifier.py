@@ -536,3 +536,28 @@ def test_facts_are_copies_that_may_be_changed(ridge):
     ridge.record_.clear()
     ridge.trained_options_["method"] = "none"
     assert twin.record_["seed"] == ridge.record_["seed"] == 1 and twin.trained_options_["method"] == "ridge"
+
+
+@pytest.mark.parametrize("kind", ["writeable", "read-only", "Fortran", "sliced", "unaligned", "float64", "list"])
+def test_one_sample_is_named_as_among_many_however_it_is_given(demo, ridge, kind):
+    expected = ridge.predict(demo.X[::100])
+    for row, label in zip(demo.X[::100], expected):
+        one = np.array(row[None])
+        if kind == "read-only":
+            one.flags.writeable = False
+        elif kind == "Fortran":
+            one = np.asfortranarray(np.vstack([one, one]))[:1]
+        elif kind == "sliced":
+            one = np.repeat(one, 2, axis=1)[:, ::2]
+        elif kind == "unaligned":
+            one = np.frombuffer(b"x" + one.tobytes(), np.uint8)[1:].view(np.float32).reshape(1, -1)
+        elif kind == "float64":
+            one = one.astype(float)
+        elif kind == "list":
+            one = one.tolist()
+        found = ridge.predict(one)
+        assert found.shape == (1,) and found[0] == label and found.dtype == expected.dtype and found.flags.writeable
+    bad = np.array(demo.X[:1])
+    bad[0, 3] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        ridge.predict(bad)
