@@ -55,16 +55,25 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
     the copy module share the model until one of them changes.
     """
 
-    preset: str
-    select: bool
-    options: Optional[Mapping[str, Any]]
-    random_state: Any
-    n_jobs: Optional[int]
-    verbose: Any
     n_features_in_: int
     # The constructor's parameters to the engine's options, and the engine's methods to the parameters that choose them.
     _option_of: ClassVar[Mapping[str, str]] = {}
     _methods: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+
+    def __init__(self, *, feature_scaling: Optional[str], semantic_scaling: Optional[str],
+                 semantic_whitening: Optional[float], similarity: Optional[str], preset: str, select: bool,
+                 options: Optional[Dict[str, Any]], random_state: Any, n_jobs: Optional[int], verbose: Any) -> None:
+        """Parameters that all have; each class names them again, since scikit-learn reads its own constructor."""
+        self.feature_scaling = feature_scaling
+        self.semantic_scaling = semantic_scaling
+        self.semantic_whitening = semantic_whitening
+        self.similarity = similarity
+        self.preset = preset
+        self.select = select
+        self.options = options
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @property
     def _method(self) -> str:

@@ -38,16 +38,9 @@ class RidgeZSL(ZeroShotClassifier):
                  verbose: Any = False) -> None:
         self.alpha = alpha
         self.reverse = reverse
-        self.feature_scaling = feature_scaling
-        self.semantic_scaling = semantic_scaling
-        self.semantic_whitening = semantic_whitening
-        self.similarity = similarity
-        self.preset = preset
-        self.select = select
-        self.options = options
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        super().__init__(feature_scaling=feature_scaling, semantic_scaling=semantic_scaling,
+                         semantic_whitening=semantic_whitening, similarity=similarity, preset=preset, select=select,
+                         options=options, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
 
 
 class ESZSL(ZeroShotClassifier):
@@ -73,16 +66,9 @@ class ESZSL(ZeroShotClassifier):
                  n_jobs: Optional[int] = -1, verbose: Any = False) -> None:
         self.alpha = alpha
         self.semantic_alpha = semantic_alpha
-        self.feature_scaling = feature_scaling
-        self.semantic_scaling = semantic_scaling
-        self.semantic_whitening = semantic_whitening
-        self.similarity = similarity
-        self.preset = preset
-        self.select = select
-        self.options = options
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        super().__init__(feature_scaling=feature_scaling, semantic_scaling=semantic_scaling,
+                         semantic_whitening=semantic_whitening, similarity=similarity, preset=preset, select=select,
+                         options=options, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
 
 
 class SAE(ZeroShotClassifier):
@@ -107,16 +93,9 @@ class SAE(ZeroShotClassifier):
                  verbose: Any = False) -> None:
         self.alpha = alpha
         self.reverse = reverse
-        self.feature_scaling = feature_scaling
-        self.semantic_scaling = semantic_scaling
-        self.semantic_whitening = semantic_whitening
-        self.similarity = similarity
-        self.preset = preset
-        self.select = select
-        self.options = options
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        super().__init__(feature_scaling=feature_scaling, semantic_scaling=semantic_scaling,
+                         semantic_whitening=semantic_whitening, similarity=similarity, preset=preset, select=select,
+                         options=options, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
 
 
 class DAP(ZeroShotClassifier):
@@ -141,13 +120,6 @@ class DAP(ZeroShotClassifier):
                  options: Optional[Dict[str, Any]] = None, random_state: Any = 1, n_jobs: Optional[int] = -1,
                  verbose: Any = False) -> None:
         self.alpha = alpha
-        self.feature_scaling = feature_scaling
-        self.semantic_scaling = semantic_scaling
-        self.semantic_whitening = semantic_whitening
-        self.similarity = similarity
-        self.preset = preset
-        self.select = select
-        self.options = options
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        super().__init__(feature_scaling=feature_scaling, semantic_scaling=semantic_scaling,
+                         semantic_whitening=semantic_whitening, similarity=similarity, preset=preset, select=select,
+                         options=options, random_state=random_state, n_jobs=n_jobs, verbose=verbose)

@@ -84,16 +84,9 @@ class ParsNetsClassifier(ZeroShotClassifier):
         self.mmg = mmg
         self.refine_steps = refine_steps
         self.prototype_width = prototype_width
-        self.feature_scaling = feature_scaling
-        self.semantic_scaling = semantic_scaling
-        self.semantic_whitening = semantic_whitening
-        self.similarity = similarity
-        self.preset = preset
-        self.select = select
-        self.options = options
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        super().__init__(feature_scaling=feature_scaling, semantic_scaling=semantic_scaling,
+                         semantic_whitening=semantic_whitening, similarity=similarity, preset=preset, select=select,
+                         options=options, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
 
     @property
     def _method(self) -> str:
