@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "paths.hpp"
+
 namespace parsnets::test {
 
 constexpr const char* kNoSharedData =

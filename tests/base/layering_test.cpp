@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "paths.hpp"
+
 namespace {
 
 const std::vector<std::string> kOrder{"base", "data", "features", "model", "eval", "train", "store", "report", "capi"};

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "capi/small_handles.hpp"
+#include "paths.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets::test {

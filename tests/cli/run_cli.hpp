@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "paths.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets::test {

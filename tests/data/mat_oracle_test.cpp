@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "data/mat_manifest.hpp"
+#include "paths.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "parsnets/error.hpp"
+#include "paths.hpp"
 
 namespace parsnets::test {
 
