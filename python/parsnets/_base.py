@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ._facts import Facts
-from ._labels import (Floats, class_table, in_order, listed, name_of, places_of, read_table, validation_flags,
+from ._labels import (Floats, class_table, listed, name_of, places_of, read_table, refuse_repeated, validation_flags,
                       with_labels)
 from ._library import call, real, text, unsigned
 from ._model import AMONG, Model, PathLike, address, readable
@@ -92,7 +92,8 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         attributes, too; or a DataFrame with a row per class, whose columns name them; or C x m, whose rows belong to
         class_names, or else to the sorted labels, or, where there are more rows and y has integers from 0, to 0, 1,
         ...; or None: one-hot vectors, a plain classifier, for which feature_scaling is "standardize" and nothing is
-        calibrated unless preset or a value says otherwise. Classes without samples are unseen.
+        calibrated unless preset or a value says otherwise. Classes without samples are unseen. Attributes that have
+        names (columns, the index of a Series) are put in the order of attribute_names, or else of the first class.
 
         validation: labels of the seen classes that gamma, temperature and searches are chosen on; "auto" draws them
         with random_state; "none" does without. progress: called with (stage, done, total, unit); anything true stops,
@@ -112,8 +113,7 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
             labels, semantics = seen, np.eye(len(seen), dtype=np.float32)
             attribute_names = [name_of(label) for label in seen] if attribute_names is None else attribute_names
         else:
-            labels, semantics, named = class_table(class_attributes, seen, class_names)
-            attribute_names = named if attribute_names is None else attribute_names
+            labels, semantics, attribute_names = class_table(class_attributes, seen, class_names, attribute_names)
         numbers: NDArray[np.intp] = np.asarray(np.searchsorted(labels, seen.astype(labels.dtype)))
         flags = None if isinstance(validation, str) else validation_flags(labels, seen, validation)
         seed = seed_of(self.random_state)
@@ -252,21 +252,23 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
     # ---- Classes and calibration, without training ----
 
     def add_class(self: Self, label: Any, attributes: ArrayLike) -> Self:
-        """Adds one unseen class, the last of classes_. attributes: m values."""
+        """Adds one unseen class, the last of classes_. attributes: m values; a Series whose index names them may have
+        them in any order (see add_classes)."""
         return self.add_classes({label: attributes})
 
     def add_classes(self: Self, class_attributes: Any) -> Self:
-        """Adds unseen classes, all or none: a dict or Series of label to m values; or a DataFrame with a row per class,
-        whose columns have the names, in any order, of attribute_names_ where fit() was told some."""
+        """Adds unseen classes, all or none: a dict or Series of label to m values; or a DataFrame with a row per class.
+
+        Series of values and columns of a DataFrame that have names are matched with attribute_names_, where fit() was
+        told some; those numbered from 0, as pandas does by default, are taken by position."""
         check_is_fitted(self)
         model = self._model
-        read = read_table(class_attributes)
+        read = read_table(class_attributes, model.attribute_names if model.names_attributes else None)
         if read is None:
             raise Usage("class_attributes: expected a dict of label to vector, or a DataFrame with a row per class, "
                         f"found {type(class_attributes).__name__}")
-        labels, table, columns = read
-        if model.names_attributes:
-            table = in_order(table, columns, model.attribute_names)
+        labels, table, _ = read
+        refuse_repeated(labels)
         table = np.ascontiguousarray(table)
 
         def change(handle: ctypes.c_void_p) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,26 +118,74 @@ def _numbers(values: Any, what: str) -> Floats:
         raise BadInput(f"{what}: expected numbers, found others ({error})") from None
 
 
-def read_table(attributes: Any) -> Optional[Tuple[List[Any], Floats, Optional[List[str]]]]:
-    """(C labels, C x m, column names or None) of a mapping or a Series of label to vector, or of a DataFrame with a row
-    per class; None: attributes is something else."""
-    names: Optional[Iterable[Any]] = None
+def read_table(attributes: Any, names: Optional[Sequence[str]] = None
+               ) -> Optional[Tuple[List[Any], Floats, Optional[List[str]]]]:
+    """(C labels, C x m, attribute names or None) of a mapping or a Series of label to vector, or of a DataFrame with a
+    row per class; None: attributes is something else. Values that have names are put in the order of `names`, or
+    without these in that of the first vector's; others are taken by position."""
+    known = None if names is None else list(names)
     if hasattr(attributes, "index") and hasattr(attributes, "columns"):
-        return (listed(attributes.index, "class_attributes"), _frame_numbers(attributes),
-                [str(column) for column in attributes.columns])
+        table = _aligned(_frame_numbers(attributes), _names(attributes.columns), known, "class_attributes")
+        return (listed(attributes.index, "class_attributes"), table,
+                known or [str(column) for column in attributes.columns])
+    shared: Optional[Iterable[Any]] = None
     if isinstance(attributes, Mapping):
-        names = getattr(attributes, "attribute_names", None)  # of Dataset.class_attributes
-        rows, vectors = listed(attributes.keys(), "class_attributes"), list(attributes.values())
-    elif hasattr(attributes, "index") and hasattr(attributes, "items"):  # a Series
-        rows, vectors = listed(attributes.index, "class_attributes"), list(attributes)
+        shared = getattr(attributes, "attribute_names", None)  # of Dataset.class_attributes
+        rows, given = listed(attributes.keys(), "class_attributes"), list(attributes.values())
+    elif _is_series(attributes):
+        rows, given = listed(attributes.index, "class_attributes"), list(attributes)
     else:
         return None
-    vectors = [_numbers(vector, f"attributes of {row!r}") for row, vector in zip(rows, vectors)]
-    for row, vector in zip(rows, vectors):
-        if vector.ndim != 1 or vector.shape != vectors[0].shape:
-            raise BadInput(f"attributes of {row!r}: expected a vector as long as those of other classes, found shape "
-                           f"{vector.shape}")
-    return rows, np.array(vectors, np.float32), None if names is None else [str(name) for name in names]
+    of_all = None if shared is None else [str(name) for name in shared]
+    named = [_names(vector.index) if _is_series(vector) else of_all for vector in given]
+    known = known or next((own for own in named if own is not None), None)
+    vectors = []
+    for row, vector, own in zip(rows, given, named):
+        what = f"attributes of {row!r}"
+        vectors.append(_aligned(_numbers(vector, what), own, known, what))
+        if vectors[-1].ndim != 1 or vectors[-1].shape != vectors[0].shape:
+            raise BadInput(f"{what}: expected a vector as long as those of other classes, found shape "
+                           f"{vectors[-1].shape}")
+    return rows, np.array(vectors, np.float32), known
+
+
+def _is_series(values: Any) -> bool:
+    return hasattr(values, "index") and hasattr(values, "items") and not hasattr(values, "columns")
+
+
+def _names(index: Any) -> Optional[List[str]]:
+    """Of attributes, by the index of a Series or the columns of a frame; None: numbered as pandas does by default."""
+    names = list(index)
+    return None if names == list(range(len(names))) else [str(name) for name in names]
+
+
+def _aligned(values: Floats, own: Optional[List[str]], names: Optional[List[str]], what: str) -> Floats:
+    """Values, whose last axis has the names `own`, in the order of `names`; as they are where either has none."""
+    if own is None or names is None or (own == names and len(set(own)) == len(own)):
+        return values
+    place = {name: i for i, name in enumerate(own)}
+    problems = {"missing": [name for name in names if name not in place],
+                "unknown": [name for name in place if name not in set(names)],
+                "more than once": [name for name in place if own.count(name) > 1] if len(place) < len(own) else []}
+    found = [f"{_some(odd)} {problem}" for problem, odd in problems.items() if odd]
+    if found:
+        raise BadInput(f"{what}: expected each of the {len(names)} attributes of attribute_names once, found "
+                       + "; ".join(found) + "; correct the names, or give values without names in that order")
+    return np.ascontiguousarray(values[..., [place[name] for name in names]])
+
+
+def _some(names: Sequence[Any]) -> str:
+    """The first few, for a message."""
+    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def refuse_repeated(rows: Sequence[Any]) -> None:
+    """BadInput where a class has two rows."""
+    first: Dict[Any, int] = {}
+    for number, row in enumerate(rows):
+        if first.setdefault(row, number) != number:
+            raise BadInput(f"class_attributes: expected one row per class, found {row!r} in rows {first[row]} and "
+                           f"{number}, counted from 0; remove one")
 
 
 def _frame_numbers(frame: Any) -> Floats:
@@ -155,24 +203,12 @@ def _frame_numbers(frame: Any) -> Floats:
     return np.asarray(frame, np.float32)
 
 
-def in_order(table: Floats, columns: Optional[List[str]], names: Sequence[str]) -> Floats:
-    """The table with its columns in the order of the attributes' names."""
-    if columns is None or columns == list(names):
-        return table
-    if sorted(columns) != sorted(names) or len(set(columns)) < len(columns):
-        odd = [column for column in columns if column not in names]
-        raise BadInput(f"class_attributes: expected the {len(names)} columns of attribute_names_, each once, found "
-                       f"{len(columns)}" + (f", {odd[0]!r} among them" if odd else "")
-                       + "; name the columns so, or give a dict of vectors")
-    place = {column: i for i, column in enumerate(columns)}
-    return np.ascontiguousarray(table[:, [place[name] for name in names]])
-
-
-def class_table(attributes: Any, seen: NDArray[Any],
-                class_names: Optional[ArrayLike]) -> Tuple[NDArray[Any], Floats, Optional[List[str]]]:
+def class_table(attributes: Any, seen: NDArray[Any], class_names: Optional[ArrayLike],
+                attribute_names: Optional[Iterable[Any]]) -> Tuple[NDArray[Any], Floats, Optional[List[str]]]:
     """(C sorted labels, C x m, attribute names or None) from what fit() takes."""
     rows: Optional[List[Any]]
-    rows, table, columns = read_table(attributes) or (None, _numbers(attributes, "class_attributes"), None)
+    known = None if attribute_names is None else [name_of(name) for name in attribute_names]
+    rows, table, names = read_table(attributes, known) or (None, _numbers(attributes, "class_attributes"), known)
     if table.ndim != 2:
         raise BadInput(f"class_attributes: expected a matrix, classes x attributes, found shape {table.shape}")
     if class_names is not None:
@@ -181,16 +217,14 @@ def class_table(attributes: Any, seen: NDArray[Any],
         rows = _numbered_rows(len(table), seen)
     if len(rows) != len(table):
         raise BadInput(f"class_names: expected {len(table)}, one per row of class_attributes, found {len(rows)}")
-    known = set(rows)
-    if len(known) != len(rows):
-        raise BadInput("class_attributes: expected every class once, found one twice")
+    refuse_repeated(rows)
     labels = _like(seen, rows)
-    missing = [label for label in seen.tolist() if label not in known]
+    missing = [label for label in seen.tolist() if label not in set(rows)]
     if missing:
         raise BadInput(f"class_attributes: expected a row for every label in y, found none for "
                        f"{', '.join(map(repr, missing[:5]))}; add {'it' if len(missing) == 1 else 'them'}")
     order = np.argsort(labels, kind="stable")
-    return labels[order], np.ascontiguousarray(table[order]), columns
+    return labels[order], np.ascontiguousarray(table[order]), names
 
 
 def _numbered_rows(count: int, seen: NDArray[Any]) -> List[Any]:

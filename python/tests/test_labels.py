@@ -83,17 +83,69 @@ def test_a_frame_adds_its_rows_as_classes_with_columns_in_any_order():
         added = pickle.loads(pickle.dumps(model)).add_classes(table)
         assert added.classes_.tolist()[-2:] == ["okapi", "zebra"]
         assert np.array_equal(added.class_attributes_[-2:], ATTRIBUTES[:2] * 0.5)
-    for odd, found in ((frame.rename(columns={"w": "colour"}), "'colour' among them"), (frame[names[:4]], "found 4"),
-                       (frame[list("uvwxx")], "found 5"), (pd.DataFrame(ATTRIBUTES[:2], index=list("gh")), "'0'")):
-        with pytest.raises(BadInput, match="columns of attribute_names_.*" + found):
+    for odd, found in ((frame.rename(columns={"w": "colour"}), "found 'w' missing; 'colour' unknown;"),
+                       (frame[names[:4]], "found 'y' missing;"),
+                       (frame[list("uvwxx")], "found 'y' missing; 'x' more than once;"),
+                       (frame[list("uvwxyy")], "found 'y' more than once;")):
+        with pytest.raises(BadInput, match="^class_attributes: .* of attribute_names once, " + found):
             model.add_classes(odd)
     assert len(model.classes_) == 6
+    numbered = pickle.loads(pickle.dumps(model)).add_classes(pd.DataFrame(ATTRIBUTES[:2] * 0.5, index=list("gh")))
+    assert np.array_equal(numbered.class_attributes_[-2:], ATTRIBUTES[:2] * 0.5)  # columns 0, 1, ... are positions
     unnamed = fitted(list("abcdef")).add_classes(frame)  # has no names to compare with
     assert np.array_equal(unnamed.class_attributes_[-2:], ATTRIBUTES[:2] * 0.5)
     with pytest.raises(Usage, match="found ndarray"):
         model.add_classes(ATTRIBUTES)
     with pytest.raises(BadInput, match="attributes of 'okapi': expected numbers"):
         model.add_class("okapi", ["tall"] * 5)
+
+
+def test_a_series_of_attributes_is_matched_by_their_names():
+    names = list("uvwxy")
+    series = pd.Series(ATTRIBUTES[0] * 0.5, index=names)
+    for given in (series, series[list("ywuvx")], series.reset_index(drop=True), series.to_numpy()):
+        model = fitted(list("abcdef"), attribute_names=names)
+        model.add_class("okapi", given).add_classes({"kudu": given, "oryx": ATTRIBUTES[0] * 0.5})
+        assert np.array_equal(model.class_attributes_[-3:], [ATTRIBUTES[0] * 0.5] * 3)
+    for odd, found in ((series.rename({"w": "colour"}), "'w' missing; 'colour' unknown"),
+                       (series[list("uvwx")], "'y' missing"), (series[list("uvwxyy")], "'y' more than once")):
+        with pytest.raises(ValueError, match=f"^attributes of 'gnu': expected each of the 5 attributes.*found {found}"):
+            model.add_class("gnu", odd)
+    wide = pd.Series(np.zeros(9), index=[f"new {i}" for i in range(9)])
+    with pytest.raises(ValueError, match="'v', 'w', 'x', 'y' missing; 'new 0', .*'new 4' and 4 more unknown"):
+        model.add_class("gnu", wide)
+    assert len(model.classes_) == 9
+
+
+def test_fit_puts_named_attributes_in_one_order():
+    names, turned = list("uvwxy"), list("ywuvx")
+    frame = pd.DataFrame(ATTRIBUTES, index=list("abcdef"), columns=names)
+    rows = {label: frame.loc[label] for label in "abcdef"}
+    mixed = {**rows, "b": rows["b"][turned], "e": rows["e"][turned]}
+    for table, extra in ((mixed, {}), (pd.Series(mixed), {}), (mixed, {"attribute_names": names}),
+                         (frame[turned], {"attribute_names": names})):
+        model = fitted(list("abcdef"), class_attributes=table, **extra)
+        assert np.array_equal(model.class_attributes_, ATTRIBUTES) and model.attribute_names_ == tuple(names)
+    with pytest.raises(ValueError, match="^attributes of 'e': .*found 'w' missing; 'colour' unknown"):
+        fitted(list("abcdef"), class_attributes={**mixed, "e": rows["e"].rename({"w": "colour"})})
+    with pytest.raises(ValueError, match="^class_attributes: .*found 'z' missing; 'u' unknown"):
+        fitted(list("abcdef"), class_attributes=frame, attribute_names=list("vwxyz"))
+    numbered = {label: pd.Series(vector) for label, vector in zip("abcdef", ATTRIBUTES)}
+    by_position = fitted(list("abcdef"), class_attributes=numbered)
+    assert by_position._model.to_bytes() == fitted(list("abcdef"))._model.to_bytes()
+
+
+def test_a_class_with_two_rows_is_refused_by_name():
+    frame = pd.DataFrame(ATTRIBUTES, index=list("abcdef"))
+    twice = pd.concat([frame, frame.loc[["c"]]])
+    with pytest.raises(ValueError, match="one row per class, found 'c' in rows 2 and 6"):
+        fitted(list("abcdef"), class_attributes=twice)
+    model = fitted(list("abcdef"))
+    with pytest.raises(ValueError, match="one row per class, found 'new c' in rows 2 and 6"):
+        model.add_classes(twice.rename(index="new {}".format))
+    assert len(model.classes_) == 6
+    renamed = fitted(list("abcdef"), class_attributes=twice, class_names=list("abcdefg"))  # the index does not count
+    assert renamed.classes_.tolist() == list("abcdefg")
 
 
 def test_a_frame_whose_classes_are_in_a_column_is_refused_with_advice():
@@ -118,7 +170,10 @@ def test_a_mapping_that_names_its_attributes_is_taken_at_its_word():
 
     table = Named(zip("abcdef", ATTRIBUTES))
     assert fitted(list("abcdef"), class_attributes=table).attribute_names_ == tuple("uvwxy")
-    assert fitted(list("abcdef"), class_attributes=table, attribute_names=list("vwxyz")).attribute_names_[0] == "v"
+    turned = fitted(list("abcdef"), class_attributes=table, attribute_names=list("yxwvu"))
+    assert turned.attribute_names_ == tuple("yxwvu") and np.array_equal(turned.class_attributes_, ATTRIBUTES[:, ::-1])
+    with pytest.raises(BadInput, match="found 'z' missing; 'u' unknown"):
+        fitted(list("abcdef"), class_attributes=table, attribute_names=list("vwxyz"))
     table.attribute_names = None
     model = fitted(list("abcdef"), class_attributes=table)
     assert not model._model.names_attributes
