@@ -71,6 +71,7 @@ struct Model {
   Prototypes prototypes;
   ClassBank classes;
   std::vector<std::string> attribute_names;  ///< m, or empty
+  std::vector<std::string> feature_names;    ///< d, or empty
   double gamma = 0;                          ///< subtracted from the scores of seen classes in generalised recognition
   double temperature = 1;                    ///< of the softmax that turns scores into confidences
   std::string options;                       ///< JSON: the options it was trained with

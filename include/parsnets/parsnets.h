@@ -197,6 +197,12 @@ PARSNETS_API parsnets_status parsnets_model_get_facts(const parsnets_model *mode
 PARSNETS_API parsnets_status parsnets_model_class_name(const parsnets_model *model, size_t index, const char **name);
 PARSNETS_API parsnets_status parsnets_model_attribute_name(const parsnets_model *model, size_t index,
                                                            const char **name);
+/* `index` below d. NULL when the features have no names, which only the next function gives. */
+PARSNETS_API parsnets_status parsnets_model_feature_name(const parsnets_model *model, size_t index, const char **name);
+/* Names the features, for the model file; no result depends on them. `names`: `dimensions`, which is d; or NULL: none.
+ */
+PARSNETS_API parsnets_status parsnets_model_set_feature_names(parsnets_model *model, const char *const *names,
+                                                              size_t dimensions);
 
 /* Changes the class bank, without training. `semantics`: m finite values, `attributes` is m. The new class is the last
  * one and unseen; PARSNETS_BAD_INPUT for a name that is there already. */

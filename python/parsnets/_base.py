@@ -50,12 +50,14 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
     """What ParsNetsClassifier and the baselines share; ZeroShotClassifier.load() reads the file of any of them.
 
     A fitted estimator has classes_ (C labels), seen_ (C, true: had training samples), class_attributes_ (C x m),
-    attribute_names_ (m), gamma_, temperature_, n_features_in_ (d). Threads may share it: changes of the classes replace
-    the model and leave running predictions alone (two threads that change it at once need a lock of theirs). Copies by
-    the copy module share the model until one of them changes.
+    attribute_names_ (m), gamma_, temperature_, n_features_in_ (d), feature_names_in_ (d, where X was a frame with named
+    columns). Threads may share it: changes of the classes replace the model and leave running predictions alone (two
+    threads that change it at once need a lock of theirs). Copies by the copy module share the model until one of them
+    changes.
     """
 
     n_features_in_: int
+    feature_names_in_: NDArray[Any]
     # The constructor's parameters to the engine's options, and the engine's methods to the parameters that choose them.
     _option_of: ClassVar[Mapping[str, str]] = {}
     _methods: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
@@ -165,8 +167,8 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         if twice:
             raise Usage(f"options: expected none that is given as a parameter, found {twice[0]!r}; give it as "
                         f"{names[twice[0]]} alone")
-        model = train(data, {**extra, **chosen, **given}, names, labels, threads=threads_of(self.n_jobs),
-                      verbose=self.verbose, progress=progress)
+        model = train(data, {**extra, **chosen, **given}, names, labels, feature_names=feature_names,
+                      threads=threads_of(self.n_jobs), verbose=self.verbose, progress=progress)
         kept = {name: value for name, value in self.__dict__.items() if name != "feature_names_in_"}
         named = {} if feature_names is None else {"feature_names_in_": feature_names}
         self.__dict__ = {**kept, **named, "_model": model, "n_features_in_": model.dimensions}  # at once, or not at all
@@ -319,7 +321,8 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
     # ---- Files, copies and pickles ----
 
     def save(self, file: PathLike) -> None:
-        """Writes a model file (safetensors), atomically. Labels are kept as text; see load()."""
+        """Writes a model file (safetensors), atomically, with the names of attributes and features. Labels are kept as
+        text; see load()."""
         check_is_fitted(self)
         self._model.save(file)
 
@@ -343,6 +346,8 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         estimator = kind(**{**kind._methods[model.method], **parameters})
         estimator._model = model
         estimator.n_features_in_ = model.dimensions
+        if model.feature_names is not None:
+            estimator.feature_names_in_ = model.feature_names
         return estimator
 
     def export(self, data: Optional[Dataset] = None, *, precision: Optional[str] = None, rank: Optional[int] = None,

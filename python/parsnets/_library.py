@@ -119,6 +119,8 @@ _STATUS: Dict[str, List[Any]] = {
     "model_get_facts": [c_void_p, POINTER(ModelFacts)],
     "model_class_name": [c_void_p, c_size_t, _TEXT],
     "model_attribute_name": [c_void_p, c_size_t, _TEXT],
+    "model_feature_name": [c_void_p, c_size_t, _TEXT],
+    "model_set_feature_names": [c_void_p, _TEXT, c_size_t],
     "model_add_class": [c_void_p, c_char_p, c_void_p, c_size_t],
     "model_remove_class": [c_void_p, c_char_p],
     "model_calibrate": [c_void_p, c_double, c_double],

@@ -112,6 +112,13 @@ class Model:
         """Of training."""
         return _json_object(self._json[1])
 
+    @functools.cached_property
+    def feature_names(self) -> Optional[NDArray[Any]]:
+        """d, as scikit-learn keeps them; None: they have none."""
+        if text_at("model_feature_name", self.handle, 0) is None:
+            return None
+        return np.array([text_at("model_feature_name", self.handle, i) for i in range(self.dimensions)], dtype=object)
+
     @property
     def names_attributes(self) -> bool:
         """Whether attribute_names are those of the data, not numbers."""

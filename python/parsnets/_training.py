@@ -53,15 +53,21 @@ def threads_of(n_jobs: Any) -> int:
 
 
 def train(data: Dataset, values: Mapping[str, Any], parameters: Mapping[str, str], labels: NDArray[Any], *,
-          threads: int, verbose: Any, progress: Optional[ProgressCallback]) -> Model:
-    """values: options by the engine's names; parameters: what Python calls some of them, for messages; labels: C."""
+          feature_names: Any, threads: int, verbose: Any, progress: Optional[ProgressCallback]) -> Model:
+    """values: options by the engine's names; parameters: what Python calls some of them, for messages; labels: C;
+    feature_names: d, or None."""
+    named = None if feature_names is None else (
+        (ctypes.c_char_p * len(feature_names))(*[text(name, "feature name") for name in feature_names]))
     terminal = Terminal() if verbose and progress is None else None
     handle = ctypes.c_void_p()
     try:
         options = Options(values)
         with Watch(terminal if progress is None else progress) as watch:
             call("train", data.pointer, options.handle, threads, watch.function, None, ctypes.byref(handle))
-            return Model(handle, labels)
+            model = Model(handle, labels)
+        if named is not None:
+            call("model_set_feature_names", handle, named, len(named))
+        return model
     except Usage as error:
         raise Usage(_in_python(str(error), parameters)) from None
     finally:

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from parsnets import DAP, ESZSL, SAE, ClassDisjointKFold, ParsNetsClassifier, RidgeZSL
+from parsnets import DAP, ESZSL, SAE, ClassDisjointKFold, ParsNetsClassifier, RidgeZSL, load_model
 from parsnets.metrics import zero_shot_scorer
 
 ESTIMATORS = [ParsNetsClassifier(), ParsNetsClassifier("scln"), ParsNetsClassifier("mmg"), RidgeZSL(),
@@ -136,3 +136,29 @@ def test_frames_bring_feature_names_and_take_attribute_names(demo):
     out = model.set_output(transform="pandas").transform(frame[:4])
     assert list(out.columns) == demo.attribute_names and out.shape == (4, 39)
     assert np.array_equal(out, model.set_output(transform="default").transform(frame[:4]))
+
+
+def test_names_of_features_and_attributes_survive_files(demo, tmp_path):
+    frame = pd.DataFrame(demo.X[demo.trainval], columns=[f"f{i} \N{MICRO SIGN}m" for i in range(192)])
+    model = RidgeZSL().fit(frame, demo.y[demo.trainval], class_attributes=demo.class_attributes)
+    model.add_class("okapi", demo.semantics[0] * 0.5).calibrate(gamma=0.1).save(tmp_path / "named.safetensors")
+    loaded = load_model(tmp_path / "named.safetensors")
+    assert loaded.feature_names_in_.tolist() == list(frame.columns) and loaded.feature_names_in_.dtype == object
+    assert list(loaded.attribute_names_) == demo.attribute_names
+    assert np.array_equal(loaded.predict(frame[:5]), model.predict(frame[:5]))
+    turned = frame[frame.columns[::-1]]
+    with pytest.raises(ValueError, match="must be in the same order as they were in fit"):
+        loaded.predict(turned[:5])
+    with pytest.raises(ValueError, match="unseen at fit time"):
+        loaded.predict(frame[:5].rename(columns={frame.columns[0]: "new"}))
+
+
+def test_files_without_feature_names_load_without(demo, tmp_path):
+    frame = pd.DataFrame(demo.X[demo.trainval], columns=[f"f{i}" for i in range(192)])
+    bare = RidgeZSL().fit(demo.X[demo.trainval], demo.y[demo.trainval], class_attributes=demo.class_attributes)
+    bare.save(tmp_path / "bare.safetensors")
+    assert b'"features":"[' not in (tmp_path / "bare.safetensors").read_bytes()  # as files were before they had names
+    assert not hasattr(load_model(tmp_path / "bare.safetensors"), "feature_names_in_")
+    numbered = RidgeZSL().fit(frame.T.reset_index(drop=True).T, demo.y[demo.trainval],
+                              class_attributes=demo.class_attributes)
+    assert numbered._model.to_bytes() == bare._model.to_bytes()

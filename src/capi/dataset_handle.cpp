@@ -210,7 +210,8 @@ parsnets_status parsnets_dataset_attribute_name(const parsnets_dataset* dataset,
   return guarded([&] {
     require(dataset, "dataset");
     require(name, "name");
-    *name = attribute_name_at(dataset->data.semantics.attribute_names, dataset->data.semantics.values.cols(), index);
+    *name = optional_name_at(dataset->data.semantics.attribute_names, dataset->data.semantics.values.cols(), index,
+                             "attributes");
   });
 }
 

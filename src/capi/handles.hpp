@@ -126,8 +126,9 @@ void write_evaluation(const TestReport& report, parsnets_evaluation* evaluation)
 /// Element `index` of a list; throws usage when there is none.
 const char* name_at(const std::vector<std::string>& names, std::size_t index, const char* what);
 
-/// Name `index` of `count` attributes, or nullptr when there are no names; throws as above.
-const char* attribute_name_at(const std::vector<std::string>& names, std::size_t count, std::size_t index);
+/// Name `index` of `count` things, or nullptr when there are no names; throws as above.
+const char* optional_name_at(const std::vector<std::string>& names, std::size_t count, std::size_t index,
+                             const char* what);
 
 /// Throws bad_input unless the text is UTF-8: it could not be stored.
 void check_utf8(const char* text, const std::string& what);

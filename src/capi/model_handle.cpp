@@ -17,8 +17,8 @@ namespace {
 template <class Take>
 Model copy(const Model& model, const Take& take) {
   const auto& [dimensions, feature_preprocess, encoder, gates, see_encoding, direction, networks, relu, shared, bias,
-               reverse, semantic_preprocess, centre, similarity, prototypes, classes, attribute_names, gamma,
-               temperature, options, record] = model;
+               reverse, semantic_preprocess, centre, similarity, prototypes, classes, attribute_names, feature_names,
+               gamma, temperature, options, record] = model;
   const auto& [weights, error] = encoder;
   const auto& [kind, count, open, anchors] = gates;
   const auto& [support, prototype_weights, width] = prototypes;
@@ -40,6 +40,7 @@ Model copy(const Model& model, const Take& take) {
           {take(support), take(prototype_weights), width},
           {names, seen, take(semantics)},
           attribute_names,
+          feature_names,
           gamma,
           temperature,
           options,
@@ -161,7 +162,31 @@ parsnets_status parsnets_model_attribute_name(const parsnets_model* model, size_
   return guarded([&] {
     require(model, "model");
     require(name, "name");
-    *name = attribute_name_at(model->model.attribute_names, model->model.attributes(), index);
+    *name = optional_name_at(model->model.attribute_names, model->model.attributes(), index, "attributes");
+  });
+}
+
+parsnets_status parsnets_model_feature_name(const parsnets_model* model, size_t index, const char** name) {
+  return guarded([&] {
+    require(model, "model");
+    require(name, "name");
+    *name = optional_name_at(model->model.feature_names, model->model.feature_dimensions, index, "features");
+  });
+}
+
+parsnets_status parsnets_model_set_feature_names(parsnets_model* model, const char* const* names, size_t dimensions) {
+  return guarded([&] {
+    require(model, "model");
+    std::vector<std::string> given;
+    if (names != nullptr) {
+      check_count("dimensions", model->model.feature_dimensions, dimensions);
+      for (std::size_t i = 0; i < dimensions; ++i) {
+        require(names[i], "names");
+        check_utf8(names[i], fmt::format("the name of feature {}", i));
+        given.emplace_back(names[i]);
+      }
+    }
+    model->model.feature_names = std::move(given);
   });
 }
 

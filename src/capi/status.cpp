@@ -100,8 +100,9 @@ const char* name_at(const std::vector<std::string>& names, std::size_t index, co
   return names[index].c_str();
 }
 
-const char* attribute_name_at(const std::vector<std::string>& names, std::size_t count, std::size_t index) {
-  check_index(index, count, "attributes");
+const char* optional_name_at(const std::vector<std::string>& names, std::size_t count, std::size_t index,
+                             const char* what) {
+  check_index(index, count, what);
   return names.empty() ? nullptr : names.at(index).c_str();
 }
 

@@ -60,6 +60,8 @@ class Reader {
     return found->second;
   }
 
+  bool has_text(const std::string& key) const { return file_.metadata().contains(key); }
+
   nlohmann::json json(const std::string& key) const { return parse_json(text(key), name() + ", " + key); }
 
   std::vector<std::string> strings(const std::string& key) const {
@@ -189,6 +191,9 @@ Model load_model(const std::filesystem::path& path) {
     in.fail("classes", "each class once", "'" + *twice + "' twice", "");
   if (!model.attribute_names.empty() && model.attribute_names.size() != m)
     in.fail("attributes", fmt::format("{} names or none", m), std::to_string(model.attribute_names.size()), "");
+  if (in.has_text("features")) model.feature_names = in.strings("features");
+  if (!model.feature_names.empty() && model.feature_names.size() != d)
+    in.fail("features", fmt::format("{} names or none", d), std::to_string(model.feature_names.size()), "");
 
   model.feature_preprocess.scaling = in.choice("feature_scaling", feature_scaling_names());
   model.feature_preprocess.centre = in.flag("feature_centre");
@@ -335,6 +340,7 @@ FileContents contents_of(const Model& model) {
                    {"options", model.options.empty() ? "{}" : model.options},
                    {"record", model.record.empty() ? "{}" : model.record},
                    {"payload_crc32", payload_checksum(tensors)}};
+  if (!model.feature_names.empty()) file.metadata["features"] = nlohmann::json(model.feature_names).dump();
   return file;
 }
 

@@ -78,6 +78,37 @@ TEST(CApiModel, ClonesAndFilesKeepEveryByte) {
   }
 }
 
+TEST(CApiModel, FeatureNamesSurviveClonesAndFilesAndChangeNothingElse) {
+  SmallArrays small;
+  const auto data = small.handle();
+  const auto model = trained(data.get(), {{"method", "ridge"}});
+  const std::string unnamed = bytes_of(model.get());
+  const std::size_t d = small.arrays.dimensions;
+  const char* name = "";
+  ASSERT_OK(parsnets_model_feature_name(model.get(), d - 1, &name));
+  EXPECT_EQ(name, nullptr);
+  EXPECT_EQ(parsnets_model_feature_name(model.get(), d, &name), PARSNETS_USAGE);
+
+  std::vector<std::string> texts(d);
+  std::vector<const char*> names(d);
+  for (std::size_t i = 0; i < d; ++i) names[i] = (texts[i] = "feature \"" + std::to_string(i) + "\" µm").c_str();
+  EXPECT_EQ(parsnets_model_set_feature_names(model.get(), names.data(), d - 1), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(bytes_of(model.get()), unnamed);
+  ASSERT_OK(parsnets_model_set_feature_names(model.get(), names.data(), d));
+  TempDir dir;
+  ASSERT_OK(parsnets_model_save(model.get(), (dir / "m").c_str()));
+  const auto read = loaded((dir / "m").string());
+  const auto clone = clone_of(model.get());
+  for (const auto* one : {model.get(), clone.get(), read.get()}) {
+    ASSERT_OK(parsnets_model_feature_name(one, d - 1, &name));
+    EXPECT_EQ(name, texts[d - 1]);
+  }
+  names[1] = "\xff";
+  EXPECT_EQ(parsnets_model_set_feature_names(read.get(), names.data(), d), PARSNETS_BAD_INPUT);
+  ASSERT_OK(parsnets_model_set_feature_names(read.get(), nullptr, 0));
+  EXPECT_EQ(bytes_of(read.get()), unnamed);
+}
+
 TEST(CApiModel, MissingAndDamagedFilesAreBadInput) {
   TempDir dir;
   parsnets_model* model = nullptr;

@@ -96,6 +96,24 @@ TEST(ModelFile, AnchorsSurvive) {
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
 }
 
+TEST(ModelFile, FeatureNamesHaveToBeAsManyAsFeatures) {
+  test::TempDir dir;
+  ThreadPool pool(1);
+  Model model = train(test::small_training_set(), test::small_options(Method::ridge), pool);
+  model.feature_names.assign(model.feature_dimensions, "the same name");
+  save_model(model, dir / "m");
+  EXPECT_EQ(load_model(dir / "m").feature_names, model.feature_names);
+  model.feature_names.pop_back();
+  save_model(model, dir / "m");
+  try {
+    load_model(dir / "m");
+    FAIL() << "a name is missing";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    EXPECT_NE(std::string(error.what()).find("names or none"), std::string::npos) << error.what();
+  }
+}
+
 TEST(ModelFile, EveryTruncationIsRefused) {
   test::TempDir dir;
   ThreadPool pool(1);
