@@ -109,9 +109,10 @@ function comparisonTable(report, selected) {
   const published = report.reference.length;
   const caption = published
     ? `${count(report.runs.length, "run")} of this report (highlighted) beside ${count(published, "published row")}; accuracies in percent. A column heading sorts by its column.`
-    : `${count(report.runs.length, "run")} of this report; accuracies in percent. No published rows were given.`;
+    : `${count(report.runs.length, "run")} of this report; accuracies in percent. A column heading sorts by its column.`;
+  const title = published ? "Results beside published rows" : "Results of the runs";
   return element("div", { class: "comparison" }, element("p", { class: "note", id: "comparison-note" }, caption),
     scrollBox(element("table", { id: "comparison", "aria-describedby": "comparison-note" },
-      element("caption", { class: "visually-hidden" }, "Results beside published rows"), element("thead", {}, element("tr", {}, ...heads)), body),
-    "Results beside published rows"));
+      element("caption", { class: "visually-hidden" }, title), element("thead", {}, element("tr", {}, ...heads)), body),
+    title));
 }

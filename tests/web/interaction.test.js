@@ -24,6 +24,22 @@ async function withPage(kind, work, options) {
   }
 }
 
+// work(report, show): the report of the full sample, to be changed, and what opens a page of it as it is then.
+async function withReport(work) {
+  const context = await browser.newContext();
+  try {
+    const report = makeReport("full");
+    await work(report, async () => {
+      const page = await context.newPage();
+      await page.setContent(fillPage(report));
+      await page.waitForSelector("#comparison tbody tr");
+      return page;
+    });
+  } finally {
+    await context.close();
+  }
+}
+
 async function download(page, figure, kind) {
   // Chromium drops more than ten downloads a second.
   await page.waitForTimeout(120);
@@ -76,22 +92,48 @@ describe("template", () => {
     assert.match(template, /Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"/);
   });
 
-  test("shows hostile names as text", async () => {
-    const report = makeReport("minimal");
+  test("shows hostile names as text", () => withReport(async (report, show) => {
+    Object.assign(report, makeReport("minimal"));
     const hostile = '</script><img src=x onerror="document.title=1"><b>"&amp;';
     report.title = hostile;
     report.runs[0].name = hostile;
     report.runs[0].per_class[0].class = hostile;
     report.runs[0].confusion.classes[0] = hostile;
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    await page.setContent(fillPage(report));
-    await page.waitForSelector("#comparison tbody tr");
+    const page = await show();
     assert.equal(await page.locator("h1").textContent(), hostile);
     assert.equal(await page.title(), hostile);
     assert.equal(await page.locator("main img").count(), 0);
-    await context.close();
-  });
+  }));
+});
+
+describe("sentences", () => {
+  const sentence = (page, figure) => page.locator(`#fig-${figure} .sentence`).textContent();
+
+  test("states with equal figures are named together, others one by one", () => withReport(async (report, show) => {
+    const [{ spectrum, angles }] = report.runs;
+    spectrum.mean.raw[0] = 0.05;
+    spectrum.mean.mapped[0] = spectrum.mean.without_mmg[0] = 0.5071;
+    angles.without_mmg = angles.mapped;
+    let page = await show();
+    assert.match(await sentence(page, "spectrum"), /is 5\.0 % for raw features and 50\.7 % when mapped, with or without MMG\.$/);
+    assert.match(await sentence(page, "angles"), /is \d+° for raw features and \d+° when mapped, with or without MMG\.$/);
+    spectrum.mean.mapped[0] = 0.6;
+    delete angles.without_mmg;
+    page = await show();
+    assert.match(await sentence(page, "spectrum"), /is 5\.0 % for raw features, 50\.7 % when mapped without MMG and 60\.0 % when mapped with it\.$/);
+    assert.match(await sentence(page, "angles"), /is \d+° for raw features and \d+° when mapped\.$/);
+  }));
+
+  test("a sweep over another number of networks than the model's says so", () => withReport(async (report, show) => {
+    assert.ok(!(await sentence(await show(), "sweep")).includes("this run's model"));
+    report.runs[0].gates.networks = 192;
+    assert.match(await sentence(await show(), "sweep"), /The models of the sweep have 200 networks, this run's model has 192\.$/);
+  }));
+
+  test("the hubness chart names what it counts", () => withReport(async (report, show) => {
+    const labels = await (await show()).locator("#fig-hubness .axis-label").allTextContents();
+    assert.deepEqual(labels.sort(), ["Samples of unseen classes", `Times among the ${report.runs[0].hubness.k} nearest of another sample`]);
+  }));
 });
 
 describe("results", () => {

@@ -97,8 +97,9 @@ for (const [name, sample] of samples) {
       }
     });
 
-    test("every chart draws marks, all within its box", async () => {
-      const charts = await page.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => {
+    for (const width of [1400, 390]) test(`every chart draws marks, all within its box, ${width} px wide`, async () => {
+      const view = await open(browser, sample, { viewport: { width, height: 844 } });
+      const charts = await view.page.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => {
         const svg = node.querySelector(".chart > svg");
         if (!svg) {
           const canvas = node.querySelector(".chart > canvas");
@@ -122,6 +123,40 @@ for (const [name, sample] of samples) {
         assert.deepEqual(outside, [], id);
         assert.equal(bad, 0, `${id} has broken coordinates`);
       }
+      await view.context.close();
+    });
+
+    for (const width of [1400, 390]) test(`no curve crosses a label of the trade-off, ${width} px wide`, async () => {
+      if (!run.curve) return;
+      const view = await open(browser, sample, { viewport: { width, height: 844 } });
+      const { labels, crossed } = await view.page.locator("#fig-tradeoff .chart > svg").evaluate((svg) => {
+        const points = [...svg.querySelectorAll("path.line")].flatMap((path) => {
+          const length = path.getTotalLength();
+          return Array.from({ length: Math.ceil(length) + 1 }, (_, i) => path.getPointAtLength(Math.min(i, length)));
+        });
+        const boxes = [...svg.querySelectorAll(".contour-label, .strong")].map((text) => [text.textContent, text.getBBox(), text.matches(".strong")]);
+        const touch = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+        return { labels: boxes.map(([text]) => text),
+          crossed: boxes.filter(([, box, chosen], i) => points.some(({ x, y }) => !chosen && x > box.x && x < box.x + box.width && y > box.y && y < box.y + box.height)
+            || boxes.some(([, other], j) => i !== j && touch(box, other))).map(([text]) => text) };
+      });
+      assert.ok(labels.length >= 3, `contours without labels: ${labels}`);
+      assert.deepEqual(crossed, []);
+      await view.context.close();
+    });
+
+    test("that there are no published rows is said once", async () => {
+      if (sample.report.reference.length) return;
+      const words = await page.locator("#results").textContent();
+      assert.equal(words.match(/published row/gi).length, 1, words);
+    });
+
+    test("sizes are in powers of 1000, as the command line writes them", async () => {
+      if (!run.summary.model_bytes) return;
+      const shown = await page.locator(".details div", { hasText: "Model size" }).locator("dd").textContent();
+      const [, number, unit] = shown.match(/^([\d.]+) (B|kB|MB|GB)$/);
+      const scale = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 }[unit];
+      assert.ok(Math.abs(Number(number) * scale - run.summary.model_bytes) <= 0.05 * scale * (Number(number) < 100 ? 1 : 10), `${shown} for ${run.summary.model_bytes}`);
     });
 
     test("the keyboard reaches every chart, steps through its marks and closes the tooltip", async () => {

@@ -8,8 +8,9 @@ defineFigure({
   data: (run) => run.angles || null,
 
   sentence(angles) {
-    const parts = STATES.filter(({ key }) => angles[key]).map(({ key, name }) => `${binnedMedian(angles.edges, angles[key]).toFixed(0)}° for ${name}`);
-    return `Half of the pairs of class means are further apart than ${parts.join(", ")}.`;
+    const medians = Object.fromEntries(STATES.filter(({ key }) => angles[key])
+      .map(({ key }) => [key, `${binnedMedian(angles.edges, angles[key]).toFixed(0)}°`]));
+    return `The median angle between two class means is ${compareStates(medians)}.`;
   },
 
   table(angles) {

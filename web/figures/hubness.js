@@ -1,4 +1,4 @@
-// Hubness: how often each item is among the k nearest neighbours of others.
+// Hubness: how often each sample is among the k nearest neighbours of others.
 
 defineFigure({
   id: "hubness",
@@ -21,12 +21,12 @@ defineFigure({
     const length = Math.max(histogram.raw.length, histogram.mapped.length);
     const edges = d3.range(length + 1).map((i) => i - 0.5);
     const series = STATES.filter(({ key }) => histogram[key]).map((state) => ({ ...state, edges, dots: null,
-      points: histogram[state.key].map((number, i) => ({ x: i, y: number, tip: { title: state.name, rows: [["Occurrence", i === length - 1 ? `${i} or more` : String(i)], ["Items", String(number)]] } })) }));
+      points: histogram[state.key].map((number, i) => ({ x: i, y: number, tip: { title: state.name, rows: [["Occurrence", i === length - 1 ? `${i} or more` : String(i)], ["Samples", String(number)]] } })) }));
     const height = 360;
     const svg = frame.svg(height);
     frame.marks(drawLines(svg, { x: 0, y: 0, width: Math.min(frame.width, 760), height }, {
-      x: { label: `Times among the ${k} nearest of another (last bin: or more)`, format: wholeNumber, domain: [-0.5, length - 0.5] },
-      y: { label: "Items", format: wholeNumber, domain: [0, 1.08 * (d3.max(series, (each) => d3.max(each.points, (point) => point.y)) || 1)] },
+      x: { label: `Times among the ${k} nearest of another sample`, format: (i) => (i === length - 1 ? `${i}+` : wholeNumber(i)), domain: [-0.5, length - 0.5] },
+      y: { label: "Samples of unseen classes", format: wholeNumber, domain: [0, 1.08 * (d3.max(series, (each) => d3.max(each.points, (point) => point.y)) || 1)] },
       series,
     }), { radius: 60 });
   },

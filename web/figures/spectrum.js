@@ -6,6 +6,15 @@ const STATES = [
   { key: "mapped", name: "mapped", tone: "blue", dash: null, dots: "dot" },
 ];
 
+// "5 % for raw features and 51 % when mapped", from a text for each state that there is.
+function compareStates({ raw, without_mmg: without, mapped }) {
+  const parts = raw ? [`${raw} for raw features`] : [];
+  if (mapped && mapped === without) parts.push(`${mapped} when mapped, with or without MMG`);
+  else if (without) parts.push(`${without} when mapped without MMG`, ...(mapped ? [`${mapped} when mapped with it`] : []));
+  else if (mapped) parts.push(`${mapped} when mapped`);
+  return wordList(parts);
+}
+
 defineFigure({
   id: "spectrum",
   section: "geometry",
@@ -14,9 +23,9 @@ defineFigure({
   data: (run) => run.spectrum || null,
 
   sentence(spectrum) {
-    const share = (values) => (values && values.length ? `${percent(100 * values[0])} %` : null);
-    const parts = STATES.map(({ key, name }) => [name, share(spectrum.mean[key])]).filter(([, value]) => value).map(([name, value]) => `${value} for ${name}`);
-    return `On average over ${count(spectrum.classes.length, "class", "classes")} the first singular value holds ${parts.join(", ")}.`;
+    const shares = Object.fromEntries(STATES.filter(({ key }) => spectrum.mean[key] && spectrum.mean[key].length)
+      .map(({ key }) => [key, `${percent(100 * spectrum.mean[key][0])} %`]));
+    return `On average over ${count(spectrum.classes.length, "class", "classes")}, the first singular value's share of the sum is ${compareStates(shares)}.`;
   },
 
   table: (spectrum) => ({

@@ -7,12 +7,14 @@ defineFigure({
   missing: "No sparsity sweep in this run: add one with `parsnets bench --sweep k --out DIR/sweep.json`.",
   data: (run) => (run.sweep && run.sweep.rows.length && run.sweep.rows.every((row) => isNumber(row.value)) ? run.sweep : null),
 
-  sentence(sweep) {
+  sentence(sweep, run) {
     const known = sweep.rows.filter((row) => row.zsl && isNumber(row.zsl.mean));
     if (!known.length) return `${count(sweep.rows.length, "value")} of ${sweep.option}.`;
     const best = known[d3.scan(known, (a, b) => b.zsl.mean - a.zsl.mean)];
     const where = sweep.option === "open" ? `with ${best.value} of ${sweep.networks} networks open` : `at ${sweep.option} ${best.value}`;
-    return `Best ZSL accuracy ${meanSd(best.zsl)} ${where}, over ${count(best.seeds, "seed")}.`;
+    const own = run.gates && sweep.option === "open" && run.gates.networks !== sweep.networks
+      ? ` The models of the sweep have ${sweep.networks} networks, this run's model has ${run.gates.networks}.` : "";
+    return `Best ZSL accuracy ${meanSd(best.zsl)} ${where}, over ${count(best.seeds, "seed")}.${own}`;
   },
 
   table: (sweep) => ({

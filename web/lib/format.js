@@ -26,17 +26,18 @@ function compact(value) {
   return text.replace(/-/g, "−");
 }
 
+// In powers of 1000, as the command line writes sizes.
 function bytes(value) {
   if (!isNumber(value)) return MISSING;
-  if (value < 1024) return `${value} B`;
-  const units = ["KB", "MB", "GB"];
-  let unit = 0;
-  let size = value / 1024;
-  while (size >= 1024 && unit < units.length - 1) {
-    size /= 1024;
+  if (value < 1000) return `${value} B`;
+  const units = ["kB", "MB", "GB", "TB"];
+  let unit = -1;
+  let size = value;
+  while (size >= 999.5 && unit < units.length - 1) {
+    size /= 1000;
     unit += 1;
   }
-  return `${size.toFixed(size < 10 ? 1 : 0)} ${units[unit]}`;
+  return `${size.toFixed(size < 99.95 ? 1 : 0)} ${units[unit]}`;
 }
 
 function duration(seconds) {
@@ -52,6 +53,11 @@ function ordinal(place) {
   if (place >= 1 && place <= words.length) return words[place - 1];
   const teen = place % 100 >= 11 && place % 100 <= 13;
   return `${place}${teen ? "th" : ["th", "st", "nd", "rd"][place % 10] || "th"}`;
+}
+
+// "a, b and c".
+function wordList(words) {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
 }
 
 function count(number, singular, plural = `${singular}s`) {
