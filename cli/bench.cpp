@@ -77,7 +77,8 @@ Command bench_command() {
       std::filesystem::create_directories(state->out.parent_path());
     Output output;
     output.json = {{"data", data.name},           {"features", data.features_name}, {"semantics", data.semantics.name},
-                   {"split", data.split.version}, {"seed", context.common.seed},    {"seeds", state->seeds}};
+                   {"split", data.split.version}, {"seed", context.common.seed},    {"seeds", state->seeds},
+                   {"units", "percent"}};
     if (state->ablation) output.json["ablation"] = true;
     if (!state->sweep.empty()) output.json["sweep"] = state->sweep;
     output.text =
@@ -107,7 +108,7 @@ Command bench_command() {
           u.push_back(report.gzsl.u);
           s.push_back(report.gzsl.s);
           h.push_back(report.gzsl.h);
-          ausuc.push_back(100 * report.gzsl.ausuc);
+          ausuc.push_back(report.gzsl.ausuc);
         }
         if (json["record"]["validation"].contains("zsl"))
           validation.push_back(json["record"]["validation"]["zsl"].get<double>());

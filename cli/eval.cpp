@@ -15,7 +15,7 @@
 namespace parsnets::cli {
 
 nlohmann::ordered_json evaluation_json(const TestReport& report, const std::string& training_record) {
-  nlohmann::ordered_json json;
+  nlohmann::ordered_json json{{"units", "percent"}};
   json["zsl"] = {{"top1_per_class", report.zsl.top1_per_class}, {"top1", report.zsl.top1}, {"top5", report.zsl.top5}};
   if (report.has_gzsl) {
     const auto record = nlohmann::ordered_json::parse(training_record);
@@ -90,7 +90,7 @@ Command eval_command() {
         fmt::format("{} ({}, {})\nZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", data.name, data.features_name,
                     data.semantics.name, report.zsl.top1_per_class, report.zsl.top1, report.zsl.top5);
     if (report.has_gzsl)
-      output.text += fmt::format("GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.4f}; gamma {:.4g} from {}\n",
+      output.text += fmt::format("GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n",
                                  report.gzsl.u, report.gzsl.s, report.gzsl.h, report.gzsl.ausuc, report.gzsl.gamma,
                                  output.json["gzsl"]["gamma_from"].get<std::string>());
     const auto add_classes = [&](const char* key, const std::vector<ClassAccuracy>& classes) {

@@ -7,7 +7,7 @@
 
 namespace parsnets::cli {
 
-/// {"zsl": {...}, "gzsl": {...}} in percent. `training_record`: JSON that says where gamma comes from.
+/// {"units": "percent", "zsl": {...}, "gzsl": {...}}. `training_record`: JSON that says where gamma comes from.
 nlohmann::ordered_json evaluation_json(const TestReport& report, const std::string& training_record);
 
 }  // namespace parsnets::cli

@@ -98,7 +98,8 @@ Command export_command() {
                    {"bytes", exported.choice.bytes},
                    {"model_bytes", std::filesystem::file_size(state->model)},
                    {"work_bytes", device.work_bytes()},
-                   {"multiply_adds", device.multiply_adds()}};
+                   {"multiply_adds", device.multiply_adds()},
+                   {"units", "percent"}};
     if (!state->out.empty()) output.json["file"] = state->out.string();
     if (!state->header.empty()) output.json["c_header"] = state->header.string();
     output.text =

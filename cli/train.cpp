@@ -96,7 +96,8 @@ Command train_command() {
     output.json = {{"model", state->out.string()},
                    {"seconds", run.seconds},
                    {"peak_memory_bytes", run.peak_memory},
-                   {"model_bytes", std::filesystem::file_size(state->out)}};
+                   {"model_bytes", std::filesystem::file_size(state->out)},
+                   {"units", "percent"}};
     output.json["options"] = nlohmann::ordered_json::parse(model.options);
     output.json["record"] = nlohmann::ordered_json::parse(model.record);
     const auto& record = output.json["record"];

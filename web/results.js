@@ -27,7 +27,7 @@ function headlineList(summary) {
   const items = METRICS.filter(([key]) => isNumber(summary[key]))
     .map(([key, name, meaning]) => [key, name, percent(summary[key]), "%", meaning]);
   if (isNumber(summary.u) && isNumber(summary.ausuc)) {
-    items.push(["ausuc", "AUSUC", fixed(summary.ausuc, 3), "", "Area under the curve of seen against unseen accuracy"]);
+    items.push(["ausuc", "AUSUC", percent(summary.ausuc), "%", "Area under the curve of seen against unseen accuracy"]);
   }
   return element("dl", { class: "headline" }, ...items.map(([key, name, value, unit, meaning]) =>
     element("div", { "data-metric": key }, element("dt", {}, name),

@@ -64,9 +64,8 @@ def cell(value):
 
 print("\n| method | ZSL | U | S | H | AUSUC | training (s) |\n|---|---:|---:|---:|---:|---:|---:|")
 for name, figures, seconds in rows:
-    accuracies = (figures.zsl_top1_per_class, figures.u, figures.s, figures.h)
-    area = "-" if figures.ausuc is None else f"{figures.ausuc:.3f}"
-    print(f"| {name} | {' | '.join(map(cell, accuracies))} | {area} | {seconds:.2f} |")
+    percent = (figures.zsl_top1_per_class, figures.u, figures.s, figures.h, figures.ausuc)
+    print(f"| {name} | {' | '.join(map(cell, percent))} | {seconds:.2f} |")
 
 record = models["ParsNets"].record_
 source, split = record["data"], record["data"]["split"]

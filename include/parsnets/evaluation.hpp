@@ -38,7 +38,7 @@ struct TradeOff {
 
 struct Gzsl {
   double u = 0, s = 0, h = 0;  ///< per-class accuracies over all classes and their harmonic mean, at `gamma`
-  double ausuc = 0;            ///< area under the seen-unseen curve over gamma, 0 to 1
+  double ausuc = 0;            ///< area under the seen-unseen curve over gamma, in percent like the others
   double gamma = 0;            ///< subtracted from seen scores
   /// Every distinct point, by rising gamma: from all predicted seen (u = 0) to all predicted unseen (s = 0). The first
   /// holds for any smaller gamma too; its own is finite.

@@ -265,7 +265,7 @@ typedef struct parsnets_evaluation {
   size_t size;
   double zsl_top1_per_class, zsl_top1, zsl_top5; /* percent; unseen test samples among the unseen classes */
   double u, s, h;                                /* percent; among all classes, at gamma */
-  double ausuc;                                  /* area under the seen-unseen curve, 0 to 1 */
+  double ausuc;                                  /* percent; area under the seen-unseen curve */
   double gamma;                                  /* the model's */
   uint64_t has_gzsl;                             /* 0: no test samples of seen classes, the five above are 0 */
 } parsnets_evaluation;

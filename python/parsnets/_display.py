@@ -154,12 +154,10 @@ def evaluation_html(evaluation: Evaluation) -> str:
         ("U", e.u, "unseen", "all classes compete, samples of unseen classes"),
         ("S", e.s, "seen", "all classes compete, samples of seen classes"),
         ("H", e.h, "test", "harmonic mean of U and S"),
+        ("AUSUC", e.ausuc, "test", "area under the seen-unseen curve"),
     ]
     cells = [(_named(name, what), f"{value:.1f}\u202f%", _bar(value / 100, kind, f"{value:.1f} %"))
              for name, value, kind, what in rows if value is not None]
-    if e.ausuc is not None:
-        cells.append((_named("AUSUC", "area under the seen-unseen curve, 0 to 1"), f"{e.ausuc:.3f}",
-                      _bar(e.ausuc, "test", f"{e.ausuc:.3f}")))
     note = "on test samples" + ("; none are of seen classes" if e.gamma is None else f", at gamma {e.gamma:.4g}")
     return _card("Evaluation", note, _table(("measure", "value", "0 to 100 %"), cells), _by_class(e))
 

@@ -63,7 +63,7 @@ class Explanations(List[Explanation]):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Percent, but for ausuc (0 to 1). u, s, h, ausuc and gamma are None without test samples of seen classes.
+    """Percent, but for gamma. u, s, h, ausuc and gamma are None without test samples of seen classes.
 
     By class, of classes with test samples: zsl_per_class, label to accuracy among the unseen classes; gzsl_per_class,
     among all at gamma; confusion, C x C, counts test samples by true class (row) and prediction among all, both in the

@@ -64,11 +64,11 @@ def test_an_evaluation_shows_its_figures_with_bars_of_their_length(demo, fitted)
     tree = parsed(_display.evaluation_html(evaluation))
     rows = tree.find(".//table").findall("tbody/tr")
     figures = [evaluation.zsl_top1_per_class, evaluation.zsl_top1, evaluation.zsl_top5, evaluation.u, evaluation.s,
-               evaluation.h, evaluation.ausuc * 100]
+               evaluation.h, evaluation.ausuc]
     assert len(rows) == len(figures)
     for row, figure in zip(rows, figures):
         shown = row.find("td").text
-        assert float(shown.rstrip("\u202f%")) == pytest.approx(figure if "%" in shown else figure / 100, abs=0.05)
+        assert shown.endswith("%") and float(shown.rstrip("\u202f%")) == pytest.approx(figure, abs=0.05)
         well, bar = row.findall(".//rect")
         assert float(bar.get("width")) / float(well.get("width")) == pytest.approx(figure / 100, abs=0.001)
     partial = dataclasses.replace(evaluation, u=None, s=None, h=None, ausuc=None, gamma=None)

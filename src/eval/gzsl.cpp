@@ -146,7 +146,7 @@ Gzsl evaluate_gzsl(MatrixView<const float> unseen_scores, std::span<const std::i
   result.curve = trace(sides);
   for (std::size_t k = 1; k < result.curve.size(); ++k) {
     const TradeOff &a = result.curve[k - 1], &b = result.curve[k];
-    result.ausuc += (b.u - a.u) / 100 * (a.s + b.s) / 200;
+    result.ausuc += (b.u - a.u) * (a.s + b.s) / 200;
   }
   return result;
 }

@@ -79,9 +79,14 @@ Json summary_json(const ReportRun& run, const TestReport& test) {
   const Json record = Json::parse(model.record.empty() ? "{}" : model.record),
              options = Json::parse(model.options.empty() ? "{}" : model.options),
              facts = Json::parse(run.facts.empty() ? "{}" : run.facts);
-  Json json{{"data", data.name},           {"features", data.features_name},        {"semantics", data.semantics.name},
-            {"split", data.split.version}, {"method", options.value("method", "")}, {"zsl", test.zsl.top1_per_class},
-            {"zsl_top5", test.zsl.top5}};
+  Json json{{"data", data.name},
+            {"features", data.features_name},
+            {"semantics", data.semantics.name},
+            {"split", data.split.version},
+            {"method", options.value("method", "")},
+            {"zsl", test.zsl.top1_per_class},
+            {"zsl_top5", test.zsl.top5},
+            {"units", "percent"}};
   for (const char* name : {"u", "s", "h", "ausuc"}) json[name] = nullptr;
   if (test.has_gzsl) {
     json["u"] = test.gzsl.u;

@@ -29,6 +29,7 @@ TEST(CliReport, FiguresInThePageAreThoseOfEval) {
   const auto one = nlohmann::json::parse(read_text_file(data))["runs"][0];
   EXPECT_EQ(one["summary"]["zsl"], eval["zsl"]["top1_per_class"]);
   for (const char* figure : {"u", "s", "h", "ausuc", "gamma"}) EXPECT_EQ(one["summary"][figure], eval["gzsl"][figure]);
+  EXPECT_EQ(one["summary"]["units"], "percent");
   for (const auto& c : one["per_class"])
     for (const auto& [key, list] :
          {std::pair("zsl", "zsl"), std::pair("gzsl", c["unseen"].get<bool>() ? "gzsl_unseen" : "gzsl_seen")}) {

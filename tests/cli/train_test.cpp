@@ -34,6 +34,21 @@ TEST(CliTrain, TheDemoSetTrainsAndEvaluates) {
   EXPECT_EQ(json["per_class"]["zsl"].size(), 2u);
 }
 
+TEST(CliTrain, AusucIsPercentInTablesRunsAndSummaries) {
+  TempDir dir;
+  const auto bench = run_cli({"bench", "--data", kDemo, "--methods", "ridge", "--quiet", "--json"}).json();
+  const std::string model = (dir / "m.safetensors").string();
+  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--method", "ridge", "--quiet"}).exit_code, 0);
+  const auto eval = run_cli({"eval", "--model", model, "--data", kDemo, "--json"}).json();
+  const auto& method = bench["methods"][0];
+  const double area = eval["gzsl"]["ausuc"].get<double>();
+  EXPECT_GT(area, 50);
+  EXPECT_LE(area, 100);
+  EXPECT_EQ(method["runs"][0]["gzsl"]["ausuc"].get<double>(), area);
+  EXPECT_EQ(method["summary"]["ausuc"]["mean"].get<double>(), area);
+  for (const auto* object : {&bench, &eval, &method["runs"][0]}) EXPECT_EQ(object->at("units"), "percent");
+}
+
 TEST(CliTrain, PredictStreamsATableOrOneJsonObject) {
   const auto table =
       run_cli({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "2", "--batch", "100"});

@@ -201,7 +201,7 @@ TEST(Gzsl, AreaIsTheWeightedShareOfPairsInTheRightOrder) {
     for (const auto& u : able(p.u(), p.unseen_labels, p.unseen))
       for (const auto& s : able(p.s(), p.seen_labels, p.seen))
         area += u.weight * s.weight * (u.gamma < s.gamma ? 1 : u.gamma == s.gamma ? 0.5 : 0);
-    EXPECT_NEAR(p.at(0).ausuc, area, 1e-12);
+    EXPECT_NEAR(p.at(0).ausuc, 100 * area, 1e-10);
   }
 }
 
@@ -218,7 +218,7 @@ TEST(Gzsl, ALadderOfFourSamplesByHand) {
     EXPECT_DOUBLE_EQ(result.curve[k].u, want[k].u);
     EXPECT_DOUBLE_EQ(result.curve[k].s, want[k].s);
   }
-  EXPECT_DOUBLE_EQ(result.ausuc, 0.5 * 1 + 0.5 * 0.5);
+  EXPECT_DOUBLE_EQ(result.ausuc, 100 * (0.5 * 1 + 0.5 * 0.5));
   ASSERT_EQ(result.unseen_classes.size(), 2u);
   EXPECT_EQ(result.unseen_classes[0].class_index, 0);
   EXPECT_DOUBLE_EQ(result.unseen_classes[0].top1, 100);
@@ -237,11 +237,11 @@ TEST(Gzsl, ATieBetweenSeenAndUnseenGoesToTheUnseenClass) {
   EXPECT_DOUBLE_EQ(p.at(std::nextafter(2, 0)).s, 100);
 }
 
-TEST(Gzsl, PerfectScoresHaveAnAreaOfOneAndSomeGammaIsPerfect) {
+TEST(Gzsl, PerfectScoresHaveAnAreaOfAHundredPercentAndSomeGammaIsPerfect) {
   Problem p = ladder();
   p.unseen_scores = {9, 0, 1, 1, 0, 9, 1, 1};
   const auto at = p.at(p.best());
-  EXPECT_DOUBLE_EQ(at.ausuc, 1);
+  EXPECT_DOUBLE_EQ(at.ausuc, 100);
   EXPECT_DOUBLE_EQ(at.h, 100);
 }
 
@@ -275,7 +275,7 @@ TEST(Gzsl, RandomScoresAreRightByChanceOnly) {
   EXPECT_NEAR(at.s, 10, 1.6);
   EXPECT_NEAR(p.at(2).u, 25, 2.4);
   // A quarter and a sixth of the samples can be right, and half of their pairs are in the right order.
-  EXPECT_NEAR(at.ausuc, 0.5 / 4 / 6, 0.003);
+  EXPECT_NEAR(at.ausuc, 100 * 0.5 / 4 / 6, 0.3);
 }
 
 TEST(Gzsl, ABonusOnAllSeenScoresOnlyShiftsGamma) {

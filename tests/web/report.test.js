@@ -63,7 +63,7 @@ for (const [name, sample] of samples) {
         else assert.deepEqual(shown, [`${value.toFixed(1)}%`], key);
       }
       if (run.summary.u !== null && run.summary.ausuc !== null) {
-        assert.equal(await page.locator(".headline [data-metric=ausuc] .value").textContent(), run.summary.ausuc.toFixed(3));
+        assert.equal(await page.locator(".headline [data-metric=ausuc] .value").textContent(), `${run.summary.ausuc.toFixed(1)}%`);
       }
     });
 

@@ -16,7 +16,7 @@ defineFigure({
     const { summary } = run;
     const found = `Best harmonic mean ${percent(harmonic(best[1], best[2]))} at γ ${compact(best[0])}`;
     const chosen = isNumber(summary.h) && isNumber(summary.gamma) ? `; the chosen γ ${compact(summary.gamma)} gives ${percent(summary.h)}` : "";
-    const area = isNumber(summary.ausuc) ? `; area under the curve ${fixed(summary.ausuc, 3)}` : "";
+    const area = isNumber(summary.ausuc) ? `; area under the curve ${percent(summary.ausuc)}` : "";
     return `${found}${chosen}${area}.`;
   },
 
