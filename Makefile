@@ -1,5 +1,5 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
-.PHONY: demo test build test-peers test-page test-python python wheel bench sanitize coverage cross docs install clean
+.PHONY: demo test build test-peers test-page test-python python wheel bench sanitize coverage cross runtime-size docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -81,6 +81,11 @@ coverage:
 cross:
 	@scripts/setup.sh cross
 	@scripts/cross.sh
+
+# The size of the device runtime for every compiler that is here (`make cross` installs those for ARM).
+runtime-size:
+	@for compiler in gcc clang aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc; do \
+	  ! command -v $$compiler > /dev/null || runtime/tests/small.sh $$compiler runtime/parsnets_rt.c || exit 1; done
 
 # The generated pages of docs/.
 docs: build
