@@ -20,8 +20,12 @@ static const void* map_file(const char* path, size_t* size) {
   struct stat facts;
   void* bytes;
   const int file = open(path, O_RDONLY);
-  if (file < 0 || fstat(file, &facts) != 0 || facts.st_size <= 0) {
+  if (file < 0 || fstat(file, &facts) != 0) {
     perror(path);
+    exit(3);
+  }
+  if (!S_ISREG(facts.st_mode) || facts.st_size == 0) {
+    fprintf(stderr, "%s: %s\n", path, S_ISREG(facts.st_mode) ? "the file is empty" : "not a file");
     exit(3);
   }
   *size = (size_t)facts.st_size;
