@@ -11,6 +11,7 @@
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
+#include "warning_lines.hpp"
 
 namespace parsnets::cli {
 
@@ -24,6 +25,7 @@ nlohmann::ordered_json evaluation_json(const TestReport& report, const std::stri
     json["gzsl"] = {{"u", report.gzsl.u},         {"s", report.gzsl.s},         {"h", report.gzsl.h},
                     {"ausuc", report.gzsl.ausuc}, {"gamma", report.gzsl.gamma}, {"gamma_from", from}};
   }
+  if (!report.warnings.empty()) json["warnings"] = report.warnings;
   return json;
 }
 
@@ -106,6 +108,7 @@ Command eval_command() {
     add_classes("zsl", report.zsl.classes);
     add_classes("gzsl_unseen", report.gzsl.unseen_classes);
     add_classes("gzsl_seen", report.gzsl.seen_classes);
+    output.text += warning_lines(output.json);
     if (!state->confusion.empty()) {
       if (!report.has_gzsl)
         throw Error(ErrorCode::usage, "--confusion: expected a split with test samples of seen classes");

@@ -11,6 +11,7 @@
 #include "parsnets/training.hpp"
 #include "run_folder.hpp"
 #include "train/train_options.hpp"
+#include "warning_lines.hpp"
 
 namespace parsnets::cli {
 
@@ -53,7 +54,7 @@ std::string to_text(const std::string& out, const nlohmann::ordered_json& json) 
   text += fmt::format("{:.1f} s, peak memory {}, model {}\n", json["seconds"].get<double>(),
                       format_bytes(json["peak_memory_bytes"].get<double>()),
                       format_bytes(json["model_bytes"].get<double>()));
-  return text;
+  return text + warning_lines(record);
 }
 
 }  // namespace

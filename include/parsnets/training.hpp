@@ -108,8 +108,9 @@ void remove_checkpoints(const std::filesystem::path& checkpoint);
 struct TestReport {
   Accuracy zsl;  ///< unseen test samples among the unseen classes
   bool has_gzsl = false;
-  Gzsl gzsl;                        ///< among all classes, at the model's gamma
-  Matrix<std::uint32_t> confusion;  ///< C x C over all classes at the model's gamma, all test samples
+  Gzsl gzsl;                          ///< among all classes, at the model's gamma
+  Matrix<std::uint32_t> confusion;    ///< C x C over all classes at the model's gamma, all test samples
+  std::vector<std::string> warnings;  ///< which figures mean nothing, and why
 };
 /// Classes are matched by name; throws bad_input when the model lacks a test class.
 TestReport evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress = nullptr);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import warnings
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar
 
 import numpy as np
@@ -99,7 +100,8 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
 
         validation: labels of the seen classes that gamma, temperature and searches are chosen on; "auto" draws them
         with random_state; "none" does without. progress: called with (stage, done, total, unit); anything true stops,
-        which raises Cancelled. What is raised leaves the estimator as it was.
+        which raises Cancelled. What is raised leaves the estimator as it was. Warns of what makes figures meaningless, such
+        as classes with equal attributes; record_["warnings"] keeps that.
         """
         x: Floats
         labelled: NDArray[Any]
@@ -172,6 +174,8 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         kept = {name: value for name, value in self.__dict__.items() if name != "feature_names_in_"}
         named = {} if feature_names is None else {"feature_names_in_": feature_names}
         self.__dict__ = {**kept, **named, "_model": model, "n_features_in_": model.dimensions}  # at once, or not at all
+        for message in model.record.get("warnings", []):
+            warnings.warn(message, stacklevel=3)
         return self
 
     # ---- Prediction ----

@@ -1,6 +1,7 @@
 import copy
 import json
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -561,3 +562,18 @@ def test_one_sample_is_named_as_among_many_however_it_is_given(demo, ridge, kind
     bad[0, 3] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         ridge.predict(bad)
+
+
+def test_fit_warns_of_classes_that_cannot_be_told_apart(demo):
+    attributes = dict(demo.class_attributes)
+    attributes["truck"] = attributes["automobile"]
+    with pytest.warns(UserWarning, match="'automobile' and 'truck': they cannot be told apart") as caught:
+        model = ParsNetsClassifier(method="ridge").fit(*training(demo), class_attributes=attributes, validation="none")
+    assert caught[0].filename == __file__
+    assert model.record_["warnings"] == [str(one.message) for one in caught]
+
+
+def test_fit_does_not_warn_of_sound_data(demo):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ParsNetsClassifier(method="ridge").fit_dataset(demo)

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <span>
 
 #include "parsnets/error.hpp"
 
@@ -62,6 +65,38 @@ Semantics complete_semantics(MatrixView<const double> raw, MissingPolicy policy,
       semantics.values(c, a) = static_cast<float>(std::isnan(raw(c, a)) ? fill : raw(c, a));
   }
   return semantics;
+}
+
+std::vector<std::string> semantic_warnings(const Dataset& data) {
+  std::vector<std::string> warnings;
+  const auto values = data.semantics.values.view();
+  if (values.cols() == 1)
+    warnings.push_back(
+        "the classes have only one attribute: it hardly tells them apart (similarity cosine sees its "
+        "sign alone), so accuracies are close to chance");
+  using Row = std::span<const float>;
+  const auto before = [](Row a, Row b) { return std::ranges::lexicographical_compare(a, b); };
+  std::map<Row, std::vector<std::size_t>, decltype(before)> alike(before);
+  for (std::size_t c = 0; c < values.rows(); ++c) alike[values.row(c)].push_back(c);
+  if (values.rows() > 1 && alike.size() == 1) {
+    warnings.push_back(
+        "all classes have the same attributes: none can be told from another, so accuracies are those "
+        "of always giving the same answer");
+    return warnings;
+  }
+  std::size_t doubled = 0;
+  const std::vector<std::size_t>* first = nullptr;
+  for (const auto& [row, classes] : alike)
+    if (classes.size() > 1) {
+      doubled += classes.size();
+      if (first == nullptr || classes.front() < first->front()) first = &classes;
+    }
+  if (first != nullptr)
+    warnings.push_back(
+        fmt::format("{} classes share their attributes with another, such as '{}' and '{}': they cannot "
+                    "be told apart, so only one of them is ever predicted",
+                    doubled, data.class_names[(*first)[0]], data.class_names[(*first)[1]]));
+  return warnings;
 }
 
 }  // namespace parsnets

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "data/rows.hpp"
+#include "data/semantics.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 
@@ -60,6 +61,10 @@ TestReport evaluate_subject(const TestSubject& subject, const Dataset& data, Pro
                            "evaluate on the split it was trained with"});
   }
   TestReport result;
+  result.warnings = semantic_warnings(data);
+  if (unseen.size() == 1)
+    result.warnings.push_back(fmt::format("'{}' is the only unseen class: its ZSL is 100 by definition",
+                                          data.class_names[static_cast<std::size_t>(unseen[0])]));
   const auto unseen_labels = labels_of(data, data.split.test_unseen),
              seen_labels = labels_of(data, data.split.test_seen);
   const Matrix<float> unseen_scores =

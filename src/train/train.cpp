@@ -6,6 +6,7 @@
 
 #include "base/machine.hpp"
 #include "data/rows.hpp"
+#include "data/semantics.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 #include "train/fitter.hpp"
@@ -47,6 +48,18 @@ int fold_count(const TrainOptions& o, const Dataset& data) {
   return std::clamp((kHeldOut + held - 1) / held, kFewest, std::min(kMost, std::max(seen, kFewest)));
 }
 
+std::string more_folds(std::size_t count) { return fmt::format("{} more fold{}", count, count == 1 ? "" : "s"); }
+
+/// Of the validation figures: where one class competes, it always wins.
+void warn_of_single_classes(const std::vector<Fold>& folds, std::vector<std::string>& warnings) {
+  const auto single = std::ranges::count_if(folds, [](const Fold& fold) { return fold.held_classes.size() == 1; });
+  if (single > 0)
+    warnings.push_back(
+        fmt::format("validation holds out one class{}: its ZSL is 100 by definition and says nothing "
+                    "about the model",
+                    folds.size() == 1 ? "" : fmt::format(" in {} of {} folds", single, folds.size())));
+}
+
 }  // namespace
 
 Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, ProgressObserver* progress,
@@ -70,6 +83,8 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
     }
   }
   apply_preset(options, data);
+  std::vector<std::string> warnings = semantic_warnings(data);
+  if (const std::string note = reduced_preset(given, options, data); !note.empty()) warnings.push_back(note);
   const bool searches = options.select || options.preset == Preset::automatic;
   if (!searches) validate(options);  // selection validates each of its candidates
 
@@ -82,6 +97,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
     if (folds.empty() && searches)
       throw Error(BadInput{data.name, "split", "validation classes, or at least three seen classes to draw them from",
                            "neither", "train without --select and --preset auto"});
+    warn_of_single_classes(folds, warnings);
     if (!folds.empty()) {
       const Selected selected = select_options(data, options, folds, pool, progress);
       options = selected.winner.options;
@@ -93,8 +109,8 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
           {"classes_from", data.split.validation_from +
                                (folds.size() <= 1 ? ""
                                 : data.split.validation_drawn
-                                    ? fmt::format("; {} more folds with the seeds after it", folds.size() - 1)
-                                    : fmt::format("; {} more folds drawn from the seen classes", folds.size() - 1))},
+                                    ? fmt::format("; {} with the seeds after it", more_folds(folds.size() - 1))
+                                    : fmt::format("; {} drawn from the seen classes", more_folds(folds.size() - 1)))},
           {"zsl", selected.winner.result.zsl},
           {"h", selected.winner.result.h}};
       if (searches) {
@@ -112,7 +128,12 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   Model model = fitter.fit(options, record, checkpoint, run);
   model.gamma = gamma;
   model.temperature = temperature;
+  // Options describe the model: what has no gates is one network that is always open.
+  options.gates = model.gates.kind;
+  options.networks = static_cast<int>(model.gates.networks);
+  options.open = static_cast<int>(model.gates.open);
   model.options = train_option_table(options).to_json().dump();
+  if (!warnings.empty()) record["warnings"] = warnings;
   model.record = record.dump();
   if (run != nullptr) {
     run->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -100,12 +100,34 @@ int most_encoding(const Dataset& data) {
       std::clamp<std::size_t>(std::min(data.features.cols(), data.split.trainval.size() / 4), 1, 128));
 }
 
+namespace {
+
+bool pins(const TrainOptions& o, const char* name) {
+  return std::find(o.pinned.begin(), o.pinned.end(), name) != o.pinned.end();
+}
+
+/// The widest encoding that `networks` energy gates divide equally.
+int divisible_encoding(int dimensions, int networks) { return networks * std::max(1, dimensions / networks); }
+
+}  // namespace
+
+std::string reduced_preset(const TrainOptions& given, const TrainOptions& applied, const Dataset& data) {
+  if (given.preset != Preset::paper || pins(given, "encoding") || applied.encoding >= TrainOptions().encoding)
+    return "";
+  return fmt::format(
+      "preset paper: the features have {} dimensions, fewer than its encoding of {}: this model has encoding {}, {} "
+      "networks, {} open, and is not comparable with the paper's",
+      data.features.cols(), TrainOptions().encoding, applied.encoding, applied.networks, applied.open);
+}
+
 void apply_preset(TrainOptions& o, const Dataset& data) {
   const TrainOptions defaults;
+  const auto dimensions = static_cast<int>(data.features.cols());
+  const bool narrow = dimensions < defaults.encoding;
   const auto suit = [&](const char* name, auto field, auto value) {
-    const bool pinned = std::find(o.pinned.begin(), o.pinned.end(), name) != o.pinned.end();
-    if (!pinned && o.*field == defaults.*field) o.*field = value;
-    return !pinned;
+    const bool free = !pins(o, name);
+    if (free && o.*field == defaults.*field) o.*field = value;
+    return free;
   };
   // What a preset, or the nature of a method, prescribes is a choice, too: selection leaves it alone.
   const auto set = [&](const char* name, auto field, auto value) {
@@ -122,9 +144,9 @@ void apply_preset(TrainOptions& o, const Dataset& data) {
     return;
   }
   if (o.method == Method::scln) {
-    if (const auto d = static_cast<int>(data.features.cols()); d < o.encoding && o.preset != Preset::paper) {
-      suit("networks", &TrainOptions::networks, std::min(most_networks(data), d));
-      suit("encoding", &TrainOptions::encoding, o.networks * std::max(1, d / o.networks));
+    if (dimensions < o.encoding && o.preset != Preset::paper) {
+      suit("networks", &TrainOptions::networks, std::min(most_networks(data), dimensions));
+      suit("encoding", &TrainOptions::encoding, divisible_encoding(dimensions, o.networks));
       suit("open", &TrainOptions::open, std::min(40, o.networks));
     }
     suit("fit", &TrainOptions::fit, Fit::svr);
@@ -136,7 +158,7 @@ void apply_preset(TrainOptions& o, const Dataset& data) {
   if (o.method == Method::mmg) {  // every network answers for every sample
     suit("gates", &TrainOptions::gates, GateKind::anchor);
     suit("networks", &TrainOptions::networks, std::min(32, most_networks(data)));
-    if (std::find(o.pinned.begin(), o.pinned.end(), "open") == o.pinned.end()) o.open = o.networks;
+    if (!pins(o, "open")) o.open = o.networks;
     suit("mmg-samples", &TrainOptions::mmg_samples, MmgSamples::all);
   }
   if (o.method == Method::parsnets || o.method == Method::mmg) {
@@ -150,7 +172,7 @@ void apply_preset(TrainOptions& o, const Dataset& data) {
       suit("networks", &TrainOptions::networks,
            energy ? std::min(most_networks(data), most_encoding(data)) : most_networks(data));
       suit("encoding", &TrainOptions::encoding,
-           energy ? o.networks * std::max(1, most_encoding(data) / o.networks) : most_encoding(data));
+           energy ? divisible_encoding(most_encoding(data), o.networks) : most_encoding(data));
       suit("rotation", &TrainOptions::rotation, Rotation::identity);
       suit("open", &TrainOptions::open, std::min(20, o.networks));
       suit("lambda", &TrainOptions::lambda, 20.0);
@@ -167,9 +189,9 @@ void apply_preset(TrainOptions& o, const Dataset& data) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const int open = name.starts_with("awa") || name.starts_with("apy") ? 30 : name.starts_with("sun") ? 80 : 40;
   set("gates", &TrainOptions::gates, GateKind::energy);
-  set("networks", &TrainOptions::networks, 200);
-  set("encoding", &TrainOptions::encoding, 400);
-  set("open", &TrainOptions::open, open);
+  set("networks", &TrainOptions::networks, narrow ? std::min(most_networks(data), dimensions) : 200);
+  set("encoding", &TrainOptions::encoding, narrow ? divisible_encoding(dimensions, o.networks) : 400);
+  set("open", &TrainOptions::open, std::min(open, o.networks));
 }
 
 void validate(const TrainOptions& o) {

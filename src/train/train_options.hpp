@@ -13,6 +13,9 @@ OptionTable train_option_table(TrainOptions& options);
 /// field.
 void apply_preset(TrainOptions& options, const Dataset& data);
 
+/// What apply_preset made smaller than the preset says, since the features have too few dimensions; "" if nothing.
+std::string reduced_preset(const TrainOptions& given, const TrainOptions& applied, const Dataset& data);
+
 /// How many networks (at most 200) and dimensions of the encoding (at most 128) a data set of this size can feed.
 int most_networks(const Dataset& data);
 int most_encoding(const Dataset& data);

@@ -248,6 +248,91 @@ TEST(Train, DefaultSizesOfSclnSuitSmallData) {
   EXPECT_EQ(model.encoder.weights.rows() % model.gates.networks, 0u);
 }
 
+TEST(Train, ThePaperPresetFitsNarrowFeaturesAndSaysSo) {
+  ThreadPool pool(1);
+  for (const auto method : {Method::parsnets, Method::scln, Method::mmg}) {
+    TrainOptions options;
+    options.method = method;
+    options.preset = Preset::paper;
+    options.calibrate = false;
+    options.max_passes = 3;
+    const Model model = train(test::small_training_set(), options, pool);
+    EXPECT_EQ(model.encoder.weights.rows() % model.gates.networks, 0u);
+    EXPECT_LE(model.encoder.weights.rows(), 48u);
+    EXPECT_LE(model.gates.open, model.gates.networks);
+    const auto warnings = nlohmann::json::parse(model.record)["warnings"];
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_NE(warnings[0].get<std::string>().find("preset paper: the features have 48 dimensions"), std::string::npos);
+  }
+}
+
+TEST(Train, StoredOptionsDescribeTheNetworksThatAreThere) {
+  ThreadPool pool(1);
+  const auto stored = [&](TrainOptions options) {
+    const Model model = train(test::small_training_set(), options, pool);
+    const auto json = nlohmann::json::parse(model.options);
+    EXPECT_EQ(json["networks"].get<std::size_t>(), model.gates.networks);
+    EXPECT_EQ(json["open"].get<std::size_t>(), model.gates.open);
+    return json;
+  };
+  TrainOptions options;
+  options.gates = GateKind::always;
+  options.calibrate = false;
+  EXPECT_EQ(stored(options)["networks"], 1);
+  options = {};
+  options.preset = Preset::automatic;
+  options.pinned = {"gates"};
+  options.gates = GateKind::always;
+  options.time_budget = 1e-9;
+  EXPECT_EQ(stored(options)["networks"], 1);
+  EXPECT_EQ(stored(test::small_options(Method::ridge))["gates"], "always");
+  EXPECT_EQ(stored(test::small_options(Method::scln))["networks"], 8);
+}
+
+TEST(Train, ARecordWarnsOfClassesThatCannotBeToldApartAndOfASingleValidationClass) {
+  ThreadPool pool(1);
+  const auto warnings = [&](const Dataset& data) {
+    return nlohmann::json::parse(train(data, test::small_options(Method::ridge), pool).record)
+        .value("warnings", std::vector<std::string>{});
+  };
+  const auto copy_row = [](Dataset& data, std::size_t from, std::size_t to) {
+    std::ranges::copy(data.semantics.values.row(from), data.semantics.values.row(to).begin());
+  };
+  EXPECT_TRUE(warnings(test::small_training_set()).empty());
+
+  Dataset data = test::small_training_set();
+  copy_row(data, 2, 7);
+  ASSERT_EQ(warnings(data).size(), 1u);
+  EXPECT_NE(warnings(data)[0].find("such as '" + data.class_names[2] + "' and '" + data.class_names[7] + "'"),
+            std::string::npos);
+  EXPECT_EQ(evaluate(train(data, test::small_options(Method::ridge), pool), data, pool).warnings, warnings(data));
+
+  for (std::size_t c = 1; c < data.classes(); ++c) copy_row(data, 0, c);
+  ASSERT_EQ(warnings(data).size(), 1u);
+  EXPECT_TRUE(warnings(data)[0].starts_with("all classes have the same attributes"));
+
+  data = test::small_training_set();
+  data.split.val.clear();
+  data.split.train.clear();
+  for (const auto s : data.split.trainval)
+    (data.labels[static_cast<std::size_t>(s)] == data.seen_classes()[0] ? data.split.val : data.split.train)
+        .push_back(s);
+  ASSERT_EQ(warnings(data).size(), 1u);
+  EXPECT_NE(warnings(data)[0].find("validation holds out one class: its ZSL is 100 by definition"), std::string::npos);
+}
+
+TEST(Train, OneMoreFoldIsSingular) {
+  ThreadPool pool(1);
+  const auto classes_from = [&](int folds) {
+    TrainOptions options = test::small_options(Method::ridge);
+    options.folds = folds;
+    return nlohmann::json::parse(train(test::small_training_set(), options, pool).record)["validation"]["classes_from"]
+        .get<std::string>();
+  };
+  EXPECT_TRUE(classes_from(2).ends_with("; 1 more fold drawn from the seen classes")) << classes_from(2);
+  EXPECT_TRUE(classes_from(3).ends_with("; 2 more folds drawn from the seen classes")) << classes_from(3);
+}
+
 TEST(Train, DrawnFoldsSuitTheNumberOfClasses) {
   ThreadPool pool(1);
   Dataset data = test::small_training_set();
