@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/file.hpp"
 #include "bench_entries.hpp"
@@ -13,6 +14,7 @@
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 #include "train/train_options.hpp"
+#include "warning_lines.hpp"
 
 namespace parsnets::cli {
 
@@ -51,7 +53,8 @@ Command bench_command() {
       .text("methods", state->methods,
             "methods separated by commas, each with options of 'train': method:option=value:option=value")
       .flag("ablation", state->ablation,
-            "in place of --methods: linear map, scln, mmg, both; each without and with refinement")
+            "in place of --methods: linear map, scln, mmg, both; each without and with refinement; then the default "
+            "model")
       .text("sweep", state->sweep,
             "each method (parsnets) with each value of an option, name=v1,v2; or k, the paper's eight sparsities")
       .path("out", state->out, "file that keeps every run as JSON, for the report")
@@ -87,6 +90,7 @@ Command bench_command() {
                     data.split.version, state->seeds, state->seeds == 1 ? "" : "s");
     output.text +=
         "| method | ZSL | U | S | H | AUSUC | val ZSL | gap | seconds |\n|---|---|---|---|---|---|---|---|---|\n";
+    std::set<std::string> notes;  // below the table, each once
     for (const auto& entry : entries) {
       std::vector<double> zsl, u, s, h, ausuc, validation, gaps, seconds;
       nlohmann::ordered_json runs = nlohmann::ordered_json::array();
@@ -113,6 +117,8 @@ Command bench_command() {
         if (json["record"]["validation"].contains("zsl"))
           validation.push_back(json["record"]["validation"]["zsl"].get<double>());
         if (json["record"].contains("svr")) gaps.push_back(json["record"]["svr"]["relative_gap"].get<double>());
+        notes.insert(warning_lines(json));
+        notes.insert(warning_lines(json["record"]));
         runs.push_back(std::move(json));
       }
       nlohmann::ordered_json summary;
@@ -124,6 +130,10 @@ Command bench_command() {
         summary[name] = {{"mean", interval.mean}, {"sd", interval.sd}, {"low", interval.low}, {"high", interval.high}};
       }
       output.json["methods"].push_back({{"method", entry.label}, {"summary", summary}, {"runs", runs}});
+      if (!entry.note.empty()) {
+        output.json["methods"].back()["note"] = entry.note;
+        notes.insert(fmt::format("{}: {}\n", entry.label, entry.note));
+      }
       const std::string gap = gaps.empty() ? "-" : fmt::format("{:.1e}", *std::max_element(gaps.begin(), gaps.end()));
       output.text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", entry.label, mean_and_spread(zsl),
                                  mean_and_spread(u), mean_and_spread(s), mean_and_spread(h), mean_and_spread(ausuc),
@@ -138,6 +148,7 @@ Command bench_command() {
             output.text += fmt::format("| *{}* ({}; {}) | {} | {} | {} | {} | - | - | - | - |\n", row.method,
                                        row.features, row.source, figure(f.zsl), figure(f.u), figure(f.s), figure(f.h));
           }
+    for (const auto& note : notes) output.text += (note.empty() ? "" : "\n") + note;
     if (!state->out.empty()) write_text_file(state->out, output.json.dump(1) + "\n");
     return output;
   };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/did_you_mean.hpp"
 #include "parsnets/error.hpp"
 #include "train/selection.hpp"
 #include "train/train_options.hpp"
@@ -30,12 +31,24 @@ Entry parse_entry(const std::string& text, const TrainOptions& base) {
     first = false;
     const Option* option = table.find(name);
     if (option == nullptr)
-      throw Error(ErrorCode::usage,
-                  fmt::format("--methods: expected an option of 'train', found '{}' in '{}'", name, text));
+      throw Error(ErrorCode::usage, fmt::format("--methods: expected an option of 'train', found '{}' in '{}'{}", name,
+                                                text, table.suggestion(name)));
     if (const auto expected = option->assign(value))
-      throw Error(ErrorCode::usage, fmt::format("--methods: {}: expected {}, found '{}'", name, *expected, value));
+      throw Error(ErrorCode::usage, fmt::format("--methods: {}: expected {}, found '{}'{}", name, *expected, value,
+                                                did_you_mean(value, option->choices)));
     entry.options.pinned.push_back(name);
   }
+  return entry;
+}
+
+/// What 'train' gives with `base`, and how it differs from the row before it.
+Entry default_entry(const TrainOptions& base, const TrainOptions& before) {
+  Entry entry = parse_entry("parsnets", base);
+  entry.label = "default model";
+  entry.note = "what 'train' gives with these options";
+  const bool prototypes = base.preset != Preset::paper && before.prototype_width == 0 && base.prototype_width == 0;
+  if (prototypes) entry.note += "; it has prototypes, which the row before has not";
+  if (before.select) entry.note += "; its lambda and number of steps are not searched";
   return entry;
 }
 
@@ -87,6 +100,7 @@ std::vector<Entry> ablation_entries(const TrainOptions& base) {
       entry.options.select = !grid.empty();
       entries.push_back(std::move(entry));
     }
+  entries.push_back(default_entry(base, entries.back().options));
   return entries;
 }
 
@@ -99,9 +113,12 @@ std::vector<Entry> sweep_entries(const std::string& text, const std::vector<Entr
       start.networks = 200;
       start.pinned.push_back("networks");
     }
-    const auto axes = parse_grid(sparsity ? "open=10,20,30,40,80,120,160,200" : text, start);
-    if (axes.size() != 1)
-      throw Error(ErrorCode::usage, fmt::format("--sweep: expected k or one name=v1,v2, found '{}'", text));
+    if (!sparsity && (text.find('=') == std::string::npos || text.find(';') != std::string::npos))
+      throw Error(ErrorCode::usage,
+                  fmt::format("--sweep: expected k, or one option of 'train' with values such as lambda=1,5,20, found "
+                              "'{}'",
+                              text));
+    const auto axes = parse_grid(sparsity ? "open=10,20,30,40,80,120,160,200" : text, start, "--sweep");
     for (auto& candidate : combinations(start, axes)) {
       candidate.options.pinned.push_back(axes[0].option);
       swept.push_back({entry.label + " " + candidate.result.choice, std::move(candidate.options)});

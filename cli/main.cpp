@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <map>
 #include <new>
 
+#include "base/did_you_mean.hpp"
 #include "base/options.hpp"
 #include "command.hpp"
 #include "parsnets/error.hpp"
@@ -124,14 +126,62 @@ int run(Command& command, OptionTable& common, CommonOptions& options, const Par
   }
 }
 
+/// Names that may stand at this place: commands and groups, or the commands of `group`.
+std::vector<std::string> words_after(const std::string& group, const std::vector<Command>& commands) {
+  std::vector<std::string> words;
+  if (group.empty()) words.push_back("help");
+  for (const auto& command : commands) {
+    const auto space = command.name.find(' ');
+    if (group.empty())
+      words.push_back(command.name.substr(0, space));
+    else if (space != std::string::npos && command.name.substr(0, space) == group)
+      words.push_back(command.name.substr(space + 1));
+  }
+  return words;
+}
+
+/// Words that should name a command must do so, whatever follows them. Also turns "help X" into "X --help".
+void check_command(std::vector<std::string>& words, const std::vector<Command>& commands) {
+  const auto check = [&](std::size_t place, const std::string& group) {
+    if (place >= words.size() || words[place].starts_with("-")) return false;
+    const auto known = words_after(group, commands);
+    if (known.empty()) return false;
+    if (std::find(known.begin(), known.end(), words[place]) == known.end())
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}'{}' is no command{}\nRun with --help for more information.",
+                              group.empty() ? "" : group + ": ", words[place], did_you_mean(words[place], known)));
+    return true;
+  };
+  if (!words.empty() && words[0] == "help") {
+    words.erase(words.begin());
+    words.push_back("--help");
+  }
+  if (check(0, "")) check(1, words[0]);
+}
+
+/// What was meant by an option that the parser did not know; "" if every option is known.
+std::string unknown_option(const std::vector<std::string>& words, const Command& command, const OptionTable& common) {
+  OptionTable all = command.options;
+  all.append(common);
+  std::vector<std::string> names{"--config", "--print-config", "--help"};
+  for (const auto& option : all.options()) names.push_back("--" + option.name);
+  for (const auto& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name == "--") break;
+    if (!name.starts_with("--") || std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return fmt::format("{}: no option '{}'{}\nRun with --help for more information.", command.name, name,
+                       did_you_mean(name, names));
+  }
+  return "";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"ParsNets: zero-shot learning with sparse compositions of linear networks", "parsnets"};
   app.set_version_flag("--version", "parsnets " PARSNETS_VERSION);
   app.require_subcommand(1);
-  app.footer(
-      "Exit codes: 0 ok, 1 failure, 2 usage, 3 bad input, 130 interrupted. 'parsnets COMMAND --help' tells more.");
+  app.footer("Exit codes: 0 ok, 1 failure, 2 usage, 3 bad input, 130 interrupted. 'parsnets help COMMAND' tells more.");
 
   CommonOptions common;
   OptionTable common_options = common_table(common);
@@ -170,10 +220,21 @@ int main(int argc, char** argv) {
         ->group("Common options");
     if (!command.example.empty()) parsed[i].app->footer("Example: " + command.example);
   }
+  std::vector<std::string> words(argv + 1, argv + argc);
   try {
-    app.parse(argc, argv);
+    check_command(words, commands);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes the last one first
+  } catch (const Error& e) {
+    print_error({}, static_cast<int>(e.code()), e.what(), {});
+    return static_cast<int>(e.code());
   } catch (const CLI::ParseError& e) {
     const bool asked = e.get_exit_code() == 0;  // --help, --version
+    for (std::size_t i = 0; i < commands.size() && !asked; ++i)
+      if (parsed[i].app->parsed())
+        if (const std::string message = unknown_option(words, commands[i], common_options); !message.empty()) {
+          print_error({}, static_cast<int>(ErrorCode::usage), message, {});
+          return static_cast<int>(ErrorCode::usage);
+        }
     app.exit(e);
     return asked ? 0 : static_cast<int>(ErrorCode::usage);
   }

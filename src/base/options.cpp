@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/did_you_mean.hpp"
 #include "base/file.hpp"
 #include "parsnets/error.hpp"
 
@@ -165,6 +166,12 @@ const Option* OptionTable::find(std::string_view name) const {
   return nullptr;
 }
 
+std::string OptionTable::suggestion(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const auto& option : options_) names.push_back(option.name);
+  return did_you_mean(name, names);
+}
+
 nlohmann::ordered_json OptionTable::to_json() const {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
   for (const auto& option : options_) object[option.name] = option.value();
@@ -201,7 +208,7 @@ std::vector<std::string> OptionTable::read_config(const std::filesystem::path& f
     const auto name = trim(line.substr(0, equals)), value = trim(line.substr(equals + 1));
     const Option* option = find(name);
     if (option == nullptr)
-      complain(fmt::format("no option '{}' here", name));
+      complain(fmt::format("no option '{}' here{}", name, suggestion(name)));
     else if (const auto expected = option->assign(value))
       complain(fmt::format("{}: expected {}, found '{}'", name, *expected, value));
     else

@@ -49,6 +49,8 @@ class OptionTable {
 
   const std::vector<Option>& options() const { return options_; }
   const Option* find(std::string_view name) const;
+  /// did_you_mean() of the names in the table.
+  std::string suggestion(std::string_view name) const;
 
   /// All values as a JSON object, in table order.
   nlohmann::ordered_json to_json() const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/did_you_mean.hpp"
 #include "data/rows.hpp"
 #include "parsnets/error.hpp"
 #include "train/automatic.hpp"
@@ -59,25 +60,27 @@ std::vector<GridAxis> default_grid(const TrainOptions& options) {
 
 }  // namespace
 
-std::vector<GridAxis> parse_grid(const std::string& text, const TrainOptions& options) {
+std::vector<GridAxis> parse_grid(const std::string& text, const TrainOptions& options, const std::string& flag) {
   std::vector<GridAxis> axes;
   for (const auto& part : split_list(text, ';')) {
     const auto equals = part.find('=');
     if (equals == std::string::npos)
-      throw Error(ErrorCode::usage, fmt::format("--grid: expected name=v1,v2, found '{}'", part));
+      throw Error(ErrorCode::usage, fmt::format("{}: expected name=v1,v2, found '{}'", flag, part));
     axes.push_back({part.substr(0, equals), split_list(part.substr(equals + 1), ',')});
   }
   TrainOptions probe = options;
   const OptionTable table = train_option_table(probe);
   for (const auto& axis : axes) {
     const Option* option = table.find(axis.option);
-    if (option == nullptr || axis.values.empty())
-      throw Error(ErrorCode::usage,
-                  fmt::format("--grid: expected an option of 'train' with values, found '{}'", axis.option));
+    if (option == nullptr)
+      throw Error(ErrorCode::usage, fmt::format("{}: expected an option of 'train', found '{}'{}", flag, axis.option,
+                                                table.suggestion(axis.option)));
+    if (axis.values.empty())
+      throw Error(ErrorCode::usage, fmt::format("{}: {}: expected values, found none", flag, axis.option));
     for (const auto& value : axis.values)
       if (const auto expected = option->assign(value))
-        throw Error(ErrorCode::usage,
-                    fmt::format("--grid: {}: expected {}, found '{}'", axis.option, *expected, value));
+        throw Error(ErrorCode::usage, fmt::format("{}: {}: expected {}, found '{}'{}", flag, axis.option, *expected,
+                                                  value, did_you_mean(value, option->choices)));
   }
   return axes;
 }

@@ -18,8 +18,9 @@ struct GridAxis {
   std::vector<std::string> values;
 };
 
-/// "name=v1,v2;name=v1" as axes. Throws usage for an unknown option or an impossible value.
-std::vector<GridAxis> parse_grid(const std::string& text, const TrainOptions& options);
+/// "name=v1,v2;name=v1" as axes. Throws usage, in the name of `flag`, for an unknown option or an impossible value.
+std::vector<GridAxis> parse_grid(const std::string& text, const TrainOptions& options,
+                                 const std::string& flag = "--grid");
 
 /// The axes that are searched: those of options.grid, or the method's own without the pinned ones. Throws as above.
 std::vector<GridAxis> search_grid(const TrainOptions& options);

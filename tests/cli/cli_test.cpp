@@ -34,6 +34,68 @@ TEST(Cli, MistakesInTheCallAreUsageErrors) {
   }
 }
 
+TEST(Cli, MistypedNamesGetASuggestion) {
+  struct Case {
+    std::vector<std::string> arguments;
+    const char* meant;
+  };
+  const std::vector<std::string> bench{"bench", "--data", kDemo};
+  const auto with = [&](const char* flag, const char* value) {
+    auto line = bench;
+    line.insert(line.end(), {flag, value});
+    return line;
+  };
+  for (const auto& [arguments, meant] : std::vector<Case>{
+           {{"trian"}, "'train'"},
+           {{"trian", "--help"}, "'train'"},
+           {{"data", "inspct", kDemo}, "data: 'inspct' is no command; did you mean 'inspect'"},
+           {{"train", "--lamda", "3"}, "'--lambda'"},
+           {{"train", "--lamda=3"}, "'--lambda'"},
+           {with("--methods", "rigde"), "'ridge'"},
+           {with("--methods", "ridge:lamda=3"), "'lambda'"},
+           {with("--sweep", "lamda=1,2"), "'lambda'"},
+           {{"train", "--data", kDemo, "--out", "unused", "--select", "--grid", "lamda=1"}, "'lambda'"}}) {
+    const auto result = run_cli(arguments);
+    EXPECT_EQ(result.exit_code, 2) << ::testing::PrintToString(arguments);
+    EXPECT_NE(result.err.find(meant), std::string::npos) << ::testing::PrintToString(arguments) << result.err;
+    EXPECT_NE(result.err.find("did you mean"), std::string::npos) << result.err;
+  }
+  const auto nothing_near = run_cli({"table", "--help"});
+  EXPECT_EQ(nothing_near.exit_code, 2);
+  EXPECT_NE(nothing_near.err.find("'table' is no command"), std::string::npos) << nothing_near.err;
+}
+
+TEST(Cli, EveryCommandAndGroupAnswersHelp) {
+  const std::string top = run_cli({"--help"}).out;
+  EXPECT_EQ(run_cli({"help"}).out, top);
+  EXPECT_EQ(run_cli({"help", "data", "inspect"}).out, run_cli({"data", "inspect", "--help"}).out);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"train"},
+                                                {"eval"},
+                                                {"predict"},
+                                                {"explain"},
+                                                {"classes"},
+                                                {"classes", "add"},
+                                                {"export"},
+                                                {"bench-device"},
+                                                {"bench"},
+                                                {"report"},
+                                                {"reference"},
+                                                {"data"},
+                                                {"data", "synth"},
+                                                {"info"},
+                                                {"doctor"},
+                                                {"completion"},
+                                                {"docs"}}) {
+    auto asked = words, helped = words;
+    asked.push_back("--help");
+    helped.insert(helped.begin(), "help");
+    const auto answer = run_cli(asked);
+    EXPECT_EQ(answer.exit_code, 0) << words[0];
+    EXPECT_NE(answer.out.find("--help"), std::string::npos) << words[0];
+    EXPECT_EQ(run_cli(helped).out, answer.out) << words[0];
+  }
+}
+
 TEST(Cli, EveryImpossibleOptionIsNamedInOneMessage) {
   const auto result = run_cli({"data", "synth", "out", "--classes", "1", "--nuisance", "x", "--format", "xls"});
   EXPECT_EQ(result.exit_code, 2);
@@ -62,7 +124,8 @@ TEST(Cli, ConfigFilesFillInOptionsAndFlagsWin) {
   write_text_file(dir / "bad", "clases = 6\n");
   result = run_cli({"data", "synth", out, "--config", (dir / "bad").string()});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_NE(result.err.find("line 1: no option 'clases'"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("line 1: no option 'clases' here; did you mean 'classes'?"), std::string::npos)
+      << result.err;
 }
 
 TEST(Cli, PrintConfigPrintsWhatWouldBeUsed) {
