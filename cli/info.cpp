@@ -15,6 +15,7 @@
 #include "parsnets/model.hpp"
 #include "parsnets/version.hpp"
 #include "store/safetensors.hpp"
+#include "warning_lines.hpp"
 
 namespace parsnets::cli {
 
@@ -82,18 +83,44 @@ nlohmann::ordered_json file_facts(const std::filesystem::path& path) {
   return json;
 }
 
+/// A record as a person reads it: long lists of numbers by their spread, other long lists by their ends.
+nlohmann::ordered_json shortened(const nlohmann::ordered_json& json) {
+  constexpr std::size_t kMost = 6;
+  if (json.is_array() && json.size() > kMost) {
+    if (std::ranges::all_of(json, [](const auto& item) { return item.is_number(); })) {
+      auto values = json.get<std::vector<double>>();
+      std::ranges::sort(values);
+      return fmt::format("{} values: min {:.6g}, median {:.6g}, max {:.6g}", values.size(), values.front(),
+                         values[values.size() / 2], values.back());
+    }
+    return {shortened(json.front()), fmt::format("{} more, all with --json", json.size() - 2), shortened(json.back())};
+  }
+  nlohmann::ordered_json out = json;
+  if (json.is_structured())
+    for (const auto& [key, value] : json.items())
+      if (json.is_object()) out[key] = shortened(value);
+  return out;
+}
+
 }  // namespace
 
 Command info_command() {
-  auto file = std::make_shared<std::string>();
+  struct State {
+    std::string file, model;
+  };
+  auto state = std::make_shared<State>();
   Command command;
   command.name = "info";
   command.summary = "print facts about this build, a model file or a data file";
   command.example = "parsnets info data/demo/features.npy";
-  command.arguments = {{"FILE", "a .safetensors, .pnrt, .mat, .npy, .npz or .csv file", file.get(), false}};
-  command.run = [file](Context&) {
+  command.arguments = {{"FILE", "a .safetensors, .pnrt, .mat, .npy, .npz or .csv file", &state->file, false}};
+  command.options.text("model", state->model, "the file, given as other commands take it");
+  command.run = [state](Context&) {
+    if (!state->file.empty() && !state->model.empty())
+      throw Error(ErrorCode::usage, "info: expected FILE or --model FILE, found both");
+    const std::string& file = state->model.empty() ? state->file : state->model;
     Output output;
-    if (file->empty()) {
+    if (file.empty()) {
       output.json = {{"version", PARSNETS_VERSION},
                      {"build", PARSNETS_BUILD_TYPE},
                      {"compiler", PARSNETS_COMPILER},
@@ -102,17 +129,18 @@ Command info_command() {
                                 PARSNETS_COMPILER, *PARSNETS_SANITIZERS ? ", sanitized: " PARSNETS_SANITIZERS : "");
       return output;
     }
-    output.json = file_facts(*file);
-    output.text = fmt::format("{}: {}\n", *file, format_bytes(output.json["bytes"].get<double>()));
+    output.json = file_facts(file);
+    output.text = fmt::format("{}: {}\n", file, format_bytes(output.json["bytes"].get<double>()));
     for (const auto& item : output.json["contents"])
       output.text += fmt::format("  {:<24}{:<10}{}\n", item["name"].get<std::string>(), item["type"].get<std::string>(),
                                  item["shape"].get<std::string>());
     if (output.json.contains("options")) {
       output.text += fmt::format(
-          "{} classes ({} seen), {} attributes, gamma {:.4g}, temperature {:.4g}\noptions {}\nrecord {}\n",
+          "{} classes ({} seen), {} attributes, gamma {:.4g}, temperature {:.4g}\n{}options {}\nrecord {}\n",
           output.json["classes"].get<int>(), output.json["seen_classes"].get<int>(),
           output.json["attributes"].get<int>(), output.json["gamma"].get<double>(),
-          output.json["temperature"].get<double>(), output.json["options"].dump(), output.json["record"].dump(1));
+          output.json["temperature"].get<double>(), warning_lines(output.json["record"]), output.json["options"].dump(),
+          shortened(output.json["record"]).dump(1));
     }
     if (output.json.contains("multiply_adds"))
       output.text += fmt::format(

@@ -103,6 +103,41 @@ TEST(CliTrain, InfoShowsAModelsOptionsAndRecord) {
   EXPECT_EQ(json["record"]["selection"].size(), 48u);
 }
 
+TEST(CliTrain, InfoTakesTheModelLikeEveryOtherCommand) {
+  EXPECT_EQ(run_cli({"info", "--model", demo_model()}).out, run_cli({"info", demo_model()}).out);
+  EXPECT_EQ(run_cli({"info", "--model", demo_model()}).exit_code, 0);
+  EXPECT_EQ(run_cli({"info", demo_model(), "--model", demo_model()}).exit_code, 2);
+}
+
+TEST(CliTrain, InfoSumsUpLongListsAndJsonHasThemWhole) {
+  TempDir dir;
+  const std::string model = (dir / "m.safetensors").string();
+  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--quiet"}).exit_code, 0);
+  const auto text = run_cli({"info", model}).out;
+  EXPECT_NE(text.find("values: min "), std::string::npos) << text;
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 100) << text;
+  const auto record = run_cli({"info", model, "--json"}).json()["record"];
+  EXPECT_EQ(record["gates"]["samples_per_network"].size(), 192u);
+  EXPECT_GT(record["refinement"].size(), 10u);
+}
+
+TEST(CliTrain, WhatMakesFiguresMeaninglessIsSaidByTrainEvalAndInfo) {
+  TempDir dir;
+  const std::string data = (dir / "data").string(), model = (dir / "m.safetensors").string();
+  ASSERT_EQ(run_cli({"data", "synth", data, "--classes", "6", "--unseen", "1", "--samples", "120", "--dimensions", "8",
+                     "--attributes", "1", "--hidden", "8"})
+                .exit_code,
+            0);
+  const auto trained = run_cli({"train", "--data", data, "--out", model, "--quiet"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_NE(trained.out.find("warning: the classes have only one attribute"), std::string::npos) << trained.out;
+  EXPECT_NE(run_cli({"info", model}).out.find("warning: the classes have only one attribute"), std::string::npos);
+  EXPECT_FALSE(run_cli({"info", model, "--json"}).json()["record"]["warnings"].empty());
+  const auto text = run_cli({"eval", "--model", model, "--data", data}).out;
+  EXPECT_NE(text.find("is the only unseen class: its ZSL is 100 by definition"), std::string::npos) << text;
+  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", data, "--json"}).json()["warnings"].size(), 2u);
+}
+
 TEST(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
   if (std::system("/usr/bin/python3 -c 'import numpy' 2> /dev/null") != 0)
     GTEST_SKIP() << "PYTHON3 WITH NUMPY NOT FOUND";
@@ -126,16 +161,32 @@ TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
   auto result = run_cli({"bench", "--data", kDemo, "--ablation", small, "--encoding", "32", "--open", "4", "--lambda",
                          "5", "--refine-steps", "3", "--out", (dir / "a/runs.json").string(), "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  for (const char* row : {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| scln + mmg + refinement |"})
+  for (const char* row :
+       {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| scln + mmg + refinement |", "| default model |",
+        "default model: what 'train' gives with these options; it has prototypes"})
     EXPECT_NE(result.out.find(row), std::string::npos) << row;
   const auto runs = nlohmann::json::parse(read_text_file(dir / "a/runs.json"));
-  EXPECT_EQ(runs["methods"].size(), 8u);
+  EXPECT_EQ(runs["methods"].size(), 9u);
+  EXPECT_EQ(runs["methods"][7]["runs"][0]["options"]["prototype-width"], 0);
+  const auto& last = runs["methods"][8];
+  EXPECT_NE(last["note"].get<std::string>().find("prototypes"), std::string::npos);
+  const std::string model = (dir / "m.safetensors").string();
+  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, small, "--encoding", "32", "--open", "4", "--lambda",
+                     "5", "--refine-steps", "3", "--quiet"})
+                .exit_code,
+            0);
+  EXPECT_EQ(last["runs"][0]["options"], run_cli({"info", model, "--json"}).json()["options"]);
   EXPECT_TRUE(runs["methods"][7]["runs"][0]["record"].contains("refinement"));
 
   result = run_cli({"bench", "--data", kDemo, "--sweep", "open=2,8", small, "--encoding", "32", "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.out.find("| parsnets open=8 |"), std::string::npos) << result.out;
-  EXPECT_EQ(run_cli({"bench", "--data", kDemo, "--sweep", "wings"}).exit_code, 2);
+  for (const char* sweep : {"lambda", "lambda=", "lambda=1;open=2", "wings=2"}) {
+    const auto refused = run_cli({"bench", "--data", kDemo, "--sweep", sweep});
+    EXPECT_EQ(refused.exit_code, 2) << sweep;
+    EXPECT_NE(refused.err.find("--sweep: "), std::string::npos) << refused.err;
+    EXPECT_EQ(refused.err.find("--grid"), std::string::npos) << refused.err;
+  }
   EXPECT_EQ(run_cli({"bench", "--data", kDemo, "--sweep", "k", "--ablation"}).exit_code, 2);
 }
 
