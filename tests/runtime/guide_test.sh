@@ -1,0 +1,16 @@
+#!/bin/sh
+# The commands of docs/device.md run as they stand there. Usage: guide_test.sh SOURCE_DIR PARSNETS
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/bin" "$work/out"
+ln -s "$2" "$work/bin/parsnets"
+for folder in data examples runtime; do ln -s "$1/$folder" "$work/$folder"; done
+awk '/^ *```sh$/ { inside = 1; next } /^ *```$/ { inside = 0 } inside' "$1/docs/device.md" > "$work/commands"
+[ -s "$work/commands" ] || { echo "docs/device.md has no commands"; exit 1; }
+cd "$work"
+PATH=$work/bin:$PATH sh -eu commands > log 2>&1 || { cat log; exit 1; }
+# As many lines as samples; the threshold makes about 5 % of them unknown.
+[ "$(wc -l < out/classes.tsv)" = 2400 ]
+unknown=$(cut -f 2 out/verdicts.tsv | grep -c '^unknown$')
+[ "$unknown" -gt 60 ] && [ "$unknown" -le 120 ] || { echo "$unknown of 2400 samples are unknown"; exit 1; }
