@@ -10,7 +10,7 @@ awk '/^ *```sh$/ { inside = 1; next } /^ *```$/ { inside = 0 } inside' "$1/docs/
 [ -s "$work/commands" ] || { echo "docs/device.md has no commands"; exit 1; }
 cd "$work"
 PATH=$work/bin:$PATH sh -eu commands > log 2>&1 || { cat log; exit 1; }
-# As many lines as samples; the threshold makes about 5 % of them unknown.
+# A line for each sample; the threshold, rounded as it is printed, makes about 5 % of them unknown.
 [ "$(wc -l < out/classes.tsv)" = 2400 ]
 unknown=$(cut -f 2 out/verdicts.tsv | grep -c '^unknown$')
-[ "$unknown" -gt 60 ] && [ "$unknown" -le 120 ] || { echo "$unknown of 2400 samples are unknown"; exit 1; }
+[ "$unknown" -ge 100 ] && [ "$unknown" -le 140 ] || { echo "$unknown of 2400 samples are unknown"; exit 1; }
