@@ -163,14 +163,15 @@ void check_command(std::vector<std::string>& words, const std::vector<Command>& 
 std::string unknown_option(const std::vector<std::string>& words, const Command& command, const OptionTable& common) {
   OptionTable all = command.options;
   all.append(common);
-  std::vector<std::string> names{"--config", "--print-config", "--help"};
-  for (const auto& option : all.options()) names.push_back("--" + option.name);
+  std::vector<std::string> names{"config", "print-config", "help"};
+  for (const auto& option : all.options()) names.push_back(option.name);
   for (const auto& word : words) {
-    const std::string name = word.substr(0, word.find('='));
-    if (name == "--") break;
-    if (!name.starts_with("--") || std::find(names.begin(), names.end(), name) != names.end()) continue;
-    return fmt::format("{}: no option '{}'{}\nRun with --help for more information.", command.name, name,
-                       did_you_mean(name, names));
+    if (word == "--") break;
+    if (!word.starts_with("--")) continue;
+    const std::string name = word.substr(2, word.find('=') - 2);
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return fmt::format("{}: no option '--{}'{}\nRun with --help for more information.", command.name, name,
+                       did_you_mean(name, names, "--"));
   }
   return "";
 }

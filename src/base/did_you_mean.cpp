@@ -24,16 +24,17 @@ std::size_t slips(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
-  std::size_t fewest = std::min<std::size_t>(word.size(), 60) / 3 + 1;
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names, const std::string& prefix) {
+  constexpr std::size_t kLongest = 60;  // what is longer is no slip
+  if (word.size() > kLongest) return "";
+  std::size_t fewest = word.size() / 3 + 1;
   const std::string* nearest = nullptr;
-  if (word.size() > 60) return "";
   for (const auto& name : names)
-    if (const std::size_t count = slips(word, name); count < fewest || (nearest == nullptr && count == 1)) {
+    if (const std::size_t count = slips(word, name); count < fewest) {
       fewest = count;
       nearest = &name;
     }
-  return nearest == nullptr ? "" : "; did you mean '" + *nearest + "'?";
+  return nearest == nullptr ? "" : "; did you mean '" + prefix + *nearest + "'?";
 }
 
 }  // namespace parsnets

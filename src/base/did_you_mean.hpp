@@ -8,7 +8,7 @@
 namespace parsnets {
 
 /// "; did you mean 'train'?" for the nearest of `names`, or "" if none is near: at most one slip (a letter too many,
-/// too few, wrong, or two exchanged) for every three letters.
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& names);
+/// too few, wrong, or two exchanged) for every three letters. `prefix` is put before the name, such as "--".
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names, const std::string& prefix = "");
 
 }  // namespace parsnets
