@@ -6,6 +6,7 @@
 #include "base/file.hpp"
 #include "capi/small_handles.hpp"
 #include "cli/run_cli.hpp"
+#include "same_bytes.hpp"
 
 namespace parsnets::test {
 
@@ -51,7 +52,7 @@ TEST(CApiTraining, GivesTheBytesOfTheCommandLine) {
     const auto result = run_cli(arguments);
     ASSERT_EQ(result.exit_code, 0) << result.err;
     ASSERT_OK(parsnets_model_save(trained(demo(seed).get(), options, 2).get(), mine.c_str()));
-    EXPECT_TRUE(read_text_file(mine) == read_text_file(cli)) << options.size() << " options";
+    EXPECT_TRUE(same_file_bytes(mine, cli)) << options.size() << " options";
   }
 }
 

@@ -1,12 +1,19 @@
 #pragma once
 // Runs the built command line tool as a user would and captures what it says.
 
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file.hpp"
@@ -21,13 +28,15 @@ struct CliResult {
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
 
+inline int exit_code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
 inline std::string shell_quoted(const std::string& word) {
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
 }
 
-/// `prefix` goes before the program, e.g. "timeout 5" or "NO_COLOR=1".
+/// `prefix` goes before the program, e.g. "NO_COLOR=1" or "ulimit -v 2000000;".
 inline CliResult run_cli(const std::vector<std::string>& arguments, const std::string& prefix = "") {
   TempDir dir;
   std::string line = prefix + " " + shell_quoted(PARSNETS_BINARY);
@@ -35,7 +44,7 @@ inline CliResult run_cli(const std::vector<std::string>& arguments, const std::s
   line += " > " + (dir / "out").string() + " 2> " + (dir / "err").string();
   const int status = std::system(line.c_str());
   CliResult result;
-  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.exit_code = exit_code_of(status);
   const auto slurp = [](const std::filesystem::path& path) {
     return std::filesystem::file_size(path) == 0 ? std::string() : read_text_file(path);
   };
@@ -43,5 +52,69 @@ inline CliResult run_cli(const std::vector<std::string>& arguments, const std::s
   result.err = slurp(dir / "err");
   return result;
 }
+
+/// The tool while it works, for tests that wait for what it says on standard error. Its standard output is dropped.
+class CliProcess {
+ public:
+  explicit CliProcess(std::vector<std::string> arguments) {
+    std::string program = PARSNETS_BINARY;
+    std::vector<char*> line{program.data()};
+    for (auto& argument : arguments) line.push_back(argument.data());
+    line.push_back(nullptr);
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    const int failed = ::posix_spawn(&id_, program.c_str(), &actions, nullptr, line.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[1]);
+    messages_ = ::fdopen(ends[0], "r");
+    if (failed != 0) throw std::runtime_error(program + " does not start");
+  }
+  ~CliProcess() {
+    if (!ended_) {
+      send(SIGKILL);
+      finish();
+    }
+    std::fclose(messages_);
+  }
+  CliProcess(const CliProcess&) = delete;
+  CliProcess& operator=(const CliProcess&) = delete;
+
+  /// Waits for a line with this beginning; false if the tool ends without one.
+  bool wait_for_line(std::string_view beginning) {
+    while (read_line())
+      if (std::string_view(line_).starts_with(beginning)) return true;
+    return false;
+  }
+  void send(int signal_number) { ::kill(id_, signal_number); }
+  /// Waits for its end.
+  CliResult finish() {
+    while (read_line()) {
+    }
+    int status = 0;
+    ::waitpid(id_, &status, 0);
+    ended_ = true;
+    return {exit_code_of(status), "", said_};
+  }
+
+ private:
+  bool read_line() {
+    line_.clear();
+    for (int c; (c = std::fgetc(messages_)) != EOF;) {
+      line_ += static_cast<char>(c);
+      if (c == '\n') break;
+    }
+    said_ += line_;
+    return !line_.empty();
+  }
+
+  pid_t id_ = -1;
+  bool ended_ = false;
+  std::FILE* messages_ = nullptr;
+  std::string line_, said_;
+};
 
 }  // namespace parsnets::test

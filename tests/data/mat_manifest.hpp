@@ -13,6 +13,7 @@
 
 #include "data/mat.hpp"
 #include "parsnets/error.hpp"
+#include "same_bytes.hpp"
 
 namespace parsnets::test {
 
@@ -82,14 +83,14 @@ inline void expect_manifest_holds(const std::filesystem::path& folder) {
     EXPECT_EQ(std::to_string(found->rows), line.rows);
     EXPECT_EQ(std::to_string(found->cols), line.cols);
     if (line.what == "strings") {
-      EXPECT_EQ(joined(file->read_strings(line.variable)), slurp(folder / (line.dump + ".txt")));
+      EXPECT_TRUE(same_bytes(joined(file->read_strings(line.variable)), slurp(folder / (line.dump + ".txt"))));
       continue;
     }
     const auto singles = file->read_columns(line.variable);
     EXPECT_EQ(singles.rows(), found->cols);
     EXPECT_EQ(singles.cols(), found->rows);
-    EXPECT_TRUE(bytes_of(singles) == slurp(folder / (line.dump + ".f32")));
-    EXPECT_TRUE(bytes_of(file->read_columns_double(line.variable)) == slurp(folder / (line.dump + ".f64")));
+    EXPECT_TRUE(same_bytes(bytes_of(singles), slurp(folder / (line.dump + ".f32"))));
+    EXPECT_TRUE(same_bytes(bytes_of(file->read_columns_double(line.variable)), slurp(folder / (line.dump + ".f64"))));
   }
 }
 
