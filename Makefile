@@ -1,5 +1,6 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
-.PHONY: demo test build test-peers test-page test-python python wheel bench sanitize coverage cross runtime-size docs install clean
+.PHONY: demo test build test-peers test-page test-python python wheel bench sanitize stress stress-chroot coverage cross \
+        runtime-size docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -72,6 +73,18 @@ sanitize:
 	@scripts/setup.sh test
 	@cmake --preset asan-ubsan > /dev/null && cmake --build --preset asan-ubsan -j $(JOBS) && ctest --preset asan-ubsan -j $(JOBS)
 	@cmake --preset tsan > /dev/null && cmake --build --preset tsan -j $(JOBS) && ctest --preset tsan -R 'Threads|Thread|Synth'
+
+# The tests many times (ROUNDS, 10 by default) in random order, with idle and with busy cores.
+stress:
+	@scripts/setup.sh test
+	@cmake --preset release -DPARSNETS_BUILD_TESTS=ON -DPARSNETS_BUILD_BENCH=OFF > /dev/null
+	@cmake --build build -j $(JOBS)
+	@JOBS=$(JOBS) scripts/stress.sh
+
+# `make demo` and `make test` of HEAD on a bare Debian 12 in build-chroot; as root.
+stress-chroot:
+	@scripts/setup.sh chroot
+	@scripts/stress_chroot.sh
 
 coverage:
 	@scripts/setup.sh test

@@ -23,7 +23,8 @@ case "${1:-}" in
   wheel) wanted=$wheel ;;
   page) wanted=$page; command -v npm > /dev/null || wanted="$wanted nodejs npm" ;;
   cross) wanted=$cross ;;
-  *) echo "usage: setup.sh build|test|bench|peers|page|python|wheel|cross" >&2; exit 2 ;;
+  chroot) wanted=debootstrap ;;
+  *) echo "usage: setup.sh build|test|bench|peers|page|python|wheel|cross|chroot" >&2; exit 2 ;;
 esac
 
 missing=""

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from same_bytes import assert_same_bytes
 
 from parsnets import BadInput, Cancelled, ParsNetsClassifier, ParsNetsError, RidgeZSL, Usage, datasets
 from parsnets.device import DeviceModel
@@ -38,8 +39,8 @@ def test_files_have_the_bytes_of_the_command_line(fitted, tool, tmp_path, flags,
     exported = fitted.export(**options)
     exported.save(tmp_path / "python")
     exported.save_header(tmp_path / "python.h", name="zoo")
-    assert (tmp_path / "cli").read_bytes() == (tmp_path / "python").read_bytes() == exported.to_bytes()
-    assert (tmp_path / "cli.h").read_bytes() == (tmp_path / "python.h").read_bytes()
+    assert_same_bytes(tmp_path / "cli", tmp_path / "python", exported.to_bytes())
+    assert_same_bytes(tmp_path / "cli.h", tmp_path / "python.h")
     assert (exported.precision, exported.rank) == (options.get("precision", "int8"), options.get("rank", 0))
     assert exported.bytes == (tmp_path / "python").stat().st_size
 
@@ -163,7 +164,8 @@ def test_two_classes_give_one_decision_value(demo):
 
 def test_pickles_are_the_file(device, demo):
     again = pickle.loads(pickle.dumps(device))
-    assert again.to_bytes() == device.to_bytes() and again.validation == device.validation
+    assert_same_bytes(again.to_bytes(), device.to_bytes())
+    assert again.validation == device.validation
     assert np.array_equal(again.class_scores(demo.X), device.class_scores(demo.X))
 
 

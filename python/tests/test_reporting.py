@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from same_bytes import assert_same_bytes
 
 from parsnets import BadInput, Cancelled, ParsNetsClassifier, RidgeZSL, Usage
 from parsnets.datasets import from_arrays, load_folder
@@ -48,7 +49,7 @@ def test_a_run_folder_gives_the_page_of_the_command_line(folders, tool, tmp_path
     run_tool(tool, "report", "--run", folders[0], "--out", tmp_path / "cli.html", *flags.split())
     page = report(tmp_path / "made" / "python.html", folders[0], n_jobs=1, **options)
     assert page == tmp_path / "made" / "python.html"
-    assert page.read_bytes() == (tmp_path / "cli.html").read_bytes()
+    assert_same_bytes(page, tmp_path / "cli.html")
     assert embedded(page)["thumbnails"] is not None
 
 
@@ -56,7 +57,7 @@ def test_several_run_folders_are_told_apart_as_on_the_command_line(folders, tool
     both = ",".join(map(str, folders))
     run_tool(tool, "report", "--run", both, "--out", tmp_path / "cli.html", "--quick", "--points", 100)
     page = report(tmp_path / "python.html", folders, compare_mmg=False, points=100)
-    assert page.read_bytes() == (tmp_path / "cli.html").read_bytes()
+    assert_same_bytes(page, tmp_path / "cli.html")
     assert [run["name"] for run in embedded(page)["runs"]] == [str(folder) for folder in folders]
 
 
