@@ -1,5 +1,6 @@
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <thread>
 
@@ -22,9 +23,20 @@ DatasetHandle demo(std::uint64_t seed = 1) {
   return DatasetHandle(data);
 }
 
+/// Threads that run. One that has been joined may still be listed while it ends.
 std::size_t threads_now() {
-  const std::filesystem::directory_iterator tasks("/proc/self/task");
-  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+  constexpr unsigned kExiting = 4;  // PF_EXITING of the kernel
+  std::size_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "stat");
+    std::string word;
+    while (file >> word && !word.ends_with(')')) {
+    }
+    for (int i = 0; i < 6; ++i) file >> word;  // state, parent, group, session, terminal, its group
+    unsigned flags = kExiting;                 // it is gone if they cannot be read
+    if (file >> flags && (flags & kExiting) == 0) ++count;
+  }
+  return count;
 }
 
 parsnets_evaluation evaluated(const parsnets_model* model, const parsnets_dataset* data) {

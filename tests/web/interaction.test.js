@@ -41,7 +41,7 @@ async function withReport(work) {
 }
 
 async function download(page, figure, kind) {
-  // Chromium drops more than ten downloads a second.
+  // Chromium drops more than ten downloads a second: a limit of the browser, however fast the machine is.
   await page.waitForTimeout(120);
   const [file] = await Promise.all([page.waitForEvent("download"),
     page.locator(`#fig-${figure} .toolbar button`, { hasText: kind }).click()]);
@@ -262,8 +262,7 @@ describe("figures", () => {
     await page.keyboard.press("0");
     await page.locator("#fig-confusion canvas").hover();
     await page.mouse.wheel(0, -240);
-    await page.waitForTimeout(100);
-    assert.notEqual(await look(), whole);
+    await until(page, (before) => document.querySelector("#fig-confusion canvas").toDataURL() !== before, whole);
     const item = page.locator("#fig-confusion .aside li button").first();
     const [truth, predicted] = (await item.textContent()).split(" → ");
     await item.click();

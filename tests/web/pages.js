@@ -52,6 +52,7 @@ function realPage(file) {
 
 function launch() {
   return chromium.launch({
+    timeout: 0,
     executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
     args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
       "--disable-component-update", "--disable-sync"],
@@ -61,6 +62,7 @@ function launch() {
 // Opens a page and collects what must stay empty: console errors, exceptions, requests other than the file itself.
 async function open(browser, sample, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: "light", acceptDownloads: true, ...options });
+  context.setDefaultTimeout(0); // a slow machine is no failure
   const page = await context.newPage();
   const problems = [];
   page.on("console", (message) => {
@@ -77,13 +79,10 @@ async function open(browser, sample, options = {}) {
   return { context, page, problems };
 }
 
-// Waits until `check` holds in the page; unlike waitForFunction it needs no eval, which the page's policy forbids.
+// Waits until `check` holds in the page, asking after every frame; unlike waitForFunction it needs no eval, which the
+// page's policy forbids.
 async function until(page, check, argument) {
-  for (let i = 0; i < 100; i += 1) {
-    if (await page.evaluate(check, argument)) return;
-    await page.waitForTimeout(50);
-  }
-  throw new Error(`never became true: ${check}`);
+  while (!await page.evaluate(check, argument)) await page.evaluate(() => new Promise(requestAnimationFrame));
 }
 
 module.exports = { pageTemplate, fillPage, samplePage, realPage, launch, open, until };

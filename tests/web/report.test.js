@@ -4,7 +4,7 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const { after, before, describe, test } = require("node:test");
-const { samplePage, realPage, launch, open } = require("./pages.js");
+const { samplePage, realPage, launch, open, until } = require("./pages.js");
 const { KINDS } = require("./sample_data.js");
 
 const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -242,7 +242,7 @@ for (const [name, sample] of samples) {
       assert.ok((await corners()).every((red) => red < 60));
       assert.equal(await view.page.evaluate(() => document.documentElement.dataset.theme), "dark");
       await view.page.emulateMedia({ media: "print" });
-      await view.page.waitForTimeout(50);
+      await until(view.page, () => document.documentElement.classList.contains("printing"));
       const sections = await view.page.locator("section").evaluateAll((nodes) => nodes.map((node) => node.getBoundingClientRect().height));
       assert.equal(sections.length, 7);
       assert.ok(sections.every((height) => height > 20));
