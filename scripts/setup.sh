@@ -6,7 +6,7 @@ build="g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev li
        libcli11-dev nlohmann-json3-dev libfmt-dev node-d3"
 python="$build python3 python3-numpy python3-sklearn python3-tqdm python3-venv python3-pip python3-setuptools python3-wheel"
 wheel="$python patchelf"
-test="$python libgtest-dev libsvm-dev python3-scipy python3-h5py python3-pandas python3-pytest mypy"
+test="$wheel libgtest-dev libsvm-dev python3-scipy python3-h5py python3-pandas python3-pytest mypy"
 bench="$test libbenchmark-dev liblinear-dev"
 peers="$test octave"
 page="$build chromium"
