@@ -5,8 +5,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 [ "$(id -u)" = 0 ] || { echo "stress_chroot.sh: expected to be run as root" >&2; exit 2; }
-# Mounts and processes end with this script.
-[ "${1:-}" = inside ] || exec unshare --mount --pid --fork --kill-child "$0" inside
+# Mounts of its own, which end with it.
+[ "${1:-}" = inside ] || exec unshare --mount scripts/stress_chroot.sh inside
 
 base=$PWD/build-chroot/base root=$PWD/build-chroot/root
 data=${PARSNETS_DATA:-../shared/data}
