@@ -17,6 +17,9 @@ namespace parsnets::cli {
 
 nlohmann::ordered_json evaluation_json(const TestReport& report, const std::string& training_record) {
   nlohmann::ordered_json json{{"units", "percent"}};
+  if (report.trained_samples != 0)
+    json["trained_samples"] =
+        report.trained_samples > 0 ? nlohmann::ordered_json(report.trained_samples) : nlohmann::ordered_json("unknown");
   json["zsl"] = {{"top1_per_class", report.zsl.top1_per_class}, {"top1", report.zsl.top1}, {"top5", report.zsl.top5}};
   if (report.has_gzsl) {
     const auto record = nlohmann::ordered_json::parse(training_record);
@@ -49,7 +52,7 @@ Command eval_command() {
   struct State {
     std::string data, model;
     std::filesystem::path confusion;
-    bool per_class = false;
+    bool per_class = false, allow_trained = false;
     LoadOptions load;
   };
   auto state = std::make_shared<State>();
@@ -60,7 +63,9 @@ Command eval_command() {
   command.options.text("model", state->model, "model file, or a device file, which the C runtime then runs")
       .text("data", state->data, "data set folder")
       .flag("per-class", state->per_class, "also print the accuracy of every class")
-      .path("confusion", state->confusion, "write the confusion matrix over all classes to this CSV file");
+      .path("confusion", state->confusion, "write the confusion matrix over all classes to this CSV file")
+      .flag("allow-trained-samples", state->allow_trained,
+            "evaluate even if the model was trained on test samples; the output says how many");
   add_load_options(command.options, state->load);
   command.run = [state](Context& context) {
     if (state->data.empty() || state->model.empty())
@@ -78,7 +83,7 @@ Command eval_command() {
     } else {
       const Model model = load_model(state->model);
       data = load_dataset(state->data, state->load, context.progress);
-      report = evaluate(model, data, pool, context.progress);
+      report = evaluate(model, data, pool, context.progress, state->allow_trained);
       training_record = model.record;
     }
     Output output;
@@ -95,6 +100,11 @@ Command eval_command() {
       output.text += fmt::format("GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n",
                                  report.gzsl.u, report.gzsl.s, report.gzsl.h, report.gzsl.ausuc, report.gzsl.gamma,
                                  output.json["gzsl"]["gamma_from"].get<std::string>());
+    if (report.trained_samples != 0)
+      output.text += fmt::format(
+          "NOT A TEST: {}\n", report.trained_samples > 0
+                                  ? fmt::format("the model was trained on {} of these samples", report.trained_samples)
+                                  : "the model was trained with other lists of samples");
     const auto add_classes = [&](const char* key, const std::vector<ClassAccuracy>& classes) {
       for (const auto& c : classes) {
         output.json["per_class"][key].push_back({{"class", data.class_names[static_cast<std::size_t>(c.class_index)]},

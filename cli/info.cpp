@@ -135,12 +135,14 @@ Command info_command() {
       output.text += fmt::format("  {:<24}{:<10}{}\n", item["name"].get<std::string>(), item["type"].get<std::string>(),
                                  item["shape"].get<std::string>());
     if (output.json.contains("options")) {
+      auto record = shortened(output.json["record"]);  // without what is for programs alone
+      if (record.contains("data") && record["data"].is_object()) record["data"].erase("trained");
       output.text += fmt::format(
           "{} classes ({} seen), {} attributes, gamma {:.4g}, temperature {:.4g}\n{}options {}\nrecord {}\n",
           output.json["classes"].get<int>(), output.json["seen_classes"].get<int>(),
           output.json["attributes"].get<int>(), output.json["gamma"].get<double>(),
           output.json["temperature"].get<double>(), warning_lines(output.json["record"]), output.json["options"].dump(),
-          shortened(output.json["record"]).dump(1));
+          record.dump(1));
     }
     if (output.json.contains("multiply_adds"))
       output.text += fmt::format(

@@ -268,10 +268,11 @@ typedef struct parsnets_evaluation {
   double ausuc;                                  /* percent; area under the seen-unseen curve */
   double gamma;                                  /* the model's */
   uint64_t has_gzsl;                             /* 0: no test samples of seen classes, the five above are 0 */
+  int64_t trained_samples; /* test samples that the model was trained on; -1: some, the number is not known */
 } parsnets_evaluation;
 
 /* The zero-shot protocol on the test samples; classes are matched by name. PARSNETS_BAD_INPUT without test samples of
- * unseen classes, or when the model lacks one of those. `progress` or NULL. */
+ * unseen classes, when the model lacks one of those, or when it was trained on test samples. `progress` or NULL. */
 PARSNETS_API parsnets_status parsnets_evaluate(const parsnets_model *model, const parsnets_dataset *dataset,
                                                uint32_t threads, parsnets_progress_function progress, void *user,
                                                parsnets_evaluation *evaluation);
@@ -282,6 +283,21 @@ PARSNETS_API parsnets_status parsnets_evaluate_classes(const parsnets_model *mod
                                                        uint32_t threads, parsnets_progress_function progress,
                                                        void *user, parsnets_evaluation *evaluation, double *zsl,
                                                        double *gzsl, uint32_t *confusion, size_t classes);
+
+typedef struct parsnets_evaluate_options {
+  size_t size;
+  size_t allow_trained_samples; /* nonzero: evaluate on samples that the model was trained on, and count them */
+} parsnets_evaluate_options;
+#define PARSNETS_EVALUATE_OPTIONS_INIT \
+  { sizeof(parsnets_evaluate_options), 0 }
+
+/* The same with options, or NULL: the defaults. */
+PARSNETS_API parsnets_status parsnets_evaluate_with_options(const parsnets_model *model,
+                                                            const parsnets_dataset *dataset, uint32_t threads,
+                                                            parsnets_progress_function progress, void *user,
+                                                            parsnets_evaluation *evaluation, double *zsl, double *gzsl,
+                                                            uint32_t *confusion, size_t classes,
+                                                            const parsnets_evaluate_options *options);
 
 /* ---- Devices: a model as the small file that runtime/parsnets_rt.c runs, and that file run from here ---- */
 

@@ -111,9 +111,12 @@ struct TestReport {
   Gzsl gzsl;                          ///< among all classes, at the model's gamma
   Matrix<std::uint32_t> confusion;    ///< C x C over all classes at the model's gamma, all test samples
   std::vector<std::string> warnings;  ///< which figures mean nothing, and why
+  std::int64_t trained_samples = 0;   ///< test samples that the model was trained on; -1: some, the number is not known
 };
-/// Classes are matched by name; throws bad_input when the model lacks a test class.
-TestReport evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress = nullptr);
+/// Classes are matched by name; throws bad_input when the model lacks a test class, and when it was trained on test
+/// samples unless `allow_trained_samples`.
+TestReport evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress = nullptr,
+                    bool allow_trained_samples = false);
 
 /// Sets gamma and temperature by samples (n x d, labels are places in the class bank) that training did not see, of
 /// seen and of unseen classes: the best harmonic mean, then the best likelihood. Throws bad_input, and changes nothing

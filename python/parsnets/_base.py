@@ -231,11 +231,13 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         """Why each of the n samples was given its class: a list, which notebooks show as charts."""
         return self._apply(X, lambda model, x: Explanations(model.explain(row) for row in x))
 
-    def evaluate(self, data: Dataset, *, progress: Optional[ProgressCallback] = None) -> Evaluation:
-        """The zero-shot protocol on the test samples of `data`; classes are matched by name."""
+    def evaluate(self, data: Dataset, *, allow_trained_samples: bool = False,
+                 progress: Optional[ProgressCallback] = None) -> Evaluation:
+        """The zero-shot protocol on the test samples of `data`; classes are matched by name. BadInput when the model was
+        trained on test samples, unless they are allowed; trained_samples of the result is then their number."""
         check_is_fitted(self)
         checked(data, "for arrays call predict(X)")
-        return self._model.evaluate(data, threads_of(self.n_jobs), progress)
+        return self._model.evaluate(data, threads_of(self.n_jobs), progress, allow_trained_samples)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """m attribute names: the columns of transform()."""

@@ -159,6 +159,8 @@ def evaluation_html(evaluation: Evaluation) -> str:
     cells = [(_named(name, what), f"{value:.1f}\u202f%", _bar(value / 100, kind, f"{value:.1f} %"))
              for name, value, kind, what in rows if value is not None]
     note = "on test samples" + ("; none are of seen classes" if e.gamma is None else f", at gamma {e.gamma:.4g}")
+    if e.trained_samples != 0:
+        note += f"; the model was trained on {e.trained_samples or 'some'} of them"
     return _card("Evaluation", note, _table(("measure", "value", "0 to 100 %"), cells), _by_class(e))
 
 

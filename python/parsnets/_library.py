@@ -8,7 +8,7 @@ import functools
 import json
 import operator
 import os
-from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Type
 
@@ -66,7 +66,11 @@ class Explanation(ctypes.Structure):
 class Evaluation(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("zsl_top1_per_class", c_double), ("zsl_top1", c_double), ("zsl_top5", c_double),
                 ("u", c_double), ("s", c_double), ("h", c_double), ("ausuc", c_double), ("gamma", c_double),
-                ("has_gzsl", c_uint64)]
+                ("has_gzsl", c_uint64), ("trained_samples", c_int64)]
+
+
+class EvaluateOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("allow_trained_samples", c_size_t)]
 
 
 class ExportOptions(ctypes.Structure):
@@ -130,7 +134,8 @@ _STATUS: Dict[str, List[Any]] = {
     "predict_top": [*_BATCH, c_int32, c_size_t, c_uint32, c_void_p, c_void_p],
     "predict_semantics": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "explain": [c_void_p, c_void_p, c_size_t, POINTER(Explanation), c_void_p, c_void_p, c_size_t, c_void_p, c_size_t],
-    "evaluate_classes": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation), c_void_p, c_void_p, c_void_p, c_size_t],
+    "evaluate_with_options": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation), c_void_p, c_void_p, c_void_p,
+                              c_size_t, POINTER(EvaluateOptions)],
     "export": [c_void_p, c_void_p, POINTER(ExportOptions), *_WATCHED, _HANDLE, POINTER(ExportFigures)],
     "device_load": [c_char_p, _HANDLE],
     "device_save": [c_void_p, c_char_p],

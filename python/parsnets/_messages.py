@@ -15,6 +15,7 @@ _SAID = [
     (r"see 'parsnets classes list'", "see classes_"),
     (r"['`]parsnets export['`]", "export()"),
     (r"(')parsnets (?=data |train )", r"\1python -m parsnets "),
+    (r"--allow-trained-samples", "allow_trained_samples=True"),
     (r"--missing attribute-mean", 'missing="attribute-mean"'),
     (r"--(features|semantics) NAME", r"\1=NAME"),
     (r"(?<!\S)--c-name", "name"),

@@ -50,13 +50,14 @@ def readable(x: Any, dimensions: int) -> bool:
 
 
 def evaluation(function: str, handle: ctypes.c_void_p, data: Dataset, threads: int,
-               progress: Optional[ProgressCallback], *by_class: int) -> Evaluation:
+               progress: Optional[ProgressCallback], *by_class: Any) -> Evaluation:
     """The zero-shot protocol on the test samples. function: the engine's, by_class: its further arguments."""
     out = _library.Evaluation(size=ctypes.sizeof(_library.Evaluation))
     with Watch(progress) as watch:
         call(function, handle, data.pointer, threads, watch.function, None, ctypes.byref(out), *by_class)
     general = [out.u, out.s, out.h, out.ausuc, out.gamma] if out.has_gzsl else [None] * 5
-    return Evaluation(out.zsl_top1_per_class, out.zsl_top1, out.zsl_top5, *general)
+    return Evaluation(out.zsl_top1_per_class, out.zsl_top1, out.zsl_top5, *general,
+                      None if out.trained_samples < 0 else out.trained_samples)
 
 
 def _json_object(said: str) -> Dict[str, Any]:
@@ -271,12 +272,14 @@ class Model:
                            out.calibration, out.prototypes, contributions, semantics, opened, self.attribute_names,
                            self.semantics[out.winner], self.semantics[out.runner_up])
 
-    def evaluate(self, data: Dataset, threads: int, progress: Optional[ProgressCallback]) -> Evaluation:
+    def evaluate(self, data: Dataset, threads: int, progress: Optional[ProgressCallback],
+                 allow_trained_samples: bool) -> Evaluation:
         """The zero-shot protocol on the test samples; classes are matched by name."""
         count = len(data.class_names)
         zsl, gzsl, confusion = np.empty(count), np.empty(count), np.empty((count, count), np.uint32)
-        figures = evaluation("evaluate_classes", self.handle, data, threads, progress, address(zsl), address(gzsl),
-                             address(confusion), count)
+        options = _library.EvaluateOptions(ctypes.sizeof(_library.EvaluateOptions), bool(allow_trained_samples))
+        figures = evaluation("evaluate_with_options", self.handle, data, threads, progress, address(zsl),
+                             address(gzsl), address(confusion), count, ctypes.byref(options))
         ours = {name_of(label): label for label in self.labels.tolist()}
         labels = tuple(ours.get(name, name) for name in data.class_names)
         of_unseen, of_all = ({label: value for label, value in zip(labels, values.tolist()) if value == value}  # no NaN

@@ -68,6 +68,9 @@ class Evaluation:
     By class, of classes with test samples: zsl_per_class, label to accuracy among the unseen classes; gzsl_per_class,
     among all at gamma; confusion, C x C, counts test samples by true class (row) and prediction among all, both in the
     order of class_names, the data set's. The last three are None where u is; of device models, all four are.
+
+    trained_samples: test samples that the model was trained on, 0 unless evaluate() was told to allow them; None when
+    there are some but the model's file does not tell how many. Device models do not know: 0.
     """
 
     zsl_top1_per_class: float
@@ -78,14 +81,17 @@ class Evaluation:
     h: Optional[float]
     ausuc: Optional[float]
     gamma: Optional[float]
+    trained_samples: Optional[int] = field(default=0, compare=False)
     zsl_per_class: Optional[Dict[Any, float]] = field(default=None, repr=False, compare=False)
     gzsl_per_class: Optional[Dict[Any, float]] = field(default=None, repr=False, compare=False)
     confusion: Optional[NDArray[np.uint32]] = field(default=None, repr=False, compare=False)
     class_names: Optional[Tuple[Any, ...]] = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> Dict[str, Optional[float]]:
-        """The figures over all classes by their names, such as a row of a DataFrame."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
+        """The figures over all classes by their names, such as a row of a DataFrame; with trained_samples if there are
+        any."""
+        marks = {} if self.trained_samples == 0 else {"trained_samples": self.trained_samples}
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.compare} | marks
 
     def _repr_html_(self) -> str:
         from ._display import evaluation_html

@@ -121,6 +121,18 @@ def test_an_evaluation_says_how_each_class_fared(demo, ridge):
     assert pickle.loads(pickle.dumps(figures)).zsl_per_class == figures.zsl_per_class
 
 
+def test_test_samples_that_were_trained_on_are_refused_unless_allowed(demo, ridge):
+    flags = np.isin(np.arange(len(demo.X)), demo.trainval, invert=True)
+    flags[demo.trainval[:3]] = True
+    other = datasets.from_arrays(demo.X, demo.labels, demo.semantics, demo.class_names, test=flags)
+    with pytest.raises(BadInput, match="found 3 of .* or give allow_trained_samples=True"):
+        ridge.evaluate(other)
+    figures = ridge.evaluate(other, allow_trained_samples=True)
+    assert figures.trained_samples == 3 and figures.to_dict()["trained_samples"] == 3
+    assert "trained on 3 of them" in figures._repr_html_()
+    assert ridge.evaluate(demo).trained_samples == 0
+
+
 def test_an_evaluation_names_classes_by_the_estimators_labels(demo):
     x, y = demo.X[demo.trainval], demo.labels[demo.trainval]
     model = RidgeZSL().fit(x, y, class_attributes=demo.semantics)

@@ -34,6 +34,7 @@ void parsnets::capi::write_evaluation(const TestReport& report, parsnets_evaluat
   known.h = report.gzsl.h;
   known.ausuc = report.gzsl.ausuc;
   known.gamma = report.gzsl.gamma;
+  known.trained_samples = report.trained_samples;
   write_struct(evaluation, known, "parsnets_evaluation");
 }
 
@@ -54,6 +55,15 @@ parsnets_status parsnets_evaluate_classes(const parsnets_model* model, const par
                                           uint32_t threads, parsnets_progress_function progress, void* user,
                                           parsnets_evaluation* evaluation, double* zsl, double* gzsl,
                                           uint32_t* confusion, size_t classes) {
+  return parsnets_evaluate_with_options(model, dataset, threads, progress, user, evaluation, zsl, gzsl, confusion,
+                                        classes, nullptr);
+}
+
+parsnets_status parsnets_evaluate_with_options(const parsnets_model* model, const parsnets_dataset* dataset,
+                                               uint32_t threads, parsnets_progress_function progress, void* user,
+                                               parsnets_evaluation* evaluation, double* zsl, double* gzsl,
+                                               uint32_t* confusion, size_t classes,
+                                               const parsnets_evaluate_options* options) {
   return guarded([&] {
     require(model, "model");
     require(dataset, "dataset");
@@ -61,11 +71,14 @@ parsnets_status parsnets_evaluate_classes(const parsnets_model* model, const par
     check_struct_size(evaluation->size, "parsnets_evaluation");
     if (zsl != nullptr || gzsl != nullptr || confusion != nullptr)
       check_count("classes", dataset->data.classes(), classes);
+    const parsnets_evaluate_options defaults = PARSNETS_EVALUATE_OPTIONS_INIT;
+    const auto given = options == nullptr ? defaults : read_struct(options, defaults, "parsnets_evaluate_options");
     const unsigned wanted = checked_threads(threads);
     CallbackObserver observer(progress, user);
     const BlasTurn turn;
     ThreadPool pool(wanted);
-    const TestReport report = evaluate(model->model, dataset->data, pool, observer.get());
+    const TestReport report =
+        evaluate(model->model, dataset->data, pool, observer.get(), given.allow_trained_samples != 0);
     write_evaluation(report, evaluation);
     for (double* values : {zsl, gzsl})
       if (values != nullptr) std::fill_n(values, classes, std::nan(""));

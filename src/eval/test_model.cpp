@@ -8,6 +8,7 @@
 
 #include "data/rows.hpp"
 #include "data/semantics.hpp"
+#include "eval/model_data.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 
@@ -90,10 +91,14 @@ TestReport evaluate_subject(const TestSubject& subject, const Dataset& data, Pro
   return result;
 }
 
-TestReport evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress) {
-  return evaluate_subject({model.classes.names, model.classes.seen, model.gamma,
-                           [&](MatrixView<const float> x) { return model.scores(x, pool); }},
-                          data, progress);
+TestReport evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress,
+                    bool allow_trained_samples) {
+  const auto trained_samples = check_trained_samples(model, data, allow_trained_samples);
+  TestReport report = evaluate_subject({model.classes.names, model.classes.seen, model.gamma,
+                                        [&](MatrixView<const float> x) { return model.scores(x, pool); }},
+                                       data, progress);
+  report.trained_samples = trained_samples;
+  return report;
 }
 
 }  // namespace parsnets

@@ -198,6 +198,7 @@ Json provenance_json(const ReportRun& run) {
   const Json facts = Json::parse(run.facts.empty() ? "{}" : run.facts);
   Json json{{"data", record.contains("data") ? record["data"] : Json::object()},
             {"options", Json::parse(model.options.empty() ? "{}" : model.options)}};
+  json["data"].erase("trained");  // for programs alone
   record.erase("data");
   if (record.contains("gates")) record["gates"].erase("samples_per_network");  // a figure of its own
   for (const char* stage : {"joint", "refinement"}) record.erase(stage);

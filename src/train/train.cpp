@@ -6,6 +6,7 @@
 
 #include "base/machine.hpp"
 #include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "data/semantics.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
@@ -31,6 +32,9 @@ nlohmann::ordered_json data_record(const Dataset& data) {
   for (const auto& [name, list] : lists)
     record["split"][name] = {{"samples", list->size()}, {"crc32", fmt::format("{:08x}", index_checksum(*list))}};
   if (!data.split.version.empty()) record["split"]["version"] = data.split.version;
+  const auto trained = distinct(data.split.trainval);
+  record["trained"] = {{"samples", samples_to_hex(trained)},
+                       {"crc32", features_checksum(data.features.view(), trained)}};
   return record;
 }
 

@@ -88,6 +88,27 @@ TEST(CApiTraining, EvaluatesAsTheCommandLineDoes) {
   EXPECT_EQ(figures.gamma, facts_of(model.get()).gamma);
 }
 
+TEST(CApiTraining, TestSamplesThatWereTrainedOnAreRefusedUnlessAllowed) {
+  SmallArrays small;
+  const auto model = trained(small.handle().get());
+  std::size_t moved = 0;  // of one seen class: what was for training is for testing now
+  for (const auto s : small.data.split.trainval)
+    if (small.data.labels[static_cast<std::size_t>(s)] ==
+            small.data.labels[static_cast<std::size_t>(small.data.split.test_seen[0])] &&
+        ++moved <= 2)
+      small.test[static_cast<std::size_t>(s)] = 1;
+  const auto data = small.handle();
+  parsnets_evaluation figures{};
+  figures.size = sizeof figures;
+  EXPECT_EQ(parsnets_evaluate(model.get(), data.get(), 1, nullptr, nullptr, &figures), PARSNETS_BAD_INPUT);
+  EXPECT_NE(std::string(parsnets_last_error()).find("found 2 of"), std::string::npos) << parsnets_last_error();
+  parsnets_evaluate_options options = PARSNETS_EVALUATE_OPTIONS_INIT;
+  options.allow_trained_samples = 1;
+  EXPECT_OK(parsnets_evaluate_with_options(model.get(), data.get(), 1, nullptr, nullptr, &figures, nullptr, nullptr,
+                                           nullptr, 0, &options));
+  EXPECT_EQ(figures.trained_samples, 2);
+}
+
 TEST(CApiTraining, ArraysTrainTheModelOfTheirFolder) {
   const auto folder = demo();
   const auto facts = facts_of(folder.get());

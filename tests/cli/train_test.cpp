@@ -49,6 +49,27 @@ TEST(CliTrain, AusucIsPercentInTablesRunsAndSummaries) {
   for (const auto* object : {&bench, &eval, &method["runs"][0]}) EXPECT_EQ(object->at("units"), "percent");
 }
 
+TEST(CliTrain, EvalRefusesASplitWhoseTestSamplesWereTrainedOnUnlessAllowed) {
+  TempDir dir;
+  const std::string folder = (dir / "demo").string();
+  std::filesystem::copy(kDemo, folder, std::filesystem::copy_options::recursive);
+  auto split = nlohmann::json::parse(read_text_file(folder + "/split.json"));
+  auto& test = split["test_seen_samples"];
+  test.erase(test.begin());
+  write_text_file(folder + "/split.json", split.dump());
+  EXPECT_EQ(run_cli({"eval", "--model", demo_model(), "--data", folder}).exit_code, 0) << "fewer, none trained on";
+  test.push_back(0);
+  write_text_file(folder + "/split.json", split.dump());
+  const auto refused = run_cli({"eval", "--model", demo_model(), "--data", folder});
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_NE(refused.err.find("found 1 of"), std::string::npos) << refused.err;
+  const std::vector<std::string> allowed{"eval", "--model", demo_model(), "--data", folder, "--allow-trained-samples"};
+  EXPECT_NE(run_cli(allowed).out.find("trained on 1 of these samples"), std::string::npos);
+  auto as_json = allowed;
+  as_json.push_back("--json");
+  EXPECT_EQ(run_cli(as_json).json()["trained_samples"], 1);
+}
+
 TEST(CliTrain, PredictStreamsATableOrOneJsonObject) {
   const auto table =
       run_cli({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "2", "--batch", "100"});

@@ -1,0 +1,19 @@
+#pragma once
+// What a model's training record says of a data set that the model is tested on.
+
+#include <cstdint>
+#include <optional>
+
+#include "parsnets/dataset.hpp"
+#include "parsnets/model.hpp"
+
+namespace parsnets {
+
+/// Test samples of `data` that the model was trained on: 0 for another data set; nothing when the record of an older
+/// model file tells only that the lists of training samples differ.
+std::optional<std::size_t> count_trained_samples(const Model& model, const Dataset& data);
+
+/// The same as a figure of a test, -1 when the number is not known. Throws bad_input unless it is 0 or `allowed`.
+std::int64_t check_trained_samples(const Model& model, const Dataset& data, bool allowed);
+
+}  // namespace parsnets

@@ -1,0 +1,103 @@
+#include "eval/model_data.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "data/sample_set.hpp"
+#include "parsnets/error.hpp"
+#include "small_training.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+/// The same classes, but the first `count` test samples of seen classes change places with training samples.
+void exchange(Dataset& data, std::size_t count) {
+  auto& test = data.split.test_seen;
+  const auto tested = test;
+  auto& trainval = data.split.trainval;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto label = data.labels[static_cast<std::size_t>(test[i])];
+    const auto partner = std::ranges::find_if(trainval, [&](std::int32_t s) {
+      return data.labels[static_cast<std::size_t>(s)] == label && !std::ranges::count(tested, s);
+    });
+    std::swap(test[i], *partner);
+  }
+}
+
+struct Trained {
+  Dataset data = small_training_set();
+  ThreadPool pool{1};
+  Model model = train(data, small_options(Method::ridge), pool);
+};
+
+std::string refusal(const Model& model, const Dataset& data, ThreadPool& pool) {
+  try {
+    evaluate(model, data, pool);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST(ModelData, ASplitWhoseTestSamplesWereTrainedOnIsRefusedWithTheirNumber) {
+  Trained t;
+  exchange(t.data, 7);
+  const std::string message = refusal(t.model, t.data, t.pool);
+  EXPECT_NE(message.find("found 7 of "), std::string::npos) << message;
+  EXPECT_NE(message.find("--allow-trained-samples"), std::string::npos) << message;
+  EXPECT_EQ(evaluate(t.model, t.data, t.pool, nullptr, true).trained_samples, 7);
+}
+
+TEST(ModelData, TheModelsOwnSplitPasses) {
+  Trained t;
+  EXPECT_EQ(evaluate(t.model, t.data, t.pool).trained_samples, 0);
+  std::ranges::reverse(t.data.split.trainval);
+  std::ranges::reverse(t.data.split.test_seen);
+  EXPECT_EQ(evaluate(t.model, t.data, t.pool).trained_samples, 0) << "the order of a list does not matter";
+}
+
+TEST(ModelData, ModelsWithoutAListOfSamplesAreRefusedByTheChecksum) {
+  Trained t;
+  auto record = nlohmann::json::parse(t.model.record);
+  record["data"].erase("trained");
+  t.model.record = record.dump();
+  EXPECT_EQ(refusal(t.model, t.data, t.pool), "");
+  exchange(t.data, 7);
+  const std::string message = refusal(t.model, t.data, t.pool);
+  EXPECT_NE(message.find(record["data"]["split"]["trainval"]["crc32"].get<std::string>()), std::string::npos)
+      << message;
+  EXPECT_EQ(evaluate(t.model, t.data, t.pool, nullptr, true).trained_samples, -1);
+}
+
+TEST(ModelData, AnotherDataSetOfTheSameSizesIsNotTheModels) {
+  const Trained t;
+  Dataset other = small_training_set(4);
+  other.split = t.data.split;
+  other.labels = t.data.labels;
+  exchange(other, 7);
+  EXPECT_EQ(count_trained_samples(t.model, other), std::size_t{0});
+}
+
+TEST(ModelData, ARecordOfAnyFormIsRead) {
+  Trained t;
+  for (const char* record : {"", "[]", R"({"data": 3})", R"({"data": {"trained": {"samples": "xyz", "crc32": 1}}})"}) {
+    t.model.record = record;
+    EXPECT_EQ(count_trained_samples(t.model, t.data), std::size_t{0}) << record;
+  }
+}
+
+TEST(SampleSet, HexadecimalDigitsGiveBackTheSamples) {
+  const std::vector<std::int32_t> samples{0, 1, 5, 8, 14, 31};
+  EXPECT_EQ(samples_to_hex(samples), "32140008");
+  EXPECT_EQ(samples_from_hex("32140008"), samples);
+  EXPECT_TRUE(samples_from_hex("3g").empty());
+  EXPECT_EQ(samples_to_hex({}), "");
+}
+
+}  // namespace parsnets::test
