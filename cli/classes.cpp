@@ -24,16 +24,6 @@ void require_model(const State& state) {
   if (state.model.empty()) throw Error(ErrorCode::usage, "classes: expected --model FILE");
 }
 
-std::vector<std::string> names_of(const std::string& list) {
-  std::vector<std::string> names;
-  for (std::size_t start = 0; start < list.size();) {
-    const std::size_t end = std::min(list.find(',', start), list.size());
-    names.push_back(list.substr(start, end - start));
-    start = end + 1;
-  }
-  return names;
-}
-
 Output save_changed(const State& state, const Model& model, const std::string& what) {
   const std::filesystem::path file = state.out.empty() ? std::filesystem::path(state.model) : state.out;
   save_model(model, file);
@@ -118,13 +108,14 @@ Command classes_add_command() {
   command.example = "parsnets classes add --model out/demo.safetensors --from new.csv";
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("from", state->from, "CSV table: header 'class,<attributes>', one row per class")
-      .text("names", state->names, "which rows to add, separated by commas; by default all")
+      .text("names", state->names,
+            "which rows to add, separated by commas, in quotes where a name has one: '\"a, b\",c'; by default all")
       .path("out", state->out, "model file to write in place of the given one");
   command.run = [state](Context&) {
     require_model(*state);
     if (state->from.empty()) throw Error(ErrorCode::usage, "classes add: expected --from TABLE.csv");
     Model model = load_model(state->model);
-    const std::size_t added = add_from(model, state->from, names_of(state->names));
+    const std::size_t added = add_from(model, state->from, parse_list(state->names, "--names"));
     return save_changed(*state, model, fmt::format("added {}", added));
   };
   return command;
@@ -137,11 +128,12 @@ Command classes_remove_command() {
   command.summary = "remove classes from a model";
   command.example = "parsnets classes remove --model out/demo.safetensors --names deer";
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
-      .text("names", state->names, "classes to remove, separated by commas")
+      .text("names", state->names,
+            "classes to remove, separated by commas, in quotes where a name has one: '\"a, b\",c'")
       .path("out", state->out, "model file to write in place of the given one");
   command.run = [state](Context&) {
     require_model(*state);
-    const auto names = names_of(state->names);
+    const auto names = parse_list(state->names, "--names");
     if (names.empty()) throw Error(ErrorCode::usage, "classes remove: expected --names a,b");
     Model model = load_model(state->model);
     for (const auto& name : names) model.remove_class(name);

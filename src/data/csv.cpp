@@ -163,6 +163,22 @@ void append_row(std::string& out, const std::vector<std::string>& cells) {
 
 }  // namespace
 
+std::vector<std::string> parse_list(std::string_view text, const std::string& option) {
+  if (text.empty()) return {};
+  try {
+    CsvParser parser(text, option);
+    auto row = parser.next_row();
+    if (!row || parser.next_row()) throw Error(ErrorCode::usage, option);
+    if (row->cells.back().empty()) row->cells.pop_back();  // a comma at the end
+    return std::move(row->cells);
+  } catch (const Error&) {
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: expected names separated by commas, in quotes where a name has a comma or a quote "
+                            "(\"a, b\",c), found {}",
+                            option, in_quotes(text)));
+  }
+}
+
 CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
   const std::string text = read_text_file(file);
   CsvParser parser(text, file.string());

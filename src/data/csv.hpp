@@ -20,6 +20,10 @@ struct CsvTable {
 /// bytes that are not UTF-8, NUL bytes, repeated column names. Blank lines at the end are ignored.
 CsvTable read_csv(const std::filesystem::path& file, bool has_header);
 
+/// The cells of one line of CSV, as given to an option such as --names: names separated by commas, in quotes where they
+/// have a comma or a quote themselves (doubled inside). Throws usage naming `option`.
+std::vector<std::string> parse_list(std::string_view text, const std::string& option);
+
 /// Reads a purely numeric matrix, n x d, in two streaming passes (count, fill); each value is parsed as a double and
 /// rounded to float. A first line without a number is a header and skipped. Empty cells, "nan" and "na" read as NaN.
 /// Throws bad_input with file:line and column for anything else, infinities included.

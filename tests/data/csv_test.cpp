@@ -78,6 +78,23 @@ TEST_F(Csv, RefusesBrokenTablesWithTheirLine) {
   EXPECT_MENTIONS(table_refused(""), "empty file");
 }
 
+TEST_F(Csv, ListsOfNamesMayBeQuoted) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(parse_list("a,b c", "--names"), (Names{"a", "b c"}));
+  EXPECT_EQ(parse_list("\"a, b\",c,\"say \"\"d\"\"\"", "--names"), (Names{"a, b", "c", "say \"d\""}));
+  EXPECT_EQ(parse_list("a,", "--names"), Names{"a"});
+  EXPECT_EQ(parse_list("", "--names"), Names{});
+  for (const char* broken : {"\"a", "a\"b", "\"a\"b", "a\nb"}) {
+    try {
+      parse_list(broken, "--names");
+      ADD_FAILURE() << broken;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::usage);
+      EXPECT_EQ(std::string(error.what()).find("--names: expected names"), 0u) << error.what();
+    }
+  }
+}
+
 TEST_F(Csv, TablesSurviveWritingAndReading) {
   const CsvTable original{{"class", "note, long", "q\"q"}, {{"a", "", "x\r\ny"}, {"\xef\xbb\xbf", " sp ", "\"\""}}};
   write_csv(dir_ / "t.csv", original);
