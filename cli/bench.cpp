@@ -8,6 +8,7 @@
 #include "base/file.hpp"
 #include "bench_entries.hpp"
 #include "command.hpp"
+#include "data/split.hpp"
 #include "eval/reference.hpp"
 #include "evaluation_json.hpp"
 #include "load_flags.hpp"
@@ -79,15 +80,19 @@ Command bench_command() {
     if (!state->out.empty() && state->out.has_parent_path())
       std::filesystem::create_directories(state->out.parent_path());
     Output output;
-    output.json = {{"data", data.name},           {"features", data.features_name}, {"semantics", data.semantics.name},
-                   {"split", data.split.version}, {"seed", context.common.seed},    {"seeds", state->seeds},
+    output.json = {{"data", data.name},
+                   {"features", data.features_name},
+                   {"semantics", data.semantics.name},
+                   {"split", split_name(data.split)},
+                   {"seed", context.common.seed},
+                   {"seeds", state->seeds},
                    {"units", "percent"}};
     if (state->ablation) output.json["ablation"] = true;
     if (!state->sweep.empty()) output.json["sweep"] = state->sweep;
-    output.text =
-        fmt::format("{} ({}, {}{}{}), gamma and every selected option from validation classes, {} seed{}\n\n",
-                    data.name, data.features_name, data.semantics.name, data.split.version.empty() ? "" : ", ",
-                    data.split.version, state->seeds, state->seeds == 1 ? "" : "s");
+    const std::string split = split_name(data.split);
+    output.text = fmt::format("{} ({}, {}{}{}), gamma and every selected option from validation classes, {} seed{}\n\n",
+                              data.name, data.features_name, data.semantics.name, split.empty() ? "" : ", ", split,
+                              state->seeds, state->seeds == 1 ? "" : "s");
     output.text +=
         "| method | ZSL | U | S | H | AUSUC | val ZSL | gap | seconds |\n|---|---|---|---|---|---|---|---|---|\n";
     std::set<std::string> notes;  // below the table, each once
@@ -141,7 +146,7 @@ Command bench_command() {
     }
     if (state->reference)
       for (std::size_t k = 0; k < kReferenceSets.size(); ++k)
-        if (data.name == kReferenceSets[k])
+        if (data.split.proposed_of == kReferenceSets[k])
           for (const auto& row : reference_rows()) {
             const auto& f = row.sets[k];
             const auto figure = [](double v) { return v < 0 ? std::string("-") : fmt::format("{:.1f}", v); };

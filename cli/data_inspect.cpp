@@ -5,6 +5,7 @@
 #include <array>
 
 #include "command.hpp"
+#include "data/split.hpp"
 #include "load_flags.hpp"
 #include "parsnets/inspect.hpp"
 
@@ -19,6 +20,7 @@ std::string checksum_text(std::uint32_t checksum) { return fmt::format("{:08x}",
 nlohmann::ordered_json to_json(const Dataset& data, const DataReport& r) {
   nlohmann::ordered_json json;
   json["name"] = data.name;
+  json["known_as"] = data.known_as;
   json["features_name"] = data.features_name;
   json["semantics"] = data.semantics.name;
   json["samples"] = r.samples;
@@ -30,6 +32,7 @@ nlohmann::ordered_json to_json(const Dataset& data, const DataReport& r) {
   json["missing_attribute_values"] = r.missing_values;
   auto& split = json["split"];
   split["version"] = data.split.version;
+  if (!data.split.file.empty()) split["file"] = data.split.file;
   split["validation_from"] = data.split.validation_from;
   split["test_seen_in_train_loc"] = r.test_seen_in_train_list;
   split["test_seen_in_val_loc"] = r.test_seen_in_val_list;
@@ -55,7 +58,7 @@ std::string to_text(const Dataset& data, const DataReport& r) {
   for (const auto& list : r.lists)
     text += fmt::format("{:<14}{:>9}{:>9}  {}\n", list.name, list.samples,
                         r.samples > 0 ? std::to_string(list.classes) : "?", checksum_text(list.checksum));
-  if (!data.split.version.empty()) text += "split: " + data.split.version + "\n";
+  if (const std::string split = split_name(data.split); !split.empty()) text += "split: " + split + "\n";
   if (!data.split.validation_from.empty()) text += "validation: " + data.split.validation_from + "\n";
   text += r.findings.empty() ? "\nno findings\n" : "\nfindings\n";
   for (const auto& f : r.findings)

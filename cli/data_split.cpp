@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "command.hpp"
+#include "data/csv.hpp"
 #include "data/folder.hpp"
 #include "data/split_json.hpp"
 #include "load_flags.hpp"
@@ -16,10 +17,7 @@ namespace {
 
 std::vector<std::int32_t> classes_by_name(const std::string& list, const std::vector<std::string>& class_names) {
   std::vector<std::int32_t> classes;
-  for (std::size_t start = 0; start < list.size();) {
-    const std::size_t end = std::min(list.find(',', start), list.size());
-    const std::string name = list.substr(start, end - start);
-    start = end + 1;
+  for (const auto& name : parse_list(list, "--unseen-classes")) {
     const auto found = std::find(class_names.begin(), class_names.end(), name);
     if (found == class_names.end())
       throw Error(ErrorCode::usage,
@@ -46,18 +44,26 @@ Command data_split_command() {
   command.name = "data split";
   command.summary = "make a seeded, class-disjoint train/validation/test split";
   command.example = "parsnets data split my-data --unseen 0.2 --seed 7";
-  command.arguments = {{"DIR", "data set folder; split.json is written there", &state->folder, true}};
+  command.arguments = {
+      {"DIR", "data set folder; split.json is written there if it is a plain one", &state->folder, true}};
   command.options.number("unseen", state->split.unseen, 0, 1e6, "unseen classes: a share below 1, or their number")
       .number("validation", state->split.validation, 0, 1e6,
               "validation classes among the seen: a share below 1, or their number")
       .number("test-seen", state->split.test_seen, 0, 0.9, "share of each seen class's samples kept for testing")
       .text("unseen-classes", state->unseen_classes,
-            "names of the unseen classes, separated by commas, in place of a drawn set")
-      .path("out", state->out, "file to write in place of DIR/split.json")
+            "names of the unseen classes in place of a drawn set, separated by commas, in quotes where a name has one: "
+            "'\"a, b\",c'")
+      .path("out", state->out,
+            "file to write in place of DIR/split.json, for --split of other commands; folders of .mat files need it")
       .flag("force", state->force, "replace an existing split file");
   add_load_options(command.options, state->load);
   command.run = [state](Context& context) {
     state->load.seed = state->split.seed = context.common.seed;
+    if (state->out.empty() && std::filesystem::is_directory(state->folder) && is_xlsa17(state->folder))
+      throw Error(ErrorCode::usage,
+                  fmt::format("{} holds .mat files, which have a split of their own: write the new one "
+                              "with --out FILE.json, and use it with --split FILE.json",
+                              state->folder));
     const std::filesystem::path file =
         state->out.empty() ? std::filesystem::path(state->folder) / "split.json" : state->out;
     if (!state->force && std::filesystem::exists(file))
@@ -80,6 +86,7 @@ Command data_split_command() {
         fmt::format("{}: {} unseen and {} validation classes; {} training, {} test-seen and {} test-unseen samples\n",
                     file.string(), split.unseen_classes.size(), split.val_classes.size(), lists.trainval.size(),
                     lists.test_seen.size(), lists.test_unseen.size());
+    if (!state->out.empty()) output.text += fmt::format("use it with: --split {}\n", file.string());
     return output;
   };
   return command;

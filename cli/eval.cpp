@@ -6,6 +6,8 @@
 
 #include "command.hpp"
 #include "data/csv.hpp"
+#include "data/split.hpp"
+#include "eval/model_data.hpp"
 #include "evaluation_json.hpp"
 #include "load_flags.hpp"
 #include "parsnets/device.hpp"
@@ -82,20 +84,23 @@ Command eval_command() {
       report = evaluate(model, data, pool, context.progress);
     } else {
       const Model model = load_model(state->model);
+      load_as_trained(state->load, state->data, model.record, context.given);
       data = load_dataset(state->data, state->load, context.progress);
       report = evaluate(model, data, pool, context.progress, state->allow_trained);
       training_record = model.record;
+      if (const auto trained = semantics_of_training(model); !trained.empty()) data.semantics.name = trained;
     }
+    const std::string split = split_name(data.split);
     Output output;
     output.json = {{"model", state->model},
                    {"data", data.name},
                    {"features", data.features_name},
                    {"semantics", data.semantics.name},
-                   {"split", data.split.version}};
+                   {"split", split}};
     output.json.update(evaluation_json(report, training_record));
-    output.text =
-        fmt::format("{} ({}, {})\nZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", data.name, data.features_name,
-                    data.semantics.name, report.zsl.top1_per_class, report.zsl.top1, report.zsl.top5);
+    output.text = fmt::format("{} ({}, {}{}{})\nZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", data.name,
+                              data.features_name, data.semantics.name, split.empty() ? "" : ", ", split,
+                              report.zsl.top1_per_class, report.zsl.top1, report.zsl.top5);
     if (report.has_gzsl)
       output.text += fmt::format("GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n",
                                  report.gzsl.u, report.gzsl.s, report.gzsl.h, report.gzsl.ausuc, report.gzsl.gamma,

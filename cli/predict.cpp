@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <numeric>
 
 #include "command.hpp"
+#include "data/rows.hpp"
 #include "feature_input.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
@@ -75,6 +77,9 @@ Command predict_command() {
     for (std::size_t start = 0; start < input.rows(); start += batch) {
       report(context.progress, {"predict", start, input.rows(), "samples"});
       const std::size_t rows = std::min(batch, input.rows() - start);
+      std::vector<std::int32_t> places(rows);
+      std::iota(places.begin(), places.end(), static_cast<std::int32_t>(start));
+      check_finite_rows(input.view(), places, state->input);
       Matrix<float> scores = model.scores({input.row(start).data(), rows, input.cols()}, pool);
       // Written as it is computed, so that memory does not grow with the input.
       std::string text;

@@ -55,6 +55,7 @@ Command report_command() {
     if (given("features")) load.features = state->load.features;
     if (given("semantics")) load.semantics = state->load.semantics;
     if (given("original-att")) load.original_attributes = state->load.original_attributes;
+    if (given("split")) load.split = state->load.split;
     if (given("missing")) load.missing = state->load.missing;
     const std::filesystem::path folder =
         state->data.empty() ? folders.front().data : std::filesystem::path(state->data);

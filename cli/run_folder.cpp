@@ -28,6 +28,7 @@ void write_run_facts(const std::filesystem::path& folder, const std::string& dat
                      const std::string& command, const TrainRun& run) {
   const MachineFacts machine = machine_facts();
   LoadOptions copy = load;
+  if (!copy.split.empty()) copy.split = std::filesystem::absolute(copy.split).lexically_normal();
   OptionTable table;
   add_load_options(table, copy);
   const nlohmann::ordered_json json{

@@ -6,6 +6,7 @@
 
 #include "base/options.hpp"
 #include "command.hpp"
+#include "data/split.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
@@ -17,11 +18,11 @@ namespace parsnets::cli {
 
 namespace {
 
-std::string to_text(const std::string& out, const nlohmann::ordered_json& json) {
-  std::string text = fmt::format("{}: {} on {} ({}, {})\n", out, json["options"]["method"].get<std::string>(),
-                                 json["record"]["data"]["name"].get<std::string>(),
-                                 json["record"]["data"]["features"].get<std::string>(),
-                                 json["record"]["data"]["semantics"].get<std::string>());
+std::string to_text(const std::string& out, const std::string& split, const nlohmann::ordered_json& json) {
+  std::string text = fmt::format(
+      "{}: {} on {} ({}, {}{}{})\n", out, json["options"]["method"].get<std::string>(),
+      json["record"]["data"]["name"].get<std::string>(), json["record"]["data"]["features"].get<std::string>(),
+      json["record"]["data"]["semantics"].get<std::string>(), split.empty() ? "" : ", ", split);
   const auto& record = json["record"];
   if (record["validation"].contains("zsl"))
     text +=
@@ -108,7 +109,7 @@ Command train_command() {
       output.json["svr_flops"] = run.flops;
       output.json["svr_bytes"] = run.bytes;
     }
-    output.text = to_text(state->out.string(), output.json);
+    output.text = to_text(state->out.string(), split_name(data.split), output.json);
     return output;
   };
   return command;

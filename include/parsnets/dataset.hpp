@@ -34,6 +34,8 @@ struct Split {
   bool validation_drawn = false;  ///< train and val were drawn by us: the data set names no validation classes
   std::string validation_from;    ///< where train and val come from, in words; empty when there are none
   std::string version;            ///< "Proposed Split v1 of CUB", …; empty when unknown
+  std::string proposed_of;        ///< the public data set ("CUB") if the unseen classes are those of its Proposed Split
+  std::string file;               ///< name of the split file that was given; empty: the folder's own split
 
   /// The lists as the file gives them, before test samples were taken out of them; for the leak report.
   std::vector<std::int32_t> file_train, file_val;
@@ -42,13 +44,16 @@ struct Split {
 /// A zero-shot data set. `features` (and then labels) may be empty when a folder holds semantics and splits alone.
 struct Dataset {
   std::string name;                      ///< the folder's name
+  std::string known_as;                  ///< a public data set by its sizes: APY, AWA1, AWA2, CUB, SUN; empty: another
   std::string features_name;             ///< "res50", "features.npy", …
+  std::string features_file;             ///< path; empty: from memory
   Matrix<float> features;                ///< N x d
   std::vector<std::int32_t> labels;      ///< N, class of each sample, 0-based
   std::vector<std::string> class_names;  ///< C
   Semantics semantics;
   Split split;
   std::vector<std::string> image_files;  ///< N, or empty
+  std::vector<std::string> notes;        ///< what the reader had to assume, one sentence each
 
   std::size_t samples() const { return labels.size(); }
   std::size_t classes() const { return class_names.size(); }
@@ -59,11 +64,12 @@ struct Dataset {
 
 struct LoadOptions {
   std::string features;              ///< features file without ending; empty: the only one
-  std::string semantics = "att";     ///< xlsa17: reads <semantics>_splits.mat
+  std::string semantics;             ///< xlsa17: reads <semantics>_splits.mat; empty: att
   bool original_attributes = false;  ///< read original_att in place of att
   MissingPolicy missing = MissingPolicy::attribute_mean;
   bool require_features = true;  ///< false: semantics and splits alone are enough
   bool require_split = true;     ///< false: a plain folder may lack split.json
+  std::filesystem::path split;   ///< split.json or *_splits.mat to read in place of the folder's own split
   std::uint64_t seed = 1;        ///< for validation classes where the split has none
 };
 

@@ -73,13 +73,14 @@ enum { PARSNETS_MISSING_ATTRIBUTE_MEAN = 0, PARSNETS_MISSING_ZERO = 1, PARSNETS_
 typedef struct parsnets_load_options {
   size_t size;
   const char *features;        /* features file without its ending; or NULL: the only one there */
-  const char *semantics;       /* xlsa17 folders: reads <semantics>_splits.mat; or NULL: "att" */
+  const char *semantics;       /* xlsa17 folders: reads <semantics>_splits.mat; or NULL: "att". Others: or NULL */
   uint64_t seed;               /* of validation classes, where the folder names none */
   int32_t original_attributes; /* nonzero: original_att in place of att */
   int32_t missing;             /* PARSNETS_MISSING_... */
+  const char *split;           /* split.json or *_splits.mat to read in place of the folder's own split; or NULL */
 } parsnets_load_options;
 #define PARSNETS_LOAD_OPTIONS_INIT \
-  { sizeof(parsnets_load_options), NULL, NULL, 1, 0, PARSNETS_MISSING_ATTRIBUTE_MEAN }
+  { sizeof(parsnets_load_options), NULL, NULL, 1, 0, PARSNETS_MISSING_ATTRIBUTE_MEAN, NULL }
 
 /* Reads an xlsa17-style or plain folder (docs/data.md). A float32 features.npy stays mapped: replace it, do not write
  * into it. `options` or NULL: the defaults. `progress` or NULL. */

@@ -113,8 +113,8 @@ struct TestReport {
   std::vector<std::string> warnings;  ///< which figures mean nothing, and why
   std::int64_t trained_samples = 0;   ///< test samples that the model was trained on; -1: some, the number is not known
 };
-/// Classes are matched by name; throws bad_input when the model lacks a test class, and when it was trained on test
-/// samples unless `allow_trained_samples`.
+/// Classes are matched by name; throws bad_input when the model lacks a test class, when the data set was loaded with
+/// other semantics than the model's, and when it was trained on test samples unless `allow_trained_samples`.
 TestReport evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress = nullptr,
                     bool allow_trained_samples = false);
 

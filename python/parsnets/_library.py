@@ -32,7 +32,7 @@ ProgressFunction = ctypes.CFUNCTYPE(c_int, POINTER(Progress), c_void_p)
 
 class LoadOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("features", c_char_p), ("semantics", c_char_p), ("seed", c_uint64),
-                ("original_attributes", c_int32), ("missing", c_int32)]
+                ("original_attributes", c_int32), ("missing", c_int32), ("split", c_char_p)]
 
 
 class Arrays(ctypes.Structure):

@@ -19,7 +19,7 @@ _SAID = [
     (r"--missing attribute-mean", 'missing="attribute-mean"'),
     (r"--(features|semantics) NAME", r"\1=NAME"),
     (r"(?<!\S)--c-name", "name"),
-    (r"(?<!\S)--(data|features|missing|precision|rank|semantics)\b(?!-)", r"\1"),
+    (r"(?<!\S)--(data|features|missing|precision|rank|semantics|split)\b(?!-)", r"\1"),
     (r"(?<!\S)--max-(bytes|drop)\b", r"max_\1"),
     (r"--int8", 'precision="int8"'),
     (r"(?<!\S)--([a-z-]*[a-z])", r"'\1'"),

@@ -136,12 +136,13 @@ def checked(data: Any, instead: str) -> Dataset:
 
 
 def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: Optional[str] = None, seed: int = 1,
-                original_attributes: bool = False, missing: str = "attribute-mean",
+                original_attributes: bool = False, missing: str = "attribute-mean", split: Optional[PathLike] = None,
                 progress: Optional[ProgressCallback] = None) -> Dataset:
     """Reads a plain or xlsa17-style folder.
 
     features: features file without its ending; semantics: NAME of NAME_splits.mat; seed: of the validation classes,
-    where the folder names none; missing: "attribute-mean", "zero" or "refuse". A features.npy of float32 in C order is
+    where the folder names none; missing: "attribute-mean", "zero" or "refuse"; split: a split.json, or a *_splits.mat
+    for its lists, in place of the folder's own split. A features.npy of float32 in C order is
     mapped, not read: while the data set lives, replace the file by another rather than write into it, as np.save does.
     Attribute values that are missing (NaN, empty cells) are filled in as `missing` says; fit() refuses them.
     """
@@ -150,14 +151,16 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
     options = _library.LoadOptions(ctypes.sizeof(_library.LoadOptions),
                                    None if features is None else text(features, "features"),
                                    None if semantics is None else text(semantics, "semantics"),
-                                   unsigned(seed, "seed", 64), int(original_attributes), _MISSING[missing])
+                                   unsigned(seed, "seed", 64), int(original_attributes), _MISSING[missing],
+                                   None if split is None else text(os.fspath(split), "split"))
     pointer = ctypes.c_void_p()
     with Watch(progress) as watch:
         call("dataset_load", text(os.fspath(folder), "folder"), ctypes.byref(options), watch.function, None,
              ctypes.byref(pointer))
         place = Path(os.path.abspath(folder))
         return Dataset(_Handle(pointer), partial(load_folder, place, features=features, semantics=semantics, seed=seed,
-                                                 original_attributes=original_attributes, missing=missing), place)
+                                                 original_attributes=original_attributes, missing=missing,
+                                                 split=None if split is None else os.path.abspath(split)), place)
 
 
 def load_xlsa17(folder: PathLike, *, features: str = "res101", semantics: str = "att", **options: Any) -> Dataset:

@@ -134,4 +134,5 @@ def _named_data(facts: Mapping[str, Any], progress: Optional[ProgressCallback]) 
     load = facts.get("load", {})
     return load_folder(facts["data"], features=load.get("features") or None, semantics=load.get("semantics") or None,
                        seed=facts.get("seed", 1), original_attributes=load.get("original-att", False),
-                       missing=load.get("missing", "attribute-mean"), progress=progress)
+                       missing=load.get("missing", "attribute-mean"), split=load.get("split") or None,
+                       progress=progress)

@@ -29,6 +29,26 @@ def test_arrays_are_those_of_the_files(demo):
         demo.X[0, 0] = 1
 
 
+def test_a_split_file_takes_the_place_of_the_folders_own(tmp_path):
+    file = tmp_path / "my.json"
+    file.write_text('{"unseen_classes": ["cat", 5]}')
+    data = datasets.load_folder(DEMO, split=file)
+    assert set(data.labels[data.test_unseen]) == {data.class_names.index("cat"), 5}
+    assert np.array_equal(pickle.loads(pickle.dumps(data)).trainval, data.trainval)
+    with pytest.raises(BadInput, match="unseen_classes: expected a class of the data set, found 'unicorn'"):
+        file.write_text('{"unseen_classes": ["unicorn"]}')
+        datasets.load_folder(DEMO, split=file)
+
+
+def test_other_semantics_than_the_models_are_refused(demo):
+    few = datasets.from_arrays(demo.X, demo.labels, demo.semantics[:, 1:], demo.class_names,
+                               test=np.isin(np.arange(len(demo.X)), demo.trainval, invert=True))
+    with pytest.raises(BadInput, match="semantics: expected those of the model, 'attributes.csv'.* found 'arrays'"):
+        ESZSL().fit_dataset(demo).evaluate(few)
+    with pytest.raises(BadInput, match="nonsense"):
+        datasets.load_folder(DEMO, semantics="nonsense")
+
+
 def test_views_outlive_the_data_set():
     x = datasets.load_folder(DEMO).X
     gc.collect()

@@ -135,6 +135,7 @@ LoadOptions load_options_from(const parsnets_load_options* given) {
   const auto options = read_struct(given, PARSNETS_LOAD_OPTIONS_INIT, "parsnets_load_options");
   if (options.features != nullptr) load.features = options.features;
   if (options.semantics != nullptr) load.semantics = options.semantics;
+  if (options.split != nullptr) load.split = options.split;
   load.seed = options.seed;
   load.original_attributes = options.original_attributes != 0;
   switch (options.missing) {

@@ -6,20 +6,17 @@
 #include <cmath>
 
 #include "data/folder.hpp"
+#include "data/known_sets.hpp"
 #include "data/rows.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
-
-namespace {
 
 bool is_xlsa17(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".mat") return true;
   return false;
 }
-
-}  // namespace
 
 std::vector<std::int32_t> Dataset::seen_classes() const {
   return labels.empty() ? labels : distinct(labels_of(*this, split.trainval));
@@ -40,6 +37,8 @@ Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& opt
   data.name = std::filesystem::absolute(folder).lexically_normal().filename().string();
   if (data.name.empty())
     data.name = std::filesystem::absolute(folder).lexically_normal().parent_path().filename().string();
+  recognise(data);
+  for (const auto& note : data.notes) report_message(progress, note);
   return data;
 }
 

@@ -10,6 +10,9 @@
 
 namespace parsnets {
 
+/// Whether a folder holds .mat files.
+bool is_xlsa17(const std::filesystem::path& folder);
+
 Dataset load_xlsa17(const std::filesystem::path& folder, const LoadOptions& options, ProgressObserver* progress);
 void save_xlsa17(const Dataset& data, const std::filesystem::path& folder, DataFormat format,
                  ProgressObserver* progress);

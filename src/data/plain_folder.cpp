@@ -12,6 +12,7 @@
 #include "data/folder.hpp"
 #include "data/npy.hpp"
 #include "data/semantics.hpp"
+#include "data/split_file.hpp"
 #include "data/split_json.hpp"
 #include "parsnets/error.hpp"
 
@@ -167,6 +168,10 @@ std::vector<std::int32_t> read_label_file(const fs::path& folder, const fs::path
 
 Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressObserver* progress) {
   Dataset data;
+  constexpr std::array<std::string_view, 4> kSemantics{"", "attributes.csv", "attributes", "att"};
+  if (std::ranges::find(kSemantics, options.semantics) == kSemantics.end())
+    throw Error(BadInput{folder.string(), "semantics '" + options.semantics + "'", "semantics of that name",
+                         "semantics here: 'attributes.csv'", "leave out --semantics"});
   const std::string stem = options.features.empty() ? "features" : options.features;
   std::optional<fs::path> features = find_one(folder, stem, {".npy", ".npz", ".csv"});
   if (!features && (options.require_features || fs::exists(folder / "labels.npy")))
@@ -179,6 +184,7 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
   if (!features) return data;
 
   data.features_name = features->filename().string();
+  data.features_file = features->string();
   data.labels = read_label_file(folder, *features, data.class_names);
   data.features = read_feature_file(*features, progress);
   if (data.features.rows() != data.samples())
@@ -190,7 +196,9 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
     throw Error(BadInput{(folder / "image_files.csv").string(), "",
                          fmt::format("{} names, as the labels have", data.samples()),
                          std::to_string(data.image_files.size()), ""});
-  if (fs::exists(folder / "split.json"))
+  if (!options.split.empty())
+    data.split = read_split_file(options.split, data, options.seed);
+  else if (fs::exists(folder / "split.json"))
     data.split = read_split_json(folder / "split.json", data.class_names, data.labels, options.seed);
   else if (options.require_split)
     throw Error(BadInput{folder.string(), "split.json", "a split into seen and unseen classes", "none",

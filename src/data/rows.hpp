@@ -1,11 +1,16 @@
 #pragma once
 // Choosing samples of a data set.
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "parsnets/dataset.hpp"
+#include "parsnets/error.hpp"
 
 namespace parsnets {
 
@@ -25,6 +30,23 @@ inline std::vector<std::int32_t> labels_of(const Dataset& data, std::span<const 
   labels.reserve(rows.size());
   for (const auto r : rows) labels.push_back(data.labels[static_cast<std::size_t>(r)]);
   return labels;
+}
+
+/// Throws bad_input naming the file and its row for the first value among these rows of `features` that is not finite.
+inline void check_finite_rows(MatrixView<const float> features, std::span<const std::int32_t> rows,
+                              const std::string& file) {
+  for (const auto r : rows) {
+    const auto row = features.row(static_cast<std::size_t>(r));
+    const auto bad = std::ranges::find_if_not(row, [](float v) { return std::isfinite(v); });
+    if (bad == row.end()) continue;
+    throw Error(BadInput{file, fmt::format("row {}, column {} (counted from 0)", r, bad - row.begin()),
+                         "a finite number", fmt::format("{}", *bad), "remove the row or correct the value"});
+  }
+}
+
+/// What to call the features of a data set in messages.
+inline const std::string& features_source(const Dataset& data) {
+  return data.features_file.empty() ? data.name : data.features_file;
 }
 
 /// Ascending, each value once.

@@ -129,19 +129,12 @@ void derive_validation(Split& split, const std::vector<std::int32_t>& labels, co
   }
 }
 
-std::string split_version(const Split& split, bool has_train_and_val) {
-  struct Known {
-    const char* name;
-    std::uint32_t trainval, test_seen;
-  };
-  static constexpr std::array<Known, 5> known{{{"CUB", 0x3010ffca, 0x746dddb2},
-                                               {"AWA1", 0xcf8c498a, 0xd207c68f},
-                                               {"AWA2", 0x3883e04c, 0x7d206d67},
-                                               {"SUN", 0xf7389ad5, 0x563b5dcd},
-                                               {"APY", 0x06baf7a8, 0x5dd47505}}};
-  const std::uint32_t trainval = index_checksum(split.trainval), test_seen = index_checksum(split.test_seen);
-  for (const auto& k : known)
-    if (k.trainval == trainval && k.test_seen == test_seen) return fmt::format("Proposed Split v1 of {}", k.name);
+std::string split_name(const Split& split) {
+  if (split.file.empty()) return split.version;
+  return split.version.empty() ? split.file : fmt::format("{}: {}", split.file, split.version);
+}
+
+std::string split_layout(const Split& split, bool has_train_and_val) {
   if (!has_train_and_val) return "layout of Proposed Split v2 (no train_loc and val_loc)";
   const std::size_t leaked =
       intersection(split.file_train, split.test_seen).size() + intersection(split.file_val, split.test_seen).size();

@@ -32,8 +32,11 @@ Split split_from_classes(const ClassSplit& classes, const std::vector<std::int32
 void derive_validation(Split& split, const std::vector<std::int32_t>& labels,
                        const std::vector<std::int32_t>& val_classes, std::uint64_t seed);
 
-/// Names the version of the Proposed Split: by checksum where it is known, else by layout.
-std::string split_version(const Split& split, bool has_train_and_val);
+/// What the layout of the lists in a .mat file says of the version of the Proposed Split.
+std::string split_layout(const Split& split, bool has_train_and_val);
+
+/// For people: the file that was given and the version, where known.
+std::string split_name(const Split& split);
 
 struct SplitOptions {
   double unseen = 0.2;      ///< share of the classes (below 1) or their number

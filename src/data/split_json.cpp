@@ -23,11 +23,19 @@ Indices read_classes(const nlohmann::json& object, const std::string& key, const
   if (!object.contains(key)) return classes;
   const auto& list = object.at(key);
   if (!list.is_array()) throw Error(BadInput{file, key, "an array of class names", list.type_name(), ""});
+  const auto class_of = [&](const nlohmann::json& item) {
+    if (item.is_string()) return std::find(class_names.begin(), class_names.end(), item.get<std::string>());
+    if (!item.is_number_integer())
+      throw Error(
+          BadInput{file, key, "class names as strings, or class numbers from 0", item.dump().substr(0, 40), ""});
+    const bool there = item.is_number_unsigned() && item.get<std::uint64_t>() < class_names.size();
+    return there ? class_names.begin() + static_cast<std::ptrdiff_t>(item.get<std::uint64_t>()) : class_names.end();
+  };
   for (const auto& item : list) {
-    if (!item.is_string()) throw Error(BadInput{file, key, "class names as strings", item.dump().substr(0, 40), ""});
-    const auto found = std::find(class_names.begin(), class_names.end(), item.get<std::string>());
+    const auto found = class_of(item);
     if (found == class_names.end())
-      throw Error(BadInput{file, key, "a class of attributes.csv", "'" + item.get<std::string>() + "'",
+      throw Error(BadInput{file, key, "a class of the data set",
+                           item.is_string() ? "'" + item.get<std::string>() + "'" : item.dump(),
                            "classes there: " + quoted_list(class_names)});
     const auto index = static_cast<std::int32_t>(found - class_names.begin());
     if (std::count(classes.begin(), classes.end(), index) > 0)
@@ -141,17 +149,21 @@ void write_split_json(const std::filesystem::path& file, const Split& split,
     std::sort(list.begin(), list.end());
     return list;
   };
-  const ClassSplit by_class{classes(split.test_unseen), classes(split.val), sorted(split.test_seen)};
+  // A validation set that was drawn is drawn again from the same classes.
+  const bool named = !split.validation_drawn && !split.val.empty();
+  const ClassSplit by_class{classes(split.test_unseen), named ? classes(split.val) : Indices{},
+                            sorted(split.test_seen)};
   auto object = to_json(by_class, class_names);
-  // What classes alone do not express is written out, so that every list survives.
+  // What classes alone do not express is written out, so that every list survives, in its order: that of the training
+  // samples has a part in the last bits of a model.
   Split derived = split_from_classes(by_class, labels);
+  derived.trainval = split.trainval;
   derive_validation(derived, labels, by_class.val_classes, 1);
-  if (derived.trainval != sorted(split.trainval)) object["trainval_samples"] = sorted(split.trainval);
+  if (split_from_classes(by_class, labels).trainval != split.trainval) object["trainval_samples"] = split.trainval;
   if (derived.test_unseen != sorted(split.test_unseen)) object["test_unseen_samples"] = sorted(split.test_unseen);
-  if (!split.val.empty() &&
-      (sorted(derived.train) != sorted(split.train) || sorted(derived.val) != sorted(split.val))) {
-    object["train_samples"] = sorted(split.train);
-    object["val_samples"] = sorted(split.val);
+  if (named && (derived.train != split.train || derived.val != split.val)) {
+    object["train_samples"] = split.train;
+    object["val_samples"] = split.val;
   }
   write_text_file(file, object.dump() + "\n");
 }

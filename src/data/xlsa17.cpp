@@ -12,7 +12,7 @@
 #include "data/folder.hpp"
 #include "data/mat.hpp"
 #include "data/semantics.hpp"
-#include "data/split.hpp"
+#include "data/split_file.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -20,6 +20,7 @@ namespace parsnets {
 namespace {
 
 constexpr std::string_view kSplitsEnding = "_splits";
+const std::string kDefaultSemantics = "att";
 
 std::vector<std::string> mat_stems(const std::filesystem::path& folder, bool splits) {
   std::vector<std::string> stems;
@@ -63,25 +64,28 @@ std::optional<std::filesystem::path> choose_features(const std::filesystem::path
   return folder / (stems.front() + ".mat");
 }
 
-const MatVariable& require(const MatFile& file, const std::string& variable) {
-  if (const auto* found = file.find(variable)) return *found;
-  std::vector<std::string> names;
-  for (const auto& v : file.variables()) names.push_back(v.name);
-  throw Error(BadInput{file.name(), variable, "a variable of that name", quoted_list(names, 12), ""});
+std::string attributes_field(const LoadOptions& options) {
+  return options.original_attributes ? "original_att" : "att";
 }
 
-std::vector<std::int64_t> read_list(MatFile& file, const std::string& name) {
-  if (file.find(name) == nullptr) return {};
-  const auto values = file.read_columns_double(name);
-  if (values.rows() != 1 && values.cols() != 1)
-    throw Error(BadInput{file.name(), name, "a row or a column of sample indices",
-                         fmt::format("{} x {}", values.cols(), values.rows()), ""});
-  return to_integers(values.values(), file.name(), name);
+/// Where the file names no classes they are numbered, one for each column of attributes.
+std::vector<std::string> read_class_names(MatFile& file, const LoadOptions& options, std::vector<std::string>& notes) {
+  std::vector<std::string> names;
+  if (file.find("allclasses_names") != nullptr) {
+    names = file.read_strings("allclasses_names");
+  } else {
+    const auto count = require_variable(file, attributes_field(options)).cols;
+    for (std::uint64_t c = 1; c <= count; ++c) names.push_back(fmt::format("class_{}", c));
+    notes.push_back(fmt::format("{} has no allclasses_names: the classes are called class_1 to class_{}",
+                                std::filesystem::path(file.name()).filename().string(), count));
+  }
+  if (names.empty()) throw Error(BadInput{file.name(), "allclasses_names", "at least one class", "none", ""});
+  return names;
 }
 
 Semantics read_semantics(MatFile& file, const LoadOptions& options, const std::vector<std::string>& class_names) {
-  const std::string field = options.original_attributes ? "original_att" : "att";
-  require(file, field);
+  const std::string field = attributes_field(options);
+  require_variable(file, field);
   Matrix<double> raw = file.read_columns_double(field);  // MATLAB m x C arrives as C x m
   if (raw.rows() != class_names.size() || raw.cols() == 0)
     throw Error(BadInput{file.name(), field,
@@ -100,12 +104,13 @@ Semantics read_semantics(MatFile& file, const LoadOptions& options, const std::v
   if (attribute_names.size() != raw.cols()) attribute_names.clear();
   Semantics semantics =
       complete_semantics(raw.view(), options.missing, file.name(), field, class_names, attribute_names);
-  semantics.name = options.original_attributes ? options.semantics + ":original_att" : options.semantics;
+  semantics.name = options.semantics.empty() ? kDefaultSemantics : options.semantics;
+  if (options.original_attributes) semantics.name += ":original_att";
   return semantics;
 }
 
 std::vector<std::int32_t> read_labels(MatFile& file, std::size_t classes) {
-  require(file, "labels");
+  require_variable(file, "labels");
   const auto values = file.read_columns_double("labels");
   const auto integers = to_integers(values.values(), file.name(), "labels");
   const std::int64_t base = std::find(integers.begin(), integers.end(), 0) == integers.end() ? 1 : 0;
@@ -124,7 +129,8 @@ std::vector<std::int32_t> read_labels(MatFile& file, std::size_t classes) {
 void read_features(const std::filesystem::path& path, Dataset& data, ProgressObserver* progress) {
   const auto file = MatFile::open(path);
   data.features_name = path.stem().string();
-  const MatVariable& features = require(*file, "features");
+  data.features_file = path.string();
+  const MatVariable& features = require_variable(*file, "features");
   data.labels = read_labels(*file, data.classes());
   if (features.cols != data.samples() || features.rows == 0)
     throw Error(
@@ -165,27 +171,20 @@ std::vector<std::int32_t> classes_from_text(const std::filesystem::path& path,
 
 Dataset load_xlsa17(const std::filesystem::path& folder, const LoadOptions& options, ProgressObserver* progress) {
   Dataset data;
-  const auto splits = open_splits(folder, options.semantics);
-  require(*splits, "allclasses_names");
-  data.class_names = splits->read_strings("allclasses_names");
-  if (data.class_names.empty())
-    throw Error(BadInput{splits->name(), "allclasses_names", "at least one class", "none", ""});
+  const auto splits = open_splits(folder, options.semantics.empty() ? kDefaultSemantics : options.semantics);
+  data.class_names = read_class_names(*splits, options, data.notes);
   data.semantics = read_semantics(*splits, options, data.class_names);
   if (const auto features = choose_features(folder, options)) read_features(*features, data, progress);
 
-  RawSplit raw;
-  for (const auto* name : {"trainval_loc", "test_unseen_loc"}) require(*splits, name);
-  raw.trainval = read_list(*splits, "trainval_loc");
-  raw.test_seen = read_list(*splits, "test_seen_loc");
-  raw.test_unseen = read_list(*splits, "test_unseen_loc");
-  raw.train = read_list(*splits, "train_loc");
-  raw.val = read_list(*splits, "val_loc");
-  data.split = split_from_lists(raw, data.samples(), splits->name());
+  if (!options.split.empty()) {
+    data.split = read_split_file(options.split, data, options.seed);
+    return data;
+  }
+  data.split = read_mat_lists(*splits, data.samples());
   std::vector<std::int32_t> val_classes;
-  if (raw.train.empty() || raw.val.empty())
+  if (data.split.file_train.empty() || data.split.file_val.empty())
     val_classes = classes_from_text(folder / "valclasses1.txt", data.class_names);
   derive_validation(data.split, data.labels, val_classes, options.seed);
-  data.split.version = split_version(data.split, !raw.train.empty() && !raw.val.empty());
   return data;
 }
 
@@ -217,7 +216,8 @@ void save_xlsa17(const Dataset& data, const std::filesystem::path& folder, DataF
   splits->write_columns("trainval_loc", column(split.trainval).view());
   if (!split.test_seen.empty()) splits->write_columns("test_seen_loc", column(split.test_seen).view());
   splits->write_columns("test_unseen_loc", column(split.test_unseen).view());
-  if (!split.train.empty() && !split.val.empty()) {
+  // A validation set that was drawn is drawn again from the same classes.
+  if (!split.validation_drawn && !split.train.empty() && !split.val.empty()) {
     splits->write_columns("train_loc", column(split.train).view());
     splits->write_columns("val_loc", column(split.val).view());
   }

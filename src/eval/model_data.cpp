@@ -72,4 +72,24 @@ std::int64_t check_trained_samples(const Model& model, const Dataset& data, bool
   return count ? static_cast<std::int64_t>(*count) : -1;
 }
 
+std::string semantics_of_training(const Model& model) { return TrainingRecord(model).text("/data/semantics"); }
+
+void check_semantics(const Model& model, const Dataset& data) {
+  const std::string trained = semantics_of_training(model);
+  const auto& values = data.semantics.values;
+  const bool same_size = values.cols() == model.attributes();
+  if (trained.empty() || (trained == data.semantics.name && same_size)) return;
+  for (std::size_t c = 0; c < data.classes(); ++c) {
+    const auto name = std::ranges::find(model.classes.names, data.class_names[c]);
+    if (name == model.classes.names.end()) continue;
+    const auto place = static_cast<std::size_t>(name - model.classes.names.begin());
+    if (!model.classes.seen[place]) continue;  // unseen ones come and go with 'classes add'
+    if (same_size && std::ranges::equal(values.row(c), model.classes.semantics.row(place))) continue;
+    throw Error(BadInput{data.name, "semantics",
+                         fmt::format("those of the model, '{}' ({} attributes)", trained, model.attributes()),
+                         fmt::format("'{}' ({} attributes)", data.semantics.name, values.cols()),
+                         "load the data set with the semantics of training (--semantics NAME)"});
+  }
+}
+
 }  // namespace parsnets

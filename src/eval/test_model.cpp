@@ -61,6 +61,8 @@ TestReport evaluate_subject(const TestSubject& subject, const Dataset& data, Pro
                            "an unseen class", "one that the model was trained on",
                            "evaluate on the split it was trained with"});
   }
+  for (const auto* list : {&data.split.test_unseen, &data.split.test_seen})
+    check_finite_rows(data.features.view(), *list, features_source(data));
   TestReport result;
   result.warnings = semantic_warnings(data);
   if (unseen.size() == 1)
@@ -93,6 +95,7 @@ TestReport evaluate_subject(const TestSubject& subject, const Dataset& data, Pro
 
 TestReport evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress,
                     bool allow_trained_samples) {
+  check_semantics(model, data);
   const auto trained_samples = check_trained_samples(model, data, allow_trained_samples);
   TestReport report = evaluate_subject({model.classes.names, model.classes.seen, model.gamma,
                                         [&](MatrixView<const float> x) { return model.scores(x, pool); }},

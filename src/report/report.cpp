@@ -236,11 +236,11 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
   return json;
 }
 
-/// Published rows of the data set, by its name.
+/// Published rows of the data set, if its split is the one they are about.
 Json reference_json(const Dataset& data) {
   Json list = Json::array();
   for (std::size_t k = 0; k < kReferenceSets.size(); ++k) {
-    if (data.name != kReferenceSets[k]) continue;
+    if (data.split.proposed_of != kReferenceSets[k]) continue;
     const auto figure = [](double v) { return v < 0 ? Json() : Json(v); };
     for (const auto& row : reference_rows()) {
       const auto& f = row.sets[k];

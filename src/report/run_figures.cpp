@@ -8,6 +8,7 @@
 
 #include "base/linalg.hpp"
 #include "data/rows.hpp"
+#include "data/split.hpp"
 #include "features/fit_encoder.hpp"
 #include "features/preprocess.hpp"
 #include "model/fit_gates.hpp"
@@ -82,7 +83,7 @@ Json summary_json(const ReportRun& run, const TestReport& test) {
   Json json{{"data", data.name},
             {"features", data.features_name},
             {"semantics", data.semantics.name},
-            {"split", data.split.version},
+            {"split", split_name(data.split)},
             {"method", options.value("method", "")},
             {"zsl", test.zsl.top1_per_class},
             {"zsl_top5", test.zsl.top5},

@@ -32,6 +32,8 @@ nlohmann::ordered_json data_record(const Dataset& data) {
   for (const auto& [name, list] : lists)
     record["split"][name] = {{"samples", list->size()}, {"crc32", fmt::format("{:08x}", index_checksum(*list))}};
   if (!data.split.version.empty()) record["split"]["version"] = data.split.version;
+  if (!data.split.file.empty()) record["split"]["file"] = data.split.file;
+  if (!data.known_as.empty()) record["known_as"] = data.known_as;
   const auto trained = distinct(data.split.trainval);
   record["trained"] = {{"samples", samples_to_hex(trained)},
                        {"crc32", features_checksum(data.features.view(), trained)}};
@@ -74,6 +76,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   if (data.split.trainval.empty())
     throw Error(
         BadInput{data.name, "split", "training samples", "none", "check the split with 'parsnets data inspect'"});
+  check_finite_rows(data.features.view(), data.split.trainval, features_source(data));
   TrainOptions options = given;
   if (options.preset == Preset::automatic) {
     if (options.select || !options.grid.empty() || options.resume)

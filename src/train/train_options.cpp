@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "model/names.hpp"
 #include "parsnets/error.hpp"
@@ -184,10 +183,8 @@ void apply_preset(TrainOptions& o, const Dataset& data) {
     suit("joint-steps", &TrainOptions::joint_steps, paper ? 3 : o.refine_steps == 0 ? 10 : 0);
   }
   if (o.preset != Preset::paper) return;
-  std::string name = data.name;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const int open = name.starts_with("awa") || name.starts_with("apy") ? 30 : name.starts_with("sun") ? 80 : 40;
+  const std::string& set_name = data.known_as;
+  const int open = set_name.starts_with("AWA") || set_name == "APY" ? 30 : set_name == "SUN" ? 80 : 40;
   set("gates", &TrainOptions::gates, GateKind::energy);
   set("networks", &TrainOptions::networks, narrow ? std::min(most_networks(data), dimensions) : 200);
   set("encoding", &TrainOptions::encoding, narrow ? divisible_encoding(dimensions, o.networks) : 400);

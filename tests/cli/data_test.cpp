@@ -1,8 +1,10 @@
 // The data commands, run as a user would.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cli/run_cli.hpp"
+#include "data/csv.hpp"
 #include "same_bytes.hpp"
 #include "shared_data.hpp"
 
@@ -24,6 +26,7 @@ TEST(CliData, InspectReportsCubAsItIs) {
   EXPECT_EQ(split["lists"]["trainval"]["crc32"], "3010ffca");
   EXPECT_EQ(split["test_seen_in_train_loc"], 1173);
   EXPECT_EQ(split["test_seen_in_val_loc"], 591);
+  EXPECT_EQ(json["known_as"], "CUB");
 }
 
 TEST(CliData, InspectReportsAwaHandmadeWithItsMissingValues) {
@@ -56,6 +59,54 @@ TEST(CliData, SplitMakesAnInspectableSplitAndNeverReplacesOneUnasked) {
   EXPECT_EQ(run_cli({"data", "split", folder, "--unseen-classes", "class001,class005", "--force"}).exit_code, 0);
   EXPECT_EQ(run_cli({"data", "inspect", folder, "--json"}).json()["unseen_classes"], 2);
   EXPECT_EQ(run_cli({"data", "split", folder, "--unseen-classes", "class001,unicorn", "--force"}).exit_code, 2);
+}
+
+TEST(CliData, NamesWithCommasAreGivenInQuotes) {
+  TempDir dir;
+  const std::string folder = dir.path().string(), model = (dir / "m.safetensors").string();
+  ASSERT_EQ(
+      run_cli({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8", "--hidden", "8"})
+          .exit_code,
+      0);
+  CsvTable table = read_csv(dir / "attributes.csv", true);
+  table.rows[0][0] = "bear, brown";
+  write_csv(dir / "attributes.csv", table);
+  std::filesystem::remove(dir / "split.json");
+  const std::string names = "\"bear, brown\",class002";
+  const auto split = run_cli({"data", "split", folder, "--unseen-classes", names});
+  ASSERT_EQ(split.exit_code, 0) << split.err;
+  EXPECT_EQ(run_cli({"data", "inspect", folder, "--json"}).json()["unseen_classes"], 2);
+  ASSERT_EQ(run_cli({"train", "--data", folder, "--out", model, "--method", "ridge"}).exit_code, 0);
+  const auto removed = run_cli({"classes", "remove", "--model", model, "--names", names});
+  EXPECT_EQ(removed.exit_code, 0) << removed.err;
+  const auto added =
+      run_cli({"classes", "add", "--model", model, "--from", folder + "/attributes.csv", "--names", names});
+  EXPECT_EQ(added.exit_code, 0) << added.err;
+}
+
+TEST(CliData, ConversionDoesNotChangeWhatIsTrained) {
+  TempDir dir;
+  const std::string demo = (dir / "demo").string(), mat = (dir / "mat").string(), back = (dir / "back").string();
+  std::filesystem::copy(std::string(PARSNETS_SOURCE_DIR) + "/data/demo", demo,
+                        std::filesystem::copy_options::recursive);
+  auto split = nlohmann::json::parse(read_text_file(demo + "/split.json"));
+  split.erase("val_classes");
+  write_text_file(demo + "/split.json", split.dump());
+  ASSERT_EQ(run_cli({"data", "convert", demo, mat, "--format", "mat5"}).exit_code, 0);
+  ASSERT_EQ(run_cli({"data", "convert", mat, back, "--format", "npy"}).exit_code, 0);
+  std::vector<std::string> facts;
+  for (const auto& folder : {demo, mat, back}) {
+    const std::string model = folder + ".safetensors";
+    const auto trained = run_cli({"train", "--data", folder, "--out", model, "--method", "ridge", "--json"});
+    ASSERT_EQ(trained.exit_code, 0) << trained.err;
+    const auto info = run_cli({"info", model, "--json"}).json();
+    const auto predicted = run_cli({"predict", "--model", model, "--input", demo + "/features.npy", "--json"});
+    facts.push_back(fmt::format("{:.17g} {:.17g} {} {}", info["gamma"].get<double>(), info["temperature"].get<double>(),
+                                trained.json()["record"]["validation"].dump(),
+                                std::hash<std::string>{}(predicted.out)));
+  }
+  EXPECT_EQ(facts[1], facts[0]) << "as .mat files";
+  EXPECT_EQ(facts[2], facts[0]) << "and back";
 }
 
 TEST(CliData, ConvertKeepsTheChecksumsOfEveryList) {

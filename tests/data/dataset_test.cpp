@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "base/file.hpp"
 #include "base/rng.hpp"
+#include "data/mat.hpp"
 #include "data/npy.hpp"
+#include "data/split.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/inspect.hpp"
 #include "parsnets/synth.hpp"
 #include "shared_data.hpp"
 #include "temp_dir.hpp"
@@ -71,6 +75,52 @@ TEST(Dataset, ListsThatClassesDoNotExpressSurviveInAPlainFolder) {
   test::TempDir dir;
   save_dataset(data, dir.path(), DataFormat::npy);
   expect_equal(data, load_dataset(dir.path()));
+}
+
+TEST(Dataset, AValidationSetThatWasDrawnStaysDrawn) {
+  Dataset data = small_dataset();
+  data.split.train.clear();
+  data.split.val.clear();
+  derive_validation(data.split, data.labels, {}, 1);
+  std::reverse(data.split.trainval.begin(), data.split.trainval.end());
+  for (const auto format : {DataFormat::npy, DataFormat::mat5}) {
+    test::TempDir dir;
+    save_dataset(data, dir.path(), format);
+    const Dataset loaded = load_dataset(dir.path());
+    EXPECT_TRUE(loaded.split.validation_drawn);
+    EXPECT_EQ(loaded.split.validation_from, data.split.validation_from);
+    EXPECT_EQ(loaded.split.trainval, data.split.trainval) << "in this order";
+    expect_equal(data, loaded);
+  }
+}
+
+TEST(Dataset, ClassesWithoutNamesAreNumberedAndThatIsSaid) {
+  const Dataset data = small_dataset();
+  test::TempDir dir;
+  const auto file = MatWriter::create(dir / "att_splits.mat", MatVersion::v5);
+  const auto& values = data.semantics.values;
+  Matrix<double> att(values.rows(), values.cols());
+  std::copy(values.values().begin(), values.values().end(), att.data());
+  file->write_columns("att", att.view());
+  Matrix<double> list(1, 2);
+  list(0, 0) = 1;
+  list(0, 1) = 2;
+  file->write_columns("trainval_loc", list.view());
+  list(0, 0) = 3;
+  list(0, 1) = 4;
+  file->write_columns("test_unseen_loc", list.view());
+  file->commit();
+  LoadOptions options;
+  options.require_features = false;
+  const Dataset loaded = load_dataset(dir.path(), options);
+  EXPECT_EQ(loaded.class_names.size(), 12u);
+  EXPECT_EQ(loaded.class_names.front(), "class_1");
+  EXPECT_EQ(loaded.class_names.back(), "class_12");
+  ASSERT_EQ(loaded.notes.size(), 1u);
+  EXPECT_NE(loaded.notes[0].find("allclasses_names"), std::string::npos);
+  const auto findings = inspect_dataset(loaded).findings;
+  EXPECT_TRUE(
+      std::any_of(findings.begin(), findings.end(), [&](const Finding& f) { return f.text == loaded.notes[0]; }));
 }
 
 TEST(Dataset, LabelsMayBeClassNames) {

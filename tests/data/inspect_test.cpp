@@ -51,6 +51,22 @@ TEST(Inspect, FindsTestSamplesInsideTheFilesLists) {
   EXPECT_EQ(count(data, "test-seen-in-val-list"), 1u);
 }
 
+TEST(Inspect, WhatIsTakenOutOfTheFilesListsIsANoteAndWhatIsNotIsALeak) {
+  Dataset data = clean();
+  data.split.file_train = data.split.train;
+  data.split.file_val = data.split.val;
+  data.split.file_train.push_back(data.split.test_seen[0]);
+  data.split.file_val.push_back(data.split.test_unseen[0]);
+  const auto handled = inspect_dataset(data).findings;
+  ASSERT_EQ(handled.size(), 2u);
+  for (const auto& f : handled) {
+    EXPECT_EQ(f.severity, Severity::note) << f.id;
+    EXPECT_NE(f.text.find("ParsNets removes them"), std::string::npos) << f.text;
+  }
+  data.split.trainval.push_back(data.split.test_seen[0]);
+  EXPECT_EQ(inspect_dataset(data).findings[0].severity, Severity::leak);
+}
+
 TEST(Inspect, FindsClassesOnBothSides) {
   Dataset data = clean();
   data.labels[static_cast<std::size_t>(data.split.test_unseen[0])] = data.seen_classes()[0];

@@ -11,6 +11,7 @@
 #include "small_training.hpp"
 #include "temp_dir.hpp"
 #include "train/selection.hpp"
+#include "train/train_options.hpp"
 
 namespace parsnets {
 
@@ -231,6 +232,21 @@ TEST(Train, EvaluatingClassesTheModelDoesNotHaveIsRefused) {
   Model model = train(data, test::small_options(Method::ridge), pool);
   model.remove_class(data.class_names[static_cast<std::size_t>(data.unseen_classes()[0])]);
   EXPECT_THROW(evaluate(model, data, pool), Error);
+}
+
+TEST(Train, ThePapersSparsityFollowsTheDataSetNotTheNameOfItsFolder) {
+  Dataset data = test::small_training_set();
+  const auto open = [&](const char* folder, const char* known_as) {
+    data.name = folder;
+    data.known_as = known_as;
+    TrainOptions options;
+    options.preset = Preset::paper;
+    apply_preset(options, data);
+    return options.open;
+  };
+  EXPECT_EQ(open("sunglasses", ""), 40);
+  EXPECT_EQ(open("downloads", "SUN"), 80);
+  EXPECT_EQ(open("downloads", "AWA2"), 30);
 }
 
 TEST(Train, DefaultSizesOfSclnSuitSmallData) {

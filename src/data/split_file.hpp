@@ -1,0 +1,21 @@
+#pragma once
+// A split from a file of its own: split.json, or the index lists of a *_splits.mat.
+
+#include <filesystem>
+
+#include "data/mat.hpp"
+#include "data/split.hpp"
+
+namespace parsnets {
+
+/// The variable of that name; throws bad_input naming those that are there.
+const MatVariable& require_variable(const MatFile& file, const std::string& variable);
+
+/// trainval_loc, test_seen_loc, test_unseen_loc, train_loc and val_loc, with the version by their layout; without
+/// validation. `samples` is 0 when their number is not known.
+Split read_mat_lists(MatFile& file, std::size_t samples);
+
+/// The split of `file` for the classes and labels of `data`, with validation.
+Split read_split_file(const std::filesystem::path& file, const Dataset& data, std::uint64_t seed);
+
+}  // namespace parsnets

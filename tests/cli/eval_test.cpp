@@ -1,0 +1,139 @@
+// What eval says of its data: semantics, splits and broken features.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "cli/run_cli.hpp"
+#include "data/csv.hpp"
+#include "data/npy.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
+
+/// The demo set as features.mat, att_splits.mat and sent_splits.mat; the latter has one attribute less.
+struct MatFolder {
+  MatFolder() {
+    const std::string few = (dir / "few").string(), few_mat = (dir / "few-mat").string();
+    std::filesystem::copy(kDemo, few, std::filesystem::copy_options::recursive);
+    CsvTable table = read_csv(few + "/attributes.csv", true);
+    table.header.pop_back();
+    for (auto& row : table.rows) row.pop_back();
+    write_csv(few + "/attributes.csv", table);
+    EXPECT_EQ(run_cli({"data", "convert", few, few_mat, "--format", "mat5"}).exit_code, 0);
+    EXPECT_EQ(run_cli({"data", "convert", kDemo, folder, "--format", "mat5"}).exit_code, 0);
+    std::filesystem::copy(few_mat + "/att_splits.mat", folder + "/sent_splits.mat");
+  }
+
+  std::string file(const char* name) const { return (dir / name).string(); }
+
+  TempDir dir;
+  const std::string folder = (dir / "demo-mat").string();
+};
+
+CliResult train_ridge(const std::string& folder, const std::string& model, std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments{"train", "--data", folder, "--out", model, "--method", "ridge", "--json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_cli(arguments);
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// The demo set with a NaN in one sample.
+void write_demo_with_nan(const std::string& folder, std::size_t sample) {
+  std::filesystem::copy(kDemo, folder, std::filesystem::copy_options::recursive);
+  Matrix<float> features = Matrix<float>::copy_of(read_npy_float({kDemo + "/features.npy", ""}).view());
+  features(sample, 5) = std::nanf("");
+  write_npy(folder + "/features.npy", features.view());
+}
+
+}  // namespace
+
+TEST(CliEval, SemanticsThatAreNotTheModelsAreRefusedAndTheModelsOwnAreTheDefault) {
+  const MatFolder mat;
+  const std::string model = mat.file("m.safetensors");
+  ASSERT_EQ(train_ridge(mat.folder, model, {"--semantics", "sent"}).exit_code, 0);
+  const auto refused = run_cli({"eval", "--model", model, "--data", mat.folder, "--semantics", "att"});
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_TRUE(has(refused.err, "'sent'") && has(refused.err, "'att'")) << refused.err;
+  const auto own = run_cli({"eval", "--model", model, "--data", mat.folder, "--json"});
+  ASSERT_EQ(own.exit_code, 0) << own.err;
+  EXPECT_EQ(own.json()["semantics"], "sent");
+}
+
+TEST(CliEval, TheNameOfTheSemanticsIsTheModelsAlsoAfterConversion) {
+  const MatFolder mat;
+  const std::string model = mat.file("m.safetensors");
+  ASSERT_EQ(train_ridge(mat.folder, model).exit_code, 0);
+  const auto result = run_cli({"eval", "--model", model, "--data", kDemo, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.json()["semantics"], "att");
+}
+
+TEST(CliEval, SemanticsThatAPlainFolderDoesNotHaveAreRefused) {
+  const auto result = run_cli({"data", "inspect", kDemo, "--semantics", "nonsense"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_TRUE(has(result.err, "nonsense") && has(result.err, "attributes.csv")) << result.err;
+}
+
+TEST(CliEval, ASplitFileServesAFolderOfMatFiles) {
+  const MatFolder mat;
+  const std::string split = mat.file("my.json"), model = mat.file("m.safetensors");
+  const auto refused = run_cli({"data", "split", mat.folder});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_TRUE(has(refused.err, "--out") && has(refused.err, "--split")) << refused.err;
+  EXPECT_FALSE(std::filesystem::exists(mat.folder + "/split.json"));
+  const auto made = run_cli({"data", "split", mat.folder, "--unseen-classes", "cat,dog,ship", "--out", split});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_TRUE(has(made.out, "--split " + split)) << made.out;
+  const auto trained = train_ridge(mat.folder, model, {"--split", split});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_EQ(trained.json()["record"]["data"]["split"]["file"], "my.json");
+  const auto figures = run_cli({"eval", "--model", model, "--data", mat.folder, "--split", split, "--json"});
+  ASSERT_EQ(figures.exit_code, 0) << figures.err;
+  EXPECT_EQ(figures.json()["split"], "my.json");
+  EXPECT_EQ(figures.json()["per_class"]["zsl"].size(), 3u);
+  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", mat.folder}).exit_code, 3) << "deer was trained on";
+}
+
+TEST(CliEval, ASplitFileMayNumberClassesOrBeASplitsMat) {
+  const MatFolder mat;
+  const std::string numbers = mat.file("numbers.json"), other = mat.file("other");
+  write_text_file(numbers, R"({"unseen_classes": [0, 1, 2, 3]})");
+  const auto inspect = [&](const std::string& split) {
+    const auto result = run_cli({"data", "inspect", mat.folder, "--split", split, "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.json();
+  };
+  EXPECT_EQ(inspect(numbers)["unseen_classes"], 4);
+  ASSERT_EQ(run_cli({"data", "convert", mat.folder, other, "--split", numbers, "--format", "mat5"}).exit_code, 0);
+  const auto json = inspect(other + "/att_splits.mat");
+  EXPECT_EQ(json["unseen_classes"], 4);
+  EXPECT_EQ(json["split"]["file"], "att_splits.mat");
+  write_text_file(numbers, R"({"unseen_classes": [0, 10]})");
+  EXPECT_EQ(run_cli({"data", "inspect", mat.folder, "--split", numbers}).exit_code, 3) << "there is no class 10";
+}
+
+TEST(CliEval, ValuesThatAreNotFiniteAreNamedByFileAndRow) {
+  TempDir dir;
+  const std::string model = (dir / "m.safetensors").string();
+  ASSERT_EQ(train_ridge(kDemo, model).exit_code, 0);
+  const std::string tested = (dir / "tested").string(), trained = (dir / "trained").string(),
+                    late = (dir / "late").string();
+  write_demo_with_nan(tested, 3);
+  write_demo_with_nan(trained, 0);
+  write_demo_with_nan(late, 1000);
+  const auto expect_row = [](const CliResult& result, const std::string& folder, const std::string& row) {
+    EXPECT_EQ(result.exit_code, 3);
+    EXPECT_TRUE(has(result.err, folder + "/features.npy") && has(result.err, row)) << result.err;
+  };
+  expect_row(run_cli({"eval", "--model", model, "--data", tested}), tested, "row 3, column 5");
+  expect_row(run_cli({"predict", "--model", model, "--input", late + "/features.npy", "--batch", "64"}), late,
+             "row 1000, column 5");
+  expect_row(train_ridge(trained, model), trained, "row 0, column 5");
+}
+
+}  // namespace parsnets::test
