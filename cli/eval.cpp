@@ -106,10 +106,11 @@ Command eval_command() {
                                  report.gzsl.u, report.gzsl.s, report.gzsl.h, report.gzsl.ausuc, report.gzsl.gamma,
                                  output.json["gzsl"]["gamma_from"].get<std::string>());
     if (report.trained_samples != 0)
-      output.text += fmt::format(
-          "NOT A TEST: {}\n", report.trained_samples > 0
-                                  ? fmt::format("the model was trained on {} of these samples", report.trained_samples)
-                                  : "the model was trained with other lists of samples");
+      output.text +=
+          fmt::format("warning: {}; these are not figures of a test\n",
+                      report.trained_samples > 0
+                          ? fmt::format("the model was trained on {} of these samples", report.trained_samples)
+                          : "the model was trained with other lists of samples");
     const auto add_classes = [&](const char* key, const std::vector<ClassAccuracy>& classes) {
       for (const auto& c : classes) {
         output.json["per_class"][key].push_back({{"class", data.class_names[static_cast<std::size_t>(c.class_index)]},
