@@ -236,6 +236,7 @@ TEST(Train, EvaluatingClassesTheModelDoesNotHaveIsRefused) {
 
 TEST(Train, ThePapersSparsityFollowsTheDataSetNotTheNameOfItsFolder) {
   Dataset data = test::small_training_set();
+  data.features = Matrix<float>(data.samples(), 400);  // as many as the preset encodes
   const auto open = [&](const char* folder, const char* known_as) {
     data.name = folder;
     data.known_as = known_as;
