@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <unordered_set>
 
+#include "base/file.hpp"
+#include "base/file_lock.hpp"
 #include "command.hpp"
 #include "data/csv.hpp"
 #include "parsnets/error.hpp"
@@ -24,8 +27,17 @@ void require_model(const State& state) {
   if (state.model.empty()) throw Error(ErrorCode::usage, "classes: expected --model FILE");
 }
 
+/// Makes load, change and save one step when the model is changed in place, and refuses an impossible --out early.
+std::unique_ptr<FileLock> hold(const State& state, ProgressObserver* progress) {
+  std::error_code absent;
+  check_writable(state.out.empty() ? std::filesystem::path(state.model) : state.out);
+  if (!state.out.empty() && !std::filesystem::equivalent(state.model, state.out, absent)) return nullptr;
+  return std::make_unique<FileLock>(state.model, progress);
+}
+
 Output save_changed(const State& state, const Model& model, const std::string& what) {
   const std::filesystem::path file = state.out.empty() ? std::filesystem::path(state.model) : state.out;
+  make_folder_of(file);
   save_model(model, file);
   Output output;
   output.json = {{"model", file.string()}, {"classes", model.classes.names.size()}};
@@ -54,13 +66,15 @@ std::size_t add_from(Model& model, const std::string& file, const std::vector<st
   if (model.attribute_names.empty())
     for (std::ptrdiff_t c = 0; c < width; ++c)
       if (c != class_column) columns.push_back(c);
-  std::vector<std::string> left = wanted;
-  std::size_t added = 0;
+  const std::unordered_set<std::string> chosen(wanted.begin(), wanted.end());
+  std::unordered_set<std::string> left = chosen;
+  std::vector<std::string> names;
+  std::vector<float> values;
   for (const auto& row : table.rows) {
     const std::string& name = row[static_cast<std::size_t>(class_column)];
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
-    std::erase(left, name);
-    std::vector<float> values;
+    if (!wanted.empty() && !chosen.contains(name)) continue;
+    left.erase(name);
+    names.push_back(name);
     for (const auto c : columns) {
       double value = 0;
       if (!parse_number(row[static_cast<std::size_t>(c)], value) || !std::isfinite(value))
@@ -69,12 +83,12 @@ std::size_t add_from(Model& model, const std::string& file, const std::vector<st
             "'" + row[static_cast<std::size_t>(c)] + "'", "a class added at run time needs every value"});
       values.push_back(static_cast<float>(value));
     }
-    model.add_class(name, values);
-    ++added;
   }
-  if (!left.empty()) throw Error(BadInput{file, "class", "a row for '" + left.front() + "'", "none", ""});
-  if (added == 0) throw Error(BadInput{file, "", "at least one class", "none", ""});
-  return added;
+  for (const auto& name : wanted)
+    if (left.contains(name)) throw Error(BadInput{file, "class", "a row for '" + name + "'", "none", ""});
+  if (names.empty()) throw Error(BadInput{file, "", "at least one class", "none", ""});
+  model.add_classes(names, {values.data(), names.size(), columns.size()});
+  return names.size();
 }
 
 }  // namespace
@@ -111,9 +125,10 @@ Command classes_add_command() {
       .text("names", state->names,
             "which rows to add, separated by commas, in quotes where a name has one: '\"a, b\",c'; by default all")
       .path("out", state->out, "model file to write in place of the given one");
-  command.run = [state](Context&) {
+  command.run = [state](Context& context) {
     require_model(*state);
     if (state->from.empty()) throw Error(ErrorCode::usage, "classes add: expected --from TABLE.csv");
+    const auto held = hold(*state, context.progress);
     Model model = load_model(state->model);
     const std::size_t added = add_from(model, state->from, parse_list(state->names, "--names"));
     return save_changed(*state, model, fmt::format("added {}", added));
@@ -131,12 +146,13 @@ Command classes_remove_command() {
       .text("names", state->names,
             "classes to remove, separated by commas, in quotes where a name has one: '\"a, b\",c'")
       .path("out", state->out, "model file to write in place of the given one");
-  command.run = [state](Context&) {
+  command.run = [state](Context& context) {
     require_model(*state);
     const auto names = parse_list(state->names, "--names");
     if (names.empty()) throw Error(ErrorCode::usage, "classes remove: expected --names a,b");
+    const auto held = hold(*state, context.progress);
     Model model = load_model(state->model);
-    for (const auto& name : names) model.remove_class(name);
+    model.remove_classes(names);
     return save_changed(*state, model, fmt::format("removed {}", names.size()));
   };
   return command;

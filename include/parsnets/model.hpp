@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,9 @@ enum class Direction {
   forward,  ///< f(x) = Θ_sharedᵀx + Σ_{i open} (Θ_iᵀz + b_i) + b is compared with class vectors
   reverse   ///< each class has a prototype Rᵀa + r in feature space, compared with z
 };
+
+/// Takes rows first, first + 1, … of n x C scores. Called in the order of the rows.
+using ScoreVisitor = std::function<void(std::size_t first, MatrixView<const float> scores)>;
 
 /// The classes a model can name. Rows of `semantics` are as given by the user; the model prepares them when it scores.
 struct ClassBank {
@@ -93,11 +97,17 @@ struct Model {
   Matrix<float> scores(MatrixView<const float> x, ThreadPool& pool) const;
   /// The same to the bit, with the classes prepared before: most of the time of a single sample.
   Matrix<float> scores(MatrixView<const float> x, const PreparedClasses& prepared, ThreadPool& pool) const;
+  /// The same to the bit, some rows at a time: memory does not grow with n x C.
+  void visit_scores(MatrixView<const float> x, const PreparedClasses& prepared, ThreadPool& pool,
+                    const ScoreVisitor& visit) const;
   PreparedClasses prepare_classes(ThreadPool& pool) const;
   /// The same to the bit from what was prepared before classes were added, without doing those anew.
   PreparedClasses prepare_added_classes(const PreparedClasses& before, ThreadPool& pool) const;
   /// n x q predicted class vectors to n x C scores (forward models only): the second half of scores().
   Matrix<float> score_predictions(MatrixView<const float> f, ThreadPool& pool) const;
+  /// The same to the bit, some rows at a time.
+  void visit_prediction_scores(MatrixView<const float> f, const PreparedClasses& prepared, ThreadPool& pool,
+                               const ScoreVisitor& visit) const;
   /// C x q: the vectors that predictions are compared with, from the class bank: prepared, for cosine centred, as
   /// prototypes.
   Matrix<float> class_vectors() const;
@@ -105,8 +115,13 @@ struct Model {
   /// Adds a class that is described by `semantics` (m values); no score of another class changes. Throws bad_input for
   /// a name that is there already, a wrong number of values or a non-finite value.
   void add_class(const std::string& name, std::span<const float> semantics);
-  /// Throws bad_input when there is no such class.
+  /// Adds the classes that the rows of `semantics` describe, one per name, all or none; the bank is copied once. Throws
+  /// as add_class.
+  void add_classes(std::span<const std::string> names, MatrixView<const float> semantics);
+  /// Throws bad_input when there is no such class, or no other.
   void remove_class(const std::string& name);
+  /// Removes all or none; the bank is copied once. Throws as remove_class, also for a name given twice.
+  void remove_classes(std::span<const std::string> names);
 };
 
 /// What one network, or one attribute, contributed to a decision.

@@ -209,6 +209,10 @@ PARSNETS_API parsnets_status parsnets_model_set_feature_names(parsnets_model *mo
  * one and unseen; PARSNETS_BAD_INPUT for a name that is there already. */
 PARSNETS_API parsnets_status parsnets_model_add_class(parsnets_model *model, const char *name, const float *semantics,
                                                       size_t attributes);
+/* The same for several at once, all or none, in the time of one: `names` has `classes` entries, `semantics` is
+ * classes x m, row by row. */
+PARSNETS_API parsnets_status parsnets_model_add_classes(parsnets_model *model, const char *const *names,
+                                                        const float *semantics, size_t classes, size_t attributes);
 /* Later classes move up by one. PARSNETS_BAD_INPUT when there is no such class, or no other. */
 PARSNETS_API parsnets_status parsnets_model_remove_class(parsnets_model *model, const char *name);
 /* gamma from -1e40 to 1e40, temperature from 1e-45 to 1e45. (Device files hold 1e6, and 1e-9 to 1e9.) */

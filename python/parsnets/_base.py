@@ -279,11 +279,10 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         refuse_repeated(labels)
         table = np.ascontiguousarray(table)
 
-        def change(handle: ctypes.c_void_p) -> None:
-            for label, vector in zip(labels, table):
-                call("model_add_class", handle, text(name_of(label), "class name"), address(vector), len(vector))
-
-        self._model = model.changed(change, with_labels(model.labels, labels))
+        names = (ctypes.c_char_p * len(table))(*[text(name_of(label), "class name") for label in labels])
+        self._model = model.changed(
+            lambda handle: call("model_add_classes", handle, names, address(table), len(table), table.shape[-1]),
+            with_labels(model.labels, labels))
         return self
 
     def remove_class(self: Self, label: Any) -> Self:

@@ -126,6 +126,7 @@ _STATUS: Dict[str, List[Any]] = {
     "model_feature_name": [c_void_p, c_size_t, _TEXT],
     "model_set_feature_names": [c_void_p, _TEXT, c_size_t],
     "model_add_class": [c_void_p, c_char_p, c_void_p, c_size_t],
+    "model_add_classes": [c_void_p, POINTER(c_char_p), c_void_p, c_size_t, c_size_t],
     "model_remove_class": [c_void_p, c_char_p],
     "model_calibrate": [c_void_p, c_double, c_double],
     "model_calibrate_on": [c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_uint32],

@@ -220,6 +220,15 @@ def test_classes_come_and_go_without_training(demo, ridge):
         ridge.remove_class("okapi")
 
 
+def test_many_classes_are_added_at_once(demo, ridge):
+    before = len(ridge.classes_)
+    deer = demo.class_attributes["deer"]
+    ridge.add_classes({f"new {i}": deer * (1 + i % 5) for i in range(50_000)})  # one by one they would take minutes
+    assert len(ridge.classes_) == before + 50_000 and ridge.classes_[-1] == "new 49999"
+    ridge.add_classes({})
+    assert len(ridge.classes_) == before + 50_000
+
+
 def test_there_has_to_be_a_class_of_the_kind_that_competes(demo):
     plain = RidgeZSL().fit(*training(demo))
     for x in (demo.X[:1], demo.X[:3].tolist()):

@@ -40,6 +40,25 @@ int open_regular(const std::string& name, std::uint64_t& size) {
   throw Error(ErrorCode::failure, "cannot write " + path.string() + ": " + std::strerror(why));
 }
 
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+/// Makes and removes a file in `folder`, or in the nearest folder above that is there; errors name `wanted`.
+void try_to_write(const std::filesystem::path& folder, const std::filesystem::path& wanted) {
+  std::error_code unknown;
+  std::filesystem::path nearest = std::filesystem::absolute(folder).lexically_normal();
+  while (!std::filesystem::exists(std::filesystem::symlink_status(nearest, unknown)) && nearest.has_relative_path())
+    nearest = nearest.parent_path();
+  std::string probe = (nearest / ".parsnets-XXXXXX").string();
+  const int fd = ::mkostemp(probe.data(), O_CLOEXEC);
+  if (fd < 0)
+    throw Error(BadInput{wanted.string(), "", "a path that can be written",
+                         nearest.string() + ": " + std::strerror(errno), "give a path in a folder you may write to"});
+  ::close(fd);
+  ::unlink(probe.c_str());
+}
+
 }  // namespace
 
 InputFile::InputFile(const std::filesystem::path& path) : name_(path.string()) { fd_ = open_regular(name_, size_); }
@@ -146,12 +165,30 @@ void AtomicFile::commit() {
   ::close(fd);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) write_failed(path_, errno);
   temporary_.clear();
-  const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
-  const int dir = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int dir = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir >= 0) {
     ::fsync(dir);
     ::close(dir);
   }
+}
+
+void check_writable(const std::filesystem::path& path) {
+  std::error_code unknown;
+  const auto there = std::filesystem::status(path, unknown);
+  const bool folder = std::filesystem::is_directory(there) || !path.has_filename();
+  if (folder || (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)))
+    throw Error(BadInput{path.string(), "", "a file to write", folder ? "a directory" : "a special file",
+                         "give the path of a file"});
+  try_to_write(folder_of(path), path);
+}
+
+void check_writable_folder(const std::filesystem::path& folder) { try_to_write(folder, folder); }
+
+void make_folder_of(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(folder_of(path), error);
+  if (error)
+    throw Error(ErrorCode::failure, "cannot make the folder " + folder_of(path).string() + ": " + error.message());
 }
 
 std::string read_text_file(const std::filesystem::path& path, std::uint64_t limit) {

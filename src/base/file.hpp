@@ -78,6 +78,14 @@ class AtomicFile {
   std::uint64_t position_ = 0;
 };
 
+/// Throws bad_input, naming the path and what to do, unless a file can be written at `path`: before long work, so that
+/// its result is not lost. Folders on the way may be missing. Leaves nothing behind and an existing file as it is.
+void check_writable(const std::filesystem::path& path);
+/// The same for a folder that is to hold files.
+void check_writable_folder(const std::filesystem::path& folder);
+/// Makes the folders on the way to `path`. Throws Error(failure).
+void make_folder_of(const std::filesystem::path& path);
+
 /// Whole text file; refuses files above `limit` bytes.
 std::string read_text_file(const std::filesystem::path& path, std::uint64_t limit = 256u << 20);
 /// Writes `text` atomically.

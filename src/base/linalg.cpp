@@ -27,8 +27,6 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kRowChunk = 128;
-
 void check(bool agree, const char* what) {
   if (!agree) throw Error(ErrorCode::failure, fmt::format("internal error: shapes do not agree in {}", what));
 }
@@ -57,7 +55,7 @@ void multiply_any(ThreadPool& pool, Trans trans_a, MatrixView<const T> a, Trans 
   if (c.empty()) return;
   const auto ta = trans_a == Trans::no ? CblasNoTrans : CblasTrans,
              tb = trans_b == Trans::no ? CblasNoTrans : CblasTrans;
-  pool.parallel_for(rows, kRowChunk, [&](std::size_t begin, std::size_t end, std::size_t) {
+  pool.parallel_for(rows, kMultiplyRows, [&](std::size_t begin, std::size_t end, std::size_t) {
     const T* part = trans_a == Trans::no ? a.data() + begin * a.cols() : a.data() + begin;
     gemm(ta, tb, static_cast<int>(end - begin), static_cast<int>(c.cols()), static_cast<int>(inner), alpha, part,
          static_cast<int>(std::max<std::size_t>(1, a.cols())), b.data(),

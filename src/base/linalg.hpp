@@ -11,6 +11,9 @@
 
 namespace parsnets {
 
+/// multiply() goes by so many rows of its result: blocks of a multiple of them have the bits of the whole.
+inline constexpr std::size_t kMultiplyRows = 128;
+
 enum class Trans { no, yes };
 
 /// C = alpha·op(A)·op(B) + beta·C. Shapes must agree (a programming error otherwise: throws Error(failure)).

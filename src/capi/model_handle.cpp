@@ -63,6 +63,17 @@ std::string method_of(const Model& model) {
   return options["method"].get<std::string>();
 }
 
+void add_to(parsnets_model& model, const char* const* names, MatrixView<const float> semantics) {
+  std::vector<std::string> checked;
+  for (std::size_t c = 0; c < semantics.rows(); ++c) {
+    check_utf8(names[c], "the name of a class");
+    checked.emplace_back(names[c]);
+  }
+  model.model.add_classes(checked, semantics);
+  const BlasTurn turn;
+  model.class_added();
+}
+
 }  // namespace
 
 parsnets_model::parsnets_model(Model given) : model(std::move(given)), method(method_of(model)) {}
@@ -196,10 +207,18 @@ parsnets_status parsnets_model_add_class(parsnets_model* model, const char* name
     require(model, "model");
     require(name, "name");
     require(semantics, "semantics");
-    check_utf8(name, "the name of a class");
-    model->model.add_class(name, {semantics, attributes});
-    const BlasTurn turn;
-    model->class_added();
+    add_to(*model, &name, {semantics, 1, attributes});
+  });
+}
+
+parsnets_status parsnets_model_add_classes(parsnets_model* model, const char* const* names, const float* semantics,
+                                           size_t classes, size_t attributes) {
+  return guarded([&] {
+    require(model, "model");
+    require(names, "names");
+    require(semantics, "semantics");
+    for (size_t c = 0; c < classes; ++c) require(names[c], "names");
+    add_to(*model, names, {semantics, classes, attributes});
   });
 }
 

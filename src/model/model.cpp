@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/linalg.hpp"
 #include "features/fit_encoder.hpp"
@@ -139,6 +142,32 @@ void check_prepared(const Model& model, const PreparedClasses& prepared) {
     throw Error(ErrorCode::usage, "the prepared classes are not those of the model: prepare them again");
 }
 
+/// Rows of scores against so many classes that are made at a time: some 32 MB of them.
+std::size_t rows_at_a_time(std::size_t classes) {
+  constexpr std::size_t kBytes = std::size_t{32} << 20, kFewest = 2 * kMultiplyRows;
+  return std::max(kFewest, kBytes / sizeof(float) / std::max<std::size_t>(classes, 1) / kMultiplyRows * kMultiplyRows);
+}
+
+void require_finite(const Matrix<float>& scores) {
+  for (const float s : scores.values())
+    if (!std::isfinite(s))
+      throw Error(BadInput{"the model", "weights", "finite scores for finite features", fmt::format("{}", s),
+                           "train it again"});
+}
+
+/// similarities() to the bit, some rows at a time.
+template <class Check>
+void visit_similarities(Similarity kind, MatrixView<const float> rows, const PreparedClasses& prepared,
+                        ThreadPool& pool, const ScoreVisitor& visit, const Check& check) {
+  const std::size_t most = rows_at_a_time(prepared.vectors.rows());
+  for (std::size_t first = 0; first < rows.rows(); first += most) {
+    const MatrixView<const float> some(rows.row(first).data(), std::min(most, rows.rows() - first), rows.cols());
+    const Matrix<float> scores = similarities(kind, some, prepared.vectors.view(), prepared.squares, pool);
+    check(scores);
+    visit(first, scores.view());
+  }
+}
+
 /// Scores of predicted class vectors (n x q).
 Matrix<float> compare(const Model& model, MatrixView<const float> f, const PreparedClasses& prepared,
                       ThreadPool& pool) {
@@ -146,10 +175,7 @@ Matrix<float> compare(const Model& model, MatrixView<const float> f, const Prepa
   centre_rows(model, centred.view());
   Matrix<float> scores =
       similarities(model.similarity, centred.view(), prepared.vectors.view(), prepared.squares, pool);
-  for (const float s : scores.values())
-    if (!std::isfinite(s))
-      throw Error(BadInput{"the model", "weights", "finite scores for finite features", fmt::format("{}", s),
-                           "train it again"});
+  require_finite(scores);
   return scores;
 }
 
@@ -214,43 +240,83 @@ Matrix<float> Model::scores(MatrixView<const float> x, const PreparedClasses& pr
   return similarities(similarity, network_input(*this, input), prepared.vectors.view(), prepared.squares, pool);
 }
 
+void Model::visit_scores(MatrixView<const float> x, const PreparedClasses& prepared, ThreadPool& pool,
+                         const ScoreVisitor& visit) const {
+  check_prepared(*this, prepared);
+  if (direction == Direction::forward) return visit_prediction_scores(predict(x, pool).view(), prepared, pool, visit);
+  const Encoded input = encode_all(*this, x, pool);
+  visit_similarities(similarity, network_input(*this, input), prepared, pool, visit, [](const Matrix<float>&) {});
+}
+
+void Model::visit_prediction_scores(MatrixView<const float> f, const PreparedClasses& prepared, ThreadPool& pool,
+                                    const ScoreVisitor& visit) const {
+  check_prepared(*this, prepared);
+  Matrix<float> centred = Matrix<float>::copy_of(f);
+  centre_rows(*this, centred.view());
+  visit_similarities(similarity, centred.view(), prepared, pool, visit, require_finite);
+}
+
 void Model::add_class(const std::string& name, std::span<const float> semantics) {
-  if (name.empty() || std::find(classes.names.begin(), classes.names.end(), name) != classes.names.end())
-    throw Error(BadInput{"class '" + name + "'", "name", "a new, non-empty name",
-                         name.empty() ? "none" : "a class of that name",
-                         "choose another name or remove the class first"});
-  if (semantics.size() != attributes())
-    throw Error(BadInput{"class '" + name + "'", "attributes", fmt::format("{} values", attributes()),
-                         std::to_string(semantics.size()), ""});
-  for (std::size_t a = 0; a < semantics.size(); ++a)
-    if (!std::isfinite(semantics[a]))
-      throw Error(BadInput{"class '" + name + "'",
-                           a < attribute_names.size() ? attribute_names[a] : fmt::format("attribute {}", a + 1),
-                           "a finite number", fmt::format("{}", semantics[a]), ""});
-  Matrix<float> grown(classes.names.size() + 1, attributes());
-  std::copy(classes.semantics.values().begin(), classes.semantics.values().end(), grown.data());
-  std::copy(semantics.begin(), semantics.end(), grown.row(classes.names.size()).begin());
-  classes.seen.reserve(classes.seen.size() + 1);
-  classes.names.push_back(name);  // the last step that can fail
-  classes.seen.push_back(0);
+  add_classes({&name, 1}, {semantics.data(), 1, semantics.size()});
+}
+
+void Model::add_classes(std::span<const std::string> names, MatrixView<const float> semantics) {
+  std::unordered_set<std::string_view> known(classes.names.begin(), classes.names.end());
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    const std::string& name = names[c];
+    if (name.empty() || !known.insert(name).second)
+      throw Error(BadInput{"class '" + name + "'", "name", "a new, non-empty name",
+                           name.empty() ? "none" : "a class of that name",
+                           "choose another name or remove the class first"});
+    if (semantics.cols() != attributes())
+      throw Error(BadInput{"class '" + name + "'", "attributes", fmt::format("{} values", attributes()),
+                           std::to_string(semantics.cols()), ""});
+    for (std::size_t a = 0; a < semantics.cols(); ++a)
+      if (!std::isfinite(semantics(c, a)))
+        throw Error(BadInput{"class '" + name + "'",
+                             a < attribute_names.size() ? attribute_names[a] : fmt::format("attribute {}", a + 1),
+                             "a finite number", fmt::format("{}", semantics(c, a)), ""});
+  }
+  const std::size_t before = classes.names.size(), after = before + names.size();
+  Matrix<float> grown(after, attributes());
+  std::ranges::copy(classes.semantics.values(), grown.data());
+  std::ranges::copy(semantics.values(), grown.data() + classes.semantics.size());
+  std::vector<std::string> all;
+  all.reserve(after);
+  classes.seen.reserve(after);
+  all = classes.names;
+  all.insert(all.end(), names.begin(), names.end());  // the last step that can fail
+  classes.names = std::move(all);
+  classes.seen.resize(after, 0);
   classes.semantics = std::move(grown);
 }
 
-void Model::remove_class(const std::string& name) {
-  const auto found = std::find(classes.names.begin(), classes.names.end(), name);
-  if (found == classes.names.end())
-    throw Error(BadInput{"class '" + name + "'", "name", "a class of the model", "none of that name",
-                         "see 'parsnets classes list'"});
-  if (classes.names.size() == 1)
-    throw Error(BadInput{"class '" + name + "'", "", "a model with at least one class", "its last one", ""});
-  const auto index = static_cast<std::size_t>(found - classes.names.begin());
-  Matrix<float> shrunk(classes.names.size() - 1, attributes());
-  for (std::size_t c = 0, to = 0; c < classes.names.size(); ++c)
-    if (c != index)
-      std::copy(classes.semantics.row(c).begin(), classes.semantics.row(c).end(), shrunk.row(to++).begin());
-  classes.semantics = std::move(shrunk);
-  classes.names.erase(found);
-  classes.seen.erase(classes.seen.begin() + static_cast<std::ptrdiff_t>(index));
+void Model::remove_class(const std::string& name) { remove_classes({&name, 1}); }
+
+void Model::remove_classes(std::span<const std::string> names) {
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t c = 0; c < classes.names.size(); ++c) places.emplace(classes.names[c], c);
+  std::vector<std::uint8_t> goes(classes.names.size(), 0);
+  for (const auto& name : names) {
+    const auto found = places.find(name);
+    if (found == places.end())
+      throw Error(BadInput{"class '" + name + "'", "name", "a class of the model", "none of that name",
+                           "see 'parsnets classes list'"});
+    if (places.size() == 1)
+      throw Error(BadInput{"class '" + name + "'", "", "a model with at least one class", "its last one", ""});
+    goes[found->second] = 1;
+    places.erase(found);
+  }
+  Matrix<float> shrunk(places.size(), attributes());
+  ClassBank left;
+  for (std::size_t c = 0; c < goes.size(); ++c) {
+    if (goes[c]) continue;
+    std::ranges::copy(classes.semantics.row(c), shrunk.row(left.names.size()).begin());
+    left.names.push_back(classes.names[c]);
+    left.seen.push_back(classes.seen[c]);
+  }
+  left.semantics = std::move(shrunk);
+  classes = std::move(left);
 }
 
 void confidences(const Model& model, std::span<float> scores) {

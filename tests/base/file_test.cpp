@@ -49,6 +49,29 @@ TEST(File, WritingWhereItIsImpossibleIsAFailureThatNamesThePath) {
   }
 }
 
+TEST(File, WhatCanBeWrittenIsKnownBeforeAndLeavesNoTrace) {
+  test::TempDir dir;
+  write_text_file(dir / "file", "kept");
+  check_writable(dir / "file");
+  check_writable(dir / "new");
+  check_writable(dir / "missing" / "folders" / "new");
+  check_writable_folder(dir / "missing");
+  for (const auto& path :
+       std::vector<std::filesystem::path>{dir.path(), dir / "file" / "below", "/proc/x", "/dev/null", dir / "new/"}) {
+    try {
+      check_writable(path);
+      FAIL() << path;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::bad_input);
+      EXPECT_EQ(e.parts().file, path.string());
+      EXPECT_FALSE(e.parts().advice.empty());
+    }
+  }
+  EXPECT_THROW(check_writable_folder(dir / "file"), Error);
+  EXPECT_EQ(read_text_file(dir / "file"), "kept");
+  EXPECT_EQ(files_in(dir.path()), 1u);
+}
+
 TEST(File, MissingEmptyAndDirectoryAreBadInput) {
   test::TempDir dir;
   std::ofstream(dir / "empty");

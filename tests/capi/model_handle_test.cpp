@@ -148,6 +148,23 @@ TEST(CApiModel, AnAddedClassIsScoredAndARemovedOneIsNot) {
   }
 }
 
+TEST(CApiModel, ClassesAddedAtOnceAreThoseAddedOneByOneAndAllOrNone) {
+  SmallArrays small;
+  const std::size_t m = small.arrays.attributes;
+  const auto single = trained(small.handle().get()), batch = trained(small.handle().get());
+  scores_of(batch.get(), small.arrays, 1);  // classes that were prepared before are kept
+  const char* const names[] = {"x", "y", "z"};
+  for (std::size_t c = 0; c < 3; ++c)
+    ASSERT_OK(parsnets_model_add_class(single.get(), names[c], small.arrays.semantics + c * m, m));
+  ASSERT_OK(parsnets_model_add_classes(batch.get(), names, small.arrays.semantics, 3, m));
+  EXPECT_EQ(bytes_of(batch.get()), bytes_of(single.get()));
+  EXPECT_EQ(scores_of(batch.get(), small.arrays, 5), scores_of(single.get(), small.arrays, 5));
+  const char *const repeated[] = {"new", "new"}, *const unnamed[] = {"new", nullptr};
+  EXPECT_EQ(parsnets_model_add_classes(batch.get(), repeated, small.arrays.semantics, 2, m), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(parsnets_model_add_classes(batch.get(), unnamed, small.arrays.semantics, 2, m), PARSNETS_USAGE);
+  EXPECT_EQ(bytes_of(batch.get()), bytes_of(single.get())) << "nothing was added";
+}
+
 TEST(CApiModel, BadClassesAndCalibrationsAreRefused) {
   SmallArrays small;
   const auto model = trained(small.handle().get());

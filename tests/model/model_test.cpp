@@ -84,6 +84,53 @@ TEST(Model, AddedClassesArePreparedWithoutTheOthersToTheSameBits) {
   }
 }
 
+TEST(Model, ManyClassesAreAddedAndRemovedAtOnce) {
+  Trained t(Method::ridge);
+  const auto before = t.model.classes.names;
+  constexpr std::size_t kMany = 100'000;  // a copy of the bank for each would be 400 GB
+  std::vector<std::string> names;
+  Matrix<float> semantics(kMany, t.model.attributes());
+  for (std::size_t c = 0; c < kMany; ++c) {
+    names.push_back("new " + std::to_string(c));
+    for (auto& v : semantics.row(c)) v = static_cast<float>(c % 7);
+  }
+  t.model.add_classes(names, semantics.view());
+  ASSERT_EQ(t.model.classes.names.size(), before.size() + kMany);
+  EXPECT_EQ(t.model.classes.names.back(), names.back());
+  EXPECT_EQ(t.model.classes.semantics(before.size() + 5, 0), 5.0f);
+  EXPECT_THROW(t.model.remove_classes(std::vector<std::string>{"new 0", "new 0"}), Error);
+  EXPECT_THROW(t.model.remove_classes(t.model.classes.names), Error) << "none would be left";
+  t.model.remove_classes(names);
+  EXPECT_EQ(t.model.classes.names, before);
+  EXPECT_EQ(t.model.classes.seen.size(), before.size());
+}
+
+TEST(Model, ScoresSomeRowsAtATimeAreTheWholeToTheBit) {
+  for (const Method method : {Method::scln, Method::parsnets, Method::reverse_ridge}) {
+    Trained t(method);
+    constexpr std::size_t kMany = 40'000, kRows = 600;  // so many classes that a block has 256 rows
+    std::vector<std::string> names;
+    Matrix<float> semantics(kMany, t.model.attributes());
+    for (std::size_t c = 0; c < kMany; ++c) {
+      names.push_back("new " + std::to_string(c));
+      for (std::size_t a = 0; a < semantics.cols(); ++a) semantics(c, a) = std::sin(static_cast<float>(c * 31 + a));
+    }
+    t.model.add_classes(names, semantics.view());
+    const MatrixView<const float> x(t.data.features.data(), kRows, t.data.features.cols());
+    const PreparedClasses prepared = t.model.prepare_classes(t.pool);
+    const Matrix<float> whole = t.model.scores(x, prepared, t.pool);
+    std::size_t next = 0, blocks = 0;
+    t.model.visit_scores(x, prepared, t.pool, [&](std::size_t first, MatrixView<const float> scores) {
+      ASSERT_EQ(first, next);
+      EXPECT_TRUE(std::ranges::equal(scores.values(), std::span(whole.row(first).data(), scores.size())));
+      next += scores.rows();
+      ++blocks;
+    });
+    EXPECT_EQ(next, kRows);
+    EXPECT_GT(blocks, 1u);
+  }
+}
+
 TEST(Model, BadClassesAreRefusedByName) {
   Trained t;
   const std::vector<float> right(t.model.attributes(), 1.0f), wrong(3, 1.0f),

@@ -1,0 +1,81 @@
+// Changes of a model's class bank, run as a user would.
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+
+#include "cli/run_cli.hpp"
+#include "parsnets/model.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
+
+std::string demo_model_in(const TempDir& dir) {
+  const std::string model = (dir / "m.safetensors").string();
+  const auto result = run_cli({"train", "--data", kDemo, "--out", model, "--method", "ridge", "--quiet"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return model;
+}
+
+/// A table that gives class `name` the attributes of the demo set's first class.
+void write_class_table(const std::filesystem::path& file, const std::string& name) {
+  const std::string demo = read_text_file(kDemo + "/attributes.csv");
+  const auto header_end = demo.find('\n') + 1, row_end = demo.find('\n', header_end);
+  const std::string row = demo.substr(header_end, row_end - header_end);
+  write_text_file(file, demo.substr(0, header_end) + name + row.substr(row.find(',')) + "\n");
+}
+
+}  // namespace
+
+TEST(CliClasses, TwoProcessesThatChangeOneModelLoseNothing) {
+  TempDir dir;
+  const std::string model = demo_model_in(dir);
+  const auto change = [&](const std::vector<std::string>& arguments) {
+    const auto result = run_cli(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  };
+  constexpr int kRounds = 50;
+  std::set<std::string> expected;
+  for (const auto& name : load_model(model).classes.names) expected.insert(name);
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<std::thread> changes;
+    for (const char* side : {"left", "right"}) {
+      const std::string name = side + std::to_string(round), table = (dir / side).string();
+      write_class_table(table, name);
+      expected.insert(name);
+      changes.emplace_back(change, std::vector<std::string>{"classes", "add", "--model", model, "--from", table});
+    }
+    if (round > 0) {
+      const std::string earlier = "left" + std::to_string(round - 1);
+      expected.erase(earlier);
+      changes.emplace_back(change, std::vector<std::string>{"classes", "remove", "--model", model, "--names", earlier});
+    }
+    for (auto& one : changes) one.join();
+  }
+  const auto names = load_model(model).classes.names;
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()), expected);
+  for (const auto& entry : std::filesystem::directory_iterator(dir.path()))
+    EXPECT_TRUE(entry.path() == model || entry.path().filename() == "left" || entry.path().filename() == "right")
+        << entry.path() << " was left";
+}
+
+TEST(CliClasses, AHundredThousandClassesAreAddedInOneGo) {
+  TempDir dir;
+  const std::string model = demo_model_in(dir), table = (dir / "many.csv").string();
+  write_class_table(table, "x");
+  std::string text = read_text_file(table);
+  const auto header_end = text.find('\n') + 1;
+  const std::string values = text.substr(text.find(',', header_end));
+  text.resize(header_end);
+  for (int c = 0; c < 100'000; ++c) text += "new" + std::to_string(c) + values;
+  write_text_file(table, text);
+  const auto result = run_cli({"classes", "add", "--model", model, "--from", table, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.json()["classes"], 100'010);
+}
+
+}  // namespace parsnets::test
