@@ -4,10 +4,13 @@
 
 #include <filesystem>
 
+#include "base/file.hpp"
+#include "base/memory_limit.hpp"
 #include "command.hpp"
 #include "data/csv.hpp"
 #include "data/split.hpp"
 #include "eval/model_data.hpp"
+#include "eval/score_source.hpp"
 #include "evaluation_json.hpp"
 #include "load_flags.hpp"
 #include "parsnets/device.hpp"
@@ -40,12 +43,27 @@ void write_confusion(const std::filesystem::path& file, const TestReport& report
   CsvTable table;
   table.header.push_back("class");
   for (const auto& name : data.class_names) table.header.push_back(name);
-  for (std::size_t r = 0; r < data.classes(); ++r) {
-    std::vector<std::string> row{data.class_names[r]};
-    for (const auto count : report.confusion.row(r)) row.push_back(std::to_string(count));
-    table.rows.push_back(std::move(row));
+  for (const auto& name : data.class_names) {
+    table.rows.emplace_back(data.classes() + 1, "0");
+    table.rows.back()[0] = name;
   }
+  for (const auto& [label, predicted, samples] : report.confusion)
+    table.rows[static_cast<std::size_t>(label)][static_cast<std::size_t>(predicted) + 1] = std::to_string(samples);
   write_csv(file, table);
+}
+
+void require_memory_for_evaluation(std::uint64_t limit, std::size_t classes, std::size_t outputs, const Dataset& data) {
+  const auto samples = static_cast<double>(data.split.test_unseen.size() + data.split.test_seen.size());
+  require_memory(limit, scoring_bytes(std::max(classes, data.classes()), outputs, data.features.cols()) + 100 * samples,
+                 "evaluation", "give more");
+}
+
+/// A table of text has a cell for each pair of classes.
+void require_few_classes(const Dataset& data) {
+  constexpr std::size_t kMost = 5000;
+  if (data.classes() > kMost)
+    throw Error(ErrorCode::usage, fmt::format("--confusion: expected at most {} classes, found {}; use --per-class",
+                                              kMost, data.classes()));
 }
 
 }  // namespace
@@ -55,6 +73,7 @@ Command eval_command() {
     std::string data, model;
     std::filesystem::path confusion;
     bool per_class = false, allow_trained = false;
+    std::uint64_t memory_limit = 0;
     LoadOptions load;
   };
   auto state = std::make_shared<State>();
@@ -69,9 +88,11 @@ Command eval_command() {
       .flag("allow-trained-samples", state->allow_trained,
             "evaluate even if the model was trained on test samples; the output says how many");
   add_load_options(command.options, state->load);
+  add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     if (state->data.empty() || state->model.empty())
       throw Error(ErrorCode::usage, "eval: expected --model FILE and --data DIR");
+    if (!state->confusion.empty()) check_writable(state->confusion);
     state->load.seed = context.common.seed;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     TestReport report;
@@ -81,11 +102,15 @@ Command eval_command() {
     if (is_device_file(state->model)) {
       const DeviceModel model = load_device_model(state->model);
       data = load_dataset(state->data, state->load, context.progress);
+      if (!state->confusion.empty()) require_few_classes(data);
+      require_memory_for_evaluation(state->memory_limit, model.class_names().size(), model.outputs(), data);
       report = evaluate(model, data, pool, context.progress);
     } else {
       const Model model = load_model(state->model);
       load_as_trained(state->load, state->data, model.record, context.given);
       data = load_dataset(state->data, state->load, context.progress);
+      if (!state->confusion.empty()) require_few_classes(data);
+      require_memory_for_evaluation(state->memory_limit, model.classes.names.size(), model.outputs(), data);
       report = evaluate(model, data, pool, context.progress, state->allow_trained);
       training_record = model.record;
       if (const auto trained = semantics_of_training(model); !trained.empty()) data.semantics.name = trained;
@@ -128,6 +153,7 @@ Command eval_command() {
     if (!state->confusion.empty()) {
       if (!report.has_gzsl)
         throw Error(ErrorCode::usage, "--confusion: expected a split with test samples of seen classes");
+      make_folder_of(state->confusion);
       write_confusion(state->confusion, report, data);
     }
     return output;

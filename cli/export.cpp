@@ -58,6 +58,7 @@ Command export_command() {
       .path("c-header", state->header, "also write the device file as a C header with a const array")
       .text("c-name", state->name, "name of that array");
   add_load_options(command.options, state->load);
+  add_memory_limit(command.options, state->options.memory_limit);
   command.run = [state](Context& context) {
     if (state->model.empty() || (state->out.empty() && state->header.empty()))
       throw Error(ErrorCode::usage, "export: expected --model FILE and --out FILE or --c-header FILE");
@@ -72,6 +73,8 @@ Command export_command() {
     if (given("precision") || state->int8) state->options.precision = state->precision;
     if (given("rank")) state->options.rank = static_cast<std::size_t>(state->rank);
     if (!state->header.empty()) c_header({}, state->name);  // refuses a bad name before the work
+    for (const auto& file : {state->out, state->header})
+      if (!file.empty()) check_writable(file);
     const Model model = load_model(state->model);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     Dataset data;
@@ -83,7 +86,7 @@ Command export_command() {
     const Exported exported =
         export_model(model, state->data.empty() ? nullptr : &data, state->options, pool, context.progress);
     for (const auto& file : {state->out, state->header})
-      if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
+      if (!file.empty()) make_folder_of(file);
     const DeviceModel device(exported.file, "the exported model");
     if (!state->header.empty()) write_text_file(state->header, c_header(exported.file, state->name));
     if (!state->out.empty()) {

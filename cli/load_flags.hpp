@@ -24,4 +24,8 @@ inline void add_load_options(OptionTable& table, LoadOptions& load) {
 void load_as_trained(LoadOptions& load, const std::filesystem::path& folder, const std::string& training_record,
                      const std::vector<std::string>& given);
 
+inline void add_memory_limit(OptionTable& table, std::uint64_t& limit) {
+  table.bytes("memory-limit", limit, "memory the process may use; work that does not fit is refused before it starts");
+}
+
 }  // namespace parsnets::cli

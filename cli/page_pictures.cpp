@@ -23,16 +23,6 @@ namespace {
 
 constexpr int kWidth = 1000;
 
-std::string find_browser() {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "/usr/bin" : path);
-  for (std::string folder; std::getline(folders, folder, ':');)
-    for (const char* name : {"chromium", "chromium-browser", "google-chrome"})
-      if (const std::string file = folder + "/" + name; ::access(file.c_str(), X_OK) == 0) return file;
-  throw Error(BadInput{"--png", "", "an installed Chromium to draw with", "none",
-                       "install the package chromium, or use the PNG buttons in the page"});
-}
-
 std::string file_url(const std::filesystem::path& page) {
   std::string url = "file://";
   for (const char c : std::filesystem::absolute(page).string())
@@ -60,6 +50,16 @@ void run_browser(const std::string& browser, std::vector<std::string> arguments,
 }
 
 }  // namespace
+
+std::string find_browser() {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/usr/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    for (const char* name : {"chromium", "chromium-browser", "google-chrome"})
+      if (const std::string file = folder + "/" + name; ::access(file.c_str(), X_OK) == 0) return file;
+  throw Error(BadInput{"--png", "", "an installed Chromium to draw with", "none",
+                       "install the package chromium, or use the PNG buttons in the page"});
+}
 
 std::vector<std::filesystem::path> write_page_pictures(const std::filesystem::path& page,
                                                        const std::filesystem::path& folder,

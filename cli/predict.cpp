@@ -7,9 +7,12 @@
 #include <iostream>
 #include <numeric>
 
+#include "base/memory_limit.hpp"
 #include "command.hpp"
 #include "data/rows.hpp"
+#include "eval/score_source.hpp"
 #include "feature_input.hpp"
+#include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 
@@ -25,7 +28,7 @@ struct Ranked {
 };
 
 /// The best `top` classes of one row of scores; classes outside `among` do not compete.
-std::vector<Ranked> rank(const Model& model, std::span<float> scores, Among among, std::size_t top) {
+std::vector<Ranked> rank(const Model& model, std::vector<float> scores, Among among, std::size_t top) {
   std::vector<Ranked> order;
   for (std::size_t c = 0; c < scores.size(); ++c) {
     const bool candidate = among == Among::all || (among == Among::seen) == (model.classes.seen[c] != 0);
@@ -50,6 +53,7 @@ Command predict_command() {
   struct State {
     std::string model, input;
     int top = 5, batch = 1024;
+    std::uint64_t memory_limit = 0;
     Among among = Among::all;
   };
   auto state = std::make_shared<State>();
@@ -63,6 +67,7 @@ Command predict_command() {
       .choice("among", state->among, {{"all", Among::all}, {"seen", Among::seen}, {"unseen", Among::unseen}},
               "which classes compete")
       .integer("batch", state->batch, 1, 1000000, "samples scored at a time");
+  add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     if (state->model.empty() || state->input.empty())
       throw Error(ErrorCode::usage, "predict: expected --model FILE and --input FILE");
@@ -72,20 +77,21 @@ Command predict_command() {
           return state->among == Among::all || (state->among == Among::seen) == (seen != 0);
         }))
       throw Error(ErrorCode::usage, "--among: expected a kind of class that the model has");
+    require_memory(state->memory_limit,
+                   scoring_bytes(model.classes.names.size(), model.outputs(), model.feature_dimensions) +
+                       12.0 * state->batch * static_cast<double>(input.cols()),
+                   "prediction", "give more, or a smaller --batch");
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     const auto batch = static_cast<std::size_t>(state->batch);
-    for (std::size_t start = 0; start < input.rows(); start += batch) {
-      report(context.progress, {"predict", start, input.rows(), "samples"});
-      const std::size_t rows = std::min(batch, input.rows() - start);
-      std::vector<std::int32_t> places(rows);
-      std::iota(places.begin(), places.end(), static_cast<std::int32_t>(start));
-      check_finite_rows(input.view(), places, state->input);
-      Matrix<float> scores = model.scores({input.row(start).data(), rows, input.cols()}, pool);
-      // Written as it is computed, so that memory does not grow with the input.
+    const PreparedClasses prepared = model.prepare_classes(pool);
+    // Written as it is computed, so that memory does not grow with the input.
+    const auto write = [&](std::size_t start, MatrixView<const float> scores) {
+      const std::size_t rows = scores.rows();
       std::string text;
       if (start == 0) text += context.common.json ? "{\n  \"predictions\": [\n" : "sample,rank,class,confidence\n";
       for (std::size_t r = 0; r < rows; ++r) {
-        const auto ranked = rank(model, scores.row(r), state->among, static_cast<std::size_t>(state->top));
+        const auto ranked = rank(model, {scores.row(r).begin(), scores.row(r).end()}, state->among,
+                                 static_cast<std::size_t>(state->top));
         if (context.common.json) {
           nlohmann::ordered_json item{{"sample", start + r}, {"top", nlohmann::ordered_json::array()}};
           for (const auto& one : ranked)
@@ -101,6 +107,14 @@ Command predict_command() {
       }
       if (context.common.json && start + rows == input.rows()) text += "  ]\n}\n";
       std::cout << text;
+    };
+    for (std::size_t start = 0; start < input.rows(); start += batch) {
+      report(context.progress, {"predict", start, input.rows(), "samples"});
+      std::vector<std::int32_t> rows(std::min(batch, input.rows() - start));
+      std::iota(rows.begin(), rows.end(), static_cast<std::int32_t>(start));
+      check_finite_rows(input.view(), rows, state->input);
+      model.visit_scores({input.row(start).data(), rows.size(), input.cols()}, prepared, pool,
+                         [&](std::size_t first, MatrixView<const float> scores) { write(start + first, scores); });
     }
     Output output;
     output.already_printed = true;

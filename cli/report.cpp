@@ -10,7 +10,9 @@
 #include <sstream>
 
 #include "base/file.hpp"
+#include "base/memory_limit.hpp"
 #include "command.hpp"
+#include "eval/score_source.hpp"
 #include "load_flags.hpp"
 #include "page_pictures.hpp"
 #include "parsnets/error.hpp"
@@ -24,6 +26,7 @@ Command report_command() {
     std::filesystem::path out, json, png;
     int points = 3000;
     bool quick = false;
+    std::uint64_t memory_limit = 0;
     LoadOptions load;
   };
   auto state = std::make_shared<State>();
@@ -39,9 +42,16 @@ Command report_command() {
       .integer("points", state->points, 10, 100000, "samples in the t-SNE maps, at most")
       .flag("quick", state->quick, "do not fit the model once more without MMG for comparison");
   add_load_options(command.options, state->load);
+  add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     if (state->runs.empty() || state->out.empty())
       throw Error(ErrorCode::usage, "report: expected --run DIR and --out FILE");
+    for (const auto& file : {state->out, state->json})
+      if (!file.empty()) check_writable(file);
+    if (!state->png.empty()) {
+      check_writable_folder(state->png);
+      find_browser();
+    }
     std::vector<RunFolder> folders;
     std::istringstream list(state->runs);
     for (std::string folder; std::getline(list, folder, ',');) folders.push_back(read_run_folder(folder));
@@ -67,6 +77,12 @@ Command report_command() {
     std::vector<ReportRun> runs;
     for (std::size_t i = 0; i < folders.size(); ++i)
       runs.push_back({folders[i].name, &models[i], &data, folders[i].facts, folders[i].benches});
+    const auto samples = static_cast<double>(data.split.test_unseen.size() + data.split.test_seen.size()),
+               classes = static_cast<double>(data.classes()), dimensions = static_cast<double>(data.features.cols());
+    require_memory(state->memory_limit,
+                   4 * samples * (classes + 3 * dimensions) + 8 * classes * classes +
+                       scoring_bytes(data.classes(), data.semantics.values.cols(), data.features.cols()),
+                   "the report", "give more");
     ReportOptions options;
     options.points = static_cast<std::size_t>(state->points);
     options.compare_mmg = !state->quick;
@@ -76,7 +92,7 @@ Command report_command() {
         report_data(runs, read_thumbnails(folder, data.samples()), options, pool, context.progress);
     const std::string page = report_page(json);
     for (const auto& file : {state->out, state->json})
-      if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
+      if (!file.empty()) make_folder_of(file);
     if (!state->json.empty()) write_text_file(state->json, json + "\n");
     write_text_file(state->out, page);
     Output output;

@@ -78,6 +78,7 @@ struct ExportOptions {
   std::optional<std::size_t> rank;     ///< none: all networks, or chosen under max_bytes
   std::uint64_t max_bytes = 0;         ///< 0: no bound; otherwise precision and rank are chosen by validation accuracy
   double max_drop = 0.5;               ///< points of ZSL or H that export may cost on validation classes
+  std::uint64_t memory_limit = 0;      ///< bytes for the whole process while accuracy is measured; 0: none
 };
 
 /// Accuracy on validation classes, in percent.

@@ -104,12 +104,18 @@ Model train(const Dataset& data, const TrainOptions& options, ThreadPool& pool, 
 /// Removes the files that training with this checkpoint has left. Never throws: left-over ones do no harm.
 void remove_checkpoints(const std::filesystem::path& checkpoint);
 
+/// How many test samples of class `label` were taken for class `predicted`; both are places in the data set's classes.
+struct Confusion {
+  std::int32_t label = 0, predicted = 0;
+  std::uint32_t samples = 0;
+};
+
 /// Everything the protocol asks of a model on a data set's test samples.
 struct TestReport {
   Accuracy zsl;  ///< unseen test samples among the unseen classes
   bool has_gzsl = false;
   Gzsl gzsl;                          ///< among all classes, at the model's gamma
-  Matrix<std::uint32_t> confusion;    ///< C x C over all classes at the model's gamma, all test samples
+  std::vector<Confusion> confusion;   ///< pairs that occur, by label: all test samples among all classes, with gamma
   std::vector<std::string> warnings;  ///< which figures mean nothing, and why
   std::int64_t trained_samples = 0;   ///< test samples that the model was trained on; -1: some, the number is not known
 };

@@ -89,7 +89,8 @@ parsnets_status parsnets_evaluate_with_options(const parsnets_model* model, cons
     }
     if (confusion != nullptr) {
       std::fill_n(confusion, classes * classes, 0u);
-      std::ranges::copy(report.confusion.values(), confusion);
+      for (const auto& [label, predicted, samples] : report.confusion)
+        confusion[static_cast<size_t>(label) * classes + static_cast<size_t>(predicted)] = samples;
     }
   });
 }

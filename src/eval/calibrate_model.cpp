@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "data/rows.hpp"
+#include "eval/counts.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 
@@ -31,12 +32,16 @@ void calibrate(Model& model, MatrixView<const float> x, std::span<const std::int
   if (unseen.rows.empty() || seen.rows.empty())
     refuse("labels", "samples of seen and of unseen classes",
            fmt::format("{} of seen and {} of unseen ones", seen.rows.size(), unseen.rows.size()));
-  const auto scores = [&](const Side& side) { return model.scores(gather_rows(x, side.rows).view(), pool); };
-  const Matrix<float> of_unseen = scores(unseen), of_seen = scores(seen);
-  const double gamma =
-      best_gamma(of_unseen.view(), unseen.labels, of_seen.view(), seen.labels, unseen.classes, seen.classes);
-  model.temperature = fit_temperature(of_unseen.view(), unseen.labels, of_seen.view(), seen.labels, unseen.classes,
-                                      seen.classes, gamma);
+  const PreparedClasses prepared = model.prepare_classes(pool);
+  const Matrix<float> unseen_rows = gather_rows(x, unseen.rows), seen_rows = gather_rows(x, seen.rows);
+  const ScoreSource of_unseen = kept(source_of(model, prepared, unseen_rows.view(), pool), kKeptScores),
+                    of_seen = kept(source_of(model, prepared, seen_rows.view(), pool), kKeptScores);
+  GzslCount count(classes, unseen.labels, seen.labels, unseen.classes, seen.classes);
+  of_unseen.visit([&](std::size_t first, MatrixView<const float> scores) { count.add_unseen(first, scores); });
+  of_seen.visit([&](std::size_t first, MatrixView<const float> scores) { count.add_seen(first, scores); });
+  const double gamma = count.best_gamma();
+  model.temperature =
+      fit_temperature(of_unseen, unseen.labels, of_seen, seen.labels, unseen.classes, seen.classes, gamma);
   model.gamma = gamma;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "eval/counts.hpp"
 #include "eval/scores.hpp"
 #include "parsnets/evaluation.hpp"
 
@@ -15,15 +16,18 @@ namespace {
 
 constexpr double kRange = 1e4;  ///< t stays within the largest spread of a row's scores, divided and multiplied by this
 
+using RowVisitor = std::function<void(std::size_t i, std::span<const float> row)>;
+/// Visits all rows of scores in their order.
+using Rows = std::function<void(const RowVisitor&)>;
+
 struct Slopes {
   double first = 0, second = 0;
 };
 
-Slopes slopes(MatrixView<const float> scores, std::span<const std::int32_t> labels,
-              std::span<const std::int32_t> candidates, double beta) {
+Slopes slopes(const Rows& rows, std::span<const std::int32_t> labels, std::span<const std::int32_t> candidates,
+              double beta) {
   Slopes sum;
-  for (std::size_t i = 0; i < scores.rows(); ++i) {
-    const auto row = scores.row(i);
+  rows([&](std::size_t i, std::span<const float> row) {
     const double top = row[static_cast<std::size_t>(candidates[best_place(row, candidates)])];
     double weight = 0, mean = 0, square = 0;
     for (const std::int32_t c : candidates) {
@@ -36,37 +40,33 @@ Slopes slopes(MatrixView<const float> scores, std::span<const std::int32_t> labe
     mean /= weight;
     sum.first += mean - (row[static_cast<std::size_t>(labels[i])] - top);
     sum.second += std::max(0.0, square / weight - mean * mean);
-  }
-  const auto n = static_cast<double>(scores.rows());
+  });
+  const auto n = static_cast<double>(labels.size());
   return {sum.first / n, sum.second / n};
 }
 
-}  // namespace
-
-double fit_temperature(MatrixView<const float> scores, std::span<const std::int32_t> labels,
-                       std::span<const std::int32_t> candidates) {
-  const auto places = places_of(candidates, scores.cols(), "candidate classes");
-  check_scores(scores, labels, candidates, "scores");
-  places_of_labels(labels, places, "scores");
+double fit(const Rows& rows, std::size_t classes, std::span<const std::int32_t> labels,
+           std::span<const std::int32_t> candidates) {
+  places_of_labels(labels, places_of(candidates, classes, "candidate classes"), "scores");
 
   double spread = 0;
-  for (std::size_t i = 0; i < scores.rows(); ++i) {
-    const auto row = scores.row(i);
+  rows([&](std::size_t i, std::span<const float> row) {
+    check_finite_scores({row.data(), 1, row.size()}, candidates, "scores", i);
     double low = row[static_cast<std::size_t>(candidates[0])], high = low;
     for (const std::int32_t c : candidates) {
       low = std::min<double>(low, row[static_cast<std::size_t>(c)]);
       high = std::max<double>(high, row[static_cast<std::size_t>(c)]);
     }
     spread = std::max(spread, high - low);
-  }
+  });
   if (spread == 0) return 1;  // every temperature gives the uniform distribution
 
   double low = 1 / (spread * kRange), high = kRange / spread;
-  if (slopes(scores, labels, candidates, low).first >= 0) return 1 / low;
-  if (slopes(scores, labels, candidates, high).first <= 0) return 1 / high;
+  if (slopes(rows, labels, candidates, low).first >= 0) return 1 / low;
+  if (slopes(rows, labels, candidates, high).first <= 0) return 1 / high;
   double beta = std::sqrt(low * high), change = high - low;
   for (int step = 0; step < 200 && change > 1e-12 * beta; ++step) {  // halving alone would need 45
-    const Slopes at = slopes(scores, labels, candidates, beta);
+    const Slopes at = slopes(rows, labels, candidates, beta);
     if (at.first == 0) break;
     (at.first < 0 ? low : high) = beta;
     const double newton = beta - at.first / at.second;
@@ -78,18 +78,47 @@ double fit_temperature(MatrixView<const float> scores, std::span<const std::int3
   return 1 / beta;
 }
 
-double fit_temperature(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
-                       MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
+}  // namespace
+
+double fit_temperature(MatrixView<const float> scores, std::span<const std::int32_t> labels,
+                       std::span<const std::int32_t> candidates) {
+  check_label_count(scores.rows(), labels, "scores");
+  const auto rows = [&](const RowVisitor& visit) {
+    for (std::size_t i = 0; i < scores.rows(); ++i) visit(i, scores.row(i));
+  };
+  return fit(rows, scores.cols(), labels, candidates);
+}
+
+double fit_temperature(const ScoreSource& unseen_scores, std::span<const std::int32_t> unseen_labels,
+                       const ScoreSource& seen_scores, std::span<const std::int32_t> seen_labels,
                        std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma) {
-  Matrix<float> both(unseen_scores.rows() + seen_scores.rows(), unseen_scores.cols());
-  std::ranges::copy(unseen_scores.values(), both.data());
-  std::ranges::copy(seen_scores.values(), both.data() + unseen_scores.size());
-  for (std::size_t r = 0; r < both.rows(); ++r)
-    for (const auto c : seen) both(r, static_cast<std::size_t>(c)) -= static_cast<float>(gamma);
+  check_label_count(unseen_scores.rows, unseen_labels, "unseen scores");
+  check_label_count(seen_scores.rows, seen_labels, "seen scores");
+  std::vector<float> calibrated(unseen_scores.classes);
+  const auto rows = [&](const RowVisitor& visit) {
+    const auto visit_side = [&](const ScoreSource& side, std::size_t start) {
+      side.visit([&](std::size_t first, MatrixView<const float> scores) {
+        for (std::size_t r = 0; r < scores.rows(); ++r) {
+          std::ranges::copy(scores.row(r), calibrated.begin());
+          for (const auto c : seen) calibrated[static_cast<std::size_t>(c)] -= static_cast<float>(gamma);
+          visit(start + first + r, calibrated);
+        }
+      });
+    };
+    visit_side(unseen_scores, 0);
+    visit_side(seen_scores, unseen_scores.rows);
+  };
   std::vector<std::int32_t> labels(unseen_labels.begin(), unseen_labels.end()), candidates(seen.begin(), seen.end());
   labels.insert(labels.end(), seen_labels.begin(), seen_labels.end());
   candidates.insert(candidates.end(), unseen.begin(), unseen.end());
-  return fit_temperature(both.view(), labels, candidates);
+  return fit(rows, unseen_scores.classes, labels, candidates);
+}
+
+double fit_temperature(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
+                       MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
+                       std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma) {
+  return fit_temperature(source_of(unseen_scores), unseen_labels, source_of(seen_scores), seen_labels, unseen, seen,
+                         gamma);
 }
 
 }  // namespace parsnets

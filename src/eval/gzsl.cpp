@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 
+#include "eval/counts.hpp"
 #include "eval/scores.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
@@ -20,65 +21,75 @@ namespace parsnets {
 
 namespace {
 
-struct Flip {
-  double gamma = 0;       ///< where the sample's prediction changes side
-  std::size_t place = 0;  ///< its class
-};
+double harmonic_mean(double u, double s) { return u + s > 0 ? 2 * u * s / (u + s) : 0; }
 
-/// The test samples of the unseen (or of the seen) classes.
-struct Side {
-  std::span<const std::int32_t> classes;
-  std::vector<std::size_t> samples;  ///< per class
-  std::vector<Flip> flips;           ///< of the samples that can be right, by rising gamma
-};
-
-struct Sides {
-  Side unseen, seen;
-};
-
-using Counts = std::vector<std::size_t>;
-
-Side make_side(MatrixView<const float> scores, std::span<const std::size_t> truth, std::span<const std::int32_t> own,
-               std::span<const std::int32_t> other, bool own_is_seen) {
-  Side side{own, Counts(own.size(), 0), {}};
-  for (std::size_t i = 0; i < scores.rows(); ++i) {
-    ++side.samples[truth[i]];
-    const auto row = scores.row(i);
-    const std::size_t best = best_place(row, own);
-    if (best != truth[i]) continue;
-    const double mine = row[static_cast<std::size_t>(own[best])];
-    const double theirs = row[static_cast<std::size_t>(other[best_place(row, other)])];
-    side.flips.push_back({own_is_seen ? mine - theirs : theirs - mine, best});
-  }
-  std::sort(side.flips.begin(), side.flips.end(), [](const Flip& a, const Flip& b) { return a.gamma < b.gamma; });
-  return side;
-}
-
-Sides make_sides(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
-                 MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
-                 std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen) {
+/// The count of scores that are there as a whole.
+GzslCount count_of(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
+                   MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
+                   std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen) {
   if (unseen_scores.cols() != seen_scores.cols())
     throw Error(BadInput{"seen scores", "columns",
                          "as many as the unseen scores have, " + std::to_string(unseen_scores.cols()),
                          std::to_string(seen_scores.cols()), "score both against the same bank"});
-  const auto unseen_places = places_of(unseen, unseen_scores.cols(), "unseen classes");
-  const auto seen_places = places_of(seen, seen_scores.cols(), "seen classes");
+  check_label_count(unseen_scores.rows(), unseen_labels, "unseen scores");
+  check_label_count(seen_scores.rows(), seen_labels, "seen scores");
+  GzslCount count(unseen_scores.cols(), unseen_labels, seen_labels, unseen, seen);
+  count.add_unseen(0, unseen_scores);
+  count.add_seen(0, seen_scores);
+  return count;
+}
+
+}  // namespace
+
+GzslCount::GzslCount(std::size_t classes, std::span<const std::int32_t> unseen_labels,
+                     std::span<const std::int32_t> seen_labels, std::span<const std::int32_t> unseen,
+                     std::span<const std::int32_t> seen) {
+  const auto unseen_places = places_of(unseen, classes, "unseen classes");
+  const auto seen_places = places_of(seen, classes, "seen classes");
   for (const std::int32_t c : seen)
     if (unseen_places[static_cast<std::size_t>(c)] >= 0)
       throw Error(BadInput{"seen classes", "", "none that is unseen too", "class " + std::to_string(c),
                            "a class is either seen or unseen; correct the split"});
-  const auto check = [&](MatrixView<const float> scores, std::span<const std::int32_t> labels, const char* what) {
-    check_scores(scores, labels, unseen, what);
-    check_scores(scores, labels, seen, what);
-  };
-  check(unseen_scores, unseen_labels, "unseen scores");
-  check(seen_scores, seen_labels, "seen scores");
-  return {
-      make_side(unseen_scores, places_of_labels(unseen_labels, unseen_places, "unseen scores"), unseen, seen, false),
-      make_side(seen_scores, places_of_labels(seen_labels, seen_places, "seen scores"), seen, unseen, true)};
+  unseen_ = {"unseen scores",
+             unseen_labels,
+             unseen,
+             places_of_labels(unseen_labels, unseen_places, "unseen scores"),
+             Counts(unseen.size(), 0),
+             {}};
+  seen_ = {"seen scores",          seen_labels, seen, places_of_labels(seen_labels, seen_places, "seen scores"),
+           Counts(seen.size(), 0), {}};
 }
 
-std::vector<ClassAccuracy> per_class(const Side& side, const Counts& right) {
+void GzslCount::add(Side& own, const Side& other, bool own_is_seen, std::size_t first, MatrixView<const float> scores) {
+  check_finite_scores(scores, own.classes, own.what, first);
+  check_finite_scores(scores, other.classes, own.what, first);
+  for (std::size_t i = 0; i < scores.rows(); ++i) {
+    const std::size_t truth = own.truth[first + i];
+    ++own.samples[truth];
+    const auto row = scores.row(i);
+    const std::size_t best = best_place(row, own.classes);
+    if (best != truth) continue;
+    const double mine = row[static_cast<std::size_t>(own.classes[best])];
+    const double theirs = row[static_cast<std::size_t>(other.classes[best_place(row, other.classes)])];
+    own.flips.push_back({own_is_seen ? mine - theirs : theirs - mine, best});
+  }
+}
+
+void GzslCount::add_unseen(std::size_t first, MatrixView<const float> scores) {
+  add(unseen_, seen_, false, first, scores);
+}
+
+void GzslCount::add_seen(std::size_t first, MatrixView<const float> scores) {
+  add(seen_, unseen_, true, first, scores);
+}
+
+std::vector<GzslCount::Flip> GzslCount::by_gamma(const Side& side) {
+  auto flips = side.flips;
+  std::sort(flips.begin(), flips.end(), [](const Flip& a, const Flip& b) { return a.gamma < b.gamma; });
+  return flips;
+}
+
+std::vector<ClassAccuracy> GzslCount::per_class(const Side& side, const Counts& right) {
   std::vector<ClassAccuracy> classes;
   for (std::size_t k = 0; k < side.classes.size(); ++k)
     if (side.samples[k] > 0)
@@ -88,7 +99,7 @@ std::vector<ClassAccuracy> per_class(const Side& side, const Counts& right) {
 }
 
 /// Summed anew at every point of the curve, so that a point equals the direct evaluation at its gamma to the last bit.
-double mean_over_classes(const Side& side, const Counts& right) {
+double GzslCount::mean_over_classes(const Side& side, const Counts& right) {
   double sum = 0;
   std::size_t occurring = 0;
   for (std::size_t k = 0; k < side.classes.size(); ++k) {
@@ -99,15 +110,12 @@ double mean_over_classes(const Side& side, const Counts& right) {
   return sum / static_cast<double>(occurring);
 }
 
-double harmonic_mean(double u, double s) { return u + s > 0 ? 2 * u * s / (u + s) : 0; }
-
-std::vector<TradeOff> trace(const Sides& sides) {
-  const auto& up = sides.unseen.flips;
-  const auto& down = sides.seen.flips;
-  Counts right_unseen(sides.unseen.classes.size(), 0), right_seen(sides.seen.classes.size(), 0);
+std::vector<TradeOff> GzslCount::curve() const {
+  const auto up = by_gamma(unseen_), down = by_gamma(seen_);
+  Counts right_unseen(unseen_.classes.size(), 0), right_seen(seen_.classes.size(), 0);
   for (const Flip& flip : down) ++right_seen[flip.place];
 
-  std::vector<TradeOff> curve{{0, 0, mean_over_classes(sides.seen, right_seen)}};
+  std::vector<TradeOff> curve{{0, 0, mean_over_classes(seen_, right_seen)}};
   std::size_t i = 0, j = 0;
   while (i < up.size() || j < down.size()) {
     TradeOff point = curve.back();
@@ -115,8 +123,8 @@ std::vector<TradeOff> trace(const Sides& sides) {
     const std::size_t i_before = i, j_before = j;
     for (; i < up.size() && up[i].gamma == point.gamma; ++i) ++right_unseen[up[i].place];
     for (; j < down.size() && down[j].gamma == point.gamma; ++j) --right_seen[down[j].place];
-    if (i > i_before) point.u = mean_over_classes(sides.unseen, right_unseen);
-    if (j > j_before) point.s = mean_over_classes(sides.seen, right_seen);
+    if (i > i_before) point.u = mean_over_classes(unseen_, right_unseen);
+    if (j > j_before) point.s = mean_over_classes(seen_, right_seen);
     curve.push_back(point);
   }
   // The first point holds for every gamma below the second; a finite one of them keeps reports free of infinities.
@@ -124,26 +132,20 @@ std::vector<TradeOff> trace(const Sides& sides) {
   return curve;
 }
 
-}  // namespace
-
-Gzsl evaluate_gzsl(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
-                   MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
-                   std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma) {
+Gzsl GzslCount::at(double gamma) const {
   if (std::isnan(gamma)) throw Error(ErrorCode::usage, "gamma: expected a number, found nan; use 0 for no calibration");
-  const Sides sides = make_sides(unseen_scores, unseen_labels, seen_scores, seen_labels, unseen, seen);
-
-  Counts right_unseen(unseen.size(), 0), right_seen(seen.size(), 0);
-  for (const Flip& flip : sides.unseen.flips) right_unseen[flip.place] += gamma >= flip.gamma;
-  for (const Flip& flip : sides.seen.flips) right_seen[flip.place] += gamma < flip.gamma;
+  Counts right_unseen(unseen_.classes.size(), 0), right_seen(seen_.classes.size(), 0);
+  for (const Flip& flip : unseen_.flips) right_unseen[flip.place] += gamma >= flip.gamma;
+  for (const Flip& flip : seen_.flips) right_seen[flip.place] += gamma < flip.gamma;
 
   Gzsl result;
   result.gamma = gamma;
-  result.u = mean_over_classes(sides.unseen, right_unseen);
-  result.s = mean_over_classes(sides.seen, right_seen);
+  result.u = mean_over_classes(unseen_, right_unseen);
+  result.s = mean_over_classes(seen_, right_seen);
   result.h = harmonic_mean(result.u, result.s);
-  result.unseen_classes = per_class(sides.unseen, right_unseen);
-  result.seen_classes = per_class(sides.seen, right_seen);
-  result.curve = trace(sides);
+  result.unseen_classes = per_class(unseen_, right_unseen);
+  result.seen_classes = per_class(seen_, right_seen);
+  result.curve = curve();
   for (std::size_t k = 1; k < result.curve.size(); ++k) {
     const TradeOff &a = result.curve[k - 1], &b = result.curve[k];
     result.ausuc += (b.u - a.u) * (a.s + b.s) / 200;
@@ -151,14 +153,12 @@ Gzsl evaluate_gzsl(MatrixView<const float> unseen_scores, std::span<const std::i
   return result;
 }
 
-double best_gamma(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
-                  MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
-                  std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen) {
-  const auto curve = trace(make_sides(unseen_scores, unseen_labels, seen_scores, seen_labels, unseen, seen));
+double GzslCount::best_gamma() const {
+  const auto points = curve();
   // U is 0 at the first point and S at the last, so the two unbounded intervals never win.
   double best = 0, best_h = 0, best_width = 0;
-  for (std::size_t k = 1; k + 1 < curve.size(); ++k) {
-    const double h = harmonic_mean(curve[k].u, curve[k].s), low = curve[k].gamma, high = curve[k + 1].gamma;
+  for (std::size_t k = 1; k + 1 < points.size(); ++k) {
+    const double h = harmonic_mean(points[k].u, points[k].s), low = points[k].gamma, high = points[k + 1].gamma;
     if (h < best_h || h == 0 || (h == best_h && high - low <= best_width)) continue;
     const double middle = low + (high - low) / 2;
     best = middle < high ? middle : low;
@@ -166,6 +166,18 @@ double best_gamma(MatrixView<const float> unseen_scores, std::span<const std::in
     best_width = high - low;
   }
   return best;
+}
+
+Gzsl evaluate_gzsl(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
+                   MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
+                   std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma) {
+  return count_of(unseen_scores, unseen_labels, seen_scores, seen_labels, unseen, seen).at(gamma);
+}
+
+double best_gamma(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
+                  MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
+                  std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen) {
+  return count_of(unseen_scores, unseen_labels, seen_scores, seen_labels, unseen, seen).best_gamma();
 }
 
 }  // namespace parsnets

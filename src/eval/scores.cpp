@@ -27,16 +27,19 @@ std::vector<std::int32_t> places_of(std::span<const std::int32_t> candidates, st
   return places;
 }
 
-void check_scores(MatrixView<const float> scores, std::span<const std::int32_t> labels,
-                  std::span<const std::int32_t> candidates, const std::string& what) {
-  if (labels.size() != scores.rows())
-    throw Error(BadInput{what, "labels", fmt::format("one per row of scores, {}", scores.rows()),
+void check_label_count(std::size_t rows, std::span<const std::int32_t> labels, const std::string& what) {
+  if (labels.size() != rows)
+    throw Error(BadInput{what, "labels", fmt::format("one per row of scores, {}", rows),
                          fmt::format("{}", labels.size()), "pass the labels of the same samples"});
+}
+
+void check_finite_scores(MatrixView<const float> scores, std::span<const std::int32_t> candidates,
+                         const std::string& what, std::size_t first) {
   for (std::size_t i = 0; i < scores.rows(); ++i) {
     const auto row = scores.row(i);
     for (const std::int32_t c : candidates)
       if (!std::isfinite(row[static_cast<std::size_t>(c)]))
-        throw Error(BadInput{what, fmt::format("row {}, class {}", i, c), "a finite score",
+        throw Error(BadInput{what, fmt::format("row {}, class {}", first + i, c), "a finite score",
                              fmt::format("{}", row[static_cast<std::size_t>(c)]),
                              "look for missing or overflowing features or class descriptions"});
   }

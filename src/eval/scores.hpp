@@ -16,10 +16,12 @@ namespace parsnets {
 std::vector<std::int32_t> places_of(std::span<const std::int32_t> candidates, std::size_t classes,
                                     const std::string& what);
 
-/// Throws bad_input, naming `what`, unless there is one label per row of `scores` and every candidate's score is
-/// finite.
-void check_scores(MatrixView<const float> scores, std::span<const std::int32_t> labels,
-                  std::span<const std::int32_t> candidates, const std::string& what);
+/// Throws bad_input, naming `what`, unless there is one label per row of scores.
+void check_label_count(std::size_t rows, std::span<const std::int32_t> labels, const std::string& what);
+
+/// Throws bad_input, naming `what`, unless every candidate's score is finite. `first`: the number of the first row.
+void check_finite_scores(MatrixView<const float> scores, std::span<const std::int32_t> candidates,
+                         const std::string& what, std::size_t first = 0);
 
 /// The places of the labels. Throws bad_input, naming `what`, unless there is at least one and all are candidates.
 std::vector<std::size_t> places_of_labels(std::span<const std::int32_t> labels, std::span<const std::int32_t> places,

@@ -5,10 +5,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
 
 #include "data/rows.hpp"
 #include "data/semantics.hpp"
+#include "eval/counts.hpp"
 #include "eval/model_data.hpp"
+#include "eval/scores.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 
@@ -16,22 +21,60 @@ namespace parsnets {
 
 namespace {
 
-/// n x C scores in the data set's class order; classes the model does not have score lowest and are no candidates.
-Matrix<float> scores_in_order(const TestSubject& subject, const Dataset& data, std::span<const std::int32_t> rows,
-                              const std::vector<std::int32_t>& position, ProgressObserver* progress,
-                              const char* stage) {
-  Matrix<float> out(rows.size(), data.classes());
+/// Scores in the data set's class order; classes the model does not have score lowest and are no candidates.
+void visit_in_order(const TestSubject& subject, const Dataset& data, std::span<const std::int32_t> rows,
+                    const std::vector<std::int32_t>& position, ProgressObserver* progress, const char* stage,
+                    const ScoreVisitor& visit) {
   constexpr std::size_t kBatch = 2048;
   for (std::size_t start = 0; start < rows.size(); start += kBatch) {
     report(progress, {stage, start, rows.size(), "samples"});
     const auto batch = rows.subspan(start, std::min(kBatch, rows.size() - start));
-    const Matrix<float> scores = subject.scores(gather_rows(data.features.view(), batch).view());
-    for (std::size_t r = 0; r < batch.size(); ++r)
-      for (std::size_t c = 0; c < position.size(); ++c)
-        out(start + r, c) = position[c] < 0 ? -3e38f : scores(r, static_cast<std::size_t>(position[c]));
+    subject.visit_scores(
+        gather_rows(data.features.view(), batch).view(), [&](std::size_t first, MatrixView<const float> scores) {
+          Matrix<float> ordered(scores.rows(), position.size());
+          for (std::size_t r = 0; r < scores.rows(); ++r)
+            for (std::size_t c = 0; c < position.size(); ++c)
+              ordered(r, c) = position[c] < 0 ? -3e38f : scores(r, static_cast<std::size_t>(position[c]));
+          visit(start + first, ordered.view());
+        });
   }
-  return out;
 }
+
+/// Which class each sample was taken for, with gamma subtracted from the scores of seen classes.
+class ConfusionCount {
+ public:
+  ConfusionCount(std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma)
+      : candidates_(unseen.begin(), unseen.end()), seen_(seen), gamma_(static_cast<float>(gamma)) {
+    // Unseen ones first: in a tie with a seen class evaluate_gzsl lets them win, too.
+    candidates_.insert(candidates_.end(), seen.begin(), seen.end());
+  }
+
+  void add(std::span<const std::int32_t> labels, MatrixView<const float> scores) {
+    for (std::size_t r = 0; r < scores.rows(); ++r) {
+      row_.assign(scores.row(r).begin(), scores.row(r).end());
+      for (const auto c : seen_) row_[static_cast<std::size_t>(c)] -= gamma_;
+      pairs_.emplace_back(labels[r], candidates_[best_place(row_, candidates_)]);
+    }
+  }
+
+  std::vector<Confusion> result() {
+    std::ranges::sort(pairs_);
+    std::vector<Confusion> counts;
+    for (const auto& [label, predicted] : pairs_) {
+      if (counts.empty() || counts.back().label != label || counts.back().predicted != predicted)
+        counts.push_back({label, predicted, 0});
+      ++counts.back().samples;
+    }
+    return counts;
+  }
+
+ private:
+  std::vector<std::int32_t> candidates_;
+  std::span<const std::int32_t> seen_;
+  float gamma_;
+  std::vector<float> row_;
+  std::vector<std::pair<std::int32_t, std::int32_t>> pairs_;
+};
 
 }  // namespace
 
@@ -39,11 +82,13 @@ TestReport evaluate_subject(const TestSubject& subject, const Dataset& data, Pro
   if (data.split.test_unseen.empty())
     throw Error(BadInput{data.name, "split", "test samples of unseen classes", "none",
                          "check the split with 'parsnets data inspect'"});
+  std::unordered_map<std::string_view, std::int32_t> places;
+  for (std::size_t c = 0; c < subject.class_names.size(); ++c)
+    places.emplace(subject.class_names[c], static_cast<std::int32_t>(c));
   std::vector<std::int32_t> position;
   for (const auto& name : data.class_names) {
-    const auto found = std::find(subject.class_names.begin(), subject.class_names.end(), name);
-    position.push_back(
-        found == subject.class_names.end() ? -1 : static_cast<std::int32_t>(found - subject.class_names.begin()));
+    const auto found = places.find(name);
+    position.push_back(found == places.end() ? -1 : found->second);
   }
   // Which classes count as seen is what the model was trained on, not what this split says.
   std::vector<std::int32_t> seen;
@@ -56,7 +101,7 @@ TestReport evaluate_subject(const TestSubject& subject, const Dataset& data, Pro
       throw Error(BadInput{data.name, "class '" + data.class_names[static_cast<std::size_t>(c)] + "'",
                            "a class of the model", "none of that name",
                            "add it to the model file with 'parsnets classes add'"});
-    if (std::find(seen.begin(), seen.end(), c) != seen.end())
+    if (std::binary_search(seen.begin(), seen.end(), c))
       throw Error(BadInput{data.name, "class '" + data.class_names[static_cast<std::size_t>(c)] + "'",
                            "an unseen class", "one that the model was trained on",
                            "evaluate on the split it was trained with"});
@@ -70,26 +115,27 @@ TestReport evaluate_subject(const TestSubject& subject, const Dataset& data, Pro
                                           data.class_names[static_cast<std::size_t>(unseen[0])]));
   const auto unseen_labels = labels_of(data, data.split.test_unseen),
              seen_labels = labels_of(data, data.split.test_seen);
-  const Matrix<float> unseen_scores =
-      scores_in_order(subject, data, data.split.test_unseen, position, progress, "score unseen");
-  result.zsl = accuracy_among(unseen_scores.view(), unseen_labels, unseen);
-  if (data.split.test_seen.empty()) return result;
-  const Matrix<float> seen_scores =
-      scores_in_order(subject, data, data.split.test_seen, position, progress, "score seen");
-  result.has_gzsl = true;
-  result.gzsl =
-      evaluate_gzsl(unseen_scores.view(), unseen_labels, seen_scores.view(), seen_labels, unseen, seen, subject.gamma);
-
-  Matrix<float> all(unseen_scores.rows() + seen_scores.rows(), data.classes());
-  std::copy(unseen_scores.values().begin(), unseen_scores.values().end(), all.data());
-  std::copy(seen_scores.values().begin(), seen_scores.values().end(), all.data() + unseen_scores.size());
-  for (std::size_t r = 0; r < all.rows(); ++r)
-    for (const auto c : seen) all(r, static_cast<std::size_t>(c)) -= static_cast<float>(subject.gamma);
-  auto labels = unseen_labels;
-  labels.insert(labels.end(), seen_labels.begin(), seen_labels.end());
-  std::vector<std::int32_t> candidates = unseen;  // first: in a tie with a seen class evaluate_gzsl lets them win, too
-  candidates.insert(candidates.end(), seen.begin(), seen.end());
-  result.confusion = confusion_matrix(all.view(), labels, candidates, data.classes());
+  AccuracyCount zsl(data.classes(), unseen_labels, unseen);
+  result.has_gzsl = !data.split.test_seen.empty();
+  std::optional<GzslCount> gzsl;
+  if (result.has_gzsl) gzsl.emplace(data.classes(), unseen_labels, seen_labels, unseen, seen);
+  ConfusionCount confusion(unseen, seen, subject.gamma);
+  visit_in_order(subject, data, data.split.test_unseen, position, progress, "score unseen",
+                 [&](std::size_t first, MatrixView<const float> scores) {
+                   zsl.add(first, scores);
+                   if (!gzsl) return;
+                   gzsl->add_unseen(first, scores);
+                   confusion.add(std::span(unseen_labels).subspan(first), scores);
+                 });
+  result.zsl = zsl.result();
+  if (!gzsl) return result;
+  visit_in_order(subject, data, data.split.test_seen, position, progress, "score seen",
+                 [&](std::size_t first, MatrixView<const float> scores) {
+                   gzsl->add_seen(first, scores);
+                   confusion.add(std::span(seen_labels).subspan(first), scores);
+                 });
+  result.gzsl = gzsl->at(subject.gamma);
+  result.confusion = confusion.result();
   return result;
 }
 
@@ -97,9 +143,11 @@ TestReport evaluate(const Model& model, const Dataset& data, ThreadPool& pool, P
                     bool allow_trained_samples) {
   check_semantics(model, data);
   const auto trained_samples = check_trained_samples(model, data, allow_trained_samples);
-  TestReport report = evaluate_subject({model.classes.names, model.classes.seen, model.gamma,
-                                        [&](MatrixView<const float> x) { return model.scores(x, pool); }},
-                                       data, progress);
+  const PreparedClasses prepared = model.prepare_classes(pool);
+  TestReport report = evaluate_subject(
+      {model.classes.names, model.classes.seen, model.gamma,
+       [&](MatrixView<const float> x, const ScoreVisitor& visit) { model.visit_scores(x, prepared, pool, visit); }},
+      data, progress);
   report.trained_samples = trained_samples;
   return report;
 }

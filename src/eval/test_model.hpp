@@ -11,7 +11,7 @@ struct TestSubject {
   const std::vector<std::string>& class_names;
   const std::vector<std::uint8_t>& class_seen;
   double gamma = 0;
-  std::function<Matrix<float>(MatrixView<const float>)> scores;  ///< n x d raw features to n x C
+  std::function<void(MatrixView<const float>, const ScoreVisitor&)> visit_scores;  ///< of n x d raw features
 };
 
 /// As evaluate().

@@ -40,6 +40,7 @@ void add_bench_figures(const std::string& text, const std::string& name, const D
     std::size_t networks = 0;
     const std::string option = sweep == "k" ? "open" : sweep.substr(0, sweep.find('='));
     for (const auto& method : bench.at("methods")) {
+      if (method.at("runs").empty()) continue;  // it failed
       const auto& summary = method.at("summary");
       Json row{{"label", method.at("method")},
                {"seeds", method.at("runs").size()},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -162,10 +163,13 @@ Json confusion_json(const TestReport& test, const Model& model, const Dataset& d
     json["unseen"].push_back(model.classes.seen[at(places[at(known[i])])] == 0);
   }
   if (test.confusion.empty()) return json;
-  for (std::size_t r = 0; r < order.size(); ++r)
-    for (std::size_t c = 0; c < order.size(); ++c)
-      if (const auto count = test.confusion(at(known[order[r]]), at(known[order[c]])); count > 0)
-        json["counts"].push_back({r, c, count});
+  std::vector<std::size_t> row_of(places.size(), 0);
+  for (std::size_t r = 0; r < order.size(); ++r) row_of[at(known[order[r]])] = r;
+  std::vector<std::array<std::size_t, 3>> counts;
+  for (const auto& [label, predicted, samples] : test.confusion)
+    if (places[at(label)] >= 0) counts.push_back({row_of[at(label)], row_of[at(predicted)], samples});
+  std::ranges::sort(counts);
+  for (const auto& [row, column, samples] : counts) json["counts"].push_back({row, column, samples});
   return json;
 }
 

@@ -8,6 +8,7 @@
 #include "parsnets/error.hpp"
 #include "parsnets_rt.h"
 #include "store/device_reader.hpp"
+#include "store/device_source.hpp"
 
 namespace parsnets {
 
@@ -105,9 +106,10 @@ bool is_device_file(const std::filesystem::path& path) {
 }
 
 TestReport evaluate(const DeviceModel& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress) {
-  return evaluate_subject({model.class_names(), model.class_seen(), model.gamma(),
-                           [&](MatrixView<const float> x) { return model.scores(x, pool); }},
-                          data, progress);
+  return evaluate_subject(
+      {model.class_names(), model.class_seen(), model.gamma(),
+       [&](MatrixView<const float> x, const ScoreVisitor& visit) { source_of(model, x, pool).visit(visit); }},
+      data, progress);
 }
 
 }  // namespace parsnets

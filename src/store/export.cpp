@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
 
 #include "data/rows.hpp"
+#include "eval/counts.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/evaluation.hpp"
+#include "store/device_source.hpp"
 #include "train/fitter.hpp"
 #include "train/train_options.hpp"
 #include "train/training_data.hpp"
@@ -35,7 +37,8 @@ std::string name_of(Precision precision) {
 /// The model's options fitted without the validation classes, and what is needed to score an exported form of it.
 class Twin {
  public:
-  Twin(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress)
+  Twin(const Model& model, const Dataset& data, std::uint64_t memory_limit, ThreadPool& pool,
+       ProgressObserver* progress)
       : data_(data), pool_(pool) {
     const auto record = nlohmann::ordered_json::parse(model.record);
     require_training_data(model, data);
@@ -50,11 +53,14 @@ class Twin {
     nlohmann::ordered_json unused;
     options.checkpoint.clear();
     options.resume = false;
+    if (memory_limit > 0) options.memory_limit = memory_limit;
     model_ = Fitter(data, fold_.fit, pool, progress).fit(options, unused);
     unseen_ = gather_rows(data.features.view(), fold_.unseen);
     seen_ = gather_rows(data.features.view(), fold_.seen);
-    const FoldResult result = evaluate_fold(scores_of(model_, unseen_).view(), scores_of(model_, seen_).view(), data,
-                                            fold_, /*with_temperature=*/false);
+    const PreparedClasses prepared = model_.prepare_classes(pool);
+    const FoldResult result =
+        evaluate_fold(source_of(model_, prepared, unseen_.view(), pool),
+                      source_of(model_, prepared, seen_.view(), pool), data, fold_, /*with_temperature=*/false);
     before_ = {result.zsl, result.h};
     gamma_ = result.gamma;
   }
@@ -65,24 +71,23 @@ class Twin {
   ValidationFigures after(Precision precision, std::size_t rank) const {
     if (rank >= model_.gates.networks) rank = 0;
     const DeviceModel device(device_file(model_, precision, rank, pool_), "the exported model");
-    const Matrix<float> unseen = scores_of(device, unseen_);
-    const auto unseen_labels = labels_of(data_, fold_.unseen);
-    ValidationFigures figures;
-    figures.zsl = accuracy_among(unseen.view(), unseen_labels, fold_.held_classes).top1_per_class;
-    if (fold_.seen.empty()) return figures;
-    const Matrix<float> seen = scores_of(device, seen_);
-    figures.h = evaluate_gzsl(unseen.view(), unseen_labels, seen.view(), labels_of(data_, fold_.seen),
-                              fold_.held_classes, fold_.fit_classes, gamma_)
-                    .h;
-    return figures;
+    const auto unseen_labels = labels_of(data_, fold_.unseen), seen_labels = labels_of(data_, fold_.seen);
+    AccuracyCount zsl(data_.classes(), unseen_labels, fold_.held_classes);
+    std::optional<GzslCount> gzsl;
+    if (!fold_.seen.empty())
+      gzsl.emplace(data_.classes(), unseen_labels, seen_labels, fold_.held_classes, fold_.fit_classes);
+    source_of(device, unseen_.view(), pool_).visit([&](std::size_t first, MatrixView<const float> scores) {
+      zsl.add(first, scores);
+      if (gzsl) gzsl->add_unseen(first, scores);
+    });
+    if (!gzsl) return {zsl.result().top1_per_class, 0};
+    source_of(device, seen_.view(), pool_).visit([&](std::size_t first, MatrixView<const float> scores) {
+      gzsl->add_seen(first, scores);
+    });
+    return {zsl.result().top1_per_class, gzsl->at(gamma_).h};
   }
 
  private:
-  template <class Scorer>
-  Matrix<float> scores_of(const Scorer& model, const Matrix<float>& x) const {
-    return x.rows() == 0 ? Matrix<float>() : model.scores(x.view(), pool_);
-  }
-
   const Dataset& data_;
   ThreadPool& pool_;
   Fold fold_;
@@ -159,7 +164,7 @@ Exported export_model(const Model& model, const Dataset* data, const ExportOptio
   if (data == nullptr) {
     result.file = device_file(model, result.choice.precision, result.choice.rank, pool);
   } else {
-    const Twin twin(model, *data, pool, progress);
+    const Twin twin(model, *data, options.memory_limit, pool, progress);
     if (options.max_bytes > 0)
       result.choice = choose(model, twin, options, pool, progress, result.tried);
     else

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "parsnets/error.hpp"
+#include "base/memory_limit.hpp"
+#include "eval/score_source.hpp"
 #include "train/fit_networks.hpp"
 #include "train/refinement.hpp"
 #include "train/stages.hpp"
@@ -45,6 +46,17 @@ void set_reverse_map(Model& model, const LinearMap& map) {
   model.reverse = Matrix<float>(map.weights.rows() + 1, map.weights.cols());
   std::ranges::copy(map.weights.values(), model.reverse.data());
   std::ranges::copy(map.bias, model.reverse.row(map.weights.rows()).begin());
+}
+
+/// Closed forms hold the prepared samples, sums over classes and a few matrices of the smaller side.
+void check_memory(const Stages& stages, const TrainOptions& o) {
+  const std::size_t classes = stages.data.classes(), attributes = stages.data.semantics.values.cols();
+  const auto n = static_cast<double>(stages.rows.size()), d = static_cast<double>(stages.data.features.cols()),
+             p = static_cast<double>(stages.classes.size()), m = static_cast<double>(attributes), side = std::min(n, d);
+  double bytes = 4 * n * d + 8 * n + 16 * p * d + 24 * p * m + 28 * side * side + 16 * d * m;
+  if (o.method != Method::ridge && o.method != Method::eszsl) bytes += 8 * n * m;
+  require_memory(o.memory_limit, bytes + scoring_bytes(classes, attributes, stages.data.features.cols()), "training",
+                 "give more, or fewer samples or features");
 }
 
 void fit_eszsl(Stages& stages, const TrainOptions& o, Model& model) {
@@ -91,6 +103,8 @@ Fitter::~Fitter() = default;
 Model Fitter::fit(const TrainOptions& o, nlohmann::ordered_json& record, const std::filesystem::path& checkpoint,
                   TrainRun* run, const DescentObserver& observer) {
   Stages& stages = state_->stages;
+  const bool closed_form = o.method != Method::parsnets && o.method != Method::mmg && o.method != Method::scln;
+  if (closed_form) check_memory(stages, o);
   Model model = start(stages, o);
   switch (o.method) {
     case Method::parsnets:

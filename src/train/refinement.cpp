@@ -1,13 +1,9 @@
 #include "train/refinement.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "base/machine.hpp"
-#include "base/options.hpp"
+#include "base/memory_limit.hpp"
 #include "data/rows.hpp"
-#include "parsnets/error.hpp"
 #include "train/fit_prototypes.hpp"
 
 namespace parsnets {
@@ -49,12 +45,7 @@ void check_memory(const Stages& stages, const TrainOptions& o, const Model& mode
     const auto z = static_cast<double>(model.z_dimensions()), networks = static_cast<double>(model.gates.networks);
     bytes += 4 * n * z + 4 * networks * (z + 1) * (z + 1) + 12 * networks * (z + 1) * q;
   }
-  const double used = static_cast<double>(resident_memory());
-  if (used + bytes > static_cast<double>(o.memory_limit))
-    throw Error(
-        ErrorCode::usage,
-        fmt::format("--memory-limit: expected at least {} for refinement, found {}; give more, or fewer networks",
-                    format_bytes(used + bytes), format_bytes(static_cast<double>(o.memory_limit))));
+  require_memory(o.memory_limit, bytes, "refinement", "give more, or fewer networks");
 }
 
 }  // namespace

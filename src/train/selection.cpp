@@ -160,9 +160,13 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
         model.prototypes =
             fit_prototypes(f, labels_of(data_, split.fit), model.class_vectors().view(), model.semantic_centre,
                            c->options.prototype_width, c->options.prototype_lambda);
-      add(*c, evaluate_fold(model.score_predictions(fu.view(), pool_).view(),
-                            fs.empty() ? MatrixView<const float>() : model.score_predictions(fs.view(), pool_).view(),
-                            data_, split, !quick));
+      const PreparedClasses prepared = model.prepare_classes(pool_);
+      const auto scores_of = [&](const Matrix<float>& predicted) {
+        return ScoreSource{predicted.rows(), data_.classes(), [&](const ScoreVisitor& visit) {
+                             model.visit_prediction_scores(predicted.view(), prepared, pool_, visit);
+                           }};
+      };
+      add(*c, evaluate_fold(scores_of(fu), scores_of(fs), data_, split, !quick));
       model.prototypes = {};
     }
     std::erase_if(waiting, due);

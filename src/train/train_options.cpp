@@ -85,8 +85,8 @@ OptionTable train_option_table(TrainOptions& o) {
       .number("time-budget", o.time_budget, 0, 1e9,
               "seconds after which preset auto looks at no further candidate; 0: no limit")
       .bytes("memory-limit", o.memory_limit,
-             "memory the process may use; the SVR takes smaller steps to stay within, refinement refuses what does not "
-             "fit");
+             "memory the process may use; the SVR takes smaller steps to stay within, other work that does not fit is "
+             "refused");
   return table;
 }
 

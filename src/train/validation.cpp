@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "base/rng.hpp"
 #include "data/rows.hpp"
 #include "data/split.hpp"
-#include "parsnets/evaluation.hpp"
+#include "eval/counts.hpp"
 
 namespace parsnets {
 
@@ -48,22 +49,31 @@ std::vector<Fold> validation_folds(const Dataset& data, int count, std::uint64_t
 }
 
 FoldResult evaluate_fold(const Model& model, const Dataset& data, const Fold& fold, ThreadPool& pool) {
-  const auto scores = [&](const Indices& rows) {
-    return rows.empty() ? Matrix<float>() : model.scores(gather_rows(data.features.view(), rows).view(), pool);
-  };
-  return evaluate_fold(scores(fold.unseen).view(), scores(fold.seen).view(), data, fold);
+  const PreparedClasses prepared = model.prepare_classes(pool);
+  const Matrix<float> unseen = gather_rows(data.features.view(), fold.unseen),
+                      seen = gather_rows(data.features.view(), fold.seen);
+  return evaluate_fold(source_of(model, prepared, unseen.view(), pool), source_of(model, prepared, seen.view(), pool),
+                       data, fold);
 }
 
-FoldResult evaluate_fold(MatrixView<const float> unseen, MatrixView<const float> seen, const Dataset& data,
+FoldResult evaluate_fold(const ScoreSource& unseen_scores, const ScoreSource& seen_scores, const Dataset& data,
                          const Fold& fold, bool with_temperature) {
   FoldResult result;
   const auto unseen_labels = labels_of(data, fold.unseen), seen_labels = labels_of(data, fold.seen);
-  result.zsl = accuracy_among(unseen, unseen_labels, fold.held_classes).top1_per_class;
-  if (fold.seen.empty()) return result;
-  result.gamma = best_gamma(unseen, unseen_labels, seen, seen_labels, fold.held_classes, fold.fit_classes);
-  const Gzsl gzsl =
-      evaluate_gzsl(unseen, unseen_labels, seen, seen_labels, fold.held_classes, fold.fit_classes, result.gamma);
-  result.h = gzsl.h;
+  const std::uint64_t kept_bytes = with_temperature ? kKeptScores : 0;  // else they are visited once
+  const ScoreSource unseen = kept(unseen_scores, kept_bytes), seen = kept(seen_scores, kept_bytes);
+  AccuracyCount zsl(data.classes(), unseen_labels, fold.held_classes);
+  std::optional<GzslCount> gzsl;
+  if (!fold.seen.empty()) gzsl.emplace(data.classes(), unseen_labels, seen_labels, fold.held_classes, fold.fit_classes);
+  unseen.visit([&](std::size_t first, MatrixView<const float> scores) {
+    zsl.add(first, scores);
+    if (gzsl) gzsl->add_unseen(first, scores);
+  });
+  result.zsl = zsl.result().top1_per_class;
+  if (!gzsl) return result;
+  seen.visit([&](std::size_t first, MatrixView<const float> scores) { gzsl->add_seen(first, scores); });
+  result.gamma = gzsl->best_gamma();
+  result.h = gzsl->at(result.gamma).h;
   if (!with_temperature) return result;
   result.temperature =
       fit_temperature(unseen, unseen_labels, seen, seen_labels, fold.held_classes, fold.fit_classes, result.gamma);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "eval/score_source.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/threads.hpp"
@@ -29,8 +30,8 @@ struct FoldResult {
 };
 /// Scores a model that was fitted on fold.fit; its class bank is in the data set's class order.
 FoldResult evaluate_fold(const Model& model, const Dataset& data, const Fold& fold, ThreadPool& pool);
-/// The same from scores (n x C) of fold.unseen and fold.seen; the temperature is the costly part and may be left out.
-FoldResult evaluate_fold(MatrixView<const float> unseen, MatrixView<const float> seen, const Dataset& data,
-                         const Fold& fold, bool with_temperature = true);
+/// The same from scores of fold.unseen and fold.seen; the temperature is the costly part and may be left out.
+FoldResult evaluate_fold(const ScoreSource& unseen, const ScoreSource& seen, const Dataset& data, const Fold& fold,
+                         bool with_temperature = true);
 
 }  // namespace parsnets

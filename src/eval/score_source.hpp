@@ -1,0 +1,58 @@
+#pragma once
+// n x C scores that need not be in memory at once.
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "parsnets/model.hpp"
+
+namespace parsnets {
+
+/// Hands out all rows of scores, some at a time, as often as asked and to the same bits.
+struct ScoreSource {
+  std::size_t rows = 0, classes = 0;
+  std::function<void(const ScoreVisitor&)> visit;
+};
+
+/// Refers to `scores`.
+inline ScoreSource source_of(MatrixView<const float> scores) {
+  return {scores.rows(), scores.cols(), [scores](const ScoreVisitor& visit) { visit(0, scores); }};
+}
+
+/// The scores of a model for n x d features. Refers to everything it is given.
+inline ScoreSource source_of(const Model& model, const PreparedClasses& prepared, MatrixView<const float> x,
+                             ThreadPool& pool) {
+  return {x.rows(), model.classes.names.size(), [&model, &prepared, x, &pool](const ScoreVisitor& visit) {
+            if (x.rows() > 0) model.visit_scores(x, prepared, pool, visit);
+          }};
+}
+
+/// Memory that scoring needs beside the samples, however many there are.
+inline double scoring_bytes(std::size_t classes, std::size_t outputs, std::size_t dimensions) {
+  constexpr double kBlocks = 2 * 32e6, kBatch = 2048;
+  const auto c = static_cast<double>(classes), q = static_cast<double>(outputs), d = static_cast<double>(dimensions);
+  return kBlocks + 2 * 1024 * c + 12 * c * (q + 1) + 12 * kBatch * d;
+}
+
+/// What is kept of scores that are visited several times; more than that is made anew each time.
+inline constexpr std::uint64_t kKeptScores = std::uint64_t{64} << 20;
+
+/// Keeps the scores from the first visit on where they need at most `bytes`, so that they are not made anew.
+inline ScoreSource kept(ScoreSource source, std::uint64_t bytes) {
+  if (source.rows * source.classes > bytes / sizeof(float)) return source;
+  const auto all = std::make_shared<Matrix<float>>();
+  const std::size_t rows = source.rows, classes = source.classes;
+  return {rows, classes, [source = std::move(source), all](const ScoreVisitor& visit) {
+            if (all->empty() && source.rows > 0) {
+              Matrix<float> made(source.rows, source.classes);
+              source.visit([&](std::size_t first, MatrixView<const float> scores) {
+                std::ranges::copy(scores.values(), made.row(first).begin());
+              });
+              *all = std::move(made);
+            }
+            if (!all->empty()) visit(0, all->view());
+          }};
+}
+
+}  // namespace parsnets
