@@ -7,13 +7,14 @@
 
 #include "base/file.hpp"
 #include "bench_entries.hpp"
+#include "bench_results.hpp"
+#include "bench_table.hpp"
 #include "command.hpp"
 #include "data/split.hpp"
-#include "eval/reference.hpp"
-#include "evaluation_json.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
+#include "parsnets/version.hpp"
 #include "train/train_options.hpp"
 #include "warning_lines.hpp"
 
@@ -21,29 +22,91 @@ namespace parsnets::cli {
 
 namespace {
 
+struct State {
+  std::string data, methods = "ridge,eszsl", sweep;
+  std::filesystem::path out;
+  bool ablation = false, resume = false;
+  int seeds = 1;
+  bool reference = false;
+  LoadOptions load;
+  TrainOptions train;
+};
+
 bool contains(const std::vector<std::string>& names, const char* name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string mean_and_spread(const std::vector<double>& values) {
-  if (values.empty()) return "-";
-  const Interval interval = confidence_interval(values);
-  return values.size() == 1 ? fmt::format("{:.1f}", interval.mean)
-                            : fmt::format("{:.1f} ± {:.1f}", interval.mean, interval.sd);
+std::vector<Entry> entries_of(State& state, const Context& context) {
+  const bool methods_given = contains(context.given, "methods");
+  if (state.ablation && (methods_given || !state.sweep.empty()))
+    throw Error(ErrorCode::usage, "--ablation: expected neither --methods nor --sweep beside it");
+  if (!state.sweep.empty() && !methods_given) state.methods = "parsnets";
+  auto entries = state.ablation ? ablation_entries(state.train) : method_entries(state.methods, state.train);
+  if (!state.sweep.empty()) entries = sweep_entries(state.sweep, entries);
+  return entries;
+}
+
+nlohmann::ordered_json facts_of(const State& state, const Context& context, const Dataset& data) {
+  nlohmann::ordered_json facts{{"version", PARSNETS_VERSION},
+                               {"data", data.name},
+                               {"features", data.features_name},
+                               {"semantics", data.semantics.name},
+                               {"split", split_name(data.split)},
+                               {"checksum", data_checksum(data)},
+                               {"seed", context.common.seed},
+                               {"seeds", state.seeds},
+                               {"units", "percent"}};
+  if (state.ablation) facts["ablation"] = true;
+  if (!state.sweep.empty()) facts["sweep"] = state.sweep;
+  return facts;
+}
+
+std::string heading(const State& state, const Dataset& data) {
+  const std::string split = split_name(data.split);
+  return fmt::format("{} ({}, {}{}{}), gamma and every selected option from validation classes, {} seed{}\n\n",
+                     data.name, data.features_name, data.semantics.name, split.empty() ? "" : ", ", split, state.seeds,
+                     state.seeds == 1 ? "" : "s");
+}
+
+/// What decides a row's results beside data and seed.
+nlohmann::ordered_json asked_of(const Entry& entry) {
+  TrainOptions options = entry.options;
+  const OptionTable table = train_option_table(options);
+  std::set<std::string> pinned;
+  for (const auto& name : options.pinned)
+    if (table.find(name) != nullptr) pinned.insert(name);
+  return {{"options", table.to_json()}, {"pinned", pinned}};
+}
+
+/// Runs the seeds of a row that are not there yet. A failure ends the row alone.
+void run_row(const Entry& entry, const State& state, const Dataset& data, ThreadPool& pool, Context& context,
+             BenchResults& results) {
+  const std::uint64_t first = context.common.seed, count = static_cast<std::uint64_t>(state.seeds);
+  results.begin_row(entry.label, asked_of(entry), entry.note, first, count);
+  try {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t seed = first + i;
+      if (results.has_run(seed)) continue;
+      report_message(context.progress, fmt::format("{}, seed {}", entry.label, seed));
+      TrainOptions options = entry.options;
+      options.seed = seed;
+      results.add_run(bench_run(data, options, pool, context.progress));
+    }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::cancelled) return results.fail_row(error.what());
+    const bool some =
+        std::ranges::any_of(results.json()["methods"], [](const auto& row) { return !row["runs"].empty(); });
+    if (state.out.empty() || !some) throw;
+    throw Error(ErrorCode::cancelled,
+                fmt::format("{}; finished runs are in {}: go on with --resume", error.what(), state.out.string()));
+  } catch (const std::bad_alloc&) {
+    results.fail_row("not enough memory");
+  }
 }
 
 }  // namespace
 
 Command bench_command() {
-  struct State {
-    std::string data, methods = "ridge,eszsl", sweep;
-    std::filesystem::path out;
-    bool ablation = false;
-    int seeds = 1;
-    bool reference = false;
-    LoadOptions load;
-    TrainOptions train;
-  };
   auto state = std::make_shared<State>();
   Command command;
   command.name = "bench";
@@ -58,7 +121,8 @@ Command bench_command() {
             "model")
       .text("sweep", state->sweep,
             "each method (parsnets) with each value of an option, name=v1,v2; or k, the paper's eight sparsities")
-      .path("out", state->out, "file that keeps every run as JSON, for the report")
+      .path("out", state->out, "JSON file for the report, written after every run")
+      .flag("resume", state->resume, "take over the runs that are in --out with the same data, options and seeds")
       .integer("seeds", state->seeds, 1, 1000, "how many seeds, from --seed upwards; figures are mean ± sd over them")
       .flag("reference", state->reference, "also print the published rows for this data set");
   // The options of train apply to every method unless its entry says otherwise; the method itself comes from --methods.
@@ -67,94 +131,37 @@ Command bench_command() {
   add_load_options(command.options, state->load);
   command.run = [state](Context& context) {
     if (state->data.empty()) throw Error(ErrorCode::usage, "bench: expected --data DIR");
+    if (state->resume && state->out.empty()) throw Error(ErrorCode::usage, "--resume: expected --out FILE, too");
+    if (!state->out.empty()) check_writable(state->out);
     state->load.seed = context.common.seed;
     state->train.pinned = context.given;
+    const auto entries = entries_of(*state, context);
     const Dataset data = load_dataset(state->data, state->load, context.progress);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    const bool methods_given = contains(context.given, "methods");
-    if (state->ablation && (methods_given || !state->sweep.empty()))
-      throw Error(ErrorCode::usage, "--ablation: expected neither --methods nor --sweep beside it");
-    if (!state->sweep.empty() && !methods_given) state->methods = "parsnets";
-    auto entries = state->ablation ? ablation_entries(state->train) : method_entries(state->methods, state->train);
-    if (!state->sweep.empty()) entries = sweep_entries(state->sweep, entries);
-    if (!state->out.empty() && state->out.has_parent_path())
-      std::filesystem::create_directories(state->out.parent_path());
+    BenchResults results(facts_of(*state, context, data), state->out, state->resume);
+    const auto print = [&](const std::string& text) {
+      if (!context.common.json) context.print(text);
+    };
+    print(heading(*state, data) + bench_table_head());
     Output output;
-    output.json = {{"data", data.name},
-                   {"features", data.features_name},
-                   {"semantics", data.semantics.name},
-                   {"split", split_name(data.split)},
-                   {"seed", context.common.seed},
-                   {"seeds", state->seeds},
-                   {"units", "percent"}};
-    if (state->ablation) output.json["ablation"] = true;
-    if (!state->sweep.empty()) output.json["sweep"] = state->sweep;
-    const std::string split = split_name(data.split);
-    output.text = fmt::format("{} ({}, {}{}{}), gamma and every selected option from validation classes, {} seed{}\n\n",
-                              data.name, data.features_name, data.semantics.name, split.empty() ? "" : ", ", split,
-                              state->seeds, state->seeds == 1 ? "" : "s");
-    output.text +=
-        "| method | ZSL | U | S | H | AUSUC | val ZSL | gap | seconds |\n|---|---|---|---|---|---|---|---|---|\n";
+    std::size_t failed = 0;
     std::set<std::string> notes;  // below the table, each once
     for (const auto& entry : entries) {
-      std::vector<double> zsl, u, s, h, ausuc, validation, gaps, seconds;
-      nlohmann::ordered_json runs = nlohmann::ordered_json::array();
-      for (int i = 0; i < state->seeds; ++i) {
-        TrainOptions options = entry.options;
-        options.seed = context.common.seed + static_cast<std::uint64_t>(i);
-        report_message(context.progress, fmt::format("{}, seed {}", entry.label, options.seed));
-        TrainRun run;
-        const Model model = train(data, options, pool, context.progress, &run);
-        const TestReport report = evaluate(model, data, pool, context.progress);
-        nlohmann::ordered_json json = evaluation_json(report, model.record);
-        json["seed"] = options.seed;
-        json["seconds"] = run.seconds;
-        json["options"] = nlohmann::ordered_json::parse(model.options);
-        json["record"] = nlohmann::ordered_json::parse(model.record);
-        zsl.push_back(report.zsl.top1_per_class);
-        seconds.push_back(run.seconds);
-        if (report.has_gzsl) {
-          u.push_back(report.gzsl.u);
-          s.push_back(report.gzsl.s);
-          h.push_back(report.gzsl.h);
-          ausuc.push_back(report.gzsl.ausuc);
-        }
-        if (json["record"]["validation"].contains("zsl"))
-          validation.push_back(json["record"]["validation"]["zsl"].get<double>());
-        if (json["record"].contains("svr")) gaps.push_back(json["record"]["svr"]["relative_gap"].get<double>());
-        notes.insert(warning_lines(json));
-        notes.insert(warning_lines(json["record"]));
-        runs.push_back(std::move(json));
+      run_row(entry, *state, data, pool, context, results);
+      if (!entry.note.empty()) notes.insert(fmt::format("{}: {}\n", entry.label, entry.note));
+      for (const auto& run : results.row()["runs"]) {
+        notes.insert(warning_lines(run));
+        notes.insert(warning_lines(run["record"]));
       }
-      nlohmann::ordered_json summary;
-      const std::pair<const char*, const std::vector<double>*> figures[] = {
-          {"zsl", &zsl}, {"u", &u}, {"s", &s}, {"h", &h}, {"ausuc", &ausuc}};
-      for (const auto& [name, values] : figures) {
-        if (values->empty()) continue;
-        const Interval interval = confidence_interval(*values);
-        summary[name] = {{"mean", interval.mean}, {"sd", interval.sd}, {"low", interval.low}, {"high", interval.high}};
-      }
-      output.json["methods"].push_back({{"method", entry.label}, {"summary", summary}, {"runs", runs}});
-      if (!entry.note.empty()) {
-        output.json["methods"].back()["note"] = entry.note;
-        notes.insert(fmt::format("{}: {}\n", entry.label, entry.note));
-      }
-      const std::string gap = gaps.empty() ? "-" : fmt::format("{:.1e}", *std::max_element(gaps.begin(), gaps.end()));
-      output.text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", entry.label, mean_and_spread(zsl),
-                                 mean_and_spread(u), mean_and_spread(s), mean_and_spread(h), mean_and_spread(ausuc),
-                                 mean_and_spread(validation), gap, mean_and_spread(seconds));
+      print(bench_table_row(results.row()));
+      failed += results.row().contains("error");
     }
-    if (state->reference)
-      for (std::size_t k = 0; k < kReferenceSets.size(); ++k)
-        if (data.split.proposed_of == kReferenceSets[k])
-          for (const auto& row : reference_rows()) {
-            const auto& f = row.sets[k];
-            const auto figure = [](double v) { return v < 0 ? std::string("-") : fmt::format("{:.1f}", v); };
-            output.text += fmt::format("| *{}* ({}; {}) | {} | {} | {} | {} | - | - | - | - |\n", row.method,
-                                       row.features, row.source, figure(f.zsl), figure(f.u), figure(f.s), figure(f.h));
-          }
-    for (const auto& note : notes) output.text += (note.empty() ? "" : "\n") + note;
-    if (!state->out.empty()) write_text_file(state->out, output.json.dump(1) + "\n");
+    if (state->reference) print(reference_table_rows(data.split.proposed_of));
+    for (const auto& note : notes)
+      if (!note.empty()) print("\n" + note);
+    output.json = results.json();
+    output.already_printed = !context.common.json;
+    if (failed > 0) output.failure = fmt::format("{} of {} methods failed; the table says why", failed, entries.size());
     return output;
   };
   return command;

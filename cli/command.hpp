@@ -24,7 +24,8 @@ struct CommonOptions {
 struct Context {
   const CommonOptions& common;
   ProgressObserver* progress;
-  std::vector<std::string> given;  ///< names of the options on the command line or in the config file
+  std::vector<std::string> given;                 ///< names of the options on the command line or in the config file
+  std::function<void(const std::string&)> print;  ///< to standard output, before the command is done
 };
 
 /// What a command has to say: `json` with --json, `text` without.
@@ -32,6 +33,7 @@ struct Output {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   std::string text;
   bool already_printed = false;  ///< the command wrote its output itself, as it went
+  std::string failure;           ///< not empty: what failed; told after the output, with exit code 1
 };
 
 struct Argument {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/file.hpp"
 #include "command.hpp"
 #include "load_flags.hpp"
 
@@ -32,6 +33,7 @@ Command data_convert_command() {
                          "plain folder (npy, npz, csv) or xlsa17-style (mat5, mat5-uncompressed, mat73)");
   add_load_options(command.options, state->load);
   command.run = [state](Context& context) {
+    check_writable_folder(state->out);
     state->load.seed = context.common.seed;
     const Dataset data = load_dataset(state->folder, state->load, context.progress);
     save_dataset(data, state->out, state->format, context.progress);

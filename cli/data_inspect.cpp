@@ -86,7 +86,10 @@ Command data_inspect_command() {
     state->load.seed = context.common.seed;
     const Dataset data = load_dataset(state->folder, state->load, context.progress);
     const DataReport report = inspect_dataset(data, context.progress);
-    return Output{to_json(data, report), to_text(data, report)};
+    Output output;
+    output.json = to_json(data, report);
+    output.text = to_text(data, report);
+    return output;
   };
   return command;
 }

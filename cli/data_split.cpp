@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/file.hpp"
 #include "command.hpp"
 #include "data/csv.hpp"
 #include "data/folder.hpp"
@@ -69,9 +70,11 @@ Command data_split_command() {
     if (!state->force && std::filesystem::exists(file))
       throw Error(ErrorCode::usage,
                   fmt::format("{} exists; use --force to replace it or --out to write elsewhere", file.string()));
+    check_writable(file);
     const Dataset data = load_dataset(state->folder, state->load, context.progress);
     state->split.unseen_classes = classes_by_name(state->unseen_classes, data.class_names);
     const ClassSplit split = make_class_split(data.labels, data.classes(), state->split);
+    make_folder_of(file);
     write_split_json(file, split, data.class_names);
     const Split lists = split_from_classes(split, data.labels);
     Output output;

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/file.hpp"
 #include "command.hpp"
 #include "load_flags.hpp"
 #include "parsnets/synth.hpp"
@@ -47,6 +48,7 @@ Command data_synth_command() {
               "format to write");
   add_load_options(command.options, state->load);
   command.run = [state](Context& context) {
+    check_writable_folder(state->out);
     state->load.seed = state->synth.seed = context.common.seed;
     std::optional<Dataset> given;
     if (!state->from.empty()) given = load_dataset(state->from, state->load, context.progress);

@@ -102,7 +102,11 @@ int run(Command& command, OptionTable& common, CommonOptions& options, const Par
       return 0;
     }
     TerminalProgress progress(options.quiet);
-    Context context{options, &progress, given};
+    const auto print = [&](const std::string& text) {
+      progress.clear();
+      std::cout << text << std::flush;
+    };
+    Context context{options, &progress, given, print};
     const Output output = command.run(context);
     progress.clear();
     if (output.already_printed)
@@ -113,7 +117,9 @@ int run(Command& command, OptionTable& common, CommonOptions& options, const Par
       std::cout << output.text;
     std::cout.flush();
     if (!std::cout) throw Error(ErrorCode::failure, "cannot write to standard output");
-    return 0;
+    if (output.failure.empty()) return 0;
+    fmt::print(stderr, "parsnets: {}\n", output.failure);
+    return static_cast<int>(ErrorCode::failure);
   } catch (const Error& e) {
     print_error(options, static_cast<int>(e.code()), e.what(), e.parts());
     return static_cast<int>(e.code());

@@ -24,6 +24,8 @@ std::string command_line(const std::string& name, const OptionTable& options, co
   return text + fmt::format(" --seed {}", context.common.seed);
 }
 
+std::filesystem::path run_facts_file(const std::filesystem::path& folder) { return folder / "run.json"; }
+
 void write_run_facts(const std::filesystem::path& folder, const std::string& data, const LoadOptions& load,
                      const std::string& command, const TrainRun& run) {
   const MachineFacts machine = machine_facts();
@@ -42,7 +44,7 @@ void write_run_facts(const std::filesystem::path& folder, const std::string& dat
       {"version", PARSNETS_VERSION},
       {"machine",
        {{"cpu", machine.cpu}, {"simd", machine.simd}, {"cores", machine.cores}, {"memory", machine.memory}}}};
-  write_text_file(folder / "run.json", json.dump(1) + "\n");
+  write_text_file(run_facts_file(folder), json.dump(1) + "\n");
 }
 
 RunFolder read_run_folder(const std::filesystem::path& folder) {

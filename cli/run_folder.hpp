@@ -15,6 +15,7 @@ namespace parsnets::cli {
 /// The command as it could be typed again: the options that were given.
 std::string command_line(const std::string& name, const OptionTable& options, const Context& context);
 
+std::filesystem::path run_facts_file(const std::filesystem::path& folder);
 /// Writes run.json. The data set's path is kept absolute, so that the report finds it.
 void write_run_facts(const std::filesystem::path& folder, const std::string& data, const LoadOptions& load,
                      const std::string& command, const TrainRun& run);

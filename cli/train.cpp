@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/file.hpp"
 #include "base/options.hpp"
 #include "command.hpp"
 #include "data/split.hpp"
@@ -80,16 +81,24 @@ Command train_command() {
       .flag("resume", state->train.resume, "go on from the checkpoint to the same result");
   add_load_options(command.options, state->load);
   command.run = [state, options = command.options](Context& context) {
-    if (!state->run.empty() && state->out.empty()) state->out = state->run / "model.safetensors";
+    if (!state->run.empty() && !state->out.empty())
+      throw Error(ErrorCode::usage, "--run: expected without --out, since the model goes to DIR/model.safetensors");
+    if (!state->run.empty()) state->out = state->run / "model.safetensors";
     if (state->data.empty() || state->out.empty())
       throw Error(ErrorCode::usage, "train: expected --data DIR and --out FILE or --run DIR");
     state->load.seed = state->train.seed = context.common.seed;
     state->train.pinned = context.given;
-    if (state->out.has_parent_path()) std::filesystem::create_directories(state->out.parent_path());
+    check_writable(state->out);
+    if (!state->run.empty()) check_writable(run_facts_file(state->run));
+    if (!state->train.checkpoint.empty()) {
+      check_writable(state->train.checkpoint.string() + ".final");
+      make_folder_of(state->train.checkpoint);
+    }
     const Dataset data = load_dataset(state->data, state->load, context.progress);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     TrainRun run;
     const Model model = train(data, state->train, pool, context.progress, &run);
+    make_folder_of(state->out);
     save_model(model, state->out);
     if (!state->run.empty())
       write_run_facts(state->run, state->data, state->load, command_line("train", options, context), run);

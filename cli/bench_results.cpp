@@ -1,0 +1,111 @@
+#include "bench_results.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <span>
+
+#include "base/file.hpp"
+#include "bench_table.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets::cli {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::uint64_t seed_of(const Json& run) { return run.at("seed").get<std::uint64_t>(); }
+
+bool is_row(const Json& row, const std::string& label, const Json& asked) {
+  return row.at("method") == label && row.value("asked", Json()) == asked;
+}
+
+void check_results(const Json& json, const std::string& name) {
+  bool good = json.is_object() && json.contains("methods") && json["methods"].is_array();
+  if (good)
+    for (const auto& row : json["methods"]) {
+      good = good && row.is_object() && row.contains("method") && row.contains("runs") && row["runs"].is_array();
+      if (good)
+        for (const auto& run : row["runs"])
+          good = good && run.is_object() && run.contains("seed") && run["seed"].is_number_unsigned();
+    }
+  if (!good) throw Error(BadInput{name, "", "what 'bench --out' writes", "something else", "run without --resume"});
+}
+
+}  // namespace
+
+std::string data_checksum(const Dataset& data) {
+  uLong crc = crc32_z(0, nullptr, 0);
+  const auto add = [&](auto values) {
+    crc = crc32_z(crc, reinterpret_cast<const Bytef*>(values.data()), values.size() * sizeof(values[0]));
+  };
+  add(data.features.values());
+  add(data.semantics.values.values());
+  for (const auto* list : {&data.labels, &data.split.trainval, &data.split.test_seen, &data.split.test_unseen,
+                           &data.split.train, &data.split.val})
+    add(std::span(*list));
+  return fmt::format("{:08x}", crc);
+}
+
+BenchResults::BenchResults(Json facts, std::filesystem::path file, bool resume)
+    : json_(std::move(facts)), file_(std::move(file)) {
+  if (resume && std::filesystem::exists(file_)) {
+    const std::string name = file_.string();
+    earlier_ = Json::parse(read_text_file(file_), nullptr, false);
+    check_results(earlier_, name);
+    for (const char* key : {"version", "data", "features", "semantics", "split", "checksum"})
+      if (earlier_.value(key, Json()) != json_.at(key))
+        throw Error(BadInput{name, key, json_.at(key).dump(), earlier_.value(key, Json()).dump(),
+                             "go on with the data and version it was begun with, or run without --resume"});
+  }
+  json_["methods"] = Json::array();
+}
+
+void BenchResults::begin_row(const std::string& label, const Json& asked, const std::string& note, std::uint64_t first,
+                             std::uint64_t count) {
+  Json runs = Json::array();
+  if (earlier_.is_object())
+    for (const auto& row : earlier_.at("methods"))
+      if (is_row(row, label, asked))
+        for (const auto& run : row.at("runs"))
+          if (const std::uint64_t seed = seed_of(run); seed >= first && seed - first < count) runs.push_back(run);
+  const Json summary = bench_summary(runs);
+  json_["methods"].push_back({{"method", label}, {"asked", asked}, {"summary", summary}, {"runs", runs}});
+  if (!note.empty()) json_["methods"].back()["note"] = note;
+  if (!runs.empty()) save();
+}
+
+bool BenchResults::has_run(std::uint64_t seed) const {
+  return std::ranges::any_of(row().at("runs"), [&](const Json& run) { return seed_of(run) == seed; });
+}
+
+void BenchResults::add_run(Json run) {
+  Json& row = json_["methods"].back();
+  row["runs"].push_back(std::move(run));
+  std::sort(row["runs"].begin(), row["runs"].end(),
+            [](const Json& a, const Json& b) { return seed_of(a) < seed_of(b); });
+  row["summary"] = bench_summary(row["runs"]);
+  save();
+}
+
+void BenchResults::fail_row(const std::string& reason) {
+  json_["methods"].back()["error"] = reason;
+  save();
+}
+
+void BenchResults::save() const {
+  if (file_.empty()) return;
+  Json all = json_;  // with the earlier rows that were not come to yet, so that a second interrupt keeps them, too
+  if (earlier_.is_object())
+    for (const auto& row : earlier_.at("methods"))
+      if (std::ranges::none_of(json_["methods"], [&](const Json& other) {
+            return is_row(other, row.at("method").get<std::string>(), row.value("asked", Json()));
+          }))
+        all["methods"].push_back(row);
+  make_folder_of(file_);
+  write_text_file(file_, all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace parsnets::cli

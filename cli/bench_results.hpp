@@ -1,0 +1,38 @@
+#pragma once
+// The file of `bench --out`: written after every run, so that nothing finished is lost.
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "parsnets/dataset.hpp"
+
+namespace parsnets::cli {
+
+/// CRC-32 of features, labels, semantics and split.
+std::string data_checksum(const Dataset& data);
+
+class BenchResults {
+ public:
+  /// `facts`: what all rows have in common, the start of the file. An empty path keeps the rows in memory alone. With
+  /// `resume` the runs of an earlier file are there to be taken over; throws bad_input when it has other facts.
+  BenchResults(nlohmann::ordered_json facts, std::filesystem::path file, bool resume);
+
+  /// A row with the earlier runs of the same options and of seeds from `first` to first + count − 1.
+  void begin_row(const std::string& label, const nlohmann::ordered_json& asked, const std::string& note,
+                 std::uint64_t first, std::uint64_t count);
+  bool has_run(std::uint64_t seed) const;
+  void add_run(nlohmann::ordered_json run);
+  void fail_row(const std::string& reason);
+
+  const nlohmann::ordered_json& row() const { return json_["methods"].back(); }
+  const nlohmann::ordered_json& json() const { return json_; }
+
+ private:
+  void save() const;
+
+  nlohmann::ordered_json json_, earlier_;
+  std::filesystem::path file_;
+};
+
+}  // namespace parsnets::cli

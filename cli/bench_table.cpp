@@ -1,0 +1,100 @@
+#include "bench_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "eval/reference.hpp"
+#include "evaluation_json.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What `at` points to in each run that has it.
+std::vector<double> values_of(const Json& runs, const char* at) {
+  const Json::json_pointer pointer(at);
+  std::vector<double> values;
+  for (const auto& run : runs)
+    if (run.contains(pointer)) values.push_back(run.at(pointer).get<double>());
+  return values;
+}
+
+std::vector<double> ausuc_of(const Json& runs) { return values_of(runs, "/gzsl/ausuc"); }
+
+std::string mean_and_spread(const std::vector<double>& values) {
+  if (values.empty()) return "-";
+  const Interval interval = confidence_interval(values);
+  return values.size() == 1 ? fmt::format("{:.1f}", interval.mean)
+                            : fmt::format("{:.1f} ± {:.1f}", interval.mean, interval.sd);
+}
+
+/// Text that stays in its cell.
+std::string cell(std::string text) {
+  for (char& c : text)
+    if (c == '|' || c == '\n') c = c == '|' ? '/' : ' ';
+  return text;
+}
+
+}  // namespace
+
+Json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool, ProgressObserver* progress) {
+  TrainRun run;
+  const Model model = train(data, options, pool, progress, &run);
+  Json json = evaluation_json(evaluate(model, data, pool, progress), model.record);
+  json["seed"] = options.seed;
+  json["seconds"] = run.seconds;
+  json["options"] = Json::parse(model.options);
+  json["record"] = Json::parse(model.record);
+  return json;
+}
+
+Json bench_summary(const Json& runs) {
+  Json summary = Json::object();
+  const std::pair<const char*, std::vector<double>> figures[] = {{"zsl", values_of(runs, "/zsl/top1_per_class")},
+                                                                 {"u", values_of(runs, "/gzsl/u")},
+                                                                 {"s", values_of(runs, "/gzsl/s")},
+                                                                 {"h", values_of(runs, "/gzsl/h")},
+                                                                 {"ausuc", ausuc_of(runs)}};
+  for (const auto& [name, values] : figures) {
+    if (values.empty()) continue;
+    const Interval interval = confidence_interval(values);
+    summary[name] = {{"mean", interval.mean}, {"sd", interval.sd}, {"low", interval.low}, {"high", interval.high}};
+  }
+  return summary;
+}
+
+std::string bench_table_head() {
+  return "| method | ZSL | U | S | H | AUSUC | val ZSL | gap | seconds |\n|---|---|---|---|---|---|---|---|---|\n";
+}
+
+std::string bench_table_row(const Json& method) {
+  const Json& runs = method.at("runs");
+  std::string name = method.at("method").get<std::string>();
+  if (method.contains("error")) name += fmt::format(" (failed: {})", method.at("error").get<std::string>());
+  const auto gaps = values_of(runs, "/record/svr/relative_gap");
+  const std::string gap = gaps.empty() ? "-" : fmt::format("{:.1e}", *std::max_element(gaps.begin(), gaps.end()));
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", cell(name),
+                     mean_and_spread(values_of(runs, "/zsl/top1_per_class")),
+                     mean_and_spread(values_of(runs, "/gzsl/u")), mean_and_spread(values_of(runs, "/gzsl/s")),
+                     mean_and_spread(values_of(runs, "/gzsl/h")), mean_and_spread(ausuc_of(runs)),
+                     mean_and_spread(values_of(runs, "/record/validation/zsl")), gap,
+                     mean_and_spread(values_of(runs, "/seconds")));
+}
+
+std::string reference_table_rows(const std::string& data) {
+  std::string text;
+  for (std::size_t k = 0; k < kReferenceSets.size(); ++k)
+    if (data == kReferenceSets[k])
+      for (const auto& row : reference_rows()) {
+        const auto& f = row.sets[k];
+        const auto figure = [](double v) { return v < 0 ? std::string("-") : fmt::format("{:.1f}", v); };
+        text += fmt::format("| *{}* ({}; {}) | {} | {} | {} | {} | - | - | - | - |\n", row.method, row.features,
+                            row.source, figure(f.zsl), figure(f.u), figure(f.s), figure(f.h));
+      }
+  return text;
+}
+
+}  // namespace parsnets::cli

@@ -1,0 +1,124 @@
+// What bench keeps when something goes wrong.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli/run_cli.hpp"
+
+extern char** environ;
+
+namespace parsnets::test {
+
+namespace {
+
+const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
+
+nlohmann::json json_in(const std::filesystem::path& file) { return nlohmann::json::parse(read_text_file(file)); }
+
+std::vector<std::string> bench(const std::string& methods, const std::filesystem::path& out,
+                               const std::vector<std::string>& more = {}) {
+  std::vector<std::string> words{"bench", "--data", kDemo, "--methods", methods, "--out", out.string(), "--quiet"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// Starts the tool and interrupts it once a file in `folder` has been written. Returns its exit code.
+int interrupted_after_a_file(const std::vector<std::string>& arguments, const std::filesystem::path& folder) {
+  const int watch = ::inotify_init1(IN_CLOEXEC);
+  EXPECT_GE(::inotify_add_watch(watch, folder.c_str(), IN_MOVED_TO), 0);
+  std::vector<std::string> words{PARSNETS_BINARY};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> raw;
+  for (auto& word : words) raw.push_back(word.data());
+  raw.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  for (const int stream : {1, 2}) ::posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  EXPECT_EQ(::posix_spawn(&child, PARSNETS_BINARY, &actions, nullptr, raw.data(), environ), 0);
+  ::posix_spawn_file_actions_destroy(&actions);
+  const int ended = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  pollfd events[] = {{watch, POLLIN, 0}, {ended, POLLIN, 0}};
+  EXPECT_GT(::poll(events, 2, -1), 0);
+  EXPECT_NE(events[0].revents, 0) << "it ended before it wrote a file";
+  ::kill(child, SIGINT);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ::close(ended);
+  ::close(watch);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+TEST(CliBench, AMethodThatFailsIsARowAndTheOthersAreRun) {
+  TempDir dir;
+  const auto out = dir / "runs.json";
+  const auto result = run_cli(bench("ridge,scln:networks=16:open=17,eszsl", out));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.err.find("1 of 3 methods failed"), std::string::npos) << result.err;
+  EXPECT_NE(result.out.find("| ridge |"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("| scln:networks=16:open=17 (failed: "), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("| eszsl |"), std::string::npos) << result.out;
+  const auto methods = json_in(out)["methods"];
+  ASSERT_EQ(methods.size(), 3u);
+  EXPECT_NE(methods[1]["error"].get<std::string>().find("open"), std::string::npos) << methods[1]["error"];
+  EXPECT_TRUE(methods[1]["runs"].empty());
+  for (const int done : {0, 2}) {
+    EXPECT_FALSE(methods[done].contains("error"));
+    EXPECT_EQ(methods[done]["runs"].size(), 1u);
+  }
+}
+
+TEST(CliBench, AnInterruptKeepsWhatIsFinishedAndResumeTakesItOver) {
+  TempDir dir;
+  const auto out = dir / "runs.json";
+  const std::string endless = "scln:networks=100:encoding=200:open=50:c=1000:tolerance=1e-12:max-passes=1000000";
+  EXPECT_EQ(interrupted_after_a_file(bench("ridge," + endless, out), dir.path()), 130);
+  const auto kept = json_in(out);
+  ASSERT_EQ(kept["methods"][0]["runs"].size(), 1u);
+  EXPECT_EQ(kept["methods"][0]["method"], "ridge");
+  for (const auto& entry : std::filesystem::directory_iterator(dir.path())) EXPECT_EQ(entry.path(), out);
+
+  const auto result = run_cli(bench("ridge,eszsl", out, {"--resume", "--seeds", "2"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto methods = json_in(out)["methods"];
+  ASSERT_EQ(methods.size(), 2u);
+  ASSERT_EQ(methods[0]["runs"].size(), 2u);
+  EXPECT_EQ(methods[0]["runs"][0], kept["methods"][0]["runs"][0]) << "taken over, to the time it took";
+  EXPECT_EQ(methods[0]["runs"][1]["seed"], 2);
+  EXPECT_EQ(methods[1]["runs"].size(), 2u);
+}
+
+TEST(CliBench, ResumeComputesAnewWhatWasAskedDifferently) {
+  TempDir dir;
+  const auto out = dir / "runs.json";
+  ASSERT_EQ(run_cli(bench("ridge", out)).exit_code, 0);
+  const auto before = json_in(out)["methods"][0]["runs"][0];
+  ASSERT_EQ(run_cli(bench("ridge", out, {"--resume", "--lambda", "7"})).exit_code, 0);
+  EXPECT_EQ(json_in(out)["methods"][0]["runs"][0]["options"]["lambda"], 7);
+  EXPECT_EQ(json_in(out)["methods"][1]["runs"][0], before) << "other rows stay";
+}
+
+TEST(CliBench, ResumeRefusesAFileOfOtherData) {
+  TempDir dir;
+  const auto out = dir / "runs.json";
+  EXPECT_EQ(run_cli({"bench", "--data", kDemo, "--resume"}).exit_code, 2) << "without --out";
+  write_text_file(out, "{\"methods\": 3}\n");
+  EXPECT_EQ(run_cli(bench("ridge", out, {"--resume"})).exit_code, 3);
+  ASSERT_EQ(run_cli(bench("ridge", out)).exit_code, 0);
+  auto other = json_in(out);
+  other["checksum"] = "00000000";
+  write_text_file(out, other.dump());
+  const auto result = run_cli(bench("ridge", out, {"--resume"}));
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.err.find("checksum"), std::string::npos) << result.err;
+}
+
+}  // namespace parsnets::test
