@@ -79,7 +79,8 @@ TEST(CliBench, AMethodThatFailsIsARowAndTheOthersAreRun) {
 TEST(CliBench, AnInterruptKeepsWhatIsFinishedAndResumeTakesItOver) {
   TempDir dir;
   const auto out = dir / "runs.json";
-  const std::string endless = "scln:networks=100:encoding=200:open=50:c=1000:tolerance=1e-12:max-passes=1000000";
+  const std::string endless =
+      "scln:networks=100:encoding=100:open=50:c=1000:fit=svr:tolerance=1e-9:max-passes=10000000";
   EXPECT_EQ(interrupted_after_a_file(bench("ridge," + endless, out), dir.path()), 130);
   const auto kept = json_in(out);
   ASSERT_EQ(kept["methods"][0]["runs"].size(), 1u);
