@@ -15,39 +15,9 @@
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
+#include "parsnets/ranking.hpp"
 
 namespace parsnets::cli {
-
-namespace {
-
-enum class Among { all, seen, unseen };
-
-struct Ranked {
-  std::size_t class_index;
-  float confidence;
-};
-
-/// The best `top` classes of one row of scores; classes outside `among` do not compete.
-std::vector<Ranked> rank(const Model& model, std::vector<float> scores, Among among, std::size_t top) {
-  std::vector<Ranked> order;
-  for (std::size_t c = 0; c < scores.size(); ++c) {
-    const bool candidate = among == Among::all || (among == Among::seen) == (model.classes.seen[c] != 0);
-    if (!candidate) scores[c] = -1e30f;
-  }
-  confidences(model, scores);
-  for (std::size_t c = 0; c < scores.size(); ++c)
-    if (among == Among::all || (among == Among::seen) == (model.classes.seen[c] != 0)) order.push_back({c, scores[c]});
-  top = std::min(top, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(top), order.end(),
-                    [](const Ranked& a, const Ranked& b) {
-                      return a.confidence > b.confidence ||
-                             (a.confidence == b.confidence && a.class_index < b.class_index);
-                    });
-  order.resize(top);
-  return order;
-}
-
-}  // namespace
 
 Command predict_command() {
   struct State {
@@ -73,10 +43,8 @@ Command predict_command() {
       throw Error(ErrorCode::usage, "predict: expected --model FILE and --input FILE");
     const Model model = load_model(state->model);
     const Matrix<float> input = read_feature_input(state->input, context.progress);
-    if (std::none_of(model.classes.seen.begin(), model.classes.seen.end(), [&](std::uint8_t seen) {
-          return state->among == Among::all || (state->among == Among::seen) == (seen != 0);
-        }))
-      throw Error(ErrorCode::usage, "--among: expected a kind of class that the model has");
+    const Ranking ranking(model, state->among);
+    std::vector<RankedClass> top(std::min(static_cast<std::size_t>(state->top), ranking.candidates().size()));
     require_memory(state->memory_limit,
                    scoring_bytes(model.classes.names.size(), model.outputs(), model.feature_dimensions) +
                        12.0 * state->batch * static_cast<double>(input.cols()),
@@ -90,19 +58,21 @@ Command predict_command() {
       std::string text;
       if (start == 0) text += context.common.json ? "{\n  \"predictions\": [\n" : "sample,rank,class,confidence\n";
       for (std::size_t r = 0; r < rows; ++r) {
-        const auto ranked = rank(model, {scores.row(r).begin(), scores.row(r).end()}, state->among,
-                                 static_cast<std::size_t>(state->top));
+        ranking.best(scores.row(r), top);
         if (context.common.json) {
           nlohmann::ordered_json item{{"sample", start + r}, {"top", nlohmann::ordered_json::array()}};
-          for (const auto& one : ranked)
-            item["top"].push_back({{"class", model.classes.names[one.class_index]},
+          for (const auto& one : top) {
+            const auto c = static_cast<std::size_t>(one.class_index);
+            item["top"].push_back({{"class", model.classes.names[c]},
                                    {"confidence", one.confidence},
-                                   {"seen", model.classes.seen[one.class_index] != 0}});
+                                   {"seen", model.classes.seen[c] != 0}});
+          }
           text += fmt::format("    {}{}\n", item.dump(), start + r + 1 < input.rows() ? "," : "");
         } else {
-          for (std::size_t i = 0; i < ranked.size(); ++i)
+          for (std::size_t i = 0; i < top.size(); ++i)
             text += fmt::format("{},{},{},{:.4f}\n", start + r, i + 1,
-                                csv_cell(model.classes.names[ranked[i].class_index]), ranked[i].confidence);
+                                csv_cell(model.classes.names[static_cast<std::size_t>(top[i].class_index)]),
+                                top[i].confidence);
         }
       }
       if (context.common.json && start + rows == input.rows()) text += "  ]\n}\n";

@@ -54,6 +54,7 @@ class DeviceModel {
   const std::vector<std::string>& class_names() const;
   const std::vector<std::uint8_t>& class_seen() const;
   double gamma() const;
+  double temperature() const;
   std::vector<DeviceSectionFacts> sections() const;  ///< those that are there, in the order of the file
 
   /// n x d raw features to n x q predictions / n x C scores, one sample at a time by the runtime. Throws bad_input.

@@ -147,9 +147,6 @@ Explanation explain(const Model& model, std::span<const float> x, ThreadPool& po
 /// The same to the bit, with the classes prepared before.
 Explanation explain(const Model& model, std::span<const float> x, const PreparedClasses& prepared, ThreadPool& pool);
 
-/// Softmax of scores / temperature over all classes, gamma applied to the seen ones; in place of `scores` (C values).
-void confidences(const Model& model, std::span<float> scores);
-
 /// Reads and fully validates a model file (docs/format.md). Tensors stay mapped. Throws bad_input.
 Model load_model(const std::filesystem::path& file);
 /// Writes atomically. The bytes depend on the model alone.

@@ -146,14 +146,14 @@ PARSNETS_API parsnets_status parsnets_dataset_split(const parsnets_dataset *data
 PARSNETS_API parsnets_status parsnets_options_create(parsnets_options **options);
 /* `options` or NULL. */
 PARSNETS_API void parsnets_options_free(parsnets_options *options);
-/* parsnets_options_set(o, "lambda", "3"); flags take "true" or "false". An option that was set is pinned: presets and
+/* parsnets_options_set(o, "lambda", "3"); flags take "true" or "false". An option that was set stays as it is: presets and
  * searches leave it alone. PARSNETS_USAGE for an unknown name or an impossible value, and then nothing changes. */
 PARSNETS_API parsnets_status parsnets_options_set(parsnets_options *options, const char *name, const char *value);
-/* Back to the defaults, nothing pinned. */
+/* Back to the defaults, nothing set. */
 PARSNETS_API parsnets_status parsnets_options_reset(parsnets_options *options);
 /* {"method": "parsnets", ...}: all options as they are now. Valid until the next call with these options. */
 PARSNETS_API parsnets_status parsnets_options_json(parsnets_options *options, const char **json);
-/* [{"name", "help", "expected", "default", "choices", "pinned"}, ...], in the order of the documentation. Valid as
+/* [{"name", "help", "expected", "default", "choices", "set"}, ...], in the order of the documentation. Valid as
  * above. */
 PARSNETS_API parsnets_status parsnets_options_describe(parsnets_options *options, const char **json);
 
@@ -243,6 +243,11 @@ enum { PARSNETS_ALL = 0, PARSNETS_SEEN = 1, PARSNETS_UNSEEN = 2 };
 PARSNETS_API parsnets_status parsnets_predict_top(const parsnets_model *model, const float *x, size_t samples,
                                                   size_t dimensions, int32_t among, size_t k, uint32_t threads,
                                                   int32_t *classes, float *confidences);
+/* The same among `count` candidates given by number. Outputs are samples x k; `scores` (gamma applied) and
+ * `confidences` may be NULL. PARSNETS_USAGE for a class that is not there or listed twice. */
+PARSNETS_API parsnets_status parsnets_rank(const parsnets_model *model, const float *x, size_t samples,
+                                           size_t dimensions, const int32_t *candidates, size_t count, size_t k,
+                                           uint32_t threads, int32_t *classes, float *scores, float *confidences);
 /* samples x m: predicted semantics, prepared as the model prepares those of its classes. */
 PARSNETS_API parsnets_status parsnets_predict_semantics(const parsnets_model *model, const float *x, size_t samples,
                                                         size_t dimensions, uint32_t threads, float *semantics,
@@ -365,6 +370,11 @@ PARSNETS_API parsnets_status parsnets_device_class_name(const parsnets_device *d
 /* As parsnets_predict_scores and parsnets_evaluate, by the runtime, one sample at a time. */
 PARSNETS_API parsnets_status parsnets_device_scores(const parsnets_device *device, const float *x, size_t samples,
                                                     size_t dimensions, uint32_t threads, float *scores, size_t classes);
+/* As parsnets_rank. */
+PARSNETS_API parsnets_status parsnets_device_rank(const parsnets_device *device, const float *x, size_t samples,
+                                                  size_t dimensions, const int32_t *candidates, size_t count, size_t k,
+                                                  uint32_t threads, int32_t *classes, float *scores,
+                                                  float *confidences);
 PARSNETS_API parsnets_status parsnets_device_evaluate(const parsnets_device *device, const parsnets_dataset *dataset,
                                                       uint32_t threads, parsnets_progress_function progress, void *user,
                                                       parsnets_evaluation *evaluation);

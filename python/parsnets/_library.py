@@ -132,6 +132,8 @@ _STATUS: Dict[str, List[Any]] = {
     "model_calibrate_on": [c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_uint32],
     "predict_scores": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "predict_confidences": [*_BATCH, c_uint32, c_void_p, c_size_t],
+    "rank": [*_BATCH, c_void_p, c_size_t, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p],
+    "device_rank": [*_BATCH, c_void_p, c_size_t, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p],
     "predict_top": [*_BATCH, c_int32, c_size_t, c_uint32, c_void_p, c_void_p],
     "predict_semantics": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "explain": [c_void_p, c_void_p, c_size_t, POINTER(Explanation), c_void_p, c_void_p, c_size_t, c_void_p, c_size_t],

@@ -49,6 +49,26 @@ def readable(x: Any, dimensions: int) -> bool:
             and x.shape[0] > 0 and x.flags.c_contiguous and x.flags.aligned)
 
 
+def ranked(function: str, handle: ctypes.c_void_p, x: Floats, candidates: NDArray[Any], k: int,
+           threads: int) -> Tuple[NDArray[np.int32], Floats, Floats]:
+    """n x k each: the best of the candidates (class numbers), best first, their scores with gamma applied and their
+    confidences. function: the engine's."""
+    among = np.ascontiguousarray(candidates, np.int32)
+    places = np.empty((len(x), k), np.int32)
+    scores, shares = np.empty((len(x), k), np.float32), np.empty((len(x), k), np.float32)
+    if len(x):
+        call(function, handle, address(x), *x.shape, address(among), len(among), k, threads, address(places),
+             address(scores), address(shares))
+    return places, scores, shares
+
+
+def by_class(places: NDArray[np.int32], values: Floats, classes: int) -> Floats:
+    """n x C, values (n x k) at their places, 0 elsewhere."""
+    out = np.zeros((len(places), classes), np.float32)
+    np.put_along_axis(out, places.astype(np.intp), values, axis=1)
+    return out
+
+
 def evaluation(function: str, handle: ctypes.c_void_p, data: Dataset, threads: int,
                progress: Optional[ProgressCallback], *by_class: Any) -> Evaluation:
     """The zero-shot protocol on the test samples. function: the engine's, by_class: its further arguments."""
@@ -179,9 +199,8 @@ class Model:
 
     def calibrated(self, x: Floats, threads: int) -> Floats:
         """n x C, gamma applied."""
-        scores = self.scores(x, threads)
-        scores[:, self.seen] -= np.float32(self.gamma)
-        return scores
+        places, scores, _ = ranked("rank", self.handle, x, np.arange(self.classes), self.classes, threads)
+        return by_class(places, scores, self.classes)
 
     def confidences(self, x: Floats, classes: Any, threads: int) -> Floats:
         """n x C, rows sum to 1; classes that do not compete have 0. classes: as of competing()."""
@@ -189,14 +208,9 @@ class Model:
             out = np.empty((len(x), self.classes), np.float32)
             call("predict_confidences", self.handle, address(x), *x.shape, threads, address(out), self.classes)
             return out
-        places = self.competing(classes)
-        out = np.zeros((len(x), self.classes), np.float32)
-        out[:, places] = self._softmax(self.calibrated(x, threads)[:, places])
-        return out
-
-    def _softmax(self, scores: Floats) -> Floats:
-        shares = np.exp((scores - scores.max(axis=1, keepdims=True)) / self.temperature)
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True), np.float32)
+        candidates = self.competing(classes)
+        places, _, shares = ranked("rank", self.handle, x, candidates, len(candidates), threads)
+        return by_class(places, shares, self.classes)
 
     def competing(self, classes: Any) -> NDArray[np.intp]:
         """Class numbers, ascending, so that ties go to the earlier class. classes: a key of AMONG, or labels."""
@@ -229,8 +243,8 @@ class Model:
     def best(self, x: Floats, classes: Any, threads: int) -> NDArray[np.int32]:
         """n class numbers. classes: as of competing()."""
         if not isinstance(classes, str):
-            places = self.competing(classes)
-            return np.asarray(places[np.argmax(self.calibrated(x, threads)[:, places], axis=1)], np.int32)
+            places, _, _ = ranked("rank", self.handle, x, self.competing(classes), 1, threads)
+            return places[:, 0]
         self._check_some(classes)
         out = np.empty(x.shape[0], np.int32)
         start = ctypes.byref(ctypes.c_int32.from_buffer(out.data))  # a quarter of the time of address(out)
@@ -243,16 +257,9 @@ class Model:
     def top(self, x: Floats, classes: Any, most: int, threads: int) -> Tuple[NDArray[np.intp], Floats]:
         """n x k class numbers, best first, and their confidences among the classes that compete, k of them or `most`.
         classes: as of competing()."""
-        places = self.competing(classes)
-        k = min(most, len(places))
-        if isinstance(classes, str):
-            found, shares = np.empty((len(x), k), np.int32), np.empty((len(x), k), np.float32)
-            call("predict_top", self.handle, address(x), *x.shape, AMONG[classes], k, threads, address(found),
-                 address(shares))
-            return found.astype(np.intp), shares
-        scores = self.calibrated(x, threads)[:, places]
-        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return places[order], np.take_along_axis(self._softmax(scores), order, axis=1)
+        candidates = self.competing(classes)
+        places, _, shares = ranked("rank", self.handle, x, candidates, min(most, len(candidates)), threads)
+        return places.astype(np.intp), shares
 
     def predicted_semantics(self, x: Floats, threads: int) -> Floats:
         """n x m."""

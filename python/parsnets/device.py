@@ -7,7 +7,7 @@ import os
 import tempfile
 import weakref
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _library
 from ._labels import Floats, file_labels, name_of, places_of
 from ._library import call, copy_at, library, real, text, text_at, unsigned
-from ._model import Model, PathLike, address, evaluation
+from ._model import Model, PathLike, address, by_class, evaluation, ranked
 from ._progress import ProgressCallback, Watch
 from ._training import threads_of
 from .datasets import Dataset, checked
@@ -102,13 +102,15 @@ class DeviceModel:
 
     def predict(self, X: ArrayLike, classes: Any = None) -> NDArray[Any]:
         """n labels. X: n x d; classes that compete: None for all, "seen", "unseen", or their labels."""
-        places = self._competing(classes)
-        labels: NDArray[Any] = self.classes_[places[np.argmax(self._calibrated(X)[:, places], axis=1)]]
+        places, _, _ = self._ranked(X, self._competing(classes), 1)
+        labels: NDArray[Any] = self.classes_[places[:, 0]]
         return labels
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """n x C scores, gamma_ subtracted for seen classes; with two classes n, above 0 for the second."""
-        scores = self._calibrated(X)
+        count = len(self.classes_)
+        places, values, _ = self._ranked(X, np.arange(count), count)
+        scores = by_class(places, values, count)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def class_scores(self, X: ArrayLike) -> Floats:
@@ -147,10 +149,9 @@ class DeviceModel:
             raise BadInput(f"{wanted}, found shape {x.shape}; reshape it")
         return x
 
-    def _calibrated(self, X: ArrayLike) -> Floats:
-        scores = self.class_scores(X)
-        scores[:, self.seen_] -= np.float32(self.gamma_)
-        return scores
+    def _ranked(self, X: ArrayLike, candidates: NDArray[np.intp],
+                k: int) -> Tuple[NDArray[np.int32], Floats, Floats]:
+        return ranked("device_rank", self._handle, self._samples(X), candidates, k, threads_of(self.n_jobs))
 
     def _competing(self, classes: Any) -> NDArray[np.intp]:
         """Class numbers, ascending, so that ties go to the earlier class."""

@@ -153,6 +153,23 @@ parsnets_status parsnets_device_scores(const parsnets_device* device, const floa
   });
 }
 
+parsnets_status parsnets_device_rank(const parsnets_device* device, const float* x, size_t samples, size_t dimensions,
+                                     const int32_t* candidates, size_t count, size_t k, uint32_t threads,
+                                     int32_t* classes, float* scores, float* confidences) {
+  return guarded([&] {
+    require(device, "device");
+    const Samples input{x, samples, dimensions, threads};
+    const DeviceModel& model = device->model;
+    check_samples(input, model.features(), classes, "classes", k);
+    require(candidates, "candidates");
+    const Ranking ranking(model.class_seen(), model.gamma(), model.temperature(),
+                          std::vector<std::int32_t>(candidates, candidates + count));
+    rank_batches(input, ranking,
+                 [&](MatrixView<const float> rows, ThreadPool& pool) { return model.scores(rows, pool); },
+                 {k, classes, scores, confidences});
+  });
+}
+
 parsnets_status parsnets_device_evaluate(const parsnets_device* device, const parsnets_dataset* dataset,
                                          uint32_t threads, parsnets_progress_function progress, void* user,
                                          parsnets_evaluation* evaluation) {

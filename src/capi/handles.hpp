@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,6 +16,7 @@
 #include "parsnets/model.hpp"
 #include "parsnets/parsnets.h"
 #include "parsnets/progress.hpp"
+#include "parsnets/ranking.hpp"
 #include "parsnets/training.hpp"
 
 struct parsnets_dataset {
@@ -119,6 +121,20 @@ inline void check_samples(const parsnets_model* model, const Samples& samples, c
   require(model, "model");
   check_samples(samples, model->model.feature_dimensions, output, output_name, columns);
 }
+
+/// n x d to n x C raw scores.
+using Predict = std::function<Matrix<float>(MatrixView<const float> x, ThreadPool& pool)>;
+
+/// Where the k best classes of each sample go, samples x k each; scores and confidences may be NULL.
+struct RankedOutput {
+  std::size_t k;
+  std::int32_t* classes;
+  float* scores;
+  float* confidences;
+};
+
+/// Ranks samples in batches. Throws usage unless 1 <= k <= the number of candidates.
+void rank_batches(const Samples& input, const Ranking& ranking, const Predict& scores, const RankedOutput& out);
 
 /// The figures of a test into a struct of the caller.
 void write_evaluation(const TestReport& report, parsnets_evaluation* evaluation);

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 
 #include "capi/handles.hpp"
 
@@ -16,7 +14,6 @@ namespace {
 constexpr std::size_t kBatch = 2048;  // bounds the memory of a call with many samples
 constexpr std::size_t kFew = 128;     // samples; products are not shared out below, so that threads would idle
 
-using Predict = std::function<Matrix<float>(MatrixView<const float> x, ThreadPool& pool)>;
 using Take = std::function<void(std::size_t first, Matrix<float>& result, ThreadPool& pool)>;
 
 /// Calls `predict` for batches of rows and hands each result on.
@@ -42,55 +39,34 @@ Take copy_to(float* output) {
   };
 }
 
-void rows_to_confidences(const Model& model, Matrix<float>& scores, ThreadPool& pool) {
-  pool.parallel_for(scores.rows(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (std::size_t r = begin; r < end; ++r) confidences(model, scores.row(r));
-  });
-}
-
-/// The classes that compete, ascending.
-std::vector<std::int32_t> competitors(const Model& model, std::int32_t among) {
+std::int32_t checked_among(std::int32_t among) {
   if (among != PARSNETS_ALL && among != PARSNETS_SEEN && among != PARSNETS_UNSEEN)
     throw Error(ErrorCode::usage, fmt::format("argument 'among': expected 0 to 2, found {}", among));
-  std::vector<std::int32_t> found;
-  for (std::size_t c = 0; c < model.classes.seen.size(); ++c)
-    if (among == PARSNETS_ALL || (among == PARSNETS_SEEN) == (model.classes.seen[c] != 0))
-      found.push_back(static_cast<std::int32_t>(c));
-  return found;
-}
-
-void apply_gamma(const Model& model, std::span<float> scores) {
-  for (std::size_t c = 0; c < scores.size(); ++c)
-    if (model.classes.seen[c]) scores[c] -= static_cast<float>(model.gamma);
-}
-
-/// The best of `candidates` (ascending), best first; ties go to the earlier class.
-void best_classes(std::span<const float> scores, const std::vector<std::int32_t>& candidates,
-                  std::span<std::int32_t> best) {
-  const auto better = [&](std::int32_t a, std::int32_t b) {
-    const float x = scores[static_cast<std::size_t>(a)], y = scores[static_cast<std::size_t>(b)];
-    return x > y || (x == y && a < b);
-  };
-  if (best.size() == 1)
-    best[0] = *std::min_element(candidates.begin(), candidates.end(), better);
-  else
-    std::partial_sort_copy(candidates.begin(), candidates.end(), best.begin(), best.end(), better);
-}
-
-/// Softmax over `candidates` of the scores of the `best` of them, best first.
-void confidences_of(std::span<const float> scores, const std::vector<std::int32_t>& candidates, double temperature,
-                    std::span<const std::int32_t> best, float* confidences) {
-  const float top = scores[static_cast<std::size_t>(best[0])];
-  const auto weight = [&](std::int32_t c) {
-    return std::exp((scores[static_cast<std::size_t>(c)] - top) / temperature);
-  };
-  double sum = 0;
-  for (const auto c : candidates) sum += static_cast<float>(weight(c));
-  for (std::size_t i = 0; i < best.size(); ++i)
-    confidences[i] = static_cast<float>(static_cast<float>(weight(best[i])) / sum);
+  return among;
 }
 
 }  // namespace
+
+void parsnets::capi::rank_batches(const Samples& input, const Ranking& ranking, const Predict& scores,
+                                  const RankedOutput& out) {
+  const std::size_t k = out.k;
+  if (k < 1 || k > ranking.candidates().size())
+    throw Error(ErrorCode::usage, fmt::format("argument 'k': expected 1 to {} classes that compete, found {}",
+                                              ranking.candidates().size(), k));
+  for_each_batch(input, scores, [&](std::size_t first, Matrix<float>& result, ThreadPool& pool) {
+    pool.parallel_for(result.rows(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
+      std::vector<RankedClass> best(k);
+      for (std::size_t r = begin; r < end; ++r) {
+        ranking.best(result.row(r), best);
+        for (std::size_t i = 0, place = (first + r) * k; i < k; ++i, ++place) {
+          out.classes[place] = best[i].class_index;
+          if (out.scores != nullptr) out.scores[place] = best[i].score;
+          if (out.confidences != nullptr) out.confidences[place] = best[i].confidence;
+        }
+      }
+    });
+  });
+}
 
 parsnets_status parsnets_predict_scores(const parsnets_model* model, const float* x, size_t samples, size_t dimensions,
                                         uint32_t threads, float* scores, size_t classes) {
@@ -108,8 +84,11 @@ parsnets_status parsnets_predict_confidences(const parsnets_model* model, const 
     const Samples input{x, samples, dimensions, threads};
     check_samples(model, input, confidences, "confidences", classes);
     check_count("classes", model->model.classes.names.size(), classes);
+    const Ranking ranking(model->model);
     for_each_batch(input, scores_of(*model), [&](std::size_t first, Matrix<float>& result, ThreadPool& pool) {
-      rows_to_confidences(model->model, result, pool);
+      pool.parallel_for(result.rows(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
+        for (std::size_t r = begin; r < end; ++r) ranking.to_confidences(result.row(r));
+      });
       copy_to(confidences)(first, result, pool);
     });
   });
@@ -120,22 +99,20 @@ parsnets_status parsnets_predict_top(const parsnets_model* model, const float* x
   return guarded([&] {
     const Samples input{x, samples, dimensions, threads};
     check_samples(model, input, classes, "classes", k);
-    const auto candidates = competitors(model->model, among);
-    if (k < 1 || k > candidates.size())
-      throw Error(ErrorCode::usage,
-                  fmt::format("argument 'k': expected 1 to {} classes that compete, found {}", candidates.size(), k));
-    const Model& bank = model->model;
-    for_each_batch(input, scores_of(*model), [&](std::size_t first, Matrix<float>& result, ThreadPool& pool) {
-      pool.parallel_for(result.rows(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
-        for (std::size_t r = begin; r < end; ++r) {
-          apply_gamma(bank, result.row(r));
-          best_classes(result.row(r), candidates, {classes + (first + r) * k, k});
-          if (confidences != nullptr)
-            confidences_of(result.row(r), candidates, bank.temperature, {classes + (first + r) * k, k},
-                           confidences + (first + r) * k);
-        }
-      });
-    });
+    const Ranking ranking(model->model, static_cast<Among>(checked_among(among)));
+    rank_batches(input, ranking, scores_of(*model), {k, classes, nullptr, confidences});
+  });
+}
+
+parsnets_status parsnets_rank(const parsnets_model* model, const float* x, size_t samples, size_t dimensions,
+                              const int32_t* candidates, size_t count, size_t k, uint32_t threads, int32_t* classes,
+                              float* scores, float* confidences) {
+  return guarded([&] {
+    const Samples input{x, samples, dimensions, threads};
+    check_samples(model, input, classes, "classes", k);
+    require(candidates, "candidates");
+    const Ranking ranking(model->model, std::vector<std::int32_t>(candidates, candidates + count));
+    rank_batches(input, ranking, scores_of(*model), {k, classes, scores, confidences});
   });
 }
 

@@ -15,6 +15,7 @@
 #include "model/fit_gates.hpp"
 #include "model/scoring.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/ranking.hpp"
 
 namespace parsnets {
 
@@ -319,15 +320,6 @@ void Model::remove_classes(std::span<const std::string> names) {
   classes = std::move(left);
 }
 
-void confidences(const Model& model, std::span<float> scores) {
-  for (std::size_t c = 0; c < scores.size(); ++c)
-    if (model.classes.seen[c]) scores[c] -= static_cast<float>(model.gamma);
-  const float top = *std::max_element(scores.begin(), scores.end());
-  double sum = 0;
-  for (float& s : scores) sum += s = static_cast<float>(std::exp((s - top) / model.temperature));
-  for (float& s : scores) s = static_cast<float>(s / sum);
-}
-
 Explanation explain(const Model& model, std::span<const float> x, ThreadPool& pool) {
   return explain(model, x, model.prepare_classes(pool), pool);
 }
@@ -344,19 +336,14 @@ Explanation explain(const Model& model, std::span<const float> x, const Prepared
   model.semantic_preprocess.expand(f.row(0), predicted);
   centre_rows(model, f.view());
   Matrix<float> scores = similarities(model.similarity, f.view(), bank.view(), prepared.squares, pool);
-  for (std::size_t c = 0; c < scores.cols(); ++c)
-    if (model.classes.seen[c]) scores(0, c) -= static_cast<float>(model.gamma);
-  std::vector<std::int32_t> order(scores.cols());
-  for (std::size_t c = 0; c < order.size(); ++c) order[c] = static_cast<std::int32_t>(c);
-  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-    return scores(0, static_cast<std::size_t>(a)) > scores(0, static_cast<std::size_t>(b));
-  });
-
+  RankedClass best[2];
+  const std::size_t ranked = Ranking(model).best(scores.row(0), best);
   Explanation result;
-  result.winner = order[0];
-  result.runner_up = order.size() > 1 ? order[1] : order[0];
-  result.winner_score = scores(0, static_cast<std::size_t>(result.winner));
-  result.runner_up_score = scores(0, static_cast<std::size_t>(result.runner_up));
+  const RankedClass& second = best[ranked > 1 ? 1 : 0];
+  result.winner = best[0].class_index;
+  result.runner_up = second.class_index;
+  result.winner_score = best[0].score;
+  result.runner_up_score = second.score;
   const auto penalty = [&](std::int32_t c) {
     return model.classes.seen[static_cast<std::size_t>(c)] ? model.gamma : 0.0;
   };

@@ -59,19 +59,13 @@ RunSamples run_samples(const Model& model, const Dataset& data, ThreadPool& pool
   // As in evaluate(): the data set's unseen classes compete, with test samples of seen classes also what the model has
   // seen.
   const auto places = bank_places(model, data);
-  std::vector<bool> competes(model.classes.names.size(), false);
+  std::set<std::int32_t> compete;
   for (const auto c : data.unseen_classes())
-    if (places[at(c)] >= 0) competes[at(places[at(c)])] = true;
+    if (places[at(c)] >= 0) compete.insert(places[at(c)]);
   for (const auto place : places)
-    if (place >= 0 && model.classes.seen[at(place)] && !data.split.test_seen.empty()) competes[at(place)] = true;
-  for (std::size_t r = 0; r < out.scores.rows(); ++r) {
-    const auto row = out.scores.row(r);
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      if (model.classes.seen[c]) row[c] -= static_cast<float>(model.gamma);
-      if (!competes[c]) row[c] = -3e38f;
-    }
-    out.predicted.push_back(static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin()));
-  }
+    if (place >= 0 && model.classes.seen[at(place)] && !data.split.test_seen.empty()) compete.insert(place);
+  out.ranking.emplace(model, std::vector<std::int32_t>(compete.begin(), compete.end()));
+  for (std::size_t r = 0; r < out.scores.rows(); ++r) out.predicted.push_back(out.ranking->winner(out.scores.row(r)));
   return out;
 }
 
@@ -300,10 +294,7 @@ Json explanations_json(const Model& model, const Dataset& data, const RunSamples
     const Explanation why = explain(model, x, prepared, pool);
     if (why.winner != samples.predicted[r]) continue;  // a class that is not part of the evaluation
     std::vector<float> confidence(samples.scores.row(r).begin(), samples.scores.row(r).end());
-    for (std::size_t c = 0; c < confidence.size();
-         ++c)  // confidences() applies gamma itself; who does not compete stays out
-      if (model.classes.seen[c]) confidence[c] += static_cast<float>(model.gamma);
-    confidences(model, confidence);
+    samples.ranking->to_confidences(confidence);
     Json item{{"sample", samples.rows[r]},
               {"truth", data.class_names[at(samples.labels[r])]},
               {"winner", model.classes.names[at(why.winner)]},

@@ -2,7 +2,9 @@
 // The figures of one run, as the page wants them. Shapes of the JSON: docs/report.md.
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "parsnets/ranking.hpp"
 #include "parsnets/report.hpp"
 #include "parsnets/training.hpp"
 
@@ -15,8 +17,9 @@ struct RunSamples {
   std::vector<std::int32_t> rows, labels;  ///< test samples, unseen first, and their classes in the data set
   std::size_t unseen = 0;                  ///< how many of them are of unseen classes
   Matrix<float> prepared;                  ///< n x d features as the model prepares them
-  Matrix<float> mapped;  ///< n x q predicted class vectors, centred as scoring does; empty: reverse model
-  Matrix<float> scores;  ///< n x C of the model's bank, gamma applied
+  Matrix<float> mapped;            ///< n x q predicted class vectors, centred as scoring does; empty: reverse model
+  Matrix<float> scores;            ///< n x C of the model's bank
+  std::optional<Ranking> ranking;  ///< of the classes that compete in the evaluation
   std::vector<std::int32_t> predicted;  ///< best class of the bank
 };
 RunSamples run_samples(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress);

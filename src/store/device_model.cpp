@@ -69,6 +69,7 @@ const char* DeviceModel::instruction_set() const {
 const std::vector<std::string>& DeviceModel::class_names() const { return state_->facts.class_names; }
 const std::vector<std::uint8_t>& DeviceModel::class_seen() const { return state_->facts.class_seen; }
 double DeviceModel::gamma() const { return state_->facts.gamma; }
+double DeviceModel::temperature() const { return state_->facts.temperature; }
 
 std::vector<DeviceSectionFacts> DeviceModel::sections() const {
   static const char* const types[] = {"", "F32", "F16", "I8", "bytes"};

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "capi/small_handles.hpp"
+#include "parsnets/ranking.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets::test {
@@ -47,7 +48,7 @@ TEST(CApiPrediction, AgreesWithCppToTheBit) {
         std::vector<float> found(expected.size());
         ASSERT_OK(parsnets_predict_scores(pair.c.get(), x.data(), n, x.cols(), threads, found.data(), pair.classes()));
         ASSERT_EQ(found, floats(expected.values())) << method << ", " << n << " samples, " << threads << " threads";
-        for (std::size_t r = 0; r < n; ++r) confidences(pair.cpp, expected.row(r));
+        for (std::size_t r = 0; r < n; ++r) Ranking(pair.cpp).to_confidences(expected.row(r));
         ASSERT_OK(
             parsnets_predict_confidences(pair.c.get(), x.data(), n, x.cols(), threads, found.data(), pair.classes()));
         ASSERT_EQ(found, floats(expected.values()));
@@ -114,6 +115,33 @@ TEST(CApiPrediction, TheBestClassesComeFirstAmongThoseThatCompete) {
   std::int32_t best = 0;
   for (const std::int32_t among : {-1, 3})
     EXPECT_EQ(parsnets_predict_top(pair.c.get(), pair.x.data(), 1, d, among, 1, 1, &best, nullptr), PARSNETS_USAGE);
+}
+
+TEST(CApiPrediction, AListOfClassesIsRankedAsTheSameClassesByKind) {
+  Pair pair;
+  const std::size_t n = 20, d = pair.x.cols();
+  const auto facts = facts_of(pair.c.get());
+  std::vector<std::int32_t> unseen;
+  for (std::size_t c = 0; c < pair.classes(); ++c)
+    if (!facts.seen[c]) unseen.push_back(static_cast<std::int32_t>(c));
+  const std::size_t k = unseen.size();
+  std::vector<std::int32_t> top(n * k), ranked(n * k);
+  std::vector<float> shares(n * k), scores(n * k), confidences(n * k);
+  ASSERT_OK(parsnets_predict_top(pair.c.get(), pair.x.data(), n, d, PARSNETS_UNSEEN, k, 1, top.data(), shares.data()));
+  std::vector<std::int32_t> backwards(unseen.rbegin(), unseen.rend());
+  ASSERT_OK(parsnets_rank(pair.c.get(), pair.x.data(), n, d, backwards.data(), k, k, 1, ranked.data(), scores.data(),
+                          confidences.data()));
+  EXPECT_EQ(ranked, top);
+  EXPECT_EQ(confidences, shares);
+  for (std::size_t i = 1; i < k; ++i) EXPECT_GE(scores[i - 1], scores[i]);
+  const std::int32_t twice[] = {0, 0}, none[] = {static_cast<std::int32_t>(pair.classes())};
+  const auto refused = [&](const std::int32_t* list, std::size_t count) {
+    return parsnets_rank(pair.c.get(), pair.x.data(), 1, d, list, count, 1, 1, ranked.data(), nullptr, nullptr);
+  };
+  EXPECT_EQ(refused(twice, 2), PARSNETS_USAGE);
+  EXPECT_EQ(refused(none, 1), PARSNETS_USAGE);
+  EXPECT_EQ(refused(twice, 0), PARSNETS_USAGE);
+  EXPECT_EQ(refused(nullptr, 1), PARSNETS_USAGE);
 }
 
 TEST(CApiPrediction, ExplanationsAreThoseOfCpp) {

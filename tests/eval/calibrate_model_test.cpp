@@ -4,6 +4,7 @@
 
 #include "data/rows.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/ranking.hpp"
 #include "parsnets/training.hpp"
 #include "small_training.hpp"
 
@@ -45,7 +46,7 @@ TEST(CalibrateModel, GammaAndTemperatureAreTheBestOfAFineGrid) {
     double sum = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       std::vector<float> row(scores.row(i).begin(), scores.row(i).end());
-      confidences(at, row);
+      Ranking(at).to_confidences(row);
       sum -= std::log(std::max(1e-30, static_cast<double>(row[static_cast<std::size_t>(labels[i])])));
     }
     return sum;

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "parsnets/error.hpp"
+#include "parsnets/ranking.hpp"
 #include "small_training.hpp"
 
 namespace parsnets {
@@ -185,7 +186,7 @@ TEST(Model, ConfidencesAreASoftmaxWithGammaAndTemperature) {
   double sum = 0;
   for (std::size_t c = 0; c < scores.size(); ++c)
     sum += expected[c] = std::exp((scores[c] - (t.model.classes.seen[c] ? 0.5 : 0.0)) / 0.25);
-  confidences(t.model, scores);
+  Ranking(t.model).to_confidences(scores);
   for (std::size_t c = 0; c < scores.size(); ++c) EXPECT_NEAR(scores[c], expected[c] / sum, 1e-5);
   EXPECT_NEAR(std::accumulate(scores.begin(), scores.end(), 0.0), 1.0, 1e-5);
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "parsnets/ranking.hpp"
 #include "small_device.hpp"
 
 namespace parsnets {
@@ -104,30 +105,33 @@ TEST(Runtime, ExplainsAsTheLibraryDoes) {
   }
 }
 
-TEST(Runtime, RanksClassesWithConfidencesAsTheLibraryDoes) {
+TEST(Runtime, RanksClassesWithScoresAndConfidencesAsTheLibraryDoes) {
   ThreadPool pool(1);
-  const Model model = small_model("anchor", pool);
-  SmallDevice device(device_file(model, Precision::float32, 0, pool));
-  const Matrix<float> x = test::small_samples(30);
-  Matrix<float> expected = model.scores(x.view(), pool);
-  for (std::size_t r = 0; r < x.rows(); ++r) {
-    confidences(model, expected.row(r));
-    pnrt_match top[4];
-    pnrt_verdict verdict;
-    ASSERT_EQ(pnrt_classify(&device.model, nullptr, x.row(r).data(), nullptr, top, 4, &verdict, device.work.data(),
-                            device.work_bytes()),
-              PNRT_OK);
-    ASSERT_EQ(verdict.count, 4u);
-    EXPECT_EQ(verdict.unknown, 0u);
-    for (std::size_t i = 0; i < 4; ++i) {
-      EXPECT_NEAR(top[i].confidence, expected(r, top[i].index), 1e-4);
-      if (i > 0) {
-        EXPECT_GE(top[i - 1].score, top[i].score);
+  for (const double temperature : {0.0, 1e-4}) {  // 0: the model's own
+    Model model = small_model("anchor", pool);
+    if (temperature > 0) model.temperature = temperature;
+    SmallDevice device(device_file(model, Precision::float32, 0, pool));
+    const Matrix<float> x = test::small_samples(30);
+    for (const Among among : {Among::all, Among::seen, Among::unseen}) {
+      const Ranking ranking(model, among);
+      std::vector<RankedClass> expected(std::min<std::size_t>(4, ranking.candidates().size()));
+      for (std::size_t r = 0; r < x.rows(); ++r) {
+        ranking.best(scores_of(device, nullptr, x.row(r).data()), expected);
+        pnrt_match top[4];
+        pnrt_verdict verdict;
+        const pnrt_query query{0, static_cast<std::uint32_t>(among)};
+        ASSERT_EQ(pnrt_classify(&device.model, nullptr, x.row(r).data(), &query, top, 4, &verdict, device.work.data(),
+                                device.work_bytes()),
+                  PNRT_OK);
+        ASSERT_EQ(verdict.count, expected.size());
+        EXPECT_EQ(verdict.unknown, 0u);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          EXPECT_EQ(top[i].index, static_cast<std::uint32_t>(expected[i].class_index));
+          EXPECT_EQ(top[i].score, expected[i].score);
+          EXPECT_NEAR(top[i].confidence, expected[i].confidence, 1e-5);
+        }
       }
     }
-    EXPECT_EQ(top[0].index,
-              static_cast<std::uint32_t>(std::max_element(expected.row(r).begin(), expected.row(r).end()) -
-                                         expected.row(r).begin()));
   }
 }
 

@@ -1,0 +1,51 @@
+#pragma once
+// Ranking: from the scores of a sample to the classes it is given, by the same rule in every interface.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "parsnets/model.hpp"
+
+namespace parsnets {
+
+enum class Among { all, seen, unseen };
+
+struct RankedClass {
+  std::int32_t class_index = 0;  ///< place in the class bank
+  float score = 0;               ///< gamma subtracted from seen classes
+  float confidence = 0;          ///< softmax of score / temperature over the candidates
+};
+
+/// Compares candidates by score after gamma was subtracted from seen classes; ties go to the earlier class of the bank.
+/// Keeps no reference to the model. Const methods may be called from several threads at once.
+class Ranking {
+ public:
+  /// Throws usage when the model has no such class.
+  explicit Ranking(const Model& model, Among among = Among::all);
+  /// Candidates are places in the bank. Throws usage unless there is at least one and each is a class, listed once.
+  Ranking(const Model& model, std::vector<std::int32_t> candidates);
+  /// The same for C classes of which `seen` (C values) were trained on.
+  Ranking(std::span<const std::uint8_t> seen, double gamma, double temperature, std::vector<std::int32_t> candidates);
+
+  std::span<const std::int32_t> candidates() const { return candidates_; }  ///< ascending
+  std::size_t classes() const { return penalty_.size(); }                   ///< C
+
+  /// The best candidates of one row of C raw scores, best first, at most as many as there are; returns how many.
+  std::size_t best(std::span<const float> scores, std::span<RankedClass> best) const;
+  /// The best candidate.
+  std::int32_t winner(std::span<const float> scores) const;
+  /// What is compared: the raw score of class c without gamma for seen classes.
+  float calibrated(std::span<const float> scores, std::int32_t c) const {
+    return scores[static_cast<std::size_t>(c)] - penalty_[static_cast<std::size_t>(c)];
+  }
+  /// C raw scores to C confidences in place; 0 for classes that are not candidates.
+  void to_confidences(std::span<float> scores) const;
+
+ private:
+  std::vector<std::int32_t> candidates_;
+  std::vector<float> penalty_;  ///< C: gamma for seen classes, else 0
+  double temperature_;
+};
+
+}  // namespace parsnets
