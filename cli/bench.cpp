@@ -71,11 +71,7 @@ std::string heading(const State& state, const Dataset& data) {
 /// What decides a row's results beside data and seed.
 nlohmann::ordered_json asked_of(const Entry& entry) {
   TrainOptions options = entry.options;
-  const OptionTable table = train_option_table(options);
-  std::set<std::string> pinned;
-  for (const auto& name : options.pinned)
-    if (table.find(name) != nullptr) pinned.insert(name);
-  return {{"options", table.to_json()}, {"pinned", pinned}};
+  return {{"options", train_option_table(options).to_json()}};
 }
 
 /// Runs the seeds of a row that are not there yet. A failure ends the row alone.
@@ -89,7 +85,7 @@ void run_row(const Entry& entry, const State& state, const Dataset& data, Thread
       if (results.has_run(seed)) continue;
       report_message(context.progress, fmt::format("{}, seed {}", entry.label, seed));
       TrainOptions options = entry.options;
-      options.seed = seed;
+      options.run.seed = seed;
       results.add_run(bench_run(data, options, pool, context.progress));
     }
   } catch (const Error& error) {
@@ -134,7 +130,6 @@ Command bench_command() {
     if (state->resume && state->out.empty()) throw Error(ErrorCode::usage, "--resume: expected --out FILE, too");
     if (!state->out.empty()) check_writable(state->out);
     state->load.seed = context.common.seed;
-    state->train.pinned = context.given;
     const auto entries = entries_of(*state, context);
     const Dataset data = load_dataset(state->data, state->load, context.progress);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));

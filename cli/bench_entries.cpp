@@ -36,7 +36,6 @@ Entry parse_entry(const std::string& text, const TrainOptions& base) {
     if (const auto expected = option->assign(value))
       throw Error(ErrorCode::usage, fmt::format("--methods: {}: expected {}, found '{}'{}", name, *expected, value,
                                                 did_you_mean(value, option->choices)));
-    entry.options.pinned.push_back(name);
   }
   return entry;
 }
@@ -46,9 +45,10 @@ Entry default_entry(const TrainOptions& base, const TrainOptions& before) {
   Entry entry = parse_entry("parsnets", base);
   entry.label = "default model";
   entry.note = "what 'train' gives with these options";
-  const bool prototypes = base.preset != Preset::paper && before.prototype_width == 0 && base.prototype_width == 0;
+  const bool prototypes =
+      base.preset != Preset::paper && before.class_space.prototype_width == 0 && !base.class_space.prototype_width;
   if (prototypes) entry.note += "; it has prototypes, which the row before has not";
-  if (before.select) entry.note += "; its lambda and number of steps are not searched";
+  if (before.search.select) entry.note += "; its lambda and number of steps are not searched";
   return entry;
 }
 
@@ -66,13 +66,13 @@ std::vector<Entry> method_entries(const std::string& text, const TrainOptions& b
 }
 
 std::vector<Entry> ablation_entries(const TrainOptions& base) {
-  if (base.preset == Preset::automatic || base.select || !base.grid.empty())
+  if (base.preset == Preset::automatic || base.search.select || !base.search.grid.empty())
     throw Error(ErrorCode::usage, "--ablation: expected without --preset auto, --select and --grid");
   const std::pair<const char*, const char*> parts[] = {{"linear map", "parsnets:gates=always:mmg=0:joint-steps=0"},
                                                        {"scln", "parsnets:mmg=0"},
                                                        {"mmg", "mmg"},
                                                        {"scln + mmg", "parsnets"}};
-  const bool svr = base.fit == Fit::svr;
+  const bool svr = base.fit.loss == Fit::svr;
   std::vector<Entry> entries;
   for (const bool refined : {false, true})
     for (const auto& [label, text] : parts) {
@@ -80,24 +80,18 @@ std::vector<Entry> ablation_entries(const TrainOptions& base) {
       Entry entry = parse_entry(text, base);
       entry.label = fmt::format("{}{}", label, refined ? " + refinement" : "");
       if (linear) {
-        entry.options.fit = Fit::ridge;
-        entry.options.pinned.push_back("fit");
+        entry.options.fit.loss = Fit::ridge;
       } else if (!svr) {
-        entry.options.joint_steps = refined ? 0 : 10;  // the geometry is part of refinement, else of the fit
-        entry.options.pinned.push_back("joint-steps");
+        entry.options.geometry.joint_steps = refined ? 0 : 10;  // the geometry is part of refinement, else of the fit
       }
       // Each row searches what was not given; refinement or its absence is what the row is about.
-      const auto given = [&](const char* name) {
-        return std::find(base.pinned.begin(), base.pinned.end(), name) != base.pinned.end();
-      };
-      std::string& grid = entry.options.grid;
-      if (entry.options.method == Method::mmg) std::erase(entry.options.pinned, "open");
-      if (!given("lambda")) grid = svr && !linear ? "lambda=5;" : "lambda=0.3,1,5,20;";
-      if (!refined) entry.options.refine_steps = 0;
-      if (refined && !given("refine-steps")) grid += "refine-steps=3,6,9,12,15,20;";
-      if (!given("prototype-width")) entry.options.prototype_width = 0;
-      for (const char* name : {"refine-steps", "prototype-width"}) entry.options.pinned.push_back(name);
-      entry.options.select = !grid.empty();
+      std::string& grid = entry.options.search.grid;
+      if (entry.options.method == Method::mmg) entry.options.gates.open.reset();
+      if (!base.fit.lambda) grid = svr && !linear ? "lambda=5;" : "lambda=0.3,1,5,20;";
+      if (!refined) entry.options.refinement.steps = 0;
+      if (refined && !base.refinement.steps) grid += "refine-steps=3,6,9,12,15,20;";
+      if (!base.class_space.prototype_width) entry.options.class_space.prototype_width = 0;
+      entry.options.search.select = !grid.empty();
       entries.push_back(std::move(entry));
     }
   entries.push_back(default_entry(base, entries.back().options));
@@ -109,20 +103,15 @@ std::vector<Entry> sweep_entries(const std::string& text, const std::vector<Entr
   std::vector<Entry> swept;
   for (const auto& entry : entries) {
     TrainOptions start = entry.options;
-    if (sparsity) {
-      start.networks = 200;
-      start.pinned.push_back("networks");
-    }
+    if (sparsity) start.gates.networks = 200;
     if (!sparsity && (text.find('=') == std::string::npos || text.find(';') != std::string::npos))
       throw Error(ErrorCode::usage,
                   fmt::format("--sweep: expected k, or one option of 'train' with values such as lambda=1,5,20, found "
                               "'{}'",
                               text));
     const auto axes = parse_grid(sparsity ? "open=10,20,30,40,80,120,160,200" : text, start, "--sweep");
-    for (auto& candidate : combinations(start, axes)) {
-      candidate.options.pinned.push_back(axes[0].option);
+    for (auto& candidate : combinations(start, axes))
       swept.push_back({entry.label + " " + candidate.result.choice, std::move(candidate.options)});
-    }
   }
   return swept;
 }

@@ -48,8 +48,9 @@ struct Command {
   std::string summary;  ///< one line, imperative
   std::string example;  ///< a command line that works
   std::vector<Argument> arguments;
-  OptionTable options;                  ///< the command's own; the common ones are added
-  std::function<Output(Context&)> run;  ///< owns the state that `arguments` and `options` refer to
+  OptionTable options;                                ///< the command's own; the common ones are added
+  std::function<void(const CommonOptions&)> resolve;  ///< fills in what --print-config shows; may be empty
+  std::function<Output(Context&)> run;                ///< owns the state that `arguments` and `options` refer to
 };
 
 /// Every command, in the order in which help lists them.

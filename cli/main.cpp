@@ -7,10 +7,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <new>
 
 #include "base/did_you_mean.hpp"
+#include "base/file.hpp"
 #include "base/options.hpp"
 #include "command.hpp"
 #include "parsnets/error.hpp"
@@ -25,7 +27,7 @@ OptionTable common_table(CommonOptions& common) {
   OptionTable table;
   table.flag("json", common.json, "print one JSON object on standard output")
       .flag("quiet", common.quiet, "no progress, no messages")
-      .unsigned_integer("seed", common.seed, "seed of everything that is drawn")
+      .unsigned_integer("seed", common.seed, "random seed")
       .integer("threads", common.threads, 0, 1024, "worker threads; 0 means one per core; results do not depend on it");
   return table;
 }
@@ -57,13 +59,18 @@ void add_options(CLI::App& app, const OptionTable& table, std::map<std::string, 
   }
 }
 
+std::string config_text(const std::string& file) {
+  if (file != "-") return read_text_file(file, 1u << 20);
+  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
 /// Defaults, then the config file, then the command line; every problem of the command line in one message. Returns the
 /// names of all options that were given.
 std::vector<std::string> assign(OptionTable& own, OptionTable& common, const Parsed& parsed) {
   std::vector<std::string> names;
   if (!parsed.config.empty()) {
     OptionTable both = common;
-    names = both.append(own).read_config(parsed.config);
+    names = both.append(own).read_config(config_text(parsed.config), parsed.config);
   }
   std::string problems;
   for (const auto& [name, text] : parsed.given) {
@@ -98,6 +105,7 @@ int run(Command& command, OptionTable& common, CommonOptions& options, const Par
   try {
     const auto given = assign(command.options, common, parsed);
     if (parsed.print_config) {
+      if (command.resolve) command.resolve(options);
       std::cout << "# parsnets " << command.name << "\n" << common.to_config() << command.options.to_config();
       return 0;
     }
@@ -188,7 +196,7 @@ int main(int argc, char** argv) {
   CLI::App app{"ParsNets: zero-shot learning with sparse compositions of linear networks", "parsnets"};
   app.set_version_flag("--version", "parsnets " PARSNETS_VERSION);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 ok, 1 failure, 2 usage, 3 bad input, 130 interrupted. 'parsnets help COMMAND' tells more.");
+  app.footer("Exit codes: 0 ok, 1 failure, 2 usage, 3 bad input, 130 interrupted. See 'parsnets help COMMAND'.");
 
   CommonOptions common;
   OptionTable common_options = common_table(common);
@@ -218,7 +226,9 @@ int main(int argc, char** argv) {
     add_options(*parsed[i].app, command.options, parsed[i].given, "Options");
     add_options(*parsed[i].app, common_options, parsed[i].given, "Common options");
     parsed[i]
-        .app->add_option("--config", parsed[i].config, "read options from FILE, 'name = value' a line; flags win")
+        .app
+        ->add_option("--config", parsed[i].config,
+                     "read options from FILE (-: standard input), one `name = value` per line; flags take precedence")
         ->type_name("FILE")
         ->group("Common options");
     parsed[i]

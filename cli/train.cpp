@@ -77,22 +77,28 @@ Command train_command() {
       .path("out", state->out, "model file to write")
       .path("run", state->run, "folder for 'report': writes model.safetensors and run.json there, in place of --out");
   command.options.append(train_option_table(state->train));
-  command.options.path("checkpoint", state->train.checkpoint, "where the SVR keeps its state while it works")
-      .flag("resume", state->train.resume, "go on from the checkpoint to the same result");
+  command.options.path("checkpoint", state->train.run.checkpoint, "file in which the SVR solver saves its state")
+      .flag("resume", state->train.run.resume, "continue from the checkpoint");
   add_load_options(command.options, state->load);
+  command.resolve = [state](const CommonOptions& common) {
+    const TrainOptions& train = state->train;
+    // A search chooses what is empty; without a data set nobody knows its size.
+    if (state->data.empty() || train.search.select || train.preset == Preset::automatic) return;
+    state->load.seed = state->train.run.seed = common.seed;
+    state->train = resolve_options(train, load_dataset(state->data, state->load));
+  };
   command.run = [state, options = command.options](Context& context) {
     if (!state->run.empty() && !state->out.empty())
       throw Error(ErrorCode::usage, "--run: expected without --out, since the model goes to DIR/model.safetensors");
     if (!state->run.empty()) state->out = state->run / "model.safetensors";
     if (state->data.empty() || state->out.empty())
       throw Error(ErrorCode::usage, "train: expected --data DIR and --out FILE or --run DIR");
-    state->load.seed = state->train.seed = context.common.seed;
-    state->train.pinned = context.given;
+    state->load.seed = state->train.run.seed = context.common.seed;
     check_writable(state->out);
     if (!state->run.empty()) check_writable(run_facts_file(state->run));
-    if (!state->train.checkpoint.empty()) {
-      check_writable(state->train.checkpoint.string() + ".final");
-      make_folder_of(state->train.checkpoint);
+    if (!state->train.run.checkpoint.empty()) {
+      check_writable(state->train.run.checkpoint.string() + ".final");
+      make_folder_of(state->train.run.checkpoint);
     }
     const Dataset data = load_dataset(state->data, state->load, context.progress);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
@@ -102,7 +108,7 @@ Command train_command() {
     save_model(model, state->out);
     if (!state->run.empty())
       write_run_facts(state->run, state->data, state->load, command_line("train", options, context), run);
-    remove_checkpoints(state->train.checkpoint);
+    remove_checkpoints(state->train.run.checkpoint);
     Output output;
     output.json = {{"model", state->out.string()},
                    {"seconds", run.seconds},

@@ -14,14 +14,12 @@ namespace parsnets::test {
 /// network), "relu", "euclidean", "dot", "binary".
 inline Model small_model(const std::string& kind, ThreadPool& pool) {
   TrainOptions options = small_options(kind == "energy" ? Method::scln : Method::parsnets);
-  options.calibrate = false;
-  options.pinned = {"encoding", "networks", "open", "calibrate"};
-  const auto pin = [&](const char* name) { options.pinned.push_back(name); };
+  options.calibration.enabled = false;
   if (kind == "linear" || kind == "dot" || kind == "euclidean" || kind == "binary") options.method = Method::ridge;
-  if (kind == "dot") options.similarity = Similarity::dot, pin("similarity");
-  if (kind == "euclidean") options.similarity = Similarity::euclidean, pin("similarity");
-  if (kind == "binary") options.semantic_scaling = SemanticScaling::binary, pin("semantic-scaling");
-  if (kind == "relu") options.relu = true, pin("relu");
+  if (kind == "dot") options.class_space.similarity = Similarity::dot;
+  if (kind == "euclidean") options.class_space.similarity = Similarity::euclidean;
+  if (kind == "binary") options.preprocessing.semantic_scaling = SemanticScaling::binary;
+  if (kind == "relu") options.fit.relu = true;
   const Dataset data = small_training_set();
   Model model = train(data, options, pool);
   model.gamma = 0.05;

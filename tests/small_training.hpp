@@ -23,10 +23,10 @@ inline Dataset small_training_set(std::uint64_t seed = 3) {
 inline TrainOptions small_options(Method method) {
   TrainOptions options;
   options.method = method;
-  options.encoding = 24;
-  options.networks = 8;
-  options.open = 3;
-  if (method == Method::dap) options.semantic_scaling = SemanticScaling::binary;
+  options.encoder.dimensions = 24;
+  options.gates.networks = 8;
+  options.gates.open = 3;
+  if (method == Method::dap) options.preprocessing.semantic_scaling = SemanticScaling::binary;
   return options;
 }
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "base/did_you_mean.hpp"
-#include "base/file.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -21,7 +21,9 @@ bool parse_all(std::string_view text, T& value) {
   return result.ec == std::errc() && result.ptr == text.data() + text.size();
 }
 
-std::string plain(const nlohmann::json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string plain(const nlohmann::json& value) {
+  return value.is_null() ? "auto" : value.is_string() ? value.get<std::string>() : value.dump();
+}
 
 std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
@@ -29,7 +31,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-bool parse_bytes(std::string_view text, std::uint64_t& value) {
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   double scale = 1;
   const std::pair<std::string_view, double> suffixes[] = {{"kB", 1e3},        {"KB", 1e3},          {"MB", 1e6},
                                                           {"GB", 1e9},        {"TB", 1e12},         {"KiB", 1024.0},
@@ -41,9 +43,8 @@ bool parse_bytes(std::string_view text, std::uint64_t& value) {
       break;
     }
   double amount = 0;
-  if (!parse_all(text, amount) || !(amount >= 0) || amount * scale > 1e18) return false;
-  value = static_cast<std::uint64_t>(std::llround(amount * scale));
-  return true;
+  if (!parse_all(text, amount) || !(amount >= 0) || amount * scale > 1e18) return std::nullopt;
+  return static_cast<std::uint64_t>(std::llround(amount * scale));
 }
 
 }  // namespace
@@ -73,42 +74,50 @@ OptionTable& OptionTable::append_without(const OptionTable& other, const std::ve
   return *this;
 }
 
-OptionTable& OptionTable::integer(std::string name, int& field, int low, int high, std::string help) {
-  Option option{
-      std::move(name), std::move(help), fmt::format("an integer from {} to {}", low, high), "", false, {}, {}, {}};
-  option.assign = [&field, low, high, expected = option.expected](std::string_view text) -> std::optional<std::string> {
-    int value = 0;
-    if (!parse_all(text, value) || value < low || value > high) return expected;
-    field = value;
-    return std::nullopt;
+namespace {
+
+template <class T>
+auto number_between(T low, T high) {
+  return [low, high](std::string_view text) -> std::optional<T> {
+    T value{};
+    if (!parse_all(text, value) || !(value >= low && value <= high)) return std::nullopt;
+    return value;
   };
-  option.value = [&field] { return nlohmann::json(field); };
-  return add(std::move(option));
+}
+
+std::optional<bool> parse_bool(std::string_view text) {
+  if (text != "true" && text != "false") return std::nullopt;
+  return text == "true";
+}
+
+nlohmann::json as_json(const auto& value) { return nlohmann::json(value); }
+
+}  // namespace
+
+OptionTable& OptionTable::integer(std::string name, int& field, int low, int high, std::string help) {
+  return add(std::move(name), field, fmt::format("an integer from {} to {}", low, high), std::move(help),
+             number_between(low, high), as_json<int>);
+}
+
+OptionTable& OptionTable::integer(std::string name, std::optional<int>& field, int low, int high, std::string help) {
+  return add(std::move(name), field, fmt::format("an integer from {} to {}", low, high), std::move(help),
+             number_between(low, high), as_json<int>);
 }
 
 OptionTable& OptionTable::unsigned_integer(std::string name, std::uint64_t& field, std::string help) {
-  Option option{std::move(name), std::move(help), "a non-negative integer", "", false, {}, {}, {}};
-  option.assign = [&field](std::string_view text) -> std::optional<std::string> {
-    std::uint64_t value = 0;
-    if (!parse_all(text, value)) return "a non-negative integer";
-    field = value;
-    return std::nullopt;
-  };
-  option.value = [&field] { return nlohmann::json(field); };
-  return add(std::move(option));
+  return add(std::move(name), field, "a non-negative integer", std::move(help),
+             number_between<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max()), as_json<std::uint64_t>);
 }
 
 OptionTable& OptionTable::number(std::string name, double& field, double low, double high, std::string help) {
-  Option option{
-      std::move(name), std::move(help), fmt::format("a number from {} to {}", low, high), "", false, {}, {}, {}};
-  option.assign = [&field, low, high, expected = option.expected](std::string_view text) -> std::optional<std::string> {
-    double value = 0;
-    if (!parse_all(text, value) || !(value >= low && value <= high)) return expected;
-    field = value;
-    return std::nullopt;
-  };
-  option.value = [&field] { return nlohmann::json(field); };
-  return add(std::move(option));
+  return add(std::move(name), field, fmt::format("a number from {} to {}", low, high), std::move(help),
+             number_between(low, high), as_json<double>);
+}
+
+OptionTable& OptionTable::number(std::string name, std::optional<double>& field, double low, double high,
+                                 std::string help) {
+  return add(std::move(name), field, fmt::format("a number from {} to {}", low, high), std::move(help),
+             number_between(low, high), as_json<double>);
 }
 
 OptionTable& OptionTable::flag(std::string name, bool& field, std::string help) {
@@ -118,46 +127,43 @@ OptionTable& OptionTable::flag(std::string name, bool& field, std::string help) 
 }
 
 OptionTable& OptionTable::flag_value(std::string name, bool& field, std::string help) {
-  Option option{std::move(name), std::move(help), "true or false", "", false, {"true", "false"}, {}, {}};
-  option.assign = [&field](std::string_view text) -> std::optional<std::string> {
-    if (text != "true" && text != "false") return "true or false";
-    field = text == "true";
-    return std::nullopt;
-  };
-  option.value = [&field] { return nlohmann::json(field); };
-  return add(std::move(option));
+  add(std::move(name), field, "true or false", std::move(help), parse_bool, as_json<bool>);
+  options_.back().choices = {"true", "false"};
+  return *this;
+}
+
+OptionTable& OptionTable::flag_value(std::string name, std::optional<bool>& field, std::string help) {
+  add(std::move(name), field, "true or false", std::move(help), parse_bool, as_json<bool>);
+  options_.back().choices = {"true", "false"};
+  return *this;
 }
 
 OptionTable& OptionTable::text(std::string name, std::string& field, std::string help) {
-  Option option{std::move(name), std::move(help), "text", "", false, {}, {}, {}};
-  option.assign = [&field](std::string_view text) -> std::optional<std::string> {
-    field = text;
-    return std::nullopt;
-  };
-  option.value = [&field] { return nlohmann::json(field); };
-  return add(std::move(option));
+  return add(
+      std::move(name), field, "text", std::move(help),
+      [](std::string_view text) { return std::optional<std::string>(text); }, as_json<std::string>);
 }
 
 OptionTable& OptionTable::path(std::string name, std::filesystem::path& field, std::string help) {
-  Option option{std::move(name), std::move(help), "a path", "", false, {}, {}, {}};
-  option.assign = [&field](std::string_view text) -> std::optional<std::string> {
-    field = text;
-    return std::nullopt;
-  };
-  option.value = [&field] { return nlohmann::json(field.string()); };
-  return add(std::move(option));
+  return add(
+      std::move(name), field, "a path", std::move(help),
+      [](std::string_view text) { return std::optional<std::filesystem::path>(text); },
+      [](const std::filesystem::path& path) { return nlohmann::json(path.string()); });
 }
 
 OptionTable& OptionTable::bytes(std::string name, std::uint64_t& field, std::string help) {
-  Option option{std::move(name), std::move(help), "a size such as 512MB, 2GB or 0 for no limit", "", false, {}, {}, {}};
-  option.assign = [&field, expected = option.expected](std::string_view text) -> std::optional<std::string> {
-    std::uint64_t value = 0;
-    if (!parse_bytes(text, value)) return expected;
-    field = value;
-    return std::nullopt;
-  };
-  option.value = [&field] { return nlohmann::json(field); };
-  return add(std::move(option));
+  return add(std::move(name), field, "a size such as 512MB, 2GB or 0 for no limit", std::move(help), parse_bytes,
+             as_json<std::uint64_t>);
+}
+
+OptionTable& OptionTable::automatic(std::string meaning) {
+  options_.back().default_text = std::move(meaning);
+  return *this;
+}
+
+bool OptionTable::is_set(std::string_view name) const {
+  const Option* option = find(name);
+  return option != nullptr && option->can_be_auto && !option->value().is_null();
 }
 
 const Option* OptionTable::find(std::string_view name) const {
@@ -185,14 +191,13 @@ std::string OptionTable::to_config() const {
   return text;
 }
 
-std::vector<std::string> OptionTable::read_config(const std::filesystem::path& file) {
-  const std::string text = read_text_file(file, 1u << 20);
+std::vector<std::string> OptionTable::read_config(std::string_view text, const std::string& file) {
   std::string problems;
   std::vector<std::string> names;
   std::size_t line_number = 0, start = 0;
   while (start <= text.size()) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
-    std::string_view line(text.data() + start, end - start);
+    std::string_view line = text.substr(start, end - start);
     start = end + 1;
     ++line_number;
     line = trim(line.substr(0, std::min(line.find('#'), line.size())));
@@ -215,7 +220,7 @@ std::vector<std::string> OptionTable::read_config(const std::filesystem::path& f
       names.emplace_back(name);
   }
   if (!problems.empty())
-    throw Error(BadInput{file.string(), "", "options of this command, one 'name = value' a line", problems,
+    throw Error(BadInput{file, "", "options of this command, one 'name = value' per line", problems,
                          "compare with --print-config"});
   return names;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,27 +22,48 @@ struct Option {
   std::string expected;  ///< "an integer from 1 to 4096", "one of: l2, none", …
   std::string default_text;
   bool is_flag = false;
+  bool can_be_auto = false;          ///< "auto" leaves the choice to training; then value() is null while it is empty
   std::vector<std::string> choices;  ///< empty unless it is a choice
   std::function<std::optional<std::string>(std::string_view)> assign;
   std::function<nlohmann::json()> value;
 };
 
+/// What a field holds: T for T and for std::optional<T>.
+template <class T>
+struct ValueOf {
+  using type = T;
+};
+template <class T>
+struct ValueOf<std::optional<T>> {
+  using type = T;
+};
+
+/// Names of the values that a field can hold.
+template <class Field>
+using Choices = std::vector<std::pair<std::string, typename ValueOf<Field>::type>>;
+
 /// Refers to the fields of an option struct, which must outlive it.
 class OptionTable {
  public:
+  // A row on a std::optional field takes "auto", too: the choice is left to the program.
   OptionTable& integer(std::string name, int& field, int low, int high, std::string help);
+  OptionTable& integer(std::string name, std::optional<int>& field, int low, int high, std::string help);
   OptionTable& unsigned_integer(std::string name, std::uint64_t& field, std::string help);
   OptionTable& number(std::string name, double& field, double low, double high, std::string help);
+  OptionTable& number(std::string name, std::optional<double>& field, double low, double high, std::string help);
   OptionTable& flag(std::string name, bool& field, std::string help);
   /// A flag that is on by default and therefore takes a value: `--centre false`.
   OptionTable& flag_value(std::string name, bool& field, std::string help);
+  OptionTable& flag_value(std::string name, std::optional<bool>& field, std::string help);
   OptionTable& text(std::string name, std::string& field, std::string help);
   OptionTable& path(std::string name, std::filesystem::path& field, std::string help);
   /// Sizes as "512MB", "2GB", "1048576"; 0 means no limit.
   OptionTable& bytes(std::string name, std::uint64_t& field, std::string help);
-  template <class Enum>
-  OptionTable& choice(std::string name, Enum& field, std::vector<std::pair<std::string, Enum>> values,
-                      std::string help);
+  /// `Field` is Enum or std::optional<Enum>.
+  template <class Field>
+  OptionTable& choice(std::string name, Field& field, const Choices<Field>& values, std::string help);
+  /// What "auto" means for the row that was added last, for help and documentation.
+  OptionTable& automatic(std::string meaning);
 
   /// Appends the rows of another table.
   OptionTable& append(const OptionTable& other);
@@ -57,41 +79,74 @@ class OptionTable {
   /// All values as a config file: a comment with the help, then `name = value`.
   std::string to_config() const;
   /// Assigns every `name = value` line of a config file (# starts a comment); returns the names. Throws one bad_input
-  /// that lists every unknown name and every value out of range, each with its line.
-  std::vector<std::string> read_config(const std::filesystem::path& file);
+  /// naming `file` that lists every unknown name and every value out of range, each with its line.
+  std::vector<std::string> read_config(std::string_view text, const std::string& file);
   /// Assigns from a JSON object (a stored model's options); unknown names are ignored so that older files load.
   void from_json(const nlohmann::json& object, const std::string& file);
 
+  /// Whether the option was given a value; rows that cannot be "auto" never count as given.
+  bool is_set(std::string_view name) const;
+
  private:
+  template <class Field, class Parse, class Show>
+  OptionTable& add(std::string name, Field& field, std::string expected, std::string help, Parse parse, Show show);
   OptionTable& add(Option option);
   std::vector<Option> options_;
 };
 
-template <class Enum>
-OptionTable& OptionTable::choice(std::string name, Enum& field, std::vector<std::pair<std::string, Enum>> values,
-                                 std::string help) {
+/// `parse` turns a text into a value, or into nothing when it does not fit; `show` turns a value into JSON.
+template <class Field, class Parse, class Show>
+OptionTable& OptionTable::add(std::string name, Field& field, std::string expected, std::string help, Parse parse,
+                              Show show) {
+  constexpr bool optional = !std::is_same_v<Field, typename ValueOf<Field>::type>;
   Option option;
   option.name = std::move(name);
   option.help = std::move(help);
-  option.expected = "one of: ";
-  for (const auto& [text, unused] : values) {
-    option.expected += (option.choices.empty() ? "" : ", ") + text;
-    option.choices.push_back(text);
-  }
-  option.assign = [&field, values, expected = option.expected](std::string_view text) -> std::optional<std::string> {
-    for (const auto& [known, value] : values)
-      if (known == text) {
-        field = value;
+  option.can_be_auto = optional;
+  option.expected = optional ? "auto or " + expected : expected;
+  option.assign = [&field, parse, wanted = option.expected](std::string_view text) -> std::optional<std::string> {
+    if constexpr (optional)
+      if (text == "auto") {
+        field.reset();
         return std::nullopt;
       }
-    return expected;
+    if (auto value = parse(text)) {
+      field = std::move(*value);
+      return std::nullopt;
+    }
+    return wanted;
   };
-  option.value = [&field, values] {
-    for (const auto& [known, value] : values)
-      if (value == field) return nlohmann::json(known);
-    return nlohmann::json();
+  option.value = [&field, show] {
+    if constexpr (optional)
+      return field ? show(*field) : nlohmann::json();
+    else
+      return show(field);
   };
   return add(std::move(option));
+}
+
+template <class Field>
+OptionTable& OptionTable::choice(std::string name, Field& field, const Choices<Field>& values, std::string help) {
+  using Enum = typename ValueOf<Field>::type;
+  std::string expected;
+  std::vector<std::string> choices;
+  for (const auto& [text, unused] : values) {
+    expected += (choices.empty() ? "one of: " : ", ") + text;
+    choices.push_back(text);
+  }
+  const auto parse = [values](std::string_view text) -> std::optional<Enum> {
+    for (const auto& [known, value] : values)
+      if (known == text) return value;
+    return std::nullopt;
+  };
+  const auto show = [values](Enum value) {
+    for (const auto& [known, one] : values)
+      if (one == value) return nlohmann::json(known);
+    return nlohmann::json();
+  };
+  add(std::move(name), field, std::move(expected), std::move(help), parse, show);
+  options_.back().choices = std::move(choices);
+  return *this;
 }
 
 /// "1.5 GB", "96.6 MB", "312 B" (powers of 1000).

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "capi/handles.hpp"
 #include "train/train_options.hpp"
 
@@ -11,9 +9,9 @@ using namespace parsnets;
 using namespace parsnets::capi;
 
 parsnets_options::parsnets_options() : table(train_option_table(options)) {
-  table.path("checkpoint", options.checkpoint, "where the SVR keeps its state while it works")
-      .flag("resume", options.resume, "go on from the checkpoint to the same result")
-      .unsigned_integer("seed", options.seed, "seed of everything that is drawn");
+  table.path("checkpoint", options.run.checkpoint, "file in which the SVR solver saves its state")
+      .flag("resume", options.run.resume, "continue from the checkpoint")
+      .unsigned_integer("seed", options.run.seed, "random seed");
 }
 
 parsnets_status parsnets_options_create(parsnets_options** options) {
@@ -37,13 +35,8 @@ parsnets_status parsnets_options_set(parsnets_options* options, const char* name
       throw Error(ErrorCode::usage, fmt::format("option '{}': expected an option of training, found no such name; "
                                                 "parsnets_options_describe and docs/options.md list them",
                                                 name));
-    auto& pinned = options->options.pinned;
-    const bool known = std::find(pinned.begin(), pinned.end(), name) != pinned.end();
-    pinned.reserve(pinned.size() + 1);
-    std::string kept = name;
     if (const auto expected = option->assign(value))
       throw Error(ErrorCode::usage, fmt::format("option '{}': expected {}, found '{}'", name, *expected, value));
-    if (!known) pinned.push_back(std::move(kept));
   });
 }
 
@@ -68,14 +61,13 @@ parsnets_status parsnets_options_describe(parsnets_options* options, const char*
     require(options, "options");
     require(json, "json");
     auto list = nlohmann::ordered_json::array();
-    const auto& pinned = options->options.pinned;
     for (const auto& option : options->table.options())
       list.push_back({{"name", option.name},
                       {"help", option.help},
                       {"expected", option.expected},
                       {"default", option.default_text},
                       {"choices", option.choices},
-                      {"pinned", std::find(pinned.begin(), pinned.end(), option.name) != pinned.end()}});
+                      {"set", options->table.is_set(option.name)}});
     options->text = list.dump();
     *json = options->text.c_str();
   });

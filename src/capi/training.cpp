@@ -19,7 +19,7 @@ parsnets_status parsnets_train(const parsnets_dataset* dataset, const parsnets_o
     const BlasTurn turn;
     ThreadPool pool(wanted);
     *model = new parsnets_model(train(dataset->data, options->options, pool, observer.get()));
-    remove_checkpoints(options->options.checkpoint);
+    remove_checkpoints(options->options.run.checkpoint);
   });
 }
 

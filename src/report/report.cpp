@@ -100,9 +100,9 @@ Matrix<float> mapped_without_mmg(const Model& model, const Dataset& data, const 
   TrainOptions options;
   train_option_table(options).from_json(nlohmann::json::parse(model.options.empty() ? "{}" : model.options),
                                         "the model's options");
-  if (options.mmg == 0 || samples.mapped.empty()) return {};
-  options.mmg = 0;
-  options.seed = Json::parse(model.record.empty() ? "{}" : model.record).value("seed", std::uint64_t{1});
+  if (*options.geometry.weight == 0 || samples.mapped.empty()) return {};
+  options.geometry.weight = 0;
+  options.run.seed = Json::parse(model.record.empty() ? "{}" : model.record).value("seed", std::uint64_t{1});
   Json unused;
   report_message(progress, "fitting once more without MMG, to compare");
   const Model twin = Fitter(data, data.split.trainval, pool, progress).fit(options, unused);

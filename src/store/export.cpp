@@ -44,16 +44,16 @@ class Twin {
     require_training_data(model, data);
     TrainOptions options;
     train_option_table(options).from_json(nlohmann::json::parse(model.options), "the model's options");
-    options.seed = record.value("seed", std::uint64_t{1});
-    auto folds = validation_folds(data, 1, options.seed);
+    options.run.seed = record.value("seed", std::uint64_t{1});
+    auto folds = validation_folds(data, 1, options.run.seed);
     if (folds.empty())
       throw Error(BadInput{data.name, "split", "validation classes", "none",
                            "export without --data; the accuracy is then not measured"});
     fold_ = std::move(folds.front());
     nlohmann::ordered_json unused;
-    options.checkpoint.clear();
-    options.resume = false;
-    if (memory_limit > 0) options.memory_limit = memory_limit;
+    options.run.checkpoint.clear();
+    options.run.resume = false;
+    if (memory_limit > 0) options.run.memory_limit = memory_limit;
     model_ = Fitter(data, fold_.fit, pool, progress).fit(options, unused);
     unseen_ = gather_rows(data.features.view(), fold_.unseen);
     seen_ = gather_rows(data.features.view(), fold_.seen);

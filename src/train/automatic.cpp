@@ -60,15 +60,11 @@ std::string best_two_scalings(const std::vector<Candidate>& candidates) {
   for (const auto& [name, scaling] : feature_scaling_names()) {
     double merit = -1;
     for (const auto& c : candidates)
-      if (c.options.feature_scaling == scaling) merit = std::max(merit, c.result.merit());
+      if (*c.options.preprocessing.feature_scaling == scaling) merit = std::max(merit, c.result.merit());
     best.emplace_back(-merit, name);
   }
   std::sort(best.begin(), best.end());
   return best[0].second + "," + best[1].second;
-}
-
-bool pinned(const TrainOptions& options, const std::string& name) {
-  return std::find(options.pinned.begin(), options.pinned.end(), name) != options.pinned.end();
 }
 
 }  // namespace
@@ -77,7 +73,10 @@ Selected search_automatically(Candidates& evaluator, const Dataset& data, const 
                               ProgressObserver* progress) {
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  const auto out_of_time = [&] { return options.time_budget > 0 && seconds() > options.time_budget; };
+  const auto out_of_time = [&] { return options.search.time_budget > 0 && seconds() > options.search.time_budget; };
+  const TrainOptions resolved = resolve_options(options, data);
+  TrainOptions fixed = options;
+  const OptionTable given = train_option_table(fixed);
   Selected selected;
   bool have = false;
   std::string scalings = "sqrt-l2,l2", problem;
@@ -86,28 +85,28 @@ Selected search_automatically(Candidates& evaluator, const Dataset& data, const 
       selected.left_out.push_back(round.name);
       continue;
     }
-    const TrainOptions base = have ? selected.winner.options : options;
+    const TrainOptions base = have ? selected.winner.options : resolved;
     std::vector<GridAxis> axes;
     std::string grid = round.grid;
     const auto put = [&](const std::string& token, const std::string& values) {
       if (const auto place = grid.find(token); place != std::string::npos) grid.replace(place, token.size(), values);
     };
     put("@scalings", scalings);
-    put("@steps", steps_around(base.refine_steps));
+    put("@steps", steps_around(*base.refinement.steps));
     for (auto& axis : parse_grid(grid, base)) {
-      if (pinned(options, axis.option)) continue;
+      if (given.is_set(axis.option)) continue;
       if (axis.option == "networks") axis.values = {std::to_string(most_networks(data))};
       if (axis.option == "encoding") axis.values = {std::to_string(most_encoding(data))};
       axes.push_back(std::move(axis));
     }
     auto candidates = combinations(base, axes);
     std::erase_if(candidates, [&](Candidate& c) {
-      if (!pinned(options, "open")) c.options.open = std::min(c.options.open, c.options.networks);
+      if (!given.is_set("open")) c.options.gates.open = std::min(*c.options.gates.open, *c.options.gates.networks);
       try {
         validate(c.options);
         return false;
       } catch (const Error& error) {
-        problem = error.what();  // what was pinned does not go with it
+        problem = error.what();  // what was given does not go with it
         return true;
       }
     });

@@ -35,8 +35,8 @@ nlohmann::ordered_json svr_trace(const std::vector<SvrPass>& passes) {
 }
 
 nlohmann::ordered_json svr_json(const TrainOptions& o, double spread, double relative_gap, bool converged) {
-  return {{"c", o.c},
-          {"epsilon", o.epsilon},
+  return {{"c", *o.fit.c},
+          {"epsilon", o.fit.epsilon},
           {"target_scale", spread},
           {"relative_gap", relative_gap},
           {"converged", converged}};
@@ -46,7 +46,8 @@ void set_gates(Stages& stages, const TrainOptions& o, Model& model, nlohmann::or
   const Encoding& coded = stages.encoding(o);
   const Gating& gated = stages.gating(o);
   const GateUsage usage = gate_usage(gated.open.view(), gated.gates.networks);
-  record["encoder"] = {{"dimensions", o.encoding}, {"reconstruction_error", coded.encoder.reconstruction_error}};
+  record["encoder"] = {{"dimensions", *o.encoder.dimensions},
+                       {"reconstruction_error", coded.encoder.reconstruction_error}};
   record["gates"] = {{"usage_min", usage.minimum},
                      {"usage_median", usage.median},
                      {"usage_max", usage.maximum},
@@ -55,7 +56,7 @@ void set_gates(Stages& stages, const TrainOptions& o, Model& model, nlohmann::or
 
   model.encoder.weights = Matrix<float>::copy_of(coded.encoder.weights.view());
   model.encoder.reconstruction_error = coded.encoder.reconstruction_error;
-  model.networks_see_encoding = o.input == NetworkInput::encoding;
+  model.networks_see_encoding = o.fit.input == NetworkInput::encoding;
   model.gates.kind = gated.gates.kind;
   model.gates.networks = gated.gates.networks;
   model.gates.open = gated.gates.open;
@@ -81,7 +82,7 @@ void set_linear_map(Model& model, LinearMap map) {
 
 LinearMap solve_ridge(Stages& stages, const TrainOptions& o) {
   Ridge& ridge = stages.ridge(o);
-  return ridge.solve(o.lambda * stages.inputs(o).scale, stages.targets(o).semantics.view());
+  return ridge.solve(*o.fit.lambda * stages.inputs(o).scale, stages.targets(o).semantics.view());
 }
 
 void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
@@ -90,7 +91,7 @@ void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, nlohmann::order
   // Targets of unit variance make C and epsilon mean the same for every semantics.
   Matrix<float> scaled = stages_.sample_semantics(o);
   const std::size_t m = scaled.cols();
-  if (o.shared) {  // the gated networks are fitted to what the shared one leaves
+  if (*o.fit.shared) {  // the gated networks are fitted to what the shared one leaves
     LinearMap map = solve_ridge(stages_, o);
     const MatrixView<const float> x = stages_.inputs(o).x.view();
     multiply(stages_.pool, Trans::no, x, Trans::no, map.weights.view(), scaled.view(), -1, 1);
@@ -102,33 +103,33 @@ void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, nlohmann::order
   const double spread = std::sqrt(mean_eigenvalue(scaled.view()) / static_cast<double>(scaled.rows()));
   for (float& v : scaled.values()) v = static_cast<float>(v / spread);
 
-  if (o.memory_limit > 0 && o.input == NetworkInput::encoding) {
+  if (o.run.memory_limit > 0 && o.fit.input == NetworkInput::encoding) {
     stages_.release_inputs();
   }
   const GatedSamples gated = stages_.gated_samples(o);
   SvrOptions svr;
-  svr.c = o.c;
-  svr.epsilon = o.epsilon;
-  svr.tolerance = o.tolerance;
-  svr.max_passes = o.max_passes;
-  svr.seed = o.seed;
+  svr.c = *o.fit.c;
+  svr.epsilon = o.fit.epsilon;
+  svr.tolerance = o.fit.tolerance;
+  svr.max_passes = o.fit.max_passes;
+  svr.seed = o.run.seed;
   svr.checkpoint = checkpoint;
-  svr.resume = o.resume && !checkpoint.empty() && std::filesystem::exists(checkpoint);
-  if (o.memory_limit > 0) {
+  svr.resume = o.run.resume && !checkpoint.empty() && std::filesystem::exists(checkpoint);
+  if (o.run.memory_limit > 0) {
     const std::uint64_t used = resident_memory() + gated.networks * (gated.z.cols() + 1) * m * 4;
-    svr.memory_limit = o.memory_limit > used ? o.memory_limit - used : 1;
+    svr.memory_limit = o.run.memory_limit > used ? o.run.memory_limit - used : 1;
   }
-  const std::string key = fmt::format("{} {} {} {} {}", Stages::network_key(o), static_cast<int>(o.input), o.epsilon,
-                                      o.shared, o.shared ? o.lambda : 0);
+  const std::string key = fmt::format("{} {} {} {} {}", Stages::network_key(o), static_cast<int>(o.fit.input),
+                                      o.fit.epsilon, *o.fit.shared, *o.fit.shared ? *o.fit.lambda : 0);
   const bool warm = key == warm_key_ && !warm_beta_.empty();
   const MatrixView<const float> start = warm ? MatrixView<const float>(warm_beta_.view()) : MatrixView<const float>();
-  if (o.joint_steps > 0 && o.mmg > 0) {
+  if (*o.geometry.joint_steps > 0 && *o.geometry.weight > 0) {
     JointOptions options;
     options.svr = svr;
-    options.mmg = o.mmg;
-    options.samples = o.mmg_samples;
-    options.options.floor = o.mmg_floor;
-    options.outer_steps = o.joint_steps;
+    options.mmg = *o.geometry.weight;
+    options.samples = *o.geometry.samples;
+    options.options.floor = o.geometry.floor;
+    options.outer_steps = *o.geometry.joint_steps;
     JointResult joint =
         solve_joint(gated, stages_.labels, scaled.view(), options, stages_.pool, stages_.progress, start);
     record["svr"] = svr_json(o, spread, joint.relative_gap, joint.converged);
@@ -165,9 +166,9 @@ void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, nlohmann::order
 
 void NetworkFitter::fit_shared(const TrainOptions& o, Model& model, nlohmann::ordered_json& record) {
   LinearMap map = solve_ridge(stages_, o);
-  if (o.gates == GateKind::always && !o.relu) return set_linear_map(model, std::move(map));
+  if (*o.gates.kind == GateKind::always && !o.fit.relu) return set_linear_map(model, std::move(map));
   set_gates(stages_, o, model, record);
-  model.relu = o.relu;
+  model.relu = o.fit.relu;
   model.shared = std::move(map.weights);
   model.bias = std::move(map.bias);
   model.networks =

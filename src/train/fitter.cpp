@@ -31,7 +31,7 @@ Model start(Stages& stages, const TrainOptions& o) {
     for (const auto c : stages.classes) sum += prepared(static_cast<std::size_t>(c), a);
     model.semantic_centre[a] = static_cast<float>(sum / static_cast<double>(stages.classes.size()));
   }
-  model.similarity = o.similarity;
+  model.similarity = *o.class_space.similarity;
   model.classes.names = stages.data.class_names;
   model.classes.semantics = Matrix<float>::copy_of(stages.data.semantics.values.view());
   model.classes.seen.assign(stages.data.classes(), 0);
@@ -55,8 +55,8 @@ void check_memory(const Stages& stages, const TrainOptions& o) {
              p = static_cast<double>(stages.classes.size()), m = static_cast<double>(attributes), side = std::min(n, d);
   double bytes = 4 * n * d + 8 * n + 16 * p * d + 24 * p * m + 28 * side * side + 16 * d * m;
   if (o.method != Method::ridge && o.method != Method::eszsl) bytes += 8 * n * m;
-  require_memory(o.memory_limit, bytes + scoring_bytes(classes, attributes, stages.data.features.cols()), "training",
-                 "give more, or fewer samples or features");
+  require_memory(o.run.memory_limit, bytes + scoring_bytes(classes, attributes, stages.data.features.cols()),
+                 "training", "give more, or fewer samples or features");
 }
 
 void fit_eszsl(Stages& stages, const TrainOptions& o, Model& model) {
@@ -64,10 +64,10 @@ void fit_eszsl(Stages& stages, const TrainOptions& o, Model& model) {
   const auto semantics = stages.samples(o).semantics;
   double squares = 0;
   for (const auto c : stages.classes) squares += sum_of_squares(semantics.row(static_cast<std::size_t>(c)));
-  set_linear_map(model, eszsl.solve(o.lambda * stages.inputs(o).scale,
-                                    o.semantic_lambda * squares / static_cast<double>(semantics.cols())));
+  set_linear_map(model, eszsl.solve(*o.fit.lambda * stages.inputs(o).scale,
+                                    *o.fit.semantic_lambda * squares / static_cast<double>(semantics.cols())));
   // Its products know no centre, so that a cosine measures its outputs from zero.
-  if (o.similarity == Similarity::cosine) model.bias = model.semantic_centre;
+  if (*o.class_space.similarity == Similarity::cosine) model.bias = model.semantic_centre;
 }
 
 void fit_sae(Stages& stages, const TrainOptions& o, Model& model) {
@@ -75,7 +75,7 @@ void fit_sae(Stages& stages, const TrainOptions& o, Model& model) {
   // At lambda = 1 both terms of the objective weigh the same relative to their data.
   const double balance = sum_of_squares(stages.samples(o).x.values()) /
                          std::max(1e-12, sum_of_squares(stages.sample_semantics(o).values()));
-  SaeMaps maps = sae.solve(o.lambda * balance);
+  SaeMaps maps = sae.solve(*o.fit.lambda * balance);
   if (o.method == Method::sae)
     set_linear_map(model, std::move(maps.forward));
   else
@@ -83,7 +83,8 @@ void fit_sae(Stages& stages, const TrainOptions& o, Model& model) {
 }
 
 void fit_dap(Stages& stages, const TrainOptions& o, Model& model, nlohmann::ordered_json& record) {
-  DapResult dap = solve_dap(stages.samples(o), o.lambda * stages.inputs(o).scale / 4, stages.pool, stages.progress);
+  DapResult dap =
+      solve_dap(stages.samples(o), *o.fit.lambda * stages.inputs(o).scale / 4, stages.pool, stages.progress);
   record["dap"] = {{"iterations", dap.iterations}, {"relative_gradient", dap.relative_gradient}};
   set_linear_map(model, std::move(dap.map));
 }
@@ -110,17 +111,17 @@ Model Fitter::fit(const TrainOptions& o, nlohmann::ordered_json& record, const s
     case Method::parsnets:
     case Method::mmg:
     case Method::scln:
-      if (o.fit == Fit::svr) {
+      if (*o.fit.loss == Fit::svr) {
         state_->networks.fit_svr(o, model, record, checkpoint, run);
       } else {
         state_->networks.fit_shared(o, model, record);
-        if (o.joint_steps > 0) join_fit_and_mmg(stages, o, model, record);
+        if (*o.geometry.joint_steps > 0) join_fit_and_mmg(stages, o, model, record);
       }
       break;
     case Method::ridge: set_linear_map(model, solve_ridge(stages, o)); break;
     case Method::reverse_ridge: {
       const double scale = mean_eigenvalue(stages.sample_semantics(o).view());
-      set_reverse_map(model, solve_reverse_ridge(stages.samples(o), o.lambda * scale, stages.pool));
+      set_reverse_map(model, solve_reverse_ridge(stages.samples(o), *o.fit.lambda * scale, stages.pool));
       break;
     }
     case Method::eszsl: fit_eszsl(stages, o, model); break;

@@ -37,7 +37,7 @@ DescentSamples descent_samples(Stages& stages, const TrainOptions& o, const Mode
 
 /// Descent holds the samples, their outputs a few times and one matrix per preconditioner; it has no smaller form.
 void check_memory(const Stages& stages, const TrainOptions& o, const Model& model) {
-  if (o.memory_limit == 0) return;
+  if (o.run.memory_limit == 0) return;
   const auto n = static_cast<double>(stages.rows.size()), d = static_cast<double>(stages.data.features.cols()),
              q = static_cast<double>(model.outputs()), side = std::min(n, d);
   double bytes = 4 * n * d + 12 * side * side + 20 * n * q + 12 * d * q;
@@ -45,7 +45,7 @@ void check_memory(const Stages& stages, const TrainOptions& o, const Model& mode
     const auto z = static_cast<double>(model.z_dimensions()), networks = static_cast<double>(model.gates.networks);
     bytes += 4 * n * z + 4 * networks * (z + 1) * (z + 1) + 12 * networks * (z + 1) * q;
   }
-  require_memory(o.memory_limit, bytes, "refinement", "give more, or fewer networks");
+  require_memory(o.run.memory_limit, bytes, "refinement", "give more, or fewer networks");
 }
 
 }  // namespace
@@ -57,21 +57,21 @@ void join_fit_and_mmg(Stages& stages, const TrainOptions& o, Model& model, nlohm
   const Matrix<float> outputs_wanted = stages.sample_semantics(o);
   DescentOptions options;
   options.loss = DescentLoss::squared;
-  options.steps = o.joint_steps;
-  options.lambda = o.lambda;
-  options.gate_weight = std::max(o.gate_weight, 1e-9);
-  options.mmg = o.mmg;
-  options.mmg_floor = o.mmg_floor;
+  options.steps = *o.geometry.joint_steps;
+  options.lambda = *o.fit.lambda;
+  options.gate_weight = std::max(*o.refinement.gate_weight, 1e-9);
+  options.mmg = *o.geometry.weight;
+  options.mmg_floor = o.geometry.floor;
   // The ridge weight in units of the scaled loss.
-  options.decay = o.lambda * stages.inputs(o).scale /
+  options.decay = *o.fit.lambda * stages.inputs(o).scale /
                   (mean_eigenvalue(outputs_wanted.view()) * static_cast<double>(outputs_wanted.cols()));
-  s.preconditioner = &stages.preconditioner(o, o.lambda);
+  s.preconditioner = &stages.preconditioner(o, *o.fit.lambda);
   record["joint"] = trace_json(descend(model, s, options, stages.pool, stages.progress));
 }
 
 void refine(Stages& stages, const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
             const DescentObserver& observer) {
-  if (o.refine_steps == 0 && o.prototype_width == 0 && !observer) return;
+  if (*o.refinement.steps == 0 && *o.class_space.prototype_width == 0 && !observer) return;
   const Matrix<float> vectors = model.class_vectors();
   if (model.direction != Direction::forward) {
     if (observer) observer(0, model, {});
@@ -79,19 +79,19 @@ void refine(Stages& stages, const TrainOptions& o, Model& model, nlohmann::order
   }
   Matrix<float> last;
   const auto watch = [&](int step, Model& moved, MatrixView<const float> f) {
-    if (o.prototype_width > 0) last = Matrix<float>::copy_of(f);
+    if (*o.class_space.prototype_width > 0) last = Matrix<float>::copy_of(f);
     return !observer || observer(step, moved, f);
   };
   DescentOptions options;
-  options.steps = o.refine_steps;
-  options.lambda = o.refine_lambda > 0 ? o.refine_lambda : o.lambda;
-  options.step = o.refine_rate;
-  options.sharpness = o.refine_sharpness;
-  options.gate_weight = o.gate_weight;
-  options.mmg = o.mmg;
-  options.mmg_floor = o.mmg_floor;
-  options.balance = o.balance;
-  if (o.refine_steps > 0) {
+  options.steps = *o.refinement.steps;
+  options.lambda = o.refinement.lambda > 0 ? o.refinement.lambda : *o.fit.lambda;
+  options.step = *o.refinement.rate;
+  options.sharpness = *o.refinement.sharpness;
+  options.gate_weight = *o.refinement.gate_weight;
+  options.mmg = *o.geometry.weight;
+  options.mmg_floor = o.geometry.floor;
+  options.balance = *o.refinement.balance;
+  if (*o.refinement.steps > 0) {
     check_memory(stages, o, model);
     DescentSamples s = descent_samples(stages, o, model, vectors.view());
     if (is_one_linear_map(model) || !model.shared.empty()) s.preconditioner = &stages.preconditioner(o, options.lambda);
@@ -99,13 +99,13 @@ void refine(Stages& stages, const TrainOptions& o, Model& model, nlohmann::order
     record["refinement"] = trace_json(steps);
   } else {
     Matrix<float> f;  // of the training samples: prototypes alone need it
-    if (o.prototype_width > 0)
+    if (*o.class_space.prototype_width > 0)
       f = model.predict(gather_rows(stages.data.features.view(), stages.rows).view(), stages.pool);
     watch(0, model, f.view());
   }
-  if (o.prototype_width > 0 && !last.empty())
+  if (*o.class_space.prototype_width > 0 && !last.empty())
     model.prototypes = fit_prototypes(last.view(), stages.labels, vectors.view(), model.semantic_centre,
-                                      o.prototype_width, o.prototype_lambda);
+                                      *o.class_space.prototype_width, o.class_space.prototype_lambda);
 }
 
 }  // namespace parsnets

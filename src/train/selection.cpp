@@ -33,7 +33,7 @@ std::vector<GridAxis> default_grid(const TrainOptions& options) {
   const GridAxis features{"feature-scaling", {"sqrt-l2", "l2", "standardize"}},
       semantics{"semantic-scaling", {"l2", "centre-l2"}};
   const GridAxis lambda{"lambda", {"0.03", "0.1", "0.3", "1", "3", "10", "30", "100"}};
-  const auto share = [&](int part) { return std::to_string(std::max(1, options.networks / part)); };
+  const auto share = [&](int part) { return std::to_string(std::max(1, *options.gates.networks / part)); };
   switch (options.method) {
     case Method::scln:
       return {{"gates", {"energy", "anchor"}}, {"open", {share(5), share(2)}}, {"c", {"0.03", "0.1", "0.3", "1"}}};
@@ -85,12 +85,12 @@ std::vector<GridAxis> parse_grid(const std::string& text, const TrainOptions& op
   return axes;
 }
 
-std::vector<GridAxis> search_grid(const TrainOptions& options) {
-  if (!options.grid.empty()) return parse_grid(options.grid, options);
-  std::vector<GridAxis> axes;
-  for (auto& axis : default_grid(options))
-    if (std::find(options.pinned.begin(), options.pinned.end(), axis.option) == options.pinned.end())
-      axes.push_back(std::move(axis));
+std::vector<GridAxis> search_grid(const TrainOptions& options, const Dataset& data) {
+  if (!options.search.grid.empty()) return parse_grid(options.search.grid, options);
+  TrainOptions fixed = prescribed_options(options, data);
+  const OptionTable table = train_option_table(fixed);
+  std::vector<GridAxis> axes = default_grid(resolve_options(options, data));
+  std::erase_if(axes, [&](const GridAxis& axis) { return table.is_set(axis.option); });
   return axes;
 }
 
@@ -134,16 +134,18 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
                                             result.zsl, result.h, candidate.result.choice));
   };
   TrainOptions longest = path[0]->options;
-  for (const Candidate* c : path) longest.refine_steps = std::max(longest.refine_steps, c->options.refine_steps);
-  // Candidates are told apart well before the final certificate's precision.
-  if (quick) longest.tolerance = std::max(longest.tolerance, kSelectionTolerance);
   for (const Candidate* c : path)
-    longest.prototype_width = std::max(longest.prototype_width, c->options.prototype_width);
+    longest.refinement.steps = std::max(*longest.refinement.steps, *c->options.refinement.steps);
+  // Candidates are told apart well before the final certificate's precision.
+  if (quick) longest.fit.tolerance = std::max(longest.fit.tolerance, kSelectionTolerance);
+  for (const Candidate* c : path)
+    longest.class_space.prototype_width =
+        std::max(*longest.class_space.prototype_width, *c->options.class_space.prototype_width);
   std::vector<Candidate*> waiting(path.begin(), path.end());
   const Matrix<float> unseen = gather_rows(data_.features.view(), split.unseen),
                       seen = gather_rows(data_.features.view(), split.seen);
   const auto evaluate_at = [&](int steps, Model& model, MatrixView<const float> f, bool last) {
-    const auto due = [&](const Candidate* c) { return c->options.refine_steps == steps || last; };
+    const auto due = [&](const Candidate* c) { return *c->options.refinement.steps == steps || last; };
     if (std::none_of(waiting.begin(), waiting.end(), due)) return;
     const bool forward = model.direction == Direction::forward;
     model.prototypes = {};  // each candidate has its own
@@ -156,10 +158,10 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
         add(*c, evaluate_fold(model, data_, split, pool_));
         continue;
       }
-      if (c->options.prototype_width > 0)
+      if (*c->options.class_space.prototype_width > 0)
         model.prototypes =
             fit_prototypes(f, labels_of(data_, split.fit), model.class_vectors().view(), model.semantic_centre,
-                           c->options.prototype_width, c->options.prototype_lambda);
+                           *c->options.class_space.prototype_width, c->options.class_space.prototype_lambda);
       const PreparedClasses prepared = model.prepare_classes(pool_);
       const auto scores_of = [&](const Matrix<float>& predicted) {
         return ScoreSource{predicted.rows(), data_.classes(), [&](const ScoreVisitor& visit) {
@@ -191,8 +193,8 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
   for (auto& candidate : candidates) {
     validate(candidate.options);
     TrainOptions key = candidate.options;
-    key.refine_steps = 0;
-    key.prototype_width = 0;
+    key.refinement.steps = 0;
+    key.class_space.prototype_width = 0;
     const std::string text = train_option_table(key).to_json().dump();
     if (paths[text].empty()) order.push_back(text);
     paths[text].push_back(&candidate);
@@ -224,8 +226,9 @@ Selected select_options(const Dataset& data, const TrainOptions& options, const 
                         ThreadPool& pool, ProgressObserver* progress) {
   Candidates evaluator(data, folds, pool, progress);
   if (options.preset == Preset::automatic) return search_automatically(evaluator, data, options, progress);
-  auto candidates = combinations(options, options.select ? search_grid(options) : std::vector<GridAxis>{});
-  evaluator.evaluate(candidates, options.select ? std::filesystem::path() : options.checkpoint);
+  auto candidates = combinations(resolve_options(options, data),
+                                 options.search.select ? search_grid(options, data) : std::vector<GridAxis>{});
+  evaluator.evaluate(candidates, options.search.select ? std::filesystem::path() : options.run.checkpoint);
   Selected selected;
   for (const auto& candidate : candidates) selected.trace.push_back(candidate.result);
   std::vector<Candidate> winner{

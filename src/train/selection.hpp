@@ -22,8 +22,9 @@ struct GridAxis {
 std::vector<GridAxis> parse_grid(const std::string& text, const TrainOptions& options,
                                  const std::string& flag = "--grid");
 
-/// The axes that are searched: those of options.grid, or the method's own without the pinned ones. Throws as above.
-std::vector<GridAxis> search_grid(const TrainOptions& options);
+/// The axes that are searched: those of search.grid, or the method's own without the options that are set. Throws as
+/// above.
+std::vector<GridAxis> search_grid(const TrainOptions& options, const Dataset& data);
 
 struct Candidate {
   TrainOptions options;
@@ -60,7 +61,7 @@ struct Selected {
   std::vector<std::string> left_out;  ///< what the time budget cut off the automatic search
 };
 
-/// Grid search (options.select), automatic search (preset auto), or the one candidate that `options` is. The highest
+/// Grid search (search.select), automatic search (preset auto), or the one candidate that `options` is. The highest
 /// mean of ZSL accuracy and harmonic mean wins, the earlier candidate in a tie.
 Selected select_options(const Dataset& data, const TrainOptions& options, const std::vector<Fold>& folds,
                         ThreadPool& pool, ProgressObserver* progress);

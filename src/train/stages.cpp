@@ -14,22 +14,23 @@ namespace parsnets {
 namespace {
 
 std::string input_key(const TrainOptions& o) {
-  return fmt::format("{} {}", static_cast<int>(o.feature_scaling), o.centre);
+  return fmt::format("{} {}", static_cast<int>(*o.preprocessing.feature_scaling), o.preprocessing.centre);
 }
 
 std::string target_key(const TrainOptions& o) {
-  return fmt::format("{} {}", static_cast<int>(o.semantic_scaling), o.semantic_whitening);
+  return fmt::format("{} {}", static_cast<int>(*o.preprocessing.semantic_scaling), *o.preprocessing.semantic_whitening);
 }
 
 std::string both_keys(const TrainOptions& o) { return fmt::format("{} {}", input_key(o), target_key(o)); }
 
 std::string encoding_key(const TrainOptions& o) {
-  return fmt::format("{} {} {} {}", input_key(o), o.encoding, static_cast<int>(o.rotation), o.seed);
+  return fmt::format("{} {} {} {}", input_key(o), *o.encoder.dimensions, static_cast<int>(*o.encoder.rotation),
+                     o.run.seed);
 }
 
 std::string gate_key(const TrainOptions& o) {
-  return fmt::format("{} {} {} {} {}", encoding_key(o), static_cast<int>(o.gates), o.networks, o.open,
-                     static_cast<int>(o.anchors));
+  return fmt::format("{} {} {} {} {}", encoding_key(o), static_cast<int>(*o.gates.kind), *o.gates.networks,
+                     *o.gates.open, static_cast<int>(o.gates.anchors));
 }
 
 }  // namespace
@@ -73,7 +74,8 @@ Inputs& Stages::inputs(const TrainOptions& o) {
     drop_what_sees_inputs();
     report(progress, {"prepare features", 0, 0, ""});
     Inputs made;
-    made.preprocess = fit_feature_preprocess(o.feature_scaling, o.centre, data.features.view(), rows, pool);
+    made.preprocess = fit_feature_preprocess(*o.preprocessing.feature_scaling, o.preprocessing.centre,
+                                             data.features.view(), rows, pool);
     made.x = preprocessed_rows(made.preprocess, data.features.view(), rows, pool);
     made.scale = mean_eigenvalue(made.x.view());
     return made;
@@ -85,8 +87,8 @@ Targets& Stages::targets(const TrainOptions& o) {
     eszsl_.drop();  // they look at the semantics
     sae_.drop();
     Targets made;
-    made.preprocess =
-        fit_semantic_preprocess(o.semantic_scaling, data.semantics.values.view(), classes, o.semantic_whitening);
+    made.preprocess = fit_semantic_preprocess(*o.preprocessing.semantic_scaling, data.semantics.values.view(), classes,
+                                              *o.preprocessing.semantic_whitening);
     made.semantics = preprocessed_semantics(made.preprocess, data.semantics.values.view());
     return made;
   });
@@ -96,9 +98,9 @@ Encoding& Stages::encoding(const TrainOptions& o) {
   return encoding_.get(encoding_key(o), [&] {
     report(progress, {"encode", 0, 0, ""});
     EncoderOptions options;
-    options.dimensions = o.encoding;
-    options.rotation = o.rotation;
-    options.seed = o.seed;
+    options.dimensions = *o.encoder.dimensions;
+    options.rotation = *o.encoder.rotation;
+    options.seed = o.run.seed;
     Encoding made;
     made.encoder = fit_encoder(options, inputs(o).x.view(), pool);
     made.e = encoded(made.encoder, inputs(o).x.view(), pool);
@@ -109,11 +111,11 @@ Encoding& Stages::encoding(const TrainOptions& o) {
 Gating& Stages::gating(const TrainOptions& o) {
   return gating_.get(gate_key(o), [&] {
     GateOptions options;
-    options.kind = o.gates;
-    options.networks = o.gates == GateKind::always ? 1 : o.networks;
-    options.open = o.gates == GateKind::always ? 1 : o.open;
-    options.anchors = o.anchors;
-    options.seed = o.seed;
+    options.kind = *o.gates.kind;
+    options.networks = *o.gates.kind == GateKind::always ? 1 : *o.gates.networks;
+    options.open = *o.gates.kind == GateKind::always ? 1 : *o.gates.open;
+    options.anchors = o.gates.anchors;
+    options.seed = o.run.seed;
     Gating made;
     made.gates = fit_gates(options, encoding(o).e.view(), pool);
     made.open = open_networks(made.gates, encoding(o).e.view(), pool);
@@ -144,7 +146,7 @@ TrainingSamples Stages::samples(const TrainOptions& o) {
 
 GatedSamples Stages::gated_samples(const TrainOptions& o) {
   const Gating& gated = gating(o);
-  return {o.input == NetworkInput::encoding ? encoding(o).e.view() : inputs(o).x.view(), gated.open.view(),
+  return {o.fit.input == NetworkInput::encoding ? encoding(o).e.view() : inputs(o).x.view(), gated.open.view(),
           gated.gates.networks};
 }
 

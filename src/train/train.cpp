@@ -44,11 +44,11 @@ nlohmann::ordered_json data_record(const Dataset& data) {
 /// draws folds until some two dozen classes have been held out.
 int fold_count(const TrainOptions& o, const Dataset& data) {
   constexpr int kFewest = 3, kMost = 12, kHeldOut = 24;
-  const bool drawn = data.split.validation_drawn, costly = o.method == Method::scln || o.fit == Fit::svr;
-  if (o.folds > 0) return o.folds;
+  const bool drawn = data.split.validation_drawn, costly = o.method == Method::scln || *o.fit.loss == Fit::svr;
+  if (o.search.folds > 0) return o.search.folds;
   if (o.preset == Preset::automatic) return drawn ? 4 : 2;
   if (!drawn || costly) return 1;
-  if (o.select) return kFewest;
+  if (o.search.select) return kFewest;
   const int held = std::max(1, static_cast<int>(distinct(labels_of(data, data.split.val)).size())),
             seen = static_cast<int>(data.seen_classes().size());  // with more folds, one class each would be repeated
   return std::clamp((kHeldOut + held - 1) / held, kFewest, std::min(kMost, std::max(seen, kFewest)));
@@ -77,41 +77,36 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
     throw Error(
         BadInput{data.name, "split", "training samples", "none", "check the split with 'parsnets data inspect'"});
   check_finite_rows(data.features.view(), data.split.trainval, features_source(data));
-  TrainOptions options = given;
-  if (options.preset == Preset::automatic) {
-    if (options.select || !options.grid.empty() || options.resume)
+  if (given.preset == Preset::automatic) {
+    if (given.search.select || !given.search.grid.empty() || given.run.resume)
       throw Error(ErrorCode::usage,
                   "--preset auto: expected without --select, --grid and --resume, since it searches by itself");
-    const auto method = std::find(options.pinned.begin(), options.pinned.end(), "method");
-    if (method != options.pinned.end()) {
-      if (options.method != Method::parsnets)
-        throw Error(ErrorCode::usage, "--preset auto: expected --method parsnets or none, since it chooses the method");
-      options.pinned.erase(method);
-    }
+    if (given.method != Method::parsnets)
+      throw Error(ErrorCode::usage, "--preset auto: expected --method parsnets or none, since it chooses the method");
   }
-  apply_preset(options, data);
+  TrainOptions options = resolve_options(given, data);
   std::vector<std::string> warnings = semantic_warnings(data);
-  if (const std::string note = reduced_preset(given, options, data); !note.empty()) warnings.push_back(note);
-  const bool searches = options.select || options.preset == Preset::automatic;
+  if (const std::string note = reduced_preset(options, data); !note.empty()) warnings.push_back(note);
+  const bool searches = options.search.select || options.preset == Preset::automatic;
   if (!searches) validate(options);  // selection validates each of its candidates
 
-  nlohmann::ordered_json record{{"data", data_record(data)}, {"seed", options.seed}};
+  nlohmann::ordered_json record{{"data", data_record(data)}, {"seed", options.run.seed}};
   double gamma = 0, temperature = 1;
   auto& validation = record["validation"];
   validation["gamma_from"] = "none";
-  if (searches || options.calibrate) {
-    const auto folds = validation_folds(data, fold_count(options, data), options.seed);
+  if (searches || options.calibration.enabled) {
+    const auto folds = validation_folds(data, fold_count(options, data), options.run.seed);
     if (folds.empty() && searches)
       throw Error(BadInput{data.name, "split", "validation classes, or at least three seen classes to draw them from",
                            "neither", "train without --select and --preset auto"});
     warn_of_single_classes(folds, warnings);
     if (!folds.empty()) {
-      const Selected selected = select_options(data, options, folds, pool, progress);
+      const Selected selected = select_options(data, given, folds, pool, progress);
       options = selected.winner.options;
-      gamma = options.calibrate ? selected.winner.gamma : 0;
+      gamma = options.calibration.enabled ? selected.winner.gamma : 0;
       temperature = selected.winner.temperature;
       validation = {
-          {"gamma_from", options.calibrate ? "validation classes" : "none"},
+          {"gamma_from", options.calibration.enabled ? "validation classes" : "none"},
           {"folds", folds.size()},
           {"classes_from", data.split.validation_from +
                                (folds.size() <= 1 ? ""
@@ -129,16 +124,17 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
       }
     }
   }
-  const auto checkpoint = options.checkpoint.empty() ? std::filesystem::path()
-                                                     : std::filesystem::path(options.checkpoint.string() + ".final");
+  const auto checkpoint = options.run.checkpoint.empty()
+                              ? std::filesystem::path()
+                              : std::filesystem::path(options.run.checkpoint.string() + ".final");
   Fitter fitter(data, data.split.trainval, pool, progress);
   Model model = fitter.fit(options, record, checkpoint, run);
   model.gamma = gamma;
   model.temperature = temperature;
   // Options describe the model: what has no gates is one network that is always open.
-  options.gates = model.gates.kind;
-  options.networks = static_cast<int>(model.gates.networks);
-  options.open = static_cast<int>(model.gates.open);
+  options.gates.kind = model.gates.kind;
+  options.gates.networks = static_cast<int>(model.gates.networks);
+  options.gates.open = static_cast<int>(model.gates.open);
   model.options = train_option_table(options).to_json().dump();
   if (!warnings.empty()) record["warnings"] = warnings;
   model.record = record.dump();

@@ -37,8 +37,7 @@ struct Sample {
 TEST(Options, PrintedConfigReadsBackToTheSameValues) {
   test::TempDir dir;
   Sample a{7, 0.1234567890123, true, "a name", 512000000, Colour::blue}, b;
-  write_text_file(dir / "c", a.table().to_config());
-  b.table().read_config(dir / "c");
+  b.table().read_config(a.table().to_config(), "c");
   EXPECT_EQ(a.table().to_json(), b.table().to_json());
   EXPECT_EQ(b.c, a.c);
 }
@@ -48,7 +47,7 @@ TEST(Options, EveryProblemOfAConfigFileIsReportedAtOnceWithItsLine) {
   write_text_file(dir / "c", "k = 500\n# fine\nnope = 1\ncolour = green\nk\n");
   Sample s;
   try {
-    s.table().read_config(dir / "c");
+    s.table().read_config(read_text_file(dir / "c"), "c");
     FAIL();
   } catch (const Error& e) {
     const std::string text = e.what();

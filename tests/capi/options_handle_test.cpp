@@ -44,18 +44,18 @@ TEST(CApiOptions, AreThoseOfTheCommandLine) {
   EXPECT_FALSE(method["help"].get<std::string>().empty());
 }
 
-TEST(CApiOptions, WhatIsSetIsPinnedOnceAndTheResetForgetsIt) {
+TEST(CApiOptions, WhatIsSetIsSaidAndTheResetForgetsIt) {
   const auto options =
       options_with({{"lambda", "3"}, {"select", "true"}, {"seed", "18446744073709551615"}, {"lambda", "4"}});
   EXPECT_EQ(values_of(options.get())["lambda"], 4.0);
   EXPECT_EQ(values_of(options.get())["select"], true);
   EXPECT_EQ(values_of(options.get())["seed"], 18446744073709551615u);
-  EXPECT_EQ(described(options.get(), "lambda")["pinned"], true);
-  EXPECT_EQ(described(options.get(), "lambda")["default"], "1.0");
-  EXPECT_EQ(described(options.get(), "method")["pinned"], false);
+  EXPECT_EQ(described(options.get(), "lambda")["set"], true);
+  EXPECT_EQ(described(options.get(), "lambda")["default"], "parsnets, mmg: 20; otherwise 1");
+  EXPECT_EQ(described(options.get(), "method")["set"], false);
   ASSERT_OK(parsnets_options_reset(options.get()));
   EXPECT_EQ(values_of(options.get()), values_of(options_with({}).get()));
-  EXPECT_EQ(described(options.get(), "lambda")["pinned"], false);
+  EXPECT_EQ(described(options.get(), "lambda")["set"], false);
 }
 
 TEST(CApiOptions, ImpossibleOnesAreRefusedAndChangeNothing) {

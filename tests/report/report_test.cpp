@@ -22,8 +22,7 @@ SmallRun small_run(Method method, double mmg = 0.1) {
   ThreadPool pool(1);
   SmallRun run{test::small_training_set(), {}};
   TrainOptions options = test::small_options(method);
-  options.mmg = mmg;
-  options.pinned = {"encoding", "networks", "open", "mmg"};
+  options.geometry.weight = mmg;
   run.model = train(run.data, options, pool);
   return run;
 }
@@ -112,7 +111,7 @@ TEST(Report, WorksForTwoUnseenClassesAndForHundreds) {
     const Dataset data = synthesize(synth);
     TrainOptions options;
     options.method = Method::ridge;
-    options.calibrate = false;
+    options.calibration.enabled = false;
     const Model model = train(data, options, pool);
     const json one = data_of({{"one", &model, &data, "", {}}}, 2)["runs"][0];
     EXPECT_EQ(one["confusion"]["classes"].size(), static_cast<std::size_t>(classes));
@@ -168,8 +167,7 @@ TEST(Report, AnAttributeThatAllClassesShareHasNoCorrelation) {
   Dataset data = test::small_training_set();
   for (std::size_t c = 0; c < data.classes(); ++c) data.semantics.values(c, 3) = 0.1f;
   TrainOptions options = test::small_options(Method::ridge);
-  options.semantic_scaling = SemanticScaling::none;
-  options.pinned = {"semantic-scaling"};
+  options.preprocessing.semantic_scaling = SemanticScaling::none;
   const Model model = train(data, options, pool);
   const json page = data_of({{"one", &model, &data, "", {}}});
   const std::string constant = model.attribute_names.empty() ? "attribute 4" : model.attribute_names[3];

@@ -97,8 +97,7 @@ TEST(DeviceFile, BytesDependOnTheModelAlone) {
 TEST(DeviceFile, RefusesWhatItCannotHold) {
   ThreadPool pool(1);
   TrainOptions options = test::small_options(Method::reverse_ridge);
-  options.calibrate = false;
-  options.pinned = {"calibrate"};
+  options.calibration.enabled = false;
   const Model reverse = train(test::small_training_set(), options, pool);
   EXPECT_THROW(device_file(reverse, Precision::int8, 0, pool), Error);
   Model model = small_model("anchor", pool);

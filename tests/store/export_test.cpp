@@ -8,7 +8,6 @@ namespace {
 
 Model trained(const Dataset& data, ThreadPool& pool) {
   TrainOptions options = test::small_options(Method::parsnets);
-  options.pinned = {"encoding", "networks", "open"};
   return train(data, options, pool);
 }
 

@@ -73,7 +73,7 @@ TEST(ModelFile, ReluNetworksSurvive) {
   ThreadPool pool(1);
   const Dataset data = test::small_training_set();
   auto options = test::small_options(Method::parsnets);
-  options.relu = true;
+  options.fit.relu = true;
   const Model model = train(data, options, pool);
   save_model(model, dir / "m");
   const Model loaded = load_model(dir / "m");
@@ -87,8 +87,8 @@ TEST(ModelFile, AnchorsSurvive) {
   ThreadPool pool(1);
   const Dataset data = test::small_training_set();
   auto options = test::small_options(Method::scln);
-  options.gates = GateKind::anchor;
-  options.input = NetworkInput::features;
+  options.gates.kind = GateKind::anchor;
+  options.fit.input = NetworkInput::features;
   const Model model = train(data, options, pool);
   save_model(model, dir / "m");
   const Matrix<float> a = model.scores(data.features.view(), pool),

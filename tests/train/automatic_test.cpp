@@ -15,7 +15,7 @@ TEST(Automatic, ItsTraceBeginsWithPlainRidgeAndItsChoiceDoesNotFallBehindAnyOfIt
   ThreadPool pool(2);
   TrainOptions options;
   options.preset = Preset::automatic;
-  options.time_budget = 0;
+  options.search.time_budget = 0;
   const auto record = nlohmann::json::parse(train(data, options, pool).record);
   const auto& trace = record["selection"];
   ASSERT_GT(trace.size(), 100u);
@@ -32,14 +32,13 @@ TEST(Automatic, ItsTraceBeginsWithPlainRidgeAndItsChoiceDoesNotFallBehindAnyOfIt
   EXPECT_FALSE(record.contains("left_out"));
 }
 
-TEST(Automatic, LeavesPinnedOptionsAloneAndKeepsToItsTimeBudget) {
+TEST(Automatic, LeavesOptionsThatAreSetAloneAndKeepsToItsTimeBudget) {
   const Dataset data = test::small_training_set();
   ThreadPool pool(2);
   TrainOptions options;
   options.preset = Preset::automatic;
-  options.time_budget = std::numeric_limits<double>::min();  // used up as soon as any time has passed
-  options.feature_scaling = FeatureScaling::l2;
-  options.pinned = {"feature-scaling"};
+  options.search.time_budget = std::numeric_limits<double>::min();  // used up as soon as any time has passed
+  options.preprocessing.feature_scaling = FeatureScaling::l2;
   const Model model = train(data, options, pool);
   const auto record = nlohmann::json::parse(model.record), chosen = nlohmann::json::parse(model.options);
   EXPECT_EQ(chosen["feature-scaling"], "l2");
@@ -52,7 +51,7 @@ TEST(Automatic, IsTheSameForOneAndTwoThreads) {
   ThreadPool one(1), two(2);
   TrainOptions options;
   options.preset = Preset::automatic;
-  options.time_budget = 0;
+  options.search.time_budget = 0;
   const Model a = train(data, options, one), b = train(data, options, two);
   EXPECT_TRUE(test::same_bytes(a.record, b.record));
   EXPECT_TRUE(test::same_bytes(a.options, b.options));
@@ -68,7 +67,7 @@ TEST(Automatic, AVerySmallDataSetIsSearchedToo) {
   ThreadPool pool(1);
   TrainOptions options;
   options.preset = Preset::automatic;
-  options.time_budget = 0;
+  options.search.time_budget = 0;
   const Dataset data = synthesize(tiny);
   EXPECT_NO_THROW(evaluate(train(data, options, pool), data, pool));
 }

@@ -27,14 +27,15 @@ TEST(Fitter, DescentSeesTheOutputsThatTheModelGives) {
         for (const bool shared : {false, true})
           for (const bool relu : {false, true}) {
             auto options = test::small_options(Method::parsnets);
-            options.fit = fit;
-            options.gates = gates;
-            options.input = input;
-            options.shared = shared;
-            options.relu = relu;
-            options.lambda = 1;
-            options.refine_steps = 2;
-            options.max_passes = 5;
+            options.fit.loss = fit;
+            options.gates.kind = gates;
+            options.fit.input = input;
+            options.fit.shared = shared;
+            options.fit.relu = relu;
+            options.fit.lambda = 1;
+            options.refinement.steps = 2;
+            options.fit.max_passes = 5;
+            options = resolve_options(options, data);
             try {
               validate(options);
             } catch (const Error&) {
@@ -62,8 +63,9 @@ TEST(Fitter, RefinementRefusesAMemoryLimitItCannotKeep) {
   ThreadPool pool(1);
   Fitter fitter(data, data.split.trainval, pool, nullptr);
   auto options = test::small_options(Method::ridge);
-  options.refine_steps = 2;
-  options.memory_limit = 1000;
+  options.refinement.steps = 2;
+  options.run.memory_limit = 1000;
+  options = resolve_options(options, data);
   nlohmann::ordered_json record;
   try {
     fitter.fit(options, record);
@@ -86,10 +88,12 @@ TEST(Fitter, WhatWasFittedInBetweenDoesNotChangeAFit) {
     for (const Method method : {Method::ridge, Method::eszsl, Method::sae}) {
       TrainOptions first, other;
       first.method = method;
-      first.refine_steps = 3;
+      first.refinement.steps = 3;
       other.method = Method::reverse_ridge;  // remakes the inputs and asks for nothing that looks at them
-      other.feature_scaling = FeatureScaling::standardize;
-      other.semantic_scaling = SemanticScaling::standardize;
+      other.preprocessing.feature_scaling = FeatureScaling::standardize;
+      other.preprocessing.semantic_scaling = SemanticScaling::standardize;
+      first = resolve_options(first, data);
+      other = resolve_options(other, data);
       nlohmann::ordered_json record;
       const Model before = fitter.fit(first, record);
       fitter.fit(other, record);

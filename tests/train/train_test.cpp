@@ -29,8 +29,8 @@ TEST(Train, EveryMethodRecognisesUnseenClassesFarAboveChance) {
   const double chance = 100.0 / static_cast<double>(data.unseen_classes().size());
   for (const auto method : kMethods) {
     auto options = test::small_options(method);
-    options.lambda = 0.1;
-    options.c = 0.1;
+    options.fit.lambda = 0.1;
+    options.fit.c = 0.1;
     const TestReport report = evaluate(train(data, options, pool), data, pool);
     EXPECT_GT(report.zsl.top1_per_class, chance + 25) << "method " << static_cast<int>(method);
     EXPECT_GT(report.gzsl.h, 15) << "method " << static_cast<int>(method);
@@ -53,7 +53,7 @@ TEST(Train, TestSamplesHaveNoInfluenceOnTheModel) {
   test::TempDir dir;
   ThreadPool pool(1);
   auto options = test::small_options(Method::ridge);
-  options.select = true;
+  options.search.select = true;
   save_model(train(data, options, pool), dir / "before");
   for (const auto* list : {&data.split.test_seen, &data.split.test_unseen})
     for (const auto s : *list)
@@ -62,12 +62,13 @@ TEST(Train, TestSamplesHaveNoInfluenceOnTheModel) {
   EXPECT_TRUE(test::same_file_bytes(dir / "before", dir / "after"));
 }
 
-TEST(Train, SelectionPicksTheBestCandidateOfItsTraceAndLeavesPinnedOptionsAlone) {
+TEST(Train, SelectionPicksTheBestCandidateOfItsTraceAndLeavesOptionsThatAreSetAlone) {
   const Dataset data = test::small_training_set();
   ThreadPool pool(2);
   auto options = test::small_options(Method::ridge);
-  options.select = true;
-  options.pinned = {"feature-scaling", "semantic-scaling"};
+  options.search.select = true;
+  options.preprocessing.feature_scaling = FeatureScaling::sqrt_l2;
+  options.preprocessing.semantic_scaling = SemanticScaling::l2;
   const Model model = train(data, options, pool);
   const auto record = nlohmann::json::parse(model.record), chosen = nlohmann::json::parse(model.options);
   ASSERT_EQ(record["selection"].size(), 8u) << "only lambda is searched";
@@ -84,20 +85,21 @@ TEST(Train, SelectionPicksTheBestCandidateOfItsTraceAndLeavesPinnedOptionsAlone)
 
 TEST(Train, AGridOfOnesOwnIsSearchedAndItsMistakesAreNamed) {
   TrainOptions options = test::small_options(Method::ridge);
-  options.grid = "lambda=1,2;semantic-scaling=l2,standardize";
-  options.select = true;
-  EXPECT_EQ(search_grid(options).size(), 2u);
+  options.search.grid = "lambda=1,2;semantic-scaling=l2,standardize";
+  options.search.select = true;
+  const Dataset data = test::small_training_set();
+  EXPECT_EQ(search_grid(options, data).size(), 2u);
   for (const char* bad : {"lambda", "nope=1", "lambda=x", "gates=soft"}) {
-    options.grid = bad;
-    EXPECT_THROW(search_grid(options), Error) << bad;
+    options.search.grid = bad;
+    EXPECT_THROW(search_grid(options, data), Error) << bad;
   }
 }
 
 TEST(Train, ImpossibleOptionsAreReportedTogether) {
   TrainOptions options = test::small_options(Method::scln);
-  options.open = 9;
-  options.encoding = 25;
-  options.grid = "c=1";  // without --select
+  options.gates.open = 9;
+  options.encoder.dimensions = 25;
+  options.search.grid = "c=1";  // without --select
   ThreadPool pool(1);
   try {
     train(test::small_training_set(), options, pool);
@@ -114,7 +116,7 @@ TEST(Train, GammaComesFromValidationAndImprovesTheHarmonicMean) {
   ThreadPool pool(1);
   auto options = test::small_options(Method::ridge);
   const Model calibrated = train(data, options, pool);
-  options.calibrate = false;
+  options.calibration.enabled = false;
   const Model plain = train(data, options, pool);
   EXPECT_EQ(plain.gamma, 0);
   EXPECT_NE(calibrated.gamma, 0);
@@ -132,12 +134,12 @@ TEST(Train, AnInterruptedRunGoesOnToTheSameBytes) {
   test::TempDir dir;
   ThreadPool pool(1);
   auto options = test::small_options(Method::scln);
-  options.tolerance = 1e-6;
-  options.c = 1;
+  options.fit.tolerance = 1e-6;
+  options.fit.c = 1;
   save_model(train(data, options, pool), dir / "whole");
-  options.checkpoint = dir / "state";
+  options.run.checkpoint = dir / "state";
   int interruptions = 0;
-  for (options.resume = false;; options.resume = true) {
+  for (options.run.resume = false;; options.run.resume = true) {
     StopAfter stop(40 + 60 * interruptions);  // far enough to reach the next checkpoint in the end
     try {
       save_model(train(data, options, pool, &stop), dir / "resumed");
@@ -157,9 +159,9 @@ TEST(Train, EveryForwardMethodCanBeRefinedAndItsObjectiveFalls) {
   ThreadPool pool(2);
   for (const auto method : {Method::parsnets, Method::mmg, Method::scln, Method::ridge, Method::eszsl, Method::sae}) {
     auto options = test::small_options(method);
-    options.refine_steps = 6;
-    options.prototype_width = 1.4;
-    options.semantic_whitening = 0.25;
+    options.refinement.steps = 6;
+    options.class_space.prototype_width = 1.4;
+    options.preprocessing.semantic_whitening = 0.25;
     const Model model = train(data, options, pool);
     const auto steps = nlohmann::json::parse(model.record)["refinement"];
     ASSERT_EQ(steps.size(), 7u) << "method " << static_cast<int>(method);
@@ -170,7 +172,7 @@ TEST(Train, EveryForwardMethodCanBeRefinedAndItsObjectiveFalls) {
   }
   for (const auto method : {Method::reverse_ridge, Method::sae_reverse, Method::dap}) {
     auto options = test::small_options(method);
-    options.refine_steps = 6;
+    options.refinement.steps = 6;
     EXPECT_THROW(train(data, options, pool), Error);
   }
 }
@@ -180,9 +182,8 @@ TEST(Train, ThePaperPresetJoinsSvrAndGeometryAndNeverRises) {
   ThreadPool pool(2);
   auto options = test::small_options(Method::parsnets);
   options.preset = Preset::paper;
-  options.pinned = {"encoding", "networks", "open"};
-  options.mmg = 1;
-  options.tolerance = 1e-4;
+  options.geometry.weight = 1;
+  options.fit.tolerance = 1e-4;
   const Model model = train(data, options, pool);
   const auto record = nlohmann::json::parse(model.record);
   const auto& steps = record["joint"];
@@ -198,10 +199,10 @@ TEST(Train, TheSharedNetworkHelpsGatedOnesOnWhatTheyShare) {
   const Dataset data = test::small_training_set();
   ThreadPool pool(2);
   auto options = test::small_options(Method::scln);
-  options.gates = GateKind::anchor;
-  options.open = 1;  // two samples that share no network share nothing, unless one network is always open
+  options.gates.kind = GateKind::anchor;
+  options.gates.open = 1;  // two samples that share no network share nothing, unless one network is always open
   const double alone = evaluate(train(data, options, pool), data, pool).zsl.top1_per_class;
-  options.shared = true;
+  options.fit.shared = true;
   const Model model = train(data, options, pool);
   EXPECT_EQ(model.shared.rows(), data.features.cols());
   EXPECT_GT(evaluate(model, data, pool).zsl.top1_per_class, alone);
@@ -211,15 +212,14 @@ TEST(Train, APathOfRefinementStepsIsWhatSeparateRunsGive) {
   const Dataset data = test::small_training_set();
   ThreadPool pool(1);
   auto options = test::small_options(Method::ridge);
-  options.pinned = {"lambda"};
-  options.select = true;
-  options.grid = "refine-steps=0,2,5;prototype-width=0,1.4";
+  options.search.select = true;
+  options.search.grid = "refine-steps=0,2,5;prototype-width=0,1.4";
   const auto record = nlohmann::json::parse(train(data, options, pool).record);
   ASSERT_EQ(record["selection"].size(), 6u);
   for (const auto& step : record["selection"]) {
     auto single = options;
-    single.grid = step["choice"].get<std::string>();
-    std::replace(single.grid.begin(), single.grid.end(), ' ', ';');
+    single.search.grid = step["choice"].get<std::string>();
+    std::replace(single.search.grid.begin(), single.search.grid.end(), ' ', ';');
     const auto alone = nlohmann::json::parse(train(data, single, pool).record)["validation"];
     EXPECT_EQ(alone["zsl"], step["zsl"]) << step.dump();
     EXPECT_EQ(alone["h"], step["h"]) << step.dump();
@@ -242,8 +242,7 @@ TEST(Train, ThePapersSparsityFollowsTheDataSetNotTheNameOfItsFolder) {
     data.known_as = known_as;
     TrainOptions options;
     options.preset = Preset::paper;
-    apply_preset(options, data);
-    return options.open;
+    return *resolve_options(options, data).gates.open;
   };
   EXPECT_EQ(open("sunglasses", ""), 40);
   EXPECT_EQ(open("downloads", "SUN"), 80);
@@ -260,7 +259,7 @@ TEST(Train, DefaultSizesOfSclnSuitSmallData) {
   synth.hidden = 8;
   TrainOptions options;
   options.method = Method::scln;
-  options.calibrate = false;
+  options.calibration.enabled = false;
   const Model model = train(synthesize(synth), options, pool);
   EXPECT_LE(model.gates.open, model.gates.networks);
   EXPECT_EQ(model.encoder.weights.rows() % model.gates.networks, 0u);
@@ -272,8 +271,8 @@ TEST(Train, ThePaperPresetFitsNarrowFeaturesAndSaysSo) {
     TrainOptions options;
     options.method = method;
     options.preset = Preset::paper;
-    options.calibrate = false;
-    options.max_passes = 3;
+    options.calibration.enabled = false;
+    options.fit.max_passes = 3;
     const Model model = train(test::small_training_set(), options, pool);
     EXPECT_EQ(model.encoder.weights.rows() % model.gates.networks, 0u);
     EXPECT_LE(model.encoder.weights.rows(), 48u);
@@ -294,14 +293,13 @@ TEST(Train, StoredOptionsDescribeTheNetworksThatAreThere) {
     return json;
   };
   TrainOptions options;
-  options.gates = GateKind::always;
-  options.calibrate = false;
+  options.gates.kind = GateKind::always;
+  options.calibration.enabled = false;
   EXPECT_EQ(stored(options)["networks"], 1);
   options = {};
   options.preset = Preset::automatic;
-  options.pinned = {"gates"};
-  options.gates = GateKind::always;
-  options.time_budget = 1e-9;
+  options.gates.kind = GateKind::always;
+  options.search.time_budget = 1e-9;
   EXPECT_EQ(stored(options)["networks"], 1);
   EXPECT_EQ(stored(test::small_options(Method::ridge))["gates"], "always");
   EXPECT_EQ(stored(test::small_options(Method::scln))["networks"], 8);
@@ -343,7 +341,7 @@ TEST(Train, OneMoreFoldIsSingular) {
   ThreadPool pool(1);
   const auto classes_from = [&](int folds) {
     TrainOptions options = test::small_options(Method::ridge);
-    options.folds = folds;
+    options.search.folds = folds;
     return nlohmann::json::parse(train(test::small_training_set(), options, pool).record)["validation"]["classes_from"]
         .get<std::string>();
   };
@@ -368,11 +366,11 @@ TEST(Train, DrawnFoldsSuitTheNumberOfClasses) {
     (held ? data.split.val : data.split.train).push_back(s);
   }
   EXPECT_EQ(folds(options), 8) << "24 classes held out in all";
-  options.select = true;
+  options.search.select = true;
   EXPECT_EQ(folds(options), 3);
   EXPECT_EQ(folds(test::small_options(Method::scln)), 1);
   options = test::small_options(Method::ridge);
-  options.folds = 5;
+  options.search.folds = 5;
   EXPECT_EQ(folds(options), 5);
 }
 
