@@ -44,7 +44,7 @@ Json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& poo
   TrainRun run;
   const Model model = train(data, options, pool, progress, &run);
   Json json = evaluation_json(evaluate(model, data, pool, progress), model.record);
-  json["seed"] = options.seed;
+  json["seed"] = options.run.seed;
   json["seconds"] = run.seconds;
   json["options"] = Json::parse(model.options);
   json["record"] = Json::parse(model.record);

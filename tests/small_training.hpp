@@ -25,7 +25,7 @@ inline TrainOptions small_options(Method method) {
   options.method = method;
   options.encoder.dimensions = 24;
   options.gates.networks = 8;
-  options.gates.open = 3;
+  if (method != Method::mmg) options.gates.open = 3;  // mmg: all
   if (method == Method::dap) options.preprocessing.semantic_scaling = SemanticScaling::binary;
   return options;
 }

@@ -75,8 +75,8 @@ def evaluation(function: str, handle: ctypes.c_void_p, data: Dataset, threads: i
     out = _library.Evaluation(size=ctypes.sizeof(_library.Evaluation))
     with Watch(progress) as watch:
         call(function, handle, data.pointer, threads, watch.function, None, ctypes.byref(out), *by_class)
-    general = [out.u, out.s, out.h, out.ausuc, out.gamma] if out.has_gzsl else [None] * 5
-    return Evaluation(out.zsl_top1_per_class, out.zsl_top1, out.zsl_top5, *general,
+    u, s, h, ausuc, gamma = (out.u, out.s, out.h, out.ausuc, out.gamma) if out.has_gzsl else (None,) * 5
+    return Evaluation(out.zsl_top1_per_class, out.zsl_top1, out.zsl_top5, u, s, h, ausuc, gamma,
                       None if out.trained_samples < 0 else out.trained_samples)
 
 

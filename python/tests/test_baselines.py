@@ -71,7 +71,7 @@ def test_alpha_regularises(demo):
 
 
 def test_impossible_parameters_are_refused_by_their_python_names(demo):
-    with pytest.raises(Usage, match="^semantic_alpha: expected a number"):
+    with pytest.raises(Usage, match="^semantic_alpha: expected auto or a number"):
         ESZSL(semantic_alpha=-1).fit_dataset(demo)
     with pytest.raises(Usage, match="semantic_scaling: expected binary"):
         DAP(semantic_scaling="l2").fit_dataset(demo)

@@ -366,7 +366,7 @@ def test_a_parameter_stays_where_select_searches(demo):
 
 @pytest.mark.parametrize("bad, message", [
     ({"method": "magic"}, "method: expected one of"),
-    ({"alpha": -1}, "^alpha: expected a number"),
+    ({"alpha": -1}, "^alpha: expected auto or a number"),
     ({"networks": 8, "open_networks": 9}, r"open_networks: expected at most networks \(8\), found 9"),
     ({"loss": "hinge"}, "^loss: expected"),
     ({"options": {"gate-weight": -1}}, "gate-weight"),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "data/sample_set.hpp"
@@ -37,6 +38,15 @@ std::size_t tested(const Indices& trained, const Split& split) {
     count += static_cast<std::size_t>(
         std::ranges::count_if(*list, [&](std::int32_t s) { return std::ranges::binary_search(trained, s); }));
   return count;
+}
+
+/// Whether b = factor·a up to rounding; a factor of 0 is set by the first value that is not zero.
+bool proportional(std::span<const float> a, std::span<const float> b, double& factor) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (factor == 0 && a[i] != 0) factor = static_cast<double>(b[i]) / a[i];
+    if (std::abs(b[i] - factor * a[i]) > 1e-5 * std::abs(b[i])) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -79,12 +89,13 @@ void check_semantics(const Model& model, const Dataset& data) {
   const auto& values = data.semantics.values;
   const bool same_size = values.cols() == model.attributes();
   if (trained.empty() || (trained == data.semantics.name && same_size)) return;
+  double factor = 0;  // the same for all classes: 0 to 100 in one place may be 0 to 1 in another
   for (std::size_t c = 0; c < data.classes(); ++c) {
     const auto name = std::ranges::find(model.classes.names, data.class_names[c]);
     if (name == model.classes.names.end()) continue;
     const auto place = static_cast<std::size_t>(name - model.classes.names.begin());
     if (!model.classes.seen[place]) continue;  // unseen ones come and go with 'classes add'
-    if (same_size && std::ranges::equal(values.row(c), model.classes.semantics.row(place))) continue;
+    if (same_size && proportional(values.row(c), model.classes.semantics.row(place), factor)) continue;
     throw Error(BadInput{data.name, "semantics",
                          fmt::format("those of the model, '{}' ({} attributes)", trained, model.attributes()),
                          fmt::format("'{}' ({} attributes)", data.semantics.name, values.cols()),
