@@ -14,7 +14,7 @@
 
 #include "base/machine.hpp"
 #include "base/options.hpp"
-#include "data/mat.hpp"
+#include "formats/mat.hpp"
 #include "parsnets/error.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "data/npy.hpp"
+#include "formats/npy.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 

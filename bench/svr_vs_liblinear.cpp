@@ -21,7 +21,7 @@
 #include "model/fit_gates.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/threads.hpp"
-#include "train/svr.hpp"
+#include "solvers/svr.hpp"
 
 #ifdef PARSNETS_HAVE_LIBLINEAR
 #include <linear.h>

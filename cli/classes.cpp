@@ -10,7 +10,7 @@
 #include "base/file.hpp"
 #include "base/file_lock.hpp"
 #include "command.hpp"
-#include "data/csv.hpp"
+#include "formats/csv.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 

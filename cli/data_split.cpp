@@ -6,9 +6,9 @@
 
 #include "base/file.hpp"
 #include "command.hpp"
-#include "data/csv.hpp"
 #include "data/folder.hpp"
 #include "data/split_json.hpp"
+#include "formats/csv.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "data/csv.hpp"
-#include "data/npy.hpp"
+#include "formats/csv.hpp"
+#include "formats/npy.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets::cli {

@@ -7,14 +7,14 @@
 
 #include "base/file.hpp"
 #include "command.hpp"
-#include "data/csv.hpp"
-#include "data/mat.hpp"
-#include "data/npy.hpp"
+#include "formats/csv.hpp"
+#include "formats/mat.hpp"
+#include "formats/npy.hpp"
+#include "formats/safetensors.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/version.hpp"
-#include "store/safetensors.hpp"
 #include "warning_lines.hpp"
 
 namespace parsnets::cli {

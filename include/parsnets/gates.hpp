@@ -20,6 +20,12 @@ enum class AnchorChoice {
   kmeans    ///< spherical k-means from such a start
 };
 
+/// Samples in each network's MMG term.
+enum class MmgSamples {
+  active,  ///< those the network is open for
+  all
+};
+
 struct Gates {
   GateKind kind = GateKind::always;
   std::size_t networks = 1;  ///< K

@@ -27,10 +27,6 @@ enum class Fit {
   ridge,  ///< squared loss
   svr     ///< epsilon-insensitive loss, with a certificate
 };
-enum class MmgSamples {
-  active,  ///< each network sees the samples it is open for
-  all
-};
 
 struct PreprocessingOptions {
   std::optional<FeatureScaling> feature_scaling;    ///< sqrt_l2

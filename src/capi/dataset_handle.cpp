@@ -9,7 +9,7 @@
 #include "base/checked.hpp"
 #include "capi/handles.hpp"
 #include "data/split.hpp"
-#include "data/text.hpp"
+#include "formats/text.hpp"
 
 using namespace parsnets;
 using namespace parsnets::capi;

@@ -8,7 +8,7 @@
 #include "base/checked.hpp"
 #include "base/machine.hpp"
 #include "capi/handles.hpp"
-#include "data/text.hpp"
+#include "formats/text.hpp"
 #include "parsnets/version.hpp"
 
 namespace parsnets::capi {

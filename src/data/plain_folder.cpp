@@ -8,12 +8,12 @@
 #include <map>
 #include <optional>
 
-#include "data/csv.hpp"
 #include "data/folder.hpp"
-#include "data/npy.hpp"
 #include "data/semantics.hpp"
 #include "data/split_file.hpp"
 #include "data/split_json.hpp"
+#include "formats/csv.hpp"
+#include "formats/npy.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {

@@ -9,20 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/rows.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
-
-/// The chosen rows of the features, as they are.
-inline Matrix<float> gather_rows(MatrixView<const float> features, std::span<const std::int32_t> rows) {
-  Matrix<float> out(rows.size(), features.cols());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto row = features.row(static_cast<std::size_t>(rows[i]));
-    std::copy(row.begin(), row.end(), out.row(i).begin());
-  }
-  return out;
-}
 
 /// The labels of the chosen samples.
 inline std::vector<std::int32_t> labels_of(const Dataset& data, std::span<const std::int32_t> rows) {
@@ -47,13 +38,6 @@ inline void check_finite_rows(MatrixView<const float> features, std::span<const 
 /// What to call the features of a data set in messages.
 inline const std::string& features_source(const Dataset& data) {
   return data.features_file.empty() ? data.name : data.features_file;
-}
-
-/// Ascending, each value once.
-inline std::vector<std::int32_t> distinct(std::vector<std::int32_t> values) {
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-  return values;
 }
 
 }  // namespace parsnets

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "data/mat.hpp"
 #include "data/split.hpp"
+#include "formats/mat.hpp"
 
 namespace parsnets {
 

@@ -10,9 +10,9 @@
 
 #include "base/file.hpp"
 #include "data/folder.hpp"
-#include "data/mat.hpp"
 #include "data/semantics.hpp"
 #include "data/split_file.hpp"
+#include "formats/mat.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {

@@ -9,12 +9,12 @@
 #include <cstring>
 
 #include "base/json_file.hpp"
+#include "formats/safetensors.hpp"
 #include "model/names.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/version.hpp"
-#include "store/safetensors.hpp"
 
 namespace parsnets {
 

@@ -8,7 +8,7 @@
 
 #include "base/linalg.hpp"
 #include "base/machine.hpp"
-#include "train/joint.hpp"
+#include "solvers/joint.hpp"
 
 namespace parsnets {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "parsnets/training.hpp"
-#include "train/descent.hpp"
+#include "solvers/descent.hpp"
 
 namespace parsnets {
 

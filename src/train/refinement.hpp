@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "train/descent.hpp"
+#include "solvers/descent.hpp"
 #include "train/stages.hpp"
 
 namespace parsnets {

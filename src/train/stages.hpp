@@ -10,9 +10,9 @@
 
 #include "model/fit_gates.hpp"
 #include "parsnets/training.hpp"
-#include "train/baselines/linear_map.hpp"
-#include "train/preconditioner.hpp"
-#include "train/svr.hpp"
+#include "solvers/baselines/linear_map.hpp"
+#include "solvers/preconditioner.hpp"
+#include "solvers/svr.hpp"
 
 namespace parsnets {
 

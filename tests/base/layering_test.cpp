@@ -13,7 +13,8 @@
 
 namespace {
 
-const std::vector<std::string> kOrder{"base", "data", "features", "model", "eval", "train", "store", "report", "capi"};
+const std::vector<std::string> kOrder{"base", "formats", "data",  "features", "model",  "solvers",
+                                      "eval", "train",   "store", "device",   "report", "capi"};
 
 std::vector<std::string> includes_of(const std::filesystem::path& file) {
   std::vector<std::string> found;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/run_cli.hpp"
-#include "data/csv.hpp"
+#include "formats/csv.hpp"
 #include "same_bytes.hpp"
 #include "shared_data.hpp"
 

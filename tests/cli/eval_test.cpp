@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "cli/run_cli.hpp"
-#include "data/csv.hpp"
-#include "data/npy.hpp"
+#include "formats/csv.hpp"
+#include "formats/npy.hpp"
 
 namespace parsnets::test {
 

@@ -7,9 +7,9 @@
 
 #include "base/file.hpp"
 #include "base/rng.hpp"
-#include "data/mat.hpp"
-#include "data/npy.hpp"
 #include "data/split.hpp"
+#include "formats/mat.hpp"
+#include "formats/npy.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/inspect.hpp"
 #include "parsnets/synth.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
-#include "store/device_file_builder.hpp"
+#include "device/device_file_builder.hpp"
 
 namespace parsnets::test {
 

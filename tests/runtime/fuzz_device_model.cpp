@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
+#include "device/device_reader.hpp"
 #include "device_mutator.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets_rt.h"
-#include "store/device_reader.hpp"
 
 namespace {
 

@@ -1,0 +1,253 @@
+// Writes the device file (docs/device.md).
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "base/half.hpp"
+#include "base/linalg.hpp"
+#include "device/device_reader.hpp"
+#include "device/mix_networks.hpp"
+#include "parsnets/device.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kHeaderBytes = 112, kSizeAt = 12, kChecksumAt = 16, kTypesAt = 88, kMostValues = 65536;
+enum : std::uint8_t { kF32 = 1, kF16 = 2, kI8 = 3, kBytes = 4 };
+
+/// Appends sections in their order and keeps their types.
+class Writer {
+ public:
+  explicit Writer(Precision precision) : precision_(precision), out_(kHeaderBytes) {}
+
+  void put_u32(std::size_t at, std::size_t value) {
+    for (std::size_t i = 0; i < 4; ++i) out_[at + i] = static_cast<std::byte>(value >> (8 * i));
+  }
+  void put_f32(std::size_t at, double value) { put_u32(at, std::bit_cast<std::uint32_t>(static_cast<float>(value))); }
+  void put_u8(std::size_t at, unsigned value) { out_[at] = static_cast<std::byte>(value); }
+
+  void vector(DevicePart part, std::span<const float> values) {
+    if (values.empty()) return;
+    begin(part, kF32);
+    append(values.data(), values.size_bytes());
+    pad();
+  }
+
+  void bytes(DevicePart part, std::span<const std::byte> values) {
+    if (values.empty()) return;
+    begin(part, kBytes);
+    append(values.data(), values.size());
+    pad();
+  }
+
+  /// `unit`: int8 scales are such that the rounded rows keep length 1.
+  void matrix(DevicePart part, MatrixView<const float> values, bool unit = false) {
+    matrix(part, values, unit, precision_);
+  }
+
+  /// Attributes of one class may differ by orders of magnitude, which one scale per class would round away: int8 files
+  /// hold them as float16, or as float32 if they are too large.
+  void attributes(DevicePart part, MatrixView<const float> values) {
+    const bool fit = std::ranges::all_of(values.values(), [](float v) { return std::abs(v) < 65000; });
+    const Precision exact = fit ? Precision::float16 : Precision::float32;
+    matrix(part, values, false, precision_ == Precision::int8 ? exact : precision_);
+  }
+
+  std::vector<std::byte> finish() {
+    if (out_.size() > 0x7fffffff)
+      throw Error(ErrorCode::usage, "export: the device file would exceed 2 GB; use --int8 or a lower --rank");
+    put_u32(kSizeAt, out_.size());
+    put_u32(kChecksumAt, ::crc32_z(0, reinterpret_cast<const Bytef*>(out_.data()) + 20, out_.size() - 20));
+    return std::move(out_);
+  }
+
+ private:
+  void matrix(DevicePart part, MatrixView<const float> values, bool unit, Precision precision) {
+    if (values.empty()) return;
+    begin(part, precision == Precision::float32 ? kF32 : precision == Precision::float16 ? kF16 : kI8);
+    if (precision == Precision::float32) append(values.data(), values.size() * 4);
+    if (precision == Precision::float16) append_halves(part, values);
+    if (precision == Precision::int8) append_rounded(values, unit);
+    pad();
+  }
+  void begin(DevicePart part, std::uint8_t type) { put_u8(kTypesAt + static_cast<std::size_t>(part), type); }
+  void append(const void* data, std::size_t size) {
+    const auto* first = static_cast<const std::byte*>(data);
+    out_.insert(out_.end(), first, first + size);
+  }
+  void pad() { out_.resize((out_.size() + 15) / 16 * 16); }
+
+  void append_halves(DevicePart part, MatrixView<const float> values) {
+    for (const float v : values.values()) {
+      const std::uint16_t half = float_to_half(v);
+      if ((half & 0x7c00u) == 0x7c00u)
+        throw Error(BadInput{"the model", fmt::format("device section {}", static_cast<int>(part)),
+                             "values that a float16 can hold (below 65504)", fmt::format("{}", v),
+                             "export it as float32 or int8"});
+      append(&half, 2);
+    }
+  }
+
+  void append_rounded(MatrixView<const float> values, bool unit) {
+    std::vector<float> scales(values.rows());
+    std::vector<std::int8_t> rounded(values.size());
+    for (std::size_t r = 0; r < values.rows(); ++r) {
+      float largest = 0;
+      for (const float v : values.row(r)) largest = std::max(largest, std::abs(v));
+      if (largest < 1e-30f) continue;
+      double squares = 0;
+      for (std::size_t c = 0; c < values.cols(); ++c) {
+        const double integer = std::round(static_cast<double>(values(r, c)) * 127 / largest);
+        rounded[r * values.cols() + c] = static_cast<std::int8_t>(integer);
+        squares += integer * integer;
+      }
+      scales[r] = static_cast<float>(unit ? 1 / std::sqrt(squares) : static_cast<double>(largest) / 127);
+    }
+    append(scales.data(), scales.size() * 4);
+    pad();
+    append(rounded.data(), rounded.size());
+  }
+
+  Precision precision_;
+  std::vector<std::byte> out_;
+};
+
+Matrix<float> transposed(MatrixView<const float> a) {
+  Matrix<float> out(a.cols(), a.rows());
+  for (std::size_t r = 0; r < a.rows(); ++r)
+    for (std::size_t c = 0; c < a.cols(); ++c) out(c, r) = a(r, c);
+  return out;
+}
+
+void check_fits(const Model& model, std::size_t rank) {
+  if (model.direction != Direction::forward)
+    throw Error(ErrorCode::usage,
+                "export: expected a model that predicts semantics, not one that maps semantics to features "
+                "(reverse-ridge, sae-reverse)");
+  if (rank > model.gates.networks)
+    throw Error(ErrorCode::usage,
+                fmt::format("--rank: expected at most {}, the number of networks, not {}", model.gates.networks, rank));
+  const auto at_most = [](const char* field, std::size_t value, std::size_t most) {
+    if (value > most)
+      throw Error(
+          BadInput{"the model", field, fmt::format("at most {} for a device file", most), std::to_string(value), ""});
+  };
+  at_most("features", model.feature_dimensions, kMostValues);
+  at_most("attributes", model.attributes(), kMostValues);
+  at_most("prototype support", model.prototypes.support.rows(), kMostValues);
+  at_most("classes", model.classes.names.size(), 65535);
+  for (const auto& name : model.classes.names)
+    if (name.empty() || name.find('\0') != std::string::npos)
+      throw Error(BadInput{"the model", "class names", "names without zero bytes", "'" + name + "'", "rename it"});
+}
+
+std::vector<std::byte> as_bytes(const std::vector<std::string>& names) {
+  std::vector<std::byte> text;
+  for (const auto& name : names)
+    for (std::size_t i = 0; i <= name.size(); ++i) text.push_back(static_cast<std::byte>(name.c_str()[i]));
+  return text;
+}
+
+void put_class_names(Writer& out, const std::vector<std::string>& names) {
+  std::vector<std::uint16_t> order(names.size());
+  std::iota(order.begin(), order.end(), std::uint16_t{0});
+  std::ranges::sort(order, [&](auto a, auto b) { return names[a] < names[b]; });
+  std::vector<std::uint32_t> offsets;
+  std::uint32_t at = 0;
+  for (const auto& name : names) {
+    offsets.push_back(at);
+    at += static_cast<std::uint32_t>(name.size() + 1);
+  }
+  out.put_u32(56, at);
+  out.bytes(DevicePart::class_order, std::as_bytes(std::span(order)));
+  out.bytes(DevicePart::class_name_offsets, std::as_bytes(std::span(offsets)));
+  out.bytes(DevicePart::class_names, as_bytes(names));
+}
+
+/// Stored networks as q x z blocks, and their biases.
+void put_networks(Writer& out, const NetworkMixture& mixture, std::size_t stored, std::size_t z, std::size_t q) {
+  Matrix<float> weights(stored * q, z), bias(stored, q);
+  for (std::size_t b = 0; b < stored; ++b)
+    for (std::size_t j = 0; j < q; ++j) {
+      bias(b, j) = mixture.stored(b * (z + 1), j);
+      for (std::size_t i = 0; i < z; ++i) weights(b * q + j, i) = mixture.stored(b * (z + 1) + 1 + i, j);
+    }
+  out.matrix(DevicePart::networks, weights.view());
+  out.vector(DevicePart::network_bias, bias.values());
+  out.vector(DevicePart::mixing, mixture.mixing.values());
+}
+
+/// The vectors predictions are compared with; for cosine at unit length, so that a device need not divide.
+Matrix<float> compared_vectors(const Model& model) {
+  Matrix<float> vectors = model.class_vectors();
+  if (model.similarity != Similarity::cosine) return vectors;
+  for (std::size_t c = 0; c < vectors.rows(); ++c) {
+    const double length = std::sqrt(dot(vectors.row(c), vectors.row(c)));
+    if (length > 0)
+      for (float& v : vectors.row(c)) v = static_cast<float>(v / length);
+  }
+  return vectors;
+}
+
+}  // namespace
+
+std::vector<std::byte> device_file(const Model& model, Precision precision, std::size_t rank, ThreadPool& pool) {
+  check_fits(model, rank);
+  const std::size_t d = model.feature_dimensions, m = model.attributes(), q = model.outputs(), z = model.z_dimensions(),
+                    networks = model.gates.networks, stored = rank == 0 ? networks : rank,
+                    support = model.prototypes.support.rows();
+  Writer out(precision);
+  for (std::size_t i = 0; i < 8; ++i) out.put_u8(i, static_cast<unsigned char>("PARSNETS"[i]));
+  out.put_u32(8, 1);
+  const std::size_t sizes[] = {
+      d, m, q, model.encoder.weights.rows(), networks, model.gates.open, stored, model.classes.names.size(), support};
+  for (std::size_t i = 0; i < std::size(sizes); ++i) out.put_u32(20 + 4 * i, sizes[i]);
+  const auto& features = model.feature_preprocess;
+  const auto& semantics = model.semantic_preprocess;
+  out.put_u8(64, features.scaling == FeatureScaling::l2 ? 1 : features.scaling == FeatureScaling::sqrt_l2 ? 2 : 0);
+  const bool unit = semantics.scaling == SemanticScaling::l2 || semantics.scaling == SemanticScaling::centre_l2;
+  out.put_u8(65, unit ? 1 : semantics.scaling == SemanticScaling::binary ? 2 : 0);
+  out.put_u8(66, model.gates.kind == GateKind::always ? 0 : model.gates.kind == GateKind::energy ? 1 : 2);
+  out.put_u8(67, model.similarity == Similarity::cosine ? 0 : model.similarity == Similarity::dot ? 1 : 2);
+  out.put_u32(68, (model.networks_see_encoding ? 1u : 0u) | (model.relu ? 2u : 0u));
+  out.put_f32(72, model.gamma);
+  out.put_f32(76, model.temperature);
+  out.put_f32(80, support > 0 ? model.prototypes.width : 1);
+
+  out.vector(DevicePart::feature_mean, features.mean);
+  out.vector(DevicePart::feature_factor, features.factor);
+  out.matrix(DevicePart::encoder, model.encoder.weights.view());
+  out.matrix(DevicePart::anchors, model.gates.anchors.view());
+  put_networks(out, mix_networks(model, rank, pool), stored, z, q);
+  out.matrix(DevicePart::shared, transposed(model.shared.view()).view());
+  out.vector(DevicePart::bias, model.bias);
+  out.vector(DevicePart::semantic_mean, semantics.mean);
+  out.vector(DevicePart::semantic_factor, semantics.factor);
+  out.vector(DevicePart::whitening_centre, semantics.whitening_centre);
+  out.matrix(DevicePart::whitening, {semantics.whitening.data(), semantics.whitening.size() / m, m});
+  out.vector(DevicePart::semantic_centre, model.semantic_centre);
+  out.matrix(DevicePart::prototype_support, model.prototypes.support.view());
+  out.matrix(DevicePart::prototype_weights, transposed(model.prototypes.weights.view()).view());
+  out.matrix(DevicePart::class_vectors, compared_vectors(model).view(), model.similarity == Similarity::cosine);
+  out.attributes(DevicePart::class_attributes, model.classes.semantics.view());
+  out.bytes(DevicePart::class_seen, std::as_bytes(std::span(model.classes.seen)));
+  put_class_names(out, model.classes.names);
+  const bool named = std::ranges::none_of(model.attribute_names, [](const std::string& name) {
+    return name.empty() || name.find('\0') != std::string::npos;
+  });
+  if (const auto text = as_bytes(model.attribute_names); named && !text.empty()) {
+    out.put_u32(60, text.size());
+    out.bytes(DevicePart::attribute_names, text);
+  }
+  return out.finish();
+}
+
+}  // namespace parsnets

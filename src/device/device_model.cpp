@@ -1,0 +1,116 @@
+// DeviceModel: a device file held in memory and run by the C runtime.
+
+#include <fmt/format.h>
+
+#include "base/file.hpp"
+#include "device/device_reader.hpp"
+#include "device/device_source.hpp"
+#include "eval/test_model.hpp"
+#include "parsnets/device.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets_rt.h"
+
+namespace parsnets {
+
+struct DeviceModel::State {
+  std::vector<std::byte> file;
+  std::string name;
+  DeviceFacts facts;
+  pnrt_model runtime;
+
+  /// Calls `run(row of x, row of out, work, its bytes)` for every row.
+  template <class Run>
+  Matrix<float> each_row(MatrixView<const float> x, std::size_t width, ThreadPool& pool, const Run& run) const {
+    if (x.cols() != runtime.features)
+      throw Error(BadInput{"input", "features",
+                           fmt::format("{} per sample, as the model was trained on", runtime.features),
+                           std::to_string(x.cols()), "use the features of the training data"});
+    Matrix<float> out(x.rows(), width);
+    pool.parallel_for(x.rows(), 64, [&](std::size_t begin, std::size_t end, std::size_t) {
+      std::vector<std::uint32_t> work((pnrt_work_bytes(&runtime, nullptr) + 3) / 4);
+      for (std::size_t r = begin; r < end; ++r)
+        if (const pnrt_status status = run(x.row(r).data(), out.row(r).data(), work.data(), work.size() * 4);
+            status != PNRT_OK)
+          throw Error(BadInput{name, fmt::format("sample {}", r), "a prediction", pnrt_status_text(status),
+                               "clean the input, or export the model again"});
+    });
+    return out;
+  }
+};
+
+DeviceModel::DeviceModel(std::vector<std::byte> file, const std::string& name) : state_(std::make_unique<State>()) {
+  state_->file = std::move(file);
+  state_->name = name;
+  state_->facts = read_device_facts(state_->file, name);
+  if (const pnrt_status status = pnrt_open(&state_->runtime, state_->file.data(), state_->file.size());
+      status != PNRT_OK)
+    throw Error(BadInput{name, "", "a file the runtime opens", pnrt_status_text(status), "export the model again"});
+}
+
+DeviceModel::~DeviceModel() = default;
+DeviceModel::DeviceModel(DeviceModel&&) noexcept = default;
+
+std::span<const std::byte> DeviceModel::bytes() const { return state_->file; }
+std::size_t DeviceModel::features() const { return state_->facts.features; }
+std::size_t DeviceModel::attributes() const { return state_->facts.attributes; }
+std::size_t DeviceModel::outputs() const { return state_->facts.outputs; }
+Precision DeviceModel::precision() const {
+  const auto type = state_->facts.section(DevicePart::networks).type;
+  return type == 1 ? Precision::float32 : type == 2 ? Precision::float16 : Precision::int8;
+}
+std::size_t DeviceModel::rank() const {
+  return state_->facts.stored_networks == state_->facts.networks ? 0 : state_->facts.stored_networks;
+}
+std::size_t DeviceModel::work_bytes() const { return pnrt_work_bytes(&state_->runtime, nullptr); }
+std::uint64_t DeviceModel::multiply_adds() const { return pnrt_multiply_adds(&state_->runtime, nullptr); }
+const char* DeviceModel::instruction_set() const {
+  return state_->runtime.path == PNRT_AVX2 ? "AVX2" : state_->runtime.path == PNRT_NEON ? "NEON" : "none";
+}
+const std::vector<std::string>& DeviceModel::class_names() const { return state_->facts.class_names; }
+const std::vector<std::uint8_t>& DeviceModel::class_seen() const { return state_->facts.class_seen; }
+double DeviceModel::gamma() const { return state_->facts.gamma; }
+double DeviceModel::temperature() const { return state_->facts.temperature; }
+
+std::vector<DeviceSectionFacts> DeviceModel::sections() const {
+  static const char* const types[] = {"", "F32", "F16", "I8", "bytes"};
+  std::vector<DeviceSectionFacts> list;
+  for (const auto& section : state_->facts.sections)
+    if (section.present()) list.push_back({section.name, types[section.type], section.rows, section.cols});
+  return list;
+}
+
+Matrix<float> DeviceModel::predict(MatrixView<const float> x, ThreadPool& pool) const {
+  return state_->each_row(x, outputs(), pool, [&](const float* row, float* out, void* work, std::size_t bytes) {
+    return pnrt_predict(&state_->runtime, row, out, nullptr, work, bytes);
+  });
+}
+
+Matrix<float> DeviceModel::scores(MatrixView<const float> x, ThreadPool& pool) const {
+  return state_->each_row(x, class_names().size(), pool,
+                          [&](const float* row, float* out, void* work, std::size_t bytes) {
+                            return pnrt_scores(&state_->runtime, nullptr, row, out, work, bytes);
+                          });
+}
+
+DeviceModel load_device_model(const std::filesystem::path& path) {
+  InputFile in(path);
+  std::vector<std::byte> file(in.size());
+  in.read(file.data(), file.size(), "contents");
+  return DeviceModel(std::move(file), path.string());
+}
+
+bool is_device_file(const std::filesystem::path& path) {
+  InputFile in(path);
+  std::vector<std::byte> start(std::min<std::uint64_t>(in.size(), 8));
+  in.read(start.data(), start.size(), "contents");
+  return looks_like_device_file(start);
+}
+
+TestReport evaluate(const DeviceModel& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress) {
+  return evaluate_subject(
+      {model.class_names(), model.class_seen(), model.gamma(),
+       [&](MatrixView<const float> x, const ScoreVisitor& visit) { source_of(model, x, pool).visit(visit); }},
+      data, progress);
+}
+
+}  // namespace parsnets

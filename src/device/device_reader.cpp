@@ -1,0 +1,311 @@
+#include "device/device_reader.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "base/half.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kHeaderBytes = 112, kTypesAt = 88, kAlignment = 16;
+constexpr std::string_view kMagic = "PARSNETS";
+constexpr std::uint32_t kVersion = 1, kMany = 65536, kU16 = 65535, kLargestFile = 0x7fffffff;
+constexpr std::uint8_t kF32 = 1, kF16 = 2, kInt8 = 3, kBytes = 4;
+constexpr const char* kDamaged = "the file is damaged: export the model again";
+
+std::uint16_t u16_at(const std::byte* p) {
+  return static_cast<std::uint16_t>(std::to_integer<unsigned>(p[0]) | std::to_integer<unsigned>(p[1]) << 8);
+}
+std::uint32_t u32_at(const std::byte* p) { return u16_at(p) | static_cast<std::uint32_t>(u16_at(p + 2)) << 16; }
+float f32_at(const std::byte* p) { return std::bit_cast<float>(u32_at(p)); }
+
+enum class Kind { vector, matrix, bytes };
+enum class Need { may, must, must_not };
+
+struct Rule {
+  const char* name;
+  Kind kind;
+  std::uint64_t rows, cols;
+  Need need;
+};
+
+/// Checks one file from front to back.
+class Reader {
+ public:
+  Reader(std::span<const std::byte> bytes, const std::string& name) : bytes_(bytes), name_(name) {}
+
+  DeviceFacts read() {
+    check_envelope();
+    read_header();
+    place_sections();
+    for (const auto& s : facts_.sections) check_values(s);
+    read_classes();
+    return std::move(facts_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& field, const std::string& expected, const std::string& found,
+                         const std::string& advice = kDamaged) const {
+    throw Error(BadInput{name_, field, expected, found, advice});
+  }
+
+  std::uint32_t number(std::size_t offset, const char* field, std::uint32_t low, std::uint32_t high) const {
+    const std::uint32_t value = u32_at(bytes_.data() + offset);
+    if (value < low || value > high)
+      fail(field, low == high ? std::to_string(low) : fmt::format("{} to {}", low, high), std::to_string(value));
+    return value;
+  }
+
+  float real(std::size_t offset, const char* field, float low, float high) const {
+    const float value = f32_at(bytes_.data() + offset);
+    if (!(value >= low && value <= high)) fail(field, fmt::format("{} to {}", low, high), fmt::format("{}", value));
+    return value;
+  }
+
+  std::uint8_t choice(std::size_t offset, const char* field, unsigned last) const {
+    const auto value = std::to_integer<std::uint8_t>(bytes_[offset]);
+    if (value > last) fail(field, fmt::format("0 to {}", last), std::to_string(value));
+    return value;
+  }
+
+  void check_zero(std::size_t from, std::size_t to, const std::string& field) const {
+    for (std::size_t i = from; i < to; ++i)
+      if (bytes_[i] != std::byte{0})
+        fail(field, "zero bytes", fmt::format("{} at offset {}", std::to_integer<int>(bytes_[i]), i));
+  }
+
+  void check_envelope() const {
+    if (!looks_like_device_file(bytes_))
+      fail("magic", fmt::format("'{}'", kMagic), "something else",
+           "this is no device file; `parsnets export` writes them");
+    if (bytes_.size() < kHeaderBytes)
+      fail("header", fmt::format("{} bytes", kHeaderBytes), std::to_string(bytes_.size()),
+           "the file is truncated: copy it again");
+    if (const auto version = u32_at(&bytes_[8]); version != kVersion)
+      fail("format version", std::to_string(kVersion), std::to_string(version),
+           "it was written for another version of ParsNets: export the model again");
+    if (const auto size = number(12, "bytes of the file", kHeaderBytes, kLargestFile); size != bytes_.size())
+      fail("bytes of the file", fmt::format("{}, the size of the file", bytes_.size()), std::to_string(size),
+           "the file is truncated or something was appended: copy it again");
+    const auto sum = crc32_z(0, reinterpret_cast<const unsigned char*>(&bytes_[20]), bytes_.size() - 20);
+    if (const auto stored = u32_at(&bytes_[16]); stored != sum)
+      fail("CRC-32", fmt::format("{:08x}, that of the contents", sum), fmt::format("{:08x}", stored));
+  }
+
+  void read_header() {
+    auto& f = facts_;
+    f.features = number(20, "features", 1, kMany);
+    f.attributes = number(24, "attributes", 1, kMany);
+    f.outputs = number(28, "outputs", 1, kMany);
+    f.encoding = number(32, "encoding", 0, kMany);
+    f.networks = number(36, "networks", 1, kU16);
+    f.open = number(40, "open networks", 1, f.networks);
+    f.stored_networks = number(44, "stored networks", 1, f.networks);
+    f.classes = number(48, "classes", 1, kU16);
+    f.support = number(52, "prototype support", 0, kMany);
+    class_name_bytes_ = number(56, "bytes of the class names", 1, kLargestFile);
+    attribute_name_bytes_ = number(60, "bytes of the attribute names", 0, kLargestFile);
+    f.feature_scaling = choice(64, "feature scaling", 2);
+    f.semantic_scaling = choice(65, "semantic scaling", 2);
+    f.gates = choice(66, "gates", 2);
+    f.similarity = choice(67, "similarity", 2);
+    const auto bits = number(68, "bits", 0, 3);
+    f.networks_see_encoding = (bits & 1) != 0;
+    f.relu = (bits & 2) != 0;
+    f.gamma = real(72, "gamma", -1e6f, 1e6f);
+    f.temperature = real(76, "temperature", 1e-9f, 1e9f);
+    f.width = real(80, "prototype width", 1e-3f, 1e6f);
+    check_zero(84, kTypesAt, "reserved");
+    check_zero(kTypesAt + kDeviceParts, kHeaderBytes, "reserved");
+
+    const auto whitening = bytes_[kTypesAt + static_cast<std::size_t>(DevicePart::whitening)];
+    if (whitening == std::byte{0} && f.outputs != f.attributes)
+      fail("outputs", fmt::format("{}, the attributes, as there is no whitening", f.attributes),
+           std::to_string(f.outputs));
+    if (f.gates == 0 && f.networks != 1) fail("networks", "1 with gates 'always'", std::to_string(f.networks));
+    if (f.gates == 1 && gated_values() % f.networks != 0)
+      fail("networks", fmt::format("a divisor of {} with gates 'energy'", gated_values()), std::to_string(f.networks));
+    if (f.similarity != 0 && f.support != 0)
+      fail("prototype support", "0, as the similarity is not the cosine", std::to_string(f.support));
+  }
+
+  std::uint32_t gated_values() const { return facts_.encoding > 0 ? facts_.encoding : facts_.features; }
+
+  /// The table of docs/device.md for this header. Its numbers are below 2^33, bytes of a section below 2^51.
+  std::array<Rule, kDeviceParts> rules() const {
+    const auto& f = facts_;
+    const std::uint64_t d = f.features, m = f.attributes, q = f.outputs, h = f.encoding, K = f.networks,
+                        r = f.stored_networks, C = f.classes, S = f.support, e = gated_values();
+    const std::uint64_t z = h > 0 && f.networks_see_encoding ? h : d;
+    const auto when = [](bool so) { return so ? Need::must : Need::must_not; };
+    const auto whitened = when(f.section(DevicePart::whitening).present());
+    using enum Kind;
+    return {{{"feature_mean", vector, 1, d, Need::may},
+             {"feature_factor", vector, 1, d, Need::may},
+             {"encoder", matrix, h, d, when(h > 0)},
+             {"anchors", matrix, K, e, when(f.gates == 2)},
+             {"networks", matrix, r * q, z, Need::must},
+             {"network_bias", vector, 1, r * q, Need::must},
+             {"mixing", vector, 1, K * r, when(r < K)},
+             {"shared", matrix, q, d, Need::may},
+             {"bias", vector, 1, q, Need::must},
+             {"semantic_mean", vector, 1, m, Need::may},
+             {"semantic_factor", vector, 1, m, Need::may},
+             {"whitening_centre", vector, 1, m, whitened},
+             {"whitening", matrix, q, m, Need::may},
+             {"semantic_centre", vector, 1, q, Need::may},
+             {"prototype_support", matrix, S, q, when(S > 0)},
+             {"prototype_weights", matrix, q, S, when(S > 0)},
+             {"class_vectors", matrix, C, q, Need::must},
+             {"class_attributes", matrix, C, m, Need::must},
+             {"class_seen", bytes, 1, C, Need::must},
+             {"class_order", bytes, 1, 2 * C, Need::must},
+             {"class_name_offsets", bytes, 1, 4 * C, Need::must},
+             {"class_names", bytes, 1, class_name_bytes_, Need::must},
+             {"attribute_names", bytes, 1, attribute_name_bytes_, when(attribute_name_bytes_ > 0)}}};
+  }
+
+  /// The offset behind `count` bytes at `at` and the padding that follows them, which is checked.
+  std::uint64_t pass(std::uint64_t at, std::uint64_t count, const char* field) const {
+    const std::uint64_t left = bytes_.size() - at;
+    if (count > left) fail(field, fmt::format("{} bytes", count), fmt::format("{} left in the file", left));
+    const std::uint64_t end = at + count, next = (end + kAlignment - 1) / kAlignment * kAlignment;
+    if (next > bytes_.size())
+      fail(field, fmt::format("padding up to offset {}", next), fmt::format("a file of {} bytes", bytes_.size()));
+    check_zero(end, next, fmt::format("padding after {}", field));
+    return next;
+  }
+
+  void place_sections() {
+    for (std::size_t i = 0; i < kDeviceParts; ++i)
+      facts_.sections[i].type = std::to_integer<std::uint8_t>(bytes_[kTypesAt + i]);
+    const auto table = rules();
+    std::uint64_t at = kHeaderBytes;
+    for (std::size_t i = 0; i < kDeviceParts; ++i) {
+      const Rule& rule = table[i];
+      DeviceSection& s = facts_.sections[i];
+      s.name = rule.name;
+      const char* types = rule.kind == Kind::vector ? "1 (f32)" : rule.kind == Kind::bytes ? "4 (bytes)" : "1 to 3";
+      const std::uint8_t low = rule.kind == Kind::bytes ? kBytes : kF32;
+      const std::uint8_t high = rule.kind == Kind::matrix ? kInt8 : low;
+      if (s.present() ? rule.need == Need::must_not || s.type < low || s.type > high : rule.need == Need::must)
+        fail(fmt::format("type of section {}", rule.name),
+             rule.need == Need::must_not ? "0: the header leaves no room for it"
+                                         : fmt::format("{}{}", types, rule.need == Need::may ? ", or 0 (absent)" : ""),
+             std::to_string(s.type));
+      if (!s.present()) continue;
+      s.rows = rule.rows;
+      s.cols = rule.cols;
+      if (s.type == kInt8) {
+        s.scale_offset = at;
+        at = pass(at, rule.rows * 4, rule.name);
+      }
+      s.offset = at;
+      at = pass(at, rule.rows * rule.cols * (s.type == kF32 ? 4 : s.type == kF16 ? 2 : 1), rule.name);
+    }
+    if (at != bytes_.size())
+      fail("end of the file", fmt::format("at offset {}, behind the last section", at), std::to_string(bytes_.size()));
+  }
+
+  void check_values(const DeviceSection& s) const {
+    const auto where = [&](std::size_t i) { return fmt::format("row {}, column {}", i / s.cols, i % s.cols); };
+    const std::byte* values = bytes_.data() + s.offset;
+    if (s.type == kF32)
+      for (std::size_t i = 0; i < s.rows * s.cols; ++i)
+        if (const float v = f32_at(values + 4 * i); !std::isfinite(v))
+          fail(s.name, "finite values", fmt::format("{} in {}", v, where(i)));
+    if (s.type == kF16)
+      for (std::size_t i = 0; i < s.rows * s.cols; ++i)
+        if (const float v = half_to_float(u16_at(values + 2 * i)); !std::isfinite(v))
+          fail(s.name, "finite values", fmt::format("{} in {}", v, where(i)));
+    if (s.type == kInt8)
+      for (std::size_t r = 0; r < s.rows; ++r)
+        if (const float v = f32_at(bytes_.data() + s.scale_offset + 4 * r); !std::isfinite(v) || v < 0)
+          fail(s.name, "finite row scales, none negative", fmt::format("{} in row {}", v, r));
+  }
+
+  std::vector<std::string> names(DevicePart part, std::uint32_t count) const {
+    const auto& s = facts_.section(part);
+    const char* field = s.name;
+    std::string_view rest(reinterpret_cast<const char*>(bytes_.data()) + s.offset, s.cols);
+    std::vector<std::string> found;
+    while (!rest.empty()) {
+      const auto end = rest.find('\0');
+      if (end == rest.npos) fail(field, "a zero byte behind each name", "none behind the last");
+      if (end == 0) fail(field, "names that are not empty", fmt::format("an empty one at index {}", found.size()));
+      if (found.size() == count) fail(field, fmt::format("{} names", count), "more");
+      found.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(end + 1);
+    }
+    if (found.size() != count) fail(field, fmt::format("{} names", count), std::to_string(found.size()));
+    return found;
+  }
+
+  void read_classes() {
+    auto& f = facts_;
+    f.class_names = names(DevicePart::class_names, f.classes);
+    if (f.section(DevicePart::attribute_names).present())
+      f.attribute_names = names(DevicePart::attribute_names, f.attributes);
+    const std::byte* seen = bytes_.data() + f.section(DevicePart::class_seen).offset;
+    const std::byte* order = bytes_.data() + f.section(DevicePart::class_order).offset;
+    const std::byte* name_offsets = bytes_.data() + f.section(DevicePart::class_name_offsets).offset;
+    std::size_t name_at = 0;
+    const std::string* last = nullptr;
+    for (std::size_t i = 0; i < f.classes; ++i) {
+      f.class_seen.push_back(std::to_integer<std::uint8_t>(seen[i]));
+      if (f.class_seen[i] > 1)
+        fail("class_seen", "0 or 1", fmt::format("{} for class '{}'", f.class_seen[i], f.class_names[i]));
+      if (const auto offset = u32_at(name_offsets + 4 * i); offset != name_at)
+        fail("class_name_offsets", fmt::format("{} for class '{}'", name_at, f.class_names[i]), std::to_string(offset));
+      name_at += f.class_names[i].size() + 1;
+      const auto index = u16_at(order + 2 * i);
+      if (index >= f.classes)
+        fail("class_order", fmt::format("indices below {}", f.classes), fmt::format("{} at place {}", index, i));
+      const std::string& name = f.class_names[index];
+      if (last != nullptr && !(*last < name))
+        fail("class_order", "class names that rise", fmt::format("'{}' behind '{}'", name, *last));
+      last = &name;
+    }
+  }
+
+  std::span<const std::byte> bytes_;
+  const std::string& name_;
+  std::uint32_t class_name_bytes_ = 0, attribute_name_bytes_ = 0;
+  DeviceFacts facts_;
+};
+
+}  // namespace
+
+bool looks_like_device_file(std::span<const std::byte> bytes) {
+  return bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
+DeviceFacts read_device_facts(std::span<const std::byte> bytes, const std::string& name) {
+  return Reader(bytes, name).read();
+}
+
+Matrix<float> device_matrix(std::span<const std::byte> bytes, const DeviceFacts& facts, DevicePart part) {
+  const auto& s = facts.section(part);
+  if (!s.present() || s.type == kBytes) return {};
+  Matrix<float> values(s.rows, s.cols);
+  const std::byte* from = bytes.data() + s.offset;
+  for (std::size_t r = 0; r < s.rows; ++r) {
+    const float scale = s.type == kInt8 ? f32_at(bytes.data() + s.scale_offset + 4 * r) : 1;
+    for (std::size_t c = 0; c < s.cols; ++c) {
+      const std::size_t i = r * s.cols + c;
+      values(r, c) = s.type == kF32   ? f32_at(from + 4 * i)
+                     : s.type == kF16 ? half_to_float(u16_at(from + 2 * i))
+                                      : scale * static_cast<float>(static_cast<std::int8_t>(from[i]));
+    }
+  }
+  return values;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,196 @@
+// Export with its cost measured on validation classes, and the choice of precision and rank under a bound on the bytes.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
+
+#include "data/rows.hpp"
+#include "device/device_source.hpp"
+#include "eval/counts.hpp"
+#include "parsnets/device.hpp"
+#include "parsnets/error.hpp"
+#include "train/fitter.hpp"
+#include "train/train_options.hpp"
+#include "train/training_data.hpp"
+#include "train/validation.hpp"
+
+namespace parsnets {
+
+const std::vector<std::pair<std::string, Precision>>& precision_names() {
+  static const std::vector<std::pair<std::string, Precision>> names{
+      {"float32", Precision::float32}, {"float16", Precision::float16}, {"int8", Precision::int8}};
+  return names;
+}
+
+namespace {
+
+std::string name_of(Precision precision) {
+  for (const auto& [name, value] : precision_names())
+    if (value == precision) return name;
+  return "";
+}
+
+/// The model's options fitted without the validation classes, and what is needed to score an exported form of it.
+class Twin {
+ public:
+  Twin(const Model& model, const Dataset& data, std::uint64_t memory_limit, ThreadPool& pool,
+       ProgressObserver* progress)
+      : data_(data), pool_(pool) {
+    const auto record = nlohmann::ordered_json::parse(model.record);
+    require_training_data(model, data);
+    TrainOptions options;
+    train_option_table(options).from_json(nlohmann::json::parse(model.options), "the model's options");
+    options.run.seed = record.value("seed", std::uint64_t{1});
+    auto folds = validation_folds(data, 1, options.run.seed);
+    if (folds.empty())
+      throw Error(BadInput{data.name, "split", "validation classes", "none",
+                           "export without --data; the accuracy is then not measured"});
+    fold_ = std::move(folds.front());
+    nlohmann::ordered_json unused;
+    options.run.checkpoint.clear();
+    options.run.resume = false;
+    if (memory_limit > 0) options.run.memory_limit = memory_limit;
+    model_ = Fitter(data, fold_.fit, pool, progress).fit(options, unused);
+    unseen_ = gather_rows(data.features.view(), fold_.unseen);
+    seen_ = gather_rows(data.features.view(), fold_.seen);
+    const PreparedClasses prepared = model_.prepare_classes(pool);
+    const FoldResult result =
+        evaluate_fold(source_of(model_, prepared, unseen_.view(), pool),
+                      source_of(model_, prepared, seen_.view(), pool), data, fold_, /*with_temperature=*/false);
+    before_ = {result.zsl, result.h};
+    gamma_ = result.gamma;
+  }
+
+  const ValidationFigures& before() const { return before_; }
+
+  /// The figures of the twin exported in this way, at the gamma of the float model.
+  ValidationFigures after(Precision precision, std::size_t rank) const {
+    if (rank >= model_.gates.networks) rank = 0;
+    const DeviceModel device(device_file(model_, precision, rank, pool_), "the exported model");
+    const auto unseen_labels = labels_of(data_, fold_.unseen), seen_labels = labels_of(data_, fold_.seen);
+    AccuracyCount zsl(data_.classes(), unseen_labels, fold_.held_classes);
+    std::optional<GzslCount> gzsl;
+    if (!fold_.seen.empty())
+      gzsl.emplace(data_.classes(), unseen_labels, seen_labels, fold_.held_classes, fold_.fit_classes);
+    source_of(device, unseen_.view(), pool_).visit([&](std::size_t first, MatrixView<const float> scores) {
+      zsl.add(first, scores);
+      if (gzsl) gzsl->add_unseen(first, scores);
+    });
+    if (!gzsl) return {zsl.result().top1_per_class, 0};
+    source_of(device, seen_.view(), pool_).visit([&](std::size_t first, MatrixView<const float> scores) {
+      gzsl->add_seen(first, scores);
+    });
+    return {zsl.result().top1_per_class, gzsl->at(gamma_).h};
+  }
+
+ private:
+  const Dataset& data_;
+  ThreadPool& pool_;
+  Fold fold_;
+  Model model_;
+  Matrix<float> unseen_, seen_;
+  ValidationFigures before_;
+  double gamma_ = 0;
+};
+
+double merit(const ValidationFigures& figures) { return (figures.zsl + figures.h) / 2; }
+
+/// All precisions and ranks that were not fixed, largest rank first.
+std::vector<ExportCandidate> candidates(const Model& model, const ExportOptions& options) {
+  std::vector<Precision> precisions{Precision::float32, Precision::float16, Precision::int8};
+  std::vector<std::size_t> ranks{0};
+  for (const std::size_t rank : {128u, 96u, 64u, 48u, 32u, 24u, 16u, 12u, 8u, 6u, 4u, 3u, 2u, 1u})
+    if (rank < model.gates.networks) ranks.push_back(rank);
+  if (options.precision) precisions = {*options.precision};
+  if (options.rank) ranks = {*options.rank};
+  std::vector<ExportCandidate> all;
+  for (const auto precision : precisions)
+    for (const auto rank : ranks) all.push_back({precision, rank, 0, {}});
+  return all;
+}
+
+double drop_of(const ValidationFigures& before, const ValidationFigures& after) {
+  return std::max(before.zsl - after.zsl, before.h - after.h);
+}
+
+/// Under max_bytes: of each precision the three largest ranks that fit are measured; of those within max_drop (of all,
+/// if none is) the best wins, of equals the smallest file.
+ExportCandidate choose(const Model& model, const Twin& twin, const ExportOptions& options, ThreadPool& pool,
+                       ProgressObserver* progress, std::vector<ExportCandidate>& tried) {
+  constexpr int kPerPrecision = 3;
+  std::size_t smallest = 0;
+  std::vector<ExportCandidate> fitting;
+  std::array<int, 3> taken{};
+  for (auto candidate : candidates(model, options)) {
+    auto& count = taken[static_cast<std::size_t>(candidate.precision)];
+    if (count == kPerPrecision) continue;
+    candidate.bytes = device_file(model, candidate.precision, candidate.rank, pool).size();
+    smallest = smallest == 0 ? candidate.bytes : std::min(smallest, candidate.bytes);
+    if (candidate.bytes > options.max_bytes) continue;
+    ++count;
+    fitting.push_back(candidate);
+  }
+  if (fitting.empty())
+    throw Error(
+        ErrorCode::failure,
+        fmt::format("--max-bytes {}: no export is that small; the smallest has {} bytes. Fewer dimensions of the "
+                    "encoding (train --encoding) make it smaller",
+                    options.max_bytes, smallest));
+  for (auto& candidate : fitting) {
+    report(progress, {"measure exports", tried.size(), fitting.size(), "candidates"});
+    candidate.figures = twin.after(candidate.precision, candidate.rank);
+    tried.push_back(candidate);
+  }
+  const auto rank = [&](const ExportCandidate& c) {
+    const bool within = drop_of(twin.before(), c.figures) <= options.max_drop;
+    return std::tuple(within, merit(c.figures), -static_cast<double>(c.bytes));
+  };
+  return *std::ranges::max_element(tried, {}, rank);
+}
+
+}  // namespace
+
+Exported export_model(const Model& model, const Dataset* data, const ExportOptions& options, ThreadPool& pool,
+                      ProgressObserver* progress) {
+  if (options.max_bytes > 0 && data == nullptr)
+    throw Error(ErrorCode::usage, "--max-bytes: expected --data too, since the choice is made on validation classes");
+  Exported result;
+  result.choice.precision = options.precision.value_or(Precision::int8);
+  result.choice.rank = options.rank.value_or(0);
+  if (data == nullptr) {
+    result.file = device_file(model, result.choice.precision, result.choice.rank, pool);
+  } else {
+    const Twin twin(model, *data, options.memory_limit, pool, progress);
+    if (options.max_bytes > 0)
+      result.choice = choose(model, twin, options, pool, progress, result.tried);
+    else
+      result.choice.figures = twin.after(result.choice.precision, result.choice.rank);
+    result.validated = true;
+    result.before = twin.before();
+    const auto& after = result.choice.figures;
+    if (drop_of(result.before, after) > options.max_drop) {
+      std::string message = fmt::format(
+          "export as {}, {}: accuracy on validation classes falls from ZSL {:.2f}, H {:.2f} to ZSL {:.2f}, H {:.2f}, "
+          "by "
+          "more than --max-drop {}; nothing was written. ",
+          name_of(result.choice.precision),
+          result.choice.rank == 0 ? "all networks" : fmt::format("rank {}", result.choice.rank), result.before.zsl,
+          result.before.h, after.zsl, after.h, options.max_drop);
+      message += options.max_bytes > 0
+                     ? fmt::format("It was the best of {} that fit in --max-bytes: allow more", result.tried.size())
+                     : "A higher --rank or --precision costs less";
+      throw Error(ErrorCode::failure, message);
+    }
+    result.file = device_file(model, result.choice.precision, result.choice.rank, pool);
+  }
+  result.choice.bytes = result.file.size();
+  // What was written must open: by our own reader and by the runtime.
+  const DeviceModel opens(result.file, "the exported model");
+  return result;
+}
+
+}  // namespace parsnets

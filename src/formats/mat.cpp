@@ -1,0 +1,139 @@
+// MATLAB files: telling the versions apart, and what both have in common.
+
+#include "formats/mat.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/file.hpp"
+#include "formats/mat_common.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::array<unsigned char, 8> kHdf5Signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+
+// HDF5 puts its signature at byte 0 or after a user block of 512, 1024, 2048, … bytes.
+bool has_hdf5_signature(InputFile& file) {
+  for (std::uint64_t offset = 0; offset <= file.size() - std::min(file.size(), kHdf5Signature.size());
+       offset = offset == 0 ? 512 : offset * 2) {
+    std::array<unsigned char, kHdf5Signature.size()> bytes{};
+    file.seek(offset);
+    file.read(bytes.data(), std::min<std::uint64_t>(bytes.size(), file.remaining()), "signature");
+    if (bytes == kHdf5Signature) return true;
+  }
+  return false;
+}
+
+enum class Content { v4, v5, v73, cut_v73, other };
+
+Content tell_content(const std::filesystem::path& path) {
+  InputFile file(path);
+  std::array<unsigned char, 128> header{};
+  file.read(header.data(), std::min<std::uint64_t>(header.size(), file.size()), "header");
+  const bool little = header[126] == 'I' && header[127] == 'M';
+  const bool big = header[126] == 'M' && header[127] == 'I';
+  const unsigned major = little ? header[125] : big ? header[124] : 0;
+  if (major == 1) return Content::v5;
+  if (has_hdf5_signature(file)) return Content::v73;
+  if (major == 2) return Content::cut_v73;
+  if (file.size() >= 20 && std::memchr(header.data(), 0, 4) != nullptr && header[0] < 60 && header[1] < 60)
+    return Content::v4;
+  return Content::other;
+}
+
+}  // namespace
+
+std::unique_ptr<MatFile> MatFile::open(const std::filesystem::path& path) {
+  switch (tell_content(path)) {
+    case Content::v5: return mat::open_v5(path);
+    case Content::v73: return mat::open_v73(path);
+    case Content::v4:
+      mat::refuse(path.string(), "header", "a MATLAB file of version 5 or 7.3", "what looks like version 4",
+                  "save it again in MATLAB with save -v7");
+    case Content::cut_v73: mat::refuse(path.string(), "header", "HDF5 data after a MATLAB 7.3 header", "none");
+    case Content::other: break;
+  }
+  mat::refuse(path.string(), "header", "a MATLAB file of version 5 or 7.3", "something else",
+              "check that this is the right file and that it is whole");
+}
+
+const MatVariable* MatFile::find(std::string_view name) const {
+  // The last of a name counts, as in MATLAB.
+  const auto& all = variables();
+  const auto it = std::find_if(all.rbegin(), all.rend(), [&](const MatVariable& v) { return v.name == name; });
+  return it == all.rend() ? nullptr : &*it;
+}
+
+std::unique_ptr<MatWriter> MatWriter::create(const std::filesystem::path& path, MatVersion version) {
+  if (version == MatVersion::v73) return mat::create_v73(path);
+  return mat::create_v5(path, version == MatVersion::v5);
+}
+
+namespace mat {
+
+void refuse(const std::string& file, std::string_view variable, std::string expected, std::string found,
+            std::string_view advice) {
+  throw Error(BadInput{file, std::string(variable), std::move(expected), std::move(found), std::string(advice)});
+}
+
+std::string shape_text(const std::vector<std::uint64_t>& shape) {
+  std::string text;
+  for (const auto d : shape) {
+    if (!text.empty()) text += 'x';
+    text += std::to_string(d);
+  }
+  return text;
+}
+
+bool is_numeric_kind(std::string_view kind) {
+  static constexpr std::array<std::string_view, 12> kNumeric{
+      "double", "single", "half", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "logical"};
+  return std::find(kNumeric.begin(), kNumeric.end(), kind) != kNumeric.end();
+}
+
+std::string kind_advice(std::string_view kind) {
+  if (kind == "sparse") return "save full(x) instead";
+  if (kind == "struct") return "save its fields as variables: save -struct";
+  return "check the variable's name, or save it as a numeric array";
+}
+
+void claim_name(std::string_view name, std::vector<std::string>& taken) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto inner = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+  if (name.empty() || name.size() > 63 || !letter(name[0]) || !std::all_of(name.begin(), name.end(), inner))
+    throw Error(ErrorCode::usage, "'" + std::string(name) +
+                                      "' cannot name a MATLAB variable: use at most 63 letters, digits and "
+                                      "underscores, a letter first");
+  if (std::find(taken.begin(), taken.end(), name) != taken.end())
+    throw Error(ErrorCode::usage, "the MATLAB variable '" + std::string(name) + "' was already written to this file");
+  taken.emplace_back(name);
+}
+
+ByteProgress::ByteProgress(ProgressObserver* observer, std::string stage, std::uint64_t total_bytes)
+    : observer_(observer), stage_(std::move(stage)), total_(total_bytes) {
+  tell();
+}
+
+void ByteProgress::advance(std::uint64_t bytes) {
+  done_ += bytes;
+  if (done_ - told_ >= kStep && done_ < total_) tell();
+}
+
+void ByteProgress::finish() {
+  done_ = total_;
+  tell();
+}
+
+void ByteProgress::tell() {
+  constexpr std::uint64_t kMega = 1000000;
+  told_ = done_;
+  report(observer_,
+         {stage_, done_ == total_ ? (done_ + kMega - 1) / kMega : done_ / kMega, (total_ + kMega - 1) / kMega, "MB"});
+}
+
+}  // namespace mat
+}  // namespace parsnets

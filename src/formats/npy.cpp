@@ -1,0 +1,211 @@
+// .npy files and the arrays in them: mapped where the bytes are already what we want, else streamed.
+
+#include "formats/npy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/file.hpp"
+#include "base/half.hpp"
+#include "formats/load_progress.hpp"
+#include "formats/npy_format.hpp"
+#include "formats/text.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kPiece = 1u << 20;          // bytes of one read
+constexpr std::size_t kPanelValues = 512u << 10;  // values of one Fortran panel: at most 4 MB raw and 4 MB converted
+
+class FileSource : public NpySource {
+ public:
+  explicit FileSource(InputFile file) : NpySource(file.name(), file.size()), file_(std::move(file)) {}
+  void read(void* destination, std::size_t bytes, std::string_view field) override {
+    file_.read(destination, bytes, field);
+  }
+
+ private:
+  InputFile file_;
+};
+
+std::unique_ptr<NpySource> open_source(const NpyLocation& where) {
+  if (!where.member.empty()) return open_npz_member(where.file, where.member);
+  return std::make_unique<FileSource>(InputFile(where.file));
+}
+
+void convert(const NpyHeader& header, const void* source, std::size_t count, float* destination) {
+  convert_to_float(header.type, header.big_endian ? std::endian::big : std::endian::little, source, count, destination);
+}
+void convert(const NpyHeader& header, const void* source, std::size_t count, double* destination) {
+  convert_to_double(header.type, header.big_endian ? std::endian::big : std::endian::little, source, count,
+                    destination);
+}
+
+std::size_t rows_of(const NpyHeader& header) { return header.shape[0]; }
+std::size_t cols_of(const NpyHeader& header) { return header.shape.size() == 2 ? header.shape[1] : 1; }
+
+void require_numbers(const NpyHeader& header, const NpySource& source) {
+  if (header.is_text)
+    throw Error(BadInput{source.name(), "npy header, descr", "an array of numbers", "an array of strings",
+                         "save it as numbers, e.g. numpy.save(file, array.astype('float32'))"});
+}
+
+template <class T>
+void read_c_order(NpySource& source, const NpyHeader& header, Matrix<T>& result, LoadProgress& progress) {
+  const std::size_t width = element_size(header.type);
+  std::vector<char> piece(std::min(kPiece, result.size() * width));
+  for (std::size_t done = 0; done < result.size();) {
+    const std::size_t count = std::min(piece.size() / width, result.size() - done);
+    source.read(piece.data(), count * width, "values");
+    convert(header, piece.data(), count, result.data() + done);
+    done += count;
+    progress.advance(count * width);
+  }
+}
+
+// The file holds one column after the other. A panel of several columns (or, of very long columns, a part of one) is
+// read and converted, then scattered into the rows.
+template <class T>
+void read_fortran_order(NpySource& source, const NpyHeader& header, Matrix<T>& result, LoadProgress& progress) {
+  constexpr std::size_t kRowBlock = 64;
+  const std::size_t width = element_size(header.type), rows = result.rows(), cols = result.cols();
+  const std::size_t panel_rows = std::min(rows, kPanelValues);
+  const std::size_t panel_cols = std::min(cols, std::max<std::size_t>(1, kPanelValues / rows));
+  std::vector<char> raw(panel_rows * panel_cols * width);
+  std::vector<T> panel(panel_rows * panel_cols);
+  for (std::size_t c = 0; c < cols; c += panel_cols) {
+    const std::size_t columns = std::min(panel_cols, cols - c);
+    for (std::size_t r = 0; r < rows; r += panel_rows) {
+      const std::size_t height = std::min(panel_rows, rows - r);
+      source.read(raw.data(), height * columns * width, "values");
+      convert(header, raw.data(), height * columns, panel.data());
+      for (std::size_t block = 0; block < height; block += kRowBlock)
+        for (std::size_t k = 0; k < columns; ++k)
+          for (std::size_t i = block; i < std::min(block + kRowBlock, height); ++i)
+            result(r + i, c + k) = panel[k * height + i];
+      progress.advance(height * columns * width);
+    }
+  }
+}
+
+template <class T>
+Matrix<T> stream_matrix(NpySource& source, const NpyHeader& header, LoadProgress& progress) {
+  Matrix<T> result(rows_of(header), cols_of(header));
+  if (header.fortran_order && result.rows() > 1 && result.cols() > 1)
+    read_fortran_order(source, header, result, progress);
+  else
+    read_c_order(source, header, result, progress);
+  source.finish();
+  return result;
+}
+
+Matrix<float> map_matrix(const std::filesystem::path& file, const NpyHeader& header, const NpySource& source) {
+  auto mapped = std::make_shared<MappedFile>(file);
+  if (mapped->bytes().size() != source.size())
+    throw Error(BadInput{source.name(), "", "a file that stays as it is while it is read",
+                         fmt::format("{} bytes, then {}", source.size(), mapped->bytes().size()), "read it again"});
+  // A mapping is page-aligned and data_offset a multiple of 4, so this pointer is aligned for float.
+  auto* values = reinterpret_cast<float*>(mapped->bytes().data() + header.data_offset);
+  return Matrix<float>::adopt(values, rows_of(header), cols_of(header), [mapped](float*) {});
+}
+
+}  // namespace
+
+NpyHeader read_npy_header(const NpyLocation& where) { return read_npy_header(*open_source(where)); }
+
+Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* observer) {
+  const auto source = open_source(where);
+  const NpyHeader header = read_npy_header(*source);
+  require_numbers(header, *source);
+  const std::uint64_t bytes = source->size() - header.data_offset;
+  LoadProgress progress(observer, where.file, bytes);
+  const bool native = header.big_endian == (std::endian::native == std::endian::big);
+  const bool row_major = !header.fortran_order || rows_of(header) == 1 || cols_of(header) == 1;
+  if (where.member.empty() && header.type == ElementType::f32 && native && row_major &&
+      header.data_offset % alignof(float) == 0) {
+    Matrix<float> result = map_matrix(where.file, header, *source);
+    progress.advance(bytes);
+    return result;
+  }
+  return stream_matrix<float>(*source, header, progress);
+}
+
+Matrix<double> read_npy_double(const NpyLocation& where) {
+  const auto source = open_source(where);
+  const NpyHeader header = read_npy_header(*source);
+  require_numbers(header, *source);
+  LoadProgress silent(nullptr, where.file, source->size());
+  return stream_matrix<double>(*source, header, silent);
+}
+
+std::vector<std::string> read_npy_strings(const NpyLocation& where) {
+  const auto source = open_source(where);
+  const NpyHeader header = read_npy_header(*source);
+  if (!header.is_text || cols_of(header) != 1)
+    throw Error(
+        BadInput{source->name(), "npy header", "a 1-D array of strings",
+                 header.is_text ? "a 2-D array of strings" : fmt::format("an array of {}", element_name(header.type)),
+                 "save them with numpy.save(file, numpy.array(names))"});
+  const std::size_t unit = header.text_is_unicode ? 4 : 1;
+  std::vector<unsigned char> cell(header.text_width * unit);
+  std::vector<std::string> strings;
+  for (std::size_t n = 0; n < rows_of(header); ++n) {
+    source->read(cell.data(), cell.size(), "values");
+    std::size_t length = header.text_width;
+    const auto character = [&](std::size_t i) {
+      const unsigned char* c = cell.data() + i * unit;
+      if (unit == 1) return std::uint32_t{c[0]};
+      return header.big_endian
+                 ? std::uint32_t{c[0]} << 24 | std::uint32_t{c[1]} << 16 | std::uint32_t{c[2]} << 8 | c[3]
+                 : std::uint32_t{c[3]} << 24 | std::uint32_t{c[2]} << 16 | std::uint32_t{c[1]} << 8 | c[0];
+    };
+    while (length > 0 && character(length - 1) == 0) --length;
+    std::string text;
+    bool valid = true;
+    if (header.text_is_unicode)
+      for (std::size_t i = 0; i < length && valid; ++i) valid = append_utf8(text, character(i));
+    else
+      text.assign(reinterpret_cast<const char*>(cell.data()), length);
+    if (!valid || !is_utf8(text))
+      throw Error(BadInput{source->name(), fmt::format("string {}", n), "valid Unicode text", in_quotes(text),
+                           "save the strings as numpy.array(names, dtype=str)"});
+    strings.push_back(std::move(text));
+  }
+  source->finish();
+  return strings;
+}
+
+void encode_values(MatrixView<const float> values, bool half,
+                   const std::function<void(const void*, std::size_t)>& put) {
+  constexpr std::size_t kValues = kPiece / sizeof(float);
+  std::vector<std::uint16_t> halves(half ? std::min(kValues, values.size()) : 0);
+  for (std::size_t done = 0; done < values.size(); done += kValues) {
+    const std::size_t count = std::min(kValues, values.size() - done);
+    if (half) {
+      std::transform(values.data() + done, values.data() + done + count, halves.begin(), float_to_half);
+      put(halves.data(), count * sizeof(std::uint16_t));
+    } else {
+      put(values.data() + done, count * sizeof(float));
+    }
+  }
+}
+
+void write_npy(const std::filesystem::path& file, MatrixView<const float> values, bool half) {
+  AtomicFile out(file);
+  out.write(npy_header_text(fmt::format("{}f{}", kNativeOrder, half ? 2 : 4), {values.rows(), values.cols()}));
+  encode_values(values, half, [&](const void* data, std::size_t bytes) { out.write(data, bytes); });
+  out.commit();
+}
+
+void write_npy(const std::filesystem::path& file, const std::vector<std::int32_t>& values) {
+  AtomicFile out(file);
+  out.write(npy_header_text(fmt::format("{}i4", kNativeOrder), {values.size()}));
+  out.write(values.data(), values.size() * sizeof(std::int32_t));
+  out.commit();
+}
+
+}  // namespace parsnets

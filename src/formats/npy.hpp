@@ -1,0 +1,65 @@
+#pragma once
+// numpy's .npy files and .npz archives: every real numeric type, both byte orders, C and Fortran order.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/element_type.hpp"
+#include "parsnets/matrix.hpp"
+#include "parsnets/progress.hpp"
+
+namespace parsnets {
+
+/// What a .npy header says.
+struct NpyHeader {
+  ElementType type = ElementType::f32;  ///< numeric arrays
+  bool big_endian = false;
+  bool fortran_order = false;
+  bool is_text = false;  ///< '<U..' / '|S..' arrays: text_width characters each
+  std::uint64_t text_width = 0;
+  bool text_is_unicode = false;
+  std::vector<std::uint64_t> shape;
+  std::uint64_t data_offset = 0;  ///< bytes before the first value
+};
+
+/// One array: a .npy file, or a member of an .npz. Every reader throws bad_input naming file (and member), field,
+/// expectation and remedy; sizes are checked against the bytes that are there before memory is allocated.
+/// 1-D arrays of n are read as n x 1.
+struct NpyLocation {
+  std::filesystem::path file;
+  std::string member;  ///< without ".npy"; empty for a .npy file
+};
+
+NpyHeader read_npy_header(const NpyLocation& where);
+/// n x d float32. A C-ordered little-endian float32 .npy is mapped, not copied; others are streamed into one matrix.
+Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* progress = nullptr);
+Matrix<double> read_npy_double(const NpyLocation& where);
+/// 1-D array of '<U' or '|S' strings as UTF-8.
+std::vector<std::string> read_npy_strings(const NpyLocation& where);
+/// Member names of an .npz, without ".npy".
+std::vector<std::string> npz_members(const std::filesystem::path& file);
+
+/// Atomic writers. float32/float16 n x d in C order; int32 and UTF-8 text as 1-D arrays.
+void write_npy(const std::filesystem::path& file, MatrixView<const float> values, bool half = false);
+void write_npy(const std::filesystem::path& file, const std::vector<std::int32_t>& values);
+
+/// Writes an .npz (deflate or stored; zip64 where needed), atomically.
+class NpzWriter {
+ public:
+  explicit NpzWriter(const std::filesystem::path& file, bool compressed = true);
+  ~NpzWriter();
+  void add(const std::string& member, MatrixView<const float> values, bool half = false);
+  void add(const std::string& member, const std::vector<std::int32_t>& values);
+  void add(const std::string& member, const std::vector<std::string>& values);
+  void commit();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace parsnets

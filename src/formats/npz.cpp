@@ -1,0 +1,152 @@
+// Reads the members of .npz archives with libzip.
+
+#include <fmt/format.h>
+#include <zip.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/checked.hpp"
+#include "base/file.hpp"
+#include "formats/npy_format.hpp"
+#include "formats/text.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::string_view kEnding = ".npy";
+constexpr const char* kGetAgain = "the archive is truncated or damaged: get it or write it again";
+constexpr std::uint64_t kMaxDeflateRatio = 1032, kDeflateSlack = 64;
+
+struct CloseArchive {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+};
+struct CloseMember {
+  void operator()(zip_file_t* member) const { zip_fclose(member); }
+};
+using Archive = std::unique_ptr<zip_t, CloseArchive>;
+
+Archive open_archive(const std::filesystem::path& file) {
+  const InputFile checked(file);  // says what is wrong with the path itself
+  int code = 0;
+  Archive archive(zip_open(file.c_str(), ZIP_RDONLY, &code));
+  if (!archive) {
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    const std::string why = zip_error_strerror(&error);
+    zip_error_fini(&error);
+    throw Error(BadInput{file.string(), "zip directory", "an .npz archive as numpy.savez writes it", why, kGetAgain});
+  }
+  return archive;
+}
+
+// Names in the order of the archive; throws for one that occurs twice, since readers disagree on which one counts.
+std::vector<std::string> entry_names(zip_t* archive, const std::filesystem::path& file) {
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  const zip_int64_t entries = zip_get_num_entries(archive, 0);
+  for (zip_int64_t i = 0; i < entries; ++i) {
+    const char* name = zip_get_name(archive, static_cast<zip_uint64_t>(i), ZIP_FL_ENC_GUESS);
+    if (name == nullptr)
+      throw Error(BadInput{file.string(), fmt::format("zip directory, entry {}", i), "a name",
+                           zip_error_strerror(zip_get_error(archive)), kGetAgain});
+    if (!seen.insert(name).second)
+      throw Error(BadInput{file.string(), "member " + in_quotes(name), "each member once", "it twice",
+                           "write the archive again with numpy.savez"});
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+bool is_array(const std::string& name) { return name.size() > kEnding.size() && name.ends_with(kEnding); }
+std::string array_name(const std::string& name) { return name.substr(0, name.size() - kEnding.size()); }
+
+class MemberSource : public NpySource {
+ public:
+  MemberSource(std::string name, std::uint64_t size, Archive archive, zip_file_t* member)
+      : NpySource(std::move(name), size), archive_(std::move(archive)), member_(member) {}
+
+  void read(void* destination, std::size_t bytes, std::string_view field) override {
+    auto* out = static_cast<char*>(destination);
+    for (std::size_t done = 0; done < bytes;) {
+      const zip_int64_t got = zip_fread(member_.get(), out + done, bytes - done);
+      if (got < 0) damaged(field);
+      if (got == 0)
+        throw Error(BadInput{name(), std::string(field), fmt::format("{} bytes", bytes),
+                             fmt::format("the end of the member after {}", done), kGetAgain});
+      done += static_cast<std::size_t>(got);
+    }
+  }
+
+  // libzip compares the checksum when it meets the end of the member.
+  void finish() override {
+    char extra = 0;
+    const zip_int64_t got = zip_fread(member_.get(), &extra, 1);
+    if (got < 0) damaged("checksum");
+    if (got > 0) throw Error(BadInput{name(), "values", fmt::format("{} bytes", size()), "more than that", kGetAgain});
+  }
+
+ private:
+  [[noreturn]] void damaged(std::string_view field) {
+    throw Error(BadInput{name(), std::string(field), "an intact zip member",
+                         zip_error_strerror(zip_file_get_error(member_.get())), kGetAgain});
+  }
+
+  Archive archive_;
+  std::unique_ptr<zip_file_t, CloseMember> member_;
+};
+
+}  // namespace
+
+std::vector<std::string> npz_members(const std::filesystem::path& file) {
+  const Archive archive = open_archive(file);
+  std::vector<std::string> members;
+  for (const auto& name : entry_names(archive.get(), file))
+    if (is_array(name)) members.push_back(array_name(name));
+  return members;
+}
+
+std::unique_ptr<NpySource> open_npz_member(const std::filesystem::path& file, const std::string& member) {
+  Archive archive = open_archive(file);
+  const auto names = entry_names(archive.get(), file);
+  const auto place = std::find(names.begin(), names.end(), member + std::string(kEnding));
+  if (place == names.end()) {
+    std::string present;
+    for (const auto& name : names)
+      if (is_array(name) && present.size() < 200)
+        present += (present.empty() ? "" : ", ") + in_quotes(array_name(name));
+    throw Error(BadInput{file.string(), "member " + in_quotes(member), "an array of that name",
+                         present.empty() ? "no arrays" : "only " + present,
+                         "save it with numpy.savez(file, name=array)"});
+  }
+  const auto index = static_cast<zip_uint64_t>(place - names.begin());
+  const std::string name = fmt::format("{}: member {}", file.string(), in_quotes(member));
+  const auto zip_error = [&] { return std::string(zip_error_strerror(zip_get_error(archive.get()))); };
+
+  zip_stat_t about;
+  zip_stat_init(&about);
+  constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+  if (zip_stat_index(archive.get(), index, 0, &about) != 0 || (about.valid & kNeeded) != kNeeded)
+    throw Error(BadInput{name, "zip directory", "the member's size", zip_error(), kGetAgain});
+  if ((about.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && about.encryption_method != ZIP_EM_NONE)
+    throw Error(BadInput{name, "", "an unencrypted member", "an encrypted one", "decrypt the archive first"});
+  if (about.comp_method != ZIP_CM_STORE && about.comp_method != ZIP_CM_DEFLATE)
+    throw Error(BadInput{name, "compression", "stored or deflated", fmt::format("zip method {}", about.comp_method),
+                         "write it with numpy.savez or numpy.savez_compressed"});
+  const std::uint64_t packed = about.comp_size;
+  const auto bound = about.comp_method == ZIP_CM_STORE ? packed : [&] {
+    const auto product = checked_mul(packed, kMaxDeflateRatio);
+    return product ? checked_add(*product, kDeflateSlack).value_or(UINT64_MAX) : UINT64_MAX;
+  }();
+  if (packed > std::filesystem::file_size(file) || about.size > bound)
+    throw Error(BadInput{name, "declared size",
+                         fmt::format("at most the {} bytes that {} packed bytes can hold", bound, packed),
+                         fmt::format("{} bytes", about.size), kGetAgain});
+  zip_file_t* opened = zip_fopen_index(archive.get(), index, 0);
+  if (opened == nullptr) throw Error(BadInput{name, "", "a readable zip member", zip_error(), kGetAgain});
+  return std::make_unique<MemberSource>(name, about.size, std::move(archive), opened);
+}
+
+}  // namespace parsnets

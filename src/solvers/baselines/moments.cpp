@@ -1,0 +1,132 @@
+#include "solvers/baselines/moments.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/linalg.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kRowGrain = 64;
+constexpr std::size_t kColumnGrain = 256;
+
+[[noreturn]] void bad_samples(const char* field, std::string expected, std::string found) {
+  throw Error(
+      BadInput{"training samples", field, std::move(expected), std::move(found), "check the labels and the semantics"});
+}
+
+/// Sum over blocks of BᵀB, in double; fill(buffer, begin) writes the block that starts at `begin`.
+template <class Fill>
+Matrix<double> gram_in_blocks(ThreadPool& pool, std::size_t length, std::size_t size, const Fill& fill) {
+  constexpr std::size_t kBlock = 4096;
+  Matrix<double> gram(size, size, 0.0);
+  for (std::size_t begin = 0; begin < length; begin += kBlock) {
+    Matrix<float> buffer(std::min(kBlock, length - begin), size);
+    fill(buffer, begin);
+    const Matrix<float> part = gram_of_columns(pool, buffer.view());
+    pool.parallel_for(size, kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t i = first * size; i < last * size; ++i) gram.data()[i] += static_cast<double>(part.data()[i]);
+    });
+  }
+  return gram;
+}
+
+}  // namespace
+
+void check_positive(double value, const char* name) {
+  if (!(value > 0) || !std::isfinite(value))
+    throw Error(ErrorCode::usage, fmt::format("{} must be a positive number, found {}", name, value));
+}
+
+ClassMoments::ClassMoments(const TrainingSamples& samples, ThreadPool& pool) {
+  const std::size_t n = samples.x.rows(), d = samples.x.cols(), count = samples.semantics.rows();
+  if (samples.x.empty() || samples.semantics.empty())
+    bad_samples("x and semantics", "at least one sample, feature, class and attribute",
+                fmt::format("{} x {} and {} x {}", n, d, count, samples.semantics.cols()));
+  if (samples.labels.size() != n)
+    bad_samples("labels", fmt::format("{} labels, one per sample", n), fmt::format("{}", samples.labels.size()));
+  for (const auto label : samples.labels)
+    if (label < 0 || static_cast<std::size_t>(label) >= count)
+      bad_samples("labels", fmt::format("rows of the semantics, 0 to {}", count - 1), fmt::format("{}", label));
+
+  std::vector<double> per_row(count, 0.0);
+  for (const auto label : samples.labels) ++per_row[static_cast<std::size_t>(label)];
+  std::vector<std::size_t> place(count, 0);
+  for (std::size_t c = 0; c < count; ++c)
+    if (per_row[c] > 0) {
+      place[c] = rows.size();
+      rows.push_back(c);
+      counts.push_back(per_row[c]);
+    }
+  for (const auto label : samples.labels) slots.push_back(place[static_cast<std::size_t>(label)]);
+
+  mean.assign(d, 0.0);
+  sums = Matrix<double>(classes(), d, 0.0);
+  centred_sums = Matrix<double>(classes(), d);
+  pool.parallel_for(d, kColumnGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t l = 0; l < n; ++l)
+      for (std::size_t j = begin; j < end; ++j) sums(slots[l], j) += static_cast<double>(samples.x(l, j));
+    for (std::size_t c = 0; c < classes(); ++c)
+      for (std::size_t j = begin; j < end; ++j) mean[j] += sums(c, j);
+    for (std::size_t j = begin; j < end; ++j) mean[j] /= static_cast<double>(n);
+    for (std::size_t c = 0; c < classes(); ++c)
+      for (std::size_t j = begin; j < end; ++j) centred_sums(c, j) = sums(c, j) - counts[c] * mean[j];
+  });
+}
+
+Matrix<double> ClassMoments::rows_of(MatrixView<const float> semantics) const {
+  if (semantics.rows() <= rows.back() || semantics.cols() == 0)
+    bad_samples("semantics", fmt::format("at least {} rows and one column", rows.back() + 1),
+                fmt::format("{} x {}", semantics.rows(), semantics.cols()));
+  Matrix<double> present(classes(), semantics.cols());
+  for (std::size_t c = 0; c < classes(); ++c) std::ranges::copy(semantics.row(rows[c]), present.row(c).begin());
+  return present;
+}
+
+std::vector<double> ClassMoments::mean_of(const Matrix<double>& present) const {
+  std::vector<double> result(present.cols(), 0.0);
+  for (std::size_t c = 0; c < classes(); ++c)
+    for (std::size_t j = 0; j < result.size(); ++j) result[j] += counts[c] * present(c, j);
+  for (auto& v : result) v /= static_cast<double>(slots.size());
+  return result;
+}
+
+Matrix<double> gram_of_features(ThreadPool& pool, MatrixView<const float> x, std::span<const double> centre) {
+  return gram_in_blocks(pool, x.rows(), x.cols(), [&](Matrix<float>& buffer, std::size_t start) {
+    pool.parallel_for(buffer.rows(), kRowGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+      for (std::size_t r = begin; r < end; ++r)
+        for (std::size_t j = 0; j < x.cols(); ++j)
+          buffer(r, j) = static_cast<float>(static_cast<double>(x(start + r, j)) - centre[j]);
+    });
+  });
+}
+
+Matrix<double> gram_of_samples(ThreadPool& pool, MatrixView<const float> x, std::span<const double> centre) {
+  return gram_in_blocks(pool, x.cols(), x.rows(), [&](Matrix<float>& buffer, std::size_t start) {
+    pool.parallel_for(buffer.rows(), kRowGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+      for (std::size_t l = 0; l < x.rows(); ++l)
+        for (std::size_t r = begin; r < end; ++r)
+          buffer(r, l) = static_cast<float>(static_cast<double>(x(l, start + r)) - centre[start + r]);
+    });
+  });
+}
+
+Matrix<double> combine_samples(ThreadPool& pool, MatrixView<const float> x, std::span<const double> centre,
+                               MatrixView<const double> b) {
+  Matrix<double> result(x.cols(), b.cols());
+  pool.parallel_for(x.cols(), kColumnGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+    Matrix<double> block(x.rows(), end - begin);
+    for (std::size_t l = 0; l < x.rows(); ++l)
+      for (std::size_t j = begin; j < end; ++j) block(l, j - begin) = static_cast<double>(x(l, j)) - centre[j];
+    multiply(pool, Trans::yes, block.view(), Trans::no, b,
+             MatrixView<double>(result.row(begin).data(), end - begin, b.cols()));
+  });
+  return result;
+}
+
+}  // namespace parsnets

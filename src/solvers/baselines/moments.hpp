@@ -1,0 +1,45 @@
+#pragma once
+// What the baselines need to know of the training samples. Targets are the same for all samples of a class, so that
+// every product with them comes from sums over classes: no n x m matrix is ever made.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "parsnets/matrix.hpp"
+#include "parsnets/threads.hpp"
+#include "solvers/baselines/linear_map.hpp"
+
+namespace parsnets {
+
+/// Throws Error(usage) unless `value` is a positive finite number. `name` says whose parameter it is.
+void check_positive(double value, const char* name);
+
+/// The P classes that have samples. Throws Error(bad_input) when the samples do not fit together.
+class ClassMoments {
+ public:
+  ClassMoments(const TrainingSamples& samples, ThreadPool& pool);
+
+  std::size_t classes() const { return rows.size(); }
+  /// Rows of the classes present: P x m. Throws Error(bad_input) when `semantics` lacks one of them.
+  Matrix<double> rows_of(MatrixView<const float> semantics) const;
+  /// Their mean weighted by the number of samples: m.
+  std::vector<double> mean_of(const Matrix<double>& present) const;
+
+  std::vector<std::size_t> rows;   ///< P, ascending: the rows of `semantics` that occur in the labels
+  std::vector<std::size_t> slots;  ///< n: for each sample the place of its class in `rows`
+  std::vector<double> counts;      ///< P: samples per class
+  std::vector<double> mean;        ///< d: of all samples
+  Matrix<double> sums;             ///< P x d: of the samples of each class
+  Matrix<double> centred_sums;     ///< P x d: the same of x − mean
+};
+
+/// (X − 1·centreᵀ)ᵀ(X − 1·centreᵀ), d x d. Centred before it is multiplied, a block of rows at a time: nothing cancels.
+Matrix<double> gram_of_features(ThreadPool& pool, MatrixView<const float> x, std::span<const double> centre);
+/// (X − 1·centreᵀ)(X − 1·centreᵀ)ᵀ, n x n.
+Matrix<double> gram_of_samples(ThreadPool& pool, MatrixView<const float> x, std::span<const double> centre);
+/// (X − 1·centreᵀ)ᵀ B, d x c, for an n x c matrix B.
+Matrix<double> combine_samples(ThreadPool& pool, MatrixView<const float> x, std::span<const double> centre,
+                               MatrixView<const double> b);
+
+}  // namespace parsnets

@@ -1,0 +1,148 @@
+#include "solvers/descent_loss.hpp"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/linalg.hpp"
+#include "base/rows.hpp"
+#include "solvers/mmg.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kRows = 512;  ///< of one piece of work
+
+}  // namespace
+
+LossOfOutputs::LossOfOutputs(const DescentSamples& samples, std::span<const float> centre,
+                             const DescentOptions& options, ThreadPool& pool)
+    : samples_(samples), options_(options), pool_(pool), centre_(centre.begin(), centre.end()) {
+  const std::size_t n = samples.labels.size(), m = samples.semantics.cols();
+  centre_.resize(m, 0.0f);
+  std::map<std::int32_t, std::size_t> counts;
+  for (const auto label : samples.labels) ++counts[label];
+  std::map<std::int32_t, std::int32_t> slot;
+  for (const auto& [label, count] : counts) slot.emplace(label, static_cast<std::int32_t>(slot.size()));
+  for (const auto label : samples.labels) {
+    slots_.push_back(slot[label]);
+    weights_.push_back(static_cast<float>(std::pow(static_cast<double>(counts[label]), -options.balance)));
+  }
+  double total = 0;
+  for (const float w : weights_) total += w;
+  for (float& w : weights_) w = static_cast<float>(w / total);
+  directions_ = Matrix<float>(counts.size(), m, 0.0f);
+  for (const auto& [label, s] : slot) {
+    const auto p = samples.semantics.row(static_cast<std::size_t>(label));
+    const double length = std::sqrt(dot(p, p));
+    if (length > 0)
+      for (std::size_t j = 0; j < m; ++j)
+        directions_(static_cast<std::size_t>(s), j) = static_cast<float>(p[j] / length);
+  }
+  if (options.loss != DescentLoss::squared) return;
+  std::vector<double> mean(m, 0.0);
+  double squares = 0;
+  for (std::size_t l = 0; l < n; ++l) {
+    const auto a = samples.semantics.row(static_cast<std::size_t>(samples.labels[l]));
+    for (std::size_t j = 0; j < m; ++j) mean[j] += weights_[l] * static_cast<double>(a[j]);
+    squares += weights_[l] * dot(a, a);
+  }
+  for (const double v : mean) squares -= v * v;
+  variance_ = std::max(squares, 1e-30);
+}
+
+double LossOfOutputs::softmax_rows(MatrixView<const float> f, MatrixView<float> gradient, std::size_t begin,
+                                   std::size_t end) const {
+  const std::size_t rows = end - begin, m = f.cols(), classes = directions_.rows();
+  const auto tau = static_cast<float>(options_.sharpness);
+  Matrix<float> unit(rows, m), logits(rows, classes);
+  std::vector<double> lengths(rows);
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto u = unit.row(r);
+    for (std::size_t j = 0; j < m; ++j) u[j] = f(begin + r, j) - centre_[j];
+    lengths[r] = std::sqrt(dot(u, u));
+    const auto scale = static_cast<float>(lengths[r] > 0 ? 1 / lengths[r] : 0);
+    for (float& v : u) v *= scale;
+  }
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(rows), static_cast<int>(classes),
+              static_cast<int>(m), tau, unit.data(), static_cast<int>(m), directions_.data(), static_cast<int>(m), 0,
+              logits.data(), static_cast<int>(classes));
+  double loss = 0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto row = logits.row(r);
+    const auto y = static_cast<std::size_t>(slots_[begin + r]);
+    const float top = *std::max_element(row.begin(), row.end()), own = row[y];
+    double sum = 0;
+    for (float& v : row) sum += v = std::exp(v - top);
+    loss += weights_[begin + r] * (std::log(sum) + top - own);
+    const auto scale = static_cast<float>(weights_[begin + r] * tau / sum);
+    for (float& v : row) v *= scale;
+    row[y] -= weights_[begin + r] * tau;
+  }
+  if (gradient.empty()) return loss;
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), static_cast<int>(m),
+              static_cast<int>(classes), 1, logits.data(), static_cast<int>(classes), directions_.data(),
+              static_cast<int>(m), 0, gradient.row(begin).data(), static_cast<int>(m));
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto g = gradient.row(begin + r);
+    const auto u = unit.row(r);
+    const auto along = static_cast<float>(dot(g, u));
+    const auto scale = static_cast<float>(lengths[r] > 0 ? 1 / lengths[r] : 0);
+    for (std::size_t j = 0; j < m; ++j) g[j] = (g[j] - along * u[j]) * scale;
+  }
+  return loss;
+}
+
+double LossOfOutputs::squared_rows(MatrixView<const float> f, MatrixView<float> gradient, std::size_t begin,
+                                   std::size_t end) const {
+  double loss = 0;
+  for (std::size_t l = begin; l < end; ++l) {
+    const auto a = samples_.semantics.row(static_cast<std::size_t>(samples_.labels[l]));
+    const double weight = weights_[l] / variance_;
+    double squares = 0;
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      const double difference = static_cast<double>(f(l, j)) - a[j];
+      squares += difference * difference;
+      if (!gradient.empty()) gradient(l, j) = static_cast<float>(weight * difference);
+    }
+    loss += weight * squares / 2;
+  }
+  return loss;
+}
+
+LossOfOutputs::Value LossOfOutputs::evaluate(MatrixView<const float> f, MatrixView<float> gradient) const {
+  std::vector<double> sums(ThreadPool::chunk_count(f.rows(), kRows));
+  pool_.parallel_for(f.rows(), kRows, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
+    sums[chunk] = options_.loss == DescentLoss::softmax ? softmax_rows(f, gradient, begin, end)
+                                                        : squared_rows(f, gradient, begin, end);
+  });
+  Value value;
+  for (const double sum : sums) value.loss += sum;
+  if (options_.mmg == 0) return value;
+  Matrix<float> centred = Matrix<float>::copy_of(f);
+  for (std::size_t l = 0; l < f.rows(); ++l)
+    for (std::size_t j = 0; j < f.cols(); ++j) centred(l, j) -= centre_[j];
+  MmgOptions mmg;
+  mmg.floor = options_.mmg_floor;
+  const MmgValue geometry = mmg_of_unit_rows(centred.view(), samples_.labels, mmg, !gradient.empty(), pool_);
+  value.mmg = geometry.value;
+  for (std::size_t i = 0; i < gradient.size(); ++i)
+    gradient.data()[i] += static_cast<float>(options_.mmg) * geometry.gradient.data()[i];
+  return value;
+}
+
+double LossOfOutputs::natural_step(MatrixView<const float> f) const {
+  if (options_.loss == DescentLoss::squared) return variance_ * static_cast<double>(f.rows());
+  double squares = 0;
+  std::vector<float> row(f.cols());
+  for (std::size_t l = 0; l < f.rows(); ++l) {
+    for (std::size_t j = 0; j < f.cols(); ++j) row[j] = f(l, j) - centre_[j];
+    squares += dot(row, row);
+  }
+  return squares / options_.sharpness;  // n/τ times the mean squared length: f's own scale cancels
+}
+
+}  // namespace parsnets

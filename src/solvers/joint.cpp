@@ -1,0 +1,281 @@
+#include "solvers/joint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/linalg.hpp"
+#include "base/machine.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kRows = 512;    // samples whose values are computed together
+constexpr int kHalvings = 6;          // of η in one outer step
+constexpr double kNoGeometry = 1e-6;  // g/Σ_v, below which g is rounding
+
+[[noreturn]] void impossible(const std::string& what) { throw Error(ErrorCode::usage, "joint options: " + what); }
+
+void check_options(const JointOptions& o) {
+  if (!(o.mmg >= 0) || !std::isfinite(o.mmg)) impossible(fmt::format("mmg must be a number >= 0, found {}", o.mmg));
+  if (o.outer_steps < 0) impossible(fmt::format("outer_steps must be >= 0, found {}", o.outer_steps));
+  if (!(o.step > 0) || !std::isfinite(o.step)) impossible(fmt::format("step must be a number > 0, found {}", o.step));
+}
+
+void check_shape(const char* field, std::size_t rows, std::size_t cols, std::size_t want_rows, std::size_t want_cols) {
+  if (rows == want_rows && cols == want_cols) return;
+  throw Error(BadInput{"joint fit input", field, fmt::format("{} x {}", want_rows, want_cols),
+                       fmt::format("{} x {}", rows, cols), "check how the samples, networks and targets fit together"});
+}
+
+void check_gates(const GatedSamples& s) {
+  check_shape("open", s.open.rows(), s.open.cols(), s.z.rows(), s.open.cols());
+  for (const std::uint16_t i : s.open.values())
+    if (i >= s.networks)
+      throw Error(BadInput{"joint fit input", "open", fmt::format("network numbers below {}", s.networks),
+                           fmt::format("{}", i), "check how the gates were made"});
+}
+
+// ΘᵀΦ(x) of samples [first, last) in double, rows x m; one product per network.
+Matrix<double> values_of(const GatedSamples& s, MatrixView<const float> networks, std::size_t first, std::size_t last,
+                         ThreadPool& pool) {
+  const std::size_t width = s.z.cols() + 1, m = networks.cols();
+  std::vector<std::vector<std::size_t>> members(s.networks);
+  for (std::size_t l = first; l < last; ++l)
+    for (const std::uint16_t i : s.open.row(l)) members[i].push_back(l);
+  Matrix<double> f(last - first, m, 0.0);
+  for (std::size_t i = 0; i < s.networks; ++i) {
+    if (members[i].empty()) continue;
+    Matrix<double> z(members[i].size(), width), product(members[i].size(), m);
+    for (std::size_t r = 0; r < z.rows(); ++r) {
+      z(r, 0) = 1;
+      std::copy_n(s.z.row(members[i][r]).begin(), width - 1, z.row(r).begin() + 1);
+    }
+    const Matrix<double> theta = to_double({networks.data() + i * width * m, width, m});
+    multiply(pool, Trans::no, z.view(), Trans::no, theta.view(), product.view());
+    for (std::size_t r = 0; r < z.rows(); ++r)
+      for (std::size_t j = 0; j < m; ++j) f(members[i][r] - first, j) += product(r, j);
+  }
+  return f;
+}
+
+struct Point {
+  Matrix<float> networks, beta;
+  std::vector<float> bias;
+  double fit = 0, mmg = 0, objective = 0, relative_gap = 0;
+  bool converged = false;
+};
+
+// The state of one call of solve_joint.
+class Joint {
+ public:
+  Joint(const GatedSamples& samples, std::span<const std::int32_t> labels, MatrixView<const float> targets,
+        const JointOptions& options, ThreadPool& pool, ProgressObserver* progress)
+      : samples_(samples), labels_(labels), targets_(targets), options_(options), pool_(pool), progress_(progress) {}
+
+  JointResult run(MatrixView<const float> start_beta) {
+    start(start_beta);
+    for (int outer = 0; outer < options_.outer_steps && weight_ > 0; ++outer)
+      if (!outer_step(outer)) break;
+    result_.objective = now_.objective;
+    result_.mmg = now_.mmg;
+    result_.weight = weight_;
+    result_.relative_gap = now_.relative_gap;
+    result_.converged = now_.converged;
+    result_.orthogonality = network_orthogonality(now_.networks.view(), samples_.networks, pool_);
+    result_.networks = std::move(now_.networks);
+    result_.bias = std::move(now_.bias);
+    return std::move(result_);
+  }
+
+ private:
+  void start(MatrixView<const float> start_beta) {
+    SvrResult svr = solve_svr(samples_, targets_, options_.svr, pool_, progress_, start_beta);
+    count(svr.flops, svr.bytes);
+    now_.networks = networks_from_dual(samples_, svr.beta.view(), pool_);
+    now_.bias = std::move(svr.bias);
+    now_.relative_gap = svr.relative_gap;
+    now_.converged = svr.converged;
+    evaluate_fit(now_);
+    if (options_.mmg > 0) {
+      const NetworkMmg g = geometry(now_, false);
+      now_.mmg = g.value;
+      if (g.value > kNoGeometry * g.classes) weight_ = options_.mmg * now_.fit / g.value;
+    }
+    now_.objective = now_.fit + weight_ * now_.mmg;
+    result_.start_objective = now_.objective;
+    result_.start_mmg = now_.mmg;
+    now_.beta = Matrix<float>::copy_of(svr.beta.view());
+    result_.start_beta = std::move(svr.beta);
+  }
+
+  // False when no attempt was accepted.
+  bool outer_step(int outer) {
+    const NetworkMmg g = geometry(now_, true);
+    const double slope = weight_ * std::sqrt(dot(g.gradient.values(), g.gradient.values())),
+                 size = std::sqrt(dot(now_.networks.values(), now_.networks.values()));
+    if (!(slope > 0)) return false;
+    const double first = options_.step * std::min(1.0, size / slope);
+    for (const int last = halvings_ + kHalvings; halvings_ <= last; ++halvings_) {
+      report(progress_, {"joint fit", static_cast<std::uint64_t>(outer),
+                         static_cast<std::uint64_t>(options_.outer_steps), "steps"});
+      JointStep step;
+      step.step = std::ldexp(first, -halvings_);
+      step.projection = std::ldexp(1.0, -2 * halvings_);
+      Point next = attempt(g.gradient, step);
+      step.objective = next.objective;
+      step.fit = next.fit;
+      step.mmg = next.mmg;
+      step.relative_gap = next.relative_gap;
+      step.accepted = next.objective <= now_.objective;
+      result_.steps.push_back(step);
+      report_message(progress_, fmt::format("joint fit: step {}, eta {:.3g}, J {:.6g} -> {:.6g}, g {:.4g}, {}",
+                                            outer + 1, step.step, now_.objective, step.objective, step.mmg,
+                                            step.accepted ? "accepted" : "rejected"));
+      if (step.accepted) {
+        now_ = std::move(next);
+        return true;
+      }
+      // A step of half the length moves Θ by at most ½η·slope, and w·g falls, to first order, by at most ½η·slope²: not
+      // worth a solve where the fit itself is known less exactly.
+      if (0.5 * step.step * slope * slope < options_.svr.tolerance * now_.fit) break;
+    }
+    return false;
+  }
+
+  Point attempt(const Matrix<float>& gradient, JointStep& step) {
+    Matrix<float> centre(gradient.rows(), gradient.cols());
+    const double scale = step.step * weight_;
+    for (std::size_t e = 0; e < centre.size(); ++e)
+      centre.data()[e] = static_cast<float>(now_.networks.data()[e] - scale * gradient.data()[e]);
+    if (const auto polar = try_orthonormal_networks(centre.view(), samples_.networks, pool_)) {
+      const auto tau = static_cast<float>(step.projection);
+      for (std::size_t e = 0; e < centre.size(); ++e) centre.data()[e] += tau * (polar->data()[e] - centre.data()[e]);
+    } else {
+      step.projection = 0;
+    }
+    ProximalFit fit = solve_proximal_fit(samples_, targets_, centre.view(), step.step, options_.svr, pool_, progress_,
+                                         now_.beta.view());
+    count(fit.flops, fit.bytes);
+    Point next;
+    next.networks = std::move(fit.networks);
+    next.beta = std::move(fit.beta);
+    next.bias = std::move(fit.bias);
+    next.relative_gap = fit.relative_gap;
+    next.converged = fit.converged;
+    evaluate_fit(next);
+    next.mmg = geometry(next, false).value;
+    next.objective = next.fit + weight_ * next.mmg;
+    return next;
+  }
+
+  void evaluate_fit(Point& p) {
+    p.fit = fit_objective(samples_, targets_, p.networks.view(), p.bias, options_.svr, pool_);
+    const double pairs = static_cast<double>(samples_.open.size()), h = static_cast<double>(samples_.z.cols() + 1),
+                 m = static_cast<double>(targets_.cols());
+    const double chunks = static_cast<double>(ThreadPool::chunk_count(samples_.z.rows(), kRows));
+    count(2 * pairs * h * m, 8 * pairs * (h + m) + 12 * chunks * static_cast<double>(p.networks.size()));
+  }
+
+  NetworkMmg geometry(const Point& p, bool with_gradient) {
+    NetworkMmg g =
+        mmg_of_networks(samples_, labels_, p.networks.view(), options_.samples, options_.options, with_gradient, pool_);
+    count(g.flops, 0);
+    return g;
+  }
+
+  void count(double flops, double bytes) {
+    result_.flops += flops;
+    result_.bytes += bytes;
+  }
+
+  const GatedSamples& samples_;
+  std::span<const std::int32_t> labels_;
+  MatrixView<const float> targets_;
+  const JointOptions& options_;
+  ThreadPool& pool_;
+  ProgressObserver* progress_;
+  Point now_;
+  double weight_ = 0;
+  int halvings_ = 0;  // so far: a step that was too long once is not tried again
+  JointResult result_;
+};
+
+}  // namespace
+
+double fit_objective(const GatedSamples& samples, MatrixView<const float> targets, MatrixView<const float> networks,
+                     std::span<const float> bias, const SvrOptions& options, ThreadPool& pool) {
+  use_serial_blas();
+  const std::size_t n = samples.z.rows(), m = targets.cols();
+  check_shape("networks", networks.rows(), networks.cols(), samples.networks * (samples.z.cols() + 1), m);
+  check_shape("targets", targets.rows(), bias.size(), n, m);
+  check_gates(samples);
+  std::vector<double> loss(ThreadPool::chunk_count(n, kRows), 0.0);
+  pool.parallel_for(n, kRows, [&](std::size_t first, std::size_t last, std::size_t chunk) {
+    const Matrix<double> f = values_of(samples, networks, first, last, pool);
+    for (std::size_t l = first; l < last; ++l)
+      for (std::size_t j = 0; j < m; ++j)
+        loss[chunk] += std::max(0.0, std::fabs(targets(l, j) - f(l - first, j) - bias[j]) - options.epsilon);
+  });
+  double total = 0;
+  for (const double part : loss) total += part;
+  return 0.5 * dot(networks.values(), networks.values()) + options.c * total;
+}
+
+ProximalFit solve_proximal_fit(const GatedSamples& samples, MatrixView<const float> targets,
+                               MatrixView<const float> centre, double eta, const SvrOptions& options, ThreadPool& pool,
+                               ProgressObserver* progress, MatrixView<const float> start) {
+  use_serial_blas();
+  if (!(eta > 0) || !std::isfinite(eta)) impossible(fmt::format("eta must be a number > 0, found {}", eta));
+  const std::size_t n = samples.z.rows(), m = targets.cols();
+  check_shape("centre", centre.rows(), centre.cols(), samples.networks * (samples.z.cols() + 1), m);
+  check_shape("targets", targets.rows(), m, n, m);
+  check_gates(samples);
+  if (!start.empty()) check_shape("start", start.rows(), start.cols(), n, m);
+  const double share = eta / (1 + eta);
+  SvrOptions inner = options;
+  inner.c = share * options.c;
+  inner.checkpoint.clear();
+  inner.resume = false;
+
+  Matrix<float> shifted(n, m), warm(start.empty() ? 0 : n, m);
+  pool.parallel_for(n, kRows, [&](std::size_t first, std::size_t last, std::size_t) {
+    const Matrix<double> f = values_of(samples, centre, first, last, pool);
+    for (std::size_t l = first; l < last; ++l)
+      for (std::size_t j = 0; j < m; ++j)
+        shifted(l, j) = static_cast<float>(targets(l, j) - f(l - first, j) / (1 + eta));
+  });
+  const auto scale = static_cast<float>(share);
+  for (std::size_t e = 0; e < warm.size(); ++e) warm.data()[e] = scale * start.data()[e];
+
+  SvrResult svr = solve_svr(samples, shifted.view(), inner, pool, progress, warm.view());
+  ProximalFit result;
+  result.networks = networks_from_dual(samples, svr.beta.view(), pool);
+  for (std::size_t e = 0; e < centre.size(); ++e)
+    result.networks.data()[e] = static_cast<float>(result.networks.data()[e] + centre.data()[e] / (1 + eta));
+  result.bias = std::move(svr.bias);
+  result.beta = std::move(svr.beta);
+  const auto box = static_cast<float>(options.c);
+  for (float& b : result.beta.values()) b = std::clamp(static_cast<float>(b / share), -box, box);
+  result.relative_gap = svr.relative_gap;
+  result.converged = svr.converged;
+  result.flops = svr.flops;
+  result.bytes = svr.bytes;
+  return result;
+}
+
+JointResult solve_joint(const GatedSamples& samples, std::span<const std::int32_t> labels,
+                        MatrixView<const float> targets, const JointOptions& options, ThreadPool& pool,
+                        ProgressObserver* progress, MatrixView<const float> start_beta) {
+  use_serial_blas();
+  check_options(options);
+  mmg_of_outputs({}, {}, options.options, false, pool);  // throws for impossible options before the long work
+  check_shape("labels", labels.size(), 1, samples.z.rows(), 1);
+  return Joint(samples, labels, targets, options, pool, progress).run(start_beta);
+}
+
+}  // namespace parsnets

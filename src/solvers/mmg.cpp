@@ -1,0 +1,408 @@
+// Cost of mmg_of_networks in flops, n_i samples in network i: 2·n_i·h·m for Y_i (float), about as much again for the
+// gradient; 2·n_i·m·min(n_i, m) for the Gram matrix (double), twice that with the gradient, and O(min(n_i, m)³) for its
+// eigenvalues; the classes cost less than the whole.
+
+#include "solvers/mmg.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "base/linalg.hpp"
+#include "base/machine.hpp"
+#include "parsnets/error.hpp"
+
+extern "C" void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w,
+                        double* work, const int* lwork, int* iwork, const int* liwork, int* info);
+
+namespace parsnets {
+
+namespace {
+
+constexpr double kDependent = 1e-5;  // σ_min/σ_max of the networks' directions, below which a polar factor is noise
+
+[[noreturn]] void bad_array(std::string field, std::string expected, std::string found) {
+  throw Error(BadInput{"MMG input", std::move(field), std::move(expected), std::move(found),
+                       "check how the outputs, labels and networks were put together"});
+}
+
+void check_options(const MmgOptions& o) {
+  if (!(o.floor >= 0) || !std::isfinite(o.floor))
+    throw Error(ErrorCode::usage, fmt::format("MMG options: floor must be a number >= 0, found {}", o.floor));
+  if (!(o.threshold >= 0 && o.threshold < 1))
+    throw Error(ErrorCode::usage, fmt::format("MMG options: threshold must be in [0, 1), found {}", o.threshold));
+}
+
+void check_finite(MatrixView<const float> a, const char* field) {
+  if (!std::all_of(a.data(), a.data() + a.size(), [](float v) { return std::isfinite(v); }))
+    bad_array(field, "finite values", "inf or nan");
+}
+
+// Eigenvalues, ascending; with `vectors` row i of `a` becomes the eigenvector of value i. Beside largest_eigenpairs
+// because without vectors, which is how most values of g are asked for, it takes a third of the time.
+std::vector<double> eigen_in_place(Matrix<double>& a, bool vectors) {
+  const int n = static_cast<int>(a.rows());
+  std::vector<double> values(a.rows());
+  int info = 0, size = -1, int_size = -1, int_answer = 0;
+  double answer = 0;
+  const char* job = vectors ? "V" : "N";
+  dsyevd_(job, "U", &n, a.data(), &n, values.data(), &answer, &size, &int_answer, &int_size, &info);
+  std::vector<double> work(static_cast<std::size_t>(size = static_cast<int>(answer)));
+  std::vector<int> int_work(static_cast<std::size_t>(int_size = int_answer));
+  dsyevd_(job, "U", &n, a.data(), &n, values.data(), work.data(), &size, int_work.data(), &int_size, &info);
+  if (info != 0) throw Error(ErrorCode::failure, fmt::format("LAPACK's dsyevd failed (info {})", info));
+  return values;
+}
+
+// Σ v vᵀ f(value) over the pairs from `first` on, in the layout of eigen_in_place.
+template <class F>
+Matrix<double> function_of(ThreadPool& pool, const Matrix<double>& vectors, const std::vector<double>& values,
+                           std::size_t first, F f) {
+  const std::size_t n = vectors.rows(), kept = n - first;
+  Matrix<double> scaled(kept, n), out(n, n);
+  for (std::size_t i = 0; i < kept; ++i)
+    for (std::size_t j = 0; j < n; ++j) scaled(i, j) = f(values[first + i]) * vectors(first + i, j);
+  multiply(pool, Trans::yes, MatrixView<const double>(vectors.data() + first * n, kept, n), Trans::no, scaled.view(),
+           out.view());
+  return out;
+}
+
+// Fills `subgradient` (n x m) unless it is empty.
+double nuclear(MatrixView<const double> y, double threshold, MatrixView<double> subgradient, ThreadPool& pool) {
+  if (y.empty()) return 0;
+  const bool tall = y.rows() >= y.cols();
+  const std::size_t size = std::min(y.rows(), y.cols());
+  Matrix<double> gram(size, size);
+  multiply(pool, tall ? Trans::yes : Trans::no, y, tall ? Trans::no : Trans::yes, y, gram.view());
+  const std::vector<double> values = eigen_in_place(gram, !subgradient.empty());
+  const double zero = std::max(threshold * threshold * values.back(), 0.0);
+  const auto first = static_cast<std::size_t>(std::upper_bound(values.begin(), values.end(), zero) - values.begin());
+  double norm = 0;
+  for (std::size_t i = first; i < size; ++i) norm += std::sqrt(values[i]);
+  if (subgradient.empty()) return norm;
+  if (first == size) {
+    std::fill(subgradient.values().begin(), subgradient.values().end(), 0.0);
+    return norm;
+  }
+  const Matrix<double> root = function_of(pool, gram, values, first, [](double v) { return 1 / std::sqrt(v); });
+  if (tall)
+    multiply(pool, Trans::no, y, Trans::no, root.view(), subgradient);
+  else
+    multiply(pool, Trans::no, root.view(), Trans::no, y, subgradient);
+  return norm;
+}
+
+// Samples ordered by class, so that every class is a run of rows.
+struct Classes {
+  std::vector<std::size_t> order;  ///< of all samples: by label, then by position
+  std::vector<std::size_t> slot;   ///< of each sample: its class's place among the labels
+};
+
+Classes sort_by_class(std::span<const std::int32_t> labels) {
+  Classes c;
+  c.order.resize(labels.size());
+  c.slot.resize(labels.size());
+  std::iota(c.order.begin(), c.order.end(), std::size_t{0});
+  std::stable_sort(c.order.begin(), c.order.end(), [&](std::size_t a, std::size_t b) { return labels[a] < labels[b]; });
+  for (std::size_t r = 1; r < c.order.size(); ++r)
+    c.slot[c.order[r]] = c.slot[c.order[r - 1]] + (labels[c.order[r]] != labels[c.order[r - 1]] ? 1 : 0);
+  return c;
+}
+
+// Where the runs of equal class begin among `rows` (ordered by class), and their end.
+std::vector<std::size_t> runs(const std::vector<std::size_t>& slot, std::span<const std::size_t> rows) {
+  std::vector<std::size_t> begin;
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    if (r == 0 || slot[rows[r]] != slot[rows[r - 1]]) begin.push_back(r);
+  begin.push_back(rows.size());
+  return begin;
+}
+
+struct Value {
+  double value = 0, classes = 0;
+};
+
+// g of outputs in runs of classes; fills `gradient` (n x m) unless it is empty.
+Value mmg_of_runs(MatrixView<const double> y, const std::vector<std::size_t>& begin, const MmgOptions& options,
+                  MatrixView<double> gradient, ThreadPool& pool) {
+  const double whole = nuclear(y, options.threshold, gradient, pool);
+  const std::size_t m = y.cols(), count = begin.size() - 1;
+  std::vector<double> norms(count);
+  pool.parallel_for(count, 1, [&](std::size_t v, std::size_t, std::size_t) {
+    const std::size_t first = begin[v], rows = begin[v + 1] - first;
+    Matrix<double> own(gradient.empty() ? 0 : rows, m);
+    norms[v] = nuclear({y.data() + first * m, rows, m}, options.threshold, own.view(), pool);
+    const double counts = norms[v] < options.floor ? 0 : 1;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      double& d = gradient.data()[first * m + i];
+      d = counts * own.data()[i] - d;
+    }
+  });
+  Value result;
+  for (const double norm : norms) result.classes += std::max(options.floor, norm);
+  result.value = result.classes - whole;
+  return result;
+}
+
+void check_outputs(MatrixView<const float> y, std::span<const std::int32_t> labels) {
+  if (labels.size() != y.rows())
+    bad_array("labels", fmt::format("{}, one per sample", y.rows()), fmt::format("{}", labels.size()));
+  check_finite(y, "outputs");
+}
+
+double norm_of(std::span<const double> v) {
+  double sum = 0;
+  for (const double x : v) sum += x * x;
+  return std::sqrt(sum);
+}
+
+MmgValue mmg_of_rows(MatrixView<const float> y, std::span<const std::int32_t> labels, const MmgOptions& options,
+                     bool with_gradient, bool unit_rows, ThreadPool& pool) {
+  use_serial_blas();
+  check_options(options);
+  check_outputs(y, labels);
+  MmgValue result;
+  if (y.empty()) return result;
+  const Classes classes = sort_by_class(labels);
+  const std::size_t n = y.rows(), m = y.cols();
+  Matrix<double> sorted(n, m), gradient(with_gradient ? n : 0, m);
+  std::vector<double> length(n, 1.0);
+  for (std::size_t r = 0; r < n; ++r) {
+    std::copy_n(y.row(classes.order[r]).begin(), m, sorted.row(r).begin());
+    if (!unit_rows) continue;
+    length[r] = norm_of(sorted.row(r));
+    if (length[r] > 0)
+      for (double& v : sorted.row(r)) v /= length[r];
+  }
+  const Value g = mmg_of_runs(sorted.view(), runs(classes.slot, classes.order), options, gradient.view(), pool);
+  const double scale = unit_rows ? 1 / static_cast<double>(n) : 1.0;
+  result.value = scale * g.value;
+  result.classes = scale * g.classes;
+  if (!with_gradient) return result;
+  result.gradient = Matrix<float>(n, m);
+  for (std::size_t r = 0; r < n; ++r) {
+    const auto u = sorted.row(r), d = gradient.row(r);
+    const double radial = unit_rows ? std::inner_product(u.begin(), u.end(), d.begin(), 0.0) : 0.0;
+    const double factor = length[r] > 0 ? scale / length[r] : 0.0;
+    const auto out = result.gradient.row(classes.order[r]);
+    for (std::size_t j = 0; j < m; ++j) out[j] = static_cast<float>(factor * (d[j] - radial * u[j]));
+  }
+  return result;
+}
+
+// vec(Θ_i) of `count` networks as rows of a matrix, K x (h·m), biases skipped.
+struct Weights {
+  MatrixView<const float> networks;
+  std::size_t count, stride, size;
+  const float* row(std::size_t i) const { return networks.data() + (i + 1) * stride - size; }
+};
+
+Weights weights_of(MatrixView<const float> networks, std::size_t count) {
+  if (count == 0 || networks.rows() % count != 0 || networks.rows() / count < 2 || networks.cols() == 0)
+    bad_array("networks", fmt::format("{} equally large blocks of a bias row and weights", count),
+              fmt::format("{} x {}", networks.rows(), networks.cols()));
+  check_finite(networks, "networks");
+  const std::size_t rows = networks.rows() / count, m = networks.cols();
+  return {networks, count, rows * m, (rows - 1) * m};
+}
+
+constexpr std::size_t kPanel = 1024;  // columns of K x (h·m) that are turned into doubles at a time
+
+std::size_t panels_per_piece(std::size_t columns) {  // at most 16 partial sums of K x K
+  return std::max<std::size_t>(4, (ThreadPool::chunk_count(columns, kPanel) + 15) / 16);
+}
+
+Matrix<double> panel_of(const Weights& w, std::size_t first, std::size_t columns) {
+  Matrix<double> panel(w.count, columns);
+  for (std::size_t i = 0; i < w.count; ++i) std::copy_n(w.row(i) + first, columns, panel.row(i).begin());
+  return panel;
+}
+
+Matrix<double> gram_of_networks(const Weights& w, ThreadPool& pool) {
+  const std::size_t panels = ThreadPool::chunk_count(w.size, kPanel), piece = panels_per_piece(w.size);
+  std::vector<Matrix<double>> parts(ThreadPool::chunk_count(panels, piece));
+  pool.parallel_for(panels, piece, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
+    parts[chunk] = Matrix<double>(w.count, w.count, 0.0);
+    for (std::size_t p = begin; p < end; ++p) {
+      const Matrix<double> panel = panel_of(w, p * kPanel, std::min(kPanel, w.size - p * kPanel));
+      multiply(pool, Trans::no, panel.view(), Trans::yes, panel.view(), parts[chunk].view(), 1, 1);
+    }
+  });
+  for (std::size_t chunk = 1; chunk < parts.size(); ++chunk)
+    for (std::size_t i = 0; i < parts[0].size(); ++i) parts[0].data()[i] += parts[chunk].data()[i];
+  return std::move(parts[0]);
+}
+
+double largest_cosine(const Matrix<double>& gram) {
+  double largest = 0;
+  for (std::size_t i = 0; i < gram.rows(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (gram(i, i) > 0 && gram(j, j) > 0)
+        largest = std::max(largest, std::fabs(gram(i, j)) / std::sqrt(gram(i, i)) / std::sqrt(gram(j, j)));
+  return largest;
+}
+
+void check_samples(const GatedSamples& s, std::span<const std::int32_t> labels, MatrixView<const float> networks) {
+  if (labels.size() != s.z.rows())
+    bad_array("labels", fmt::format("{}, one per sample", s.z.rows()), fmt::format("{}", labels.size()));
+  if (s.open.rows() != s.z.rows())
+    bad_array("open", fmt::format("{} rows, one per sample", s.z.rows()), fmt::format("{}", s.open.rows()));
+  if (networks.rows() != s.networks * (s.z.cols() + 1))
+    bad_array("networks", fmt::format("{} rows", s.networks * (s.z.cols() + 1)), fmt::format("{}", networks.rows()));
+  for (const std::uint16_t i : s.open.values())
+    if (i >= s.networks) bad_array("open", fmt::format("network numbers below {}", s.networks), fmt::format("{}", i));
+  check_finite(s.z, "z");
+}
+
+Matrix<float> gather(MatrixView<const float> z, std::span<const std::size_t> rows) {
+  Matrix<float> out(rows.size(), z.cols());
+  for (std::size_t r = 0; r < rows.size(); ++r) std::copy_n(z.row(rows[r]).begin(), z.cols(), out.row(r).begin());
+  return out;
+}
+
+}  // namespace
+
+NuclearNorm nuclear_norm(MatrixView<const float> y, double threshold, bool with_subgradient, ThreadPool& pool) {
+  use_serial_blas();
+  check_options({0, threshold});
+  check_finite(y, "matrix");
+  Matrix<double> subgradient(with_subgradient ? y.rows() : 0, y.cols());
+  NuclearNorm result;
+  result.value = nuclear(to_double(y).view(), threshold, subgradient.view(), pool);
+  if (with_subgradient) result.subgradient = to_float(subgradient.view());
+  return result;
+}
+
+MmgValue mmg_of_outputs(MatrixView<const float> y, std::span<const std::int32_t> labels, const MmgOptions& options,
+                        bool with_gradient, ThreadPool& pool) {
+  return mmg_of_rows(y, labels, options, with_gradient, false, pool);
+}
+
+MmgValue mmg_of_unit_rows(MatrixView<const float> f, std::span<const std::int32_t> labels, const MmgOptions& options,
+                          bool with_gradient, ThreadPool& pool) {
+  return mmg_of_rows(f, labels, options, with_gradient, true, pool);
+}
+
+NetworkMmg mmg_of_networks(const GatedSamples& samples, std::span<const std::int32_t> labels,
+                           MatrixView<const float> networks, MmgSamples used, const MmgOptions& options,
+                           bool with_gradient, ThreadPool& pool) {
+  use_serial_blas();
+  check_options(options);
+  const Weights weights = weights_of(networks, samples.networks);
+  check_samples(samples, labels, networks);
+  const std::size_t n = samples.z.rows(), h = samples.z.cols(), m = networks.cols(), count = samples.networks;
+  const Matrix<double> gram = gram_of_networks(weights, pool);
+  const Classes classes = sort_by_class(labels);
+  std::vector<std::vector<std::size_t>> open(used == MmgSamples::active ? count : 0);
+  if (used == MmgSamples::active)
+    for (const std::size_t l : classes.order)
+      for (const std::uint16_t i : samples.open.row(l)) open[i].push_back(l);
+  const Matrix<float> everything = used == MmgSamples::all ? gather(samples.z, classes.order) : Matrix<float>();
+  const double pairs =
+      static_cast<double>(n) * static_cast<double>(used == MmgSamples::all ? count : samples.open.cols());
+
+  NetworkMmg result;
+  if (with_gradient) result.gradient = Matrix<float>(networks.rows(), m, 0.0f);
+  std::vector<Value> values(count);
+  std::vector<double> flops(count, 0.0);
+  pool.parallel_for(count, 1, [&](std::size_t i, std::size_t, std::size_t) {
+    const std::vector<std::size_t>& rows = used == MmgSamples::all ? classes.order : open[i];
+    const double norm = std::sqrt(gram(i, i));
+    if (rows.empty() || norm == 0) return;
+    const Matrix<float> gathered = used == MmgSamples::all ? Matrix<float>() : gather(samples.z, rows);
+    const MatrixView<const float> z = used == MmgSamples::all ? everything.view() : gathered.view();
+    const MatrixView<const float> theta(weights.row(i), h, m);
+    Matrix<float> product(rows.size(), m);
+    multiply(pool, Trans::no, z, Trans::no, theta, product.view());
+    Matrix<double> y = to_double(product.view());
+    for (double& v : y.values()) v /= norm;
+    Matrix<double> d(with_gradient ? rows.size() : 0, m);
+    values[i] = mmg_of_runs(y.view(), runs(classes.slot, rows), options, d.view(), pool);
+    const double per_product = 2.0 * static_cast<double>(rows.size()) * static_cast<double>(m),
+                 side = static_cast<double>(std::min(rows.size(), m)), width = static_cast<double>(h);
+    flops[i] = per_product * (with_gradient ? 2 * (width + side) : width + side);
+    if (!with_gradient) return;
+    Matrix<float> slope(h, m);  // ∂g/∂Q at Q = Θ_i/‖Θ_i‖
+    multiply(pool, Trans::yes, z, Trans::no, to_float(d.view()).view(), slope.view());
+    const double radial = dot(slope.values(), theta.values()) / norm;
+    float* out = result.gradient.data() + (i * (h + 1) + 1) * m;
+    for (std::size_t e = 0; e < h * m; ++e)
+      out[e] = static_cast<float>((slope.data()[e] - radial * theta.data()[e] / norm) / norm / pairs);
+  });
+  for (std::size_t i = 0; i < count; ++i) {
+    result.value += values[i].value;
+    result.classes += values[i].classes;
+    result.flops += flops[i];
+  }
+  if (pairs > 0) {
+    result.value /= pairs;
+    result.classes /= pairs;
+  }
+  result.orthogonality = largest_cosine(gram);
+  const double k = static_cast<double>(count);
+  result.flops += 2 * k * k * static_cast<double>(weights.size);
+  return result;
+}
+
+double network_orthogonality(MatrixView<const float> networks, std::size_t count, ThreadPool& pool) {
+  use_serial_blas();
+  return largest_cosine(gram_of_networks(weights_of(networks, count), pool));
+}
+
+std::optional<Matrix<float>> try_orthonormal_networks(MatrixView<const float> networks, std::size_t count,
+                                                      ThreadPool& pool) {
+  use_serial_blas();
+  const Weights w = weights_of(networks, count);
+  const Matrix<double> gram = gram_of_networks(w, pool);
+  std::vector<std::size_t> used;
+  std::vector<double> norm;
+  for (std::size_t i = 0; i < count; ++i)
+    if (gram(i, i) > 0) {
+      used.push_back(i);
+      norm.push_back(std::sqrt(gram(i, i)));
+    }
+  Matrix<float> out = Matrix<float>::copy_of(networks);
+  if (used.empty()) return out;
+  if (used.size() > w.size) return std::nullopt;
+  Matrix<double> cosines(used.size(), used.size());
+  for (std::size_t i = 0; i < used.size(); ++i)
+    for (std::size_t j = 0; j < used.size(); ++j) cosines(i, j) = gram(used[i], used[j]) / norm[i] / norm[j];
+  const std::vector<double> values = eigen_in_place(cosines, true);
+  if (!(values.front() > kDependent * kDependent * values.back())) return std::nullopt;
+  const Matrix<double> root = function_of(pool, cosines, values, 0, [](double v) { return 1 / std::sqrt(v); });
+  Matrix<double> mix(used.size(), count, 0.0);  // row i: what Θ̂_i is made of
+  for (std::size_t i = 0; i < used.size(); ++i)
+    for (std::size_t j = 0; j < used.size(); ++j) mix(i, used[j]) = norm[i] * root(i, j) / norm[j];
+  pool.parallel_for(ThreadPool::chunk_count(w.size, kPanel), 1, [&](std::size_t p, std::size_t, std::size_t) {
+    const std::size_t first = p * kPanel, columns = std::min(kPanel, w.size - first);
+    const Matrix<double> panel = panel_of(w, first, columns);
+    Matrix<double> mixed(used.size(), columns);
+    multiply(pool, Trans::no, mix.view(), Trans::no, panel.view(), mixed.view());
+    for (std::size_t i = 0; i < used.size(); ++i)
+      std::transform(mixed.row(i).begin(), mixed.row(i).end(), out.data() + (w.row(used[i]) - networks.data()) + first,
+                     [](double v) { return static_cast<float>(v); });
+  });
+  return out;
+}
+
+Matrix<float> orthonormal_networks(MatrixView<const float> networks, std::size_t count, ThreadPool& pool) {
+  const Weights w = weights_of(networks, count);
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    used += std::any_of(w.row(i), w.row(i) + w.size, [](float v) { return v != 0; });
+  if (used > w.size)
+    throw Error(ErrorCode::usage, fmt::format("{} networks of {} weights each cannot be orthogonal: use fewer networks "
+                                              "or a wider encoder",
+                                              used, w.size));
+  auto result = try_orthonormal_networks(networks, count, pool);
+  if (!result)
+    throw Error(ErrorCode::failure,
+                "the networks are linearly dependent: no nearest orthogonal set exists (networks "
+                "that are open for the same samples are equal)");
+  return std::move(*result);
+}
+
+}  // namespace parsnets

@@ -1,0 +1,390 @@
+#include "solvers/svr_engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "base/rng.hpp"
+#include "solvers/svr_block.hpp"
+#include "solvers/svr_certificate.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kRowGrain = 256;
+constexpr int kSweeps = 3;              // of coordinate descent in one visit of a block
+constexpr int kSweepsAlone = 12;        // when there is only one block
+constexpr int kRefresh = 32;            // passes after which accumulated roundings are removed
+constexpr double kNoise = 2e-7;         // relative rounding of a dual value
+constexpr double kFirstMomentum = 1.7;  // the sequence's second value is 1.62: an output there was not extrapolated
+constexpr double kConstantPart = 0.8;   // of the kernel's mean, taken out of the blocks' kernels
+
+double relative(double primal, double dual) { return (primal - dual) / std::max(primal, 1e-300); }
+
+}  // namespace
+
+SvrEngine::SvrEngine(GatedKernel& kernel, MatrixView<const float> targets, const std::vector<std::size_t>& order,
+                     const SvrOptions& options, bool split_allowed, ThreadPool& pool, ProgressObserver* progress)
+    : kernel_(kernel),
+      targets_(targets),
+      order_(order),
+      options_(options),
+      pool_(pool),
+      progress_(progress),
+      a_(targets.rows(), targets.cols()),
+      block_kernel_(kernel.block(), kernel.block()),
+      gradient_(kernel.block(), targets.cols()),
+      delta_(kernel.block(), targets.cols()) {
+  const std::size_t n = targets.rows(), m = targets.cols();
+  if (kernel.form() == SvrForm::primal) f_ = Matrix<float>(n, m);
+  s_.counters.split_allowed = split_allowed;
+  if (options.global_bias) {
+    double smallest = kernel.diagonal(0);
+    for (std::size_t i = 1; i < n; ++i) smallest = std::min(smallest, kernel.diagonal(i));
+    s_.counters.tau = static_cast<float>(std::min(kConstantPart * kernel.mean(), 0.5 * smallest));
+  }
+  s_.primal.assign(m, 0);
+  s_.dual.assign(m, 0);
+  s_.bias.assign(m, 0);
+  s_.multiplier.assign(m, 0);
+  s_.ascending.assign(m, 0);
+  s_.momentum.assign(m, 1);
+  s_.beta = Matrix<float>(n, m);
+  s_.previous_beta = Matrix<float>(n, m);
+  s_.values = Matrix<float>(kernel.state_rows(), m);
+  s_.previous_values = Matrix<float>(kernel.state_rows(), m);
+  s_.result = Matrix<float>(n, m, 0.0f);
+}
+
+double SvrEngine::bytes_needed(std::size_t n, std::size_t m, std::size_t state_rows, std::size_t block, SvrForm form) {
+  const double samples = static_cast<double>(n), outputs = static_cast<double>(m), b = static_cast<double>(block);
+  const double matrices = 4 + 1.25 + (form == SvrForm::primal ? 1 : 0);  // 1.25: residuals while evaluating
+  return 4 * (matrices * samples * outputs + 2 * static_cast<double>(state_rows) * outputs + 2 * b * b +
+              6 * b * outputs) +
+         40 * outputs;
+}
+
+double SvrEngine::total_primal() const { return std::accumulate(s_.primal.begin(), s_.primal.end(), 0.0); }
+double SvrEngine::total_dual() const { return std::accumulate(s_.dual.begin(), s_.dual.end(), 0.0); }
+double SvrEngine::gap() const { return relative(total_primal(), total_dual()); }
+
+double SvrEngine::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+// Makes `outputs` the ones being solved; beta and targets are taken from `result` and the caller's targets.
+void SvrEngine::select(const std::vector<std::uint32_t>& outputs) {
+  s_.output = outputs;
+  pool_.parallel_for(order_.size(), kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
+    for (std::size_t i = first; i < last; ++i)
+      for (std::size_t j = 0; j < active(); ++j) {
+        a_.data()[i * active() + j] = targets_(order_[i], s_.output[j]);
+        s_.beta.data()[i * active() + j] = s_.result(order_[i], s_.output[j]);
+      }
+  });
+}
+
+void SvrEngine::begin(MatrixView<const float> start) {
+  const std::size_t n = order_.size(), m = targets_.cols();
+  std::vector<std::uint32_t> all(m);
+  std::iota(all.begin(), all.end(), 0u);
+  if (!start.empty()) {
+    const float c = static_cast<float>(options_.c);
+    const std::vector<float> weight(n, 1.0f);
+    const std::vector<double> offset(m, 0.0);
+    pool_.parallel_for(m, 16, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = first; j < last; ++j) s_.result(i, j) = std::clamp(start(i, j), -c, c);
+      std::vector<double> left(last - first);
+      if (options_.global_bias)
+        shrink_to_zero_sum(n, last - first, m, weight.data(), 0.0f, c, offset.data(), s_.result.data() + first,
+                           left.data());
+    });
+  }
+  select(all);
+  refresh();
+  evaluate_and_keep();
+  restart_from_here();
+  log_pass();
+}
+
+// Forgets earlier steps: nothing to extrapolate from.
+void SvrEngine::restart_from_here() {
+  std::memcpy(s_.previous_beta.data(), s_.beta.data(), order_.size() * active() * sizeof(float));
+  std::memcpy(s_.previous_values.data(), s_.values.data(), kernel_.state_rows() * active() * sizeof(float));
+  std::fill(s_.momentum.begin(), s_.momentum.end(), 1.0);
+  std::fill(s_.counters.recent, s_.counters.recent + 4, 0.0);
+}
+
+void SvrEngine::resume() {
+  kernel_.count(s_.counters.flops - kernel_.flops(), s_.counters.bytes - kernel_.bytes());
+  pool_.parallel_for(order_.size(), kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
+    for (std::size_t i = first; i < last; ++i)
+      for (std::size_t j = 0; j < active(); ++j) a_.data()[i * active() + j] = targets_(order_[i], s_.output[j]);
+  });
+  if (s_.counters.splitting != 0) factor_ = std::make_unique<ShiftedFactor>(kernel_, s_.counters.rho, pool_, progress_);
+}
+
+// values = Tβ (or Θ = Φᵀβ) from nothing, so that roundings of earlier passes are gone.
+void SvrEngine::multiply(const Matrix<float>& beta, Matrix<float>& values) {
+  const auto product = view(values, kernel_.state_rows());
+  std::fill(product.values().begin(), product.values().end(), 0.0f);
+  for (std::size_t b = 0; b < kernel_.blocks(); ++b) {
+    report(progress_, {"svr", static_cast<std::uint64_t>(s_.counters.pass),
+                       static_cast<std::uint64_t>(options_.max_passes), "passes"});
+    const float* rows = beta.data() + kernel_.begin(b) * active();
+    if (std::any_of(rows, rows + kernel_.size(b) * active(), [](float v) { return v != 0; }))
+      kernel_.commit(b, rows, product);
+  }
+}
+
+void SvrEngine::refresh() {
+  multiply(s_.beta, s_.values);
+  s_.counters.fresh = 1;
+}
+
+MatrixView<float> SvrEngine::current_values() {
+  if (kernel_.form() != SvrForm::primal) return view(s_.values, order_.size());
+  const auto f = view(f_, order_.size());
+  for (std::size_t b = 0; b < kernel_.blocks(); ++b)
+    kernel_.block_values(b, view(s_.values, kernel_.state_rows()), f.data() + kernel_.begin(b) * active());
+  return f;
+}
+
+void SvrEngine::evaluate() {
+  primal_.resize(active());
+  dual_.resize(active());
+  bias_.resize(active());
+  evaluate_svr(pool_, view(a_, order_.size()), current_values(), view(s_.beta, order_.size()), options_.c,
+               options_.epsilon, options_.global_bias, {primal_, dual_, bias_});
+}
+
+void SvrEngine::evaluate_and_keep() {
+  evaluate();
+  for (std::size_t j = 0; j < active(); ++j) {
+    const std::uint32_t o = s_.output[j];
+    s_.primal[o] = primal_[j];
+    s_.dual[o] = dual_[j];
+    s_.bias[o] = bias_[j];
+    if (s_.ascending[o] == 0) s_.multiplier[o] = bias_[j];
+  }
+}
+
+void SvrEngine::step() {
+  if (s_.counters.splitting == 0 && split_pays()) enter_split();
+  s_.counters.pass += 1;
+  if (s_.counters.splitting != 0)
+    split_iteration();
+  else
+    sweep();
+  s_.counters.flops = kernel_.flops();
+  s_.counters.bytes = kernel_.bytes();
+}
+
+void SvrEngine::sweep() {
+  if (s_.counters.pass % kRefresh == 0) {
+    refresh();
+    multiply(s_.previous_beta, s_.previous_values);
+    evaluate_and_keep();
+  }
+  extrapolate();
+  s_.counters.fresh = 0;
+  std::vector<double> sum(active(), 0.0), uncancelled(active(), 0.0);
+  if (options_.global_bias) column_sums(sum);
+  const auto visits = Rng(options_.seed, static_cast<std::uint64_t>(s_.counters.pass)).permutation(kernel_.blocks());
+  for (std::size_t v = 0; v < visits.size(); ++v) visit(visits[v], v + 1 == visits.size(), sum, uncancelled);
+  if (options_.global_bias) {  // rarely needed: what the last block could not take goes to the ones before it
+    std::vector<double> ignored(active());
+    for (std::size_t v = visits.size() - 1; v-- > 0;) {
+      if (std::all_of(sum.begin(), sum.end(), [&](double x) { return std::fabs(x) <= 1e-6 * options_.c; })) break;
+      visit(visits[v], true, sum, ignored);
+    }
+  }
+  evaluate();
+  accept(uncancelled);
+  auto& recent = s_.counters.recent;
+  std::copy_backward(recent, recent + 3, recent + 4);
+  recent[0] = gap();
+  log_pass();
+  drop_done();
+}
+
+void SvrEngine::column_sums(std::vector<double>& sum) {
+  const std::size_t m = active(), chunks = ThreadPool::chunk_count(order_.size(), kRowGrain);
+  std::vector<double> part(chunks * m, 0.0);
+  pool_.parallel_for(order_.size(), kRowGrain, [&](std::size_t first, std::size_t last, std::size_t chunk) {
+    for (std::size_t i = first; i < last; ++i)
+      for (std::size_t j = 0; j < m; ++j) part[chunk * m + j] += s_.beta.data()[i * m + j];
+  });
+  sum.assign(m, 0.0);
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk)
+    for (std::size_t j = 0; j < m; ++j) sum[j] += part[chunk * m + j];
+}
+
+// β ← β + θ(β − previous), and the same for the values; previous ← β.
+void SvrEngine::extrapolate() {
+  std::vector<float> theta(active());
+  for (std::size_t j = 0; j < active(); ++j) {
+    double& t = s_.momentum[s_.output[j]];
+    const double next = 0.5 * (1 + std::sqrt(1 + 4 * t * t));
+    theta[j] = static_cast<float>((t - 1) / next);
+    t = next;
+  }
+  const auto move = [&](Matrix<float>& now, Matrix<float>& before, std::size_t rows) {
+    pool_.parallel_for(rows, kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t i = first; i < last; ++i) {
+        float *x = now.data() + i * active(), *p = before.data() + i * active();
+        for (std::size_t j = 0; j < active(); ++j) {
+          const float v = x[j];
+          x[j] = v + theta[j] * (v - p[j]);
+          p[j] = v;
+        }
+      }
+    });
+  };
+  move(s_.beta, s_.previous_beta, order_.size());
+  move(s_.values, s_.previous_values, kernel_.state_rows());
+}
+
+void SvrEngine::visit(std::size_t block, bool last, std::vector<double>& sum, std::vector<double>& uncancelled) {
+  report(progress_, {"svr", static_cast<std::uint64_t>(s_.counters.pass),
+                     static_cast<std::uint64_t>(options_.max_passes), "passes"});
+  const std::size_t n = kernel_.size(block), m = active(), row = kernel_.begin(block);
+  const float tau = s_.counters.tau;
+  kernel_.diagonal_block(block, block_kernel_.data());
+  if (tau != 0)
+    for (std::size_t i = 0; i < n * n; ++i) block_kernel_.data()[i] -= tau;
+  kernel_.block_values(block, view(s_.values, kernel_.state_rows()), gradient_.data());
+  BlockProblem p;
+  p.n = n;
+  p.outputs = m;
+  p.kernel = block_kernel_.data();
+  p.gradient = gradient_.data();
+  p.beta = s_.beta.data() + row * m;
+  p.delta = delta_.data();
+  p.c = static_cast<float>(options_.c);
+  p.epsilon = static_cast<float>(options_.epsilon);
+  p.sweeps = kernel_.blocks() == 1 ? kSweepsAlone : kSweeps;
+  pool_.parallel_for(m, column_grain(m), [&](std::size_t first, std::size_t end, std::size_t) {
+    std::vector<float> shift(end - first);
+    for (std::size_t j = first; j < end; ++j)
+      shift[j - first] = s_.multiplier[s_.output[j]] - tau * static_cast<float>(sum[j]);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = first; j < end; ++j)
+        gradient_.data()[i * m + j] += shift[j - first] - a_.data()[(row + i) * m + j];
+    solve_block(p, first, end, sum.data());
+    if (!last || !options_.global_bias) return;
+    for (std::size_t j = first; j < end; ++j) uncancelled[j] = sum[j];
+    cancel_sum(p, first, end, sum.data());
+  });
+  kernel_.count(2.0 * static_cast<double>(n * n * m) * p.sweeps, 0);
+  const float* delta = delta_.data();
+  if (std::any_of(delta, delta + n * m, [](float v) { return v != 0; }))
+    kernel_.commit(block, delta, view(s_.values, kernel_.state_rows()));
+}
+
+// Keeps the outputs whose dual value rose (or whose gap fell); the others go back and lose their momentum.
+void SvrEngine::accept(const std::vector<double>& uncancelled) {
+  std::vector<char> back(active(), 0);
+  bool any = false;
+  std::size_t failures = 0;
+  const double step = std::max(kernel_.mean() - s_.counters.tau, 0.0);
+  for (std::size_t j = 0; j < active(); ++j) {
+    const std::uint32_t o = s_.output[j];
+    // Near the optimum dual values change by roundings alone: there the primal has a say.
+    const double noise = kNoise * std::fabs(s_.dual[o]), rise = dual_[j] - s_.dual[o];
+    const double gap_now = primal_[j] - dual_[j], gap_before = s_.primal[o] - s_.dual[o];
+    const bool keep = rise >= noise || gap_now < gap_before || (rise >= 0 && gap_now < 2 * gap_before);
+    const bool extrapolated = s_.momentum[o] > kFirstMomentum;
+    if (rise < 0 || !keep) s_.momentum[o] = 1;
+    if (keep) {
+      s_.primal[o] = primal_[j];
+      s_.dual[o] = dual_[j];
+      s_.bias[o] = bias_[j];
+    } else {
+      back[j] = 1;
+      any = true;
+      if (!extrapolated) {  // the multiplier is at fault
+        s_.ascending[o] = 1;
+        ++failures;
+      }
+    }
+    if (s_.ascending[o] != 0)
+      s_.multiplier[o] += static_cast<float>(step * uncancelled[j]);
+    else
+      s_.multiplier[o] = s_.bias[o];
+  }
+  // Without its constant part the kernel may have ceased to be positive: take out less.
+  if (2 * failures > active()) s_.counters.tau *= 0.5f;
+  if (!any) return;
+  s_.counters.fresh = 0;
+  const auto restore = [&](Matrix<float>& now, const Matrix<float>& before, std::size_t rows) {
+    pool_.parallel_for(rows, kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t i = first * active(); i < last * active(); i += active())
+        for (std::size_t j = 0; j < active(); ++j)
+          if (back[j] != 0) now.data()[i + j] = before.data()[i + j];
+    });
+  };
+  restore(s_.beta, s_.previous_beta, order_.size());
+  restore(s_.values, s_.previous_values, kernel_.state_rows());
+}
+
+void SvrEngine::log_pass() {
+  SvrPass p;
+  p.pass = s_.counters.pass;
+  p.primal = total_primal();
+  p.dual = total_dual();
+  p.relative_gap = gap();
+  p.active_outputs = static_cast<int>(active());
+  p.seconds = seconds();
+  s_.passes.push_back(p);
+  report_message(progress_, fmt::format("pass {}  primal {:.6g}  dual {:.6g}  gap {:.1e}  outputs {}/{}  {:.1f} s{}",
+                                        p.pass, p.primal, p.dual, p.relative_gap, p.active_outputs, targets_.cols(),
+                                        p.seconds, s_.counters.splitting != 0 ? "  (splitting)" : ""));
+}
+
+// Outputs within the tolerance leave once they are a quarter of those being solved.
+void SvrEngine::drop_done() {
+  std::vector<std::uint32_t> keep;
+  for (std::size_t j = 0; j < active(); ++j)
+    if (relative(s_.primal[s_.output[j]], s_.dual[s_.output[j]]) > 0.9 * options_.tolerance)
+      keep.push_back(static_cast<std::uint32_t>(j));
+  const std::size_t m = active(), left = keep.size();
+  if (left == 0 || 4 * left > 3 * m) return;
+  for (std::size_t i = 0; i < order_.size(); ++i)
+    for (std::size_t j = 0; j < m; ++j) s_.result(order_[i], s_.output[j]) = s_.beta.data()[i * m + j];
+  const auto compact = [&](Matrix<float>& x, std::size_t rows) {
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < left; ++j) x.data()[i * left + j] = x.data()[i * m + keep[j]];
+  };
+  compact(a_, order_.size());
+  compact(s_.beta, order_.size());
+  compact(s_.previous_beta, order_.size());
+  compact(s_.values, kernel_.state_rows());
+  compact(s_.previous_values, kernel_.state_rows());
+  for (std::size_t j = 0; j < left; ++j) s_.output[j] = s_.output[keep[j]];
+  s_.output.resize(left);
+}
+
+bool SvrEngine::certify() {
+  const std::size_t m = targets_.cols();
+  for (std::size_t i = 0; i < order_.size(); ++i)
+    for (std::size_t j = 0; j < active(); ++j) s_.result(order_[i], s_.output[j]) = s_.beta.data()[i * active() + j];
+  if (active() == m && s_.counters.fresh != 0) return converged();
+  if (s_.counters.splitting != 0) leave_split();
+  std::vector<std::uint32_t> outputs(m);
+  std::iota(outputs.begin(), outputs.end(), 0u);
+  select(outputs);
+  refresh();
+  evaluate_and_keep();
+  if (converged()) return true;
+  restart_from_here();
+  drop_done();
+  return false;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,216 @@
+// The splitting steps of SvrEngine (see svr_engine.hpp).
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "parsnets/error.hpp"
+#include "solvers/svr_block.hpp"
+#include "solvers/svr_engine.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kRowGrain = 256;
+constexpr int kExpected = 18;  // products with N x N matrices that a splitting run usually takes
+constexpr int kFirstCheck = 6;
+constexpr int kMostBetweenChecks = 6;
+constexpr float kRelaxation = 1.6f;
+constexpr double kGoodRatio = 0.4;  // of primal to dual residual where the splitting was measured to be fastest
+
+}  // namespace
+
+// Compares the sweeps still needed at the recent rate with a factorisation and a usual splitting run.
+bool SvrEngine::split_pays() const {
+  const SvrCounters& k = s_.counters;
+  if (k.split_allowed == 0 || k.recent[3] <= 0 || k.recent[0] <= options_.tolerance) return false;
+  if (options_.max_passes - k.pass < kExpected) return false;  // its first points are worse than the sweeps'
+  const double rate = std::pow(k.recent[0] / k.recent[3], 1.0 / 3);
+  const double left = rate < 1 ? std::log(options_.tolerance / k.recent[0]) / std::log(rate) : 1e9;
+  const double n = static_cast<double>(order_.size()), m = static_cast<double>(active());
+  // Rates fall off towards the end: count half as much again.
+  return 1.5 * left * 2 * n * n * m > n * n * n / 3 + kExpected * 2 * n * n * m;
+}
+
+void SvrEngine::make_factor() {
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    try {
+      factor_ = std::make_unique<ShiftedFactor>(kernel_, s_.counters.rho, pool_, progress_);
+      s_.counters.factors += 1;
+      return;
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::failure) throw;
+      s_.counters.rho *= 4;
+    }
+  }
+  factor_.reset();
+}
+
+// ρ balances the two residuals: the size of the errors over the size of β, both known from the sweeps so far.
+void SvrEngine::enter_split() {
+  SvrCounters& k = s_.counters;
+  const std::size_t n = order_.size(), m = active();
+  double error = 0, size = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < m; ++j) {
+      const double r = a_.data()[i * m + j] - s_.values.data()[i * m + j] - s_.bias[s_.output[j]];
+      const double b = s_.beta.data()[i * m + j];
+      error += r * r;
+      size += b * b;
+    }
+  if (!(size > 0) || !(error > 0)) {
+    k.split_allowed = 0;
+    return;
+  }
+  k.rho = static_cast<float>(std::sqrt(error / size));
+  make_factor();
+  if (factor_ == nullptr) {
+    k.split_allowed = 0;
+    return;
+  }
+  float* u = s_.previous_beta.data();
+  pool_.parallel_for(n, kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
+    for (std::size_t i = first; i < last; ++i)
+      for (std::size_t j = 0; j < m; ++j)
+        u[i * m + j] = (a_.data()[i * m + j] - s_.values.data()[i * m + j] - s_.bias[s_.output[j]]) / k.rho;
+  });
+  k.splitting = 1;
+  k.iteration = 0;
+  k.next_check = kFirstCheck;
+  k.last_check = 0;
+  k.last_gap = 0;
+  k.stalls = 0;
+}
+
+void SvrEngine::split_iteration() {
+  SvrCounters& k = s_.counters;
+  report(progress_,
+         {"svr", static_cast<std::uint64_t>(k.pass), static_cast<std::uint64_t>(options_.max_passes), "passes"});
+  const std::size_t n = order_.size(), m = active(), chunks = ThreadPool::chunk_count(n, kRowGrain);
+  const float rho = k.rho;
+  k.fresh = 0;
+  float *x = s_.previous_values.data(), *w = s_.beta.data(), *u = s_.previous_beta.data();
+  const float* a = a_.data();
+  pool_.parallel_for(n, kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
+    for (std::size_t i = first * m; i < last * m; ++i) x[i] = a[i] + rho * (w[i] - u[i]);
+  });
+  factor_->solve(view(s_.previous_values, n));
+  const double count = static_cast<double>(n);
+  kernel_.count(2 * count * count * static_cast<double>(m),
+                4 * count * (count + 4 * static_cast<double>(m * kernel_.blocks())));
+  std::vector<float> shift(m, 0.0f);
+  if (options_.global_bias) {
+    std::vector<double> sums(chunks * m, 0.0);
+    pool_.parallel_for(n, kRowGrain, [&](std::size_t first, std::size_t last, std::size_t chunk) {
+      for (std::size_t i = first; i < last; ++i)
+        for (std::size_t j = 0; j < m; ++j) sums[chunk * m + j] += x[i * m + j];
+    });
+    for (std::size_t j = 0; j < m; ++j) {
+      double total = 0;
+      for (std::size_t chunk = 0; chunk < chunks; ++chunk) total += sums[chunk * m + j];
+      shift[j] = static_cast<float>(total / factor_->ones_sum());
+    }
+  }
+  const float c = static_cast<float>(options_.c), threshold = static_cast<float>(options_.epsilon) / rho;
+  std::vector<double> apart(chunks, 0.0), moved(chunks, 0.0);
+  pool_.parallel_for(n, kRowGrain, [&](std::size_t first, std::size_t last, std::size_t chunk) {
+    double p = 0, d = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      const float one = factor_->ones()[i];
+      float ps = 0, ds = 0;
+      for (std::size_t j = 0; j < m; ++j) {
+        const std::size_t at = i * m + j;
+        const float xi = x[at] - one * shift[j];
+        const float q = kRelaxation * xi + (1 - kRelaxation) * w[at] + u[at];
+        const float next = box_shrink(q, threshold, c);
+        ps += (xi - next) * (xi - next);
+        ds += (w[at] - next) * (w[at] - next);
+        u[at] = q - next;
+        w[at] = next;
+      }
+      p += ps;
+      d += ds;
+    }
+    apart[chunk] = p;
+    moved[chunk] = d;
+  });
+  double p = 0, d = 0;
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    p += apart[chunk];
+    d += moved[chunk];
+  }
+  k.residual_ratio = d > 0 ? std::sqrt(p / d) : 0;
+  k.iteration += 1;
+  if (k.iteration >= k.next_check || k.pass >= options_.max_passes) split_check();
+}
+
+// w ← box_shrink(w + u − δ) with δ per output such that Σw = 0; u takes up the difference, which b absorbs.
+void SvrEngine::zero_sum_of_split() {
+  const std::size_t n = order_.size(), m = active();
+  float *q = s_.previous_values.data(), *w = s_.beta.data(), *u = s_.previous_beta.data();
+  const std::vector<float> weight(n, 1 / s_.counters.rho);
+  pool_.parallel_for(m, 16, [&](std::size_t first, std::size_t last, std::size_t) {
+    const std::vector<double> offset(last - first, 0.0);
+    std::vector<double> left(last - first);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = first; j < last; ++j) q[i * m + j] = w[i * m + j] + u[i * m + j];
+    shrink_to_zero_sum(n, last - first, m, weight.data(), static_cast<float>(options_.epsilon),
+                       static_cast<float>(options_.c), offset.data(), q + first, left.data());
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = first; j < last; ++j) {
+        const std::size_t at = i * m + j;
+        u[at] += w[at] - q[at];
+        w[at] = q[at];
+      }
+  });
+}
+
+void SvrEngine::split_check() {
+  SvrCounters& k = s_.counters;
+  if (options_.global_bias) zero_sum_of_split();
+  refresh();
+  evaluate_and_keep();
+  log_pass();
+  const double now = gap(), before = k.last_gap;
+  if (now <= options_.tolerance) return;
+  const int since = k.iteration - k.last_check;
+  const double rate = before > 0 ? std::pow(now / before, 1.0 / since) : 0.6;
+  k.stalls = rate > 0.97 ? k.stalls + 1 : 0;
+  k.last_gap = now;
+  k.last_check = k.iteration;
+  if (k.stalls >= 2) {
+    leave_split();
+    k.split_allowed = 0;
+    return;
+  }
+  const double left = rate < 1 ? std::log(options_.tolerance / now) / std::log(rate) : kMostBetweenChecks;
+  k.next_check =
+      k.iteration + static_cast<int>(std::clamp(std::ceil(left), 1.0, static_cast<double>(kMostBetweenChecks)));
+  drop_done();
+  if ((k.residual_ratio > 6 * kGoodRatio || k.residual_ratio < kGoodRatio / 5) && k.residual_ratio > 0 &&
+      k.factors < 4 && left > kMostBetweenChecks) {
+    const float old = k.rho;
+    k.rho *= static_cast<float>(std::clamp(k.residual_ratio / kGoodRatio, 0.2, 5.0));
+    make_factor();
+    if (factor_ == nullptr) {
+      leave_split();
+      k.split_allowed = 0;
+      return;
+    }
+    const float scale = old / k.rho;
+    for (float& v : view(s_.previous_beta, order_.size()).values()) v *= scale;
+  }
+}
+
+// Back to sweeps from the last checked point.
+void SvrEngine::leave_split() {
+  if (options_.global_bias) zero_sum_of_split();
+  refresh();
+  evaluate_and_keep();
+  restart_from_here();
+  s_.counters.splitting = 0;
+  factor_.reset();
+}
+
+}  // namespace parsnets

@@ -1,0 +1,111 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/linalg.hpp"
+#include "device/device_reader.hpp"
+#include "parsnets/error.hpp"
+#include "small_device.hpp"
+
+namespace parsnets {
+namespace {
+
+using test::small_model;
+
+double largest_difference(const Matrix<float>& a, const Matrix<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    most = std::max(most, std::abs(static_cast<double>(a.data()[i]) - b.data()[i]));
+  return most;
+}
+
+TEST(DeviceFile, Float32ScoresAgreeWithTheLibraryForEveryKindOfModel) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(200);
+  for (const auto& kind : test::small_model_kinds()) {
+    const Model model = small_model(kind, pool);
+    const DeviceModel device(device_file(model, Precision::float32, 0, pool), kind);
+    EXPECT_LT(largest_difference(device.scores(x.view(), pool), model.scores(x.view(), pool)), 1e-5) << kind;
+    EXPECT_LT(largest_difference(device.predict(x.view(), pool), model.predict(x.view(), pool)), 1e-5) << kind;
+  }
+}
+
+TEST(DeviceFile, HalfAndInt8ScoresStayCloseAndGetSmaller) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(200);
+  for (const auto& kind : test::small_model_kinds()) {
+    const Model model = small_model(kind, pool);
+    const Matrix<float> exact = model.scores(x.view(), pool);
+    double spread = 0;
+    for (const float v : exact.values()) spread = std::max(spread, std::abs(static_cast<double>(v)));
+    const DeviceModel whole(device_file(model, Precision::float32, 0, pool), kind),
+        half(device_file(model, Precision::float16, 0, pool), kind),
+        bytes(device_file(model, Precision::int8, 0, pool), kind);
+    EXPECT_LT(largest_difference(half.scores(x.view(), pool), exact), 3e-3 * spread) << kind;
+    // A gate near a tie may open differently, which moves a score for good reason; the mean tells.
+    const Matrix<float> rounded = bytes.scores(x.view(), pool);
+    double sum = 0;
+    for (std::size_t i = 0; i < exact.size(); ++i)
+      sum += std::abs(static_cast<double>(exact.data()[i]) - rounded.data()[i]);
+    EXPECT_LT(sum / static_cast<double>(exact.size()), 0.02 * spread) << kind;
+    EXPECT_LT(half.bytes().size(), whole.bytes().size()) << kind;
+    EXPECT_LT(bytes.bytes().size(), half.bytes().size()) << kind;
+  }
+}
+
+TEST(DeviceFile, MixturesOfAllRanksPredictWhatTheirNetworksDo) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(60);
+  for (const char* kind : {"anchor", "energy", "relu"}) {
+    const Model model = small_model(kind, pool);
+    const Matrix<float> exact = model.predict(x.view(), pool);
+    double last = 1e30;
+    for (const std::size_t rank : {1u, 3u, 5u, 7u}) {
+      const DeviceModel device(device_file(model, Precision::float32, rank, pool), kind);
+      const double error = largest_difference(device.predict(x.view(), pool), exact);
+      EXPECT_LT(error, last * 1.5) << kind << ", rank " << rank;  // falls, if not at every step
+      last = error;
+    }
+    const DeviceModel most(device_file(model, Precision::float32, 8, pool), kind);
+    EXPECT_LT(largest_difference(most.predict(x.view(), pool), exact), 1e-5) << kind;
+  }
+}
+
+TEST(DeviceFile, KeepsNamesSeenAndAttributes) {
+  ThreadPool pool(1);
+  Model model = small_model("anchor", pool);
+  model.attribute_names.clear();
+  for (std::size_t a = 0; a < model.attributes(); ++a)
+    model.attribute_names.push_back("attribute " + std::to_string(a));
+  const auto file = device_file(model, Precision::float32, 3, pool);
+  const DeviceFacts facts = read_device_facts(file, "test");
+  EXPECT_EQ(facts.class_names, model.classes.names);
+  EXPECT_EQ(facts.class_seen, model.classes.seen);
+  EXPECT_EQ(facts.attribute_names, model.attribute_names);
+  EXPECT_EQ(facts.stored_networks, 3u);
+  const Matrix<float> attributes = device_matrix(file, facts, DevicePart::class_attributes);
+  EXPECT_TRUE(std::equal(attributes.values().begin(), attributes.values().end(), model.classes.semantics.data()));
+}
+
+TEST(DeviceFile, BytesDependOnTheModelAlone) {
+  ThreadPool one(1), two(2);
+  const Model model = small_model("anchor", one);
+  EXPECT_EQ(device_file(model, Precision::int8, 3, one), device_file(model, Precision::int8, 3, two));
+}
+
+TEST(DeviceFile, RefusesWhatItCannotHold) {
+  ThreadPool pool(1);
+  TrainOptions options = test::small_options(Method::reverse_ridge);
+  options.calibration.enabled = false;
+  const Model reverse = train(test::small_training_set(), options, pool);
+  EXPECT_THROW(device_file(reverse, Precision::int8, 0, pool), Error);
+  Model model = small_model("anchor", pool);
+  EXPECT_THROW(device_file(model, Precision::int8, 9, pool), Error);
+  model.classes.semantics(0, 0) = 1e6f;
+  EXPECT_THROW(device_file(model, Precision::float16, 0, pool), Error);
+  EXPECT_NO_THROW(device_file(model, Precision::float32, 0, pool));
+}
+
+}  // namespace
+}  // namespace parsnets

@@ -1,0 +1,267 @@
+#include "formats/csv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/rng.hpp"
+#include "formats/numpy_oracle.hpp"
+#include "same_bytes.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets {
+
+namespace {
+
+using test::AddressSpaceCap;
+using test::bad_input_message;
+using test::TempDir;
+
+class Csv : public ::testing::Test {
+ protected:
+  CsvTable table(std::string_view text, bool has_header = true) {
+    test::write_bytes(dir_ / "t.csv", text);
+    return read_csv(dir_ / "t.csv", has_header);
+  }
+  std::string table_refused(std::string_view text, bool has_header = true) {
+    return bad_input_message([&] { table(text, has_header); });
+  }
+  Matrix<float> numbers(std::string_view text) {
+    test::write_bytes(dir_ / "n.csv", text);
+    return read_csv_float(dir_ / "n.csv");
+  }
+  std::string numbers_refused(std::string_view text) {
+    SCOPED_TRACE(text.substr(0, 40));
+    return bad_input_message([&] { numbers(text); });
+  }
+  TempDir dir_;
+};
+
+using Rows = std::vector<std::vector<std::string>>;
+
+double parsed(std::string_view cell) {
+  double value = 0;
+  EXPECT_TRUE(parse_number(cell, value)) << cell;
+  return value;
+}
+
+}  // namespace
+
+TEST_F(Csv, ReadsQuotesLineEndsAndAByteOrderMark) {
+  const CsvTable read = table(
+      "\xef\xbb\xbf"
+      "class,\"a,b\"\r\n\"say \"\"hi\"\"\",\"two\nlines\"\r\nplain, x \n\"\",");
+  EXPECT_EQ(read.header, (std::vector<std::string>{"class", "a,b"}));
+  EXPECT_EQ(read.rows, (Rows{{"say \"hi\"", "two\nlines"}, {"plain", " x "}, {"", ""}}));
+  EXPECT_EQ(table("a\n1\n\n2\n\n\n").rows, (Rows{{"1"}, {""}, {"2"}}));
+  EXPECT_TRUE(table("a,b\n").rows.empty());
+  EXPECT_EQ(table("1,2\n1,2\n", false).rows.size(), 2u);
+}
+
+TEST_F(Csv, RefusesBrokenTablesWithTheirLine) {
+  EXPECT_MENTIONS(table_refused("a,b\n1,2\n1\n"), "t.csv:3: expected 2 cells, as in the first row, found 1 cells");
+  EXPECT_MENTIONS(table_refused("a,b\n\"x\ny\",2\n1,2,3\n"), "t.csv:4:");
+  EXPECT_MENTIONS(table_refused("a,b\n1,2\n\n1,2\n"), "t.csv:3: expected 2 cells, found a blank line");
+  EXPECT_MENTIONS(table_refused("a,b\n1,x\"y\"\n"), "t.csv:2: expected quotes around a whole cell");
+  EXPECT_MENTIONS(table_refused("a,b\n1,\"x\"y\n"), "t.csv:2: expected a comma");
+  EXPECT_MENTIONS(table_refused("a,b\n1,\"x\n\n"), "t.csv:2: expected a closing quote");
+  EXPECT_MENTIONS(table_refused("a,b\n1,\xff\n"), "t.csv:2: expected UTF-8");
+  EXPECT_MENTIONS(table_refused(std::string_view("a,b\n1,2\n1,\0\n", 12)), "t.csv:3: expected UTF-8");
+  EXPECT_MENTIONS(table_refused("a,b\r1,2\r"), "t.csv:1: expected lines that end in LF or CRLF");
+  EXPECT_MENTIONS(table_refused("a,b,a\n1,2,3\n"), "column 'a'");
+  EXPECT_MENTIONS(table_refused("\xff\xfe"
+                                "a"),
+                  "UTF-16");
+  EXPECT_MENTIONS(table_refused("\n\n"), "blank lines only");
+  EXPECT_MENTIONS(table_refused("\na,b\n"), "first line");
+  EXPECT_MENTIONS(table_refused(""), "empty file");
+}
+
+TEST_F(Csv, ListsOfNamesMayBeQuoted) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(parse_list("a,b c", "--names"), (Names{"a", "b c"}));
+  EXPECT_EQ(parse_list("\"a, b\",c,\"say \"\"d\"\"\"", "--names"), (Names{"a, b", "c", "say \"d\""}));
+  EXPECT_EQ(parse_list("a,", "--names"), Names{"a"});
+  EXPECT_EQ(parse_list("", "--names"), Names{});
+  for (const char* broken : {"\"a", "a\"b", "\"a\"b", "a\nb"}) {
+    try {
+      parse_list(broken, "--names");
+      ADD_FAILURE() << broken;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::usage);
+      EXPECT_EQ(std::string(error.what()).find("--names: expected names"), 0u) << error.what();
+    }
+  }
+}
+
+TEST_F(Csv, TablesSurviveWritingAndReading) {
+  const CsvTable original{{"class", "note, long", "q\"q"}, {{"a", "", "x\r\ny"}, {"\xef\xbb\xbf", " sp ", "\"\""}}};
+  write_csv(dir_ / "t.csv", original);
+  CsvTable read = read_csv(dir_ / "t.csv", true);
+  EXPECT_EQ(read.header, original.header);
+  EXPECT_EQ(read.rows, original.rows);
+  const CsvTable column{{}, {{""}, {"x"}, {""}}};
+  write_csv(dir_ / "t.csv", column);
+  EXPECT_EQ(read_csv(dir_ / "t.csv", false).rows, column.rows);
+  EXPECT_THROW(write_csv(dir_ / "t.csv", CsvTable{{"a"}, {{"1", "2"}}}), Error);
+  EXPECT_EQ(read_csv(dir_ / "t.csv", false).rows, column.rows) << "a refused table must not touch the file";
+}
+
+TEST_F(Csv, ParsesNumbersAsNumpyDoesBitForBit) {
+  PARSNETS_NEED_NUMPY();
+  ASSERT_TRUE(test::run_oracle("npy_oracle.py", "csv", dir_.path().string()));
+  std::size_t rows = 0, cols = 0;
+  std::ifstream(dir_ / "shape.txt") >> rows >> cols;
+  const Matrix<float> read = read_csv_float(dir_ / "numbers.csv");
+  ASSERT_EQ(read.rows(), rows);
+  ASSERT_EQ(read.cols(), cols);
+  EXPECT_GT(rows, 10000u);
+  const auto expected = test::read_raw<float>(dir_ / "numbers.f32");
+  EXPECT_EQ(test::first_difference<float>(read.values(), expected), -1);
+}
+
+TEST_F(Csv, ParsesOneCell) {
+  EXPECT_EQ(parsed(" -1.5e3\t"), -1500);
+  EXPECT_EQ(parsed("+.5"), 0.5);
+  EXPECT_TRUE(std::signbit(parsed("-1e-999")));
+  EXPECT_EQ(parsed("0.0000000001e-99999999999999999999"), 0);
+  for (const auto* missing : {"", "  ", "nan", "NaN", "NA", "na", "-nan"}) EXPECT_TRUE(std::isnan(parsed(missing)));
+  double value = 0;
+  for (const auto* bad : {"abc",    "1e",       "1e+",   "0x10",   "1,5",
+                          "1.5.2",  "--1",      "+-1",   "1 2",    "inf",
+                          "-inf",   "Infinity", "1e999", "-1e999", "1e99999999999999999999",
+                          "nan(1)", "n",        ".",     "-",      "+",
+                          "e5",     "1_000",    "1f",    "1d5",    "½",
+                          "１",     "#N/A",     "null"})
+    EXPECT_FALSE(parse_number(bad, value)) << bad;
+}
+
+TEST_F(Csv, ReadsMatricesWithAndWithoutAHeader) {
+  const Matrix<float> read = numbers(
+      "\xef\xbb\xbf"
+      "\"x, 1\",y\r\n1,2\r\n\"3\",\r\n\r\n");
+  ASSERT_EQ(read.rows(), 2u);
+  ASSERT_EQ(read.cols(), 2u);
+  EXPECT_EQ(read(0, 1), 2.0f);
+  EXPECT_EQ(read(1, 0), 3.0f);
+  EXPECT_TRUE(std::isnan(read(1, 1)));
+  EXPECT_EQ(numbers("1,2\n3,4").rows(), 2u);
+  EXPECT_EQ(numbers("nan,nan\n3,4").rows(), 2u) << "a row of missing values is no header";
+  EXPECT_EQ(numbers("5").rows(), 1u);
+  EXPECT_EQ(numbers("1\n\n3\n\n").rows(), 3u) << "in one column a blank line is a missing value";
+}
+
+TEST_F(Csv, RefusesWhatIsNotAFiniteNumberWithLineAndColumn) {
+  EXPECT_MENTIONS(numbers_refused("1,2\n3,x\n"), "n.csv:2: column 2: expected a finite number");
+  for (const auto* bad : {"inf", "-Infinity", "0x10", "1e", "\"1,5\"", "1;5", "1e400", "1.2.3", "--2"})
+    EXPECT_MENTIONS(numbers_refused(fmt::format("a,b\n1,2\n3,{}\n", bad)),
+                    "n.csv:3: column 2: expected a finite number");
+  EXPECT_MENTIONS(numbers_refused("1,1e39\n"), "n.csv:1: column 2: expected a number within the range of float32");
+  EXPECT_MENTIONS(numbers_refused("1,2\n3,\"4\n"), "n.csv:2: column 2:");
+  EXPECT_MENTIONS(numbers_refused("1,2\n3,\"4\"5\n"), "n.csv:2: column 2:");
+  EXPECT_MENTIONS(numbers_refused("1,2\n1,2,3\n"), "n.csv:2: expected 2 cells, as in the first line, found 3 cells");
+  EXPECT_MENTIONS(numbers_refused("a,b\n1\n"), "n.csv:2: expected 2 cells");
+  EXPECT_MENTIONS(numbers_refused("1,2\n\n1,2\n"), "n.csv:2: expected 2 cells");
+  EXPECT_MENTIONS(numbers_refused("1,2\n1,2,\n"), "found 3 cells");
+  EXPECT_MENTIONS(numbers_refused("1,abc\n1,2\n"), "n.csv:1: expected numbers only, or column names only");
+  EXPECT_MENTIONS(numbers_refused("inf,1\n1,2\n"), "n.csv:1:");
+  EXPECT_MENTIONS(numbers_refused("a,b\n"), "rows of comma-separated numbers");
+  EXPECT_MENTIONS(numbers_refused("\n\n"), "blank lines only");
+  EXPECT_MENTIONS(numbers_refused(""), "empty file");
+}
+
+TEST_F(Csv, AWideFirstLineBeforeManyShortOnesAllocatesNoMoreThanTheFile) {
+  const std::string wide = std::string(1 << 20, ',') + "\n";
+  const std::string text = wide + std::string(1 << 20, '\n') + "1\n";
+  const AddressSpaceCap cap(64 << 20);
+  EXPECT_MENTIONS(numbers_refused(text), "n.csv:2: expected 1048577 cells");
+}
+
+TEST_F(Csv, FormatsTheFewestDigitsThatReadBack) {
+  EXPECT_EQ(format_number(0.1f), "0.1");
+  EXPECT_EQ(format_number(3.0f), "3");
+  EXPECT_EQ(format_number(-0.0f), "-0");
+  EXPECT_EQ(format_number(std::numeric_limits<float>::quiet_NaN()), "nan");
+  Rng rng(3);
+  for (int i = 0; i < 200000; ++i) {
+    const float value = std::bit_cast<float>(static_cast<std::uint32_t>(rng.next()));
+    if (!std::isfinite(value)) continue;
+    const std::string text = format_number(value);
+    ASSERT_EQ(static_cast<float>(parsed(text)), value) << text;
+    ASSERT_LE(text.size(), 15u) << text;
+  }
+  const float twice_rounded = 7.038531e-26f;
+  EXPECT_EQ(static_cast<float>(parsed(format_number(twice_rounded))), twice_rounded);
+}
+
+TEST_F(Csv, InfinitiesAreNotWritten) {
+  test::write_bytes(dir_ / "n.csv", "earlier");
+  Matrix<float> values(2, 2, 1.0f);
+  values(1, 0) = std::numeric_limits<float>::infinity();
+  EXPECT_THROW(write_csv(dir_ / "n.csv", values.view()), Error);
+  EXPECT_TRUE(test::same_bytes(test::read_bytes(dir_ / "n.csv"), "earlier"));
+}
+
+TEST_F(Csv, LinesAcrossPiecesAreReadWholeAndProgressIsTold) {
+  struct Recorder : ProgressObserver {
+    std::vector<std::uint64_t> done;
+    std::uint64_t total = 0;
+    std::size_t cancel_after = SIZE_MAX;
+    bool on_progress(const ProgressEvent& event) override {
+      EXPECT_EQ(event.stage, "load n.csv");
+      EXPECT_EQ(event.unit, "MB");
+      total = event.total;
+      done.push_back(event.done);
+      return done.size() <= cancel_after;
+    }
+  };
+  std::string text;
+  const std::size_t rows = 40, cols = 100'000;
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t c = 0; c < cols; ++c) text += std::to_string((r * cols + c) % 997) + (c + 1 < cols ? "," : "\n");
+  test::write_bytes(dir_ / "n.csv", text);
+  Recorder recorder;
+  const Matrix<float> read = read_csv_float(dir_ / "n.csv", &recorder);
+  ASSERT_EQ(read.rows(), rows);
+  for (std::size_t i = 0; i < read.size(); ++i) ASSERT_EQ(read.data()[i], static_cast<float>(i % 997));
+  EXPECT_EQ(recorder.done.back(), recorder.total);
+  EXPECT_TRUE(std::is_sorted(recorder.done.begin(), recorder.done.end()));
+  for (const std::size_t after : {0u, 1u, 2u}) {
+    Recorder cancelling;
+    cancelling.cancel_after = after;
+    try {
+      read_csv_float(dir_ / "n.csv", &cancelling);
+      FAIL() << "must stop";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::cancelled);
+    }
+  }
+}
+
+TEST_F(Csv, DamagedFilesNeverCrash) {
+  const std::string good = "class,a,\"b,c\"\nant,1.5,\"2\"\n\"ze\"\"bra\",,3e5\r\n";
+  const std::string matrix = "a,b\n1.5,-2e-3\n\"7\",nan\r\n,0\n";
+  const AddressSpaceCap cap(64 << 20);
+  Rng rng(22);
+  for (int trial = 0; trial < 4000; ++trial) {
+    std::string bytes = trial % 2 == 0 ? good : matrix;
+    for (std::uint64_t flips = 1 + rng.below(3); flips > 0; --flips)
+      bytes[rng.below(bytes.size())] ^= static_cast<char>(1u << rng.below(8));
+    bytes.resize(1 + rng.below(bytes.size()));
+    try {
+      if (trial % 2 == 0) {
+        const CsvTable read = table(bytes);
+        for (const auto& row : read.rows) EXPECT_EQ(row.size(), read.header.size());
+      } else {
+        const Matrix<float> read = numbers(bytes);
+        for (const float v : read.values()) EXPECT_FALSE(std::isinf(v));
+      }
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::bad_input);
+      EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
+    }
+  }
+}
+
+}  // namespace parsnets

@@ -1,0 +1,256 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/rng.hpp"
+#include "formats/csv.hpp"
+#include "formats/npy.hpp"
+#include "formats/numpy_oracle.hpp"
+#include "same_bytes.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets {
+
+namespace {
+
+using test::AddressSpaceCap;
+using test::bad_input_message;
+using test::TempDir;
+
+Matrix<float> sample(std::size_t rows, std::size_t cols) {
+  Rng rng(5);
+  Matrix<float> values(rows, cols);
+  for (auto& v : values.values()) v = static_cast<float>(rng.normal() * std::pow(10.0, 6 * rng.uniform() - 3));
+  return values;
+}
+
+const std::vector<std::int32_t> kLabels{3, 0, -7, std::numeric_limits<std::int32_t>::max()};
+const std::vector<std::string> kNames{"ant", "", "zebra, finch", "日本語", "a𝔘z"};
+
+void write_archive(const std::filesystem::path& file, bool compressed, MatrixView<const float> values) {
+  NpzWriter writer(file, compressed);
+  writer.add("single", values);
+  writer.add("half", values, true);
+  writer.add("labels", kLabels);
+  writer.add("klassen ä", kNames);
+  writer.commit();
+}
+
+std::size_t files_in(const std::filesystem::path& folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+// Every occurrence is replaced: names stand in the local header and in the directory.
+std::string replaced(std::string bytes, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = bytes.find(from, at)) != std::string::npos; at += to.size())
+    bytes.replace(at, from.size(), to);
+  return bytes;
+}
+
+}  // namespace
+
+TEST(Npz, WrittenFilesReadBackHere) {
+  TempDir dir;
+  const Matrix<float> values = sample(300, 1000);  // several pieces
+  for (const bool compressed : {true, false}) {
+    const auto file = dir / "x.npz";
+    write_archive(file, compressed, values.view());
+    EXPECT_EQ(npz_members(file), (std::vector<std::string>{"single", "half", "labels", "klassen ä"}));
+    EXPECT_EQ(test::first_difference<float>(read_npy_float({file, "single"}).values(), values.values()), -1);
+    EXPECT_EQ(read_npy_strings({file, "klassen ä"}), kNames);
+    const Matrix<double> labels = read_npy_double({file, "labels"});
+    ASSERT_EQ(labels.rows(), kLabels.size());
+    EXPECT_TRUE(std::equal(kLabels.begin(), kLabels.end(), labels.values().begin()));
+    EXPECT_EQ(read_npy_header({file, "half"}).type, ElementType::f16);
+    const std::string first = test::read_bytes(file);
+    write_archive(file, compressed, values.view());
+    EXPECT_TRUE(test::same_bytes(test::read_bytes(file), first)) << "the same arrays must give the same bytes";
+  }
+  EXPECT_EQ(files_in(dir.path()), 1u);
+}
+
+TEST(Npz, NumpyReadsWhatIsWritten) {
+  PARSNETS_NEED_NUMPY();
+  TempDir dir;
+  Matrix<float> values = sample(61, 17);
+  values(0, 0) = std::numeric_limits<float>::quiet_NaN();
+  values(0, 1) = -std::numeric_limits<float>::infinity();
+  values(0, 2) = 1e-7f;  // a subnormal half
+  values(0, 3) = 70000;  // beyond half
+  values(0, 4) = -0.0f;
+  write_archive(dir / "deflated.npz", true, values.view());
+  write_archive(dir / "stored.npz", false, values.view());
+  write_npy(dir / "single.npy", values.view());
+  write_npy(dir / "half.npy", values.view(), true);
+  write_npy(dir / "labels.npy", kLabels);
+  test::write_bytes(dir / "values.f32",
+                    test::raw_bytes(std::vector<float>(values.values().begin(), values.values().end())));
+  test::write_bytes(dir / "labels.i32", test::raw_bytes(kLabels));
+  std::string names;
+  for (const auto& name : kNames) names += name + "\n";
+  test::write_bytes(dir / "names.txt", names);
+  // Random bit patterns for the shortest-text writer.
+  Rng rng(8);
+  Matrix<float> numbers(20000, 4);
+  for (auto& v : numbers.values()) do {
+      v = std::bit_cast<float>(static_cast<std::uint32_t>(rng.next()));
+    } while (std::isinf(v));
+  numbers(0, 0) = 7.038531e-26f;
+  write_csv(dir / "numbers.csv", numbers.view());
+  test::write_bytes(dir / "csv.f32",
+                    test::raw_bytes(std::vector<float>(numbers.values().begin(), numbers.values().end())));
+  EXPECT_TRUE(test::run_oracle("npy_oracle.py", "check", dir.path().string()));
+  EXPECT_EQ(test::first_difference<float>(read_csv_float(dir / "numbers.csv").values(), numbers.values()), -1);
+}
+
+TEST(Npz, NothingIsLeftWithoutCommitAndAnEarlierFileStays) {
+  TempDir dir;
+  const auto file = dir / "x.npz";
+  test::write_bytes(file, "earlier");
+  {
+    NpzWriter writer(file);
+    writer.add("a", kLabels);
+  }
+  EXPECT_TRUE(test::same_bytes(test::read_bytes(file), "earlier"));
+  EXPECT_EQ(files_in(dir.path()), 1u);
+  EXPECT_THROW(NpzWriter(dir / "no-folder" / "x.npz"), Error);
+}
+
+TEST(Npz, WriterRefusesBadNamesAndBrokenText) {
+  TempDir dir;
+  NpzWriter writer(dir / "x.npz");
+  writer.add("a", kLabels);
+  for (const auto& name : {std::string("a"), std::string(), std::string("b/c"), std::string("\xff")})
+    EXPECT_THROW(writer.add(name, kLabels), Error);
+  EXPECT_THROW(writer.add("b", std::vector<std::string>{"\xff"}), Error);
+  EXPECT_THROW(writer.add("c", std::vector<std::string>{std::string("a\0", 2)}), Error);
+  writer.commit();
+  EXPECT_EQ(npz_members(dir / "x.npz"), std::vector<std::string>{"a"});
+  EXPECT_THROW(writer.add("d", kLabels), Error);
+  EXPECT_THROW(writer.commit(), Error);
+}
+
+TEST(Npz, WritesManyMembersWithAZip64Directory) {
+  TempDir dir;
+  NpzWriter writer(dir / "x.npz", false);
+  for (int i = 0; i < 70000; ++i) writer.add(std::to_string(i), std::vector<std::int32_t>{i});
+  writer.commit();
+  EXPECT_EQ(npz_members(dir / "x.npz").size(), 70000u);
+  EXPECT_EQ(read_npy_double({dir / "x.npz", "69999"})(0, 0), 69999);
+}
+
+TEST(Npz, NamesTheMembersThatExistWhenOneIsMissing) {
+  TempDir dir;
+  write_archive(dir / "x.npz", true, sample(2, 2).view());
+  const auto message = bad_input_message([&] { read_npy_float({dir / "x.npz", "features"}); });
+  EXPECT_MENTIONS(message, "x.npz");
+  EXPECT_MENTIONS(message, "member 'features'");
+  EXPECT_MENTIONS(message, "'single', 'half', 'labels', 'klassen ä'");
+}
+
+TEST(Npz, RefusesRepeatedEncryptedAndOtherwiseCompressedMembers) {
+  TempDir dir;
+  const auto file = dir / "x.npz";
+  {
+    NpzWriter writer(file);
+    writer.add("aa", kLabels);
+    writer.add("bb", kLabels);
+    writer.commit();
+  }
+  const std::string good = test::read_bytes(file);
+  test::write_bytes(file, replaced(good, "bb.npy", "aa.npy"));
+  EXPECT_MENTIONS(bad_input_message([&] { read_npy_float({file, "aa"}); }), "each member once");
+  EXPECT_MENTIONS(bad_input_message([&] { npz_members(file); }), "each member once");
+  const std::size_t directory = good.find("PK\1\2");
+  std::string encrypted = good;
+  encrypted[directory + 8] |= 1;
+  encrypted[6] |= 1;
+  test::write_bytes(file, encrypted);
+  EXPECT_MENTIONS(bad_input_message([&] { read_npy_float({file, "aa"}); }), "decrypt");
+  std::string bzip2 = good;
+  bzip2[directory + 10] = 12;
+  bzip2[8] = 12;
+  test::write_bytes(file, bzip2);
+  EXPECT_MENTIONS(bad_input_message([&] { read_npy_float({file, "aa"}); }), "stored or deflated");
+}
+
+TEST(Npz, RefusesDeclaredSizesThatDeflateCannotReach) {
+  TempDir dir;
+  const auto file = dir / "x.npz";
+  {
+    NpzWriter writer(file);
+    writer.add("x", kLabels);
+    writer.commit();
+  }
+  std::string bomb = test::read_bytes(file);
+  const std::size_t directory = bomb.find("PK\1\2");
+  for (int i = 0; i < 4; ++i) bomb[directory + 24 + static_cast<std::size_t>(i)] = static_cast<char>(i == 3 ? 0x7f : 0);
+  test::write_bytes(file, bomb);
+  const AddressSpaceCap cap(32 << 20);
+  const auto message = bad_input_message([&] { read_npy_float({file, "x"}); });
+  EXPECT_MENTIONS(message, "declared size");
+  EXPECT_MENTIONS(message, "2130706432 bytes");
+}
+
+TEST(Npz, ADamagedValueIsCaughtByTheChecksum) {
+  TempDir dir;
+  const auto file = dir / "x.npz";
+  {
+    NpzWriter writer(file, false);
+    writer.add("x", kLabels);
+    writer.commit();
+  }
+  std::string bytes = test::read_bytes(file);
+  bytes[bytes.find("PK\1\2") - 1] ^= 1;  // the last byte of the values
+  test::write_bytes(file, bytes);
+  EXPECT_MENTIONS(bad_input_message([&] { read_npy_float({file, "x"}); }), "checksum");
+  EXPECT_MENTIONS(bad_input_message([&] { read_npy_double({file, "x"}); }), "checksum");
+}
+
+TEST(Npz, EveryTruncationIsRefused) {
+  TempDir dir;
+  for (const bool compressed : {true, false}) {
+    write_archive(dir / "good.npz", compressed, sample(3, 2).view());
+    const std::string good = test::read_bytes(dir / "good.npz");
+    for (std::size_t length = 0; length < good.size(); ++length) {
+      test::write_bytes(dir / "x.npz", good.substr(0, length));
+      EXPECT_NE(bad_input_message([&] { read_npy_float({dir / "x.npz", "single"}); }), "") << length;
+    }
+  }
+}
+
+TEST(Npz, BitFlipsNeverCrashOverAllocateOrChangeAValue) {
+  TempDir dir;
+  const Matrix<float> values = sample(5, 4);
+  std::vector<std::string> originals;
+  for (const bool compressed : {true, false}) {
+    write_archive(dir / "good.npz", compressed, values.view());
+    originals.push_back(test::read_bytes(dir / "good.npz"));
+  }
+  const AddressSpaceCap cap(64 << 20);
+  Rng rng(21);
+  std::size_t refused = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    std::string bytes = originals[static_cast<std::size_t>(trial) % 2];
+    bytes[rng.below(bytes.size())] ^= static_cast<char>(1u << rng.below(8));
+    test::write_bytes(dir / "x.npz", bytes);
+    const auto attempt = [&](const auto& body) {
+      try {
+        body();
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::bad_input);
+        ++refused;
+      }
+    };
+    attempt([&] { npz_members(dir / "x.npz"); });
+    attempt([&] {
+      EXPECT_EQ(test::first_difference<float>(read_npy_float({dir / "x.npz", "single"}).values(), values.values()), -1)
+          << "trial " << trial;
+    });
+    attempt([&] { EXPECT_EQ(read_npy_strings({dir / "x.npz", "klassen ä"}), kNames) << "trial " << trial; });
+  }
+  EXPECT_GT(refused, 500u);
+}
+
+}  // namespace parsnets

@@ -1,0 +1,249 @@
+// Descent against its promises: gradients by finite differences, J never rises, ridge as a fixed point, same bits.
+
+#include "solvers/descent.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/rng.hpp"
+#include "model/composite.hpp"
+#include "parsnets/error.hpp"
+#include "solvers/baselines/linear_map.hpp"
+#include "solvers/descent_loss.hpp"
+
+namespace parsnets {
+namespace {
+
+/// A small problem with d features, K gated networks on the first h of them, and C classes.
+struct Problem {
+  static constexpr std::size_t n = 120, d = 14, h = 6, m = 5, classes = 6, networks = 4, k = 2;
+  Matrix<float> x{n, d}, z{n, h}, semantics{classes, m};
+  Matrix<std::uint16_t> open{n, k};
+  std::vector<std::int32_t> labels;
+  Model model;
+
+  explicit Problem(bool gated, bool relu = false, std::uint64_t seed = 7) {
+    Rng rng(seed);
+    for (float& v : semantics.values()) v = static_cast<float>(rng.normal());
+    Matrix<float> hidden(m, d);
+    for (float& v : hidden.values()) v = static_cast<float>(rng.normal());
+    for (std::size_t l = 0; l < n; ++l) {
+      labels.push_back(static_cast<std::int32_t>(l % (l < 60 ? 2 : classes)));
+      for (std::size_t c = 0; c < d; ++c) {
+        double sum = 1.5 * rng.normal();
+        for (std::size_t j = 0; j < m; ++j) sum += semantics(static_cast<std::size_t>(labels[l]), j) * hidden(j, c);
+        x(l, c) = static_cast<float>(sum);
+      }
+      std::copy_n(x.row(l).begin(), h, z.row(l).begin());
+      open(l, 0) = static_cast<std::uint16_t>(l % 3);
+      open(l, 1) = 3;
+    }
+    model.feature_dimensions = d;
+    model.semantic_centre.assign(m, 0.1f);
+    model.bias.assign(m, 0.05f);
+    model.relu = relu;
+    if (gated) {
+      model.gates.kind = GateKind::anchor;
+      model.gates.networks = networks;
+      model.gates.open = k;
+      model.networks_see_encoding = true;
+      model.shared = Matrix<float>(d, m);
+      model.networks = Matrix<float>(networks * (h + 1), m);
+    } else {
+      model.networks = Matrix<float>(d + 1, m);
+    }
+    for (auto* weights : {&model.shared, &model.networks})
+      for (float& v : weights->values()) v = static_cast<float>(0.1 * rng.normal());
+  }
+
+  DescentSamples samples() const { return {x.view(), z.view(), open.view(), labels, semantics.view()}; }
+};
+
+TEST(Descent, GradientsOfBothLossesMatchFiniteDifferences) {
+  const Problem p(true);
+  ThreadPool pool(1);
+  Rng rng(3);
+  Matrix<float> f(Problem::n, Problem::m);
+  for (float& v : f.values()) v = static_cast<float>(rng.normal());
+  for (const auto loss : {DescentLoss::softmax, DescentLoss::squared})
+    for (const double balance : {0.0, 0.5}) {
+      DescentOptions options;
+      options.loss = loss;
+      options.balance = balance;
+      options.mmg = 0.4;
+      const LossOfOutputs objective(p.samples(), p.model.semantic_centre, options, pool);
+      Matrix<float> gradient(f.rows(), f.cols());
+      objective.evaluate(f.view(), gradient.view());
+      double scale = 0;
+      for (const float g : gradient.values()) scale = std::max(scale, static_cast<double>(std::fabs(g)));
+      for (std::size_t probe = 0; probe < 40; ++probe) {
+        const std::size_t i = probe * 13 % f.size();
+        const float kept = f.data()[i];
+        constexpr float step = 2e-2f;
+        const auto at = [&](float value) {
+          f.data()[i] = value;
+          return objective.evaluate(f.view(), {}).objective(options.mmg);
+        };
+        const double slope =
+            (8 * (at(kept + step) - at(kept - step)) - (at(kept + 2 * step) - at(kept - 2 * step))) / (12 * step);
+        f.data()[i] = kept;
+        EXPECT_NEAR(gradient.data()[i], slope, 0.02 * scale) << "value " << i;
+      }
+    }
+}
+
+TEST(Descent, SoftmaxLossEqualsItsFormula) {
+  const Problem p(true);
+  ThreadPool pool(1);
+  Matrix<float> f(Problem::n, Problem::m);
+  Rng rng(4);
+  for (float& v : f.values()) v = static_cast<float>(rng.normal());
+  DescentOptions options;
+  const LossOfOutputs objective(p.samples(), p.model.semantic_centre, options, pool);
+  double expected = 0;
+  for (std::size_t l = 0; l < Problem::n; ++l) {
+    double sum = 0, own = 0;
+    for (std::size_t c = 0; c < Problem::classes; ++c) {
+      double product = 0, ff = 0, aa = 0;
+      for (std::size_t j = 0; j < Problem::m; ++j) {
+        const double v = f(l, j) - 0.1f, a = p.semantics(c, j);
+        product += v * a;
+        ff += v * v;
+        aa += a * a;
+      }
+      const double logit = 10 * product / std::sqrt(ff * aa);
+      sum += std::exp(logit);
+      if (static_cast<std::int32_t>(c) == p.labels[l]) own = logit;
+    }
+    expected += (std::log(sum) - own) / Problem::n;
+  }
+  EXPECT_NEAR(objective.evaluate(f.view(), {}).loss, expected, 1e-5 * expected);
+}
+
+TEST(Descent, NeverRisesWhateverTheModelAndTheStep) {
+  ThreadPool pool(2);
+  for (const bool gated : {false, true})
+    for (const bool relu : {false, true})
+      for (const double step : {1.0, 50.0})
+        for (const auto loss : {DescentLoss::softmax, DescentLoss::squared}) {
+          if (relu && !gated) continue;
+          Problem p(gated, relu);
+          DescentOptions options;
+          options.loss = loss;
+          options.steps = 12;
+          options.step = step;
+          options.lambda = 1;
+          options.mmg = 0.2;
+          options.decay = loss == DescentLoss::squared ? 0.01 : 0;
+          const auto steps = descend(p.model, p.samples(), options, pool);
+          ASSERT_GT(steps.size(), 3u) << gated << relu << step;
+          for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_LT(steps[i].objective, steps[i - 1].objective);
+        }
+}
+
+TEST(Descent, ReportsTheObjectiveOfTheModelItLeavesBehind) {
+  ThreadPool pool(1);
+  for (const bool relu : {false, true}) {
+    Problem p(true, relu);
+    DescentOptions options;
+    options.steps = 5;
+    options.lambda = 1;
+    const auto steps = descend(p.model, p.samples(), options, pool);
+    Matrix<float> f =
+        compose(p.z.view(), p.open.view(), Problem::networks, p.model.networks.view(), p.model.bias, relu, pool);
+    for (std::size_t l = 0; l < Problem::n; ++l)
+      for (std::size_t j = 0; j < Problem::m; ++j)
+        for (std::size_t c = 0; c < Problem::d; ++c) f(l, j) += p.x(l, c) * p.model.shared(c, j);
+    const LossOfOutputs objective(p.samples(), p.model.semantic_centre, options, pool);
+    EXPECT_NEAR(objective.evaluate(f.view(), {}).loss, steps.back().objective, 1e-5);
+  }
+}
+
+TEST(Descent, SquaredLossWithDecayEndsAtTheRidgeSolution) {
+  ThreadPool pool(1);
+  for (const std::size_t samples : {Problem::n, std::size_t{9}}) {  // 9 < d: the other side of the preconditioner
+    Problem p(false);
+    DescentSamples s = p.samples();
+    s.x = {p.x.data(), samples, Problem::d};
+    s.z = {};
+    s.open = {};
+    s.labels = std::span<const std::int32_t>(p.labels).first(samples);
+    const double lambda = 3;
+    // The ridge of the library has a free bias: take its solution's and compare what is left.
+    Ridge ridge({s.x, s.labels, s.semantics}, pool);
+    const LinearMap expected = ridge.solve(lambda);
+    p.model.bias = expected.bias;
+    std::vector<double> mean(Problem::m, 0.0);
+    double v = 0;
+    for (std::size_t l = 0; l < samples; ++l)
+      for (std::size_t j = 0; j < Problem::m; ++j)
+        mean[j] += p.semantics(static_cast<std::size_t>(p.labels[l]), j) / static_cast<double>(samples);
+    for (std::size_t l = 0; l < samples; ++l)
+      for (std::size_t j = 0; j < Problem::m; ++j)
+        v += std::pow(p.semantics(static_cast<std::size_t>(p.labels[l]), j) - mean[j], 2);
+    DescentOptions options;
+    options.loss = DescentLoss::squared;
+    options.steps = 400;
+    options.lambda = 0.5;
+    options.decay = lambda / v;
+    options.tolerance = 1e-12;
+    const auto steps = descend(p.model, s, options, pool);
+    EXPECT_LT(steps.back().slope, 1e-5 * steps[0].slope) << "the slope is the certificate";
+    for (std::size_t c = 0; c < Problem::d; ++c)
+      for (std::size_t j = 0; j < Problem::m; ++j)
+        EXPECT_NEAR(p.model.networks(c + 1, j), expected.weights(c, j), 3e-3);
+  }
+}
+
+TEST(Descent, ThreadCountDoesNotChangeBits) {
+  Problem a(true), b(true);
+  ThreadPool one(1), two(2);
+  DescentOptions options;
+  options.mmg = 0.1;
+  descend(a.model, a.samples(), options, one);
+  descend(b.model, b.samples(), options, two);
+  EXPECT_EQ(std::memcmp(a.model.networks.data(), b.model.networks.data(), a.model.networks.size() * 4), 0);
+  EXPECT_EQ(std::memcmp(a.model.shared.data(), b.model.shared.data(), a.model.shared.size() * 4), 0);
+}
+
+TEST(Descent, ObserverSeesEveryStepAndCanStop) {
+  Problem p(true);
+  ThreadPool pool(1);
+  DescentOptions options;
+  options.steps = 10;
+  std::vector<int> seen;
+  descend(p.model, p.samples(), options, pool, nullptr, [&](int step, Model&, MatrixView<const float> f) {
+    EXPECT_EQ(f.rows(), Problem::n);
+    seen.push_back(step);
+    return step < 4;
+  });
+  EXPECT_EQ(seen, (std::vector<int>{0, 1, 2, 3, 4}));
+}
+
+TEST(Descent, ImpossibleRequestsAreRefused) {
+  Problem p(true);
+  ThreadPool pool(1);
+  const auto refused = [&](auto change) {
+    DescentOptions options;
+    Problem q(true);
+    change(options, q);
+    try {
+      descend(q.model, q.samples(), options, pool);
+    } catch (const Error&) {
+      return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused([](DescentOptions& o, Problem&) { o.lambda = 0; }));
+  EXPECT_TRUE(refused([](DescentOptions& o, Problem&) { o.steps = -1; }));
+  EXPECT_TRUE(refused([](DescentOptions& o, Problem&) { o.step = 0; }));
+  EXPECT_TRUE(refused([](DescentOptions&, Problem& q) { q.model.direction = Direction::reverse; }));
+  EXPECT_TRUE(refused([](DescentOptions&, Problem& q) { q.model.similarity = Similarity::dot; }));
+  EXPECT_TRUE(refused([](DescentOptions&, Problem& q) { q.labels.pop_back(); }));
+  EXPECT_FALSE(refused([](DescentOptions&, Problem&) {}));
+}
+
+}  // namespace
+}  // namespace parsnets

@@ -1,0 +1,438 @@
+// Maximal margin geometry against an SVD, finite differences and the theorems it rests on.
+
+#include "solvers/mmg.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "base/linalg.hpp"
+#include "base/rng.hpp"
+#include "parsnets/error.hpp"
+#include "solvers/svr_problem.hpp"
+
+namespace parsnets {
+namespace {
+
+using Dense = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Labels = std::vector<std::int32_t>;
+
+Matrix<float> random_matrix(std::size_t rows, std::size_t cols, std::uint64_t seed) {
+  Rng rng(seed);
+  Matrix<float> a(rows, cols);
+  for (float& v : a.values()) v = static_cast<float>(rng.normal());
+  return a;
+}
+
+Dense dense(MatrixView<const float> a) {
+  return Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
+             a.data(), static_cast<Eigen::Index>(a.rows()), static_cast<Eigen::Index>(a.cols()))
+      .cast<double>();
+}
+
+Matrix<float> from_dense(const Dense& a) {
+  Matrix<float> out(static_cast<std::size_t>(a.rows()), static_cast<std::size_t>(a.cols()));
+  for (std::size_t i = 0; i < out.size(); ++i) out.data()[i] = static_cast<float>(a.data()[i]);
+  return out;
+}
+
+double svd_norm(const Dense& a) { return Eigen::JacobiSVD<Dense>(a).singularValues().sum(); }
+
+Dense orthogonal(std::size_t size, std::uint64_t seed) {
+  Matrix<double> q = to_double(random_matrix(size, size, seed).view());
+  orthonormalise_rows(q.view());
+  return Eigen::Map<Dense>(q.data(), static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(size));
+}
+
+Labels cyclic_labels(std::size_t n, int classes) {
+  Labels labels(n);
+  for (std::size_t i = 0; i < n; ++i) labels[i] = 7 * (static_cast<int>(i) % classes) - 3;
+  return labels;
+}
+
+// g by its definition, from SVDs.
+double reference_mmg(const Dense& y, const Labels& labels, double floor = 0) {
+  Labels names = labels;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  double g = -svd_norm(y);
+  for (const std::int32_t name : names) {
+    Dense part(std::count(labels.begin(), labels.end(), name), y.cols());
+    Eigen::Index row = 0;
+    for (std::size_t l = 0; l < labels.size(); ++l)
+      if (labels[l] == name) part.row(row++) = y.row(static_cast<Eigen::Index>(l));
+    g += std::max(floor, svd_norm(part));
+  }
+  return g;
+}
+
+Dense unit_rows(Dense y) {
+  for (Eigen::Index r = 0; r < y.rows(); ++r)
+    if (y.row(r).norm() > 0) y.row(r) /= y.row(r).norm();
+  return y;
+}
+
+// Central differences of `value` along random directions against <gradient, direction>.
+template <class F>
+void expect_gradient(const Dense& at, const Dense& gradient, F value, double tolerance) {
+  Rng rng(99);
+  for (int trial = 0; trial < 6; ++trial) {
+    Dense direction(at.rows(), at.cols());
+    for (Eigen::Index i = 0; i < direction.size(); ++i) direction.data()[i] = rng.normal();
+    const double step = 1e-5 * at.norm() / direction.norm();
+    const double slope = (value(at + step * direction) - value(at - step * direction)) / (2 * step);
+    EXPECT_NEAR(slope, gradient.cwiseProduct(direction).sum(), tolerance * gradient.norm() * direction.norm());
+  }
+}
+
+ErrorCode code_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.code();
+  }
+  return ErrorCode::cancelled;  // nothing here is cancelled: stands for "no error"
+}
+
+TEST(NuclearNorm, BothGramSidesAgreeWithAnSvd) {
+  ThreadPool pool(2);
+  for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{40, 7}, {7, 40}, {1, 9}, {9, 1}, {12, 12}}) {
+    const Matrix<float> y = random_matrix(n, m, n + m);
+    const NuclearNorm r = nuclear_norm(y.view(), 1e-5, true, pool);
+    Eigen::JacobiSVD<Dense> svd(dense(y.view()), Eigen::ComputeThinU | Eigen::ComputeThinV);
+    EXPECT_NEAR(r.value, svd.singularValues().sum(), 1e-10 * r.value);
+    EXPECT_LT((dense(r.subgradient.view()) - svd.matrixU() * svd.matrixV().transpose()).norm(), 1e-5);
+    EXPECT_EQ(nuclear_norm(y.view(), 1e-5, false, pool).subgradient.size(), 0u);
+    EXPECT_NEAR(nuclear_norm(y.view(), 1e-5, false, pool).value, r.value, 1e-12 * r.value);
+  }
+}
+
+TEST(NuclearNorm, LowRankInFloatHasASubgradientInItsRangeOnly) {
+  ThreadPool pool(1);
+  for (const bool tall : {true, false}) {
+    const Dense a =
+        dense(random_matrix(tall ? 50 : 20, 3, 1).view()) * dense(random_matrix(3, tall ? 20 : 50, 2).view());
+    const Matrix<float> y = from_dense(a);
+    const Dense d = dense(nuclear_norm(y.view(), 1e-5, true, pool).subgradient.view());
+    EXPECT_NEAR(nuclear_norm(y.view(), 1e-5, true, pool).value, svd_norm(a), 1e-5 * svd_norm(a));
+    EXPECT_NEAR(d.squaredNorm(), 3, 1e-4);  // three singular values of one
+    EXPECT_NEAR(d.cwiseProduct(a).sum(), svd_norm(a), 1e-5 * svd_norm(a));
+  }
+  const Matrix<float> zero(4, 3, 0.0f);
+  const NuclearNorm none = nuclear_norm(zero.view(), 1e-5, true, pool);
+  EXPECT_EQ(none.value, 0);
+  for (const float v : none.subgradient.values()) EXPECT_EQ(v, 0.0f);
+}
+
+TEST(NuclearNorm, OfStackedMatricesIsAtMostTheSum) {
+  ThreadPool pool(1);
+  Rng rng(5);
+  for (std::uint64_t trial = 0; trial < 200; ++trial) {
+    const std::size_t a = 1 + rng.below(12), b = 1 + rng.below(12), m = 1 + rng.below(12);
+    Matrix<float> stacked = random_matrix(a + b, m, 100 + trial);
+    if (trial % 4 == 0)  // dependent rows as well
+      std::copy_n(stacked.row(0).begin(), m, stacked.row(a).begin());
+    const auto norm = [&](std::size_t first, std::size_t rows) {
+      return nuclear_norm({stacked.data() + first * m, rows, m}, 1e-5, false, pool).value;
+    };
+    EXPECT_LE(norm(0, a + b), (norm(0, a) + norm(a, b)) * (1 + 1e-9));
+  }
+}
+
+TEST(NuclearNorm, OfStackedMatricesIsTheSumExactlyWhenRowSpacesAreOrthogonal) {
+  ThreadPool pool(1);
+  const Dense q = orthogonal(10, 3);
+  const Dense left = dense(random_matrix(6, 3, 4).view()), right = dense(random_matrix(8, 3, 5).view());
+  const auto gap = [&](double angle) {
+    // The first axis of B's row space turns from orthogonal to A's into A's first axis.
+    Dense base = q.middleRows(3, 3);
+    base.row(0) = std::cos(angle) * q.row(3) + std::sin(angle) * q.row(0);
+    Dense both(14, 10);
+    both << left * q.topRows(3), right * base;
+    const Matrix<float> y = from_dense(both);
+    const auto norm = [&](std::size_t first, std::size_t rows) {
+      return nuclear_norm({y.data() + first * 10, rows, 10}, 1e-5, false, pool).value;
+    };
+    return (norm(0, 6) + norm(6, 8) - norm(0, 14)) / norm(0, 14);
+  };
+  EXPECT_NEAR(gap(0), 0, 1e-6);
+  double last = 1e-5;
+  for (const double angle : {0.05, 0.2, 0.5, 1.0, 1.5}) {
+    EXPECT_GT(gap(angle), last) << angle;
+    last = gap(angle);
+  }
+}
+
+TEST(Mmg, EqualsItsDefinitionAndIsNeverNegative) {
+  ThreadPool pool(2);
+  Rng rng(6);
+  for (std::uint64_t trial = 0; trial < 40; ++trial) {
+    const std::size_t n = 4 + rng.below(40), m = 1 + rng.below(15);
+    const Matrix<float> y = random_matrix(n, m, trial);
+    const Labels labels = cyclic_labels(n, 1 + static_cast<int>(rng.below(4)));
+    const MmgValue g = mmg_of_outputs(y.view(), labels, {}, false, pool),
+                   u = mmg_of_unit_rows(y.view(), labels, {}, false, pool);
+    EXPECT_GE(g.value, -1e-9 * g.classes);
+    EXPECT_NEAR(g.value, reference_mmg(dense(y.view()), labels), 1e-9 * g.classes);
+    EXPECT_NEAR(u.value, reference_mmg(unit_rows(dense(y.view())), labels) / static_cast<double>(n), 1e-9 * u.classes);
+    EXPECT_LE(g.value, g.classes);
+  }
+}
+
+TEST(Mmg, IsZeroForOrthogonalClassesAndOneClassAndPositiveOtherwise) {
+  ThreadPool pool(1);
+  const Dense q = orthogonal(9, 8), mix = dense(random_matrix(15, 3, 9).view());
+  const Labels labels = cyclic_labels(15, 3);
+  Dense apart(15, 9), together(15, 9);
+  for (Eigen::Index l = 0; l < 15; ++l) {
+    apart.row(l) = mix.row(l) * q.middleRows(3 * (l % 3), 3);
+    together.row(l) = mix.row(l) * q.middleRows(2 * (l % 3), 3);  // neighbours share an axis
+  }
+  const auto g = [&](const Dense& y, const Labels& l) {
+    return mmg_of_outputs(from_dense(y).view(), l, {}, true, pool);
+  };
+  EXPECT_NEAR(g(apart, labels).value / g(apart, labels).classes, 0, 1e-6);
+  EXPECT_GT(g(together, labels).value / g(together, labels).classes, 1e-2);
+  EXPECT_LT(dense(g(apart, labels).gradient.view()).norm(), 1e-4);
+  EXPECT_EQ(g(together, cyclic_labels(15, 1)).value, 0);
+  EXPECT_EQ(dense(g(together, cyclic_labels(15, 1)).gradient.view()).norm(), 0);
+}
+
+TEST(Mmg, GradientsMatchFiniteDifferences) {
+  ThreadPool pool(2);
+  for (const std::size_t m : {5, 30}) {  // 24 samples, 8 in a class: both Gram sides, whole and classes
+    const Matrix<float> y = random_matrix(24, m, m);
+    const Labels labels = cyclic_labels(24, 3);
+    const Dense at = dense(y.view());
+    const MmgValue g = mmg_of_outputs(y.view(), labels, {}, true, pool),
+                   u = mmg_of_unit_rows(y.view(), labels, {}, true, pool);
+    expect_gradient(
+        at, dense(g.gradient.view()), [&](const Dense& x) { return reference_mmg(x, labels); }, 1e-5);
+    expect_gradient(
+        at, dense(u.gradient.view()), [&](const Dense& x) { return reference_mmg(unit_rows(x), labels) / 24; }, 1e-5);
+  }
+}
+
+TEST(Mmg, DoesNotChangeWhenTheSemanticSpaceIsRotated) {
+  ThreadPool pool(1);
+  const Matrix<float> y = random_matrix(30, 8, 21);
+  const Labels labels = cyclic_labels(30, 4);
+  const Dense r = orthogonal(8, 22);
+  const Matrix<float> turned = from_dense(dense(y.view()) * r);
+  const MmgValue a = mmg_of_outputs(y.view(), labels, {}, true, pool),
+                 b = mmg_of_outputs(turned.view(), labels, {}, true, pool);
+  EXPECT_NEAR(a.value, b.value, 1e-6 * a.classes);
+  EXPECT_LT((dense(a.gradient.view()) * r - dense(b.gradient.view())).norm(), 1e-5 * dense(a.gradient.view()).norm());
+}
+
+TEST(Mmg, FloorStopsTheShrinkingOfSmallClasses) {
+  ThreadPool pool(1);
+  Matrix<float> y = random_matrix(20, 6, 23);
+  const Labels labels = cyclic_labels(20, 2);
+  for (std::size_t l = 0; l < 20; l += 2)
+    for (float& v : y.row(l)) v *= 0.01f;
+  const double small = reference_mmg(dense(y.view()), labels);
+  MmgOptions options;
+  options.floor = 1.5;  // above the small class, below the other
+  const MmgValue g = mmg_of_outputs(y.view(), labels, options, true, pool);
+  EXPECT_NEAR(g.value, reference_mmg(dense(y.view()), labels, options.floor), 1e-9 * g.classes);
+  EXPECT_GT(g.value, small + 0.5);
+  expect_gradient(
+      dense(y.view()), dense(g.gradient.view()),
+      [&](const Dense& x) { return reference_mmg(x, labels, options.floor); }, 1e-5);
+}
+
+TEST(Mmg, RowsOfZerosGetNoGradientOfUnitRows) {
+  ThreadPool pool(1);
+  Matrix<float> y = random_matrix(12, 5, 24);
+  for (float& v : y.row(4)) v = 0;
+  const MmgValue g = mmg_of_unit_rows(y.view(), cyclic_labels(12, 3), {}, true, pool);
+  for (const float v : g.gradient.row(4)) EXPECT_EQ(v, 0.0f);
+  EXPECT_TRUE(std::isfinite(g.value));
+  EXPECT_GT(dense(g.gradient.view()).norm(), 0);
+}
+
+struct Networks {
+  test::SvrProblem problem = test::make_problem(60, 5, 6, 2, 4, 31);
+  Labels labels = cyclic_labels(60, 3);
+  Matrix<float> theta = random_matrix(6 * 6, 4, 32);
+};
+
+// The sum over networks by its definition.
+double reference_networks(const Networks& p, const Dense& theta, MmgSamples used) {
+  const Dense z = dense(p.problem.z.view());
+  double total = 0, pairs = 0;
+  for (Eigen::Index i = 0; i < 6; ++i) {
+    const Dense q = theta.middleRows(i * 6 + 1, 5);
+    std::vector<Eigen::Index> rows;
+    Labels labels;
+    for (Eigen::Index l = 0; l < 60; ++l) {
+      const auto open = p.problem.open.row(static_cast<std::size_t>(l));
+      if (used == MmgSamples::active && std::find(open.begin(), open.end(), i) == open.end()) continue;
+      rows.push_back(l);
+      labels.push_back(p.labels[static_cast<std::size_t>(l)]);
+    }
+    pairs += static_cast<double>(rows.size());
+    if (q.norm() > 0) total += reference_mmg(z(rows, Eigen::all) * q / q.norm(), labels);
+  }
+  return total / pairs;
+}
+
+TEST(NetworkMmg, ValueAndGradientMatchTheDefinition) {
+  ThreadPool pool(2);
+  const Networks p;
+  for (const MmgSamples used : {MmgSamples::active, MmgSamples::all}) {
+    const NetworkMmg g = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), used, {}, true, pool);
+    const Dense theta = dense(p.theta.view()), gradient = dense(g.gradient.view());
+    EXPECT_NEAR(g.value, reference_networks(p, theta, used), 1e-6 * g.classes);
+    EXPECT_GT(g.value, 0);
+    expect_gradient(
+        theta, gradient, [&](const Dense& x) { return reference_networks(p, x, used); }, 1e-4);
+    double largest = 0;
+    for (Eigen::Index i = 0; i < 6; ++i) {
+      EXPECT_EQ(gradient.row(i * 6).norm(), 0);  // biases
+      const Dense a = theta.middleRows(i * 6 + 1, 5);
+      EXPECT_NEAR(gradient.middleRows(i * 6 + 1, 5).cwiseProduct(a).sum(), 0, 1e-6 * gradient.norm() * a.norm());
+      for (Eigen::Index j = 0; j < i; ++j) {
+        const Dense b = theta.middleRows(j * 6 + 1, 5);
+        largest = std::max(largest, std::fabs(a.cwiseProduct(b).sum()) / a.norm() / b.norm());
+      }
+    }
+    EXPECT_NEAR(g.orthogonality, largest, 1e-9);
+    EXPECT_EQ(network_orthogonality(p.theta.view(), 6, pool), g.orthogonality);
+  }
+}
+
+TEST(NetworkMmg, ScaleAndBiasOfANetworkDoNotCountAndAZeroNetworkAddsNothing) {
+  ThreadPool pool(1);
+  const Networks p;
+  const auto g = [&](const Matrix<float>& theta) {
+    return mmg_of_networks(p.problem.samples(), p.labels, theta.view(), MmgSamples::active, {}, true, pool);
+  };
+  Matrix<float> scaled = Matrix<float>::copy_of(p.theta.view());
+  for (std::size_t r = 6; r < 12; ++r)
+    for (float& v : scaled.row(r)) v *= r == 6 ? -3.0f : 8.0f;
+  EXPECT_EQ(g(scaled).value, g(p.theta).value);
+  for (std::size_t r = 7; r < 12; ++r)
+    for (float& v : scaled.row(r)) v = 0;
+  const NetworkMmg less = g(scaled);
+  EXPECT_LT(less.value, g(p.theta).value);
+  EXPECT_NEAR(less.value, reference_networks(p, dense(scaled.view()), MmgSamples::active), 1e-6 * less.classes);
+  for (std::size_t r = 6; r < 12; ++r)
+    for (const float v : less.gradient.row(r)) EXPECT_EQ(v, 0.0f);
+}
+
+// K x (h·m) directions, biases left out.
+Dense directions(MatrixView<const float> theta, std::size_t count) {
+  const Dense all = dense(theta);
+  const Eigen::Index rows = all.rows() / static_cast<Eigen::Index>(count);
+  Dense q(static_cast<Eigen::Index>(count), (rows - 1) * all.cols());
+  for (Eigen::Index i = 0; i < q.rows(); ++i) {
+    const Dense part = all.middleRows(i * rows + 1, rows - 1);
+    q.row(i) = Eigen::Map<const Eigen::RowVectorXd>(part.data(), part.size());
+  }
+  return unit_rows(q);
+}
+
+TEST(OrthonormalNetworks, AreOrthogonalKeepNormsAndBiasesAndAreTheNearest) {
+  ThreadPool pool(2);
+  Rng rng(40);
+  Matrix<float> theta = random_matrix(5 * 4, 6, 41);  // 5 networks of 3 x 6
+  for (std::size_t i = 0; i < 5; ++i)                 // correlated, of very different norms
+    for (std::size_t e = 6; e < 24; ++e)
+      theta.data()[i * 24 + e] =
+          (theta.data()[i * 24 + e] + 0.8f * theta.data()[e]) * std::pow(10.0f, static_cast<float>(i) - 2);
+  const Matrix<float> out = orthonormal_networks(theta.view(), 5, pool);
+  const Dense q = directions(theta.view(), 5), p = directions(out.view(), 5);
+  EXPECT_GT(network_orthogonality(theta.view(), 5, pool), 0.3);
+  EXPECT_LT((p * p.transpose() - Dense::Identity(5, 5)).cwiseAbs().maxCoeff(), 1e-6);
+  for (Eigen::Index i = 0; i < 5; ++i) {
+    const Dense before = dense(theta.view()).middleRows(i * 4, 4), after = dense(out.view()).middleRows(i * 4, 4);
+    EXPECT_EQ((before.row(0) - after.row(0)).norm(), 0);
+    EXPECT_NEAR(after.bottomRows(3).norm(), before.bottomRows(3).norm(), 1e-6 * before.norm());
+  }
+  const double nearest = (p - q).squaredNorm();
+  EXPECT_GT(nearest, 0.1);
+  for (std::uint64_t trial = 0; trial < 300; ++trial) {  // far away, and near by
+    EXPECT_GT((orthogonal(18, 1000 + trial).topRows(5) - q).squaredNorm(), nearest);
+    Matrix<double> near(5, 18);
+    for (std::size_t e = 0; e < near.size(); ++e) near.data()[e] = p.data()[e] + 1e-3 * rng.normal();
+    const Eigen::JacobiSVD<Dense> svd(Eigen::Map<Dense>(near.data(), 5, 18), Eigen::ComputeThinU | Eigen::ComputeThinV);
+    const Dense other = svd.matrixU() * svd.matrixV().transpose();
+    EXPECT_GT((other - q).squaredNorm(), nearest);
+  }
+  const Matrix<float> again = orthonormal_networks(out.view(), 5, pool);
+  EXPECT_LT((directions(again.view(), 5) - p).norm(), 1e-6);
+}
+
+TEST(OrthonormalNetworks, LeaveZeroNetworksOutAndRefuseWhatIsImpossible) {
+  ThreadPool pool(1);
+  Matrix<float> theta = random_matrix(3 * 3, 2, 42);
+  for (std::size_t e = 8; e < 12; ++e) theta.data()[e] = 0;  // the weights of network 1
+  const Matrix<float> out = orthonormal_networks(theta.view(), 3, pool);
+  for (std::size_t e = 6; e < 12; ++e) EXPECT_EQ(out.data()[e], theta.data()[e]);
+  EXPECT_LT(network_orthogonality(out.view(), 3, pool), 1e-6);
+
+  const Matrix<float> many = random_matrix(5 * 3, 2, 43);  // 5 networks of 4 weights
+  EXPECT_EQ(code_of([&] { orthonormal_networks(many.view(), 5, pool); }), ErrorCode::usage);
+  EXPECT_FALSE(try_orthonormal_networks(many.view(), 5, pool).has_value());
+  std::copy_n(theta.data(), 6, theta.data() + 12);
+  EXPECT_EQ(code_of([&] { orthonormal_networks(theta.view(), 3, pool); }), ErrorCode::failure);
+  EXPECT_FALSE(try_orthonormal_networks(theta.view(), 3, pool).has_value());
+  EXPECT_EQ(code_of([&] { orthonormal_networks(theta.view(), 4, pool); }), ErrorCode::bad_input);
+}
+
+bool same_bits(const Matrix<float>& a, const Matrix<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+TEST(Mmg, ThreadCountDoesNotChangeBits) {
+  const Networks p;
+  const Matrix<float> y = random_matrix(700, 150, 51), wide = random_matrix(4 * 41, 150, 52);
+  const Labels labels = cyclic_labels(700, 9);
+  ThreadPool one(1), three(3);
+  const MmgValue a = mmg_of_outputs(y.view(), labels, {}, true, one),
+                 b = mmg_of_outputs(y.view(), labels, {}, true, three);
+  EXPECT_EQ(a.value, b.value);
+  EXPECT_TRUE(same_bits(a.gradient, b.gradient));
+  const MmgValue c = mmg_of_unit_rows(y.view(), labels, {}, true, one),
+                 d = mmg_of_unit_rows(y.view(), labels, {}, true, three);
+  EXPECT_EQ(c.value, d.value);
+  EXPECT_TRUE(same_bits(c.gradient, d.gradient));
+  for (const MmgSamples used : {MmgSamples::active, MmgSamples::all}) {
+    const NetworkMmg e = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), used, {}, true, one),
+                     f = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), used, {}, true, three);
+    EXPECT_EQ(e.value, f.value);
+    EXPECT_TRUE(same_bits(e.gradient, f.gradient));
+  }
+  EXPECT_TRUE(same_bits(orthonormal_networks(wide.view(), 4, one), orthonormal_networks(wide.view(), 4, three)));
+}
+
+TEST(Mmg, RefusesImpossibleOptionsAndInputs) {
+  ThreadPool pool(1);
+  const Networks p;
+  Matrix<float> y = random_matrix(6, 3, 61);
+  const Labels labels = cyclic_labels(6, 2);
+  for (const double bad : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(code_of([&] { mmg_of_outputs(y.view(), labels, {bad, 1e-5}, false, pool); }), ErrorCode::usage);
+    EXPECT_EQ(code_of([&] { mmg_of_outputs(y.view(), labels, {0, bad}, false, pool); }), ErrorCode::usage);
+  }
+  EXPECT_EQ(code_of([&] { mmg_of_outputs(y.view(), cyclic_labels(5, 2), {}, false, pool); }), ErrorCode::bad_input);
+  y(2, 1) = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(code_of([&] { mmg_of_unit_rows(y.view(), labels, {}, false, pool); }), ErrorCode::bad_input);
+  GatedSamples samples = p.problem.samples();
+  samples.networks = 4;  // the gates name networks 4 and 5
+  EXPECT_EQ(code_of([&] {
+              mmg_of_networks(samples, p.labels, {p.theta.data(), 24, 4}, MmgSamples::active, {}, false, pool);
+            }),
+            ErrorCode::bad_input);
+}
+
+}  // namespace
+}  // namespace parsnets

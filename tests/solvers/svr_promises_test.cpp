@@ -1,0 +1,334 @@
+// What the SVR solver promises beside the optimum: equal bits for any number of threads and after a resume, refusal of
+// foreign or damaged checkpoints, warm starts, the memory limit, shrinking, messages, errors.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "parsnets/error.hpp"
+#include "solvers/svr.hpp"
+#include "solvers/svr_problem.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets {
+namespace {
+
+using test::kernel_of;
+using test::make_problem;
+using test::primal_of;
+using Problem = test::SvrProblem;
+
+bool same_bits(const SvrResult& a, const SvrResult& b) {
+  return a.beta.size() == b.beta.size() && a.bias == b.bias && a.primal == b.primal && a.dual == b.dual &&
+         std::memcmp(a.beta.data(), b.beta.data(), a.beta.size() * sizeof(float)) == 0;
+}
+
+bool used_splitting(const SvrResult& r) {  // its checks leave gaps in the pass numbers
+  for (std::size_t i = 1; i < r.passes.size(); ++i)
+    if (r.passes[i].pass > r.passes[i - 1].pass + 1) return true;
+  return false;
+}
+
+TEST(Svr, ResultsAreBitwiseEqualForAnyNumberOfThreads) {
+  const Problem p = make_problem(700, 30, 12, 4, 90, 14);
+  ThreadPool one(1), two(2), five(5);
+  bool split = false;
+  for (const double c : {0.01, 10.0})
+    for (const SvrForm form : {SvrForm::stored_kernel, SvrForm::recomputed_kernel, SvrForm::primal}) {
+      SvrOptions o;
+      o.c = c;
+      o.epsilon = 0.05;
+      o.block = 96;
+      o.form = form;
+      o.max_passes = form == SvrForm::stored_kernel ? 60 : 12;
+      const SvrResult a = solve_svr(p.samples(), p.targets.view(), o, one);
+      EXPECT_TRUE(same_bits(a, solve_svr(p.samples(), p.targets.view(), o, two)));
+      EXPECT_TRUE(same_bits(a, solve_svr(p.samples(), p.targets.view(), o, five)));
+      split = split || used_splitting(a);
+    }
+  EXPECT_TRUE(split);  // or half of the solver went untested
+}
+
+class CancelAt : public ProgressObserver {
+ public:
+  explicit CancelAt(std::uint64_t pass, int events) : pass_(pass), events_(events) {}
+  bool on_progress(const ProgressEvent& e) override {
+    if (e.stage == "svr" && e.done >= pass_) --events_;
+    return events_ > 0;
+  }
+  void on_message(std::string_view line) override { lines.emplace_back(line); }
+  std::vector<std::string> lines;
+
+ private:
+  std::uint64_t pass_;
+  int events_;
+};
+
+TEST(Svr, ResumedSolveEqualsTheUninterruptedOneBitForBit) {
+  const Problem p = make_problem(400, 20, 12, 4, 40, 15);
+  ThreadPool pool(2);
+  const test::TempDir dir;
+  for (const SvrForm form : {SvrForm::stored_kernel, SvrForm::primal})
+    for (const double c : {0.01, 10.0}) {
+      SvrOptions o;
+      o.c = c;
+      o.epsilon = 0.05;
+      o.block = 64;
+      o.form = form;
+      o.tolerance = 1e-4;
+      o.max_passes = 80;
+      const SvrResult whole = solve_svr(p.samples(), p.targets.view(), o, pool);
+      const int last = whole.passes.back().pass;
+      ASSERT_GT(last, 4);
+      for (const int stop : {3, last / 2, last - 1}) {
+        SCOPED_TRACE(testing::Message() << "form " << static_cast<int>(form) << " C " << c << " stop at " << stop);
+        SvrOptions part = o;
+        part.checkpoint = dir / "svr.ckpt";
+        part.checkpoint_passes = 2;
+        std::filesystem::remove(part.checkpoint);
+        CancelAt cancel(static_cast<std::uint64_t>(stop), 1);
+        try {
+          solve_svr(p.samples(), p.targets.view(), part, pool, &cancel);
+          FAIL() << "was not cancelled";
+        } catch (const Error& e) {
+          EXPECT_EQ(e.code(), ErrorCode::cancelled);
+        }
+        ASSERT_TRUE(std::filesystem::exists(part.checkpoint));
+        part.resume = true;
+        const SvrResult rest = solve_svr(p.samples(), p.targets.view(), part, pool);
+        EXPECT_TRUE(same_bits(whole, rest));
+        EXPECT_EQ(rest.passes.size(), whole.passes.size());
+        EXPECT_EQ(rest.passes.back().pass, last);
+      }
+    }
+}
+
+TEST(Svr, CheckpointOfAnotherProblemOrADamagedOneIsRefused) {
+  const Problem p = make_problem(60, 5, 6, 2, 4, 16), other = make_problem(60, 5, 6, 2, 4, 17);
+  ThreadPool pool(1);
+  const test::TempDir dir;
+  SvrOptions o;
+  o.max_passes = 2;
+  o.tolerance = 1e-9;
+  o.checkpoint = dir / "svr.ckpt";
+  o.checkpoint_passes = 1;
+  solve_svr(p.samples(), p.targets.view(), o, pool);
+  o.resume = true;
+  const auto refusal = [&](const Problem& q, const SvrOptions& options) -> std::string {
+    try {
+      solve_svr(q.samples(), q.targets.view(), options, pool);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::bad_input);
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_NE(refusal(other, o).find("another problem"), std::string::npos);
+  SvrOptions changed = o;
+  changed.c = 2;
+  EXPECT_NE(refusal(p, changed).find("another problem"), std::string::npos);
+  EXPECT_EQ(refusal(p, o), "");
+
+  std::string bytes;
+  {
+    std::ifstream in(o.checkpoint, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  const auto put = [&](const std::string& content) {
+    std::ofstream(o.checkpoint, std::ios::binary | std::ios::trunc) << content;
+  };
+  for (std::size_t length = 0; length < bytes.size(); length += length < 200 ? 1 : 97) {
+    put(bytes.substr(0, length));
+    EXPECT_NE(refusal(p, o), "") << "cut to " << length;
+  }
+  for (std::size_t at = 0; at < bytes.size(); at += at < 200 ? 1 : 101) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x10);
+    put(flipped);
+    EXPECT_NE(refusal(p, o), "") << "flipped at " << at;
+  }
+}
+
+TEST(Svr, ResumeWithoutACheckpointStartsAfresh) {
+  const Problem p = make_problem(60, 5, 6, 2, 4, 16);
+  ThreadPool pool(1);
+  const test::TempDir dir;
+  SvrOptions o;
+  const SvrResult plain = solve_svr(p.samples(), p.targets.view(), o, pool);
+  o.checkpoint = dir / "svr.ckpt";
+  o.resume = true;
+  EXPECT_TRUE(same_bits(plain, solve_svr(p.samples(), p.targets.view(), o, pool)));
+}
+
+TEST(Svr, WarmStartAlongCNeedsFewerPassesThanColdStarts) {
+  const Problem p = make_problem(500, 20, 12, 4, 12, 18);
+  ThreadPool pool(2);
+  for (const SvrForm form : {SvrForm::recomputed_kernel, SvrForm::primal}) {
+    int cold = 0, warm = 0;
+    Matrix<float> beta;
+    for (const double c : {0.01, 0.014, 0.02, 0.028, 0.04}) {
+      SvrOptions o;
+      o.c = c;
+      o.epsilon = 0.05;
+      o.form = form;
+      o.block = 64;
+      cold += solve_svr(p.samples(), p.targets.view(), o, pool).passes.back().pass;
+      SvrResult r = solve_svr(p.samples(), p.targets.view(), o, pool, nullptr, beta.view());
+      EXPECT_TRUE(r.converged);
+      warm += r.passes.back().pass;
+      beta = std::move(r.beta);
+    }
+    EXPECT_LT(warm, cold);
+  }
+}
+
+TEST(Svr, WarmStartOutsideTheBoxIsMadeFeasible) {
+  const Problem p = make_problem(80, 5, 6, 2, 4, 19);
+  ThreadPool pool(1);
+  SvrOptions o;
+  o.c = 0.1;
+  o.max_passes = 0;
+  const Matrix<float> start(80, 4, 3.0f);
+  const SvrResult r = solve_svr(p.samples(), p.targets.view(), o, pool, nullptr, start.view());
+  for (std::size_t j = 0; j < 4; ++j) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 80; ++i) {
+      EXPECT_LE(std::fabs(r.beta(i, j)), 0.1f);
+      sum += r.beta(i, j);
+    }
+    EXPECT_NEAR(sum, 0, 1e-6);
+  }
+  EXPECT_GE(r.primal, r.dual);
+}
+
+TEST(Svr, MemoryLimitChoosesTheFormAndNamesTheLeastThatWorks) {
+  const Problem p = make_problem(600, 60, 12, 10, 8, 20);
+  ThreadPool pool(2);
+  SvrOptions o;
+  o.c = 0.05;
+  o.epsilon = 0.05;
+  const SvrResult free = solve_svr(p.samples(), p.targets.view(), o, pool);
+  EXPECT_EQ(free.form, SvrForm::stored_kernel);
+  o.memory_limit = 1'200'000;  // less than the 1.44 MB of the kernel
+  const SvrResult tight = solve_svr(p.samples(), p.targets.view(), o, pool);
+  EXPECT_NE(tight.form, SvrForm::stored_kernel);
+  EXPECT_TRUE(tight.converged);
+  EXPECT_NEAR(tight.primal, free.primal, 2e-3 * free.primal);
+
+  o.memory_limit = 1000;
+  std::uint64_t least = 0;
+  try {
+    solve_svr(p.samples(), p.targets.view(), o, pool);
+    FAIL() << "1000 bytes cannot be enough";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::usage);
+    const std::string text = e.what(), mark = "at least ";
+    ASSERT_NE(text.find(mark), std::string::npos) << text;
+    least = std::stoull(text.substr(text.find(mark) + mark.size()));
+  }
+  o.memory_limit = least;
+  EXPECT_TRUE(solve_svr(p.samples(), p.targets.view(), o, pool).converged);
+  o.memory_limit = least - 1;
+  EXPECT_THROW(solve_svr(p.samples(), p.targets.view(), o, pool), Error);
+}
+
+TEST(Svr, OutputsOfDifferentDifficultyAreAllSolved) {
+  Problem p = make_problem(300, 10, 8, 3, 40, 21);
+  for (std::size_t i = 0; i < p.n(); ++i)
+    for (std::size_t j = 0; j < 30; ++j) p.targets(i, j) = 0.01f * p.targets(i, j) + 2;  // inside the tube around b
+  ThreadPool pool(2);
+  SvrOptions o;
+  o.c = 1;
+  o.epsilon = 0.1;
+  o.block = 64;
+  o.tolerance = 1e-4;
+  const SvrResult r = solve_svr(p.samples(), p.targets.view(), o, pool);
+  EXPECT_TRUE(r.converged);
+  EXPECT_LE(r.passes.back().active_outputs, 10);
+  EXPECT_NEAR(r.primal, primal_of(p, o, r), 1e-4 * r.primal);
+  for (std::size_t i = 0; i < p.n(); ++i) EXPECT_EQ(r.beta(i, 0), 0.0f);
+  EXPECT_NEAR(r.bias[0], 2, 0.2);
+}
+
+TEST(Svr, NetworksReproduceTheDualPrediction) {
+  const Problem p = make_problem(150, 9, 7, 3, 5, 22);
+  ThreadPool pool(2);
+  Rng rng(3);
+  Matrix<float> beta(150, 5);
+  for (float& v : beta.values()) v = static_cast<float>(rng.normal());
+  const Matrix<float> theta = networks_from_dual(p.samples(), beta.view(), pool);
+  ASSERT_EQ(theta.rows(), 7u * 10u);
+  ASSERT_EQ(theta.cols(), 5u);
+  const Matrix<double> t = kernel_of(p);
+  for (std::size_t i = 0; i < p.n(); ++i)
+    for (std::size_t j = 0; j < 5; ++j) {
+      double dual = 0, primal = 0;
+      for (std::size_t l = 0; l < p.n(); ++l) dual += t(i, l) * beta(l, j);
+      for (std::uint16_t g : p.open.row(i)) {
+        primal += theta(g * 10u, j);
+        for (std::size_t c = 0; c < 9; ++c) primal += static_cast<double>(p.z(i, c)) * theta(g * 10u + 1 + c, j);
+      }
+      EXPECT_NEAR(primal, dual, 1e-3);
+    }
+}
+
+TEST(Svr, ImpossibleOptionsAndArraysAreRefusedWithTheirNames) {
+  Problem p = make_problem(40, 4, 6, 2, 3, 23);
+  ThreadPool pool(1);
+  const auto refusal = [&](const SvrOptions& o, MatrixView<const float> targets, ErrorCode code) -> std::string {
+    try {
+      solve_svr(p.samples(), targets, o, pool);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), code);
+      return e.what();
+    }
+    return "";
+  };
+  const auto with = [](auto change) {
+    SvrOptions o;
+    change(o);
+    return o;
+  };
+  const MatrixView<const float> targets = p.targets.view();
+  EXPECT_NE(refusal(with([](SvrOptions& o) { o.c = 0; }), targets, ErrorCode::usage).find("c must"), std::string::npos);
+  EXPECT_NE(refusal(with([](SvrOptions& o) { o.c = NAN; }), targets, ErrorCode::usage), "");
+  EXPECT_NE(refusal(with([](SvrOptions& o) { o.epsilon = -1; }), targets, ErrorCode::usage).find("epsilon"),
+            std::string::npos);
+  EXPECT_NE(refusal(with([](SvrOptions& o) { o.tolerance = 0; }), targets, ErrorCode::usage).find("tolerance"),
+            std::string::npos);
+  EXPECT_NE(refusal(with([](SvrOptions& o) { o.block = 1; }), targets, ErrorCode::usage).find("block"),
+            std::string::npos);
+  EXPECT_NE(refusal(with([](SvrOptions& o) { o.resume = true; }), targets, ErrorCode::usage).find("checkpoint"),
+            std::string::npos);
+  EXPECT_NE(refusal({}, {targets.data(), 39, 3}, ErrorCode::bad_input).find("targets"), std::string::npos);
+  p.targets(5, 1) = NAN;
+  EXPECT_NE(refusal({}, targets, ErrorCode::bad_input).find("finite"), std::string::npos);
+  p.targets(5, 1) = 0;
+  p.open(7, 1) = 6;
+  EXPECT_NE(refusal({}, targets, ErrorCode::bad_input).find("row 7"), std::string::npos);
+  p.open(7, 1) = p.open(7, 0);
+  EXPECT_NE(refusal({}, targets, ErrorCode::bad_input).find("row 7"), std::string::npos);
+}
+
+TEST(Svr, ReportsALinePerPass) {
+  const Problem p = make_problem(100, 6, 6, 2, 4, 24);
+  ThreadPool pool(1);
+  CancelAt watch(1u << 30, 1);
+  SvrOptions o;
+  o.max_passes = 3;
+  o.tolerance = 1e-9;
+  solve_svr(p.samples(), p.targets.view(), o, pool, &watch);
+  const auto has = [&](const std::string& text) {
+    return std::any_of(watch.lines.begin(), watch.lines.end(),
+                       [&](const std::string& l) { return l.find(text) != std::string::npos; });
+  };
+  for (const char* text : {"pass 1 ", "pass 2 ", "pass 3 ", "primal", "dual", "gap", "outputs 4/4"})
+    EXPECT_TRUE(has(text)) << text;
+}
+
+}  // namespace
+}  // namespace parsnets
