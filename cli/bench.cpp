@@ -39,7 +39,7 @@ bool contains(const std::vector<std::string>& names, const char* name) {
 std::vector<Entry> entries_of(State& state, const Context& context) {
   const bool methods_given = contains(context.given, "methods");
   if (state.ablation && (methods_given || !state.sweep.empty()))
-    throw Error(ErrorCode::usage, "--ablation: expected neither --methods nor --sweep beside it");
+    throw Error(ErrorCode::usage, "--ablation conflicts with --methods and --sweep");
   if (!state.sweep.empty() && !methods_given) state.methods = "parsnets";
   auto entries = state.ablation ? ablation_entries(state.train) : method_entries(state.methods, state.train);
   if (!state.sweep.empty()) entries = sweep_entries(state.sweep, entries);
@@ -111,15 +111,16 @@ Command bench_command() {
       "parsnets bench --data data/demo --methods ridge,eszsl,scln:networks=32:encoding=96:open=8 --select";
   command.options.text("data", state->data, "data set folder")
       .text("methods", state->methods,
-            "methods separated by commas, each with options of 'train': method:option=value:option=value")
+            "comma-separated methods, each with options of 'train': method:option=value:option=value")
       .flag("ablation", state->ablation,
-            "in place of --methods: linear map, scln, mmg, both; each without and with refinement; then the default "
+            "instead of --methods: linear map, scln, mmg, both; each without and with refinement; then the default "
             "model")
       .text("sweep", state->sweep,
-            "each method (parsnets) with each value of an option, name=v1,v2; or k, the paper's eight sparsities")
+            "run each method (default: parsnets) with each value of an option, name=v1,v2; k: the paper's eight "
+            "sparsities")
       .path("out", state->out, "JSON file for the report, written after every run")
-      .flag("resume", state->resume, "take over the runs that are in --out with the same data, options and seeds")
-      .integer("seeds", state->seeds, 1, 1000, "how many seeds, from --seed upwards; figures are mean ± sd over them")
+      .flag("resume", state->resume, "reuse the runs in --out that have the same data, options and seeds")
+      .integer("seeds", state->seeds, 1, 1000, "number of seeds, starting at --seed; figures are mean ± sd")
       .flag("reference", state->reference, "also print the published rows for this data set");
   // The options of train apply to every method unless its entry says otherwise; the method itself comes from --methods.
   OptionTable shared = train_option_table(state->train);
@@ -127,7 +128,7 @@ Command bench_command() {
   add_load_options(command.options, state->load);
   command.run = [state](Context& context) {
     if (state->data.empty()) throw Error(ErrorCode::usage, "bench: expected --data DIR");
-    if (state->resume && state->out.empty()) throw Error(ErrorCode::usage, "--resume: expected --out FILE, too");
+    if (state->resume && state->out.empty()) throw Error(ErrorCode::usage, "--resume needs --out FILE");
     if (!state->out.empty()) check_writable(state->out);
     state->load.seed = context.common.seed;
     const auto entries = entries_of(*state, context);

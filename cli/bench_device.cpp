@@ -210,13 +210,13 @@ Command bench_device_command() {
   command.name = "bench-device";
   command.summary = "measure device files with the C runtime: time, memory, operations, checksum of the outputs";
   command.example = "parsnets bench-device --model out/demo.pnrt --input data/demo/features.npy";
-  command.options.text("model", state->models, "device files, separated by commas")
-      .text("input", state->input, "features to predict, .npy or .csv; by default drawn at random")
-      .integer("samples", state->samples, 1, 10000000, "how many samples to draw without --input")
-      .integer("repeats", state->repeats, 1, 10000000, "how many predictions to time")
-      .integer("classes", state->classes, 0, 1000000, "how many classes to add at run time")
+  command.options.text("model", state->models, "device files, comma-separated")
+      .text("input", state->input, "features to predict, .npy or .csv (default: random)")
+      .integer("samples", state->samples, 1, 10000000, "number of random samples without --input")
+      .integer("repeats", state->repeats, 1, 10000000, "number of predictions to time")
+      .integer("classes", state->classes, 0, 1000000, "number of classes to add at run time")
       .choice("format", state->format, {{"md", Format::md}, {"csv", Format::csv}},
-              "of the table; --json has every sample");
+              "format of the table; --json includes every measurement");
   command.run = [state](Context& context) {
     if (state->models.empty()) throw Error(ErrorCode::usage, "bench-device: expected --model FILE[,FILE...]");
     std::vector<Measured> runs;

@@ -67,7 +67,7 @@ std::vector<Entry> method_entries(const std::string& text, const TrainOptions& b
 
 std::vector<Entry> ablation_entries(const TrainOptions& base) {
   if (base.preset == Preset::automatic || base.search.select || !base.search.grid.empty())
-    throw Error(ErrorCode::usage, "--ablation: expected without --preset auto, --select and --grid");
+    throw Error(ErrorCode::usage, "--ablation conflicts with --preset auto, --select and --grid");
   const std::pair<const char*, const char*> parts[] = {{"linear map", "parsnets:gates=always:mmg=0:joint-steps=0"},
                                                        {"scln", "parsnets:mmg=0"},
                                                        {"mmg", "mmg"},

@@ -58,7 +58,7 @@ BenchResults::BenchResults(Json facts, std::filesystem::path file, bool resume)
     for (const char* key : {"version", "data", "features", "semantics", "split", "checksum"})
       if (earlier_.value(key, Json()) != json_.at(key))
         throw Error(BadInput{name, key, json_.at(key).dump(), earlier_.value(key, Json()).dump(),
-                             "go on with the data and version it was begun with, or run without --resume"});
+                             "resume with the same data and version, or run without --resume"});
   }
   json_["methods"] = Json::array();
 }

@@ -6,6 +6,7 @@
 
 #include "eval/reference.hpp"
 #include "evaluation_json.hpp"
+#include "parsnets/evaluation.hpp"
 
 namespace parsnets::cli {
 

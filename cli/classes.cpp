@@ -80,7 +80,7 @@ std::size_t add_from(Model& model, const std::string& file, const std::vector<st
       if (!parse_number(row[static_cast<std::size_t>(c)], value) || !std::isfinite(value))
         throw Error(BadInput{
             file, fmt::format("class '{}', column '{}'", name, table.header[static_cast<std::size_t>(c)]), "a number",
-            "'" + row[static_cast<std::size_t>(c)] + "'", "a class added at run time needs every value"});
+            "'" + row[static_cast<std::size_t>(c)] + "'", "a class that is added needs all values"});
       values.push_back(static_cast<float>(value));
     }
   }
@@ -97,7 +97,7 @@ Command classes_list_command() {
   auto state = std::make_shared<State>();
   Command command;
   command.name = "classes list";
-  command.summary = "list the classes a model can name";
+  command.summary = "list the classes of a model";
   command.example = "parsnets classes list --model out/demo.safetensors";
   command.options.text("model", state->model, "model file");
   command.run = [state](Context&) {
@@ -123,8 +123,8 @@ Command classes_add_command() {
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("from", state->from, "CSV table: header 'class,<attributes>', one row per class")
       .text("names", state->names,
-            "which rows to add, separated by commas, in quotes where a name has one: '\"a, b\",c'; by default all")
-      .path("out", state->out, "model file to write in place of the given one");
+            "rows to add, comma-separated; quote names that contain commas: '\"a, b\",c' (default: all)")
+      .path("out", state->out, "model file to write (default: change --model in place)");
   command.run = [state](Context& context) {
     require_model(*state);
     if (state->from.empty()) throw Error(ErrorCode::usage, "classes add: expected --from TABLE.csv");
@@ -143,9 +143,8 @@ Command classes_remove_command() {
   command.summary = "remove classes from a model";
   command.example = "parsnets classes remove --model out/demo.safetensors --names deer";
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
-      .text("names", state->names,
-            "classes to remove, separated by commas, in quotes where a name has one: '\"a, b\",c'")
-      .path("out", state->out, "model file to write in place of the given one");
+      .text("names", state->names, "classes to remove, comma-separated; quote names that contain commas: '\"a, b\",c'")
+      .path("out", state->out, "model file to write (default: change --model in place)");
   command.run = [state](Context& context) {
     require_model(*state);
     const auto names = parse_list(state->names, "--names");

@@ -22,7 +22,7 @@ Command data_convert_command() {
   command.summary = "write a data set in another format";
   command.example = "parsnets data convert data/demo out/demo-mat --format mat73";
   command.arguments = {{"DIR", "data set folder to read", &state->folder, true},
-                       {"OUT", "folder to write; made if need be", &state->out, true}};
+                       {"OUT", "folder to write; created if missing", &state->out, true}};
   command.options.choice("format", state->format,
                          {{"npy", DataFormat::npy},
                           {"npz", DataFormat::npz},

@@ -78,7 +78,7 @@ Command data_inspect_command() {
   state->load.require_split = false;
   Command command;
   command.name = "data inspect";
-  command.summary = "look at a data set and check it for leaks and mistakes";
+  command.summary = "inspect a data set and check it for leaks and errors";
   command.example = "parsnets data inspect data/demo";
   command.arguments = {{"DIR", "data set folder (xlsa17-style or plain)", &state->folder, true}};
   add_load_options(command.options, state->load);

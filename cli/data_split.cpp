@@ -47,15 +47,16 @@ Command data_split_command() {
   command.example = "parsnets data split my-data --unseen 0.2 --seed 7";
   command.arguments = {
       {"DIR", "data set folder; split.json is written there if it is a plain one", &state->folder, true}};
-  command.options.number("unseen", state->split.unseen, 0, 1e6, "unseen classes: a share below 1, or their number")
+  command.options
+      .number("unseen", state->split.unseen, 0, 1e6, "unseen classes: a fraction below 1, or a number of classes")
       .number("validation", state->split.validation, 0, 1e6,
-              "validation classes among the seen: a share below 1, or their number")
-      .number("test-seen", state->split.test_seen, 0, 0.9, "share of each seen class's samples kept for testing")
+              "validation classes among the seen ones: a fraction below 1, or a number of classes")
+      .number("test-seen", state->split.test_seen, 0, 0.9, "fraction of each seen class's samples held out for testing")
       .text("unseen-classes", state->unseen_classes,
-            "names of the unseen classes in place of a drawn set, separated by commas, in quotes where a name has one: "
+            "unseen classes instead of a random draw, comma-separated; quote names that contain commas: "
             "'\"a, b\",c'")
       .path("out", state->out,
-            "file to write in place of DIR/split.json, for --split of other commands; folders of .mat files need it")
+            "split file to write instead of DIR/split.json, for --split of other commands; required for .mat folders")
       .flag("force", state->force, "replace an existing split file");
   add_load_options(command.options, state->load);
   command.run = [state](Context& context) {

@@ -25,19 +25,20 @@ Command data_synth_command() {
   command.name = "data synth";
   command.summary = "generate a zero-shot data set of known difficulty";
   command.example = "parsnets data synth out/synth --classes 20 --samples 2000 --dimensions 256";
-  command.arguments = {{"OUT", "folder to write; made if need be", &state->out, true}};
+  command.arguments = {{"OUT", "folder to write; created if missing", &state->out, true}};
   auto& s = state->synth;
   command.options.text("semantics-from", state->from, "data set folder whose classes, semantics and split are used")
-      .integer("classes", s.classes, 3, 100000, "classes, unless --semantics-from is given")
-      .integer("attributes", s.attributes, 1, 100000, "attributes, unless --semantics-from is given")
-      .integer("samples", s.samples, 4, 100000000, "samples, unless the split of --semantics-from decides")
+      .integer("classes", s.classes, 3, 100000, "number of classes, unless --semantics-from is given")
+      .integer("attributes", s.attributes, 1, 100000, "number of attributes, unless --semantics-from is given")
+      .integer("samples", s.samples, 4, 100000000, "number of samples, unless --semantics-from has a split")
       .integer("dimensions", s.dimensions, 1, 1000000, "features per sample")
-      .integer("unseen", s.unseen, 0, 100000, "unseen classes; 0: a fifth, or as many as the given split suggests")
-      .number("attribute-noise", s.attribute_noise, 0, 100, "sd of a sample's attributes about its class")
-      .number("signature", s.signature, 0, 100, "size of class signatures that semantics do not explain")
-      .integer("signature-dimensions", s.signature_dimensions, 0, 10000, "their dimension")
-      .number("nuisance", s.nuisance, 0, 100, "size of per-sample factors that tell nothing of the class")
-      .integer("nuisance-dimensions", s.nuisance_dimensions, 0, 10000, "their dimension")
+      .integer("unseen", s.unseen, 0, 100000, "number of unseen classes; 0: a fifth, or as in the given split")
+      .number("attribute-noise", s.attribute_noise, 0, 100,
+              "standard deviation of a sample's attributes around its class")
+      .number("signature", s.signature, 0, 100, "scale of class signatures that the semantics do not explain")
+      .integer("signature-dimensions", s.signature_dimensions, 0, 10000, "dimension of those factors")
+      .number("nuisance", s.nuisance, 0, 100, "scale of per-sample factors that carry no class information")
+      .integer("nuisance-dimensions", s.nuisance_dimensions, 0, 10000, "dimension of those factors")
       .integer("hidden", s.hidden, 1, 100000, "width of the nonlinear map to features")
       .choice("format", state->format,
               {{"npy", DataFormat::npy},

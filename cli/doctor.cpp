@@ -11,7 +11,7 @@ namespace parsnets::cli {
 Command doctor_command() {
   Command command;
   command.name = "doctor";
-  command.summary = "check the machine and list the parts this build has";
+  command.summary = "check the machine and list the components of this build";
   command.example = "parsnets doctor --json";
   command.run = [](Context&) {
     const MachineFacts facts = machine_facts();

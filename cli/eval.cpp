@@ -15,12 +15,13 @@
 #include "load_flags.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/evaluation.hpp"
 #include "parsnets/training.hpp"
 #include "warning_lines.hpp"
 
 namespace parsnets::cli {
 
-nlohmann::ordered_json evaluation_json(const TestReport& report, const std::string& training_record) {
+nlohmann::ordered_json evaluation_json(const Evaluation& report, const std::string& training_record) {
   nlohmann::ordered_json json{{"units", "percent"}};
   if (report.trained_samples != 0)
     json["trained_samples"] =
@@ -39,7 +40,7 @@ nlohmann::ordered_json evaluation_json(const TestReport& report, const std::stri
 
 namespace {
 
-void write_confusion(const std::filesystem::path& file, const TestReport& report, const Dataset& data) {
+void write_confusion(const std::filesystem::path& file, const Evaluation& report, const Dataset& data) {
   CsvTable table;
   table.header.push_back("class");
   for (const auto& name : data.class_names) table.header.push_back(name);
@@ -86,7 +87,7 @@ Command eval_command() {
       .flag("per-class", state->per_class, "also print the accuracy of every class")
       .path("confusion", state->confusion, "write the confusion matrix over all classes to this CSV file")
       .flag("allow-trained-samples", state->allow_trained,
-            "evaluate even if the model was trained on test samples; the output says how many");
+            "evaluate even if the model was trained on test samples; their number is reported");
   add_load_options(command.options, state->load);
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
@@ -95,7 +96,7 @@ Command eval_command() {
     if (!state->confusion.empty()) check_writable(state->confusion);
     state->load.seed = context.common.seed;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    TestReport report;
+    Evaluation report;
     Dataset data;
     // Gamma of a device file is the one its model had; where that came from is not in the file.
     std::string training_record = R"({"validation": {"gamma_from": "the device file"}})";
@@ -132,7 +133,7 @@ Command eval_command() {
                                  output.json["gzsl"]["gamma_from"].get<std::string>());
     if (report.trained_samples != 0)
       output.text +=
-          fmt::format("warning: {}; these are not figures of a test\n",
+          fmt::format("warning: {}; these figures are not test results\n",
                       report.trained_samples > 0
                           ? fmt::format("the model was trained on {} of these samples", report.trained_samples)
                           : "the model was trained with other lists of samples");
@@ -152,7 +153,7 @@ Command eval_command() {
     output.text += warning_lines(output.json);
     if (!state->confusion.empty()) {
       if (!report.has_gzsl)
-        throw Error(ErrorCode::usage, "--confusion: expected a split with test samples of seen classes");
+        throw Error(ErrorCode::usage, "--confusion needs a split with test samples of seen classes");
       make_folder_of(state->confusion);
       write_confusion(state->confusion, report, data);
     }

@@ -3,11 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "parsnets/evaluation.hpp"
 #include "parsnets/training.hpp"
 
 namespace parsnets::cli {
 
 /// {"units": "percent", "zsl": {...}, "gzsl": {...}}. `training_record`: JSON that says where gamma comes from.
-nlohmann::ordered_json evaluation_json(const TestReport& report, const std::string& training_record);
+nlohmann::ordered_json evaluation_json(const Evaluation& report, const std::string& training_record);
 
 }  // namespace parsnets::cli

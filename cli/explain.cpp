@@ -19,12 +19,12 @@ Command explain_command() {
   auto state = std::make_shared<State>();
   Command command;
   command.name = "explain";
-  command.summary = "say which attributes and networks decided a prediction";
+  command.summary = "show which attributes and networks decided a prediction";
   command.example = "parsnets explain --model out/demo.safetensors --input data/demo/features.npy --row 1100";
   command.options.text("model", state->model, "model file")
       .text("input", state->input, "features of the samples: .npy or .csv, one row each")
-      .integer("row", state->row, 0, 2000000000, "which sample, from 0")
-      .integer("top", state->top, 1, 100000, "how many attributes to show");
+      .integer("row", state->row, 0, 2000000000, "row of the sample, counted from 0")
+      .integer("top", state->top, 1, 100000, "number of attributes to show");
   command.run = [state](Context& context) {
     if (state->model.empty() || state->input.empty())
       throw Error(ErrorCode::usage, "explain: expected --model FILE and --input FILE");
@@ -68,10 +68,10 @@ Command explain_command() {
                                  model.classes.semantics(static_cast<std::size_t>(why.runner_up), c.index));
     }
     if (std::abs(why.prototypes) > 1e-6)
-      output.text += fmt::format("{:>+9.4f}  prototypes: where training found such classes to lie\n", why.prototypes);
+      output.text += fmt::format("{:>+9.4f}  prototypes: learned correction of the class vector\n", why.prototypes);
     if (why.calibration != 0)
-      output.text += fmt::format("{:>+9.4f}  calibration: gamma is taken from the seen class\n", why.calibration);
-    output.text += fmt::format("open networks: {} of {}\n", why.open_networks.size(), model.gates.networks);
+      output.text += fmt::format("{:>+9.4f}  calibration: gamma is subtracted from seen classes\n", why.calibration);
+    output.text += fmt::format("active networks: {} of {}\n", why.open_networks.size(), model.gates.networks);
     return output;
   };
   return command;

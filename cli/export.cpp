@@ -42,34 +42,33 @@ Command export_command() {
   auto state = std::make_shared<State>();
   Command command;
   command.name = "export";
-  command.summary = "write a model as a small file for the C runtime, and measure what that costs";
+  command.summary = "export a model to a small file for the C runtime and measure the loss of accuracy";
   command.example = "parsnets export --model out/demo.safetensors --out out/demo.pnrt --data data/demo --rank 8";
   command.options.text("model", state->model, "model file")
       .path("out", state->out, "device file to write")
-      .text("data", state->data, "the data set the model was trained on: measures accuracy on its validation classes")
-      .choice("precision", state->precision, precision_names(), "how weights are stored")
+      .text("data", state->data, "data set the model was trained on, to measure accuracy on its validation classes")
+      .choice("precision", state->precision, precision_names(), "storage type of the weights")
       .flag("int8", state->int8, "short for --precision int8")
-      .integer("rank", state->rank, 0, 65535, "store this many networks, of which all others are mixtures; 0: all")
+      .integer("rank", state->rank, 0, 65535, "number of stored networks, of which the others are mixtures; 0: all")
       .bytes("max-bytes", state->options.max_bytes,
-             "largest file, 0 for no bound; precision and rank, unless given, are chosen by accuracy on validation "
+             "maximum file size, 0 for none; precision and rank, unless given, are chosen by accuracy on validation "
              "classes")
       .number("max-drop", state->options.max_drop, 0, 100,
-              "refuse to write when ZSL or H falls by more points than this on validation classes")
+              "fail if ZSL or H drops by more points than this on validation classes")
       .path("c-header", state->header, "also write the device file as a C header with a const array")
-      .text("c-name", state->name, "name of that array");
+      .text("c-name", state->name, "name of the array in the C header");
   add_load_options(command.options, state->load);
   add_memory_limit(command.options, state->options.memory_limit);
   command.run = [state](Context& context) {
     if (state->model.empty() || (state->out.empty() && state->header.empty()))
       throw Error(ErrorCode::usage, "export: expected --model FILE and --out FILE or --c-header FILE");
     if (!state->out.empty() && state->out == state->header)
-      throw Error(ErrorCode::usage, "--c-header: expected another file than --out");
+      throw Error(ErrorCode::usage, "--c-header and --out name the same file");
     const auto given = [&](const char* name) { return std::ranges::find(context.given, name) != context.given.end(); };
     if (given("max-drop") && state->data.empty())
-      throw Error(ErrorCode::usage,
-                  "--max-drop: expected --data too, since the drop is measured on validation classes");
+      throw Error(ErrorCode::usage, "--max-drop needs --data: the drop is measured on validation classes");
     if (state->int8 && given("precision") && state->precision != Precision::int8)
-      throw Error(ErrorCode::usage, "--int8: expected without another --precision");
+      throw Error(ErrorCode::usage, "--int8 conflicts with --precision");
     if (given("precision") || state->int8) state->options.precision = state->precision;
     if (given("rank")) state->options.rank = static_cast<std::size_t>(state->rank);
     if (!state->header.empty()) c_header({}, state->name);  // refuses a bad name before the work
@@ -113,7 +112,7 @@ Command export_command() {
                     std::filesystem::file_size(state->model), device.work_bytes(), device.multiply_adds());
     if (!exported.validated) {
       output.json["validation"] = nullptr;
-      output.text += "accuracy was not measured: give --data, the set the model was trained on\n";
+      output.text += "accuracy was not measured; give --data, the data set the model was trained on\n";
       return output;
     }
     output.json["validation"] = {{"before", figures_json(exported.before)},

@@ -111,10 +111,10 @@ Command info_command() {
   auto state = std::make_shared<State>();
   Command command;
   command.name = "info";
-  command.summary = "print facts about this build, a model file or a data file";
+  command.summary = "print information about this build, a model file or a data file";
   command.example = "parsnets info data/demo/features.npy";
   command.arguments = {{"FILE", "a .safetensors, .pnrt, .mat, .npy, .npz or .csv file", &state->file, false}};
-  command.options.text("model", state->model, "the file, given as other commands take it");
+  command.options.text("model", state->model, "the file, as an option");
   command.run = [state](Context&) {
     if (!state->file.empty() && !state->model.empty())
       throw Error(ErrorCode::usage, "info: expected FILE or --model FILE, found both");

@@ -26,9 +26,10 @@ namespace {
 OptionTable common_table(CommonOptions& common) {
   OptionTable table;
   table.flag("json", common.json, "print one JSON object on standard output")
-      .flag("quiet", common.quiet, "no progress, no messages")
+      .flag("quiet", common.quiet, "suppress progress and messages")
       .unsigned_integer("seed", common.seed, "random seed")
-      .integer("threads", common.threads, 0, 1024, "worker threads; 0 means one per core; results do not depend on it");
+      .integer("threads", common.threads, 0, 1024,
+               "number of worker threads (0: one per core); does not affect results");
   return table;
 }
 
@@ -132,7 +133,7 @@ int run(Command& command, OptionTable& common, CommonOptions& options, const Par
     print_error(options, static_cast<int>(e.code()), e.what(), e.parts());
     return static_cast<int>(e.code());
   } catch (const std::bad_alloc&) {
-    print_error(options, 1, "not enough memory for this request", {});
+    print_error(options, 1, "out of memory", {});
     return 1;
   } catch (const std::exception& e) {
     print_error(options, 1, e.what(), {});
@@ -211,7 +212,7 @@ int main(int argc, char** argv) {
       CLI::App*& group = groups[name.substr(0, space)];
       if (group == nullptr) {
         group = app.add_subcommand(name.substr(0, space), name.substr(0, space) == "data"
-                                                              ? "look at, convert, split and generate data sets"
+                                                              ? "inspect, convert, split and generate data sets"
                                                               : "change the class bank of a model");
         group->require_subcommand(1);
       }
@@ -232,8 +233,7 @@ int main(int argc, char** argv) {
         ->type_name("FILE")
         ->group("Common options");
     parsed[i]
-        .app
-        ->add_flag("--print-config", parsed[i].print_config, "print the options in effect as a config file and stop")
+        .app->add_flag("--print-config", parsed[i].print_config, "print the options as a config file and exit")
         ->group("Common options");
     if (!command.example.empty()) parsed[i].app->footer("Example: " + command.example);
   }

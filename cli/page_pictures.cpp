@@ -67,7 +67,7 @@ std::vector<std::filesystem::path> write_page_pictures(const std::filesystem::pa
   const std::string browser = find_browser(), url = file_url(page);
   std::filesystem::create_directories(folder);
   std::string profile = (std::filesystem::temp_directory_path() / "parsnets-pictures-XXXXXX").string();
-  if (::mkdtemp(profile.data()) == nullptr) throw Error(ErrorCode::failure, "no temporary folder could be made");
+  if (::mkdtemp(profile.data()) == nullptr) throw Error(ErrorCode::failure, "cannot create a temporary folder");
   struct Remove {
     std::filesystem::path path;
     ~Remove() {

@@ -29,14 +29,14 @@ Command predict_command() {
   auto state = std::make_shared<State>();
   Command command;
   command.name = "predict";
-  command.summary = "name the classes of new samples, with confidences";
+  command.summary = "predict the classes of new samples, with confidences";
   command.example = "parsnets predict --model out/demo.safetensors --input data/demo/features.npy --top 3";
   command.options.text("model", state->model, "model file")
       .text("input", state->input, "features of the samples: .npy or .csv, one row each")
-      .integer("top", state->top, 1, 100000, "how many classes to name per sample")
+      .integer("top", state->top, 1, 100000, "number of classes per sample")
       .choice("among", state->among, {{"all", Among::all}, {"seen", Among::seen}, {"unseen", Among::unseen}},
-              "which classes compete")
-      .integer("batch", state->batch, 1, 1000000, "samples scored at a time");
+              "candidate classes")
+      .integer("batch", state->batch, 1, 1000000, "samples per batch");
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     if (state->model.empty() || state->input.empty())
@@ -48,7 +48,7 @@ Command predict_command() {
     require_memory(state->memory_limit,
                    scoring_bytes(model.classes.names.size(), model.outputs(), model.feature_dimensions) +
                        12.0 * state->batch * static_cast<double>(input.cols()),
-                   "prediction", "give more, or a smaller --batch");
+                   "prediction", "raise the limit or lower --batch");
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     const auto batch = static_cast<std::size_t>(state->batch);
     const PreparedClasses prepared = model.prepare_classes(pool);

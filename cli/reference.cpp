@@ -15,7 +15,7 @@ Command reference_command() {
   command.name = "reference";
   command.summary = "print published results, each with its features, semantics and source";
   command.example = "parsnets reference --set CUB";
-  command.options.text("set", *set, "one of SUN, CUB, AWA2, APY; by default all");
+  command.options.text("set", *set, "one of SUN, CUB, AWA2, APY (default: all)");
   command.run = [set](Context&) {
     Output output;
     bool known = set->empty();

@@ -34,13 +34,13 @@ Command report_command() {
   command.name = "report";
   command.summary = "write runs as one self-contained HTML page with tables and figures";
   command.example = "parsnets report --run out/demo --out out/demo/report.html";
-  command.options.text("run", state->runs, "run folders, separated by commas ('train --run' makes one)")
+  command.options.text("run", state->runs, "run folders written by 'train --run', comma-separated")
       .path("out", state->out, "HTML file to write")
-      .text("data", state->data, "data set folder; by default the one the first run was trained on")
+      .text("data", state->data, "data set folder (default: the one the first run was trained on)")
       .path("data-out", state->json, "also write the page's data as JSON")
       .path("png", state->png, "also write the figures as PNG files to this folder; needs an installed Chromium")
-      .integer("points", state->points, 10, 100000, "samples in the t-SNE maps, at most")
-      .flag("quick", state->quick, "do not fit the model once more without MMG for comparison");
+      .integer("points", state->points, 10, 100000, "maximum number of samples in the t-SNE maps")
+      .flag("quick", state->quick, "skip the comparison with a model fitted without MMG");
   add_load_options(command.options, state->load);
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {

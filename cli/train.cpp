@@ -30,10 +30,10 @@ std::string to_text(const std::string& out, const std::string& split, const nloh
         fmt::format("validation: ZSL {:.2f}, H {:.2f} on classes from: {}\n", record["validation"]["zsl"].get<double>(),
                     record["validation"]["h"].get<double>(), record["validation"]["classes_from"].get<std::string>());
   if (record.contains("selection"))
-    text += fmt::format("selected among {} candidates: {}\n", record["selection"].size(),
+    text += fmt::format("selected from {} candidates: {}\n", record["selection"].size(),
                         record["chosen"].get<std::string>());
   if (record.contains("left_out"))
-    text += fmt::format("the time budget left out {} rounds of the search\n", record["left_out"].size());
+    text += fmt::format("the time budget cut {} rounds of the search\n", record["left_out"].size());
   for (const char* stage : {"joint", "refinement"})
     if (record.contains(stage) && !record[stage].empty())
       text += fmt::format("{}: objective {:.5g} to {:.5g} in {} steps\n", stage,
@@ -49,10 +49,10 @@ std::string to_text(const std::string& out, const std::string& split, const nloh
                         svr["converged"].get<bool>() ? "" : " (not converged)");
   }
   if (record.contains("gates"))
-    text += fmt::format("gates: a network is open for {:.0f} / {:.0f} / {:.0f} % of the samples (min / median / max)\n",
-                        100 * record["gates"]["usage_min"].get<double>(),
-                        100 * record["gates"]["usage_median"].get<double>(),
-                        100 * record["gates"]["usage_max"].get<double>());
+    text += fmt::format(
+        "gates: each network is active for {:.0f} / {:.0f} / {:.0f} % of the samples (min / median / max)\n",
+        100 * record["gates"]["usage_min"].get<double>(), 100 * record["gates"]["usage_median"].get<double>(),
+        100 * record["gates"]["usage_max"].get<double>());
   text += fmt::format("{:.1f} s, peak memory {}, model {}\n", json["seconds"].get<double>(),
                       format_bytes(json["peak_memory_bytes"].get<double>()),
                       format_bytes(json["model_bytes"].get<double>()));
@@ -75,7 +75,7 @@ Command train_command() {
   command.example = "parsnets train --data data/demo --out out/demo.safetensors --method ridge --select";
   command.options.text("data", state->data, "data set folder")
       .path("out", state->out, "model file to write")
-      .path("run", state->run, "folder for 'report': writes model.safetensors and run.json there, in place of --out");
+      .path("run", state->run, "run folder for 'report', instead of --out: receives model.safetensors and run.json");
   command.options.append(train_option_table(state->train));
   command.options.path("checkpoint", state->train.run.checkpoint, "file in which the SVR solver saves its state")
       .flag("resume", state->train.run.resume, "continue from the checkpoint");
@@ -89,7 +89,7 @@ Command train_command() {
   };
   command.run = [state, options = command.options](Context& context) {
     if (!state->run.empty() && !state->out.empty())
-      throw Error(ErrorCode::usage, "--run: expected without --out, since the model goes to DIR/model.safetensors");
+      throw Error(ErrorCode::usage, "--run conflicts with --out: the model is written to DIR/model.safetensors");
     if (!state->run.empty()) state->out = state->run / "model.safetensors";
     if (state->data.empty() || state->out.empty())
       throw Error(ErrorCode::usage, "train: expected --data DIR and --out FILE or --run DIR");

@@ -17,10 +17,10 @@ int main(int argc, char** argv) try {
   options.method = parsnets::Method::ridge;
   parsnets::ThreadPool pool;
   const parsnets::Model model = parsnets::train(data, options, pool);
-  const parsnets::TestReport report = parsnets::evaluate(model, data, pool);
+  const parsnets::Evaluation report = parsnets::evaluate(model, data, pool);
   std::printf("parsnets %s: ZSL %.1f, H %.1f\n", PARSNETS_VERSION, report.zsl.top1_per_class, report.gzsl.h);
   const parsnets::DeviceModel device(parsnets::device_file(model, parsnets::Precision::int8, 0, pool), "the export");
-  const parsnets::TestReport exported = parsnets::evaluate(device, data, pool);
+  const parsnets::Evaluation exported = parsnets::evaluate(device, data, pool);
   std::printf("as int8, %zu bytes: ZSL %.1f, H %.1f\n", device.bytes().size(), exported.zsl.top1_per_class,
               exported.gzsl.h);
   return 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "parsnets/dataset.hpp"
+#include "parsnets/evaluation.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/progress.hpp"
 #include "parsnets/threads.hpp"
@@ -71,7 +72,7 @@ DeviceModel load_device_model(const std::filesystem::path& file);
 /// Whether a file begins as a device file does.
 bool is_device_file(const std::filesystem::path& file);
 /// The protocol on a data set's test samples, as for a Model.
-TestReport evaluate(const DeviceModel& model, const Dataset& data, ThreadPool& pool,
+Evaluation evaluate(const DeviceModel& model, const Dataset& data, ThreadPool& pool,
                     ProgressObserver* progress = nullptr);
 
 struct ExportOptions {
@@ -103,7 +104,7 @@ struct Exported {
 };
 
 /// Exports a model. With `data` (the set the model was trained on) the cost is measured: the model's options are fitted
-/// again without the validation classes, that twin is exported in the same way, and both are scored on them, the
+/// again without the validation classes, that model is exported in the same way, and both are scored on them, the
 /// exported one by the C runtime. Throws failure when the drop is above max_drop or nothing fits in max_bytes, usage
 /// when max_bytes comes without data, bad_input when `data` is not the set the model was trained on or has no
 /// validation classes.

@@ -5,6 +5,7 @@
 #include "base/file.hpp"
 #include "capi/handles.hpp"
 #include "parsnets/device.hpp"
+#include "parsnets/evaluation.hpp"
 
 using namespace parsnets;
 using namespace parsnets::capi;
@@ -68,7 +69,7 @@ parsnets_status parsnets_export(const parsnets_model* model, const parsnets_data
     if (figures != nullptr) check_struct_size(figures->size, "parsnets_export_figures");
     const unsigned wanted = checked_threads(threads);
     CallbackObserver observer(progress, user);
-    const BlasTurn turn;
+    const BlasGuard turn;
     ThreadPool pool(wanted);
     Exported exported = export_model(model->model, dataset == nullptr ? nullptr : &dataset->data,
                                      export_options_from(options), pool, observer.get());

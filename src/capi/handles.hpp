@@ -13,6 +13,7 @@
 #include "base/options.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/evaluation.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/parsnets.h"
 #include "parsnets/progress.hpp"
@@ -137,7 +138,7 @@ struct RankedOutput {
 void rank_batches(const Samples& input, const Ranking& ranking, const Predict& scores, const RankedOutput& out);
 
 /// The figures of a test into a struct of the caller.
-void write_evaluation(const TestReport& report, parsnets_evaluation* evaluation);
+void write_evaluation(const Evaluation& report, parsnets_evaluation* evaluation);
 
 /// Element `index` of a list; throws usage when there is none.
 const char* name_at(const std::vector<std::string>& names, std::size_t index, const char* what);
@@ -163,9 +164,9 @@ class CallbackObserver : public ProgressObserver {
 };
 
 /// Holds off other callers where the BLAS at hand must not be entered by two threads at once.
-class BlasTurn {
+class BlasGuard {
  public:
-  BlasTurn();
+  BlasGuard();
 
  private:
   std::unique_lock<std::recursive_mutex> lock_;  // recursive: a progress function may predict

@@ -70,7 +70,7 @@ void add_to(parsnets_model& model, const char* const* names, MatrixView<const fl
     checked.emplace_back(names[c]);
   }
   model.model.add_classes(checked, semantics);
-  const BlasTurn turn;
+  const BlasGuard turn;
   model.class_added();
 }
 
@@ -249,7 +249,7 @@ parsnets_status parsnets_model_calibrate_on(parsnets_model* model, const float* 
   return guarded([&] {
     const Samples input{x, samples, dimensions, threads};
     check_samples(model, input, labels, "labels", 1);
-    const BlasTurn turn;
+    const BlasGuard turn;
     ThreadPool pool(threads);
     calibrate(model->model, {x, samples, dimensions}, {labels, samples}, pool);
   });

@@ -18,7 +18,7 @@ using Take = std::function<void(std::size_t first, Matrix<float>& result, Thread
 
 /// Calls `predict` for batches of rows and hands each result on.
 void for_each_batch(const Samples& input, const Predict& predict, const Take& take) {
-  const BlasTurn turn;
+  const BlasGuard turn;
   ThreadPool pool(input.count <= kFew ? 1 : input.threads);
   for (std::size_t first = 0; first < input.count; first += kBatch) {
     const std::size_t rows = std::min(kBatch, input.count - first);
@@ -138,7 +138,7 @@ parsnets_status parsnets_explain(const parsnets_model* model, const float* x, si
     if (contributions != nullptr || semantics != nullptr)
       check_count("attributes", model->model.attributes(), attributes);
     if (open_networks != nullptr) check_count("open", model->model.gates.open, open);
-    const BlasTurn turn;
+    const BlasGuard turn;
     ThreadPool pool(1);
     const Explanation why = explain(model->model, {x, dimensions}, model->prepared(), pool);
     if (contributions != nullptr)

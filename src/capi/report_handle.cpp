@@ -64,7 +64,7 @@ parsnets_status parsnets_report(const parsnets_report_run* const* runs, size_t c
     const Thumbnails photographs =
         values.photographs == nullptr ? Thumbnails{} : read_thumbnails(values.photographs, dataset->data.samples());
     CallbackObserver observer(progress, user);
-    const BlasTurn turn;
+    const BlasGuard turn;
     ThreadPool pool(checked_threads(threads));
     write_text_file(file, report_page(report_data(given, photographs, wanted, pool, observer.get())));
   });

@@ -37,7 +37,7 @@ parsnets_status status_of_exception() noexcept {
     keep_message(e.what(), "an error, and not enough memory to describe it");
     return static_cast<parsnets_status>(e.code());
   } catch (const std::bad_alloc&) {
-    last_message = "not enough memory for this request";
+    last_message = "out of memory";
   } catch (const std::exception& e) {
     keep_message(e.what(), "an error, and not enough memory to describe it");
   } catch (...) {
@@ -116,7 +116,7 @@ bool CallbackObserver::on_progress(const ProgressEvent& event) {
   return function_(&progress, user_) == 0;
 }
 
-BlasTurn::BlasTurn() {
+BlasGuard::BlasGuard() {
   static std::recursive_mutex mutex;
   if (!blas_is_thread_safe()) lock_ = std::unique_lock(mutex);
 }

@@ -16,14 +16,14 @@ parsnets_status parsnets_train(const parsnets_dataset* dataset, const parsnets_o
     require(options, "options");
     const unsigned wanted = checked_threads(threads);
     CallbackObserver observer(progress, user);
-    const BlasTurn turn;
+    const BlasGuard turn;
     ThreadPool pool(wanted);
     *model = new parsnets_model(train(dataset->data, options->options, pool, observer.get()));
     remove_checkpoints(options->options.run.checkpoint);
   });
 }
 
-void parsnets::capi::write_evaluation(const TestReport& report, parsnets_evaluation* evaluation) {
+void parsnets::capi::write_evaluation(const Evaluation& report, parsnets_evaluation* evaluation) {
   parsnets_evaluation known{};
   known.zsl_top1_per_class = report.zsl.top1_per_class;
   known.zsl_top1 = report.zsl.top1;
@@ -75,9 +75,9 @@ parsnets_status parsnets_evaluate_with_options(const parsnets_model* model, cons
     const auto given = options == nullptr ? defaults : read_struct(options, defaults, "parsnets_evaluate_options");
     const unsigned wanted = checked_threads(threads);
     CallbackObserver observer(progress, user);
-    const BlasTurn turn;
+    const BlasGuard turn;
     ThreadPool pool(wanted);
-    const TestReport report =
+    const Evaluation report =
         evaluate(model->model, dataset->data, pool, observer.get(), given.allow_trained_samples != 0);
     write_evaluation(report, evaluation);
     for (double* values : {zsl, gzsl})

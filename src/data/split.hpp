@@ -41,7 +41,7 @@ std::string split_name(const Split& split);
 struct SplitOptions {
   double unseen = 0.2;      ///< share of the classes (below 1) or their number
   double validation = 0.2;  ///< share of the seen classes (below 1) or their number
-  double test_seen = 0.2;   ///< share of each seen class's samples kept for testing
+  double test_seen = 0.2;   ///< fraction of each seen class's samples held out for testing
   std::uint64_t seed = 1;
   std::vector<std::int32_t> unseen_classes;  ///< when given, used in place of a drawn set
 };

@@ -5,9 +5,10 @@
 #include "base/file.hpp"
 #include "device/device_reader.hpp"
 #include "device/device_source.hpp"
-#include "eval/test_model.hpp"
+#include "eval/scorer.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/evaluation.hpp"
 #include "parsnets_rt.h"
 
 namespace parsnets {
@@ -106,8 +107,8 @@ bool is_device_file(const std::filesystem::path& path) {
   return looks_like_device_file(start);
 }
 
-TestReport evaluate(const DeviceModel& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress) {
-  return evaluate_subject(
+Evaluation evaluate(const DeviceModel& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress) {
+  return evaluate_scorer(
       {model.class_names(), model.class_seen(), model.gamma(),
        [&](MatrixView<const float> x, const ScoreVisitor& visit) { source_of(model, x, pool).visit(visit); }},
       data, progress);

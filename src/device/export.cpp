@@ -13,8 +13,7 @@
 #include "eval/counts.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
-#include "train/fitter.hpp"
-#include "train/train_options.hpp"
+#include "train/refit.hpp"
 #include "train/training_data.hpp"
 #include "train/validation.hpp"
 
@@ -35,26 +34,20 @@ std::string name_of(Precision precision) {
 }
 
 /// The model's options fitted without the validation classes, and what is needed to score an exported form of it.
-class Twin {
+class ValidationModel {
  public:
-  Twin(const Model& model, const Dataset& data, std::uint64_t memory_limit, ThreadPool& pool,
-       ProgressObserver* progress)
+  ValidationModel(const Model& model, const Dataset& data, std::uint64_t memory_limit, ThreadPool& pool,
+                  ProgressObserver* progress)
       : data_(data), pool_(pool) {
-    const auto record = nlohmann::ordered_json::parse(model.record);
     require_training_data(model, data);
-    TrainOptions options;
-    train_option_table(options).from_json(nlohmann::json::parse(model.options), "the model's options");
-    options.run.seed = record.value("seed", std::uint64_t{1});
+    TrainOptions options = options_of(model);
     auto folds = validation_folds(data, 1, options.run.seed);
     if (folds.empty())
       throw Error(BadInput{data.name, "split", "validation classes", "none",
                            "export without --data; the accuracy is then not measured"});
     fold_ = std::move(folds.front());
-    nlohmann::ordered_json unused;
-    options.run.checkpoint.clear();
-    options.run.resume = false;
     if (memory_limit > 0) options.run.memory_limit = memory_limit;
-    model_ = Fitter(data, fold_.fit, pool, progress).fit(options, unused);
+    model_ = refit(options, data, fold_.fit, pool, progress);
     unseen_ = gather_rows(data.features.view(), fold_.unseen);
     seen_ = gather_rows(data.features.view(), fold_.seen);
     const PreparedClasses prepared = model_.prepare_classes(pool);
@@ -67,7 +60,7 @@ class Twin {
 
   const ValidationFigures& before() const { return before_; }
 
-  /// The figures of the twin exported in this way, at the gamma of the float model.
+  /// The figures of this model exported in this way, at the gamma of the float model.
   ValidationFigures after(Precision precision, std::size_t rank) const {
     if (rank >= model_.gates.networks) rank = 0;
     const DeviceModel device(device_file(model_, precision, rank, pool_), "the exported model");
@@ -119,8 +112,8 @@ double drop_of(const ValidationFigures& before, const ValidationFigures& after) 
 
 /// Under max_bytes: of each precision the three largest ranks that fit are measured; of those within max_drop (of all,
 /// if none is) the best wins, of equals the smallest file.
-ExportCandidate choose(const Model& model, const Twin& twin, const ExportOptions& options, ThreadPool& pool,
-                       ProgressObserver* progress, std::vector<ExportCandidate>& tried) {
+ExportCandidate choose(const Model& model, const ValidationModel& held_out, const ExportOptions& options,
+                       ThreadPool& pool, ProgressObserver* progress, std::vector<ExportCandidate>& tried) {
   constexpr int kPerPrecision = 3;
   std::size_t smallest = 0;
   std::vector<ExportCandidate> fitting;
@@ -142,11 +135,11 @@ ExportCandidate choose(const Model& model, const Twin& twin, const ExportOptions
                     options.max_bytes, smallest));
   for (auto& candidate : fitting) {
     report(progress, {"measure exports", tried.size(), fitting.size(), "candidates"});
-    candidate.figures = twin.after(candidate.precision, candidate.rank);
+    candidate.figures = held_out.after(candidate.precision, candidate.rank);
     tried.push_back(candidate);
   }
   const auto rank = [&](const ExportCandidate& c) {
-    const bool within = drop_of(twin.before(), c.figures) <= options.max_drop;
+    const bool within = drop_of(held_out.before(), c.figures) <= options.max_drop;
     return std::tuple(within, merit(c.figures), -static_cast<double>(c.bytes));
   };
   return *std::ranges::max_element(tried, {}, rank);
@@ -164,13 +157,13 @@ Exported export_model(const Model& model, const Dataset* data, const ExportOptio
   if (data == nullptr) {
     result.file = device_file(model, result.choice.precision, result.choice.rank, pool);
   } else {
-    const Twin twin(model, *data, options.memory_limit, pool, progress);
+    const ValidationModel held_out(model, *data, options.memory_limit, pool, progress);
     if (options.max_bytes > 0)
-      result.choice = choose(model, twin, options, pool, progress, result.tried);
+      result.choice = choose(model, held_out, options, pool, progress, result.tried);
     else
-      result.choice.figures = twin.after(result.choice.precision, result.choice.rank);
+      result.choice.figures = held_out.after(result.choice.precision, result.choice.rank);
     result.validated = true;
-    result.before = twin.before();
+    result.before = held_out.before();
     const auto& after = result.choice.figures;
     if (drop_of(result.before, after) > options.max_drop) {
       std::string message = fmt::format(

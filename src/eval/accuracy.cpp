@@ -7,7 +7,7 @@
 #include "eval/counts.hpp"
 #include "eval/scores.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/evaluation.hpp"
+#include "parsnets/metrics.hpp"
 
 namespace parsnets {
 

@@ -5,7 +5,7 @@
 #include "data/rows.hpp"
 #include "eval/counts.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/training.hpp"
+#include "parsnets/evaluation.hpp"
 
 namespace parsnets {
 

@@ -8,7 +8,7 @@
 
 #include "eval/counts.hpp"
 #include "eval/scores.hpp"
-#include "parsnets/evaluation.hpp"
+#include "parsnets/metrics.hpp"
 
 namespace parsnets {
 

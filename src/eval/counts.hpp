@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "eval/score_source.hpp"
-#include "parsnets/evaluation.hpp"
+#include "parsnets/metrics.hpp"
 
 namespace parsnets {
 

@@ -9,7 +9,7 @@
 #include <numbers>
 
 #include "parsnets/error.hpp"
-#include "parsnets/evaluation.hpp"
+#include "parsnets/metrics.hpp"
 
 namespace parsnets {
 

@@ -11,14 +11,14 @@
 #include "data/rows.hpp"
 #include "eval/reference.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/evaluation.hpp"
 #include "parsnets/version.hpp"
 #include "report/bench_figures.hpp"
 #include "report/geometry.hpp"
 #include "report/page.hpp"
 #include "report/run_figures.hpp"
 #include "report/tsne.hpp"
-#include "train/fitter.hpp"
-#include "train/train_options.hpp"
+#include "train/refit.hpp"
 #include "train/training_data.hpp"
 
 namespace parsnets {
@@ -97,19 +97,15 @@ Json tsne_json(const Model& model, const Dataset& data, const RunSamples& sample
 /// The model's options fitted again without MMG; nothing when the model does not use it.
 Matrix<float> mapped_without_mmg(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool,
                                  ProgressObserver* progress) {
-  TrainOptions options;
-  train_option_table(options).from_json(nlohmann::json::parse(model.options.empty() ? "{}" : model.options),
-                                        "the model's options");
-  if (*options.geometry.weight == 0 || samples.mapped.empty()) return {};
+  TrainOptions options = options_of(model);
+  if (options.geometry.weight.value_or(0) == 0 || samples.mapped.empty()) return {};
   options.geometry.weight = 0;
-  options.run.seed = Json::parse(model.record.empty() ? "{}" : model.record).value("seed", std::uint64_t{1});
-  Json unused;
   report_message(progress, "fitting once more without MMG, to compare");
-  const Model twin = Fitter(data, data.split.trainval, pool, progress).fit(options, unused);
-  Matrix<float> mapped = twin.predict(gather_rows(data.features.view(), samples.rows).view(), pool);
-  if (twin.similarity == Similarity::cosine && !twin.semantic_centre.empty())
+  const Model without = refit(options, data, data.split.trainval, pool, progress);
+  Matrix<float> mapped = without.predict(gather_rows(data.features.view(), samples.rows).view(), pool);
+  if (without.similarity == Similarity::cosine && !without.semantic_centre.empty())
     for (std::size_t r = 0; r < mapped.rows(); ++r)
-      for (std::size_t j = 0; j < mapped.cols(); ++j) mapped(r, j) -= twin.semantic_centre[j];
+      for (std::size_t j = 0; j < mapped.cols(); ++j) mapped(r, j) -= without.semantic_centre[j];
   return mapped;
 }
 
@@ -213,7 +209,7 @@ Json provenance_json(const ReportRun& run) {
 Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& pool, ProgressObserver* progress) {
   const Model& model = *run.model;
   const Dataset& data = *run.data;
-  const TestReport test = evaluate(model, data, pool, progress);
+  const Evaluation test = evaluate(model, data, pool, progress);
   const RunSamples samples = run_samples(model, data, pool, progress);
   Json json{{"name", run.name}, {"summary", summary_json(run, test)}};
   json["curve"] = test.has_gzsl ? curve_json(test.gzsl, kCurvePoints) : Json();

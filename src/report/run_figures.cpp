@@ -69,7 +69,7 @@ RunSamples run_samples(const Model& model, const Dataset& data, ThreadPool& pool
   return out;
 }
 
-Json summary_json(const ReportRun& run, const TestReport& test) {
+Json summary_json(const ReportRun& run, const Evaluation& test) {
   const Model& model = *run.model;
   const Dataset& data = *run.data;
   const Json record = Json::parse(model.record.empty() ? "{}" : model.record),
@@ -121,7 +121,7 @@ Json curve_json(const Gzsl& gzsl, std::size_t most) {
   return json;
 }
 
-Json per_class_json(const TestReport& test, const Dataset& data) {
+Json per_class_json(const Evaluation& test, const Dataset& data) {
   Json json = Json::array();
   const auto find = [](const std::vector<ClassAccuracy>& list, std::int32_t c) {
     const auto found = std::ranges::find(list, c, &ClassAccuracy::class_index);
@@ -141,7 +141,7 @@ Json per_class_json(const TestReport& test, const Dataset& data) {
   return json;
 }
 
-Json confusion_json(const TestReport& test, const Model& model, const Dataset& data) {
+Json confusion_json(const Evaluation& test, const Model& model, const Dataset& data) {
   const auto places = bank_places(model, data);
   std::vector<std::int32_t> known;  // classes of the data set that the model knows
   for (std::int32_t c = 0; c < static_cast<std::int32_t>(places.size()); ++c)

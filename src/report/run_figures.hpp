@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "parsnets/evaluation.hpp"
 #include "parsnets/ranking.hpp"
 #include "parsnets/report.hpp"
 #include "parsnets/training.hpp"
@@ -24,11 +25,11 @@ struct RunSamples {
 };
 RunSamples run_samples(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress);
 
-Json summary_json(const ReportRun& run, const TestReport& test);
+Json summary_json(const ReportRun& run, const Evaluation& test);
 /// At most `most` points of the trade-off curve; the first, the last and the one in force at gamma are kept.
 Json curve_json(const Gzsl& gzsl, std::size_t most);
-Json per_class_json(const TestReport& test, const Dataset& data);
-Json confusion_json(const TestReport& test, const Model& model, const Dataset& data);
+Json per_class_json(const Evaluation& test, const Dataset& data);
+Json confusion_json(const Evaluation& test, const Model& model, const Dataset& data);
 /// Null without gates.
 Json gates_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool);
 /// `facts`: run.json, for the times of the SVR's passes.

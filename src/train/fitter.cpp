@@ -56,7 +56,7 @@ void check_memory(const Stages& stages, const TrainOptions& o) {
   double bytes = 4 * n * d + 8 * n + 16 * p * d + 24 * p * m + 28 * side * side + 16 * d * m;
   if (o.method != Method::ridge && o.method != Method::eszsl) bytes += 8 * n * m;
   require_memory(o.run.memory_limit, bytes + scoring_bytes(classes, attributes, stages.data.features.cols()),
-                 "training", "give more, or fewer samples or features");
+                 "training", "raise the limit or use fewer samples or features");
 }
 
 void fit_eszsl(Stages& stages, const TrainOptions& o, Model& model) {

@@ -45,7 +45,7 @@ void check_memory(const Stages& stages, const TrainOptions& o, const Model& mode
     const auto z = static_cast<double>(model.z_dimensions()), networks = static_cast<double>(model.gates.networks);
     bytes += 4 * n * z + 4 * networks * (z + 1) * (z + 1) + 12 * networks * (z + 1) * q;
   }
-  require_memory(o.run.memory_limit, bytes, "refinement", "give more, or fewer networks");
+  require_memory(o.run.memory_limit, bytes, "refinement", "raise the limit or use fewer networks");
 }
 
 }  // namespace

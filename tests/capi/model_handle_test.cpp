@@ -4,6 +4,7 @@
 
 #include "base/file.hpp"
 #include "capi/small_handles.hpp"
+#include "parsnets/evaluation.hpp"
 #include "parsnets/training.hpp"
 #include "same_bytes.hpp"
 #include "temp_dir.hpp"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "parsnets/device.hpp"
+#include "parsnets/evaluation.hpp"
 #include "shared_data.hpp"
 
 namespace parsnets {
@@ -23,12 +24,12 @@ TEST(RealData, ASmallInt8FileKeepsTheAccuracyOfTheCubModel) {
   const DeviceModel device(exported.file, "cub");
   EXPECT_LE(device.work_bytes(), 65536u);
   EXPECT_LE(device.multiply_adds(), 3'000'000u) << "1 % of MobileNet-v2";
-  const TestReport before = evaluate(model, data, pool), after = evaluate(device, data, pool);
+  const Evaluation before = evaluate(model, data, pool), after = evaluate(device, data, pool);
   EXPECT_GT(after.zsl.top1_per_class, before.zsl.top1_per_class - 0.3);
   EXPECT_GT(after.gzsl.h, before.gzsl.h - 0.3);
 
   const DeviceModel whole(device_file(model, Precision::float32, 0, pool), "cub as float32");
-  const TestReport same = evaluate(whole, data, pool);
+  const Evaluation same = evaluate(whole, data, pool);
   EXPECT_NEAR(same.zsl.top1_per_class, before.zsl.top1_per_class, 0.1);
   EXPECT_NEAR(same.gzsl.h, before.gzsl.h, 0.1);
 }

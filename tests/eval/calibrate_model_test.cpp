@@ -4,6 +4,7 @@
 
 #include "data/rows.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/evaluation.hpp"
 #include "parsnets/ranking.hpp"
 #include "parsnets/training.hpp"
 #include "small_training.hpp"

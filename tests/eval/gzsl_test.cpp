@@ -9,7 +9,7 @@
 
 #include "base/rng.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/evaluation.hpp"
+#include "parsnets/metrics.hpp"
 
 namespace parsnets {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "data/sample_set.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/evaluation.hpp"
 #include "small_training.hpp"
 
 namespace parsnets::test {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "parsnets/error.hpp"
+#include "parsnets/evaluation.hpp"
 #include "parsnets/training.hpp"
 #include "small_training.hpp"
 
@@ -37,7 +38,7 @@ json data_of(const std::vector<ReportRun>& runs, unsigned threads = 1, const Thu
 TEST(Report, FiguresAreThoseOfTheEvaluation) {
   ThreadPool pool(1);
   const SmallRun run = small_run(Method::parsnets);
-  const TestReport test = evaluate(run.model, run.data, pool);
+  const Evaluation test = evaluate(run.model, run.data, pool);
   const json page = data_of({{"one", &run.model, &run.data, "", {}}}), one = page["runs"][0];
   EXPECT_EQ(one["summary"]["zsl"].get<double>(), test.zsl.top1_per_class);
   EXPECT_EQ(one["summary"]["h"].get<double>(), test.gzsl.h);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "parsnets/evaluation.hpp"
 #include "same_bytes.hpp"
 #include "small_training.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "parsnets/evaluation.hpp"
 #include "parsnets/training.hpp"
 #include "shared_data.hpp"
 
@@ -26,7 +27,7 @@ TEST(RealData, RefinedNetworksBeatThePlainMapOnCub) {
   EXPECT_GT(figure(refined, "zsl"), 60);
   EXPECT_GT(figure(refined, "h"), 57);
   EXPECT_GT(figure(refined, "zsl"), figure(linear, "zsl") + 6);
-  const TestReport before = evaluate(linear, data, pool), after = evaluate(refined, data, pool);
+  const Evaluation before = evaluate(linear, data, pool), after = evaluate(refined, data, pool);
   EXPECT_GT(after.zsl.top1_per_class, before.zsl.top1_per_class + 6) << "test classes agree with validation";
   EXPECT_GT(after.gzsl.h, before.gzsl.h + 8);
   const auto steps = nlohmann::json::parse(refined.record)["refinement"];

@@ -6,6 +6,7 @@
 
 #include "base/file.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/evaluation.hpp"
 #include "parsnets/training.hpp"
 #include "same_bytes.hpp"
 #include "small_training.hpp"
@@ -31,7 +32,7 @@ TEST(Train, EveryMethodRecognisesUnseenClassesFarAboveChance) {
     auto options = test::small_options(method);
     options.fit.lambda = 0.1;
     options.fit.c = 0.1;
-    const TestReport report = evaluate(train(data, options, pool), data, pool);
+    const Evaluation report = evaluate(train(data, options, pool), data, pool);
     EXPECT_GT(report.zsl.top1_per_class, chance + 25) << "method " << static_cast<int>(method);
     EXPECT_GT(report.gzsl.h, 15) << "method " << static_cast<int>(method);
   }

@@ -3,11 +3,11 @@
 
 #include <functional>
 
-#include "parsnets/training.hpp"
+#include "parsnets/evaluation.hpp"
 
 namespace parsnets {
 
-struct TestSubject {
+struct Scorer {
   const std::vector<std::string>& class_names;
   const std::vector<std::uint8_t>& class_seen;
   double gamma = 0;
@@ -15,6 +15,6 @@ struct TestSubject {
 };
 
 /// As evaluate().
-TestReport evaluate_subject(const TestSubject& subject, const Dataset& data, ProgressObserver* progress);
+Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressObserver* progress);
 
 }  // namespace parsnets

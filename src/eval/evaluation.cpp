@@ -1,6 +1,6 @@
 // The zero-shot protocol on a data set's test samples.
 
-#include "eval/test_model.hpp"
+#include "parsnets/evaluation.hpp"
 
 #include <fmt/format.h>
 
@@ -13,23 +13,23 @@
 #include "data/semantics.hpp"
 #include "eval/counts.hpp"
 #include "eval/model_data.hpp"
+#include "eval/scorer.hpp"
 #include "eval/scores.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/training.hpp"
 
 namespace parsnets {
 
 namespace {
 
 /// Scores in the data set's class order; classes the model does not have score lowest and are no candidates.
-void visit_in_order(const TestSubject& subject, const Dataset& data, std::span<const std::int32_t> rows,
+void visit_in_order(const Scorer& scorer, const Dataset& data, std::span<const std::int32_t> rows,
                     const std::vector<std::int32_t>& position, ProgressObserver* progress, const char* stage,
                     const ScoreVisitor& visit) {
   constexpr std::size_t kBatch = 2048;
   for (std::size_t start = 0; start < rows.size(); start += kBatch) {
     report(progress, {stage, start, rows.size(), "samples"});
     const auto batch = rows.subspan(start, std::min(kBatch, rows.size() - start));
-    subject.visit_scores(
+    scorer.visit_scores(
         gather_rows(data.features.view(), batch).view(), [&](std::size_t first, MatrixView<const float> scores) {
           Matrix<float> ordered(scores.rows(), position.size());
           for (std::size_t r = 0; r < scores.rows(); ++r)
@@ -78,13 +78,13 @@ class ConfusionCount {
 
 }  // namespace
 
-TestReport evaluate_subject(const TestSubject& subject, const Dataset& data, ProgressObserver* progress) {
+Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressObserver* progress) {
   if (data.split.test_unseen.empty())
     throw Error(BadInput{data.name, "split", "test samples of unseen classes", "none",
                          "check the split with 'parsnets data inspect'"});
   std::unordered_map<std::string_view, std::int32_t> places;
-  for (std::size_t c = 0; c < subject.class_names.size(); ++c)
-    places.emplace(subject.class_names[c], static_cast<std::int32_t>(c));
+  for (std::size_t c = 0; c < scorer.class_names.size(); ++c)
+    places.emplace(scorer.class_names[c], static_cast<std::int32_t>(c));
   std::vector<std::int32_t> position;
   for (const auto& name : data.class_names) {
     const auto found = places.find(name);
@@ -93,7 +93,7 @@ TestReport evaluate_subject(const TestSubject& subject, const Dataset& data, Pro
   // Which classes count as seen is what the model was trained on, not what this split says.
   std::vector<std::int32_t> seen;
   for (std::size_t c = 0; c < position.size(); ++c)
-    if (position[c] >= 0 && subject.class_seen[static_cast<std::size_t>(position[c])])
+    if (position[c] >= 0 && scorer.class_seen[static_cast<std::size_t>(position[c])])
       seen.push_back(static_cast<std::int32_t>(c));
   const auto unseen = data.unseen_classes();
   for (const auto c : unseen) {
@@ -108,7 +108,7 @@ TestReport evaluate_subject(const TestSubject& subject, const Dataset& data, Pro
   }
   for (const auto* list : {&data.split.test_unseen, &data.split.test_seen})
     check_finite_rows(data.features.view(), *list, features_source(data));
-  TestReport result;
+  Evaluation result;
   result.warnings = semantic_warnings(data);
   if (unseen.size() == 1)
     result.warnings.push_back(fmt::format("'{}' is the only unseen class: its ZSL is 100 by definition",
@@ -119,8 +119,8 @@ TestReport evaluate_subject(const TestSubject& subject, const Dataset& data, Pro
   result.has_gzsl = !data.split.test_seen.empty();
   std::optional<GzslCount> gzsl;
   if (result.has_gzsl) gzsl.emplace(data.classes(), unseen_labels, seen_labels, unseen, seen);
-  ConfusionCount confusion(unseen, seen, subject.gamma);
-  visit_in_order(subject, data, data.split.test_unseen, position, progress, "score unseen",
+  ConfusionCount confusion(unseen, seen, scorer.gamma);
+  visit_in_order(scorer, data, data.split.test_unseen, position, progress, "score unseen",
                  [&](std::size_t first, MatrixView<const float> scores) {
                    zsl.add(first, scores);
                    if (!gzsl) return;
@@ -129,22 +129,22 @@ TestReport evaluate_subject(const TestSubject& subject, const Dataset& data, Pro
                  });
   result.zsl = zsl.result();
   if (!gzsl) return result;
-  visit_in_order(subject, data, data.split.test_seen, position, progress, "score seen",
+  visit_in_order(scorer, data, data.split.test_seen, position, progress, "score seen",
                  [&](std::size_t first, MatrixView<const float> scores) {
                    gzsl->add_seen(first, scores);
                    confusion.add(std::span(seen_labels).subspan(first), scores);
                  });
-  result.gzsl = gzsl->at(subject.gamma);
+  result.gzsl = gzsl->at(scorer.gamma);
   result.confusion = confusion.result();
   return result;
 }
 
-TestReport evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress,
+Evaluation evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress,
                     bool allow_trained_samples) {
   check_semantics(model, data);
   const auto trained_samples = check_trained_samples(model, data, allow_trained_samples);
   const PreparedClasses prepared = model.prepare_classes(pool);
-  TestReport report = evaluate_subject(
+  Evaluation report = evaluate_scorer(
       {model.classes.names, model.classes.seen, model.gamma,
        [&](MatrixView<const float> x, const ScoreVisitor& visit) { model.visit_scores(x, prepared, pool, visit); }},
       data, progress);

@@ -1,0 +1,96 @@
+// Config files: what --print-config prints reads back to the same options and trains the same model.
+
+#include <gtest/gtest.h>
+
+#include "cli/run_cli.hpp"
+#include "same_bytes.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+/// Prints the config of a command, reads it back and prints it again; returns the file with it.
+std::string round_trip(const TempDir& dir, const Words& command, const Words& options) {
+  const std::string file = (dir / "config").string();
+  const auto printed = run_cli(command + options + Words{"--print-config"});
+  EXPECT_EQ(printed.exit_code, 0) << printed.err;
+  write_text_file(file, printed.out);
+  const auto again = run_cli(command + Words{"--config", file, "--print-config"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.out, printed.out);
+  return file;
+}
+
+}  // namespace
+
+TEST(CliConfig, EveryCommandReadsWhatItPrints) {
+  TempDir dir;
+  const std::string unused = "unused";
+  for (const Words& command :
+       {Words{"train"}, Words{"eval"}, Words{"predict"}, Words{"explain"}, Words{"bench"}, Words{"export"},
+        Words{"bench-device"}, Words{"report"}, Words{"reference"}, Words{"classes", "list"}, Words{"classes", "add"},
+        Words{"classes", "remove"}, Words{"data", "inspect", unused}, Words{"data", "convert", unused, unused},
+        Words{"data", "split", unused}, Words{"data", "synth", unused}, Words{"info"}, Words{"doctor"}}) {
+    SCOPED_TRACE(command[0] + (command.size() > 1 ? " " + command[1] : ""));
+    round_trip(dir, command, {});
+  }
+}
+
+TEST(CliConfig, APrintedConfigTrainsTheSameModelForEveryMethodAndPreset) {
+  TempDir dir;
+  const std::string data = (dir / "data").string();
+  ASSERT_EQ(run_cli({"data", "synth", data, "--classes", "10", "--samples", "300", "--dimensions", "24", "--attributes",
+                     "12", "--quiet"})
+                .exit_code,
+            0);
+  std::vector<Words> variants;
+  for (const char* method : {"parsnets", "scln", "mmg", "ridge", "reverse-ridge", "eszsl", "sae", "sae-reverse", "dap"})
+    variants.push_back({"--method", method});
+  for (const char* method : {"parsnets", "scln", "mmg"}) variants.push_back({"--preset", "paper", "--method", method});
+  variants.push_back({"--method", "ridge", "--select"});
+  variants.push_back({"--select", "--grid", "lambda=5,20;refine-steps=0,4", "--networks", "8"});
+  variants.push_back({"--preset",
+                      "auto",
+                      "--time-budget",
+                      "0",
+                      "--folds",
+                      "1",
+                      "--gates",
+                      "always",
+                      "--mmg",
+                      "0",
+                      "--feature-scaling",
+                      "l2",
+                      "--refine-rate",
+                      "1",
+                      "--refine-sharpness",
+                      "10",
+                      "--balance",
+                      "0",
+                      "--semantic-scaling",
+                      "l2",
+                      "--lambda",
+                      "5",
+                      "--semantic-whitening",
+                      "0.25"});
+  for (const auto& variant : variants) {
+    SCOPED_TRACE(variant[1] + (variant.size() > 3 ? " " + variant[3] : ""));
+    const std::string model = (dir / "model.safetensors").string(), again = (dir / "again.safetensors").string();
+    const Words options = variant + Words{"--data", data, "--max-passes", "20", "--quiet", "--seed", "3"};
+    const auto direct = run_cli(Words{"train", "--out", model} + options);
+    ASSERT_EQ(direct.exit_code, 0) << direct.err;
+    const std::string config = round_trip(dir, {"train"}, options);
+    const auto read = run_cli({"train", "--out", again, "--config", "-"}, "cat " + config + " | ");
+    ASSERT_EQ(read.exit_code, 0) << read.err;
+    EXPECT_TRUE(same_file_bytes(model, again));
+  }
+}
+
+}  // namespace parsnets::test
