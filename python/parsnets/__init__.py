@@ -1,6 +1,6 @@
 """ParsNets: zero-shot learning with gated linear networks, for scikit-learn.
 
-Names are imported when they are first asked for, so that `python -m parsnets` waits for neither NumPy nor scikit-learn.
+Names are imported on first use, so that `python -m parsnets` starts without importing NumPy or scikit-learn.
 """
 
 from importlib import import_module

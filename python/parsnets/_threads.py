@@ -1,7 +1,7 @@
 """Calls of the engine from threads other than the main one, at the end of the process.
 
-exit() takes libraries apart while daemon threads still run, and a call that is at work in one of them would crash. So
-the interpreter waits for such calls before it ends, and lets no other begin.
+exit() unloads libraries while daemon threads are still running, and a call in one of them would crash. The interpreter
+therefore waits for such calls before it ends, and starts no new ones.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ def in_main_thread() -> bool:
 
 
 def must_stop() -> bool:
-    """Whether long work of this thread should be cancelled."""
+    """Return whether long work of this thread should be cancelled."""
     return _ending.is_set() and not in_main_thread()
 
 
 def run(function: Callable[..., int], *arguments: Any) -> int:
-    """function(*arguments), which the end of the process waits for."""
+    """Return function(*arguments); the end of the process waits for it."""
     if in_main_thread():
         return function(*arguments)
     thread = threading.get_ident()
@@ -47,7 +47,7 @@ def run(function: Callable[..., int], *arguments: Any) -> int:
 
 
 def _stay_if_ending() -> None:
-    """A daemon thread stays here for good, as it would wherever it next waits for the interpreter."""
+    """Block a daemon thread forever, as would happen when it next waits for the interpreter."""
     if _ending.is_set():
         threading.Event().wait()
 
@@ -61,7 +61,7 @@ def _stop_daemons() -> None:
 
 
 def _after_fork() -> None:
-    """Of all threads only the one that forked is here, and is the main one."""
+    """Only the thread that forked exists in the child, as its main thread."""
     global _main
     _main = threading.get_ident()
     _running.clear()

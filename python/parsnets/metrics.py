@@ -1,4 +1,4 @@
-"""Figures of zero-shot recognition, as fractions from 0 to 1."""
+"""Metrics of zero-shot recognition, as fractions from 0 to 1."""
 
 from __future__ import annotations
 
@@ -12,8 +12,22 @@ Doubles = NDArray[np.float64]
 
 
 def per_class_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Mean over the classes in y_true of the share of their samples that y_pred has right. Both: n labels.
+    """Mean of the per-class accuracies over the classes in `y_true`.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_pred : array-like of shape (n_samples,)
+        Predicted labels.
+
+    Returns
+    -------
+    accuracy : float
+        Between 0 and 1.
+
+    Examples
+    --------
     >>> per_class_accuracy(["cat", "cat", "cat", "owl"], ["cat", "cat", "owl", "cat"])  # 2 of 3, and 0 of 1
     0.3333333333333333
     """
@@ -36,8 +50,22 @@ def _kind(labels: NDArray[Any]) -> str:
 
 
 def harmonic_mean(u: float, s: float) -> float:
-    """2us / (u + s); 0 when both are, NaN when one is.
+    """Harmonic mean of two accuracies, 2us / (u + s).
 
+    Parameters
+    ----------
+    u : float
+        Accuracy on unseen classes.
+    s : float
+        Accuracy on seen classes.
+
+    Returns
+    -------
+    h : float
+        0 if both are 0, NaN if one is NaN.
+
+    Examples
+    --------
     >>> harmonic_mean(0.25, 0.75)
     0.375
     """
@@ -46,10 +74,29 @@ def harmonic_mean(u: float, s: float) -> float:
 
 def seen_unseen_curve(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike,
                       seen: ArrayLike) -> Tuple[Doubles, Doubles, Doubles]:
-    """(gamma, u, s) of calibrated stacking: prediction = argmax of score - gamma [class is seen], by rising gamma.
+    """Curve of seen and unseen accuracies as gamma, which is subtracted from the scores of seen classes, increases.
 
-    y_true: n labels; scores: n x C, finite, gamma not applied; classes: C labels; seen: C, true for seen classes. The
-    first gamma is -inf. Per-class accuracies: u of the samples of unseen classes, s of the others.
+    This is calibrated stacking: the prediction is the argmax of score - gamma [class is seen].
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, with samples of seen and of unseen classes.
+    scores : array-like of shape (n_samples, n_classes)
+        Finite scores without gamma, such as those of `class_scores`.
+    classes : array-like of shape (n_classes,)
+        Labels of the columns of `scores`.
+    seen : array-like of shape (n_classes,)
+        True for seen classes.
+
+    Returns
+    -------
+    gamma : ndarray
+        Increasing values of gamma at which a prediction changes. The first is -inf.
+    u : ndarray
+        Per-class accuracy on samples of unseen classes, for each gamma.
+    s : ndarray
+        Per-class accuracy on samples of seen classes, for each gamma.
     """
     labels, score = np.asarray(y_true), np.asarray(scores, np.float64)
     names, is_seen = np.asarray(classes), np.asarray(seen, bool)
@@ -85,8 +132,20 @@ def seen_unseen_curve(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike,
 
 
 def ausuc(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike, seen: ArrayLike) -> float:
-    """Area under the seen-unseen curve; arguments as of seen_unseen_curve.
+    """Area under the seen-unseen curve.
 
+    Parameters
+    ----------
+    y_true, scores, classes, seen
+        See :func:`seen_unseen_curve`.
+
+    Returns
+    -------
+    area : float
+        Between 0 and 1.
+
+    Examples
+    --------
     >>> scores = [[0.9, 0.2], [0.8, 0.3], [0.7, 0.6]]  # of three samples, for a seen and an unseen class
     >>> ausuc(["cat", "cat", "owl"], scores, ["cat", "owl"], [True, False])  # at gamma 0.2 all are right
     1.0
@@ -96,8 +155,26 @@ def ausuc(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike, seen: ArrayL
 
 
 def zero_shot_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
-    """For `scoring=`: per-class accuracy when only the classes in y, two or more, compete, as with ClassDisjointKFold.
+    """Scorer for `scoring=`: the per-class accuracy when only the classes in `y` compete.
 
+    Use it with :class:`ClassDisjointKFold`.
+
+    Parameters
+    ----------
+    estimator : ZeroShotClassifier
+        Fitted estimator.
+    X : array-like of shape (n_samples, n_features)
+        Samples.
+    y : array-like of shape (n_samples,)
+        Labels of at least two classes.
+
+    Returns
+    -------
+    accuracy : float
+        Between 0 and 1.
+
+    Examples
+    --------
     >>> from sklearn.model_selection import GridSearchCV
     >>> from parsnets import ClassDisjointKFold, ESZSL, datasets
     >>> data = datasets.load_demo()
