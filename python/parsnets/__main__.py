@@ -38,7 +38,7 @@ def main() -> int:
     if tool is None:
         given = os.environ.get("PARSNETS_CLI")
         print(f"parsnets: PARSNETS_CLI: expected the command line tool, a program and not a script, found {given}; set "
-              "it to the tool, or not at all" if given else
+              "it to the tool, or unset it" if given else
               "parsnets: the command line tool was not found; install it or set PARSNETS_CLI to it", file=sys.stderr)
         return 1
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python; the tool would inherit that

@@ -39,10 +39,10 @@ except ImportError:  # before scikit-learn 1.6
 Self = TypeVar("Self", bound="ZeroShotClassifier")
 Result = TypeVar("Result")
 
-# Of a plain classifier, where the user says nothing: features have no common unit, and one-hot class vectors cannot
-# tell validation classes apart.
+# Defaults of a plain classifier: features have no common unit, and one-hot class vectors cannot tell validation classes
+# apart.
 _ONE_HOT_OPTIONS = {"feature-scaling": "standardize", "calibrate": False}
-# Parameters that every estimator has, with the options they stand for.
+# Parameters of every estimator and the corresponding options.
 COMMON = {"feature_scaling": "feature-scaling", "semantic_scaling": "semantic-scaling",
           "semantic_whitening": "semantic-whitening", "similarity": "similarity"}
 
@@ -155,15 +155,15 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         """
         x: Floats
         labelled: NDArray[Any]
-        described = copy.copy(self)  # takes the facts of X, which belong to this only with the model
+        described = copy.copy(self)  # receives n_features_in_ and the like; self does so only with the model
         x, labelled = _validate(described, X, y, dtype=np.float32, order="C")
         check_classification_targets(labelled)
         seen, places = np.unique(labelled, return_inverse=True)
         extra = self._validation_options(validation, class_attributes is not None)
         if class_attributes is None:
             if class_names is not None:
-                raise Usage("class_names: expected class_attributes beside them, found none; classes without samples "
-                            "need attributes")
+                raise Usage("class_names: expected class_attributes as well, found none; classes without samples need "
+                            "attributes")
             labels, semantics = seen, np.eye(len(seen), dtype=np.float32)
             attribute_names = [name_of(label) for label in seen] if attribute_names is None else attribute_names
         else:
@@ -201,16 +201,16 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
     def _validation_options(self, validation: Any, has_attributes: bool) -> Dict[str, Any]:
         if isinstance(validation, str):
             if validation not in ("auto", "none"):
-                raise Usage(f"validation: expected auto, none or labels of seen classes, found {validation!r}")
+                raise Usage(f"validation: expected 'auto', 'none' or labels of seen classes, found {validation!r}")
             if validation == "none" and (self.select or self.preset == "auto"):
-                raise Usage("validation: expected auto or labels of seen classes, since select and preset auto choose "
-                            "on them, found 'none'")
+                raise Usage("validation: expected 'auto' or labels of seen classes, because select and preset 'auto' "
+                            "choose on them, found 'none'")
         elif not has_attributes:
-            raise Usage("validation: expected class_attributes beside labels, found none; without attributes nothing "
-                        "is known of a class that is held out")
+            raise Usage("validation: labels need class_attributes as well, found none; without attributes nothing is "
+                        "known about a held-out class")
         if not has_attributes and (self.select or self.preset == "auto"):
-            raise Usage("class_attributes: expected them beside select and preset auto, which choose on classes held "
-                        "out, found none; search with GridSearchCV")
+            raise Usage("class_attributes: select and preset 'auto' need them, because they choose on held-out "
+                        "classes, found none; search with GridSearchCV")
         if not has_attributes and self.preset == "none":
             return dict(_ONE_HOT_OPTIONS)
         return {"calibrate": False} if isinstance(validation, str) and validation == "none" else {}
@@ -232,13 +232,13 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         twice = [name for name in given if name in chosen or name in always]
         names = {**{option: name for name, option in self._option_of.items()}, **always}
         if twice:
-            raise Usage(f"options: expected none that is given as a parameter, found {twice[0]!r}; give it as "
-                        f"{names[twice[0]]} alone")
+            raise Usage(f"options: expected options that are not parameters, found {twice[0]!r}; give it only as "
+                        f"{names[twice[0]]}")
         model = train(data, {**extra, **chosen, **given}, names, labels, feature_names=feature_names,
                       threads=threads_of(self.n_jobs), verbose=self.verbose, progress=progress)
         kept = {name: value for name, value in self.__dict__.items() if name != "feature_names_in_"}
         named = {} if feature_names is None else {"feature_names_in_": feature_names}
-        self.__dict__ = {**kept, **named, "_model": model, "n_features_in_": model.dimensions}  # at once, or not at all
+        self.__dict__ = {**kept, **named, "_model": model, "n_features_in_": model.dimensions}  # all or nothing
         for message in model.record.get("warnings", []):
             warnings.warn(message, stacklevel=3)
         return self
@@ -477,8 +477,8 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         model = self._model
         read = read_table(class_attributes, model.attribute_names if model.names_attributes else None)
         if read is None:
-            raise Usage("class_attributes: expected a dict of label to vector, or a DataFrame with a row per class, "
-                        f"found {type(class_attributes).__name__}")
+            raise Usage("class_attributes: expected a dict of labels to vectors, or a DataFrame with one row per "
+                        f"class, found {type(class_attributes).__name__}")
         labels, table, _ = read
         refuse_repeated(labels)
         table = np.ascontiguousarray(table)
@@ -535,7 +535,7 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         """
         check_is_fitted(self)
         if (X is None) != (y is None) or (X is None) == (gamma is None and temperature is None):
-            raise Usage("calibrate: expected X and y, or gamma, temperature or both; give one or the other")
+            raise Usage("calibrate: expected either X and y, or gamma, temperature or both")
         if X is not None:
             return self._apply(X, lambda model, x: self._calibrate_on(model, x, y))
         model = self._model
@@ -634,7 +634,7 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         from . import device
         check_is_fitted(self)
         if data is not None:
-            checked(data, "export without it, or make one with datasets.from_arrays()")
+            checked(data, "export without it, or create one with datasets.from_arrays()")
         return device.export(self._model, data, precision=precision, rank=rank, max_bytes=max_bytes, max_drop=max_drop,
                              threads=threads_of(self.n_jobs), progress=progress)
 

@@ -22,7 +22,7 @@ _LIGHT = ("--ink:#1b1d1f;--muted:#5a6066;--paper:#fff;--rule:#d9dcdf;--well:#ece
           "--test:#3a9bd3")
 _DARK = ("--ink:#e7e8e6;--muted:#a9b0b6;--paper:#15181b;--rule:#3a4046;--well:#262b30;--seen:#4aa8e0;--unseen:#f07f33;"
          "--test:#86cdf3")
-# The class is named twice to win over the style of the notebook, whose own theme counts before the system's.
+# The class is repeated so that it overrides the style of the notebook, whose theme takes precedence over the system's.
 _STYLE = "<style>" + f".parsnets{{{_LIGHT}}}" \
     f"@media(prefers-color-scheme:dark){{.parsnets{{{_DARK}}}}}" \
     f"[data-jp-theme-light=true] .parsnets,.vscode-light .parsnets{{{_LIGHT}}}" \

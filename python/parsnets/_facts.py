@@ -61,7 +61,7 @@ class Facts:
 
     @property
     def _fitted(self) -> Model:
-        if "_model" not in self.__dict__:  # AttributeError, so that hasattr() of a fact says no
+        if "_model" not in self.__dict__:  # AttributeError, so that hasattr() is False
             raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit() or load()")
         return self._model
 

@@ -27,7 +27,7 @@ def listed(labels: Any, what: str) -> List[Any]:
     try:
         hash(tuple(names))
     except TypeError as error:
-        raise BadInput(f"{what}: expected labels in one flat list, found others ({error})") from None
+        raise BadInput(f"{what}: expected a flat list of labels, found other values ({error})") from None
     return names
 
 
@@ -39,7 +39,7 @@ def places_of(labels: NDArray[Any], wanted: Any, what: str) -> NDArray[np.intp]:
     _refuse_flags(names, labels, what)
     unknown = sorted({repr(name) for name in names if name not in place})
     if unknown or not names:
-        raise BadInput(f"{what}: expected labels of classes_, at least one, found {', '.join(unknown[:5]) or 'none'}")
+        raise BadInput(f"{what}: expected one or more labels in classes_, found {', '.join(unknown[:5]) or 'none'}")
     return np.array([place[name] for name in names], np.intp)
 
 
@@ -57,7 +57,7 @@ def validation_flags(labels: NDArray[Any], seen: NDArray[Any], wanted: Any) -> N
 def _refuse_flags(names: Iterable[Any], labels: NDArray[Any], what: str) -> None:
     """Reject booleans: they equal 1 and 0, so that a mask would silently select the classes with these labels."""
     if any(isinstance(name, bool) for name in names) and not any(isinstance(label, bool) for label in labels.tolist()):
-        raise BadInput(f"{what}: expected labels, found True or False; with a mask of the classes give classes_[mask]")
+        raise BadInput(f"{what}: expected labels, found True or False; for a mask, pass classes_[mask]")
 
 
 def with_labels(labels: NDArray[Any], new: Any) -> NDArray[Any]:
@@ -69,7 +69,7 @@ def with_labels(labels: NDArray[Any], new: Any) -> NDArray[Any]:
     known = labels.tolist()
     equal = set(known).intersection(names)  # 2 and 2.0 have different names, but are one label
     if equal:
-        raise BadInput(f"label: expected new labels, found {equal.pop()!r}, which equals that of a class")
+        raise BadInput(f"label: expected new labels, found {equal.pop()!r}, which equals the label of a class")
     return _array(known + names, labels.dtype)
 
 
@@ -81,7 +81,7 @@ def file_labels(given: Any, names: Sequence[str]) -> NDArray[Any]:
     for label, name in zip(labels, names):
         if name_of(label) != name:
             raise BadInput(f"labels: expected the classes of the file in their order, found {label!r} for {name!r}; "
-                           "give labels whose text is the name of the class")
+                           "the text of each label must be the name of its class")
     labels.flags.writeable = False
     return labels
 
@@ -116,7 +116,7 @@ def _numbers(values: Any, what: str) -> Floats:
     try:
         return np.asarray(values, np.float32)
     except (TypeError, ValueError) as error:
-        raise BadInput(f"{what}: expected numbers, found others ({error})") from None
+        raise BadInput(f"{what}: expected numbers, found other values ({error})") from None
 
 
 def read_table(attributes: Any, names: Optional[Sequence[str]] = None
@@ -147,7 +147,7 @@ def read_table(attributes: Any, names: Optional[Sequence[str]] = None
         what = f"attributes of {row!r}"
         vectors.append(_aligned(_numbers(vector, what), own, known, what))
         if vectors[-1].ndim != 1 or vectors[-1].shape != vectors[0].shape:
-            raise BadInput(f"{what}: expected a vector as long as those of other classes, found shape "
+            raise BadInput(f"{what}: expected a vector of the same length as for other classes, found shape "
                            f"{vectors[-1].shape}")
     return rows, np.array(vectors, np.float32), known
 
@@ -173,7 +173,7 @@ def _aligned(values: Floats, own: Optional[List[str]], names: Optional[List[str]
     found = [f"{_some(odd)} {problem}" for problem, odd in problems.items() if odd]
     if found:
         raise BadInput(f"{what}: expected each of the {len(names)} attributes of attribute_names once, found "
-                       + "; ".join(found) + "; correct the names, or give values without names in that order")
+                       + "; ".join(found) + "; correct the names, or pass values without names in that order")
     return np.ascontiguousarray(values[..., [place[name] for name in names]])
 
 
@@ -194,7 +194,7 @@ def refuse_repeated(rows: Sequence[Any]) -> None:
 def _frame_numbers(frame: Any) -> Floats:
     """Return the values of a frame. Rejects a frame whose classes are a column, as from read_csv without index_col=0.
     """
-    advice = "name the classes by the index, with set_index({!r}), or index_col=0 of read_csv"
+    advice = "use the classes as the index, with set_index({!r}), or index_col=0 of read_csv"
     for place, column in enumerate(frame.columns):
         if place == 0 and column == "class":
             raise BadInput("class_attributes: expected a column per attribute, found 'class' as the first; "
@@ -202,8 +202,8 @@ def _frame_numbers(frame: Any) -> Floats:
         try:
             np.asarray(frame.iloc[:, place], np.float32)
         except (TypeError, ValueError) as error:
-            raise BadInput(f"class_attributes: expected columns of numbers, found others in {column!r} ({error}); if "
-                           f"these are the classes, {advice.format(column)}; else leave the column out") from None
+            raise BadInput(f"class_attributes: expected numeric columns, found other values in {column!r} ({error}); "
+                           f"if these are the classes, {advice.format(column)}; otherwise remove the column") from None
     return np.asarray(frame, np.float32)
 
 
@@ -237,9 +237,9 @@ def _numbered_rows(count: int, seen: NDArray[Any]) -> List[Any]:
         return list(seen.tolist())
     if seen.dtype.kind in "iu" and seen[0] == 0 and seen[-1] < count:  # without a 0 they might be numbers from 1
         return list(range(count))
-    numbers = ", np.arange of them where labels number rows from 0" if seen.dtype.kind in "iu" else ""
-    raise BadInput(f"class_attributes: expected one row per label in y, {len(seen)}, or class_names beside them, found "
-                   f"{count} rows; give class_names{numbers}")
+    numbers = f", np.arange({count}) if the labels are row numbers" if seen.dtype.kind in "iu" else ""
+    raise BadInput(f"class_attributes: expected one row per label in y ({len(seen)}), or class_names as well, found "
+                   f"{count} rows; pass class_names{numbers}")
 
 
 def _like(seen: NDArray[Any], rows: List[Any]) -> NDArray[Any]:
@@ -249,12 +249,12 @@ def _like(seen: NDArray[Any], rows: List[Any]) -> NDArray[Any]:
     for row in rows:
         fits = isinstance(row, wanted) and (kind == "b") == isinstance(row, bool)
         if not fits or (kind in "iu" and row != row // 1):
-            raise BadInput(f"class_attributes: expected classes of the kind of the labels in y ({seen.dtype}), found "
-                           f"{row!r}; give both the same labels")
+            raise BadInput(f"class_attributes: expected labels of the same type as in y ({seen.dtype}), found {row!r}; "
+                           "use the same labels in both")
     if kind not in "iu" or not rows:
         return np.array(rows, object if kind == "O" else seen.dtype.type)
     labels = _integers([int(row) for row in rows], seen.dtype)
     if labels is None:
-        raise BadInput(f"class_attributes: expected integers that one type of 64 bits holds, found {min(rows)} and "
+        raise BadInput(f"class_attributes: expected integers that fit into one 64-bit type, found {min(rows)} and "
                        f"{max(rows)}")
     return labels

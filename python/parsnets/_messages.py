@@ -6,8 +6,8 @@ import difflib
 import re
 from typing import Callable, Sequence
 
-# What the engine says to users of the command line and of C, and what that is here. Flags that are left are options of
-# training; _training gives those the names of an estimator's parameters.
+# Terms of the command line and of C, and their replacements. Remaining flags are training options; _training replaces
+# them by the names of an estimator's parameters.
 _SAID = [
     (r"^struct parsnets_[a-z_]+, ", ""),
     (r"parsnets_options_describe and docs/options\.md list them", "docs/options.md lists them"),

@@ -199,7 +199,7 @@ class Model:
         return name_of(self.labels[place])
 
     def scores(self, x: Floats, threads: int) -> Floats:
-        """Return scores without gamma, (n_samples, n_classes). x, here and below: (n_samples, n_features), C-contiguous.
+        """Return scores without gamma, (n_samples, n_classes). x: (n_samples, n_features), C-contiguous.
         """
         out = np.empty((len(x), self.classes), np.float32)
         call("predict_scores", self.handle, address(x), *x.shape, threads, address(out), self.classes)

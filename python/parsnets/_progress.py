@@ -40,7 +40,7 @@ class Watch:
         try:
             p = progress.contents
             return 1 if self._callback(p.stage.decode(), p.done, p.total, p.unit.decode()) else 0
-        except BaseException as error:  # handed on when the call is back
+        except BaseException as error:  # raised again when the call returns
             self._raised = error
             return 1
 
@@ -54,7 +54,7 @@ class Watch:
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
-        del self.function  # refers to this object, which refers to it: nothing is left to the garbage collector
+        del self.function  # breaks the reference cycle with this object
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
         if self._interrupted:

@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict
 
 _LONGEST_WAIT = 10  # seconds, for a callback that never returns
 _main = threading.main_thread().ident
-_running: Dict[int, int] = {}  # thread to how many calls deep it is in the engine
+_running: Dict[int, int] = {}  # thread id to depth of its calls into the engine
 _ending = threading.Event()
 
 
@@ -52,7 +52,7 @@ def _stay_if_ending() -> None:
         threading.Event().wait()
 
 
-@atexit.register  # after the threads that are no daemons
+@atexit.register  # runs after all non-daemon threads have ended
 def _stop_daemons() -> None:
     _ending.set()
     deadline = time.monotonic() + _LONGEST_WAIT

@@ -94,7 +94,7 @@ class Dataset:
 
     def __init__(self, handle: _Handle, again: Callable[..., Dataset], folder: Optional[Path] = None) -> None:
         self._handle = handle
-        self._again = again  # makes it once more; data sets from memory add their arrays
+        self._again = again  # creates it again; data sets from arrays pass their arrays
         self.folder = folder
         facts = _library.DatasetFacts(size=ctypes.sizeof(_library.DatasetFacts))
         call("dataset_get_facts", handle.pointer, ctypes.byref(facts))
@@ -330,11 +330,11 @@ def _class_numbers(labels: NDArray[Any], class_names: List[str]) -> NDArray[np.i
         number_of = {name: number for number, name in enumerate(class_names)}
         unknown = [name for name in names.tolist() if name not in number_of]
         if unknown:
-            raise BadInput(f"labels: expected names of class_names, or class numbers, found "
+            raise BadInput(f"labels: expected names in class_names, or class numbers, found "
                            f"{', '.join(map(repr, unknown[:5]))}; add {'it' if len(unknown) == 1 else 'them'} there")
         numbers: NDArray[Any] = np.array([number_of[name] for name in names.tolist()], np.int32)
         return np.ascontiguousarray(numbers[places].reshape(labels.shape))
     if labels.dtype.kind not in "iu" or (labels.size and not 0 <= labels.min() <= labels.max() < 2**31):
-        raise BadInput(f"labels: expected class numbers, integers from 0 to C - 1, or names, found others "
+        raise BadInput(f"labels: expected class numbers, integers from 0 to C - 1, or names, found other values "
                        f"({labels.dtype}); number the classes")
     return np.ascontiguousarray(labels, np.int32)

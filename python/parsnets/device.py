@@ -262,8 +262,8 @@ class DeviceModel:
                 raise TypeError
             x = np.ascontiguousarray(X, np.float32)
         except (TypeError, ValueError):
-            raise BadInput(f"{wanted}, found {getattr(X, 'dtype', 'others')} in a {type(X).__name__}; convert it to an "
-                           "array of float32, a sparse matrix by toarray()") from None
+            raise BadInput(f"{wanted}, found {getattr(X, 'dtype', 'other values')} in a {type(X).__name__}; convert it "
+                           "to a float32 array, a sparse matrix with toarray()") from None
         if x.ndim != 2:
             raise BadInput(f"{wanted}, found shape {x.shape}; reshape it")
         return x
@@ -280,7 +280,7 @@ class DeviceModel:
             if among not in kinds:
                 raise Usage(f"classes: expected {', '.join(kinds)} or labels, found {among!r}")
             if not kinds[among].any():
-                raise Usage(f"classes: expected at least one {among} class, found none; export the model with one")
+                raise Usage(f"classes: expected at least one {among} class, found none; export a model that has one")
             return np.flatnonzero(kinds[among])
         return np.unique(places_of(self.classes_, among, "classes"))
 
@@ -340,8 +340,8 @@ def export(model: Model, data: Optional[Dataset], *, precision: Optional[str] = 
             split = model.record.get("data", {}).get("split", {})
             if data is None or split.get("test_unseen", {}).get("samples") != 0 or not len(data.test_unseen):
                 raise
-            raise BadInput(f"data: expected the set that the estimator was trained on, found {data.name!r} and an "
-                           "estimator trained by fit(X, y), which knows of no test samples; train it with "
+            raise BadInput(f"data: expected the data set that the estimator was trained on, found {data.name!r} and an "
+                           "estimator trained by fit(X, y), which has no test samples; train it with "
                            f"fit_dataset(data), or export without data ({error})") from None
         validation = {"before": {"zsl": figures.zsl_before, "h": figures.h_before},
                       "after": {"zsl": figures.zsl_after, "h": figures.h_after}} if figures.has_validation else None

@@ -34,8 +34,8 @@ def per_class_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     true, predicted = column_or_1d(y_true), column_or_1d(y_pred)
     check_consistent_length(true, predicted)
     if {_kind(true), _kind(predicted)} == {"text", "numbers"}:
-        raise ValueError(f"y_pred: expected labels of the kind of y_true, {_kind(true)}, found {_kind(predicted)}; "
-                         "convert one of them")
+        raise ValueError(f"y_pred: expected labels of the same type as y_true, {_kind(true)}, found "
+                         f"{_kind(predicted)}; convert one of them")
     classes, places = np.unique(true, return_inverse=True)
     if len(classes) == 0:
         raise ValueError("y_true: expected at least one label, found none")
@@ -111,7 +111,7 @@ def seen_unseen_curve(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike,
     found = np.searchsorted(names, labels, sorter=order)
     truth = order[np.minimum(found, len(names) - 1)]
     if not np.array_equal(names[truth], labels):
-        raise ValueError("y_true: expected labels among classes, found others")
+        raise ValueError("y_true: expected labels in classes, found other labels")
     of_seen = is_seen[truth]
     if of_seen.all() or not of_seen.any():
         raise ValueError("y_true: expected samples of seen and of unseen classes, found only one kind")
@@ -119,7 +119,7 @@ def seen_unseen_curve(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike,
     best_unseen = np.flatnonzero(~is_seen)[np.argmax(score[:, ~is_seen], axis=1)]
     rows = np.arange(len(labels))
     flip = score[rows, best_seen] - score[rows, best_unseen]
-    # A sample adds 1 / (size of its class * classes of its side) where it can be right at all.
+    # A sample that can be correct at all adds 1 / (size of its class * number of seen or unseen classes).
     weight = 1.0 / np.bincount(truth, minlength=len(names))[truth]
     weight /= np.where(of_seen, len(np.unique(truth[of_seen])), len(np.unique(truth[~of_seen])))
     can = np.where(of_seen, best_seen, best_unseen) == truth
@@ -185,6 +185,6 @@ def zero_shot_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
     """
     classes = np.unique(column_or_1d(y))
     if len(classes) < 2:
-        raise ValueError(f"y: expected samples of at least 2 classes, found {len(classes)}; among one every answer is "
-                         "right")
+        raise ValueError(f"y: expected samples of at least 2 classes, found {len(classes)}; with one class every "
+                         "prediction is correct")
     return per_class_accuracy(y, estimator.predict(X, classes=classes))

@@ -70,7 +70,7 @@ def report(file: PathLike, models: Union[PathLike, Sequence[PathLike], Mapping[s
     named: Optional[Dict[str, Any]] = json.loads(runs[0].facts) if runs[0].facts is not None else None
     if data is None:
         if named is None:
-            raise Usage("data: expected the data set that the models were trained on, found None; give it, or a run "
+            raise Usage("data: expected the data set that the models were trained on, found None; pass it, or a run "
                         "folder with run.json")
         data = _named_data(named, progress)
     checked(data, "load it with datasets.load_folder()")
@@ -122,19 +122,19 @@ def _run(model: Any) -> _Run:
     split = model.record_.get("data", {}).get("split", {})
     if split.get("test_unseen", {}).get("samples") == 0:  # fit(X, y) knows of none
         raise BadInput("models: expected an estimator trained by fit_dataset(data), whose split has test samples, "
-                       "found one trained without; train it so")
+                       "found one trained without them; train it with fit_dataset(data)")
     return _Run(type(model).__name__, model._model)
 
 
 def _run_folder(folder: Any) -> _Run:
     """Read what `parsnets train --run` wrote. Other .json files in the folder are those of `parsnets bench --out`."""
     if not isinstance(folder, (str, os.PathLike)):
-        raise Usage(f"models: expected run folders in a list, found {type(folder).__name__}; name estimators in a dict")
+        raise Usage(f"models: expected run folders in a list, found {type(folder).__name__}; put estimators in a dict")
     place = os.fspath(folder)
     absolute = os.path.abspath(place)
     model = os.path.join(place, "model.safetensors")
     if not os.path.isfile(model):
-        raise BadInput(f"{place}: model.safetensors: expected a run folder with a model, found none; make one with "
+        raise BadInput(f"{place}: model.safetensors: expected a run folder with a model, found none; create one with "
                        "'parsnets train --run DIR'")
     files = sorted(name for name in os.listdir(place) if name.endswith(".json"))
     facts = Path(place, "run.json").read_text("utf-8") if "run.json" in files else None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ._labels import Floats
 
 
-@dataclass(frozen=True, eq=False)  # arrays have no one answer to ==
+@dataclass(frozen=True, eq=False)  # == of arrays is not a single value
 class Explanation:
     """Explanation of the prediction for one sample.
 
