@@ -27,6 +27,10 @@ class RidgeZSL(ZeroShotClassifier):
     preset, select, options, random_state, n_jobs, verbose
         See :class:`ParsNetsClassifier`; the defaults are the same.
 
+    See Also
+    --------
+    ParsNetsClassifier : Common parameters, and the attributes of a fitted estimator.
+
     Examples
     --------
     >>> import numpy as np
@@ -70,6 +74,10 @@ class ESZSL(ZeroShotClassifier):
     preset, select, options, random_state, n_jobs, verbose
         See :class:`ParsNetsClassifier`; the defaults are the same.
 
+    See Also
+    --------
+    ParsNetsClassifier : Common parameters, and the attributes of a fitted estimator.
+
     Examples
     --------
     >>> from parsnets import ESZSL, datasets
@@ -111,6 +119,10 @@ class SAE(ZeroShotClassifier):
     preset, select, options, random_state, n_jobs, verbose
         See :class:`ParsNetsClassifier`; the defaults are the same.
 
+    See Also
+    --------
+    ParsNetsClassifier : Common parameters, and the attributes of a fitted estimator.
+
     Examples
     --------
     >>> from parsnets import SAE, datasets
@@ -149,6 +161,10 @@ class DAP(ZeroShotClassifier):
         See :class:`ParsNetsClassifier`.
     preset, select, options, random_state, n_jobs, verbose
         See :class:`ParsNetsClassifier`; the defaults are the same.
+
+    See Also
+    --------
+    ParsNetsClassifier : Common parameters, and the attributes of a fitted estimator.
 
     Examples
     --------
