@@ -1,6 +1,6 @@
 """ParsNets: zero-shot learning with gated linear networks, for scikit-learn.
 
-Names are imported when they are first asked for, so that `python -m parsnets` waits for neither NumPy nor scikit-learn.
+Names are imported on first use, so that `python -m parsnets` starts without importing NumPy or scikit-learn.
 """
 
 from importlib import import_module
@@ -34,11 +34,11 @@ _MODULE_OF = {
     "ParsNetsClassifier": "classifier", "ZeroShotClassifier": "classifier", "load_model": "classifier",
 }
 
-if not TYPE_CHECKING:  # to type checkers every name would exist
+if not TYPE_CHECKING:  # type checkers would accept every name
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:
-            return import_module("." + name, __name__)  # which keeps it here, too
+            return import_module("." + name, __name__)  # also sets the attribute
         if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         module = import_module("." + _MODULE_OF[name], __name__)

@@ -1,4 +1,4 @@
-"""python -m parsnets, or parsnets: runs the command line tool in place of this process."""
+"""`python -m parsnets`, or `parsnets`: runs the command line tool in place of this process."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from typing import Iterator, Optional
 
 
 def _candidates() -> Iterator[Path]:
-    """Beside this file, on the PATH, in the build of the source tree."""
+    """Yield files in this folder, on the PATH, and in the source tree's build."""
     here = Path(__file__).resolve().parent
     yield here / "parsnets"
     for folder in os.get_exec_path():
@@ -17,7 +17,8 @@ def _candidates() -> Iterator[Path]:
 
 
 def _is_program(file: Path) -> bool:
-    """Scripts do not count: one of them would be this package's own, which would start itself for ever."""
+    """Return whether a file is a program and not a script: a script may be this package's own, which would call itself.
+    """
     try:
         with open(file, "rb") as opened:
             return os.access(file, os.X_OK) and opened.read(2) != b"#!"
@@ -26,18 +27,18 @@ def _is_program(file: Path) -> bool:
 
 
 def find_tool() -> Optional[str]:
-    """$PARSNETS_CLI alone where it is set, else the first program among the candidates."""
+    """Return $PARSNETS_CLI if it is set, otherwise the first program among the candidates."""
     given = os.environ.get("PARSNETS_CLI")
     return next((str(file) for file in ([Path(given)] if given else _candidates()) if _is_program(file)), None)
 
 
 def main() -> int:
-    """Returns only when there is no tool to run."""
+    """Run the tool. Returns only if it cannot be run."""
     tool = find_tool()
     if tool is None:
         given = os.environ.get("PARSNETS_CLI")
         print(f"parsnets: PARSNETS_CLI: expected the command line tool, a program and not a script, found {given}; set "
-              "it to the tool, or not at all" if given else
+              "it to the tool, or unset it" if given else
               "parsnets: the command line tool was not found; install it or set PARSNETS_CLI to it", file=sys.stderr)
         return 1
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python; the tool would inherit that

@@ -1,4 +1,4 @@
-"""What the scikit-learn estimators share: training, prediction, classes that come and go, files, facts."""
+"""Base class of the estimators: training, prediction, the class bank, files."""
 
 from __future__ import annotations
 
@@ -39,22 +39,41 @@ except ImportError:  # before scikit-learn 1.6
 Self = TypeVar("Self", bound="ZeroShotClassifier")
 Result = TypeVar("Result")
 
-# Of a plain classifier, where the user says nothing: features have no common unit, and one-hot class vectors cannot
-# tell validation classes apart.
+# Defaults of a plain classifier: features have no common unit, and one-hot class vectors cannot tell validation classes
+# apart.
 _ONE_HOT_OPTIONS = {"feature-scaling": "standardize", "calibrate": False}
-# Parameters that every estimator has, with the options they stand for.
+# Parameters of every estimator and the corresponding options.
 COMMON = {"feature_scaling": "feature-scaling", "semantic_scaling": "semantic-scaling",
           "semantic_whitening": "semantic-whitening", "similarity": "similarity"}
 
 
 class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What ParsNetsClassifier and the baselines share; ZeroShotClassifier.load() reads the file of any of them.
+    """Base class of ParsNetsClassifier and the baselines.
 
-    A fitted estimator has classes_ (C labels), seen_ (C, true: had training samples), class_attributes_ (C x m),
-    attribute_names_ (m), gamma_, temperature_, n_features_in_ (d), feature_names_in_ (d, where X was a frame with named
-    columns). Threads may share it: changes of the classes replace the model and leave running predictions alone (two
-    threads that change it at once need a lock of theirs). Copies by the copy module share the model until one of them
-    changes.
+    `ZeroShotClassifier.load` reads the model file of any of them.
+
+    Threads may share a fitted estimator: changing its classes replaces the model and does not affect running
+    predictions. Threads that change it concurrently need a lock. Copies made by the copy module share the model until
+    one of them changes.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    seen_ : ndarray of shape (n_classes,), bool
+        True for classes with training samples.
+    class_attributes_ : ndarray of shape (n_classes, n_attributes)
+        Class attributes as given.
+    attribute_names_ : tuple of str
+        Names of the attributes.
+    gamma_ : float
+        Value that is subtracted from the scores of seen classes.
+    temperature_ : float
+        Temperature of the softmax of `predict_proba`.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features. Defined only when `X` has feature names that are all strings.
     """
 
     n_features_in_: int
@@ -66,7 +85,8 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
     def __init__(self, *, feature_scaling: Optional[str], semantic_scaling: Optional[str],
                  semantic_whitening: Optional[float], similarity: Optional[str], preset: str, select: bool,
                  options: Optional[Dict[str, Any]], random_state: Any, n_jobs: Optional[int], verbose: Any) -> None:
-        """Parameters that all have; each class names them again, since scikit-learn reads its own constructor."""
+        """Store the common parameters. Each class repeats them, because scikit-learn reads the constructor's signature.
+        """
         self.feature_scaling = feature_scaling
         self.semantic_scaling = semantic_scaling
         self.semantic_whitening = semantic_whitening
@@ -80,7 +100,7 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
 
     @property
     def _method(self) -> str:
-        """The engine's."""
+        """Name of the method in the engine."""
         return next(method for method, chosen in self._methods.items()
                     if all(bool(getattr(self, name)) == value for name, value in chosen.items()))
 
@@ -89,31 +109,61 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
     def fit(self: Self, X: ArrayLike, y: ArrayLike, *, class_attributes: Any = None,
             attribute_names: Optional[Sequence[str]] = None, class_names: Optional[ArrayLike] = None,
             validation: Any = "auto", progress: Optional[ProgressCallback] = None) -> Self:
-        """Trains on X (n x d; C-contiguous float32 is not copied) and y (n labels).
+        """Fit the model to labelled samples.
 
-        class_attributes: a dict or Series of label to vector, m values; or Dataset.class_attributes, which names the
-        attributes, too; or a DataFrame with a row per class, whose columns name them; or C x m, whose rows belong to
-        class_names, or else to the sorted labels, or, where there are more rows and y has integers from 0, to 0, 1,
-        ...; or None: one-hot vectors, a plain classifier, for which feature_scaling is "standardize" and nothing is
-        calibrated unless preset or a value says otherwise. Classes without samples are unseen. Attributes that have
-        names (columns, the index of a Series) are put in the order of attribute_names, or else of the first class.
+        If an exception is raised, the estimator is unchanged.
 
-        validation: labels of the seen classes that gamma, temperature and searches are chosen on; "auto" draws them
-        with random_state; "none" does without. progress: called with (stage, done, total, unit); anything true stops,
-        which raises Cancelled. What is raised leaves the estimator as it was. Warns of what makes figures meaningless, such
-        as classes with equal attributes; record_["warnings"] keeps that.
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training samples. C-contiguous float32 arrays are not copied.
+        y : array-like of shape (n_samples,)
+            Labels.
+        class_attributes : dict, Series, DataFrame, array-like of shape (n_classes, n_attributes) or None, default=None
+            Attributes of each class; classes without samples are unseen.
+
+            - A dict or Series maps labels to vectors. `Dataset.class_attributes` is such a dict and also names the
+              attributes.
+            - A DataFrame has one row per class, and its columns name the attributes.
+            - The rows of an array belong to `class_names` or, without it, to the sorted labels. If there are more rows
+              than labels and `y` has integers from 0, they belong to 0, 1, ...
+            - None uses one-hot vectors, which makes a plain classifier. Unless `preset` or a parameter says otherwise,
+              `feature_scaling` is then "standardize" and there is no calibration.
+
+            Named attributes (columns, the index of a Series) are put in the order of `attribute_names` or, without it,
+            of the first class.
+        attribute_names : sequence of str, default=None
+            Names of the attributes.
+        class_names : array-like of shape (n_classes,), default=None
+            Labels of the rows of `class_attributes`.
+        validation : {"auto", "none"} or list of labels, default="auto"
+            Seen classes on which gamma, the temperature and searches are chosen. "auto" draws them with `random_state`;
+            "none" uses none.
+        progress : callable, default=None
+            Called with (stage, done, total, unit). A true result stops training, which raises Cancelled.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+
+        Warns
+        -----
+        UserWarning
+            If figures are meaningless, for example because classes have equal attributes. ``record_["warnings"]`` keeps
+            the messages.
         """
         x: Floats
         labelled: NDArray[Any]
-        described = copy.copy(self)  # takes the facts of X, which belong to this only with the model
+        described = copy.copy(self)  # receives n_features_in_ and the like; self does so only with the model
         x, labelled = _validate(described, X, y, dtype=np.float32, order="C")
         check_classification_targets(labelled)
         seen, places = np.unique(labelled, return_inverse=True)
         extra = self._validation_options(validation, class_attributes is not None)
         if class_attributes is None:
             if class_names is not None:
-                raise Usage("class_names: expected class_attributes beside them, found none; classes without samples "
-                            "need attributes")
+                raise Usage("class_names: expected class_attributes as well, found none; classes without samples need "
+                            "attributes")
             labels, semantics = seen, np.eye(len(seen), dtype=np.float32)
             attribute_names = [name_of(label) for label in seen] if attribute_names is None else attribute_names
         else:
@@ -128,24 +178,39 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
                            feature_names=getattr(described, "feature_names_in_", None))
 
     def fit_dataset(self: Self, data: Dataset, *, progress: Optional[ProgressCallback] = None) -> Self:
-        """Trains on the training samples of `data`, as `parsnets train` does: random_state gives the bytes of its
-        --seed, where `data` was loaded with the same `seed` or names its validation classes. Raises as fit()."""
+        """Fit the model to the training samples of a data set, as `parsnets train` does.
+
+        The model is byte-identical to that of `parsnets train --seed S` with ``random_state=S``, if `data` was loaded
+        with the same seed or names its validation classes. If an exception is raised, the estimator is unchanged.
+
+        Parameters
+        ----------
+        data : Dataset
+            Data set of `parsnets.datasets`.
+        progress : callable, default=None
+            Called with (stage, done, total, unit). A true result stops training, which raises Cancelled.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
         checked(data, "for arrays call fit(X, y)")
         return self._train(data, np.array(data.class_names), {"seed": seed_of(self.random_state)}, progress)
 
     def _validation_options(self, validation: Any, has_attributes: bool) -> Dict[str, Any]:
         if isinstance(validation, str):
             if validation not in ("auto", "none"):
-                raise Usage(f"validation: expected auto, none or labels of seen classes, found {validation!r}")
+                raise Usage(f"validation: expected 'auto', 'none' or labels of seen classes, found {validation!r}")
             if validation == "none" and (self.select or self.preset == "auto"):
-                raise Usage("validation: expected auto or labels of seen classes, since select and preset auto choose "
-                            "on them, found 'none'")
+                raise Usage("validation: expected 'auto' or labels of seen classes, because select and preset 'auto' "
+                            "choose on them, found 'none'")
         elif not has_attributes:
-            raise Usage("validation: expected class_attributes beside labels, found none; without attributes nothing "
-                        "is known of a class that is held out")
+            raise Usage("validation: labels need class_attributes as well, found none; without attributes nothing is "
+                        "known about a held-out class")
         if not has_attributes and (self.select or self.preset == "auto"):
-            raise Usage("class_attributes: expected them beside select and preset auto, which choose on classes held "
-                        "out, found none; search with GridSearchCV")
+            raise Usage("class_attributes: select and preset 'auto' need them, because they choose on held-out "
+                        "classes, found none; search with GridSearchCV")
         if not has_attributes and self.preset == "none":
             return dict(_ONE_HOT_OPTIONS)
         return {"calibrate": False} if isinstance(validation, str) and validation == "none" else {}
@@ -167,13 +232,13 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         twice = [name for name in given if name in chosen or name in always]
         names = {**{option: name for name, option in self._option_of.items()}, **always}
         if twice:
-            raise Usage(f"options: expected none that is given as a parameter, found {twice[0]!r}; give it as "
-                        f"{names[twice[0]]} alone")
+            raise Usage(f"options: expected options that are not parameters, found {twice[0]!r}; give it only as "
+                        f"{names[twice[0]]}")
         model = train(data, {**extra, **chosen, **given}, names, labels, feature_names=feature_names,
                       threads=threads_of(self.n_jobs), verbose=self.verbose, progress=progress)
         kept = {name: value for name, value in self.__dict__.items() if name != "feature_names_in_"}
         named = {} if feature_names is None else {"feature_names_in_": feature_names}
-        self.__dict__ = {**kept, **named, "_model": model, "n_features_in_": model.dimensions}  # at once, or not at all
+        self.__dict__ = {**kept, **named, "_model": model, "n_features_in_": model.dimensions}  # all or nothing
         for message in model.record.get("warnings", []):
             warnings.warn(message, stacklevel=3)
         return self
@@ -181,9 +246,22 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
     # ---- Prediction ----
 
     def predict(self, X: ArrayLike, classes: Any = None) -> NDArray[Any]:
-        """n labels. X: n x d; classes that compete: None for all, "seen", "unseen", or their labels.
+        """Predict the class of each sample.
 
-        C-contiguous float32 is read in place; one such sample costs a few microseconds beyond the engine's own time.
+        A C-contiguous float32 array is read in place; one such sample costs a few microseconds in addition to the
+        engine.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        classes : {"seen", "unseen"}, list of labels or None, default=None
+            Classes that compete. None means all.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Predicted labels.
         """
         fitted = self.__dict__
         if classes is None and "_model" in fitted and "feature_names_in_" not in fitted:
@@ -194,14 +272,43 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         return self._apply(X, lambda model, x: model.labels[model.best(x, wanted, threads_of(self.n_jobs))])
 
     def predict_proba(self, X: ArrayLike, classes: Any = None) -> Floats:
-        """n x C confidences: softmax at gamma_ and temperature_ over the classes that compete, as of predict(); the
-        columns of others are 0."""
+        """Predict the confidence of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        classes : {"seen", "unseen"}, list of labels or None, default=None
+            Classes that compete. None means all.
+
+        Returns
+        -------
+        confidences : ndarray of shape (n_samples, n_classes)
+            Softmax with `gamma_` and `temperature_` over the competing classes, in the order of `classes_`. Other
+            classes get 0.
+        """
         wanted = _competitors(classes)
         return self._apply(X, lambda model, x: model.confidences(x, wanted, threads_of(self.n_jobs)))
 
     def predict_top(self, X: ArrayLike, k: int = 5, classes: Any = None) -> Tuple[NDArray[Any], Floats]:
-        """The k best classes of each sample, best first: n x k labels, and n x k confidences among the classes that
-        compete, as of predict(). Where fewer than k compete, all of them."""
+        """Predict the k best classes of each sample, best first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        k : int, default=5
+            Number of classes. If fewer compete, all of them are returned.
+        classes : {"seen", "unseen"}, list of labels or None, default=None
+            Classes that compete. None means all.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+            Predicted labels.
+        confidences : ndarray of shape (n_samples, k)
+            Their confidences among the competing classes.
+        """
         wanted, most = _competitors(classes), unsigned(k, "k", 31)
         if most == 0:
             raise Usage("k: expected at least 1, found 0")
@@ -213,40 +320,115 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         return self._apply(X, best)
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """n x C scores, gamma_ subtracted for seen classes; with two classes n, above 0 for the second."""
+        """Return the scores of the classes, with `gamma_` subtracted for seen classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            Scores. With two classes, the difference of the scores, which is positive for the second class.
+        """
         scores = self._apply(X, lambda model, x: model.calibrated(x, threads_of(self.n_jobs)))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def class_scores(self, X: ArrayLike) -> Floats:
-        """n x C scores without gamma_, for metrics.ausuc."""
+        """Return the scores of the classes without `gamma_`, for `metrics.ausuc`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes)
+            Scores.
+        """
         return self._apply(X, lambda model, x: model.scores(x, threads_of(self.n_jobs)))
 
     def transform(self, X: ArrayLike) -> Floats:
-        """n x m predicted semantics, in the space in which classes are compared (attributes scaled, centred, whitened),
-        not in the units of class_attributes_. Not there with methods that map semantics to features, such as reverse
-        ridge."""
+        """Predict the attributes of each sample.
+
+        They are in the space in which classes are compared (scaled, centred, whitened), not in the units of
+        `class_attributes_`. Methods that map semantics to features, such as reverse ridge, do not have this method.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        semantics : ndarray of shape (n_samples, n_attributes)
+            Predicted attributes.
+        """
         return self._apply(X, lambda model, x: model.predicted_semantics(x, threads_of(self.n_jobs)))
 
     def explain(self, X: ArrayLike) -> Explanations:
-        """Why each of the n samples was given its class: a list, which notebooks show as charts."""
+        """Explain the prediction of each sample by the attributes of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        explanations : list of Explanation
+            One explanation per sample. Notebooks display the list as charts.
+        """
         return self._apply(X, lambda model, x: Explanations(model.explain(row) for row in x))
 
     def evaluate(self, data: Dataset, *, allow_trained_samples: bool = False,
                  progress: Optional[ProgressCallback] = None) -> Evaluation:
-        """The zero-shot protocol on the test samples of `data`; classes are matched by name. BadInput when the model was
-        trained on test samples, unless they are allowed; trained_samples of the result is then their number."""
+        """Evaluate the model on the test samples of a data set, by the zero-shot protocol.
+
+        Classes are matched by name.
+
+        Parameters
+        ----------
+        data : Dataset
+            Data set of `parsnets.datasets`.
+        allow_trained_samples : bool, default=False
+            Whether to accept test samples that the model was trained on. If False, they raise BadInput.
+        progress : callable, default=None
+            Called with (stage, done, total, unit). A true result stops the evaluation, which raises Cancelled.
+
+        Returns
+        -------
+        evaluation : Evaluation
+            Figures in percent. `trained_samples` is the number of test samples that the model was trained on.
+        """
         check_is_fitted(self)
         checked(data, "for arrays call predict(X)")
         return self._model.evaluate(data, threads_of(self.n_jobs), progress, allow_trained_samples)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """m attribute names: the columns of transform()."""
+        """Return the names of the output columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        names : ndarray of shape (n_attributes,)
+            Names of the attributes.
+        """
         check_is_fitted(self)
         return np.array(self._model.attribute_names, dtype=object)
 
     def _apply(self, X: ArrayLike, work: Callable[[Model, Floats], Result]) -> Result:
-        """work(model, x), x as the engine reads it. scikit-learn's validation costs more than to predict one sample, so
-        that it has its say only where X is not plainly right, or the engine refuses it."""
+        """Return work(model, x), with x as the engine reads it.
+
+        scikit-learn's validation costs more than predicting one sample. It runs only if X is not already in the
+        expected form, or if the engine rejects X.
+        """
         model = self.__dict__.get("_model")
         if model is not None and readable(X, model.dimensions) and "feature_names_in_" not in self.__dict__:
             try:
@@ -260,21 +442,43 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
     # ---- Classes and calibration, without training ----
 
     def add_class(self: Self, label: Any, attributes: ArrayLike) -> Self:
-        """Adds one unseen class, the last of classes_. attributes: m values; a Series whose index names them may have
-        them in any order (see add_classes)."""
+        """Add one unseen class without training.
+
+        Parameters
+        ----------
+        label : str or int
+            Label of the class. It becomes the last of `classes_`.
+        attributes : array-like of shape (n_attributes,) or Series
+            Attributes of the class. A Series with named values may have any order, see `add_classes`.
+
+        Returns
+        -------
+        self : object
+            The changed estimator.
+        """
         return self.add_classes({label: attributes})
 
     def add_classes(self: Self, class_attributes: Any) -> Self:
-        """Adds unseen classes, all or none: a dict or Series of label to m values; or a DataFrame with a row per class.
+        """Add unseen classes without training: all of them, or none if there is an error.
 
-        Series of values and columns of a DataFrame that have names are matched with attribute_names_, where fit() was
-        told some; those numbered from 0, as pandas does by default, are taken by position."""
+        Parameters
+        ----------
+        class_attributes : dict, Series or DataFrame
+            A dict or Series maps labels to vectors; a DataFrame has one row per class. If the model has attribute
+            names, named values (the index of a Series, the columns of a DataFrame) are matched with `attribute_names_`.
+            Values with the default pandas numbering from 0 are matched by position.
+
+        Returns
+        -------
+        self : object
+            The changed estimator.
+        """
         check_is_fitted(self)
         model = self._model
         read = read_table(class_attributes, model.attribute_names if model.names_attributes else None)
         if read is None:
-            raise Usage("class_attributes: expected a dict of label to vector, or a DataFrame with a row per class, "
-                        f"found {type(class_attributes).__name__}")
+            raise Usage("class_attributes: expected a dict of labels to vectors, or a DataFrame with one row per "
+                        f"class, found {type(class_attributes).__name__}")
         labels, table, _ = read
         refuse_repeated(labels)
         table = np.ascontiguousarray(table)
@@ -286,7 +490,18 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         return self
 
     def remove_class(self: Self, label: Any) -> Self:
-        """Removes one class."""
+        """Remove one class.
+
+        Parameters
+        ----------
+        label : str or int
+            Label of the class.
+
+        Returns
+        -------
+        self : object
+            The changed estimator.
+        """
         check_is_fitted(self)
         model = self._model
         place = int(places_of(model.labels, [label], "label")[0])
@@ -297,15 +512,30 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
 
     def calibrate(self: Self, X: Optional[ArrayLike] = None, y: Optional[ArrayLike] = None, *,
                   gamma: Optional[float] = None, temperature: Optional[float] = None) -> Self:
-        """Sets gamma_, which is subtracted from the scores of seen classes, and temperature_, of the confidences.
+        """Set `gamma_` and `temperature_`, from labelled samples or to given values.
 
-        Either by X (n x d) and y (n labels), held-out samples of seen and of unseen classes: gamma_ for the best
-        harmonic mean of both accuracies, temperature_ for the best likelihood. Or to the values given. Samples that the
-        estimator is tested on must not be used: its figures would say less of new samples.
+        Do not use samples on which the estimator is tested: the results would be optimistic.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Held-out samples of seen and of unseen classes. `gamma_` is chosen for the best harmonic mean of both
+            accuracies, `temperature_` for the best likelihood.
+        y : array-like of shape (n_samples,), default=None
+            Their labels.
+        gamma : float, default=None
+            Value of `gamma_`, which is subtracted from the scores of seen classes. None keeps the current value.
+        temperature : float, default=None
+            Value of `temperature_`, the temperature of the confidences. None keeps the current value.
+
+        Returns
+        -------
+        self : object
+            The changed estimator.
         """
         check_is_fitted(self)
         if (X is None) != (y is None) or (X is None) == (gamma is None and temperature is None):
-            raise Usage("calibrate: expected X and y, or gamma, temperature or both; give one or the other")
+            raise Usage("calibrate: expected either X and y, or gamma, temperature or both")
         if X is not None:
             return self._apply(X, lambda model, x: self._calibrate_on(model, x, y))
         model = self._model
@@ -326,17 +556,38 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
     # ---- Files, copies and pickles ----
 
     def save(self, file: PathLike) -> None:
-        """Writes a model file (safetensors), atomically, with the names of attributes and features. Labels are kept as
-        text; see load()."""
+        """Write a model file (safetensors) atomically.
+
+        The file keeps the names of attributes and features. Labels are stored as text, see `load`.
+
+        Parameters
+        ----------
+        file : str or path-like
+            File to write.
+        """
         check_is_fitted(self)
         self._model.save(file)
 
     @classmethod
     def load(cls: Type[Self], file: PathLike, *, labels: Optional[ArrayLike] = None, **parameters: Any) -> Self:
-        """An estimator from a model file. Of ZeroShotClassifier: of the class that fits the file's method.
+        """Load an estimator from a model file.
 
-        labels: C, in the order of the file's classes; str() of each has to be the class's name. None: these names.
-        parameters: of the constructor, beside those that the method of the file decides.
+        Called on ZeroShotClassifier, it returns the class that matches the method of the file.
+
+        Parameters
+        ----------
+        file : str or path-like
+            Model file.
+        labels : array-like of shape (n_classes,), default=None
+            Labels that replace the class names, in the order of the classes in the file. The text of each label must
+            equal the class name.
+        **parameters : dict
+            Parameters of the constructor, except those determined by the method of the file.
+
+        Returns
+        -------
+        estimator : ZeroShotClassifier
+            Fitted estimator.
         """
         model = Model.load(file, labels)
         kind: Type[Self] = cls
@@ -357,16 +608,33 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
 
     def export(self, data: Optional[Dataset] = None, *, precision: Optional[str] = None, rank: Optional[int] = None,
                max_bytes: int = 0, max_drop: float = 0.5, progress: Optional[ProgressCallback] = None) -> DeviceModel:
-        """The model as the small file that runs on devices (docs/device.md), with its labels.
+        """Export the model as the small file that runs on devices (docs/device.md). Labels are kept.
 
-        data: the set it was trained on, which measures what export costs on validation classes and refuses a drop above
-        max_drop points. precision: "int8" (default), "float16" or "float32"; rank: networks to store, 0: all.
-        max_bytes: largest file; chooses both where they are not given.
+        Parameters
+        ----------
+        data : Dataset, default=None
+            Data set that the model was trained on. If given, the loss of accuracy is measured on validation classes,
+            and a loss above `max_drop` raises an error.
+        precision : {"int8", "float16", "float32"}, default=None
+            Precision of the weights. None means "int8", or the choice made for `max_bytes`.
+        rank : int, default=None
+            Number of networks to store; 0 stores all. None means all, or the choice made for `max_bytes`.
+        max_bytes : int, default=0
+            Maximum size of the file; `precision` and `rank` are chosen accordingly if they are None. 0 means no limit.
+        max_drop : float, default=0.5
+            Maximum loss of accuracy on validation classes, in percentage points.
+        progress : callable, default=None
+            Called with (stage, done, total, unit). A true result stops the export, which raises Cancelled.
+
+        Returns
+        -------
+        device : DeviceModel
+            Exported model.
         """
         from . import device
         check_is_fitted(self)
         if data is not None:
-            checked(data, "export without it, or make one with datasets.from_arrays()")
+            checked(data, "export without it, or create one with datasets.from_arrays()")
         return device.export(self._model, data, precision=precision, rank=rank, max_bytes=max_bytes, max_drop=max_drop,
                              threads=threads_of(self.n_jobs), progress=progress)
 
@@ -404,7 +672,7 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
 
 
 def _competitors(classes: Any) -> Any:
-    """The classes that compete: a key of AMONG, or a list of labels."""
+    """Return the competing classes: a key of AMONG, or a list of labels."""
     if classes is None:
         return "all"
     if not isinstance(classes, str):

@@ -1,7 +1,7 @@
-"""How estimators, figures, explanations, data sets and device models look in a notebook.
+"""Notebook display of estimators, evaluations, explanations, data sets and device models.
 
-Each function gives HTML that needs nothing else: style scoped to its own class, charts as inline SVG, no script. The
-colours are those of the report, light and dark.
+Each function returns self-contained HTML: style scoped to its own class, charts as inline SVG, no script. The colours
+are those of the report, light and dark.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LIGHT = ("--ink:#1b1d1f;--muted:#5a6066;--paper:#fff;--rule:#d9dcdf;--well:#ece
           "--test:#3a9bd3")
 _DARK = ("--ink:#e7e8e6;--muted:#a9b0b6;--paper:#15181b;--rule:#3a4046;--well:#262b30;--seen:#4aa8e0;--unseen:#f07f33;"
          "--test:#86cdf3")
-# The class is named twice to win over the style of the notebook, whose own theme counts before the system's.
+# The class is repeated so that it overrides the style of the notebook, whose theme takes precedence over the system's.
 _STYLE = "<style>" + f".parsnets{{{_LIGHT}}}" \
     f"@media(prefers-color-scheme:dark){{.parsnets{{{_DARK}}}}}" \
     f"[data-jp-theme-light=true] .parsnets,.vscode-light .parsnets{{{_LIGHT}}}" \
@@ -64,20 +64,20 @@ _Rows = Iterable[Tuple[str, Any]]
 
 
 def _card(title: str, note: str, *parts: str) -> str:
-    """The whole display; title and note are escaped here, parts are HTML."""
+    """Return the whole display. Title and note are escaped here; parts are HTML."""
     return (f'<div class="parsnets">{_STYLE}<p class="title"><strong>{escape(title)}</strong> '
             f'<span class="muted">{escape(note)}</span></p><div class="parts">{"".join(parts)}</div></div>')
 
 
 def _facts(rows: _Rows) -> str:
-    """A table of names and values; rows whose value is None are left out."""
+    """Return a table of names and values. Rows whose value is None are omitted."""
     lines = [f'<tr><th scope="row">{escape(name)}</th><td>{escape(str(value))}</td></tr>'
              for name, value in rows if value is not None]
     return f'<table class="facts"><tbody>{"".join(lines)}</tbody></table>'
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
-    """Cells are HTML; all columns but the first hold numbers or charts."""
+    """Return a table. Cells are HTML; all columns except the first hold numbers or charts."""
     side = ['', *[' class="number"'] * (len(head) - 1)]
     top = "".join(f'<th scope="col"{s}>{escape(h)}</th>' for h, s in zip(head, side))
     body = "".join(f'<tr><th scope="row">{row[0]}</th>' + "".join(f"<td{s}>{c}</td>" for c, s in zip(row[1:], side[1:]))
@@ -110,7 +110,7 @@ def _key(kind: str, name: str) -> str:
 
 
 def _bar(share: float, kind: str, label: str) -> str:
-    """One bar of a table, share from 0 to 1."""
+    """Return one bar of a table, with share from 0 to 1."""
     full = 120
     return _svg(full, 14, label, _rect(0, 2, full, 10, "well"), _rect(0, 2, full * min(max(share, 0.0), 1.0), 10, kind))
 
@@ -120,7 +120,7 @@ def _named(name: str, what: str) -> str:
 
 
 def _some(names: Iterable[Any], most: int = 8) -> str:
-    """The names, as many as there is room for."""
+    """Return the first `most` names."""
     shown = [str(name) for name in names]
     more = len(shown) - most
     return ", ".join(shown[:most]) + (f" and {more} more" if more > 0 else "")
@@ -131,7 +131,7 @@ def _cut(name: str, most: int = 22) -> str:
 
 
 def _decimals(*values: float) -> int:
-    """How many to show, so that the largest has three significant digits."""
+    """Return the number of decimals that shows the largest value with three significant digits."""
     largest = max(abs(value) for value in values)
     return min(max(2 - math.floor(math.log10(largest)), 0), 12) if largest > 0 else 0
 
@@ -145,7 +145,7 @@ def _plural(count: int, word: str) -> str:
 
 
 def evaluation_html(evaluation: Evaluation) -> str:
-    """The figures of the zero-shot protocol with bars."""
+    """Figures of an evaluation, with bars."""
     e = evaluation
     rows: List[Tuple[str, Optional[float], str, str]] = [
         ("ZSL", e.zsl_top1_per_class, "unseen", "unseen classes compete, mean over classes"),
@@ -165,7 +165,8 @@ def evaluation_html(evaluation: Evaluation) -> str:
 
 
 def _by_class(e: Evaluation) -> str:
-    """Accuracies by class, worst first, with what the class is mostly taken for; of many classes the two ends."""
+    """Accuracies by class, worst first, with the most frequent confusion; with many classes, only the worst and best.
+    """
     accuracies = e.zsl_per_class if e.gzsl_per_class is None else e.gzsl_per_class
     if not accuracies:
         return ""
@@ -180,7 +181,7 @@ def _by_class(e: Evaluation) -> str:
 
 
 def _mostly(e: Evaluation, label: Any) -> str:
-    """The class that most of the samples that are named wrongly were taken for."""
+    """The class with which most wrongly predicted samples of a class are confused."""
     if e.confusion is None or e.class_names is None:
         return ""
     place = e.class_names.index(label)
@@ -194,7 +195,8 @@ def _mostly(e: Evaluation, label: Any) -> str:
 
 
 def explanation_html(explanation: Explanation) -> str:
-    """What spoke for the winner (right) and for the runner-up (left), with the values that both classes have."""
+    """Contributions in favour of the winner (right) and of the runner-up (left), with the attributes of both classes.
+    """
     e, most = explanation, 10
     loudest = e.loudest(most)
     rest = float(np.sum(e.contributions)) - float(np.sum(e.contributions[loudest]))
@@ -215,7 +217,7 @@ def explanation_html(explanation: Explanation) -> str:
 
 
 def explanations_html(explanations: Explanations) -> str:
-    """The first few, below one another."""
+    """The first few explanations, one below the other."""
     most = 5
     shown = [explanation_html(one) for one in list(explanations)[:most]]
     if not shown:
@@ -235,7 +237,7 @@ _Term = Tuple[str, float, str, Sequence[str]]
 
 
 def _diverging(rows: Sequence[_Term], columns: Sequence[str], label: str) -> str:
-    """Bars from a middle line, with columns of text to the right: (name, value, kind of the name, cells)."""
+    """Bars from a middle line, with columns of text to the right. rows: (name, value, kind of the name, cells)."""
     shown = [_cut(name, 32) for name, _, _, _ in rows]
     left, half, line = 14 + 6.2 * max(map(len, shown)), 120.0, 18.0
     scale = max(abs(value) for _, value, _, _ in rows) or 1.0
@@ -288,7 +290,7 @@ def dataset_html(data: Dataset) -> str:
 
 
 def _stacked(names: Sequence[str], parts: Sequence[Tuple[str, str, Any]]) -> str:
-    """A column per class, its parts on top of one another; names below where there is room."""
+    """One stacked column per class, with names below if there is room."""
     labelled = len(names) <= 24
     step = min(26.0, 420.0 / max(len(names), 1))
     left, height, below = 36.0, 110.0, 62.0 if labelled else 6.0
@@ -312,7 +314,7 @@ def _stacked(names: Sequence[str], parts: Sequence[Tuple[str, str, Any]]) -> str
 
 
 def estimator_html(estimator: Any) -> str:
-    """A fitted estimator: what it was trained on and how, with charts of what the training record has."""
+    """A fitted estimator: its data and training, with charts from the training record."""
     record, options = estimator.record_, estimator.trained_options_
     charts = [_neighbours(estimator), _gates(record), _selection(record), _refinement(record)]
     return _card(type(estimator).__name__, "fitted", _facts(_estimator_facts(estimator, record, options)),
@@ -343,7 +345,7 @@ def _estimator_facts(estimator: Any, record: Dict[str, Any], options: Dict[str, 
 
 
 def _neighbours(estimator: Any) -> str:
-    """Unseen classes with the seen class whose attributes are nearest: where confusion is to be expected."""
+    """Unseen classes with the nearest seen class by attributes, where confusion is likely."""
     seen = estimator.seen_
     if seen.all() or not seen.any():
         return ""
@@ -360,7 +362,7 @@ def _neighbours(estimator: Any) -> str:
 
 
 def _selection(record: Dict[str, Any]) -> str:
-    """Candidates of the search: ZSL to the right, H upwards, on validation classes."""
+    """Candidates of the search on validation classes, ZSL against H."""
     tried = record.get("selection") or []
     points = [(float(one["zsl"]), float(one["h"]), str(one["choice"])) for one in tried]
     if len(points) < 2:
@@ -390,7 +392,7 @@ _WIDTH, _HEIGHT, _LEFT = 250.0, 130.0, 44.0
 
 
 def _scaled(points: Sequence[Tuple[float, float]]) -> List[Tuple[float, float]]:
-    """Points of the data as points of _axes."""
+    """Map data points to points of _axes."""
     xy = np.asarray(points, np.float64)
     low, span = xy.min(axis=0), np.ptp(xy, axis=0)
     unit = (xy - low) / np.where(span > 0, span, 1)
@@ -398,7 +400,7 @@ def _scaled(points: Sequence[Tuple[float, float]]) -> List[Tuple[float, float]]:
 
 
 def _axes(label: str, xs: Sequence[float], ys: Sequence[float], x_name: str, y_name: str, *shapes: str) -> str:
-    """A frame with the least and the greatest value at its ends."""
+    """A frame with the minimum and maximum at its ends."""
     return _svg(_WIDTH, _HEIGHT + 20, label,
                 f'<path class="axis" d="M{_LEFT} 0V{_HEIGHT}H{_WIDTH}"/>', *shapes,
                 _text(_LEFT - 4, 12, f"{max(ys):.3g}", "end", "quiet"),
@@ -410,7 +412,7 @@ def _axes(label: str, xs: Sequence[float], ys: Sequence[float], x_name: str, y_n
 
 
 def _gates(record: Dict[str, Any]) -> str:
-    """Training samples for which each network is open, by falling number."""
+    """Number of training samples for which each network is active, in descending order."""
     counts = sorted((int(n) for n in record.get("gates", {}).get("samples_per_network", [])), reverse=True)
     if len(counts) < 2:
         return ""
@@ -427,7 +429,7 @@ def _gates(record: Dict[str, Any]) -> str:
 
 
 def device_html(device: DeviceModel) -> str:
-    """Size, cost of a prediction, and accuracy before and after export where it was measured."""
+    """Size, cost of a prediction, and accuracy before and after export if it was measured."""
     seen = device.seen_
     stored = "all networks" if not device.rank else _plural(device.rank, "network") + " stored"
     facts = _facts([

@@ -1,4 +1,4 @@
-"""What a fitted estimator says of itself: facts of its model, and its looks in notebooks."""
+"""Properties of fitted estimators, and their display in notebooks."""
 
 from __future__ import annotations
 
@@ -15,53 +15,53 @@ from ._model import Model
 
 
 class Facts:
-    """Of estimators, which keep a model as _model once they are fitted."""
+    """Mixin of estimators that keep their model as `_model` once they are fitted."""
 
     _model: Model
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """C labels, in the order of the columns of predict_proba()."""
+        """Class labels, shape (n_classes,), in the order of the columns of `predict_proba`."""
         return self._fitted.labels
 
     @property
     def seen_(self) -> NDArray[np.bool_]:
-        """C; true: had training samples."""
+        """True for classes with training samples, shape (n_classes,)."""
         return self._fitted.seen
 
     @property
     def class_attributes_(self) -> Floats:
-        """C x m, as given."""
+        """Class attributes as given, shape (n_classes, n_attributes)."""
         return self._fitted.semantics
 
     @property
     def attribute_names_(self) -> Tuple[str, ...]:
-        """m."""
+        """Names of the attributes."""
         return self._fitted.attribute_names
 
     @property
     def gamma_(self) -> float:
-        """Subtracted from the scores of seen classes."""
+        """Value that is subtracted from the scores of seen classes."""
         return self._fitted.gamma
 
     @property
     def temperature_(self) -> float:
-        """Of the softmax that makes confidences."""
+        """Temperature of the softmax of the confidences."""
         return self._fitted.temperature
 
     @property
     def record_(self) -> Dict[str, Any]:
-        """How training went."""
+        """Record of training."""
         return copy.deepcopy(self._fitted.record)
 
     @property
     def trained_options_(self) -> Dict[str, Any]:
-        """The options after selection, by their names on the command line."""
+        """Training options after resolving and searching, by their command-line names."""
         return copy.deepcopy(self._fitted.options)
 
     @property
     def _fitted(self) -> Model:
-        if "_model" not in self.__dict__:  # AttributeError, so that hasattr() of a fact says no
+        if "_model" not in self.__dict__:  # AttributeError, so that hasattr() is False
             raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit() or load()")
         return self._model
 
@@ -69,7 +69,7 @@ class Facts:
         return "_model" in self.__dict__
 
     def _repr_html_(self) -> Optional[str]:
-        """For notebooks; None where scikit-learn's `display` is "text"."""
+        """Return HTML for notebooks, or None if scikit-learn's `display` is "text"."""
         if get_config()["display"] != "diagram":
             return None
         if "_model" not in self.__dict__:

@@ -1,4 +1,4 @@
-"""Labels of classes: the names the engine knows them by, and the tables that say what attributes they have."""
+"""Class labels, their names in the engine, and tables of class attributes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Floats = NDArray[np.float32]
 
 
 def name_of(label: Any) -> str:
-    """What the engine calls the class."""
+    """Return the name of the class in the engine."""
     return label if isinstance(label, str) else str(label)
 
 
 def listed(labels: Any, what: str) -> List[Any]:
-    """Labels as they are, in a list: an array of [1, "owl"] would make text of the number."""
+    """Return the labels unchanged in a list. An array of [1, "owl"] would turn the number into text."""
     if hasattr(labels, "__array__"):
         labels = np.asarray(labels).ravel().tolist()
     elif isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
@@ -27,23 +27,24 @@ def listed(labels: Any, what: str) -> List[Any]:
     try:
         hash(tuple(names))
     except TypeError as error:
-        raise BadInput(f"{what}: expected labels in one flat list, found others ({error})") from None
+        raise BadInput(f"{what}: expected a flat list of labels, found other values ({error})") from None
     return names
 
 
 def places_of(labels: NDArray[Any], wanted: Any, what: str) -> NDArray[np.intp]:
-    """The class number of each of the wanted labels; BadInput says `what` holds an unknown one, or none."""
+    """Return the class number of each wanted label. Raises BadInput about `what` if one is unknown or there are none.
+    """
     place = {label: i for i, label in enumerate(labels.tolist())}
     names = listed(wanted, what)
     _refuse_flags(names, labels, what)
     unknown = sorted({repr(name) for name in names if name not in place})
     if unknown or not names:
-        raise BadInput(f"{what}: expected labels of classes_, at least one, found {', '.join(unknown[:5]) or 'none'}")
+        raise BadInput(f"{what}: expected one or more labels in classes_, found {', '.join(unknown[:5]) or 'none'}")
     return np.array([place[name] for name in names], np.intp)
 
 
 def validation_flags(labels: NDArray[Any], seen: NDArray[Any], wanted: Any) -> NDArray[np.bool_]:
-    """C flags of the seen classes to validate on. labels: C; seen: those of them in y."""
+    """Return flags of the seen classes to validate on, (n_classes,). labels: all classes; seen: those of them in y."""
     names, known = set(listed(wanted, "validation")), set(seen.tolist())
     _refuse_flags(names, seen, "validation")
     foreign = sorted(map(repr, names - known))
@@ -54,13 +55,13 @@ def validation_flags(labels: NDArray[Any], seen: NDArray[Any], wanted: Any) -> N
 
 
 def _refuse_flags(names: Iterable[Any], labels: NDArray[Any], what: str) -> None:
-    """True and False equal 1 and 0, so that a mask would silently pick classes of these labels."""
+    """Reject booleans: they equal 1 and 0, so that a mask would silently select the classes with these labels."""
     if any(isinstance(name, bool) for name in names) and not any(isinstance(label, bool) for label in labels.tolist()):
-        raise BadInput(f"{what}: expected labels, found True or False; with a mask of the classes give classes_[mask]")
+        raise BadInput(f"{what}: expected labels, found True or False; for a mask, pass classes_[mask]")
 
 
 def with_labels(labels: NDArray[Any], new: Any) -> NDArray[Any]:
-    """`labels` and the new ones. They keep their kind: no integer silently becomes text."""
+    """Return `labels` followed by the new ones. They keep their type: no integer silently becomes text."""
     names = listed(new, "label")
     _refuse_flags(names, labels, "label")
     if labels.dtype.kind == "U" and all(isinstance(name, str) for name in names):
@@ -68,25 +69,25 @@ def with_labels(labels: NDArray[Any], new: Any) -> NDArray[Any]:
     known = labels.tolist()
     equal = set(known).intersection(names)  # 2 and 2.0 have different names, but are one label
     if equal:
-        raise BadInput(f"label: expected new labels, found {equal.pop()!r}, which equals that of a class")
+        raise BadInput(f"label: expected new labels, found {equal.pop()!r}, which equals the label of a class")
     return _array(known + names, labels.dtype)
 
 
 def file_labels(given: Any, names: Sequence[str]) -> NDArray[Any]:
-    """C labels for the classes of a file, whose names are `names`: a read-only copy."""
+    """Return a read-only copy of the labels for the classes of a file, whose names are `names`."""
     labels = np.array(given) if hasattr(given, "__array__") else _array(listed(given, "labels"), np.str_)
     if labels.shape != (len(names),):
         raise BadInput(f"labels: expected {len(names)}, one per class of the file, found shape {labels.shape}")
     for label, name in zip(labels, names):
         if name_of(label) != name:
             raise BadInput(f"labels: expected the classes of the file in their order, found {label!r} for {name!r}; "
-                           "give labels whose text is the name of the class")
+                           "the text of each label must be the name of its class")
     labels.flags.writeable = False
     return labels
 
 
 def _array(labels: List[Any], dtype: Any) -> NDArray[Any]:
-    """Integers in `dtype` where they fit, and as integers in any case; text as text; others as objects."""
+    """Return integers in `dtype` if they fit, and as integers in any case; text as text; others as objects."""
     kinds = {type(label) for label in labels}
     if kinds == {int}:
         integers = _integers(labels, dtype)
@@ -101,7 +102,7 @@ def _array(labels: List[Any], dtype: Any) -> NDArray[Any]:
 
 
 def _integers(values: List[int], dtype: Any) -> Optional[NDArray[Any]]:
-    """In the first type that holds them all, `dtype` or one of 64 bits; None: there is none."""
+    """Return the values in the first type that holds them all, `dtype` or one of 64 bits, or None if there is none."""
     for kind in ([dtype] if np.dtype(dtype).kind in "iu" else []) + [np.int64, np.uint64]:
         if np.iinfo(kind).min <= min(values) and max(values) <= np.iinfo(kind).max:
             return np.array(values, kind)
@@ -115,14 +116,16 @@ def _numbers(values: Any, what: str) -> Floats:
     try:
         return np.asarray(values, np.float32)
     except (TypeError, ValueError) as error:
-        raise BadInput(f"{what}: expected numbers, found others ({error})") from None
+        raise BadInput(f"{what}: expected numbers, found other values ({error})") from None
 
 
 def read_table(attributes: Any, names: Optional[Sequence[str]] = None
                ) -> Optional[Tuple[List[Any], Floats, Optional[List[str]]]]:
-    """(C labels, C x m, attribute names or None) of a mapping or a Series of label to vector, or of a DataFrame with a
-    row per class; None: attributes is something else. Values that have names are put in the order of `names`, or
-    without these in that of the first vector's; others are taken by position."""
+    """Return (labels, attributes, attribute names or None) of a table, or None if `attributes` is not a table.
+
+    A table is a mapping or a Series of labels to vectors, or a DataFrame with one row per class. Named values are put
+    in the order of `names` or, without it, of the first vector; others are taken by position.
+    """
     known = None if names is None else list(names)
     if hasattr(attributes, "index") and hasattr(attributes, "columns"):
         table = _aligned(_frame_numbers(attributes), _names(attributes.columns), known, "class_attributes")
@@ -144,7 +147,7 @@ def read_table(attributes: Any, names: Optional[Sequence[str]] = None
         what = f"attributes of {row!r}"
         vectors.append(_aligned(_numbers(vector, what), own, known, what))
         if vectors[-1].ndim != 1 or vectors[-1].shape != vectors[0].shape:
-            raise BadInput(f"{what}: expected a vector as long as those of other classes, found shape "
+            raise BadInput(f"{what}: expected a vector of the same length as for other classes, found shape "
                            f"{vectors[-1].shape}")
     return rows, np.array(vectors, np.float32), known
 
@@ -154,13 +157,13 @@ def _is_series(values: Any) -> bool:
 
 
 def _names(index: Any) -> Optional[List[str]]:
-    """Of attributes, by the index of a Series or the columns of a frame; None: numbered as pandas does by default."""
+    """Return attribute names from an index or columns, or None if they are numbered by default, as pandas does."""
     names = list(index)
     return None if names == list(range(len(names))) else [str(name) for name in names]
 
 
 def _aligned(values: Floats, own: Optional[List[str]], names: Optional[List[str]], what: str) -> Floats:
-    """Values, whose last axis has the names `own`, in the order of `names`; as they are where either has none."""
+    """Return values, whose last axis is named `own`, in the order of `names`; unchanged if either is None."""
     if own is None or names is None or (own == names and len(set(own)) == len(own)):
         return values
     place = {name: i for i, name in enumerate(own)}
@@ -170,17 +173,17 @@ def _aligned(values: Floats, own: Optional[List[str]], names: Optional[List[str]
     found = [f"{_some(odd)} {problem}" for problem, odd in problems.items() if odd]
     if found:
         raise BadInput(f"{what}: expected each of the {len(names)} attributes of attribute_names once, found "
-                       + "; ".join(found) + "; correct the names, or give values without names in that order")
+                       + "; ".join(found) + "; correct the names, or pass values without names in that order")
     return np.ascontiguousarray(values[..., [place[name] for name in names]])
 
 
 def _some(names: Sequence[Any]) -> str:
-    """The first few, for a message."""
+    """Return the first few names, for a message."""
     return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def refuse_repeated(rows: Sequence[Any]) -> None:
-    """BadInput where a class has two rows."""
+    """Raise BadInput if a class has two rows."""
     first: Dict[Any, int] = {}
     for number, row in enumerate(rows):
         if first.setdefault(row, number) != number:
@@ -189,8 +192,9 @@ def refuse_repeated(rows: Sequence[Any]) -> None:
 
 
 def _frame_numbers(frame: Any) -> Floats:
-    """C x m. Refused: a table whose classes are in a column, as in an attributes.csv read without index_col=0."""
-    advice = "name the classes by the index, with set_index({!r}), or index_col=0 of read_csv"
+    """Return the values of a frame. Rejects a frame whose classes are a column, as from read_csv without index_col=0.
+    """
+    advice = "use the classes as the index, with set_index({!r}), or index_col=0 of read_csv"
     for place, column in enumerate(frame.columns):
         if place == 0 and column == "class":
             raise BadInput("class_attributes: expected a column per attribute, found 'class' as the first; "
@@ -198,14 +202,14 @@ def _frame_numbers(frame: Any) -> Floats:
         try:
             np.asarray(frame.iloc[:, place], np.float32)
         except (TypeError, ValueError) as error:
-            raise BadInput(f"class_attributes: expected columns of numbers, found others in {column!r} ({error}); if "
-                           f"these are the classes, {advice.format(column)}; else leave the column out") from None
+            raise BadInput(f"class_attributes: expected numeric columns, found other values in {column!r} ({error}); "
+                           f"if these are the classes, {advice.format(column)}; otherwise remove the column") from None
     return np.asarray(frame, np.float32)
 
 
 def class_table(attributes: Any, seen: NDArray[Any], class_names: Optional[ArrayLike],
                 attribute_names: Optional[Iterable[Any]]) -> Tuple[NDArray[Any], Floats, Optional[List[str]]]:
-    """(C sorted labels, C x m, attribute names or None) from what fit() takes."""
+    """Return (sorted labels, attributes, attribute names or None) from the arguments of fit()."""
     rows: Optional[List[Any]]
     known = None if attribute_names is None else [name_of(name) for name in attribute_names]
     rows, table, names = read_table(attributes, known) or (None, _numbers(attributes, "class_attributes"), known)
@@ -228,29 +232,29 @@ def class_table(attributes: Any, seen: NDArray[Any], class_names: Optional[Array
 
 
 def _numbered_rows(count: int, seen: NDArray[Any]) -> List[Any]:
-    """The labels of a bare array's rows."""
+    """Return the labels of the rows of an array."""
     if count == len(seen):
         return list(seen.tolist())
     if seen.dtype.kind in "iu" and seen[0] == 0 and seen[-1] < count:  # without a 0 they might be numbers from 1
         return list(range(count))
-    numbers = ", np.arange of them where labels number rows from 0" if seen.dtype.kind in "iu" else ""
-    raise BadInput(f"class_attributes: expected one row per label in y, {len(seen)}, or class_names beside them, found "
-                   f"{count} rows; give class_names{numbers}")
+    numbers = f", np.arange({count}) if the labels are row numbers" if seen.dtype.kind in "iu" else ""
+    raise BadInput(f"class_attributes: expected one row per label in y ({len(seen)}), or class_names as well, found "
+                   f"{count} rows; pass class_names{numbers}")
 
 
 def _like(seen: NDArray[Any], rows: List[Any]) -> NDArray[Any]:
-    """The labels of a table's rows in the kind of the labels in y."""
+    """Return the labels of a table's rows in the type of the labels in y."""
     kind = seen.dtype.kind
     wanted = {"U": str, "O": str, "S": bytes, "b": bool}.get(kind, (int, float))
     for row in rows:
         fits = isinstance(row, wanted) and (kind == "b") == isinstance(row, bool)
         if not fits or (kind in "iu" and row != row // 1):
-            raise BadInput(f"class_attributes: expected classes of the kind of the labels in y ({seen.dtype}), found "
-                           f"{row!r}; give both the same labels")
+            raise BadInput(f"class_attributes: expected labels of the same type as in y ({seen.dtype}), found {row!r}; "
+                           "use the same labels in both")
     if kind not in "iu" or not rows:
         return np.array(rows, object if kind == "O" else seen.dtype.type)
     labels = _integers([int(row) for row in rows], seen.dtype)
     if labels is None:
-        raise BadInput(f"class_attributes: expected integers that one type of 64 bits holds, found {min(rows)} and "
+        raise BadInput(f"class_attributes: expected integers that fit into one 64-bit type, found {min(rows)} and "
                        f"{max(rows)}")
     return labels

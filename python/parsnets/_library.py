@@ -1,4 +1,4 @@
-"""The shared library: where it is, its functions and structs (parsnets.h), its errors as exceptions."""
+"""The shared library: where it is found, its functions and structs (parsnets.h), and its errors as exceptions."""
 
 from __future__ import annotations
 
@@ -161,7 +161,9 @@ _OTHER: Dict[str, Tuple[List[Any], Any]] = {
 
 
 def _candidates() -> Iterator[str]:
-    """$PARSNETS_LIBRARY alone where it is set; else beside this file, in the build of the source tree, the system's."""
+    """Yield $PARSNETS_LIBRARY alone if it is set, otherwise files in this folder, in the source tree's build, on the
+    system.
+    """
     given = os.environ.get("PARSNETS_LIBRARY")
     if given:
         yield given
@@ -178,7 +180,7 @@ def _candidates() -> Iterator[str]:
 
 @functools.lru_cache(maxsize=None)
 def library() -> ctypes.CDLL:
-    """The loaded library, with the types of its functions set. Calls release the GIL."""
+    """Return the loaded library, with the types of its functions set. Calls release the GIL."""
     problems = []
     for name in _candidates():
         try:
@@ -208,21 +210,21 @@ _ERRORS: Dict[int, Type[ParsNetsError]] = {2: Usage, 3: BadInput, 130: Cancelled
 
 
 def call(function: str, *arguments: Any) -> None:
-    """Calls parsnets_<function>; raises what its status says."""
+    """Call parsnets_<function>. Raises the exception that matches its status."""
     status = run(getattr(library(), "parsnets_" + function), *arguments)
     if status != 0:
         raise last_error(status)
 
 
 def last_error(status: int) -> ParsNetsError:
-    """What a status other than 0 says, with the engine's message."""
+    """Return the exception for a status other than 0, with the engine's message."""
     message = library().parsnets_last_error().decode("utf-8", "replace")
     return _ERRORS.get(status, ParsNetsError)(in_python(message, option_names))
 
 
 @functools.lru_cache(maxsize=None)
 def option_names() -> Tuple[str, ...]:
-    """Of the options of training."""
+    """Return the names of the training options."""
     handle, described = c_void_p(), c_char_p()
     call("options_create", ctypes.byref(handle))
     try:
@@ -233,12 +235,12 @@ def option_names() -> Tuple[str, ...]:
 
 
 def version() -> str:
-    """The engine's version, such as "0.1.0"."""
+    """Return the version of the engine, such as "0.1.0"."""
     return str(library().parsnets_version().decode())
 
 
 def unsigned(value: Any, what: str, bits: int) -> int:
-    """An integer that fits; ctypes would wrap others silently."""
+    """Return an integer that fits into `bits` bits. ctypes would silently wrap others."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -249,7 +251,7 @@ def unsigned(value: Any, what: str, bits: int) -> int:
 
 
 def real(value: Any, what: str) -> float:
-    """A number, which text is not."""
+    """Return a number. Text is rejected."""
     try:
         if not isinstance(value, (str, bytes)):
             return float(value)
@@ -259,7 +261,7 @@ def real(value: Any, what: str) -> float:
 
 
 def text(value: str, what: str) -> bytes:
-    """UTF-8 for the engine; a NUL would end it early and is refused."""
+    """Return UTF-8 for the engine. A NUL, which would end the text early, is rejected."""
     if not isinstance(value, str):
         raise Usage(f"{what}: expected text, found {value!r}")
     data = value.encode("utf-8", "surrogateescape")
@@ -269,13 +271,13 @@ def text(value: str, what: str) -> bytes:
 
 
 def text_at(function: str, handle: c_void_p, index: int) -> Optional[str]:
-    """What parsnets_<function>(handle, index, &text) gives; None for NULL."""
+    """Return the result of parsnets_<function>(handle, index, &text), or None for NULL."""
     found = c_char_p()
     call(function, handle, index, ctypes.byref(found))
     return None if found.value is None else found.value.decode("utf-8", "surrogateescape")
 
 
 def copy_at(start: Optional[int], kind: Any, *shape: int) -> NDArray[Any]:
-    """A read-only copy of what the engine keeps at an address."""
+    """Return a read-only copy of the engine's memory at an address."""
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
     return np.frombuffer(ctypes.string_at(start, size) if start else b"", kind).reshape(shape)

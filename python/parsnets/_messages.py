@@ -1,4 +1,4 @@
-"""The engine's messages in the words of Python."""
+"""Translation of the engine's messages into Python terms."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import difflib
 import re
 from typing import Callable, Sequence
 
-# What the engine says to users of the command line and of C, and what that is here. Flags that are left are options of
-# training; _training gives those the names of an estimator's parameters.
+# Terms of the command line and of C, and their replacements. Remaining flags are training options; _training replaces
+# them by the names of an estimator's parameters.
 _SAID = [
     (r"^struct parsnets_[a-z_]+, ", ""),
     (r"parsnets_options_describe and docs/options\.md list them", "docs/options.md lists them"),
@@ -27,14 +27,15 @@ _SAID = [
 
 
 def in_python(message: str, option_names: Callable[[], Sequence[str]]) -> str:
-    """The engine's message with the names that things have in Python. option_names: of training, for unknown ones."""
+    """Return the engine's message with the names used in Python. option_names: returns the names of training options.
+    """
     for pattern, replacement in _SAID:
         message = re.sub(pattern, replacement, message)
     return _with_close_names(message, option_names)
 
 
 def _with_close_names(message: str, option_names: Callable[[], Sequence[str]]) -> str:
-    """Of an option that does not exist: with those whose names are similar."""
+    """Add similar names to the message about an unknown option."""
     unknown = re.match("option '(.*)': expected an option of training, found no such name", message, re.S)
     close = difflib.get_close_matches(unknown[1], option_names(), n=3) if unknown else []
     return f"{message}; did you mean {' or '.join(map(repr, close))}?" if close else message

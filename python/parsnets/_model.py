@@ -1,7 +1,7 @@
-"""A trained model: a handle of the engine with the labels of its classes. Never changed once made.
+"""A trained model: a handle of the engine and the labels of its classes. Immutable.
 
-Changes of the class bank give a new Model, so that threads that predict with the old one are not disturbed, and copies
-of an estimator share one.
+Changes to the class bank return a new Model. Threads that predict with the old one are not affected, and copies of an
+estimator share one.
 """
 
 from __future__ import annotations
@@ -39,20 +39,23 @@ _char_of: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 
 
 def address(array: NDArray[Any]) -> int:
-    """Where a C-contiguous array starts."""
+    """Return the address of a C-contiguous array."""
     return array.ctypes.data
 
 
 def readable(x: Any, dimensions: int) -> bool:
-    """Whether the engine can read x, n x d, as it is."""
+    """Return whether the engine can read x, shape (n_samples, n_features), in place."""
     return (type(x) is np.ndarray and x.dtype == _FLOAT32 and x.ndim == 2 and x.shape[1] == dimensions
             and x.shape[0] > 0 and x.flags.c_contiguous and x.flags.aligned)
 
 
 def ranked(function: str, handle: ctypes.c_void_p, x: Floats, candidates: NDArray[Any], k: int,
            threads: int) -> Tuple[NDArray[np.int32], Floats, Floats]:
-    """n x k each: the best of the candidates (class numbers), best first, their scores with gamma applied and their
-    confidences. function: the engine's."""
+    """Return the k best of the candidates (class numbers) for each sample, best first.
+
+    Class numbers, scores with gamma applied, and confidences, each of shape (n_samples, k). function: name in the
+    engine.
+    """
     among = np.ascontiguousarray(candidates, np.int32)
     places = np.empty((len(x), k), np.int32)
     scores, shares = np.empty((len(x), k), np.float32), np.empty((len(x), k), np.float32)
@@ -63,7 +66,7 @@ def ranked(function: str, handle: ctypes.c_void_p, x: Floats, candidates: NDArra
 
 
 def by_class(places: NDArray[np.int32], values: Floats, classes: int) -> Floats:
-    """n x C, values (n x k) at their places, 0 elsewhere."""
+    """Return an array of shape (n_samples, n_classes) with `values` (n_samples, k) at their places and 0 elsewhere."""
     out = np.zeros((len(places), classes), np.float32)
     np.put_along_axis(out, places.astype(np.intp), values, axis=1)
     return out
@@ -71,7 +74,8 @@ def by_class(places: NDArray[np.int32], values: Floats, classes: int) -> Floats:
 
 def evaluation(function: str, handle: ctypes.c_void_p, data: Dataset, threads: int,
                progress: Optional[ProgressCallback], *by_class: Any) -> Evaluation:
-    """The zero-shot protocol on the test samples. function: the engine's, by_class: its further arguments."""
+    """Evaluate on the test samples by the zero-shot protocol. function: name in the engine; by_class: more arguments.
+    """
     out = _library.Evaluation(size=ctypes.sizeof(_library.Evaluation))
     with Watch(progress) as watch:
         call(function, handle, data.pointer, threads, watch.function, None, ctypes.byref(out), *by_class)
@@ -81,14 +85,17 @@ def evaluation(function: str, handle: ctypes.c_void_p, data: Dataset, threads: i
 
 
 def _json_object(said: str) -> Dict[str, Any]:
-    """Empty where a file, which need not be ours, says something else."""
+    """Return the parsed object; empty if a file, which need not be ours, contains something else."""
     found = json.loads(said or "{}")
     return found if isinstance(found, dict) else {}
 
 
 class Model:
-    """Owns `handle`. labels: C, in the order of the class bank; None takes the names of the classes. before: the model
-    that it was made from by a change of classes or calibration, which shares what is not changed."""
+    """Owns `handle`.
+
+    labels: shape (n_classes,), in the order of the class bank; None means the names of the classes. before: the model
+    from which this one was made by a change of classes or calibration; what is unchanged is shared.
+    """
 
     def __init__(self, handle: ctypes.c_void_p, labels: Optional[NDArray[Any]] = None,
                  before: Optional[Model] = None) -> None:
@@ -120,34 +127,34 @@ class Model:
 
     @functools.cached_property
     def semantics(self) -> Floats:
-        """C x m, as given. Read when it is asked for: changes of a large class bank would spend their time here."""
+        """Class attributes as given, (n_classes, n_attributes). Read on demand: copying a large class bank is slow."""
         return copy_at(self._facts().semantics, np.float32, self.classes, self.attributes)
 
     @functools.cached_property
     def options(self) -> Dict[str, Any]:
-        """After selection, by their names on the command line."""
+        """Training options after resolving and searching, by their command-line names."""
         return _json_object(self._json[0])
 
     @functools.cached_property
     def record(self) -> Dict[str, Any]:
-        """Of training."""
+        """Record of training."""
         return _json_object(self._json[1])
 
     @functools.cached_property
     def feature_names(self) -> Optional[NDArray[Any]]:
-        """d, as scikit-learn keeps them; None: they have none."""
+        """Names of the features as scikit-learn keeps them, or None."""
         if text_at("model_feature_name", self.handle, 0) is None:
             return None
         return np.array([text_at("model_feature_name", self.handle, i) for i in range(self.dimensions)], dtype=object)
 
     @property
     def names_attributes(self) -> bool:
-        """Whether attribute_names are those of the data, not numbers."""
+        """Whether attribute_names come from the data and are not just numbers."""
         return text_at("model_attribute_name", self.handle, 0) is not None
 
     @staticmethod
     def load(file: PathLike, labels: Any = None) -> Model:
-        """labels: as of file_labels(); None: the names of the classes."""
+        """Load a model file. labels: as in file_labels(); None means the names of the classes."""
         handle = ctypes.c_void_p()
         call("model_load", text(os.fspath(file), "file"), ctypes.byref(handle))
         model = Model(handle)
@@ -159,7 +166,7 @@ class Model:
         call("model_save", self.handle, text(os.fspath(file), "file"))
 
     def to_bytes(self) -> bytes:
-        """The bytes that save() writes."""
+        """Return the contents of the file that save() writes."""
         with tempfile.TemporaryDirectory(prefix="parsnets-") as folder:
             file = Path(folder) / "model.safetensors"
             self.save(file)
@@ -167,7 +174,7 @@ class Model:
 
     @staticmethod
     def from_bytes(data: bytes, labels: Any = None) -> Model:
-        """Of to_bytes(); labels: as of load()."""
+        """Return the model of to_bytes(). labels: as in load()."""
         with tempfile.TemporaryDirectory(prefix="parsnets-") as folder:
             file = Path(folder) / "model.safetensors"
             file.write_bytes(data)
@@ -177,7 +184,7 @@ class Model:
         return self  # never changed
 
     def changed(self, change: Callable[[ctypes.c_void_p], None], labels: NDArray[Any]) -> Model:
-        """A copy after change(handle)."""
+        """Return a copy after change(handle)."""
         handle = ctypes.c_void_p()
         call("model_clone", self.handle, ctypes.byref(handle))
         try:
@@ -188,22 +195,26 @@ class Model:
         return Model(handle, labels, before=self)
 
     def name(self, place: int) -> str:
-        """Of class `place`, as the engine knows it."""
+        """Return the name of class `place` in the engine."""
         return name_of(self.labels[place])
 
     def scores(self, x: Floats, threads: int) -> Floats:
-        """n x C, gamma not applied. x: n x d, C-contiguous, as in all that follow."""
+        """Return scores without gamma, (n_samples, n_classes). x: (n_samples, n_features), C-contiguous.
+        """
         out = np.empty((len(x), self.classes), np.float32)
         call("predict_scores", self.handle, address(x), *x.shape, threads, address(out), self.classes)
         return out
 
     def calibrated(self, x: Floats, threads: int) -> Floats:
-        """n x C, gamma applied."""
+        """Return scores with gamma applied, (n_samples, n_classes)."""
         places, scores, _ = ranked("rank", self.handle, x, np.arange(self.classes), self.classes, threads)
         return by_class(places, scores, self.classes)
 
     def confidences(self, x: Floats, classes: Any, threads: int) -> Floats:
-        """n x C, rows sum to 1; classes that do not compete have 0. classes: as of competing()."""
+        """Return confidences, (n_samples, n_classes).
+
+        Rows sum to 1, and classes that do not compete get 0. classes: as in competing().
+        """
         if classes == "all":
             out = np.empty((len(x), self.classes), np.float32)
             call("predict_confidences", self.handle, address(x), *x.shape, threads, address(out), self.classes)
@@ -213,7 +224,7 @@ class Model:
         return by_class(places, shares, self.classes)
 
     def competing(self, classes: Any) -> NDArray[np.intp]:
-        """Class numbers, ascending, so that ties go to the earlier class. classes: a key of AMONG, or labels."""
+        """Return ascending class numbers, so that ties go to the earlier class. classes: a key of AMONG, or labels."""
         if not isinstance(classes, str):
             return np.unique(places_of(self.labels, classes, "classes"))
         self._check_some(classes)
@@ -225,8 +236,11 @@ class Model:
                         + ("; add one with add_class()" if among == "unseen" else ""))
 
     def label_of_one(self, x: Any) -> Optional[NDArray[Any]]:
-        """The label of the only row of x, 1 x d, where that can be had at once; else None. A large model drives Python
-        out of the processor's caches, and every step between samples then costs several times its usual time."""
+        """Return the label of the only row of x, shape (1, n_features), if a fast path exists; otherwise None.
+
+        A large model evicts Python from the processor's caches, and every step between samples then costs several times
+        its usual time.
+        """
         if type(x) is not np.ndarray or x.shape != self._one_row or x.dtype is not _FLOAT32:
             return None
         flags = x.flags
@@ -241,7 +255,7 @@ class Model:
         return self.labels[place:place + 1].copy()
 
     def best(self, x: Floats, classes: Any, threads: int) -> NDArray[np.int32]:
-        """n class numbers. classes: as of competing()."""
+        """Return class numbers, (n_samples,). classes: as in competing()."""
         if not isinstance(classes, str):
             places, _, _ = ranked("rank", self.handle, x, self.competing(classes), 1, threads)
             return places[:, 0]
@@ -255,20 +269,22 @@ class Model:
         return out
 
     def top(self, x: Floats, classes: Any, most: int, threads: int) -> Tuple[NDArray[np.intp], Floats]:
-        """n x k class numbers, best first, and their confidences among the classes that compete, k of them or `most`.
-        classes: as of competing()."""
+        """Return the best class numbers and their confidences, (n_samples, k) each, best first.
+
+        k is `most` or, if smaller, the number of competing classes. classes: as in competing().
+        """
         candidates = self.competing(classes)
         places, _, shares = ranked("rank", self.handle, x, candidates, min(most, len(candidates)), threads)
         return places.astype(np.intp), shares
 
     def predicted_semantics(self, x: Floats, threads: int) -> Floats:
-        """n x m."""
+        """Return predicted attributes, (n_samples, n_attributes)."""
         out = np.empty((len(x), self.attributes), np.float32)
         call("predict_semantics", self.handle, address(x), *x.shape, threads, address(out), self.attributes)
         return out
 
     def explain(self, row: Floats) -> Explanation:
-        """row: d."""
+        """Explain one sample. row: shape (n_features,)."""
         out = _library.Explanation(size=ctypes.sizeof(_library.Explanation))
         contributions = np.empty(self.attributes, np.float32)
         semantics = np.empty(self.attributes, np.float32)
@@ -281,7 +297,7 @@ class Model:
 
     def evaluate(self, data: Dataset, threads: int, progress: Optional[ProgressCallback],
                  allow_trained_samples: bool) -> Evaluation:
-        """The zero-shot protocol on the test samples; classes are matched by name."""
+        """Evaluate on the test samples by the zero-shot protocol. Classes are matched by name."""
         count = len(data.class_names)
         zsl, gzsl, confusion = np.empty(count), np.empty(count), np.empty((count, count), np.uint32)
         options = _library.EvaluateOptions(ctypes.sizeof(_library.EvaluateOptions), bool(allow_trained_samples))

@@ -1,10 +1,10 @@
-"""Progress of long calls: a Python function, tqdm or lines on stderr; and Ctrl-C.
+"""Progress of long calls (a Python function, tqdm or lines on stderr) and Ctrl-C.
 
-The library sees no signals, so a handler notes SIGINT and the next progress call cancels. Letting KeyboardInterrupt
-rise inside the callback would lose it: ctypes drops exceptions there.
+The library does not handle signals. A handler records SIGINT, and the next progress call cancels. A KeyboardInterrupt
+raised inside the callback would be lost, because ctypes drops exceptions there.
 
-Work of daemon threads is cancelled when the interpreter ends (_threads): a callback without one would abort the
-process.
+Work of daemon threads is cancelled when the interpreter ends (_threads): a callback without an interpreter would abort
+the process.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Watch:
         try:
             p = progress.contents
             return 1 if self._callback(p.stage.decode(), p.done, p.total, p.unit.decode()) else 0
-        except BaseException as error:  # handed on when the call is back
+        except BaseException as error:  # raised again when the call returns
             self._raised = error
             return 1
 
@@ -54,7 +54,7 @@ class Watch:
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
-        del self.function  # refers to this object, which refers to it: nothing is left to the garbage collector
+        del self.function  # breaks the reference cycle with this object
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
         if self._interrupted:
@@ -67,7 +67,7 @@ class Watch:
 
 
 class Terminal:
-    """A bar per stage with tqdm, else a line per stage on stderr."""
+    """Progress bar per stage with tqdm, or one line per stage on stderr."""
 
     def __init__(self) -> None:
         self._stage: Optional[str] = None
@@ -91,7 +91,7 @@ class Terminal:
             self._bar.update(max(0, done - self._bar.n))
 
     def close(self) -> None:
-        """Ends the bar."""
+        """Close the progress bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

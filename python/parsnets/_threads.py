@@ -1,7 +1,7 @@
 """Calls of the engine from threads other than the main one, at the end of the process.
 
-exit() takes libraries apart while daemon threads still run, and a call that is at work in one of them would crash. So
-the interpreter waits for such calls before it ends, and lets no other begin.
+exit() unloads libraries while daemon threads are still running, and a call in one of them would crash. The interpreter
+therefore waits for such calls before it ends, and starts no new ones.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict
 
 _LONGEST_WAIT = 10  # seconds, for a callback that never returns
 _main = threading.main_thread().ident
-_running: Dict[int, int] = {}  # thread to how many calls deep it is in the engine
+_running: Dict[int, int] = {}  # thread id to depth of its calls into the engine
 _ending = threading.Event()
 
 
@@ -23,12 +23,12 @@ def in_main_thread() -> bool:
 
 
 def must_stop() -> bool:
-    """Whether long work of this thread should be cancelled."""
+    """Return whether long work of this thread should be cancelled."""
     return _ending.is_set() and not in_main_thread()
 
 
 def run(function: Callable[..., int], *arguments: Any) -> int:
-    """function(*arguments), which the end of the process waits for."""
+    """Return function(*arguments); the end of the process waits for it."""
     if in_main_thread():
         return function(*arguments)
     thread = threading.get_ident()
@@ -47,12 +47,12 @@ def run(function: Callable[..., int], *arguments: Any) -> int:
 
 
 def _stay_if_ending() -> None:
-    """A daemon thread stays here for good, as it would wherever it next waits for the interpreter."""
+    """Block a daemon thread forever, as would happen when it next waits for the interpreter."""
     if _ending.is_set():
         threading.Event().wait()
 
 
-@atexit.register  # after the threads that are no daemons
+@atexit.register  # runs after all non-daemon threads have ended
 def _stop_daemons() -> None:
     _ending.set()
     deadline = time.monotonic() + _LONGEST_WAIT
@@ -61,7 +61,7 @@ def _stop_daemons() -> None:
 
 
 def _after_fork() -> None:
-    """Of all threads only the one that forked is here, and is the main one."""
+    """Only the thread that forked exists in the child, as its main thread."""
     global _main
     _main = threading.get_ident()
     _running.clear()

@@ -1,4 +1,4 @@
-"""From the parameters of an estimator to a trained model: options, seeds, threads and the engine's call."""
+"""From the parameters of an estimator to a trained model: options, seeds, threads and the call of the engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .errors import Usage
 
 
 class Options:
-    """Options of training by their names on the command line; underscores count as hyphens."""
+    """Training options by their command-line names; underscores are read as hyphens."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.handle = ctypes.c_void_p()
@@ -33,14 +33,14 @@ class Options:
 
 
 def seed_of(random_state: Any) -> int:
-    """The engine's seed: the integer itself; None or a RandomState draw one."""
+    """Return the engine's seed: the integer itself, or one drawn from None or a RandomState."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31 - 1))
     return unsigned(random_state, "random_state", 64)
 
 
 def threads_of(n_jobs: Any) -> int:
-    """The engine's number of threads. None: 1; -1: 0, one per core; -2: all cores but one."""
+    """Return the engine's number of threads. None: 1; -1: 0, one per core; -2: all cores but one."""
     if n_jobs is None or n_jobs == 1:
         return 1
     try:
@@ -54,8 +54,11 @@ def threads_of(n_jobs: Any) -> int:
 
 def train(data: Dataset, values: Mapping[str, Any], parameters: Mapping[str, str], labels: NDArray[Any], *,
           feature_names: Any, threads: int, verbose: Any, progress: Optional[ProgressCallback]) -> Model:
-    """values: options by the engine's names; parameters: what Python calls some of them, for messages; labels: C;
-    feature_names: d, or None."""
+    """Train a model.
+
+    values: options by the engine's names; parameters: their names in Python, for messages; labels: shape (n_classes,);
+    feature_names: shape (n_features,), or None.
+    """
     named = None if feature_names is None else (
         (ctypes.c_char_p * len(feature_names))(*[text(name, "feature name") for name in feature_names]))
     terminal = Terminal() if verbose and progress is None else None
@@ -76,8 +79,10 @@ def train(data: Dataset, values: Mapping[str, Any], parameters: Mapping[str, str
 
 
 def _in_python(message: str, parameters: Mapping[str, str]) -> str:
-    """Options, 'lambda' or option 'lambda', by the names of the constructor's parameters; not in what is proposed for
-    `options`."""
+    """Replace option names, 'lambda' or option 'lambda', by those of the constructor's parameters.
+
+    Names that are suggested for `options` are kept.
+    """
     said, *proposed = message.partition("; did you mean ")
     named = re.sub(r"(?<!found )(?:option )?'([a-z-]+)'",
                    lambda found: parameters.get(found.group(1), found.group(0)), said)

@@ -1,8 +1,8 @@
 """Linear baselines of zero-shot learning, with the interface of ParsNetsClassifier.
 
-x is a sample after scaling, a_y the attributes of its class, f(x) what is compared with the attributes of all classes.
-Parameters beyond a method's own are those of ParsNetsClassifier. None takes the engine's value (1 for weights) and is
-free for select, which searches the method's grid on validation classes.
+In the formulas, x is a sample after scaling, a_y the attributes of its class, and f(x) what is compared with the
+attributes of all classes. Regularisation is relative to the scale of the data and 1 by default; `select` searches the
+method's grid on validation classes.
 """
 
 from __future__ import annotations
@@ -15,9 +15,24 @@ from ._base import COMMON, ZeroShotClassifier
 class RidgeZSL(ZeroShotClassifier):
     """Ridge regression to attributes: f(x) = W'x + b minimises sum ||a_y - f(x)||^2 + alpha ||W||^2.
 
-    reverse: from attributes to samples instead, where each class has one prototype; no transform() and no explain().
-    alpha: in units of the data's own scale.
+    Parameters
+    ----------
+    alpha : float, default=None
+        Regularisation, relative to the scale of the data. None means 1, or the result of a search.
+    reverse : bool, default=False
+        Whether to map attributes to samples instead. Each class then has one prototype, and `transform` and `explain`
+        are not available.
+    feature_scaling, semantic_scaling, semantic_whitening, similarity : default=None
+        See :class:`ParsNetsClassifier`.
+    preset, select, options, random_state, n_jobs, verbose
+        See :class:`ParsNetsClassifier`; the defaults are the same.
 
+    See Also
+    --------
+    ParsNetsClassifier : Common parameters, and the attributes of a fitted estimator.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from parsnets import RidgeZSL
     >>> attributes = {"tiger": [1, 0, 0], "horse": [0, 1, 0], "eagle": [0, 0, 1], "zebra": [1, 1, 0]}
@@ -46,9 +61,25 @@ class RidgeZSL(ZeroShotClassifier):
 class ESZSL(ZeroShotClassifier):
     """ESZSL (Romera-Paredes and Torr, 2015): score = x'Va, V = (X'X + alpha I)^-1 X'Y S (S'S + semantic_alpha I)^-1.
 
-    Y (n x C) is 1 for the class of a sample and -1 for the others, S (C x m) the attributes of the seen classes. Both
-    weights are in units of the data's own scale.
+    Y (n x C) is 1 for the class of a sample and -1 for the others. S (C x m) are the attributes of the seen classes.
 
+    Parameters
+    ----------
+    alpha : float, default=None
+        Regularisation of the features, relative to the scale of the data. None means 1, or the result of a search.
+    semantic_alpha : float, default=None
+        Regularisation of the semantics, relative to their scale. None means 1, or the result of a search.
+    feature_scaling, semantic_scaling, semantic_whitening, similarity : default=None
+        See :class:`ParsNetsClassifier`.
+    preset, select, options, random_state, n_jobs, verbose
+        See :class:`ParsNetsClassifier`; the defaults are the same.
+
+    See Also
+    --------
+    ParsNetsClassifier : Common parameters, and the attributes of a fitted estimator.
+
+    Examples
+    --------
     >>> from parsnets import ESZSL, datasets
     >>> data = datasets.load_demo()
     >>> model = ESZSL(alpha=10, semantic_alpha=0.1).fit_dataset(data)
@@ -74,9 +105,26 @@ class ESZSL(ZeroShotClassifier):
 class SAE(ZeroShotClassifier):
     """Semantic autoencoder (Kodirov et al., 2017): W minimises ||X - SW||^2 + alpha ||XW' - S||^2.
 
-    S (n x m) are the attributes of the samples' classes. A sample's attributes are xW'; reverse: each class has the
-    prototype aW among the samples instead, and there is no transform() and no explain().
+    S (n x m) are the attributes of the samples' classes. The predicted attributes of a sample are xW'.
 
+    Parameters
+    ----------
+    alpha : float, default=None
+        Weight of the encoder's error, relative to the scale of the data. None means 1, or the result of a search.
+    reverse : bool, default=False
+        Whether to compare samples with the class prototypes aW instead. `transform` and `explain` are then not
+        available.
+    feature_scaling, semantic_scaling, semantic_whitening, similarity : default=None
+        See :class:`ParsNetsClassifier`.
+    preset, select, options, random_state, n_jobs, verbose
+        See :class:`ParsNetsClassifier`; the defaults are the same.
+
+    See Also
+    --------
+    ParsNetsClassifier : Common parameters, and the attributes of a fitted estimator.
+
+    Examples
+    --------
     >>> from parsnets import SAE, datasets
     >>> data = datasets.load_demo()
     >>> SAE(reverse=True).fit_dataset(data).predict(data.X[data.test_unseen], classes="unseen").shape
@@ -99,12 +147,27 @@ class SAE(ZeroShotClassifier):
 
 
 class DAP(ZeroShotClassifier):
-    """Direct attribute prediction (Lampert et al., 2014): a logistic regression per attribute, with weight alpha.
+    """Direct attribute prediction (Lampert et al., 2014): one logistic regression per attribute.
 
-    An attribute counts as there where it is above its mean over the seen classes. The class with the largest product of
-    p(attribute | x) / p(attribute) over its attributes is the answer, so that semantic_scaling is "binary" and
-    similarity "dot".
+    A class has an attribute if its value is above the mean over the seen classes. The prediction is the class with the
+    largest product of p(attribute | x) / p(attribute) over its attributes. `semantic_scaling` is therefore "binary" and
+    `similarity` is "dot".
 
+    Parameters
+    ----------
+    alpha : float, default=None
+        Regularisation, relative to the scale of the data. None means 1, or the result of a search.
+    feature_scaling, semantic_scaling, semantic_whitening, similarity : default=None
+        See :class:`ParsNetsClassifier`.
+    preset, select, options, random_state, n_jobs, verbose
+        See :class:`ParsNetsClassifier`; the defaults are the same.
+
+    See Also
+    --------
+    ParsNetsClassifier : Common parameters, and the attributes of a fitted estimator.
+
+    Examples
+    --------
     >>> from parsnets import DAP, datasets
     >>> data = datasets.load_demo()
     >>> sorted(set(DAP(alpha=10).fit_dataset(data).predict(data.X[data.test_unseen], classes="unseen")))

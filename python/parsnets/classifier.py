@@ -15,35 +15,92 @@ _METHODS = ("parsnets", "scln", "mmg", "ridge", "reverse-ridge", "eszsl", "sae",
 
 
 class ParsNetsClassifier(ZeroShotClassifier):
-    """Names classes by their attributes, also those without training samples, by gated linear networks.
+    """Zero-shot classifier with gated linear networks.
 
-    A sample x is encoded, opens some of the networks, and their sum f(x) predicts attributes (semantics); the class
-    whose attributes are most similar to f(x) is the answer. Everything below that is None takes the value that suits
-    the method and the data, and is free for preset and select; a value given stays (docs/options.md).
+    A sample x is encoded and activates some of the networks. Their sum f(x) predicts attributes (semantics), and the
+    class whose attributes are most similar to f(x) is the prediction. Classes without training samples can be predicted
+    as well.
 
-    method: "parsnets", gated linear networks fitted with maximal margin geometry; "scln", without that; "mmg", without
-        gates. The engine's baselines, "ridge" and so on, work here, too.
-    networks, open_networks: K, and how many k of them are open for a sample.
-    gates: how a sample chooses, "anchor" (the nearest anchors), "energy" (the strongest parts of its encoding) or
-        "always" (all are open).
-    encoding: h, dimensions of the encoder.
-    loss: of the networks, "ridge" (squared) or "svr" (epsilon-insensitive, solved with a certificate).
-    c, epsilon: of the SVR, bound of the dual variables and half-width of the tube, for targets of unit variance.
-    alpha: weight of the ridge, in units of the data's own scale.
-    mmg: weight of the maximal margin geometry; 0: none.
-    refine_steps: steps of discriminative refinement after the fit.
-    prototype_width: of the kernel that moves class vectors to where training samples lie; 0: they stay.
-    feature_scaling: of samples, "none", "l2", "sqrt-l2" or "standardize".
-    semantic_scaling: of class attributes, "none", "l2", "centre-l2", "standardize" or "binary".
-    semantic_whitening: exponent of the partial whitening of the class space, 0 (none) to 1.
-    similarity: of f(x) and a class, "cosine", "dot" or "euclidean".
-    preset: "none"; "paper", the paper's settings; "auto", every choice by search on validation classes.
-    select: searches the method's grid on validation classes.
-    options: any other option of training by its name on the command line, {"gate-weight": 0.1}.
-    random_state: an integer gives the same model every time (1: as the command line's default); None or a RandomState
-        draw one. n_jobs: threads, -1: one per core, None: 1; results do not depend on it. verbose: shows progress, with
-        tqdm where it is installed.
+    Parameters whose default is None are automatic: training fills in a value that suits the method and the data, or
+    `preset` or `select` searches for one. A value that is given is used unchanged. `trained_options_` holds the final
+    values; docs/options.md describes the defaults of each method.
 
+    Parameters
+    ----------
+    method : str, default="parsnets"
+        "parsnets" fits gated linear networks with maximal margin geometry (MMG), "scln" gated networks without MMG, and
+        "mmg" networks without gates. The baselines of the engine ("ridge", "reverse-ridge", "eszsl", "sae",
+        "sae-reverse", "dap") are available, too.
+    networks : int, default=None
+        Number of networks, K.
+    open_networks : int, default=None
+        Number of networks that are active per sample, k.
+    gates : {"anchor", "energy", "always"}, default=None
+        Rule by which a sample selects its networks: those with the nearest anchors, those with the strongest parts of
+        its encoding, or all of them.
+    encoding : int, default=None
+        Dimensions of the encoder, h.
+    loss : {"ridge", "svr"}, default=None
+        Loss of the networks: squared, or epsilon-insensitive, which is solved with a certificate.
+    c : float, default=None
+        Bound of the dual variables of the SVR, for targets of unit variance.
+    epsilon : float, default=None
+        Half-width of the tube of the SVR, for targets of unit variance. None means 0.1.
+    alpha : float, default=None
+        Ridge regularisation, relative to the scale of the data.
+    mmg : float, default=None
+        Weight of the maximal margin geometry. 0 turns it off.
+    refine_steps : int, default=None
+        Number of steps of discriminative refinement after the fit.
+    prototype_width : float, default=None
+        Width of the kernel that moves class vectors towards the training samples. 0 means no correction.
+    feature_scaling : {"none", "l2", "sqrt-l2", "standardize"}, default=None
+        Scaling of samples.
+    semantic_scaling : {"none", "l2", "centre-l2", "standardize", "binary"}, default=None
+        Scaling of class attributes.
+    semantic_whitening : float, default=None
+        Exponent of the partial whitening of class attributes, from 0 (none) to 1.
+    similarity : {"cosine", "dot", "euclidean"}, default=None
+        Similarity of f(x) and a class.
+    preset : {"none", "paper", "auto"}, default="none"
+        "paper" uses the settings of the paper. "auto" searches every automatic option on validation classes.
+    select : bool, default=False
+        Whether to search the method's grid on validation classes.
+    options : dict, default=None
+        Other training options by their command-line names, for example ``{"gate-weight": 0.1}``.
+    random_state : int, RandomState instance or None, default=1
+        Random seed. An integer gives the same model every time; 1 is the default of the command line. None or a
+        RandomState instance draws a seed.
+    n_jobs : int, default=-1
+        Number of threads. -1 means one per core, None means 1. Results do not depend on it.
+    verbose : bool, default=False
+        Whether to show progress, with tqdm if it is installed.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of the columns of `predict_proba`.
+    seen_ : ndarray of shape (n_classes,), bool
+        True for classes with training samples.
+    class_attributes_ : ndarray of shape (n_classes, n_attributes)
+        Class attributes as given.
+    attribute_names_ : tuple of str
+        Names of the attributes.
+    gamma_ : float
+        Value that is subtracted from the scores of seen classes.
+    temperature_ : float
+        Temperature of the softmax of `predict_proba`.
+    record_ : dict
+        Record of training.
+    trained_options_ : dict
+        Training options after resolving and searching, by their command-line names.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features. Defined only when `X` has feature names that are all strings.
+
+    Examples
+    --------
     >>> from parsnets import ParsNetsClassifier, datasets
     >>> data = datasets.load_demo()  # small pictures of ten classes, two of them unseen
     >>> model = ParsNetsClassifier(networks=32, open_networks=8)
@@ -94,10 +151,25 @@ class ParsNetsClassifier(ZeroShotClassifier):
 
 
 def load_model(file: PathLike, *, labels: Optional[ArrayLike] = None, **parameters: Any) -> ZeroShotClassifier:
-    """The estimator that fits the method of a model file, ESZSL for eszsl; parameters: of its constructor.
+    """Load an estimator from a model file.
 
-    labels: C, in the order of the file's classes, in place of their names; str() of each has to be the name.
+    Parameters
+    ----------
+    file : str or path-like
+        Model file.
+    labels : array-like of shape (n_classes,), default=None
+        Labels that replace the class names, in the order of the classes in the file. The text of each label must equal
+        the class name.
+    **parameters : dict
+        Parameters of the estimator's constructor.
 
+    Returns
+    -------
+    estimator : ZeroShotClassifier
+        Fitted estimator of the class that matches the method of the file, such as ESZSL for "eszsl".
+
+    Examples
+    --------
     >>> import tempfile
     >>> from parsnets import RidgeZSL, datasets, load_model
     >>> data = datasets.load_demo()

@@ -1,4 +1,4 @@
-"""Data set folders through the engine's own loader (docs/data.md). Arrays are views of its memory, not copies."""
+"""Data sets, read by the engine's own loader (docs/data.md). Arrays are views of its memory, not copies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LISTS = ("trainval", "test_seen", "test_unseen", "train", "val")
 
 
 class _Handle:
-    """Frees the data set when nothing refers to it: views hold on to it, too."""
+    """Owns the engine's data set and frees it when nothing refers to it. Views keep it alive."""
 
     def __init__(self, pointer: ctypes.c_void_p, *kept: Any) -> None:
         self.pointer = pointer
@@ -33,7 +33,7 @@ class _Handle:
         self._free.atexit = False  # other threads may still read
 
     def view(self, kind: Any, start: Optional[int], *shape: int) -> NDArray[Any]:
-        """What the engine keeps at an address, read-only."""
+        """Return a read-only array of the engine's memory at an address."""
         if not start or 0 in shape:
             return np.empty(shape, kind)
         return np.asarray(_Memory(self, {"version": 3, "typestr": np.dtype(kind).str, "shape": shape,
@@ -41,7 +41,7 @@ class _Handle:
 
 
 class _Memory:
-    """What NumPy makes an array of; the array holds on to this, and this to the data set."""
+    """Memory that NumPy turns into an array. The array keeps this object alive, and this object the data set."""
 
     def __init__(self, owner: _Handle, interface: Dict[str, Any]) -> None:
         self.owner = owner
@@ -49,7 +49,7 @@ class _Memory:
 
 
 class ClassAttributes(Dict[str, Floats]):
-    """Class name to its m attribute values, with the names of the attributes: m, or None."""
+    """Dict of class names to attribute vectors, with the names of the attributes, or None, as `attribute_names`."""
 
     def __init__(self, values: Any = (), attribute_names: Optional[Sequence[str]] = None) -> None:
         super().__init__(values)
@@ -57,11 +57,33 @@ class ClassAttributes(Dict[str, Floats]):
 
 
 class Dataset:
-    """Features, labels, class semantics and a split; read-only.
+    """Features, labels, class semantics and a split. Read-only.
 
-    X: n x d float32; labels: n class numbers; semantics: C x m; class_names: C; attribute_names: m, or None; trainval,
-    test_seen, test_unseen: sample numbers; train, val: parts of trainval with disjoint classes; folder: where it was
-    loaded from, or None. Pickles of loaded data sets name the folder, which is read again; others hold the arrays.
+    Create one with `load_folder`, `load_xlsa17`, `load_demo` or `from_arrays`. The pickle of a loaded data set stores
+    its folder, which is read again; other pickles contain the arrays.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features), float32
+        Features.
+    y : ndarray of shape (n_samples,)
+        Class names of the samples.
+    labels : ndarray of shape (n_samples,), int32
+        Class numbers of the samples.
+    semantics : ndarray of shape (n_classes, n_attributes), float32
+        Class attributes.
+    class_names : list of str
+        Names of the classes.
+    attribute_names : list of str or None
+        Names of the attributes.
+    trainval, test_seen, test_unseen : ndarray, int32
+        Indices of the samples of each list of the split.
+    train, val : ndarray, int32
+        Parts of `trainval` with disjoint classes.
+    folder : Path or None
+        Folder that the data set was loaded from.
+    name : str
+        Name of the data set.
     """
 
     trainval: NDArray[np.int32]
@@ -72,7 +94,7 @@ class Dataset:
 
     def __init__(self, handle: _Handle, again: Callable[..., Dataset], folder: Optional[Path] = None) -> None:
         self._handle = handle
-        self._again = again  # makes it once more; data sets from memory add their arrays
+        self._again = again  # creates it again; data sets from arrays pass their arrays
         self.folder = folder
         facts = _library.DatasetFacts(size=ctypes.sizeof(_library.DatasetFacts))
         call("dataset_get_facts", handle.pointer, ctypes.byref(facts))
@@ -91,22 +113,22 @@ class Dataset:
 
     @property
     def pointer(self) -> ctypes.c_void_p:
-        """The engine's handle; belongs to this object."""
+        """Handle of the engine, owned by this object."""
         return self._handle.pointer
 
     @property
     def y(self) -> NDArray[Any]:
-        """n class names."""
+        """Class names of the samples, shape (n_samples,)."""
         return np.array(self.class_names)[self.labels]
 
     @property
     def class_attributes(self) -> ClassAttributes:
-        """Class name to its m attribute values, for fit(), which finds the attributes' names here, too."""
+        """Dict of class names to attribute vectors, for `fit`. It also has the names of the attributes."""
         return ClassAttributes(zip(self.class_names, self.semantics), self.attribute_names)
 
     @property
     def validation_classes(self) -> List[str]:
-        """Names of the seen classes that training validates on, for fit(); none when there are too few."""
+        """Names of the seen classes that training validates on, for `fit`. Empty if there are too few classes."""
         return [self.class_names[c] for c in np.unique(self.labels[self.val])]
 
     def __copy__(self) -> Dataset:
@@ -129,7 +151,7 @@ class Dataset:
 
 
 def checked(data: Any, instead: str) -> Dataset:
-    """`data`, if it is a data set; else Usage says what to do instead."""
+    """Return `data` if it is a data set; otherwise raise Usage, with advice what to do instead."""
     if not isinstance(data, Dataset):
         raise Usage(f"data: expected a Dataset of parsnets.datasets, found {type(data).__name__}; {instead}")
     return data
@@ -138,13 +160,35 @@ def checked(data: Any, instead: str) -> Dataset:
 def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: Optional[str] = None, seed: int = 1,
                 original_attributes: bool = False, missing: str = "attribute-mean", split: Optional[PathLike] = None,
                 progress: Optional[ProgressCallback] = None) -> Dataset:
-    """Reads a plain or xlsa17-style folder.
+    """Load a plain or xlsa17-style folder.
 
-    features: features file without its ending; semantics: NAME of NAME_splits.mat; seed: of the validation classes,
-    where the folder names none; missing: "attribute-mean", "zero" or "refuse"; split: a split.json, or a *_splits.mat
-    for its lists, in place of the folder's own split. A features.npy of float32 in C order is
-    mapped, not read: while the data set lives, replace the file by another rather than write into it, as np.save does.
-    Attribute values that are missing (NaN, empty cells) are filled in as `missing` says; fit() refuses them.
+    A `features.npy` of float32 in C order is memory-mapped. While the data set is in use, replace the file by another
+    instead of writing into it, as np.save does.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        Data set folder.
+    features : str, default=None
+        Features file without extension. None means the only one found.
+    semantics : str, default=None
+        NAME of NAME_splits.mat. None means the only one found.
+    seed : int, default=1
+        Random seed for drawing validation classes, used if the folder names none.
+    original_attributes : bool, default=False
+        Whether to read `original_att` instead of `att`.
+    missing : {"attribute-mean", "zero", "refuse"}, default="attribute-mean"
+        How to fill in missing attribute values (NaN, empty cells). "refuse" raises an error. `fit` does not accept
+        missing values.
+    split : str or path-like, default=None
+        File that replaces the folder's own split: a split.json, or a *_splits.mat for its lists.
+    progress : callable, default=None
+        Called with (stage, done, total, unit). A true result stops loading, which raises Cancelled.
+
+    Returns
+    -------
+    data : Dataset
+        The data set.
     """
     if missing not in _MISSING:
         raise Usage(f"missing: expected one of {', '.join(_MISSING)}, found {missing!r}")
@@ -164,12 +208,42 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
 
 
 def load_xlsa17(folder: PathLike, *, features: str = "res101", semantics: str = "att", **options: Any) -> Dataset:
-    """Reads <features>.mat and <semantics>_splits.mat; other options as of load_folder."""
+    """Load an xlsa17-style folder.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        Data set folder.
+    features : str, default="res101"
+        Features file without extension.
+    semantics : str, default="att"
+        NAME of NAME_splits.mat.
+    **options : dict
+        Other parameters of :func:`load_folder`.
+
+    Returns
+    -------
+    data : Dataset
+        The data set.
+    """
     return load_folder(folder, features=features, semantics=semantics, **options)
 
 
 def load_demo(*, seed: int = 1) -> Dataset:
-    """The data set that comes with ParsNets: $PARSNETS_DEMO, the source tree's data/demo, or the installed one."""
+    """Load the demo data set that comes with ParsNets.
+
+    It is read from $PARSNETS_DEMO if set, otherwise from the package, the source tree's data/demo or the system.
+
+    Parameters
+    ----------
+    seed : int, default=1
+        Random seed, as in :func:`load_folder`.
+
+    Returns
+    -------
+    data : Dataset
+        The data set.
+    """
     package = Path(__file__).resolve().parent
     places = [package / "demo", package.parents[1] / "data" / "demo", Path("/usr/local/share/parsnets/demo"),
               Path("/usr/share/parsnets/demo")]
@@ -183,13 +257,36 @@ def load_demo(*, seed: int = 1) -> Dataset:
 def from_arrays(X: ArrayLike, labels: ArrayLike, semantics: ArrayLike, class_names: Iterable[Any], *,
                 attribute_names: Optional[Iterable[Any]] = None, name: str = "arrays",
                 test: Optional[ArrayLike] = None, validation: Optional[ArrayLike] = None, seed: int = 1) -> Dataset:
-    """A data set from memory: X n x d, labels n class numbers from 0 or names, as text, of class_names, semantics C x m
-    with C class names, which are kept as text.
+    """Create a data set from arrays.
 
-    X is not copied when it is C-contiguous float32, and then not to be changed while the data set lives. test: n flags,
-    true keeps a sample out of training; classes without training samples are unseen. validation: C flags of the seen
-    classes to validate on, fewer than all; None: drawn with `seed`.
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Features. A C-contiguous float32 array is not copied and must not be changed while the data set is in use.
+    labels : array-like of shape (n_samples,)
+        Class numbers from 0, or names in `class_names` as text.
+    semantics : array-like of shape (n_classes, n_attributes)
+        Class attributes.
+    class_names : iterable of length n_classes
+        Names of the classes, which are stored as text.
+    attribute_names : iterable of length n_attributes, default=None
+        Names of the attributes.
+    name : str, default="arrays"
+        Name of the data set.
+    test : array-like of shape (n_samples,), default=None
+        True for samples that are not used for training. Classes without training samples are unseen.
+    validation : array-like of shape (n_classes,), default=None
+        True for the seen classes to validate on, not all of them. None draws them with `seed`.
+    seed : int, default=1
+        Random seed for drawing validation classes.
 
+    Returns
+    -------
+    data : Dataset
+        The data set.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> names = ["cat", "dog", "eel"]
     >>> data = from_arrays(np.eye(4), ["cat", "dog", "eel", "cat"], np.eye(3), names, test=[0, 0, 1, 1])
@@ -227,17 +324,17 @@ def from_arrays(X: ArrayLike, labels: ArrayLike, semantics: ArrayLike, class_nam
 
 
 def _class_numbers(labels: NDArray[Any], class_names: List[str]) -> NDArray[np.int32]:
-    """n class numbers of n labels that are numbers or names already."""
+    """Return the class numbers of labels that are numbers or names."""
     if labels.dtype.kind == "U" or (labels.dtype.kind == "O" and all(isinstance(name, str) for name in labels.flat)):
         names, places = np.unique(labels.astype(str), return_inverse=True)
         number_of = {name: number for number, name in enumerate(class_names)}
         unknown = [name for name in names.tolist() if name not in number_of]
         if unknown:
-            raise BadInput(f"labels: expected names of class_names, or class numbers, found "
+            raise BadInput(f"labels: expected names in class_names, or class numbers, found "
                            f"{', '.join(map(repr, unknown[:5]))}; add {'it' if len(unknown) == 1 else 'them'} there")
         numbers: NDArray[Any] = np.array([number_of[name] for name in names.tolist()], np.int32)
         return np.ascontiguousarray(numbers[places].reshape(labels.shape))
     if labels.dtype.kind not in "iu" or (labels.size and not 0 <= labels.min() <= labels.max() < 2**31):
-        raise BadInput(f"labels: expected class numbers, integers from 0 to C - 1, or names, found others "
+        raise BadInput(f"labels: expected class numbers, integers from 0 to C - 1, or names, found other values "
                        f"({labels.dtype}); number the classes")
     return np.ascontiguousarray(labels, np.int32)

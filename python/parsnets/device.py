@@ -1,4 +1,5 @@
-"""Models for devices: the small file that runtime/parsnets_rt.c runs (docs/device.md), and that file run from here."""
+"""Models for devices: the small file that runtime/parsnets_rt.c runs (docs/device.md), and its execution from Python.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +27,39 @@ _PRECISIONS = {"float32": 1, "float16": 2, "int8": 3}
 
 
 class DeviceModel:
-    """A model as a device runs it, by the C runtime; never changed once made.
+    """A model in the form that runs on devices, executed by the C runtime. Immutable.
 
-    classes_: C labels; seen_: C, true: had training samples; gamma_; n_features_in_: d; bytes: of the file; work_bytes:
-    working memory of a prediction; multiply_adds: of a prediction; precision: "int8", "float16" or "float32"; rank:
-    networks that are stored, of which the others are mixtures, 0: all; instruction_set: that the runtime uses here;
-    validation: {"before": {"zsl", "h"}, "after": ...} in percent when export() measured it, else None. n_jobs: threads,
-    -1: one per core, None: 1.
+    Create one with the `export` method of an estimator or with `load`.
 
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    seen_ : ndarray of shape (n_classes,), bool
+        True for classes with training samples.
+    gamma_ : float
+        Value that is subtracted from the scores of seen classes.
+    n_features_in_ : int
+        Number of features.
+    bytes : int
+        Size of the file.
+    work_bytes : int
+        Working memory of a prediction, in bytes.
+    multiply_adds : int
+        Multiply-adds of a prediction.
+    precision : {"int8", "float16", "float32"}
+        Precision of the weights.
+    rank : int
+        Number of stored networks, of which the others are mixtures. 0 means that all are stored.
+    instruction_set : str
+        Instruction set that the runtime uses on this machine.
+    validation : dict or None
+        Accuracy on validation classes in percent, ``{"before": {"zsl", "h"}, "after": ...}``, if `export` measured it.
+    n_jobs : int
+        Number of threads. -1 means one per core, None means 1.
+
+    Examples
+    --------
     >>> from parsnets import ParsNetsClassifier, datasets
     >>> data = datasets.load_demo()
     >>> model = ParsNetsClassifier().fit_dataset(data)
@@ -67,22 +93,51 @@ class DeviceModel:
 
     @classmethod
     def load(cls, file: PathLike, labels: Optional[ArrayLike] = None, *, n_jobs: Optional[int] = -1) -> DeviceModel:
-        """Reads and checks a device file. labels: C, in the order of its classes; str() of each has to be the class's
-        name. None: their names."""
+        """Load and check a device file.
+
+        Parameters
+        ----------
+        file : str or path-like
+            Device file.
+        labels : array-like of shape (n_classes,), default=None
+            Labels that replace the class names, in the order of the classes in the file. The text of each label must
+            equal the class name.
+        n_jobs : int, default=-1
+            Number of threads. -1 means one per core, None means 1.
+
+        Returns
+        -------
+        device : DeviceModel
+            The model.
+        """
         handle = ctypes.c_void_p()
         call("device_load", text(os.fspath(file), "file"), ctypes.byref(handle))
         return cls(handle, labels, n_jobs=n_jobs)
 
     def save(self, file: PathLike) -> None:
-        """Writes the device file, usually *.pnrt, atomically."""
+        """Write the device file, usually *.pnrt, atomically.
+
+        Parameters
+        ----------
+        file : str or path-like
+            File to write.
+        """
         call("device_save", self._handle, text(os.fspath(file), "file"))
 
     def save_header(self, file: PathLike, name: str = "parsnets_model") -> None:
-        """Writes a C header with the file as the const array `name`, atomically."""
+        """Write a C header with the contents of the device file as a const array, atomically.
+
+        Parameters
+        ----------
+        file : str or path-like
+            File to write.
+        name : str, default="parsnets_model"
+            Name of the array.
+        """
         call("device_save_header", self._handle, text(os.fspath(file), "file"), text(name, "name"))
 
     def to_bytes(self) -> bytes:
-        """The bytes that save() writes."""
+        """Return the contents of the file that `save` writes."""
         facts = _library.DeviceFacts(size=ctypes.sizeof(_library.DeviceFacts))
         call("device_get_facts", self._handle, ctypes.byref(facts))
         return ctypes.string_at(facts.file, facts.bytes)
@@ -101,20 +156,55 @@ class DeviceModel:
     # ---- Prediction ----
 
     def predict(self, X: ArrayLike, classes: Any = None) -> NDArray[Any]:
-        """n labels. X: n x d; classes that compete: None for all, "seen", "unseen", or their labels."""
+        """Predict the class of each sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        classes : {"seen", "unseen"}, list of labels or None, default=None
+            Classes that compete. None means all.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Predicted labels.
+        """
         places, _, _ = self._ranked(X, self._competing(classes), 1)
         labels: NDArray[Any] = self.classes_[places[:, 0]]
         return labels
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """n x C scores, gamma_ subtracted for seen classes; with two classes n, above 0 for the second."""
+        """Return the scores of the classes, with `gamma_` subtracted for seen classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            Scores. With two classes, the difference of the scores, which is positive for the second class.
+        """
         count = len(self.classes_)
         places, values, _ = self._ranked(X, np.arange(count), count)
         scores = by_class(places, values, count)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def class_scores(self, X: ArrayLike) -> Floats:
-        """n x C scores without gamma_, for metrics.ausuc."""
+        """Return the scores of the classes without `gamma_`, for `metrics.ausuc`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes)
+            Scores.
+        """
         x = self._samples(X)
         out = np.empty((len(x), len(self.classes_)), np.float32)
         if len(x):
@@ -123,28 +213,57 @@ class DeviceModel:
         return out
 
     def evaluate(self, data: Dataset, *, progress: Optional[ProgressCallback] = None) -> Evaluation:
-        """The zero-shot protocol on the test samples of `data`; classes are matched by name."""
+        """Evaluate the model on the test samples of a data set, by the zero-shot protocol.
+
+        Classes are matched by name.
+
+        Parameters
+        ----------
+        data : Dataset
+            Data set of `parsnets.datasets`.
+        progress : callable, default=None
+            Called with (stage, done, total, unit). A true result stops the evaluation, which raises Cancelled.
+
+        Returns
+        -------
+        evaluation : Evaluation
+            Figures in percent, without those by class.
+        """
         checked(data, "for arrays call predict(X)")
         return evaluation("device_evaluate", self._handle, data, threads_of(self.n_jobs), progress)
 
     def agreement(self, estimator: Any, X: ArrayLike) -> float:
-        """Share of the samples for which this and the estimator name the same class, all classes competing. Labels
-        count as equal where their text is: files keep no more."""
+        """Return the share of samples for which this model and an estimator predict the same class among all classes.
+
+        Labels are compared as text, because files store them as text.
+
+        Parameters
+        ----------
+        estimator : ZeroShotClassifier
+            Fitted estimator.
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        share : float
+            Between 0 and 1.
+        """
         ours = self.predict(X)
         if not len(ours):
             raise BadInput("X: expected at least one sample, found none")
         return float(np.mean([name_of(a) == name_of(b) for a, b in zip(ours, estimator.predict(X))]))
 
     def _samples(self, X: Any) -> Floats:
-        """n x d, as the runtime reads it."""
+        """Return X as the runtime reads it, shape (n_samples, n_features)."""
         wanted = f"X: expected a matrix of real numbers, samples x {self.n_features_in_}"
         try:
             if np.iscomplexobj(X):  # float32 would be its real part
                 raise TypeError
             x = np.ascontiguousarray(X, np.float32)
         except (TypeError, ValueError):
-            raise BadInput(f"{wanted}, found {getattr(X, 'dtype', 'others')} in a {type(X).__name__}; convert it to an "
-                           "array of float32, a sparse matrix by toarray()") from None
+            raise BadInput(f"{wanted}, found {getattr(X, 'dtype', 'other values')} in a {type(X).__name__}; convert it "
+                           "to a float32 array, a sparse matrix with toarray()") from None
         if x.ndim != 2:
             raise BadInput(f"{wanted}, found shape {x.shape}; reshape it")
         return x
@@ -154,14 +273,14 @@ class DeviceModel:
         return ranked("device_rank", self._handle, self._samples(X), candidates, k, threads_of(self.n_jobs))
 
     def _competing(self, classes: Any) -> NDArray[np.intp]:
-        """Class numbers, ascending, so that ties go to the earlier class."""
+        """Return ascending class numbers, so that ties go to the earlier class."""
         kinds = {"all": np.ones_like(self.seen_), "seen": self.seen_, "unseen": ~self.seen_}
         among = "all" if classes is None else classes
         if isinstance(among, str):
             if among not in kinds:
                 raise Usage(f"classes: expected {', '.join(kinds)} or labels, found {among!r}")
             if not kinds[among].any():
-                raise Usage(f"classes: expected at least one {among} class, found none; export the model with one")
+                raise Usage(f"classes: expected at least one {among} class, found none; export a model that has one")
             return np.flatnonzero(kinds[among])
         return np.unique(places_of(self.classes_, among, "classes"))
 
@@ -178,11 +297,33 @@ class DeviceModel:
 def export(model: Model, data: Optional[Dataset], *, precision: Optional[str] = None, rank: Optional[int] = None,
            max_bytes: int = 0, max_drop: float = 0.5, threads: int = 0,
            progress: Optional[ProgressCallback] = None) -> DeviceModel:
-    """A model that predicts semantics as a device model; its labels are kept.
+    """Export a model that predicts semantics as a device model. Labels are kept.
 
-    data: the set it was trained on; measures the cost on validation classes and refuses one above max_drop points.
-    precision: "int8" (default), "float16", "float32"; rank: networks to store, 0: all; max_bytes: chooses both, where
-    they are not given, by accuracy on validation classes.
+    Parameters
+    ----------
+    model : Model
+        Model to export.
+    data : Dataset or None
+        Data set that the model was trained on. If given, the loss of accuracy is measured on validation classes, and a
+        loss above `max_drop` raises an error.
+    precision : {"int8", "float16", "float32"}, default=None
+        Precision of the weights. None means "int8", or the choice made for `max_bytes`.
+    rank : int, default=None
+        Number of networks to store; 0 stores all. None means all, or the choice made for `max_bytes`.
+    max_bytes : int, default=0
+        Maximum size of the file; `precision` and `rank` are chosen by accuracy on validation classes if they are None.
+        0 means no limit.
+    max_drop : float, default=0.5
+        Maximum loss of accuracy on validation classes, in percentage points.
+    threads : int, default=0
+        Number of threads. 0 means one per core.
+    progress : callable, default=None
+        Called with (stage, done, total, unit). A true result stops the export, which raises Cancelled.
+
+    Returns
+    -------
+    device : DeviceModel
+        Exported model.
     """
     if precision is not None and precision not in _PRECISIONS:
         raise Usage(f"precision: expected one of {', '.join(_PRECISIONS)}, found {precision!r}")
@@ -199,8 +340,8 @@ def export(model: Model, data: Optional[Dataset], *, precision: Optional[str] = 
             split = model.record.get("data", {}).get("split", {})
             if data is None or split.get("test_unseen", {}).get("samples") != 0 or not len(data.test_unseen):
                 raise
-            raise BadInput(f"data: expected the set that the estimator was trained on, found {data.name!r} and an "
-                           "estimator trained by fit(X, y), which knows of no test samples; train it with "
+            raise BadInput(f"data: expected the data set that the estimator was trained on, found {data.name!r} and an "
+                           "estimator trained by fit(X, y), which has no test samples; train it with "
                            f"fit_dataset(data), or export without data ({error})") from None
         validation = {"before": {"zsl": figures.zsl_before, "h": figures.h_before},
                       "after": {"zsl": figures.zsl_after, "h": figures.h_after}} if figures.has_validation else None

@@ -1,8 +1,8 @@
-"""What the engine's status codes become. Messages are the engine's: what was expected, what was found, what to do."""
+"""Exceptions for the engine's status codes. Messages say what was expected, what was found and what to do."""
 
 
 class ParsNetsError(RuntimeError):
-    """The work itself failed: memory, disk, a solver."""
+    """Base class; raised when the work itself fails: memory, disk, a solver."""
 
 
 class BadInput(ParsNetsError, ValueError):
@@ -10,7 +10,7 @@ class BadInput(ParsNetsError, ValueError):
 
 
 class Usage(ParsNetsError, ValueError):
-    """An argument or option is impossible."""
+    """An argument or option is invalid."""
 
 
 class Cancelled(ParsNetsError):

@@ -1,4 +1,4 @@
-"""Figures of zero-shot recognition, as fractions from 0 to 1."""
+"""Metrics of zero-shot recognition, as fractions from 0 to 1."""
 
 from __future__ import annotations
 
@@ -12,16 +12,30 @@ Doubles = NDArray[np.float64]
 
 
 def per_class_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Mean over the classes in y_true of the share of their samples that y_pred has right. Both: n labels.
+    """Mean of the per-class accuracies over the classes in `y_true`.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_pred : array-like of shape (n_samples,)
+        Predicted labels.
+
+    Returns
+    -------
+    accuracy : float
+        Between 0 and 1.
+
+    Examples
+    --------
     >>> per_class_accuracy(["cat", "cat", "cat", "owl"], ["cat", "cat", "owl", "cat"])  # 2 of 3, and 0 of 1
     0.3333333333333333
     """
     true, predicted = column_or_1d(y_true), column_or_1d(y_pred)
     check_consistent_length(true, predicted)
     if {_kind(true), _kind(predicted)} == {"text", "numbers"}:
-        raise ValueError(f"y_pred: expected labels of the kind of y_true, {_kind(true)}, found {_kind(predicted)}; "
-                         "convert one of them")
+        raise ValueError(f"y_pred: expected labels of the same type as y_true, {_kind(true)}, found "
+                         f"{_kind(predicted)}; convert one of them")
     classes, places = np.unique(true, return_inverse=True)
     if len(classes) == 0:
         raise ValueError("y_true: expected at least one label, found none")
@@ -36,8 +50,22 @@ def _kind(labels: NDArray[Any]) -> str:
 
 
 def harmonic_mean(u: float, s: float) -> float:
-    """2us / (u + s); 0 when both are, NaN when one is.
+    """Harmonic mean of two accuracies, 2us / (u + s).
 
+    Parameters
+    ----------
+    u : float
+        Accuracy on unseen classes.
+    s : float
+        Accuracy on seen classes.
+
+    Returns
+    -------
+    h : float
+        0 if both are 0, NaN if one is NaN.
+
+    Examples
+    --------
     >>> harmonic_mean(0.25, 0.75)
     0.375
     """
@@ -46,10 +74,29 @@ def harmonic_mean(u: float, s: float) -> float:
 
 def seen_unseen_curve(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike,
                       seen: ArrayLike) -> Tuple[Doubles, Doubles, Doubles]:
-    """(gamma, u, s) of calibrated stacking: prediction = argmax of score - gamma [class is seen], by rising gamma.
+    """Curve of seen and unseen accuracies as gamma, which is subtracted from the scores of seen classes, increases.
 
-    y_true: n labels; scores: n x C, finite, gamma not applied; classes: C labels; seen: C, true for seen classes. The
-    first gamma is -inf. Per-class accuracies: u of the samples of unseen classes, s of the others.
+    This is calibrated stacking: the prediction is the argmax of score - gamma [class is seen].
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, with samples of seen and of unseen classes.
+    scores : array-like of shape (n_samples, n_classes)
+        Finite scores without gamma, such as those of `class_scores`.
+    classes : array-like of shape (n_classes,)
+        Labels of the columns of `scores`.
+    seen : array-like of shape (n_classes,)
+        True for seen classes.
+
+    Returns
+    -------
+    gamma : ndarray
+        Increasing values of gamma at which a prediction changes. The first is -inf.
+    u : ndarray
+        Per-class accuracy on samples of unseen classes, for each gamma.
+    s : ndarray
+        Per-class accuracy on samples of seen classes, for each gamma.
     """
     labels, score = np.asarray(y_true), np.asarray(scores, np.float64)
     names, is_seen = np.asarray(classes), np.asarray(seen, bool)
@@ -64,7 +111,7 @@ def seen_unseen_curve(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike,
     found = np.searchsorted(names, labels, sorter=order)
     truth = order[np.minimum(found, len(names) - 1)]
     if not np.array_equal(names[truth], labels):
-        raise ValueError("y_true: expected labels among classes, found others")
+        raise ValueError("y_true: expected labels in classes, found other labels")
     of_seen = is_seen[truth]
     if of_seen.all() or not of_seen.any():
         raise ValueError("y_true: expected samples of seen and of unseen classes, found only one kind")
@@ -72,7 +119,7 @@ def seen_unseen_curve(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike,
     best_unseen = np.flatnonzero(~is_seen)[np.argmax(score[:, ~is_seen], axis=1)]
     rows = np.arange(len(labels))
     flip = score[rows, best_seen] - score[rows, best_unseen]
-    # A sample adds 1 / (size of its class * classes of its side) where it can be right at all.
+    # A sample that can be correct at all adds 1 / (size of its class * number of seen or unseen classes).
     weight = 1.0 / np.bincount(truth, minlength=len(names))[truth]
     weight /= np.where(of_seen, len(np.unique(truth[of_seen])), len(np.unique(truth[~of_seen])))
     can = np.where(of_seen, best_seen, best_unseen) == truth
@@ -85,8 +132,20 @@ def seen_unseen_curve(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike,
 
 
 def ausuc(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike, seen: ArrayLike) -> float:
-    """Area under the seen-unseen curve; arguments as of seen_unseen_curve.
+    """Area under the seen-unseen curve.
 
+    Parameters
+    ----------
+    y_true, scores, classes, seen
+        See :func:`seen_unseen_curve`.
+
+    Returns
+    -------
+    area : float
+        Between 0 and 1.
+
+    Examples
+    --------
     >>> scores = [[0.9, 0.2], [0.8, 0.3], [0.7, 0.6]]  # of three samples, for a seen and an unseen class
     >>> ausuc(["cat", "cat", "owl"], scores, ["cat", "owl"], [True, False])  # at gamma 0.2 all are right
     1.0
@@ -96,8 +155,26 @@ def ausuc(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike, seen: ArrayL
 
 
 def zero_shot_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
-    """For `scoring=`: per-class accuracy when only the classes in y, two or more, compete, as with ClassDisjointKFold.
+    """Scorer for `scoring=`: the per-class accuracy when only the classes in `y` compete.
 
+    Use it with :class:`ClassDisjointKFold`.
+
+    Parameters
+    ----------
+    estimator : ZeroShotClassifier
+        Fitted estimator.
+    X : array-like of shape (n_samples, n_features)
+        Samples.
+    y : array-like of shape (n_samples,)
+        Labels of at least two classes.
+
+    Returns
+    -------
+    accuracy : float
+        Between 0 and 1.
+
+    Examples
+    --------
     >>> from sklearn.model_selection import GridSearchCV
     >>> from parsnets import ClassDisjointKFold, ESZSL, datasets
     >>> data = datasets.load_demo()
@@ -108,6 +185,6 @@ def zero_shot_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
     """
     classes = np.unique(column_or_1d(y))
     if len(classes) < 2:
-        raise ValueError(f"y: expected samples of at least 2 classes, found {len(classes)}; among one every answer is "
-                         "right")
+        raise ValueError(f"y: expected samples of at least 2 classes, found {len(classes)}; with one class every "
+                         "prediction is correct")
     return per_class_accuracy(y, estimator.predict(X, classes=classes))

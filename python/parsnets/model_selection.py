@@ -12,11 +12,22 @@ Indices = NDArray[np.intp]
 
 
 class ClassDisjointKFold:
-    """K folds of classes: no class of a test fold has samples in the training part.
+    """K-fold cross-validation over classes: no class of a test fold has samples in the training part.
 
-    A fold has two classes or more, as among one there is nothing to choose; sizes differ by one class at most. shuffle:
-    draw the folds with random_state, in place of the labels' order.
+    Each fold has at least two classes, because with one class there is nothing to choose. The sizes of the folds differ
+    by at most one class.
 
+    Parameters
+    ----------
+    n_splits : int, default=3
+        Number of folds. At least 2.
+    shuffle : bool, default=False
+        Whether to draw the folds with `random_state` instead of taking the classes in sorted order.
+    random_state : int, RandomState instance or None, default=None
+        Random seed, used if `shuffle` is True.
+
+    Examples
+    --------
     >>> y = ["cat", "cat", "dog", "eel", "eel", "owl"]
     >>> for train, test in ClassDisjointKFold(2).split(y, y):
     ...     print(train, test)
@@ -32,11 +43,28 @@ class ClassDisjointKFold:
         self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """The number of folds."""
+        """Return the number of folds. The arguments are ignored."""
         return self.n_splits
 
     def split(self, X: Any, y: Any, groups: Optional[Any] = None) -> Iterator[Tuple[Indices, Indices]]:
-        """Pairs of training and test sample numbers. y: n labels."""
+        """Generate the indices of the training and test samples of each fold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        groups : object, default=None
+            Ignored.
+
+        Yields
+        ------
+        train : ndarray
+            Indices of the training samples.
+        test : ndarray
+            Indices of the test samples.
+        """
         check_consistent_length(X, y)
         classes, places = np.unique(np.asarray(y), return_inverse=True)
         if len(classes) < 2 * self.n_splits:

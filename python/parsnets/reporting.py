@@ -35,19 +35,42 @@ def report(file: PathLike, models: Union[PathLike, Sequence[PathLike], Mapping[s
            data: Optional[Dataset] = None, *, points: int = 3000, explanations: int = 12, compare_mmg: bool = True,
            random_state: Any = 1, n_jobs: Optional[int] = -1, photographs: Optional[PathLike] = None,
            progress: Optional[ProgressCallback] = None) -> Path:
-    """Writes the page and returns its path; folders are made.
+    """Write a self-contained HTML page with the results of one or more models.
 
-    models: a fitted estimator, one or more run folders of `parsnets train --run`, or a dict of name to either. data:
-    the set that all were trained on, by fit_dataset(); by default what the first run folder names. points: of the t-SNE
-    maps, at most; explanations: samples that are explained; compare_mmg: fits once more without maximal margin geometry
-    where a model uses it; photographs: a folder with thumbnails.jpg or .png, by default the first run's data folder, or
-    the one that data was loaded from.
+    Parameters
+    ----------
+    file : str or path-like
+        Page to write. Its folder is created if missing.
+    models : ZeroShotClassifier, path-like, list of path-like or dict
+        A fitted estimator, one or more run folders of `parsnets train --run`, or a dict of names to either.
+    data : Dataset, default=None
+        Data set that all models were trained on by `fit_dataset`. None means the one named by the first run folder.
+    points : int, default=3000
+        Maximum number of points of the t-SNE maps.
+    explanations : int, default=12
+        Number of samples to explain.
+    compare_mmg : bool, default=True
+        Whether to fit models that use maximal margin geometry once more without it.
+    random_state : int, RandomState instance or None, default=1
+        Random seed.
+    n_jobs : int, default=-1
+        Number of threads. -1 means one per core, None means 1.
+    photographs : str or path-like, default=None
+        Folder with thumbnails.jpg or thumbnails.png. None means the data folder of the first run, or the folder that
+        `data` was loaded from.
+    progress : callable, default=None
+        Called with (stage, done, total, unit). A true result stops the work, which raises Cancelled.
+
+    Returns
+    -------
+    page : Path
+        Path of the page.
     """
     runs = _runs(models)
     named: Optional[Dict[str, Any]] = json.loads(runs[0].facts) if runs[0].facts is not None else None
     if data is None:
         if named is None:
-            raise Usage("data: expected the data set that the models were trained on, found None; give it, or a run "
+            raise Usage("data: expected the data set that the models were trained on, found None; pass it, or a run "
                         "folder with run.json")
         data = _named_data(named, progress)
     checked(data, "load it with datasets.load_folder()")
@@ -99,19 +122,19 @@ def _run(model: Any) -> _Run:
     split = model.record_.get("data", {}).get("split", {})
     if split.get("test_unseen", {}).get("samples") == 0:  # fit(X, y) knows of none
         raise BadInput("models: expected an estimator trained by fit_dataset(data), whose split has test samples, "
-                       "found one trained without; train it so")
+                       "found one trained without them; train it with fit_dataset(data)")
     return _Run(type(model).__name__, model._model)
 
 
 def _run_folder(folder: Any) -> _Run:
-    """What `parsnets train --run` wrote; other .json files there are those of `parsnets bench --out`."""
+    """Read what `parsnets train --run` wrote. Other .json files in the folder are those of `parsnets bench --out`."""
     if not isinstance(folder, (str, os.PathLike)):
-        raise Usage(f"models: expected run folders in a list, found {type(folder).__name__}; name estimators in a dict")
+        raise Usage(f"models: expected run folders in a list, found {type(folder).__name__}; put estimators in a dict")
     place = os.fspath(folder)
     absolute = os.path.abspath(place)
     model = os.path.join(place, "model.safetensors")
     if not os.path.isfile(model):
-        raise BadInput(f"{place}: model.safetensors: expected a run folder with a model, found none; make one with "
+        raise BadInput(f"{place}: model.safetensors: expected a run folder with a model, found none; create one with "
                        "'parsnets train --run DIR'")
     files = sorted(name for name in os.listdir(place) if name.endswith(".json"))
     facts = Path(place, "run.json").read_text("utf-8") if "run.json" in files else None

@@ -1,4 +1,4 @@
-"""What estimators answer with: explanations of samples, and figures of a test."""
+"""Results of estimators: explanations of predictions, and figures of evaluations."""
 
 from __future__ import annotations
 
@@ -11,11 +11,32 @@ from numpy.typing import NDArray
 from ._labels import Floats
 
 
-@dataclass(frozen=True, eq=False)  # arrays have no one answer to ==
+@dataclass(frozen=True, eq=False)  # == of arrays is not a single value
 class Explanation:
-    """Why one sample was given its class. By attribute (m each): contributions, shares of score - runner_up_score;
-    label_attributes and runner_up_attributes, what both classes have, as given to the model; semantics, as predicted,
-    in the space in which classes are compared (attributes scaled, centred, whitened), not in the units of those two."""
+    """Explanation of the prediction for one sample.
+
+    Attributes
+    ----------
+    label, runner_up : object
+        The predicted class and the second best.
+    score, runner_up_score : float
+        Their scores.
+    calibration : float
+        Part of the difference of the scores that is due to gamma.
+    prototypes : float
+        Part of the difference of the scores that is due to the learned correction of the class vectors.
+    contributions : ndarray of shape (n_attributes,)
+        Contribution of each attribute to the difference of the scores.
+    semantics : ndarray of shape (n_attributes,)
+        Predicted attributes, in the space in which classes are compared (scaled, centred, whitened), not in the units
+        of `label_attributes`.
+    open_networks : ndarray
+        Indices of the networks that are active for the sample.
+    attribute_names : tuple of str
+        Names of the attributes.
+    label_attributes, runner_up_attributes : ndarray of shape (n_attributes,)
+        Attributes of the two classes, as given to the model.
+    """
 
     label: Any
     runner_up: Any
@@ -31,11 +52,22 @@ class Explanation:
     runner_up_attributes: Floats
 
     def top(self, count: int = 8) -> List[Tuple[str, float]]:
-        """The attributes that spoke loudest for (or, if negative, against) the label: (name, contribution)."""
+        """Return the attributes with the largest contributions for or, if negative, against the label.
+
+        Parameters
+        ----------
+        count : int, default=8
+            Number of attributes.
+
+        Returns
+        -------
+        attributes : list of (str, float)
+            Names and contributions, in descending order of absolute value.
+        """
         return [(self.attribute_names[i], float(self.contributions[i])) for i in self.loudest(count)]
 
     def loudest(self, count: int) -> NDArray[np.intp]:
-        """Numbers of the attributes of top()."""
+        """Return the indices of the attributes of `top`."""
         return np.argsort(-np.abs(self.contributions), kind="stable")[:count]
 
     def _repr_html_(self) -> str:
@@ -44,7 +76,7 @@ class Explanation:
 
 
 class Explanations(List[Explanation]):
-    """A list that notebooks show as charts."""
+    """List of explanations that notebooks display as charts."""
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> Explanation: ...
@@ -63,14 +95,34 @@ class Explanations(List[Explanation]):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Percent, but for gamma. u, s, h, ausuc and gamma are None without test samples of seen classes.
+    """Figures of an evaluation, in percent except for gamma.
 
-    By class, of classes with test samples: zsl_per_class, label to accuracy among the unseen classes; gzsl_per_class,
-    among all at gamma; confusion, C x C, counts test samples by true class (row) and prediction among all, both in the
-    order of class_names, the data set's. The last three are None where u is; of device models, all four are.
-
-    trained_samples: test samples that the model was trained on, 0 unless evaluate() was told to allow them; None when
-    there are some but the model's file does not tell how many. Device models do not know: 0.
+    Attributes
+    ----------
+    zsl_top1_per_class : float
+        Mean of the per-class accuracies when only unseen classes compete.
+    zsl_top1, zsl_top5 : float
+        Top-1 and top-5 accuracy over samples when only unseen classes compete.
+    u, s, h : float or None
+        Mean of the per-class accuracies of unseen and of seen classes when all classes compete, and their harmonic
+        mean. None without test samples of seen classes.
+    ausuc : float or None
+        Area under the seen-unseen curve. None without test samples of seen classes.
+    gamma : float or None
+        Value that is subtracted from the scores of seen classes. None without test samples of seen classes.
+    trained_samples : int or None
+        Number of test samples that the model was trained on; 0 unless `evaluate` was told to allow them. None if there
+        are some but the model file does not say how many. Device models do not know and give 0.
+    zsl_per_class : dict or None
+        Label to accuracy when only unseen classes compete, for classes with test samples. None for device models.
+    gzsl_per_class : dict or None
+        Label to accuracy when all classes compete at `gamma`, for classes with test samples. None for device models and
+        without test samples of seen classes.
+    confusion : ndarray of shape (n_classes, n_classes) or None
+        Number of test samples by true class (row) and prediction among all classes (column), in the order of
+        `class_names`. None if `gzsl_per_class` is.
+    class_names : tuple or None
+        Classes in the order of the data set. None if `gzsl_per_class` is.
     """
 
     zsl_top1_per_class: float
@@ -88,8 +140,15 @@ class Evaluation:
     class_names: Optional[Tuple[Any, ...]] = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> Dict[str, Optional[float]]:
-        """The figures over all classes by their names, such as a row of a DataFrame; with trained_samples if there are
-        any."""
+        """Return the figures over all classes by name, for example as a row of a DataFrame.
+
+        `trained_samples` is included only if it is not 0.
+
+        Returns
+        -------
+        figures : dict
+            Names and figures.
+        """
         marks = {} if self.trained_samples == 0 else {"trained_samples": self.trained_samples}
         return {one.name: getattr(self, one.name) for one in fields(self) if one.compare} | marks
 

@@ -328,7 +328,7 @@ def test_bad_arrays_are_refused_with_advice(demo, ridge, tmp_path):
         fit(x, y, class_attributes={**demo.class_attributes, "cat": [1.0]})
     with pytest.raises(BadInput, match="NUL"):
         fit(x, y, class_attributes={**demo.class_attributes, "a\0b": demo.semantics[0]})
-    with pytest.raises(BadInput, match="kind"):
+    with pytest.raises(BadInput, match="same type"):
         fit(x, demo.labels[demo.trainval], class_attributes=demo.class_attributes)
     with pytest.raises(ValueError, match="features"):
         ridge.predict(x[:, :-1])
@@ -371,8 +371,8 @@ def test_a_parameter_stays_where_select_searches(demo):
     ({"loss": "hinge"}, "^loss: expected"),
     ({"options": {"gate-weight": -1}}, "gate-weight"),
     ({"options": {"no-such": 1}}, "no-such"),
-    ({"alpha": 1, "options": {"lambda": 1}}, "give it as alpha alone"),
-    ({"open_networks": 4, "options": {"open": 4}}, "give it as open_networks alone"),
+    ({"alpha": 1, "options": {"lambda": 1}}, "give it only as alpha"),
+    ({"open_networks": 4, "options": {"open": 4}}, "give it only as open_networks"),
     ({"options": {"seed": 3}}, "random_state"),
     ({"options": {"method": "ridge"}}, "method"),
     ({"random_state": -1}, "random_state"),

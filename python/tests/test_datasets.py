@@ -98,7 +98,7 @@ def test_labels_may_be_the_names_of_classes():
         assert data.labels.tolist() == [0, 1, 2, 3, 0, 1, 2, 4] and data.trainval.tolist() == numbers.trainval.tolist()
         assert data.y.tolist() == list("abcdabce")
     assert arrays(class_names=[7, 8, 9, 5, 6], labels=list("78957896")).y.tolist() == list("78957896")
-    with pytest.raises(BadInput, match="labels: expected names of class_names, or class numbers, found 'A', 'z'; add"):
+    with pytest.raises(BadInput, match="labels: expected names in class_names, or class numbers, found 'A', 'z'; add"):
         arrays(labels=list("abcdaAez"))
     with pytest.raises(BadInput, match=r"labels \(2,\)"):
         arrays(labels=["a", "b"])

@@ -212,7 +212,7 @@ def test_bad_files_and_samples_are_refused(device, demo, tmp_path):
         device.predict(demo.X[:2] * np.complex64(1j))
     with pytest.raises(BadInput, match=r"found float32 in a csr_matrix; .* toarray\(\)"):
         device.predict(sparse.csr_matrix(demo.X[:2]))
-    with pytest.raises(BadInput, match="found others in a list"):
+    with pytest.raises(BadInput, match="found other values in a list"):
         device.predict([["cat"] * 192])
     with pytest.raises(Usage, match="^name: expected a C identifier"):
         device.save_header(tmp_path / "m.h", name="1 bad")

@@ -201,9 +201,9 @@ def test_signed_and_unsigned_integers_are_of_one_kind(numbered):
 
 
 def test_keys_of_several_kinds_are_refused_and_large_numbers_kept():
-    with pytest.raises(BadInput, match=r"kind of the labels in y \(<U1\), found 1;"):
+    with pytest.raises(BadInput, match=r"same type as in y \(<U1\), found 1;"):
         fitted(["a", "b", "c"], seen=3, class_attributes={**dict(zip("abc", ATTRIBUTES)), 1: ATTRIBUTES[3]})
-    with pytest.raises(BadInput, match=r"kind of the labels in y \(int64\), found 'a';"):
+    with pytest.raises(BadInput, match=r"same type as in y \(int64\), found 'a';"):
         fitted([0, 1, 2], seen=3, class_attributes={**dict(zip(range(3), ATTRIBUTES)), "a": ATTRIBUTES[3]})
     with pytest.raises(BadInput, match="found 0.5;"):
         fitted([0, 1, 2], seen=3, class_attributes={**dict(zip(range(3), ATTRIBUTES)), 0.5: ATTRIBUTES[3]})
@@ -214,7 +214,7 @@ def test_keys_of_several_kinds_are_refused_and_large_numbers_kept():
     small = fitted([1, 2, 3, 4, 5, 0], seen=6)  # in the same order
     assert model.predict(X).tolist() == [sorted(ids)[label] for label in small.predict(X)]
     assert fitted([0, 1, 2, 3, 4, 2**63 + 5]).classes_.tolist() == [0, 1, 2, 3, 4, 2**63 + 5]  # y is signed
-    with pytest.raises(BadInput, match="one type of 64 bits"):
+    with pytest.raises(BadInput, match="one 64-bit type"):
         fitted([-1, 1, 2, 3, 4, 2**63 + 5])
     assert fitted(np.arange(6, dtype=np.int16)).classes_.dtype == np.int16
     assert fitted(np.array(list("abcdef"), object)).classes_.dtype == object

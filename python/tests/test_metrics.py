@@ -69,5 +69,5 @@ def test_columns_and_kinds_of_one_sort_are_compared(true, predicted, expected):
 
 @pytest.mark.parametrize("true, predicted", [(["1", "2"], [1, 2]), ([1, 2], np.array(["1", "2"], object))])
 def test_text_is_not_compared_with_numbers(true, predicted):
-    with pytest.raises(ValueError, match="y_pred: expected labels of the kind of y_true.*convert"):
+    with pytest.raises(ValueError, match="y_pred: expected labels of the same type as y_true.*convert"):
         per_class_accuracy(true, predicted)
