@@ -84,7 +84,7 @@ TEST(CliOutputs, TrainRefusesOutBesideRun) {
   TempDir dir;
   const auto result = run_cli({"train", "--data", kDemo, "--out", (dir / "m").string(), "--run", (dir / "r").string()});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find("--run: expected without --out"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("--run conflicts with --out"), std::string::npos) << result.err;
   EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
 }
 
