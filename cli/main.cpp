@@ -163,7 +163,7 @@ void check_command(std::vector<std::string>& words, const std::vector<Command>& 
     if (known.empty()) return false;
     if (std::find(known.begin(), known.end(), words[place]) == known.end())
       throw Error(ErrorCode::usage,
-                  fmt::format("{}'{}' is no command{}\nRun with --help for more information.",
+                  fmt::format("{}'{}' is not a command{}\nRun with --help for more information.",
                               group.empty() ? "" : group + ": ", words[place], did_you_mean(words[place], known)));
     return true;
   };
@@ -185,7 +185,7 @@ std::string unknown_option(const std::vector<std::string>& words, const Command&
     if (!word.starts_with("--")) continue;
     const std::string name = word.substr(2, word.find('=') - 2);
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    return fmt::format("{}: no option '--{}'{}\nRun with --help for more information.", command.name, name,
+    return fmt::format("{}: unknown option '--{}'{}\nRun with --help for more information.", command.name, name,
                        did_you_mean(name, names, "--"));
   }
   return "";

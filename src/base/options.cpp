@@ -213,7 +213,7 @@ std::vector<std::string> OptionTable::read_config(std::string_view text, const s
     const auto name = trim(line.substr(0, equals)), value = trim(line.substr(equals + 1));
     const Option* option = find(name);
     if (option == nullptr)
-      complain(fmt::format("no option '{}' here{}", name, suggestion(name)));
+      complain(fmt::format("unknown option '{}'{}", name, suggestion(name)));
     else if (const auto expected = option->assign(value))
       complain(fmt::format("{}: expected {}, found '{}'", name, *expected, value));
     else

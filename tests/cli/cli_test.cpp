@@ -49,7 +49,7 @@ TEST(Cli, MistypedNamesGetASuggestion) {
   for (const auto& [arguments, meant] : std::vector<Case>{
            {{"trian"}, "'train'"},
            {{"trian", "--help"}, "'train'"},
-           {{"data", "inspct", kDemo}, "data: 'inspct' is no command; did you mean 'inspect'"},
+           {{"data", "inspct", kDemo}, "data: 'inspct' is not a command; did you mean 'inspect'"},
            {{"train", "--lamda", "3"}, "'--lambda'"},
            {{"train", "--lamda=3"}, "'--lambda'"},
            {with("--methods", "rigde"), "'ridge'"},
@@ -63,7 +63,7 @@ TEST(Cli, MistypedNamesGetASuggestion) {
   }
   const auto nothing_near = run_cli({"table", "--help"});
   EXPECT_EQ(nothing_near.exit_code, 2);
-  EXPECT_NE(nothing_near.err.find("'table' is no command"), std::string::npos) << nothing_near.err;
+  EXPECT_NE(nothing_near.err.find("'table' is not a command"), std::string::npos) << nothing_near.err;
 }
 
 TEST(Cli, EveryCommandAndGroupAnswersHelp) {
@@ -125,7 +125,7 @@ TEST(Cli, ConfigFilesFillInOptionsAndFlagsWin) {
   write_text_file(dir / "bad", "clases = 6\n");
   result = run_cli({"data", "synth", out, "--config", (dir / "bad").string()});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_NE(result.err.find("line 1: no option 'clases' here; did you mean 'classes'?"), std::string::npos)
+  EXPECT_NE(result.err.find("line 1: unknown option 'clases'; did you mean 'classes'?"), std::string::npos)
       << result.err;
 }
 
