@@ -104,6 +104,7 @@ runtime-size:
 docs: build
 	@$(CLI) docs options > docs/options.md
 	@$(CLI) docs man > docs/parsnets.1
+	@scripts/include_graph.py --write
 
 install: build
 	@cmake --install build

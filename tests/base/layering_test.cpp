@@ -1,4 +1,5 @@
 // Data flows one way through src/: a folder may include only the folders before it. Eigen and BLAS stay inside src/.
+// docs/architecture.md is the picture; scripts/include_graph.py draws it and reads kOrder here.
 
 #include <gtest/gtest.h>
 
@@ -6,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,22 @@ namespace {
 
 const std::vector<std::string> kOrder{"base", "formats", "data",  "features", "model",  "solvers",
                                       "eval", "train",   "store", "device",   "report", "capi"};
+
+const std::set<std::string> kRoomsOfTheCommandLine{"base", "data", "eval", "formats", "train", "parsnets"};
+
+// Tests of no single source: of a whole program, of what several files promise together, or of data.
+const std::set<std::string> kTestsOfSeveralFiles{
+    "base/layering_test.cpp",         // all sources
+    "cli/cli_test.cpp",               // what all commands have in common
+    "cli/data_test.cpp",              // the commands data_*.cpp
+    "cli/memory_test.cpp",            // --memory-limit of all commands
+    "cli/outputs_test.cpp",           // output files of all commands
+    "device/real_export_test.cpp",    // export on real data
+    "formats/mat_hostile_test.cpp",   // damaged MAT files
+    "formats/mat_oracle_test.cpp",    // MAT files of other programs
+    "solvers/svr_promises_test.cpp",  // what all parts of the SVR promise together
+    "train/real_data_test.cpp",       // training on real data
+};
 
 std::vector<std::string> includes_of(const std::filesystem::path& file) {
   std::vector<std::string> found;
@@ -51,6 +69,48 @@ TEST(Layering, FoldersOfSrcIncludeOnlyTheOnesBeforeThem) {
       }
     });
   EXPECT_GT(files, 20u);
+}
+
+TEST(Layering, PublicHeadersIncludeOnlyEachOther) {
+  std::size_t files = 0;
+  for_each_source("include", [&](const std::filesystem::path& file) {
+    ++files;
+    for (const auto& include : includes_of(file))  // the standard library's headers are in no folder
+      EXPECT_TRUE(include.find('/') == std::string::npos || include.starts_with("parsnets/"))
+          << file << " includes " << include;
+  });
+  EXPECT_GT(files, 10u);
+}
+
+TEST(Layering, TheCommandLineIncludesTheRoomsItMay) {
+  const std::filesystem::path root(PARSNETS_SOURCE_DIR);
+  std::set<std::string> used;
+  for_each_source("cli", [&](const std::filesystem::path& file) {
+    for (const auto& include : includes_of(file)) {
+      const std::string room = include.substr(0, include.find('/'));
+      if (!std::filesystem::exists(root / "src" / include) && !std::filesystem::exists(root / "include" / include))
+        continue;  // a header of the system or of cli/
+      used.insert(room);
+      EXPECT_TRUE(kRoomsOfTheCommandLine.contains(room)) << file << " includes " << include;
+    }
+  });
+  EXPECT_EQ(used, kRoomsOfTheCommandLine) << "a room that is no longer used leaves the list";
+}
+
+TEST(Layering, ATestIsNamedAfterTheFileItTests) {
+  const std::filesystem::path root(PARSNETS_SOURCE_DIR);
+  std::set<std::string> without_a_source;
+  for_each_source("tests", [&](const std::filesystem::path& file) {
+    const std::string test = std::filesystem::relative(file, root / "tests").generic_string(), ending = "_test.cpp";
+    if (!test.ends_with(ending)) return;
+    const std::string tested = test.substr(0, test.size() - ending.size()), name = tested.substr(tested.rfind('/') + 1);
+    const auto exists = [&](const std::string& path) { return std::filesystem::exists(root / path); };
+    if (exists("src/" + tested + ".cpp") || exists("src/" + tested + ".hpp") || exists(tested + ".cpp") ||
+        exists(tested + ".c") || exists("include/parsnets/" + name + ".hpp") || exists("tests/" + tested + ".hpp"))
+      return;
+    without_a_source.insert(test);
+  });
+  EXPECT_EQ(without_a_source, kTestsOfSeveralFiles);
 }
 
 TEST(Layering, EigenAndBlasStayInsideSrc) {

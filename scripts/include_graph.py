@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""The rooms of the source tree and what they include, from the #include lines themselves.
+
+  include_graph.py                  prints the picture
+  include_graph.py --write          puts it into docs/architecture.md, between the markers
+  include_graph.py --check          exit 1 if the page is stale, a file includes upwards or files include in a circle
+  include_graph.py --follow FILE    lists the project files one reads to follow FILE, room by room
+
+The order of the rooms is kOrder in tests/base/layering_test.cpp. Public headers and the device runtime come before it,
+the command line after it. A file may include its own room and the rooms before it.
+"""
+
+import argparse
+import re
+import sys
+import textwrap
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = "docs/architecture.md"
+BEGIN, END = "<!-- include_graph.py: begin -->", "<!-- include_graph.py: end -->"
+FOLLOWED = ("cli/train.cpp", "cli/predict.cpp")
+TABLE = "cli/command.hpp"  # declares every command, so that one would lead to all
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+# Formatted definitions start in the first column: `type name(`, `Class::member(`.
+DEFINITION = re.compile(r"^(?![#/}{])\S.*?\b(\w+(?:::~?\w+)*)\(", re.M)
+
+
+def room_order(root):
+    text = (root / "tests/base/layering_test.cpp").read_text()
+    listed = re.search(r"kOrder\{([^}]*)\}", text)
+    if not listed:
+        sys.exit("include_graph.py: expected kOrder{...} in tests/base/layering_test.cpp, found none")
+    return ["include", "runtime", *re.findall(r'"(\w+)"', listed.group(1)), "cli"]
+
+
+def room_of(path):
+    parts = path.split("/")
+    return parts[1] if parts[0] == "src" else parts[0]
+
+
+def read_tree(root):
+    """The text of every C and C++ file that goes into the library, the runtime and the tool, by its path."""
+    files = {}
+    for folder in ("include", "runtime", "src", "cli"):
+        for file in sorted((root / folder).rglob("*")):
+            path = file.relative_to(root).as_posix()
+            if file.suffix in (".c", ".h", ".cpp", ".hpp") and not path.startswith("runtime/tests/"):
+                files[path] = file.read_text()
+    return files
+
+
+def includes_of(files):
+    """The project files each file includes; what CMake generates and what the system has is left out."""
+    graph = {}
+    for path, text in files.items():
+        here = path.rsplit("/", 1)[0]
+        graph[path] = []
+        for name in INCLUDE.findall(text):
+            places = (f"{here}/{name}", f"src/{name}", f"include/{name}", f"runtime/{name}")
+            graph[path] += [place for place in places if place in files][:1]
+    return graph
+
+
+def upward(graph, order):
+    rank = {room: number for number, room in enumerate(order)}
+    lost = sorted({room_of(path) for path in graph} - rank.keys())
+    if lost:
+        return [f"src/{room} has no place in kOrder of tests/base/layering_test.cpp" for room in lost]
+    return [f"{path} includes {used}: {room_of(used)} comes after {room_of(path)}"
+            for path in graph for used in graph[path] if rank[room_of(used)] > rank[room_of(path)]]
+
+
+def circles(graph):
+    """Each circle of includes once, as the files along it."""
+    found, finished, trail = [], set(), []
+
+    def visit(path):
+        if path in trail:
+            found.append(" -> ".join([*trail[trail.index(path):], path]))
+        elif path not in finished:
+            trail.append(path)
+            for used in graph[path]:
+                visit(used)
+            trail.pop()
+            finished.add(path)
+
+    for path in graph:
+        visit(path)
+    return found
+
+
+def sources_of(files, graph):
+    """The .cpp files that define what a header declares, by header: a public one, or one of their own room."""
+    sources = {}
+    for path, text in files.items():
+        if not path.endswith((".cpp", ".c")):
+            continue
+        shared = re.sub(r"^namespace \{.*?^\}  // namespace$", "", text, flags=re.M | re.S)
+        names = {name.split("::")[0] for name in DEFINITION.findall(shared)}
+        public = {header for header in graph[path] if room_of(header) == "include"}
+        of_room = {header for header in follow(path, graph, {}) if room_of(header) == room_of(path)}
+        for header in (public | of_room) - {path, TABLE}:
+            declared = re.sub(r"//.*|/\*.*?\*/", "", files[header])
+            if any(re.search(rf"\b{name}\(|\b(?:class|struct) {name}\b", declared) for name in names):
+                sources.setdefault(header, []).append(path)
+    return sources
+
+
+def ahead(graph, sources, order):
+    """Uses of a public header whose functions all live in a later room: no include shows them."""
+    rank = {room: number for number, room in enumerate(order)}
+    homes = {header: min((rank[room_of(path)] for path in sources.get(header, [])), default=0) for header in graph}
+    return [(path, used, order[homes[used]]) for path in graph for used in graph[path]
+            if room_of(path) != "include" and homes[used] > rank[room_of(path)]]
+
+
+def follow(start, graph, sources):
+    reached, waiting = set(), [start]
+    while waiting:
+        path = waiting.pop()
+        if path not in reached:
+            reached.add(path)
+            waiting += graph[path] + sources.get(path, [])
+    return reached
+
+
+def matrix(graph, order):
+    uses = {room: {room_of(used) for path in graph if room_of(path) == room for used in graph[path]} for room in order}
+    width = max(map(len, order))
+    columns = order[:-1]  # nothing includes the last
+    lines = [" " * width + "  " + " ".join(columns)]
+    for room in order:
+        marks = ("#" if used == room else "x" if used in uses[room] else "." for used in columns)
+        lines.append(f"{room:<{width}}  "
+                     + " ".join(mark.center(len(column)) for mark, column in zip(marks, columns)).rstrip())
+    return "\n".join(lines)
+
+
+def by_room(reached, order):
+    counts = {room: sum(room_of(path) == room for path in reached) for room in order}
+    return ", ".join(f"{room} {count}" for room, count in counts.items() if count)
+
+
+def picture(files, graph, order):
+    sources = sources_of(files, graph)
+    lines = ["A row includes the columns marked `x`; `#` is the room itself.", "", "```text", matrix(graph, order), "```",
+             "", f"Circles of includes between files: {len(circles(graph)) or 'none'}.", ""]
+    lines += [f"`{path}` uses `{used}`, whose functions are in {room}, a later room.\n"
+              for path, used, room in ahead(graph, sources, order)]
+    for start in FOLLOWED:
+        reached = follow(start, graph, sources)
+        lines += [textwrap.fill(f"From `{start}`, {len(reached)} of {len(files)} files can be reached: "
+                                f"{by_room(reached, order)}.", 120), ""]
+    return "\n".join(lines)
+
+
+def split_page(text):
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        sys.exit(f"include_graph.py: {PAGE}: expected the lines {BEGIN} and {END}")
+    return before + BEGIN + "\n", END + after
+
+
+def lost_paths(text, root):
+    """Paths the page names and the tree does not have."""
+    named = re.findall(r"`((?:src|include|cli|runtime|python|web|tests|scripts|docs|cmake)/[\w./-]*)`", text)
+    return [path for path in named if not (root / path).exists()]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--write", action="store_true", help=f"put the picture into {PAGE}")
+    action.add_argument("--check", action="store_true", help="exit 1 if something is wrong")
+    action.add_argument("--follow", metavar="FILE", help="a file such as cli/train.cpp")
+    parser.add_argument("--root", type=Path, default=ROOT, help="the source tree")
+    args = parser.parse_args()
+    order, files = room_order(args.root), read_tree(args.root)
+    graph = includes_of(files)
+
+    if args.follow:
+        if args.follow not in files:
+            sys.exit(f"include_graph.py: --follow: expected a file such as cli/train.cpp, found {args.follow}")
+        reached = follow(args.follow, graph, sources_of(files, graph))
+        for room in reversed(order):
+            print("".join(f"{path}\n" for path in sorted(reached) if room_of(path) == room), end="")
+        print(f"{len(reached)} of {len(files)} files ({by_room(reached, order)})")
+        return 0
+
+    problems = upward(graph, order) + [f"circle: {circle}" for circle in circles(graph)]
+    if problems:
+        print("\n".join(problems), file=sys.stderr)
+        return 1
+    drawn = picture(files, graph, order)
+    page = args.root / PAGE
+    if args.check or args.write:
+        text = page.read_text()
+        before, after = split_page(text)
+        fresh = before + drawn + after
+        if args.write:
+            page.write_text(fresh)
+        elif text != fresh:
+            problems.append(f"{PAGE} is stale: run scripts/include_graph.py --write")
+        problems += [f"{PAGE} names {path}, which does not exist" for path in lost_paths(fresh, args.root)]
+        print("\n".join(problems), end="\n" if problems else "", file=sys.stderr)
+        return 1 if problems else 0
+    print(drawn, end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
