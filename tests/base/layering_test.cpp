@@ -31,6 +31,7 @@ const std::set<std::string> kTestsOfSeveralFiles{
     "formats/mat_hostile_test.cpp",   // damaged MAT files
     "formats/mat_oracle_test.cpp",    // MAT files of other programs
     "solvers/svr_promises_test.cpp",  // what all parts of the SVR promise together
+    "store/golden_test.cpp",          // files of earlier versions
     "train/real_data_test.cpp",       // training on real data
 };
 
