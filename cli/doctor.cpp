@@ -1,4 +1,4 @@
-// parsnets doctor: is this machine fit for the work, and which optional parts does this build have.
+// parsnets doctor: is this machine fit for the work, and which libraries does this build run with.
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@ namespace parsnets::cli {
 Command doctor_command() {
   Command command;
   command.name = "doctor";
-  command.summary = "check the machine and list the components of this build";
+  command.summary = "check the machine and list the libraries of this build";
   command.example = "parsnets doctor --json";
   command.run = [](Context&) {
     const MachineFacts facts = machine_facts();
@@ -29,12 +29,6 @@ Command doctor_command() {
     for (const auto& library : facts.libraries) {
       json["libraries"][library.name] = library.version;
       text += fmt::format("{:<10}{}\n", library.name, library.version);
-    }
-    const bool optional_parts[] = {PARSNETS_HAVE_IMAGES, PARSNETS_HAVE_MPI};
-    const char* optional_names[] = {"images (OpenCV dnn)", "several machines (MPI)"};
-    for (std::size_t i = 0; i < 2; ++i) {
-      json["optional"][optional_names[i]] = optional_parts[i];
-      text += fmt::format("{:<24}{}\n", optional_names[i], optional_parts[i] ? "found" : "not in this build");
     }
     json["problems"] = nlohmann::ordered_json::array();
     const auto problem = [&](const std::string& what) {

@@ -144,6 +144,8 @@ TEST(Cli, DoctorTellsAboutBlasSimdThreadsAndMemory) {
   EXPECT_GE(facts["threads"].get<int>(), 1);
   EXPECT_GT(facts["memory_bytes"].get<double>(), 1e8);
   EXPECT_FALSE(facts["simd"].get<std::string>().empty());
+  EXPECT_FALSE(facts["libraries"].empty());
+  EXPECT_FALSE(facts.contains("optional")) << "no part of the build is optional";
 }
 
 TEST(Cli, GeneratedPagesInDocsAreCurrent) {
