@@ -4,8 +4,8 @@
     scripts/experiments.py DATA [att|sent] [--folds N]        DATA: a folder with CUB's res50.mat and *_splits.mat
 
 Only training classes are used: folds of (fit, held-out samples of fitted classes, held-out classes); the first fold is
-the split's own train_loc / val_loc, intersected with trainval_loc. Test samples are never read. Figures are ZSL accuracy
-and the harmonic mean at the best gamma, mean over the folds.
+the split's own train_loc / val_loc, intersected with trainval_loc. Test samples are never read. Figures are ZSL
+accuracy and the harmonic mean at the best gamma, mean over the folds.
 """
 import argparse
 import numpy as np
@@ -51,7 +51,8 @@ class Fold:
         parts = []
         for s, y in ((score_unseen, self.y_unseen), (score_seen, self.y_seen)):
             margin = s[:, self.seen].max(1) - s[:, self.unseen].max(1)
-            parts.append((margin, self.unseen[s[:, self.unseen].argmax(1)] == y, self.seen[s[:, self.seen].argmax(1)] == y, y))
+            best_unseen, best_seen = (c[s[:, c].argmax(1)] for c in (self.unseen, self.seen))
+            parts.append((margin, best_unseen == y, best_seen == y, y))
         best = 0
         for gamma in np.quantile(np.r_[parts[0][0], parts[1][0]], np.linspace(0, 1, 301)):
             u = per_class(parts[0][1] & (parts[0][0] < gamma), parts[0][3])
@@ -127,9 +128,11 @@ def convex(fold, exponent, decay):
         loss = -(logits[np.arange(n), fold.slot] - np.log(z[:, 0])).mean()
         p /= z
         p[np.arange(n), fold.slot] -= 1
-        return float(loss + decay / 2 * (w**2).sum()), (fold.x.T @ (p @ b) * (scale / n) + decay * w).ravel().astype(np.float64)
+        gradient = fold.x.T @ (p @ b) * (scale / n) + decay * w
+        return float(loss + decay / 2 * (w**2).sum()), gradient.ravel().astype(np.float64)
 
-    found = minimize(value, np.zeros(fold.x.shape[1] * b.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 40})
+    start = np.zeros(fold.x.shape[1] * b.shape[1])
+    found = minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": 40})
     return found.x.reshape(fold.x.shape[1], -1).astype(np.float32), 0, vectors
 
 
@@ -138,7 +141,8 @@ def prototypes(fold, w, b, vectors, kernel, ridge):
     means = unit(np.stack([f[fold.y == c].mean(0) for c in fold.seen]))
     cosine = vectors @ vectors[fold.seen].T
     k = kernel(cosine)
-    return unit(vectors + k @ np.linalg.solve(k[fold.seen] + ridge * np.eye(len(fold.seen)), means - vectors[fold.seen])).astype(np.float32), means
+    moved = k @ np.linalg.solve(k[fold.seen] + ridge * np.eye(len(fold.seen)), means - vectors[fold.seen])
+    return unit(vectors + moved).astype(np.float32), means
 
 
 def main():

@@ -144,8 +144,9 @@ def by_room(reached, order):
 
 def picture(files, graph, order):
     sources = sources_of(files, graph)
-    lines = ["A row includes the columns marked `x`; `#` is the room itself.", "", "```text", matrix(graph, order), "```",
-             "", f"Circles of includes between files: {len(circles(graph)) or 'none'}.", ""]
+    lines = ["A row includes the columns marked `x`; `#` is the room itself.", "",
+             "```text", matrix(graph, order), "```", "",
+             f"Circles of includes between files: {len(circles(graph)) or 'none'}.", ""]
     lines += [f"`{path}` uses `{used}`, whose functions are in {room}, a later room.\n"
               for path, used, room in ahead(graph, sources, order)]
     for start in FOLLOWED:

@@ -354,7 +354,9 @@ def check(out):
         return 100 * class_accuracy(classify(features[rows], weights, attributes, candidates),
                                     labels[rows])
 
-    fit = lambda rows: fit_ridge(features[rows], attributes[labels[rows]])
+    def fit(rows):
+        return fit_ridge(features[rows], attributes[labels[rows]])
+
     in_held = np.isin(labels[train], held)
     weights = fit(train[~in_held])
     seen = [c for c in every if c not in unseen]

@@ -79,9 +79,9 @@ class LayersModel:
         if kind == "Conv2D":
             return self.convolve(config, x)
         if kind == "BatchNormalization":
-            w = lambda part: self.weights[f"{config['name']}/{part}"]
-            return F.batch_norm(x, w("moving_mean"), w("moving_variance"),
-                                w("gamma"), w("beta"), eps=config["epsilon"])
+            mean, variance, gamma, beta = (self.weights[f"{config['name']}/{part}"]
+                                           for part in ("moving_mean", "moving_variance", "gamma", "beta"))
+            return F.batch_norm(x, mean, variance, gamma, beta, eps=config["epsilon"])
         if kind == "Activation" and config["activation"] == "relu":
             return F.relu(x)
         if kind == "MaxPooling2D" and config["padding"] == "valid":

@@ -57,6 +57,7 @@ for name, method in methods.items():
 # ## The table
 # What a table needs to be compared with others is printed below it: features, semantics, split and seed.
 
+
 # %%
 def cell(value):
     return "-" if value is None else f"{value:.1f}"

@@ -15,8 +15,8 @@ from pathlib import Path
 for variable in ("PARSNETS_LIBRARY", "PARSNETS_CLI", "PARSNETS_DEMO", "PYTHONPATH"):
     assert variable not in os.environ, f"{variable} is set, which would hide what is missing"
 
-import numpy as np
-import sklearn.model_selection  # noqa: F401 - loads libraries of its own before ours are listed
+import numpy as np  # noqa: E402 - the environment is checked first
+import sklearn.model_selection  # noqa: E402, F401 - loads libraries of its own before ours are listed
 
 
 def mapped_libraries():

@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, List
 
 if TYPE_CHECKING:
-    from . import baselines, classifier, datasets, device, errors, metrics, model_selection, reporting, results
+    from . import (  # noqa: F401 - names for type checkers
+        baselines, classifier, datasets, device, errors, metrics, model_selection, reporting, results)
     from ._library import version as engine_version
     from .baselines import DAP, ESZSL, SAE, RidgeZSL
     from .classifier import ParsNetsClassifier, ZeroShotClassifier, load_model

@@ -308,7 +308,7 @@ def test_files_pickles_and_copies_keep_every_bit(demo, ridge, tmp_path):
     loaded.save(tmp_path / "b.safetensors")
     assert_same_bytes(tmp_path / "a.safetensors", tmp_path / "b.safetensors")
     numbers = ParsNetsClassifier(method="ridge").fit(demo.X[demo.trainval], demo.labels[demo.trainval],
-                                                    class_attributes=demo.semantics)
+                                                     class_attributes=demo.semantics)
     for twin in (loaded, pickle.loads(pickle.dumps(ridge)), copy.deepcopy(ridge)):
         assert np.array_equal(twin.class_scores(x), ridge.class_scores(x))
         assert np.array_equal(twin.predict(x), ridge.predict(x))

@@ -89,7 +89,8 @@ def mat(variables, compressed=True, version="5"):
 
 
 def features_variables(**changes):
-    variables = {"features": FEATURES.T, "labels": column(LABELS + 1), "image_files": cell([f"{i}.jpg" for i in range(N)])}
+    variables = {"features": FEATURES.T, "labels": column(LABELS + 1),
+                 "image_files": cell([f"{i}.jpg" for i in range(N)])}
     variables.update(changes)
     return {k: v for k, v in variables.items() if v is not None}
 
@@ -114,7 +115,7 @@ def hdf5(build):
     with h5py.File(buffer, "w", userblock_size=512, libver="earliest") as f:
         build(f)
     header = b"MATLAB 7.3 MAT-file".ljust(124) + struct.pack("<H", 0x0200) + b"IM"
-    return header + buffer.getvalue()[len(header) :]
+    return header + buffer.getvalue()[len(header):]
 
 
 def h5_array(f, name, data, kind=b"double", **how):
@@ -269,12 +270,14 @@ def npz_cases():
     # Declares 100 GB in a zip64 field of the directory; a few hundred bytes are there.
     huge = 100 * 10**9
     body = zlib.compressobj(9, zlib.DEFLATED, -15)
-    packed = body.compress(npy_raw(f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({huge // 4},), }}", bytes(50_000))) + body.flush()
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({huge // 4},), }}"
+    packed = body.compress(npy_raw(header, bytes(50_000))) + body.flush()
     name = b"features.npy"
     crc = 0x12345678
     local = struct.pack("<IHHHHHIIIHH", 0x04034B50, 45, 0, 8, 0, 0x21, crc, len(packed), 0xFFFFFFFF, len(name), 20)
     local += name + struct.pack("<HHQQ", 1, 16, huge, len(packed)) + packed
-    entry = struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 45, 45, 0, 8, 0, 0x21, crc, len(packed), 0xFFFFFFFF, len(name), 12, 0, 0, 0, 0, 0)
+    entry = struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 45, 45, 0, 8, 0, 0x21, crc, len(packed), 0xFFFFFFFF,
+                        len(name), 12, 0, 0, 0, 0, 0)
     entry += name + struct.pack("<HHQ", 1, 8, huge)
     end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 1, 1, len(entry), len(local), 0)
     bad("npz_bomb_of_100_gb", local + entry + end, "features", str(huge))
@@ -362,7 +365,8 @@ def split_cases():
     bad("split_key_misspelt", split_text(test_seen_smaples=[0]), "test_seen_smaples", "test_seen_samples")
     bad("split_test_seen_out_of_range", split_text(test_seen_samples=[0, N]), "test_seen_samples", "0 to 29", "30")
     bad("split_test_seen_negative", split_text(test_seen_samples=[-1]), "test_seen_samples", "-1")
-    bad("split_test_seen_beyond_64_bits", split_text(test_seen_samples=[2**64 - 1]), "test_seen_samples", str(2**64 - 1))
+    large = 2**64 - 1
+    bad("split_test_seen_beyond_64_bits", split_text(test_seen_samples=[large]), "test_seen_samples", str(large))
     bad("split_test_seen_of_unseen_class", split_text(test_seen_samples=[0, N - 1]), "test_seen_samples", "29", "fox")
     bad("split_test_seen_twice", split_text(test_seen_samples=[0, 5, 0]), "test_seen_samples", "0", "once")
     bad("split_test_seen_not_integers", split_text(test_seen_samples=[0.5]), "test_seen_samples", "integer", "0.5")
@@ -404,18 +408,21 @@ def mat_cases():
     bad("mat_garbage_zlib", v5_header() + struct.pack("<II", 15, len(garbage)) + garbage)
     bad("mat_huge_dimensions", v5_header() + V5_LABELS + V5_HUGE, "features")
     packed = zlib.compress(V5_HUGE)
-    bad("mat_huge_dimensions_compressed", v5_header() + V5_LABELS + struct.pack("<II", 15, len(packed)) + packed, "features")
+    bad("mat_huge_dimensions_compressed", v5_header() + V5_LABELS + struct.pack("<II", 15, len(packed)) + packed,
+        "features")
     bad("mat_element_beyond_file", v5_header() + V5_LABELS + struct.pack("<II", 14, 2**31 - 8) + V5_HUGE[8:])
     variables("mat_features_missing", "features", features=None)
     variables("mat_labels_missing", "labels", labels=None)
     variables("mat_features_a_cell", "features", "cell", features=cell(["a"] * N).T)
     variables("mat_features_complex", "features", "complex", features=FEATURES.T.astype(np.complex64))
-    variables("mat_features_sparse", "features", "sparse", features=scipy.sparse.csc_matrix(FEATURES.T.astype(np.float64)))
+    variables("mat_features_sparse", "features", "sparse",
+              features=scipy.sparse.csc_matrix(FEATURES.T.astype(np.float64)))
     variables("mat_features_text", "features", "char", features="t" * N)
     variables("mat_features_transposed", "features", "transpose", features=FEATURES)
     variables("mat_labels_shorter", "features", "29", "30", labels=column(LABELS[:-1] + 1))
     variables("mat_labels_beyond_classes", "labels", "7", labels=column(np.where(np.arange(N) == 3, 7, LABELS + 1)))
-    variables("mat_labels_not_integer", "labels", "integer", "1.5", labels=column(np.where(np.arange(N) == 3, 1.5, LABELS + 1)))
+    variables("mat_labels_not_integer", "labels", "integer", "1.5",
+              labels=column(np.where(np.arange(N) == 3, 1.5, LABELS + 1)))
     variables("mat_image_files_shorter", "image_files", "29", "30", image_files=cell(["x.jpg"] * (N - 1)))
 
 
@@ -427,7 +434,7 @@ def hdf5_cases():
 
     bad("hdf5_truncated", good[: len(good) // 2])
     superblock = 512 + 8
-    bad("hdf5_garbage_superblock", good[:superblock] + b"\xa5" * 96 + good[superblock + 96 :])
+    bad("hdf5_garbage_superblock", good[:superblock] + b"\xa5" * 96 + good[superblock + 96:])
     bad("hdf5_header_without_data", good[:512], "7.3")
 
     def huge_features(f):

@@ -332,7 +332,8 @@ def read_any(path):
             if name == "#refs#":
                 continue
             if d.attrs.get("MATLAB_empty", 0):
-                out[name] = [] if d.attrs["MATLAB_class"] == b"cell" else np.zeros(d[()], d.attrs["MATLAB_class"].decode())
+                kind = d.attrs["MATLAB_class"]
+                out[name] = [] if kind == b"cell" else np.zeros(d[()], kind.decode())
             elif d.attrs["MATLAB_class"] == b"cell":
                 assert d.shape[0] == 1
                 out[name] = []

@@ -84,6 +84,7 @@ def write(folder):
             for member, array in arrays.items():
                 with z.open(member + ".npy", "w", force_zip64=True) as f:
                     np.lib.format.write_array(f, array)
+
     # Written to a stream that cannot seek: sizes and checksum follow the data.
     class Pipe(io.RawIOBase):
         def __init__(self, path):
@@ -134,18 +135,20 @@ def csv(folder):
     doubles = rng.standard_normal(20_000) * 10.0 ** rng.integers(-44, 38, 20_000)
     spellings = [repr(float(v)) for v in doubles]
     spellings += [str(v) for v in bits]
-    spellings += ["%.9g" % v for v in bits[:5000]] + ["%.17e" % v for v in bits[:5000]] + ["%.40f" % v for v in bits[:2000]]
+    spellings += ["%.9g" % v for v in bits[:5000]] + ["%.17e" % v for v in bits[:5000]]
+    spellings += ["%.40f" % v for v in bits[:2000]]
     spellings += ["0", "-0", "+1", "007", ".5", "5.", "1E5", "1e+05", "1e-400", "-1e-400", "0e999", "4.9e-324",
                   "0." + "0" * 400 + "1", "1" + "0" * 300 + "e-300", "0" * 500 + "1", "3.4028235e38", "16777217",
                   "7.038531e-26", " 2.5 ", "\t2.5"]
     spellings += ["", "nan", "NaN", "NA", "-nan"]
     width = 7
     spellings += ["1"] * (-len(spellings) % width)
-    rows = [spellings[i : i + width] for i in range(0, len(spellings), width)]
+    rows = [spellings[i:i + width] for i in range(0, len(spellings), width)]
     with open(os.path.join(folder, "numbers.csv"), "w", newline="") as f:
         f.write("\n".join(",".join(row) for row in rows))
     with np.errstate(over="ignore"):
-        values = np.array([float("nan" if s.strip().lower() in ("", "na") else s) for s in spellings]).astype(np.float32)
+        missing = ("", "na")
+        values = np.array([float("nan" if s.strip().lower() in missing else s) for s in spellings]).astype(np.float32)
     assert not np.isinf(values).any()
     values.tofile(os.path.join(folder, "numbers.f32"))
     with open(os.path.join(folder, "shape.txt"), "w") as f:
