@@ -1,13 +1,15 @@
-/* The ParsNets runtime. One kernel does the work: rows of a matrix (float32, float16 or int8) times a vector, in plain C,
- * NEON or AVX2. Integer sums are exact, and every other float operation is written out in a fixed order, so int8 models
- * give the same bits everywhere; contraction of a*b+c would break that and is switched off here. */
+/* The ParsNets runtime. One kernel does the work: rows of a matrix (float32, float16 or int8) times a vector, in plain
+ * C, NEON or AVX2. Integer sums are exact, and every other float operation is written out in a fixed order, so int8
+ * models give the same bits everywhere; contraction of a*b+c would break that and is switched off here. */
 #include "parsnets_rt.h"
 
 #include <float.h>
 #include <math.h>
 
-#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0) || defined(__ASSOCIATIVE_MATH__)
-#error "parsnets_rt.c checks for non-finite numbers and promises equal bits: compile it without -ffast-math and its parts"
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0) || \
+    defined(__ASSOCIATIVE_MATH__)
+#error \
+    "parsnets_rt.c checks for non-finite numbers and promises equal bits: compile it without -ffast-math and its parts"
 #endif
 #if defined(FLT_EVAL_METHOD) && (FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2)
 #error "floats must be computed as floats: on 32-bit x86, compile with -msse2 -mfpmath=sse"
@@ -31,10 +33,10 @@
 #endif
 
 enum { kHeader = 112, kTypes = 88, kSections = 23, kAlign = 16 };
-enum { kScaleNone = 0, kScaleUnit = 1, kScaleRoot = 2 };     /* features */
-enum { kPlain = 0, kUnit = 1, kBinary = 2 };                 /* semantics */
-enum { kAlways = 0, kEnergy = 1, kAnchor = 2 };              /* gates */
-enum { kCosine = 0, kDot = 1, kEuclidean = 2 };              /* similarity */
+enum { kScaleNone = 0, kScaleUnit = 1, kScaleRoot = 2 }; /* features */
+enum { kPlain = 0, kUnit = 1, kBinary = 2 };             /* semantics */
+enum { kAlways = 0, kEnergy = 1, kAnchor = 2 };          /* gates */
+enum { kCosine = 0, kDot = 1, kEuclidean = 2 };          /* similarity */
 
 typedef union {
   float value;
@@ -162,13 +164,14 @@ static float exponential(float x) {
   r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
   power.bits = (uint32_t)((int32_t)n + 127) << 23;
   return power.value *
-         (1 + r * (1 + r * (0.5f + r * (1.66666667e-1f + r * (4.16666667e-2f + r * (8.33333333e-3f + r * 1.38888889e-3f))))));
+         (1 + r * (1 + r * (0.5f +
+                            r * (1.66666667e-1f + r * (4.16666667e-2f + r * (8.33333333e-3f + r * 1.38888889e-3f))))));
 }
 
 /* ---- rows times vector ---- */
 
-/* A vector as float and, for int8 matrices, rounded to integers whose sums of products cannot overflow. The integers are
- * followed by zeros up to a multiple of 16, so that kernels may read past the end of a row: what they find there is
+/* A vector as float and, for int8 matrices, rounded to integers whose sums of products cannot overflow. The integers
+ * are followed by zeros up to a multiple of 16, so that kernels may read past the end of a row: what they find there is
  * multiplied by 0. After every matrix of a file, and after every row of a bank, there are 16 bytes to read. */
 typedef struct {
   const float* value;
@@ -200,27 +203,27 @@ static void prepare(vector* out, const float* v, uint32_t n, int16_t* integer) {
   for (i = 0; i < n; ++i) integer[i] = (int16_t)rounded(v[i] * factor);
 }
 
-/* out[i] = row (first + i) of a times x, i < count. Kernels take rows in blocks of four; a last, shorter block takes its
- * first row several times. */
+/* out[i] = row (first + i) of a times x, i < count. Kernels take rows in blocks of four; a last, shorter block takes
+ * its first row several times. */
 typedef void kernel(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out);
 
-#define FOR_BLOCKS(T, lanes)                             \
-  const size_t n = a->cols, whole = n - n % (lanes);     \
-  size_t i;                                              \
-  uint32_t done;                                         \
+#define FOR_BLOCKS(T, lanes)                         \
+  const size_t n = a->cols, whole = n - n % (lanes); \
+  size_t i;                                          \
+  uint32_t done;                                     \
   for (done = 0; done < count; done += 4)
-#define BLOCK_ROWS(T)                                                      \
-  const uint32_t left = count - done;                                      \
-  const T* w = (const T*)a->data + ((size_t)first + done) * n;             \
-  const T* w1 = left > 1 ? w + n : w;     \
-  const T* w2 = left > 2 ? w + 2 * n : w; \
+#define BLOCK_ROWS(T)                                          \
+  const uint32_t left = count - done;                          \
+  const T* w = (const T*)a->data + ((size_t)first + done) * n; \
+  const T* w1 = left > 1 ? w + n : w;                          \
+  const T* w2 = left > 2 ? w + 2 * n : w;                      \
   const T* w3 = left > 3 ? w + 3 * n : w
-#define ADD_TAIL(convert, v)               \
-  for (; i < n; ++i) {                     \
-    sums[0] += convert(w[i]) * (v)[i];     \
-    sums[1] += convert(w1[i]) * (v)[i];    \
-    sums[2] += convert(w2[i]) * (v)[i];    \
-    sums[3] += convert(w3[i]) * (v)[i];    \
+#define ADD_TAIL(convert, v)            \
+  for (; i < n; ++i) {                  \
+    sums[0] += convert(w[i]) * (v)[i];  \
+    sums[1] += convert(w1[i]) * (v)[i]; \
+    sums[2] += convert(w2[i]) * (v)[i]; \
+    sums[3] += convert(w3[i]) * (v)[i]; \
   }
 
 #if defined(PNRT_HAS_AVX2) || defined(PNRT_HAS_NEON)
@@ -237,7 +240,8 @@ static void put_integers(const int32_t* sums, uint32_t left, const float* scale,
 
 static void rows_f32(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
   uint32_t r;
-  for (r = 0; r < count; ++r) out[r] = product_sum((const float*)a->data + (size_t)(first + r) * a->cols, x->value, a->cols);
+  for (r = 0; r < count; ++r)
+    out[r] = product_sum((const float*)a->data + (size_t)(first + r) * a->cols, x->value, a->cols);
 }
 
 static void rows_f16(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
@@ -286,7 +290,9 @@ AVX2 static void rows_f32_avx2(const pnrt_matrix* a, uint32_t first, uint32_t co
   }
 }
 
-AVX2 static __m256 load_half(const uint16_t* w) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(const void*)w)); }
+AVX2 static __m256 load_half(const uint16_t* w) {
+  return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(const void*)w));
+}
 
 AVX2 static void rows_f16_avx2(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
   FOR_BLOCKS(uint16_t, 8) {
@@ -572,9 +578,7 @@ static int check_order(const pnrt_model* m) {
 }
 
 static uint32_t embedding_size(const pnrt_model* m) { return m->encoding ? m->encoding : m->features; }
-static uint32_t input_size(const pnrt_model* m) {
-  return m->encoding && m->sees_encoding ? m->encoding : m->features;
-}
+static uint32_t input_size(const pnrt_model* m) { return m->encoding && m->sees_encoding ? m->encoding : m->features; }
 
 static int read_header(pnrt_model* m, const unsigned char* p) {
   const uint32_t most = 65536;
@@ -638,7 +642,8 @@ pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
   model->feature_mean = floats(&w, kMay, d);
   model->feature_factor = floats(&w, kMay, d);
   model->encoder = section(&w, kMatrix, model->encoding ? kMust : kNever, model->encoding, d);
-  model->anchors = section(&w, kMatrix, model->gates == kAnchor ? kMust : kNever, model->networks, embedding_size(model));
+  model->anchors =
+      section(&w, kMatrix, model->gates == kAnchor ? kMust : kNever, model->networks, embedding_size(model));
   model->weights = section(&w, kMatrix, kMust, (uint64_t)model->basis * q, input_size(model));
   model->network_bias = floats(&w, kMust, (uint64_t)model->basis * q);
   model->mixing = floats(&w, model->basis < model->networks ? kMust : kNever, (uint64_t)model->networks * model->basis);
@@ -657,8 +662,7 @@ pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
   model->class_order = (const uint16_t*)section(&w, kBytes, kMust, 2, model->classes).data;
   model->class_name_offsets = (const uint32_t*)section(&w, kBytes, kMust, 4, model->classes).data;
   model->class_names = (const char*)section(&w, kBytes, kMust, 1, names).data;
-  model->attribute_names =
-      (const char*)section(&w, kBytes, attribute_names ? kMust : kNever, 1, attribute_names).data;
+  model->attribute_names = (const char*)section(&w, kBytes, attribute_names ? kMust : kNever, 1, attribute_names).data;
   if (!w.good || w.at != size || (!model->whitening.data && q != m)) return PNRT_INVALID;
   for (i = 0; i < model->classes; ++i)
     if (model->class_seen[i] > 1) return PNRT_INVALID;
@@ -707,9 +711,10 @@ size_t pnrt_work_bytes(const pnrt_model* model, const pnrt_bank* bank) {
   e = model->encoding;
   q = model->outputs;
   m = model->attributes;
-  predict = 6 * (d + e) + 4 * (uint64_t)model->networks + 6 * (uint64_t)model->open + 4 * (uint64_t)model->basis * (model->relu ? q + 1 : 1) + 4 * q;
-  describe = 6 * (m + q) + 10 * (uint64_t)model->support + 8 * q;     /* one class from its attributes */
-  classes = 4 * (uint64_t)pnrt_class_slots(model, bank) + 2 * q;       /* scores */
+  predict = 6 * (d + e) + 4 * (uint64_t)model->networks + 6 * (uint64_t)model->open +
+            4 * (uint64_t)model->basis * (model->relu ? q + 1 : 1) + 4 * q;
+  describe = 6 * (m + q) + 10 * (uint64_t)model->support + 8 * q; /* one class from its attributes */
+  classes = 4 * (uint64_t)pnrt_class_slots(model, bank) + 2 * q;  /* scores */
   total = 4 * q + classes + most_of(predict, describe + 16 * m + 8 * q) + 32 * 16;
   total = aligned(total);
   return total > (size_t)-1 ? 0 : (size_t)total;
@@ -905,9 +910,7 @@ static place_head* place_at(const pnrt_bank* bank, uint32_t i) {
                               place_bytes(bank->model) * i);
 }
 
-static uint32_t* hashes(const pnrt_bank* bank) {
-  return (uint32_t*)(void*)(bank->memory + removed_bytes(bank->model));
-}
+static uint32_t* hashes(const pnrt_bank* bank) { return (uint32_t*)(void*)(bank->memory + removed_bytes(bank->model)); }
 
 /* The stored row of an added class, as a matrix of one row. */
 static pnrt_matrix place_row(const pnrt_bank* bank, uint32_t i, int attributes) {
@@ -1283,9 +1286,7 @@ static pnrt_status attribute_terms(const pnrt_model* m, const pnrt_bank* bank, u
   lengths = length_of(f, q) * length_of(t->b, q) * (m->support ? length_of(t->p, q) : 1);
   if (lengths > 0)
     for (j = 0; j < n; ++j) {
-      const float centre = m->whitening.data      ? m->whitening_centre[j]
-                           : m->semantic_centre ? m->semantic_centre[j]
-                                                : 0;
+      const float centre = m->whitening.data ? m->whitening_centre[j] : m->semantic_centre ? m->semantic_centre[j] : 0;
       const float term = t->weight[j] * (t->a[j] - centre) / lengths;
       contributions[j] += sign * term;
       sum += term;

@@ -4,7 +4,7 @@
  * A pnrt_model is read-only after pnrt_open, so any number of threads may use one, each with working memory of its own.
  * A pnrt_bank may be read by many threads at once; adding and removing classes needs exclusive access to it.
  *
- *   static uint32_t work[8192];                              at least pnrt_work_bytes(&model, NULL) bytes, else PNRT_NO_MEMORY
+ *   static uint32_t work[8192];                              pnrt_work_bytes(&model, NULL) bytes or more
  *   pnrt_model model;
  *   pnrt_match top[3];
  *   pnrt_verdict verdict;
@@ -13,8 +13,8 @@
  *   if (status == PNRT_OK) puts(pnrt_class_name(&model, NULL, top[0].index));
  *
  * The file format and every check of pnrt_open are in docs/device.md. Models with int8 weights give the same bits on
- * every machine with IEEE floats, with or without SIMD. Compile without -ffast-math or any of its parts; with clang also
- * without -ffp-contract=fast.
+ * every machine with IEEE floats, with or without SIMD. Compile without -ffast-math or any of its parts; with clang
+ * also without -ffp-contract=fast.
  */
 #ifndef PARSNETS_RT_H
 #define PARSNETS_RT_H
@@ -62,10 +62,10 @@ typedef struct pnrt_matrix {
 
 /* A view of the buffer given to pnrt_open. The numbers may be read; the rest is the runtime's. */
 typedef struct pnrt_model {
-  uint32_t features;   /* d: values of a sample */
-  uint32_t attributes; /* m: values that describe a class */
-  uint32_t outputs;    /* q: values of a class vector */
-  uint32_t encoding;   /* h, 0: none */
+  uint32_t features;              /* d: values of a sample */
+  uint32_t attributes;            /* m: values that describe a class */
+  uint32_t outputs;               /* q: values of a class vector */
+  uint32_t encoding;              /* h, 0: none */
   uint32_t networks, open, basis; /* K, k, and the r stored networks whose mixtures the K are (r = K: themselves) */
   uint32_t classes, support;
   float gamma, temperature, width;
@@ -98,8 +98,8 @@ size_t pnrt_bank_bytes(const pnrt_model* model, uint32_t capacity);
 /* An empty bank on `memory` (aligned to 4), which must outlive it. */
 pnrt_status pnrt_bank_init(pnrt_bank* bank, const pnrt_model* model, uint32_t capacity, void* memory, size_t bytes);
 /* Adds a class described by m raw attributes; no other score changes. `index` may be null. The class counts as unseen,
- * even under the name of a seen one that was removed: gamma is not taken from it. With an int8 model its vector comes from
- * rounded whitening and prototypes and differs from an exported one by some hundredths in the score. */
+ * even under the name of a seen one that was removed: gamma is not taken from it. With an int8 model its vector comes
+ * from rounded whitening and prototypes and differs from an exported one by some hundredths in the score. */
 pnrt_status pnrt_add_class(pnrt_bank* bank, const char* name, const float* attributes, uint32_t* index, void* work,
                            size_t work_bytes);
 /* Removes a class, be it added or one of the model's. */
@@ -152,10 +152,10 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
                           size_t work_bytes);
 
 typedef struct pnrt_explanation {
-  uint32_t winner, runner_up; /* equal when there is one class */
+  uint32_t winner, runner_up;          /* equal when there is one class */
   float winner_score, runner_up_score; /* with gamma */
-  float calibration; /* what gamma gave to the difference of the scores */
-  float rest;        /* what prototypes (and rounding) gave */
+  float calibration;                   /* what gamma gave to the difference of the scores */
+  float rest;                          /* what prototypes (and rounding) gave */
 } pnrt_explanation;
 
 /* Why the best class won against the second: contributions[j] is what attribute j gave to the difference of their

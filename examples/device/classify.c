@@ -2,8 +2,8 @@
  *
  *   classify MODEL.pnrt FEATURES.npy [UNKNOWN_BELOW]
  *
- * FEATURES.npy holds rows of float32 or float16 (numpy.save). The model is mapped, not read: its pages are shared between processes
- * and loaded as they are used. Prints one line per row: the class, its confidence, the runner-up. */
+ * FEATURES.npy holds rows of float32 or float16 (numpy.save). The model is mapped, not read: its pages are shared
+ * between processes and loaded as they are used. Prints one line per row: the class, its confidence, the runner-up. */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
 #include <math.h>

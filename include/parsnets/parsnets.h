@@ -146,8 +146,8 @@ PARSNETS_API parsnets_status parsnets_dataset_split(const parsnets_dataset *data
 PARSNETS_API parsnets_status parsnets_options_create(parsnets_options **options);
 /* `options` or NULL. */
 PARSNETS_API void parsnets_options_free(parsnets_options *options);
-/* parsnets_options_set(o, "lambda", "3"); flags take "true" or "false". An option that was set stays as it is: presets and
- * searches leave it alone. PARSNETS_USAGE for an unknown name or an impossible value, and then nothing changes. */
+/* parsnets_options_set(o, "lambda", "3"); flags take "true" or "false". An option that was set stays as it is: presets
+ * and searches leave it alone. PARSNETS_USAGE for an unknown name or an impossible value, and then nothing changes. */
 PARSNETS_API parsnets_status parsnets_options_set(parsnets_options *options, const char *name, const char *value);
 /* Back to the defaults, nothing set. */
 PARSNETS_API parsnets_status parsnets_options_reset(parsnets_options *options);

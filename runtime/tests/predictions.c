@@ -17,7 +17,8 @@ int main(int argc, char** argv) {
   pnrt_model model;
   pnrt_match top[5];
   pnrt_verdict verdict;
-  if (!file || fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) <= 0 || fseek(file, 0, SEEK_SET) != 0 || count < 1) {
+  if (!file || fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) <= 0 || fseek(file, 0, SEEK_SET) != 0 ||
+      count < 1) {
     fprintf(stderr, "usage: predictions MODEL N\n");
     return 2;
   }
