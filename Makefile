@@ -1,6 +1,6 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
-.PHONY: demo test build test-peers test-page test-python python wheel bench sanitize stress stress-chroot coverage cross \
-        runtime-size docs install clean
+.PHONY: demo test build test-peers test-page test-python test-clang python wheel bench sanitize stress stress-chroot \
+        coverage cross lint lint-tidy runtime-size docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -62,6 +62,23 @@ test-python:
 	@cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared
 	@ctest --test-dir build --output-on-failure -j $(JOBS) --no-tests=error -R '^Python\.'
 
+# The tests on what clang makes of the sources, in build-clang.
+test-clang:
+	@scripts/setup.sh clang
+	@cmake --preset clang > /dev/null && cmake --build --preset clang -j $(JOBS) && ctest --preset clang -j $(JOBS)
+
+# Format, shell, Python, whitespace, Markdown, includes, cppcheck; JavaScript where there is Node.js.
+lint:
+	@scripts/setup.sh lint
+	@scripts/lint.sh
+
+# clang-tidy (.clang-tidy says what it looks for) over the library and the tool, or over TIDY=src/base alone.
+TIDY ?= (src|cli)
+lint-tidy:
+	@scripts/setup.sh tidy
+	@cmake --preset release > /dev/null
+	@/usr/bin/python3 /usr/bin/run-clang-tidy -quiet -j $(JOBS) -p build '^$(CURDIR)/$(TIDY)/'
+
 bench:
 	@scripts/setup.sh bench
 	@cmake --preset release -DPARSNETS_BUILD_BENCH=ON > /dev/null
@@ -110,4 +127,4 @@ install: build
 	@cmake --install build
 
 clean:
-	@rm -rf build build-debug build-asan-ubsan build-tsan build-coverage build-aarch64 build-*-runtime out
+	@rm -rf build build-debug build-clang build-asan-ubsan build-tsan build-coverage build-aarch64 build-*-runtime out

@@ -1,7 +1,7 @@
 # What our own targets are compiled with; `target_link_libraries(x PRIVATE parsnets_flags)`.
 add_library(parsnets_flags INTERFACE)
 target_compile_options(parsnets_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-psabi
-  -Wno-restrict  # false alarms of GCC 12 on std::string (PR 105651)
+  $<$<C_COMPILER_ID:GNU>:-Wno-restrict>  # false alarms of GCC 12 on std::string (PR 105651)
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual -Wno-pedantic>)
 # No contraction: fused multiply-adds would make results depend on the instruction set.
 target_compile_options(parsnets_flags INTERFACE -ffp-contract=off)
@@ -10,7 +10,7 @@ if(PARSNETS_WERROR)
 endif()
 if(PARSNETS_SANITIZE)
   target_compile_options(parsnets_flags INTERFACE -fsanitize=${PARSNETS_SANITIZE} -fno-sanitize-recover=all
-                         -fno-omit-frame-pointer -g -Wno-maybe-uninitialized)
+                         -fno-omit-frame-pointer -g $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(parsnets_flags INTERFACE -fsanitize=${PARSNETS_SANITIZE})
   target_compile_definitions(parsnets_flags INTERFACE PARSNETS_SANITIZED)
 endif()

@@ -6,7 +6,11 @@ build="g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev li
        libcli11-dev nlohmann-json3-dev libfmt-dev node-d3"
 python="$build python3 python3-numpy python3-sklearn python3-tqdm python3-venv python3-pip python3-setuptools python3-wheel"
 wheel="$python patchelf"
-test="$wheel libgtest-dev libsvm-dev python3-scipy python3-h5py python3-pandas python3-pytest mypy"
+quick_lint="clang-format shellcheck python3-pyflakes python3-pycodestyle"
+test="$wheel libgtest-dev libsvm-dev python3-scipy python3-h5py python3-pandas python3-pytest mypy $quick_lint"
+lint="python3 $quick_lint cppcheck"
+tidy="$test clang-tidy"
+clang="$test clang"
 bench="$test libbenchmark-dev liblinear-dev"
 peers="$test octave"
 page="$build chromium"
@@ -23,8 +27,11 @@ case "${1:-}" in
   wheel) wanted=$wheel ;;
   page) wanted=$page; command -v npm > /dev/null || wanted="$wanted nodejs npm" ;;
   cross) wanted=$cross ;;
+  lint) wanted=$lint ;;
+  tidy) wanted=$tidy ;;
+  clang) wanted=$clang ;;
   chroot) wanted=debootstrap ;;
-  *) echo "usage: setup.sh build|test|bench|peers|page|python|wheel|cross|chroot" >&2; exit 2 ;;
+  *) echo "usage: setup.sh build|test|bench|peers|page|python|wheel|cross|lint|tidy|clang|chroot" >&2; exit 2 ;;
 esac
 
 missing=""

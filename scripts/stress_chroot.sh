@@ -12,6 +12,7 @@ base=$PWD/build-chroot/base root=$PWD/build-chroot/root
 data=${PARSNETS_DATA:-../shared/data}
 
 if [ ! -d "$base" ]; then
+  # shellcheck disable=SC2016 # apt-get expands these
   mirror=$(apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
     awk '$1 == "bookworm" { print $2; exit }')
   rm -rf "$base.part"

@@ -55,4 +55,4 @@ def test_names_that_there_are_not_are_refused():
     with pytest.raises(AttributeError, match="'parsnets' has no attribute 'ParsNetClassifier'"):
         parsnets.ParsNetClassifier
     with pytest.raises(ImportError, match="nothing"):
-        from parsnets import nothing  # noqa: F401
+        from parsnets import nothing  # noqa: F401 - the import fails
