@@ -25,11 +25,18 @@ ROOT = Path(__file__).resolve().parent.parent
 ENGINE = ("src/libparsnets.so", "parsnets")  # in a build folder
 
 
+def version() -> str:
+    """The version of the engine's sources, which is that of the package."""
+    try:
+        project = (ROOT / "CMakeLists.txt").read_text()
+    except OSError:
+        sys.exit(f"parsnets: expected the engine's sources in {ROOT}, found none; install from the folder python/ of "
+                 "the source tree (with pip >= 21.3)")
+    return re.search(r"^project\(parsnets VERSION ([0-9.]+)", project, re.M).group(1)
+
+
 def build_engine(folder: Path) -> None:
     """Configures and builds library and tool in folder, as `make build` does."""
-    if not (ROOT / "CMakeLists.txt").is_file():
-        sys.exit(f"parsnets: expected the engine's sources in {ROOT}, found none; install from the folder python/ of "
-                 "the source tree (with pip >= 21.3), or set PARSNETS_BUILD to a folder in which the engine is built")
     packages = re.search(r'^build="([^"]*)"', (ROOT / "scripts/setup.sh").read_text(), re.M).group(1).split()
     advice = "on Debian or Ubuntu install what the build needs, as root:\n  apt-get install " + " ".join(packages)
     tools = ("cmake", "ninja", "pkg-config", os.environ.get("CXX", "c++"), os.environ.get("CC", "cc"))
@@ -82,6 +89,6 @@ class PlatformWheel(bdist_wheel):
 
 
 with tempfile.TemporaryDirectory() as scratch:
-    setup(distclass=BinaryDistribution,
+    setup(version=version(), distclass=BinaryDistribution,
           cmdclass={"build_py": BuildWithEngine, "bdist_wheel": PlatformWheel},
           options={"build": {"build_base": scratch}, "egg_info": {"egg_base": scratch}})

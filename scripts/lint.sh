@@ -31,9 +31,10 @@ shell() { files shell | xargs shellcheck; }
 
 # pyflakes knows no exceptions; a line with `# noqa` and a reason is one.
 names() {
-  files python | xargs "$python" -m pyflakes | while IFS=: read -r file line rest; do
+  found=$(files python | xargs "$python" -m pyflakes | while IFS=: read -r file line rest; do
     sed -n "${line}p" "$file" | grep -q '# noqa: .* - ' || echo "$file:$line:$rest"
-  done | { ! grep .; }
+  done)
+  [ -z "$found" ] || { echo "$found"; return 1; }
 }
 
 # W503: we break lines before an operator. E704: overloads for type checkers have `...` for a body.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .reporting import report
     from .results import Evaluation, Explanation, Explanations
 
-__version__ = "0.1.0"
+__version__: str  # the engine's, when it is asked for
 __all__ = [
     "BadInput", "Cancelled", "ClassDisjointKFold", "DAP", "DeviceModel", "ESZSL", "Evaluation", "Explanation",
     "Explanations", "ParsNetsClassifier", "ParsNetsError", "RidgeZSL", "SAE", "Usage", "ZeroShotClassifier",
@@ -40,6 +40,9 @@ if not TYPE_CHECKING:  # type checkers would accept every name
     def __getattr__(name: str) -> Any:
         if name in _MODULES:
             return import_module("." + name, __name__)  # also sets the attribute
+        if name == "__version__":
+            globals()[name] = import_module("._library", __name__).version()
+            return globals()[name]
         if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         module = import_module("." + _MODULE_OF[name], __name__)
@@ -49,4 +52,4 @@ if not TYPE_CHECKING:  # type checkers would accept every name
 
 
 def __dir__() -> List[str]:
-    return sorted({*globals(), *_MODULES, *_MODULE_OF})
+    return sorted({*globals(), *_MODULES, *_MODULE_OF, "__version__"})
