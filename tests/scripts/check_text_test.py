@@ -1,0 +1,62 @@
+"""scripts/check_text.py on a small tree without git: what is wrong is found and named, the rest is left alone."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "check_text.py"
+
+
+class CheckText(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        (self.root / "scripts").mkdir()
+        shutil.copy(str(SCRIPT), str(self.root / "scripts"))
+
+    def put(self, name, text):
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text)
+
+    def run_script(self, *arguments):
+        return subprocess.run([sys.executable, str(self.root / "scripts/check_text.py"), *arguments],
+                              stdout=subprocess.PIPE, universal_newlines=True)
+
+    def findings(self, check):
+        run = self.run_script(check)
+        self.assertEqual(run.returncode, 1 if run.stdout else 0)
+        return run.stdout.splitlines()
+
+    def test_blanks_tabs_and_open_last_lines_are_named(self):
+        self.put("a.txt", "one \ntwo\n")
+        self.put("b.txt", "\tone\n")
+        self.put("c.txt", "one")
+        self.put("Makefile", "all:\n\techo\n")
+        self.put("build/d.txt", "built ")
+        self.assertEqual(self.findings("whitespace"),
+                         ["a.txt:1: blanks (or a CR) at the end of the line", "b.txt:1: a tab",
+                          "c.txt: the last line does not end"])
+
+    def test_long_prose_is_named_but_no_table_code_or_address(self):
+        word = "word " * 30 + "end"
+        self.put("page.md", f"{word}\n\n| {word} |\n\n```\n{word}\n```\n\n    {word}\n\n"
+                            f"See [this](https://example.org/{'x' * 120}).\n")
+        self.assertEqual(self.findings("markdown"), ["page.md:1: 153 columns, expected at most 120"])
+
+    def test_a_file_that_a_page_names_and_that_is_not_there_is_named(self):
+        self.put("page.md", "`scripts/check_text.py` and `scripts/gone.py`\n")
+        self.assertEqual(self.findings("markdown"), ["page.md:1: names scripts/gone.py, which does not exist"])
+
+    def test_shell_scripts_are_known_by_their_first_line_too(self):
+        self.put("run", "#!/bin/sh\n")
+        self.put("notes", "text\n")
+        self.put("more.sh", "\n")
+        self.assertEqual(sorted(self.run_script("files", "shell").stdout.split()), ["more.sh", "run"])
+
+
+if __name__ == "__main__":
+    unittest.main()

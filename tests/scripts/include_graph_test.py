@@ -1,0 +1,75 @@
+"""scripts/include_graph.py on small trees: what is wrong is found and named."""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "include_graph.py"
+TREE = {
+    "tests/base/layering_test.cpp": 'const std::vector<std::string> kOrder{"base", "data"};\n',
+    "include/parsnets/set.hpp": "int load(int seed);\n",
+    "src/base/file.hpp": "int open();\n",
+    "src/base/file.cpp": '#include "base/file.hpp"\n\nint open() { return 1; }\n',
+    "src/data/set.cpp": '#include "base/file.hpp"\n#include "parsnets/set.hpp"\n\nint load(int s) { return s; }\n',
+    "cli/train.cpp": '#include "parsnets/set.hpp"\n',
+    "cli/predict.cpp": '#include "base/file.hpp"\n',
+    "docs/architecture.md": "Text.\n<!-- include_graph.py: begin -->\n<!-- include_graph.py: end -->\nMore.\n",
+}
+
+
+class IncludeGraph(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        for name, text in TREE.items():
+            self.put(name, text)
+
+    def put(self, name, text):
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text)
+
+    def run_script(self, *arguments):
+        return subprocess.run([sys.executable, str(SCRIPT), "--root", str(self.root), *arguments],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+
+    def refused(self, message):
+        run = self.run_script("--check")
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn(message, run.stderr)
+
+    def test_a_page_is_fresh_once_it_is_written_and_stale_after_a_new_include(self):
+        self.refused("docs/architecture.md is stale")
+        self.assertEqual(self.run_script("--write").returncode, 0)
+        self.assertEqual(self.run_script("--check").returncode, 0)
+        page = (self.root / "docs/architecture.md").read_text()
+        self.assertTrue(page.startswith("Text.\n") and page.endswith("More.\n"))
+        self.put("cli/predict.cpp", '#include "parsnets/set.hpp"\n')
+        self.refused("docs/architecture.md is stale")
+
+    def test_an_include_of_a_later_room_is_named(self):
+        self.put("src/data/set.hpp", "")
+        self.put("src/base/file.hpp", '#include "data/set.hpp"\n')
+        self.refused("src/base/file.hpp includes src/data/set.hpp: data comes after base")
+
+    def test_files_that_include_each_other_are_named(self):
+        self.put("src/base/a.hpp", '#include "base/b.hpp"\n')
+        self.put("src/base/b.hpp", '#include "base/a.hpp"\n')
+        self.refused("circle: src/base/a.hpp -> src/base/b.hpp -> src/base/a.hpp")
+
+    def test_a_room_without_a_place_in_the_order_is_named(self):
+        self.put("src/cellar/a.cpp", "")
+        self.refused("src/cellar has no place in kOrder")
+
+    def test_following_a_file_leads_through_headers_to_the_sources_that_define_what_they_declare(self):
+        run = self.run_script("--follow", "cli/train.cpp")
+        reached = run.stdout.splitlines()[:-1]
+        self.assertEqual(reached, ["cli/train.cpp", "src/data/set.cpp", "src/base/file.cpp", "src/base/file.hpp",
+                                   "include/parsnets/set.hpp"])
+        self.assertIn("5 of 6 files", run.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
