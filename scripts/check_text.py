@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BINARY = {".png", ".jpg", ".npy", ".pnrt", ".safetensors"}
 TABS = {"Makefile"}
 GENERATED = {"examples/device/firmware_model.h", "examples/device/firmware_samples.h",  # by make_headers.sh
              "docs/options.md"}  # by `parsnets docs options`
@@ -50,9 +49,10 @@ def files(kind):
 
 def whitespace():
     for name in all_files():
-        if Path(name).suffix in BINARY:
+        content = (ROOT / name).read_bytes()
+        if b"\0" in content:  # no text
             continue
-        text = (ROOT / name).read_bytes().decode()
+        text = content.decode()
         if text and not text.endswith("\n"):
             yield f"{name}: the last line does not end"
         for number, line in enumerate(text.split("\n"), 1):

@@ -3,7 +3,7 @@
 
   include_graph.py                  prints the picture
   include_graph.py --write          puts it into docs/architecture.md, between the markers
-  include_graph.py --check          exit 1 if the page is stale, a file includes upwards or files include in a circle
+  include_graph.py --check          exit 1 if the page is stale, or for an upward include or an include cycle
   include_graph.py --follow FILE    lists the project files one reads to follow FILE, room by room
 
 The order of the rooms is kOrder in tests/base/layering_test.cpp. Public headers and the device runtime come before it,
@@ -71,8 +71,8 @@ def upward(graph, order):
             for path in graph for used in graph[path] if rank[room_of(used)] > rank[room_of(path)]]
 
 
-def circles(graph):
-    """Each circle of includes once, as the files along it."""
+def cycles(graph):
+    """Each include cycle once, as the files along it."""
     found, finished, trail = [], set(), []
 
     def visit(path):
@@ -146,7 +146,7 @@ def picture(files, graph, order):
     sources = sources_of(files, graph)
     lines = ["A row includes the columns marked `x`; `#` is the room itself.", "",
              "```text", matrix(graph, order), "```", "",
-             f"Circles of includes between files: {len(circles(graph)) or 'none'}.", ""]
+             f"Include cycles between files: {len(cycles(graph)) or 'none'}.", ""]
     lines += [f"`{path}` uses `{used}`, whose functions are in {room}, a later room.\n"
               for path, used, room in ahead(graph, sources, order)]
     for start in FOLLOWED:
@@ -184,7 +184,7 @@ def main():
         print(f"{len(reached)} of {len(files)} files ({by_room(reached, order)})")
         return 0
 
-    problems = upward(graph, order) + [f"circle: {circle}" for circle in circles(graph)]
+    problems = upward(graph, order) + [f"include cycle: {cycle}" for cycle in cycles(graph)]
     if problems:
         print("\n".join(problems), file=sys.stderr)
         return 1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks the sources with the tools of Debian 12. Usage: lint.sh [quick]
-#   quick   format, shell, Python and whitespace alone: what `make test` runs
+#   quick   only format, shell, Python, whitespace and Markdown: what `make test` runs
 # Exit 1 if something was found, 77 if a tool other than Node.js is missing.
 set -eu
 cd "$(dirname "$0")/.."
@@ -54,8 +54,8 @@ check shellcheck shellcheck shell
 check pyflakes "$python -m pyflakes" names
 check pycodestyle "$python -m pycodestyle" style
 check whitespace "$python" "$python" scripts/check_text.py whitespace
+check markdown "$python" "$python" scripts/check_text.py markdown
 if [ "$mode" = all ]; then
-  check markdown "$python" "$python" scripts/check_text.py markdown
   check architecture "$python" "$python" scripts/include_graph.py --check
   check cppcheck cppcheck defects
   check javascript node scripts

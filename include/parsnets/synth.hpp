@@ -13,7 +13,7 @@ struct SynthOptions {
   int samples = 10000;  ///< ignored when the given data set has a split: its indices decide
   int dimensions = 2048;
   int unseen = 0;  ///< unseen classes; 0: a fifth, or by the share of test-unseen samples of a given split
-  double attribute_noise = 0.5;  ///< standard deviation of a sample's attributes around its class, in sd of the attributes over classes
+  double attribute_noise = 0.5;  ///< spread of a sample's attributes around its class, in their sd over classes
   double signature = 0.5;        ///< size of the class signature that semantics do not explain
   int signature_dimensions = 32;
   double nuisance = 1.0;  ///< size of the per-sample factors that tell nothing of the class

@@ -18,7 +18,7 @@ namespace {
 const std::vector<std::string> kOrder{"base", "formats", "data",  "features", "model",  "solvers",
                                       "eval", "train",   "store", "device",   "report", "capi"};
 
-const std::set<std::string> kRoomsOfTheCommandLine{"base", "data", "eval", "formats", "train", "parsnets"};
+const std::set<std::string> kRoomsOfTheCommandLine{"base", "data", "eval", "formats", "train", "include", "runtime"};
 
 // Tests of no single source: of a whole program, of what several files promise together, or of data.
 const std::set<std::string> kTestsOfSeveralFiles{
@@ -88,9 +88,11 @@ TEST(Layering, TheCommandLineIncludesTheRoomsItMay) {
   std::set<std::string> used;
   for_each_source("cli", [&](const std::filesystem::path& file) {
     for (const auto& include : includes_of(file)) {
-      const std::string room = include.substr(0, include.find('/'));
-      if (!std::filesystem::exists(root / "src" / include) && !std::filesystem::exists(root / "include" / include))
-        continue;  // a header of the system or of cli/
+      std::string room;
+      if (std::filesystem::exists(root / "src" / include)) room = include.substr(0, include.find('/'));
+      for (const char* folder : {"include", "runtime"})
+        if (std::filesystem::exists(root / folder / include)) room = folder;
+      if (room.empty()) continue;  // a header of the system, of CMake or of cli/
       used.insert(room);
       EXPECT_TRUE(kRoomsOfTheCommandLine.contains(room)) << file << " includes " << include;
     }

@@ -57,7 +57,7 @@ class IncludeGraph(unittest.TestCase):
     def test_files_that_include_each_other_are_named(self):
         self.put("src/base/a.hpp", '#include "base/b.hpp"\n')
         self.put("src/base/b.hpp", '#include "base/a.hpp"\n')
-        self.refused("circle: src/base/a.hpp -> src/base/b.hpp -> src/base/a.hpp")
+        self.refused("include cycle: src/base/a.hpp -> src/base/b.hpp -> src/base/a.hpp")
 
     def test_a_room_without_a_place_in_the_order_is_named(self):
         self.put("src/cellar/a.cpp", "")
