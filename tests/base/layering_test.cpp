@@ -24,6 +24,7 @@ const std::set<std::string> kRoomsOfTheCommandLine{"base", "data", "eval", "form
 const std::set<std::string> kTestsOfSeveralFiles{
     "base/layering_test.cpp",         // all sources
     "cli/cli_test.cpp",               // what all commands have in common
+    "cli/config_test.cpp",            // config files of all commands
     "cli/data_test.cpp",              // the commands data_*.cpp
     "cli/memory_test.cpp",            // --memory-limit of all commands
     "cli/outputs_test.cpp",           // output files of all commands
