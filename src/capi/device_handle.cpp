@@ -74,7 +74,9 @@ parsnets_status parsnets_export(const parsnets_model* model, const parsnets_data
     Exported exported = export_model(model->model, dataset == nullptr ? nullptr : &dataset->data,
                                      export_options_from(options), pool, observer.get());
     const auto known = figures_of(exported);
-    auto made = std::make_unique<parsnets_device>(DeviceModel(std::move(exported.file), "the exported model"));
+    // An aggregate, which std::make_unique cannot make with every compiler.
+    std::unique_ptr<parsnets_device> made(
+        new parsnets_device{DeviceModel(std::move(exported.file), "the exported model")});
     if (figures != nullptr) write_struct(figures, known, "parsnets_export_figures");
     *device = made.release();
   });

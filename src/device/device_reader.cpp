@@ -15,7 +15,6 @@ namespace parsnets {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 112, kTypesAt = 88, kAlignment = 16;
-constexpr std::string_view kMagic = "PARSNETS";
 constexpr std::uint32_t kVersion = 1, kMany = 65536, kU16 = 65535, kLargestFile = 0x7fffffff;
 constexpr std::uint8_t kF32 = 1, kF16 = 2, kInt8 = 3, kBytes = 4;
 constexpr const char* kDamaged = "the file is damaged: export the model again";
@@ -83,7 +82,7 @@ class Reader {
 
   void check_envelope() const {
     if (!looks_like_device_file(bytes_))
-      fail("magic", fmt::format("'{}'", kMagic), "something else",
+      fail("magic", fmt::format("'{}'", kDeviceMagic), "something else",
            "this is no device file; `parsnets export` writes them");
     if (bytes_.size() < kHeaderBytes)
       fail("header", fmt::format("{} bytes", kHeaderBytes), std::to_string(bytes_.size()),
@@ -282,10 +281,6 @@ class Reader {
 };
 
 }  // namespace
-
-bool looks_like_device_file(std::span<const std::byte> bytes) {
-  return bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
-}
 
 DeviceFacts read_device_facts(std::span<const std::byte> bytes, const std::string& name) {
   return Reader(bytes, name).read();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/device_magic.hpp"
 #include "parsnets/matrix.hpp"
 
 namespace parsnets {
@@ -66,9 +67,6 @@ struct DeviceFacts {
 
   const DeviceSection& section(DevicePart part) const { return sections[static_cast<std::size_t>(part)]; }
 };
-
-/// True if the bytes begin as a device file does; says nothing of the rest.
-bool looks_like_device_file(std::span<const std::byte> bytes);
 
 /// Checks all that docs/device.md says of a file; `name` is used in errors. Throws Error(bad_input).
 DeviceFacts read_device_facts(std::span<const std::byte> bytes, const std::string& name);

@@ -9,9 +9,9 @@
 #include <cstring>
 
 #include "base/json_file.hpp"
+#include "formats/device_magic.hpp"
 #include "formats/safetensors.hpp"
 #include "model/names.hpp"
-#include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/version.hpp"
@@ -166,7 +166,7 @@ constexpr std::size_t kMost = std::size_t{1} << 31;
 }  // namespace
 
 Model load_model(const std::filesystem::path& path) {
-  if (is_device_file(path))
+  if (looks_like_device_file(MappedFile(path).bytes()))
     throw Error(BadInput{path.string(), "", "a model file (.safetensors)",
                          "a device file, written by 'parsnets export'",
                          "give the model it was exported from; 'eval', 'info' and 'bench-device' read device files"});
