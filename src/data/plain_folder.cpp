@@ -7,6 +7,8 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <string_view>
+#include <unordered_set>
 
 #include "data/folder.hpp"
 #include "data/semantics.hpp"
@@ -55,12 +57,13 @@ void read_attributes(const fs::path& file, const LoadOptions& options, Dataset& 
   for (std::size_t c = 0; c < table.header.size(); ++c)
     if (c != class_column) attribute_names.push_back(table.header[c]);
   Matrix<double> raw(table.rows.size(), attribute_names.size());
+  std::unordered_set<std::string_view> known;  // of names in the table
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     const std::string& name = table.rows[r][class_column];
     if (name.empty())
       throw Error(
           BadInput{fmt::format("{}, row {}", file.string(), r + 1), "class", "a class name", "an empty cell", ""});
-    if (std::count(data.class_names.begin(), data.class_names.end(), name) > 0)
+    if (!known.insert(name).second)
       throw Error(BadInput{fmt::format("{}, row {}", file.string(), r + 1), "class", "each class once",
                            "'" + name + "' twice", "keep one row per class"});
     data.class_names.push_back(name);

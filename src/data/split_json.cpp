@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include "base/file.hpp"
 #include "base/json_file.hpp"
@@ -23,8 +26,15 @@ Indices read_classes(const nlohmann::json& object, const std::string& key, const
   if (!object.contains(key)) return classes;
   const auto& list = object.at(key);
   if (!list.is_array()) throw Error(BadInput{file, key, "an array of class names", list.type_name(), ""});
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t c = 0; c < class_names.size(); ++c) places.emplace(class_names[c], c);
+  std::vector<char> taken(class_names.size(), 0);
   const auto class_of = [&](const nlohmann::json& item) {
-    if (item.is_string()) return std::find(class_names.begin(), class_names.end(), item.get<std::string>());
+    if (item.is_string()) {
+      const auto named = places.find(item.get_ref<const std::string&>());
+      return named == places.end() ? class_names.end()
+                                   : class_names.begin() + static_cast<std::ptrdiff_t>(named->second);
+    }
     if (!item.is_number_integer())
       throw Error(
           BadInput{file, key, "class names as strings, or class numbers from 0", item.dump().substr(0, 40), ""});
@@ -38,7 +48,7 @@ Indices read_classes(const nlohmann::json& object, const std::string& key, const
                            item.is_string() ? "'" + item.get<std::string>() + "'" : item.dump(),
                            "classes there: " + quoted_list(class_names)});
     const auto index = static_cast<std::int32_t>(found - class_names.begin());
-    if (std::count(classes.begin(), classes.end(), index) > 0)
+    if (std::exchange(taken[static_cast<std::size_t>(index)], 1))
       throw Error(BadInput{file, key, "each class once", "'" + *found + "' twice", "remove the repeat"});
     classes.push_back(index);
   }
