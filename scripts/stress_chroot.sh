@@ -25,14 +25,14 @@ cp -a "$base" "$root"
 rm -rf "$root/etc/apt"
 cp -a /etc/apt "$root/etc/apt"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
-mkdir -p "$root/work/shared/data"
-git clone -q --no-hardlinks . "$root/work/parsnets"
+mkdir -p "$root/srv/shared/data"
+git clone -q --no-hardlinks . "$root/srv/parsnets"
 
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 if [ -d "$data" ]; then
-  mount --bind "$data" "$root/work/shared/data"
-  mount -o remount,bind,ro "$root/work/shared/data"
+  mount --bind "$data" "$root/srv/shared/data"
+  mount -o remount,bind,ro "$root/srv/shared/data"
 fi
 
 run() {
@@ -43,6 +43,6 @@ run() {
 }
 run apt-get update -q
 run apt-get install -q -y --no-install-recommends make
-run make -C /work/parsnets demo
-run make -C /work/parsnets test
+run make -C /srv/parsnets demo
+run make -C /srv/parsnets test
 echo "make demo and make test pass on a bare Debian 12"
