@@ -85,6 +85,16 @@ TEST(ModelData, AnotherDataSetOfTheSameSizesIsNotTheModels) {
   EXPECT_EQ(count_trained_samples(t.model, other), std::size_t{0});
 }
 
+TEST(ModelData, AttributesUnderAnotherNameMayDifferByOneFactorAndByNothingElse) {
+  Trained t;
+  t.data.semantics.name = "other";
+  for (float& v : t.data.semantics.values.values()) v /= 100;
+  EXPECT_EQ(refusal(t.model, t.data, t.pool), "");
+  const auto seen = static_cast<std::size_t>(t.data.seen_classes()[0]);
+  t.data.semantics.values(seen, 0) += 1;
+  EXPECT_NE(refusal(t.model, t.data, t.pool).find("found 'other'"), std::string::npos);
+}
+
 TEST(ModelData, ARecordOfAnyFormIsRead) {
   Trained t;
   for (const char* record : {"", "[]", R"({"data": 3})", R"({"data": {"trained": {"samples": "xyz", "crc32": 1}}})"}) {
