@@ -1,0 +1,143 @@
+#include "parsnets/statistics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/rng.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+namespace {
+
+struct Samples {
+  Matrix<float> x;
+  std::vector<std::int32_t> labels, rows;
+
+  Samples(std::size_t n, std::size_t d, std::size_t classes) : x(n, d), rows(n) {
+    Rng rng(n + d);
+    for (auto& v : x.values()) v = static_cast<float>(std::abs(rng.normal()) + 0.3);
+    for (std::size_t l = 0; l < n; ++l) labels.push_back(static_cast<std::int32_t>(rng.below(classes)));
+    std::iota(rows.begin(), rows.end(), 0);
+  }
+};
+
+std::vector<std::string> names(std::size_t count) {
+  std::vector<std::string> out;
+  for (std::size_t c = 0; c < count; ++c) out.push_back("class " + std::to_string(c));
+  return out;
+}
+
+double largest_difference(std::span<const double> a, std::span<const double> b) {
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
+  return most;
+}
+
+TEST(Statistics, AreTheSumsOfScaledSamplesAndTheirProducts) {
+  const Samples s(2500, 9, 4);  // more than two blocks
+  ThreadPool pool(2);
+  Statistics stats(FeatureScaling::sqrt_l2, names(4), 9);
+  std::vector<double> weights;
+  Rng rng(3);
+  for (std::size_t l = 0; l < 2500; ++l) weights.push_back(0.5 + rng.uniform());
+  stats.add(s.x.view(), s.labels, s.rows, pool, weights);
+  Eigen::MatrixXd sums = Eigen::MatrixXd::Zero(4, 9), products = Eigen::MatrixXd::Zero(9, 9);
+  Eigen::VectorXd counts = Eigen::VectorXd::Zero(4);
+  for (std::size_t l = 0; l < 2500; ++l) {
+    Eigen::VectorXd x(9);
+    for (std::size_t j = 0; j < 9; ++j) x(static_cast<long>(j)) = std::sqrt(static_cast<double>(s.x(l, j)));
+    x.normalize();
+    sums.row(s.labels[l]) += weights[l] * x.transpose();
+    counts(s.labels[l]) += weights[l];
+    products += weights[l] * x * x.transpose();
+  }
+  for (long c = 0; c < 4; ++c) {
+    EXPECT_NEAR(stats.class_weights()[static_cast<std::size_t>(c)], counts(c), 1e-9);
+    for (long j = 0; j < 9; ++j)
+      EXPECT_NEAR(stats.class_sums()(static_cast<std::size_t>(c), static_cast<std::size_t>(j)), sums(c, j), 1e-4);
+  }
+  for (long i = 0; i < 9; ++i)
+    for (long j = 0; j < 9; ++j)
+      EXPECT_NEAR(stats.products()(static_cast<std::size_t>(i), static_cast<std::size_t>(j)), products(i, j), 1e-3);
+}
+
+TEST(Statistics, OfShardsAddUpInAnyOrder) {
+  const Samples s(3000, 20, 5);
+  ThreadPool pool(2);
+  Statistics whole(FeatureScaling::l2, names(5), 20);
+  whole.add(s.x.view(), s.labels, s.rows, pool);
+  for (const bool backwards : {false, true}) {
+    Statistics merged(FeatureScaling::l2, {}, 20);
+    for (std::size_t k = 0; k < 7; ++k) {
+      const std::size_t shard = backwards ? 6 - k : k;
+      std::vector<std::int32_t> own;
+      for (const auto r : s.rows)
+        if (static_cast<std::size_t>(r) % 7 == shard) own.push_back(r);
+      Statistics part(FeatureScaling::l2, names(5), 20);
+      part.add(s.x.view(), s.labels, own, pool);
+      merged.merge(part);
+    }
+    EXPECT_EQ(merged.class_names(), whole.class_names());
+    EXPECT_EQ(merged.class_weights(), whole.class_weights());
+    EXPECT_LT(largest_difference(merged.class_sums().values(), whole.class_sums().values()), 1e-9);
+    EXPECT_LT(largest_difference(merged.products().values(), whole.products().values()), 1e-3);
+  }
+}
+
+TEST(Statistics, ClassesAreMatchedByName) {
+  const Samples s(40, 3, 2);
+  ThreadPool pool(1);
+  Statistics one(FeatureScaling::none, {"cat", "dog"}, 3), other(FeatureScaling::none, {"dog", "owl"}, 3);
+  one.add(s.x.view(), s.labels, s.rows, pool);
+  other.add(s.x.view(), s.labels, s.rows, pool);
+  const double dogs = one.class_weights()[1] + other.class_weights()[0];
+  one.merge(other);
+  EXPECT_EQ(one.class_names(), (std::vector<std::string>{"cat", "dog", "owl"}));
+  EXPECT_EQ(one.class_weights()[1], dogs);
+  EXPECT_EQ(one.weight(), 80);
+}
+
+TEST(Statistics, SamplesAndShardsCanBeTakenOutAgain) {
+  const Samples s(900, 12, 3);
+  ThreadPool pool(2);
+  Statistics half(FeatureScaling::sqrt_l2, names(3), 12), all = half.copy();
+  const std::vector<std::int32_t> first(s.rows.begin(), s.rows.begin() + 450), last(s.rows.begin() + 450, s.rows.end());
+  half.add(s.x.view(), s.labels, first, pool);
+  Statistics rest(FeatureScaling::sqrt_l2, names(3), 12);
+  rest.add(s.x.view(), s.labels, last, pool);
+  for (const bool by_rows : {true, false}) {
+    all = half.copy();
+    all.merge(rest);
+    if (by_rows)
+      all.remove(s.x.view(), s.labels, last, pool);
+    else
+      all.subtract(rest);
+    EXPECT_EQ(all.class_weights(), half.class_weights());
+    EXPECT_LT(largest_difference(all.products().values(), half.products().values()), 1e-12);
+  }
+  EXPECT_THROW(rest.subtract(half), Error);  // no such samples were added
+}
+
+TEST(Statistics, BadInputChangesNothing) {
+  Samples s(10, 4, 2);
+  ThreadPool pool(1);
+  Statistics stats(FeatureScaling::l2, names(2), 4);
+  s.x(7, 2) = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THROW(stats.add(s.x.view(), s.labels, s.rows, pool), Error);
+  s.x(7, 2) = 1;
+  s.labels[3] = 2;
+  EXPECT_THROW(stats.add(s.x.view(), s.labels, s.rows, pool), Error);
+  s.labels[3] = 1;
+  EXPECT_THROW(stats.add(s.x.view(), s.labels, s.rows, pool, std::vector<double>(10, -1.0)), Error);
+  EXPECT_EQ(stats.weight(), 0);
+  EXPECT_THROW(stats.merge(Statistics(FeatureScaling::none, names(2), 4)), Error);
+  EXPECT_THROW(stats.merge(Statistics(FeatureScaling::l2, names(2), 5)), Error);
+  EXPECT_THROW(Statistics(FeatureScaling::standardize, names(2), 4), Error);
+}
+
+}  // namespace
+}  // namespace parsnets
