@@ -48,7 +48,7 @@ Command explain_command() {
                    {"runner_up_score", why.runner_up_score},
                    {"open_networks", why.open_networks}};
     output.json["calibration"] = why.calibration;
-    output.json["prototypes"] = why.prototypes;
+    output.json["examples"] = why.examples;
     for (const auto& c : why.attributes)
       output.json["attributes"].push_back(
           {{"attribute", attribute(c.index)},
@@ -67,8 +67,8 @@ Command explain_command() {
                                  model.classes.semantics(static_cast<std::size_t>(why.winner), c.index),
                                  model.classes.semantics(static_cast<std::size_t>(why.runner_up), c.index));
     }
-    if (std::abs(why.prototypes) > 1e-6)
-      output.text += fmt::format("{:>+9.4f}  prototypes: learned correction of the class vector\n", why.prototypes);
+    if (std::abs(why.examples) > 1e-6)
+      output.text += fmt::format("{:>+9.4f}  training samples of the two classes\n", why.examples);
     if (why.calibration != 0)
       output.text += fmt::format("{:>+9.4f}  calibration: gamma is subtracted from seen classes\n", why.calibration);
     output.text += fmt::format("active networks: {} of {}\n", why.open_networks.size(), model.gates.networks);

@@ -24,6 +24,11 @@ enum class Similarity {
   euclidean
 };
 
+enum class Targets {
+  semantics,  ///< f predicts the prepared semantics of a sample's class
+  classes     ///< f predicts where the sample's class lies in class space; semantics only say where a class lies
+};
+
 enum class Direction {
   forward,  ///< f(x) = Θ_sharedᵀx + Σ_{i open} (Θ_iᵀz + b_i) + b is compared with class vectors
   reverse   ///< each class has a prototype Rᵀa + r in feature space, compared with z
@@ -37,23 +42,26 @@ struct ClassBank {
   std::vector<std::string> names;
   std::vector<std::uint8_t> seen;  ///< 1: had training samples; calibration (gamma) applies to these
   Matrix<float> semantics;         ///< C x m
+  std::vector<float> samples;      ///< C: samples whose mean is in `means`, 0 for none; empty: no means
+  Matrix<float> means;             ///< C x o, targets classes: mean of f − μ over the samples of the class
 };
 
-/// What training saw of the seen classes, carried over to every class by kernel ridge regression: the direction p of a
-/// class is b + Σ_s exp((bᵀb_s − 1)/w²)·α_s, b its centred semantics at unit length. Cosine similarity only; no
-/// support: p = b.
+/// What training saw of the seen classes, carried over to every class by kernel ridge regression. With b the centred
+/// semantics of a class at unit length and k(b, b') = exp((bᵀb' − 1)/w²), or bᵀb' where w is 0, its vector is
+///   targets semantics: b + Σ_s k(b, b_s)·α_s (no support: b);   targets classes: Σ_s k(b, b_s)·α_s.
+/// Cosine similarity only.
 struct Prototypes {
   Matrix<float> support;  ///< S x q, unit rows b_s
-  Matrix<float> weights;  ///< S x q, rows α_s
+  Matrix<float> weights;  ///< S x o, rows α_s
   double width = 1;       ///< w
 
-  /// Turns one centred class vector (q values) into its prototype, in place.
-  void apply(std::span<float> a) const;
+  /// Σ_s k(b, b_s)·α_s of one centred class vector (q values of any length), added to `out` (o values).
+  void add(std::span<const float> a, std::span<double> out) const;
 };
 
 /// The class bank as scoring compares it, for callers that score often. Stale once the model changes.
 struct PreparedClasses {
-  Matrix<float> vectors;       ///< forward: C x q class vectors; reverse: C x h prototypes in the space of z
+  Matrix<float> vectors;       ///< forward: C x o class vectors; reverse: C x h prototypes in the space of z
   std::vector<float> squares;  ///< C, squared lengths of the rows
 };
 
@@ -64,15 +72,19 @@ struct Model {
   Gates gates;
   bool networks_see_encoding = false;  ///< z = e; otherwise z = x
   Direction direction = Direction::forward;
-  Matrix<float> networks;   ///< forward: (K·(h+1)) x q, row i·(h+1) is b_i, the next h rows Θ_i
+  Targets targets = Targets::semantics;
+  Matrix<float> networks;   ///< forward: (K·(h+1)) x o, row i·(h+1) is b_i, the next h rows Θ_i
   bool relu = false;        ///< forward: each network's output is max(0, Θ_iᵀz + b_i)
-  Matrix<float> shared;     ///< forward: d x q, the always-open network on the prepared features; empty: none
-  std::vector<float> bias;  ///< forward: q
+  Matrix<float> shared;     ///< forward: d x o, the always-open network on the prepared features; empty: none
+  std::vector<float> bias;  ///< forward: o
   Matrix<float> reverse;    ///< reverse: (q+1) x h, the last row is r
   SemanticPreprocess semantic_preprocess;
-  std::vector<float> semantic_centre;  ///< μ, q values; empty: zero (reverse models compare in feature space)
+  std::vector<float> semantic_centre;  ///< μ, o values; empty: zero (reverse models compare in feature space)
   Similarity similarity = Similarity::cosine;
   Prototypes prototypes;
+  double prior_samples =
+      0;  ///< κ, targets classes: (n·mean + κ·predicted)/(n + κ) is where a class with n samples lies
+  Matrix<float> attribute_head;  ///< targets classes: (o+1) x m, predicts semantics from f; the last row is the offset
   ClassBank classes;
   std::vector<std::string> attribute_names;  ///< m, or empty
   std::vector<std::string> feature_names;    ///< d, or empty
@@ -82,13 +94,15 @@ struct Model {
   std::string record;                        ///< JSON: the training record (data, split, certificate, selection)
 
   std::size_t attributes() const { return classes.semantics.cols(); }
-  /// q: values of a class vector and of f; fewer than m with whitening.
-  std::size_t outputs() const { return semantic_preprocess.outputs(attributes()); }
+  /// q: values of the prepared semantics; fewer than m with whitening.
+  std::size_t semantic_outputs() const { return semantic_preprocess.outputs(attributes()); }
+  /// o: values of a class vector and of f; q with targets semantics.
+  std::size_t outputs() const { return targets == Targets::classes ? bias.size() : semantic_outputs(); }
   std::size_t z_dimensions() const {
     return networks_see_encoding && !encoder.is_identity() ? encoder.weights.rows() : feature_dimensions;
   }
 
-  /// n x d raw features to n x q predicted class vectors (forward models only). Throws bad_input for a wrong d or
+  /// n x d raw features to n x o predicted class vectors (forward models only). Throws bad_input for a wrong d or
   /// non-finite values.
   Matrix<float> predict(MatrixView<const float> x, ThreadPool& pool) const;
   /// The same, n x m in the space of attributes.
@@ -103,12 +117,12 @@ struct Model {
   PreparedClasses prepare_classes(ThreadPool& pool) const;
   /// The same to the bit from what was prepared before classes were added, without doing those anew.
   PreparedClasses prepare_added_classes(const PreparedClasses& before, ThreadPool& pool) const;
-  /// n x q predicted class vectors to n x C scores (forward models only): the second half of scores().
+  /// n x o predicted class vectors to n x C scores (forward models only): the second half of scores().
   Matrix<float> score_predictions(MatrixView<const float> f, ThreadPool& pool) const;
   /// The same to the bit, some rows at a time.
   void visit_prediction_scores(MatrixView<const float> f, const PreparedClasses& prepared, ThreadPool& pool,
                                const ScoreVisitor& visit) const;
-  /// C x q: the vectors that predictions are compared with, from the class bank: prepared, for cosine centred, as
+  /// C x o: the vectors that predictions are compared with, from the class bank: prepared, for cosine centred, as
   /// prototypes.
   Matrix<float> class_vectors() const;
 
@@ -134,7 +148,7 @@ struct Explanation {
   std::int32_t winner = 0, runner_up = 0;
   double winner_score = 0, runner_up_score = 0;
   double calibration = 0;                ///< what gamma gave
-  double prototypes = 0;                 ///< what the prototypes gave, beyond the attributes as they were given
+  double examples = 0;                   ///< what the training samples of the two classes gave beside their semantics
   std::vector<Contribution> attributes;  ///< sorted by size; with the two above they add up to the difference of the
                                          ///< scores (squared distances for euclidean)
   std::vector<float> predicted;          ///< m, predicted semantics

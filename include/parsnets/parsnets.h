@@ -258,7 +258,7 @@ typedef struct parsnets_explanation {
   int32_t winner, runner_up;            /* classes; the same one when there is no other */
   double winner_score, runner_up_score; /* gamma applied */
   double calibration;                   /* what gamma gave to the difference of the scores */
-  double prototypes;                    /* what the prototypes gave; the attributes' contributions make up the rest */
+  double examples;                      /* what the training samples of both classes gave; attributes make up the rest */
 } parsnets_explanation;
 
 /* Why one sample (d values) was given its class, among all classes. `contributions` (m, by attribute): shares of

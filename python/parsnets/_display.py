@@ -204,7 +204,7 @@ def explanation_html(explanation: Explanation) -> str:
     rows: List[_Term] = [(e.attribute_names[i], float(e.contributions[i]), "",
                           (f"{e.label_attributes[i]:.4g}", f"{e.runner_up_attributes[i]:.4g}")) for i in loudest]
     rows += [(_plural(others, "other attribute"), rest, "quiet", ())] if others else []
-    rows += [("prototypes", e.prototypes, "quiet", ()), ("calibration (gamma)", e.calibration, "quiet", ())]
+    rows += [("training samples", e.examples, "quiet", ()), ("calibration (gamma)", e.calibration, "quiet", ())]
     winner, second = str(e.label), str(e.runner_up)
     if e.label == e.runner_up:
         return _card(winner, "the only class", _open_networks(e))

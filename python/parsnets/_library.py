@@ -60,7 +60,7 @@ class ModelFacts(ctypes.Structure):
 
 class Explanation(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("winner", c_int32), ("runner_up", c_int32), ("winner_score", c_double),
-                ("runner_up_score", c_double), ("calibration", c_double), ("prototypes", c_double)]
+                ("runner_up_score", c_double), ("calibration", c_double), ("examples", c_double)]
 
 
 class Evaluation(ctypes.Structure):

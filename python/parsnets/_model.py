@@ -292,7 +292,7 @@ class Model:
         call("explain", self.handle, address(row), len(row), ctypes.byref(out), address(contributions),
              address(semantics), self.attributes, address(opened), self.open_networks)
         return Explanation(self.labels[out.winner], self.labels[out.runner_up], out.winner_score, out.runner_up_score,
-                           out.calibration, out.prototypes, contributions, semantics, opened, self.attribute_names,
+                           out.calibration, out.examples, contributions, semantics, opened, self.attribute_names,
                            self.semantics[out.winner], self.semantics[out.runner_up])
 
     def evaluate(self, data: Dataset, threads: int, progress: Optional[ProgressCallback],

@@ -23,7 +23,7 @@ class Explanation:
         Their scores.
     calibration : float
         Part of the difference of the scores that is due to gamma.
-    prototypes : float
+    examples : float
         Part of the difference of the scores that is due to the learned correction of the class vectors.
     contributions : ndarray of shape (n_attributes,)
         Contribution of each attribute to the difference of the scores.
@@ -43,7 +43,7 @@ class Explanation:
     score: float
     runner_up_score: float
     calibration: float
-    prototypes: float
+    examples: float
     contributions: Floats
     semantics: Floats
     open_networks: NDArray[np.int32]

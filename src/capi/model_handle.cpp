@@ -16,19 +16,20 @@ namespace {
 /// copied, too.
 template <class Take>
 Model copy(const Model& model, const Take& take) {
-  const auto& [dimensions, feature_preprocess, encoder, gates, see_encoding, direction, networks, relu, shared, bias,
-               reverse, semantic_preprocess, centre, similarity, prototypes, classes, attribute_names, feature_names,
-               gamma, temperature, options, record] = model;
+  const auto& [dimensions, feature_preprocess, encoder, gates, see_encoding, direction, targets, networks, relu, shared,
+               bias, reverse, semantic_preprocess, centre, similarity, prototypes, prior_samples, attribute_head,
+               classes, attribute_names, feature_names, gamma, temperature, options, record] = model;
   const auto& [weights, error] = encoder;
   const auto& [kind, count, open, anchors] = gates;
   const auto& [support, prototype_weights, width] = prototypes;
-  const auto& [names, seen, semantics] = classes;
+  const auto& [names, seen, semantics, samples, means] = classes;
   return {dimensions,
           feature_preprocess,
           {take(weights), error},
           {kind, count, open, take(anchors)},
           see_encoding,
           direction,
+          targets,
           take(networks),
           relu,
           take(shared),
@@ -38,7 +39,9 @@ Model copy(const Model& model, const Take& take) {
           centre,
           similarity,
           {take(support), take(prototype_weights), width},
-          {names, seen, take(semantics)},
+          prior_samples,
+          take(attribute_head),
+          {names, seen, take(semantics), samples, take(means)},
           attribute_names,
           feature_names,
           gamma,

@@ -151,7 +151,7 @@ parsnets_status parsnets_explain(const parsnets_model* model, const float* x, si
     known.winner_score = why.winner_score;
     known.runner_up_score = why.runner_up_score;
     known.calibration = why.calibration;
-    known.prototypes = why.prototypes;
+    known.examples = why.examples;
     write_struct(explanation, known, "parsnets_explanation");
   });
 }

@@ -221,11 +221,11 @@ void SemanticPreprocess::expand(std::span<const float> b, std::span<float> a) co
 }
 
 SemanticPreprocess fit_semantic_preprocess(SemanticScaling scaling, MatrixView<const float> semantics,
-                                           std::span<const std::int32_t> seen, double whitening) {
+                                           std::span<const std::int32_t> seen, double whitening, bool rotated) {
   require_rows(seen.size(), "semantics");
   for (const std::int32_t c : seen) checked_row(semantics, c, "semantics");
   SemanticPreprocess result = fit_semantic_scaling(scaling, semantics, seen);
-  if (whitening > 0) fit_whitening(result, whitening, semantics, seen);
+  if (whitening > 0 || rotated) fit_whitening(result, whitening, semantics, seen);
   return result;
 }
 

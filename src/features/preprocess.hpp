@@ -21,8 +21,10 @@ Matrix<float> preprocessed_rows(const FeaturePreprocess& preprocess, MatrixView<
 
 /// Fits on rows `seen` of `semantics` (C x m). `whitening` a > 0 scales the principal axis i of the seen classes, of
 /// singular value σ_i, by (σ_i²/σ_1² + 1e-3)^(−a/2) and drops what no seen class varies in; a = 0 leaves all as it is.
+/// `rotated`: principal coordinates around the mean of the seen classes even then.
 SemanticPreprocess fit_semantic_preprocess(SemanticScaling scaling, MatrixView<const float> semantics,
-                                           std::span<const std::int32_t> seen, double whitening = 0);
+                                           std::span<const std::int32_t> seen, double whitening = 0,
+                                           bool rotated = false);
 /// All rows as class vectors: C x outputs.
 Matrix<float> preprocessed_semantics(const SemanticPreprocess& preprocess, MatrixView<const float> semantics);
 

@@ -39,6 +39,10 @@ inline const Names<Similarity>& similarity_names() {
       {"cosine", Similarity::cosine}, {"dot", Similarity::dot}, {"euclidean", Similarity::euclidean}};
   return names;
 }
+inline const Names<Targets>& targets_names() {
+  static const Names<Targets> names{{"semantics", Targets::semantics}, {"classes", Targets::classes}};
+  return names;
+}
 inline const Names<Direction>& direction_names() {
   static const Names<Direction> names{{"forward", Direction::forward}, {"reverse", Direction::reverse}};
   return names;

@@ -302,7 +302,7 @@ Json explanations_json(const Model& model, const Dataset& data, const RunSamples
               {"confidence", rounded(confidence[at(why.winner)])},
               {"correct", places[at(samples.labels[r])] == why.winner},
               {"terms", Json::array()},
-              {"prototypes", why.prototypes},
+              {"examples", why.examples},
               {"calibration", why.calibration}};
     for (std::size_t i = 0; i < std::min(kTerms, why.attributes.size()); ++i) {
       const auto& term = why.attributes[i];

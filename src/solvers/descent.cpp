@@ -174,13 +174,20 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   Networks networks(model, samples, options, pool);
-  const LossOfOutputs loss(samples, model.semantic_centre, options, pool);
   Matrix<float> f = networks.outputs(), gradient(f.rows(), f.cols());
+  const bool goes_on = !observer || observer(0, model, f.view());
+  DescentSamples compared = samples;
+  Matrix<float> vectors;
+  if (options.classes_follow) {
+    vectors = model.class_vectors();
+    compared.semantics = vectors.view();
+  }
+  LossOfOutputs loss(compared, model.semantic_centre, options, pool);
   const double natural = loss.natural_step(f.view());
   auto value = loss.evaluate(f.view(), gradient.view());
   double objective = value.objective(options.mmg) + networks.decay(0), length = options.step;
   std::vector<DescentStep> steps{{objective, value.loss, value.mmg, 0, 0, seconds()}};
-  if (observer && !observer(0, model, f.view())) return steps;
+  if (!goes_on) return steps;
   for (int step = 1; step <= options.steps; ++step) {
     report(progress,
            {"refine", static_cast<std::uint64_t>(step - 1), static_cast<std::uint64_t>(options.steps), "steps"});
@@ -204,7 +211,10 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
     objective = reached;
     steps.push_back({objective, value.loss, value.mmg, length, 0, seconds()});
     if (observer && !observer(step, model, f.view())) break;
-    if (step < options.steps) loss.evaluate(f.view(), gradient.view());
+    if (step == options.steps) break;
+    if (options.classes_follow) loss.set_classes(model.class_vectors().view(), model.semantic_centre);
+    value = loss.evaluate(f.view(), gradient.view());
+    if (options.classes_follow) objective = value.objective(options.mmg) + networks.decay(0);
   }
   return steps;
 }

@@ -35,7 +35,8 @@ struct DescentOptions {
   double mmg_floor = 0;      ///< Δ, see mmg.hpp
   double decay = 0;          ///< ρ
   double balance = 0;        ///< w_l ∝ (size of the class)^−balance: 0 every sample weighs the same, 1 every class
-  double tolerance = 0;      ///< stops when the predicted fall of J is below this part of J
+  bool classes_follow = false;  ///< class vectors and centre are read from the model at the start and after each step
+  double tolerance = 0;         ///< stops when the predicted fall of J is below this part of J
 };
 
 /// What the model's networks see of the training samples. Nothing is owned.
@@ -61,7 +62,7 @@ struct DescentStep {
 bool is_one_linear_map(const Model& model);
 
 /// Called at the start (0 steps) and after each step with f (n x m) of the training samples; false stops. May change
-/// the model's prototypes and nothing else.
+/// the model's prototypes and, with classes_follow, its class means and centre; nothing else.
 using DescentObserver = std::function<bool(int steps, Model& model, MatrixView<const float> f)>;
 
 /// Changes shared, networks (and their biases) of `model`; gates, encoder and the global bias stay. A model with gates

@@ -20,9 +20,8 @@ constexpr std::size_t kRows = 512;  ///< of one piece of work
 
 LossOfOutputs::LossOfOutputs(const DescentSamples& samples, std::span<const float> centre,
                              const DescentOptions& options, ThreadPool& pool)
-    : samples_(samples), options_(options), pool_(pool), centre_(centre.begin(), centre.end()) {
+    : samples_(samples), options_(options), pool_(pool) {
   const std::size_t n = samples.labels.size(), m = samples.semantics.cols();
-  centre_.resize(m, 0.0f);
   std::map<std::int32_t, std::size_t> counts;
   for (const auto label : samples.labels) ++counts[label];
   std::map<std::int32_t, std::int32_t> slot;
@@ -34,14 +33,8 @@ LossOfOutputs::LossOfOutputs(const DescentSamples& samples, std::span<const floa
   double total = 0;
   for (const float w : weights_) total += w;
   for (float& w : weights_) w = static_cast<float>(w / total);
-  directions_ = Matrix<float>(counts.size(), m, 0.0f);
-  for (const auto& [label, s] : slot) {
-    const auto p = samples.semantics.row(static_cast<std::size_t>(label));
-    const double length = std::sqrt(dot(p, p));
-    if (length > 0)
-      for (std::size_t j = 0; j < m; ++j)
-        directions_(static_cast<std::size_t>(s), j) = static_cast<float>(p[j] / length);
-  }
+  for (const auto& [label, s] : slot) seen_.push_back(label);
+  set_classes(samples.semantics, centre);
   if (options.loss != DescentLoss::squared) return;
   std::vector<double> mean(m, 0.0);
   double squares = 0;
@@ -52,6 +45,18 @@ LossOfOutputs::LossOfOutputs(const DescentSamples& samples, std::span<const floa
   }
   for (const double v : mean) squares -= v * v;
   variance_ = std::max(squares, 1e-30);
+}
+
+void LossOfOutputs::set_classes(MatrixView<const float> vectors, std::span<const float> centre) {
+  centre_.assign(centre.begin(), centre.end());
+  centre_.resize(vectors.cols(), 0.0f);
+  directions_ = Matrix<float>(seen_.size(), vectors.cols(), 0.0f);
+  for (std::size_t s = 0; s < seen_.size(); ++s) {
+    const auto p = vectors.row(static_cast<std::size_t>(seen_[s]));
+    const double length = std::sqrt(dot(p, p));
+    if (length > 0)
+      for (std::size_t j = 0; j < p.size(); ++j) directions_(s, j) = static_cast<float>(p[j] / length);
+  }
 }
 
 double LossOfOutputs::softmax_rows(MatrixView<const float> f, MatrixView<float> gradient, std::size_t begin,

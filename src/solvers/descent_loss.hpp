@@ -17,6 +17,9 @@ class LossOfOutputs {
   LossOfOutputs(const DescentSamples& samples, std::span<const float> centre, const DescentOptions& options,
                 ThreadPool& pool);
 
+  /// Other class vectors (C x m) and centre from now on (softmax).
+  void set_classes(MatrixView<const float> vectors, std::span<const float> centre);
+
   struct Value {
     double loss = 0, mmg = 0;
     double objective(double mmg_weight) const { return loss + mmg_weight * mmg; }
@@ -35,6 +38,7 @@ class LossOfOutputs {
   ThreadPool& pool_;
   std::vector<float> centre_;        ///< m
   std::vector<float> weights_;       ///< n, add up to 1
+  std::vector<std::int32_t> seen_;   ///< P, rows of the class vectors
   std::vector<std::int32_t> slots_;  ///< n: place of each sample's class among the seen ones
   Matrix<float> directions_;         ///< P x m unit class vectors
   double variance_ = 1;              ///< v

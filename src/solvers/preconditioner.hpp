@@ -11,6 +11,9 @@ class RidgePreconditioner {
  public:
   /// Keeps a view of x (n x d). `lambda` > 0 is in units of the mean eigenvalue of XᵀX.
   RidgePreconditioner(MatrixView<const float> x, double lambda, ThreadPool& pool);
+  /// The same with `inverse` (d x d) in place of (XᵀX + λI)⁻¹.
+  RidgePreconditioner(MatrixView<const float> x, Matrix<float> inverse)
+      : x_(x), primal_(true), inverse_(std::move(inverse)) {}
   /// d x m for G n x m and W d x m.
   Matrix<float> direction(MatrixView<const float> gradient, double decay, MatrixView<const float> weights,
                           ThreadPool& pool) const;

@@ -106,6 +106,7 @@ class Reader {
          "it may come from a newer version of ParsNets");
   }
 
+  bool has_number(const char* key) const { return model_.contains(key); }
   bool has(const std::string& tensor) const { return file_.find(tensor) != nullptr; }
 
   /// A float tensor of exactly this shape with finite values, mapped where its alignment allows.
@@ -171,9 +172,26 @@ Model load_model(const std::filesystem::path& path) {
                          "a device file, written by 'parsnets export'",
                          "give the model it was exported from; 'eval', 'info' and 'bench-device' read device files"});
   const Reader in(path);
-  in.refuse_unknown({"feature_mean", "feature_factor", "semantic_mean", "semantic_factor", "semantic_centre",
-                     "whitening_centre", "whitening", "encoder", "anchors", "networks", "shared", "bias", "reverse",
-                     "prototype_support", "prototype_weights", "class_semantics", "class_seen"});
+  in.refuse_unknown({"feature_mean",
+                     "feature_factor",
+                     "semantic_mean",
+                     "semantic_factor",
+                     "semantic_centre",
+                     "whitening_centre",
+                     "whitening",
+                     "encoder",
+                     "anchors",
+                     "networks",
+                     "shared",
+                     "bias",
+                     "reverse",
+                     "prototype_support",
+                     "prototype_weights",
+                     "attribute_head",
+                     "class_semantics",
+                     "class_seen",
+                     "class_samples",
+                     "class_means"});
   Model model;
   model.classes.names = in.strings("classes");
   model.attribute_names = in.strings("attributes");
@@ -212,13 +230,18 @@ Model load_model(const std::filesystem::path& path) {
         in.fail("tensor 'whitening'", "axes that are not zero", fmt::format("zeros in row {}", i), "");
   }
   const std::size_t q = model.semantic_preprocess.outputs(m);
-  model.semantic_centre = in.vector("semantic_centre", q);
+  // Files of targets semantics do not say so, as those of version 0.1.
+  if (in.has_number("outputs")) model.targets = Targets::classes;
+  const std::size_t o = model.targets == Targets::classes ? in.count("outputs", 1, kMost) : q;
+  model.semantic_centre = in.vector("semantic_centre", o);
   if (const std::size_t support = in.count("prototype_support", 0, kMost); support > 0) {
     if (in.choice("similarity", similarity_names()) != Similarity::cosine)
       in.fail("model.prototype_support", "0 without similarity cosine", std::to_string(support), "");
     model.prototypes.support = in.floats("prototype_support", support, q);
-    model.prototypes.weights = in.floats("prototype_weights", support, q);
-    model.prototypes.width = in.number("prototype_width", 1e-3, 1e6);
+    model.prototypes.weights = in.floats("prototype_weights", support, o);
+    model.prototypes.width = in.number("prototype_width", 0, 1e6);
+    if (model.prototypes.width < 1e-3 && (model.targets == Targets::semantics || model.prototypes.width > 0))
+      in.fail("model.prototype_width", "at least 0.001", fmt::format("{}", model.prototypes.width), "");
     for (std::size_t r = 0; r < support; ++r) {
       double squares = 0;
       for (const float v : model.prototypes.support.row(r)) squares += static_cast<double>(v) * v;
@@ -247,12 +270,13 @@ Model load_model(const std::filesystem::path& path) {
   if (model.gates.kind == GateKind::anchor) model.gates.anchors = in.floats("anchors", model.gates.networks, e);
   const std::size_t z = model.z_dimensions();
   if (model.direction == Direction::forward) {
-    model.networks = in.floats("networks", model.gates.networks * (z + 1), q);
-    model.bias = in.vector("bias", q);
-    if (model.bias.empty()) model.bias.assign(q, 0.0f);
+    model.networks = in.floats("networks", model.gates.networks * (z + 1), o);
+    model.bias = in.vector("bias", o);
+    if (model.bias.empty()) model.bias.assign(o, 0.0f);
     model.relu = in.flag("relu");
-    if (in.has("shared")) model.shared = in.floats("shared", d, q);
+    if (in.has("shared")) model.shared = in.floats("shared", d, o);
   } else {
+    if (model.targets == Targets::classes) in.fail("model.direction", "forward for targets classes", "reverse", "");
     model.reverse = in.floats("reverse", q + 1, z);
   }
   model.classes.semantics = in.floats("class_semantics", c, m);
@@ -261,6 +285,17 @@ Model load_model(const std::filesystem::path& path) {
     model.classes.seen.push_back(std::to_integer<std::uint8_t>(seen.data[i]));
     if (model.classes.seen.back() > 1)
       in.fail("tensor 'class_seen'", "0 or 1", std::to_string(model.classes.seen.back()), "");
+  }
+  if (model.targets == Targets::classes) {
+    if (model.prototypes.support.empty() || model.similarity != Similarity::cosine)
+      in.fail("model.prototype_support", "at least 1, and similarity cosine, for targets classes", "others", "");
+    model.prior_samples = in.number("prior_samples", 1e-9, 1e12);
+    model.attribute_head = in.floats("attribute_head", o + 1, m);
+    in.require("class_samples", "F32", 0, c);
+    model.classes.samples = in.vector("class_samples", c);
+    model.classes.means = in.floats("class_means", c, o);
+    for (const float n : model.classes.samples)
+      if (n < 0) in.fail("tensor 'class_samples'", "numbers that are not negative", fmt::format("{}", n), "");
   }
   const Matrix<float> vectors = model.class_vectors();
   for (const float v : vectors.values())
@@ -297,6 +332,11 @@ FileContents contents_of(const Model& model) {
   facts["prototype_width"] = model.prototypes.width;
   facts["direction"] = name_of(direction_names(), model.direction);
   facts["similarity"] = name_of(similarity_names(), model.similarity);
+  if (model.targets == Targets::classes) {
+    facts["targets"] = "classes";
+    facts["outputs"] = model.outputs();
+    facts["prior_samples"] = model.prior_samples;
+  }
   facts["gamma"] = model.gamma;
   facts["temperature"] = model.temperature;
 
@@ -324,7 +364,10 @@ FileContents contents_of(const Model& model) {
     tensors.push_back(float_tensor("whitening", whitening.data(), {whitening.size() / m, m}));
   add_matrix("prototype_support", model.prototypes.support);
   add_matrix("prototype_weights", model.prototypes.weights);
+  add_matrix("attribute_head", model.attribute_head);
   add_matrix("class_semantics", model.classes.semantics);
+  add_vector("class_samples", model.classes.samples);
+  add_matrix("class_means", model.classes.means);
   tensors.push_back({"class_seen",
                      "U8",
                      {model.classes.seen.size()},

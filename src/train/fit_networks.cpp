@@ -81,8 +81,11 @@ void set_linear_map(Model& model, LinearMap map) {
 }
 
 LinearMap solve_ridge(Stages& stages, const TrainOptions& o) {
-  Ridge& ridge = stages.ridge(o);
-  return ridge.solve(*o.fit.lambda * stages.inputs(o).scale, stages.targets(o).semantics.view());
+  if (*o.class_space.targets == Targets::classes) {
+    const Matrix<float>& weights = stages.class_map(o).weights;
+    return {Matrix<float>::copy_of(weights.view()), std::vector<float>(weights.cols(), 0.0f)};
+  }
+  return stages.ridge(o).solve(*o.fit.lambda * stages.inputs(o).scale, stages.targets(o).vectors.view());
 }
 
 void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, nlohmann::ordered_json& record,

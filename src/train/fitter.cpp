@@ -24,7 +24,8 @@ Model start(Stages& stages, const TrainOptions& o) {
   model.feature_dimensions = stages.data.features.cols();
   model.feature_preprocess = stages.inputs(o).preprocess;
   model.semantic_preprocess = stages.targets(o).preprocess;
-  const Matrix<float>& prepared = stages.targets(o).semantics;
+  model.targets = *o.class_space.targets;
+  const Matrix<float>& prepared = stages.targets(o).vectors;
   model.semantic_centre.assign(prepared.cols(), 0.0f);
   for (std::size_t a = 0; a < prepared.cols(); ++a) {
     double sum = 0;

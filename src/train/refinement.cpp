@@ -5,6 +5,7 @@
 #include "base/memory_limit.hpp"
 #include "data/rows.hpp"
 #include "train/fit_prototypes.hpp"
+#include "train/place_classes.hpp"
 
 namespace parsnets {
 
@@ -51,7 +52,7 @@ void check_memory(const Stages& stages, const TrainOptions& o, const Model& mode
 }  // namespace
 
 void join_fit_and_mmg(Stages& stages, const TrainOptions& o, Model& model, nlohmann::ordered_json& record) {
-  const Matrix<float>& semantics = stages.targets(o).semantics;
+  const Matrix<float>& semantics = stages.targets(o).vectors;
   check_memory(stages, o, model);
   DescentSamples s = descent_samples(stages, o, model, semantics.view());
   const Matrix<float> outputs_wanted = stages.sample_semantics(o);
@@ -71,15 +72,22 @@ void join_fit_and_mmg(Stages& stages, const TrainOptions& o, Model& model, nlohm
 
 void refine(Stages& stages, const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
             const DescentObserver& observer) {
-  if (*o.refinement.steps == 0 && *o.class_space.prototype_width == 0 && !observer) return;
-  const Matrix<float> vectors = model.class_vectors();
+  const bool in_class_space = model.targets == Targets::classes;
+  if (*o.refinement.steps == 0 && *o.class_space.prototype_width == 0 && !observer && !in_class_space) return;
   if (model.direction != Direction::forward) {
     if (observer) observer(0, model, {});
     return;
   }
+  const Matrix<float> vectors = in_class_space ? Matrix<float>() : model.class_vectors();
   Matrix<float> last;
+  ClassMeans means;
   const auto watch = [&](int step, Model& moved, MatrixView<const float> f) {
-    if (*o.class_space.prototype_width > 0) last = Matrix<float>::copy_of(f);
+    if (in_class_space) {
+      means = class_means(f, stages.labels);
+      place_classes(moved, means, o.class_space);
+    } else if (*o.class_space.prototype_width > 0) {
+      last = Matrix<float>::copy_of(f);
+    }
     return !observer || observer(step, moved, f);
   };
   DescentOptions options;
@@ -91,6 +99,7 @@ void refine(Stages& stages, const TrainOptions& o, Model& model, nlohmann::order
   options.mmg = *o.geometry.weight;
   options.mmg_floor = o.geometry.floor;
   options.balance = *o.refinement.balance;
+  options.classes_follow = in_class_space;
   if (*o.refinement.steps > 0) {
     check_memory(stages, o, model);
     DescentSamples s = descent_samples(stages, o, model, vectors.view());
@@ -99,13 +108,15 @@ void refine(Stages& stages, const TrainOptions& o, Model& model, nlohmann::order
     record["refinement"] = trace_json(steps);
   } else {
     Matrix<float> f;  // of the training samples: prototypes alone need it
-    if (*o.class_space.prototype_width > 0)
+    if (*o.class_space.prototype_width > 0 || in_class_space)
       f = model.predict(gather_rows(stages.data.features.view(), stages.rows).view(), stages.pool);
     watch(0, model, f.view());
   }
-  if (*o.class_space.prototype_width > 0 && !last.empty())
+  if (in_class_space)
+    fit_attribute_head(model, means);
+  else if (!last.empty())
     model.prototypes = fit_prototypes(last.view(), stages.labels, vectors.view(), model.semantic_centre,
-                                      *o.class_space.prototype_width, o.class_space.prototype_lambda);
+                                      *o.class_space.prototype_width, *o.class_space.prototype_lambda);
 }
 
 }  // namespace parsnets

@@ -48,9 +48,28 @@ void fill_mmg(TrainOptions& o, const Dataset& data) {
   fill(o.geometry.samples, MmgSamples::all);
 }
 
+/// In class space few and small networks do as well as many.
+void fill_class_space(TrainOptions& o, const Dataset& data) {
+  fill(o.encoder.dimensions, std::min(64, most_encoding(data)));
+  fill(o.gates.networks, std::min(100, most_networks(data)));
+  fill(o.gates.open, std::min(10, *o.gates.networks));
+  fill(o.class_space.prototype_width, 1);
+  fill(o.class_space.prototype_lambda, 0.3);
+  fill(o.refinement.steps, 6);
+  fill(o.refinement.rate, 2);
+  fill(o.refinement.sharpness, 20);
+  fill(o.refinement.gate_weight, 3);
+  fill(o.geometry.weight, 0);
+  fill(o.geometry.joint_steps, 0);
+  fill(o.fit.lambda, 1);
+}
+
 void fill_parsnets(TrainOptions& o, const Dataset& data) {
   const bool paper = o.preset == Preset::paper;
   fill(o.fit.loss, paper ? Fit::svr : Fit::ridge);
+  if (!paper) fill(o.class_space.targets, Targets::semantics);
+  if (o.class_space.targets == Targets::classes && o.method == Method::parsnets && *o.fit.loss == Fit::ridge)
+    fill_class_space(o, data);
   fill(o.geometry.weight, 0.1);
   if (!paper) {
     fill(o.fit.shared, true);
@@ -76,7 +95,11 @@ void fill_rest(TrainOptions& o) {
   fill(o.preprocessing.semantic_scaling, SemanticScaling::l2);
   fill(o.preprocessing.semantic_whitening, 0);
   fill(o.class_space.similarity, Similarity::cosine);
-  fill(o.class_space.prototype_width, 0);
+  fill(o.class_space.targets, Targets::semantics);
+  fill(o.class_space.shrinkage, 3);
+  fill(o.class_space.prior_samples, 100);
+  fill(o.class_space.prototype_width, *o.class_space.targets == Targets::classes ? 1 : 0);
+  fill(o.class_space.prototype_lambda, *o.class_space.targets == Targets::classes ? 0.3 : 0.1);
   fill(o.encoder.dimensions, kPaperEncoding);
   fill(o.encoder.rotation, Rotation::random);
   fill(o.gates.kind, GateKind::energy);

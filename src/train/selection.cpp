@@ -148,7 +148,8 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
     const auto due = [&](const Candidate* c) { return *c->options.refinement.steps == steps || last; };
     if (std::none_of(waiting.begin(), waiting.end(), due)) return;
     const bool forward = model.direction == Direction::forward;
-    model.prototypes = {};  // each candidate has its own
+    const bool in_class_space = model.targets == Targets::classes;
+    if (!in_class_space) model.prototypes = {};  // each candidate has its own
     Matrix<float> fu, fs;
     if (forward) fu = model.predict(unseen.view(), pool_);
     if (forward && !seen.empty()) fs = model.predict(seen.view(), pool_);
@@ -158,10 +159,10 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
         add(*c, evaluate_fold(model, data_, split, pool_));
         continue;
       }
-      if (*c->options.class_space.prototype_width > 0)
+      if (*c->options.class_space.prototype_width > 0 && !in_class_space)
         model.prototypes =
             fit_prototypes(f, labels_of(data_, split.fit), model.class_vectors().view(), model.semantic_centre,
-                           *c->options.class_space.prototype_width, c->options.class_space.prototype_lambda);
+                           *c->options.class_space.prototype_width, *c->options.class_space.prototype_lambda);
       const PreparedClasses prepared = model.prepare_classes(pool_);
       const auto scores_of = [&](const Matrix<float>& predicted) {
         return ScoreSource{predicted.rows(), data_.classes(), [&](const ScoreVisitor& visit) {
@@ -169,7 +170,7 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
                            }};
       };
       add(*c, evaluate_fold(scores_of(fu), scores_of(fs), data_, split, !quick));
-      model.prototypes = {};
+      if (!in_class_space) model.prototypes = {};
     }
     std::erase_if(waiting, due);
   };
@@ -194,7 +195,7 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
     validate(candidate.options);
     TrainOptions key = candidate.options;
     key.refinement.steps = 0;
-    key.class_space.prototype_width = 0;
+    if (*key.class_space.targets == Targets::semantics) key.class_space.prototype_width = 0;
     const std::string text = train_option_table(key).to_json().dump();
     if (paths[text].empty()) order.push_back(text);
     paths[text].push_back(&candidate);

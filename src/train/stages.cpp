@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/linalg.hpp"
 #include "data/rows.hpp"
 #include "features/fit_encoder.hpp"
 #include "features/preprocess.hpp"
@@ -17,8 +18,15 @@ std::string input_key(const TrainOptions& o) {
   return fmt::format("{} {}", static_cast<int>(*o.preprocessing.feature_scaling), o.preprocessing.centre);
 }
 
+bool in_class_space(const TrainOptions& o) { return *o.class_space.targets == Targets::classes; }
+
+std::string class_map_key(const TrainOptions& o) {
+  return in_class_space(o) ? fmt::format("{} {}", input_key(o), *o.class_space.shrinkage) : "";
+}
+
 std::string target_key(const TrainOptions& o) {
-  return fmt::format("{} {}", static_cast<int>(*o.preprocessing.semantic_scaling), *o.preprocessing.semantic_whitening);
+  return fmt::format("{} {} {}", static_cast<int>(*o.preprocessing.semantic_scaling),
+                     *o.preprocessing.semantic_whitening, class_map_key(o));
 }
 
 std::string both_keys(const TrainOptions& o) { return fmt::format("{} {}", input_key(o), target_key(o)); }
@@ -58,6 +66,7 @@ Stages::Stages(const Dataset& d, std::vector<std::int32_t> r, ThreadPool& p, Pro
 std::string Stages::network_key(const TrainOptions& o) { return fmt::format("{} {}", gate_key(o), target_key(o)); }
 
 void Stages::drop_what_sees_inputs() {
+  class_space_.drop();
   ridge_.drop();
   eszsl_.drop();
   sae_.drop();
@@ -82,16 +91,38 @@ Inputs& Stages::inputs(const TrainOptions& o) {
   });
 }
 
-Targets& Stages::targets(const TrainOptions& o) {
+TargetVectors& Stages::targets(const TrainOptions& o) {
   return targets_.get(target_key(o), [&] {
     eszsl_.drop();  // they look at the semantics
     sae_.drop();
-    Targets made;
+    TargetVectors made;
     made.preprocess = fit_semantic_preprocess(*o.preprocessing.semantic_scaling, data.semantics.values.view(), classes,
-                                              *o.preprocessing.semantic_whitening);
-    made.semantics = preprocessed_semantics(made.preprocess, data.semantics.values.view());
+                                              *o.preprocessing.semantic_whitening, in_class_space(o));
+    if (!in_class_space(o)) {
+      made.vectors = preprocessed_semantics(made.preprocess, data.semantics.values.view());
+      return made;
+    }
+    const Matrix<float> means = to_float(class_map(o).means.view());
+    made.vectors = Matrix<float>(data.classes(), means.cols(), 0.0f);
+    for (std::size_t p = 0; p < classes.size(); ++p)
+      std::ranges::copy(means.row(p), made.vectors.row(static_cast<std::size_t>(classes[p])).begin());
     return made;
   });
+}
+
+const ClassSpace& Stages::class_space(const TrainOptions& o) {
+  return class_space_.get(input_key(o), [&] {
+    report(progress, {"statistics", 0, 0, ""});
+    const bool standardize = *o.preprocessing.feature_scaling == FeatureScaling::standardize;
+    Statistics sums(standardize ? FeatureScaling::none : *o.preprocessing.feature_scaling, data.class_names,
+                    data.features.cols());
+    sums.add(data.features.view(), data.labels, rows, pool);
+    return ClassSpace(sums, pool, inputs(o).preprocess.factor);
+  });
+}
+
+const ClassMap& Stages::class_map(const TrainOptions& o) {
+  return class_map_.get(class_map_key(o), [&] { return class_space(o).solve(*o.class_space.shrinkage, pool); });
 }
 
 Encoding& Stages::encoding(const TrainOptions& o) {
@@ -124,8 +155,11 @@ Gating& Stages::gating(const TrainOptions& o) {
 }
 
 RidgePreconditioner& Stages::preconditioner(const TrainOptions& o, double weight) {
-  return preconditioner_.get(fmt::format("{} {}", input_key(o), weight),
-                             [&] { return RidgePreconditioner(inputs(o).x.view(), weight, pool); });
+  return preconditioner_.get(fmt::format("{} {} {}", input_key(o), weight, class_map_key(o)), [&] {
+    const MatrixView<const float> x = inputs(o).x.view();
+    if (!in_class_space(o)) return RidgePreconditioner(x, weight, pool);
+    return RidgePreconditioner(x, class_space(o).preconditioner(*o.class_space.shrinkage, pool));
+  });
 }
 
 Ridge& Stages::ridge(const TrainOptions& o) {
@@ -141,7 +175,7 @@ Sae& Stages::sae(const TrainOptions& o) {
 }
 
 TrainingSamples Stages::samples(const TrainOptions& o) {
-  return {inputs(o).x.view(), labels, targets(o).semantics.view()};
+  return {inputs(o).x.view(), labels, targets(o).vectors.view()};
 }
 
 GatedSamples Stages::gated_samples(const TrainOptions& o) {
@@ -150,8 +184,6 @@ GatedSamples Stages::gated_samples(const TrainOptions& o) {
           gated.gates.networks};
 }
 
-Matrix<float> Stages::sample_semantics(const TrainOptions& o) {
-  return gather_rows(targets(o).semantics.view(), labels);
-}
+Matrix<float> Stages::sample_semantics(const TrainOptions& o) { return gather_rows(targets(o).vectors.view(), labels); }
 
 }  // namespace parsnets

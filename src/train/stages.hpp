@@ -11,6 +11,7 @@
 #include "model/fit_gates.hpp"
 #include "parsnets/training.hpp"
 #include "solvers/baselines/linear_map.hpp"
+#include "solvers/class_space.hpp"
 #include "solvers/preconditioner.hpp"
 #include "solvers/svr.hpp"
 
@@ -32,9 +33,10 @@ struct Gating {
   Matrix<std::uint16_t> open;  ///< n x k
 };
 
-struct Targets {
+/// What outputs are fitted to.
+struct TargetVectors {
   SemanticPreprocess preprocess;
-  Matrix<float> semantics;  ///< C x m
+  Matrix<float> vectors;  ///< C x o: prepared semantics, or the means of the seen classes in class space
 };
 
 /// Mean eigenvalue of the centred second moment: Σ‖x − x̄‖² / d.
@@ -53,9 +55,13 @@ class Stages {
   ProgressObserver* const progress;
 
   Inputs& inputs(const TrainOptions& o);
-  Targets& targets(const TrainOptions& o);
+  TargetVectors& targets(const TrainOptions& o);
+  /// Closed form of targets classes.
+  const ClassSpace& class_space(const TrainOptions& o);
+  const ClassMap& class_map(const TrainOptions& o);
   Encoding& encoding(const TrainOptions& o);
   Gating& gating(const TrainOptions& o);
+  /// Of refinement's shared network: ridge of this weight, or that of class space.
   RidgePreconditioner& preconditioner(const TrainOptions& o, double weight);
   Ridge& ridge(const TrainOptions& o);
   Eszsl& eszsl(const TrainOptions& o);
@@ -96,7 +102,9 @@ class Stages {
   Stage<Inputs> inputs_;
   Stage<Encoding> encoding_;
   Stage<Gating> gating_;
-  Stage<Targets> targets_;
+  Stage<TargetVectors> targets_;
+  Stage<ClassSpace> class_space_;
+  Stage<ClassMap> class_map_;
   Stage<RidgePreconditioner> preconditioner_;
   Stage<std::unique_ptr<Ridge>> ridge_;
   Stage<std::unique_ptr<Eszsl>> eszsl_;

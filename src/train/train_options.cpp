@@ -39,6 +39,12 @@ OptionTable train_option_table(TrainOptions& o) {
       .automatic("parsnets, mmg: 0.25; otherwise 0")
       .choice("similarity", o.class_space.similarity, similarity_names(), "similarity of predictions and classes")
       .automatic("cosine; dap and unrefined eszsl: dot")
+      .choice("targets", o.class_space.targets, targets_names(),
+              "what the networks predict: the semantics of a class, or its place in class space")
+      .automatic("parsnets: classes; otherwise semantics")
+      .number("shrinkage", o.class_space.shrinkage, 1e-6, 1e6,
+              "class space: ridge of the covariance within classes, in units of its mean eigenvalue")
+      .automatic("3")
       .number("lambda", o.fit.lambda, 1e-9, 1e9, "ridge regularisation, relative to the scale of the data")
       .automatic("parsnets, mmg: 20; otherwise 1")
       .number("semantic-lambda", o.fit.semantic_lambda, 1e-9, 1e9, "eszsl: regularisation of the semantics")
@@ -85,9 +91,14 @@ OptionTable train_option_table(TrainOptions& o) {
       .number("balance", o.refinement.balance, 0, 1, "refinement: 0 weights samples equally, 1 weights classes equally")
       .automatic("0")
       .number("prototype-width", o.class_space.prototype_width, 0, 1e3,
-              "width of the kernel that moves class vectors towards the training samples; 0: no correction")
-      .automatic("parsnets, mmg: 1.4; otherwise 0")
+              "width of the kernel of class attributes that places classes; 0: targets classes: the cosine itself; "
+              "targets semantics: no correction")
+      .automatic("targets classes: 1; parsnets, mmg: 1.4; otherwise 0")
       .number("prototype-lambda", o.class_space.prototype_lambda, 1e-9, 1e9, "ridge regularisation of that kernel")
+      .automatic("targets classes: 0.3; otherwise 0.1")
+      .number("prior-samples", o.class_space.prior_samples, 1e-6, 1e9,
+              "class space: number of samples that the place predicted from the attributes counts as")
+      .automatic("100")
       .number("c", o.fit.c, 1e-12, 1e12, "SVR: bound of the dual variables, for targets of unit variance")
       .automatic("0.1")
       .number("epsilon", o.fit.epsilon, 0, 1e6, "SVR: half-width of the tube, for targets of unit variance")
@@ -119,6 +130,8 @@ void validate(const TrainOptions& o) {
     complain("--refine-steps, --prototype-width: expected a forward method and similarity cosine");
   if (networks && *o.fit.loss == Fit::ridge && *o.gates.kind != GateKind::always && !*o.fit.shared)
     complain("--shared: expected true with --fit ridge, where gated networks correct the shared one");
+  if (*o.class_space.targets == Targets::classes && (!networks || *o.class_space.similarity != Similarity::cosine))
+    complain("--targets: expected semantics unless the method is parsnets, scln or mmg with similarity cosine");
   if (o.method == Method::mmg && *o.gates.open != *o.gates.networks)
     complain(fmt::format("--open: expected all {} networks for mmg, found {}", *o.gates.networks, *o.gates.open));
   if (*o.class_space.prototype_width > 0 && *o.class_space.prototype_width < 0.05)

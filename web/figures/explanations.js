@@ -36,7 +36,7 @@ defineFigure({
 
 function explanationBars(one) {
   const extra = (attribute, amount) => (isNumber(amount) ? [{ attribute, amount, extra: true }] : []);
-  return [...one.terms, ...extra("prototypes", one.prototypes), ...extra("calibration", one.calibration)];
+  return [...one.terms, ...extra("training samples", one.examples), ...extra("calibration", one.calibration)];
 }
 
 function drawExplanation(svg, box, one, head, rowHeight) {

@@ -1,0 +1,175 @@
+// The classes of a model: their vectors, and how they come and go.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/linalg.hpp"
+#include "features/preprocess.hpp"
+#include "model/prediction.hpp"
+#include "model/scoring.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+/// Where a class of the bank lies in class space: between its own mean and the place that its semantics predict.
+void place(const Model& model, std::size_t c, std::span<const float> semantics, std::span<float> out) {
+  std::vector<double> predicted(out.size(), 0.0);
+  model.prototypes.add(semantics, predicted);
+  const double n = model.classes.samples.empty() ? 0 : model.classes.samples[c], own = n / (n + model.prior_samples);
+  for (std::size_t j = 0; j < out.size(); ++j)
+    out[j] = static_cast<float>(n > 0 ? own * model.classes.means(c, j) + (1 - own) * predicted[j] : predicted[j]);
+}
+
+/// What predictions are compared with, of the classes of the bank from `first` on.
+Matrix<float> class_vectors_from(const Model& model, std::size_t first) {
+  const MatrixView<const float> semantics(model.classes.semantics.data() + first * model.attributes(),
+                                          model.classes.names.size() - first, model.attributes());
+  Matrix<float> bank = preprocessed_semantics(model.semantic_preprocess, semantics);
+  if (model.direction != Direction::forward) return bank;
+  if (model.targets == Targets::classes) {
+    Matrix<float> places(bank.rows(), model.outputs());
+    for (std::size_t c = 0; c < bank.rows(); ++c) place(model, first + c, bank.row(c), places.row(c));
+    return places;
+  }
+  centre_rows(model, bank.view());
+  std::vector<double> sum(bank.cols());
+  for (std::size_t c = 0; c < bank.rows() && !model.prototypes.support.empty(); ++c) {
+    const double length = std::sqrt(dot(bank.row(c), bank.row(c)));
+    if (length == 0) continue;
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] = bank(c, j) / length;
+    model.prototypes.add(bank.row(c), sum);
+    for (std::size_t j = 0; j < sum.size(); ++j) bank(c, j) = static_cast<float>(sum[j]);
+  }
+  return bank;
+}
+
+/// Prototypes of all classes in feature space: A R + r.
+Matrix<float> feature_prototypes(const Model& model, MatrixView<const float> semantics, ThreadPool& pool) {
+  const std::size_t m = model.outputs();
+  Matrix<float> out(semantics.rows(), model.reverse.cols());
+  const auto offset = model.reverse.row(m);
+  for (std::size_t c = 0; c < out.rows(); ++c) std::copy(offset.begin(), offset.end(), out.row(c).begin());
+  multiply(pool, Trans::no, semantics, Trans::no, {model.reverse.data(), m, model.reverse.cols()}, out.view(), 1, 1);
+  return out;
+}
+
+}  // namespace
+
+void Prototypes::add(std::span<const float> a, std::span<double> out) const {
+  const double length = std::sqrt(dot(a, a));
+  if (length == 0) return;
+  for (std::size_t s = 0; s < support.rows(); ++s) {
+    const double cosine = dot(a, support.row(s)) / length,
+                 likeness = width == 0 ? cosine : std::exp((cosine - 1) / (width * width));
+    for (std::size_t j = 0; j < out.size(); ++j) out[j] += likeness * weights(s, j);
+  }
+}
+
+Matrix<float> Model::class_vectors() const { return class_vectors_from(*this, 0); }
+
+PreparedClasses Model::prepare_classes(ThreadPool& pool) const {
+  PreparedClasses prepared;
+  prepared.vectors = class_vectors();
+  if (direction != Direction::forward) prepared.vectors = feature_prototypes(*this, prepared.vectors.view(), pool);
+  prepared.squares = squared_lengths(prepared.vectors.view());
+  return prepared;
+}
+
+PreparedClasses Model::prepare_added_classes(const PreparedClasses& before, ThreadPool& pool) const {
+  const std::size_t known = before.vectors.rows(), all = classes.names.size();
+  // Reverse models multiply matrices, whose last bits depend on how many rows there are.
+  if (direction != Direction::forward || known > all) return prepare_classes(pool);
+  const Matrix<float> added = class_vectors_from(*this, known);
+  PreparedClasses prepared{Matrix<float>(all, outputs()), before.squares};
+  std::ranges::copy(before.vectors.values(), prepared.vectors.data());
+  std::ranges::copy(added.values(), prepared.vectors.data() + before.vectors.size());
+  for (const float square : squared_lengths(added.view())) prepared.squares.push_back(square);
+  return prepared;
+}
+
+void Model::add_class(const std::string& name, std::span<const float> semantics) {
+  add_classes({&name, 1}, {semantics.data(), 1, semantics.size()});
+}
+
+void Model::add_classes(std::span<const std::string> names, MatrixView<const float> semantics) {
+  std::unordered_set<std::string_view> known(classes.names.begin(), classes.names.end());
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    const std::string& name = names[c];
+    if (name.empty() || !known.insert(name).second)
+      throw Error(BadInput{"class '" + name + "'", "name", "a new, non-empty name",
+                           name.empty() ? "none" : "a class of that name",
+                           "choose another name or remove the class first"});
+    if (semantics.cols() != attributes())
+      throw Error(BadInput{"class '" + name + "'", "attributes", fmt::format("{} values", attributes()),
+                           std::to_string(semantics.cols()), ""});
+    for (std::size_t a = 0; a < semantics.cols(); ++a)
+      if (!std::isfinite(semantics(c, a)))
+        throw Error(BadInput{"class '" + name + "'",
+                             a < attribute_names.size() ? attribute_names[a] : fmt::format("attribute {}", a + 1),
+                             "a finite number", fmt::format("{}", semantics(c, a)), ""});
+  }
+  const std::size_t before = classes.names.size(), after = before + names.size();
+  Matrix<float> grown(after, attributes());
+  std::ranges::copy(classes.semantics.values(), grown.data());
+  std::ranges::copy(semantics.values(), grown.data() + classes.semantics.size());
+  Matrix<float> means;
+  if (!classes.samples.empty()) {
+    means = Matrix<float>(after, classes.means.cols(), 0.0f);
+    std::ranges::copy(classes.means.values(), means.data());
+    classes.samples.reserve(after);
+  }
+  std::vector<std::string> all;
+  all.reserve(after);
+  classes.seen.reserve(after);
+  all = classes.names;
+  all.insert(all.end(), names.begin(), names.end());  // the last step that can fail
+  classes.names = std::move(all);
+  classes.seen.resize(after, 0);
+  classes.semantics = std::move(grown);
+  if (!classes.samples.empty()) {
+    classes.samples.resize(after, 0.0f);
+    classes.means = std::move(means);
+  }
+}
+
+void Model::remove_class(const std::string& name) { remove_classes({&name, 1}); }
+
+void Model::remove_classes(std::span<const std::string> names) {
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t c = 0; c < classes.names.size(); ++c) places.emplace(classes.names[c], c);
+  std::vector<std::uint8_t> goes(classes.names.size(), 0);
+  for (const auto& name : names) {
+    const auto found = places.find(name);
+    if (found == places.end())
+      throw Error(BadInput{"class '" + name + "'", "name", "a class of the model", "none of that name",
+                           "see 'parsnets classes list'"});
+    if (places.size() == 1)
+      throw Error(BadInput{"class '" + name + "'", "", "a model with at least one class", "its last one", ""});
+    goes[found->second] = 1;
+    places.erase(found);
+  }
+  Matrix<float> shrunk(places.size(), attributes()), means(places.size(), classes.means.cols());
+  ClassBank left;
+  for (std::size_t c = 0; c < goes.size(); ++c) {
+    if (goes[c]) continue;
+    std::ranges::copy(classes.semantics.row(c), shrunk.row(left.names.size()).begin());
+    if (!classes.samples.empty()) {
+      std::ranges::copy(classes.means.row(c), means.row(left.names.size()).begin());
+      left.samples.push_back(classes.samples[c]);
+    }
+    left.names.push_back(classes.names[c]);
+    left.seen.push_back(classes.seen[c]);
+  }
+  left.semantics = std::move(shrunk);
+  if (!classes.samples.empty()) left.means = std::move(means);
+  classes = std::move(left);
+}
+
+}  // namespace parsnets
