@@ -156,26 +156,6 @@ TEST(Model, WrongOrNonFiniteInputIsRefused) {
   }
 }
 
-TEST(Model, AnExplanationAddsUpToTheDifferenceOfTheScores) {
-  for (const Method method : kBothKinds) {
-    Trained t(method);
-    ASSERT_NE(t.model.gamma, 0);
-    const Explanation why = explain(t.model, t.data.features.row(5), t.pool);
-    Matrix<float> scores = t.model.scores({t.data.features.row(5).data(), 1, t.data.features.cols()}, t.pool);
-    for (std::size_t c = 0; c < scores.cols(); ++c)
-      if (t.model.classes.seen[c]) scores(0, c) -= static_cast<float>(t.model.gamma);
-    const auto best = std::max_element(scores.values().begin(), scores.values().end());
-    EXPECT_EQ(why.winner, best - scores.values().begin());
-    double sum = why.calibration + why.prototypes;
-    for (const auto& c : why.attributes) sum += c.amount;
-    EXPECT_NEAR(sum, why.winner_score - why.runner_up_score, 1e-5);
-    EXPECT_EQ(why.open_networks.size(), 3u);
-    EXPECT_TRUE(std::is_sorted(
-        why.attributes.begin(), why.attributes.end(),
-        [](const Contribution& a, const Contribution& b) { return std::abs(a.amount) > std::abs(b.amount); }));
-  }
-}
-
 TEST(Model, ConfidencesAreASoftmaxWithGammaAndTemperature) {
   Trained t;
   t.model.gamma = 0.5;

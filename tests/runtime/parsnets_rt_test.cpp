@@ -97,7 +97,7 @@ TEST(Runtime, ExplainsAsTheLibraryDoes) {
       EXPECT_EQ(found.runner_up, static_cast<std::uint32_t>(expected.runner_up)) << kind;
       EXPECT_NEAR(found.winner_score, expected.winner_score, 1e-5) << kind;
       EXPECT_NEAR(found.calibration, expected.calibration, 1e-6) << kind;
-      EXPECT_NEAR(found.rest, expected.prototypes, 1e-4) << kind;
+      EXPECT_NEAR(found.rest, expected.examples, 1e-4) << kind;
       for (const auto& term : expected.attributes)
         EXPECT_NEAR(terms[term.index], term.amount, 1e-5 * (1 + std::abs(term.amount))) << kind;
       for (std::size_t a = 0; a < predicted.size(); ++a) EXPECT_NEAR(predicted[a], expected.predicted[a], 1e-5) << kind;
