@@ -74,15 +74,20 @@ def public_objects(module):
 def public_members(cls):
     """The methods and properties that a class defines, by name."""
     return {name: value for name, value in vars(cls).items()
-            if not name.startswith("_") and inspect.isfunction(function_of(value))}
+            if not name.startswith("_") and inspect.isfunction(function_of(value))
+            and function_of(value).__module__.startswith("parsnets")}  # scikit-learn adds some of its own
 
 
 def function_of(member):
-    return member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+    """The function behind a property, a class method or scikit-learn's `available_if`; other members themselves."""
+    for wrapper in ("fget", "__func__", "fn"):
+        member = getattr(member, wrapper, member)
+    return inspect.unwrap(member) if callable(member) else member
 
 
 def inline(text):
-    return re.sub(r"``?([^`]+)``?", r"<code>\1</code>", html.escape(text, quote=False))
+    linked = re.sub(r":\w+:`([^`]+)`", r'<a href="#\1">\1</a>', html.escape(text, quote=False))
+    return re.sub(r"``?([^`]+)``?", r"<code>\1</code>", linked)
 
 
 def prose(text):
@@ -112,7 +117,8 @@ def signature(name, callable_object):
 def class_page(name, cls):
     bases = ", ".join(base.__name__ for base in cls.__bases__ if base.__module__.startswith("parsnets"))
     inherited = f"<p>Inherits from {bases}.</p>\n" if bases else ""
-    page = f'<h3 id="{name}">class {signature(name, cls)}</h3>\n<section>\n{inherited}{described(cls.__doc__)}</section>\n'
+    title = signature(name, cls) if "Parameters" in sections(cls.__doc__) else name  # others are results of functions
+    page = f'<h3 id="{name}">class {title}</h3>\n<section>\n{inherited}{described(cls.__doc__)}</section>\n'
     for key, member in public_members(cls).items():
         function = function_of(member)
         title = key if isinstance(member, property) else signature(key, function)
