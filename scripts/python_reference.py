@@ -135,9 +135,9 @@ def module_page(module):
 
 
 def contents(modules):
-    return "<ul>\n" + "".join(
-        f'<li>{module.__name__}: ' + ", ".join(f'<a href="#{name}">{name}</a>' for name in public_objects(module)) + "</li>\n"
-        for module in modules) + "</ul>\n"
+    lines = (f"<li>{module.__name__}: " + ", ".join(f'<a href="#{name}">{name}</a>' for name in public_objects(module))
+             for module in modules)
+    return "<ul>\n" + "</li>\n".join(lines) + "</li>\n</ul>\n"
 
 
 def main():

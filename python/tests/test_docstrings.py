@@ -31,7 +31,8 @@ MEMBERS = dict(_documented())
 DOCUMENTED = {name: reference.function_of(member) for name, member in MEMBERS.items()}
 CALLED = {name: reference.parameters(value) for name, value in DOCUMENTED.items()
           if name not in NOT_CONSTRUCTED and reference.parameters(value)}
-FUNCTIONS = [name for name, member in MEMBERS.items() if not isinstance(member, property) and not inspect.isclass(member)]
+FUNCTIONS = [name for name, member in MEMBERS.items()
+             if not isinstance(member, property) and not inspect.isclass(member)]
 
 
 def _described(name):
