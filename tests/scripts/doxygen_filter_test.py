@@ -31,7 +31,8 @@ class DoxygenFilter(unittest.TestCase):
     def test_members_share_the_comment_behind_them(self):
         self.assertEqual(
             filtered("a.hpp", "struct A {\n  double u = 0, s = 0;  ///< two\n    ///< parts\n  int n;\n};\n"),
-            "struct A {\n  double u = 0;  /**< u, s: two parts */ double s = 0;  /**< u, s: two parts */\n\n  int n;\n};\n")
+            "struct A {\n  double u = 0;  /**< u, s: two parts */ double s = 0;  /**< u, s: two parts */\n\n"
+            "  int n;\n};\n")
 
     def test_members_share_the_comment_above_them(self):
         self.assertEqual(filtered("a.hpp", "struct A {\n  /// Two.\n  const char *a, *b;\n};\n"),
