@@ -18,7 +18,7 @@ BEHIND = re.compile(r"(///<|/\*\*<)")
 def with_file_comment(text, name):
     text = re.sub(r"\A/\* ", f"/** @file {name} ", text)
     return re.sub(r"\A#pragma once\n((?://.*\n)+)",
-                  lambda match: f"/// @file {name}\n" + match.group(1).replace("//", "///"), text)
+                  lambda match: f"/// @file {name}\n" + re.sub("^//", "///", match.group(1), flags=re.M), text)
 
 
 def with_documentation_marks(line):
