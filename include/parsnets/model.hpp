@@ -14,6 +14,7 @@
 #include "parsnets/matrix.hpp"
 #include "parsnets/preprocess.hpp"
 #include "parsnets/threads.hpp"
+#include "parsnets/train_record.hpp"
 
 namespace parsnets {
 
@@ -86,7 +87,7 @@ struct Model {
   double gamma = 0;                          ///< subtracted from the scores of seen classes in generalised recognition
   double temperature = 1;                    ///< of the softmax that turns scores into confidences
   std::string options;                       ///< JSON: the options it was trained with
-  std::string record;                        ///< JSON: the training record (data, split, certificate, selection)
+  TrainRecord record;                        ///< what training tells of itself
 
   /// m: values that describe a class.
   std::size_t attributes() const { return classes.semantics.cols(); }
