@@ -117,11 +117,13 @@ runtime-size:
 	@for compiler in gcc clang aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc; do \
 	  ! command -v $$compiler > /dev/null || runtime/tests/small.sh $$compiler runtime/parsnets_rt.c || exit 1; done
 
-# The generated pages of docs/.
+# The generated pages of docs/, and the API reference in build/docs/api.
 docs: build
+	@scripts/setup.sh docs
 	@$(CLI) docs options > docs/options.md
 	@$(CLI) docs man > docs/parsnets.1
 	@scripts/include_graph.py --write
+	@scripts/api_docs.sh
 
 install: build
 	@cmake --install build

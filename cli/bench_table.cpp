@@ -7,6 +7,7 @@
 #include "eval/reference.hpp"
 #include "evaluation_json.hpp"
 #include "parsnets/evaluation.hpp"
+#include "store/train_record_json.hpp"
 
 namespace parsnets::cli {
 
@@ -44,11 +45,11 @@ std::string cell(std::string text) {
 Json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool, ProgressObserver* progress) {
   TrainRun run;
   const Model model = train(data, options, pool, progress, &run);
-  Json json = evaluation_json(evaluate(model, data, pool, progress), model.record);
+  Json json = evaluation_json(evaluate(model, data, pool, progress), model.record.validation.gamma_from);
   json["seed"] = options.run.seed;
   json["seconds"] = run.seconds;
   json["options"] = Json::parse(model.options);
-  json["record"] = Json::parse(model.record);
+  json["record"] = to_json(model.record);
   return json;
 }
 

@@ -21,18 +21,15 @@
 
 namespace parsnets::cli {
 
-nlohmann::ordered_json evaluation_json(const Evaluation& report, const std::string& training_record) {
+nlohmann::ordered_json evaluation_json(const Evaluation& report, const std::string& gamma_from) {
   nlohmann::ordered_json json{{"units", "percent"}};
   if (report.trained_samples != 0)
     json["trained_samples"] =
         report.trained_samples > 0 ? nlohmann::ordered_json(report.trained_samples) : nlohmann::ordered_json("unknown");
   json["zsl"] = {{"top1_per_class", report.zsl.top1_per_class}, {"top1", report.zsl.top1}, {"top5", report.zsl.top5}};
   if (report.has_gzsl) {
-    const auto record = nlohmann::ordered_json::parse(training_record);
-    std::string from = "none";
-    if (record.contains("validation")) from = record["validation"].value("gamma_from", from);
     json["gzsl"] = {{"u", report.gzsl.u},         {"s", report.gzsl.s},         {"h", report.gzsl.h},
-                    {"ausuc", report.gzsl.ausuc}, {"gamma", report.gzsl.gamma}, {"gamma_from", from}};
+                    {"ausuc", report.gzsl.ausuc}, {"gamma", report.gzsl.gamma}, {"gamma_from", gamma_from}};
   }
   if (!report.warnings.empty()) json["warnings"] = report.warnings;
   return json;
@@ -99,7 +96,7 @@ Command eval_command() {
     Evaluation report;
     Dataset data;
     // Gamma of a device file is the one its model had; where that came from is not in the file.
-    std::string training_record = R"({"validation": {"gamma_from": "the device file"}})";
+    std::string gamma_from = "the device file";
     if (is_device_file(state->model)) {
       const DeviceModel model = load_device_model(state->model);
       data = load_dataset(state->data, state->load, context.progress);
@@ -108,13 +105,13 @@ Command eval_command() {
       report = evaluate(model, data, pool, context.progress);
     } else {
       const Model model = load_model(state->model);
-      load_as_trained(state->load, state->data, model.record, context.given);
+      load_as_trained(state->load, state->data, model.record.data, context.given);
       data = load_dataset(state->data, state->load, context.progress);
       if (!state->confusion.empty()) require_few_classes(data);
       require_memory_for_evaluation(state->memory_limit, model.classes.names.size(), model.outputs(), data);
       report = evaluate(model, data, pool, context.progress, state->allow_trained);
-      training_record = model.record;
-      if (const auto trained = semantics_of_training(model); !trained.empty()) data.semantics.name = trained;
+      gamma_from = model.record.validation.gamma_from;
+      if (!model.record.data.semantics.empty()) data.semantics.name = model.record.data.semantics;
     }
     const std::string split = split_name(data.split);
     Output output;
@@ -123,14 +120,14 @@ Command eval_command() {
                    {"features", data.features_name},
                    {"semantics", data.semantics.name},
                    {"split", split}};
-    output.json.update(evaluation_json(report, training_record));
+    output.json.update(evaluation_json(report, gamma_from));
     output.text = fmt::format("{} ({}, {}{}{})\nZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", data.name,
                               data.features_name, data.semantics.name, split.empty() ? "" : ", ", split,
                               report.zsl.top1_per_class, report.zsl.top1, report.zsl.top5);
     if (report.has_gzsl)
-      output.text += fmt::format("GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n",
-                                 report.gzsl.u, report.gzsl.s, report.gzsl.h, report.gzsl.ausuc, report.gzsl.gamma,
-                                 output.json["gzsl"]["gamma_from"].get<std::string>());
+      output.text +=
+          fmt::format("GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", report.gzsl.u,
+                      report.gzsl.s, report.gzsl.h, report.gzsl.ausuc, report.gzsl.gamma, gamma_from);
     if (report.trained_samples != 0)
       output.text +=
           fmt::format("warning: {}; these figures are not test results\n",

@@ -8,7 +8,7 @@
 
 namespace parsnets::cli {
 
-/// {"units": "percent", "zsl": {...}, "gzsl": {...}}. `training_record`: JSON that says where gamma comes from.
-nlohmann::ordered_json evaluation_json(const Evaluation& report, const std::string& training_record);
+/// {"units": "percent", "zsl": {...}, "gzsl": {...}}. `gamma_from`: where gamma comes from.
+nlohmann::ordered_json evaluation_json(const Evaluation& report, const std::string& gamma_from);
 
 }  // namespace parsnets::cli

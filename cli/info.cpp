@@ -15,6 +15,7 @@
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/version.hpp"
+#include "store/train_record_json.hpp"
 #include "warning_lines.hpp"
 
 namespace parsnets::cli {
@@ -59,7 +60,7 @@ nlohmann::ordered_json file_facts(const std::filesystem::path& path) {
     json["gamma"] = model.gamma;
     json["temperature"] = model.temperature;
     json["options"] = nlohmann::ordered_json::parse(model.options);
-    json["record"] = nlohmann::ordered_json::parse(model.record);
+    json["record"] = to_json(model.record);
     const SafetensorsFile file(path);
     for (const auto& t : file.tensors())
       contents.push_back(

@@ -1,25 +1,19 @@
 #include "load_flags.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 namespace parsnets::cli {
 
-void load_as_trained(LoadOptions& load, const std::filesystem::path& folder, const std::string& training_record,
+void load_as_trained(LoadOptions& load, const std::filesystem::path& folder, const DataProvenance& trained,
                      const std::vector<std::string>& given) {
-  const auto record = nlohmann::json::parse(training_record, nullptr, false);
-  const auto trained = [&](const char* path) {
-    const nlohmann::json::json_pointer at(path);
-    return record.contains(at) && record.at(at).is_string() ? record.at(at).get<std::string>() : std::string();
-  };
   const auto is_given = [&](const char* name) { return std::ranges::find(given, name) != given.end(); };
   const auto is_there = [&](const std::string& file) { return std::filesystem::is_regular_file(folder / file); };
-  if (const std::string features = trained("/data/features"); !is_given("features") && !features.empty()) {
+  if (const std::string& features = trained.features; !is_given("features") && !features.empty()) {
     if (is_there(features + ".mat")) load.features = features;
     if (is_there(features)) load.features = std::filesystem::path(features).stem().string();
   }
   if (is_given("semantics") || is_given("original-att")) return;
-  std::string semantics = trained("/data/semantics");
+  std::string semantics = trained.semantics;
   const auto part = semantics.find(":original_att");
   semantics = semantics.substr(0, part);
   if (semantics.empty() || !is_there(semantics + "_splits.mat")) return;

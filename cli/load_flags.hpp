@@ -3,6 +3,7 @@
 
 #include "base/options.hpp"
 #include "parsnets/dataset.hpp"
+#include "parsnets/train_record.hpp"
 
 namespace parsnets::cli {
 
@@ -20,7 +21,7 @@ inline void add_load_options(OptionTable& table, LoadOptions& load) {
 }
 
 /// Where they were not given and the folder has them: the features and the semantics that a model was trained with.
-void load_as_trained(LoadOptions& load, const std::filesystem::path& folder, const std::string& training_record,
+void load_as_trained(LoadOptions& load, const std::filesystem::path& folder, const DataProvenance& trained,
                      const std::vector<std::string>& given);
 
 inline void add_memory_limit(OptionTable& table, std::uint64_t& limit) {

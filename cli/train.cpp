@@ -12,6 +12,7 @@
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 #include "run_folder.hpp"
+#include "store/train_record_json.hpp"
 #include "train/train_options.hpp"
 #include "warning_lines.hpp"
 
@@ -19,44 +20,38 @@ namespace parsnets::cli {
 
 namespace {
 
-std::string to_text(const std::string& out, const std::string& split, const nlohmann::ordered_json& json) {
-  std::string text = fmt::format(
-      "{}: {} on {} ({}, {}{}{})\n", out, json["options"]["method"].get<std::string>(),
-      json["record"]["data"]["name"].get<std::string>(), json["record"]["data"]["features"].get<std::string>(),
-      json["record"]["data"]["semantics"].get<std::string>(), split.empty() ? "" : ", ", split);
-  const auto& record = json["record"];
-  if (record["validation"].contains("zsl"))
-    text +=
-        fmt::format("validation: ZSL {:.2f}, H {:.2f} on classes from: {}\n", record["validation"]["zsl"].get<double>(),
-                    record["validation"]["h"].get<double>(), record["validation"]["classes_from"].get<std::string>());
-  if (record.contains("selection"))
-    text += fmt::format("selected from {} candidates: {}\n", record["selection"].size(),
-                        record["chosen"].get<std::string>());
-  if (record.contains("left_out"))
-    text += fmt::format("the time budget cut {} rounds of the search\n", record["left_out"].size());
-  for (const char* stage : {"joint", "refinement"})
-    if (record.contains(stage) && !record[stage].empty())
-      text += fmt::format("{}: objective {:.5g} to {:.5g} in {} steps\n", stage,
-                          record[stage].front()["objective"].get<double>(),
-                          record[stage].back()["objective"].get<double>(), record[stage].size() - 1);
-  if (record.contains("svr")) {
-    const auto& svr = record["svr"];
-    if (svr.contains("primal"))
-      text += fmt::format("svr: primal {:.6g}, dual {:.6g}, ", svr["primal"].get<double>(), svr["dual"].get<double>());
-    else
-      text += "svr: ";
-    text += fmt::format("relative gap {:.2e}{}\n", svr["relative_gap"].get<double>(),
-                        svr["converged"].get<bool>() ? "" : " (not converged)");
+std::string to_text(const std::string& out, const std::string& split, const TrainRecord& record,
+                    const nlohmann::ordered_json& json) {
+  std::string text =
+      fmt::format("{}: {} on {} ({}, {}{}{})\n", out, json["options"]["method"].get<std::string>(), record.data.name,
+                  record.data.features, record.data.semantics, split.empty() ? "" : ", ", split);
+  if (record.validation.folds > 0)
+    text += fmt::format("validation: ZSL {:.2f}, H {:.2f} on classes from: {}\n", record.validation.zsl,
+                        record.validation.h, record.validation.classes_from);
+  if (!record.selection.empty())
+    text += fmt::format("selected from {} candidates: {}\n", record.selection.size(), record.chosen);
+  if (!record.left_out.empty())
+    text += fmt::format("the time budget cut {} rounds of the search\n", record.left_out.size());
+  const auto add_stage = [&](const char* name, const std::vector<ObjectiveStep>& steps) {
+    if (!steps.empty())
+      text += fmt::format("{}: objective {:.5g} to {:.5g} in {} steps\n", name, steps.front().objective,
+                          steps.back().objective, steps.size() - 1);
+  };
+  add_stage("joint", record.joint);
+  add_stage("refinement", record.refinement);
+  if (const auto& svr = record.svr) {
+    text += "svr: ";
+    if (svr->primal) text += fmt::format("primal {:.6g}, dual {:.6g}, ", *svr->primal, *svr->dual);
+    text += fmt::format("relative gap {:.2e}{}\n", svr->relative_gap, svr->converged ? "" : " (not converged)");
   }
-  if (record.contains("gates"))
+  if (const auto& gates = record.gates)
     text += fmt::format(
         "gates: each network is active for {:.0f} / {:.0f} / {:.0f} % of the samples (min / median / max)\n",
-        100 * record["gates"]["usage_min"].get<double>(), 100 * record["gates"]["usage_median"].get<double>(),
-        100 * record["gates"]["usage_max"].get<double>());
+        100 * gates->minimum, 100 * gates->median, 100 * gates->maximum);
   text += fmt::format("{:.1f} s, peak memory {}, model {}\n", json["seconds"].get<double>(),
                       format_bytes(json["peak_memory_bytes"].get<double>()),
                       format_bytes(json["model_bytes"].get<double>()));
-  return text + warning_lines(record);
+  return text + warning_lines(json["record"]);
 }
 
 }  // namespace
@@ -116,15 +111,14 @@ Command train_command() {
                    {"model_bytes", std::filesystem::file_size(state->out)},
                    {"units", "percent"}};
     output.json["options"] = nlohmann::ordered_json::parse(model.options);
-    output.json["record"] = nlohmann::ordered_json::parse(model.record);
-    const auto& record = output.json["record"];
-    if (record.contains("svr")) {
-      if (record["svr"].contains("primal")) output.json["objective"] = record["svr"]["primal"];
-      output.json["duality_gap"] = record["svr"]["relative_gap"];
+    output.json["record"] = to_json(model.record);
+    if (const auto& svr = model.record.svr) {
+      if (svr->primal) output.json["objective"] = *svr->primal;
+      output.json["duality_gap"] = svr->relative_gap;
       output.json["svr_flops"] = run.flops;
       output.json["svr_bytes"] = run.bytes;
     }
-    output.text = to_text(state->out.string(), split_name(data.split), output.json);
+    output.text = to_text(state->out.string(), split_name(data.split), model.record, output.json);
     return output;
   };
   return command;

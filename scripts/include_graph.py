@@ -3,8 +3,9 @@
 
   include_graph.py                  prints the picture
   include_graph.py --write          puts it into docs/architecture.md, between the markers
-  include_graph.py --check          exit 1 if the page is stale, or for an upward include or an include cycle
-  include_graph.py --follow FILE    lists the project files one reads to follow FILE, room by room
+  include_graph.py --check          exit 1 if the page is stale, or for an upward include, an include cycle or a reading
+                                    path of the page that names a file no file before it leads to
+  include_graph.py --follow FILE    lists the project files that FILE leads to, room by room; counts its reading path
 
 The order of the rooms is kOrder in tests/base/layering_test.cpp. Public headers and the device runtime come before it,
 the command line after it. A file may include its own room and the rooms before it.
@@ -24,6 +25,9 @@ TABLE = "cli/command.hpp"  # declares every command, so that one would lead to a
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 # Formatted definitions start in the first column: `type name(`, `Class::member(`.
 DEFINITION = re.compile(r"^(?![#/}{])\S.*?\b(\w+(?:::~?\w+)*)\(", re.M)
+
+PATHS = re.compile(r"^## Reading paths\n(.*?)(?=^## |\Z)", re.M | re.S)
+STEP = re.compile(r"^\d+\. `([^`]+)`", re.M)
 
 
 def room_order(root):
@@ -125,6 +129,34 @@ def follow(start, graph, sources):
     return reached
 
 
+def reading_paths(page):
+    """The files of each reading path of the page, by the file it starts with."""
+    section = PATHS.search(page)
+    lists = [STEP.findall(part) for part in re.split(r"^### ", section.group(1), flags=re.M)] if section else []
+    return {steps[0]: steps for steps in lists if steps}
+
+
+def led_to(path, graph, sources):
+    """What a file includes, directly or through headers, and the files that implement those headers."""
+    headers = follow(path, graph, {})
+    return headers.union(*(sources.get(header, []) for header in headers))
+
+
+def lost_steps(paths, graph, sources):
+    """The files of reading paths that do not exist, that are named twice or that no file before them leads to."""
+    problems = []
+    for start, steps in paths.items():
+        for place, path in enumerate(steps):
+            before = steps[:place]
+            if path not in graph:
+                problems.append(f"{PAGE}: the reading path of {start} names {path}, which does not exist")
+            elif path in before:
+                problems.append(f"{PAGE}: the reading path of {start} names {path} twice")
+            elif before and not any(path in led_to(one, graph, sources) for one in before if one in graph):
+                problems.append(f"{PAGE}: the reading path of {start} names {path}, but no file before it leads there")
+    return problems
+
+
 def matrix(graph, order):
     uses = {room: {room_of(used) for path in graph if room_of(path) == room for used in graph[path]} for room in order}
     width = max(map(len, order))
@@ -142,8 +174,11 @@ def by_room(reached, order):
     return ", ".join(f"{room} {count}" for room, count in counts.items() if count)
 
 
-def picture(files, graph, order):
-    sources = sources_of(files, graph)
+def path_count(start, paths):
+    return f"{len(paths[start])} in its reading path" if start in paths else "no reading path"
+
+
+def picture(files, graph, order, sources, paths):
     lines = ["A row includes the columns marked `x`; `#` is the room itself.", "",
              "```text", matrix(graph, order), "```", "",
              f"Include cycles between files: {len(cycles(graph)) or 'none'}.", ""]
@@ -151,8 +186,8 @@ def picture(files, graph, order):
               for path, used, room in ahead(graph, sources, order)]
     for start in FOLLOWED:
         reached = follow(start, graph, sources)
-        lines += [textwrap.fill(f"From `{start}`, {len(reached)} of {len(files)} files can be reached: "
-                                f"{by_room(reached, order)}.", 120), ""]
+        lines += [textwrap.fill(f"From `{start}`, {len(reached)} of {len(files)} files can be reached "
+                                f"({path_count(start, paths)}): {by_room(reached, order)}.", 120), ""]
     return "\n".join(lines)
 
 
@@ -174,22 +209,25 @@ def main():
     args = parser.parse_args()
     order, files = room_order(args.root), read_tree(args.root)
     graph = includes_of(files)
+    sources = sources_of(files, graph)
+    page = args.root / PAGE
+    paths = reading_paths(page.read_text())
 
     if args.follow:
         if args.follow not in files:
             sys.exit(f"include_graph.py: --follow: expected a file such as cli/train.cpp, found {args.follow}")
-        reached = follow(args.follow, graph, sources_of(files, graph))
+        reached = follow(args.follow, graph, sources)
         for room in reversed(order):
             print("".join(f"{path}\n" for path in sorted(reached) if room_of(path) == room), end="")
-        print(f"{len(reached)} of {len(files)} files ({by_room(reached, order)})")
+        print(f"{len(reached)} of {len(files)} files ({by_room(reached, order)}); {path_count(args.follow, paths)}")
         return 0
 
     problems = upward(graph, order) + [f"include cycle: {cycle}" for cycle in cycles(graph)]
+    problems += lost_steps(paths, graph, sources)
     if problems:
         print("\n".join(problems), file=sys.stderr)
         return 1
-    drawn = picture(files, graph, order)
-    page = args.root / PAGE
+    drawn = picture(files, graph, order, sources, paths)
     if args.check or args.write:
         text = page.read_text()
         before, after = split_page(text)

@@ -11,6 +11,7 @@ test="$wheel libgtest-dev libsvm-dev python3-scipy python3-h5py python3-pandas p
 lint="python3 $quick_lint cppcheck"
 tidy="$test clang-tidy"
 clang="$test clang"
+docs="$build python3 python3-numpy python3-sklearn doxygen"
 bench="$test libbenchmark-dev liblinear-dev"
 peers="$test octave"
 page="$build chromium"
@@ -27,11 +28,12 @@ case "${1:-}" in
   wheel) wanted=$wheel ;;
   page) wanted=$page; command -v npm > /dev/null || wanted="$wanted nodejs npm" ;;
   cross) wanted=$cross ;;
+  docs) wanted=$docs ;;
   lint) wanted=$lint ;;
   tidy) wanted=$tidy ;;
   clang) wanted=$clang ;;
   chroot) wanted=debootstrap ;;
-  *) echo "usage: setup.sh build|test|bench|peers|page|python|wheel|cross|lint|tidy|clang|chroot" >&2; exit 2 ;;
+  *) echo "usage: setup.sh build|test|bench|peers|page|python|wheel|cross|docs|lint|tidy|clang|chroot" >&2; exit 2 ;;
 esac
 
 missing=""

@@ -21,15 +21,16 @@ enum class MissingPolicy {
 
 /// Class semantics: row c describes class c.
 struct Semantics {
-  std::string name;                          ///< "att", "sent", "original_att", "attributes.csv"
-  Matrix<float> values;                      ///< C x m, complete (missing values replaced)
-  std::vector<std::string> attribute_names;  ///< m, or empty when the file names none
-  std::size_t missing = 0;                   ///< how many values were missing
-  MissingPolicy policy = MissingPolicy::attribute_mean;
+  std::string name;                                      ///< "att", "sent", "original_att", "attributes.csv"
+  Matrix<float> values;                                  ///< C x m, complete (missing values replaced)
+  std::vector<std::string> attribute_names;              ///< m, or empty when the file names none
+  std::size_t missing = 0;                               ///< how many values were missing
+  MissingPolicy policy = MissingPolicy::attribute_mean;  ///< how missing values were replaced
 };
 
 /// Sample indices, 0-based. train and val are parts of trainval with disjoint classes.
 struct Split {
+  /// Samples of training, samples to test on of seen and of unseen classes, and the parts of trainval.
   std::vector<std::int32_t> trainval, test_seen, test_unseen, train, val;
   bool validation_drawn = false;  ///< train and val were drawn by us: the data set names no validation classes
   std::string validation_from;    ///< where train and val come from, in words; empty when there are none
@@ -50,33 +51,36 @@ struct Dataset {
   Matrix<float> features;                ///< N x d
   std::vector<std::int32_t> labels;      ///< N, class of each sample, 0-based
   std::vector<std::string> class_names;  ///< C
-  Semantics semantics;
-  Split split;
+  Semantics semantics;                   ///< of all C classes
+  Split split;                           ///< which samples train and which test
   std::vector<std::string> image_files;  ///< N, or empty
   std::vector<std::string> notes;        ///< what the reader had to assume, one sentence each
 
-  std::size_t samples() const { return labels.size(); }
-  std::size_t classes() const { return class_names.size(); }
-  /// Classes with a sample in trainval / in test_unseen, ascending.
+  std::size_t samples() const { return labels.size(); }       ///< N
+  std::size_t classes() const { return class_names.size(); }  ///< C
+  /// Classes with a sample in trainval, ascending.
   std::vector<std::int32_t> seen_classes() const;
+  /// Classes with a sample in test_unseen, ascending.
   std::vector<std::int32_t> unseen_classes() const;
 };
 
+/// What load_dataset reads, and what it requires.
 struct LoadOptions {
-  std::string features;              ///< features file without ending; empty: the only one
-  std::string semantics;             ///< xlsa17: reads <semantics>_splits.mat; empty: att
-  bool original_attributes = false;  ///< read original_att instead of att
-  MissingPolicy missing = MissingPolicy::attribute_mean;
-  bool require_features = true;  ///< false: semantics and splits alone are enough
-  bool require_split = true;     ///< false: a plain folder may lack split.json
-  std::filesystem::path split;   ///< split.json or *_splits.mat to read in place of the folder's own split
-  std::uint64_t seed = 1;        ///< for validation classes where the split has none
+  std::string features;                                   ///< features file without ending; empty: the only one
+  std::string semantics;                                  ///< xlsa17: reads `<semantics>_splits.mat`; empty: att
+  bool original_attributes = false;                       ///< read original_att instead of att
+  MissingPolicy missing = MissingPolicy::attribute_mean;  ///< what replaces missing attribute values
+  bool require_features = true;                           ///< false: semantics and splits alone are enough
+  bool require_split = true;                              ///< false: a plain folder may lack split.json
+  std::filesystem::path split;  ///< split.json or *_splits.mat to read in place of the folder's own split
+  std::uint64_t seed = 1;       ///< for validation classes where the split has none
 };
 
 /// Reads an xlsa17-style or plain folder. Throws bad_input naming file, field, expectation and remedy.
 Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& options = {},
                      ProgressObserver* progress = nullptr);
 
+/// The file formats of save_dataset.
 enum class DataFormat { npy, npz, csv, mat5, mat5_uncompressed, mat73 };
 
 /// Writes `data` to `folder` (made if need be): plain folder for npy/npz/csv, xlsa17-style for the mat formats. Each

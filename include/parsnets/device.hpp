@@ -18,6 +18,7 @@
 
 namespace parsnets {
 
+/// How a device file stores weights.
 enum class Precision {
   float32,
   float16,
@@ -31,8 +32,8 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
 
 /// One part of a device file, as `parsnets info` lists it.
 struct DeviceSectionFacts {
-  std::string name, type;
-  std::size_t rows = 0, cols = 0;
+  std::string name, type;          ///< as docs/device.md lists them; the type is F32, F16, I8 or bytes
+  std::size_t rows = 0, cols = 0;  ///< its shape
 };
 
 /// A device file, checked by the library's own reader and run by the C runtime. Const methods are thread-safe.
@@ -41,25 +42,27 @@ class DeviceModel {
   /// Throws bad_input; `name` is for messages.
   DeviceModel(std::vector<std::byte> file, const std::string& name);
   ~DeviceModel();
+  /// The model that was moved from may only be destroyed.
   DeviceModel(DeviceModel&&) noexcept;
 
-  std::span<const std::byte> bytes() const;
-  std::size_t features() const;
-  std::size_t attributes() const;
-  std::size_t outputs() const;
-  Precision precision() const;          ///< of the networks
-  std::size_t rank() const;             ///< networks that are stored, of which the others are mixtures; 0: all
-  std::size_t work_bytes() const;       ///< working memory of a prediction
-  std::uint64_t multiply_adds() const;  ///< of one prediction with scores
-  const char* instruction_set() const;  ///< "AVX2", "NEON" or "none"
-  const std::vector<std::string>& class_names() const;
-  const std::vector<std::uint8_t>& class_seen() const;
-  double gamma() const;
-  double temperature() const;
-  std::vector<DeviceSectionFacts> sections() const;  ///< those that are there, in the order of the file
+  std::span<const std::byte> bytes() const;  ///< the file; valid as long as the model
+  std::size_t features() const;              ///< d
+  std::size_t attributes() const;            ///< m
+  std::size_t outputs() const;               ///< q
+  Precision precision() const;               ///< of the networks
+  std::size_t rank() const;                  ///< networks that are stored, of which the others are mixtures; 0: all
+  std::size_t work_bytes() const;            ///< working memory of a prediction
+  std::uint64_t multiply_adds() const;       ///< of one prediction with scores
+  const char* instruction_set() const;       ///< "AVX2", "NEON" or "none"
+  const std::vector<std::string>& class_names() const;  ///< C
+  const std::vector<std::uint8_t>& class_seen() const;  ///< C; 1: had training samples
+  double gamma() const;                                 ///< subtracted from the scores of seen classes
+  double temperature() const;                           ///< of the softmax that makes confidences
+  std::vector<DeviceSectionFacts> sections() const;     ///< those that are there, in the order of the file
 
-  /// n x d raw features to n x q predictions / n x C scores, one sample at a time by the runtime. Throws bad_input.
+  /// n x d raw features to n x q predictions, one sample at a time by the runtime. Throws bad_input.
   Matrix<float> predict(MatrixView<const float> x, ThreadPool& pool) const;
+  /// The same to n x C scores; gamma is not applied.
   Matrix<float> scores(MatrixView<const float> x, ThreadPool& pool) const;
 
  private:
@@ -75,6 +78,7 @@ bool is_device_file(const std::filesystem::path& file);
 Evaluation evaluate(const DeviceModel& model, const Dataset& data, ThreadPool& pool,
                     ProgressObserver* progress = nullptr);
 
+/// What export_model writes, and what it may cost.
 struct ExportOptions {
   std::optional<Precision> precision;  ///< none: int8, or chosen under max_bytes
   std::optional<std::size_t> rank;     ///< none: all networks, or chosen under max_bytes
@@ -85,21 +89,23 @@ struct ExportOptions {
 
 /// Accuracy on validation classes, in percent.
 struct ValidationFigures {
-  double zsl = 0, h = 0;
+  double zsl = 0, h = 0;  ///< per-class top-1 of the classes held out, and the harmonic mean
 };
 
+/// A way to store the networks, and what it costs.
 struct ExportCandidate {
-  Precision precision = Precision::int8;
-  std::size_t rank = 0;
-  std::size_t bytes = 0;
-  ValidationFigures figures;
+  Precision precision = Precision::int8;  ///< of the networks
+  std::size_t rank = 0;                   ///< stored networks; 0: all
+  std::size_t bytes = 0;                  ///< of the file
+  ValidationFigures figures;              ///< of the exported model
 };
 
+/// A device file, and what export cost.
 struct Exported {
-  std::vector<std::byte> file;
-  ExportCandidate choice;  ///< its figures are those after export
-  bool validated = false;  ///< false: no data were given, there are no figures
-  ValidationFigures before;
+  std::vector<std::byte> file;         ///< to be written as it is
+  ExportCandidate choice;              ///< its figures are those after export
+  bool validated = false;              ///< false: no data were given, there are no figures
+  ValidationFigures before;            ///< of the model before export
   std::vector<ExportCandidate> tried;  ///< what was measured under max_bytes
 };
 
@@ -115,6 +121,7 @@ Exported export_model(const Model& model, const Dataset* data, const ExportOptio
 /// `name`_work_bytes. `name` must be a C identifier (throws usage), which is all that is checked for an empty file.
 std::string c_header(std::span<const std::byte> file, const std::string& name);
 
+/// Every precision by its name: float32, float16, int8.
 const std::vector<std::pair<std::string, Precision>>& precision_names();
 
 }  // namespace parsnets

@@ -9,6 +9,7 @@
 
 namespace parsnets {
 
+/// The basis of the encoder's space.
 enum class Rotation {
   identity,  ///< principal axes, by falling variance
   random     ///< a seeded Haar rotation of them: same reconstruction, balanced parts
@@ -19,6 +20,7 @@ struct Encoder {
   Matrix<float> weights;            ///< h x d, orthonormal rows
   double reconstruction_error = 0;  ///< ‖X − X WᵀW‖_F / ‖X‖_F on the samples it was fitted to
 
+  /// Whether e = x.
   bool is_identity() const { return weights.empty(); }
   /// e (h values) of one preprocessed sample (d values).
   void encode(std::span<const float> x, std::span<float> e) const;

@@ -7,6 +7,7 @@
 
 namespace parsnets {
 
+/// The kind of an error.
 enum class ErrorCode : int {
   failure = 1,     ///< the work itself failed (disk full, solver broke down, a bug)
   usage = 2,       ///< an option or argument is impossible
@@ -23,12 +24,15 @@ struct BadInput {
   std::string advice;    ///< what to do about it
 };
 
+/// What every function of the library throws.
 class Error : public std::runtime_error {
  public:
+  /// An error without parts.
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
   /// An error with code bad_input whose message is composed of the parts.
   explicit Error(BadInput parts);
 
+  /// Its kind.
   ErrorCode code() const noexcept { return code_; }
   /// Empty parts unless the error was made from BadInput.
   const BadInput& parts() const noexcept { return parts_; }

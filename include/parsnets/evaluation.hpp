@@ -16,21 +16,22 @@ namespace parsnets {
 
 /// How many test samples of class `label` were taken for class `predicted`; both are places in the data set's classes.
 struct Confusion {
-  std::int32_t label = 0, predicted = 0;
-  std::uint32_t samples = 0;
+  std::int32_t label = 0, predicted = 0;  ///< classes
+  std::uint32_t samples = 0;              ///< at least 1
 };
 
 /// Everything the protocol asks of a model on a data set's test samples.
 struct Evaluation {
-  Accuracy zsl;  ///< unseen test samples among the unseen classes
-  bool has_gzsl = false;
+  Accuracy zsl;                       ///< unseen test samples among the unseen classes
+  bool has_gzsl = false;              ///< there are test samples of seen classes; otherwise gzsl is empty
   Gzsl gzsl;                          ///< among all classes, at the model's gamma
   std::vector<Confusion> confusion;   ///< pairs that occur, by label: all test samples among all classes, with gamma
   std::vector<std::string> warnings;  ///< which figures mean nothing, and why
   std::int64_t trained_samples = 0;   ///< test samples that the model was trained on; -1: some, the number is not known
 };
-/// Classes are matched by name; throws bad_input when the model lacks a test class, when the data set was loaded with
-/// other semantics than the model's, and when it was trained on test samples unless `allow_trained_samples`.
+/// Evaluates a model. Classes are matched by name; throws bad_input when the model lacks a test class, when the data
+/// set was loaded with other semantics than the model's, and when it was trained on test samples unless
+/// `allow_trained_samples`.
 Evaluation evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress = nullptr,
                     bool allow_trained_samples = false);
 

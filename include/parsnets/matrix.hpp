@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+/// The C++ API of ParsNets.
 namespace parsnets {
 
 /// Non-owning view of `rows` x `cols` contiguous values.
@@ -17,17 +18,18 @@ template <class T>
 class MatrixView {
  public:
   MatrixView() = default;
+  /// Refers to rows*cols values, which must outlive the view.
   MatrixView(T* data, std::size_t rows, std::size_t cols) : data_(data), rows_(rows), cols_(cols) {}
 
-  T* data() const { return data_; }
-  std::size_t rows() const { return rows_; }
-  std::size_t cols() const { return cols_; }
-  std::size_t size() const { return rows_ * cols_; }
-  bool empty() const { return size() == 0; }
-  T& operator()(std::size_t r, std::size_t c) const { return data_[r * cols_ + c]; }
-  std::span<T> row(std::size_t r) const { return {data_ + r * cols_, cols_}; }
-  std::span<T> values() const { return {data_, size()}; }
-  operator MatrixView<const T>() const { return {data_, rows_, cols_}; }
+  T* data() const { return data_; }                                                   ///< the first value
+  std::size_t rows() const { return rows_; }                                          ///< number of rows
+  std::size_t cols() const { return cols_; }                                          ///< values of a row
+  std::size_t size() const { return rows_ * cols_; }                                  ///< number of values
+  bool empty() const { return size() == 0; }                                          ///< whether there is no value
+  T& operator()(std::size_t r, std::size_t c) const { return data_[r * cols_ + c]; }  ///< a value; not checked
+  std::span<T> row(std::size_t r) const { return {data_ + r * cols_, cols_}; }        ///< a row; not checked
+  std::span<T> values() const { return {data_, size()}; }                             ///< all values, row by row
+  operator MatrixView<const T>() const { return {data_, rows_, cols_}; }              ///< the same, read-only
 
  private:
   T* data_ = nullptr;
@@ -41,13 +43,14 @@ class Matrix {
   Matrix() = default;
   Matrix(const Matrix&) = delete;
   Matrix& operator=(const Matrix&) = delete;
-  Matrix(Matrix&&) noexcept = default;
-  Matrix& operator=(Matrix&&) noexcept = default;
+  Matrix(Matrix&&) noexcept = default;             ///< the other may only be assigned to or destroyed
+  Matrix& operator=(Matrix&&) noexcept = default;  ///< likewise
   /// `rows` x `cols` values, uninitialised: pages of memory are first used when they are written.
   Matrix(std::size_t rows, std::size_t cols)
       : storage_(allocate(rows, cols), [](T* p) { ::operator delete (p, std::align_val_t{64}); }),
         rows_(rows),
         cols_(cols) {}
+  /// `rows` x `cols` values, all equal to `fill`.
   Matrix(std::size_t rows, std::size_t cols, T fill) : Matrix(rows, cols) {
     for (auto& v : values()) v = fill;
   }
@@ -59,6 +62,7 @@ class Matrix {
     m.cols_ = cols;
     return m;
   }
+  /// A copy with storage of its own.
   static Matrix copy_of(MatrixView<const T> source) {
     Matrix m(source.rows(), source.cols());
     for (std::size_t i = 0; i < source.size(); ++i) m.data()[i] = source.data()[i];
@@ -73,20 +77,20 @@ class Matrix {
     return m;
   }
 
-  T* data() { return storage_.get(); }
-  const T* data() const { return storage_.get(); }
-  std::size_t rows() const { return rows_; }
-  std::size_t cols() const { return cols_; }
-  std::size_t size() const { return rows_ * cols_; }
-  bool empty() const { return size() == 0; }
-  T& operator()(std::size_t r, std::size_t c) { return data()[r * cols_ + c]; }
-  const T& operator()(std::size_t r, std::size_t c) const { return data()[r * cols_ + c]; }
-  std::span<T> row(std::size_t r) { return {data() + r * cols_, cols_}; }
-  std::span<const T> row(std::size_t r) const { return {data() + r * cols_, cols_}; }
-  std::span<T> values() { return {data(), size()}; }
-  std::span<const T> values() const { return {data(), size()}; }
-  MatrixView<T> view() { return {data(), rows_, cols_}; }
-  MatrixView<const T> view() const { return {data(), rows_, cols_}; }
+  T* data() { return storage_.get(); }                                           ///< the first value
+  const T* data() const { return storage_.get(); }                               ///< the first value
+  std::size_t rows() const { return rows_; }                                     ///< number of rows
+  std::size_t cols() const { return cols_; }                                     ///< values of a row
+  std::size_t size() const { return rows_ * cols_; }                             ///< number of values
+  bool empty() const { return size() == 0; }                                     ///< whether there is no value
+  T& operator()(std::size_t r, std::size_t c) { return data()[r * cols_ + c]; }  ///< a value; not checked
+  const T& operator()(std::size_t r, std::size_t c) const { return data()[r * cols_ + c]; }  ///< a value; not checked
+  std::span<T> row(std::size_t r) { return {data() + r * cols_, cols_}; }                    ///< a row; not checked
+  std::span<const T> row(std::size_t r) const { return {data() + r * cols_, cols_}; }        ///< a row; not checked
+  std::span<T> values() { return {data(), size()}; }                                         ///< all values, row by row
+  std::span<const T> values() const { return {data(), size()}; }                             ///< all values, row by row
+  MatrixView<T> view() { return {data(), rows_, cols_}; }              ///< valid as long as the storage
+  MatrixView<const T> view() const { return {data(), rows_, cols_}; }  ///< valid as long as the storage
 
  private:
   static T* allocate(std::size_t rows, std::size_t cols) {

@@ -13,10 +13,11 @@
 
 namespace parsnets {
 
+/// Accuracy on the samples of one class.
 struct ClassAccuracy {
-  std::int32_t class_index = 0;
-  std::size_t samples = 0;
-  double top1 = 0;
+  std::int32_t class_index = 0;  ///< column of the scores
+  std::size_t samples = 0;       ///< of the class
+  double top1 = 0;               ///< share of them that is predicted right
 };
 
 /// Accuracy among a set of candidate classes.
@@ -27,15 +28,16 @@ struct Accuracy {
   std::vector<ClassAccuracy> classes;  ///< those that occur, in the order of the candidates
 };
 
-/// Only `candidates` compete. Ties go to the earlier candidate.
+/// Accuracy of scores. Only `candidates` compete. Ties go to the earlier candidate.
 Accuracy accuracy_among(MatrixView<const float> scores, std::span<const std::int32_t> labels,
                         std::span<const std::int32_t> candidates);
 
 /// One point of the trade-off between seen and unseen accuracy. It holds from `gamma` (included) to the next point's.
 struct TradeOff {
-  double gamma = 0, u = 0, s = 0;
+  double gamma = 0, u = 0, s = 0;  ///< where it begins, and the accuracies on unseen and on seen classes
 };
 
+/// Figures of generalised zero-shot learning.
 struct Gzsl {
   double u = 0, s = 0, h = 0;  ///< per-class accuracies over all classes and their harmonic mean, at `gamma`
   double ausuc = 0;            ///< area under the seen-unseen curve over gamma, in percent like the others
@@ -78,12 +80,14 @@ double fit_temperature(MatrixView<const float> unseen_scores, std::span<const st
 Matrix<std::uint32_t> confusion_matrix(MatrixView<const float> scores, std::span<const std::int32_t> labels,
                                        std::span<const std::int32_t> candidates, std::size_t classes);
 
+/// A mean and how sure it is.
 struct Interval {
-  double mean = 0;
+  double mean = 0;           ///< of the values
   double sd = 0;             ///< of the values, with n − 1
   double low = 0, high = 0;  ///< 95 % confidence interval of the mean (Student's t)
 };
-/// `values` finite and not empty, else bad_input. A single value has no spread to judge by: sd, low and high are nan.
+/// The confidence interval of a mean. `values` finite and not empty, else bad_input. A single value has no spread to
+/// judge by: sd, low and high are nan.
 Interval confidence_interval(std::span<const double> values);
 
 }  // namespace parsnets

@@ -14,9 +14,11 @@
 #include "parsnets/matrix.hpp"
 #include "parsnets/preprocess.hpp"
 #include "parsnets/threads.hpp"
+#include "parsnets/train_record.hpp"
 
 namespace parsnets {
 
+/// How a prediction is compared with a class.
 enum class Similarity {
   cosine,  ///< of f − μ and a − μ, μ the mean of the seen classes: what all classes share would drown what tells them
            ///< apart
@@ -24,11 +26,13 @@ enum class Similarity {
   euclidean
 };
 
+/// What the networks predict.
 enum class Targets {
   semantics,  ///< f predicts the prepared semantics of a sample's class
   classes     ///< f predicts where the sample's class lies in class space; semantics only say where a class lies
 };
 
+/// The space in which samples and classes are compared.
 enum class Direction {
   forward,  ///< f(x) = Θ_sharedᵀx + Σ_{i open} (Θ_iᵀz + b_i) + b is compared with class vectors
   reverse   ///< each class has a prototype Rᵀa + r in feature space, compared with z
@@ -39,7 +43,7 @@ using ScoreVisitor = std::function<void(std::size_t first, MatrixView<const floa
 
 /// The classes a model can name. Rows of `semantics` are as given by the user; the model prepares them when it scores.
 struct ClassBank {
-  std::vector<std::string> names;
+  std::vector<std::string> names;  ///< C, all different
   std::vector<std::uint8_t> seen;  ///< 1: had training samples; calibration (gamma) applies to these
   Matrix<float> semantics;         ///< C x m
   std::vector<float> samples;      ///< C: samples whose mean is in `means`, 0 for none; empty: no means
@@ -65,39 +69,46 @@ struct PreparedClasses {
   std::vector<float> squares;  ///< C, squared lengths of the rows
 };
 
+/// Everything that prediction needs. Move-only; const methods are thread-safe, changes need exclusive access.
 struct Model {
-  std::size_t feature_dimensions = 0;  ///< d
-  FeaturePreprocess feature_preprocess;
-  Encoder encoder;
-  Gates gates;
-  bool networks_see_encoding = false;  ///< z = e; otherwise z = x
-  Direction direction = Direction::forward;
-  Targets targets = Targets::semantics;
-  Matrix<float> networks;   ///< forward: (K·(h+1)) x o, row i·(h+1) is b_i, the next h rows Θ_i
-  bool relu = false;        ///< forward: each network's output is max(0, Θ_iᵀz + b_i)
+  std::size_t feature_dimensions = 0;        ///< d
+  FeaturePreprocess feature_preprocess;      ///< raw features to x
+  Encoder encoder;                           ///< x to e
+  Gates gates;                               ///< e to open networks
+  bool networks_see_encoding = false;        ///< z = e; otherwise z = x
+  Direction direction = Direction::forward;  ///< which of the fields below are used
+  Targets targets = Targets::semantics;      ///< what f predicts
+  Matrix<float> networks;                    ///< forward: (K·(h+1)) x o, row i·(h+1) is b_i, the next h rows Θ_i
+  bool relu = false;                         ///< forward: each network's output is max(0, Θ_iᵀz + b_i)
   Matrix<float> shared;     ///< forward: d x o, the always-open network on the prepared features; empty: none
   std::vector<float> bias;  ///< forward: o
   Matrix<float> reverse;    ///< reverse: (q+1) x h, the last row is r
+  /// Attributes to class vectors.
   SemanticPreprocess semantic_preprocess;
   std::vector<float> semantic_centre;  ///< μ, o values; empty: zero (reverse models compare in feature space)
+  /// What scores measure.
   Similarity similarity = Similarity::cosine;
+  /// Learned correction of class vectors.
   Prototypes prototypes;
-  double prior_samples =
-      0;  ///< κ, targets classes: (n·mean + κ·predicted)/(n + κ) is where a class with n samples lies
+  /// κ, targets classes: a class with n samples lies at (n·mean + κ·predicted)/(n + κ).
+  double prior_samples = 0;
   Matrix<float> attribute_head;  ///< targets classes: (o+1) x m, predicts semantics from f; the last row is the offset
+  /// What can be predicted.
   ClassBank classes;
   std::vector<std::string> attribute_names;  ///< m, or empty
   std::vector<std::string> feature_names;    ///< d, or empty
   double gamma = 0;                          ///< subtracted from the scores of seen classes in generalised recognition
   double temperature = 1;                    ///< of the softmax that turns scores into confidences
   std::string options;                       ///< JSON: the options it was trained with
-  std::string record;                        ///< JSON: the training record (data, split, certificate, selection)
+  TrainRecord record;                        ///< what training tells of itself
 
+  /// m: values that describe a class.
   std::size_t attributes() const { return classes.semantics.cols(); }
   /// q: values of the prepared semantics; fewer than m with whitening.
   std::size_t semantic_outputs() const { return semantic_preprocess.outputs(attributes()); }
   /// o: values of a class vector and of f; q with targets semantics.
   std::size_t outputs() const { return targets == Targets::classes ? bias.size() : semantic_outputs(); }
+  /// Values of z, the input of a gated network.
   std::size_t z_dimensions() const {
     return networks_see_encoding && !encoder.is_identity() ? encoder.weights.rows() : feature_dimensions;
   }
@@ -114,6 +125,7 @@ struct Model {
   /// The same to the bit, some rows at a time: memory does not grow with n x C.
   void visit_scores(MatrixView<const float> x, const PreparedClasses& prepared, ThreadPool& pool,
                     const ScoreVisitor& visit) const;
+  /// The class bank as scores() and explain() compare it. Stale once the model changes.
   PreparedClasses prepare_classes(ThreadPool& pool) const;
   /// The same to the bit from what was prepared before classes were added, without doing those anew.
   PreparedClasses prepare_added_classes(const PreparedClasses& before, ThreadPool& pool) const;
@@ -132,7 +144,7 @@ struct Model {
   /// Adds the classes that the rows of `semantics` describe, one per name, all or none; the bank is copied once. Throws
   /// as add_class.
   void add_classes(std::span<const std::string> names, MatrixView<const float> semantics);
-  /// Throws bad_input when there is no such class, or no other.
+  /// Removes a class; later ones move up. Throws bad_input when there is no such class, or no other.
   void remove_class(const std::string& name);
   /// Removes all or none; the bank is copied once. Throws as remove_class, also for a name given twice.
   void remove_classes(std::span<const std::string> names);
@@ -140,15 +152,16 @@ struct Model {
 
 /// What one network, or one attribute, contributed to a decision.
 struct Contribution {
-  std::size_t index = 0;
-  double amount = 0;  ///< share of score(winner) − score(runner-up)
+  std::size_t index = 0;  ///< of the network or attribute
+  double amount = 0;      ///< share of score(winner) − score(runner-up)
 };
 
+/// Why a sample was given its class.
 struct Explanation {
-  std::int32_t winner = 0, runner_up = 0;
-  double winner_score = 0, runner_up_score = 0;
-  double calibration = 0;                ///< what gamma gave
-  double examples = 0;                   ///< what the training samples of the two classes gave beside their semantics
+  std::int32_t winner = 0, runner_up = 0;        ///< places in the class bank; equal when there is one class
+  double winner_score = 0, runner_up_score = 0;  ///< gamma applied
+  double calibration = 0;                        ///< what gamma gave
+  double examples = 0;  ///< what the training samples of the two classes gave beside their semantics
   std::vector<Contribution> attributes;  ///< sorted by size; with the two above they add up to the difference of the
                                          ///< scores (squared distances for euclidean)
   std::vector<float> predicted;          ///< m, predicted semantics

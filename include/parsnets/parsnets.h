@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Marks the functions that the library exports. */
 #if defined(__GNUC__)
 #define PARSNETS_API __attribute__((visibility("default")))
 #else
@@ -32,34 +33,37 @@ extern "C" {
 /* Raised when a function or a field changes its meaning; additions leave it alone. */
 #define PARSNETS_ABI_VERSION 1
 
-/* The exit codes of the command line tool. */
+/* One of the codes below. */
 typedef int32_t parsnets_status;
+/* The exit codes of the command line tool. */
 enum {
-  PARSNETS_OK = 0,
+  PARSNETS_OK = 0,         /* done */
   PARSNETS_FAILURE = 1,    /* the work itself failed: memory, disk, a solver */
   PARSNETS_USAGE = 2,      /* an argument or option is impossible */
   PARSNETS_BAD_INPUT = 3,  /* a file or array is missing, malformed or inconsistent */
   PARSNETS_CANCELLED = 130 /* the progress function asked to stop */
 };
 
-typedef struct parsnets_dataset parsnets_dataset;
-typedef struct parsnets_options parsnets_options;
-typedef struct parsnets_model parsnets_model;
+typedef struct parsnets_dataset parsnets_dataset; /* freed by parsnets_dataset_free */
+typedef struct parsnets_options parsnets_options; /* freed by parsnets_options_free */
+typedef struct parsnets_model parsnets_model;     /* freed by parsnets_model_free */
 
 /* Why the last call in this thread that failed did so; "" if none has. Valid until the next failure in this thread. */
 PARSNETS_API const char *parsnets_last_error(void);
-/* "0.1.0"; and PARSNETS_ABI_VERSION of the library that is loaded. */
+/* "0.1.0"; never freed. */
 PARSNETS_API const char *parsnets_version(void);
+/* PARSNETS_ABI_VERSION of the library that is loaded. */
 PARSNETS_API uint32_t parsnets_abi_version(void);
 
 /* ---- Progress ---- */
 
+/* How far a stage of the work is. */
 typedef struct parsnets_progress {
-  size_t size;
+  size_t size;       /* sizeof(parsnets_progress) */
   const char *stage; /* what is being done; valid during the call */
-  uint64_t done;
-  uint64_t total;   /* 0 when it is not known */
-  const char *unit; /* of done and total; may be "" */
+  uint64_t done;     /* of total */
+  uint64_t total;    /* 0 when it is not known */
+  const char *unit;  /* of done and total; may be "" */
 } parsnets_progress;
 
 /* Called in the thread that called the library. Returns 0 to go on, anything else to cancel. */
@@ -70,15 +74,17 @@ typedef int (*parsnets_progress_function)(const parsnets_progress *progress, voi
 /* What replaces missing attribute values. */
 enum { PARSNETS_MISSING_ATTRIBUTE_MEAN = 0, PARSNETS_MISSING_ZERO = 1, PARSNETS_MISSING_REFUSE = 2 };
 
+/* What parsnets_dataset_load reads. */
 typedef struct parsnets_load_options {
-  size_t size;
+  size_t size;                 /* sizeof(parsnets_load_options) */
   const char *features;        /* features file without its ending; or NULL: the only one there */
-  const char *semantics;       /* xlsa17 folders: reads <semantics>_splits.mat; or NULL: "att". Others: or NULL */
+  const char *semantics;       /* xlsa17 folders: reads `<semantics>_splits.mat`; or NULL: "att". Others: or NULL */
   uint64_t seed;               /* of validation classes, where the folder names none */
   int32_t original_attributes; /* nonzero: original_att in place of att */
   int32_t missing;             /* PARSNETS_MISSING_... */
   const char *split;           /* split.json or *_splits.mat to read in place of the folder's own split; or NULL */
 } parsnets_load_options;
+/* The defaults: parsnets_load_options x = PARSNETS_LOAD_OPTIONS_INIT. */
 #define PARSNETS_LOAD_OPTIONS_INIT \
   { sizeof(parsnets_load_options), NULL, NULL, 1, 0, PARSNETS_MISSING_ATTRIBUTE_MEAN, NULL }
 
@@ -88,8 +94,9 @@ PARSNETS_API parsnets_status parsnets_dataset_load(const char *folder, const par
                                                    parsnets_progress_function progress, void *user,
                                                    parsnets_dataset **dataset);
 
+/* A data set in memory, for parsnets_dataset_from_arrays. */
 typedef struct parsnets_arrays {
-  size_t size;
+  size_t size;                                     /* sizeof(parsnets_arrays) */
   size_t samples, dimensions, classes, attributes; /* n, d, C, m; all at least 1 */
   const float *features;                           /* n x d, finite */
   const int32_t *labels;                           /* n, classes from 0 to C - 1 */
@@ -102,34 +109,39 @@ typedef struct parsnets_arrays {
   size_t borrow_features;    /* nonzero: features are not copied; they must stay as they are until the set is freed */
   const uint8_t *validation; /* C: nonzero for the seen classes to validate on, fewer than all; or NULL: drawn */
 } parsnets_arrays;
+/* The defaults: parsnets_arrays x = PARSNETS_ARRAYS_INIT. */
 #define PARSNETS_ARRAYS_INIT \
   { sizeof(parsnets_arrays), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, NULL }
 
 /* A data set from memory. A class without a training sample is unseen. Everything is copied, features unless borrowed.
  */
 PARSNETS_API parsnets_status parsnets_dataset_from_arrays(const parsnets_arrays *arrays, parsnets_dataset **dataset);
-/* `dataset` or NULL. */
+/* Frees a handle; `dataset` or NULL. */
 PARSNETS_API void parsnets_dataset_free(parsnets_dataset *dataset);
 
+/* The sizes and arrays of a data set. */
 typedef struct parsnets_dataset_facts {
-  size_t size;
-  size_t samples, dimensions, classes, attributes; /* n, d, C, m */
-  size_t seen_classes;                             /* with training samples */
-  size_t trainval, test_seen, test_unseen;         /* samples: of training, and to test on */
-  size_t train, val;                               /* parts of trainval with disjoint classes; 0: too few classes */
-  const char *name, *features_name, *semantics_name;
+  size_t size;                                       /* sizeof(parsnets_dataset_facts) */
+  size_t samples, dimensions, classes, attributes;   /* n, d, C, m */
+  size_t seen_classes;                               /* with training samples */
+  size_t trainval, test_seen, test_unseen;           /* samples: of training, and to test on */
+  size_t train, val;                                 /* parts of trainval with disjoint classes; 0: too few classes */
+  const char *name, *features_name, *semantics_name; /* of the folder and of what was read from it */
   const float *features;  /* n x d; this and what follows stays valid until the data set is freed */
   const int32_t *labels;  /* n */
   const float *semantics; /* C x m */
 } parsnets_dataset_facts;
 
+/* Writes the facts; PARSNETS_USAGE for a `size` that is not set. */
 PARSNETS_API parsnets_status parsnets_dataset_get_facts(const parsnets_dataset *dataset, parsnets_dataset_facts *facts);
-/* `index` below C or m. The name of an attribute is NULL when the data set names none. */
+/* The name of a class; `index` below C. */
 PARSNETS_API parsnets_status parsnets_dataset_class_name(const parsnets_dataset *dataset, size_t index,
                                                          const char **name);
+/* The name of an attribute, NULL when the data set names none; `index` below m. */
 PARSNETS_API parsnets_status parsnets_dataset_attribute_name(const parsnets_dataset *dataset, size_t index,
                                                              const char **name);
 
+/* The lists of a split. */
 enum {
   PARSNETS_SPLIT_TRAINVAL = 0,
   PARSNETS_SPLIT_TEST_SEEN = 1,
@@ -143,8 +155,9 @@ PARSNETS_API parsnets_status parsnets_dataset_split(const parsnets_dataset *data
 
 /* ---- Options of training, by the names and values of the command line (docs/options.md), and "seed" ---- */
 
+/* The defaults, nothing set. */
 PARSNETS_API parsnets_status parsnets_options_create(parsnets_options **options);
-/* `options` or NULL. */
+/* Frees a handle; `options` or NULL. */
 PARSNETS_API void parsnets_options_free(parsnets_options *options);
 /* parsnets_options_set(o, "lambda", "3"); flags take "true" or "false". An option that was set stays as it is: presets
  * and searches leave it alone. PARSNETS_USAGE for an unknown name or an impossible value, and then nothing changes. */
@@ -173,11 +186,12 @@ PARSNETS_API parsnets_status parsnets_model_save(const parsnets_model *model, co
 /* A copy with a class bank and a calibration of its own. The weights, which nothing changes, are shared, so that it
  * costs little; either may be freed first. */
 PARSNETS_API parsnets_status parsnets_model_clone(const parsnets_model *model, parsnets_model **copy);
-/* `model` or NULL. */
+/* Frees a handle; `model` or NULL. */
 PARSNETS_API void parsnets_model_free(parsnets_model *model);
 
+/* The sizes, classes and record of a model. */
 typedef struct parsnets_model_facts {
-  size_t size;
+  size_t size;                    /* sizeof(parsnets_model_facts) */
   size_t dimensions;              /* d, features of a sample */
   size_t attributes;              /* m */
   size_t outputs;                 /* q, values of a class vector; fewer than m with whitening */
@@ -194,11 +208,12 @@ typedef struct parsnets_model_facts {
 
 /* Pointers stay valid until the model is changed or freed. */
 PARSNETS_API parsnets_status parsnets_model_get_facts(const parsnets_model *model, parsnets_model_facts *facts);
-/* `index` below C or m. The name of an attribute is NULL when the model has none. */
+/* The name of a class; `index` below C. */
 PARSNETS_API parsnets_status parsnets_model_class_name(const parsnets_model *model, size_t index, const char **name);
+/* The name of an attribute, NULL when the model has none; `index` below m. */
 PARSNETS_API parsnets_status parsnets_model_attribute_name(const parsnets_model *model, size_t index,
                                                            const char **name);
-/* `index` below d. NULL when the features have no names, which only the next function gives. */
+/* The name of a feature, NULL when they have none, which only the next function gives; `index` below d. */
 PARSNETS_API parsnets_status parsnets_model_feature_name(const parsnets_model *model, size_t index, const char **name);
 /* Names the features, for the model file; no result depends on them. `names`: `dimensions`, which is d; or NULL: none.
  */
@@ -253,8 +268,9 @@ PARSNETS_API parsnets_status parsnets_predict_semantics(const parsnets_model *mo
                                                         size_t dimensions, uint32_t threads, float *semantics,
                                                         size_t attributes);
 
+/* The decision between the best class and the next. */
 typedef struct parsnets_explanation {
-  size_t size;
+  size_t size;                          /* sizeof(parsnets_explanation) */
   int32_t winner, runner_up;            /* classes; the same one when there is no other */
   double winner_score, runner_up_score; /* gamma applied */
   double calibration;                   /* what gamma gave to the difference of the scores */
@@ -271,8 +287,9 @@ PARSNETS_API parsnets_status parsnets_explain(const parsnets_model *model, const
 
 /* ---- Evaluation ---- */
 
+/* The figures of the zero-shot protocol. */
 typedef struct parsnets_evaluation {
-  size_t size;
+  size_t size;                                   /* sizeof(parsnets_evaluation) */
   double zsl_top1_per_class, zsl_top1, zsl_top5; /* percent; unseen test samples among the unseen classes */
   double u, s, h;                                /* percent; among all classes, at gamma */
   double ausuc;                                  /* percent; area under the seen-unseen curve */
@@ -294,10 +311,12 @@ PARSNETS_API parsnets_status parsnets_evaluate_classes(const parsnets_model *mod
                                                        void *user, parsnets_evaluation *evaluation, double *zsl,
                                                        double *gzsl, uint32_t *confusion, size_t classes);
 
+/* What parsnets_evaluate_with_options allows. */
 typedef struct parsnets_evaluate_options {
-  size_t size;
+  size_t size;                  /* sizeof(parsnets_evaluate_options) */
   size_t allow_trained_samples; /* nonzero: evaluate on samples that the model was trained on, and count them */
 } parsnets_evaluate_options;
+/* The defaults: parsnets_evaluate_options x = PARSNETS_EVALUATE_OPTIONS_INIT. */
 #define PARSNETS_EVALUATE_OPTIONS_INIT \
   { sizeof(parsnets_evaluate_options), 0 }
 
@@ -311,23 +330,26 @@ PARSNETS_API parsnets_status parsnets_evaluate_with_options(const parsnets_model
 
 /* ---- Devices: a model as the small file that runtime/parsnets_rt.c runs, and that file run from here ---- */
 
-typedef struct parsnets_device parsnets_device;
+typedef struct parsnets_device parsnets_device; /* freed by parsnets_device_free */
 
 /* How weights are stored. */
 enum { PARSNETS_PRECISION_CHOSEN = 0, PARSNETS_FLOAT32 = 1, PARSNETS_FLOAT16 = 2, PARSNETS_INT8 = 3 };
 
+/* What parsnets_export writes, and what it may cost. */
 typedef struct parsnets_export_options {
-  size_t size;
+  size_t size;        /* sizeof(parsnets_export_options) */
   int32_t precision;  /* PARSNETS_PRECISION_CHOSEN: int8, or by max_bytes */
   int32_t rank;       /* networks that are stored, of which the others are mixtures; 0: all; -1: all, or by max_bytes */
   uint64_t max_bytes; /* 0: no bound; otherwise what is not given is chosen on validation classes */
   double max_drop;    /* points of ZSL or H that export may cost on validation classes */
 } parsnets_export_options;
+/* The defaults: parsnets_export_options x = PARSNETS_EXPORT_OPTIONS_INIT. */
 #define PARSNETS_EXPORT_OPTIONS_INIT \
   { sizeof(parsnets_export_options), PARSNETS_PRECISION_CHOSEN, -1, 0, 0.5 }
 
+/* How a model was exported, and what that cost. */
 typedef struct parsnets_export_figures {
-  size_t size;
+  size_t size;                                     /* sizeof(parsnets_export_figures) */
   int32_t precision;                               /* PARSNETS_FLOAT32 ... */
   int32_t rank;                                    /* 0: all networks */
   uint64_t has_validation;                         /* 0: no data set was given, the four below are 0 */
@@ -343,15 +365,17 @@ PARSNETS_API parsnets_status parsnets_export(const parsnets_model *model, const 
                                              parsnets_export_figures *figures);
 /* Reads and checks a device file. */
 PARSNETS_API parsnets_status parsnets_device_load(const char *file, parsnets_device **device);
-/* Writes the device file; or a C header with it as the const array `name`, a C identifier. Both atomically. */
+/* Writes the device file atomically. */
 PARSNETS_API parsnets_status parsnets_device_save(const parsnets_device *device, const char *file);
+/* Writes a C header with the file as the const array `name`, a C identifier; atomically. */
 PARSNETS_API parsnets_status parsnets_device_save_header(const parsnets_device *device, const char *file,
                                                          const char *name);
-/* `device` or NULL. */
+/* Frees a handle; `device` or NULL. */
 PARSNETS_API void parsnets_device_free(parsnets_device *device);
 
+/* The sizes and classes of a device model. */
 typedef struct parsnets_device_facts {
-  size_t size;
+  size_t size;                            /* sizeof(parsnets_device_facts) */
   size_t dimensions, attributes, outputs; /* d, m, q */
   size_t classes, seen_classes;           /* C, and those of them that had training samples */
   size_t bytes;                           /* of the file */
@@ -365,9 +389,11 @@ typedef struct parsnets_device_facts {
   int32_t rank;                           /* networks that are stored, of which the others are mixtures; 0: all */
 } parsnets_device_facts;
 
+/* Pointers stay valid until the device model is freed. */
 PARSNETS_API parsnets_status parsnets_device_get_facts(const parsnets_device *device, parsnets_device_facts *facts);
+/* The name of a class; `index` below C. */
 PARSNETS_API parsnets_status parsnets_device_class_name(const parsnets_device *device, size_t index, const char **name);
-/* As parsnets_predict_scores and parsnets_evaluate, by the runtime, one sample at a time. */
+/* As parsnets_predict_scores, by the runtime, one sample at a time. */
 PARSNETS_API parsnets_status parsnets_device_scores(const parsnets_device *device, const float *x, size_t samples,
                                                     size_t dimensions, uint32_t threads, float *scores, size_t classes);
 /* As parsnets_rank. */
@@ -375,29 +401,33 @@ PARSNETS_API parsnets_status parsnets_device_rank(const parsnets_device *device,
                                                   size_t dimensions, const int32_t *candidates, size_t count, size_t k,
                                                   uint32_t threads, int32_t *classes, float *scores,
                                                   float *confidences);
+/* As parsnets_evaluate, by the runtime. */
 PARSNETS_API parsnets_status parsnets_device_evaluate(const parsnets_device *device, const parsnets_dataset *dataset,
                                                       uint32_t threads, parsnets_progress_function progress, void *user,
                                                       parsnets_evaluation *evaluation);
 
 /* ---- Report: runs as one self-contained HTML page (docs/report.md) ---- */
 
+/* One run of a report. */
 typedef struct parsnets_report_run {
-  size_t size;
-  const char *name; /* of the run, on the page */
-  const parsnets_model *model;
-  const char *facts;          /* JSON, as `train --run` writes it to run.json; or NULL */
-  const char *const *benches; /* files of `bench --out`; or NULL */
-  size_t bench_count;
+  size_t size;                 /* sizeof(parsnets_report_run) */
+  const char *name;            /* of the run, on the page */
+  const parsnets_model *model; /* must outlive the call */
+  const char *facts;           /* JSON, as `train --run` writes it to run.json; or NULL */
+  const char *const *benches;  /* files of `bench --out`; or NULL */
+  size_t bench_count;          /* number of those files */
 } parsnets_report_run;
 
+/* What a report shows. */
 typedef struct parsnets_report_options {
-  size_t size;
-  size_t points;       /* of the t-SNE maps, at most */
-  size_t explanations; /* samples that are explained */
-  size_t compare_mmg;  /* nonzero: fits once more without MMG, for models that use it */
-  uint64_t seed;
+  size_t size;             /* sizeof(parsnets_report_options) */
+  size_t points;           /* of the t-SNE maps, at most */
+  size_t explanations;     /* samples that are explained */
+  size_t compare_mmg;      /* nonzero: fits once more without MMG, for models that use it */
+  uint64_t seed;           /* of the t-SNE maps and the samples in them */
   const char *photographs; /* folder with thumbnails.jpg or .png (docs/report.md); or NULL: none */
 } parsnets_report_options;
+/* The defaults: parsnets_report_options x = PARSNETS_REPORT_OPTIONS_INIT. */
 #define PARSNETS_REPORT_OPTIONS_INIT \
   { sizeof(parsnets_report_options), 3000, 12, 1, 1, NULL }
 

@@ -6,6 +6,7 @@
 
 namespace parsnets {
 
+/// Scaling of samples.
 enum class FeatureScaling {
   none,
   l2,          ///< each sample to unit length
@@ -13,16 +14,18 @@ enum class FeatureScaling {
   standardize  ///< each feature to mean 0 and variance 1 over the training samples
 };
 
+/// From raw features to x.
 struct FeaturePreprocess {
-  FeatureScaling scaling = FeatureScaling::sqrt_l2;
-  bool centre = true;         ///< subtract the training mean after scaling
-  std::vector<float> mean;    ///< d, subtracted (empty: nothing to subtract)
+  FeatureScaling scaling = FeatureScaling::sqrt_l2;  ///< comes first
+  bool centre = true;                                ///< subtract the training mean after scaling
+  std::vector<float> mean;                           ///< d, subtracted (empty: nothing to subtract)
   std::vector<float> factor;  ///< d, multiplied after the mean is subtracted (standardize; empty otherwise)
 
   /// One sample in place, d values. A zero vector has no direction: scaling leaves it zero.
   void apply(std::span<float> x) const;
 };
 
+/// Scaling of class attributes.
 enum class SemanticScaling {
   none,
   l2,           ///< each class to unit length
@@ -31,9 +34,10 @@ enum class SemanticScaling {
   binary        ///< 1 where an attribute exceeds its mean over the seen classes, else 0
 };
 
+/// From the attributes of a class to its class vector.
 struct SemanticPreprocess {
-  SemanticScaling scaling = SemanticScaling::l2;
-  std::vector<float> mean, factor;  ///< m each, or empty
+  SemanticScaling scaling = SemanticScaling::l2;  ///< comes first
+  std::vector<float> mean, factor;                ///< m each, or empty
   /// Partial whitening: class vectors are the r coordinates b = U(a − centre) of the scaled semantics. Row i of U (r x
   /// m, row-major) is a principal axis of the seen classes, its length the factor of that axis. Both empty: b = a.
   std::vector<float> whitening_centre, whitening;

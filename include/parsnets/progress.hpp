@@ -6,9 +6,10 @@
 
 namespace parsnets {
 
+/// How far a stage of the work is. The text is valid during the call.
 struct ProgressEvent {
-  std::string_view stage;  ///< what is being done, e.g. "load features"
-  std::uint64_t done = 0;
+  std::string_view stage;      ///< what is being done, e.g. "load features"
+  std::uint64_t done = 0;      ///< of total
   std::uint64_t total = 0;     ///< 0 when it is not known
   std::string_view unit = "";  ///< of done and total, e.g. "MB", "passes"
 };

@@ -9,8 +9,10 @@
 
 namespace parsnets {
 
+/// Which classes compete.
 enum class Among { all, seen, unseen };
 
+/// A class that a sample is given.
 struct RankedClass {
   std::int32_t class_index = 0;  ///< place in the class bank
   float score = 0;               ///< gamma subtracted from seen classes

@@ -15,29 +15,30 @@ namespace parsnets {
 
 /// A file of `bench --out`.
 struct BenchFile {
-  std::string name, text;
+  std::string name, text;  ///< its name, and its JSON
 };
 
 /// One run. Refers to the model and the data set it was trained on; the JSON texts may be empty.
 struct ReportRun {
-  std::string name;
-  const Model* model = nullptr;
-  const Dataset* data = nullptr;
+  std::string name;                ///< of the run, on the page
+  const Model* model = nullptr;    ///< must outlive the call
+  const Dataset* data = nullptr;   ///< must outlive the call
   std::string facts;               ///< what `train --run` wrote: command, seconds, machine
   std::vector<BenchFile> benches;  ///< a sweep, an ablation
 };
 
 /// Small photographs of the samples, as one picture: sample i at column i % columns, row i / columns.
 struct Thumbnails {
-  std::string image;  ///< a data: URL; empty: none
-  std::size_t columns = 0, size = 0;
+  std::string image;                  ///< a data: URL; empty: none
+  std::size_t columns = 0, size = 0;  ///< photographs in a row, and pixels of a side of one
 };
 
+/// What the report shows.
 struct ReportOptions {
   std::size_t points = 3000;  ///< of the t-SNE maps, at most
-  int explanations = 12;
-  bool compare_mmg = true;  ///< fit once more without MMG, to show what it does; for models that use it
-  std::uint64_t seed = 1;
+  int explanations = 12;      ///< samples that are explained
+  bool compare_mmg = true;    ///< fit once more without MMG, to show what it does; for models that use it
+  std::uint64_t seed = 1;     ///< of the t-SNE maps and the samples in them
 };
 
 /// The photographs in a data set folder: thumbnails.jpg or .png, squares in the order of the samples that fill the

@@ -8,6 +8,7 @@
 
 namespace parsnets {
 
+/// Runs the chunks of a loop on its threads.
 class ThreadPool {
  public:
   /// `threads` >= 1, or 0 for one per core this process may use. One thread means: run in the caller. Also makes BLAS
@@ -18,7 +19,7 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  unsigned size() const;
+  unsigned size() const;  ///< threads, the caller's included
 
   /// Calls body(begin, end, chunk) for [0, count) cut every `grain` items; returns when all have run. Chunks run in
   /// any order on any thread, the caller's included. The exception of the lowest chunk that threw is rethrown.
@@ -26,6 +27,7 @@ class ThreadPool {
   void parallel_for(std::size_t count, std::size_t grain,
                     const std::function<void(std::size_t begin, std::size_t end, std::size_t chunk)>& body);
 
+  /// How many chunks parallel_for makes.
   static std::size_t chunk_count(std::size_t count, std::size_t grain) { return (count + grain - 1) / grain; }
 
  private:

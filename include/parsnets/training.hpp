@@ -14,20 +14,12 @@
 
 namespace parsnets {
 
-/// One candidate that selection looked at.
-struct SelectionStep {
-  std::string choice;                             ///< "lambda=3 semantic-scaling=l2"
-  double zsl = 0;                                 ///< per-class top-1 on validation classes, mean over the folds
-  double h = 0;                                   ///< harmonic mean at the best gamma on the same folds
-  double merit() const { return (zsl + h) / 2; }  ///< what the choice is made by
-};
-
 /// What is said of a run but not stored in the model, since it differs between machines.
 struct TrainRun {
-  double seconds = 0;
+  double seconds = 0;               ///< of the whole call
   double flops = 0, bytes = 0;      ///< of the SVR's hot loops
   std::vector<double> svr_seconds;  ///< since the start of the last solve, one per entry of its trace in the record
-  std::uint64_t peak_memory = 0;
+  std::uint64_t peak_memory = 0;    ///< bytes of the process
 };
 
 /// Trains on the trainval samples of `data`. The same data, options and seed give the same bytes for any number of

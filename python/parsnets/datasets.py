@@ -19,6 +19,8 @@ from ._model import PathLike, address
 from ._progress import ProgressCallback, Watch
 from .errors import BadInput, Usage
 
+__all__ = ["ClassAttributes", "Dataset", "from_arrays", "load_demo", "load_folder", "load_xlsa17"]
+
 _MISSING = {"attribute-mean": 0, "zero": 1, "refuse": 2}
 _LISTS = ("trainval", "test_seen", "test_unseen", "train", "val")
 
@@ -49,7 +51,15 @@ class _Memory:
 
 
 class ClassAttributes(Dict[str, Floats]):
-    """Dict of class names to attribute vectors, with the names of the attributes, or None, as `attribute_names`."""
+    """Dict of class names to attribute vectors that also has the names of the attributes.
+
+    Parameters
+    ----------
+    values : dict or iterable of (str, array-like), default=()
+        Attribute vectors by class name.
+    attribute_names : sequence of str, default=None
+        Names of the attributes.
+    """
 
     def __init__(self, values: Any = (), attribute_names: Optional[Sequence[str]] = None) -> None:
         super().__init__(values)

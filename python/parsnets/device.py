@@ -23,6 +23,8 @@ from .datasets import Dataset, checked
 from .errors import BadInput, Usage
 from .results import Evaluation
 
+__all__ = ["DeviceModel"]
+
 _PRECISIONS = {"float32": 1, "float16": 2, "int8": 3}
 
 
@@ -137,7 +139,13 @@ class DeviceModel:
         call("device_save_header", self._handle, text(os.fspath(file), "file"), text(name, "name"))
 
     def to_bytes(self) -> bytes:
-        """Return the contents of the file that `save` writes."""
+        """Return the contents of the file that `save` writes.
+
+        Returns
+        -------
+        file : bytes
+            Device file.
+        """
         facts = _library.DeviceFacts(size=ctypes.sizeof(_library.DeviceFacts))
         call("device_get_facts", self._handle, ctypes.byref(facts))
         return ctypes.string_at(facts.file, facts.bytes)

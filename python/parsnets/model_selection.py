@@ -43,7 +43,18 @@ class ClassDisjointKFold:
         self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds. The arguments are ignored."""
+        """Return the number of folds.
+
+        Parameters
+        ----------
+        X, y, groups : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        n_splits : int
+            Number of folds.
+        """
         return self.n_splits
 
     def split(self, X: Any, y: Any, groups: Optional[Any] = None) -> Iterator[Tuple[Indices, Indices]]:

@@ -67,7 +67,18 @@ class Explanation:
         return [(self.attribute_names[i], float(self.contributions[i])) for i in self.loudest(count)]
 
     def loudest(self, count: int) -> NDArray[np.intp]:
-        """Return the indices of the attributes of `top`."""
+        """Return the indices of the attributes of `top`.
+
+        Parameters
+        ----------
+        count : int
+            Number of attributes.
+
+        Returns
+        -------
+        indices : ndarray of shape (count,)
+            Indices, in descending order of the absolute contribution.
+        """
         return np.argsort(-np.abs(self.contributions), kind="stable")[:count]
 
     def _repr_html_(self) -> str:

@@ -155,7 +155,7 @@ def test_the_training_record_and_the_options_are_dicts(demo, ridge):
     assert pickle.loads(pickle.dumps(ridge)).trained_options_ == ridge.trained_options_
 
 
-def test_a_file_whose_record_is_no_object_has_an_empty_one(ridge, tmp_path):
+def test_a_file_whose_record_is_malformed_is_refused(ridge, tmp_path):
     file = tmp_path / "m.safetensors"
     ridge.save(file)
     data = file.read_bytes()
@@ -165,7 +165,8 @@ def test_a_file_whose_record_is_no_object_has_an_empty_one(ridge, tmp_path):
     changed = json.dumps(header).encode()
     changed += b" " * (-len(changed) % 64)
     file.write_bytes(len(changed).to_bytes(8, "little") + changed + data[8 + size:])
-    assert RidgeZSL.load(file).record_ == {}
+    with pytest.raises(BadInput, match="m.safetensors, record: expected an object, found array"):
+        RidgeZSL.load(file)
 
 
 def test_class_attributes_as_dict_frame_and_array_give_the_same_model(demo):

@@ -36,6 +36,7 @@ struct parsnets_options {
 
 struct parsnets_model {
   explicit parsnets_model(parsnets::Model given);
+  parsnets_model(parsnets::Model given, std::string method_name, std::string record_text);
 
   /// A copy that shares the weights.
   std::unique_ptr<parsnets_model> clone() const;
@@ -47,6 +48,7 @@ struct parsnets_model {
 
   parsnets::Model model;
   std::string method;
+  std::string record;  ///< JSON of model.record
 
  private:
   mutable std::mutex mutex;

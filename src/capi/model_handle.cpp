@@ -6,6 +6,7 @@
 
 #include "base/json_file.hpp"
 #include "capi/handles.hpp"
+#include "store/train_record_json.hpp"
 
 using namespace parsnets;
 using namespace parsnets::capi;
@@ -79,10 +80,14 @@ void add_to(parsnets_model& model, const char* const* names, MatrixView<const fl
 
 }  // namespace
 
-parsnets_model::parsnets_model(Model given) : model(std::move(given)), method(method_of(model)) {}
+parsnets_model::parsnets_model(Model given)
+    : model(std::move(given)), method(method_of(model)), record(to_json(model.record).dump()) {}
+
+parsnets_model::parsnets_model(Model given, std::string method_name, std::string record_text)
+    : model(std::move(given)), method(std::move(method_name)), record(std::move(record_text)) {}
 
 std::unique_ptr<parsnets_model> parsnets_model::clone() const {
-  auto made = std::make_unique<parsnets_model>(shared_copy(model));
+  auto made = std::make_unique<parsnets_model>(shared_copy(model), method, record);
   if (ready.load(std::memory_order_acquire)) {
     made->classes = classes;
     made->ready = true;
@@ -157,7 +162,7 @@ parsnets_status parsnets_model_get_facts(const parsnets_model* handle, parsnets_
     known.temperature = model.temperature;
     known.method = handle->method.c_str();
     known.options = model.options.c_str();
-    known.record = model.record.c_str();
+    known.record = handle->record.c_str();
     known.seen = model.classes.seen.data();
     known.semantics = model.classes.semantics.data();
     write_struct(facts, known, "parsnets_model_facts");

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "data/sample_set.hpp"
 #include "parsnets/error.hpp"
@@ -14,23 +13,6 @@ namespace parsnets {
 namespace {
 
 using Indices = std::vector<std::int32_t>;
-
-class TrainingRecord {
- public:
-  explicit TrainingRecord(const Model& model) : json_(nlohmann::json::parse(model.record, nullptr, false)) {}
-
-  std::string text(const char* path) const {
-    const nlohmann::json::json_pointer at(path);
-    return json_.contains(at) && json_.at(at).is_string() ? json_.at(at).get<std::string>() : "";
-  }
-  std::size_t number(const char* path) const {
-    const nlohmann::json::json_pointer at(path);
-    return json_.contains(at) && json_.at(at).is_number_unsigned() ? json_.at(at).get<std::size_t>() : 0;
-  }
-
- private:
-  nlohmann::json json_;
-};
 
 std::size_t tested(const Indices& trained, const Split& split) {
   std::size_t count = 0;
@@ -52,17 +34,17 @@ bool proportional(std::span<const float> a, std::span<const float> b, double& fa
 }  // namespace
 
 std::optional<std::size_t> count_trained_samples(const Model& model, const Dataset& data) {
-  const TrainingRecord record(model);
-  if (const auto trained = samples_from_hex(record.text("/data/trained/samples")); !trained.empty()) {
+  const DataProvenance& record = model.record.data;
+  if (const auto trained = samples_from_hex(record.trained.samples); !trained.empty()) {
     const bool same = static_cast<std::size_t>(trained.back()) < data.samples() &&
-                      features_checksum(data.features.view(), trained) == record.text("/data/trained/crc32");
+                      features_checksum(data.features.view(), trained) == record.trained.crc32;
     return same ? tested(trained, data.split) : 0;
   }
-  if (record.number("/data/samples") != data.samples() || record.number("/data/dimensions") != data.features.cols() ||
-      record.text("/data/features") != data.features_name)
+  if (record.samples != data.samples() || record.dimensions != data.features.cols() ||
+      record.features != data.features_name)
     return 0;
   Indices trainval = data.split.trainval;
-  if (record.text("/data/split/trainval/crc32") != fmt::format("{:08x}", index_checksum(trainval))) return std::nullopt;
+  if (record.split.trainval.crc32 != fmt::format("{:08x}", index_checksum(trainval))) return std::nullopt;
   std::ranges::sort(trainval);
   return tested(trainval, data.split);
 }
@@ -74,18 +56,15 @@ std::int64_t check_trained_samples(const Model& model, const Dataset& data, bool
     const std::string found =
         count ? fmt::format("{} of {} that it was trained on", *count, tests)
               : fmt::format("another list of training samples than the model's (checksum {:08x}, the model has {})",
-                            index_checksum(data.split.trainval),
-                            TrainingRecord(model).text("/data/split/trainval/crc32"));
+                            index_checksum(data.split.trainval), model.record.data.split.trainval.crc32);
     throw Error(BadInput{data.name, "split", "test samples that the model was not trained on", found,
                          "evaluate with the split of training, or give --allow-trained-samples"});
   }
   return count ? static_cast<std::int64_t>(*count) : -1;
 }
 
-std::string semantics_of_training(const Model& model) { return TrainingRecord(model).text("/data/semantics"); }
-
 void check_semantics(const Model& model, const Dataset& data) {
-  const std::string trained = semantics_of_training(model);
+  const std::string& trained = model.record.data.semantics;
   const auto& values = data.semantics.values;
   const bool same_size = values.cols() == model.attributes();
   if (trained.empty() || (trained == data.semantics.name && same_size)) return;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "parsnets/dataset.hpp"
 #include "parsnets/model.hpp"
@@ -16,9 +15,6 @@ std::optional<std::size_t> count_trained_samples(const Model& model, const Datas
 
 /// The same as a figure of a test, -1 when the number is not known. Throws bad_input unless it is 0 or `allowed`.
 std::int64_t check_trained_samples(const Model& model, const Dataset& data, bool allowed);
-
-/// What the record calls the semantics of training; empty when it does not tell.
-std::string semantics_of_training(const Model& model);
 
 /// Throws bad_input when the data set was loaded with other semantics than the model was trained with: of another name
 /// or size, and other values for a class that the model was trained on.

@@ -6,6 +6,7 @@
 
 #include "parsnets/gates.hpp"
 #include "parsnets/threads.hpp"
+#include "parsnets/train_record.hpp"
 
 namespace parsnets {
 
@@ -24,11 +25,6 @@ Gates fit_gates(const GateOptions& options, MatrixView<const float> e, ThreadPoo
 /// The open networks of every row of E: N x k.
 Matrix<std::uint16_t> open_networks(const Gates& gates, MatrixView<const float> e, ThreadPool& pool);
 
-struct GateUsage {
-  std::vector<std::size_t> samples;             ///< K, how many samples open each network
-  double minimum = 0, median = 0, maximum = 0;  ///< shares of the samples
-  double entropy = 0;                           ///< of the usage distribution, over log K: 1 means even
-};
 GateUsage gate_usage(MatrixView<const std::uint16_t> open, std::size_t networks);
 
 }  // namespace parsnets

@@ -18,6 +18,7 @@
 #include "report/page.hpp"
 #include "report/run_figures.hpp"
 #include "report/tsne.hpp"
+#include "store/train_record_json.hpp"
 #include "train/refit.hpp"
 #include "train/training_data.hpp"
 
@@ -190,7 +191,7 @@ Json hubness_json(const RunSamples& samples, const ReportOptions& options, Threa
 
 Json provenance_json(const ReportRun& run) {
   const Model& model = *run.model;
-  Json record = Json::parse(model.record.empty() ? "{}" : model.record);
+  Json record = to_json(model.record);
   const Json facts = Json::parse(run.facts.empty() ? "{}" : run.facts);
   Json json{{"data", record.contains("data") ? record["data"] : Json::object()},
             {"options", Json::parse(model.options.empty() ? "{}" : model.options)}};

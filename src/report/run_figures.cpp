@@ -72,8 +72,7 @@ RunSamples run_samples(const Model& model, const Dataset& data, ThreadPool& pool
 Json summary_json(const ReportRun& run, const Evaluation& test) {
   const Model& model = *run.model;
   const Dataset& data = *run.data;
-  const Json record = Json::parse(model.record.empty() ? "{}" : model.record),
-             options = Json::parse(model.options.empty() ? "{}" : model.options),
+  const Json options = Json::parse(model.options.empty() ? "{}" : model.options),
              facts = Json::parse(run.facts.empty() ? "{}" : run.facts);
   Json json{{"data", data.name},
             {"features", data.features_name},
@@ -91,7 +90,7 @@ Json summary_json(const ReportRun& run, const Evaluation& test) {
     json["ausuc"] = test.gzsl.ausuc;
   }
   json["gamma"] = model.gamma;
-  json["gamma_from"] = record.contains("validation") ? record["validation"].value("gamma_from", "none") : "none";
+  json["gamma_from"] = model.record.validation.gamma_from;
   json["seconds"] = facts.contains("seconds") ? facts["seconds"] : Json();
   json["model_bytes"] = model_file_bytes(model);
   json["classes"] = model.classes.names.size();
@@ -195,19 +194,25 @@ Json gates_json(const Model& model, const Dataset& data, const RunSamples& sampl
 }
 
 Json training_json(const Model& model, const Json& facts) {
-  const Json record = Json::parse(model.record.empty() ? "{}" : model.record);
   Json json{{"stages", Json::array()}, {"svr", nullptr}};
-  for (const char* stage : {"joint", "refinement"}) {
-    if (!record.contains(stage) || record[stage].empty()) continue;
+  const std::pair<const char*, const std::vector<ObjectiveStep>&> stages[] = {{"joint", model.record.joint},
+                                                                              {"refinement", model.record.refinement}};
+  for (const auto& [name, trace] : stages) {
+    if (trace.empty()) continue;
     Json steps = Json::array();
-    for (const auto& step : record[stage]) steps.push_back(step["objective"]);
-    json["stages"].push_back({{"name", stage}, {"steps", steps}});
+    for (const auto& step : trace) steps.push_back(step.objective);
+    json["stages"].push_back({{"name", name}, {"steps", steps}});
   }
-  if (record.contains("svr") && record["svr"].contains("trace")) {
-    json["svr"] = record["svr"]["trace"];
+  if (model.record.svr && !model.record.svr->trace.empty()) {
+    const auto& trace = model.record.svr->trace;
     const Json seconds = facts.value("svr_seconds", Json::array());
-    for (std::size_t i = 0; i < json["svr"].size(); ++i)
-      json["svr"][i]["seconds"] = seconds.size() == json["svr"].size() ? seconds[i] : Json();
+    json["svr"] = Json::array();
+    for (std::size_t i = 0; i < trace.size(); ++i)
+      json["svr"].push_back({{"pass", trace[i].pass},
+                             {"primal", trace[i].primal},
+                             {"dual", trace[i].dual},
+                             {"gap", trace[i].relative_gap},
+                             {"seconds", seconds.size() == trace.size() ? seconds[i] : Json()}});
   }
   return json["stages"].empty() && json["svr"].is_null() ? Json() : json;
 }

@@ -15,6 +15,7 @@
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/version.hpp"
+#include "store/train_record_json.hpp"
 
 namespace parsnets {
 
@@ -196,9 +197,8 @@ Model load_model(const std::filesystem::path& path) {
   model.classes.names = in.strings("classes");
   model.attribute_names = in.strings("attributes");
   model.options = in.text("options");
-  model.record = in.text("record");
   parse_json(model.options, in.name() + ", options");
-  parse_json(model.record, in.name() + ", record");
+  model.record = train_record_from_json(in.text("record"), in.name() + ", record");
 
   const std::size_t d = model.feature_dimensions = in.count("features", 1, kMost), m = in.count("attributes", 1, kMost),
                     c = model.classes.names.size();
@@ -381,7 +381,7 @@ FileContents contents_of(const Model& model) {
                    {"classes", nlohmann::json(model.classes.names).dump()},
                    {"attributes", nlohmann::json(model.attribute_names).dump()},
                    {"options", model.options.empty() ? "{}" : model.options},
-                   {"record", model.record.empty() ? "{}" : model.record},
+                   {"record", to_json(model.record).dump()},
                    {"payload_crc32", payload_checksum(tensors)}};
   if (!model.feature_names.empty()) file.metadata["features"] = nlohmann::json(model.feature_names).dump();
   return file;

@@ -15,44 +15,29 @@ namespace parsnets {
 namespace {
 
 /// At most about 100 passes, the first and the last among them.
-std::vector<std::size_t> traced_passes(const std::vector<SvrPass>& passes) {
-  std::vector<std::size_t> chosen;
+std::vector<SvrPass> traced_passes(const std::vector<SvrPass>& passes) {
+  std::vector<SvrPass> chosen;
   const std::size_t every = passes.size() / 100 + 1;
   for (std::size_t i = 0; i < passes.size(); ++i)
-    if (i % every == 0 || i + 1 == passes.size()) chosen.push_back(i);
+    if (i % every == 0 || i + 1 == passes.size()) chosen.push_back(passes[i]);
   return chosen;
 }
 
-/// Without times, which would make the bytes of a model differ from run to run.
-nlohmann::ordered_json svr_trace(const std::vector<SvrPass>& passes) {
-  auto json = nlohmann::ordered_json::array();
-  for (const std::size_t i : traced_passes(passes))
-    json.push_back({{"pass", passes[i].pass},
-                    {"primal", passes[i].primal},
-                    {"dual", passes[i].dual},
-                    {"gap", passes[i].relative_gap}});
-  return json;
+SvrCertificate certificate(const TrainOptions& o, double spread, double relative_gap, bool converged) {
+  SvrCertificate made;
+  made.c = *o.fit.c;
+  made.epsilon = o.fit.epsilon;
+  made.target_scale = spread;
+  made.relative_gap = relative_gap;
+  made.converged = converged;
+  return made;
 }
 
-nlohmann::ordered_json svr_json(const TrainOptions& o, double spread, double relative_gap, bool converged) {
-  return {{"c", *o.fit.c},
-          {"epsilon", o.fit.epsilon},
-          {"target_scale", spread},
-          {"relative_gap", relative_gap},
-          {"converged", converged}};
-}
-
-void set_gates(Stages& stages, const TrainOptions& o, Model& model, nlohmann::ordered_json& record) {
+void set_gates(Stages& stages, const TrainOptions& o, Model& model) {
   const Encoding& coded = stages.encoding(o);
   const Gating& gated = stages.gating(o);
-  const GateUsage usage = gate_usage(gated.open.view(), gated.gates.networks);
-  record["encoder"] = {{"dimensions", *o.encoder.dimensions},
-                       {"reconstruction_error", coded.encoder.reconstruction_error}};
-  record["gates"] = {{"usage_min", usage.minimum},
-                     {"usage_median", usage.median},
-                     {"usage_max", usage.maximum},
-                     {"usage_entropy", usage.entropy},
-                     {"samples_per_network", usage.samples}};
+  model.record.encoder = {static_cast<std::size_t>(*o.encoder.dimensions), coded.encoder.reconstruction_error};
+  model.record.gates = gate_usage(gated.open.view(), gated.gates.networks);
 
   model.encoder.weights = Matrix<float>::copy_of(coded.encoder.weights.view());
   model.encoder.reconstruction_error = coded.encoder.reconstruction_error;
@@ -88,9 +73,9 @@ LinearMap solve_ridge(Stages& stages, const TrainOptions& o) {
   return stages.ridge(o).solve(*o.fit.lambda * stages.inputs(o).scale, stages.targets(o).vectors.view());
 }
 
-void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
-                            const std::filesystem::path& checkpoint, TrainRun* run) {
-  set_gates(stages_, o, model, record);
+void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, const std::filesystem::path& checkpoint,
+                            TrainRun* run) {
+  set_gates(stages_, o, model);
   // Targets of unit variance make C and epsilon mean the same for every semantics.
   Matrix<float> scaled = stages_.sample_semantics(o);
   const std::size_t m = scaled.cols();
@@ -135,13 +120,12 @@ void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, nlohmann::order
     options.outer_steps = *o.geometry.joint_steps;
     JointResult joint =
         solve_joint(gated, stages_.labels, scaled.view(), options, stages_.pool, stages_.progress, start);
-    record["svr"] = svr_json(o, spread, joint.relative_gap, joint.converged);
-    auto& steps = record["joint"] = nlohmann::ordered_json::array();
-    steps.push_back({{"objective", joint.start_objective}, {"mmg", joint.start_mmg}, {"step", 0}});
+    model.record.svr = certificate(o, spread, joint.relative_gap, joint.converged);
+    constexpr auto none = std::nullopt;
+    model.record.joint = {{joint.start_objective, none, none, joint.start_mmg, 0, none}};
     for (const auto& step : joint.steps)
-      if (step.accepted)
-        steps.push_back({{"objective", step.objective}, {"fit", step.fit}, {"mmg", step.mmg}, {"step", step.step}});
-    record["orthogonality"] = joint.orthogonality;
+      if (step.accepted) model.record.joint.push_back({step.objective, step.fit, none, step.mmg, step.step, none});
+    model.record.orthogonality = joint.orthogonality;
     if (run != nullptr) {
       run->flops += joint.flops;
       run->bytes += joint.bytes;
@@ -150,16 +134,20 @@ void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, nlohmann::order
     warm_beta_ = std::move(joint.start_beta);
   } else {
     SvrResult solved = solve_svr(gated, scaled.view(), svr, stages_.pool, stages_.progress, start);
-    record["svr"] = svr_json(o, spread, solved.relative_gap, solved.converged);
-    record["svr"]["primal"] = solved.primal;
-    record["svr"]["dual"] = solved.dual;
-    record["svr"]["passes"] = solved.passes.size();
-    record["svr"]["trace"] = svr_trace(solved.passes);
+    SvrCertificate& svr_record =
+        model.record.svr.emplace(certificate(o, spread, solved.relative_gap, solved.converged));
+    svr_record.primal = solved.primal;
+    svr_record.dual = solved.dual;
+    svr_record.passes = solved.passes.size();
+    const auto traced = traced_passes(solved.passes);
+    // Without times, which would make the bytes of a model differ from run to run.
+    for (const SvrPass& p : traced)
+      svr_record.trace.push_back({static_cast<std::size_t>(p.pass), p.primal, p.dual, p.relative_gap});
     if (run != nullptr) {
       run->flops += solved.flops;
       run->bytes += solved.bytes;
       run->svr_seconds.clear();
-      for (const std::size_t i : traced_passes(solved.passes)) run->svr_seconds.push_back(solved.passes[i].seconds);
+      for (const SvrPass& p : traced) run->svr_seconds.push_back(p.seconds);
     }
     set_networks(model, networks_from_dual(gated, solved.beta.view(), stages_.pool), solved.bias, spread);
     warm_beta_ = std::move(solved.beta);
@@ -167,10 +155,10 @@ void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, nlohmann::order
   warm_key_ = key;
 }
 
-void NetworkFitter::fit_shared(const TrainOptions& o, Model& model, nlohmann::ordered_json& record) {
+void NetworkFitter::fit_shared(const TrainOptions& o, Model& model) {
   LinearMap map = solve_ridge(stages_, o);
   if (*o.gates.kind == GateKind::always && !o.fit.relu) return set_linear_map(model, std::move(map));
-  set_gates(stages_, o, model, record);
+  set_gates(stages_, o, model);
   model.relu = o.fit.relu;
   model.shared = std::move(map.weights);
   model.bias = std::move(map.bias);

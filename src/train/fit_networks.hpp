@@ -1,7 +1,6 @@
 #pragma once
 // The networks of a forward model: one linear map, or gated networks by the SVR, alone or beside a shared one.
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "train/stages.hpp"
@@ -14,7 +13,7 @@ void set_linear_map(Model& model, LinearMap map);
 /// The ridge map of the options' lambda.
 LinearMap solve_ridge(Stages& stages, const TrainOptions& o);
 
-/// Fits the networks of parsnets, scln and mmg. `record` gets certificate and statistics.
+/// Fits the networks of parsnets, scln and mmg. The model's record gets certificate and statistics.
 class NetworkFitter {
  public:
   /// Refers to the stages.
@@ -22,10 +21,9 @@ class NetworkFitter {
 
   /// By the epsilon-SVR, with MMG where the options ask for joint steps. Starts from its last solution along a path of
   /// C.
-  void fit_svr(const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
-               const std::filesystem::path& checkpoint, TrainRun* run);
+  void fit_svr(const TrainOptions& o, Model& model, const std::filesystem::path& checkpoint, TrainRun* run);
   /// The shared network by ridge, the gated ones at zero: training moves them from there.
-  void fit_shared(const TrainOptions& o, Model& model, nlohmann::ordered_json& record);
+  void fit_shared(const TrainOptions& o, Model& model);
 
  private:
   Stages& stages_;

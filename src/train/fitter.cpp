@@ -83,10 +83,10 @@ void fit_sae(Stages& stages, const TrainOptions& o, Model& model) {
     set_reverse_map(model, maps.reverse);
 }
 
-void fit_dap(Stages& stages, const TrainOptions& o, Model& model, nlohmann::ordered_json& record) {
+void fit_dap(Stages& stages, const TrainOptions& o, Model& model) {
   DapResult dap =
       solve_dap(stages.samples(o), *o.fit.lambda * stages.inputs(o).scale / 4, stages.pool, stages.progress);
-  record["dap"] = {{"iterations", dap.iterations}, {"relative_gradient", dap.relative_gradient}};
+  model.record.dap = {static_cast<std::size_t>(dap.iterations), dap.relative_gradient};
   set_linear_map(model, std::move(dap.map));
 }
 
@@ -102,8 +102,8 @@ Fitter::Fitter(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& 
 
 Fitter::~Fitter() = default;
 
-Model Fitter::fit(const TrainOptions& o, nlohmann::ordered_json& record, const std::filesystem::path& checkpoint,
-                  TrainRun* run, const DescentObserver& observer) {
+Model Fitter::fit(const TrainOptions& o, const std::filesystem::path& checkpoint, TrainRun* run,
+                  const DescentObserver& observer) {
   Stages& stages = state_->stages;
   const bool closed_form = o.method != Method::parsnets && o.method != Method::mmg && o.method != Method::scln;
   if (closed_form) check_memory(stages, o);
@@ -113,10 +113,10 @@ Model Fitter::fit(const TrainOptions& o, nlohmann::ordered_json& record, const s
     case Method::mmg:
     case Method::scln:
       if (*o.fit.loss == Fit::svr) {
-        state_->networks.fit_svr(o, model, record, checkpoint, run);
+        state_->networks.fit_svr(o, model, checkpoint, run);
       } else {
-        state_->networks.fit_shared(o, model, record);
-        if (*o.geometry.joint_steps > 0) join_fit_and_mmg(stages, o, model, record);
+        state_->networks.fit_shared(o, model);
+        if (*o.geometry.joint_steps > 0) join_fit_and_mmg(stages, o, model);
       }
       break;
     case Method::ridge: set_linear_map(model, solve_ridge(stages, o)); break;
@@ -128,9 +128,9 @@ Model Fitter::fit(const TrainOptions& o, nlohmann::ordered_json& record, const s
     case Method::eszsl: fit_eszsl(stages, o, model); break;
     case Method::sae:
     case Method::sae_reverse: fit_sae(stages, o, model); break;
-    case Method::dap: fit_dap(stages, o, model, record); break;
+    case Method::dap: fit_dap(stages, o, model); break;
   }
-  refine(stages, o, model, record, observer);
+  refine(stages, o, model, observer);
   return model;
 }
 

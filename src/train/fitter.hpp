@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "parsnets/training.hpp"
@@ -18,11 +17,12 @@ class Fitter {
   Fitter(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress);
   ~Fitter();
 
-  /// A model whose bank holds all classes of the data set, `seen` set for those with rows; no calibration yet. `record`
-  /// gets the certificate and the statistics of the fit. `checkpoint` overrides the options' path. `observer`
-  /// sees the model at 0 and after each of options.refine_steps steps of refinement, before prototypes are fitted.
-  Model fit(const TrainOptions& options, nlohmann::ordered_json& record, const std::filesystem::path& checkpoint = {},
-            TrainRun* run = nullptr, const DescentObserver& observer = {});
+  /// A model whose bank holds all classes of the data set, `seen` set for those with rows; no calibration yet. Its
+  /// record has the certificate and the statistics of the fit alone. `checkpoint` overrides the options' path.
+  /// `observer` sees the model at 0 and after each of options.refine_steps steps of refinement, before prototypes are
+  /// fitted.
+  Model fit(const TrainOptions& options, const std::filesystem::path& checkpoint = {}, TrainRun* run = nullptr,
+            const DescentObserver& observer = {});
 
  private:
   struct State;

@@ -11,15 +11,11 @@ namespace parsnets {
 
 namespace {
 
-nlohmann::ordered_json trace_json(const std::vector<DescentStep>& steps) {
-  auto json = nlohmann::ordered_json::array();
+std::vector<ObjectiveStep> trace_of(const std::vector<DescentStep>& steps) {
+  std::vector<ObjectiveStep> trace;
   for (const auto& step : steps)
-    json.push_back({{"objective", step.objective},
-                    {"loss", step.loss},
-                    {"mmg", step.mmg},
-                    {"step", step.step},
-                    {"slope", step.slope}});
-  return json;
+    trace.push_back({step.objective, std::nullopt, step.loss, step.mmg, step.step, step.slope});
+  return trace;
 }
 
 DescentSamples descent_samples(Stages& stages, const TrainOptions& o, const Model& model,
@@ -51,7 +47,7 @@ void check_memory(const Stages& stages, const TrainOptions& o, const Model& mode
 
 }  // namespace
 
-void join_fit_and_mmg(Stages& stages, const TrainOptions& o, Model& model, nlohmann::ordered_json& record) {
+void join_fit_and_mmg(Stages& stages, const TrainOptions& o, Model& model) {
   const Matrix<float>& semantics = stages.targets(o).vectors;
   check_memory(stages, o, model);
   DescentSamples s = descent_samples(stages, o, model, semantics.view());
@@ -67,11 +63,10 @@ void join_fit_and_mmg(Stages& stages, const TrainOptions& o, Model& model, nlohm
   options.decay = *o.fit.lambda * stages.inputs(o).scale /
                   (mean_eigenvalue(outputs_wanted.view()) * static_cast<double>(outputs_wanted.cols()));
   s.preconditioner = &stages.preconditioner(o, *o.fit.lambda);
-  record["joint"] = trace_json(descend(model, s, options, stages.pool, stages.progress));
+  model.record.joint = trace_of(descend(model, s, options, stages.pool, stages.progress));
 }
 
-void refine(Stages& stages, const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
-            const DescentObserver& observer) {
+void refine(Stages& stages, const TrainOptions& o, Model& model, const DescentObserver& observer) {
   const bool in_class_space = model.targets == Targets::classes;
   if (*o.refinement.steps == 0 && *o.class_space.prototype_width == 0 && !observer && !in_class_space) return;
   if (model.direction != Direction::forward) {
@@ -105,7 +100,7 @@ void refine(Stages& stages, const TrainOptions& o, Model& model, nlohmann::order
     DescentSamples s = descent_samples(stages, o, model, vectors.view());
     if (is_one_linear_map(model) || !model.shared.empty()) s.preconditioner = &stages.preconditioner(o, options.lambda);
     const auto steps = descend(model, s, options, stages.pool, stages.progress, watch);
-    record["refinement"] = trace_json(steps);
+    model.record.refinement = trace_of(steps);
   } else {
     Matrix<float> f;  // of the training samples: prototypes alone need it
     if (*o.class_space.prototype_width > 0 || in_class_space)

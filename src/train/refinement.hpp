@@ -1,8 +1,6 @@
 #pragma once
 // What moves networks after they were fitted: the squared loss joined with MMG, discriminative refinement, prototypes.
 
-#include <nlohmann/json.hpp>
-
 #include "solvers/descent.hpp"
 #include "train/stages.hpp"
 
@@ -10,10 +8,9 @@ namespace parsnets {
 
 /// options.joint_steps steps on fit + mmg·MMG with the squared loss, the geometry that of the whole output; with the
 /// SVR's, see joint.hpp. Throws usage when the memory limit is too low, as does refine().
-void join_fit_and_mmg(Stages& stages, const TrainOptions& o, Model& model, nlohmann::ordered_json& record);
+void join_fit_and_mmg(Stages& stages, const TrainOptions& o, Model& model);
 
 /// Refinement and prototypes of forward models; `observer` sees the model at 0 and after each step.
-void refine(Stages& stages, const TrainOptions& o, Model& model, nlohmann::ordered_json& record,
-            const DescentObserver& observer);
+void refine(Stages& stages, const TrainOptions& o, Model& model, const DescentObserver& observer);
 
 }  // namespace parsnets

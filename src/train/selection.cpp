@@ -174,16 +174,15 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
     }
     std::erase_if(waiting, due);
   };
-  nlohmann::ordered_json unused;
   int reached = 0;
   Matrix<float> final_outputs;
-  Model model = fitters_[fold]->fit(longest, unused, checkpoint, nullptr,
-                                    [&](int steps, Model& moved, MatrixView<const float> f) {
-                                      reached = steps;
-                                      evaluate_at(steps, moved, f, false);
-                                      final_outputs = Matrix<float>::copy_of(f);
-                                      return !waiting.empty();
-                                    });
+  Model model =
+      fitters_[fold]->fit(longest, checkpoint, nullptr, [&](int steps, Model& moved, MatrixView<const float> f) {
+        reached = steps;
+        evaluate_at(steps, moved, f, false);
+        final_outputs = Matrix<float>::copy_of(f);
+        return !waiting.empty();
+      });
   evaluate_at(reached, model, final_outputs.view(), true);  // descent may end before the steps do
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "base/machine.hpp"
 #include "data/rows.hpp"
@@ -18,26 +17,21 @@ namespace parsnets {
 
 namespace {
 
-nlohmann::ordered_json data_record(const Dataset& data) {
-  nlohmann::ordered_json record{{"name", data.name},
-                                {"features", data.features_name},
-                                {"semantics", data.semantics.name},
-                                {"samples", data.samples()},
-                                {"dimensions", data.features.cols()}};
-  const std::pair<const char*, const std::vector<std::int32_t>*> lists[] = {{"trainval", &data.split.trainval},
-                                                                            {"test_seen", &data.split.test_seen},
-                                                                            {"test_unseen", &data.split.test_unseen},
-                                                                            {"train", &data.split.train},
-                                                                            {"val", &data.split.val}};
-  for (const auto& [name, list] : lists)
-    record["split"][name] = {{"samples", list->size()}, {"crc32", fmt::format("{:08x}", index_checksum(*list))}};
-  if (!data.split.version.empty()) record["split"]["version"] = data.split.version;
-  if (!data.split.file.empty()) record["split"]["file"] = data.split.file;
-  if (!data.known_as.empty()) record["known_as"] = data.known_as;
-  const auto trained = distinct(data.split.trainval);
-  record["trained"] = {{"samples", samples_to_hex(trained)},
-                       {"crc32", features_checksum(data.features.view(), trained)}};
-  return record;
+DataProvenance provenance(const Dataset& data) {
+  const auto part = [](const std::vector<std::int32_t>& list) {
+    return SplitPart{list.size(), fmt::format("{:08x}", index_checksum(list))};
+  };
+  const Split& split = data.split;
+  const auto trained = distinct(split.trainval);
+  return {data.name,
+          data.features_name,
+          data.semantics.name,
+          data.samples(),
+          data.features.cols(),
+          {part(split.trainval), part(split.test_seen), part(split.test_unseen), part(split.train), part(split.val),
+           split.version, split.file},
+          data.known_as,
+          {samples_to_hex(trained), features_checksum(data.features.view(), trained)}};
 }
 
 /// With few classes a fold says little: gamma on two held-out classes varies more than it helps. So calibration alone
@@ -90,10 +84,8 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   const bool searches = options.search.select || options.preset == Preset::automatic;
   if (!searches) validate(options);  // selection validates each of its candidates
 
-  nlohmann::ordered_json record{{"data", data_record(data)}, {"seed", options.run.seed}};
-  double gamma = 0, temperature = 1;
-  auto& validation = record["validation"];
-  validation["gamma_from"] = "none";
+  Selected selected;
+  ValidationRecord validation;
   if (searches || options.calibration.enabled) {
     const auto folds = validation_folds(data, fold_count(options, data), options.run.seed);
     if (folds.empty() && searches)
@@ -101,43 +93,40 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
                            "neither", "train without --select and --preset auto"});
     warn_of_single_classes(folds, warnings);
     if (!folds.empty()) {
-      const Selected selected = select_options(data, given, folds, pool, progress);
+      selected = select_options(data, given, folds, pool, progress);
       options = selected.winner.options;
-      gamma = options.calibration.enabled ? selected.winner.gamma : 0;
-      temperature = selected.winner.temperature;
-      validation = {
-          {"gamma_from", options.calibration.enabled ? "validation classes" : "none"},
-          {"folds", folds.size()},
-          {"classes_from", data.split.validation_from +
-                               (folds.size() <= 1 ? ""
-                                : data.split.validation_drawn
-                                    ? fmt::format("; {} with the seeds after it", more_folds(folds.size() - 1))
-                                    : fmt::format("; {} drawn from the seen classes", more_folds(folds.size() - 1)))},
-          {"zsl", selected.winner.result.zsl},
-          {"h", selected.winner.result.h}};
-      if (searches) {
-        record["chosen"] = selected.winner.result.choice;
-        auto& trace = record["selection"] = nlohmann::ordered_json::array();
-        for (const auto& step : selected.trace)
-          trace.push_back({{"choice", step.choice}, {"zsl", step.zsl}, {"h", step.h}});
-        if (!selected.left_out.empty()) record["left_out"] = selected.left_out;
-      }
+      if (options.calibration.enabled) validation.gamma_from = "validation classes";
+      validation.folds = folds.size();
+      validation.classes_from = data.split.validation_from +
+                                (folds.size() <= 1 ? ""
+                                 : data.split.validation_drawn
+                                     ? fmt::format("; {} with the seeds after it", more_folds(folds.size() - 1))
+                                     : fmt::format("; {} drawn from the seen classes", more_folds(folds.size() - 1)));
+      validation.zsl = selected.winner.result.zsl;
+      validation.h = selected.winner.result.h;
     }
   }
   const auto checkpoint = options.run.checkpoint.empty()
                               ? std::filesystem::path()
                               : std::filesystem::path(options.run.checkpoint.string() + ".final");
   Fitter fitter(data, data.split.trainval, pool, progress);
-  Model model = fitter.fit(options, record, checkpoint, run);
-  model.gamma = gamma;
-  model.temperature = temperature;
+  Model model = fitter.fit(options, checkpoint, run);
+  model.gamma = options.calibration.enabled ? selected.winner.gamma : 0;
+  model.temperature = selected.winner.temperature;
+  model.record.data = provenance(data);
+  model.record.seed = options.run.seed;
+  model.record.validation = std::move(validation);
+  if (searches) {
+    model.record.chosen = selected.winner.result.choice;
+    model.record.selection = std::move(selected.trace);
+    model.record.left_out = std::move(selected.left_out);
+  }
+  model.record.warnings = std::move(warnings);
   // Options describe the model: what has no gates is one network that is always open.
   options.gates.kind = model.gates.kind;
   options.gates.networks = static_cast<int>(model.gates.networks);
   options.gates.open = static_cast<int>(model.gates.open);
   model.options = train_option_table(options).to_json().dump();
-  if (!warnings.empty()) record["warnings"] = warnings;
-  model.record = record.dump();
   if (run != nullptr) {
     run->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     run->peak_memory = peak_memory();

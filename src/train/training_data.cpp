@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "parsnets/error.hpp"
 
@@ -14,14 +14,14 @@ void require_training_data(const Model& model, const Dataset& data) {
     throw Error(BadInput{data.name, field, "what the model was trained with (" + trained + ")", found,
                          "give the data set, features, semantics and split of 'train'"});
   };
-  const auto record = nlohmann::json::parse(model.record.empty() ? "{}" : model.record);
-  const std::pair<const char*, const std::vector<std::int32_t>*> lists[] = {{"trainval", &data.split.trainval},
-                                                                            {"test_seen", &data.split.test_seen},
-                                                                            {"test_unseen", &data.split.test_unseen}};
-  for (const auto& [name, list] : lists) {
-    const nlohmann::json::json_pointer at(fmt::format("/data/split/{}/crc32", name));
-    const std::string trained = record.contains(at) ? record.at(at).get<std::string>() : "unknown",
-                      found = fmt::format("{:08x}", index_checksum(*list));
+  const SplitProvenance& split = model.record.data.split;
+  const std::tuple<const char*, const SplitPart&, const std::vector<std::int32_t>&> lists[] = {
+      {"trainval", split.trainval, data.split.trainval},
+      {"test_seen", split.test_seen, data.split.test_seen},
+      {"test_unseen", split.test_unseen, data.split.test_unseen}};
+  for (const auto& [name, part, list] : lists) {
+    const std::string trained = part.crc32.empty() ? "unknown" : part.crc32,
+                      found = fmt::format("{:08x}", index_checksum(list));
     if (trained != found) refuse(std::string(name) + " samples", "checksum " + trained, "checksum " + found);
   }
   if (data.features.cols() != model.feature_dimensions)

@@ -69,6 +69,30 @@ class IncludeGraph(unittest.TestCase):
         self.assertEqual(reached, ["cli/train.cpp", "src/data/set.cpp", "src/base/file.cpp", "src/base/file.hpp",
                                    "include/parsnets/set.hpp"])
         self.assertIn("5 of 6 files", run.stdout)
+        self.assertIn("no reading path", run.stdout)
+
+    def put_reading_path(self, *files):
+        steps = "".join(f"{number}. `{file}`: what it does.\n" for number, file in enumerate(files, 1))
+        self.put("docs/architecture.md", f"{TREE['docs/architecture.md']}## Reading paths\n\n### `train`\n\n{steps}")
+
+    def test_a_reading_path_is_counted(self):
+        self.put_reading_path("cli/train.cpp", "src/data/set.cpp", "src/base/file.cpp")
+        self.assertEqual(self.run_script("--write").returncode, 0)
+        self.assertEqual(self.run_script("--check").returncode, 0)
+        self.assertIn("3 in its reading path", self.run_script("--follow", "cli/train.cpp").stdout)
+        self.assertIn("(3 in its reading path)", (self.root / "docs/architecture.md").read_text())
+
+    def test_a_reading_path_with_a_file_that_does_not_exist_is_refused(self):
+        self.put_reading_path("cli/train.cpp", "src/data/gone.cpp")
+        self.refused("the reading path of cli/train.cpp names src/data/gone.cpp, which does not exist")
+
+    def test_a_reading_path_with_a_file_that_no_file_before_it_leads_to_is_refused(self):
+        self.put_reading_path("cli/train.cpp", "src/base/file.cpp", "src/data/set.cpp")
+        self.refused("names src/base/file.cpp, but no file before it leads there")
+
+    def test_a_reading_path_with_a_file_twice_is_refused(self):
+        self.put_reading_path("cli/train.cpp", "src/data/set.cpp", "src/data/set.cpp")
+        self.refused("names src/data/set.cpp twice")
 
 
 if __name__ == "__main__":

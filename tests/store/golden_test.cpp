@@ -5,9 +5,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "formats/safetensors.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/ranking.hpp"
 #include "paths.hpp"
+#include "store/train_record_json.hpp"
 #include "temp_dir.hpp"
 #include "train/train_options.hpp"
 
@@ -59,13 +61,20 @@ TEST(Golden, AModelOfVersion01IsWrittenAgainWithoutLoss) {
               table("confidences.txt", kSamples, kClasses).view());
 }
 
+TEST(Golden, TheRecordOfVersion01IsWrittenAgainAsItWas) {
+  const auto text = SafetensorsFile(kVersion01 / "model.safetensors").metadata().at("record");
+  EXPECT_EQ(to_json(train_record_from_json(text, "record")).dump(), text);
+}
+
 TEST(Golden, TheRecordAndOptionsOfVersion01AreReadable) {
   const Model model = load_model(kVersion01 / "model.safetensors");
-  const auto record = nlohmann::json::parse(model.record);
-  EXPECT_EQ(record.at("data").at("samples"), 240);
-  EXPECT_EQ(record.at("seed"), 7);
-  EXPECT_NEAR(record.at("validation").at("zsl").get<double>(), 100, 1e-9) << "percent, as today";
-  EXPECT_NEAR(record.at("validation").at("h").get<double>(), 46.6667, 1e-3) << "percent, as today";
+  const TrainRecord& record = model.record;
+  EXPECT_EQ(record.data.samples, 240u);
+  EXPECT_EQ(record.data.trained, TrainedSamples{}) << "version 0.1 did not store them";
+  EXPECT_EQ(record.seed, 7u);
+  EXPECT_NEAR(record.validation.zsl, 100, 1e-9) << "percent, as today";
+  EXPECT_NEAR(record.validation.h, 46.6667, 1e-3) << "percent, as today";
+  EXPECT_EQ(record.gates->samples.size(), 6u);
   TrainOptions options;
   train_option_table(options).from_json(nlohmann::json::parse(model.options), "model.safetensors");
   EXPECT_EQ(options.method, Method::parsnets);

@@ -17,20 +17,20 @@ TEST(Automatic, ItsTraceBeginsWithPlainRidgeAndItsChoiceDoesNotFallBehindAnyOfIt
   TrainOptions options;
   options.preset = Preset::automatic;
   options.search.time_budget = 0;
-  const auto record = nlohmann::json::parse(train(data, options, pool).record);
-  const auto& trace = record["selection"];
+  const TrainRecord record = train(data, options, pool).record;
+  const auto& trace = record.selection;
   ASSERT_GT(trace.size(), 100u);
-  const double reached = record["validation"]["zsl"].get<double>() + record["validation"]["h"].get<double>();
+  const double reached = record.validation.zsl + record.validation.h;
   for (const auto& step : trace) {
-    const double merit = step["zsl"].get<double>() + step["h"].get<double>();
+    const double merit = step.zsl + step.h;
     EXPECT_LE(merit, reached + 2 * 0.15 + 0.01)
-        << step.dump() << ": only what a richer model gains within noise is left";
-    if (step["choice"].get<std::string>().starts_with("plain ridge")) {
+        << step.choice << ": only what a richer model gains within noise is left";
+    if (step.choice.starts_with("plain ridge")) {
       EXPECT_LE(merit, reached + 1e-9);
     }
   }
-  EXPECT_TRUE(trace[0]["choice"].get<std::string>().starts_with("plain ridge"));
-  EXPECT_FALSE(record.contains("left_out"));
+  EXPECT_TRUE(trace[0].choice.starts_with("plain ridge"));
+  EXPECT_TRUE(record.left_out.empty());
 }
 
 TEST(Automatic, LeavesOptionsThatAreSetAloneAndKeepsToItsTimeBudget) {
@@ -41,10 +41,10 @@ TEST(Automatic, LeavesOptionsThatAreSetAloneAndKeepsToItsTimeBudget) {
   options.search.time_budget = std::numeric_limits<double>::min();  // used up as soon as any time has passed
   options.preprocessing.feature_scaling = FeatureScaling::l2;
   const Model model = train(data, options, pool);
-  const auto record = nlohmann::json::parse(model.record), chosen = nlohmann::json::parse(model.options);
+  const auto chosen = nlohmann::json::parse(model.options);
   EXPECT_EQ(chosen["feature-scaling"], "l2");
-  EXPECT_EQ(record["selection"].size(), 1u) << "one path is always looked at";
-  EXPECT_GE(record["left_out"].size(), 5u);
+  EXPECT_EQ(model.record.selection.size(), 1u) << "one path is always looked at";
+  EXPECT_GE(model.record.left_out.size(), 5u);
 }
 
 TEST(Automatic, IsTheSameForOneAndTwoThreads) {
@@ -54,7 +54,7 @@ TEST(Automatic, IsTheSameForOneAndTwoThreads) {
   options.preset = Preset::automatic;
   options.search.time_budget = 0;
   const Model a = train(data, options, one), b = train(data, options, two);
-  EXPECT_TRUE(test::same_bytes(a.record, b.record));
+  EXPECT_TRUE(a.record == b.record);
   EXPECT_TRUE(test::same_bytes(a.options, b.options));
   EXPECT_EQ(a.gamma, b.gamma);
 }

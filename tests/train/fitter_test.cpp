@@ -43,8 +43,7 @@ TEST(Fitter, DescentSeesTheOutputsThatTheModelGives) {
             }
             ++tried;
             SCOPED_TRACE(train_option_table(options).to_json().dump());
-            nlohmann::ordered_json record;
-            fitter.fit(options, record, {}, nullptr, [&](int, Model& model, MatrixView<const float> f) {
+            fitter.fit(options, {}, nullptr, [&](int, Model& model, MatrixView<const float> f) {
               const Matrix<float> predicted = model.predict(x.view(), pool);
               double worst = 0, size = 0;
               for (std::size_t i = 0; i < f.size(); ++i) {
@@ -66,9 +65,8 @@ TEST(Fitter, RefinementRefusesAMemoryLimitItCannotKeep) {
   options.refinement.steps = 2;
   options.run.memory_limit = 1000;
   options = resolve_options(options, data);
-  nlohmann::ordered_json record;
   try {
-    fitter.fit(options, record);
+    fitter.fit(options);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::usage);
@@ -94,10 +92,9 @@ TEST(Fitter, WhatWasFittedInBetweenDoesNotChangeAFit) {
       other.preprocessing.semantic_scaling = SemanticScaling::standardize;
       first = resolve_options(first, data);
       other = resolve_options(other, data);
-      nlohmann::ordered_json record;
-      const Model before = fitter.fit(first, record);
-      fitter.fit(other, record);
-      const Model after = fitter.fit(first, record);
+      const Model before = fitter.fit(first);
+      fitter.fit(other);
+      const Model after = fitter.fit(first);
       EXPECT_EQ(std::memcmp(before.networks.data(), after.networks.data(), before.networks.size() * sizeof(float)), 0);
     }
   }

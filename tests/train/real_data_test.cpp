@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "parsnets/evaluation.hpp"
 #include "parsnets/training.hpp"
 #include "shared_data.hpp"
@@ -21,18 +19,15 @@ TEST(RealData, RefinedNetworksBeatThePlainMapOnCub) {
   plain.method = Method::ridge;
   TrainRun run;
   const Model linear = train(data, plain, pool), refined = train(data, TrainOptions(), pool, nullptr, &run);
-  const auto figure = [](const Model& m, const char* name) {
-    return nlohmann::json::parse(m.record)["validation"][name].get<double>();
-  };
-  EXPECT_GT(figure(refined, "zsl"), 60);
-  EXPECT_GT(figure(refined, "h"), 57);
-  EXPECT_GT(figure(refined, "zsl"), figure(linear, "zsl") + 6);
+  const ValidationRecord& validation = refined.record.validation;
+  EXPECT_GT(validation.zsl, 60);
+  EXPECT_GT(validation.h, 57);
+  EXPECT_GT(validation.zsl, linear.record.validation.zsl + 6);
   const Evaluation before = evaluate(linear, data, pool), after = evaluate(refined, data, pool);
   EXPECT_GT(after.zsl.top1_per_class, before.zsl.top1_per_class + 6) << "test classes agree with validation";
   EXPECT_GT(after.gzsl.h, before.gzsl.h + 8);
-  const auto steps = nlohmann::json::parse(refined.record)["refinement"];
-  for (std::size_t i = 1; i < steps.size(); ++i)
-    EXPECT_LT(steps[i]["objective"].get<double>(), steps[i - 1]["objective"].get<double>());
+  const auto& steps = refined.record.refinement;
+  for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_LT(steps[i].objective, steps[i - 1].objective);
 }
 
 }  // namespace parsnets

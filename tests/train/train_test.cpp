@@ -71,16 +71,18 @@ TEST(Train, SelectionPicksTheBestCandidateOfItsTraceAndLeavesOptionsThatAreSetAl
   options.preprocessing.feature_scaling = FeatureScaling::sqrt_l2;
   options.preprocessing.semantic_scaling = SemanticScaling::l2;
   const Model model = train(data, options, pool);
-  const auto record = nlohmann::json::parse(model.record), chosen = nlohmann::json::parse(model.options);
-  ASSERT_EQ(record["selection"].size(), 8u) << "only lambda is searched";
+  const TrainRecord& record = model.record;
+  const auto chosen = nlohmann::json::parse(model.options);
+  ASSERT_EQ(record.selection.size(), 8u) << "only lambda is searched";
   double best = -1;
   std::string winner;
-  for (const auto& step : record["selection"])
-    if (const double merit = step["zsl"].get<double>() + step["h"].get<double>(); merit > best) {
-      best = merit;
-      winner = step["choice"].get<std::string>();
+  for (const auto& step : record.selection)
+    if (step.merit() > best) {
+      best = step.merit();
+      winner = step.choice;
     }
-  EXPECT_EQ(record["validation"]["zsl"].get<double>() + record["validation"]["h"].get<double>(), best);
+  EXPECT_EQ((record.validation.zsl + record.validation.h) / 2, best);
+  EXPECT_EQ(record.chosen, winner);
   EXPECT_EQ("lambda=" + chosen["lambda"].dump(), winner.find('.') == std::string::npos ? winner + ".0" : winner);
 }
 
@@ -122,7 +124,8 @@ TEST(Train, GammaComesFromValidationAndImprovesTheHarmonicMean) {
   EXPECT_EQ(plain.gamma, 0);
   EXPECT_NE(calibrated.gamma, 0);
   EXPECT_GT(evaluate(calibrated, data, pool).gzsl.h, evaluate(plain, data, pool).gzsl.h);
-  EXPECT_EQ(nlohmann::json::parse(calibrated.record)["validation"]["gamma_from"], "validation classes");
+  EXPECT_EQ(calibrated.record.validation.gamma_from, "validation classes");
+  EXPECT_EQ(plain.record.validation.gamma_from, "none");
 }
 
 TEST(Train, AnInterruptedRunGoesOnToTheSameBytes) {
@@ -164,10 +167,9 @@ TEST(Train, EveryForwardMethodCanBeRefinedAndItsObjectiveFalls) {
     options.class_space.prototype_width = 1.4;
     options.preprocessing.semantic_whitening = 0.25;
     const Model model = train(data, options, pool);
-    const auto steps = nlohmann::json::parse(model.record)["refinement"];
+    const auto& steps = model.record.refinement;
     ASSERT_EQ(steps.size(), 7u) << "method " << static_cast<int>(method);
-    for (std::size_t i = 1; i < steps.size(); ++i)
-      EXPECT_LT(steps[i]["objective"].get<double>(), steps[i - 1]["objective"].get<double>());
+    for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_LT(steps[i].objective, steps[i - 1].objective);
     EXPECT_EQ(model.prototypes.support.rows(), data.seen_classes().size());
     EXPECT_GT(evaluate(model, data, pool).zsl.top1_per_class, 50) << "method " << static_cast<int>(method);
   }
@@ -186,13 +188,11 @@ TEST(Train, ThePaperPresetJoinsSvrAndGeometryAndNeverRises) {
   options.geometry.weight = 1;
   options.fit.tolerance = 1e-4;
   const Model model = train(data, options, pool);
-  const auto record = nlohmann::json::parse(model.record);
-  const auto& steps = record["joint"];
+  const auto& steps = model.record.joint;
   ASSERT_GE(steps.size(), 2u) << "at least one step was taken";
-  for (std::size_t i = 1; i < steps.size(); ++i)
-    EXPECT_LE(steps[i]["objective"].get<double>(), steps[i - 1]["objective"].get<double>());
-  EXPECT_LT(steps.back()["mmg"].get<double>(), steps[0]["mmg"].get<double>());
-  EXPECT_TRUE(record["svr"]["converged"].get<bool>());
+  for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_LE(steps[i].objective, steps[i - 1].objective);
+  EXPECT_LT(steps.back().mmg, steps[0].mmg);
+  EXPECT_TRUE(model.record.svr->converged);
   EXPECT_EQ(nlohmann::json::parse(model.options)["gates"], "energy");
 }
 
@@ -215,15 +215,15 @@ TEST(Train, APathOfRefinementStepsIsWhatSeparateRunsGive) {
   auto options = test::small_options(Method::ridge);
   options.search.select = true;
   options.search.grid = "refine-steps=0,2,5;prototype-width=0,1.4";
-  const auto record = nlohmann::json::parse(train(data, options, pool).record);
-  ASSERT_EQ(record["selection"].size(), 6u);
-  for (const auto& step : record["selection"]) {
+  const TrainRecord record = train(data, options, pool).record;
+  ASSERT_EQ(record.selection.size(), 6u);
+  for (const auto& step : record.selection) {
     auto single = options;
-    single.search.grid = step["choice"].get<std::string>();
+    single.search.grid = step.choice;
     std::replace(single.search.grid.begin(), single.search.grid.end(), ' ', ';');
-    const auto alone = nlohmann::json::parse(train(data, single, pool).record)["validation"];
-    EXPECT_EQ(alone["zsl"], step["zsl"]) << step.dump();
-    EXPECT_EQ(alone["h"], step["h"]) << step.dump();
+    const ValidationRecord alone = train(data, single, pool).record.validation;
+    EXPECT_EQ(alone.zsl, step.zsl) << step.choice;
+    EXPECT_EQ(alone.h, step.h) << step.choice;
   }
 }
 
@@ -278,9 +278,9 @@ TEST(Train, ThePaperPresetFitsNarrowFeaturesAndSaysSo) {
     EXPECT_EQ(model.encoder.weights.rows() % model.gates.networks, 0u);
     EXPECT_LE(model.encoder.weights.rows(), 48u);
     EXPECT_LE(model.gates.open, model.gates.networks);
-    const auto warnings = nlohmann::json::parse(model.record)["warnings"];
+    const auto& warnings = model.record.warnings;
     ASSERT_EQ(warnings.size(), 1u);
-    EXPECT_NE(warnings[0].get<std::string>().find("preset paper: the features have 48 dimensions"), std::string::npos);
+    EXPECT_NE(warnings[0].find("preset paper: the features have 48 dimensions"), std::string::npos);
   }
 }
 
@@ -309,8 +309,7 @@ TEST(Train, StoredOptionsDescribeTheNetworksThatAreThere) {
 TEST(Train, ARecordWarnsOfClassesThatCannotBeToldApartAndOfASingleValidationClass) {
   ThreadPool pool(1);
   const auto warnings = [&](const Dataset& data) {
-    return nlohmann::json::parse(train(data, test::small_options(Method::ridge), pool).record)
-        .value("warnings", std::vector<std::string>{});
+    return train(data, test::small_options(Method::ridge), pool).record.warnings;
   };
   const auto copy_row = [](Dataset& data, std::size_t from, std::size_t to) {
     std::ranges::copy(data.semantics.values.row(from), data.semantics.values.row(to).begin());
@@ -343,8 +342,7 @@ TEST(Train, OneMoreFoldIsSingular) {
   const auto classes_from = [&](int folds) {
     TrainOptions options = test::small_options(Method::ridge);
     options.search.folds = folds;
-    return nlohmann::json::parse(train(test::small_training_set(), options, pool).record)["validation"]["classes_from"]
-        .get<std::string>();
+    return train(test::small_training_set(), options, pool).record.validation.classes_from;
   };
   EXPECT_TRUE(classes_from(2).ends_with("; 1 more fold drawn from the seen classes")) << classes_from(2);
   EXPECT_TRUE(classes_from(3).ends_with("; 2 more folds drawn from the seen classes")) << classes_from(3);
@@ -354,7 +352,7 @@ TEST(Train, DrawnFoldsSuitTheNumberOfClasses) {
   ThreadPool pool(1);
   Dataset data = test::small_training_set();
   const auto folds = [&](const TrainOptions& options) {
-    return nlohmann::json::parse(train(data, options, pool).record)["validation"]["folds"].get<int>();
+    return static_cast<int>(train(data, options, pool).record.validation.folds);
   };
   TrainOptions options = test::small_options(Method::ridge);
   EXPECT_EQ(folds(options), 1) << "the split names its validation classes";

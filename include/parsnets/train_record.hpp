@@ -1,0 +1,133 @@
+#pragma once
+// What training tells of itself: its data, its choices on validation classes, and the certificate of its solver. A
+// model keeps it (Model::record) and a model file stores it as JSON (docs/format.md). No prediction depends on it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace parsnets {
+
+/// One list of samples of a split.
+struct SplitPart {
+  std::size_t samples = 0;                            ///< their number
+  std::string crc32;                                  ///< of the sorted indices, 8 hexadecimal digits
+  bool operator==(const SplitPart&) const = default;  ///< every field
+};
+
+/// The split that a model was trained with.
+struct SplitProvenance {
+  SplitPart trainval, test_seen, test_unseen, train, val;   ///< the lists of Split
+  std::string version;                                      ///< of a known split; or empty
+  std::string file;                                         ///< of a split that replaced the folder's own; or empty
+  bool operator==(const SplitProvenance&) const = default;  ///< every field
+};
+
+/// The samples that a model was fitted to. Empty for model files of version 0.1.
+struct TrainedSamples {
+  std::string samples;                                     ///< bit s % 4 of hexadecimal digit s / 4 for sample s
+  std::string crc32;                                       ///< of the features of up to 256 of them
+  bool operator==(const TrainedSamples&) const = default;  ///< every field
+};
+
+/// The data set that a model was trained on.
+struct DataProvenance {
+  std::string name, features, semantics;                   ///< as Dataset calls them
+  std::size_t samples = 0, dimensions = 0;                 ///< of all features, n and d
+  SplitProvenance split;                                   ///< its split
+  std::string known_as;                                    ///< the public data set that it is; or empty
+  TrainedSamples trained;                                  ///< the distinct samples of trainval
+  bool operator==(const DataProvenance&) const = default;  ///< every field
+};
+
+/// Accuracies in percent on validation classes.
+struct ValidationRecord {
+  std::string gamma_from = "none";                           ///< what gamma was chosen on
+  std::size_t folds = 0;                                     ///< 0: no validation, and none of the fields below
+  std::string classes_from;                                  ///< where the validation classes come from
+  double zsl = 0, h = 0;                                     ///< of the candidate that was chosen, see SelectionStep
+  bool operator==(const ValidationRecord&) const = default;  ///< every field
+};
+
+/// One candidate that selection looked at.
+struct SelectionStep {
+  std::string choice;                             ///< "lambda=3 semantic-scaling=l2"
+  double zsl = 0;                                 ///< per-class top-1 on validation classes, mean over the folds
+  double h = 0;                                   ///< harmonic mean at the best gamma on the same folds
+  double merit() const { return (zsl + h) / 2; }  ///< what the choice is made by
+  bool operator==(const SelectionStep&) const = default;  ///< every field
+};
+
+/// The fit of the encoder.
+struct EncoderRecord {
+  std::size_t dimensions = 0;                             ///< h
+  double reconstruction_error = 0;                        ///< as in Encoder
+  bool operator==(const EncoderRecord&) const = default;  ///< every field
+};
+
+/// How evenly the gates spread samples over networks.
+struct GateUsage {
+  std::vector<std::size_t> samples;                   ///< K, how many samples open each network
+  double minimum = 0, median = 0, maximum = 0;        ///< shares of the samples
+  double entropy = 0;                                 ///< of the usage distribution, over log K: 1 means even
+  bool operator==(const GateUsage&) const = default;  ///< every field
+};
+
+/// The state of the SVR after a pass.
+struct SvrTracePoint {
+  std::size_t pass = 0;                                   ///< 0: the start
+  double primal = 0, dual = 0, relative_gap = 0;          ///< as in SvrCertificate
+  bool operator==(const SvrTracePoint&) const = default;  ///< every field
+};
+
+/// An upper bound on the suboptimality of the SVR: no solution is better by more than relative_gap.
+struct SvrCertificate {
+  double c = 0, epsilon = 0;                               ///< of the objective
+  double target_scale = 0;                                 ///< targets were divided by it
+  double relative_gap = 0;                                 ///< (primal − dual) / primal
+  bool converged = false;                                  ///< relative_gap reached the tolerance
+  std::optional<double> primal, dual;                      ///< objectives, summed over outputs; none after joint steps
+  std::size_t passes = 0;                                  ///< 0 after joint steps
+  std::vector<SvrTracePoint> trace;                        ///< about 100 passes at most; empty after joint steps
+  bool operator==(const SvrCertificate&) const = default;  ///< every field
+};
+
+/// The objective after a step of joint training or refinement.
+struct ObjectiveStep {
+  double objective = 0;         ///< the weighted sum of fit or loss, mmg and penalties
+  std::optional<double> fit;    ///< joint steps of the SVR, except their start
+  std::optional<double> loss;   ///< steps of descent
+  double mmg = 0;               ///< without its weight
+  double step = 0;              ///< length; 0 for the start
+  std::optional<double> slope;  ///< steps of descent: minus the derivative along the step at length 1
+  bool operator==(const ObjectiveStep&) const = default;  ///< every field
+};
+
+/// The convergence of DAP.
+struct DapRecord {
+  std::size_t iterations = 0;                         ///< of the slowest attribute
+  double relative_gradient = 0;                       ///< of the worst attribute
+  bool operator==(const DapRecord&) const = default;  ///< every field
+};
+
+/// Parts that the method does not have are empty. All of it is, for a model that train() did not make.
+struct TrainRecord {
+  DataProvenance data;                                  ///< what it was trained on
+  std::uint64_t seed = 1;                               ///< of all random draws
+  ValidationRecord validation;                          ///< what it reached on validation classes
+  std::string chosen;                                   ///< the candidate that selection chose
+  std::vector<SelectionStep> selection;                 ///< every candidate, in the order looked at
+  std::vector<std::string> left_out;                    ///< what the time budget cut off the automatic search
+  std::optional<EncoderRecord> encoder;                 ///< methods with gates
+  std::optional<GateUsage> gates;                       ///< on the training samples
+  std::optional<SvrCertificate> svr;                    ///< fits by the SVR
+  std::vector<ObjectiveStep> joint;                     ///< the start and every step
+  std::optional<double> orthogonality;                  ///< after joint steps of the SVR: max_{i≠j} |cos(Θ_i, Θ_j)|
+  std::optional<DapRecord> dap;                         ///< method dap
+  std::vector<ObjectiveStep> refinement;                ///< the start and every step
+  std::vector<std::string> warnings;                    ///< why some figures are meaningless
+  bool operator==(const TrainRecord&) const = default;  ///< every field
+};
+
+}  // namespace parsnets

@@ -1,0 +1,257 @@
+#include "store/train_record_json.hpp"
+
+#include <fmt/format.h>
+
+#include <concepts>
+#include <limits>
+
+#include "base/json_file.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+template <class T, class Part>
+concept Is = std::same_as<std::remove_const_t<T>, Part>;
+
+// The keys of each part, in the order of the file. Writing and reading share them: `io` is a Writer or a Reader.
+// A key that is `optional` is absent where its field has the default value.
+
+void fields(auto& io, Is<SplitPart> auto& part) {
+  io.required("samples", part.samples);
+  io.required("crc32", part.crc32);
+}
+
+void fields(auto& io, Is<SplitProvenance> auto& split) {
+  io.required("trainval", split.trainval);
+  io.required("test_seen", split.test_seen);
+  io.required("test_unseen", split.test_unseen);
+  io.required("train", split.train);
+  io.required("val", split.val);
+  io.optional("version", split.version);
+  io.optional("file", split.file);
+}
+
+void fields(auto& io, Is<TrainedSamples> auto& trained) {
+  io.required("samples", trained.samples);
+  io.required("crc32", trained.crc32);
+}
+
+void fields(auto& io, Is<DataProvenance> auto& data) {
+  io.required("name", data.name);
+  io.required("features", data.features);
+  io.required("semantics", data.semantics);
+  io.required("samples", data.samples);
+  io.required("dimensions", data.dimensions);
+  io.required("split", data.split);
+  io.optional("known_as", data.known_as);
+  io.optional("trained", data.trained);
+}
+
+void fields(auto& io, Is<ValidationRecord> auto& validation) {
+  io.required("gamma_from", validation.gamma_from);
+  if (!io.has("folds", validation.folds > 0)) return;
+  io.required("folds", validation.folds);
+  io.required("classes_from", validation.classes_from);
+  io.required("zsl", validation.zsl);
+  io.required("h", validation.h);
+}
+
+void fields(auto& io, Is<SelectionStep> auto& step) {
+  io.required("choice", step.choice);
+  io.required("zsl", step.zsl);
+  io.required("h", step.h);
+}
+
+void fields(auto& io, Is<EncoderRecord> auto& encoder) {
+  io.required("dimensions", encoder.dimensions);
+  io.required("reconstruction_error", encoder.reconstruction_error);
+}
+
+void fields(auto& io, Is<GateUsage> auto& gates) {
+  io.required("usage_min", gates.minimum);
+  io.required("usage_median", gates.median);
+  io.required("usage_max", gates.maximum);
+  io.required("usage_entropy", gates.entropy);
+  io.required("samples_per_network", gates.samples);
+}
+
+void fields(auto& io, Is<SvrTracePoint> auto& point) {
+  io.required("pass", point.pass);
+  io.required("primal", point.primal);
+  io.required("dual", point.dual);
+  io.required("gap", point.relative_gap);
+}
+
+void fields(auto& io, Is<SvrCertificate> auto& svr) {
+  io.required("c", svr.c);
+  io.required("epsilon", svr.epsilon);
+  io.required("target_scale", svr.target_scale);
+  io.required("relative_gap", svr.relative_gap);
+  io.required("converged", svr.converged);
+  if (!io.has("primal", svr.primal.has_value())) return;
+  io.required("primal", svr.primal);
+  io.required("dual", svr.dual);
+  io.required("passes", svr.passes);
+  io.required("trace", svr.trace);
+}
+
+void fields(auto& io, Is<ObjectiveStep> auto& step) {
+  io.required("objective", step.objective);
+  io.optional("fit", step.fit);
+  io.optional("loss", step.loss);
+  io.required("mmg", step.mmg);
+  io.required("step", step.step);
+  io.optional("slope", step.slope);
+}
+
+void fields(auto& io, Is<DapRecord> auto& dap) {
+  io.required("iterations", dap.iterations);
+  io.required("relative_gradient", dap.relative_gradient);
+}
+
+void fields(auto& io, Is<TrainRecord> auto& record) {
+  io.required("data", record.data);
+  io.required("seed", record.seed);
+  io.required("validation", record.validation);
+  if (io.has("selection", !record.selection.empty())) {
+    io.required("chosen", record.chosen);
+    io.required("selection", record.selection);
+  }
+  io.optional("left_out", record.left_out);
+  io.optional("encoder", record.encoder);
+  io.optional("gates", record.gates);
+  io.optional("svr", record.svr);
+  io.optional("joint", record.joint);
+  io.optional("orthogonality", record.orthogonality);
+  io.optional("dap", record.dap);
+  io.optional("refinement", record.refinement);
+  io.optional("warnings", record.warnings);
+}
+
+class Writer {
+ public:
+  template <class T>
+  static nlohmann::ordered_json written(const T& value) {
+    if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) {
+      return value;
+    } else {
+      Writer part;
+      fields(part, value);
+      return std::move(part.json_);
+    }
+  }
+  template <class T>
+  static nlohmann::ordered_json written(const std::optional<T>& value) {
+    return written(*value);
+  }
+  template <class T>
+  static nlohmann::ordered_json written(const std::vector<T>& values) {
+    auto list = nlohmann::ordered_json::array();
+    for (const T& value : values) list.push_back(written(value));
+    return list;
+  }
+
+  void required(const char* key, const auto& value) { json_[key] = written(value); }
+  template <class T>
+  void optional(const char* key, const T& value) {
+    if (value != T{}) required(key, value);
+  }
+  bool has(const char*, bool set) const { return set; }
+
+ private:
+  nlohmann::ordered_json json_ = nlohmann::ordered_json::object();
+};
+
+/// Reads one object. Keys that nobody asks for are ignored: a later version may add some, and prediction does not
+/// depend on them.
+class Reader {
+ public:
+  /// `at`: the path of the object in the record.
+  Reader(const nlohmann::json& json, const std::string& name, const std::string& at)
+      : json_(json), name_(name), at_(at) {
+    if (!json.is_object()) mismatch(at, "an object", json);
+  }
+
+  template <class T>
+  void required(const char* key, T& value) const {
+    const std::string at = at_.empty() ? key : at_ + "." + key;
+    const auto found = json_.find(key);
+    if (found == json_.end()) fail(at, "a value", "none");
+    read(*found, at, value);
+  }
+  void optional(const char* key, auto& value) const {
+    if (json_.contains(key)) required(key, value);
+  }
+  bool has(const char* key, bool) const { return json_.contains(key); }
+
+  [[noreturn]] void fail(const std::string& at, const char* expected, const std::string& found) const {
+    throw Error(BadInput{name_, at, expected, found, "the record is damaged: get the file again"});
+  }
+
+ private:
+  [[noreturn]] void mismatch(const std::string& at, const char* expected, const nlohmann::json& found) const {
+    fail(at, expected, found.is_number() ? found.dump() : found.type_name());
+  }
+
+  void read(const nlohmann::json& json, const std::string& at, std::string& value) const {
+    if (!json.is_string()) mismatch(at, "text", json);
+    value = json.get<std::string>();
+  }
+  void read(const nlohmann::json& json, const std::string& at, bool& value) const {
+    if (!json.is_boolean()) mismatch(at, "true or false", json);
+    value = json.get<bool>();
+  }
+  void read(const nlohmann::json& json, const std::string& at, std::uint64_t& value) const {
+    if (!json.is_number_unsigned()) mismatch(at, "a whole number, 0 or more", json);
+    value = json.get<std::uint64_t>();
+  }
+  void read(const nlohmann::json& json, const std::string& at, double& value) const {
+    if (!json.is_number() && !json.is_null()) mismatch(at, "a number", json);
+    // JSON has no NaN: it is written as null.
+    value = json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+  }
+  template <class T>
+  void read(const nlohmann::json& json, const std::string& at, std::optional<T>& value) const {
+    read(json, at, value.emplace());
+  }
+  template <class T>
+  void read(const nlohmann::json& json, const std::string& at, std::vector<T>& values) const {
+    if (!json.is_array()) mismatch(at, "a list", json);
+    values.resize(json.size());
+    for (std::size_t i = 0; i < json.size(); ++i) read(json[i], fmt::format("{}[{}]", at, i), values[i]);
+  }
+  void read(const nlohmann::json& json, const std::string& at, auto& part) const {
+    const Reader reader(json, name_, at);
+    fields(reader, part);
+  }
+
+  const nlohmann::json& json_;
+  const std::string &name_, &at_;
+};
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const TrainRecord& record) {
+  static const TrainRecord empty;
+  if (record == empty) return nlohmann::ordered_json::object();
+  auto json = Writer::written(record);
+  // The start of the SVR's joint steps has had an integer here since version 0.1.
+  if (!record.joint.empty() && !record.joint.front().loss) json["joint"][0]["step"] = 0;
+  return json;
+}
+
+TrainRecord train_record_from_json(std::string_view text, const std::string& name) {
+  const nlohmann::json json = parse_json(text, name);
+  TrainRecord record;
+  if (json.is_object() && json.empty()) return record;
+  const std::string at;
+  const Reader reader(json, name, at);
+  fields(reader, record);
+  if (record.data.trained.samples.find_first_not_of("0123456789abcdef") != std::string::npos)
+    reader.fail("data.trained.samples", "hexadecimal digits", "other text");
+  return record;
+}
+
+}  // namespace parsnets
