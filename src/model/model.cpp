@@ -24,13 +24,12 @@ namespace {
 /// Preprocessed rows of raw input.
 Matrix<float> prepared(const Model& model, MatrixView<const float> x, ThreadPool& pool) {
   if (x.cols() != model.feature_dimensions)
-    throw Error(BadInput{"input", "features",
-                         fmt::format("{} per sample, as the model was trained on", model.feature_dimensions),
+    throw Error(BadInput{"input", "features", fmt::format("{} per sample, as in training", model.feature_dimensions),
                          std::to_string(x.cols()), "use the features of the training data"});
   for (std::size_t i = 0; i < x.size(); ++i)
     if (!std::isfinite(x.data()[i]))
       throw Error(BadInput{"input", fmt::format("sample {}, feature {}", i / x.cols(), i % x.cols()), "a finite number",
-                           fmt::format("{}", x.data()[i]), "clean the input"});
+                           fmt::format("{}", x.data()[i]), "remove or replace the value"});
   Matrix<float> rows = Matrix<float>::copy_of(x);
   pool.parallel_for(rows.rows(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t r = begin; r < end; ++r) model.feature_preprocess.apply(rows.row(r));
@@ -140,7 +139,7 @@ Matrix<float> feature_prototypes(const Model& model, MatrixView<const float> sem
 
 void check_prepared(const Model& model, const PreparedClasses& prepared) {
   if (prepared.vectors.rows() != model.classes.names.size() || prepared.squares.size() != model.classes.names.size())
-    throw Error(ErrorCode::usage, "the prepared classes are not those of the model: prepare them again");
+    throw Error(ErrorCode::usage, "the prepared classes do not belong to this model; prepare them again");
 }
 
 /// Rows of scores against so many classes that are made at a time: some 32 MB of them.
@@ -196,7 +195,7 @@ void Prototypes::apply(std::span<float> a) const {
 
 Matrix<float> Model::predict(MatrixView<const float> x, ThreadPool& pool) const {
   if (direction != Direction::forward)
-    throw Error(ErrorCode::usage, "this model maps semantics to features and predicts no semantics");
+    throw Error(ErrorCode::usage, "this model maps semantics to features and cannot predict semantics");
   return predict_encoded(*this, encode_all(*this, x, pool), pool).f;
 }
 
@@ -302,9 +301,9 @@ void Model::remove_classes(std::span<const std::string> names) {
     const auto found = places.find(name);
     if (found == places.end())
       throw Error(BadInput{"class '" + name + "'", "name", "a class of the model", "none of that name",
-                           "see 'parsnets classes list'"});
+                           "check the names of the model's classes"});
     if (places.size() == 1)
-      throw Error(BadInput{"class '" + name + "'", "", "a model with at least one class", "its last one", ""});
+      throw Error(BadInput{"class '" + name + "'", "", "a model that keeps at least one class", "its last class", ""});
     goes[found->second] = 1;
     places.erase(found);
   }
