@@ -89,12 +89,12 @@ void run_row(const Entry& entry, const State& state, const Dataset& data, Thread
       results.add_run(bench_run(data, options, pool, context.progress));
     }
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::cancelled) return results.fail_row(error.what());
+    if (error.code() != ErrorCode::cancelled) return results.fail_row(error.message(flag_option));
     const bool some =
         std::ranges::any_of(results.json()["methods"], [](const auto& row) { return !row["runs"].empty(); });
     if (state.out.empty() || !some) throw;
-    throw Error(ErrorCode::cancelled,
-                fmt::format("{}; finished runs are in {}: go on with --resume", error.what(), state.out.string()));
+    throw Error(ErrorCode::cancelled, fmt::format("{}; finished runs are in {}: go on with --resume",
+                                                  error.message(flag_option), state.out.string()));
   } catch (const std::bad_alloc&) {
     results.fail_row("not enough memory");
   }

@@ -109,7 +109,7 @@ std::vector<Entry> sweep_entries(const std::string& text, const std::vector<Entr
                   fmt::format("--sweep: expected k, or one option of 'train' with values such as lambda=1,5,20, found "
                               "'{}'",
                               text));
-    const auto axes = parse_grid(sparsity ? "open=10,20,30,40,80,120,160,200" : text, start, "--sweep");
+    const auto axes = parse_grid(sparsity ? "open=10,20,30,40,80,120,160,200" : text, start, "sweep");
     for (auto& candidate : combinations(start, axes))
       swept.push_back({entry.label + " " + candidate.result.choice, std::move(candidate.options)});
   }

@@ -22,8 +22,8 @@ std::vector<std::int32_t> classes_by_name(const std::string& list, const std::ve
     const auto found = std::find(class_names.begin(), class_names.end(), name);
     if (found == class_names.end())
       throw Error(ErrorCode::usage,
-                  fmt::format("--unseen-classes: expected classes of the data set, found '{}'; classes there: {}", name,
-                              quoted_list(class_names)));
+                  fmt::format("--unseen-classes: expected classes of the data set, found '{}'; the classes are {}",
+                              name, quoted_list(class_names)));
     classes.push_back(static_cast<std::int32_t>(found - class_names.begin()));
   }
   return classes;

@@ -130,7 +130,7 @@ int run(Command& command, OptionTable& common, CommonOptions& options, const Par
     fmt::print(stderr, "parsnets: {}\n", output.failure);
     return static_cast<int>(ErrorCode::failure);
   } catch (const Error& e) {
-    print_error(options, static_cast<int>(e.code()), e.what(), e.parts());
+    print_error(options, static_cast<int>(e.code()), e.message(flag_option), e.parts(flag_option));
     return static_cast<int>(e.code());
   } catch (const std::bad_alloc&) {
     print_error(options, 1, "out of memory", {});
@@ -242,7 +242,7 @@ int main(int argc, char** argv) {
     check_command(words, commands);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes the last one first
   } catch (const Error& e) {
-    print_error({}, static_cast<int>(e.code()), e.what(), {});
+    print_error({}, static_cast<int>(e.code()), e.message(flag_option), {});
     return static_cast<int>(e.code());
   } catch (const CLI::ParseError& e) {
     const bool asked = e.get_exit_code() == 0;  // --help, --version

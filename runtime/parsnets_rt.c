@@ -45,17 +45,17 @@ typedef union {
 
 const char* pnrt_status_text(pnrt_status status) {
   static const char* const text[] = {"ok",
-                                     "bad argument: a null pointer, or a number out of range",
+                                     "bad argument: a null pointer or a number out of range",
                                      "memory must be aligned to 4 bytes",
                                      "not a ParsNets device model",
-                                     "a device model of another format version",
-                                     "the size is not the one the model states: truncated?",
-                                     "the checksum is wrong: the model is damaged",
-                                     "the model's contents contradict each other",
-                                     "the memory given is too small",
+                                     "a device model of an unsupported format version",
+                                     "the size does not match the header: truncated?",
+                                     "the checksum does not match: the model is damaged",
+                                     "the contents of the model are inconsistent",
+                                     "the memory is too small",
                                      "a value is not finite",
                                      "a class name must have 1 to 63 bytes",
-                                     "there is a class of that name already",
+                                     "a class of that name exists already",
                                      "there is no such class",
                                      "the bank is full"};
   return (unsigned)status < sizeof text / sizeof text[0] ? text[status] : "unknown status";

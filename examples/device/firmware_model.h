@@ -1,4 +1,4 @@
-/* A ParsNets device model, written by 'parsnets export --c-header'. For pnrt_open(&model, firmware_model, firmware_model_bytes).
+/* A device model exported by ParsNets. For pnrt_open(&model, firmware_model, firmware_model_bytes).
  * firmware_model_work_bytes: working memory of its calls, without a bank. */
 #ifndef firmware_model_INCLUDED
 #define firmware_model_INCLUDED

@@ -5,40 +5,47 @@
 #include <string>
 #include <utility>
 
+#include "parsnets/option_name.hpp"
+
 namespace parsnets {
 
 /// The kind of an error.
 enum class ErrorCode : int {
-  failure = 1,     ///< the work itself failed (disk full, solver broke down, a bug)
-  usage = 2,       ///< an option or argument is impossible
+  failure = 1,     ///< the work itself failed (disk full, solver did not converge, a bug)
+  usage = 2,       ///< an option or argument is invalid
   bad_input = 3,   ///< a file or array is missing, malformed or inconsistent
   cancelled = 130  ///< the progress observer asked to stop
 };
 
 /// The parts of a bad-input message. `file` and `expected` are always given; the others may be empty.
 struct BadInput {
-  std::string file;      ///< path of the file at fault (with `:line` or a member name where that helps)
+  std::string file;      ///< path of the file (with `:line` or a member name where that helps)
   std::string field;     ///< variable, column, key or byte range inside it
-  std::string expected;  ///< what would have been right
+  std::string expected;  ///< what would have been valid
   std::string found;     ///< what is there
   std::string advice;    ///< what to do about it
 };
 
-/// What every function of the library throws.
+/// What every function of the library throws. what() and, by default, message() and parts() name options neutrally; an
+/// interface passes its own writer.
 class Error : public std::runtime_error {
  public:
-  /// An error without parts.
-  Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  /// An error without parts. `message` may contain mentions of options, see option_name().
+  Error(ErrorCode code, std::string message)
+      : std::runtime_error(with_options(message, neutral_option)), code_(code), message_(std::move(message)) {}
   /// An error with code bad_input whose message is composed of the parts.
   explicit Error(BadInput parts);
 
   /// Its kind.
   ErrorCode code() const noexcept { return code_; }
-  /// Empty parts unless the error was made from BadInput.
-  const BadInput& parts() const noexcept { return parts_; }
+  /// The message with its options written by `write`.
+  std::string message(const OptionWriter& write = neutral_option) const { return with_options(message_, write); }
+  /// The parts, written in the same way; empty unless the error was made from BadInput.
+  BadInput parts(const OptionWriter& write = neutral_option) const;
 
  private:
   ErrorCode code_;
+  std::string message_;  ///< with its mentions of options
   BadInput parts_;
 };
 

@@ -161,7 +161,7 @@ struct Explanation {
   std::int32_t winner = 0, runner_up = 0;        ///< places in the class bank; equal when there is one class
   double winner_score = 0, runner_up_score = 0;  ///< gamma applied
   double calibration = 0;                        ///< what gamma gave
-  double examples = 0;  ///< what the training samples of the two classes gave beside their semantics
+  double examples = 0;                   ///< what the training samples of the two classes gave beside their semantics
   std::vector<Contribution> attributes;  ///< sorted by size; with the two above they add up to the difference of the
                                          ///< scores (squared distances for euclidean)
   std::vector<float> predicted;          ///< m, predicted semantics

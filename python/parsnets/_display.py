@@ -148,17 +148,17 @@ def evaluation_html(evaluation: Evaluation) -> str:
     """Figures of an evaluation, with bars."""
     e = evaluation
     rows: List[Tuple[str, Optional[float], str, str]] = [
-        ("ZSL", e.zsl_top1_per_class, "unseen", "unseen classes compete, mean over classes"),
-        ("ZSL top-1", e.zsl_top1, "unseen", "the same, mean over samples"),
-        ("ZSL top-5", e.zsl_top5, "unseen", "the class is among the best five"),
-        ("U", e.u, "unseen", "all classes compete, samples of unseen classes"),
-        ("S", e.s, "seen", "all classes compete, samples of seen classes"),
+        ("ZSL", e.zsl_top1_per_class, "unseen", "among unseen classes, mean over classes"),
+        ("ZSL top-1", e.zsl_top1, "unseen", "among unseen classes, mean over samples"),
+        ("ZSL top-5", e.zsl_top5, "unseen", "true class among the best five"),
+        ("U", e.u, "unseen", "among all classes, samples of unseen classes"),
+        ("S", e.s, "seen", "among all classes, samples of seen classes"),
         ("H", e.h, "test", "harmonic mean of U and S"),
         ("AUSUC", e.ausuc, "test", "area under the seen-unseen curve"),
     ]
     cells = [(_named(name, what), f"{value:.1f}\u202f%", _bar(value / 100, kind, f"{value:.1f} %"))
              for name, value, kind, what in rows if value is not None]
-    note = "on test samples" + ("; none are of seen classes" if e.gamma is None else f", at gamma {e.gamma:.4g}")
+    note = "on test samples" + ("; none of seen classes" if e.gamma is None else f", gamma {e.gamma:.4g}")
     if e.trained_samples != 0:
         note += f"; the model was trained on {e.trained_samples or 'some'} of them"
     return _card("Evaluation", note, _table(("measure", "value", "0 to 100 %"), cells), _by_class(e))
@@ -177,7 +177,7 @@ def _by_class(e: Evaluation) -> str:
             for label, value in (ranked if few else ranked[:ends] + ranked[-ends:])]
     compete = "unseen classes" if e.gzsl_per_class is None else "all classes"
     which = "" if few else f", the {ends} worst and the {ends} best of {len(ranked):,}"
-    return _table(("class", "accuracy", "0 to 100 %"), rows, f"by class, {compete} compete{which}")
+    return _table(("class", "accuracy", "0 to 100 %"), rows, f"by class, among {compete}{which}")
 
 
 def _mostly(e: Evaluation, label: Any) -> str:
@@ -188,7 +188,7 @@ def _mostly(e: Evaluation, label: Any) -> str:
     wrong = e.confusion[place].copy()
     wrong[place] = 0
     found = int(wrong.argmax())
-    return f"{int(wrong[found]):,} taken for {_cut(str(e.class_names[found]))}" if wrong[found] else ""
+    return f"{int(wrong[found]):,} predicted as {_cut(str(e.class_names[found]))}" if wrong[found] else ""
 
 
 # ---- Explanation ----
@@ -209,10 +209,10 @@ def explanation_html(explanation: Explanation) -> str:
     if e.label == e.runner_up:
         return _card(winner, "the only class", _open_networks(e))
     chart = _diverging(rows, (_cut(winner, 14), _cut(second, 14)), f"contributions for {winner} against {second}")
-    caption = ("shares of the difference of the scores, and the values of both classes: "
+    caption = ("contributions to the difference of the scores, and the attributes of both classes: "
                f"{_key('unseen', 'for ' + _cut(second))}{_key('seen', 'for ' + _cut(winner))}")
     digits = _decimals(e.score, e.runner_up_score)
-    note = f"and not {second}: score {e.score:.{digits}f} against {e.runner_up_score:.{digits}f}"
+    note = f"instead of {second}: score {e.score:.{digits}f} against {e.runner_up_score:.{digits}f}"
     return _card(winner, note, _figure(caption, chart, 580), _open_networks(e))
 
 
@@ -230,7 +230,7 @@ def explanations_html(explanations: Explanations) -> str:
 def _open_networks(e: Explanation) -> str:
     if len(e.open_networks) < 2:
         return ""
-    return _facts([(f"{len(e.open_networks)} open networks", _some(e.open_networks.tolist(), 24))])
+    return _facts([(f"{len(e.open_networks)} active networks", _some(e.open_networks.tolist(), 24))])
 
 
 _Term = Tuple[str, float, str, Sequence[str]]
@@ -283,7 +283,7 @@ def dataset_html(data: Dataset) -> str:
              ("test", "test, seen classes", np.bincount(data.labels[data.test_seen], minlength=classes)),
              ("unseen", "test, unseen classes", np.bincount(data.labels[data.test_unseen], minlength=classes))]
     order = np.argsort(~seen, kind="stable")
-    caption = "samples of each class: " + "".join(
+    caption = "samples per class: " + "".join(
         _key(kind, f"{name} {int(counts.sum()):,}") for kind, name, counts in parts if counts.any())
     bars = _stacked([str(names[i]) for i in order], [(kind, name, counts[order]) for kind, name, counts in parts])
     return _card(f"Dataset {data.name}", "", facts, _figure(caption, bars))
@@ -307,7 +307,7 @@ def _stacked(names: Sequence[str], parts: Sequence[Tuple[str, str, Any]]) -> str
                 shapes.append(_rect(x + step * .1, y, step * .8, size, kind, f"{name}: {int(counts[i]):,} {part}"))
         if labelled:
             shapes.append(_text(x + step / 2 + 4, height + 12, _cut(name, 12), "end", turn=-40))
-    return _svg(width, height + below, "samples of each class", *shapes)
+    return _svg(width, height + below, "samples per class", *shapes)
 
 
 # ---- Estimators ----
@@ -326,7 +326,7 @@ def _estimator_facts(estimator: Any, record: Dict[str, Any], options: Dict[str, 
     data, validation, svr = record.get("data"), record.get("validation", {}), record.get("svr")
     yield "method", options.get("method", "unknown")
     if model.networks > 1:
-        yield "networks", f"{model.open_networks:,} open of {model.networks:,}"
+        yield "networks", f"{model.open_networks:,} of {model.networks:,} active"
     yield "classes", f"{len(seen):,}: {int(seen.sum()):,} seen, {int((~seen).sum()):,} unseen"
     if not seen.all():
         yield "unseen", _some(estimator.classes_[~seen])
@@ -358,7 +358,7 @@ def _neighbours(estimator: Any) -> str:
     rows = [(_named(_cut(str(names[i])), "near " + _cut(str(others[nearest[i]]))), f"{value[i]:.2f}",
              _bar(float(value[i]), "unseen", f"{value[i]:.2f}")) for i in order]
     return _table(("unseen class", "cosine", "0 to 1"), rows, "nearest seen classes by attributes" + (
-        f", of the {len(rows)} nearest of {len(names)}" if len(rows) < len(names) else ""))
+        f" ({len(rows)} of {len(names)} unseen classes)" if len(rows) < len(names) else ""))
 
 
 def _selection(record: Dict[str, Any]) -> str:
@@ -373,7 +373,7 @@ def _selection(record: Dict[str, Any]) -> str:
               for (x, y), (_, _, name) in sorted(zip(_scaled([p[:2] for p in points]), points),
                                                  key=lambda pair: pair[1][2] == chosen)]
     caption = f"{_plural(len(points), 'candidate')} on validation classes: {_key('unseen', 'chosen')}"
-    return _figure(caption, _axes("candidates of the search", [p[0] for p in points], [p[1] for p in points], "ZSL %",
+    return _figure(caption, _axes("search candidates", [p[0] for p in points], [p[1] for p in points], "ZSL %",
                                   "H %", *shapes), _WIDTH)
 
 
@@ -384,7 +384,7 @@ def _refinement(record: Dict[str, Any]) -> str:
         return ""
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y in _scaled(list(enumerate(steps))))
     curve = f'<path class="curve" d="M{path}"/>'
-    return _figure("objective by step of training",
+    return _figure("objective by training step",
                    _axes("objective by step", range(len(steps)), steps, "step", "", curve), _WIDTH)
 
 
@@ -421,8 +421,8 @@ def _gates(record: Dict[str, Any]) -> str:
     steps = "".join(f"V{height - unit * n:.1f}h{step:.3f}" for n in counts)
     area = f'<path class="area" d="M{left} {height}{steps}V{height}Z"/>'
     marks = [_text(left - 4, 10, f"{counts[0]:,}", "end", "quiet"), _text(left - 4, height, "0", "end", "quiet")]
-    return _figure(f"training samples that open each of {len(counts):,} networks, at least {counts[-1]:,}",
-                   _svg(width, height + 4, "samples of each network", area, *marks), width)
+    return _figure(f"training samples per network, {len(counts):,} networks, minimum {counts[-1]:,}",
+                   _svg(width, height + 4, "samples per network", area, *marks), width)
 
 
 # ---- Device models ----
@@ -435,12 +435,12 @@ def device_html(device: DeviceModel) -> str:
     facts = _facts([
         ("file", f"{device.bytes:,} bytes"),
         ("working memory", f"{device.work_bytes:,} bytes"),
-        ("multiply-adds", f"{device.multiply_adds:,} a prediction"),
+        ("multiply-adds", f"{device.multiply_adds:,} per prediction"),
         ("weights", f"{device.precision}, {stored}"),
         ("classes", f"{len(seen):,}: {int(seen.sum()):,} seen, {int((~seen).sum()):,} unseen"),
         ("features", f"{device.n_features_in_:,}"),
         ("gamma", f"{device.gamma_:.4g}"),
-        ("instructions here", device.instruction_set),
+        ("instruction set", device.instruction_set),
     ])
     if device.validation is None:
         return _card("DeviceModel", "accuracy on validation classes was not measured", facts)

@@ -10,12 +10,11 @@ import operator
 import os
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Tuple, Type
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Type
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._messages import in_python
 from ._threads import run
 from .errors import BadInput, Cancelled, ParsNetsError, Usage
 
@@ -150,7 +149,7 @@ _STATUS: Dict[str, List[Any]] = {
     "report": [POINTER(POINTER(ReportRun)), c_size_t, c_void_p, POINTER(ReportOptions), *_WATCHED, c_char_p],
 }
 _OTHER: Dict[str, Tuple[List[Any], Any]] = {
-    "last_error": ([], c_char_p),
+    "last_error_parts": ([], c_char_p),
     "version": ([], c_char_p),
     "abi_version": ([], c_uint32),
     "dataset_free": ([c_void_p], None),
@@ -209,29 +208,43 @@ def library() -> ctypes.CDLL:
 _ERRORS: Dict[int, Type[ParsNetsError]] = {2: Usage, 3: BadInput, 130: Cancelled}
 
 
-def call(function: str, *arguments: Any) -> None:
-    """Call parsnets_<function>. Raises the exception that matches its status."""
+def keyword(option: str) -> str:
+    """Return the parameter for an option of the engine, such as max_bytes for max-bytes."""
+    return option.replace("-", "_")
+
+
+def call(function: str, *arguments: Any, parameter_of: Callable[[str], str] = keyword) -> None:
+    """Call parsnets_<function>. Raises the exception that matches its status.
+
+    parameter_of: returns the name that messages give to an option of the engine.
+    """
     status = run(getattr(library(), "parsnets_" + function), *arguments)
     if status != 0:
-        raise last_error(status)
+        raise last_error(status, parameter_of)
 
 
-def last_error(status: int) -> ParsNetsError:
+def last_error(status: int, parameter_of: Callable[[str], str] = keyword) -> ParsNetsError:
     """Return the exception for a status other than 0, with the engine's message."""
-    message = library().parsnets_last_error().decode("utf-8", "replace")
-    return _ERRORS.get(status, ParsNetsError)(in_python(message, option_names))
+    parts = json.loads(library().parsnets_last_error_parts())
+    message = "".join(part if isinstance(part, str) else _mention(part, parameter_of) for part in parts)
+    return _ERRORS.get(status, ParsNetsError)(message)
 
 
-@functools.lru_cache(maxsize=None)
-def option_names() -> Tuple[str, ...]:
-    """Return the names of the training options."""
-    handle, described = c_void_p(), c_char_p()
-    call("options_create", ctypes.byref(handle))
+def _mention(part: Mapping[str, str], parameter_of: Callable[[str], str]) -> str:
+    """Return max_bytes for an option, missing='zero' for an option with a value."""
+    name, value = parameter_of(part["option"]), part.get("value")
+    if value is None:
+        return name
+    written = {"true": "True", "false": "False"}.get(value, value)
+    return f"{name}={written if written != value or _is_number(value) else repr(value)}"
+
+
+def _is_number(value: str) -> bool:
     try:
-        call("options_describe", handle, ctypes.byref(described))
-        return tuple(option["name"] for option in json.loads(described.value or b"[]"))
-    finally:
-        library().parsnets_options_free(handle)
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
 def version() -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ctypes
 import operator
 import os
-import re
 import weakref
-from typing import Any, Mapping, Optional
+from typing import Any, Callable, Mapping, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +22,14 @@ from .errors import Usage
 class Options:
     """Training options by their command-line names; underscores are read as hyphens."""
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    def __init__(self, values: Mapping[str, Any], parameter_of: Callable[[str], str]) -> None:
         self.handle = ctypes.c_void_p()
         call("options_create", ctypes.byref(self.handle))
         self._free = weakref.finalize(self, library().parsnets_options_free, self.handle)
         for name, value in values.items():
             written = str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
-            call("options_set", self.handle, text(name.replace("_", "-"), "option"), text(written, name))
+            call("options_set", self.handle, text(name.replace("_", "-"), "option"), text(written, name),
+                 parameter_of=parameter_of)
 
 
 def seed_of(random_state: Any) -> int:
@@ -56,34 +56,25 @@ def train(data: Dataset, values: Mapping[str, Any], parameters: Mapping[str, str
           feature_names: Any, threads: int, verbose: Any, progress: Optional[ProgressCallback]) -> Model:
     """Train a model.
 
-    values: options by the engine's names; parameters: their names in Python, for messages; labels: shape (n_classes,);
-    feature_names: shape (n_features,), or None.
+    values: options by the engine's names; parameters: the estimator's parameters for them, for messages; labels: shape
+    (n_classes,); feature_names: shape (n_features,), or None.
     """
+    def parameter_of(option: str) -> str:
+        return parameters.get(option, f"options[{option!r}]")
+
     named = None if feature_names is None else (
         (ctypes.c_char_p * len(feature_names))(*[text(name, "feature name") for name in feature_names]))
     terminal = Terminal() if verbose and progress is None else None
     handle = ctypes.c_void_p()
     try:
-        options = Options(values)
+        options = Options(values, parameter_of)
         with Watch(terminal if progress is None else progress) as watch:
-            call("train", data.pointer, options.handle, threads, watch.function, None, ctypes.byref(handle))
+            call("train", data.pointer, options.handle, threads, watch.function, None, ctypes.byref(handle),
+                 parameter_of=parameter_of)
             model = Model(handle, labels)
         if named is not None:
             call("model_set_feature_names", handle, named, len(named))
         return model
-    except Usage as error:
-        raise Usage(_in_python(str(error), parameters)) from None
     finally:
         if terminal is not None:
             terminal.close()
-
-
-def _in_python(message: str, parameters: Mapping[str, str]) -> str:
-    """Replace option names, 'lambda' or option 'lambda', by those of the constructor's parameters.
-
-    Names that are suggested for `options` are kept.
-    """
-    said, *proposed = message.partition("; did you mean ")
-    named = re.sub(r"(?<!found )(?:option )?'([a-z-]+)'",
-                   lambda found: parameters.get(found.group(1), found.group(0)), said)
-    return "".join([named, *proposed])

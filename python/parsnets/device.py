@@ -136,7 +136,8 @@ class DeviceModel:
         name : str, default="parsnets_model"
             Name of the array.
         """
-        call("device_save_header", self._handle, text(os.fspath(file), "file"), text(name, "name"))
+        call("device_save_header", self._handle, text(os.fspath(file), "file"), text(name, "name"),
+             parameter_of=lambda _: "name")
 
     def to_bytes(self) -> bytes:
         """Return the contents of the file that `save` writes.

@@ -106,7 +106,7 @@ def seen_unseen_curve(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike,
     if not np.isfinite(score).all():
         raise ValueError("scores: expected finite numbers, found NaN or infinity")
     if len(np.unique(names)) != len(names):
-        raise ValueError("classes: expected every class once, found one twice")
+        raise ValueError("classes: expected unique classes, found a duplicate")
     order = np.argsort(names, kind="stable")
     found = np.searchsorted(names, labels, sorter=order)
     truth = order[np.minimum(found, len(names) - 1)]

@@ -75,7 +75,7 @@ def test_impossible_parameters_are_refused_by_their_python_names(demo):
         ESZSL(semantic_alpha=-1).fit_dataset(demo)
     with pytest.raises(Usage, match="semantic_scaling: expected binary"):
         DAP(semantic_scaling="l2").fit_dataset(demo)
-    with pytest.raises(Usage, match="preset auto"):
+    with pytest.raises(Usage, match="preset=.auto. requires method=.parsnets."):
         DAP(preset="auto").fit_dataset(demo)
 
 

@@ -125,7 +125,7 @@ def test_test_samples_that_were_trained_on_are_refused_unless_allowed(demo, ridg
     flags = np.isin(np.arange(len(demo.X)), demo.trainval, invert=True)
     flags[demo.trainval[:3]] = True
     other = datasets.from_arrays(demo.X, demo.labels, demo.semantics, demo.class_names, test=flags)
-    with pytest.raises(BadInput, match="found 3 of .* or give allow_trained_samples=True"):
+    with pytest.raises(BadInput, match="found 3 of .* or use allow_trained_samples"):
         ridge.evaluate(other)
     figures = ridge.evaluate(other, allow_trained_samples=True)
     assert figures.trained_samples == 3 and figures.to_dict()["trained_samples"] == 3

@@ -175,7 +175,7 @@ def test_a_budget_chooses_what_fits(demo, fitted):
     with pytest.raises(ParsNetsError) as raised:
         fitted.export(demo, max_bytes=2000)
     assert not isinstance(raised.value, ValueError)  # the work failed, the arguments were right
-    with pytest.raises(ParsNetsError, match="more than max_drop 0"):
+    with pytest.raises(ParsNetsError, match="more than max_drop=0 allows"):
         fitted.export(demo, rank=1, max_drop=0)
     with pytest.raises(Usage):
         fitted.export(max_bytes=120_000)

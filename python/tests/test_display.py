@@ -76,7 +76,7 @@ def test_an_evaluation_shows_its_figures_with_bars_of_their_length(demo, fitted)
 
 
 def by_class(tree):
-    """(class, what it is taken for, accuracy, kind of the bar), a row each."""
+    """(class, what it is confused with, accuracy, kind of the bar), a row each."""
     table = tree.findall(".//table")[1]
     return [(row.find("th").text.strip(), row.find("th/span").text.strip(),
              float(row.find("td").text.rstrip("\u202f%")), row.findall(".//rect")[1].get("class"))
@@ -93,7 +93,7 @@ def test_an_evaluation_shows_each_of_a_few_classes_worst_first(demo, fitted):
     wrong = guess[(demo.y[demo.test_seen] == "cat") & (guess != "cat")]
     names, counts = np.unique(wrong, return_counts=True)
     said = next(what for name, what, _, _ in rows if name == "cat")
-    assert said in {f"{counts.max()} taken for {name}" for name in names[counts == counts.max()]}
+    assert said in {f"{counts.max()} predicted as {name}" for name in names[counts == counts.max()]}
     only_zsl = dataclasses.replace(evaluation, u=None, s=None, h=None, ausuc=None, gamma=None, gzsl_per_class=None,
                                    confusion=None)
     assert {(name, what, kind) for name, what, _, kind in by_class(parsed(_display.evaluation_html(only_zsl)))} == {
@@ -119,7 +119,7 @@ def test_the_bars_of_an_explanation_sum_to_the_difference_of_the_scores(demo, fi
         kinds = [rect.get("class") for rect in tree.findall(".//rect")]
         assert [kind == "seen" for kind in kinds] == [amount >= 0 for amount in amounts]
         assert str(shown.label) in words(tree) and any(shown.runner_up in word for word in words(tree))
-        assert facts(tree)["20 open networks"].startswith(f"{shown.open_networks[0]}, {shown.open_networks[1]}")
+        assert facts(tree)["20 active networks"].startswith(f"{shown.open_networks[0]}, {shown.open_networks[1]}")
 
 
 def test_an_explanation_shows_what_both_classes_have_beside_each_bar(demo, fitted):
@@ -175,7 +175,7 @@ def test_many_classes_become_a_strip():
 def test_an_estimator_shows_its_training_record(demo, fitted):
     tree = parsed(_display.estimator_html(fitted))
     found = facts(tree)
-    assert found["networks"] == "20 open of 192" and found["classes"] == "10: 8 seen, 2 unseen"
+    assert found["networks"] == "20 of 192 active" and found["classes"] == "10: 8 seen, 2 unseen"
     assert found["trained on"] == "demo, 1,536 samples" and "ZSL" in found["on validation classes"]
     assert found["gamma, temperature"] == f"{fitted.gamma_:.4g}, {fitted.temperature_:.4g}"
     captions = " ".join("".join(caption.itertext()) for caption in tree.iter("figcaption"))

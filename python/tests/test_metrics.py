@@ -56,7 +56,7 @@ def test_what_is_no_number_or_no_class_is_not_hidden():
     for bad in (np.nan, np.inf, -np.inf):
         with pytest.raises(ValueError, match="scores: expected finite"):
             ausuc([0, 1], [[1, bad], [0, 1]], [0, 1], [True, False])
-    with pytest.raises(ValueError, match="classes: .*twice"):
+    with pytest.raises(ValueError, match="classes: .*duplicate"):
         ausuc([0, 1], np.eye(3)[:2], [0, 1, 1], [True, False, False])
 
 

@@ -30,7 +30,7 @@ int open_regular(const std::string& name, std::uint64_t& size) {
   }
   if (st.st_size == 0) {
     ::close(fd);
-    throw Error(BadInput{name, "", "a file with content", "an empty file", "write or download it again"});
+    throw Error(BadInput{name, "", "a non-empty file", "an empty file", "write or download it again"});
   }
   size = static_cast<std::uint64_t>(st.st_size);
   return fd;
@@ -53,8 +53,8 @@ void try_to_write(const std::filesystem::path& folder, const std::filesystem::pa
   std::string probe = (nearest / ".parsnets-XXXXXX").string();
   const int fd = ::mkostemp(probe.data(), O_CLOEXEC);
   if (fd < 0)
-    throw Error(BadInput{wanted.string(), "", "a path that can be written",
-                         nearest.string() + ": " + std::strerror(errno), "give a path in a folder you may write to"});
+    throw Error(BadInput{wanted.string(), "", "a writable path", nearest.string() + ": " + std::strerror(errno),
+                         "choose a folder that you may write to"});
   ::close(fd);
   ::unlink(probe.c_str());
 }
@@ -75,8 +75,9 @@ InputFile::InputFile(InputFile&& other) noexcept
 
 void InputFile::seek(std::uint64_t offset) {
   if (offset > size_)
-    throw Error(BadInput{name_, "offset " + std::to_string(offset), "a place inside the file",
-                         "a file of " + std::to_string(size_) + " bytes", "the file is truncated: get it again"});
+    throw Error(BadInput{name_, "offset " + std::to_string(offset), "an offset inside the file",
+                         "a file of " + std::to_string(size_) + " bytes",
+                         "the file is truncated: copy or download it again"});
   position_ = offset;
 }
 
@@ -96,9 +97,9 @@ void InputFile::read(void* destination, std::size_t bytes, std::string_view fiel
   while (done < bytes) {
     const std::size_t got = read_some(out + done, bytes - done);
     if (got == 0)
-      throw Error(BadInput{name_, std::string(field),
-                           std::to_string(bytes) + " bytes at offset " + std::to_string(position_ - done),
-                           "the end of the file after " + std::to_string(done), "the file is truncated: get it again"});
+      throw Error(BadInput{
+          name_, std::string(field), std::to_string(bytes) + " bytes at offset " + std::to_string(position_ - done),
+          "the end of the file after " + std::to_string(done), "the file is truncated: copy or download it again"});
     done += got;
   }
 }
@@ -188,7 +189,7 @@ void make_folder_of(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::create_directories(folder_of(path), error);
   if (error)
-    throw Error(ErrorCode::failure, "cannot make the folder " + folder_of(path).string() + ": " + error.message());
+    throw Error(ErrorCode::failure, "cannot create the folder " + folder_of(path).string() + ": " + error.message());
 }
 
 std::string read_text_file(const std::filesystem::path& path, std::uint64_t limit) {

@@ -27,7 +27,7 @@ int open_to_lock(const std::string& name) {
 
 void wait_for(int fd, const std::string& name, ProgressObserver* progress) {
   if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return;
-  if (errno == EWOULDBLOCK) report_message(progress, "waiting for another process that changes " + name);
+  if (errno == EWOULDBLOCK) report_message(progress, "waiting for another process that is changing " + name);
   while (::flock(fd, LOCK_EX) != 0) {
     const int why = errno;
     if (why != EINTR) throw Error(ErrorCode::failure, "cannot lock " + name + ": " + std::strerror(why));

@@ -10,7 +10,7 @@ nlohmann::json parse_json(std::string_view text, const std::string& file) {
   try {
     return nlohmann::json::parse(text, [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
       if (depth > kDeepest)
-        throw Error(BadInput{file, "", "JSON nested at most 32 levels deep", "more", "correct the JSON"});
+        throw Error(BadInput{file, "", "JSON nested at most 32 levels deep", "deeper nesting", "correct the JSON"});
       return true;
     });
   } catch (const nlohmann::json::exception& e) {

@@ -116,12 +116,12 @@ void Cholesky::factor(double ridge) {
   use_serial_blas();
   dpotrf_("U", &n, factor_.data(), &n, &info);
   if (info > 0)
-    throw Error(ErrorCode::failure,
-                fmt::format("a matrix is not positive definite (pivot {}); use a larger lambda", info));
+    throw Error(ErrorCode::failure, fmt::format("a matrix is not positive definite (pivot {}); use a larger {}", info,
+                                                option_name("lambda")));
   check_lapack(info, "dpotrf");
   for (std::size_t i = 0; i < factor_.rows(); ++i)  // OpenBLAS lets a NaN pivot pass
     if (!std::isfinite(factor_(i, i)))
-      throw Error(ErrorCode::failure, fmt::format("a matrix to be factored is not finite (pivot {})", i + 1));
+      throw Error(ErrorCode::failure, fmt::format("a matrix to factorise has non-finite values (pivot {})", i + 1));
 }
 
 void Cholesky::solve(ThreadPool& pool, MatrixView<double> b) const {
@@ -144,7 +144,7 @@ void Cholesky::solve(ThreadPool& pool, MatrixView<double> b) const {
 EigenPairs largest_eigenpairs(MatrixView<const double> a, std::size_t count) {
   check(a.rows() == a.cols() && count <= a.rows() && !a.empty(), "largest_eigenpairs");
   if (!std::all_of(a.data(), a.data() + a.size(), [](double v) { return std::isfinite(v); }))
-    throw Error(ErrorCode::failure, "a matrix whose eigenvectors are wanted is not finite");
+    throw Error(ErrorCode::failure, "the matrix of an eigenvalue problem has non-finite values");
   if (count == 0) count = a.rows();
   use_serial_blas();
   Matrix<double> copy = Matrix<double>::copy_of(a);

@@ -13,8 +13,8 @@ void require_memory(std::uint64_t limit, double bytes, const std::string& work, 
   const double needed = static_cast<double>(resident_memory()) + bytes;
   if (needed > static_cast<double>(limit))
     throw Error(ErrorCode::usage,
-                fmt::format("--memory-limit: expected at least {} for {}, found {}; {}", format_bytes(needed), work,
-                            format_bytes(static_cast<double>(limit)), advice));
+                fmt::format("{}: expected at least {} for {}, found {}; {}", option_name("memory-limit"),
+                            format_bytes(needed), work, format_bytes(static_cast<double>(limit)), advice));
 }
 
 }  // namespace parsnets

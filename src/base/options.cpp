@@ -221,7 +221,7 @@ std::vector<std::string> OptionTable::read_config(std::string_view text, const s
   }
   if (!problems.empty())
     throw Error(BadInput{file, "", "options of this command, one 'name = value' per line", problems,
-                         "compare with --print-config"});
+                         "compare with " + option_name("print-config")});
   return names;
 }
 

@@ -104,7 +104,7 @@ Dataset dataset_from(const parsnets_arrays& arrays) {
   data.class_names = names_from(arrays.class_names, arrays.classes, "class_names");
   std::set<std::string_view> distinct;
   for (const auto& name : data.class_names)
-    if (!distinct.insert(name).second) refuse("class_names", "each class once", in_quotes(name) + " twice");
+    if (!distinct.insert(name).second) refuse("class_names", "each class only once", in_quotes(name) + " twice");
   if (arrays.attribute_names != nullptr)
     data.semantics.attribute_names = names_from(arrays.attribute_names, arrays.attributes, "attribute_names");
   for (std::size_t i = 0; i < arrays.samples; ++i)
@@ -144,7 +144,7 @@ LoadOptions load_options_from(const parsnets_load_options* given) {
     case PARSNETS_MISSING_REFUSE: load.missing = MissingPolicy::refuse; break;
     default:
       throw Error(ErrorCode::usage,
-                  fmt::format("struct parsnets_load_options, missing: expected 0 to 2, found {}", options.missing));
+                  fmt::format("{}: expected 0 to 2, found {}", option_name("missing"), options.missing));
   }
   return load;
 }

@@ -24,8 +24,7 @@ ExportOptions export_options_from(const parsnets_export_options* given) {
   if (given == nullptr) return options;
   const auto values = read_struct(given, PARSNETS_EXPORT_OPTIONS_INIT, "parsnets_export_options");
   const auto refuse = [](const char* field, const char* expected, const std::string& found) {
-    throw Error(ErrorCode::usage,
-                fmt::format("struct parsnets_export_options, {}: expected {}, found {}", field, expected, found));
+    throw Error(ErrorCode::usage, fmt::format("{}: expected {}, found {}", option_name(field), expected, found));
   };
   for (const auto& [number, precision] : kPrecisions)
     if (number == values.precision) options.precision = precision;
@@ -35,7 +34,7 @@ ExportOptions export_options_from(const parsnets_export_options* given) {
   if (values.rank >= 0) options.rank = static_cast<std::size_t>(values.rank);
   options.max_bytes = values.max_bytes;
   if (!(values.max_drop >= 0 && values.max_drop <= 100))
-    refuse("max_drop", "0 to 100", fmt::format("{}", values.max_drop));
+    refuse("max-drop", "0 to 100", fmt::format("{}", values.max_drop));
   options.max_drop = values.max_drop;
   return options;
 }

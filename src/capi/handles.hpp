@@ -86,7 +86,8 @@ Struct read_struct(const Struct* given, Struct defaults, const char* name) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   for (std::size_t i = sizeof(Struct); i < given->size; ++i)
     if (bytes[i] != 0)
-      throw Error(ErrorCode::usage, std::string("struct ") + name + ": has a field that this version does not know");
+      throw Error(ErrorCode::usage,
+                  std::string("struct ") + name + ": a field that this version does not know is not zero");
   std::memcpy(&defaults, given, std::min(given->size, sizeof(Struct)));
   return defaults;
 }

@@ -31,12 +31,13 @@ parsnets_status parsnets_options_set(parsnets_options* options, const char* name
     require(value, "value");
     check_utf8(value, "the value of an option");
     const Option* option = options->table.find(name);
-    if (option == nullptr)
-      throw Error(ErrorCode::usage, fmt::format("option '{}': expected an option of training, found no such name; "
-                                                "parsnets_options_describe and docs/options.md list them",
-                                                name));
+    if (option == nullptr) {
+      const std::string suggestion = options->table.suggestion(name);
+      throw Error(ErrorCode::usage, fmt::format("unknown training option '{}'{}", name,
+                                                suggestion.empty() ? "; docs/options.md lists them" : suggestion));
+    }
     if (const auto expected = option->assign(value))
-      throw Error(ErrorCode::usage, fmt::format("option '{}': expected {}, found '{}'", name, *expected, value));
+      throw Error(ErrorCode::usage, fmt::format("{}: expected {}, found '{}'", option_name(name), *expected, value));
   });
 }
 

@@ -51,8 +51,9 @@ void parsnets::capi::rank_batches(const Samples& input, const Ranking& ranking, 
                                   const RankedOutput& out) {
   const std::size_t k = out.k;
   if (k < 1 || k > ranking.candidates().size())
-    throw Error(ErrorCode::usage, fmt::format("argument 'k': expected 1 to {} classes that compete, found {}",
-                                              ranking.candidates().size(), k));
+    throw Error(ErrorCode::usage,
+                fmt::format("argument 'k': expected 1 to {}, the number of competing classes, found {}",
+                            ranking.candidates().size(), k));
   for_each_batch(input, scores, [&](std::size_t first, Matrix<float>& result, ThreadPool& pool) {
     pool.parallel_for(result.rows(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
       std::vector<RankedClass> best(k);

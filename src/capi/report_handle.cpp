@@ -21,7 +21,7 @@ ReportRun run_from(const parsnets_report_run* given, const Dataset& data) {
   check_utf8(values.name, "the name of a run");
   if (values.facts != nullptr && !parse_json(values.facts, "the facts of run '" + run.name + "'").is_object())
     throw Error(BadInput{"the facts of run '" + run.name + "'", "", "a JSON object", "something else",
-                         "give what 'train --run' wrote to run.json"});
+                         "give the content of a run's run.json"});
   if (values.bench_count > 0) require(values.benches, "benches of a run");
   for (std::size_t i = 0; i < values.bench_count; ++i) {
     require(values.benches[i], "benches of a run");
@@ -33,8 +33,8 @@ ReportRun run_from(const parsnets_report_run* given, const Dataset& data) {
 ReportOptions report_options_from(const parsnets_report_options& values) {
   const auto check = [kMost = std::size_t{100000}](const char* field, std::size_t value, std::size_t low) {
     if (value < low || value > kMost)
-      throw Error(ErrorCode::usage, fmt::format("struct parsnets_report_options, {}: expected {} to {}, found {}",
-                                                field, low, kMost, value));
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}: expected {} to {}, found {}", option_name(field), low, kMost, value));
   };
   check("points", values.points, 10);
   check("explanations", values.explanations, 0);

@@ -15,16 +15,44 @@ namespace parsnets::capi {
 
 namespace {
 
-thread_local std::string kept_message;
-thread_local const char* last_message = "";
+/// The message of this thread's last failed call.
+struct LastError {
+  std::string kept, kept_parts;  ///< what `message` and `parts` point to, unless they are literals
+  const char* message = "";
+  const char* parts = "[]";
+};
+thread_local LastError last;
 
-/// Cannot fail: without memory for a copy the message is `fallback`, which lives for ever.
-void keep_message(const char* message, const char* fallback) noexcept {
+std::string json_parts(std::string_view message) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& [text, option, value] : message_parts(message))
+    if (option.empty())
+      list.push_back(text);
+    else if (value.empty())
+      list.push_back({{"option", option}});
+    else
+      list.push_back({{"option", option}, {"value", value}});
+  // Text from a damaged file may not be UTF-8.
+  return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// For when there may be no memory left. `parts` is the message as JSON.
+void keep_literal(const char* message, const char* parts) noexcept {
+  last.message = message;
+  last.parts = parts;
+}
+
+/// Keeps the message that `describe` returns, in which options may be mentioned.
+template <class Describe>
+void keep(Describe describe) noexcept {
   try {
-    kept_message = message;
-    last_message = kept_message.c_str();
+    const std::string message = describe();
+    std::string neutral = with_options(message, neutral_option), parts = json_parts(message);
+    last.kept = std::move(neutral);
+    last.kept_parts = std::move(parts);
+    keep_literal(last.kept.c_str(), last.kept_parts.c_str());
   } catch (...) {
-    last_message = fallback;
+    keep_literal("out of memory while describing an error", "[\"out of memory while describing an error\"]");
   }
 }
 
@@ -34,14 +62,14 @@ parsnets_status status_of_exception() noexcept {
   try {
     throw;
   } catch (const Error& e) {
-    keep_message(e.what(), "an error, and not enough memory to describe it");
+    keep([&] { return e.message(option_name); });
     return static_cast<parsnets_status>(e.code());
   } catch (const std::bad_alloc&) {
-    last_message = "out of memory";
+    keep_literal("out of memory", "[\"out of memory\"]");
   } catch (const std::exception& e) {
-    keep_message(e.what(), "an error, and not enough memory to describe it");
+    keep([&] { return std::string(e.what()); });
   } catch (...) {
-    last_message = "an exception of unknown type, perhaps from the progress function";
+    keep([] { return std::string("an exception of unknown type, perhaps from the progress function"); });
   }
   return PARSNETS_FAILURE;
 }
@@ -67,8 +95,8 @@ unsigned checked_threads(std::uint32_t threads) {
 
 void check_count(const char* name, std::size_t expected, std::size_t found) {
   if (found != expected)
-    throw Error(BadInput{"input", name, fmt::format("{}, as the model has", expected), std::to_string(found),
-                         "ask for the model's facts again"});
+    throw Error(BadInput{"input", name, fmt::format("{}, as in the model", expected), std::to_string(found),
+                         "query the model's facts again"});
 }
 
 void check_samples(const Samples& samples, std::size_t dimensions, const void* output, const char* output_name,
@@ -90,7 +118,7 @@ namespace {
 void check_index(std::size_t index, std::size_t count, const char* what) {
   if (index >= count)
     throw Error(ErrorCode::usage,
-                fmt::format("argument 'index': expected one of {} {}, from 0, found {}", count, what, index));
+                fmt::format("argument 'index': expected an index of {} {}, found {}", count, what, index));
 }
 
 }  // namespace
@@ -123,6 +151,7 @@ BlasGuard::BlasGuard() {
 
 }  // namespace parsnets::capi
 
-const char* parsnets_last_error(void) { return parsnets::capi::last_message; }
+const char* parsnets_last_error(void) { return parsnets::capi::last.message; }
+const char* parsnets_last_error_parts(void) { return parsnets::capi::last.parts; }
 const char* parsnets_version(void) { return PARSNETS_VERSION; }
 uint32_t parsnets_abi_version(void) { return PARSNETS_ABI_VERSION; }

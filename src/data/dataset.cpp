@@ -29,8 +29,7 @@ Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& opt
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error))
     throw Error(BadInput{folder.string(), "", "a data set folder",
-                         std::filesystem::exists(folder, error) ? "a file" : "nothing there",
-                         "give the path of a folder"});
+                         std::filesystem::exists(folder, error) ? "a file" : "no such folder", "check the path"});
   std::filesystem::directory_iterator readable(folder, error);
   if (error) throw Error(BadInput{folder.string(), "", "a readable folder", error.message(), "check its permissions"});
   Dataset data = is_xlsa17(folder) ? load_xlsa17(folder, options, progress) : load_plain(folder, options, progress);
@@ -47,7 +46,7 @@ void save_dataset(const Dataset& data, const std::filesystem::path& folder, Data
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error || !std::filesystem::is_directory(folder))
-    throw Error(ErrorCode::failure, fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+    throw Error(ErrorCode::failure, fmt::format("cannot create the folder {}: {}", folder.string(), error.message()));
   const bool mat = format == DataFormat::mat5 || format == DataFormat::mat5_uncompressed || format == DataFormat::mat73;
   (mat ? save_xlsa17 : save_plain)(data, folder, format, progress);
 }
@@ -59,7 +58,7 @@ std::vector<std::int64_t> to_integers(std::span<const double> values, const std:
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!(std::abs(values[i]) < 9e15) || values[i] != std::floor(values[i]))
       throw Error(BadInput{file, fmt::format("{}, value {}", field, i + 1), "an integer", fmt::format("{}", values[i]),
-                           "write whole numbers"});
+                           "write integers"});
     integers.push_back(static_cast<std::int64_t>(values[i]));
   }
   return integers;

@@ -83,8 +83,9 @@ class Inspector {
     report_.test_seen_in_val_list = overlap(s.file_val, s.test_seen);
     const auto handled = [&](const char* id, std::size_t count, const char* kind, const char* list) {
       add(Severity::note, id, count,
-          fmt::format("the file's {} holds {} {} samples, as in the public files; ParsNets removes them from the list",
-                      list, count, kind));
+          fmt::format(
+              "the file's {} contains {} {} samples, as in the public files; ParsNets removes them from the list", list,
+              count, kind));
     };
     handled("test-seen-in-train-list", report_.test_seen_in_train_list, "test-seen", "train_loc");
     handled("test-seen-in-val-list", report_.test_seen_in_val_list, "test-seen", "val_loc");
@@ -98,17 +99,17 @@ class Inspector {
         fmt::format("{} classes have samples both in train and in val, so validation does not test unseen classes",
                     overlap(fit_classes, val_classes)));
     add(Severity::leak, "test-unseen-in-trainval", overlap(s.trainval, s.test_unseen),
-        fmt::format("{} test-unseen samples are inside trainval", overlap(s.trainval, s.test_unseen)));
+        fmt::format("{} test-unseen samples are also in trainval", overlap(s.trainval, s.test_unseen)));
     add(Severity::leak, "test-seen-in-trainval", overlap(s.trainval, s.test_seen),
-        fmt::format("{} test-seen samples are inside trainval", overlap(s.trainval, s.test_seen)));
+        fmt::format("{} test-seen samples are also in trainval", overlap(s.trainval, s.test_seen)));
     add(Severity::warning, "test-seen-of-new-class",
         classes_of(s.test_seen, data_.labels).size() - overlap(classes_of(s.test_seen, data_.labels), train_classes),
-        "some test-seen samples are of classes without a training sample");
+        "some test-seen samples belong to classes without training samples");
     if (data_.samples() > 0) {
       const std::size_t used = s.trainval.size() + s.test_seen.size() + s.test_unseen.size();
       if (used < data_.samples())
         add(Severity::note, "unused-samples", data_.samples() - used,
-            fmt::format("{} samples are in no list of the split", data_.samples() - used));
+            fmt::format("{} samples are not in any list of the split", data_.samples() - used));
       if (s.val.empty()) add(Severity::note, "no-validation", 1, "the split has no validation classes");
     }
   }
@@ -146,7 +147,7 @@ class Inspector {
     add(Severity::warning, "class-without-semantics", blank.size(),
         "classes whose semantics are all zero: " + quoted_list(blank));
     add(Severity::warning, "classes-with-equal-semantics", alike.size(),
-        "classes described exactly like another class: " + quoted_list(alike));
+        "classes with the same semantics as another class: " + quoted_list(alike));
     const char* policy =
         data_.semantics.policy == MissingPolicy::zero ? "zero" : "the attribute's mean over the classes";
     add(Severity::note, "missing-attribute-values", data_.semantics.missing,
@@ -199,9 +200,9 @@ class Inspector {
       across += (test[a] && training[b]) || (test[b] && training[a]) ? 1 : 0;
     }
     add(Severity::warning, "duplicate-samples", duplicates,
-        fmt::format("{} samples repeat the features of another sample exactly", duplicates));
+        fmt::format("{} samples have exactly the features of another sample", duplicates));
     add(Severity::leak, "duplicate-across-train-and-test", across,
-        fmt::format("{} pairs of equal samples stand in trainval and in a test list", across));
+        fmt::format("{} pairs of identical samples have one in trainval and one in a test list", across));
   }
 
   const Dataset& data_;

@@ -64,7 +64,7 @@ void read_attributes(const fs::path& file, const LoadOptions& options, Dataset& 
       throw Error(
           BadInput{fmt::format("{}, row {}", file.string(), r + 1), "class", "a class name", "an empty cell", ""});
     if (!known.insert(name).second)
-      throw Error(BadInput{fmt::format("{}, row {}", file.string(), r + 1), "class", "each class once",
+      throw Error(BadInput{fmt::format("{}, row {}", file.string(), r + 1), "class", "each class only once",
                            "'" + name + "' twice", "keep one row per class"});
     data.class_names.push_back(name);
     for (std::size_t c = 0, a = 0; c < table.header.size(); ++c) {
@@ -90,7 +90,7 @@ std::vector<std::int32_t> labels_from_names(const std::vector<std::string>& name
     const auto found = index.find(names[i]);
     if (found == index.end())
       throw Error(BadInput{file, fmt::format("label of sample {}", i), "a class of attributes.csv",
-                           "'" + names[i] + "'", "classes there: " + quoted_list(class_names)});
+                           "'" + names[i] + "'", "the classes are " + quoted_list(class_names)});
     labels.push_back(found->second);
   }
   return labels;
@@ -174,12 +174,12 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
   constexpr std::array<std::string_view, 4> kSemantics{"", "attributes.csv", "attributes", "att"};
   if (std::ranges::find(kSemantics, options.semantics) == kSemantics.end())
     throw Error(BadInput{folder.string(), "semantics '" + options.semantics + "'", "semantics of that name",
-                         "semantics here: 'attributes.csv'", "leave out --semantics"});
+                         "only 'attributes.csv'", "leave out " + option_name("semantics")});
   const std::string stem = options.features.empty() ? "features" : options.features;
   std::optional<fs::path> features = find_one(folder, stem, {".npy", ".npz", ".csv"});
   if (!features && (options.require_features || fs::exists(folder / "labels.npy")))
     require_one(folder, stem, {".npy", ".npz", ".csv"},
-                "a data set folder holds features, labels, attributes.csv and split.json, or xlsa17's .mat files");
+                "a data set folder contains features, labels, attributes.csv and split.json, or xlsa17's .mat files");
   if (!fs::exists(folder / "attributes.csv"))
     throw Error(BadInput{folder.string(), "attributes.csv", "a table of class attributes", "none",
                          "write one: a header 'class,<attributes>' and a row per class"});
@@ -191,13 +191,13 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
   data.labels = read_label_file(folder, *features, data.class_names);
   data.features = read_feature_file(*features, progress);
   if (data.features.rows() != data.samples())
-    throw Error(BadInput{features->string(), "features", fmt::format("{} samples, as the labels have", data.samples()),
+    throw Error(BadInput{features->string(), "features", fmt::format("{} samples, one per label", data.samples()),
                          fmt::format("{} x {}", data.features.rows(), data.features.cols()), "one row per sample"});
   if (fs::exists(folder / "image_files.csv"))
     for (auto& row : read_csv(folder / "image_files.csv", true).rows) data.image_files.push_back(row.front());
   if (!data.image_files.empty() && data.image_files.size() != data.samples())
     throw Error(BadInput{(folder / "image_files.csv").string(), "",
-                         fmt::format("{} names, as the labels have", data.samples()),
+                         fmt::format("{} names, one per label", data.samples()),
                          std::to_string(data.image_files.size()), ""});
   if (!options.split.empty())
     data.split = read_split_file(options.split, data, options.seed);
@@ -205,7 +205,7 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
     data.split = read_split_json(folder / "split.json", data.class_names, data.labels, options.seed);
   else if (options.require_split)
     throw Error(BadInput{folder.string(), "split.json", "a split into seen and unseen classes", "none",
-                         "make one with 'parsnets data split " + folder.string() + "'"});
+                         "add one, or draw one as docs/data.md describes"});
   return data;
 }
 

@@ -46,8 +46,8 @@ Semantics complete_semantics(MatrixView<const double> raw, MissingPolicy policy,
       if (std::isnan(v)) {
         if (policy == MissingPolicy::refuse)
           throw Error(BadInput{file, fmt::format("{}, class '{}', attribute {}", field, class_names[c], attribute(a)),
-                               "a value (missing values are refused)", "none",
-                               "fill it in or use --missing attribute-mean"});
+                               "a value (missing values are not allowed)", "none",
+                               "fill it in or use " + option_name("missing", "attribute-mean")});
         continue;
       }
       if (std::isinf(v) || std::abs(v) > std::numeric_limits<float>::max())

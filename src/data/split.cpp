@@ -70,7 +70,7 @@ Split split_from_lists(const RawSplit& raw, std::size_t samples, const std::stri
   if (zero_in != nullptr && top_in != nullptr)
     throw Error(BadInput{file, zero_in, fmt::format("indices from 1 to {0} or from 0 to {1}", limit, limit - 1),
                          fmt::format("index 0 here and index {} in {}", limit, top_in),
-                         "the lists mix 1-based and 0-based indices: write them in one base"});
+                         "the lists mix 1-based and 0-based indices: use one base for all of them"});
   const std::int64_t base = zero_in != nullptr ? 0 : 1;
   Split split;
   const std::array<Indices*, 5> targets{&split.trainval, &split.test_seen, &split.test_unseen, &split.file_train,
@@ -81,8 +81,8 @@ Split split_from_lists(const RawSplit& raw, std::size_t samples, const std::stri
     Indices sorted = target;
     std::sort(sorted.begin(), sorted.end());
     if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-      throw Error(BadInput{file, lists[k].first, "each sample once", fmt::format("sample {} twice", *twice + base),
-                           "remove the repeats"});
+      throw Error(BadInput{file, lists[k].first, "each sample only once", fmt::format("sample {} twice", *twice + base),
+                           "remove the duplicates"});
   }
   return split;
 }
@@ -161,17 +161,16 @@ ClassSplit make_class_split(const std::vector<std::int32_t>& labels, std::size_t
     Rng(options.seed, 1).shuffle(candidates);
     const std::size_t unseen = std::max<std::size_t>(1, share_of(options.unseen, candidates.size()));
     if (unseen + 2 > candidates.size())
-      throw Error(ErrorCode::usage,
-                  fmt::format("--unseen: expected to leave at least 2 seen classes of {}, found {} unseen",
-                              candidates.size(), unseen));
+      throw Error(ErrorCode::usage, fmt::format("{}: expected to leave at least 2 of {} classes seen, found {} unseen",
+                                                option_name("unseen"), candidates.size(), unseen));
     split.unseen_classes.assign(candidates.end() - static_cast<std::ptrdiff_t>(unseen), candidates.end());
     candidates.resize(candidates.size() - unseen);
   }
   const std::size_t validation = share_of(options.validation, candidates.size());
   if (validation + 1 > candidates.size())
     throw Error(ErrorCode::usage,
-                fmt::format("--validation: expected to leave at least 1 training class of {} seen ones, found {}",
-                            candidates.size(), validation));
+                fmt::format("{}: expected to leave at least 1 of {} seen classes for training, found {} for validation",
+                            option_name("validation"), candidates.size(), validation));
   split.val_classes.assign(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(validation));
   for (const auto c : candidates) {
     Indices samples = members[static_cast<std::size_t>(c)];

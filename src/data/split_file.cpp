@@ -44,7 +44,7 @@ Split read_mat_lists(MatFile& file, std::size_t samples) {
 Split read_split_file(const std::filesystem::path& file, const Dataset& data, std::uint64_t seed) {
   if (data.labels.empty())
     throw Error(BadInput{file.string(), "", "a data set with features and labels, which a split file refers to",
-                         "semantics alone", "add the features, or leave out --split"});
+                         "semantics only", "add the features, or leave out " + option_name("split")});
   Split split;
   if (file.extension() == ".mat") {
     split = read_mat_lists(*MatFile::open(file), data.samples());

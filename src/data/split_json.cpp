@@ -46,10 +46,10 @@ Indices read_classes(const nlohmann::json& object, const std::string& key, const
     if (found == class_names.end())
       throw Error(BadInput{file, key, "a class of the data set",
                            item.is_string() ? "'" + item.get<std::string>() + "'" : item.dump(),
-                           "classes there: " + quoted_list(class_names)});
+                           "the classes are " + quoted_list(class_names)});
     const auto index = static_cast<std::int32_t>(found - class_names.begin());
     if (std::exchange(taken[static_cast<std::size_t>(index)], 1))
-      throw Error(BadInput{file, key, "each class once", "'" + *found + "' twice", "remove the repeat"});
+      throw Error(BadInput{file, key, "each class only once", "'" + *found + "' twice", "remove the duplicate"});
     classes.push_back(index);
   }
   return classes;
@@ -70,7 +70,8 @@ Indices read_samples(const nlohmann::json& object, const std::string& key, std::
     if (index < 0 || index >= static_cast<std::int64_t>(samples))
       throw Error(BadInput{file, key, fmt::format("sample indices from 0 to {}", samples - 1), item.dump(), ""});
     if (taken[static_cast<std::size_t>(index)]++)
-      throw Error(BadInput{file, key, "each sample once", fmt::format("sample {} twice", index), "remove the repeat"});
+      throw Error(
+          BadInput{file, key, "each sample only once", fmt::format("sample {} twice", index), "remove the duplicate"});
     indices.push_back(static_cast<std::int32_t>(index));
   }
   return indices;
@@ -113,7 +114,7 @@ Split read_split_json(const std::filesystem::path& file, const std::vector<std::
   classes.unseen_classes = read_classes(object, "unseen_classes", class_names, name);
   if (classes.unseen_classes.empty())
     throw Error(BadInput{name, "unseen_classes", "the names of the unseen classes", "none",
-                         "name them, or make a split with 'parsnets data split'"});
+                         "name them, or draw a split as docs/data.md describes"});
   classes.val_classes = read_classes(object, "val_classes", class_names, name);
   for (const auto c : classes.val_classes)
     if (std::count(classes.unseen_classes.begin(), classes.unseen_classes.end(), c) > 0)

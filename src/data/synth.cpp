@@ -174,9 +174,8 @@ Dataset synthesize(const SynthOptions& o, const Dataset* semantics_from, unsigne
     for (int c = 0; c < o.classes; ++c) data.class_names.push_back(fmt::format("class{:03}", c + 1));
   }
   if (data.classes() < 3 || o.unseen > static_cast<int>(data.classes()) - 2)
-    throw Error(ErrorCode::usage,
-                fmt::format("--unseen: expected to leave at least 2 seen classes of {}, found {} unseen",
-                            data.classes(), o.unseen));
+    throw Error(ErrorCode::usage, fmt::format("{}: expected to leave at least 2 of {} classes seen, found {} unseen",
+                                              option_name("unseen"), data.classes(), o.unseen));
   if (data.labels.empty()) {
     if (data.split.trainval.empty())
       split_generated(data, o);

@@ -38,8 +38,8 @@ std::unique_ptr<MatFile> open_splits(const std::filesystem::path& folder, const 
     std::vector<std::string> names;
     for (const auto& stem : mat_stems(folder, true))
       names.push_back(stem.substr(0, stem.size() - kSplitsEnding.size()));
-    throw Error(BadInput{path.string(), "", "the file with semantics and splits",
-                         "semantics here: " + quoted_list(names), "choose one with --semantics NAME"});
+    throw Error(BadInput{path.string(), "", "the file with semantics and splits", "only " + quoted_list(names),
+                         "set " + option_name("semantics") + " to one of them"});
   }
   return MatFile::open(path);
 }
@@ -50,12 +50,12 @@ std::optional<std::filesystem::path> choose_features(const std::filesystem::path
   if (!options.features.empty()) {
     if (std::find(stems.begin(), stems.end(), options.features) == stems.end())
       throw Error(BadInput{folder.string(), options.features + ".mat", "a features file of that name",
-                           "features here: " + quoted_list(stems), "choose one with --features NAME"});
+                           "only " + quoted_list(stems), "set " + option_name("features") + " to one of them"});
     return folder / (options.features + ".mat");
   }
   if (stems.size() > 1)
     throw Error(BadInput{folder.string(), "features", "one features file", quoted_list(stems),
-                         "choose one with --features NAME"});
+                         "set " + option_name("features") + " to one of them"});
   if (stems.empty()) {
     if (!options.require_features) return std::nullopt;
     throw Error(BadInput{folder.string(), "features", "a file <name>.mat with 'features' and 'labels'", "none",
@@ -76,7 +76,7 @@ std::vector<std::string> read_class_names(MatFile& file, const LoadOptions& opti
   } else {
     const auto count = require_variable(file, attributes_field(options)).cols;
     for (std::uint64_t c = 1; c <= count; ++c) names.push_back(fmt::format("class_{}", c));
-    notes.push_back(fmt::format("{} has no allclasses_names: the classes are called class_1 to class_{}",
+    notes.push_back(fmt::format("{} has no allclasses_names: the classes are named class_1 to class_{}",
                                 std::filesystem::path(file.name()).filename().string(), count));
   }
   if (names.empty()) throw Error(BadInput{file.name(), "allclasses_names", "at least one class", "none", ""});
@@ -89,7 +89,7 @@ Semantics read_semantics(MatFile& file, const LoadOptions& options, const std::v
   Matrix<double> raw = file.read_columns_double(field);  // MATLAB m x C arrives as C x m
   if (raw.rows() != class_names.size() || raw.cols() == 0)
     throw Error(BadInput{file.name(), field,
-                         fmt::format("attributes x {} classes, as allclasses_names has", class_names.size()),
+                         fmt::format("attributes x {} classes, one per entry of allclasses_names", class_names.size()),
                          fmt::format("{} x {}", raw.cols(), raw.rows()), "one column per class"});
   mark_missing(raw.view());
   // A normalised `att` has scaled the -1 marks away; original_att still shows where they were.
@@ -134,14 +134,14 @@ void read_features(const std::filesystem::path& path, Dataset& data, ProgressObs
   data.labels = read_labels(*file, data.classes());
   if (features.cols != data.samples() || features.rows == 0)
     throw Error(
-        BadInput{file->name(), "features", fmt::format("dimensions x {} samples, as labels has", data.samples()),
+        BadInput{file->name(), "features", fmt::format("dimensions x {} samples, one per label", data.samples()),
                  fmt::format("{} x {}", features.rows, features.cols),
                  features.rows == data.samples() ? "transpose it: samples are columns" : "one column per label"});
   data.features = file->read_columns("features", progress);
   if (file->find("image_files") != nullptr) {
     data.image_files = file->read_strings("image_files");
     if (data.image_files.size() != data.samples())
-      throw Error(BadInput{file->name(), "image_files", fmt::format("{} names, as labels has", data.samples()),
+      throw Error(BadInput{file->name(), "image_files", fmt::format("{} names, one per label", data.samples()),
                            std::to_string(data.image_files.size()), ""});
   }
 }

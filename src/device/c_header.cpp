@@ -19,11 +19,12 @@ std::string c_header(std::span<const std::byte> file, const std::string& name) {
       "long",   "register", "restrict", "return",   "short", "signed",   "sizeof",  "static", "struct",
       "switch", "typedef",  "union",    "unsigned", "void",  "volatile", "while",   "size_t", "uint32_t"};
   identifier = identifier && !reserved.contains(name);
-  if (!identifier) throw Error(ErrorCode::usage, "--c-name: expected a C identifier, not '" + name + "'");
+  if (!identifier)
+    throw Error(ErrorCode::usage, option_name("c-name") + ": expected a C identifier, found '" + name + "'");
   if (file.empty()) return "";
   const DeviceModel model({file.begin(), file.end()}, "the device file");
   std::string text = fmt::format(
-      "/* A ParsNets device model, written by 'parsnets export --c-header'. For pnrt_open(&model, {0}, {0}_bytes).\n"
+      "/* A device model exported by ParsNets. For pnrt_open(&model, {0}, {0}_bytes).\n"
       " * {0}_work_bytes: working memory of its calls, without a bank. */\n"
       "#ifndef {0}_INCLUDED\n#define {0}_INCLUDED\n\n#include <stddef.h>\n#include <stdint.h>\n\n"
       "enum {{ {0}_work_bytes = {3} }};\nstatic const size_t {0}_bytes = {1};\nstatic const uint32_t {0}[{2}] = {{\n",

@@ -63,7 +63,8 @@ class Writer {
 
   std::vector<std::byte> finish() {
     if (out_.size() > 0x7fffffff)
-      throw Error(ErrorCode::usage, "export: the device file would exceed 2 GB; use --int8 or a lower --rank");
+      throw Error(ErrorCode::usage, fmt::format("export: the device file would exceed 2 GB; use {} or a lower {}",
+                                                option_name("precision", "int8"), option_name("rank")));
     put_u32(kSizeAt, out_.size());
     put_u32(kChecksumAt, ::crc32_z(0, reinterpret_cast<const Bytef*>(out_.data()) + 20, out_.size() - 20));
     return std::move(out_);
@@ -133,8 +134,8 @@ void check_fits(const Model& model, std::size_t rank) {
                 "export: expected a model that predicts semantics, not one that maps semantics to features "
                 "(reverse-ridge, sae-reverse)");
   if (rank > model.gates.networks)
-    throw Error(ErrorCode::usage,
-                fmt::format("--rank: expected at most {}, the number of networks, not {}", model.gates.networks, rank));
+    throw Error(ErrorCode::usage, fmt::format("{}: expected at most {}, the number of networks, found {}",
+                                              option_name("rank"), model.gates.networks, rank));
   const auto at_most = [](const char* field, std::size_t value, std::size_t most) {
     if (value > most)
       throw Error(

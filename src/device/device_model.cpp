@@ -23,8 +23,7 @@ struct DeviceModel::State {
   template <class Run>
   Matrix<float> each_row(MatrixView<const float> x, std::size_t width, ThreadPool& pool, const Run& run) const {
     if (x.cols() != runtime.features)
-      throw Error(BadInput{"input", "features",
-                           fmt::format("{} per sample, as the model was trained on", runtime.features),
+      throw Error(BadInput{"input", "features", fmt::format("{} per sample, as in training", runtime.features),
                            std::to_string(x.cols()), "use the features of the training data"});
     Matrix<float> out(x.rows(), width);
     pool.parallel_for(x.rows(), 64, [&](std::size_t begin, std::size_t end, std::size_t) {
@@ -33,7 +32,7 @@ struct DeviceModel::State {
         if (const pnrt_status status = run(x.row(r).data(), out.row(r).data(), work.data(), work.size() * 4);
             status != PNRT_OK)
           throw Error(BadInput{name, fmt::format("sample {}", r), "a prediction", pnrt_status_text(status),
-                               "clean the input, or export the model again"});
+                               "correct the input, or export the model again"});
     });
     return out;
   }
@@ -45,7 +44,8 @@ DeviceModel::DeviceModel(std::vector<std::byte> file, const std::string& name) :
   state_->facts = read_device_facts(state_->file, name);
   if (const pnrt_status status = pnrt_open(&state_->runtime, state_->file.data(), state_->file.size());
       status != PNRT_OK)
-    throw Error(BadInput{name, "", "a file the runtime opens", pnrt_status_text(status), "export the model again"});
+    throw Error(
+        BadInput{name, "", "a file that the runtime can open", pnrt_status_text(status), "export the model again"});
 }
 
 DeviceModel::~DeviceModel() = default;

@@ -82,8 +82,7 @@ class Reader {
 
   void check_envelope() const {
     if (!looks_like_device_file(bytes_))
-      fail("magic", fmt::format("'{}'", kDeviceMagic), "something else",
-           "this is no device file; `parsnets export` writes them");
+      fail("magic", fmt::format("'{}'", kDeviceMagic), "something else", "this is not a device file");
     if (bytes_.size() < kHeaderBytes)
       fail("header", fmt::format("{} bytes", kHeaderBytes), std::to_string(bytes_.size()),
            "the file is truncated: copy it again");
@@ -92,7 +91,7 @@ class Reader {
            "it was written for another version of ParsNets: export the model again");
     if (const auto size = number(12, "bytes of the file", kHeaderBytes, kLargestFile); size != bytes_.size())
       fail("bytes of the file", fmt::format("{}, the size of the file", bytes_.size()), std::to_string(size),
-           "the file is truncated or something was appended: copy it again");
+           "the file is truncated or has extra bytes: copy it again");
     const auto sum = crc32_z(0, reinterpret_cast<const unsigned char*>(&bytes_[20]), bytes_.size() - 20);
     if (const auto stored = u32_at(&bytes_[16]); stored != sum)
       fail("CRC-32", fmt::format("{:08x}, that of the contents", sum), fmt::format("{:08x}", stored));
@@ -196,7 +195,7 @@ class Reader {
       const std::uint8_t high = rule.kind == Kind::matrix ? kInt8 : low;
       if (s.present() ? rule.need == Need::must_not || s.type < low || s.type > high : rule.need == Need::must)
         fail(fmt::format("type of section {}", rule.name),
-             rule.need == Need::must_not ? "0: the header leaves no room for it"
+             rule.need == Need::must_not ? "0: the header excludes it"
                                          : fmt::format("{}{}", types, rule.need == Need::may ? ", or 0 (absent)" : ""),
              std::to_string(s.type));
       if (!s.present()) continue;
@@ -210,7 +209,7 @@ class Reader {
       at = pass(at, rule.rows * rule.cols * (s.type == kF32 ? 4 : s.type == kF16 ? 2 : 1), rule.name);
     }
     if (at != bytes_.size())
-      fail("end of the file", fmt::format("at offset {}, behind the last section", at), std::to_string(bytes_.size()));
+      fail("end of the file", fmt::format("at offset {}, after the last section", at), std::to_string(bytes_.size()));
   }
 
   void check_values(const DeviceSection& s) const {
@@ -237,7 +236,7 @@ class Reader {
     std::vector<std::string> found;
     while (!rest.empty()) {
       const auto end = rest.find('\0');
-      if (end == rest.npos) fail(field, "a zero byte behind each name", "none behind the last");
+      if (end == rest.npos) fail(field, "a zero byte after each name", "none after the last");
       if (end == 0) fail(field, "names that are not empty", fmt::format("an empty one at index {}", found.size()));
       if (found.size() == count) fail(field, fmt::format("{} names", count), "more");
       found.emplace_back(rest.substr(0, end));
@@ -269,7 +268,7 @@ class Reader {
         fail("class_order", fmt::format("indices below {}", f.classes), fmt::format("{} at place {}", index, i));
       const std::string& name = f.class_names[index];
       if (last != nullptr && !(*last < name))
-        fail("class_order", "class names that rise", fmt::format("'{}' behind '{}'", name, *last));
+        fail("class_order", "class names in ascending order", fmt::format("'{}' after '{}'", name, *last));
       last = &name;
     }
   }

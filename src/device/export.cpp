@@ -44,7 +44,7 @@ class ValidationModel {
     auto folds = validation_folds(data, 1, options.run.seed);
     if (folds.empty())
       throw Error(BadInput{data.name, "split", "validation classes", "none",
-                           "export without --data; the accuracy is then not measured"});
+                           "export without " + option_name("data") + "; the accuracy is then not measured"});
     fold_ = std::move(folds.front());
     if (memory_limit > 0) options.run.memory_limit = memory_limit;
     model_ = refit(options, data, fold_.fit, pool, progress);
@@ -130,9 +130,8 @@ ExportCandidate choose(const Model& model, const ValidationModel& held_out, cons
   if (fitting.empty())
     throw Error(
         ErrorCode::failure,
-        fmt::format("--max-bytes {}: no export is that small; the smallest has {} bytes. Fewer dimensions of the "
-                    "encoding (train --encoding) make it smaller",
-                    options.max_bytes, smallest));
+        fmt::format("{}: no export is that small; the smallest has {} bytes. Train with a smaller {}",
+                    option_name("max-bytes", std::to_string(options.max_bytes)), smallest, option_name("encoding")));
   for (auto& candidate : fitting) {
     report(progress, {"measure exports", tried.size(), fitting.size(), "candidates"});
     candidate.figures = held_out.after(candidate.precision, candidate.rank);
@@ -150,7 +149,8 @@ ExportCandidate choose(const Model& model, const ValidationModel& held_out, cons
 Exported export_model(const Model& model, const Dataset* data, const ExportOptions& options, ThreadPool& pool,
                       ProgressObserver* progress) {
   if (options.max_bytes > 0 && data == nullptr)
-    throw Error(ErrorCode::usage, "--max-bytes: expected --data too, since the choice is made on validation classes");
+    throw Error(ErrorCode::usage, fmt::format("{} requires {}: the choice is made on validation classes",
+                                              option_name("max-bytes"), option_name("data")));
   Exported result;
   result.choice.precision = options.precision.value_or(Precision::int8);
   result.choice.rank = options.rank.value_or(0);
@@ -168,14 +168,14 @@ Exported export_model(const Model& model, const Dataset* data, const ExportOptio
     if (drop_of(result.before, after) > options.max_drop) {
       std::string message = fmt::format(
           "export as {}, {}: accuracy on validation classes falls from ZSL {:.2f}, H {:.2f} to ZSL {:.2f}, H {:.2f}, "
-          "by "
-          "more than --max-drop {}; nothing was written. ",
+          "more than {} allows; nothing was written. ",
           name_of(result.choice.precision),
           result.choice.rank == 0 ? "all networks" : fmt::format("rank {}", result.choice.rank), result.before.zsl,
-          result.before.h, after.zsl, after.h, options.max_drop);
+          result.before.h, after.zsl, after.h, option_name("max-drop", fmt::format("{}", options.max_drop)));
       message += options.max_bytes > 0
-                     ? fmt::format("It was the best of {} that fit in --max-bytes: allow more", result.tried.size())
-                     : "A higher --rank or --precision costs less";
+                     ? fmt::format("It is the best of {} that fit: use a larger {}", result.tried.size(),
+                                   option_name("max-bytes"))
+                     : fmt::format("Use a higher {} or {}", option_name("rank"), option_name("precision"));
       throw Error(ErrorCode::failure, message);
     }
     result.file = device_file(model, result.choice.precision, result.choice.rank, pool);

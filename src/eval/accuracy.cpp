@@ -69,7 +69,7 @@ Matrix<std::uint32_t> confusion_matrix(MatrixView<const float> scores, std::span
   for (std::size_t i = 0; i < scores.rows(); ++i) {
     if (labels[i] < 0 || static_cast<std::size_t>(labels[i]) >= classes)
       throw Error(BadInput{"scores", fmt::format("label {}", i), fmt::format("a class index below {}", classes),
-                           fmt::format("{}", labels[i]), "count all classes of the bank"});
+                           fmt::format("{}", labels[i]), "pass the number of all classes"});
     const auto predicted = candidates[best_place(scores.row(i), candidates)];
     ++counts(static_cast<std::size_t>(labels[i]), static_cast<std::size_t>(predicted));
   }

@@ -31,7 +31,7 @@ void calibrate(Model& model, MatrixView<const float> x, std::span<const std::int
   }
   if (unseen.rows.empty() || seen.rows.empty())
     refuse("labels", "samples of seen and of unseen classes",
-           fmt::format("{} of seen and {} of unseen ones", seen.rows.size(), unseen.rows.size()));
+           fmt::format("{} of seen and {} of unseen classes", seen.rows.size(), unseen.rows.size()));
   const PreparedClasses prepared = model.prepare_classes(pool);
   const Matrix<float> unseen_rows = gather_rows(x, unseen.rows), seen_rows = gather_rows(x, seen.rows);
   const ScoreSource of_unseen = kept(source_of(model, prepared, unseen_rows.view(), pool), kKeptScores),

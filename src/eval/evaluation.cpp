@@ -80,8 +80,7 @@ class ConfusionCount {
 
 Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressObserver* progress) {
   if (data.split.test_unseen.empty())
-    throw Error(BadInput{data.name, "split", "test samples of unseen classes", "none",
-                         "check the split with 'parsnets data inspect'"});
+    throw Error(BadInput{data.name, "split", "test samples of unseen classes", "none", "check the split"});
   std::unordered_map<std::string_view, std::int32_t> places;
   for (std::size_t c = 0; c < scorer.class_names.size(); ++c)
     places.emplace(scorer.class_names[c], static_cast<std::int32_t>(c));
@@ -99,8 +98,7 @@ Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressOb
   for (const auto c : unseen) {
     if (position[static_cast<std::size_t>(c)] < 0)
       throw Error(BadInput{data.name, "class '" + data.class_names[static_cast<std::size_t>(c)] + "'",
-                           "a class of the model", "none of that name",
-                           "add it to the model file with 'parsnets classes add'"});
+                           "a class of the model", "none of that name", "add the class to the model"});
     if (std::binary_search(seen.begin(), seen.end(), c))
       throw Error(BadInput{data.name, "class '" + data.class_names[static_cast<std::size_t>(c)] + "'",
                            "an unseen class", "one that the model was trained on",

@@ -28,9 +28,8 @@ GzslCount count_of(MatrixView<const float> unseen_scores, std::span<const std::i
                    MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
                    std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen) {
   if (unseen_scores.cols() != seen_scores.cols())
-    throw Error(BadInput{"seen scores", "columns",
-                         "as many as the unseen scores have, " + std::to_string(unseen_scores.cols()),
-                         std::to_string(seen_scores.cols()), "score both against the same bank"});
+    throw Error(BadInput{"seen scores", "columns", std::to_string(unseen_scores.cols()) + ", as in the unseen scores",
+                         std::to_string(seen_scores.cols()), "score both with the same classes"});
   check_label_count(unseen_scores.rows(), unseen_labels, "unseen scores");
   check_label_count(seen_scores.rows(), seen_labels, "seen scores");
   GzslCount count(unseen_scores.cols(), unseen_labels, seen_labels, unseen, seen);
@@ -48,7 +47,7 @@ GzslCount::GzslCount(std::size_t classes, std::span<const std::int32_t> unseen_l
   const auto seen_places = places_of(seen, classes, "seen classes");
   for (const std::int32_t c : seen)
     if (unseen_places[static_cast<std::size_t>(c)] >= 0)
-      throw Error(BadInput{"seen classes", "", "none that is unseen too", "class " + std::to_string(c),
+      throw Error(BadInput{"seen classes", "", "no class that is also unseen", "class " + std::to_string(c),
                            "a class is either seen or unseen; correct the split"});
   unseen_ = {"unseen scores",
              unseen_labels,

@@ -41,7 +41,7 @@ double two_sided_quantile(double probability, std::size_t freedom) {
 
 Interval confidence_interval(std::span<const double> values) {
   if (values.empty())
-    throw Error(BadInput{"values", "", "at least one", "none", "an interval needs the figures of two or more runs"});
+    throw Error(BadInput{"values", "", "at least one", "none", "an interval needs the results of two or more runs"});
   const auto n = static_cast<double>(values.size());
   double sum = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -55,10 +55,11 @@ std::int64_t check_trained_samples(const Model& model, const Dataset& data, bool
     const std::size_t tests = data.split.test_seen.size() + data.split.test_unseen.size();
     const std::string found =
         count ? fmt::format("{} of {} that it was trained on", *count, tests)
-              : fmt::format("another list of training samples than the model's (checksum {:08x}, the model has {})",
-                            index_checksum(data.split.trainval), model.record.data.split.trainval.crc32);
+              : fmt::format(
+                    "a list of training samples that differs from the model's (checksum {:08x}, the model has {})",
+                    index_checksum(data.split.trainval), model.record.data.split.trainval.crc32);
     throw Error(BadInput{data.name, "split", "test samples that the model was not trained on", found,
-                         "evaluate with the split of training, or give --allow-trained-samples"});
+                         "evaluate with the split of training, or use " + option_name("allow-trained-samples")});
   }
   return count ? static_cast<std::int64_t>(*count) : -1;
 }
@@ -78,7 +79,7 @@ void check_semantics(const Model& model, const Dataset& data) {
     throw Error(BadInput{data.name, "semantics",
                          fmt::format("those of the model, '{}' ({} attributes)", trained, model.attributes()),
                          fmt::format("'{}' ({} attributes)", data.semantics.name, values.cols()),
-                         "load the data set with the semantics of training (--semantics NAME)"});
+                         "load the data set with the semantics of training (" + option_name("semantics") + ")"});
   }
 }
 

@@ -17,11 +17,11 @@ std::vector<std::int32_t> places_of(std::span<const std::int32_t> candidates, st
     const std::int32_t c = candidates[k];
     if (c < 0 || static_cast<std::size_t>(c) >= classes)
       throw Error(BadInput{what, fmt::format("entry {}", k), fmt::format("a class index below {}", classes),
-                           fmt::format("{}", c), "the scores need one column per class of the bank"});
+                           fmt::format("{}", c), "the scores need one column per class"});
     std::int32_t& place = places[static_cast<std::size_t>(c)];
     if (place >= 0)
-      throw Error(BadInput{what, fmt::format("entry {}", k), "every class once", fmt::format("class {} again", c),
-                           "remove the second mention"});
+      throw Error(BadInput{what, fmt::format("entry {}", k), "each class only once", fmt::format("class {} twice", c),
+                           "remove the duplicate"});
     place = static_cast<std::int32_t>(k);
   }
   return places;
@@ -41,14 +41,14 @@ void check_finite_scores(MatrixView<const float> scores, std::span<const std::in
       if (!std::isfinite(row[static_cast<std::size_t>(c)]))
         throw Error(BadInput{what, fmt::format("row {}, class {}", first + i, c), "a finite score",
                              fmt::format("{}", row[static_cast<std::size_t>(c)]),
-                             "look for missing or overflowing features or class descriptions"});
+                             "check for missing or overflowing features or class attributes"});
   }
 }
 
 std::vector<std::size_t> places_of_labels(std::span<const std::int32_t> labels, std::span<const std::int32_t> places,
                                           const std::string& what) {
   if (labels.empty())
-    throw Error(BadInput{what, "", "at least one sample", "none", "without samples there is no figure to give"});
+    throw Error(BadInput{what, "", "at least one sample", "none", "accuracy is undefined without samples"});
   std::vector<std::size_t> found(labels.size());
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const std::int32_t label = labels[i];

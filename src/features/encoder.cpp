@@ -181,7 +181,7 @@ Matrix<float> encoded(const Encoder& encoder, MatrixView<const float> x, ThreadP
   if (encoder.is_identity()) return Matrix<float>::copy_of(x);
   if (x.cols() != encoder.weights.cols())
     throw Error(ErrorCode::usage,
-                fmt::format("the encoder takes samples of {} values, these have {}", encoder.weights.cols(), x.cols()));
+                fmt::format("encoder: expected samples of {} values, found {}", encoder.weights.cols(), x.cols()));
   Matrix<float> e(x.rows(), encoder.weights.rows());
   multiply(pool, Trans::no, x, Trans::yes, encoder.weights.view(), e.view());
   return e;

@@ -23,7 +23,7 @@ void to_unit_length(std::span<float> x) {
 
 void subtract_and_multiply(std::span<float> x, const std::vector<float>& mean, const std::vector<float>& factor) {
   if ((!mean.empty() && mean.size() != x.size()) || (!factor.empty() && factor.size() != x.size()))
-    throw Error(ErrorCode::usage, fmt::format("preprocessing was fitted to {} values per row, this row has {}",
+    throw Error(ErrorCode::usage, fmt::format("preprocessing: expected {} values per row, found {}",
                                               mean.empty() ? factor.size() : mean.size(), x.size()));
   for (std::size_t j = 0; j < mean.size(); ++j) x[j] -= mean[j];
   for (std::size_t j = 0; j < factor.size(); ++j) x[j] *= factor[j];

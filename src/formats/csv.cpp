@@ -201,12 +201,13 @@ CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
     if (width == 0) width = row->cells.size();
     if (row->cells.size() != width)
       parser.fail(row->line, "", fmt::format("{} cells, as in the first row", width),
-                  fmt::format("{} cells", row->cells.size()), "fill in or remove cells; quote cells that hold a comma");
+                  fmt::format("{} cells", row->cells.size()),
+                  "fill in or remove cells; quote cells that contain a comma");
     if (has_header && table.header.empty()) {
       std::set<std::string> seen;
       for (const auto& name : row->cells)
         if (!seen.insert(name).second)
-          parser.fail(row->line, "column " + in_quotes(name), "each column name once", "it twice",
+          parser.fail(row->line, "column " + in_quotes(name), "unique column names", "a duplicate",
                       "rename one of them");
       table.header = std::move(row->cells);
     } else {
@@ -284,8 +285,8 @@ void write_csv(const std::filesystem::path& file, MatrixView<const float> values
     for (std::size_t c = 0; c < values.cols(); ++c) {
       if (std::isinf(values(r, c)))
         throw Error(ErrorCode::failure,
-                    fmt::format("cannot write {}: row {}, column {} is infinite, which no reader of "
-                                "the table would take",
+                    fmt::format("cannot write {}: row {}, column {} is infinite, which readers of the "
+                                "table would reject",
                                 file.string(), r + 1, c + 1));
       if (c > 0) lines += ',';
       lines += format_number(values(r, c));

@@ -166,7 +166,7 @@ Matrix<float> read_csv_float(const std::filesystem::path& path, ProgressObserver
   const std::size_t skipped = first.is_header ? 1 : 0;
   if (lines <= skipped)
     throw Error(BadInput{file.name(), "", "rows of comma-separated numbers",
-                         first.is_header ? "one line that is not numeric" : "blank lines only", "write it again"});
+                         first.is_header ? "only a header" : "blank lines only", "write it again"});
   // Every complete row takes at least one byte per cell: a longer matrix than that has a short row, which is reported
   // before the end of this one is reached.
   const std::size_t rows = std::min<std::size_t>(lines - skipped, (file.size() + 1) / first.cells + 1);
@@ -182,8 +182,8 @@ Matrix<float> read_csv_float(const std::filesystem::path& path, ProgressObserver
            "fill in or remove cells");
   }
   if (number != lines + 1)
-    throw Error(BadInput{file.name(), "", "a file that stays as it is while it is read",
-                         "fewer lines at the second look", "read it again"});
+    throw Error(BadInput{file.name(), "", "a file that does not change while it is read",
+                         "fewer lines on the second pass", "read it again"});
   return result;
 }
 

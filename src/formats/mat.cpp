@@ -52,13 +52,13 @@ std::unique_ptr<MatFile> MatFile::open(const std::filesystem::path& path) {
     case Content::v5: return mat::open_v5(path);
     case Content::v73: return mat::open_v73(path);
     case Content::v4:
-      mat::refuse(path.string(), "header", "a MATLAB file of version 5 or 7.3", "what looks like version 4",
+      mat::refuse(path.string(), "header", "a MATLAB file of version 5 or 7.3", "what appears to be version 4",
                   "save it again in MATLAB with save -v7");
     case Content::cut_v73: mat::refuse(path.string(), "header", "HDF5 data after a MATLAB 7.3 header", "none");
     case Content::other: break;
   }
   mat::refuse(path.string(), "header", "a MATLAB file of version 5 or 7.3", "something else",
-              "check that this is the right file and that it is whole");
+              "check that this is the right file and that it is complete");
 }
 
 const MatVariable* MatFile::find(std::string_view name) const {

@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kMaxCharBytes = 64u << 20;  ///< of one char arra
 inline constexpr std::uint64_t kMaxTextBytes = 256u << 20;
 inline constexpr std::uint64_t kMaxStrings = 1u << 24;
 
-inline constexpr std::string_view kGetItAgain = "the file is damaged or truncated: get or save it again";
+inline constexpr std::string_view kGetItAgain = "the file is damaged or truncated: copy or save it again";
 
 std::unique_ptr<MatFile> open_v5(const std::filesystem::path& path);
 std::unique_ptr<MatFile> open_v73(const std::filesystem::path& path);

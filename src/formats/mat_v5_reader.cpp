@@ -270,7 +270,7 @@ std::vector<std::string> MatV5Reader::read_chars(MatrixBody& body, const ArrayHe
   if (elements && rows > 1 && elements->size() != header.count()) elements = to_utf16(*elements);
   auto out = elements ? char_rows(*elements, rows, cols) : std::nullopt;
   if (!out)
-    stream.damaged(shape_text(header.dims) + " sound characters", std::to_string(bytes.size()) + " other bytes");
+    stream.damaged(shape_text(header.dims) + " valid characters", std::to_string(bytes.size()) + " other bytes");
   return std::move(*out);
 }
 

@@ -67,7 +67,7 @@ std::size_t ElementStream::inflate_some(void* destination, std::size_t bytes) {
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
     ended_ = status == Z_STREAM_END;
     if (status != Z_OK && status != Z_BUF_ERROR && !ended_)
-      damaged("a sound zlib stream", z_.msg != nullptr ? z_.msg : "damage");
+      damaged("a valid zlib stream", z_.msg != nullptr ? z_.msg : "damage");
   }
   return wanted - z_.avail_out;
 }

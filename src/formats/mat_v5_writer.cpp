@@ -191,7 +191,7 @@ class MatV5Writer final : public MatWriter {
   }
 
   void require_sound() const {
-    if (broken_) throw Error(ErrorCode::usage, "writing a variable to this MAT file failed: begin the file anew");
+    if (broken_) throw Error(ErrorCode::usage, "writing a variable to this MAT file failed: create the file again");
   }
 
   void end() {

@@ -127,7 +127,7 @@ void Hdf5Check::object(std::uint64_t address, std::string_view label) {
   Cursor in(*this, head.data(), head.size());
   if (in.starts_with("OHDR")) {
     in.skip(4);
-    if (in.u8() != 2) damaged("an HDF5 object header of version 2", "another");
+    if (in.u8() != 2) damaged("an HDF5 object header of version 2", "another version");
     const unsigned flags = in.u8();
     const std::uint64_t prefix = 6 + ((flags & 0x20) != 0 ? 16 : 0) + ((flags & 0x10) != 0 ? 4 : 0);
     const unsigned width = 1u << (flags & 3);
@@ -176,7 +176,8 @@ void Hdf5Check::messages(std::vector<unsigned char> chunk, bool second_version, 
       const std::uint64_t size = in.u16();
       const unsigned flags = in.u8();
       in.skip(second_version ? head - 4 : 3);
-      if (!second_version && size % 8 != 0) damaged("messages of whole words", std::to_string(size) + " bytes");
+      if (!second_version && size % 8 != 0)
+        damaged("messages in multiples of 8 bytes", std::to_string(size) + " bytes");
       Cursor body = in.part(size);
       ++count;
       if (type == kContinuation) {
@@ -241,7 +242,8 @@ void Hdf5Check::message(unsigned type, unsigned flags, Cursor body) {
 
 Hdf5Check::Space Hdf5Check::dataspace(Cursor& in) {
   const unsigned version = in.u8(), rank = in.u8(), flags = in.u8();
-  if (version < 1 || version > 2 || rank > kMaxRank || (flags & 2) != 0) damaged("a sound HDF5 dataspace", "another");
+  if (version < 1 || version > 2 || rank > kMaxRank || (flags & 2) != 0)
+    damaged("a valid HDF5 dataspace", "an invalid one");
   in.skip(version == 1 ? 5 : 1);
   Space space;
   for (unsigned i = 0; i < rank; ++i) {
@@ -254,15 +256,16 @@ Hdf5Check::Space Hdf5Check::dataspace(Cursor& in) {
 }
 
 Hdf5Check::Type Hdf5Check::datatype(Cursor& in, int depth) {
-  if (depth > kMaxDepth) damaged("simpler types", "deep nesting");
+  if (depth > kMaxDepth) damaged("less deeply nested types", "deep nesting");
   const unsigned first = in.u8();
   const unsigned kind = first & 15, version = first >> 4;
   const auto bits = in.number(3);
   const Type type{in.u32()};
-  if (version < 1 || version > 3 || type.size == 0) damaged("a sound HDF5 datatype", "another");
+  if (version < 1 || version > 3 || type.size == 0) damaged("a valid HDF5 datatype", "an invalid one");
   const std::uint64_t width = 8 * type.size;
   const auto within = [&](std::uint64_t from, std::uint64_t count, std::uint64_t limit) {
-    if (count == 0 || count > limit || from > limit - count) damaged("bit fields inside the type", "others");
+    if (count == 0 || count > limit || from > limit - count)
+      damaged("bit fields inside the type", "bit fields outside it");
   };
   switch (kind) {
     case 0:    // integer
@@ -303,7 +306,8 @@ Hdf5Check::Type Hdf5Check::datatype(Cursor& in, int depth) {
           }
         }
         const auto size = checked_mul(datatype(in, depth + 1).size, copies);
-        if (!size || *size > type.size || offset > type.size - *size) damaged("members inside the type", "others");
+        if (!size || *size > type.size || offset > type.size - *size)
+          damaged("members inside the type", "members outside it");
       }
       break;
     }
@@ -311,7 +315,7 @@ Hdf5Check::Type Hdf5Check::datatype(Cursor& in, int depth) {
     case 8: {       // enumeration
       const std::uint64_t base = datatype(in, depth + 1).size;
       for (std::uint64_t i = 0; i < (bits & 0xffff); ++i) in.text(version < 3);
-      if (base != type.size) damaged("an enumeration of its base type's size", "another");
+      if (base != type.size) damaged("an enumeration of its base type's size", "another size");
       in.skip((bits & 0xffff) * base);
       break;
     }
@@ -327,7 +331,7 @@ Hdf5Check::Type Hdf5Check::datatype(Cursor& in, int depth) {
       for (unsigned i = 0; i < rank; ++i) count = checked_mul(count.value_or(kUndefined), in.u32());
       if (version < 3) in.skip(4 * rank);
       const auto size = checked_mul(datatype(in, depth + 1).size, count.value_or(kUndefined));
-      if (!size || *size != type.size) damaged("an array of its own size", "another");
+      if (!size || *size != type.size) damaged("an array as large as its elements", "another size");
       break;
     }
     default: damaged("an HDF5 datatype of class 0 to 10", std::to_string(kind));
@@ -343,7 +347,7 @@ void Hdf5Check::attribute(Cursor in) {
   if (version == 3) in.skip(1);
   const auto padded = [&](std::uint64_t n) { return version == 1 ? round_up(n) : n; };
   const Cursor text = in.part(padded(name));
-  if (name == 0 || text.at(name - 1) != 0) damaged("an attribute's name that ends", "none");
+  if (name == 0 || text.at(name - 1) != 0) damaged("a null-terminated attribute name", "no terminator");
   Cursor type_part = in.part(padded(type_bytes)), space_part = in.part(padded(space_bytes));
   const Type type = datatype(type_part, 0);
   const auto size = checked_mul(type.size, dataspace(space_part).values);
@@ -368,7 +372,7 @@ void Hdf5Check::fill(unsigned type, Cursor in) {
 
 void Hdf5Check::filters(Cursor in) {
   const unsigned version = in.u8(), count = in.u8();
-  if (version < 1 || version > 2 || count > 32) damaged("a sound HDF5 filter list", "another");
+  if (version < 1 || version > 2 || count > 32) damaged("a valid HDF5 filter list", "an invalid one");
   if (version == 1) in.skip(6);
   for (unsigned i = 0; i < count; ++i) {
     const unsigned id = in.u16();
@@ -396,7 +400,7 @@ void Hdf5Check::layout(Cursor in) {
   const std::uint64_t index = kind == 0 ? kUndefined : in.u64();
   if (version >= 3 && kind == 1) return in.skip(8);
   for (unsigned i = 0; i < rank; ++i)
-    if (in.u32() == 0 && kind == 2) damaged("chunks of some size", "size 0");
+    if (in.u32() == 0 && kind == 2) damaged("chunks of non-zero size", "size 0");
   if (kind == 0) in.skip(in.u32());
   if (kind == 2 && index != kUndefined) tree(index, 1, -1, 8 + 8 * rank, {});
 }
@@ -412,10 +416,11 @@ void Hdf5Check::symbol_table(std::uint64_t tree_address, std::uint64_t heap_addr
   std::uint64_t blocks = 0;
   for (std::uint64_t free = first_free; free != 1 && free != kUndefined; ++blocks) {
     if (names.size() < 16 || free > names.size() - 16 || blocks > names.size() / 16)
-      damaged("free blocks inside the heap of names", "others");
+      damaged("free blocks inside the heap of names", "blocks outside it");
     Cursor block(*this, names.data() + free, 16);
     const std::uint64_t next = block.u64(), length = block.u64();
-    if (length < 16 || length > names.size() - free) damaged("free blocks inside the heap of names", "others");
+    if (length < 16 || length > names.size() - free)
+      damaged("free blocks inside the heap of names", "blocks outside it");
     free = next;
   }
   tree(tree_address, 0, -1, 8, names);
@@ -432,13 +437,13 @@ void Hdf5Check::tree(std::uint64_t address, unsigned kind, int parent_level, std
   const std::uint64_t entries = in.u16();
   const std::uint64_t most = 2ull * (kind == 0 ? group_k_ : chunk_k_);
   if (found_kind != kind || entries > most || (parent_level >= 0 && level != parent_level - 1))
-    damaged("a sound HDF5 B-tree", "another");
+    damaged("a valid HDF5 B-tree", "an invalid one");
   const auto body = bytes(address + 24, entries * (key_bytes + 8) + key_bytes);
   Cursor items(*this, body.data(), body.size());
   for (std::uint64_t i = 0; i <= entries; ++i) {
     Cursor key = items.part(key_bytes);
     const std::uint64_t first = kind == 0 ? key.u64() : key.u32();
-    if (kind == 0 && first != 0 && first >= names.size()) damaged("names inside their heap", "others");
+    if (kind == 0 && first != 0 && first >= names.size()) damaged("names inside their heap", "names outside it");
     if (i == entries) break;
     const std::uint64_t child = items.u64();
     if (level > 0) {
@@ -447,7 +452,7 @@ void Hdf5Check::tree(std::uint64_t address, unsigned kind, int parent_level, std
       symbols(child, names);
     } else {
       const std::uint64_t room = file_.size() - base_;
-      if (child > room || first > room - child) damaged("chunks inside the file", "others");
+      if (child > room || first > room - child) damaged("chunks inside the file", "chunks outside it");
       if (found_ == nullptr) continue;
       const std::uint64_t rank = key_bytes / 8 - 2;
       if (rank > 2) damaged("chunks of at most 2 dimensions", std::to_string(rank));
@@ -477,7 +482,8 @@ void Hdf5Check::symbols(std::uint64_t address, const std::vector<unsigned char>&
     const auto ends = [&](std::uint64_t offset) {
       return offset < names.size() && std::memchr(names.data() + offset, 0, names.size() - offset) != nullptr;
     };
-    if (!ends(name) || cached > 2 || (cached == 2 && !ends(target))) damaged("names inside their heap", "others");
+    if (!ends(name) || cached > 2 || (cached == 2 && !ends(target)))
+      damaged("names inside their heap", "names outside it");
   }
 }
 

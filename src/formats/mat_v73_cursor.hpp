@@ -44,7 +44,7 @@ class Hdf5Check::Cursor {
   // Past a NUL-terminated text, which is padded to 8 bytes if told.
   void text(bool padded) {
     const void* end = left_ == 0 ? nullptr : std::memchr(at_, 0, left_);
-    if (end == nullptr) check_->damaged("a text that ends", "none");
+    if (end == nullptr) check_->damaged("null-terminated text", "no terminator");
     const auto length = static_cast<std::uint64_t>(static_cast<const unsigned char*>(end) - at_) + 1;
     skip(padded ? round_up(length) : length);
   }

@@ -53,7 +53,7 @@ RawData::RawData(InputFile& file, Hdf5Check& check, hid_t dataset, std::string_v
   value_bytes_ = type ? H5Tget_size(type.get()) : 0;
   layout_ = creation ? H5Pget_layout(creation.get()) : H5D_LAYOUT_ERROR;
   if (rank < 0 || rank > 2 || value_bytes_ == 0 || layout_ == H5D_LAYOUT_ERROR)
-    damaged("a sound HDF5 dataset of at most 2 dimensions", hdf5_reason());
+    damaged("a valid HDF5 dataset of at most 2 dimensions", hdf5_reason());
   rank_ = static_cast<std::size_t>(rank);
   const std::size_t skip = extent_.size() - rank_;
   if (rank > 0) H5Sget_simple_extent_dims(space.get(), extent_.data() + skip, nullptr);
@@ -70,10 +70,10 @@ RawData::RawData(InputFile& file, Hdf5Check& check, hid_t dataset, std::string_v
     return;
   }
 
-  if (H5Pget_chunk(creation.get(), rank, chunk_.data() + skip) != rank) damaged("a sound HDF5 layout", hdf5_reason());
+  if (H5Pget_chunk(creation.get(), rank, chunk_.data() + skip) != rank) damaged("a valid HDF5 layout", hdf5_reason());
   std::optional<std::uint64_t> chunks = 1, chunk_bytes = value_bytes_;
   for (std::size_t i = 0; i < 2; ++i) {
-    if (chunk_[i] == 0) damaged("chunks of some size", "size 0");
+    if (chunk_[i] == 0) damaged("chunks of non-zero size", "size 0");
     chunks = checked_mul(chunks.value_or(~0ull), extent_[i] / chunk_[i] + (extent_[i] % chunk_[i] != 0));
     chunk_bytes = checked_mul(chunk_bytes.value_or(~0ull), chunk_[i]);
   }
@@ -100,9 +100,9 @@ RawData::RawData(InputFile& file, Hdf5Check& check, hid_t dataset, std::string_v
   H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
   if (H5Pfill_value_defined(creation.get(), &defined) < 0 ||
       (defined == H5D_FILL_VALUE_USER_DEFINED && H5Pget_fill_value(creation.get(), type.get(), fill_.data()) < 0))
-    damaged("a sound fill value", hdf5_reason());
+    damaged("a valid fill value", hdf5_reason());
   H5O_info_t object;
-  if (H5Oget_info(dataset, &object) < 0) damaged("a sound HDF5 object", hdf5_reason());
+  if (H5Oget_info(dataset, &object) < 0) damaged("a valid HDF5 object", hdf5_reason());
   chunks_ = check.chunks(object.addr, label_);
 }
 
@@ -114,7 +114,7 @@ void RawData::read(const std::function<void(const RawTile&)>& take) {
   std::vector<unsigned char> all(extent_[0] * extent_[1] * value_bytes_);
   const Hdf5Handle type(H5Dget_type(dataset_), H5Tclose);
   if (H5Dread(dataset_, type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()) < 0)
-    damaged("sound values", hdf5_reason());
+    damaged("valid values", hdf5_reason());
   take({0, 0, extent_[0], extent_[1], all.data(), extent_[1] * value_bytes_});
 }
 
@@ -182,12 +182,12 @@ const unsigned char* RawData::unpack(const std::vector<unsigned char>& stored, s
       const std::uint32_t sum = data[size] | static_cast<std::uint32_t>(data[size + 1]) << 8 |
                                 static_cast<std::uint32_t>(data[size + 2]) << 16 |
                                 static_cast<std::uint32_t>(data[size + 3]) << 24;
-      if (sum != fletcher32(data, size)) damaged("a chunk with the right checksum", "another");
+      if (sum != fletcher32(data, size)) damaged("a chunk with a valid checksum", "an invalid one");
     } else if (filters_[i] == H5Z_FILTER_DEFLATE) {
       plain_.resize(chunk_bytes_ + 4);  // a checksum may be inside
       uLongf room = plain_.size();
       if (uncompress(plain_.data(), &room, data, size) != Z_OK || data == plain_.data())
-        damaged("a chunk of " + std::to_string(chunk_bytes_) + " bytes in a sound zlib stream", "damage");
+        damaged("a chunk of " + std::to_string(chunk_bytes_) + " bytes in a valid zlib stream", "damage");
       data = plain_.data();
       size = room;
     } else {

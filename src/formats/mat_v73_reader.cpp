@@ -114,7 +114,7 @@ class MatV73Reader final : public MatFile {
   explicit MatV73Reader(const std::filesystem::path& path) : MatFile(path.string()), raw_(path), check_(raw_) {
     Hdf5Guard guard;
     file_ = Hdf5Handle(H5Fopen(name_.c_str(), H5F_ACC_RDONLY, file_access().get()), H5Fclose);
-    if (!file_) refuse(name_, "HDF5 header", "a sound HDF5 file", hdf5_reason());
+    if (!file_) refuse(name_, "HDF5 header", "a valid HDF5 file", hdf5_reason());
     for (const auto& link : root_links()) list_object(link);
   }
 
@@ -157,7 +157,7 @@ std::vector<Link> MatV73Reader::root_links() const {
     }
   };
   if (H5Literate(file_.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &links) < 0)
-    refuse(name_, "list of variables", "a sound HDF5 group", hdf5_reason());
+    refuse(name_, "list of variables", "a valid HDF5 group", hdf5_reason());
   return links;
 }
 
@@ -170,7 +170,7 @@ void MatV73Reader::list_object(const Link& link) {
   check_.object(link.address, name);
   // By address, not by name: a name might lead elsewhere than what was checked.
   Hdf5Handle object(H5Oopen_by_addr(file_.get(), link.address), H5Oclose);
-  if (!object) refuse(name_, name, "a sound HDF5 object", hdf5_reason());
+  if (!object) refuse(name_, name, "a valid HDF5 object", hdf5_reason());
   const H5I_type_t what = H5Iget_type(object.get());
   if (what == H5I_DATASET) {
     const Dataset data = open_dataset(std::move(object), name);
@@ -194,10 +194,10 @@ Dataset MatV73Reader::open_dataset(Hdf5Handle id, std::string_view label) {
   data.type = Hdf5Handle(H5Dget_type(data.id.get()), H5Tclose);
   const Hdf5Handle space(H5Dget_space(data.id.get()), H5Sclose);
   const int rank = space ? H5Sget_simple_extent_ndims(space.get()) : -1;
-  if (!data.type || rank < 0 || rank > H5S_MAX_RANK) refuse(name_, label, "a sound HDF5 dataset", hdf5_reason());
+  if (!data.type || rank < 0 || rank > H5S_MAX_RANK) refuse(name_, label, "a valid HDF5 dataset", hdf5_reason());
   data.extent.resize(static_cast<std::size_t>(rank));
   if (rank > 0 && H5Sget_simple_extent_dims(space.get(), data.extent.data(), nullptr) < 0)
-    refuse(name_, label, "a sound HDF5 dataset", hdf5_reason());
+    refuse(name_, label, "a valid HDF5 dataset", hdf5_reason());
   if (H5Sget_simple_extent_type(space.get()) == H5S_NULL) data.extent = {0};
   data.kind = string_attribute(data.id.get(), kClassAttribute);
   if (data.kind.empty()) data.kind = kind_of_type(data.type.get());
@@ -226,7 +226,7 @@ Dataset MatV73Reader::open_variable(std::string_view variable, bool numeric) {
   if (found == nullptr) refuse(name_, variable, "a variable of this name", "none", "check the file and the name");
   const std::uint64_t address = addresses_[static_cast<std::size_t>(found - variables_.data())];
   Hdf5Handle object(H5Oopen_by_addr(file_.get(), address), H5Oclose);
-  if (!object) refuse(name_, variable, "a sound HDF5 object", hdf5_reason());
+  if (!object) refuse(name_, variable, "a valid HDF5 object", hdf5_reason());
   if (H5Iget_type(object.get()) != H5I_DATASET)
     refuse(name_, variable, numeric ? "a numeric array" : "a cell array of char vectors", found->kind,
            numeric ? kind_advice(found->kind) : "check the variable's name");
@@ -287,7 +287,7 @@ std::vector<std::string> MatV73Reader::read_chars(const Dataset& data, std::stri
   const auto code = width == 1 ? CharCode::latin1 : width == 2 ? CharCode::utf16 : CharCode::utf32;
   const auto elements = decode_chars(code, order_of(data.type.get()), raw);
   auto out = char_rows(*elements, rows, cols);
-  if (!out) refuse(name_, label, "sound characters", "malformed ones");
+  if (!out) refuse(name_, label, "valid characters", "malformed ones");
   return std::move(*out);
 }
 

@@ -100,7 +100,7 @@ class MatV73Writer final : public MatWriter {
     if (!ok) throw Error(ErrorCode::failure, "cannot write " + path_ + ": " + hdf5_reason());
   }
   [[noreturn]] void throw_broken() const {
-    throw Error(ErrorCode::usage, "writing a variable to this MAT file failed: begin the file anew");
+    throw Error(ErrorCode::usage, "writing a variable to this MAT file failed: create the file again");
   }
 
   void begin(std::string_view name) {

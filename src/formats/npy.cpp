@@ -106,7 +106,7 @@ Matrix<T> stream_matrix(NpySource& source, const NpyHeader& header, LoadProgress
 Matrix<float> map_matrix(const std::filesystem::path& file, const NpyHeader& header, const NpySource& source) {
   auto mapped = std::make_shared<MappedFile>(file);
   if (mapped->bytes().size() != source.size())
-    throw Error(BadInput{source.name(), "", "a file that stays as it is while it is read",
+    throw Error(BadInput{source.name(), "", "a file that does not change while it is read",
                          fmt::format("{} bytes, then {}", source.size(), mapped->bytes().size()), "read it again"});
   // A mapping is page-aligned and data_offset a multiple of 4, so this pointer is aligned for float.
   auto* values = reinterpret_cast<float*>(mapped->bytes().data() + header.data_offset);

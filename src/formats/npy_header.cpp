@@ -204,8 +204,7 @@ NpyHeader read_npy_header(NpySource& source) {
   };
   if (source.size() < 10) not_npy(fmt::format("{} bytes", source.size()), kGetAgain);
   source.read(start.data(), start.size(), "first bytes");
-  if (std::memcmp(start.data(), "PK\3\4", 4) == 0)
-    not_npy("a zip archive", "this is an .npz: give it that ending and name its member");
+  if (std::memcmp(start.data(), "PK\3\4", 4) == 0) not_npy("a zip archive", "this is an .npz: rename it to .npz");
   if (std::memcmp(start.data(), "\x93NUMPY", 6) != 0)
     not_npy(in_quotes({reinterpret_cast<const char*>(start.data()), start.size()}), "write it with numpy.save");
   const unsigned major = start[6], minor = start[7];

@@ -17,7 +17,7 @@ namespace parsnets {
 namespace {
 
 constexpr std::string_view kEnding = ".npy";
-constexpr const char* kGetAgain = "the archive is truncated or damaged: get it or write it again";
+constexpr const char* kGetAgain = "the archive is truncated or damaged: copy or write it again";
 constexpr std::uint64_t kMaxDeflateRatio = 1032, kDeflateSlack = 64;
 
 struct CloseArchive {
@@ -53,7 +53,7 @@ std::vector<std::string> entry_names(zip_t* archive, const std::filesystem::path
       throw Error(BadInput{file.string(), fmt::format("zip directory, entry {}", i), "a name",
                            zip_error_strerror(zip_get_error(archive)), kGetAgain});
     if (!seen.insert(name).second)
-      throw Error(BadInput{file.string(), "member " + in_quotes(name), "each member once", "it twice",
+      throw Error(BadInput{file.string(), "member " + in_quotes(name), "unique member names", "a duplicate",
                            "write the archive again with numpy.savez"});
     names.emplace_back(name);
   }
@@ -85,7 +85,7 @@ class MemberSource : public NpySource {
     char extra = 0;
     const zip_int64_t got = zip_fread(member_.get(), &extra, 1);
     if (got < 0) damaged("checksum");
-    if (got > 0) throw Error(BadInput{name(), "values", fmt::format("{} bytes", size()), "more than that", kGetAgain});
+    if (got > 0) throw Error(BadInput{name(), "values", fmt::format("{} bytes", size()), "more", kGetAgain});
   }
 
  private:

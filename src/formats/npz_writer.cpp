@@ -169,13 +169,14 @@ struct NpzWriter::State {
   // `produce` hands over the values piece by piece.
   void add(const std::string& member, const std::string& header, const std::function<void(const Put&)>& produce) {
     if (committed)
-      throw Error(ErrorCode::usage, "npz member " + in_quotes(member) + ": the archive is already written");
+      throw Error(ErrorCode::usage, "npz member " + in_quotes(member) + ": the archive has already been written");
     const bool plain = member.find_first_of(std::string_view("/\\\0", 3)) == std::string::npos;
     if (member.empty() || member.size() > 1000 || !plain || !is_utf8(member))
       throw Error(ErrorCode::usage,
                   "npz member " + in_quotes(member) + ": expected a short UTF-8 name without slashes");
     if (!names.insert(member).second)
-      throw Error(ErrorCode::usage, "npz member " + in_quotes(member) + ": expected each member once");
+      throw Error(ErrorCode::usage,
+                  "npz member " + in_quotes(member) + ": the archive already has a member of this name");
     Entry entry;
     entry.name = member + ".npy";
     entry.offset = out.position();

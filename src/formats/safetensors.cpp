@@ -35,7 +35,8 @@ std::uint64_t read_u64(const std::byte* bytes) {
 TensorView parse_tensor(const std::string& name, const nlohmann::json& entry, const std::string& file,
                         std::uint64_t& begin) {
   const auto fail = [&](const std::string& expected, const std::string& found) {
-    throw Error(BadInput{file, "tensor '" + name + "'", expected, found, "the file is damaged: get it again"});
+    throw Error(
+        BadInput{file, "tensor '" + name + "'", expected, found, "the file is damaged: copy or download it again"});
   };
   const auto unsigned_list = [&](const char* key) {
     if (!entry.contains(key) || !entry.at(key).is_array()) fail(fmt::format("a list '{}'", key), "none");
@@ -76,7 +77,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
   const auto bytes = std::span<const std::byte>(mapping_->bytes());
   const auto truncated = [&](const std::string& expected) {
     return Error(BadInput{name_, "header", expected, fmt::format("a file of {} bytes", bytes.size()),
-                          "the file is truncated or no model: get it again"});
+                          "the file is truncated or not a model: copy or download it again"});
   };
   if (bytes.size() < 8) throw truncated("8 bytes of header length");
   const std::uint64_t header_size = read_u64(bytes.data());
@@ -110,14 +111,14 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
       throw Error(BadInput{name_, "tensor '" + tensor.name + "'",
                            fmt::format("data at offset {} within {} bytes", expected, payload_.size()),
                            fmt::format("offset {}, {} bytes", begin, tensor.bytes),
-                           "the file is damaged: get it again"});
+                           "the file is damaged: copy or download it again"});
     tensor.data = payload_.data() + begin;
     expected = begin + tensor.bytes;
     tensors_.push_back(std::move(tensor));
   }
   if (expected != payload_.size())
     throw Error(BadInput{name_, "payload", fmt::format("{} bytes, as the header says", expected),
-                         std::to_string(payload_.size()), "the file is damaged: get it again"});
+                         std::to_string(payload_.size()), "the file is damaged: copy or download it again"});
 }
 
 const TensorView* SafetensorsFile::find(const std::string& name) const {

@@ -149,9 +149,9 @@ void Model::remove_classes(std::span<const std::string> names) {
     const auto found = places.find(name);
     if (found == places.end())
       throw Error(BadInput{"class '" + name + "'", "name", "a class of the model", "none of that name",
-                           "see 'parsnets classes list'"});
+                           "check the names of the model's classes"});
     if (places.size() == 1)
-      throw Error(BadInput{"class '" + name + "'", "", "a model with at least one class", "its last one", ""});
+      throw Error(BadInput{"class '" + name + "'", "", "a model that keeps at least one class", "its last class", ""});
     goes[found->second] = 1;
     places.erase(found);
   }

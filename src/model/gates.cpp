@@ -58,7 +58,7 @@ void check_embedding(const Gates& gates, std::size_t h) {
        (gates.kind == GateKind::anchor && gates.anchors.rows() == gates.networks && gates.anchors.cols() == h));
   if (!fits)
     throw Error(ErrorCode::usage,
-                fmt::format("{} of {} networks cannot be chosen from an embedding of {} values (anchors: {} x {})",
+                fmt::format("cannot select {} of {} networks by an encoding of {} values (anchors: {} x {})",
                             gates.open, gates.networks, h, gates.anchors.rows(), gates.anchors.cols()));
 }
 
@@ -184,8 +184,8 @@ Matrix<float> fit_anchors(const GateOptions& options, MatrixView<const float> e,
   const auto networks = static_cast<std::size_t>(options.networks);
   if (unit.rows() < networks)
     throw Error(ErrorCode::usage,
-                fmt::format("{} anchors need as many samples that are not zero, there are {}; use fewer networks",
-                            networks, unit.rows()));
+                fmt::format("{} anchors require as many non-zero samples, found {}; use fewer networks", networks,
+                            unit.rows()));
   const auto order = Rng(options.seed, kAnchorStream).permutation(unit.rows());
   Matrix<float> anchors(networks, e.cols());
   for (std::size_t a = 0; a < networks; ++a) std::ranges::copy(unit.row(order[a]), anchors.row(a).begin());
@@ -198,7 +198,7 @@ Matrix<float> fit_anchors(const GateOptions& options, MatrixView<const float> e,
 void Gates::select(std::span<const float> e, std::span<std::uint16_t> chosen) const {
   check_embedding(*this, e.size());
   if (chosen.size() != open)
-    throw Error(ErrorCode::usage, fmt::format("{} networks are open, not {}", open, chosen.size()));
+    throw Error(ErrorCode::usage, fmt::format("gates: expected {} active networks, found {}", open, chosen.size()));
   std::vector<double> scores(networks, 0.0);
   if (kind == GateKind::energy) part_energies(e, scores);
   if (kind == GateKind::anchor)  // the length of e does not change the order of the cosines
@@ -212,17 +212,18 @@ Gates fit_gates(const GateOptions& options, MatrixView<const float> e, ThreadPoo
   if (options.kind == GateKind::always) return gates;
   if (options.networks < 1 || options.networks > static_cast<int>(kMostNetworks))
     throw Error(ErrorCode::usage,
-                fmt::format("the number of networks is 1 to {}, not {}", kMostNetworks, options.networks));
+                fmt::format("gates: expected 1 to {} networks, found {}", kMostNetworks, options.networks));
   if (options.open < 1 || options.open > options.networks)
     throw Error(ErrorCode::usage,
-                fmt::format("the number of open networks is 1 to {} (all), not {}", options.networks, options.open));
+                fmt::format("gates: expected 1 to {} active networks, found {}", options.networks, options.open));
   gates.networks = static_cast<std::size_t>(options.networks);
   gates.open = static_cast<std::size_t>(options.open);
   if (options.kind == GateKind::energy && (e.cols() == 0 || e.cols() % gates.networks != 0))
     throw Error(
         ErrorCode::usage,
-        fmt::format("energy gates need an embedding whose dimensions are a multiple of the {} networks, not {}; use {}",
-                    gates.networks, e.cols(), std::max<std::size_t>(1, e.cols() / gates.networks) * gates.networks));
+        fmt::format(
+            "energy gates require an encoding with a multiple of {} dimensions, one part per network, found {}; use {}",
+            gates.networks, e.cols(), std::max<std::size_t>(1, e.cols() / gates.networks) * gates.networks));
   if (options.kind == GateKind::anchor) gates.anchors = fit_anchors(options, e, pool);
   return gates;
 }
@@ -241,7 +242,8 @@ GateUsage gate_usage(MatrixView<const std::uint16_t> open, std::size_t networks)
   GateUsage usage;
   usage.samples.assign(networks, 0);
   for (const std::uint16_t i : open.values()) {
-    if (i >= networks) throw Error(ErrorCode::usage, fmt::format("network {} is open, but there are {}", i, networks));
+    if (i >= networks)
+      throw Error(ErrorCode::usage, fmt::format("gates: expected network numbers below {1}, found {0}", i, networks));
     ++usage.samples[i];
   }
   if (open.empty()) return usage;

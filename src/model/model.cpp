@@ -55,7 +55,7 @@ Matrix<float> compare(const Model& model, MatrixView<const float> f, const Prepa
 
 Matrix<float> Model::predict(MatrixView<const float> x, ThreadPool& pool) const {
   if (direction != Direction::forward)
-    throw Error(ErrorCode::usage, "this model maps semantics to features and predicts no semantics");
+    throw Error(ErrorCode::usage, "this model maps semantics to features and cannot predict semantics");
   return predict_encoded(*this, encode_all(*this, x, pool), pool).f;
 }
 

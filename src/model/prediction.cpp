@@ -18,13 +18,12 @@ namespace {
 /// Preprocessed rows of raw input.
 Matrix<float> prepared(const Model& model, MatrixView<const float> x, ThreadPool& pool) {
   if (x.cols() != model.feature_dimensions)
-    throw Error(BadInput{"input", "features",
-                         fmt::format("{} per sample, as the model was trained on", model.feature_dimensions),
+    throw Error(BadInput{"input", "features", fmt::format("{} per sample, as in training", model.feature_dimensions),
                          std::to_string(x.cols()), "use the features of the training data"});
   for (std::size_t i = 0; i < x.size(); ++i)
     if (!std::isfinite(x.data()[i]))
       throw Error(BadInput{"input", fmt::format("sample {}, feature {}", i / x.cols(), i % x.cols()), "a finite number",
-                           fmt::format("{}", x.data()[i]), "clean the input"});
+                           fmt::format("{}", x.data()[i]), "remove or replace the value"});
   Matrix<float> rows = Matrix<float>::copy_of(x);
   pool.parallel_for(rows.rows(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t r = begin; r < end; ++r) model.feature_preprocess.apply(rows.row(r));
@@ -76,7 +75,7 @@ Matrix<float> as_attributes(const Model& model, Matrix<float> rows, ThreadPool& 
 
 void check_prepared(const Model& model, const PreparedClasses& prepared) {
   if (prepared.vectors.rows() != model.classes.names.size() || prepared.squares.size() != model.classes.names.size())
-    throw Error(ErrorCode::usage, "the prepared classes are not those of the model: prepare them again");
+    throw Error(ErrorCode::usage, "the prepared classes do not belong to this model; prepare them again");
 }
 
 }  // namespace parsnets

@@ -22,7 +22,7 @@ void add_bench_figures(const std::string& text, const std::string& name, const D
                        nlohmann::ordered_json& run) {
   const nlohmann::json bench = parse_json(text, name);
   if (!bench.is_object())
-    throw Error(BadInput{name, "", "a JSON object, as 'bench --out' writes it", bench.type_name(), ""});
+    throw Error(BadInput{name, "", "a JSON object with benchmark results", bench.type_name(), ""});
   const bool ablation = bench.contains("ablation");
   if ((!bench.contains("sweep") && !ablation) || !bench.contains("methods")) return;
   try {
@@ -61,7 +61,7 @@ void add_bench_figures(const std::string& text, const std::string& name, const D
     else
       run["sweep"] = {{"option", option}, {"networks", networks}, {"rows", rows}};
   } catch (const nlohmann::json::exception& error) {
-    throw Error(BadInput{name, "", "what 'bench --out' writes", error.what(), "run the benchmark again"});
+    throw Error(BadInput{name, "", "benchmark results", error.what(), "run the benchmark again"});
   }
 }
 

@@ -101,7 +101,7 @@ Matrix<float> mapped_without_mmg(const Model& model, const Dataset& data, const 
   TrainOptions options = options_of(model);
   if (options.geometry.weight.value_or(0) == 0 || samples.mapped.empty()) return {};
   options.geometry.weight = 0;
-  report_message(progress, "fitting once more without MMG, to compare");
+  report_message(progress, "fitting again without MMG for comparison");
   const Model without = refit(options, data, data.split.trainval, pool, progress);
   Matrix<float> mapped = without.predict(gather_rows(data.features.view(), samples.rows).view(), pool);
   if (without.similarity == Similarity::cosine && !without.semantic_centre.empty())
@@ -308,7 +308,8 @@ std::string report_page(const std::string& data) {
   std::string page(report_page());
   const std::string mark = "@REPORT_DATA@";
   const auto place = page.find(mark);
-  if (place == std::string::npos) throw Error(ErrorCode::failure, "internal error: the page has no place for its data");
+  if (place == std::string::npos)
+    throw Error(ErrorCode::failure, "internal error: the page has no placeholder for its data");
   return page.replace(place, mark.size(), safe);
 }
 

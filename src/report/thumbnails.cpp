@@ -56,7 +56,7 @@ Thumbnails read_thumbnails(const std::filesystem::path& folder, std::size_t samp
     if (size == 0)
       throw Error(BadInput{file.string(), "",
                            fmt::format("a JPEG or PNG with a square for each of {} samples", samples),
-                           fmt::format("{} x {} pixels", width, height), "remove the file or make it anew"});
+                           fmt::format("{} x {} pixels", width, height), "remove the file or create it again"});
     return {fmt::format("data:image/{};base64,{}", type, base64(bytes)), width / size, size};
   }
   return {};

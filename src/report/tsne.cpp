@@ -31,11 +31,11 @@ constexpr double kExaggeration = 12;
 
 void check(MatrixView<const float> x, const TsneOptions& options) {
   if (!(options.perplexity >= 1) || !std::isfinite(options.perplexity))
-    throw Error(ErrorCode::usage, fmt::format("t-SNE: perplexity must be at least 1, not {}", options.perplexity));
+    throw Error(ErrorCode::usage, fmt::format("t-SNE: perplexity must be at least 1, found {}", options.perplexity));
   if (options.iterations < 1)
-    throw Error(ErrorCode::usage, fmt::format("t-SNE: iterations must be at least 1, not {}", options.iterations));
+    throw Error(ErrorCode::usage, fmt::format("t-SNE: iterations must be at least 1, found {}", options.iterations));
   if (!(options.theta >= 0 && options.theta <= 1))
-    throw Error(ErrorCode::usage, fmt::format("t-SNE: theta must be from 0 to 1, not {}", options.theta));
+    throw Error(ErrorCode::usage, fmt::format("t-SNE: theta must be from 0 to 1, found {}", options.theta));
   if (x.empty() || x.rows() > std::numeric_limits<std::int32_t>::max())
     throw Error(BadInput{"t-SNE input", "rows", "1 to 2^31 - 1 rows of at least one column",
                          fmt::format("{} x {}", x.rows(), x.cols()), "choose other rows to draw"});

@@ -28,7 +28,7 @@ void check(const Model& model, const DescentSamples& s, const DescentOptions& o)
   if (o.steps < 0 || !(o.sharpness > 0) || !(o.step > 0) || !(o.lambda > 0) || !(o.gate_weight >= 0) || !(o.mmg >= 0))
     throw Error(ErrorCode::usage,
                 "refinement: expected steps >= 0, positive sharpness, step and lambda, and "
-                "weights that are not negative");
+                "non-negative weights");
   if (s.x.rows() != s.labels.size() || s.x.cols() != model.feature_dimensions || s.x.rows() == 0 ||
       (!s.z.empty() && (s.z.rows() != s.x.rows() || s.open.rows() != s.x.rows())))
     throw Error(BadInput{"refinement", "samples", "as many rows and columns as the model has inputs",
@@ -64,7 +64,7 @@ class Networks {
     if (options.gate_weight > 0 && !gated_.empty())
       gated_step_.emplace(samples.z, samples.open, model.gates.networks, options.lambda, pool);
     if (shared_step_ == nullptr && !gated_step_)
-      throw Error(ErrorCode::usage, "refinement: expected a network that may move");
+      throw Error(ErrorCode::usage, "refinement: expected at least one network to train");
   }
 
   Matrix<float> outputs() const {

@@ -29,7 +29,7 @@ void check_options(const JointOptions& o) {
 void check_shape(const char* field, std::size_t rows, std::size_t cols, std::size_t want_rows, std::size_t want_cols) {
   if (rows == want_rows && cols == want_cols) return;
   throw Error(BadInput{"joint fit input", field, fmt::format("{} x {}", want_rows, want_cols),
-                       fmt::format("{} x {}", rows, cols), "check how the samples, networks and targets fit together"});
+                       fmt::format("{} x {}", rows, cols), "check the shapes of the samples, networks and targets"});
 }
 
 void check_gates(const GatedSamples& s) {
@@ -37,7 +37,7 @@ void check_gates(const GatedSamples& s) {
   for (const std::uint16_t i : s.open.values())
     if (i >= s.networks)
       throw Error(BadInput{"joint fit input", "open", fmt::format("network numbers below {}", s.networks),
-                           fmt::format("{}", i), "check how the gates were made"});
+                           fmt::format("{}", i), "check the gates"});
 }
 
 // ΘᵀΦ(x) of samples [first, last) in double, rows x m; one product per network.

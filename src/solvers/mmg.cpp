@@ -26,7 +26,7 @@ constexpr double kDependent = 1e-5;  // σ_min/σ_max of the networks' direction
 
 [[noreturn]] void bad_array(std::string field, std::string expected, std::string found) {
   throw Error(BadInput{"MMG input", std::move(field), std::move(expected), std::move(found),
-                       "check how the outputs, labels and networks were put together"});
+                       "check the shapes of the outputs, labels and networks"});
 }
 
 void check_options(const MmgOptions& o) {
@@ -395,13 +395,13 @@ Matrix<float> orthonormal_networks(MatrixView<const float> networks, std::size_t
     used += std::any_of(w.row(i), w.row(i) + w.size, [](float v) { return v != 0; });
   if (used > w.size)
     throw Error(ErrorCode::usage, fmt::format("{} networks of {} weights each cannot be orthogonal: use fewer networks "
-                                              "or a wider encoder",
+                                              "or a larger encoding",
                                               used, w.size));
   auto result = try_orthonormal_networks(networks, count, pool);
   if (!result)
     throw Error(ErrorCode::failure,
                 "the networks are linearly dependent: no nearest orthogonal set exists (networks "
-                "that are open for the same samples are equal)");
+                "that are active for the same samples are equal)");
   return std::move(*result);
 }
 

@@ -37,7 +37,7 @@ void check_options(const SvrOptions& o) {
 
 [[noreturn]] void bad_array(std::string field, std::string expected, std::string found) {
   throw Error(BadInput{"SVR input", std::move(field), std::move(expected), std::move(found),
-                       "check how the samples, gates and targets were put together"});
+                       "check the shapes of the samples, gates and targets"});
 }
 
 std::string shape(std::size_t rows, std::size_t cols) { return fmt::format("{} x {}", rows, cols); }
@@ -114,8 +114,9 @@ Plan make_plan(const GatedSamples& s, std::size_t m, const SvrOptions& o) {
     }
     if (block <= kSmallestBlock) break;
   }
-  impossible(fmt::format("memory_limit of {} bytes is too small: at least {:.0f} are needed for {} samples, {} outputs",
-                         o.memory_limit, std::ceil(least), n, m));
+  throw Error(ErrorCode::usage,
+              fmt::format("{}: expected at least {:.0f} bytes for an SVR of {} samples and {} outputs, found {}",
+                          option_name("memory-limit"), std::ceil(least), n, m, o.memory_limit));
 }
 
 }  // namespace

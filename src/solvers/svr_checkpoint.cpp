@@ -122,7 +122,7 @@ void write_svr_checkpoint(const std::filesystem::path& path, const SvrState& sta
 void read_svr_checkpoint(const std::filesystem::path& path, SvrState& state, std::uint64_t fingerprint,
                          std::size_t state_rows) {
   InputFile file(path);
-  const std::string advice = "remove the file, or give another checkpoint path, to start afresh";
+  const std::string advice = "remove the file or choose another checkpoint path to start over";
   Header h{};
   file.read(&h, sizeof h, "header");
   if (std::memcmp(h.magic, kMagic, sizeof kMagic) != 0)
@@ -130,7 +130,7 @@ void read_svr_checkpoint(const std::filesystem::path& path, SvrState& state, std
   if (h.fingerprint != fingerprint || h.samples != state.result.rows() || h.outputs != state.result.cols() ||
       h.state_rows != state_rows)
     throw Error(BadInput{file.name(), "fingerprint", "a checkpoint of this problem with these options",
-                         "one of another problem (other data, targets, start or options)", advice});
+                         "one of a different problem (data, targets, start or options differ)", advice});
   // Every size but `active` and `passes` is now our own; those two must make the file's length come out right.
   std::uint64_t expected = sizeof h + sizeof(std::uint64_t);
   const bool plausible = h.active >= 1 && h.active <= h.outputs && h.passes <= file.size() / sizeof(SvrPass);

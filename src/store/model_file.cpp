@@ -42,7 +42,7 @@ class Reader {
       fail("format_version", kFormatVersion, text("format_version"),
            "it was written by another version of ParsNets; use that one");
     if (const auto sum = payload_checksum(file_.payload()); text("payload_crc32") != sum)
-      fail("payload_crc32", text("payload_crc32"), sum, "the file is damaged: get it again");
+      fail("payload_crc32", text("payload_crc32"), sum, "the file is damaged: copy or download it again");
     model_ = parse_json(text("model"), name() + ", model");
     if (!model_.is_object()) fail("model", "a JSON object", model_.type_name(), "");
   }
@@ -137,20 +137,21 @@ class Reader {
   const TensorView& require(const std::string& tensor, const char* dtype, std::size_t rows, std::size_t cols) const {
     const TensorView* found = file_.find(tensor);
     if (found == nullptr)
-      fail("tensor '" + tensor + "'", "to be there", "nothing", "the file is incomplete: get it again");
+      fail("tensor '" + tensor + "'", "a tensor of that name", "none",
+           "the file is incomplete: copy or download it again");
     const std::vector<std::uint64_t> shape =
         rows == 0 ? std::vector<std::uint64_t>{cols} : std::vector<std::uint64_t>{rows, cols};
     if (found->dtype != dtype || found->shape != shape)
       fail("tensor '" + tensor + "'", fmt::format("{} of shape [{}]", dtype, fmt::join(shape, ", ")),
            fmt::format("{} of shape [{}]", found->dtype, fmt::join(found->shape, ", ")),
-           "the file is damaged: get it again");
+           "the file is damaged: copy or download it again");
     return *found;
   }
 
   void refuse_unknown(const std::vector<std::string>& known) const {
     for (const auto& t : file_.tensors())
       if (std::find(known.begin(), known.end(), t.name) == known.end())
-        fail("tensor '" + t.name + "'", "a tensor of the format", "an unknown one",
+        fail("tensor '" + t.name + "'", "a tensor that the format defines", "an unknown one",
              "it may come from a newer version of ParsNets");
   }
 
@@ -169,9 +170,8 @@ constexpr std::size_t kMost = std::size_t{1} << 31;
 
 Model load_model(const std::filesystem::path& path) {
   if (looks_like_device_file(MappedFile(path).bytes()))
-    throw Error(BadInput{path.string(), "", "a model file (.safetensors)",
-                         "a device file, written by 'parsnets export'",
-                         "give the model it was exported from; 'eval', 'info' and 'bench-device' read device files"});
+    throw Error(BadInput{path.string(), "", "a model file (.safetensors)", "a device file",
+                         "load it as a device file, or give the model that it was exported from"});
   const Reader in(path);
   in.refuse_unknown({"feature_mean",
                      "feature_factor",
@@ -206,7 +206,7 @@ Model load_model(const std::filesystem::path& path) {
   auto sorted = model.classes.names;
   std::sort(sorted.begin(), sorted.end());
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-    in.fail("classes", "each class once", "'" + *twice + "' twice", "");
+    in.fail("classes", "each class only once", "'" + *twice + "' twice", "");
   if (!model.attribute_names.empty() && model.attribute_names.size() != m)
     in.fail("attributes", fmt::format("{} names or none", m), std::to_string(model.attribute_names.size()), "");
   if (in.has_text("features")) model.feature_names = in.strings("features");
@@ -227,7 +227,7 @@ Model load_model(const std::filesystem::path& path) {
     model.semantic_preprocess.whitening_centre = in.vector("whitening_centre", m);
     for (std::size_t i = 0; i < axes; ++i)
       if (std::ranges::all_of(whitening.row(i), [](float v) { return v == 0; }))
-        in.fail("tensor 'whitening'", "axes that are not zero", fmt::format("zeros in row {}", i), "");
+        in.fail("tensor 'whitening'", "non-zero axes", fmt::format("zeros in row {}", i), "");
   }
   const std::size_t q = model.semantic_preprocess.outputs(m);
   // Files of targets semantics do not say so, as those of version 0.1.
@@ -300,7 +300,7 @@ Model load_model(const std::filesystem::path& path) {
   const Matrix<float> vectors = model.class_vectors();
   for (const float v : vectors.values())
     if (!std::isfinite(v))
-      in.fail("class vectors", "finite values", fmt::format("{}", v), "the file is damaged: get it again");
+      in.fail("class vectors", "finite values", fmt::format("{}", v), "the file is damaged: copy or download it again");
   return model;
 }
 

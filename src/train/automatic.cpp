@@ -106,7 +106,7 @@ Selected search_automatically(Candidates& evaluator, const Dataset& data, const 
         validate(c.options);
         return false;
       } catch (const Error& error) {
-        problem = error.what();  // what was given does not go with it
+        problem = error.message(option_name);  // an option that was given rules it out
         return true;
       }
     });
@@ -129,7 +129,7 @@ Selected search_automatically(Candidates& evaluator, const Dataset& data, const 
     if (!have) scalings = best_two_scalings(candidates);
     have = true;
   }
-  if (!have) throw Error(ErrorCode::usage, "--preset auto: " + problem);
+  if (!have) throw Error(ErrorCode::usage, option_name("preset", "auto") + ": " + problem);
   std::vector<Candidate> winner{selected.winner};
   evaluator.evaluate(winner);  // with its temperature
   selected.winner = std::move(winner[0]);

@@ -60,27 +60,28 @@ std::vector<GridAxis> default_grid(const TrainOptions& options) {
 
 }  // namespace
 
-std::vector<GridAxis> parse_grid(const std::string& text, const TrainOptions& options, const std::string& flag) {
+std::vector<GridAxis> parse_grid(const std::string& text, const TrainOptions& options, std::string_view option) {
+  const std::string given_to = option_name(option);
   std::vector<GridAxis> axes;
   for (const auto& part : split_list(text, ';')) {
     const auto equals = part.find('=');
     if (equals == std::string::npos)
-      throw Error(ErrorCode::usage, fmt::format("{}: expected name=v1,v2, found '{}'", flag, part));
+      throw Error(ErrorCode::usage, fmt::format("{}: expected name=v1,v2, found '{}'", given_to, part));
     axes.push_back({part.substr(0, equals), split_list(part.substr(equals + 1), ',')});
   }
   TrainOptions probe = options;
   const OptionTable table = train_option_table(probe);
   for (const auto& axis : axes) {
-    const Option* option = table.find(axis.option);
-    if (option == nullptr)
-      throw Error(ErrorCode::usage, fmt::format("{}: expected an option of 'train', found '{}'{}", flag, axis.option,
+    const Option* row = table.find(axis.option);
+    if (row == nullptr)
+      throw Error(ErrorCode::usage, fmt::format("{}: unknown training option '{}'{}", given_to, axis.option,
                                                 table.suggestion(axis.option)));
     if (axis.values.empty())
-      throw Error(ErrorCode::usage, fmt::format("{}: {}: expected values, found none", flag, axis.option));
+      throw Error(ErrorCode::usage, fmt::format("{}: {}: expected values, found none", given_to, axis.option));
     for (const auto& value : axis.values)
-      if (const auto expected = option->assign(value))
-        throw Error(ErrorCode::usage, fmt::format("{}: {}: expected {}, found '{}'{}", flag, axis.option, *expected,
-                                                  value, did_you_mean(value, option->choices)));
+      if (const auto expected = row->assign(value))
+        throw Error(ErrorCode::usage, fmt::format("{}: {}: expected {}, found '{}'{}", given_to, axis.option, *expected,
+                                                  value, did_you_mean(value, row->choices)));
   }
   return axes;
 }

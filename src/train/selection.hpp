@@ -18,9 +18,10 @@ struct GridAxis {
   std::vector<std::string> values;
 };
 
-/// "name=v1,v2;name=v1" as axes. Throws usage, in the name of `flag`, for an unknown option or an impossible value.
+/// "name=v1,v2;name=v1" as axes. Throws usage for an unknown option or an invalid value. `option`: the one that `text`
+/// was given to.
 std::vector<GridAxis> parse_grid(const std::string& text, const TrainOptions& options,
-                                 const std::string& flag = "--grid");
+                                 std::string_view option = "grid");
 
 /// The axes that are searched: those of search.grid, or the method's own without the options that are set. Throws as
 /// above.

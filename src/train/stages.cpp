@@ -59,8 +59,7 @@ Stages::Stages(const Dataset& d, std::vector<std::int32_t> r, ThreadPool& p, Pro
     : data(d), rows(std::move(r)), labels(labels_of(data, rows)), classes(distinct(labels)), pool(p), progress(o) {
   if (classes.size() < 2)
     throw Error(BadInput{data.name, "split", "training samples of at least two classes",
-                         fmt::format("{} samples of {} classes", rows.size(), classes.size()),
-                         "check the split with 'parsnets data inspect'"});
+                         fmt::format("{} samples of {} classes", rows.size(), classes.size()), "check the split"});
 }
 
 std::string Stages::network_key(const TrainOptions& o) { return fmt::format("{} {}", gate_key(o), target_key(o)); }

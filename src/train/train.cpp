@@ -68,15 +68,16 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   if (data.features.empty())
     throw Error(BadInput{data.name, "features", "features to train on", "none", "add a features file"});
   if (data.split.trainval.empty())
-    throw Error(
-        BadInput{data.name, "split", "training samples", "none", "check the split with 'parsnets data inspect'"});
+    throw Error(BadInput{data.name, "split", "training samples", "none", "check the split"});
   check_finite_rows(data.features.view(), data.split.trainval, features_source(data));
   if (given.preset == Preset::automatic) {
     if (given.search.select || !given.search.grid.empty() || given.run.resume)
       throw Error(ErrorCode::usage,
-                  "--preset auto: expected without --select, --grid and --resume, since it searches by itself");
+                  fmt::format("{} conflicts with {}, {} and {}: it searches by itself", option_name("preset", "auto"),
+                              option_name("select"), option_name("grid"), option_name("resume")));
     if (given.method != Method::parsnets)
-      throw Error(ErrorCode::usage, "--preset auto: expected --method parsnets or none, since it chooses the method");
+      throw Error(ErrorCode::usage, fmt::format("{} requires {}: it chooses the method", option_name("preset", "auto"),
+                                                option_name("method", "parsnets")));
   }
   TrainOptions options = resolve_options(given, data);
   std::vector<std::string> warnings = semantic_warnings(data);
@@ -89,8 +90,9 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   if (searches || options.calibration.enabled) {
     const auto folds = validation_folds(data, fold_count(options, data), options.run.seed);
     if (folds.empty() && searches)
-      throw Error(BadInput{data.name, "split", "validation classes, or at least three seen classes to draw them from",
-                           "neither", "train without --select and --preset auto"});
+      throw Error(BadInput{
+          data.name, "split", "validation classes, or at least three seen classes to draw them from", "neither",
+          fmt::format("train without {} and {}", option_name("select"), option_name("preset", "auto"))});
     warn_of_single_classes(folds, warnings);
     if (!folds.empty()) {
       selected = select_options(data, given, folds, pool, progress);

@@ -124,35 +124,44 @@ void validate(const TrainOptions& o) {
   const bool networks = o.method == Method::scln || o.method == Method::parsnets || o.method == Method::mmg;
   const bool reverse = o.method == Method::reverse_ridge || o.method == Method::sae_reverse;
   if (networks && o.fit.relu && *o.fit.loss == Fit::svr)
-    complain("--relu: expected --fit ridge, since it has no exact dual");
+    complain(fmt::format("{} requires {}: ReLU networks have no exact dual", option_name("relu"),
+                         option_name("fit", "ridge")));
   if ((*o.refinement.steps > 0 || *o.class_space.prototype_width > 0) &&
       (reverse || *o.class_space.similarity != Similarity::cosine))
-    complain("--refine-steps, --prototype-width: expected a forward method and similarity cosine");
+    complain(fmt::format("{} and {} require a forward method and {}", option_name("refine-steps"),
+                         option_name("prototype-width"), option_name("similarity", "cosine")));
   if (networks && *o.fit.loss == Fit::ridge && *o.gates.kind != GateKind::always && !*o.fit.shared)
-    complain("--shared: expected true with --fit ridge, where gated networks correct the shared one");
+    complain(fmt::format("{} conflicts with {}: gated networks correct the shared one", option_name("shared", "false"),
+                         option_name("fit", "ridge")));
   if (*o.class_space.targets == Targets::classes && (!networks || *o.class_space.similarity != Similarity::cosine))
-    complain("--targets: expected semantics unless the method is parsnets, scln or mmg with similarity cosine");
+    complain(fmt::format("{} requires method parsnets, scln or mmg and {}", option_name("targets", "classes"),
+                         option_name("similarity", "cosine")));
   if (o.method == Method::mmg && *o.gates.open != *o.gates.networks)
-    complain(fmt::format("--open: expected all {} networks for mmg, found {}", *o.gates.networks, *o.gates.open));
+    complain(fmt::format("{}: expected {}, the number of networks, for method mmg, found {}", option_name("open"),
+                         *o.gates.networks, *o.gates.open));
   if (*o.class_space.prototype_width > 0 && *o.class_space.prototype_width < 0.05)
-    complain(fmt::format("--prototype-width: expected 0 or at least 0.05, found {}", *o.class_space.prototype_width));
+    complain(fmt::format("{}: expected 0 or at least 0.05, found {}", option_name("prototype-width"),
+                         *o.class_space.prototype_width));
   if (o.method == Method::dap && *o.preprocessing.semantic_whitening > 0)
-    complain("--semantic-whitening: expected 0 for dap");
+    complain(option_name("semantic-whitening") + ": expected 0 for method dap");
   if (!networks && (o.fit.relu || *o.fit.shared || *o.geometry.joint_steps > 0))
-    complain("--relu, --shared, --joint-steps: expected method parsnets, scln or mmg");
+    complain(fmt::format("{}, {} and {} require method parsnets, scln or mmg", option_name("relu"),
+                         option_name("shared"), option_name("joint-steps")));
   if (networks) {
     if (*o.gates.kind != GateKind::always && *o.gates.open > *o.gates.networks)
-      complain(fmt::format("--open: expected at most --networks ({}), found {}", *o.gates.networks, *o.gates.open));
+      complain(fmt::format("{}: expected at most {} ({}), found {}", option_name("open"), option_name("networks"),
+                           *o.gates.networks, *o.gates.open));
     if (*o.gates.kind == GateKind::energy && *o.encoder.dimensions % *o.gates.networks != 0)
-      complain(fmt::format("--encoding: expected a multiple of --networks ({}) for energy gates, found {}",
-                           *o.gates.networks, *o.encoder.dimensions));
+      complain(fmt::format("{}: expected a multiple of {} ({}) for energy gates, found {}", option_name("encoding"),
+                           option_name("networks"), *o.gates.networks, *o.encoder.dimensions));
   }
   if (o.method == Method::dap && *o.preprocessing.semantic_scaling != SemanticScaling::binary)
-    complain("--semantic-scaling: expected binary for dap");
+    complain(option_name("semantic-scaling") + ": expected binary for method dap");
   if (o.method == Method::dap && *o.class_space.similarity != Similarity::dot)
-    complain("--similarity: expected dot for dap");
-  if (!o.search.grid.empty() && !o.search.select) complain("--grid: expected together with --select");
-  if (o.run.resume && o.run.checkpoint.empty()) complain("--resume: expected together with --checkpoint");
+    complain(option_name("similarity") + ": expected dot for method dap");
+  if (!o.search.grid.empty() && !o.search.select) complain(option_name("grid") + " requires " + option_name("select"));
+  if (o.run.resume && o.run.checkpoint.empty())
+    complain(option_name("resume") + " requires " + option_name("checkpoint"));
   if (!problems.empty()) throw Error(ErrorCode::usage, problems);
 }
 

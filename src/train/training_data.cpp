@@ -12,7 +12,7 @@ namespace parsnets {
 void require_training_data(const Model& model, const Dataset& data) {
   const auto refuse = [&](const std::string& field, const std::string& trained, const std::string& found) {
     throw Error(BadInput{data.name, field, "what the model was trained with (" + trained + ")", found,
-                         "give the data set, features, semantics and split of 'train'"});
+                         "use the data set, features, semantics and split of training"});
   };
   const SplitProvenance& split = model.record.data.split;
   const std::tuple<const char*, const SplitPart&, const std::vector<std::int32_t>&> lists[] = {

@@ -24,6 +24,7 @@ const std::set<std::string> kRoomsOfTheCommandLine{"base",  "data",  "eval",    
 // Tests of no single source: of a whole program, of what several files promise together, or of data.
 const std::set<std::string> kTestsOfSeveralFiles{
     "base/layering_test.cpp",         // all sources
+    "base/messages_test.cpp",         // the messages of all sources
     "cli/cli_test.cpp",               // what all commands have in common
     "cli/config_test.cpp",            // config files of all commands
     "cli/data_test.cpp",              // the commands data_*.cpp

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "capi/small_handles.hpp"
@@ -250,6 +251,18 @@ TEST(CApiStatus, EachThreadHasItsOwnLastError) {
     EXPECT_STRNE(parsnets_last_error(), "");
   }).join();
   EXPECT_EQ(mine, parsnets_last_error());
+}
+
+TEST(CApiStatus, OptionsInAMessageAreNamedNeutrallyAndAsParts) {
+  Everything e;
+  EXPECT_EQ(parsnets_options_set(e.options.get(), "max-passes", "-1"), PARSNETS_USAGE);
+  const std::string message = parsnets_last_error();
+  EXPECT_TRUE(message.starts_with("'max-passes': expected an integer")) << message;
+  const auto parts = nlohmann::json::parse(parsnets_last_error_parts());
+  ASSERT_EQ(parts.size(), 2u) << parts;
+  EXPECT_EQ(parts[0], nlohmann::json({{"option", "max-passes"}}));
+  EXPECT_EQ("'max-passes'" + parts[1].get<std::string>(), message);
+  std::thread([] { EXPECT_STREQ(parsnets_last_error_parts(), "[]"); }).join();
 }
 
 TEST(CApiStatus, VersionsAreThoseOfTheBuild) {

@@ -105,6 +105,18 @@ TEST(Cli, EveryImpossibleOptionIsNamedInOneMessage) {
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
 }
 
+TEST(Cli, MessagesOfTheLibraryNameFlags) {
+  TempDir dir;
+  const auto model = (dir / "m").string();
+  const auto train = run_cli({"train", "--data", kDemo, "--out", model, "--preset", "auto", "--select"});
+  EXPECT_EQ(train.exit_code, 2);
+  EXPECT_NE(train.err.find("--preset auto conflicts with --select, --grid and --resume"), std::string::npos)
+      << train.err;
+  const auto inspect = run_cli({"data", "inspect", kDemo, "--semantics", "none", "--json"});
+  EXPECT_EQ(inspect.exit_code, 3);
+  EXPECT_EQ(inspect.json()["error"]["advice"], "leave out --semantics");
+}
+
 TEST(Cli, JsonIsOneObjectAlsoForErrors) {
   EXPECT_EQ(run_cli({"data", "inspect", kDemo, "--json"}).json()["samples"], 2400);
   const auto error = run_cli({"data", "inspect", "/nowhere", "--json"});

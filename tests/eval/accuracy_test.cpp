@@ -167,7 +167,7 @@ TEST(Accuracy, RefusesListsThatDoNotFit) {
   refuse({0, 1}, {}, "at least one class");
   refuse({0, 1}, {0, 3}, "entry 1");
   refuse({0, 1}, {-1, 1}, "entry 0");
-  refuse({0, 1}, {0, 1, 0}, "class 0 again");
+  refuse({0, 1}, {0, 1, 0}, "class 0 twice");
   refuse({0}, {0, 1}, "labels");
   refuse({0, 2}, {0, 1}, "label 1");
   refuse({0, -7}, {0, 1}, "label 1");

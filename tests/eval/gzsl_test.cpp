@@ -376,7 +376,7 @@ void expect_refusal(Spoil spoil, const std::string& part) {
 TEST(Gzsl, RefusesWhatCannotBeEvaluated) {
   expect_refusal([](Problem& p) { p.seen.clear(); }, "seen classes: expected at least one class");
   expect_refusal([](Problem& p) { p.unseen.clear(); }, "unseen classes: expected at least one class");
-  expect_refusal([](Problem& p) { p.seen = {2, 3, 1}; }, "none that is unseen too, found class 1");
+  expect_refusal([](Problem& p) { p.seen = {2, 3, 1}; }, "no class that is also unseen, found class 1");
   expect_refusal([](Problem& p) { p.seen = {2, 4}; }, "seen classes: entry 1");
   expect_refusal([](Problem& p) { p.unseen_labels.clear(); }, "unseen scores: expected at least one sample");
   expect_refusal([](Problem& p) { p.seen_labels.clear(); }, "seen scores: expected at least one sample");

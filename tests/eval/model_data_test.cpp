@@ -50,7 +50,7 @@ TEST(ModelData, ASplitWhoseTestSamplesWereTrainedOnIsRefusedWithTheirNumber) {
   exchange(t.data, 7);
   const std::string message = refusal(t.model, t.data, t.pool);
   EXPECT_NE(message.find("found 7 of "), std::string::npos) << message;
-  EXPECT_NE(message.find("--allow-trained-samples"), std::string::npos) << message;
+  EXPECT_NE(message.find("allow-trained-samples"), std::string::npos) << message;
   EXPECT_EQ(evaluate(t.model, t.data, t.pool, nullptr, true).trained_samples, 7);
 }
 

@@ -145,8 +145,8 @@ TEST_P(MatVersions, NothingIsLeftBehindWithoutCommit) {
   Recorder stopping(2);
   const auto values = ramp(4000, 1000);
   expect_error(ErrorCode::cancelled, "save x", [&] { out->write_columns("x", values.view(), &stopping); });
-  expect_error(ErrorCode::usage, "anew", [&] { out->write_strings("y", {"a"}); });
-  expect_error(ErrorCode::usage, "anew", [&] { out->commit(); });
+  expect_error(ErrorCode::usage, "create the file again", [&] { out->write_strings("y", {"a"}); });
+  expect_error(ErrorCode::usage, "create the file again", [&] { out->commit(); });
   out.reset();
   EXPECT_TRUE(test::same_bytes(test::slurp(path_), "precious"));
   EXPECT_EQ(files_in(dir_.path()), 1u);

@@ -160,8 +160,8 @@ TEST(Npz, RefusesRepeatedEncryptedAndOtherwiseCompressedMembers) {
   }
   const std::string good = test::read_bytes(file);
   test::write_bytes(file, replaced(good, "bb.npy", "aa.npy"));
-  EXPECT_MENTIONS(bad_input_message([&] { read_npy_float({file, "aa"}); }), "each member once");
-  EXPECT_MENTIONS(bad_input_message([&] { npz_members(file); }), "each member once");
+  EXPECT_MENTIONS(bad_input_message([&] { read_npy_float({file, "aa"}); }), "unique member names");
+  EXPECT_MENTIONS(bad_input_message([&] { npz_members(file); }), "unique member names");
   const std::size_t directory = good.find("PK\1\2");
   std::string encrypted = good;
   encrypted[directory + 8] |= 1;

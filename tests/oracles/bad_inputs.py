@@ -324,7 +324,7 @@ def attribute_cases():
     bad("attributes_ragged_row", table_text().replace("cat,", "cat,0.5,"), ":4", "5 cells", "6 cells")
     bad("attributes_truncated", table_text()[:-16], ":7", "cells")
     bad("attributes_class_twice", table_text().replace("cat,", "ant,"), "class", "'ant'", "once")
-    bad("attributes_name_twice", table_text(header=["class", "legs", "fur", "legs", "wings"]), "'legs'", "once")
+    bad("attributes_name_twice", table_text(header=["class", "legs", "fur", "legs", "wings"]), "'legs'", "unique")
     bad("attributes_text_in_cell", with_cell("many"), "cat", "horns", "many", "number")
     bad("attributes_line_break_in_cell", with_cell('"ma\nny"'), "cat", "horns", "number")
     bad("attributes_decimal_comma", with_cell('"0,5"'), "cat", "horns", "0,5")

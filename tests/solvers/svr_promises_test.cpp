@@ -127,10 +127,10 @@ TEST(Svr, CheckpointOfAnotherProblemOrADamagedOneIsRefused) {
     }
     return "";
   };
-  EXPECT_NE(refusal(other, o).find("another problem"), std::string::npos);
+  EXPECT_NE(refusal(other, o).find("a different problem"), std::string::npos);
   SvrOptions changed = o;
   changed.c = 2;
-  EXPECT_NE(refusal(p, changed).find("another problem"), std::string::npos);
+  EXPECT_NE(refusal(p, changed).find("a different problem"), std::string::npos);
   EXPECT_EQ(refusal(p, o), "");
 
   std::string bytes;

@@ -70,7 +70,7 @@ TEST(Fitter, RefinementRefusesAMemoryLimitItCannotKeep) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::usage);
-    EXPECT_NE(std::string(error.what()).find("--memory-limit"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("memory-limit"), std::string::npos);
   }
 }
 

@@ -102,14 +102,14 @@ TEST(Train, ImpossibleOptionsAreReportedTogether) {
   TrainOptions options = test::small_options(Method::scln);
   options.gates.open = 9;
   options.encoder.dimensions = 25;
-  options.search.grid = "c=1";  // without --select
+  options.search.grid = "c=1";  // without select
   ThreadPool pool(1);
   try {
     train(test::small_training_set(), options, pool);
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::usage);
-    for (const char* part : {"--open", "--encoding", "--grid"})
+    for (const char* part : {"'open': ", "'encoding': ", "'grid' "})
       EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
   }
 }
