@@ -90,11 +90,11 @@ struct RefinementOptions {
 struct ClassSpaceOptions {
   std::optional<Similarity> similarity;  ///< cosine; dap and unrefined eszsl: dot
   std::optional<Targets> targets;        ///< parsnets: classes; else semantics
-  std::optional<double> shrinkage;       ///< ρ: ridge of the covariance within classes, in mean eigenvalues; 3
-  /// w of the kernel of semantics; targets classes: 1; parsnets, mmg: 1.4; else 0
+  std::optional<double> shrinkage;       ///< ρ: ridge of the covariance within classes, in mean eigenvalues; 10·d/n
+  /// w of the kernel of semantics; targets classes: 1.2; parsnets, mmg: 1.4; else 0
   std::optional<double> prototype_width;
   std::optional<double> prototype_lambda;  ///< of that kernel's ridge; targets classes: 0.3; else 0.1
-  std::optional<double> prior_samples;     ///< κ: samples that the place predicted from semantics counts as; 100
+  std::optional<double> prior_samples;     ///< κ: samples that the place predicted from semantics counts as; 300
 };
 
 /// The choice of gamma and temperature.

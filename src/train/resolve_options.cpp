@@ -48,15 +48,28 @@ void fill_mmg(TrainOptions& o, const Dataset& data) {
   fill(o.geometry.samples, MmgSamples::all);
 }
 
-/// In class space few and small networks do as well as many.
+bool has_negative_features(const Dataset& data) {
+  return std::ranges::any_of(data.split.trainval, [&](std::int32_t r) {
+    return std::ranges::any_of(data.features.row(static_cast<std::size_t>(r)), [](float v) { return v < 0; });
+  });
+}
+
+/// The fewer samples per dimension, the less their covariance says.
+double usual_shrinkage(const Dataset& data) {
+  return std::clamp(10 * static_cast<double>(data.features.cols()) / static_cast<double>(data.split.trainval.size()),
+                    0.1, 300.0);
+}
+
+/// Few and small networks do as well as many in class space.
 void fill_class_space(TrainOptions& o, const Dataset& data) {
+  fill(o.preprocessing.feature_scaling, has_negative_features(data) ? FeatureScaling::l2 : FeatureScaling::sqrt_l2);
+  fill(o.preprocessing.semantic_whitening, 0.35);
+  fill(o.class_space.shrinkage, usual_shrinkage(data));
+  fill(o.class_space.prototype_width, 1.2);
   fill(o.encoder.dimensions, std::min(64, most_encoding(data)));
   fill(o.gates.networks, std::min(100, most_networks(data)));
   fill(o.gates.open, std::min(10, *o.gates.networks));
-  fill(o.class_space.prototype_width, 1);
-  fill(o.class_space.prototype_lambda, 0.3);
-  fill(o.refinement.steps, 6);
-  fill(o.refinement.rate, 2);
+  fill(o.refinement.steps, 3);
   fill(o.refinement.sharpness, 20);
   fill(o.refinement.gate_weight, 3);
   fill(o.geometry.weight, 0);
@@ -67,9 +80,10 @@ void fill_class_space(TrainOptions& o, const Dataset& data) {
 void fill_parsnets(TrainOptions& o, const Dataset& data) {
   const bool paper = o.preset == Preset::paper;
   fill(o.fit.loss, paper ? Fit::svr : Fit::ridge);
-  if (!paper) fill(o.class_space.targets, Targets::semantics);
-  if (o.class_space.targets == Targets::classes && o.method == Method::parsnets && *o.fit.loss == Fit::ridge)
-    fill_class_space(o, data);
+  if (!paper && o.method == Method::parsnets && *o.fit.loss == Fit::ridge && !o.fit.relu &&
+      o.class_space.similarity.value_or(Similarity::cosine) == Similarity::cosine)
+    fill(o.class_space.targets, Targets::classes);
+  if (o.class_space.targets == Targets::classes) fill_class_space(o, data);
   fill(o.geometry.weight, 0.1);
   if (!paper) {
     fill(o.fit.shared, true);
@@ -97,8 +111,8 @@ void fill_rest(TrainOptions& o) {
   fill(o.class_space.similarity, Similarity::cosine);
   fill(o.class_space.targets, Targets::semantics);
   fill(o.class_space.shrinkage, 3);
-  fill(o.class_space.prior_samples, 100);
-  fill(o.class_space.prototype_width, *o.class_space.targets == Targets::classes ? 1 : 0);
+  fill(o.class_space.prior_samples, 300);
+  fill(o.class_space.prototype_width, *o.class_space.targets == Targets::classes ? 1.2 : 0);
   fill(o.class_space.prototype_lambda, *o.class_space.targets == Targets::classes ? 0.3 : 0.1);
   fill(o.encoder.dimensions, kPaperEncoding);
   fill(o.encoder.rotation, Rotation::random);

@@ -7,9 +7,11 @@
 
 #include "base/did_you_mean.hpp"
 #include "data/rows.hpp"
+#include "features/preprocess.hpp"
 #include "parsnets/error.hpp"
 #include "train/automatic.hpp"
 #include "train/fit_prototypes.hpp"
+#include "train/place_classes.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets {
@@ -151,6 +153,8 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
     const bool forward = model.direction == Direction::forward;
     const bool in_class_space = model.targets == Targets::classes;
     if (!in_class_space) model.prototypes = {};  // each candidate has its own
+    ClassMeans means;
+    if (in_class_space && steps == 0) means = class_means(f, labels_of(data_, split.fit));
     Matrix<float> fu, fs;
     if (forward) fu = model.predict(unseen.view(), pool_);
     if (forward && !seen.empty()) fs = model.predict(seen.view(), pool_);
@@ -159,6 +163,12 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
       if (!forward) {
         add(*c, evaluate_fold(model, data_, split, pool_));
         continue;
+      }
+      if (in_class_space && steps == 0) {
+        const PreprocessingOptions& o = c->options.preprocessing;
+        model.semantic_preprocess = fit_semantic_preprocess(*o.semantic_scaling, data_.semantics.values.view(),
+                                                            split.fit_classes, *o.semantic_whitening, true);
+        place_classes(model, means, c->options.class_space);
       }
       if (*c->options.class_space.prototype_width > 0 && !in_class_space)
         model.prototypes =
@@ -195,7 +205,15 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
     validate(candidate.options);
     TrainOptions key = candidate.options;
     key.refinement.steps = 0;
-    if (*key.class_space.targets == Targets::semantics) key.class_space.prototype_width = 0;
+    if (*key.class_space.targets == Targets::semantics) {
+      key.class_space.prototype_width = 0;
+    } else if (*candidate.options.refinement.steps == 0) {  // places follow from the same closed form
+      key.preprocessing.semantic_scaling.reset();
+      key.preprocessing.semantic_whitening.reset();
+      key.class_space.prototype_width.reset();
+      key.class_space.prototype_lambda.reset();
+      key.class_space.prior_samples.reset();
+    }
     const std::string text = train_option_table(key).to_json().dump();
     if (paths[text].empty()) order.push_back(text);
     paths[text].push_back(&candidate);

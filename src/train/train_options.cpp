@@ -29,14 +29,14 @@ OptionTable train_option_table(TrainOptions& o) {
       .choice("preset", o.preset, {{"none", Preset::none}, {"auto", Preset::automatic}, {"paper", Preset::paper}},
               "paper: the published settings; auto: search every option that is not given on validation classes")
       .choice("feature-scaling", o.preprocessing.feature_scaling, feature_scaling_names(), "scaling of samples")
-      .automatic("sqrt-l2")
+      .automatic("sqrt-l2; targets classes: l2 if features are negative")
       .flag_value("centre", o.preprocessing.centre, "subtract the training mean from the scaled features")
       .choice("semantic-scaling", o.preprocessing.semantic_scaling, semantic_scaling_names(),
               "scaling of class attributes")
       .automatic("l2; dap: binary")
       .number("semantic-whitening", o.preprocessing.semantic_whitening, 0, 1,
               "exponent of the partial whitening of class attributes; 0: none")
-      .automatic("parsnets, mmg: 0.25; otherwise 0")
+      .automatic("targets classes: 0.35; parsnets, mmg: 0.25; otherwise 0")
       .choice("similarity", o.class_space.similarity, similarity_names(), "similarity of predictions and classes")
       .automatic("cosine; dap and unrefined eszsl: dot")
       .choice("targets", o.class_space.targets, targets_names(),
@@ -44,22 +44,24 @@ OptionTable train_option_table(TrainOptions& o) {
       .automatic("parsnets: classes; otherwise semantics")
       .number("shrinkage", o.class_space.shrinkage, 1e-6, 1e6,
               "class space: ridge of the covariance within classes, in units of its mean eigenvalue")
-      .automatic("3")
+      .automatic("10 times the dimensions per training sample; 2.9 on CUB")
       .number("lambda", o.fit.lambda, 1e-9, 1e9, "ridge regularisation, relative to the scale of the data")
-      .automatic("parsnets, mmg: 20; otherwise 1")
+      .automatic("targets classes: 1; parsnets, mmg: 20; otherwise 1")
       .number("semantic-lambda", o.fit.semantic_lambda, 1e-9, 1e9, "eszsl: regularisation of the semantics")
       .automatic("1")
       .integer("encoding", o.encoder.dimensions, 1, 1000000, "h, dimensions of the encoder")
-      .automatic("depends on the data; 128 on CUB; scln and preset paper: 400")
+      .automatic("depends on the data; 64 on CUB (targets semantics: 128); scln and preset paper: 400")
       .choice("rotation", o.encoder.rotation, {{"identity", Rotation::identity}, {"random", Rotation::random}},
               "basis of the encoder's subspace")
       .automatic("parsnets, mmg: identity; otherwise random")
       .choice("gates", o.gates.kind, gate_names(), "rule by which each sample selects its networks")
       .automatic("parsnets, mmg: anchor; scln and preset paper: energy")
       .integer("networks", o.gates.networks, 1, 65535, "K, number of networks")
-      .automatic("depends on the data; 200 on CUB; mmg: at most 32")
+      .automatic("depends on the data; 100 on CUB (targets semantics: 200); mmg: at most 32")
       .integer("open", o.gates.open, 1, 65535, "k, networks active per sample")
-      .automatic("depends on the data; 20 on CUB; scln: 40; mmg: all; preset paper: 30, 40 or 80 by data set")
+      .automatic(
+          "depends on the data; 10 on CUB (targets semantics: 20); scln: 40; mmg: all; preset paper: 30, 40 or 80 by "
+          "data set")
       .choice("anchors", o.gates.anchors, {{"samples", AnchorChoice::samples}, {"kmeans", AnchorChoice::kmeans}},
               "origin of the anchors of anchor gates")
       .choice("input", o.fit.input, {{"encoding", NetworkInput::encoding}, {"features", NetworkInput::features}},
@@ -71,7 +73,7 @@ OptionTable train_option_table(TrainOptions& o) {
               "parsnets, scln, mmg: squared loss or epsilon-insensitive loss")
       .automatic("ridge; scln and preset paper: svr")
       .number("mmg", o.geometry.weight, 0, 1e6, "weight of the maximal margin geometry; 0: none")
-      .automatic("parsnets, mmg: 0.1; otherwise 0")
+      .automatic("targets semantics of parsnets, mmg: 0.1; otherwise 0")
       .number("mmg-floor", o.geometry.floor, 0, 1e9, "classes with a smaller nuclear norm get no gradient")
       .choice("mmg-samples", o.geometry.samples, {{"active", MmgSamples::active}, {"all", MmgSamples::all}},
               "samples in each network's MMG term")
@@ -79,26 +81,26 @@ OptionTable train_option_table(TrainOptions& o) {
       .integer("joint-steps", o.geometry.joint_steps, 0, 100000, "steps on fit and geometry before refinement")
       .automatic("10 without refinement; preset paper: 3; otherwise 0")
       .integer("refine-steps", o.refinement.steps, 0, 100000, "steps of discriminative refinement")
-      .automatic("parsnets, mmg: 15; otherwise 0")
+      .automatic("targets classes: 3; parsnets, mmg: 15; otherwise 0")
       .number("refine-lambda", o.refinement.lambda, 0, 1e9, "refinement: ridge of the preconditioner; 0: lambda")
       .number("refine-rate", o.refinement.rate, 1e-6, 100, "refinement: step length")
       .automatic("1")
       .number("refine-sharpness", o.refinement.sharpness, 1e-3, 1e3, "refinement: scale of the cosines in the softmax")
-      .automatic("10")
+      .automatic("targets classes: 20; otherwise 10")
       .number("gate-weight", o.refinement.gate_weight, 0, 1e3,
               "refinement: step length of gated networks relative to the shared one")
-      .automatic("0.3")
+      .automatic("targets classes: 3; otherwise 0.3")
       .number("balance", o.refinement.balance, 0, 1, "refinement: 0 weights samples equally, 1 weights classes equally")
       .automatic("0")
       .number("prototype-width", o.class_space.prototype_width, 0, 1e3,
               "width of the kernel of class attributes that places classes; 0: targets classes: the cosine itself; "
               "targets semantics: no correction")
-      .automatic("targets classes: 1; parsnets, mmg: 1.4; otherwise 0")
+      .automatic("targets classes: 1.2; parsnets, mmg: 1.4; otherwise 0")
       .number("prototype-lambda", o.class_space.prototype_lambda, 1e-9, 1e9, "ridge regularisation of that kernel")
       .automatic("targets classes: 0.3; otherwise 0.1")
       .number("prior-samples", o.class_space.prior_samples, 1e-6, 1e9,
               "class space: number of samples that the place predicted from the attributes counts as")
-      .automatic("100")
+      .automatic("300")
       .number("c", o.fit.c, 1e-12, 1e12, "SVR: bound of the dual variables, for targets of unit variance")
       .automatic("0.1")
       .number("epsilon", o.fit.epsilon, 0, 1e6, "SVR: half-width of the tube, for targets of unit variance")
