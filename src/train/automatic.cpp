@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 
-#include "model/names.hpp"
 #include "parsnets/error.hpp"
 #include "train/train_options.hpp"
 
@@ -17,123 +16,169 @@ namespace {
 /// A richer model must beat the best so far by this much, in points, or the simpler one stays.
 constexpr double kNoise = 0.15;
 
+/// The options that a round's grid is set on top of: those of the best candidate so far, or defaults.
+enum class Start { best, ridge, eszsl, classes, semantics };
+
 struct Round {
   const char* name;
+  Start start;
   const char* grid;
-  double margin;
+  double margin = 0;
+  /// Looked at only while the best candidate has these targets.
+  std::optional<Targets> only = {};
 };
 
-/// From cheap and decisive to costly and subtle. "@scalings" stands for the two feature scalings that did best for
-/// plain ridge, "@steps" for numbers of steps around the best so far.
-constexpr Round kRounds[] = {
-    {"plain ridge", "method=ridge;feature-scaling=sqrt-l2,l2,none,standardize;lambda=0.1,0.3,1,3,10", 0},
-    {"refinement",
-     "method=parsnets;fit=ridge;gates=always;mmg=0;joint-steps=0;semantic-whitening=0.25;feature-scaling=@scalings;"
-     "lambda=2,8,30;refine-steps=0,2,4,6,8,10,12,15,18,22;prototype-width=0,1.4",
-     0},
-    {"class space", "semantic-whitening=0,0.15,0.35,0.5;refine-steps=@steps;prototype-width=0,1.4", 0},
-    {"strength", "lambda=1,4,15,60;refine-steps=@steps;prototype-width=0,1,1.4,2", 0},
-    {"pace", "refine-sharpness=5,10;refine-rate=0.5;refine-steps=@steps", kNoise},
-    {"balance", "balance=0.5;refine-steps=@steps", kNoise},
-    {"class scaling", "semantic-scaling=standardize,centre-l2;refine-steps=@steps", kNoise},
-    {"gates",
+/// From cheap and decisive to costly and subtle. "@shrinkage" stands for values around the default, "@steps" for
+/// numbers of steps around the best so far. The closed form of class space is fitted once for all places of classes.
+const Round kRounds[] = {
+    {"ridge", Start::ridge, "feature-scaling=sqrt-l2,l2,none,standardize;lambda=0.3,1,3,10"},
+    {"eszsl", Start::eszsl, "lambda=1,10"},
+    {"class space", Start::classes,
+     "gates=always;refine-steps=0;feature-scaling=sqrt-l2,l2,standardize;shrinkage=@shrinkage"},
+    {"places of classes", Start::best,
+     "semantic-whitening=0,0.15,0.25,0.35,0.5,0.7;prototype-lambda=0.03,0.1,0.3,1,3;prototype-width=0,0.7,1,1.2,1.4", 0,
+     Targets::classes},
+    {"samples of classes", Start::best, "prior-samples=1,10,30,100,300,1000,10000", 0, Targets::classes},
+    {"defaults", Start::classes, ""},
+    {"refinement", Start::best,
+     "gates=always,anchor;encoding=64;rotation=identity;networks=100;open=10;shared=true;"
+     "refine-steps=1,2,3,4,6,8,11,15",
+     0, Targets::classes},
+    {"pace", Start::best, "gate-weight=1;refine-steps=@steps", kNoise, Targets::classes},
+    {"margin geometry", Start::best, "mmg=0.1;refine-steps=@steps", kNoise, Targets::classes},
+    {"semantic targets", Start::semantics,
+     "gates=always;mmg=0;feature-scaling=sqrt-l2,l2;refine-steps=0,4,8,12,16,20;prototype-width=0,1.4"},
+    {"semantic space", Start::best, "semantic-whitening=0,0.15,0.35,0.5;refine-steps=@steps;prototype-width=0,1.4", 0,
+     Targets::semantics},
+    {"strength", Start::best, "lambda=1,4,15,60;refine-steps=@steps;prototype-width=0,1,1.4,2", 0, Targets::semantics},
+    {"balance", Start::best, "balance=0.5;refine-steps=@steps", kNoise, Targets::semantics},
+    {"class scaling", Start::best, "semantic-scaling=standardize,centre-l2;refine-steps=@steps", kNoise,
+     Targets::semantics},
+    {"gates", Start::best,
      "gates=anchor;encoding=128;rotation=identity;networks=200;shared=true;open=20,60;gate-weight=0.3,1;"
      "refine-steps=@steps",
-     0},
-    {"margin geometry", "mmg=0.1,0.3;refine-steps=@steps", kNoise},
+     0, Targets::semantics},
+    {"margin geometry", Start::best, "mmg=0.1,0.3;refine-steps=@steps", kNoise, Targets::semantics},
 };
 
 std::string steps_around(int best) {
   std::string text;
   int last = 0;
-  for (const double factor : {0.25, 0.4, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0}) {
-    const int steps = std::max(last + 1, static_cast<int>(std::lround(factor * std::max(best, 4))));
+  for (const double factor : {0.4, 0.7, 1.0, 1.4, 2.0}) {
+    const int steps = std::max(last + 1, static_cast<int>(std::lround(factor * std::max(best, 2))));
     text += fmt::format("{}{}", text.empty() ? "" : ",", steps);
     last = steps;
   }
   return text;
 }
 
-/// The two feature scalings that did best for plain ridge, as a list of values.
-std::string best_two_scalings(const std::vector<Candidate>& candidates) {
-  std::vector<std::pair<double, std::string>> best;
-  for (const auto& [name, scaling] : feature_scaling_names()) {
-    double merit = -1;
-    for (const auto& c : candidates)
-      if (*c.options.preprocessing.feature_scaling == scaling) merit = std::max(merit, c.result.merit());
-    best.emplace_back(-merit, name);
+class Search {
+ public:
+  Search(Candidates& evaluator, const Dataset& data, const TrainOptions& options, ProgressObserver* progress)
+      : evaluator_(evaluator),
+        data_(data),
+        options_(options),
+        fixed_(options),
+        given_(train_option_table(fixed_)),
+        progress_(progress) {}
+
+  Selected run() {
+    for (const Round& round : kRounds) {
+      if (have_ && out_of_time())
+        selected_.left_out.push_back(round.name);
+      else if (!round.only || (have_ && *selected_.winner.options.class_space.targets == *round.only))
+        look(round);
+    }
+    if (!have_) throw Error(ErrorCode::usage, option_name("preset", "auto") + ": " + problem_);
+    std::vector<Candidate> winner{selected_.winner};
+    evaluator_.evaluate(winner);  // with its temperature
+    selected_.winner = std::move(winner[0]);
+    return std::move(selected_);
   }
-  std::sort(best.begin(), best.end());
-  return best[0].second + "," + best[1].second;
-}
+
+ private:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  bool out_of_time() const { return options_.search.time_budget > 0 && seconds() > options_.search.time_budget; }
+
+  TrainOptions start_of(const Round& round) const {
+    if (round.start == Start::best && have_) return selected_.winner.options;
+    TrainOptions o = options_;
+    o.preset = Preset::none;
+    if (round.start == Start::ridge) o.method = Method::ridge;
+    if (round.start == Start::eszsl) o.method = Method::eszsl;
+    if (!given_.is_set("targets"))
+      o.class_space.targets = round.start == Start::classes ? Targets::classes : Targets::semantics;
+    TrainOptions resolved = resolve_options(o, data_);
+    resolved.preset = Preset::automatic;
+    return resolved;
+  }
+
+  std::vector<GridAxis> axes_of(const Round& round, const TrainOptions& base) const {
+    std::string grid = round.grid;
+    const auto put = [&](const std::string& token, const std::string& values) {
+      if (const auto place = grid.find(token); place != std::string::npos) grid.replace(place, token.size(), values);
+    };
+    const double usual = *base.class_space.shrinkage;
+    put("@shrinkage", fmt::format("{},{},{},{}", usual / 5, usual / 2, usual, usual * 2.5));
+    put("@steps", steps_around(*base.refinement.steps));
+    std::vector<GridAxis> axes;
+    for (auto& axis : parse_grid(grid, base)) {
+      if (given_.is_set(axis.option)) continue;
+      const auto at_most = [&](int most) { axis.values = {std::to_string(std::min(std::stoi(axis.values[0]), most))}; };
+      if (axis.option == "networks") at_most(most_networks(data_));
+      if (axis.option == "encoding") at_most(most_encoding(data_));
+      axes.push_back(std::move(axis));
+    }
+    return axes;
+  }
+
+  void look(const Round& round) {
+    const TrainOptions base = start_of(round);
+    auto candidates = combinations(base, axes_of(round, base));
+    std::erase_if(candidates, [&](Candidate& c) {
+      if (!given_.is_set("open")) c.options.gates.open = std::min(*c.options.gates.open, *c.options.gates.networks);
+      try {
+        validate(c.options);
+        return false;
+      } catch (const Error& error) {
+        problem_ = error.message();  // what was given does not go with it
+        return true;
+      }
+    });
+    if (candidates.empty()) return;
+    report_message(progress_,
+                   fmt::format("auto: {} ({} candidates, {:.0f} s so far)", round.name, candidates.size(), seconds()));
+    const std::size_t wanted = candidates.size();
+    evaluator_.evaluate(candidates, {}, [this] { return out_of_time(); });
+    if (candidates.size() < wanted)
+      selected_.left_out.push_back(
+          fmt::format("{}: {} of {} candidates", round.name, wanted - candidates.size(), wanted));
+    for (auto& candidate : candidates) {
+      candidate.result.choice = fmt::format("{}: {}", round.name, candidate.result.choice);
+      selected_.trace.push_back(candidate.result);
+    }
+    const auto best = std::ranges::max_element(candidates, {}, [](const Candidate& c) { return c.result.merit(); });
+    if (!have_ || best->result.merit() > selected_.winner.result.merit() + round.margin) selected_.winner = *best;
+    have_ = true;
+  }
+
+  Candidates& evaluator_;
+  const Dataset& data_;
+  const TrainOptions& options_;
+  TrainOptions fixed_;
+  const OptionTable given_;
+  ProgressObserver* progress_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Selected selected_;
+  bool have_ = false;
+  std::string problem_;
+};
 
 }  // namespace
 
 Selected search_automatically(Candidates& evaluator, const Dataset& data, const TrainOptions& options,
                               ProgressObserver* progress) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  const auto out_of_time = [&] { return options.search.time_budget > 0 && seconds() > options.search.time_budget; };
-  const TrainOptions resolved = resolve_options(options, data);
-  TrainOptions fixed = options;
-  const OptionTable given = train_option_table(fixed);
-  Selected selected;
-  bool have = false;
-  std::string scalings = "sqrt-l2,l2", problem;
-  for (const auto& round : kRounds) {
-    if (have && out_of_time()) {
-      selected.left_out.push_back(round.name);
-      continue;
-    }
-    const TrainOptions base = have ? selected.winner.options : resolved;
-    std::vector<GridAxis> axes;
-    std::string grid = round.grid;
-    const auto put = [&](const std::string& token, const std::string& values) {
-      if (const auto place = grid.find(token); place != std::string::npos) grid.replace(place, token.size(), values);
-    };
-    put("@scalings", scalings);
-    put("@steps", steps_around(*base.refinement.steps));
-    for (auto& axis : parse_grid(grid, base)) {
-      if (given.is_set(axis.option)) continue;
-      if (axis.option == "networks") axis.values = {std::to_string(most_networks(data))};
-      if (axis.option == "encoding") axis.values = {std::to_string(most_encoding(data))};
-      axes.push_back(std::move(axis));
-    }
-    auto candidates = combinations(base, axes);
-    std::erase_if(candidates, [&](Candidate& c) {
-      if (!given.is_set("open")) c.options.gates.open = std::min(*c.options.gates.open, *c.options.gates.networks);
-      try {
-        validate(c.options);
-        return false;
-      } catch (const Error& error) {
-        problem = error.message(option_name);  // an option that was given rules it out
-        return true;
-      }
-    });
-    if (candidates.empty()) continue;
-    report_message(progress,
-                   fmt::format("auto: {} ({} candidates, {:.0f} s so far)", round.name, candidates.size(), seconds()));
-    const std::size_t wanted = candidates.size();
-    evaluator.evaluate(candidates, {}, out_of_time);
-    if (candidates.size() < wanted)
-      selected.left_out.push_back(
-          fmt::format("{}: {} of {} candidates", round.name, wanted - candidates.size(), wanted));
-    for (auto& candidate : candidates) {
-      candidate.result.choice = fmt::format("{}: {}", round.name, candidate.result.choice);
-      selected.trace.push_back(candidate.result);
-    }
-    const auto best =
-        std::max_element(candidates.begin(), candidates.end(),
-                         [](const Candidate& a, const Candidate& b) { return a.result.merit() < b.result.merit(); });
-    if (!have || best->result.merit() > selected.winner.result.merit() + round.margin) selected.winner = *best;
-    if (!have) scalings = best_two_scalings(candidates);
-    have = true;
-  }
-  if (!have) throw Error(ErrorCode::usage, option_name("preset", "auto") + ": " + problem);
-  std::vector<Candidate> winner{selected.winner};
-  evaluator.evaluate(winner);  // with its temperature
-  selected.winner = std::move(winner[0]);
-  return selected;
+  return Search(evaluator, data, options, progress).run();
 }
 
 }  // namespace parsnets

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/did_you_mean.hpp"
 #include "data/rows.hpp"
@@ -119,8 +120,15 @@ std::vector<Candidate> combinations(const TrainOptions& options, const std::vect
 
 Candidates::Candidates(const Dataset& data, const std::vector<Fold>& folds, ThreadPool& pool,
                        ProgressObserver* progress)
-    : data_(data), folds_(folds), pool_(pool), progress_(progress) {
-  for (const auto& fold : folds) fitters_.push_back(std::make_unique<Fitter>(data, fold.fit, pool, progress));
+    : data_(data), folds_(folds), pool_(pool), progress_(progress) {}
+
+Fitter& Candidates::fitter(std::size_t fold) {
+  if (!fitter_ || fitted_fold_ != fold) {
+    fitter_.reset();  // one fold's data at a time
+    fitter_ = std::make_unique<Fitter>(data_, folds_[fold].fit, pool_, progress_);
+    fitted_fold_ = fold;
+  }
+  return *fitter_;
 }
 
 void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, bool quick,
@@ -187,13 +195,12 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
   };
   int reached = 0;
   Matrix<float> final_outputs;
-  Model model =
-      fitters_[fold]->fit(longest, checkpoint, nullptr, [&](int steps, Model& moved, MatrixView<const float> f) {
-        reached = steps;
-        evaluate_at(steps, moved, f, false);
-        final_outputs = Matrix<float>::copy_of(f);
-        return !waiting.empty();
-      });
+  Model model = fitter(fold).fit(longest, checkpoint, nullptr, [&](int steps, Model& moved, MatrixView<const float> f) {
+    reached = steps;
+    evaluate_at(steps, moved, f, false);
+    final_outputs = Matrix<float>::copy_of(f);
+    return !waiting.empty();
+  });
   evaluate_at(reached, model, final_outputs.view(), true);  // descent may end before the steps do
 }
 
@@ -219,25 +226,21 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
     paths[text].push_back(&candidate);
     candidate.result.zsl = candidate.result.h = candidate.gamma = candidate.temperature = 0;
   }
-  std::vector<const Candidate*> left_out;
-  for (std::size_t p = 0; p < order.size(); ++p) {
-    auto& path = paths[order[p]];
-    if (p > 0 && stop && stop()) {
-      left_out.insert(left_out.end(), path.begin(), path.end());
-      continue;
-    }
-    for (std::size_t f = 0; f < folds_.size(); ++f) {
-      report(progress_, {candidates.size() > 1 ? "select" : "calibrate", p * folds_.size() + f,
+  std::set<const Candidate*> left_out;
+  for (std::size_t f = 0; f < folds_.size(); ++f)
+    for (std::size_t p = 0; p < order.size(); ++p) {
+      auto& path = paths[order[p]];
+      if (f == 0 && p > 0 && stop && stop()) left_out.insert(path.begin(), path.end());
+      if (left_out.contains(path[0])) continue;
+      report(progress_, {candidates.size() > 1 ? "select" : "calibrate", f * order.size() + p,
                          folds_.size() * order.size(), "fits"});
       evaluate_path(
           path, f, candidates.size() > 1,
           checkpoint.empty() ? checkpoint : std::filesystem::path(checkpoint.string() + ".fold" + std::to_string(f)));
     }
-  }
   std::vector<Candidate> looked_at;
   for (auto& candidate : candidates)
-    if (std::find(left_out.begin(), left_out.end(), &candidate) == left_out.end())
-      looked_at.push_back(std::move(candidate));
+    if (!left_out.contains(&candidate)) looked_at.push_back(std::move(candidate));
   candidates = std::move(looked_at);
 }
 

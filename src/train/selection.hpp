@@ -36,24 +36,27 @@ struct Candidate {
 /// All combinations of the axes, the first axis slowest, set on top of `options` (not validated).
 std::vector<Candidate> combinations(const TrainOptions& options, const std::vector<GridAxis>& axes);
 
-/// Fits candidates on every fold. Those that differ in refine-steps and prototype-width alone are points of one path
-/// and share their fit. Keeps the folds' prepared data between calls. Refers to everything it is given.
+/// Fits candidates on every fold, one fold after the other, so that memory does not grow with their number. Those that
+/// differ in refine-steps and prototype-width alone are points of one path and share their fit, and so do those of
+/// class space that differ in the places of classes alone. Refers to everything it is given.
 class Candidates {
  public:
   Candidates(const Dataset& data, const std::vector<Fold>& folds, ThreadPool& pool, ProgressObserver* progress);
-  /// Once `stop` says so no further path is begun and the candidates without figures are removed. Throws usage for an
-  /// impossible combination, cancelled by the observer.
+  /// Once `stop` says so no further path is begun on the first fold, and the candidates without figures are removed.
+  /// Throws usage for an impossible combination, cancelled by the observer.
   void evaluate(std::vector<Candidate>& candidates, const std::filesystem::path& checkpoint = {},
                 const std::function<bool()>& stop = {});
 
  private:
+  Fitter& fitter(std::size_t fold);
   void evaluate_path(std::span<Candidate*> path, std::size_t fold, bool quick, const std::filesystem::path& checkpoint);
 
   const Dataset& data_;
   const std::vector<Fold>& folds_;
   ThreadPool& pool_;
   ProgressObserver* progress_;
-  std::vector<std::unique_ptr<Fitter>> fitters_;
+  std::unique_ptr<Fitter> fitter_;  ///< of one fold
+  std::size_t fitted_fold_ = 0;
 };
 
 struct Selected {

@@ -40,7 +40,7 @@ int fold_count(const TrainOptions& o, const Dataset& data) {
   constexpr int kFewest = 3, kMost = 12, kHeldOut = 24;
   const bool drawn = data.split.validation_drawn, costly = o.method == Method::scln || *o.fit.loss == Fit::svr;
   if (o.search.folds > 0) return o.search.folds;
-  if (o.preset == Preset::automatic) return drawn ? 4 : 2;
+  if (o.preset == Preset::automatic) return 4;
   if (!drawn || costly) return 1;
   if (o.search.select) return kFewest;
   const int held = std::max(1, static_cast<int>(distinct(labels_of(data, data.split.val)).size())),
