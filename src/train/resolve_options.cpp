@@ -33,8 +33,8 @@ void fill_scln(TrainOptions& o, const Dataset& data) {
     fill(o.encoder.dimensions, divisible_encoding(d, *o.gates.networks));
     fill(o.gates.open, std::min(40, *o.gates.networks));
   }
-  fill(o.fit.loss, Fit::svr);
-  if (*o.fit.loss == Fit::ridge) {
+  fill(o.fit.kind, Fit::svr);
+  if (*o.fit.kind == Fit::ridge) {
     fill(o.fit.shared, true);
     if (o.refinement.steps.value_or(0) == 0) fill(o.geometry.joint_steps, 10);
   }
@@ -50,7 +50,7 @@ void fill_mmg(TrainOptions& o, const Dataset& data) {
 
 void fill_parsnets(TrainOptions& o, const Dataset& data) {
   const bool paper = o.preset == Preset::paper;
-  fill(o.fit.loss, paper ? Fit::svr : Fit::ridge);
+  fill(o.fit.kind, paper ? Fit::svr : Fit::ridge);
   fill(o.geometry.weight, 0.1);
   if (!paper) {
     fill(o.fit.shared, true);
@@ -82,7 +82,7 @@ void fill_rest(TrainOptions& o) {
   fill(o.gates.kind, GateKind::energy);
   fill(o.gates.networks, 200);
   fill(o.gates.open, 40);
-  fill(o.fit.loss, Fit::ridge);
+  fill(o.fit.kind, Fit::ridge);
   fill(o.fit.lambda, 1);
   fill(o.fit.semantic_lambda, 1);
   fill(o.fit.shared, false);
