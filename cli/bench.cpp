@@ -46,19 +46,19 @@ std::vector<Entry> entries_of(State& state, const Context& context) {
   return entries;
 }
 
-nlohmann::ordered_json facts_of(const State& state, const Context& context, const Dataset& data) {
-  nlohmann::ordered_json facts{{"version", PARSNETS_VERSION},
-                               {"data", data.name},
-                               {"features", data.features_name},
-                               {"semantics", data.semantics.name},
-                               {"split", split_name(data.split)},
-                               {"checksum", data_checksum(data)},
-                               {"seed", context.common.seed},
-                               {"seeds", state.seeds},
-                               {"units", "percent"}};
-  if (state.ablation) facts["ablation"] = true;
-  if (!state.sweep.empty()) facts["sweep"] = state.sweep;
-  return facts;
+nlohmann::ordered_json shared_info(const State& state, const Context& context, const Dataset& data) {
+  nlohmann::ordered_json info{{"version", PARSNETS_VERSION},
+                              {"data", data.name},
+                              {"features", data.features_name},
+                              {"semantics", data.semantics.name},
+                              {"split", split_name(data.split)},
+                              {"checksum", data_checksum(data)},
+                              {"seed", context.common.seed},
+                              {"seeds", state.seeds},
+                              {"units", "percent"}};
+  if (state.ablation) info["ablation"] = true;
+  if (!state.sweep.empty()) info["sweep"] = state.sweep;
+  return info;
 }
 
 std::string heading(const State& state, const Dataset& data) {
@@ -120,7 +120,7 @@ Command bench_command() {
             "sparsities")
       .path("out", state->out, "JSON file for the report, written after every run")
       .flag("resume", state->resume, "reuse the runs in --out that have the same data, options and seeds")
-      .integer("seeds", state->seeds, 1, 1000, "number of seeds, starting at --seed; figures are mean ± sd")
+      .integer("seeds", state->seeds, 1, 1000, "number of seeds, starting at --seed; results are mean ± sd")
       .flag("reference", state->reference, "also print the published rows for this data set");
   // The options of train apply to every method unless its entry says otherwise; the method itself comes from --methods.
   OptionTable shared = train_option_table(state->train);
@@ -134,7 +134,7 @@ Command bench_command() {
     const auto entries = entries_of(*state, context);
     const Dataset data = load_dataset(state->data, state->load, context.progress);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    BenchResults results(facts_of(*state, context, data), state->out, state->resume);
+    BenchResults results(shared_info(*state, context, data), state->out, state->resume);
     const auto print = [&](const std::string& text) {
       if (!context.common.json) context.print(text);
     };

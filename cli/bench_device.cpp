@@ -185,7 +185,7 @@ std::string to_table(const std::vector<Measured>& runs, Format format) {
       for (std::size_t i = 0; i < row.size(); ++i) text += csv_cell(row[i]) + (i + 1 < row.size() ? "," : "\n");
     return text;
   }
-  // One column per file: the names of the figures are longer than the figures.
+  // One column per file: the names of the values are longer than the values.
   for (std::size_t i = 0; i < header.size(); ++i) {
     for (const auto& row : rows) text += "| " + row[i] + " ";
     text += "|\n";
@@ -225,7 +225,7 @@ Command bench_device_command() {
       runs.push_back(measure(file, state->input, static_cast<std::size_t>(state->samples),
                              static_cast<std::size_t>(state->repeats), static_cast<std::size_t>(state->classes),
                              context.common.seed, context.progress));
-    const MachineFacts machine = machine_facts();
+    const MachineInfo machine = machine_info();
     Output output;
     output.json = {{"cpu", machine.cpu},
                    {"simd", machine.simd},

@@ -72,7 +72,7 @@ std::vector<Entry> ablation_entries(const TrainOptions& base) {
                                                        {"scln", "parsnets:mmg=0"},
                                                        {"mmg", "mmg"},
                                                        {"scln + mmg", "parsnets"}};
-  const bool svr = base.fit.loss == Fit::svr;
+  const bool svr = base.fit.kind == Fit::svr;
   std::vector<Entry> entries;
   for (const bool refined : {false, true})
     for (const auto& [label, text] : parts) {
@@ -80,7 +80,7 @@ std::vector<Entry> ablation_entries(const TrainOptions& base) {
       Entry entry = parse_entry(text, base);
       entry.label = fmt::format("{}{}", label, refined ? " + refinement" : "");
       if (linear) {
-        entry.options.fit.loss = Fit::ridge;
+        entry.options.fit.kind = Fit::ridge;
       } else if (!svr) {
         entry.options.geometry.joint_steps = refined ? 0 : 10;  // the geometry is part of refinement, else of the fit
       }

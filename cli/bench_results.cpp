@@ -49,8 +49,8 @@ std::string data_checksum(const Dataset& data) {
   return fmt::format("{:08x}", crc);
 }
 
-BenchResults::BenchResults(Json facts, std::filesystem::path file, bool resume)
-    : json_(std::move(facts)), file_(std::move(file)) {
+BenchResults::BenchResults(Json info, std::filesystem::path file, bool resume)
+    : json_(std::move(info)), file_(std::move(file)) {
   if (resume && std::filesystem::exists(file_)) {
     const std::string name = file_.string();
     earlier_ = Json::parse(read_text_file(file_), nullptr, false);

@@ -14,9 +14,9 @@ std::string data_checksum(const Dataset& data);
 
 class BenchResults {
  public:
-  /// `facts`: what all rows have in common, the start of the file. An empty path keeps the rows in memory alone. With
-  /// `resume` the runs of an earlier file are there to be taken over; throws bad_input when it has other facts.
-  BenchResults(nlohmann::ordered_json facts, std::filesystem::path file, bool resume);
+  /// `info`: what all rows have in common, the start of the file. An empty path keeps the rows in memory alone. With
+  /// `resume` the runs of an earlier file are there to be taken over; throws bad_input when its start differs.
+  BenchResults(nlohmann::ordered_json info, std::filesystem::path file, bool resume);
 
   /// A row with the earlier runs of the same options and of seeds from `first` to first + count − 1.
   void begin_row(const std::string& label, const nlohmann::ordered_json& asked, const std::string& note,

@@ -55,12 +55,12 @@ Json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& poo
 
 Json bench_summary(const Json& runs) {
   Json summary = Json::object();
-  const std::pair<const char*, std::vector<double>> figures[] = {{"zsl", values_of(runs, "/zsl/top1_per_class")},
+  const std::pair<const char*, std::vector<double>> metrics[] = {{"zsl", values_of(runs, "/zsl/top1_per_class")},
                                                                  {"u", values_of(runs, "/gzsl/u")},
                                                                  {"s", values_of(runs, "/gzsl/s")},
                                                                  {"h", values_of(runs, "/gzsl/h")},
                                                                  {"ausuc", ausuc_of(runs)}};
-  for (const auto& [name, values] : figures) {
+  for (const auto& [name, values] : metrics) {
     if (values.empty()) continue;
     const Interval interval = confidence_interval(values);
     summary[name] = {{"mean", interval.mean}, {"sd", interval.sd}, {"low", interval.low}, {"high", interval.high}};
@@ -92,9 +92,9 @@ std::string reference_table_rows(const std::string& data) {
     if (data == kReferenceSets[k])
       for (const auto& row : reference_rows()) {
         const auto& f = row.sets[k];
-        const auto figure = [](double v) { return v < 0 ? std::string("-") : fmt::format("{:.1f}", v); };
+        const auto percent = [](double v) { return v < 0 ? std::string("-") : fmt::format("{:.1f}", v); };
         text += fmt::format("| *{}* ({}; {}) | {} | {} | {} | {} | - | - | - | - |\n", row.method, row.features,
-                            row.source, figure(f.zsl), figure(f.u), figure(f.s), figure(f.h));
+                            row.source, percent(f.zsl), percent(f.u), percent(f.s), percent(f.h));
       }
   return text;
 }

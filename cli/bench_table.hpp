@@ -9,7 +9,7 @@
 
 namespace parsnets::cli {
 
-/// Trains and evaluates: the figures, options and record of one seed.
+/// Trains and evaluates: the results, options and record of one seed.
 nlohmann::ordered_json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool,
                                  ProgressObserver* progress);
 

@@ -40,7 +40,7 @@ Command data_convert_command() {
     Output output;
     output.json = {{"written", state->out},
                    {"samples", data.samples()},
-                   {"features", data.features.cols()},
+                   {"dimensions", data.features.cols()},
                    {"classes", data.classes()}};
     output.text = fmt::format("{}: {} samples x {} features, {} classes x {} attributes\n", state->out, data.samples(),
                               data.features.cols(), data.classes(), data.semantics.values.cols());

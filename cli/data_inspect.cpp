@@ -17,14 +17,14 @@ constexpr std::array<const char*, 3> kSeverities{"note", "warning", "LEAK"};
 
 std::string checksum_text(std::uint32_t checksum) { return fmt::format("{:08x}", checksum); }
 
-nlohmann::ordered_json to_json(const Dataset& data, const DataReport& r) {
+nlohmann::ordered_json to_json(const Dataset& data, const Inspection& r) {
   nlohmann::ordered_json json;
   json["name"] = data.name;
   json["known_as"] = data.known_as;
-  json["features_name"] = data.features_name;
+  json["features"] = data.features_name;
   json["semantics"] = data.semantics.name;
   json["samples"] = r.samples;
-  json["features"] = r.features;
+  json["dimensions"] = r.dimensions;
   json["attributes"] = r.attributes;
   json["classes"] = r.classes;
   json["seen_classes"] = r.seen_classes;
@@ -49,9 +49,9 @@ nlohmann::ordered_json to_json(const Dataset& data, const DataReport& r) {
   return json;
 }
 
-std::string to_text(const Dataset& data, const DataReport& r) {
+std::string to_text(const Dataset& data, const Inspection& r) {
   std::string text = fmt::format("{}: {} samples x {} features ({}), {} classes x {} attributes ({})\n", data.name,
-                                 r.samples, r.features, data.features_name.empty() ? "none" : data.features_name,
+                                 r.samples, r.dimensions, data.features_name.empty() ? "none" : data.features_name,
                                  r.classes, r.attributes, data.semantics.name);
   if (r.samples > 0) text += fmt::format("{} seen and {} unseen classes\n", r.seen_classes, r.unseen_classes);
   text += fmt::format("\n{:<14}{:>9}{:>9}  {}\n", "list", "samples", "classes", "crc32");
@@ -85,10 +85,10 @@ Command data_inspect_command() {
   command.run = [state](Context& context) {
     state->load.seed = context.common.seed;
     const Dataset data = load_dataset(state->folder, state->load, context.progress);
-    const DataReport report = inspect_dataset(data, context.progress);
+    const Inspection inspection = inspect_dataset(data, context.progress);
     Output output;
-    output.json = to_json(data, report);
-    output.text = to_text(data, report);
+    output.json = to_json(data, inspection);
+    output.text = to_text(data, inspection);
     return output;
   };
   return command;

@@ -59,7 +59,7 @@ Command data_synth_command() {
     Output output;
     output.json = {{"written", state->out},
                    {"samples", data.samples()},
-                   {"features", data.features.cols()},
+                   {"dimensions", data.features.cols()},
                    {"classes", data.classes()},
                    {"unseen_classes", data.unseen_classes().size()},
                    {"seed", context.common.seed}};

@@ -14,19 +14,19 @@ Command doctor_command() {
   command.summary = "check the machine and list the libraries of this build";
   command.example = "parsnets doctor --json";
   command.run = [](Context&) {
-    const MachineFacts facts = machine_facts();
+    const MachineInfo info = machine_info();
     Output output;
     auto& json = output.json;
-    json = {{"version", PARSNETS_VERSION},  {"cpu", facts.cpu},         {"simd", facts.simd}, {"threads", facts.cores},
-            {"memory_bytes", facts.memory}, {"free_bytes", facts.free}, {"blas", facts.blas}};
+    json = {{"version", PARSNETS_VERSION}, {"cpu", info.cpu},         {"simd", info.simd}, {"threads", info.cores},
+            {"memory_bytes", info.memory}, {"free_bytes", info.free}, {"blas", info.blas}};
     std::string text =
         fmt::format("parsnets {} ({} build, {})\n", PARSNETS_VERSION, PARSNETS_BUILD_TYPE, PARSNETS_COMPILER);
-    text += fmt::format("{:<10}{}, {}\n", "cpu", facts.cpu, facts.simd);
-    text += fmt::format("{:<10}{}\n", "threads", facts.cores);
-    text += fmt::format("{:<10}{}, {} free\n", "memory", format_bytes(static_cast<double>(facts.memory)),
-                        format_bytes(static_cast<double>(facts.free)));
-    text += fmt::format("{:<10}{}\n", "BLAS", facts.blas);
-    for (const auto& library : facts.libraries) {
+    text += fmt::format("{:<10}{}, {}\n", "cpu", info.cpu, info.simd);
+    text += fmt::format("{:<10}{}\n", "threads", info.cores);
+    text += fmt::format("{:<10}{}, {} free\n", "memory", format_bytes(static_cast<double>(info.memory)),
+                        format_bytes(static_cast<double>(info.free)));
+    text += fmt::format("{:<10}{}\n", "BLAS", info.blas);
+    for (const auto& library : info.libraries) {
       json["libraries"][library.name] = library.version;
       text += fmt::format("{:<10}{}\n", library.name, library.version);
     }
@@ -39,8 +39,8 @@ Command doctor_command() {
       problem(
           "this BLAS gives wrong results when several threads call it, so one thread is used; install "
           "libopenblas0-pthread");
-    if (!facts.blas_optimised) problem("BLAS runs a generic kernel; install libopenblas0-pthread for this processor");
-    if (facts.free > 0 && facts.free < 500000000u)
+    if (!info.blas_optimised) problem("BLAS runs a generic kernel; install libopenblas0-pthread for this processor");
+    if (info.free > 0 && info.free < 500000000u)
       problem("less than 500 MB of memory are free; use --memory-limit when training");
     if (json["problems"].empty()) text += "all well\n";
     output.text = text;

@@ -21,23 +21,23 @@
 
 namespace parsnets::cli {
 
-nlohmann::ordered_json evaluation_json(const Evaluation& report, const std::string& gamma_from) {
+nlohmann::ordered_json evaluation_json(const Evaluation& result, const std::string& gamma_from) {
   nlohmann::ordered_json json{{"units", "percent"}};
-  if (report.trained_samples != 0)
+  if (result.trained_samples != 0)
     json["trained_samples"] =
-        report.trained_samples > 0 ? nlohmann::ordered_json(report.trained_samples) : nlohmann::ordered_json("unknown");
-  json["zsl"] = {{"top1_per_class", report.zsl.top1_per_class}, {"top1", report.zsl.top1}, {"top5", report.zsl.top5}};
-  if (report.has_gzsl) {
-    json["gzsl"] = {{"u", report.gzsl.u},         {"s", report.gzsl.s},         {"h", report.gzsl.h},
-                    {"ausuc", report.gzsl.ausuc}, {"gamma", report.gzsl.gamma}, {"gamma_from", gamma_from}};
+        result.trained_samples > 0 ? nlohmann::ordered_json(result.trained_samples) : nlohmann::ordered_json("unknown");
+  json["zsl"] = {{"top1_per_class", result.zsl.top1_per_class}, {"top1", result.zsl.top1}, {"top5", result.zsl.top5}};
+  if (result.has_gzsl) {
+    json["gzsl"] = {{"u", result.gzsl.u},         {"s", result.gzsl.s},         {"h", result.gzsl.h},
+                    {"ausuc", result.gzsl.ausuc}, {"gamma", result.gzsl.gamma}, {"gamma_from", gamma_from}};
   }
-  if (!report.warnings.empty()) json["warnings"] = report.warnings;
+  if (!result.warnings.empty()) json["warnings"] = result.warnings;
   return json;
 }
 
 namespace {
 
-void write_confusion(const std::filesystem::path& file, const Evaluation& report, const Dataset& data) {
+void write_confusion(const std::filesystem::path& file, const Evaluation& result, const Dataset& data) {
   CsvTable table;
   table.header.push_back("class");
   for (const auto& name : data.class_names) table.header.push_back(name);
@@ -45,7 +45,7 @@ void write_confusion(const std::filesystem::path& file, const Evaluation& report
     table.rows.emplace_back(data.classes() + 1, "0");
     table.rows.back()[0] = name;
   }
-  for (const auto& [label, predicted, samples] : report.confusion)
+  for (const auto& [label, predicted, samples] : result.confusion)
     table.rows[static_cast<std::size_t>(label)][static_cast<std::size_t>(predicted) + 1] = std::to_string(samples);
   write_csv(file, table);
 }
@@ -93,7 +93,7 @@ Command eval_command() {
     if (!state->confusion.empty()) check_writable(state->confusion);
     state->load.seed = context.common.seed;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    Evaluation report;
+    Evaluation result;
     Dataset data;
     // Gamma of a device file is the one its model had; where that came from is not in the file.
     std::string gamma_from = "the device file";
@@ -102,14 +102,14 @@ Command eval_command() {
       data = load_dataset(state->data, state->load, context.progress);
       if (!state->confusion.empty()) require_few_classes(data);
       require_memory_for_evaluation(state->memory_limit, model.class_names().size(), model.outputs(), data);
-      report = evaluate(model, data, pool, context.progress);
+      result = evaluate(model, data, pool, context.progress);
     } else {
       const Model model = load_model(state->model);
       load_as_trained(state->load, state->data, model.record.data, context.given);
       data = load_dataset(state->data, state->load, context.progress);
       if (!state->confusion.empty()) require_few_classes(data);
       require_memory_for_evaluation(state->memory_limit, model.classes.names.size(), model.outputs(), data);
-      report = evaluate(model, data, pool, context.progress, state->allow_trained);
+      result = evaluate(model, data, pool, context.progress, state->allow_trained);
       gamma_from = model.record.validation.gamma_from;
       if (!model.record.data.semantics.empty()) data.semantics.name = model.record.data.semantics;
     }
@@ -120,19 +120,19 @@ Command eval_command() {
                    {"features", data.features_name},
                    {"semantics", data.semantics.name},
                    {"split", split}};
-    output.json.update(evaluation_json(report, gamma_from));
+    output.json.update(evaluation_json(result, gamma_from));
     output.text = fmt::format("{} ({}, {}{}{})\nZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", data.name,
                               data.features_name, data.semantics.name, split.empty() ? "" : ", ", split,
-                              report.zsl.top1_per_class, report.zsl.top1, report.zsl.top5);
-    if (report.has_gzsl)
+                              result.zsl.top1_per_class, result.zsl.top1, result.zsl.top5);
+    if (result.has_gzsl)
       output.text +=
-          fmt::format("GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", report.gzsl.u,
-                      report.gzsl.s, report.gzsl.h, report.gzsl.ausuc, report.gzsl.gamma, gamma_from);
-    if (report.trained_samples != 0)
+          fmt::format("GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", result.gzsl.u,
+                      result.gzsl.s, result.gzsl.h, result.gzsl.ausuc, result.gzsl.gamma, gamma_from);
+    if (result.trained_samples != 0)
       output.text +=
-          fmt::format("warning: {}; these figures are not test results\n",
-                      report.trained_samples > 0
-                          ? fmt::format("the model was trained on {} of these samples", report.trained_samples)
+          fmt::format("warning: {}; these are not test results\n",
+                      result.trained_samples > 0
+                          ? fmt::format("the model was trained on {} of these samples", result.trained_samples)
                           : "the model was trained with other lists of samples");
     const auto add_classes = [&](const char* key, const std::vector<ClassAccuracy>& classes) {
       for (const auto& c : classes) {
@@ -144,15 +144,15 @@ Command eval_command() {
                                      data.class_names[static_cast<std::size_t>(c.class_index)], c.samples);
       }
     };
-    add_classes("zsl", report.zsl.classes);
-    add_classes("gzsl_unseen", report.gzsl.unseen_classes);
-    add_classes("gzsl_seen", report.gzsl.seen_classes);
+    add_classes("zsl", result.zsl.classes);
+    add_classes("gzsl_unseen", result.gzsl.unseen_classes);
+    add_classes("gzsl_seen", result.gzsl.seen_classes);
     output.text += warning_lines(output.json);
     if (!state->confusion.empty()) {
-      if (!report.has_gzsl)
+      if (!result.has_gzsl)
         throw Error(ErrorCode::usage, "--confusion needs a split with test samples of seen classes");
       make_folder_of(state->confusion);
-      write_confusion(state->confusion, report, data);
+      write_confusion(state->confusion, result, data);
     }
     return output;
   };

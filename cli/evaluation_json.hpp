@@ -1,5 +1,5 @@
 #pragma once
-// The figures of an evaluation as eval and bench print them.
+// The results of an evaluation as eval and bench print them.
 
 #include <nlohmann/json.hpp>
 

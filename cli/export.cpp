@@ -23,8 +23,8 @@ std::string precision_text(Precision precision) {
 
 std::string rank_text(std::size_t rank) { return rank == 0 ? "all networks" : fmt::format("rank {}", rank); }
 
-nlohmann::ordered_json figures_json(const ValidationFigures& figures) {
-  return {{"zsl", figures.zsl}, {"h", figures.h}};
+nlohmann::ordered_json accuracy_json(const ValidationAccuracy& accuracy) {
+  return {{"zsl", accuracy.zsl}, {"h", accuracy.h}};
 }
 
 }  // namespace
@@ -115,21 +115,21 @@ Command export_command() {
       output.text += "accuracy was not measured; give --data, the data set the model was trained on\n";
       return output;
     }
-    output.json["validation"] = {{"before", figures_json(exported.before)},
-                                 {"after", figures_json(exported.choice.figures)}};
+    output.json["validation"] = {{"before", accuracy_json(exported.before)},
+                                 {"after", accuracy_json(exported.choice.accuracy)}};
     for (const auto& one : exported.tried) {
       output.json["tried"].push_back({{"precision", precision_text(one.precision)},
                                       {"rank", one.rank},
                                       {"bytes", one.bytes},
-                                      {"zsl", one.figures.zsl},
-                                      {"h", one.figures.h}});
+                                      {"zsl", one.accuracy.zsl},
+                                      {"h", one.accuracy.h}});
       output.text +=
           fmt::format("  tried {:<8} {:<13} {:>9} bytes: ZSL {:.2f}, H {:.2f}\n", precision_text(one.precision),
-                      rank_text(one.rank), one.bytes, one.figures.zsl, one.figures.h);
+                      rank_text(one.rank), one.bytes, one.accuracy.zsl, one.accuracy.h);
     }
     output.text +=
         fmt::format("validation classes: before ZSL {:.2f}, H {:.2f}; after ZSL {:.2f}, H {:.2f}\n",
-                    exported.before.zsl, exported.before.h, exported.choice.figures.zsl, exported.choice.figures.h);
+                    exported.before.zsl, exported.before.h, exported.choice.accuracy.zsl, exported.choice.accuracy.h);
     return output;
   };
   return command;

@@ -1,4 +1,4 @@
-// parsnets info [FILE]: facts about this build, or about a data file.
+// parsnets info [FILE]: information about this build, or about a data file.
 
 #include <fmt/format.h>
 
@@ -28,14 +28,14 @@ std::string shape_text(const NpyHeader& header) {
   return text;
 }
 
-nlohmann::ordered_json array_facts(const NpyLocation& where) {
+nlohmann::ordered_json array_info(const NpyLocation& where) {
   const NpyHeader header = read_npy_header(where);
   return {{"name", where.member.empty() ? where.file.filename().string() : where.member},
           {"type", header.is_text ? "text" : std::string(element_name(header.type))},
           {"shape", shape_text(header)}};
 }
 
-nlohmann::ordered_json file_facts(const std::filesystem::path& path) {
+nlohmann::ordered_json file_info(const std::filesystem::path& path) {
   nlohmann::ordered_json json{{"file", path.string()}, {"bytes", InputFile(path).size()}};
   auto contents = nlohmann::ordered_json::array();
   const std::string ending = path.extension().string();
@@ -44,9 +44,9 @@ nlohmann::ordered_json file_facts(const std::filesystem::path& path) {
     for (const auto& v : file->variables())
       contents.push_back({{"name", v.name}, {"type", v.kind}, {"shape", fmt::format("{} x {}", v.rows, v.cols)}});
   } else if (ending == ".npy") {
-    contents.push_back(array_facts({path, ""}));
+    contents.push_back(array_info({path, ""}));
   } else if (ending == ".npz") {
-    for (const auto& member : npz_members(path)) contents.push_back(array_facts({path, member}));
+    for (const auto& member : npz_members(path)) contents.push_back(array_info({path, member}));
   } else if (ending == ".csv") {
     const CsvTable table = read_csv(path, true);
     contents.push_back({{"name", path.filename().string()},
@@ -69,7 +69,7 @@ nlohmann::ordered_json file_facts(const std::filesystem::path& path) {
     const DeviceModel model = load_device_model(path);  // validates everything
     json["classes"] = model.class_names().size();
     json["seen_classes"] = std::count(model.class_seen().begin(), model.class_seen().end(), std::uint8_t{1});
-    json["features"] = model.features();
+    json["dimensions"] = model.dimensions();
     json["attributes"] = model.attributes();
     json["gamma"] = model.gamma();
     json["work_bytes"] = model.work_bytes();
@@ -130,7 +130,7 @@ Command info_command() {
                                 PARSNETS_COMPILER, *PARSNETS_SANITIZERS ? ", sanitized: " PARSNETS_SANITIZERS : "");
       return output;
     }
-    output.json = file_facts(file);
+    output.json = file_info(file);
     output.text = fmt::format("{}: {}\n", file, format_bytes(output.json["bytes"].get<double>()));
     for (const auto& item : output.json["contents"])
       output.text += fmt::format("  {:<24}{:<10}{}\n", item["name"].get<std::string>(), item["type"].get<std::string>(),
@@ -148,9 +148,9 @@ Command info_command() {
     if (output.json.contains("multiply_adds"))
       output.text += fmt::format(
           "{} classes ({} seen), {} features, {} attributes; {} multiply-adds, {} bytes of working memory\n",
-          output.json["classes"].get<int>(), output.json["seen_classes"].get<int>(), output.json["features"].get<int>(),
-          output.json["attributes"].get<int>(), output.json["multiply_adds"].get<std::uint64_t>(),
-          output.json["work_bytes"].get<int>());
+          output.json["classes"].get<int>(), output.json["seen_classes"].get<int>(),
+          output.json["dimensions"].get<int>(), output.json["attributes"].get<int>(),
+          output.json["multiply_adds"].get<std::uint64_t>(), output.json["work_bytes"].get<int>());
     return output;
   };
   return command;

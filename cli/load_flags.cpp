@@ -18,7 +18,7 @@ void load_as_trained(LoadOptions& load, const std::filesystem::path& folder, con
   semantics = semantics.substr(0, part);
   if (semantics.empty() || !is_there(semantics + "_splits.mat")) return;
   load.semantics = semantics;
-  load.original_attributes = part != std::string::npos;
+  load.original_att = part != std::string::npos;
 }
 
 }  // namespace parsnets::cli

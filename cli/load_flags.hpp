@@ -10,7 +10,7 @@ namespace parsnets::cli {
 inline void add_load_options(OptionTable& table, LoadOptions& load) {
   table.text("features", load.features, "features file, without extension (default: the only one found)")
       .text("semantics", load.semantics, "semantics, NAME of NAME_splits.mat (default: att, or those of the model)")
-      .flag("original-att", load.original_attributes, "read original_att instead of att")
+      .flag("original-att", load.original_att, "read original_att instead of att")
       .choice("missing", load.missing,
               {{"attribute-mean", MissingPolicy::attribute_mean},
                {"zero", MissingPolicy::zero},

@@ -46,7 +46,7 @@ Command predict_command() {
     const Ranking ranking(model, state->among);
     std::vector<RankedClass> top(std::min(static_cast<std::size_t>(state->top), ranking.candidates().size()));
     require_memory(state->memory_limit,
-                   scoring_bytes(model.classes.names.size(), model.outputs(), model.feature_dimensions) +
+                   scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions) +
                        12.0 * state->batch * static_cast<double>(input.cols()),
                    "prediction", "raise the limit or lower --batch");
     ThreadPool pool(static_cast<unsigned>(context.common.threads));

@@ -28,7 +28,7 @@ Command reference_command() {
       for (const auto& row : reference_rows()) {
         const auto& f = row.sets[k];
         if (f.zsl < 0 && f.h < 0) continue;
-        const auto figure = [](double v) { return v < 0 ? std::string("-") : fmt::format("{:.1f}", v); };
+        const auto percent = [](double v) { return v < 0 ? std::string("-") : fmt::format("{:.1f}", v); };
         const auto json = [](double v) { return v < 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(v); };
         list.push_back({{"method", row.method},
                         {"zsl", json(f.zsl)},
@@ -38,8 +38,8 @@ Command reference_command() {
                         {"features", row.features},
                         {"semantics", row.semantics},
                         {"source", row.source}});
-        output.text += fmt::format("{:<40}{:>6}{:>7}{:>7}{:>7}  {}; {}; {}\n", row.method, figure(f.zsl), figure(f.u),
-                                   figure(f.s), figure(f.h), row.features, row.semantics, row.source);
+        output.text += fmt::format("{:<40}{:>6}{:>7}{:>7}{:>7}  {}; {}; {}\n", row.method, percent(f.zsl), percent(f.u),
+                                   percent(f.s), percent(f.h), row.features, row.semantics, row.source);
       }
     }
     if (!known) throw Error(ErrorCode::usage, "--set: expected one of SUN, CUB, AWA2, APY, found '" + *set + "'");

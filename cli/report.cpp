@@ -64,7 +64,7 @@ Command report_command() {
     const auto given = [&](const char* name) { return std::ranges::find(context.given, name) != context.given.end(); };
     if (given("features")) load.features = state->load.features;
     if (given("semantics")) load.semantics = state->load.semantics;
-    if (given("original-att")) load.original_attributes = state->load.original_attributes;
+    if (given("original-att")) load.original_att = state->load.original_att;
     if (given("split")) load.split = state->load.split;
     if (given("missing")) load.missing = state->load.missing;
     const std::filesystem::path folder =
@@ -76,7 +76,7 @@ Command report_command() {
     for (const auto& one : folders) models.push_back(load_model(one.model));
     std::vector<ReportRun> runs;
     for (std::size_t i = 0; i < folders.size(); ++i)
-      runs.push_back({folders[i].name, &models[i], &data, folders[i].facts, folders[i].benches});
+      runs.push_back({folders[i].name, &models[i], &data, folders[i].run_json, folders[i].benches});
     const auto samples = static_cast<double>(data.split.test_unseen.size() + data.split.test_seen.size()),
                classes = static_cast<double>(data.classes()), dimensions = static_cast<double>(data.features.cols());
     require_memory(state->memory_limit,

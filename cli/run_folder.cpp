@@ -24,11 +24,11 @@ std::string command_line(const std::string& name, const OptionTable& options, co
   return text + fmt::format(" --seed {}", context.common.seed);
 }
 
-std::filesystem::path run_facts_file(const std::filesystem::path& folder) { return folder / "run.json"; }
+std::filesystem::path run_json_file(const std::filesystem::path& folder) { return folder / "run.json"; }
 
-void write_run_facts(const std::filesystem::path& folder, const std::string& data, const LoadOptions& load,
-                     const std::string& command, const TrainRun& run) {
-  const MachineFacts machine = machine_facts();
+void write_run_json(const std::filesystem::path& folder, const std::string& data, const LoadOptions& load,
+                    const std::string& command, const TrainRun& run) {
+  const MachineInfo machine = machine_info();
   LoadOptions copy = load;
   if (!copy.split.empty()) copy.split = std::filesystem::absolute(copy.split).lexically_normal();
   OptionTable table;
@@ -44,7 +44,7 @@ void write_run_facts(const std::filesystem::path& folder, const std::string& dat
       {"version", PARSNETS_VERSION},
       {"machine",
        {{"cpu", machine.cpu}, {"simd", machine.simd}, {"cores", machine.cores}, {"memory", machine.memory}}}};
-  write_text_file(run_facts_file(folder), json.dump(1) + "\n");
+  write_text_file(run_json_file(folder), json.dump(1) + "\n");
 }
 
 RunFolder read_run_folder(const std::filesystem::path& folder) {
@@ -65,15 +65,15 @@ RunFolder read_run_folder(const std::filesystem::path& folder) {
       run.benches.push_back({file.string(), read_text_file(file)});
       continue;
     }
-    run.facts = read_text_file(file);
-    const nlohmann::json facts = parse_json(run.facts, file.string());
-    if (!facts.is_object() || !facts.contains("data") || !facts["data"].is_string())
+    run.run_json = read_text_file(file);
+    const nlohmann::json recorded = parse_json(run.run_json, file.string());
+    if (!recorded.is_object() || !recorded.contains("data") || !recorded["data"].is_string())
       throw Error(BadInput{file.string(), "data", "the data set's folder", "none", "train the run again"});
-    run.data = facts["data"].get<std::string>();
+    run.data = recorded["data"].get<std::string>();
     OptionTable table;
     add_load_options(table, run.load);
-    if (facts.contains("load")) table.from_json(facts["load"], file.string());
-    if (facts.contains("seed") && facts["seed"].is_number_unsigned()) run.load.seed = facts["seed"];
+    if (recorded.contains("load")) table.from_json(recorded["load"], file.string());
+    if (recorded.contains("seed") && recorded["seed"].is_number_unsigned()) run.load.seed = recorded["seed"];
   }
   return run;
 }

@@ -15,15 +15,15 @@ namespace parsnets::cli {
 /// The command as it could be typed again: the options that were given.
 std::string command_line(const std::string& name, const OptionTable& options, const Context& context);
 
-std::filesystem::path run_facts_file(const std::filesystem::path& folder);
+std::filesystem::path run_json_file(const std::filesystem::path& folder);
 /// Writes run.json. The data set's path is kept absolute, so that the report finds it.
-void write_run_facts(const std::filesystem::path& folder, const std::string& data, const LoadOptions& load,
-                     const std::string& command, const TrainRun& run);
+void write_run_json(const std::filesystem::path& folder, const std::string& data, const LoadOptions& load,
+                    const std::string& command, const TrainRun& run);
 
 struct RunFolder {
   std::string name;
   std::filesystem::path model;
-  std::string facts;               ///< run.json; empty: none
+  std::string run_json;            ///< run.json; empty: none
   std::vector<BenchFile> benches;  ///< other JSON files
   std::filesystem::path data;      ///< from run.json; empty: unknown
   LoadOptions load;

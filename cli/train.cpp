@@ -90,7 +90,7 @@ Command train_command() {
       throw Error(ErrorCode::usage, "train: expected --data DIR and --out FILE or --run DIR");
     state->load.seed = state->train.run.seed = context.common.seed;
     check_writable(state->out);
-    if (!state->run.empty()) check_writable(run_facts_file(state->run));
+    if (!state->run.empty()) check_writable(run_json_file(state->run));
     if (!state->train.run.checkpoint.empty()) {
       check_writable(state->train.run.checkpoint.string() + ".final");
       make_folder_of(state->train.run.checkpoint);
@@ -102,7 +102,7 @@ Command train_command() {
     make_folder_of(state->out);
     save_model(model, state->out);
     if (!state->run.empty())
-      write_run_facts(state->run, state->data, state->load, command_line("train", options, context), run);
+      write_run_json(state->run, state->data, state->load, command_line("train", options, context), run);
     remove_checkpoints(state->train.run.checkpoint);
     Output output;
     output.json = {{"model", state->out.string()},

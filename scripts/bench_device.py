@@ -28,22 +28,22 @@ class NumpyModel:
         kinds = {"F32": "<f4", "U8": "u1"}
         t = {k: np.frombuffer(raw[8 + n:][slice(*v["data_offsets"])], kinds[v["dtype"]]).reshape(v["shape"])
              for k, v in header.items() if k != "__metadata__"}
-        facts = json.loads(header["__metadata__"]["model"])
+        info = json.loads(header["__metadata__"]["model"])
         expected = {"feature_scaling": "sqrt-l2", "gates": "anchor", "similarity": "cosine", "semantic_scaling": "l2",
                     "networks_see_encoding": True, "relu": False}
         for key, value in expected.items():
-            if facts[key] != value:
-                raise SystemExit(f"{path}: this script knows {key} = {value} alone, the model has {facts[key]}")
+            if info[key] != value:
+                raise SystemExit(f"{path}: this script knows {key} = {value} alone, the model has {info[key]}")
         self.mean, self.encoder, self.anchors = t["feature_mean"], t["encoder"], t["anchors"]
-        networks = t["networks"].reshape(facts["networks"], facts["encoding"] + 1, -1)
+        networks = t["networks"].reshape(info["networks"], info["encoding"] + 1, -1)
         self.biases, self.weights = np.ascontiguousarray(networks[:, 0]), np.ascontiguousarray(networks[:, 1:])
         self.shared, self.bias, self.centre = np.ascontiguousarray(t["shared"].T), t["bias"], t["semantic_centre"]
-        self.open, self.gamma, self.temperature = facts["open_networks"], facts["gamma"], facts["temperature"]
+        self.open, self.gamma, self.temperature = info["open_networks"], info["gamma"], info["temperature"]
         a = t["class_semantics"] / np.linalg.norm(t["class_semantics"], axis=1, keepdims=True)
         b = (a - t["whitening_centre"]) @ t["whitening"].T - self.centre
         b /= np.linalg.norm(b, axis=1, keepdims=True)
-        if facts["prototype_support"] > 0:
-            likeness = np.exp((b @ t["prototype_support"].T - 1) / facts["prototype_width"]**2)
+        if info["prototype_support"] > 0:
+            likeness = np.exp((b @ t["prototype_support"].T - 1) / info["prototype_width"]**2)
             b = b + likeness @ t["prototype_weights"]
             b /= np.linalg.norm(b, axis=1, keepdims=True)
         self.classes = b.astype(np.float32)

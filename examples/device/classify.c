@@ -17,18 +17,18 @@
 #include "parsnets_rt.h"
 
 static const void* map_file(const char* path, size_t* size) {
-  struct stat facts;
+  struct stat info;
   void* bytes;
   const int file = open(path, O_RDONLY);
-  if (file < 0 || fstat(file, &facts) != 0) {
+  if (file < 0 || fstat(file, &info) != 0) {
     perror(path);
     exit(3);
   }
-  if (!S_ISREG(facts.st_mode) || facts.st_size == 0) {
-    fprintf(stderr, "%s: %s\n", path, S_ISREG(facts.st_mode) ? "the file is empty" : "not a file");
+  if (!S_ISREG(info.st_mode) || info.st_size == 0) {
+    fprintf(stderr, "%s: %s\n", path, S_ISREG(info.st_mode) ? "the file is empty" : "not a file");
     exit(3);
   }
-  *size = (size_t)facts.st_size;
+  *size = (size_t)info.st_size;
   bytes = mmap(0, *size, PROT_READ, MAP_PRIVATE, file, 0);
   if (bytes == MAP_FAILED) {
     perror(path);

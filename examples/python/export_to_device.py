@@ -37,13 +37,13 @@ model.save(out / "model.safetensors")
 # %%
 device = model.export(data, precision="int8")
 small = model.export(data, precision="int8", rank=8, max_drop=5)
-size, figures = (out / "model.safetensors").stat().st_size, device.validation["before"]
+size, result = (out / "model.safetensors").stat().st_size, device.validation["before"]
 print(f"{'':<20}{'bytes':>9}{'working memory':>16}{'multiply-adds':>15}    ZSL     H")
-print(f"{'model file':<20}{size:>9,}{'-':>16}{'-':>15}{figures['zsl']:>7.1f}{figures['h']:>6.1f}")
+print(f"{'model file':<20}{size:>9,}{'-':>16}{'-':>15}{result['zsl']:>7.1f}{result['h']:>6.1f}")
 for name, one in (("device file", device), ("device file, rank 8", small)):
-    figures = one.validation["after"]
+    result = one.validation["after"]
     print(f"{name:<20}{one.bytes:>9,}{one.work_bytes:>16,}{one.multiply_adds:>15,}"
-          f"{figures['zsl']:>7.1f}{figures['h']:>6.1f}")
+          f"{result['zsl']:>7.1f}{result['h']:>6.1f}")
 print("ZSL and H: percent on validation classes, by models fitted without them")
 
 # %% [markdown]
@@ -55,8 +55,8 @@ print("ZSL and H: percent on validation classes, by models fitted without them")
 test = np.concatenate([data.test_seen, data.test_unseen])
 agreement = device.agreement(model, data.X[test])
 print(f"\n{len(test)} test samples, the same class from both: {100 * agreement:.2f} %")
-for name, figures in (("float32 model", model.evaluate(data)), ("int8 on device", device.evaluate(data))):
-    print(f"{name}: ZSL {figures.zsl_top1_per_class:.1f}, U {figures.u:.1f}, S {figures.s:.1f}, H {figures.h:.1f}")
+for name, result in (("float32 model", model.evaluate(data)), ("int8 on device", device.evaluate(data))):
+    print(f"{name}: ZSL {result.zsl_top1_per_class:.1f}, U {result.u:.1f}, S {result.s:.1f}, H {result.h:.1f}")
 
 # %% [markdown]
 # ## Write the files

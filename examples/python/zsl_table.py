@@ -64,8 +64,8 @@ def cell(value):
 
 
 print("\n| method | ZSL | U | S | H | AUSUC | training (s) |\n|---|---:|---:|---:|---:|---:|---:|")
-for name, figures, seconds in rows:
-    percent = (figures.zsl_top1_per_class, figures.u, figures.s, figures.h, figures.ausuc)
+for name, result, seconds in rows:
+    percent = (result.zsl_top1_per_class, result.u, result.s, result.h, result.ausuc)
     print(f"| {name} | {' | '.join(map(cell, percent))} | {seconds:.2f} |")
 
 record = models["ParsNets"].record_

@@ -68,7 +68,7 @@ struct Dataset {
 struct LoadOptions {
   std::string features;                                   ///< features file without ending; empty: the only one
   std::string semantics;                                  ///< xlsa17: reads `<semantics>_splits.mat`; empty: att
-  bool original_attributes = false;                       ///< read original_att instead of att
+  bool original_att = false;                              ///< read original_att instead of att
   MissingPolicy missing = MissingPolicy::attribute_mean;  ///< what replaces missing attribute values
   bool require_features = true;                           ///< false: semantics and splits alone are enough
   bool require_split = true;                              ///< false: a plain folder may lack split.json

@@ -31,7 +31,7 @@ enum class Precision {
 std::vector<std::byte> device_file(const Model& model, Precision precision, std::size_t rank, ThreadPool& pool);
 
 /// One part of a device file, as `parsnets info` lists it.
-struct DeviceSectionFacts {
+struct DeviceSectionInfo {
   std::string name, type;          ///< as docs/device.md lists them; the type is F32, F16, I8 or bytes
   std::size_t rows = 0, cols = 0;  ///< its shape
 };
@@ -46,7 +46,7 @@ class DeviceModel {
   DeviceModel(DeviceModel&&) noexcept;
 
   std::span<const std::byte> bytes() const;  ///< the file; valid as long as the model
-  std::size_t features() const;              ///< d
+  std::size_t dimensions() const;            ///< d, features per sample
   std::size_t attributes() const;            ///< m
   std::size_t outputs() const;               ///< q
   Precision precision() const;               ///< of the networks
@@ -58,7 +58,7 @@ class DeviceModel {
   const std::vector<std::uint8_t>& class_seen() const;  ///< C; 1: had training samples
   double gamma() const;                                 ///< subtracted from the scores of seen classes
   double temperature() const;                           ///< of the softmax that makes confidences
-  std::vector<DeviceSectionFacts> sections() const;     ///< those that are there, in the order of the file
+  std::vector<DeviceSectionInfo> sections() const;      ///< those that are there, in the order of the file
 
   /// n x d raw features to n x q predictions, one sample at a time by the runtime. Throws bad_input.
   Matrix<float> predict(MatrixView<const float> x, ThreadPool& pool) const;
@@ -88,7 +88,7 @@ struct ExportOptions {
 };
 
 /// Accuracy on validation classes, in percent.
-struct ValidationFigures {
+struct ValidationAccuracy {
   double zsl = 0, h = 0;  ///< per-class top-1 of the classes held out, and the harmonic mean
 };
 
@@ -97,15 +97,15 @@ struct ExportCandidate {
   Precision precision = Precision::int8;  ///< of the networks
   std::size_t rank = 0;                   ///< stored networks; 0: all
   std::size_t bytes = 0;                  ///< of the file
-  ValidationFigures figures;              ///< of the exported model
+  ValidationAccuracy accuracy;            ///< of the exported model
 };
 
 /// A device file, and what export cost.
 struct Exported {
   std::vector<std::byte> file;         ///< to be written as it is
-  ExportCandidate choice;              ///< its figures are those after export
-  bool validated = false;              ///< false: no data were given, there are no figures
-  ValidationFigures before;            ///< of the model before export
+  ExportCandidate choice;              ///< its accuracy is that after export
+  bool validated = false;              ///< false: no data were given, there are no accuracies
+  ValidationAccuracy before;           ///< of the model before export
   std::vector<ExportCandidate> tried;  ///< what was measured under max_bytes
 };
 

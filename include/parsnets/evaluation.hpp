@@ -26,7 +26,7 @@ struct Evaluation {
   bool has_gzsl = false;              ///< there are test samples of seen classes; otherwise gzsl is empty
   Gzsl gzsl;                          ///< among all classes, at the model's gamma
   std::vector<Confusion> confusion;   ///< pairs that occur, by label: all test samples among all classes, with gamma
-  std::vector<std::string> warnings;  ///< which figures mean nothing, and why
+  std::vector<std::string> warnings;  ///< which results are meaningless, and why
   std::int64_t trained_samples = 0;   ///< test samples that the model was trained on; -1: some, the number is not known
 };
 /// Evaluates a model. Classes are matched by name; throws bad_input when the model lacks a test class, when the data

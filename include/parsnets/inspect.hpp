@@ -25,25 +25,25 @@ struct Finding {
 };
 
 /// One list of the split.
-struct ListFacts {
+struct SplitListInfo {
   std::string name;  ///< "trainval", "test_seen", "test_unseen", "train", "val", "file_train", "file_val"
   std::size_t samples = 0, classes = 0;  ///< how many of each
   std::uint32_t checksum = 0;            ///< index_checksum of the list
 };
 
 /// The sizes of a data set and the findings on it.
-struct DataReport {
+struct Inspection {
   /// N, d, C, m, and how many classes of each kind.
-  std::size_t samples = 0, features = 0, classes = 0, attributes = 0, seen_classes = 0, unseen_classes = 0;
+  std::size_t samples = 0, dimensions = 0, classes = 0, attributes = 0, seen_classes = 0, unseen_classes = 0;
   std::size_t missing_values = 0;  ///< attribute values that the file marks as missing
   /// Test-seen samples inside the lists as the file gives them (the split that is used has them taken out).
   std::size_t test_seen_in_train_list = 0, test_seen_in_val_list = 0;
-  std::vector<ListFacts> lists;   ///< those that are not empty
-  std::vector<Finding> findings;  ///< in the order of the checks
+  std::vector<SplitListInfo> lists;  ///< those that are not empty
+  std::vector<Finding> findings;     ///< in the order of the checks
 };
 
 /// Checks a data set for leaks and mistakes. Reads the features twice at most; memory beside them: a few words per
 /// sample and per feature.
-DataReport inspect_dataset(const Dataset& data, ProgressObserver* progress = nullptr);
+Inspection inspect_dataset(const Dataset& data, ProgressObserver* progress = nullptr);
 
 }  // namespace parsnets

@@ -1,5 +1,5 @@
 #pragma once
-// Metrics of zero-shot learning, from scores to figures. All accuracies are in percent.
+// Metrics of zero-shot learning, computed from scores. All accuracies are in percent.
 // Scores are n x C, one column per class of the bank; lists of classes hold column indices. Bad_input is thrown unless
 // candidates are at least one, in range and distinct, their scores finite, the labels one per row and (except in
 // confusion_matrix) at least one and all among the candidates.
@@ -22,7 +22,7 @@ struct ClassAccuracy {
 
 /// Accuracy among a set of candidate classes.
 struct Accuracy {
-  double top1_per_class = 0;           ///< mean over the classes that occur: the protocol's figure
+  double top1_per_class = 0;           ///< mean over the classes that occur: the protocol's metric
   double top1 = 0;                     ///< plain share of samples
   double top5 = 0;                     ///< plain; 100 with five candidates or fewer
   std::vector<ClassAccuracy> classes;  ///< those that occur, in the order of the candidates
@@ -37,7 +37,7 @@ struct TradeOff {
   double gamma = 0, u = 0, s = 0;  ///< where it begins, and the accuracies on unseen and on seen classes
 };
 
-/// Figures of generalised zero-shot learning.
+/// Results of generalised zero-shot learning.
 struct Gzsl {
   double u = 0, s = 0, h = 0;  ///< per-class accuracies over all classes and their harmonic mean, at `gamma`
   double ausuc = 0;            ///< area under the seen-unseen curve over gamma, in percent like the others
@@ -48,21 +48,27 @@ struct Gzsl {
   std::vector<ClassAccuracy> unseen_classes, seen_classes;  ///< that occur, at `gamma`
 };
 
+/// Scores of test samples of unseen and of seen classes, for generalised zero-shot evaluation.
+struct GzslScores {
+  /// The samples of the unseen or of the seen classes.
+  struct Side {
+    MatrixView<const float> scores;         ///< n x C; higher is better
+    std::span<const std::int32_t> labels;   ///< n, each among `classes`
+    std::span<const std::int32_t> classes;  ///< that compete on this side; none is on both
+  };
+  Side unseen, seen;  ///< with the same C
+};
+
 /// Generalised zero-shot evaluation with calibrated stacking (Chao et al., ECCV 2016): a seen class is predicted iff
 /// the best seen score − the best unseen score > gamma, so such ties go to the unseen class; within each list, to the
 /// earlier class. The curve is exact: every gamma at which a prediction changes is visited once, and the area is the
-/// trapezoid sum over its points. `unseen_scores` n_u x C with labels in `unseen`, `seen_scores` n_s x C with labels in
-/// `seen`; `unseen` and `seen` disjoint (else bad_input), gamma not nan (else usage).
-Gzsl evaluate_gzsl(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
-                   MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
-                   std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma);
+/// trapezoid sum over its points. A class on both sides is bad_input, a gamma that is nan usage.
+Gzsl evaluate_gzsl(const GzslScores& scores, double gamma);
 
 /// The gamma with the largest harmonic mean on the given (validation) scores: the middle of the best interval, of
 /// several equally good ones the widest, then the lowest. 0 if no gamma gets the harmonic mean above 0. Errors as
 /// above.
-double best_gamma(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
-                  MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
-                  std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen);
+double best_gamma(const GzslScores& scores);
 
 /// The temperature t > 0 that minimises the mean of −log softmax(scores / t)[label] over `candidates`, to about 12
 /// digits. Where the minimum lies at 0 or infinity (all labels on top, or scores no better than chance) it is 1e-4 or
@@ -71,9 +77,7 @@ double fit_temperature(MatrixView<const float> scores, std::span<const std::int3
                        std::span<const std::int32_t> candidates);
 
 /// The same over all classes, with gamma applied to the scores of the seen ones: just what confidences are made from.
-double fit_temperature(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
-                       MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
-                       std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma);
+double fit_temperature(const GzslScores& scores, double gamma);
 
 /// `classes` x `classes` counts: row = label (any below `classes`), column = prediction among `candidates`, ties to the
 /// earlier.

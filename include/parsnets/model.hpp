@@ -71,7 +71,7 @@ struct PreparedClasses {
 
 /// Everything that prediction needs. Move-only; const methods are thread-safe, changes need exclusive access.
 struct Model {
-  std::size_t feature_dimensions = 0;        ///< d
+  std::size_t dimensions = 0;                ///< d, features per sample
   FeaturePreprocess feature_preprocess;      ///< raw features to x
   Encoder encoder;                           ///< x to e
   Gates gates;                               ///< e to open networks
@@ -110,7 +110,7 @@ struct Model {
   std::size_t outputs() const { return targets == Targets::classes ? bias.size() : semantic_outputs(); }
   /// Values of z, the input of a gated network.
   std::size_t z_dimensions() const {
-    return networks_see_encoding && !encoder.is_identity() ? encoder.weights.rows() : feature_dimensions;
+    return networks_see_encoding && !encoder.is_identity() ? encoder.weights.rows() : dimensions;
   }
 
   /// n x d raw features to n x o predicted class vectors (forward models only). Throws bad_input for a wrong d or

@@ -56,7 +56,7 @@ struct GatingOptions {
 
 /// The fit of the networks.
 struct FitOptions {
-  std::optional<Fit> loss;                      ///< ridge; scln, paper: svr
+  std::optional<Fit> kind;                      ///< ridge; scln, paper: svr
   std::optional<double> lambda;                 ///< ridge weight in units of the mean eigenvalue of XᵀX; parsnets: 20
   std::optional<double> semantic_lambda;        ///< eszsl: the same for the semantics; 1
   NetworkInput input = NetworkInput::encoding;  ///< z

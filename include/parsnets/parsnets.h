@@ -6,6 +6,7 @@
  * - Matrices are row-major and contiguous. `x` is samples x dimensions of float32, read in place and never modified.
  * - Text is UTF-8 and null-terminated. A returned `const char *` belongs to the handle and is valid until that handle
  * is changed or freed.
+ * - Flags are int32_t: 0 is false, any other value true; outputs are 0 or 1. Arrays of flags are uint8_t.
  * - Structs start with `size`, which the caller sets to sizeof(the struct). New fields are only appended. With a struct
  *   of an older header, missing fields keep their defaults; with one of a newer header, unknown fields must be zero.
  * - Threads: any number of threads may use a `const` handle concurrently. Calls that change a handle need exclusive
@@ -30,7 +31,7 @@ extern "C" {
 #endif
 
 /* Incremented when a function or a field changes its meaning, but not for additions. */
-#define PARSNETS_ABI_VERSION 1
+#define PARSNETS_ABI_VERSION 2
 
 /* One of the codes below. */
 typedef int32_t parsnets_status;
@@ -78,13 +79,13 @@ enum { PARSNETS_MISSING_ATTRIBUTE_MEAN = 0, PARSNETS_MISSING_ZERO = 1, PARSNETS_
 
 /* Options of parsnets_dataset_load. */
 typedef struct parsnets_load_options {
-  size_t size;                 /* sizeof(parsnets_load_options) */
-  const char *features;        /* features file without extension; or NULL: the only one found */
-  const char *semantics;       /* xlsa17 folders: reads `<semantics>_splits.mat`; or NULL: "att". Others: or NULL */
-  uint64_t seed;               /* of validation classes, if the folder names none */
-  int32_t original_attributes; /* nonzero: original_att instead of att */
-  int32_t missing;             /* PARSNETS_MISSING_... */
-  const char *split;           /* split.json or *_splits.mat that replaces the folder's own split; or NULL */
+  size_t size;           /* sizeof(parsnets_load_options) */
+  const char *features;  /* features file without extension; or NULL: the only one found */
+  const char *semantics; /* xlsa17 folders: reads `<semantics>_splits.mat`; or NULL: "att". Others: or NULL */
+  uint64_t seed;         /* of validation classes, if the folder names none */
+  int32_t original_att;  /* nonzero: original_att instead of att */
+  int32_t missing;       /* PARSNETS_MISSING_... */
+  const char *split;     /* split.json or *_splits.mat that replaces the folder's own split; or NULL */
 } parsnets_load_options;
 /* The defaults: parsnets_load_options x = PARSNETS_LOAD_OPTIONS_INIT. */
 #define PARSNETS_LOAD_OPTIONS_INIT \
@@ -108,7 +109,7 @@ typedef struct parsnets_arrays {
   const char *name;                                /* of the data set, for the training record; or NULL: "arrays" */
   const uint8_t *test;                             /* n: nonzero excludes a sample from training; or NULL: none */
   uint64_t seed;                                   /* of the validation classes, drawn from the seen classes */
-  size_t borrow_features;    /* nonzero: features are not copied and must not change until the data set is freed */
+  int32_t borrow_features;   /* nonzero: features are not copied and must not change until the data set is freed */
   const uint8_t *validation; /* C: nonzero for validation classes, some but not all seen classes; or NULL: drawn */
 } parsnets_arrays;
 /* The defaults: parsnets_arrays x = PARSNETS_ARRAYS_INIT. */
@@ -122,8 +123,8 @@ PARSNETS_API parsnets_status parsnets_dataset_from_arrays(const parsnets_arrays 
 PARSNETS_API void parsnets_dataset_free(parsnets_dataset *dataset);
 
 /* Sizes and arrays of a data set. */
-typedef struct parsnets_dataset_facts {
-  size_t size;                                       /* sizeof(parsnets_dataset_facts) */
+typedef struct parsnets_dataset_info {
+  size_t size;                                       /* sizeof(parsnets_dataset_info) */
   size_t samples, dimensions, classes, attributes;   /* n, d, C, m */
   size_t seen_classes;                               /* with training samples */
   size_t trainval, test_seen, test_unseen;           /* samples for training and for testing */
@@ -132,10 +133,10 @@ typedef struct parsnets_dataset_facts {
   const float *features;  /* n x d; valid until the data set is freed, like the fields below */
   const int32_t *labels;  /* n */
   const float *semantics; /* C x m */
-} parsnets_dataset_facts;
+} parsnets_dataset_info;
 
 /* PARSNETS_USAGE if `size` is not set. */
-PARSNETS_API parsnets_status parsnets_dataset_get_facts(const parsnets_dataset *dataset, parsnets_dataset_facts *facts);
+PARSNETS_API parsnets_status parsnets_dataset_get_info(const parsnets_dataset *dataset, parsnets_dataset_info *info);
 /* The name of a class; `index` below C. */
 PARSNETS_API parsnets_status parsnets_dataset_class_name(const parsnets_dataset *dataset, size_t index,
                                                          const char **name);
@@ -192,24 +193,24 @@ PARSNETS_API parsnets_status parsnets_model_clone(const parsnets_model *model, p
 PARSNETS_API void parsnets_model_free(parsnets_model *model);
 
 /* Sizes, classes and training record of a model. */
-typedef struct parsnets_model_facts {
-  size_t size;                    /* sizeof(parsnets_model_facts) */
-  size_t dimensions;              /* d, features per sample */
-  size_t attributes;              /* m */
-  size_t outputs;                 /* q, dimensions of a class vector; with whitening, fewer than m */
-  size_t classes, seen_classes;   /* C, and the number with training samples */
-  size_t networks, open_networks; /* K, and k active per sample */
-  size_t predicts_semantics;      /* 0: maps semantics to features; no parsnets_predict_semantics or parsnets_explain */
-  double gamma;                   /* subtracted from the scores of seen classes when all classes compete */
-  double temperature;             /* of the softmax of the confidences */
-  const char *method;             /* "" if the file does not name it */
-  const char *options, *record;   /* JSON: the options after selection, and the training record */
-  const uint8_t *seen;            /* C; 1: has training samples */
-  const float *semantics;         /* C x m, as given */
-} parsnets_model_facts;
+typedef struct parsnets_model_info {
+  size_t size;                  /* sizeof(parsnets_model_info) */
+  size_t dimensions;            /* d, features per sample */
+  size_t attributes;            /* m */
+  size_t outputs;               /* q, dimensions of a class vector; with whitening, fewer than m */
+  size_t classes, seen_classes; /* C, and the number with training samples */
+  size_t networks, open;        /* K, and k active per sample */
+  int32_t predicts_semantics;   /* 0: maps semantics to features; no parsnets_predict_semantics or parsnets_explain */
+  double gamma;                 /* subtracted from the scores of seen classes when all classes compete */
+  double temperature;           /* of the softmax of the confidences */
+  const char *method;           /* "" if the file does not name it */
+  const char *options, *record; /* JSON: the options after selection, and the training record */
+  const uint8_t *seen;          /* C; 1: has training samples */
+  const float *semantics;       /* C x m, as given */
+} parsnets_model_info;
 
 /* Pointers stay valid until the model is changed or freed. */
-PARSNETS_API parsnets_status parsnets_model_get_facts(const parsnets_model *model, parsnets_model_facts *facts);
+PARSNETS_API parsnets_status parsnets_model_get_info(const parsnets_model *model, parsnets_model_info *info);
 /* The name of a class; `index` below C. */
 PARSNETS_API parsnets_status parsnets_model_class_name(const parsnets_model *model, size_t index, const char **name);
 /* The name of an attribute, or NULL if the model has none; `index` below m. */
@@ -295,7 +296,7 @@ typedef struct parsnets_evaluation {
   double u, s, h;                                /* percent; among all classes, with gamma */
   double ausuc;                                  /* percent; area under the seen-unseen curve */
   double gamma;                                  /* the model's */
-  uint64_t has_gzsl;                             /* 0: no test samples of seen classes; the five above are 0 */
+  int32_t has_gzsl;                              /* 0: no test samples of seen classes; the five above are 0 */
   int64_t trained_samples;                       /* test samples that were used in training; -1: some, number unknown */
 } parsnets_evaluation;
 
@@ -305,7 +306,7 @@ typedef struct parsnets_evaluation {
 PARSNETS_API parsnets_status parsnets_evaluate(const parsnets_model *model, const parsnets_dataset *dataset,
                                                uint32_t threads, parsnets_progress_function progress, void *user,
                                                parsnets_evaluation *evaluation);
-/* Like parsnets_evaluate, with figures per class of the data set (`classes` is its C). `zsl` and `gzsl` (C each): top-1
+/* Like parsnets_evaluate, with results per class of the data set (`classes` is its C). `zsl` and `gzsl` (C each): top-1
  * accuracies in percent among the unseen classes and, with gamma, among all classes; NaN without such test samples.
  * `confusion` (C x C): counts of predictions among all classes with gamma, one row per true class; 0 without GZSL. Each
  * of the three or NULL. */
@@ -316,12 +317,13 @@ PARSNETS_API parsnets_status parsnets_evaluate_classes(const parsnets_model *mod
 
 /* Options of parsnets_evaluate_with_options. */
 typedef struct parsnets_evaluate_options {
-  size_t size;                  /* sizeof(parsnets_evaluate_options) */
-  size_t allow_trained_samples; /* nonzero: accept test samples that were used in training, and count them */
+  size_t size;                   /* sizeof(parsnets_evaluate_options) */
+  int32_t allow_trained_samples; /* nonzero: accept test samples that were used in training, and count them */
+  int32_t reserved;              /* 0 */
 } parsnets_evaluate_options;
 /* The defaults: parsnets_evaluate_options x = PARSNETS_EVALUATE_OPTIONS_INIT. */
 #define PARSNETS_EVALUATE_OPTIONS_INIT \
-  { sizeof(parsnets_evaluate_options), 0 }
+  { sizeof(parsnets_evaluate_options), 0, 0 }
 
 /* The same with options, or NULL: the defaults. */
 PARSNETS_API parsnets_status parsnets_evaluate_with_options(const parsnets_model *model,
@@ -351,21 +353,21 @@ typedef struct parsnets_export_options {
   { sizeof(parsnets_export_options), PARSNETS_PRECISION_CHOSEN, -1, 0, 0.5 }
 
 /* Choices of an export, and its loss of accuracy. */
-typedef struct parsnets_export_figures {
-  size_t size;                                     /* sizeof(parsnets_export_figures) */
+typedef struct parsnets_export_result {
+  size_t size;                                     /* sizeof(parsnets_export_result) */
   int32_t precision;                               /* PARSNETS_FLOAT32 ... */
   int32_t rank;                                    /* 0: all networks */
-  uint64_t has_validation;                         /* 0: no data set was given; the four below are 0 */
+  int32_t has_validation;                          /* 0: no data set was given; the four below are 0 */
   double zsl_before, h_before, zsl_after, h_after; /* percent, on validation classes */
-} parsnets_export_figures;
+} parsnets_export_result;
 
 /* Exports a model that predicts semantics (otherwise PARSNETS_USAGE). With `dataset`, the training data set, the loss
  * of accuracy is measured: PARSNETS_FAILURE if it exceeds max_drop or nothing fits in max_bytes. `dataset`, `options`,
- * `progress` and `figures` or NULL; max_bytes requires a data set (otherwise PARSNETS_USAGE). */
+ * `progress` and `result` or NULL; max_bytes requires a data set (otherwise PARSNETS_USAGE). */
 PARSNETS_API parsnets_status parsnets_export(const parsnets_model *model, const parsnets_dataset *dataset,
                                              const parsnets_export_options *options, uint32_t threads,
                                              parsnets_progress_function progress, void *user, parsnets_device **device,
-                                             parsnets_export_figures *figures);
+                                             parsnets_export_result *result);
 /* Reads and validates a device file. */
 PARSNETS_API parsnets_status parsnets_device_load(const char *file, parsnets_device **device);
 /* Writes the device file atomically. */
@@ -377,8 +379,8 @@ PARSNETS_API parsnets_status parsnets_device_save_header(const parsnets_device *
 PARSNETS_API void parsnets_device_free(parsnets_device *device);
 
 /* Sizes and classes of a device model. */
-typedef struct parsnets_device_facts {
-  size_t size;                            /* sizeof(parsnets_device_facts) */
+typedef struct parsnets_device_info {
+  size_t size;                            /* sizeof(parsnets_device_info) */
   size_t dimensions, attributes, outputs; /* d, m, q */
   size_t classes, seen_classes;           /* C, and the number with training samples */
   size_t bytes;                           /* size of the file */
@@ -390,10 +392,10 @@ typedef struct parsnets_device_facts {
   const void *file;                       /* `bytes` bytes */
   int32_t precision;                      /* of the networks: PARSNETS_FLOAT32 ... */
   int32_t rank;                           /* number of stored networks, which are mixed into all others; 0: all */
-} parsnets_device_facts;
+} parsnets_device_info;
 
 /* Pointers stay valid until the device model is freed. */
-PARSNETS_API parsnets_status parsnets_device_get_facts(const parsnets_device *device, parsnets_device_facts *facts);
+PARSNETS_API parsnets_status parsnets_device_get_info(const parsnets_device *device, parsnets_device_info *info);
 /* The name of a class; `index` below C. */
 PARSNETS_API parsnets_status parsnets_device_class_name(const parsnets_device *device, size_t index, const char **name);
 /* Like parsnets_predict_scores; the runtime processes one sample at a time. */
@@ -416,7 +418,7 @@ typedef struct parsnets_report_run {
   size_t size;                 /* sizeof(parsnets_report_run) */
   const char *name;            /* name of the run on the page */
   const parsnets_model *model; /* must outlive the call */
-  const char *facts;           /* contents of run.json, see `train --run`; or NULL */
+  const char *run_json;        /* contents of run.json, see `train --run`; or NULL */
   const char *const *benches;  /* files written by `bench --out`; or NULL */
   size_t bench_count;          /* number of files in benches */
 } parsnets_report_run;
@@ -426,7 +428,7 @@ typedef struct parsnets_report_options {
   size_t size;             /* sizeof(parsnets_report_options) */
   size_t points;           /* maximum number of points in the t-SNE maps */
   size_t explanations;     /* number of explained samples */
-  size_t compare_mmg;      /* nonzero: fit models with MMG again without it, for comparison */
+  int32_t compare_mmg;     /* nonzero: fit models with MMG again without it, for comparison */
   uint64_t seed;           /* of the t-SNE maps and their samples */
   const char *photographs; /* folder with thumbnails.jpg or .png (docs/report.md); or NULL: none */
 } parsnets_report_options;
@@ -440,6 +442,13 @@ PARSNETS_API parsnets_status parsnets_report(const parsnets_report_run *const *r
                                              const parsnets_dataset *dataset, const parsnets_report_options *options,
                                              uint32_t threads, parsnets_progress_function progress, void *user,
                                              const char *file);
+
+/* ---- Names of version 0.1 ---- */
+
+/* parsnets_dataset_info */
+typedef parsnets_dataset_info parsnets_dataset_facts;
+/* parsnets_dataset_get_info */
+#define parsnets_dataset_get_facts parsnets_dataset_get_info
 
 #ifdef __cplusplus
 }

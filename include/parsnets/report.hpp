@@ -23,7 +23,7 @@ struct ReportRun {
   std::string name;                ///< of the run, on the page
   const Model* model = nullptr;    ///< must outlive the call
   const Dataset* data = nullptr;   ///< must outlive the call
-  std::string facts;               ///< what `train --run` wrote: command, seconds, machine
+  std::string run_json;            ///< what `train --run` wrote: command, seconds, machine
   std::vector<BenchFile> benches;  ///< a sweep, an ablation
 };
 

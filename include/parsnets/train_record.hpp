@@ -126,7 +126,7 @@ struct TrainRecord {
   std::optional<double> orthogonality;                  ///< after joint steps of the SVR: max_{i≠j} |cos(Θ_i, Θ_j)|
   std::optional<DapRecord> dap;                         ///< method dap
   std::vector<ObjectiveStep> refinement;                ///< the start and every step
-  std::vector<std::string> warnings;                    ///< why some figures are meaningless
+  std::vector<std::string> warnings;                    ///< why some results are meaningless
   bool operator==(const TrainRecord&) const = default;  ///< every field
 };
 

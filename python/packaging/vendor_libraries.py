@@ -150,15 +150,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         run(sys.executable, "-m", "wheel", "unpack", "--dest", scratch, wheel)
         (tree,) = Path(scratch).iterdir()
-        (facts,) = tree.glob("*.dist-info/WHEEL")
+        (info,) = tree.glob("*.dist-info/WHEEL")
         programs = [tree / "parsnets" / "libparsnets.so", tree / "parsnets" / "parsnets"]
         for program in programs:
             os.chmod(program, 0o755)  # unpack forgets it
             run("strip", "--strip-unneeded", program)
         libraries = vendor(programs, tree / FOLDER)
-        copy_licences(libraries, facts.parent / "licenses")
+        copy_licences(libraries, info.parent / "licenses")
         tag = platform_tag([*programs, *(tree / FOLDER).iterdir()])
-        facts.write_text(re.sub(r"^Tag: .*$", f"Tag: py3-none-{tag}", facts.read_text(), flags=re.M))
+        info.write_text(re.sub(r"^Tag: .*$", f"Tag: py3-none-{tag}", info.read_text(), flags=re.M))
         run(sys.executable, "-m", "wheel", "pack", "--dest-dir", out, tree)
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ._facts import Facts
+from ._fitted import FittedProperties
 from ._labels import (Floats, class_table, listed, name_of, places_of, read_table, refuse_repeated, validation_flags,
                       with_labels)
 from ._library import call, real, text, unsigned
@@ -47,7 +47,7 @@ COMMON = {"feature_scaling": "feature-scaling", "semantic_scaling": "semantic-sc
           "semantic_whitening": "semantic-whitening", "similarity": "similarity"}
 
 
-class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of ParsNetsClassifier and the baselines.
 
     `ZeroShotClassifier.load` reads the model file of any of them.
@@ -80,6 +80,7 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
     feature_names_in_: NDArray[Any]
     # The constructor's parameters to the engine's options, and the engine's methods to the parameters that choose them.
     _option_of: ClassVar[Mapping[str, str]] = {}
+    _former_names: ClassVar[Mapping[str, str]] = {}
     _methods: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
     def __init__(self, *, feature_scaling: Optional[str], semantic_scaling: Optional[str],
@@ -150,7 +151,7 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         Warns
         -----
         UserWarning
-            If figures are meaningless, for example because classes have equal attributes. ``record_["warnings"]`` keeps
+            If results are meaningless, for example because classes have equal attributes. ``record_["warnings"]`` keeps
             the messages.
         """
         x: Floats
@@ -222,6 +223,12 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         given = {str(name).replace("_", "-"): value for name, value in (self.options or {}).items()}
         chosen = {option: getattr(self, name) for name, option in self._option_of.items()
                   if getattr(self, name) is not None}
+        for former, name in self._former_names.items():
+            if getattr(self, former) is not None:
+                if getattr(self, name) is not None:
+                    raise Usage(f"{former}: expected only {name}, its new name, found both")
+                warnings.warn(f"{former} is now called {name}", FutureWarning, stacklevel=3)
+                chosen[self._option_of[name]] = getattr(self, former)
         chosen["method"] = self._method
         if self.preset != "none":
             chosen["preset"] = self.preset
@@ -401,7 +408,7 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         Returns
         -------
         evaluation : Evaluation
-            Figures in percent. `trained_samples` is the number of test samples that the model was trained on.
+            Results in percent. `trained_samples` is the number of test samples that the model was trained on.
         """
         check_is_fitted(self)
         checked(data, "for arrays call predict(X)")

@@ -42,7 +42,7 @@ caption-side:top}
  th,.parsnets.parsnets td{padding:2px 14px 2px 0;border:0;border-bottom:1px solid var(--rule);text-align:left;\
 vertical-align:top;font-weight:400;white-space:normal;max-width:260px;overflow-wrap:anywhere}
  th{white-space:nowrap;max-width:none}
- thead th,.parsnets.parsnets .facts th{color:var(--muted)}
+ thead th,.parsnets.parsnets .info th{color:var(--muted)}
  .number{text-align:right}
  figure{margin:0}
  svg{display:block;max-width:100%;height:auto}
@@ -69,11 +69,11 @@ def _card(title: str, note: str, *parts: str) -> str:
             f'<span class="muted">{escape(note)}</span></p><div class="parts">{"".join(parts)}</div></div>')
 
 
-def _facts(rows: _Rows) -> str:
+def _info(rows: _Rows) -> str:
     """Return a table of names and values. Rows whose value is None are omitted."""
     lines = [f'<tr><th scope="row">{escape(name)}</th><td>{escape(str(value))}</td></tr>'
              for name, value in rows if value is not None]
-    return f'<table class="facts"><tbody>{"".join(lines)}</tbody></table>'
+    return f'<table class="info"><tbody>{"".join(lines)}</tbody></table>'
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
@@ -145,7 +145,7 @@ def _plural(count: int, word: str) -> str:
 
 
 def evaluation_html(evaluation: Evaluation) -> str:
-    """Figures of an evaluation, with bars."""
+    """Results of an evaluation, with bars."""
     e = evaluation
     rows: List[Tuple[str, Optional[float], str, str]] = [
         ("ZSL", e.zsl_top1_per_class, "unseen", "among unseen classes, mean over classes"),
@@ -230,7 +230,7 @@ def explanations_html(explanations: Explanations) -> str:
 def _open_networks(e: Explanation) -> str:
     if len(e.open_networks) < 2:
         return ""
-    return _facts([(f"{len(e.open_networks)} active networks", _some(e.open_networks.tolist(), 24))])
+    return _info([(f"{len(e.open_networks)} active networks", _some(e.open_networks.tolist(), 24))])
 
 
 _Term = Tuple[str, float, str, Sequence[str]]
@@ -270,7 +270,7 @@ def dataset_html(data: Dataset) -> str:
     seen = of_trainval > 0
     validation = len(np.unique(data.labels[data.val]))
     names = np.array(data.class_names, dtype=object)
-    facts = _facts([
+    info = _info([
         ("samples", f"{data.X.shape[0]:,}"),
         ("features", f"{data.X.shape[1]:,}"),
         ("classes", f"{classes:,}: {int(seen.sum()):,} seen, {int((~seen).sum()):,} unseen"),
@@ -286,7 +286,7 @@ def dataset_html(data: Dataset) -> str:
     caption = "samples per class: " + "".join(
         _key(kind, f"{name} {int(counts.sum()):,}") for kind, name, counts in parts if counts.any())
     bars = _stacked([str(names[i]) for i in order], [(kind, name, counts[order]) for kind, name, counts in parts])
-    return _card(f"Dataset {data.name}", "", facts, _figure(caption, bars))
+    return _card(f"Dataset {data.name}", "", info, _figure(caption, bars))
 
 
 def _stacked(names: Sequence[str], parts: Sequence[Tuple[str, str, Any]]) -> str:
@@ -317,16 +317,16 @@ def estimator_html(estimator: Any) -> str:
     """A fitted estimator: its data and training, with charts from the training record."""
     record, options = estimator.record_, estimator.trained_options_
     charts = [_neighbours(estimator), _gates(record), _selection(record), _refinement(record)]
-    return _card(type(estimator).__name__, "fitted", _facts(_estimator_facts(estimator, record, options)),
+    return _card(type(estimator).__name__, "fitted", _info(_estimator_info(estimator, record, options)),
                  f'<div class="parts charts">{"".join(charts)}</div>')
 
 
-def _estimator_facts(estimator: Any, record: Dict[str, Any], options: Dict[str, Any]) -> _Rows:
+def _estimator_info(estimator: Any, record: Dict[str, Any], options: Dict[str, Any]) -> _Rows:
     model, seen = estimator._model, estimator.seen_
     data, validation, svr = record.get("data"), record.get("validation", {}), record.get("svr")
     yield "method", options.get("method", "unknown")
     if model.networks > 1:
-        yield "networks", f"{model.open_networks:,} of {model.networks:,} active"
+        yield "networks", f"{model.open:,} of {model.networks:,} active"
     yield "classes", f"{len(seen):,}: {int(seen.sum()):,} seen, {int((~seen).sum()):,} unseen"
     if not seen.all():
         yield "unseen", _some(estimator.classes_[~seen])
@@ -432,7 +432,7 @@ def device_html(device: DeviceModel) -> str:
     """Size, cost of a prediction, and accuracy before and after export if it was measured."""
     seen = device.seen_
     stored = "all networks" if not device.rank else _plural(device.rank, "network") + " stored"
-    facts = _facts([
+    info = _info([
         ("file", f"{device.bytes:,} bytes"),
         ("working memory", f"{device.work_bytes:,} bytes"),
         ("multiply-adds", f"{device.multiply_adds:,} per prediction"),
@@ -443,11 +443,11 @@ def device_html(device: DeviceModel) -> str:
         ("instruction set", device.instruction_set),
     ])
     if device.validation is None:
-        return _card("DeviceModel", "accuracy on validation classes was not measured", facts)
+        return _card("DeviceModel", "accuracy on validation classes was not measured", info)
     before, after = device.validation["before"], device.validation["after"]
-    rows = [(_named(name, when), f"{figures[key]:.1f}\u202f%",
-             _bar(figures[key] / 100, kind, f"{figures[key]:.1f} %"))
+    rows = [(_named(name, when), f"{accuracy[key]:.1f}\u202f%",
+             _bar(accuracy[key] / 100, kind, f"{accuracy[key]:.1f} %"))
             for name, key in (("ZSL", "zsl"), ("H", "h"))
-            for when, figures, kind in (("before", before, "test"), ("after", after, "seen"))]
-    return _card("DeviceModel", "", facts, _table(("measure", "value", "0 to 100 %"), rows,
-                                                  "on validation classes, before and after export"))
+            for when, accuracy, kind in (("before", before, "test"), ("after", after, "seen"))]
+    return _card("DeviceModel", "", info, _table(("measure", "value", "0 to 100 %"), rows,
+                                                 "on validation classes, before and after export"))

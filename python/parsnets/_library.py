@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ._threads import run
 from .errors import BadInput, Cancelled, ParsNetsError, Usage
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 _STEM = "libparsnets.so"
 
 
@@ -31,17 +31,17 @@ ProgressFunction = ctypes.CFUNCTYPE(c_int, POINTER(Progress), c_void_p)
 
 class LoadOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("features", c_char_p), ("semantics", c_char_p), ("seed", c_uint64),
-                ("original_attributes", c_int32), ("missing", c_int32), ("split", c_char_p)]
+                ("original_att", c_int32), ("missing", c_int32), ("split", c_char_p)]
 
 
 class Arrays(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("samples", c_size_t), ("dimensions", c_size_t), ("classes", c_size_t),
                 ("attributes", c_size_t), ("features", c_void_p), ("labels", c_void_p), ("semantics", c_void_p),
                 ("class_names", POINTER(c_char_p)), ("attribute_names", POINTER(c_char_p)), ("name", c_char_p),
-                ("test", c_void_p), ("seed", c_uint64), ("borrow_features", c_size_t), ("validation", c_void_p)]
+                ("test", c_void_p), ("seed", c_uint64), ("borrow_features", c_int32), ("validation", c_void_p)]
 
 
-class DatasetFacts(ctypes.Structure):
+class DatasetInfo(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("samples", c_size_t), ("dimensions", c_size_t), ("classes", c_size_t),
                 ("attributes", c_size_t), ("seen_classes", c_size_t), ("trainval", c_size_t), ("test_seen", c_size_t),
                 ("test_unseen", c_size_t), ("train", c_size_t), ("val", c_size_t), ("name", c_char_p),
@@ -49,10 +49,10 @@ class DatasetFacts(ctypes.Structure):
                 ("labels", c_void_p), ("semantics", c_void_p)]
 
 
-class ModelFacts(ctypes.Structure):
+class ModelInfo(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("dimensions", c_size_t), ("attributes", c_size_t), ("outputs", c_size_t),
                 ("classes", c_size_t), ("seen_classes", c_size_t), ("networks", c_size_t),
-                ("open_networks", c_size_t), ("predicts_semantics", c_size_t), ("gamma", c_double),
+                ("open", c_size_t), ("predicts_semantics", c_int32), ("gamma", c_double),
                 ("temperature", c_double), ("method", c_char_p), ("options", c_char_p), ("record", c_char_p),
                 ("seen", c_void_p), ("semantics", c_void_p)]
 
@@ -65,11 +65,11 @@ class Explanation(ctypes.Structure):
 class Evaluation(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("zsl_top1_per_class", c_double), ("zsl_top1", c_double), ("zsl_top5", c_double),
                 ("u", c_double), ("s", c_double), ("h", c_double), ("ausuc", c_double), ("gamma", c_double),
-                ("has_gzsl", c_uint64), ("trained_samples", c_int64)]
+                ("has_gzsl", c_int32), ("trained_samples", c_int64)]
 
 
 class EvaluateOptions(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("allow_trained_samples", c_size_t)]
+    _fields_ = [("size", c_size_t), ("allow_trained_samples", c_int32), ("reserved", c_int32)]
 
 
 class ExportOptions(ctypes.Structure):
@@ -77,12 +77,12 @@ class ExportOptions(ctypes.Structure):
                 ("max_drop", c_double)]
 
 
-class ExportFigures(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("precision", c_int32), ("rank", c_int32), ("has_validation", c_uint64),
+class ExportResult(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("precision", c_int32), ("rank", c_int32), ("has_validation", c_int32),
                 ("zsl_before", c_double), ("h_before", c_double), ("zsl_after", c_double), ("h_after", c_double)]
 
 
-class DeviceFacts(ctypes.Structure):
+class DeviceInfo(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("dimensions", c_size_t), ("attributes", c_size_t), ("outputs", c_size_t),
                 ("classes", c_size_t), ("seen_classes", c_size_t), ("bytes", c_size_t), ("work_bytes", c_size_t),
                 ("multiply_adds", c_uint64), ("gamma", c_double), ("instruction_set", c_char_p),
@@ -90,12 +90,12 @@ class DeviceFacts(ctypes.Structure):
 
 
 class ReportRun(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("name", c_char_p), ("model", c_void_p), ("facts", c_char_p),
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("model", c_void_p), ("run_json", c_char_p),
                 ("benches", POINTER(c_char_p)), ("bench_count", c_size_t)]
 
 
 class ReportOptions(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("points", c_size_t), ("explanations", c_size_t), ("compare_mmg", c_size_t),
+    _fields_ = [("size", c_size_t), ("points", c_size_t), ("explanations", c_size_t), ("compare_mmg", c_int32),
                 ("seed", c_uint64), ("photographs", c_char_p)]
 
 
@@ -108,7 +108,7 @@ _WATCHED: List[Any] = [c_uint32, ProgressFunction, c_void_p]  # threads, progres
 _STATUS: Dict[str, List[Any]] = {
     "dataset_load": [c_char_p, POINTER(LoadOptions), ProgressFunction, c_void_p, _HANDLE],
     "dataset_from_arrays": [POINTER(Arrays), _HANDLE],
-    "dataset_get_facts": [c_void_p, POINTER(DatasetFacts)],
+    "dataset_get_info": [c_void_p, POINTER(DatasetInfo)],
     "dataset_class_name": [c_void_p, c_size_t, _TEXT],
     "dataset_attribute_name": [c_void_p, c_size_t, _TEXT],
     "dataset_split": [c_void_p, c_int32, POINTER(c_void_p), POINTER(c_size_t)],
@@ -119,7 +119,7 @@ _STATUS: Dict[str, List[Any]] = {
     "model_load": [c_char_p, _HANDLE],
     "model_save": [c_void_p, c_char_p],
     "model_clone": [c_void_p, _HANDLE],
-    "model_get_facts": [c_void_p, POINTER(ModelFacts)],
+    "model_get_info": [c_void_p, POINTER(ModelInfo)],
     "model_class_name": [c_void_p, c_size_t, _TEXT],
     "model_attribute_name": [c_void_p, c_size_t, _TEXT],
     "model_feature_name": [c_void_p, c_size_t, _TEXT],
@@ -138,11 +138,11 @@ _STATUS: Dict[str, List[Any]] = {
     "explain": [c_void_p, c_void_p, c_size_t, POINTER(Explanation), c_void_p, c_void_p, c_size_t, c_void_p, c_size_t],
     "evaluate_with_options": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation), c_void_p, c_void_p, c_void_p,
                               c_size_t, POINTER(EvaluateOptions)],
-    "export": [c_void_p, c_void_p, POINTER(ExportOptions), *_WATCHED, _HANDLE, POINTER(ExportFigures)],
+    "export": [c_void_p, c_void_p, POINTER(ExportOptions), *_WATCHED, _HANDLE, POINTER(ExportResult)],
     "device_load": [c_char_p, _HANDLE],
     "device_save": [c_void_p, c_char_p],
     "device_save_header": [c_void_p, c_char_p, c_char_p],
-    "device_get_facts": [c_void_p, POINTER(DeviceFacts)],
+    "device_get_info": [c_void_p, POINTER(DeviceInfo)],
     "device_class_name": [c_void_p, c_size_t, _TEXT],
     "device_scores": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "device_evaluate": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation)],

@@ -103,16 +103,16 @@ class Model:
         self._free = weakref.finalize(self, library().parsnets_model_free, handle)
         self._free.atexit = False  # other threads may still predict
         self._predict_top = library().parsnets_predict_top
-        facts = self._facts()
-        self.dimensions, self.attributes, self.classes = facts.dimensions, facts.attributes, facts.classes
-        self.seen_classes = facts.seen_classes
+        info = self._info()
+        self.dimensions, self.attributes, self.classes = info.dimensions, info.attributes, info.classes
+        self.seen_classes = info.seen_classes
         self._one_row = (1, self.dimensions)
-        self.networks, self.open_networks = facts.networks, facts.open_networks
-        self.predicts_semantics = bool(facts.predicts_semantics)
-        self.gamma, self.temperature = float(facts.gamma), float(facts.temperature)
-        self.seen: NDArray[np.bool_] = copy_at(facts.seen, np.uint8, self.classes).view(bool)
-        self.method: str = before.method if before else facts.method.decode()
-        self._json: Tuple[str, str] = before._json if before else (facts.options.decode(), facts.record.decode())
+        self.networks, self.open = info.networks, info.open
+        self.predicts_semantics = bool(info.predicts_semantics)
+        self.gamma, self.temperature = float(info.gamma), float(info.temperature)
+        self.seen: NDArray[np.bool_] = copy_at(info.seen, np.uint8, self.classes).view(bool)
+        self.method: str = before.method if before else info.method.decode()
+        self._json: Tuple[str, str] = before._json if before else (info.options.decode(), info.record.decode())
         self.attribute_names: Tuple[str, ...] = before.attribute_names if before else tuple(
             text_at("model_attribute_name", handle, i) or f"attribute{i}" for i in range(self.attributes))
         if labels is None:
@@ -120,15 +120,15 @@ class Model:
         labels.flags.writeable = False
         self.labels = labels
 
-    def _facts(self) -> _library.ModelFacts:
-        facts = _library.ModelFacts(size=ctypes.sizeof(_library.ModelFacts))
-        call("model_get_facts", self.handle, ctypes.byref(facts))
-        return facts
+    def _info(self) -> _library.ModelInfo:
+        info = _library.ModelInfo(size=ctypes.sizeof(_library.ModelInfo))
+        call("model_get_info", self.handle, ctypes.byref(info))
+        return info
 
     @functools.cached_property
     def semantics(self) -> Floats:
         """Class attributes as given, (n_classes, n_attributes). Read on demand: copying a large class bank is slow."""
-        return copy_at(self._facts().semantics, np.float32, self.classes, self.attributes)
+        return copy_at(self._info().semantics, np.float32, self.classes, self.attributes)
 
     @functools.cached_property
     def options(self) -> Dict[str, Any]:
@@ -288,9 +288,9 @@ class Model:
         out = _library.Explanation(size=ctypes.sizeof(_library.Explanation))
         contributions = np.empty(self.attributes, np.float32)
         semantics = np.empty(self.attributes, np.float32)
-        opened = np.empty(self.open_networks, np.int32)
+        opened = np.empty(self.open, np.int32)
         call("explain", self.handle, address(row), len(row), ctypes.byref(out), address(contributions),
-             address(semantics), self.attributes, address(opened), self.open_networks)
+             address(semantics), self.attributes, address(opened), self.open)
         return Explanation(self.labels[out.winner], self.labels[out.runner_up], out.winner_score, out.runner_up_score,
                            out.calibration, out.examples, contributions, semantics, opened, self.attribute_names,
                            self.semantics[out.winner], self.semantics[out.runner_up])
@@ -301,12 +301,12 @@ class Model:
         count = len(data.class_names)
         zsl, gzsl, confusion = np.empty(count), np.empty(count), np.empty((count, count), np.uint32)
         options = _library.EvaluateOptions(ctypes.sizeof(_library.EvaluateOptions), bool(allow_trained_samples))
-        figures = evaluation("evaluate_with_options", self.handle, data, threads, progress, address(zsl),
-                             address(gzsl), address(confusion), count, ctypes.byref(options))
+        result = evaluation("evaluate_with_options", self.handle, data, threads, progress, address(zsl),
+                            address(gzsl), address(confusion), count, ctypes.byref(options))
         ours = {name_of(label): label for label in self.labels.tolist()}
         labels = tuple(ours.get(name, name) for name in data.class_names)
         of_unseen, of_all = ({label: value for label, value in zip(labels, values.tolist()) if value == value}  # no NaN
                              for values in (zsl, gzsl))
-        if figures.u is None:
-            return replace(figures, zsl_per_class=of_unseen)
-        return replace(figures, zsl_per_class=of_unseen, gzsl_per_class=of_all, confusion=confusion, class_names=labels)
+        if result.u is None:
+            return replace(result, zsl_per_class=of_unseen)
+        return replace(result, zsl_per_class=of_unseen, gzsl_per_class=of_all, confusion=confusion, class_names=labels)

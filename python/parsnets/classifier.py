@@ -33,7 +33,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
         "sae-reverse", "dap") are available, too.
     networks : int, default=None
         Number of networks, K.
-    open_networks : int, default=None
+    open : int, default=None
         Number of networks that are active per sample, k.
     gates : {"anchor", "energy", "always"}, default=None
         Rule by which a sample selects its networks: those with the nearest anchors, those with the strongest parts of
@@ -41,13 +41,13 @@ class ParsNetsClassifier(ZeroShotClassifier):
     encoding : int, default=None
         Dimensions of the encoder, h.
     loss : {"ridge", "svr"}, default=None
-        Loss of the networks: squared, or epsilon-insensitive, which is solved with a certificate.
+        Loss of the networks (the option `fit`): squared, or epsilon-insensitive, which is solved with a certificate.
     c : float, default=None
         Bound of the dual variables of the SVR, for targets of unit variance.
     epsilon : float, default=None
         Half-width of the tube of the SVR, for targets of unit variance. None means 0.1.
     alpha : float, default=None
-        Ridge regularisation, relative to the scale of the data.
+        Ridge regularisation (the option `lambda`), relative to the scale of the data.
     mmg : float, default=None
         Weight of the maximal margin geometry. 0 turns it off.
     refine_steps : int, default=None
@@ -75,6 +75,8 @@ class ParsNetsClassifier(ZeroShotClassifier):
         Number of threads. -1 means one per core, None means 1. Results do not depend on it.
     verbose : bool, default=False
         Whether to show progress, with tqdm if it is installed.
+    open_networks : int, default=None
+        Former name of `open`.
 
     Attributes
     ----------
@@ -103,7 +105,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
     --------
     >>> from parsnets import ParsNetsClassifier, datasets
     >>> data = datasets.load_demo()  # small pictures of ten classes, two of them unseen
-    >>> model = ParsNetsClassifier(networks=32, open_networks=8)
+    >>> model = ParsNetsClassifier(networks=32, open=8)
     >>> model = model.fit(data.X[data.trainval], data.y[data.trainval], class_attributes=data.class_attributes,
     ...                   attribute_names=data.attribute_names)
     >>> pictures = data.X[data.test_unseen[:3]]
@@ -115,22 +117,24 @@ class ParsNetsClassifier(ZeroShotClassifier):
     'moose'
     """
 
-    _option_of = {**COMMON, "networks": "networks", "open_networks": "open", "gates": "gates", "encoding": "encoding",
+    _option_of = {**COMMON, "networks": "networks", "open": "open", "gates": "gates", "encoding": "encoding",
                   "loss": "fit", "c": "c", "epsilon": "epsilon", "alpha": "lambda", "mmg": "mmg",
                   "refine_steps": "refine-steps", "prototype_width": "prototype-width"}
+    _former_names = {"open_networks": "open"}
     _methods = {"": {}, **{method: {"method": method} for method in _METHODS}}
 
-    def __init__(self, method: str = "parsnets", *, networks: Optional[int] = None,
-                 open_networks: Optional[int] = None, gates: Optional[str] = None, encoding: Optional[int] = None,
-                 loss: Optional[str] = None, c: Optional[float] = None, epsilon: Optional[float] = None,
-                 alpha: Optional[float] = None, mmg: Optional[float] = None, refine_steps: Optional[int] = None,
+    def __init__(self, method: str = "parsnets", *, networks: Optional[int] = None, open: Optional[int] = None,
+                 gates: Optional[str] = None, encoding: Optional[int] = None, loss: Optional[str] = None,
+                 c: Optional[float] = None, epsilon: Optional[float] = None, alpha: Optional[float] = None,
+                 mmg: Optional[float] = None, refine_steps: Optional[int] = None,
                  prototype_width: Optional[float] = None, feature_scaling: Optional[str] = None,
                  semantic_scaling: Optional[str] = None, semantic_whitening: Optional[float] = None,
                  similarity: Optional[str] = None, preset: str = "none", select: bool = False,
                  options: Optional[Dict[str, Any]] = None, random_state: Any = 1, n_jobs: Optional[int] = -1,
-                 verbose: Any = False) -> None:
+                 verbose: Any = False, open_networks: Optional[int] = None) -> None:
         self.method = method
         self.networks = networks
+        self.open = open
         self.open_networks = open_networks
         self.gates = gates
         self.encoding = encoding

@@ -106,15 +106,15 @@ class Dataset:
         self._handle = handle
         self._again = again  # creates it again; data sets from arrays pass their arrays
         self.folder = folder
-        facts = _library.DatasetFacts(size=ctypes.sizeof(_library.DatasetFacts))
-        call("dataset_get_facts", handle.pointer, ctypes.byref(facts))
-        self.name: str = facts.name.decode("utf-8", "surrogateescape")
-        self.X: Floats = handle.view(np.float32, facts.features, facts.samples, facts.dimensions)
-        self.labels: NDArray[np.int32] = handle.view(np.int32, facts.labels, facts.samples)
-        self.semantics: Floats = handle.view(np.float32, facts.semantics, facts.classes, facts.attributes)
+        info = _library.DatasetInfo(size=ctypes.sizeof(_library.DatasetInfo))
+        call("dataset_get_info", handle.pointer, ctypes.byref(info))
+        self.name: str = info.name.decode("utf-8", "surrogateescape")
+        self.X: Floats = handle.view(np.float32, info.features, info.samples, info.dimensions)
+        self.labels: NDArray[np.int32] = handle.view(np.int32, info.labels, info.samples)
+        self.semantics: Floats = handle.view(np.float32, info.semantics, info.classes, info.attributes)
         self.class_names: List[str] = [text_at("dataset_class_name", handle.pointer, i) or ""
-                                       for i in range(facts.classes)]
-        names = [text_at("dataset_attribute_name", handle.pointer, i) for i in range(facts.attributes)]
+                                       for i in range(info.classes)]
+        names = [text_at("dataset_attribute_name", handle.pointer, i) for i in range(info.attributes)]
         self.attribute_names: Optional[List[str]] = None if None in names else [str(name) for name in names]
         for number, which in enumerate(_LISTS):
             start, count = ctypes.c_void_p(), ctypes.c_size_t()
@@ -168,7 +168,7 @@ def checked(data: Any, instead: str) -> Dataset:
 
 
 def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: Optional[str] = None, seed: int = 1,
-                original_attributes: bool = False, missing: str = "attribute-mean", split: Optional[PathLike] = None,
+                original_att: bool = False, missing: str = "attribute-mean", split: Optional[PathLike] = None,
                 progress: Optional[ProgressCallback] = None) -> Dataset:
     """Load a plain or xlsa17-style folder.
 
@@ -185,7 +185,7 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
         NAME of NAME_splits.mat. None means the only one found.
     seed : int, default=1
         Random seed for drawing validation classes, used if the folder names none.
-    original_attributes : bool, default=False
+    original_att : bool, default=False
         Whether to read `original_att` instead of `att`.
     missing : {"attribute-mean", "zero", "refuse"}, default="attribute-mean"
         How to fill in missing attribute values (NaN, empty cells). "refuse" raises an error. `fit` does not accept
@@ -205,7 +205,7 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
     options = _library.LoadOptions(ctypes.sizeof(_library.LoadOptions),
                                    None if features is None else text(features, "features"),
                                    None if semantics is None else text(semantics, "semantics"),
-                                   unsigned(seed, "seed", 64), int(original_attributes), _MISSING[missing],
+                                   unsigned(seed, "seed", 64), int(original_att), _MISSING[missing],
                                    None if split is None else text(os.fspath(split), "split"))
     pointer = ctypes.c_void_p()
     with Watch(progress) as watch:
@@ -213,7 +213,7 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
              ctypes.byref(pointer))
         place = Path(os.path.abspath(folder))
         return Dataset(_Handle(pointer), partial(load_folder, place, features=features, semantics=semantics, seed=seed,
-                                                 original_attributes=original_attributes, missing=missing,
+                                                 original_att=original_att, missing=missing,
                                                  split=None if split is None else os.path.abspath(split)), place)
 
 

@@ -77,18 +77,18 @@ class DeviceModel:
         self._free.atexit = False  # other threads may still predict
         self.validation = validation
         self.n_jobs = n_jobs
-        facts = _library.DeviceFacts(size=ctypes.sizeof(_library.DeviceFacts))
-        call("device_get_facts", handle, ctypes.byref(facts))
-        self.n_features_in_: int = facts.dimensions
-        self.bytes: int = facts.bytes
-        self.work_bytes: int = facts.work_bytes
-        self.multiply_adds: int = facts.multiply_adds
-        self.gamma_ = float(facts.gamma)
-        self.instruction_set: str = facts.instruction_set.decode()
-        self.seen_: NDArray[np.bool_] = copy_at(facts.seen, np.bool_, facts.classes)
-        self.precision = next(name for name, number in _PRECISIONS.items() if number == facts.precision)
-        self.rank: int = facts.rank
-        names = [text_at("device_class_name", handle, i) or "" for i in range(facts.classes)]
+        info = _library.DeviceInfo(size=ctypes.sizeof(_library.DeviceInfo))
+        call("device_get_info", handle, ctypes.byref(info))
+        self.n_features_in_: int = info.dimensions
+        self.bytes: int = info.bytes
+        self.work_bytes: int = info.work_bytes
+        self.multiply_adds: int = info.multiply_adds
+        self.gamma_ = float(info.gamma)
+        self.instruction_set: str = info.instruction_set.decode()
+        self.seen_: NDArray[np.bool_] = copy_at(info.seen, np.bool_, info.classes)
+        self.precision = next(name for name, number in _PRECISIONS.items() if number == info.precision)
+        self.rank: int = info.rank
+        names = [text_at("device_class_name", handle, i) or "" for i in range(info.classes)]
         self.classes_: NDArray[Any] = file_labels(np.array(names) if labels is None else labels, names)
 
     # ---- Files and pickles ----
@@ -147,9 +147,9 @@ class DeviceModel:
         file : bytes
             Device file.
         """
-        facts = _library.DeviceFacts(size=ctypes.sizeof(_library.DeviceFacts))
-        call("device_get_facts", self._handle, ctypes.byref(facts))
-        return ctypes.string_at(facts.file, facts.bytes)
+        info = _library.DeviceInfo(size=ctypes.sizeof(_library.DeviceInfo))
+        call("device_get_info", self._handle, ctypes.byref(info))
+        return ctypes.string_at(info.file, info.bytes)
 
     def __getstate__(self) -> Dict[str, Any]:
         return {"file": self.to_bytes(), "labels": self.classes_, "validation": self.validation, "n_jobs": self.n_jobs}
@@ -236,7 +236,7 @@ class DeviceModel:
         Returns
         -------
         evaluation : Evaluation
-            Figures in percent, without those by class.
+            Results in percent, without those by class.
         """
         checked(data, "for arrays call predict(X)")
         return evaluation("device_evaluate", self._handle, data, threads_of(self.n_jobs), progress)
@@ -339,12 +339,12 @@ def export(model: Model, data: Optional[Dataset], *, precision: Optional[str] = 
     options = _library.ExportOptions(ctypes.sizeof(_library.ExportOptions), _PRECISIONS.get(precision or "", 0),
                                      -1 if rank is None else unsigned(rank, "rank", 31),
                                      unsigned(max_bytes, "max_bytes", 64), real(max_drop, "max_drop"))
-    figures = _library.ExportFigures(size=ctypes.sizeof(_library.ExportFigures))
+    result = _library.ExportResult(size=ctypes.sizeof(_library.ExportResult))
     handle = ctypes.c_void_p()
     with Watch(progress) as watch:
         try:
             call("export", model.handle, None if data is None else data.pointer, ctypes.byref(options),
-                 unsigned(threads, "threads", 32), watch.function, None, ctypes.byref(handle), ctypes.byref(figures))
+                 unsigned(threads, "threads", 32), watch.function, None, ctypes.byref(handle), ctypes.byref(result))
         except BadInput as error:
             split = model.record.get("data", {}).get("split", {})
             if data is None or split.get("test_unseen", {}).get("samples") != 0 or not len(data.test_unseen):
@@ -352,6 +352,6 @@ def export(model: Model, data: Optional[Dataset], *, precision: Optional[str] = 
             raise BadInput(f"data: expected the data set that the estimator was trained on, found {data.name!r} and an "
                            "estimator trained by fit(X, y), which has no test samples; train it with "
                            f"fit_dataset(data), or export without data ({error})") from None
-        validation = {"before": {"zsl": figures.zsl_before, "h": figures.h_before},
-                      "after": {"zsl": figures.zsl_after, "h": figures.h_after}} if figures.has_validation else None
+        validation = {"before": {"zsl": result.zsl_before, "h": result.h_before},
+                      "after": {"zsl": result.zsl_after, "h": result.h_after}} if result.has_validation else None
         return DeviceModel(handle, model.labels, validation, n_jobs=threads or -1)

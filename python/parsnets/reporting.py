@@ -26,7 +26,7 @@ from .errors import BadInput, Usage
 class _Run:
     name: str
     model: Model
-    facts: Optional[str] = None
+    run_json: Optional[str] = None
     benches: List[str] = field(default_factory=list)
     folder: str = ""
 
@@ -67,7 +67,7 @@ def report(file: PathLike, models: Union[PathLike, Sequence[PathLike], Mapping[s
         Path of the page.
     """
     runs = _runs(models)
-    named: Optional[Dict[str, Any]] = json.loads(runs[0].facts) if runs[0].facts is not None else None
+    named: Optional[Dict[str, Any]] = json.loads(runs[0].run_json) if runs[0].run_json is not None else None
     if data is None:
         if named is None:
             raise Usage("data: expected the data set that the models were trained on, found None; pass it, or a run "
@@ -93,7 +93,7 @@ def report(file: PathLike, models: Union[PathLike, Sequence[PathLike], Mapping[s
 def _given(run: _Run) -> Any:
     benches = (ctypes.c_char_p * len(run.benches))(*[text(name, "bench file") for name in run.benches])
     return _library.ReportRun(ctypes.sizeof(_library.ReportRun), text(run.name, "name"), run.model.handle,
-                              None if run.facts is None else text(run.facts, "run.json"), benches, len(benches))
+                              None if run.run_json is None else text(run.run_json, "run.json"), benches, len(benches))
 
 
 def _runs(models: Any) -> List[_Run]:
@@ -137,25 +137,25 @@ def _run_folder(folder: Any) -> _Run:
         raise BadInput(f"{place}: model.safetensors: expected a run folder with a model, found none; create one with "
                        "'parsnets train --run DIR'")
     files = sorted(name for name in os.listdir(place) if name.endswith(".json"))
-    facts = Path(place, "run.json").read_text("utf-8") if "run.json" in files else None
-    if facts is not None:
-        _check_facts(facts, os.path.join(place, "run.json"))
-    return _Run(os.path.basename(absolute), Model.load(model), facts,
+    run_json = Path(place, "run.json").read_text("utf-8") if "run.json" in files else None
+    if run_json is not None:
+        _check_run_json(run_json, os.path.join(place, "run.json"))
+    return _Run(os.path.basename(absolute), Model.load(model), run_json,
                 [os.path.join(place, name) for name in files if name != "run.json"], absolute)
 
 
-def _check_facts(facts: str, file: str) -> None:
+def _check_run_json(run_json: str, file: str) -> None:
     try:
-        found = json.loads(facts)
+        found = json.loads(run_json)
     except ValueError as error:
         raise BadInput(f"{file}: expected JSON, found {error}; train the run again") from None
     if not isinstance(found, dict) or not isinstance(found.get("data"), str):
         raise BadInput(f"{file}: data: expected the data set's folder, found none; train the run again")
 
 
-def _named_data(facts: Mapping[str, Any], progress: Optional[ProgressCallback]) -> Dataset:
-    load = facts.get("load", {})
-    return load_folder(facts["data"], features=load.get("features") or None, semantics=load.get("semantics") or None,
-                       seed=facts.get("seed", 1), original_attributes=load.get("original-att", False),
+def _named_data(run_json: Mapping[str, Any], progress: Optional[ProgressCallback]) -> Dataset:
+    load = run_json.get("load", {})
+    return load_folder(run_json["data"], features=load.get("features") or None, semantics=load.get("semantics") or None,
+                       seed=run_json.get("seed", 1), original_att=load.get("original-att", False),
                        missing=load.get("missing", "attribute-mean"), split=load.get("split") or None,
                        progress=progress)

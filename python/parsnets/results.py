@@ -1,4 +1,4 @@
-"""Results of estimators: explanations of predictions, and figures of evaluations."""
+"""Results of estimators: explanations of predictions, and evaluations."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Explanations(List[Explanation]):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Figures of an evaluation, in percent except for gamma.
+    """Results of an evaluation, in percent except for gamma.
 
     Attributes
     ----------
@@ -151,14 +151,14 @@ class Evaluation:
     class_names: Optional[Tuple[Any, ...]] = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> Dict[str, Optional[float]]:
-        """Return the figures over all classes by name, for example as a row of a DataFrame.
+        """Return the results over all classes by name, for example as a row of a DataFrame.
 
         `trained_samples` is included only if it is not 0.
 
         Returns
         -------
-        figures : dict
-            Names and figures.
+        results : dict
+            Names and values.
         """
         marks = {} if self.trained_samples == 0 else {"trained_samples": self.trained_samples}
         return {one.name: getattr(self, one.name) for one in fields(self) if one.compare} | marks

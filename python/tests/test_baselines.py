@@ -47,7 +47,7 @@ def test_a_file_is_loaded_as_the_estimator_that_wrote_it(demo, tmp_path, estimat
 
 @pytest.mark.parametrize("method", ["parsnets", "scln", "mmg"])
 def test_files_of_networks_are_loaded_as_parsnets_classifiers(demo, tmp_path, method):
-    ParsNetsClassifier(method, networks=8, open_networks=None if method == "mmg" else 4, encoding=32,
+    ParsNetsClassifier(method, networks=8, open=None if method == "mmg" else 4, encoding=32,
                        refine_steps=0).fit_dataset(demo).save(tmp_path / "m.safetensors")
     loaded = load_model(tmp_path / "m.safetensors")
     assert type(loaded) is ParsNetsClassifier and loaded.method == method

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 from same_bytes import assert_same_bytes
 
-from parsnets import BadInput, ParsNetsClassifier, ParsNetsError, RidgeZSL, Usage, datasets
+from parsnets import DAP, ESZSL, SAE, BadInput, ParsNetsClassifier, ParsNetsError, RidgeZSL, Usage, datasets
 from parsnets._model import Model
 from parsnets.metrics import harmonic_mean, per_class_accuracy
 
@@ -343,7 +343,7 @@ def test_bad_arrays_are_refused_with_advice(demo, ridge, tmp_path):
 
 
 def test_every_parameter_is_the_option_of_its_name_in_the_engine(demo):
-    given = {"networks": 16, "open_networks": 4, "gates": "anchor", "encoding": 32, "loss": "ridge", "c": 0.5,
+    given = {"networks": 16, "open": 4, "gates": "anchor", "encoding": 32, "loss": "ridge", "c": 0.5,
              "epsilon": 0.05, "alpha": 5.0, "mmg": 0.2, "refine_steps": 3, "prototype_width": 1.1,
              "feature_scaling": "l2", "semantic_scaling": "centre-l2", "semantic_whitening": 0.3,
              "similarity": "cosine"}
@@ -358,6 +358,20 @@ def test_every_parameter_is_the_option_of_its_name_in_the_engine(demo):
     assert_same_bytes(same._model.to_bytes(), model._model.to_bytes())
 
 
+def test_parameters_have_the_names_of_options_except_where_python_has_others():
+    kinds = (ParsNetsClassifier, RidgeZSL, ESZSL, SAE, DAP)
+    others = {name: option for kind in kinds for name, option in kind._option_of.items()
+              if name != option.replace("-", "_")}
+    assert others == {"alpha": "lambda", "semantic_alpha": "semantic-lambda", "loss": "fit"}
+
+
+def test_a_former_name_still_works_and_warns(demo):
+    given = {"networks": 16, "encoding": 32, "refine_steps": 1}
+    with pytest.warns(FutureWarning, match="open_networks is now called open"):
+        former = ParsNetsClassifier(open_networks=4, **given).fit_dataset(demo)
+    assert_same_bytes(former._model.to_bytes(), ParsNetsClassifier(open=4, **given).fit_dataset(demo)._model.to_bytes())
+
+
 def test_a_parameter_stays_where_select_searches(demo):
     model = RidgeZSL(alpha=7, select=True).fit_dataset(demo)
     steps = model.record_["selection"]
@@ -368,12 +382,13 @@ def test_a_parameter_stays_where_select_searches(demo):
 @pytest.mark.parametrize("bad, message", [
     ({"method": "magic"}, "method: expected one of"),
     ({"alpha": -1}, "^alpha: expected auto or a number"),
-    ({"networks": 8, "open_networks": 9}, r"open_networks: expected at most networks \(8\), found 9"),
+    ({"networks": 8, "open": 9}, r"^open: expected at most networks \(8\), found 9"),
     ({"loss": "hinge"}, "^loss: expected"),
     ({"options": {"gate-weight": -1}}, "gate-weight"),
     ({"options": {"no-such": 1}}, "no-such"),
     ({"alpha": 1, "options": {"lambda": 1}}, "give it only as alpha"),
-    ({"open_networks": 4, "options": {"open": 4}}, "give it only as open_networks"),
+    ({"open": 4, "options": {"open": 4}}, "give it only as open"),
+    ({"open": 4, "open_networks": 4}, "^open_networks: expected only open"),
     ({"options": {"seed": 3}}, "random_state"),
     ({"options": {"method": "ridge"}}, "method"),
     ({"random_state": -1}, "random_state"),
@@ -388,7 +403,7 @@ def test_impossible_parameters_are_refused_by_their_python_names(demo, bad, mess
 
 def test_random_state_decides_the_model(demo):
     def trained(random_state):
-        return ParsNetsClassifier(networks=16, open_networks=4, encoding=32, gates="anchor",
+        return ParsNetsClassifier(networks=16, open=4, encoding=32, gates="anchor",
                                   random_state=random_state).fit_dataset(demo)._model.to_bytes()
 
     five = trained(5)
@@ -514,12 +529,12 @@ def test_results_do_not_depend_on_threads(demo):
     x, y = training(demo)
     files = []
     for jobs in (None, -1, -2, 5):
-        model = ParsNetsClassifier(n_jobs=jobs, networks=16, open_networks=4, encoding=32)
+        model = ParsNetsClassifier(n_jobs=jobs, networks=16, open=4, encoding=32)
         files.append(model.fit(x, y, class_attributes=demo.class_attributes)._model.to_bytes())
     assert_same_bytes(*files)
 
 
-def test_facts_cannot_be_changed_by_accident(ridge):
+def test_info_cannot_be_changed_by_accident(ridge):
     for fact in (ridge.classes_, ridge.seen_, ridge.class_attributes_):
         with pytest.raises(ValueError):
             fact[0] = fact[1]
@@ -557,7 +572,7 @@ def test_export_gives_a_device_model_with_the_estimators_labels(demo):
     assert RidgeZSL().fit_dataset(demo).export(demo).validation is not None
 
 
-def test_facts_are_copies_that_may_be_changed(ridge):
+def test_info_are_copies_that_may_be_changed(ridge):
     twin = copy.copy(ridge)
     ridge.record_.clear()
     ridge.trained_options_["method"] = "none"

@@ -192,7 +192,7 @@ def test_xlsa17_folders_give_the_same_arrays(demo, tool, tmp_path):
 @pytest.mark.parametrize("flags, parameters", [
     ("", {}),
     ("--method ridge", {"method": "ridge"}),
-    ("--networks 16 --open 4 --encoding 32", {"networks": 16, "open_networks": 4, "encoding": 32}),
+    ("--networks 16 --open 4 --encoding 32", {"networks": 16, "open": 4, "encoding": 32}),
     ("--method sae --select", {"method": "sae", "select": True}),
     ("--preset auto --time-budget 0", {"preset": "auto", "options": {"time_budget": 0}}),
 ])

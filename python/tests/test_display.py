@@ -47,7 +47,7 @@ def words(tree):
     return [text.strip() for element in tree.iter() if element.tag != "style" for text in element.itertext()]
 
 
-def facts(tree):
+def info(tree):
     return {row.find("th").text: row.find("td").text for row in tree.iter("tr") if row.find("td") is not None}
 
 
@@ -119,7 +119,7 @@ def test_the_bars_of_an_explanation_sum_to_the_difference_of_the_scores(demo, fi
         kinds = [rect.get("class") for rect in tree.findall(".//rect")]
         assert [kind == "seen" for kind in kinds] == [amount >= 0 for amount in amounts]
         assert str(shown.label) in words(tree) and any(shown.runner_up in word for word in words(tree))
-        assert facts(tree)["20 active networks"].startswith(f"{shown.open_networks[0]}, {shown.open_networks[1]}")
+        assert info(tree)["20 active networks"].startswith(f"{shown.open_networks[0]}, {shown.open_networks[1]}")
 
 
 def test_an_explanation_shows_what_both_classes_have_beside_each_bar(demo, fitted):
@@ -157,7 +157,7 @@ def test_a_single_class_needs_no_chart(demo, fitted):
 
 def test_a_data_set_shows_each_class_with_its_samples(demo):
     tree = parsed(_display.dataset_html(demo))
-    assert facts(tree)["samples"] == "2,400" and facts(tree)["unseen"] == "deer, truck"
+    assert info(tree)["samples"] == "2,400" and info(tree)["unseen"] == "deer, truck"
     titles = [title.text for title in tree.findall(".//rect/title")]
     assert "deer: 240 test, unseen classes" in titles and "ship: 192 training" in titles
     assert "ship: 48 test, seen classes" in titles and len(titles) == 18
@@ -168,31 +168,31 @@ def test_many_classes_become_a_strip():
     data = datasets.from_arrays(np.ones((1000, 2), np.float32), labels, np.ones((500, 3), np.float32),
                                 [f"c{i}" for i in range(500)])
     tree = parsed(_display.dataset_html(data))
-    assert len(tree.findall(".//rect")) == 500 and "without names" in facts(tree)["attributes"]
+    assert len(tree.findall(".//rect")) == 500 and "without names" in info(tree)["attributes"]
     assert float(tree.find(".//figure/svg").get("width")) < 500
 
 
 def test_an_estimator_shows_its_training_record(demo, fitted):
     tree = parsed(_display.estimator_html(fitted))
-    found = facts(tree)
+    found = info(tree)
     assert found["networks"] == "20 of 192 active" and found["classes"] == "10: 8 seen, 2 unseen"
     assert found["trained on"] == "demo, 1,536 samples" and "ZSL" in found["on validation classes"]
     assert found["gamma, temperature"] == f"{fitted.gamma_:.4g}, {fitted.temperature_:.4g}"
     captions = " ".join("".join(caption.itertext()) for caption in tree.iter("figcaption"))
-    assert "objective by step" in captions and "each of 192 networks" in captions and "candidates" not in captions
+    assert "objective by training step" in captions and "192 networks" in captions and "candidates" not in captions
     assert any("near automobile" in word for word in words(tree))  # truck
 
 
 def test_a_search_shows_its_candidates_and_the_chosen_one(demo):
     tree = parsed(_display.estimator_html(ParsNetsClassifier(method="sae", select=True).fit_dataset(demo)))
     chosen = [dot.find("title").text for dot in tree.iter("circle") if dot.get("class") == "unseen"]
-    assert len(list(tree.iter("circle"))) == 24 and chosen == [facts(tree)["chosen"]]
+    assert len(list(tree.iter("circle"))) == 24 and chosen == [info(tree)["chosen"]]
 
 
 def test_a_plain_classifier_has_no_unseen_classes_to_show(demo):
     model = ParsNetsClassifier(method="ridge").fit(demo.X[demo.trainval], demo.y[demo.trainval])
     tree = parsed(_display.estimator_html(model))
-    assert facts(tree)["classes"] == "8: 8 seen, 0 unseen" and not any("near" in word for word in words(tree))
+    assert info(tree)["classes"] == "8: 8 seen, 0 unseen" and not any("near" in word for word in words(tree))
 
 
 def test_names_are_text_whatever_they_hold(hostile):

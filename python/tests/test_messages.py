@@ -41,8 +41,8 @@ def test_of_folders(mat, tmp_path):
     (ParsNetsClassifier(options={"memory-limit": "1kB"}),
      r"^options\['memory-limit'\]: expected at least .* for refinement"),
     (ParsNetsClassifier(options={"relu": True}, loss="svr"), r"^options\['relu'\] requires loss='ridge': "),
-    (ParsNetsClassifier(open_networks=500), r"^open_networks: expected at most networks \(192\), found 500"),
-    (ParsNetsClassifier(options={"open": 500}), r"^open_networks: expected at most networks \(192\), found 500"),
+    (ParsNetsClassifier(open=500), r"^open: expected at most networks \(192\), found 500"),
+    (ParsNetsClassifier(options={"open": 500}), r"^open: expected at most networks \(192\), found 500"),
     (ParsNetsClassifier(preset="auto", select=True),
      r"^preset='auto' conflicts with select, options\['grid'\] and options\['resume'\]: "),
     (RidgeZSL(alpha="high"), "^alpha: expected .* found 'high'"),
@@ -78,7 +78,7 @@ def test_of_classes(demo):
 
 
 def test_of_export(demo):
-    model = ParsNetsClassifier(networks=16, open_networks=4).fit_dataset(demo)
+    model = ParsNetsClassifier(networks=16, open=4).fit_dataset(demo)
     with pytest.raises(Usage, match=r"^rank: expected at most 16, the number of networks, found 99"):
         model.export(rank=99)
     with pytest.raises(ParsNetsError, match="^max_bytes=10: .* Train with a smaller encoding$"):

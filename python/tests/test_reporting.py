@@ -126,7 +126,7 @@ def test_a_damaged_run_json_is_named(folders, tmp_path, text):
         report(tmp_path / "r.html", tmp_path)
 
 
-def test_a_run_without_facts_needs_the_data_set(demo, folders, tmp_path):
+def test_a_run_without_run_json_needs_the_data_set(demo, folders, tmp_path):
     (tmp_path / "model.safetensors").write_bytes((folders[1] / "model.safetensors").read_bytes())
     with pytest.raises(Usage, match="data"):
         report(tmp_path / "r.html", tmp_path)

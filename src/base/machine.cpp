@@ -52,34 +52,34 @@ std::string simd_name() {
 
 }  // namespace
 
-MachineFacts machine_facts() {
-  MachineFacts facts;
-  facts.cpu = cpu_name();
-  facts.simd = simd_name();
-  facts.cores = available_cores();
-  facts.memory = proc_bytes("/proc/meminfo", "MemTotal:");
-  facts.free = proc_bytes("/proc/meminfo", "MemAvailable:");
+MachineInfo machine_info() {
+  MachineInfo info;
+  info.cpu = cpu_name();
+  info.simd = simd_name();
+  info.cores = available_cores();
+  info.memory = proc_bytes("/proc/meminfo", "MemTotal:");
+  info.free = proc_bytes("/proc/meminfo", "MemAvailable:");
   std::ifstream limit_file("/sys/fs/cgroup/memory.max");
   std::uint64_t limit = 0;
   if (limit_file >> limit && limit > 0) {
-    facts.memory = std::min(facts.memory, limit);
-    facts.free = std::min(facts.free, limit);
+    info.memory = std::min(info.memory, limit);
+    info.free = std::min(info.free, limit);
   }
   const int parallel = openblas_get_parallel();
   const std::string core = openblas_get_corename();
-  facts.blas = fmt::format("{} ({}, used serially), kernel {}", openblas_get_config(),
-                           parallel == 0   ? "serial"
-                           : parallel == 1 ? "pthread"
-                                           : "OpenMP",
-                           core);
-  facts.blas_optimised = core != "Generic" && core != "generic";
+  info.blas = fmt::format("{} ({}, used serially), kernel {}", openblas_get_config(),
+                          parallel == 0   ? "serial"
+                          : parallel == 1 ? "pthread"
+                                          : "OpenMP",
+                          core);
+  info.blas_optimised = core != "Generic" && core != "generic";
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
-  facts.libraries = {{"HDF5", fmt::format("{}.{}.{}", major, minor, release)},
-                     {"libzip", zip_libzip_version()},
-                     {"zlib", zlibVersion()},
-                     {"Eigen", fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)}};
-  return facts;
+  info.libraries = {{"HDF5", fmt::format("{}.{}.{}", major, minor, release)},
+                    {"libzip", zip_libzip_version()},
+                    {"zlib", zlibVersion()},
+                    {"Eigen", fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)}};
+  return info;
 }
 
 std::uint64_t peak_memory() {

@@ -1,5 +1,5 @@
 #pragma once
-// Facts about the machine and the libraries this build runs with.
+// Information about the machine and the libraries this build runs with.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@ struct LibraryFact {
   std::string name, version;
 };
 
-struct MachineFacts {
+struct MachineInfo {
   std::string cpu, simd;               ///< model name; widest instruction set the processor has
   unsigned cores = 0;                  ///< that this process may use
   std::uint64_t memory = 0, free = 0;  ///< bytes, within the control group's limit
@@ -20,7 +20,7 @@ struct MachineFacts {
   std::vector<LibraryFact> libraries;
 };
 
-MachineFacts machine_facts();
+MachineInfo machine_info();
 
 /// Peak resident memory of this process so far, in bytes.
 std::uint64_t peak_memory();

@@ -89,15 +89,16 @@ class OptionTable {
 
  private:
   template <class Field, class Parse, class Show>
-  OptionTable& add(std::string name, Field& field, std::string expected, std::string help, Parse parse, Show show);
+  OptionTable& add(std::string name, Field& field, const std::string& expected, std::string help, Parse parse,
+                   Show show);
   OptionTable& add(Option option);
   std::vector<Option> options_;
 };
 
 /// `parse` turns a text into a value, or into nothing when it does not fit; `show` turns a value into JSON.
 template <class Field, class Parse, class Show>
-OptionTable& OptionTable::add(std::string name, Field& field, std::string expected, std::string help, Parse parse,
-                              Show show) {
+OptionTable& OptionTable::add(std::string name, Field& field, const std::string& expected, std::string help,
+                              Parse parse, Show show) {
   constexpr bool optional = !std::is_same_v<Field, typename ValueOf<Field>::type>;
   Option option;
   option.name = std::move(name);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <exception>
 #include <fstream>
@@ -132,7 +133,7 @@ unsigned available_cores() {
   std::string quota;
   double period = 0;
   if (quota_file >> quota >> period && quota != "max" && period > 0)
-    cores = std::min(cores, std::max(1u, static_cast<unsigned>(std::stod(quota) / period + 0.5)));
+    cores = std::min(cores, std::max(1u, static_cast<unsigned>(std::lround(std::stod(quota) / period))));
   return cores;
 }
 

@@ -137,7 +137,7 @@ LoadOptions load_options_from(const parsnets_load_options* given) {
   if (options.semantics != nullptr) load.semantics = options.semantics;
   if (options.split != nullptr) load.split = options.split;
   load.seed = options.seed;
-  load.original_attributes = options.original_attributes != 0;
+  load.original_att = options.original_att != 0;
   switch (options.missing) {
     case PARSNETS_MISSING_ATTRIBUTE_MEAN: load.missing = MissingPolicy::attribute_mean; break;
     case PARSNETS_MISSING_ZERO: load.missing = MissingPolicy::zero; break;
@@ -173,12 +173,12 @@ parsnets_status parsnets_dataset_from_arrays(const parsnets_arrays* arrays, pars
 
 void parsnets_dataset_free(parsnets_dataset* dataset) { delete dataset; }
 
-parsnets_status parsnets_dataset_get_facts(const parsnets_dataset* dataset, parsnets_dataset_facts* facts) {
+parsnets_status parsnets_dataset_get_info(const parsnets_dataset* dataset, parsnets_dataset_info* info) {
   return guarded([&] {
     require(dataset, "dataset");
-    require(facts, "facts");
+    require(info, "info");
     const Dataset& data = dataset->data;
-    parsnets_dataset_facts known{};
+    parsnets_dataset_info known{};
     known.samples = data.samples();
     known.dimensions = data.features.cols();
     known.classes = data.classes();
@@ -195,7 +195,7 @@ parsnets_status parsnets_dataset_get_facts(const parsnets_dataset* dataset, pars
     known.features = data.features.data();
     known.labels = data.labels.data();
     known.semantics = data.semantics.values.data();
-    write_struct(facts, known, "parsnets_dataset_facts");
+    write_struct(info, known, "parsnets_dataset_info");
   });
 }
 

@@ -1,4 +1,4 @@
-// Device files behind parsnets.h: export, files, facts, scores and evaluation by the C runtime.
+// Device files behind parsnets.h: export, files, info, scores and evaluation by the C runtime.
 
 #include <fmt/format.h>
 
@@ -43,16 +43,16 @@ std::int32_t number_of(Precision precision) {
   return std::ranges::find(kPrecisions, precision, &std::pair<std::int32_t, Precision>::second)->first;
 }
 
-parsnets_export_figures figures_of(const Exported& exported) {
-  parsnets_export_figures figures{};
-  figures.precision = number_of(exported.choice.precision);
-  figures.rank = static_cast<std::int32_t>(exported.choice.rank);
-  figures.has_validation = exported.validated ? 1 : 0;
-  figures.zsl_before = exported.before.zsl;
-  figures.h_before = exported.before.h;
-  figures.zsl_after = exported.choice.figures.zsl;
-  figures.h_after = exported.choice.figures.h;
-  return figures;
+parsnets_export_result result_of(const Exported& exported) {
+  parsnets_export_result result{};
+  result.precision = number_of(exported.choice.precision);
+  result.rank = static_cast<std::int32_t>(exported.choice.rank);
+  result.has_validation = exported.validated ? 1 : 0;
+  result.zsl_before = exported.before.zsl;
+  result.h_before = exported.before.h;
+  result.zsl_after = exported.choice.accuracy.zsl;
+  result.h_after = exported.choice.accuracy.h;
+  return result;
 }
 
 }  // namespace
@@ -60,23 +60,23 @@ parsnets_export_figures figures_of(const Exported& exported) {
 parsnets_status parsnets_export(const parsnets_model* model, const parsnets_dataset* dataset,
                                 const parsnets_export_options* options, uint32_t threads,
                                 parsnets_progress_function progress, void* user, parsnets_device** device,
-                                parsnets_export_figures* figures) {
+                                parsnets_export_result* result) {
   return guarded([&] {
     require(device, "device");
     *device = nullptr;
     require(model, "model");
-    if (figures != nullptr) check_struct_size(figures->size, "parsnets_export_figures");
+    if (result != nullptr) check_struct_size(result->size, "parsnets_export_result");
     const unsigned wanted = checked_threads(threads);
     CallbackObserver observer(progress, user);
     const BlasGuard turn;
     ThreadPool pool(wanted);
     Exported exported = export_model(model->model, dataset == nullptr ? nullptr : &dataset->data,
                                      export_options_from(options), pool, observer.get());
-    const auto known = figures_of(exported);
+    const auto known = result_of(exported);
     // An aggregate, which std::make_unique cannot make with every compiler.
     std::unique_ptr<parsnets_device> made(
         new parsnets_device{DeviceModel(std::move(exported.file), "the exported model")});
-    if (figures != nullptr) write_struct(figures, known, "parsnets_export_figures");
+    if (result != nullptr) write_struct(result, known, "parsnets_export_result");
     *device = made.release();
   });
 }
@@ -111,13 +111,13 @@ parsnets_status parsnets_device_save_header(const parsnets_device* device, const
 
 void parsnets_device_free(parsnets_device* device) { delete device; }
 
-parsnets_status parsnets_device_get_facts(const parsnets_device* device, parsnets_device_facts* facts) {
+parsnets_status parsnets_device_get_info(const parsnets_device* device, parsnets_device_info* info) {
   return guarded([&] {
     require(device, "device");
-    require(facts, "facts");
+    require(info, "info");
     const DeviceModel& model = device->model;
-    parsnets_device_facts known{};
-    known.dimensions = model.features();
+    parsnets_device_info known{};
+    known.dimensions = model.dimensions();
     known.attributes = model.attributes();
     known.outputs = model.outputs();
     known.classes = model.class_names().size();
@@ -131,7 +131,7 @@ parsnets_status parsnets_device_get_facts(const parsnets_device* device, parsnet
     known.file = model.bytes().data();
     known.precision = number_of(model.precision());
     known.rank = static_cast<std::int32_t>(model.rank());
-    write_struct(facts, known, "parsnets_device_facts");
+    write_struct(info, known, "parsnets_device_info");
   });
 }
 
@@ -147,7 +147,7 @@ parsnets_status parsnets_device_scores(const parsnets_device* device, const floa
                                        uint32_t threads, float* scores, size_t classes) {
   return guarded([&] {
     require(device, "device");
-    check_samples({x, samples, dimensions, threads}, device->model.features(), scores, "scores", classes);
+    check_samples({x, samples, dimensions, threads}, device->model.dimensions(), scores, "scores", classes);
     check_count("classes", device->model.class_names().size(), classes);
     ThreadPool pool(threads);
     const Matrix<float> result = device->model.scores({x, samples, dimensions}, pool);
@@ -162,7 +162,7 @@ parsnets_status parsnets_device_rank(const parsnets_device* device, const float*
     require(device, "device");
     const Samples input{x, samples, dimensions, threads};
     const DeviceModel& model = device->model;
-    check_samples(input, model.features(), classes, "classes", k);
+    check_samples(input, model.dimensions(), classes, "classes", k);
     require(candidates, "candidates");
     const Ranking ranking(model.class_seen(), model.gamma(), model.temperature(),
                           std::vector<std::int32_t>(candidates, candidates + count));

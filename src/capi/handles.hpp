@@ -123,7 +123,7 @@ void check_samples(const Samples& samples, std::size_t dimensions, const void* o
 inline void check_samples(const parsnets_model* model, const Samples& samples, const void* output,
                           const char* output_name, std::size_t columns) {
   require(model, "model");
-  check_samples(samples, model->model.feature_dimensions, output, output_name, columns);
+  check_samples(samples, model->model.dimensions, output, output_name, columns);
 }
 
 /// n x d to n x C raw scores.
@@ -140,8 +140,8 @@ struct RankedOutput {
 /// Ranks samples in batches. Throws usage unless 1 <= k <= the number of candidates.
 void rank_batches(const Samples& input, const Ranking& ranking, const Predict& scores, const RankedOutput& out);
 
-/// The figures of a test into a struct of the caller.
-void write_evaluation(const Evaluation& report, parsnets_evaluation* evaluation);
+/// The results of an evaluation into a struct of the caller.
+void write_evaluation(const Evaluation& result, parsnets_evaluation* evaluation);
 
 /// Element `index` of a list; throws usage when there is none.
 const char* name_at(const std::vector<std::string>& names, std::size_t index, const char* what);

@@ -1,4 +1,4 @@
-// Models behind parsnets.h: files, copies, facts and the class bank.
+// Models behind parsnets.h: files, copies, info and the class bank.
 
 #include <fmt/format.h>
 
@@ -144,19 +144,19 @@ parsnets_status parsnets_model_clone(const parsnets_model* model, parsnets_model
 
 void parsnets_model_free(parsnets_model* model) { delete model; }
 
-parsnets_status parsnets_model_get_facts(const parsnets_model* handle, parsnets_model_facts* facts) {
+parsnets_status parsnets_model_get_info(const parsnets_model* handle, parsnets_model_info* info) {
   return guarded([&] {
     require(handle, "model");
-    require(facts, "facts");
+    require(info, "info");
     const Model& model = handle->model;
-    parsnets_model_facts known{};
-    known.dimensions = model.feature_dimensions;
+    parsnets_model_info known{};
+    known.dimensions = model.dimensions;
     known.attributes = model.attributes();
     known.outputs = model.outputs();
     known.classes = model.classes.names.size();
     known.seen_classes = static_cast<std::size_t>(std::count(model.classes.seen.begin(), model.classes.seen.end(), 1));
     known.networks = model.gates.networks;
-    known.open_networks = model.gates.open;
+    known.open = model.gates.open;
     known.predicts_semantics = model.direction == Direction::forward ? 1 : 0;
     known.gamma = model.gamma;
     known.temperature = model.temperature;
@@ -165,7 +165,7 @@ parsnets_status parsnets_model_get_facts(const parsnets_model* handle, parsnets_
     known.record = handle->record.c_str();
     known.seen = model.classes.seen.data();
     known.semantics = model.classes.semantics.data();
-    write_struct(facts, known, "parsnets_model_facts");
+    write_struct(info, known, "parsnets_model_info");
   });
 }
 
@@ -189,7 +189,7 @@ parsnets_status parsnets_model_feature_name(const parsnets_model* model, size_t 
   return guarded([&] {
     require(model, "model");
     require(name, "name");
-    *name = optional_name_at(model->model.feature_names, model->model.feature_dimensions, index, "features");
+    *name = optional_name_at(model->model.feature_names, model->model.dimensions, index, "features");
   });
 }
 
@@ -198,7 +198,7 @@ parsnets_status parsnets_model_set_feature_names(parsnets_model* model, const ch
     require(model, "model");
     std::vector<std::string> given;
     if (names != nullptr) {
-      check_count("dimensions", model->model.feature_dimensions, dimensions);
+      check_count("dimensions", model->model.dimensions, dimensions);
       for (std::size_t i = 0; i < dimensions; ++i) {
         require(names[i], "names");
         check_utf8(names[i], fmt::format("the name of feature {}", i));

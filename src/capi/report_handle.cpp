@@ -17,10 +17,10 @@ ReportRun run_from(const parsnets_report_run* given, const Dataset& data) {
   const auto values = read_struct(given, parsnets_report_run{}, "parsnets_report_run");
   require(values.name, "name of a run");
   require(values.model, "model of a run");
-  ReportRun run{values.name, &values.model->model, &data, values.facts == nullptr ? "" : values.facts, {}};
+  ReportRun run{values.name, &values.model->model, &data, values.run_json == nullptr ? "" : values.run_json, {}};
   check_utf8(values.name, "the name of a run");
-  if (values.facts != nullptr && !parse_json(values.facts, "the facts of run '" + run.name + "'").is_object())
-    throw Error(BadInput{"the facts of run '" + run.name + "'", "", "a JSON object", "something else",
+  if (values.run_json != nullptr && !parse_json(values.run_json, "run_json of run '" + run.name + "'").is_object())
+    throw Error(BadInput{"run_json of run '" + run.name + "'", "", "a JSON object", "something else",
                          "give the content of a run's run.json"});
   if (values.bench_count > 0) require(values.benches, "benches of a run");
   for (std::size_t i = 0; i < values.bench_count; ++i) {

@@ -96,7 +96,7 @@ unsigned checked_threads(std::uint32_t threads) {
 void check_count(const char* name, std::size_t expected, std::size_t found) {
   if (found != expected)
     throw Error(BadInput{"input", name, fmt::format("{}, as in the model", expected), std::to_string(found),
-                         "query the model's facts again"});
+                         "query the model's info again"});
 }
 
 void check_samples(const Samples& samples, std::size_t dimensions, const void* output, const char* output_name,

@@ -23,18 +23,18 @@ parsnets_status parsnets_train(const parsnets_dataset* dataset, const parsnets_o
   });
 }
 
-void parsnets::capi::write_evaluation(const Evaluation& report, parsnets_evaluation* evaluation) {
+void parsnets::capi::write_evaluation(const Evaluation& result, parsnets_evaluation* evaluation) {
   parsnets_evaluation known{};
-  known.zsl_top1_per_class = report.zsl.top1_per_class;
-  known.zsl_top1 = report.zsl.top1;
-  known.zsl_top5 = report.zsl.top5;
-  known.has_gzsl = report.has_gzsl ? 1 : 0;
-  known.u = report.gzsl.u;
-  known.s = report.gzsl.s;
-  known.h = report.gzsl.h;
-  known.ausuc = report.gzsl.ausuc;
-  known.gamma = report.gzsl.gamma;
-  known.trained_samples = report.trained_samples;
+  known.zsl_top1_per_class = result.zsl.top1_per_class;
+  known.zsl_top1 = result.zsl.top1;
+  known.zsl_top5 = result.zsl.top5;
+  known.has_gzsl = result.has_gzsl ? 1 : 0;
+  known.u = result.gzsl.u;
+  known.s = result.gzsl.s;
+  known.h = result.gzsl.h;
+  known.ausuc = result.gzsl.ausuc;
+  known.gamma = result.gzsl.gamma;
+  known.trained_samples = result.trained_samples;
   write_struct(evaluation, known, "parsnets_evaluation");
 }
 
@@ -73,23 +73,24 @@ parsnets_status parsnets_evaluate_with_options(const parsnets_model* model, cons
       check_count("classes", dataset->data.classes(), classes);
     const parsnets_evaluate_options defaults = PARSNETS_EVALUATE_OPTIONS_INIT;
     const auto given = options == nullptr ? defaults : read_struct(options, defaults, "parsnets_evaluate_options");
+    if (given.reserved != 0) throw Error(ErrorCode::usage, "struct parsnets_evaluate_options, reserved: expected 0");
     const unsigned wanted = checked_threads(threads);
     CallbackObserver observer(progress, user);
     const BlasGuard turn;
     ThreadPool pool(wanted);
-    const Evaluation report =
+    const Evaluation result =
         evaluate(model->model, dataset->data, pool, observer.get(), given.allow_trained_samples != 0);
-    write_evaluation(report, evaluation);
+    write_evaluation(result, evaluation);
     for (double* values : {zsl, gzsl})
       if (values != nullptr) std::fill_n(values, classes, std::nan(""));
-    if (zsl != nullptr) write_accuracies(report.zsl.classes, zsl);
+    if (zsl != nullptr) write_accuracies(result.zsl.classes, zsl);
     if (gzsl != nullptr) {
-      write_accuracies(report.gzsl.seen_classes, gzsl);
-      write_accuracies(report.gzsl.unseen_classes, gzsl);
+      write_accuracies(result.gzsl.seen_classes, gzsl);
+      write_accuracies(result.gzsl.unseen_classes, gzsl);
     }
     if (confusion != nullptr) {
       std::fill_n(confusion, classes * classes, 0u);
-      for (const auto& [label, predicted, samples] : report.confusion)
+      for (const auto& [label, predicted, samples] : result.confusion)
         confusion[static_cast<size_t>(label) * classes + static_cast<size_t>(predicted)] = samples;
     }
   });

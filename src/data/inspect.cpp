@@ -41,7 +41,7 @@ class Inspector {
  public:
   Inspector(const Dataset& data, ProgressObserver* progress) : data_(data), progress_(progress) {}
 
-  DataReport run() {
+  Inspection run() {
     sizes();
     lists();
     classes();
@@ -50,45 +50,46 @@ class Inspector {
       feature_values();
       duplicate_samples();
     }
-    std::stable_sort(report_.findings.begin(), report_.findings.end(),
+    std::stable_sort(inspection_.findings.begin(), inspection_.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
-    return std::move(report_);
+    return std::move(inspection_);
   }
 
  private:
   void add(Severity severity, std::string id, std::size_t count, std::string text) {
-    if (count > 0) report_.findings.push_back({severity, std::move(id), std::move(text), count});
+    if (count > 0) inspection_.findings.push_back({severity, std::move(id), std::move(text), count});
   }
 
   void sizes() {
-    report_.samples = data_.samples();
-    report_.features = data_.features.cols();
-    report_.classes = data_.classes();
-    report_.attributes = data_.semantics.values.cols();
-    report_.seen_classes = data_.seen_classes().size();
-    report_.unseen_classes = data_.unseen_classes().size();
-    report_.missing_values = data_.semantics.missing;
+    inspection_.samples = data_.samples();
+    inspection_.dimensions = data_.features.cols();
+    inspection_.classes = data_.classes();
+    inspection_.attributes = data_.semantics.values.cols();
+    inspection_.seen_classes = data_.seen_classes().size();
+    inspection_.unseen_classes = data_.unseen_classes().size();
+    inspection_.missing_values = data_.semantics.missing;
     const auto& s = data_.split;
     const std::pair<const char*, const Indices*> lists[] = {
         {"trainval", &s.trainval}, {"test_seen", &s.test_seen},   {"test_unseen", &s.test_unseen}, {"train", &s.train},
         {"val", &s.val},           {"file_train", &s.file_train}, {"file_val", &s.file_val}};
     for (const auto& [name, list] : lists)
       if (!list->empty())
-        report_.lists.push_back({name, list->size(), classes_of(*list, data_.labels).size(), index_checksum(*list)});
+        inspection_.lists.push_back(
+            {name, list->size(), classes_of(*list, data_.labels).size(), index_checksum(*list)});
   }
 
   void lists() {
     const auto& s = data_.split;
-    report_.test_seen_in_train_list = overlap(s.file_train, s.test_seen);
-    report_.test_seen_in_val_list = overlap(s.file_val, s.test_seen);
+    inspection_.test_seen_in_train_list = overlap(s.file_train, s.test_seen);
+    inspection_.test_seen_in_val_list = overlap(s.file_val, s.test_seen);
     const auto handled = [&](const char* id, std::size_t count, const char* kind, const char* list) {
       add(Severity::note, id, count,
           fmt::format(
               "the file's {} contains {} {} samples, as in the public files; ParsNets removes them from the list", list,
               count, kind));
     };
-    handled("test-seen-in-train-list", report_.test_seen_in_train_list, "test-seen", "train_loc");
-    handled("test-seen-in-val-list", report_.test_seen_in_val_list, "test-seen", "val_loc");
+    handled("test-seen-in-train-list", inspection_.test_seen_in_train_list, "test-seen", "train_loc");
+    handled("test-seen-in-val-list", inspection_.test_seen_in_val_list, "test-seen", "val_loc");
     handled("test-unseen-in-train-list", overlap(s.file_train, s.test_unseen) + overlap(s.file_val, s.test_unseen),
             "test-unseen", "train_loc or val_loc");
     const auto train_classes = classes_of(s.trainval, data_.labels), unseen = classes_of(s.test_unseen, data_.labels);
@@ -207,11 +208,11 @@ class Inspector {
 
   const Dataset& data_;
   ProgressObserver* progress_;
-  DataReport report_;
+  Inspection inspection_;
 };
 
 }  // namespace
 
-DataReport inspect_dataset(const Dataset& data, ProgressObserver* progress) { return Inspector(data, progress).run(); }
+Inspection inspect_dataset(const Dataset& data, ProgressObserver* progress) { return Inspector(data, progress).run(); }
 
 }  // namespace parsnets

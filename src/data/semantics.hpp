@@ -18,7 +18,7 @@ Semantics complete_semantics(MatrixView<const double> raw, MissingPolicy policy,
                              const std::string& field, const std::vector<std::string>& class_names,
                              const std::vector<std::string>& attribute_names);
 
-/// What makes figures of the data set meaningless, a sentence each: one attribute only, classes with equal attributes.
+/// What makes results on the data set meaningless, a sentence each: one attribute only, classes with equal attributes.
 std::vector<std::string> semantic_warnings(const Dataset& data);
 
 }  // namespace parsnets

@@ -64,9 +64,7 @@ std::optional<std::filesystem::path> choose_features(const std::filesystem::path
   return folder / (stems.front() + ".mat");
 }
 
-std::string attributes_field(const LoadOptions& options) {
-  return options.original_attributes ? "original_att" : "att";
-}
+std::string attributes_field(const LoadOptions& options) { return options.original_att ? "original_att" : "att"; }
 
 /// Where the file names no classes they are numbered, one for each column of attributes.
 std::vector<std::string> read_class_names(MatFile& file, const LoadOptions& options, std::vector<std::string>& notes) {
@@ -93,7 +91,7 @@ Semantics read_semantics(MatFile& file, const LoadOptions& options, const std::v
                          fmt::format("{} x {}", raw.cols(), raw.rows()), "one column per class"});
   mark_missing(raw.view());
   // A normalised `att` has scaled the -1 marks away; original_att still shows where they were.
-  if (!options.original_attributes && file.find("original_att") != nullptr) {
+  if (!options.original_att && file.find("original_att") != nullptr) {
     Matrix<double> original = file.read_columns_double("original_att");
     if (original.rows() == raw.rows() && original.cols() == raw.cols() && mark_missing(original.view()) > 0)
       for (std::size_t i = 0; i < raw.size(); ++i)
@@ -105,7 +103,7 @@ Semantics read_semantics(MatFile& file, const LoadOptions& options, const std::v
   Semantics semantics =
       complete_semantics(raw.view(), options.missing, file.name(), field, class_names, attribute_names);
   semantics.name = options.semantics.empty() ? kDefaultSemantics : options.semantics;
-  if (options.original_attributes) semantics.name += ":original_att";
+  if (options.original_att) semantics.name += ":original_att";
   return semantics;
 }
 

@@ -141,7 +141,7 @@ void check_fits(const Model& model, std::size_t rank) {
       throw Error(
           BadInput{"the model", field, fmt::format("at most {} for a device file", most), std::to_string(value), ""});
   };
-  at_most("features", model.feature_dimensions, kMostValues);
+  at_most("features", model.dimensions, kMostValues);
   at_most("attributes", model.attributes(), kMostValues);
   at_most("prototype support", model.prototypes.support.rows(), kMostValues);
   at_most("classes", model.classes.names.size(), 65535);
@@ -202,7 +202,7 @@ Matrix<float> compared_vectors(const Model& model) {
 
 std::vector<std::byte> device_file(const Model& model, Precision precision, std::size_t rank, ThreadPool& pool) {
   check_fits(model, rank);
-  const std::size_t d = model.feature_dimensions, m = model.attributes(), q = model.outputs(), z = model.z_dimensions(),
+  const std::size_t d = model.dimensions, m = model.attributes(), q = model.outputs(), z = model.z_dimensions(),
                     networks = model.gates.networks, stored = rank == 0 ? networks : rank,
                     support = model.prototypes.support.rows();
   Writer out(precision);

@@ -16,7 +16,7 @@ namespace parsnets {
 struct DeviceModel::State {
   std::vector<std::byte> file;
   std::string name;
-  DeviceFacts facts;
+  DeviceInfo info;
   pnrt_model runtime;
 
   /// Calls `run(row of x, row of out, work, its bytes)` for every row.
@@ -41,7 +41,7 @@ struct DeviceModel::State {
 DeviceModel::DeviceModel(std::vector<std::byte> file, const std::string& name) : state_(std::make_unique<State>()) {
   state_->file = std::move(file);
   state_->name = name;
-  state_->facts = read_device_facts(state_->file, name);
+  state_->info = read_device_info(state_->file, name);
   if (const pnrt_status status = pnrt_open(&state_->runtime, state_->file.data(), state_->file.size());
       status != PNRT_OK)
     throw Error(
@@ -52,30 +52,30 @@ DeviceModel::~DeviceModel() = default;
 DeviceModel::DeviceModel(DeviceModel&&) noexcept = default;
 
 std::span<const std::byte> DeviceModel::bytes() const { return state_->file; }
-std::size_t DeviceModel::features() const { return state_->facts.features; }
-std::size_t DeviceModel::attributes() const { return state_->facts.attributes; }
-std::size_t DeviceModel::outputs() const { return state_->facts.outputs; }
+std::size_t DeviceModel::dimensions() const { return state_->info.features; }
+std::size_t DeviceModel::attributes() const { return state_->info.attributes; }
+std::size_t DeviceModel::outputs() const { return state_->info.outputs; }
 Precision DeviceModel::precision() const {
-  const auto type = state_->facts.section(DevicePart::networks).type;
+  const auto type = state_->info.section(DevicePart::networks).type;
   return type == 1 ? Precision::float32 : type == 2 ? Precision::float16 : Precision::int8;
 }
 std::size_t DeviceModel::rank() const {
-  return state_->facts.stored_networks == state_->facts.networks ? 0 : state_->facts.stored_networks;
+  return state_->info.stored_networks == state_->info.networks ? 0 : state_->info.stored_networks;
 }
 std::size_t DeviceModel::work_bytes() const { return pnrt_work_bytes(&state_->runtime, nullptr); }
 std::uint64_t DeviceModel::multiply_adds() const { return pnrt_multiply_adds(&state_->runtime, nullptr); }
 const char* DeviceModel::instruction_set() const {
   return state_->runtime.path == PNRT_AVX2 ? "AVX2" : state_->runtime.path == PNRT_NEON ? "NEON" : "none";
 }
-const std::vector<std::string>& DeviceModel::class_names() const { return state_->facts.class_names; }
-const std::vector<std::uint8_t>& DeviceModel::class_seen() const { return state_->facts.class_seen; }
-double DeviceModel::gamma() const { return state_->facts.gamma; }
-double DeviceModel::temperature() const { return state_->facts.temperature; }
+const std::vector<std::string>& DeviceModel::class_names() const { return state_->info.class_names; }
+const std::vector<std::uint8_t>& DeviceModel::class_seen() const { return state_->info.class_seen; }
+double DeviceModel::gamma() const { return state_->info.gamma; }
+double DeviceModel::temperature() const { return state_->info.temperature; }
 
-std::vector<DeviceSectionFacts> DeviceModel::sections() const {
+std::vector<DeviceSectionInfo> DeviceModel::sections() const {
   static const char* const types[] = {"", "F32", "F16", "I8", "bytes"};
-  std::vector<DeviceSectionFacts> list;
-  for (const auto& section : state_->facts.sections)
+  std::vector<DeviceSectionInfo> list;
+  for (const auto& section : state_->info.sections)
     if (section.present()) list.push_back({section.name, types[section.type], section.rows, section.cols});
   return list;
 }

@@ -40,13 +40,13 @@ class Reader {
  public:
   Reader(std::span<const std::byte> bytes, const std::string& name) : bytes_(bytes), name_(name) {}
 
-  DeviceFacts read() {
+  DeviceInfo read() {
     check_envelope();
     read_header();
     place_sections();
-    for (const auto& s : facts_.sections) check_values(s);
+    for (const auto& s : info_.sections) check_values(s);
     read_classes();
-    return std::move(facts_);
+    return std::move(info_);
   }
 
  private:
@@ -98,7 +98,7 @@ class Reader {
   }
 
   void read_header() {
-    auto& f = facts_;
+    auto& f = info_;
     f.features = number(20, "features", 1, kMany);
     f.attributes = number(24, "attributes", 1, kMany);
     f.outputs = number(28, "outputs", 1, kMany);
@@ -134,11 +134,11 @@ class Reader {
       fail("prototype support", "0, as the similarity is not the cosine", std::to_string(f.support));
   }
 
-  std::uint32_t gated_values() const { return facts_.encoding > 0 ? facts_.encoding : facts_.features; }
+  std::uint32_t gated_values() const { return info_.encoding > 0 ? info_.encoding : info_.features; }
 
   /// The table of docs/device.md for this header. Its numbers are below 2^33, bytes of a section below 2^51.
   std::array<Rule, kDeviceParts> rules() const {
-    const auto& f = facts_;
+    const auto& f = info_;
     const std::uint64_t d = f.features, m = f.attributes, q = f.outputs, h = f.encoding, K = f.networks,
                         r = f.stored_networks, C = f.classes, S = f.support, e = gated_values();
     const std::uint64_t z = h > 0 && f.networks_see_encoding ? h : d;
@@ -183,12 +183,12 @@ class Reader {
 
   void place_sections() {
     for (std::size_t i = 0; i < kDeviceParts; ++i)
-      facts_.sections[i].type = std::to_integer<std::uint8_t>(bytes_[kTypesAt + i]);
+      info_.sections[i].type = std::to_integer<std::uint8_t>(bytes_[kTypesAt + i]);
     const auto table = rules();
     std::uint64_t at = kHeaderBytes;
     for (std::size_t i = 0; i < kDeviceParts; ++i) {
       const Rule& rule = table[i];
-      DeviceSection& s = facts_.sections[i];
+      DeviceSection& s = info_.sections[i];
       s.name = rule.name;
       const char* types = rule.kind == Kind::vector ? "1 (f32)" : rule.kind == Kind::bytes ? "4 (bytes)" : "1 to 3";
       const std::uint8_t low = rule.kind == Kind::bytes ? kBytes : kF32;
@@ -230,7 +230,7 @@ class Reader {
   }
 
   std::vector<std::string> names(DevicePart part, std::uint32_t count) const {
-    const auto& s = facts_.section(part);
+    const auto& s = info_.section(part);
     const char* field = s.name;
     std::string_view rest(reinterpret_cast<const char*>(bytes_.data()) + s.offset, s.cols);
     std::vector<std::string> found;
@@ -247,7 +247,7 @@ class Reader {
   }
 
   void read_classes() {
-    auto& f = facts_;
+    auto& f = info_;
     f.class_names = names(DevicePart::class_names, f.classes);
     if (f.section(DevicePart::attribute_names).present())
       f.attribute_names = names(DevicePart::attribute_names, f.attributes);
@@ -276,17 +276,17 @@ class Reader {
   std::span<const std::byte> bytes_;
   const std::string& name_;
   std::uint32_t class_name_bytes_ = 0, attribute_name_bytes_ = 0;
-  DeviceFacts facts_;
+  DeviceInfo info_;
 };
 
 }  // namespace
 
-DeviceFacts read_device_facts(std::span<const std::byte> bytes, const std::string& name) {
+DeviceInfo read_device_info(std::span<const std::byte> bytes, const std::string& name) {
   return Reader(bytes, name).read();
 }
 
-Matrix<float> device_matrix(std::span<const std::byte> bytes, const DeviceFacts& facts, DevicePart part) {
-  const auto& s = facts.section(part);
+Matrix<float> device_matrix(std::span<const std::byte> bytes, const DeviceInfo& info, DevicePart part) {
+  const auto& s = info.section(part);
   if (!s.present() || s.type == kBytes) return {};
   Matrix<float> values(s.rows, s.cols);
   const std::byte* from = bytes.data() + s.offset;

@@ -54,7 +54,7 @@ struct DeviceSection {
 };
 
 /// A checked device file. Numbers that name a choice are those of the header.
-struct DeviceFacts {
+struct DeviceInfo {
   std::uint32_t features = 0, attributes = 0, outputs = 0, encoding = 0;  ///< d, m, q, h
   std::uint32_t networks = 0, open = 0, stored_networks = 0;              ///< K, k, r
   std::uint32_t classes = 0, support = 0;                                 ///< C, S
@@ -69,10 +69,10 @@ struct DeviceFacts {
 };
 
 /// Checks all that docs/device.md says of a file; `name` is used in errors. Throws Error(bad_input).
-DeviceFacts read_device_facts(std::span<const std::byte> bytes, const std::string& name);
+DeviceInfo read_device_info(std::span<const std::byte> bytes, const std::string& name);
 
-/// Copy of a vector (1 x n) or matrix as float32; empty if it is absent or consists of bytes. `facts` must have been
+/// Copy of a vector (1 x n) or matrix as float32; empty if it is absent or consists of bytes. `info` must have been
 /// read from `bytes`. An int8 value whose scale is near the largest float may come out infinite.
-Matrix<float> device_matrix(std::span<const std::byte> bytes, const DeviceFacts& facts, DevicePart part);
+Matrix<float> device_matrix(std::span<const std::byte> bytes, const DeviceInfo& info, DevicePart part);
 
 }  // namespace parsnets

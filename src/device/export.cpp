@@ -58,17 +58,17 @@ class ValidationModel {
     gamma_ = result.gamma;
   }
 
-  const ValidationFigures& before() const { return before_; }
+  const ValidationAccuracy& before() const { return before_; }
 
-  /// The figures of this model exported in this way, at the gamma of the float model.
-  ValidationFigures after(Precision precision, std::size_t rank) const {
+  /// The accuracy of this model exported in this way, at the gamma of the float model.
+  ValidationAccuracy after(Precision precision, std::size_t rank) const {
     if (rank >= model_.gates.networks) rank = 0;
     const DeviceModel device(device_file(model_, precision, rank, pool_), "the exported model");
     const auto unseen_labels = labels_of(data_, fold_.unseen), seen_labels = labels_of(data_, fold_.seen);
     AccuracyCount zsl(data_.classes(), unseen_labels, fold_.held_classes);
     std::optional<GzslCount> gzsl;
     if (!fold_.seen.empty())
-      gzsl.emplace(data_.classes(), unseen_labels, seen_labels, fold_.held_classes, fold_.fit_classes);
+      gzsl.emplace(data_.classes(), GzslLabels{{unseen_labels, fold_.held_classes}, {seen_labels, fold_.fit_classes}});
     source_of(device, unseen_.view(), pool_).visit([&](std::size_t first, MatrixView<const float> scores) {
       zsl.add(first, scores);
       if (gzsl) gzsl->add_unseen(first, scores);
@@ -86,11 +86,11 @@ class ValidationModel {
   Fold fold_;
   Model model_;
   Matrix<float> unseen_, seen_;
-  ValidationFigures before_;
+  ValidationAccuracy before_;
   double gamma_ = 0;
 };
 
-double merit(const ValidationFigures& figures) { return (figures.zsl + figures.h) / 2; }
+double merit(const ValidationAccuracy& accuracy) { return (accuracy.zsl + accuracy.h) / 2; }
 
 /// All precisions and ranks that were not fixed, largest rank first.
 std::vector<ExportCandidate> candidates(const Model& model, const ExportOptions& options) {
@@ -106,7 +106,7 @@ std::vector<ExportCandidate> candidates(const Model& model, const ExportOptions&
   return all;
 }
 
-double drop_of(const ValidationFigures& before, const ValidationFigures& after) {
+double drop_of(const ValidationAccuracy& before, const ValidationAccuracy& after) {
   return std::max(before.zsl - after.zsl, before.h - after.h);
 }
 
@@ -134,12 +134,12 @@ ExportCandidate choose(const Model& model, const ValidationModel& held_out, cons
                     option_name("max-bytes", std::to_string(options.max_bytes)), smallest, option_name("encoding")));
   for (auto& candidate : fitting) {
     report(progress, {"measure exports", tried.size(), fitting.size(), "candidates"});
-    candidate.figures = held_out.after(candidate.precision, candidate.rank);
+    candidate.accuracy = held_out.after(candidate.precision, candidate.rank);
     tried.push_back(candidate);
   }
   const auto rank = [&](const ExportCandidate& c) {
-    const bool within = drop_of(held_out.before(), c.figures) <= options.max_drop;
-    return std::tuple(within, merit(c.figures), -static_cast<double>(c.bytes));
+    const bool within = drop_of(held_out.before(), c.accuracy) <= options.max_drop;
+    return std::tuple(within, merit(c.accuracy), -static_cast<double>(c.bytes));
   };
   return *std::ranges::max_element(tried, {}, rank);
 }
@@ -161,10 +161,10 @@ Exported export_model(const Model& model, const Dataset* data, const ExportOptio
     if (options.max_bytes > 0)
       result.choice = choose(model, held_out, options, pool, progress, result.tried);
     else
-      result.choice.figures = held_out.after(result.choice.precision, result.choice.rank);
+      result.choice.accuracy = held_out.after(result.choice.precision, result.choice.rank);
     result.validated = true;
     result.before = held_out.before();
-    const auto& after = result.choice.figures;
+    const auto& after = result.choice.accuracy;
     if (drop_of(result.before, after) > options.max_drop) {
       std::string message = fmt::format(
           "export as {}, {}: accuracy on validation classes falls from ZSL {:.2f}, H {:.2f} to ZSL {:.2f}, H {:.2f}, "

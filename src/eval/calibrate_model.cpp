@@ -36,12 +36,12 @@ void calibrate(Model& model, MatrixView<const float> x, std::span<const std::int
   const Matrix<float> unseen_rows = gather_rows(x, unseen.rows), seen_rows = gather_rows(x, seen.rows);
   const ScoreSource of_unseen = kept(source_of(model, prepared, unseen_rows.view(), pool), kKeptScores),
                     of_seen = kept(source_of(model, prepared, seen_rows.view(), pool), kKeptScores);
-  GzslCount count(classes, unseen.labels, seen.labels, unseen.classes, seen.classes);
+  GzslCount count(classes, {{unseen.labels, unseen.classes}, {seen.labels, seen.classes}});
   of_unseen.visit([&](std::size_t first, MatrixView<const float> scores) { count.add_unseen(first, scores); });
   of_seen.visit([&](std::size_t first, MatrixView<const float> scores) { count.add_seen(first, scores); });
   const double gamma = count.best_gamma();
-  model.temperature =
-      fit_temperature(of_unseen, unseen.labels, of_seen, seen.labels, unseen.classes, seen.classes, gamma);
+  model.temperature = fit_temperature(
+      GzslSources{{of_unseen, unseen.labels, unseen.classes}, {of_seen, seen.labels, seen.classes}}, gamma);
   model.gamma = gamma;
 }
 

@@ -89,35 +89,35 @@ double fit_temperature(MatrixView<const float> scores, std::span<const std::int3
   return fit(rows, scores.cols(), labels, candidates);
 }
 
-double fit_temperature(const ScoreSource& unseen_scores, std::span<const std::int32_t> unseen_labels,
-                       const ScoreSource& seen_scores, std::span<const std::int32_t> seen_labels,
-                       std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma) {
-  check_label_count(unseen_scores.rows, unseen_labels, "unseen scores");
-  check_label_count(seen_scores.rows, seen_labels, "seen scores");
-  std::vector<float> calibrated(unseen_scores.classes);
+double fit_temperature(const GzslSources& sources, double gamma) {
+  const GzslSources::Side &unseen = sources.unseen, &seen = sources.seen;
+  check_label_count(unseen.scores.rows, unseen.labels, "unseen scores");
+  check_label_count(seen.scores.rows, seen.labels, "seen scores");
+  std::vector<float> calibrated(unseen.scores.classes);
   const auto rows = [&](const RowVisitor& visit) {
     const auto visit_side = [&](const ScoreSource& side, std::size_t start) {
       side.visit([&](std::size_t first, MatrixView<const float> scores) {
         for (std::size_t r = 0; r < scores.rows(); ++r) {
           std::ranges::copy(scores.row(r), calibrated.begin());
-          for (const auto c : seen) calibrated[static_cast<std::size_t>(c)] -= static_cast<float>(gamma);
+          for (const auto c : seen.classes) calibrated[static_cast<std::size_t>(c)] -= static_cast<float>(gamma);
           visit(start + first + r, calibrated);
         }
       });
     };
-    visit_side(unseen_scores, 0);
-    visit_side(seen_scores, unseen_scores.rows);
+    visit_side(unseen.scores, 0);
+    visit_side(seen.scores, unseen.scores.rows);
   };
-  std::vector<std::int32_t> labels(unseen_labels.begin(), unseen_labels.end()), candidates(seen.begin(), seen.end());
-  labels.insert(labels.end(), seen_labels.begin(), seen_labels.end());
-  candidates.insert(candidates.end(), unseen.begin(), unseen.end());
-  return fit(rows, unseen_scores.classes, labels, candidates);
+  std::vector<std::int32_t> labels(unseen.labels.begin(), unseen.labels.end()),
+      candidates(seen.classes.begin(), seen.classes.end());
+  labels.insert(labels.end(), seen.labels.begin(), seen.labels.end());
+  candidates.insert(candidates.end(), unseen.classes.begin(), unseen.classes.end());
+  return fit(rows, unseen.scores.classes, labels, candidates);
 }
 
-double fit_temperature(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
-                       MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
-                       std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma) {
-  return fit_temperature(source_of(unseen_scores), unseen_labels, source_of(seen_scores), seen_labels, unseen, seen,
+double fit_temperature(const GzslScores& scores, double gamma) {
+  const auto& [unseen, seen] = scores;
+  const ScoreSource of_unseen = source_of(unseen.scores), of_seen = source_of(seen.scores);
+  return fit_temperature(GzslSources{{of_unseen, unseen.labels, unseen.classes}, {of_seen, seen.labels, seen.classes}},
                          gamma);
 }
 

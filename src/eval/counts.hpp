@@ -1,5 +1,5 @@
 #pragma once
-// The figures of evaluation.hpp for scores that come some rows at a time. Errors are those of evaluation.hpp.
+// The functions of metrics.hpp for scores that come some rows at a time. Errors are those of metrics.hpp.
 
 #include <cstdint>
 #include <span>
@@ -23,11 +23,27 @@ class AccuracyCount {
   std::size_t first_ = 0, among_five_ = 0;
 };
 
+/// GzslScores without the scores.
+struct GzslLabels {
+  struct Side {
+    std::span<const std::int32_t> labels, classes;
+  };
+  Side unseen, seen;
+};
+
+/// GzslScores with scores that come some rows at a time.
+struct GzslSources {
+  struct Side {
+    const ScoreSource& scores;
+    std::span<const std::int32_t> labels, classes;
+  };
+  Side unseen, seen;
+};
+
 /// evaluate_gzsl() and best_gamma(). Refers to the labels and lists of classes.
 class GzslCount {
  public:
-  GzslCount(std::size_t classes, std::span<const std::int32_t> unseen_labels, std::span<const std::int32_t> seen_labels,
-            std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen);
+  GzslCount(std::size_t classes, const GzslLabels& labels);
   void add_unseen(std::size_t first, MatrixView<const float> scores);
   void add_seen(std::size_t first, MatrixView<const float> scores);
   double best_gamma() const;
@@ -58,8 +74,6 @@ class GzslCount {
 };
 
 /// fit_temperature() over all classes; visits the scores some dozens of times.
-double fit_temperature(const ScoreSource& unseen_scores, std::span<const std::int32_t> unseen_labels,
-                       const ScoreSource& seen_scores, std::span<const std::int32_t> seen_labels,
-                       std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma);
+double fit_temperature(const GzslSources& sources, double gamma);
 
 }  // namespace parsnets

@@ -116,7 +116,7 @@ Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressOb
   AccuracyCount zsl(data.classes(), unseen_labels, unseen);
   result.has_gzsl = !data.split.test_seen.empty();
   std::optional<GzslCount> gzsl;
-  if (result.has_gzsl) gzsl.emplace(data.classes(), unseen_labels, seen_labels, unseen, seen);
+  if (result.has_gzsl) gzsl.emplace(data.classes(), GzslLabels{{unseen_labels, unseen}, {seen_labels, seen}});
   ConfusionCount confusion(unseen, seen, scorer.gamma);
   visit_in_order(scorer, data, data.split.test_unseen, position, progress, "score unseen",
                  [&](std::size_t first, MatrixView<const float> scores) {
@@ -142,12 +142,12 @@ Evaluation evaluate(const Model& model, const Dataset& data, ThreadPool& pool, P
   check_semantics(model, data);
   const auto trained_samples = check_trained_samples(model, data, allow_trained_samples);
   const PreparedClasses prepared = model.prepare_classes(pool);
-  Evaluation report = evaluate_scorer(
+  Evaluation result = evaluate_scorer(
       {model.classes.names, model.classes.seen, model.gamma,
        [&](MatrixView<const float> x, const ScoreVisitor& visit) { model.visit_scores(x, prepared, pool, visit); }},
       data, progress);
-  report.trained_samples = trained_samples;
-  return report;
+  result.trained_samples = trained_samples;
+  return result;
 }
 
 }  // namespace parsnets

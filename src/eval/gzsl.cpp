@@ -24,39 +24,41 @@ namespace {
 double harmonic_mean(double u, double s) { return u + s > 0 ? 2 * u * s / (u + s) : 0; }
 
 /// The count of scores that are there as a whole.
-GzslCount count_of(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
-                   MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
-                   std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen) {
-  if (unseen_scores.cols() != seen_scores.cols())
-    throw Error(BadInput{"seen scores", "columns", std::to_string(unseen_scores.cols()) + ", as in the unseen scores",
-                         std::to_string(seen_scores.cols()), "score both with the same classes"});
-  check_label_count(unseen_scores.rows(), unseen_labels, "unseen scores");
-  check_label_count(seen_scores.rows(), seen_labels, "seen scores");
-  GzslCount count(unseen_scores.cols(), unseen_labels, seen_labels, unseen, seen);
-  count.add_unseen(0, unseen_scores);
-  count.add_seen(0, seen_scores);
+GzslCount count_of(const GzslScores& scores) {
+  const auto& [unseen, seen] = scores;
+  if (unseen.scores.cols() != seen.scores.cols())
+    throw Error(BadInput{"seen scores", "columns", std::to_string(unseen.scores.cols()) + ", as in the unseen scores",
+                         std::to_string(seen.scores.cols()), "score both with the same classes"});
+  check_label_count(unseen.scores.rows(), unseen.labels, "unseen scores");
+  check_label_count(seen.scores.rows(), seen.labels, "seen scores");
+  GzslCount count(unseen.scores.cols(), {{unseen.labels, unseen.classes}, {seen.labels, seen.classes}});
+  count.add_unseen(0, unseen.scores);
+  count.add_seen(0, seen.scores);
   return count;
 }
 
 }  // namespace
 
-GzslCount::GzslCount(std::size_t classes, std::span<const std::int32_t> unseen_labels,
-                     std::span<const std::int32_t> seen_labels, std::span<const std::int32_t> unseen,
-                     std::span<const std::int32_t> seen) {
-  const auto unseen_places = places_of(unseen, classes, "unseen classes");
-  const auto seen_places = places_of(seen, classes, "seen classes");
-  for (const std::int32_t c : seen)
+GzslCount::GzslCount(std::size_t classes, const GzslLabels& labels) {
+  const auto& [unseen, seen] = labels;
+  const auto unseen_places = places_of(unseen.classes, classes, "unseen classes");
+  const auto seen_places = places_of(seen.classes, classes, "seen classes");
+  for (const std::int32_t c : seen.classes)
     if (unseen_places[static_cast<std::size_t>(c)] >= 0)
       throw Error(BadInput{"seen classes", "", "no class that is also unseen", "class " + std::to_string(c),
                            "a class is either seen or unseen; correct the split"});
   unseen_ = {"unseen scores",
-             unseen_labels,
-             unseen,
-             places_of_labels(unseen_labels, unseen_places, "unseen scores"),
-             Counts(unseen.size(), 0),
+             unseen.labels,
+             unseen.classes,
+             places_of_labels(unseen.labels, unseen_places, "unseen scores"),
+             Counts(unseen.classes.size(), 0),
              {}};
-  seen_ = {"seen scores",          seen_labels, seen, places_of_labels(seen_labels, seen_places, "seen scores"),
-           Counts(seen.size(), 0), {}};
+  seen_ = {"seen scores",
+           seen.labels,
+           seen.classes,
+           places_of_labels(seen.labels, seen_places, "seen scores"),
+           Counts(seen.classes.size(), 0),
+           {}};
 }
 
 void GzslCount::add(Side& own, const Side& other, bool own_is_seen, std::size_t first, MatrixView<const float> scores) {
@@ -167,16 +169,8 @@ double GzslCount::best_gamma() const {
   return best;
 }
 
-Gzsl evaluate_gzsl(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
-                   MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
-                   std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma) {
-  return count_of(unseen_scores, unseen_labels, seen_scores, seen_labels, unseen, seen).at(gamma);
-}
+Gzsl evaluate_gzsl(const GzslScores& scores, double gamma) { return count_of(scores).at(gamma); }
 
-double best_gamma(MatrixView<const float> unseen_scores, std::span<const std::int32_t> unseen_labels,
-                  MatrixView<const float> seen_scores, std::span<const std::int32_t> seen_labels,
-                  std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen) {
-  return count_of(unseen_scores, unseen_labels, seen_scores, seen_labels, unseen, seen).best_gamma();
-}
+double best_gamma(const GzslScores& scores) { return count_of(scores).best_gamma(); }
 
 }  // namespace parsnets

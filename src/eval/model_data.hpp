@@ -13,7 +13,7 @@ namespace parsnets {
 /// model file tells only that the lists of training samples differ.
 std::optional<std::size_t> count_trained_samples(const Model& model, const Dataset& data);
 
-/// The same as a figure of a test, -1 when the number is not known. Throws bad_input unless it is 0 or `allowed`.
+/// The same as a field of an evaluation, -1 when the number is not known. Throws bad_input unless it is 0 or `allowed`.
 std::int64_t check_trained_samples(const Model& model, const Dataset& data, bool allowed);
 
 /// Throws bad_input when the data set was loaded with other semantics than the model was trained with: of another name

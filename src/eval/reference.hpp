@@ -7,13 +7,13 @@
 
 namespace parsnets {
 
-struct ReferenceFigures {
+struct ReferenceAccuracy {
   double zsl = -1, u = -1, s = -1, h = -1;  ///< percent; -1: not published
 };
 
 struct ReferenceRow {
   std::string method, features, semantics, source;
-  std::array<ReferenceFigures, 4> sets;  ///< SUN, CUB, AWA2, aPY
+  std::array<ReferenceAccuracy, 4> sets;  ///< SUN, CUB, AWA2, aPY
 };
 
 inline constexpr std::array<const char*, 4> kReferenceSets{"SUN", "CUB", "AWA2", "APY"};

@@ -1,5 +1,5 @@
 #pragma once
-// What every figure asks of its input: candidate lists, labels and scores are checked here, once, before they count.
+// What every metric asks of its input: candidate lists, labels and scores are checked here, once, before they count.
 
 #include <cstddef>
 #include <cstdint>

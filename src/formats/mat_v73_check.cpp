@@ -251,7 +251,7 @@ Hdf5Check::Space Hdf5Check::dataspace(Cursor& in) {
     if (!product) damaged("fewer values", "an overflow");
     space.values = *product;
   }
-  if ((flags & 1) != 0) in.skip(8 * rank);
+  if ((flags & 1) != 0) in.skip(std::uint64_t{8} * rank);
   return space;
 }
 
@@ -329,7 +329,7 @@ Hdf5Check::Type Hdf5Check::datatype(Cursor& in, int depth) {
       if (version < 3) in.skip(3);
       std::optional<std::uint64_t> count = 1;
       for (unsigned i = 0; i < rank; ++i) count = checked_mul(count.value_or(kUndefined), in.u32());
-      if (version < 3) in.skip(4 * rank);
+      if (version < 3) in.skip(std::uint64_t{4} * rank);
       const auto size = checked_mul(datatype(in, depth + 1).size, count.value_or(kUndefined));
       if (!size || *size != type.size) damaged("an array as large as its elements", "another size");
       break;

@@ -77,7 +77,7 @@ class HeaderParser {
     const std::size_t end = quote == '\'' || quote == '"' ? text_.find(quote, position_ + 1) : std::string_view::npos;
     if (end == std::string_view::npos)
       fail(fmt::format("a quoted word at byte {} of the dict", position_), in_quotes(text_.substr(position_)));
-    const std::string word(text_.substr(position_ + 1, end - position_ - 1));
+    std::string word(text_.substr(position_ + 1, end - position_ - 1));
     position_ = end + 1;
     return word;
   }

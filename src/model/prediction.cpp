@@ -17,8 +17,8 @@ namespace {
 
 /// Preprocessed rows of raw input.
 Matrix<float> prepared(const Model& model, MatrixView<const float> x, ThreadPool& pool) {
-  if (x.cols() != model.feature_dimensions)
-    throw Error(BadInput{"input", "features", fmt::format("{} per sample, as in training", model.feature_dimensions),
+  if (x.cols() != model.dimensions)
+    throw Error(BadInput{"input", "features", fmt::format("{} per sample, as in training", model.dimensions),
                          std::to_string(x.cols()), "use the features of the training data"});
   for (std::size_t i = 0; i < x.size(); ++i)
     if (!std::isfinite(x.data()[i]))

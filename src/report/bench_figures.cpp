@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// {"mean", "sd"}; a single seed has no spread.
-Json figure(const nlohmann::json& summary, const char* name) {
+Json mean_and_sd(const nlohmann::json& summary, const char* name) {
   if (!summary.contains(name)) return nullptr;
   const auto& value = summary.at(name);
   return {{"mean", value.at("mean")}, {"sd", value.at("sd").is_number() ? Json(value.at("sd")) : Json()}};
@@ -27,9 +27,9 @@ void add_bench_figures(const std::string& text, const std::string& name, const D
   if ((!bench.contains("sweep") && !ablation) || !bench.contains("methods")) return;
   try {
     const std::string sweep = ablation ? "" : bench.at("sweep").get<std::string>();
-    const std::pair<const char*, const std::string*> facts[] = {
+    const std::pair<const char*, const std::string*> expected[] = {
         {"data", &data.name}, {"features", &data.features_name}, {"semantics", &data.semantics.name}};
-    for (const auto& [key, own] : facts)
+    for (const auto& [key, own] : expected)
       if (bench.at(key).get<std::string>() != *own)
         throw Error(BadInput{name, key, "that of the run, '" + *own + "'", "'" + bench.at(key).get<std::string>() + "'",
                              "remove the file from the run folder"});
@@ -44,8 +44,8 @@ void add_bench_figures(const std::string& text, const std::string& name, const D
       const auto& summary = method.at("summary");
       Json row{{"label", method.at("method")},
                {"seeds", method.at("runs").size()},
-               {"zsl", figure(summary, "zsl")},
-               {"h", figure(summary, "h")}};
+               {"zsl", mean_and_sd(summary, "zsl")},
+               {"h", mean_and_sd(summary, "h")}};
       if (!ablation) {
         const auto& options = method.at("runs").at(0).at("options");
         row["value"] = options.at(option);

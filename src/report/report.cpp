@@ -192,7 +192,7 @@ Json hubness_json(const RunSamples& samples, const ReportOptions& options, Threa
 Json provenance_json(const ReportRun& run) {
   const Model& model = *run.model;
   Json record = to_json(model.record);
-  const Json facts = Json::parse(run.facts.empty() ? "{}" : run.facts);
+  const Json recorded = Json::parse(run.run_json.empty() ? "{}" : run.run_json);
   Json json{{"data", record.contains("data") ? record["data"] : Json::object()},
             {"options", Json::parse(model.options.empty() ? "{}" : model.options)}};
   json["data"].erase("trained");  // for programs alone
@@ -201,9 +201,9 @@ Json provenance_json(const ReportRun& run) {
   for (const char* stage : {"joint", "refinement"}) record.erase(stage);
   if (record.contains("selection")) record["selection"] = fmt::format("{} candidates", record["selection"].size());
   json["record"] = std::move(record);
-  json["machine"] = facts.contains("machine") ? facts["machine"] : Json("not recorded");
-  json["versions"] = {{"parsnets", facts.value("version", "not recorded")}, {"report", PARSNETS_VERSION}};
-  json["command"] = facts.value("command", "");
+  json["machine"] = recorded.contains("machine") ? recorded["machine"] : Json("not recorded");
+  json["versions"] = {{"parsnets", recorded.value("version", "not recorded")}, {"report", PARSNETS_VERSION}};
+  json["command"] = recorded.value("command", "");
   return json;
 }
 
@@ -225,7 +225,7 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
   add_geometry(data, samples, spaces, pool, json);
   json["tsne"] = tsne_json(model, data, samples, options, pool, progress);
   json["subspaces"] = subspaces_json(data, samples, pool);
-  json["training"] = training_json(model, Json::parse(run.facts.empty() ? "{}" : run.facts));
+  json["training"] = training_json(model, Json::parse(run.run_json.empty() ? "{}" : run.run_json));
   json["hubness"] = hubness_json(samples, options, pool);
   json["attributes"] = attributes_json(model, data, samples, pool);
   json["explanations"] = explanations_json(model, data, samples, options.explanations, pool);
@@ -238,7 +238,7 @@ Json reference_json(const Dataset& data) {
   Json list = Json::array();
   for (std::size_t k = 0; k < kReferenceSets.size(); ++k) {
     if (data.split.proposed_of != kReferenceSets[k]) continue;
-    const auto figure = [](double v) { return v < 0 ? Json() : Json(v); };
+    const auto percent = [](double v) { return v < 0 ? Json() : Json(v); };
     for (const auto& row : reference_rows()) {
       const auto& f = row.sets[k];
       if (f.zsl < 0 && f.h < 0) continue;
@@ -246,10 +246,10 @@ Json reference_json(const Dataset& data) {
                       {"features", row.features},
                       {"semantics", row.semantics},
                       {"source", row.source},
-                      {"zsl", figure(f.zsl)},
-                      {"u", figure(f.u)},
-                      {"s", figure(f.s)},
-                      {"h", figure(f.h)}});
+                      {"zsl", percent(f.zsl)},
+                      {"u", percent(f.u)},
+                      {"s", percent(f.s)},
+                      {"h", percent(f.h)}});
     }
   }
   return list;
@@ -289,7 +289,7 @@ std::string report_data(const std::vector<ReportRun>& runs, const Thumbnails& th
     if (run.data->name != runs.front().data->name)
       throw Error(ErrorCode::usage, fmt::format("report: expected runs on one data set, found {} and {}",
                                                 runs.front().data->name, run.data->name));
-    require_training_data(*run.model, *run.data);  // every run on its own data, so that figures can be compared
+    require_training_data(*run.model, *run.data);  // every run on its own data, so that results can be compared
     json["runs"].push_back(run_json(run, options, pool, progress));
     json["runs"].back()["rank"] = rank_json(json["runs"].back()["summary"], reference);
   }

@@ -73,7 +73,7 @@ Json summary_json(const ReportRun& run, const Evaluation& test) {
   const Model& model = *run.model;
   const Dataset& data = *run.data;
   const Json options = Json::parse(model.options.empty() ? "{}" : model.options),
-             facts = Json::parse(run.facts.empty() ? "{}" : run.facts);
+             recorded = Json::parse(run.run_json.empty() ? "{}" : run.run_json);
   Json json{{"data", data.name},
             {"features", data.features_name},
             {"semantics", data.semantics.name},
@@ -91,12 +91,12 @@ Json summary_json(const ReportRun& run, const Evaluation& test) {
   }
   json["gamma"] = model.gamma;
   json["gamma_from"] = model.record.validation.gamma_from;
-  json["seconds"] = facts.contains("seconds") ? facts["seconds"] : Json();
+  json["seconds"] = recorded.contains("seconds") ? recorded["seconds"] : Json();
   json["model_bytes"] = model_file_bytes(model);
   json["classes"] = model.classes.names.size();
   json["seen_classes"] = std::ranges::count(model.classes.seen, std::uint8_t{1});
   json["attributes"] = model.attributes();
-  json["dimensions"] = model.feature_dimensions;
+  json["dimensions"] = model.dimensions;
   return json;
 }
 
@@ -193,7 +193,7 @@ Json gates_json(const Model& model, const Dataset& data, const RunSamples& sampl
   return json;
 }
 
-Json training_json(const Model& model, const Json& facts) {
+Json training_json(const Model& model, const Json& recorded) {
   Json json{{"stages", Json::array()}, {"svr", nullptr}};
   const std::pair<const char*, const std::vector<ObjectiveStep>&> stages[] = {{"joint", model.record.joint},
                                                                               {"refinement", model.record.refinement}};
@@ -205,7 +205,7 @@ Json training_json(const Model& model, const Json& facts) {
   }
   if (model.record.svr && !model.record.svr->trace.empty()) {
     const auto& trace = model.record.svr->trace;
-    const Json seconds = facts.value("svr_seconds", Json::array());
+    const Json seconds = recorded.value("svr_seconds", Json::array());
     json["svr"] = Json::array();
     for (std::size_t i = 0; i < trace.size(); ++i)
       json["svr"].push_back({{"pass", trace[i].pass},

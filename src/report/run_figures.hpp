@@ -32,8 +32,8 @@ Json per_class_json(const Evaluation& test, const Dataset& data);
 Json confusion_json(const Evaluation& test, const Model& model, const Dataset& data);
 /// Null without gates.
 Json gates_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool);
-/// `facts`: run.json, for the times of the SVR's passes.
-Json training_json(const Model& model, const Json& facts);
+/// `recorded`: run.json, for the times of the SVR's passes.
+Json training_json(const Model& model, const Json& recorded);
 /// Null for models that predict no semantics.
 Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool);
 Json explanations_json(const Model& model, const Dataset& data, const RunSamples& samples, int count, ThreadPool& pool);

@@ -29,7 +29,7 @@ void check(const Model& model, const DescentSamples& s, const DescentOptions& o)
     throw Error(ErrorCode::usage,
                 "refinement: expected steps >= 0, positive sharpness, step and lambda, and "
                 "non-negative weights");
-  if (s.x.rows() != s.labels.size() || s.x.cols() != model.feature_dimensions || s.x.rows() == 0 ||
+  if (s.x.rows() != s.labels.size() || s.x.cols() != model.dimensions || s.x.rows() == 0 ||
       (!s.z.empty() && (s.z.rows() != s.x.rows() || s.open.rows() != s.x.rows())))
     throw Error(BadInput{"refinement", "samples", "as many rows and columns as the model has inputs",
                          fmt::format("{} x {} for {} labels", s.x.rows(), s.x.cols(), s.labels.size()), ""});
@@ -53,7 +53,7 @@ class Networks {
     const std::size_t m = model.networks.cols();
     const bool one_linear = is_one_linear_map(model);
     if (one_linear)
-      shared_ = {model.networks.data() + m, model.feature_dimensions, m};
+      shared_ = {model.networks.data() + m, model.dimensions, m};
     else if (!model.shared.empty())
       shared_ = model.shared.view();
     if (!one_linear) gated_ = model.networks.view();

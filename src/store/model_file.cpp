@@ -200,7 +200,7 @@ Model load_model(const std::filesystem::path& path) {
   parse_json(model.options, in.name() + ", options");
   model.record = train_record_from_json(in.text("record"), in.name() + ", record");
 
-  const std::size_t d = model.feature_dimensions = in.count("features", 1, kMost), m = in.count("attributes", 1, kMost),
+  const std::size_t d = model.dimensions = in.count("features", 1, kMost), m = in.count("attributes", 1, kMost),
                     c = model.classes.names.size();
   if (c == 0) in.fail("classes", "at least one class", "none", "");
   auto sorted = model.classes.names;
@@ -313,32 +313,32 @@ struct FileContents {
 };
 
 FileContents contents_of(const Model& model) {
-  const std::uint64_t m = model.attributes(), d = model.feature_dimensions;
-  nlohmann::ordered_json facts;
-  facts["features"] = d;
-  facts["attributes"] = m;
-  facts["feature_scaling"] = name_of(feature_scaling_names(), model.feature_preprocess.scaling);
-  facts["feature_centre"] = model.feature_preprocess.centre;
-  facts["semantic_scaling"] = name_of(semantic_scaling_names(), model.semantic_preprocess.scaling);
-  facts["encoding"] = model.encoder.weights.rows();
-  facts["reconstruction_error"] = model.encoder.reconstruction_error;
-  facts["networks_see_encoding"] = model.networks_see_encoding;
-  facts["gates"] = name_of(gate_names(), model.gates.kind);
-  facts["networks"] = model.gates.networks;
-  facts["open_networks"] = model.gates.open;
-  facts["relu"] = model.relu;
-  facts["whitening_axes"] = model.semantic_preprocess.whitening.size() / m;
-  facts["prototype_support"] = model.prototypes.support.rows();
-  facts["prototype_width"] = model.prototypes.width;
-  facts["direction"] = name_of(direction_names(), model.direction);
-  facts["similarity"] = name_of(similarity_names(), model.similarity);
+  const std::uint64_t m = model.attributes(), d = model.dimensions;
+  nlohmann::ordered_json model_json;
+  model_json["features"] = d;
+  model_json["attributes"] = m;
+  model_json["feature_scaling"] = name_of(feature_scaling_names(), model.feature_preprocess.scaling);
+  model_json["feature_centre"] = model.feature_preprocess.centre;
+  model_json["semantic_scaling"] = name_of(semantic_scaling_names(), model.semantic_preprocess.scaling);
+  model_json["encoding"] = model.encoder.weights.rows();
+  model_json["reconstruction_error"] = model.encoder.reconstruction_error;
+  model_json["networks_see_encoding"] = model.networks_see_encoding;
+  model_json["gates"] = name_of(gate_names(), model.gates.kind);
+  model_json["networks"] = model.gates.networks;
+  model_json["open_networks"] = model.gates.open;
+  model_json["relu"] = model.relu;
+  model_json["whitening_axes"] = model.semantic_preprocess.whitening.size() / m;
+  model_json["prototype_support"] = model.prototypes.support.rows();
+  model_json["prototype_width"] = model.prototypes.width;
+  model_json["direction"] = name_of(direction_names(), model.direction);
+  model_json["similarity"] = name_of(similarity_names(), model.similarity);
   if (model.targets == Targets::classes) {
-    facts["targets"] = "classes";
-    facts["outputs"] = model.outputs();
-    facts["prior_samples"] = model.prior_samples;
+    model_json["targets"] = "classes";
+    model_json["outputs"] = model.outputs();
+    model_json["prior_samples"] = model.prior_samples;
   }
-  facts["gamma"] = model.gamma;
-  facts["temperature"] = model.temperature;
+  model_json["gamma"] = model.gamma;
+  model_json["temperature"] = model.temperature;
 
   FileContents file;
   auto& tensors = file.tensors;
@@ -377,7 +377,7 @@ FileContents contents_of(const Model& model) {
   file.metadata = {{"format", kFormat},
                    {"format_version", kFormatVersion},
                    {"producer", "parsnets " PARSNETS_VERSION},
-                   {"model", facts.dump()},
+                   {"model", model_json.dump()},
                    {"classes", nlohmann::json(model.classes.names).dump()},
                    {"attributes", nlohmann::json(model.attribute_names).dump()},
                    {"options", model.options.empty() ? "{}" : model.options},

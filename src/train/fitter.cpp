@@ -21,7 +21,7 @@ double sum_of_squares(std::span<const float> values) {
 /// A model without networks: preprocessing, class bank and what classes have in common.
 Model start(Stages& stages, const TrainOptions& o) {
   Model model;
-  model.feature_dimensions = stages.data.features.cols();
+  model.dimensions = stages.data.features.cols();
   model.feature_preprocess = stages.inputs(o).preprocess;
   model.semantic_preprocess = stages.targets(o).preprocess;
   model.targets = *o.class_space.targets;
@@ -112,7 +112,7 @@ Model Fitter::fit(const TrainOptions& o, const std::filesystem::path& checkpoint
     case Method::parsnets:
     case Method::mmg:
     case Method::scln:
-      if (*o.fit.loss == Fit::svr) {
+      if (*o.fit.kind == Fit::svr) {
         state_->networks.fit_svr(o, model, checkpoint, run);
       } else {
         state_->networks.fit_shared(o, model);

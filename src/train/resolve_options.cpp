@@ -33,8 +33,8 @@ void fill_scln(TrainOptions& o, const Dataset& data) {
     fill(o.encoder.dimensions, divisible_encoding(d, *o.gates.networks));
     fill(o.gates.open, std::min(40, *o.gates.networks));
   }
-  fill(o.fit.loss, Fit::svr);
-  if (*o.fit.loss == Fit::ridge) {
+  fill(o.fit.kind, Fit::svr);
+  if (*o.fit.kind == Fit::ridge) {
     fill(o.fit.shared, true);
     if (o.refinement.steps.value_or(0) == 0) fill(o.geometry.joint_steps, 10);
   }
@@ -79,8 +79,8 @@ void fill_class_space(TrainOptions& o, const Dataset& data) {
 
 void fill_parsnets(TrainOptions& o, const Dataset& data) {
   const bool paper = o.preset == Preset::paper;
-  fill(o.fit.loss, paper ? Fit::svr : Fit::ridge);
-  if (!paper && o.method == Method::parsnets && *o.fit.loss == Fit::ridge && !o.fit.relu &&
+  fill(o.fit.kind, paper ? Fit::svr : Fit::ridge);
+  if (!paper && o.method == Method::parsnets && *o.fit.kind == Fit::ridge && !o.fit.relu &&
       o.class_space.similarity.value_or(Similarity::cosine) == Similarity::cosine)
     fill(o.class_space.targets, Targets::classes);
   if (o.class_space.targets == Targets::classes) fill_class_space(o, data);
@@ -119,7 +119,7 @@ void fill_rest(TrainOptions& o) {
   fill(o.gates.kind, GateKind::energy);
   fill(o.gates.networks, 200);
   fill(o.gates.open, 40);
-  fill(o.fit.loss, Fit::ridge);
+  fill(o.fit.kind, Fit::ridge);
   fill(o.fit.lambda, 1);
   fill(o.fit.semantic_lambda, 1);
   fill(o.fit.shared, false);

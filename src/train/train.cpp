@@ -38,7 +38,7 @@ DataProvenance provenance(const Dataset& data) {
 /// draws folds until some two dozen classes have been held out.
 int fold_count(const TrainOptions& o, const Dataset& data) {
   constexpr int kFewest = 3, kMost = 12, kHeldOut = 24;
-  const bool drawn = data.split.validation_drawn, costly = o.method == Method::scln || *o.fit.loss == Fit::svr;
+  const bool drawn = data.split.validation_drawn, costly = o.method == Method::scln || *o.fit.kind == Fit::svr;
   if (o.search.folds > 0) return o.search.folds;
   if (o.preset == Preset::automatic) return 4;
   if (!drawn || costly) return 1;

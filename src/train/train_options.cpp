@@ -69,7 +69,7 @@ OptionTable train_option_table(TrainOptions& o) {
       .flag_value("shared", o.fit.shared, "add an always-active network on the features")
       .automatic("true for ridge fits of gated networks; otherwise false")
       .flag_value("relu", o.fit.relu, "gated networks output max(0, Wx + b); trained in the primal")
-      .choice("fit", o.fit.loss, {{"ridge", Fit::ridge}, {"svr", Fit::svr}},
+      .choice("fit", o.fit.kind, {{"ridge", Fit::ridge}, {"svr", Fit::svr}},
               "parsnets, scln, mmg: squared loss or epsilon-insensitive loss")
       .automatic("ridge; scln and preset paper: svr")
       .number("mmg", o.geometry.weight, 0, 1e6, "weight of the maximal margin geometry; 0: none")
@@ -125,14 +125,14 @@ void validate(const TrainOptions& o) {
   const auto complain = [&](const std::string& what) { problems += (problems.empty() ? "" : "; ") + what; };
   const bool networks = o.method == Method::scln || o.method == Method::parsnets || o.method == Method::mmg;
   const bool reverse = o.method == Method::reverse_ridge || o.method == Method::sae_reverse;
-  if (networks && o.fit.relu && *o.fit.loss == Fit::svr)
+  if (networks && o.fit.relu && *o.fit.kind == Fit::svr)
     complain(fmt::format("{} requires {}: ReLU networks have no exact dual", option_name("relu"),
                          option_name("fit", "ridge")));
   if ((*o.refinement.steps > 0 || *o.class_space.prototype_width > 0) &&
       (reverse || *o.class_space.similarity != Similarity::cosine))
     complain(fmt::format("{} and {} require a forward method and {}", option_name("refine-steps"),
                          option_name("prototype-width"), option_name("similarity", "cosine")));
-  if (networks && *o.fit.loss == Fit::ridge && *o.gates.kind != GateKind::always && !*o.fit.shared)
+  if (networks && *o.fit.kind == Fit::ridge && *o.gates.kind != GateKind::always && !*o.fit.shared)
     complain(fmt::format("{} conflicts with {}: gated networks correct the shared one", option_name("shared", "false"),
                          option_name("fit", "ridge")));
   if (*o.class_space.targets == Targets::classes && (!networks || *o.class_space.similarity != Similarity::cosine))

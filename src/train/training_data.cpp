@@ -24,8 +24,8 @@ void require_training_data(const Model& model, const Dataset& data) {
                       found = fmt::format("{:08x}", index_checksum(list));
     if (trained != found) refuse(std::string(name) + " samples", "checksum " + trained, "checksum " + found);
   }
-  if (data.features.cols() != model.feature_dimensions)
-    refuse("features", fmt::format("{} per sample", model.feature_dimensions), std::to_string(data.features.cols()));
+  if (data.features.cols() != model.dimensions)
+    refuse("features", fmt::format("{} per sample", model.dimensions), std::to_string(data.features.cols()));
   if (data.semantics.values.cols() != model.attributes())
     refuse("attributes", std::to_string(model.attributes()), std::to_string(data.semantics.values.cols()));
   for (std::size_t c = 0; c < model.classes.names.size(); ++c) {

@@ -64,7 +64,8 @@ FoldResult evaluate_fold(const ScoreSource& unseen_scores, const ScoreSource& se
   const ScoreSource unseen = kept(unseen_scores, kept_bytes), seen = kept(seen_scores, kept_bytes);
   AccuracyCount zsl(data.classes(), unseen_labels, fold.held_classes);
   std::optional<GzslCount> gzsl;
-  if (!fold.seen.empty()) gzsl.emplace(data.classes(), unseen_labels, seen_labels, fold.held_classes, fold.fit_classes);
+  if (!fold.seen.empty())
+    gzsl.emplace(data.classes(), GzslLabels{{unseen_labels, fold.held_classes}, {seen_labels, fold.fit_classes}});
   unseen.visit([&](std::size_t first, MatrixView<const float> scores) {
     zsl.add(first, scores);
     if (gzsl) gzsl->add_unseen(first, scores);
@@ -75,8 +76,8 @@ FoldResult evaluate_fold(const ScoreSource& unseen_scores, const ScoreSource& se
   result.gamma = gzsl->best_gamma();
   result.h = gzsl->at(result.gamma).h;
   if (!with_temperature) return result;
-  result.temperature =
-      fit_temperature(unseen, unseen_labels, seen, seen_labels, fold.held_classes, fold.fit_classes, result.gamma);
+  result.temperature = fit_temperature(
+      GzslSources{{unseen, unseen_labels, fold.held_classes}, {seen, seen_labels, fold.fit_classes}}, result.gamma);
   return result;
 }
 

@@ -54,18 +54,18 @@ static parsnets_model *train_ridge(const parsnets_dataset *dataset) {
 
 /* Top-1 accuracy in percent on one list of the split, counted here. */
 static double accuracy(const parsnets_model *model, const parsnets_dataset *dataset, int32_t list, int32_t among) {
-  parsnets_dataset_facts facts;
+  parsnets_dataset_info info;
   const int32_t *samples = NULL;
   size_t count = 0, right = 0, i;
-  facts.size = sizeof facts;
-  OK(parsnets_dataset_get_facts(dataset, &facts));
+  info.size = sizeof info;
+  OK(parsnets_dataset_get_info(dataset, &info));
   OK(parsnets_dataset_split(dataset, list, &samples, &count));
   CHECK(count > 0);
   for (i = 0; i < count; ++i) {
     int32_t best = -1;
-    const float *x = facts.features + (size_t)samples[i] * facts.dimensions;
-    OK(parsnets_predict_top(model, x, 1, facts.dimensions, among, 1, 1, &best, NULL));
-    right += best == facts.labels[samples[i]];
+    const float *x = info.features + (size_t)samples[i] * info.dimensions;
+    OK(parsnets_predict_top(model, x, 1, info.dimensions, among, 1, 1, &best, NULL));
+    right += best == info.labels[samples[i]];
   }
   return 100.0 * (double)right / (double)count;
 }
@@ -84,8 +84,8 @@ static void check_evaluation(const parsnets_model *model, const parsnets_dataset
 }
 
 static void check_prediction(const parsnets_model *model, const parsnets_dataset *dataset) {
-  parsnets_dataset_facts data;
-  parsnets_model_facts facts;
+  parsnets_dataset_info data;
+  parsnets_model_info info;
   parsnets_explanation why;
   const size_t n = 7;
   float *scores, *confidences, *contributions, *semantics;
@@ -93,36 +93,36 @@ static void check_prediction(const parsnets_model *model, const parsnets_dataset
   double sum = 0;
   size_t i, c;
   data.size = sizeof data;
-  facts.size = sizeof facts;
+  info.size = sizeof info;
   why.size = sizeof why;
-  OK(parsnets_dataset_get_facts(dataset, &data));
-  OK(parsnets_model_get_facts(model, &facts));
-  CHECK(facts.dimensions == data.dimensions && facts.classes == data.classes && facts.attributes == data.attributes);
-  CHECK(strcmp(facts.method, "ridge") == 0 && facts.temperature > 0 && facts.predicts_semantics);
-  scores = malloc(n * facts.classes * sizeof *scores);
-  confidences = malloc(n * facts.classes * sizeof *confidences);
-  top = malloc(n * facts.classes * sizeof *top);
-  contributions = malloc(facts.attributes * sizeof *contributions);
-  semantics = malloc(facts.attributes * sizeof *semantics);
+  OK(parsnets_dataset_get_info(dataset, &data));
+  OK(parsnets_model_get_info(model, &info));
+  CHECK(info.dimensions == data.dimensions && info.classes == data.classes && info.attributes == data.attributes);
+  CHECK(strcmp(info.method, "ridge") == 0 && info.temperature > 0 && info.predicts_semantics);
+  scores = malloc(n * info.classes * sizeof *scores);
+  confidences = malloc(n * info.classes * sizeof *confidences);
+  top = malloc(n * info.classes * sizeof *top);
+  contributions = malloc(info.attributes * sizeof *contributions);
+  semantics = malloc(info.attributes * sizeof *semantics);
   CHECK(scores && confidences && top && contributions && semantics);
-  OK(parsnets_predict_scores(model, data.features, n, data.dimensions, 1, scores, facts.classes));
-  OK(parsnets_predict_confidences(model, data.features, n, data.dimensions, 1, confidences, facts.classes));
-  OK(parsnets_predict_top(model, data.features, n, data.dimensions, PARSNETS_ALL, facts.classes, 1, top, NULL));
+  OK(parsnets_predict_scores(model, data.features, n, data.dimensions, 1, scores, info.classes));
+  OK(parsnets_predict_confidences(model, data.features, n, data.dimensions, 1, confidences, info.classes));
+  OK(parsnets_predict_top(model, data.features, n, data.dimensions, PARSNETS_ALL, info.classes, 1, top, NULL));
   for (i = 0; i < n; ++i) {
     double total = 0;
-    const float *s = scores + i * facts.classes;
-    for (c = 0; c < facts.classes; ++c) {
-      const int32_t best = top[i * facts.classes];
-      total += confidences[i * facts.classes + c];
+    const float *s = scores + i * info.classes;
+    for (c = 0; c < info.classes; ++c) {
+      const int32_t best = top[i * info.classes];
+      total += confidences[i * info.classes + c];
       /* Gamma is taken from the seen classes before they are ranked. */
-      CHECK(s[best] - (facts.seen[best] ? facts.gamma : 0) >= s[c] - (facts.seen[c] ? facts.gamma : 0) - 1e-6);
+      CHECK(s[best] - (info.seen[best] ? info.gamma : 0) >= s[c] - (info.seen[c] ? info.gamma : 0) - 1e-6);
     }
     CHECK(fabs(total - 1) < 1e-5);
   }
-  OK(parsnets_explain(model, data.features, data.dimensions, &why, contributions, semantics, facts.attributes, &open,
+  OK(parsnets_explain(model, data.features, data.dimensions, &why, contributions, semantics, info.attributes, &open,
                       1));
   CHECK(why.winner == top[0] && why.runner_up == top[1] && open == 0);
-  for (c = 0; c < facts.attributes; ++c) sum += contributions[c];
+  for (c = 0; c < info.attributes; ++c) sum += contributions[c];
   CHECK(fabs(sum + why.calibration + why.examples - (why.winner_score - why.runner_up_score)) < 1e-5);
   free(scores);
   free(confidences);
@@ -132,30 +132,30 @@ static void check_prediction(const parsnets_model *model, const parsnets_dataset
 }
 
 static void check_classes(parsnets_model *model, const char *file) {
-  parsnets_model_facts facts;
+  parsnets_model_info info;
   parsnets_model *copy = NULL, *loaded = NULL;
   const char *name = NULL;
   size_t classes;
   float *semantics;
-  facts.size = sizeof facts;
-  OK(parsnets_model_get_facts(model, &facts));
-  classes = facts.classes;
-  semantics = malloc(facts.attributes * sizeof *semantics);
+  info.size = sizeof info;
+  OK(parsnets_model_get_info(model, &info));
+  classes = info.classes;
+  semantics = malloc(info.attributes * sizeof *semantics);
   CHECK(semantics != NULL);
-  memcpy(semantics, facts.semantics, facts.attributes * sizeof *semantics);
+  memcpy(semantics, info.semantics, info.attributes * sizeof *semantics);
   OK(parsnets_model_clone(model, &copy));
-  OK(parsnets_model_add_class(copy, "unicorn", semantics, facts.attributes));
-  CHECK(parsnets_model_add_class(copy, "unicorn", semantics, facts.attributes) == PARSNETS_BAD_INPUT);
+  OK(parsnets_model_add_class(copy, "unicorn", semantics, info.attributes));
+  CHECK(parsnets_model_add_class(copy, "unicorn", semantics, info.attributes) == PARSNETS_BAD_INPUT);
   OK(parsnets_model_save(copy, file));
   OK(parsnets_model_load(file, &loaded));
-  OK(parsnets_model_get_facts(loaded, &facts));
-  CHECK(facts.classes == classes + 1 && facts.seen[classes] == 0);
+  OK(parsnets_model_get_info(loaded, &info));
+  CHECK(info.classes == classes + 1 && info.seen[classes] == 0);
   OK(parsnets_model_class_name(loaded, classes, &name));
   CHECK(strcmp(name, "unicorn") == 0);
   OK(parsnets_model_remove_class(loaded, "unicorn"));
   CHECK(parsnets_model_remove_class(loaded, "unicorn") == PARSNETS_BAD_INPUT);
-  OK(parsnets_model_get_facts(model, &facts));
-  CHECK(facts.classes == classes);
+  OK(parsnets_model_get_info(model, &info));
+  CHECK(info.classes == classes);
   parsnets_model_free(loaded);
   parsnets_model_free(copy);
   free(semantics);
@@ -164,18 +164,21 @@ static void check_classes(parsnets_model *model, const char *file) {
 int main(int argc, char **argv) {
   parsnets_load_options load = PARSNETS_LOAD_OPTIONS_INIT;
   parsnets_dataset *dataset = NULL;
-  parsnets_dataset_facts facts;
+  parsnets_dataset_info info;
+  parsnets_dataset_facts former;
   parsnets_model *model;
   CHECK(argc == 3);
   CHECK(parsnets_abi_version() == PARSNETS_ABI_VERSION && strlen(parsnets_version()) >= 5);
   CHECK(parsnets_dataset_load("no such folder", NULL, NULL, NULL, &dataset) == PARSNETS_BAD_INPUT && dataset == NULL);
   CHECK(strstr(parsnets_last_error(), "no such folder") != NULL);
   OK(parsnets_dataset_load(argv[1], &load, NULL, NULL, &dataset));
-  facts.size = sizeof facts;
-  OK(parsnets_dataset_get_facts(dataset, &facts));
-  CHECK(facts.samples == 2400 && facts.dimensions == 192 && facts.classes == 10 && facts.attributes == 39);
-  CHECK(facts.trainval + facts.test_seen + facts.test_unseen == facts.samples &&
-        facts.train + facts.val == facts.trainval);
+  info.size = sizeof info;
+  OK(parsnets_dataset_get_info(dataset, &info));
+  former.size = sizeof former;
+  OK(parsnets_dataset_get_facts(dataset, &former)); /* the name of version 0.1 */
+  CHECK(former.samples == info.samples);
+  CHECK(info.samples == 2400 && info.dimensions == 192 && info.classes == 10 && info.attributes == 39);
+  CHECK(info.trainval + info.test_seen + info.test_unseen == info.samples && info.train + info.val == info.trainval);
   model = train_ridge(dataset);
   check_evaluation(model, dataset);
   check_prediction(model, dataset);

@@ -31,23 +31,23 @@ std::vector<std::int32_t> list_of(const parsnets_dataset* data, std::int32_t lis
 TEST(CApiDataset, AFolderLoadsAsInCpp) {
   const Dataset expected = load_dataset(kDemo);
   const auto data = demo();
-  const auto facts = facts_of(data.get());
-  EXPECT_EQ(facts.samples, expected.samples());
-  EXPECT_EQ(facts.seen_classes, expected.seen_classes().size());
-  EXPECT_STREQ(facts.name, "demo");
-  EXPECT_STREQ(facts.features_name, "features.npy");
-  EXPECT_STREQ(facts.semantics_name, "attributes.csv");
-  EXPECT_TRUE(std::equal(facts.features, facts.features + facts.samples * facts.dimensions, expected.features.data()));
-  EXPECT_EQ(std::vector<std::int32_t>(facts.labels, facts.labels + facts.samples), expected.labels);
-  EXPECT_TRUE(std::equal(facts.semantics, facts.semantics + facts.classes * facts.attributes,
-                         expected.semantics.values.data()));
+  const auto info = info_of(data.get());
+  EXPECT_EQ(info.samples, expected.samples());
+  EXPECT_EQ(info.seen_classes, expected.seen_classes().size());
+  EXPECT_STREQ(info.name, "demo");
+  EXPECT_STREQ(info.features_name, "features.npy");
+  EXPECT_STREQ(info.semantics_name, "attributes.csv");
+  EXPECT_TRUE(std::equal(info.features, info.features + info.samples * info.dimensions, expected.features.data()));
+  EXPECT_EQ(std::vector<std::int32_t>(info.labels, info.labels + info.samples), expected.labels);
+  EXPECT_TRUE(
+      std::equal(info.semantics, info.semantics + info.classes * info.attributes, expected.semantics.values.data()));
   EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_TRAINVAL), expected.split.trainval);
   EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_TEST_SEEN), expected.split.test_seen);
   EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_TEST_UNSEEN), expected.split.test_unseen);
   EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_TRAIN), expected.split.train);
   EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_VAL), expected.split.val);
-  EXPECT_EQ(facts.trainval, expected.split.trainval.size());
-  EXPECT_EQ(facts.val, expected.split.val.size());
+  EXPECT_EQ(info.trainval, expected.split.trainval.size());
+  EXPECT_EQ(info.val, expected.split.val.size());
   const char* name = nullptr;
   ASSERT_OK(parsnets_dataset_class_name(data.get(), 4, &name));
   EXPECT_EQ(name, expected.class_names[4]);
@@ -63,7 +63,7 @@ TEST(CApiDataset, AFolderLoadsAsInCpp) {
 
 TEST(CApiDataset, LoadOptionsReachTheLoader) {
   parsnets_load_options options = PARSNETS_LOAD_OPTIONS_INIT;
-  EXPECT_EQ(facts_of(demo(&options).get()).samples, 2400u);
+  EXPECT_EQ(info_of(demo(&options).get()).samples, 2400u);
   options.features = "absent";
   parsnets_dataset* data = nullptr;
   EXPECT_EQ(parsnets_dataset_load(kDemo.c_str(), &options, nullptr, nullptr, &data), PARSNETS_BAD_INPUT);
@@ -107,14 +107,14 @@ TEST(CApiDataset, ArraysMakeASplitByTheirLabels) {
   SmallArrays small;
   small.arrays.name = "mine";
   const auto data = small.handle();
-  const auto facts = facts_of(data.get());
-  EXPECT_STREQ(facts.name, "mine");
-  EXPECT_EQ(facts.seen_classes, small.data.seen_classes().size());
+  const auto info = info_of(data.get());
+  EXPECT_STREQ(info.name, "mine");
+  EXPECT_EQ(info.seen_classes, small.data.seen_classes().size());
   EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_TRAINVAL), small.data.split.trainval);
   EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_TEST_SEEN), small.data.split.test_seen);
   EXPECT_EQ(list_of(data.get(), PARSNETS_SPLIT_TEST_UNSEEN), small.data.split.test_unseen);
-  EXPECT_EQ(facts.train + facts.val, facts.trainval);
-  EXPECT_GT(facts.val, 0u) << "validation classes are drawn";
+  EXPECT_EQ(info.train + info.val, info.trainval);
+  EXPECT_GT(info.val, 0u) << "validation classes are drawn";
   const char* name = nullptr;
   ASSERT_OK(parsnets_dataset_attribute_name(data.get(), 2, &name));
   EXPECT_STREQ(name, "attribute 2");
@@ -122,16 +122,16 @@ TEST(CApiDataset, ArraysMakeASplitByTheirLabels) {
   ASSERT_OK(parsnets_dataset_attribute_name(small.handle().get(), 2, &name));
   EXPECT_EQ(name, nullptr);
   small.arrays.test = nullptr;
-  EXPECT_EQ(facts_of(small.handle().get()).trainval, small.arrays.samples) << "all samples train";
+  EXPECT_EQ(info_of(small.handle().get()).trainval, small.arrays.samples) << "all samples train";
 }
 
 TEST(CApiDataset, FeaturesAreCopiedUnlessBorrowed) {
   SmallArrays small;
-  EXPECT_NE(facts_of(small.handle().get()).features, small.arrays.features);
+  EXPECT_NE(info_of(small.handle().get()).features, small.arrays.features);
   small.arrays.borrow_features = 1;
   const auto borrowed = small.handle();
-  EXPECT_EQ(facts_of(borrowed.get()).features, small.arrays.features);
-  EXPECT_NE(facts_of(borrowed.get()).labels, small.arrays.labels);
+  EXPECT_EQ(info_of(borrowed.get()).features, small.arrays.features);
+  EXPECT_NE(info_of(borrowed.get()).labels, small.arrays.labels);
 }
 
 TEST(CApiDataset, BadArraysAreRefusedByName) {

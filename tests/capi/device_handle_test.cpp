@@ -10,11 +10,11 @@ namespace parsnets::test {
 
 namespace {
 
-parsnets_device_facts facts_of(const parsnets_device* device) {
-  parsnets_device_facts facts{};
-  facts.size = sizeof facts;
-  EXPECT_OK(parsnets_device_get_facts(device, &facts));
-  return facts;
+parsnets_device_info info_of(const parsnets_device* device) {
+  parsnets_device_info info{};
+  info.size = sizeof info;
+  EXPECT_OK(parsnets_device_get_info(device, &info));
+  return info;
 }
 
 struct Trained {
@@ -36,37 +36,37 @@ TEST(CApiDevice, TheFileIsThatOfCpp) {
   options.precision = PARSNETS_FLOAT16;
   options.rank = 4;
   parsnets_device* made = nullptr;
-  parsnets_export_figures figures{};
-  figures.size = sizeof figures;
-  ASSERT_OK(parsnets_export(t.model.get(), nullptr, &options, 1, nullptr, nullptr, &made, &figures));
+  parsnets_export_result result{};
+  result.size = sizeof result;
+  ASSERT_OK(parsnets_export(t.model.get(), nullptr, &options, 1, nullptr, nullptr, &made, &result));
   const DeviceHandle device(made);
-  EXPECT_EQ(figures.precision, PARSNETS_FLOAT16);
-  EXPECT_EQ(figures.rank, 4);
-  EXPECT_EQ(figures.has_validation, 0u);
+  EXPECT_EQ(result.precision, PARSNETS_FLOAT16);
+  EXPECT_EQ(result.rank, 4);
+  EXPECT_EQ(result.has_validation, 0);
   const DeviceModel expected(device_file(cpp, Precision::float16, 4, pool), "expected");
-  const auto facts = facts_of(device.get());
-  ASSERT_EQ(facts.bytes, expected.bytes().size());
-  EXPECT_TRUE(std::equal(expected.bytes().begin(), expected.bytes().end(), static_cast<const std::byte*>(facts.file)));
-  EXPECT_EQ(facts.dimensions, cpp.feature_dimensions);
-  EXPECT_EQ(facts.attributes, cpp.attributes());
-  EXPECT_EQ(facts.outputs, cpp.outputs());
-  EXPECT_EQ(facts.work_bytes, expected.work_bytes());
-  EXPECT_EQ(facts.precision, PARSNETS_FLOAT16);
-  EXPECT_EQ(facts.rank, 4);
-  EXPECT_EQ(facts.multiply_adds, expected.multiply_adds());
-  EXPECT_EQ(facts.seen_classes, t.small.data.seen_classes().size());
-  EXPECT_TRUE(std::equal(facts.seen, facts.seen + facts.classes, cpp.classes.seen.begin(), cpp.classes.seen.end()));
+  const auto info = info_of(device.get());
+  ASSERT_EQ(info.bytes, expected.bytes().size());
+  EXPECT_TRUE(std::equal(expected.bytes().begin(), expected.bytes().end(), static_cast<const std::byte*>(info.file)));
+  EXPECT_EQ(info.dimensions, cpp.dimensions);
+  EXPECT_EQ(info.attributes, cpp.attributes());
+  EXPECT_EQ(info.outputs, cpp.outputs());
+  EXPECT_EQ(info.work_bytes, expected.work_bytes());
+  EXPECT_EQ(info.precision, PARSNETS_FLOAT16);
+  EXPECT_EQ(info.rank, 4);
+  EXPECT_EQ(info.multiply_adds, expected.multiply_adds());
+  EXPECT_EQ(info.seen_classes, t.small.data.seen_classes().size());
+  EXPECT_TRUE(std::equal(info.seen, info.seen + info.classes, cpp.classes.seen.begin(), cpp.classes.seen.end()));
   const char* name = nullptr;
   ASSERT_OK(parsnets_device_class_name(device.get(), 2, &name));
   EXPECT_EQ(name, cpp.classes.names[2]);
-  EXPECT_EQ(parsnets_device_class_name(device.get(), facts.classes, &name), PARSNETS_USAGE);
+  EXPECT_EQ(parsnets_device_class_name(device.get(), info.classes, &name), PARSNETS_USAGE);
 
-  const std::size_t n = 100, c = facts.classes;
+  const std::size_t n = 100, c = info.classes;
   std::vector<float> scores(n * c);
-  ASSERT_OK(parsnets_device_scores(device.get(), t.small.arrays.features, n, facts.dimensions, 2, scores.data(), c));
-  const Matrix<float> wanted = expected.scores({t.small.arrays.features, n, facts.dimensions}, pool);
+  ASSERT_OK(parsnets_device_scores(device.get(), t.small.arrays.features, n, info.dimensions, 2, scores.data(), c));
+  const Matrix<float> wanted = expected.scores({t.small.arrays.features, n, info.dimensions}, pool);
   EXPECT_TRUE(std::ranges::equal(wanted.values(), scores));
-  EXPECT_EQ(parsnets_device_scores(device.get(), t.small.arrays.features, n, facts.dimensions - 1, 1, scores.data(), c),
+  EXPECT_EQ(parsnets_device_scores(device.get(), t.small.arrays.features, n, info.dimensions - 1, 1, scores.data(), c),
             PARSNETS_BAD_INPUT);
 
   const auto file = dir / "m.pnrt";
@@ -74,7 +74,7 @@ TEST(CApiDevice, TheFileIsThatOfCpp) {
   parsnets_device* read = nullptr;
   ASSERT_OK(parsnets_device_load(file.c_str(), &read));
   const DeviceHandle again(read);
-  EXPECT_EQ(facts_of(again.get()).bytes, facts.bytes);
+  EXPECT_EQ(info_of(again.get()).bytes, info.bytes);
   ASSERT_OK(parsnets_device_save_header(device.get(), (dir / "m.h").c_str(), "small"));
   EXPECT_TRUE(same_bytes(read_text_file(dir / "m.h"), c_header(expected.bytes(), "small")));
   EXPECT_EQ(parsnets_device_save_header(device.get(), (dir / "n.h").c_str(), "two words"), PARSNETS_USAGE);
@@ -83,16 +83,16 @@ TEST(CApiDevice, TheFileIsThatOfCpp) {
 TEST(CApiDevice, WithDataTheCostIsMeasured) {
   Trained t;
   parsnets_device* made = nullptr;
-  parsnets_export_figures figures{};
-  figures.size = sizeof figures;
+  parsnets_export_result result{};
+  result.size = sizeof result;
   parsnets_export_options options = PARSNETS_EXPORT_OPTIONS_INIT;
   options.max_drop = 5;  // a single sample is almost a point here
-  ASSERT_OK(parsnets_export(t.model.get(), t.data.get(), &options, 2, nullptr, nullptr, &made, &figures));
+  ASSERT_OK(parsnets_export(t.model.get(), t.data.get(), &options, 2, nullptr, nullptr, &made, &result));
   const DeviceHandle device(made);
-  EXPECT_EQ(figures.precision, PARSNETS_INT8);
-  EXPECT_EQ(figures.has_validation, 1u);
-  EXPECT_GT(figures.zsl_before, 0);
-  EXPECT_NEAR(figures.zsl_after, figures.zsl_before, 5);
+  EXPECT_EQ(result.precision, PARSNETS_INT8);
+  EXPECT_EQ(result.has_validation, 1);
+  EXPECT_GT(result.zsl_before, 0);
+  EXPECT_NEAR(result.zsl_after, result.zsl_before, 5);
   parsnets_evaluation of_model{}, of_device{};
   of_model.size = of_device.size = sizeof of_model;
   ASSERT_OK(parsnets_evaluate(t.model.get(), t.data.get(), 1, nullptr, nullptr, &of_model));

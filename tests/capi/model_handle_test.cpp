@@ -21,10 +21,10 @@ std::string bytes_of(const parsnets_model* model) {
 }
 
 std::vector<float> scores_of(const parsnets_model* model, const parsnets_arrays& arrays, std::size_t samples) {
-  const auto facts = facts_of(model);
-  std::vector<float> scores(samples * facts.classes);
+  const auto info = info_of(model);
+  std::vector<float> scores(samples * info.classes);
   EXPECT_OK(
-      parsnets_predict_scores(model, arrays.features, samples, arrays.dimensions, 1, scores.data(), facts.classes));
+      parsnets_predict_scores(model, arrays.features, samples, arrays.dimensions, 1, scores.data(), info.classes));
   return scores;
 }
 
@@ -34,30 +34,30 @@ TEST(CApiModel, FactsAreThoseOfTheModel) {
   SmallArrays small;
   const auto data = small.handle();
   const auto model = trained(data.get(), {{"method", "parsnets"}, {"networks", "8"}, {"open", "3"}, {"seed", "9"}});
-  const auto facts = facts_of(model.get());
-  EXPECT_EQ(facts.dimensions, small.arrays.dimensions);
-  EXPECT_EQ(facts.attributes, small.arrays.attributes);
-  EXPECT_LT(facts.outputs, facts.attributes) << "whitened";
-  EXPECT_EQ(facts.classes, small.arrays.classes);
-  EXPECT_EQ(facts.seen_classes, small.data.seen_classes().size());
-  EXPECT_EQ(facts.networks, 8u);
-  EXPECT_EQ(facts.open_networks, 3u);
-  EXPECT_EQ(facts.predicts_semantics, 1u);
-  EXPECT_STREQ(facts.method, "parsnets");
-  EXPECT_EQ(nlohmann::json::parse(facts.options)["networks"], 8);
-  EXPECT_EQ(nlohmann::json::parse(facts.record)["seed"], 9);
-  EXPECT_EQ(nlohmann::json::parse(facts.record)["data"]["name"], "arrays");
-  std::vector<std::uint8_t> seen(facts.classes, 0);
+  const auto info = info_of(model.get());
+  EXPECT_EQ(info.dimensions, small.arrays.dimensions);
+  EXPECT_EQ(info.attributes, small.arrays.attributes);
+  EXPECT_LT(info.outputs, info.attributes) << "whitened";
+  EXPECT_EQ(info.classes, small.arrays.classes);
+  EXPECT_EQ(info.seen_classes, small.data.seen_classes().size());
+  EXPECT_EQ(info.networks, 8u);
+  EXPECT_EQ(info.open, 3u);
+  EXPECT_EQ(info.predicts_semantics, 1);
+  EXPECT_STREQ(info.method, "parsnets");
+  EXPECT_EQ(nlohmann::json::parse(info.options)["networks"], 8);
+  EXPECT_EQ(nlohmann::json::parse(info.record)["seed"], 9);
+  EXPECT_EQ(nlohmann::json::parse(info.record)["data"]["name"], "arrays");
+  std::vector<std::uint8_t> seen(info.classes, 0);
   for (const auto c : small.data.seen_classes()) seen[static_cast<std::size_t>(c)] = 1;
-  EXPECT_EQ(std::vector<std::uint8_t>(facts.seen, facts.seen + facts.classes), seen);
-  EXPECT_TRUE(std::equal(facts.semantics, facts.semantics + facts.classes * facts.attributes, small.arrays.semantics));
+  EXPECT_EQ(std::vector<std::uint8_t>(info.seen, info.seen + info.classes), seen);
+  EXPECT_TRUE(std::equal(info.semantics, info.semantics + info.classes * info.attributes, small.arrays.semantics));
   const char* name = nullptr;
   ASSERT_OK(parsnets_model_class_name(model.get(), 5, &name));
   EXPECT_EQ(name, small.data.class_names[5]);
   ASSERT_OK(parsnets_model_attribute_name(model.get(), 5, &name));
   EXPECT_STREQ(name, "attribute 5");
-  EXPECT_EQ(parsnets_model_class_name(model.get(), facts.classes, &name), PARSNETS_USAGE);
-  EXPECT_EQ(parsnets_model_attribute_name(model.get(), facts.attributes, &name), PARSNETS_USAGE);
+  EXPECT_EQ(parsnets_model_class_name(model.get(), info.classes, &name), PARSNETS_USAGE);
+  EXPECT_EQ(parsnets_model_attribute_name(model.get(), info.attributes, &name), PARSNETS_USAGE);
 }
 
 TEST(CApiModel, ClonesAndFilesKeepEveryByte) {
@@ -137,9 +137,9 @@ TEST(CApiModel, AnAddedClassIsScoredAndARemovedOneIsNot) {
       for (std::size_t k = 0; k < c; ++k) ASSERT_NEAR(after[i * (c + 1) + k], before[i * c + k], 1e-5);
       ASSERT_NEAR(after[i * (c + 1) + c], before[i * c + 2], 1e-5) << "the twin of class 2";
     }
-    const auto facts = facts_of(model.get());
-    EXPECT_EQ(facts.classes, c + 1);
-    EXPECT_EQ(facts.seen[c], 0);
+    const auto info = info_of(model.get());
+    EXPECT_EQ(info.classes, c + 1);
+    EXPECT_EQ(info.seen[c], 0);
     const char* name = nullptr;
     ASSERT_OK(parsnets_model_class_name(model.get(), c, &name));
     EXPECT_STREQ(name, "twin");
@@ -184,8 +184,8 @@ TEST(CApiModel, BadClassesAndCalibrationsAreRefused) {
     EXPECT_EQ(parsnets_model_calibrate(model.get(), gamma, temperature), PARSNETS_USAGE);
   EXPECT_TRUE(same_bytes(bytes_of(model.get()), before));
   ASSERT_OK(parsnets_model_calibrate(model.get(), 0.25, 0.5));
-  EXPECT_EQ(facts_of(model.get()).gamma, 0.25);
-  EXPECT_EQ(facts_of(model.get()).temperature, 0.5);
+  EXPECT_EQ(info_of(model.get()).gamma, 0.25);
+  EXPECT_EQ(info_of(model.get()).temperature, 0.5);
 }
 
 TEST(CApiModel, ClonesShareTheWeightsAndOutliveTheirOriginal) {
@@ -197,7 +197,7 @@ TEST(CApiModel, ClonesShareTheWeightsAndOutliveTheirOriginal) {
   ASSERT_OK(parsnets_model_remove_class(copy.get(), small.class_names[3]));
   ASSERT_OK(parsnets_model_calibrate(copy.get(), 7, 8));
   EXPECT_EQ(scores_of(model.get(), small.arrays, 20), expected);
-  EXPECT_NE(facts_of(model.get()).gamma, 7);
+  EXPECT_NE(info_of(model.get()).gamma, 7);
   ASSERT_OK(parsnets_model_add_class(copy.get(), small.class_names[3],
                                      small.arrays.semantics + 3 * small.arrays.attributes, small.arrays.attributes));
   model.reset();
@@ -217,13 +217,13 @@ TEST(CApiModel, CalibrationOnSamplesIsThatOfCpp) {
   calibrate(cpp, small.data.features.view(), small.data.labels, pool);
   const auto& a = small.arrays;
   ASSERT_OK(parsnets_model_calibrate_on(model.get(), a.features, a.labels, a.samples, a.dimensions, 1));
-  EXPECT_EQ(facts_of(model.get()).gamma, cpp.gamma);
-  EXPECT_EQ(facts_of(model.get()).temperature, cpp.temperature);
+  EXPECT_EQ(info_of(model.get()).gamma, cpp.gamma);
+  EXPECT_EQ(info_of(model.get()).temperature, cpp.temperature);
   const std::vector<std::int32_t> one_kind(a.samples, a.labels[static_cast<std::size_t>(small.data.split.trainval[0])]);
   EXPECT_EQ(parsnets_model_calibrate_on(model.get(), a.features, one_kind.data(), a.samples, a.dimensions, 1),
             PARSNETS_BAD_INPUT);
   EXPECT_TRUE(last_error_has("of unseen"));
-  EXPECT_EQ(facts_of(model.get()).gamma, cpp.gamma);
+  EXPECT_EQ(info_of(model.get()).gamma, cpp.gamma);
 }
 
 TEST(CApiModel, ALoadedModelDoesNotNeedItsFileAnyMore) {
@@ -246,10 +246,10 @@ TEST(CApiModel, ModelsWithHugeScoresCanBeReadAgain) {
   const auto model =
       trained(data.get(),
               {{"method", "ridge"}, {"similarity", "dot"}, {"semantic-scaling", "none"}, {"feature-scaling", "none"}});
-  EXPECT_GT(std::abs(facts_of(model.get()).gamma), 1e6) << "or this tests nothing";
+  EXPECT_GT(std::abs(info_of(model.get()).gamma), 1e6) << "or this tests nothing";
   TempDir dir;
   ASSERT_OK(parsnets_model_save(model.get(), (dir / "m").c_str()));
-  EXPECT_EQ(facts_of(loaded((dir / "m").string()).get()).gamma, facts_of(model.get()).gamma);
+  EXPECT_EQ(info_of(loaded((dir / "m").string()).get()).gamma, info_of(model.get()).gamma);
 }
 
 }  // namespace parsnets::test

@@ -77,13 +77,13 @@ TEST(CApiPrediction, ManySamplesAreScoredInBatchesWithoutAGap) {
 TEST(CApiPrediction, TheBestClassesComeFirstAmongThoseThatCompete) {
   Pair pair;
   const std::size_t n = 50, d = pair.x.cols(), c = pair.classes();
-  const auto facts = facts_of(pair.c.get());
+  const auto info = info_of(pair.c.get());
   std::vector<float> all(n * c);
   ASSERT_OK(parsnets_predict_confidences(pair.c.get(), pair.x.data(), n, d, 1, all.data(), c));
   for (const std::int32_t among : {PARSNETS_ALL, PARSNETS_SEEN, PARSNETS_UNSEEN}) {
     const std::size_t compete = among == PARSNETS_ALL    ? c
-                                : among == PARSNETS_SEEN ? facts.seen_classes
-                                                         : c - facts.seen_classes;
+                                : among == PARSNETS_SEEN ? info.seen_classes
+                                                         : c - info.seen_classes;
     std::vector<std::int32_t> top(n * compete), first(n);
     std::vector<float> confidences(n * compete);
     ASSERT_OK(
@@ -94,7 +94,7 @@ TEST(CApiPrediction, TheBestClassesComeFirstAmongThoseThatCompete) {
       for (std::size_t k = 0; k < compete; ++k) {
         const auto best = static_cast<std::size_t>(top[i * compete + k]);
         if (among != PARSNETS_ALL) {
-          EXPECT_EQ(facts.seen[best] != 0, among == PARSNETS_SEEN);
+          EXPECT_EQ(info.seen[best] != 0, among == PARSNETS_SEEN);
         }
         sum += confidences[i * compete + k];
         share += all[i * c + best];
@@ -120,10 +120,10 @@ TEST(CApiPrediction, TheBestClassesComeFirstAmongThoseThatCompete) {
 TEST(CApiPrediction, AListOfClassesIsRankedAsTheSameClassesByKind) {
   Pair pair;
   const std::size_t n = 20, d = pair.x.cols();
-  const auto facts = facts_of(pair.c.get());
+  const auto info = info_of(pair.c.get());
   std::vector<std::int32_t> unseen;
   for (std::size_t c = 0; c < pair.classes(); ++c)
-    if (!facts.seen[c]) unseen.push_back(static_cast<std::int32_t>(c));
+    if (!info.seen[c]) unseen.push_back(static_cast<std::int32_t>(c));
   const std::size_t k = unseen.size();
   std::vector<std::int32_t> top(n * k), ranked(n * k);
   std::vector<float> shares(n * k), scores(n * k), confidences(n * k);
@@ -197,7 +197,7 @@ TEST(CApiPrediction, WrongSizesAndNonFiniteValuesAreRefused) {
 
 TEST(CApiPrediction, ModelsThatMapToFeaturesPredictNoSemantics) {
   Pair pair("reverse-ridge");
-  EXPECT_EQ(facts_of(pair.c.get()).predicts_semantics, 0u);
+  EXPECT_EQ(info_of(pair.c.get()).predicts_semantics, 0);
   std::vector<float> out(pair.cpp.attributes());
   EXPECT_EQ(parsnets_predict_semantics(pair.c.get(), pair.x.data(), 1, pair.x.cols(), 1, out.data(), out.size()),
             PARSNETS_USAGE);
@@ -235,7 +235,7 @@ TEST(CApiPrediction, FourThreadsPredictWhileAFifthChangesItsOwnClone) {
   });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(facts_of(fresh.get()).classes, c);
+  EXPECT_EQ(info_of(fresh.get()).classes, c);
 }
 
 }  // namespace parsnets::test

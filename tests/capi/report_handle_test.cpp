@@ -51,12 +51,12 @@ TEST(CApiReport, ImpossibleRequestsAreRefusedAndLeaveNoFile) {
   other.test.assign(other.test.size(), 0);
   for (std::size_t i = 0; i < 60; ++i) other.test[i] = 1;
   EXPECT_EQ(r.write(nullptr, other.handle().get()), PARSNETS_BAD_INPUT) << "trained on other data";
-  for (const char* facts : {"not JSON", "[]", "5", "null"}) {
-    r.run.facts = facts;
-    EXPECT_EQ(r.write(), PARSNETS_BAD_INPUT) << facts;
-    EXPECT_TRUE(last_error_has("facts of run 'ridge'"));
+  for (const char* run_json : {"not JSON", "[]", "5", "null"}) {
+    r.run.run_json = run_json;
+    EXPECT_EQ(r.write(), PARSNETS_BAD_INPUT) << run_json;
+    EXPECT_TRUE(last_error_has("run_json of run 'ridge'"));
   }
-  r.run.facts = nullptr;
+  r.run.run_json = nullptr;
   const char* bench = "no such file";
   r.run.benches = &bench;
   r.run.bench_count = 1;

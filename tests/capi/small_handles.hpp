@@ -96,18 +96,18 @@ inline DeviceHandle exported_from(const parsnets_model* model) {
   return DeviceHandle(device);
 }
 
-inline parsnets_model_facts facts_of(const parsnets_model* model) {
-  parsnets_model_facts facts{};
-  facts.size = sizeof facts;
-  EXPECT_OK(parsnets_model_get_facts(model, &facts));
-  return facts;
+inline parsnets_model_info info_of(const parsnets_model* model) {
+  parsnets_model_info info{};
+  info.size = sizeof info;
+  EXPECT_OK(parsnets_model_get_info(model, &info));
+  return info;
 }
 
-inline parsnets_dataset_facts facts_of(const parsnets_dataset* data) {
-  parsnets_dataset_facts facts{};
-  facts.size = sizeof facts;
-  EXPECT_OK(parsnets_dataset_get_facts(data, &facts));
-  return facts;
+inline parsnets_dataset_info info_of(const parsnets_dataset* data) {
+  parsnets_dataset_info info{};
+  info.size = sizeof info;
+  EXPECT_OK(parsnets_dataset_get_info(data, &info));
+  return info;
 }
 
 inline bool last_error_has(const std::string& text) {

@@ -18,9 +18,9 @@ struct Everything {
   DatasetHandle data = arrays.handle();
   OptionsHandle options = options_with({{"method", "ridge"}});
   ModelHandle model = trained(data.get());
-  parsnets_model_facts facts = facts_of(model.get());
+  parsnets_model_info info = info_of(model.get());
   const float* x = arrays.arrays.features;
-  std::size_t d = facts.dimensions, c = facts.classes, m = facts.attributes;
+  std::size_t d = info.dimensions, c = info.classes, m = info.attributes;
   std::vector<float> out = std::vector<float>(std::max(c, m));
 };
 
@@ -53,8 +53,8 @@ TEST(CApiStatus, NullIsAnErrorEverywhere) {
       parsnets_dataset_load("folder", nullptr, nullptr, nullptr, nullptr),
       parsnets_dataset_from_arrays(nullptr, &data),
       parsnets_dataset_from_arrays(&e.arrays.arrays, nullptr),
-      parsnets_dataset_get_facts(nullptr, nullptr),
-      parsnets_dataset_get_facts(d, nullptr),
+      parsnets_dataset_get_info(nullptr, nullptr),
+      parsnets_dataset_get_info(d, nullptr),
       parsnets_dataset_class_name(nullptr, 0, &text),
       parsnets_dataset_class_name(d, 0, nullptr),
       parsnets_dataset_attribute_name(nullptr, 0, &text),
@@ -80,8 +80,8 @@ TEST(CApiStatus, NullIsAnErrorEverywhere) {
       parsnets_model_save(m, nullptr),
       parsnets_model_clone(nullptr, &model),
       parsnets_model_clone(m, nullptr),
-      parsnets_model_get_facts(nullptr, nullptr),
-      parsnets_model_get_facts(m, nullptr),
+      parsnets_model_get_info(nullptr, nullptr),
+      parsnets_model_get_info(m, nullptr),
       parsnets_model_class_name(nullptr, 0, &text),
       parsnets_model_class_name(m, 0, nullptr),
       parsnets_model_attribute_name(nullptr, 0, &text),
@@ -110,8 +110,8 @@ TEST(CApiStatus, NullIsAnErrorEverywhere) {
       parsnets_device_save_header(nullptr, "file", "name"),
       parsnets_device_save_header(v, nullptr, "name"),
       parsnets_device_save_header(v, "file", nullptr),
-      parsnets_device_get_facts(nullptr, nullptr),
-      parsnets_device_get_facts(v, nullptr),
+      parsnets_device_get_info(nullptr, nullptr),
+      parsnets_device_get_info(v, nullptr),
       parsnets_device_class_name(nullptr, 0, &text),
       parsnets_device_class_name(v, 0, nullptr),
       parsnets_device_scores(nullptr, e.x, 1, e.d, 1, out, e.c),
@@ -161,24 +161,24 @@ TEST(CApiStatus, NullIsAnErrorEverywhere) {
 TEST(CApiStatus, StructsOfOlderAndNewerHeadersWork) {
   Everything e;
   // Older: only the fields it has are written.
-  parsnets_model_facts facts;
-  std::memset(&facts, 0xab, sizeof facts);
-  facts.size = offsetof(parsnets_model_facts, outputs);
-  ASSERT_OK(parsnets_model_get_facts(e.model.get(), &facts));
-  EXPECT_EQ(facts.dimensions, e.d);
-  EXPECT_EQ(facts.attributes, e.m);
-  EXPECT_EQ(facts.size, offsetof(parsnets_model_facts, outputs));
+  parsnets_model_info info;
+  std::memset(&info, 0xab, sizeof info);
+  info.size = offsetof(parsnets_model_info, outputs);
+  ASSERT_OK(parsnets_model_get_info(e.model.get(), &info));
+  EXPECT_EQ(info.dimensions, e.d);
+  EXPECT_EQ(info.attributes, e.m);
+  EXPECT_EQ(info.size, offsetof(parsnets_model_info, outputs));
   std::size_t untouched;
   std::memset(&untouched, 0xab, sizeof untouched);
-  EXPECT_EQ(facts.outputs, untouched);
+  EXPECT_EQ(info.outputs, untouched);
   // Newer: what this version does not know is zero.
   struct Newer {
-    parsnets_model_facts known;
+    parsnets_model_info known;
     std::size_t unknown[3];
   } newer;
   std::memset(&newer, 0xab, sizeof newer);
   newer.known.size = sizeof newer;
-  ASSERT_OK(parsnets_model_get_facts(e.model.get(), &newer.known));
+  ASSERT_OK(parsnets_model_get_info(e.model.get(), &newer.known));
   EXPECT_EQ(newer.known.classes, e.c);
   for (const auto value : newer.unknown) EXPECT_EQ(value, 0u);
 
@@ -189,8 +189,8 @@ TEST(CApiStatus, StructsOfOlderAndNewerHeadersWork) {
   older.test = reinterpret_cast<const std::uint8_t*>(1);
   parsnets_dataset* data = nullptr;
   ASSERT_OK(parsnets_dataset_from_arrays(&older, &data));
-  EXPECT_STREQ(facts_of(data).name, "arrays");
-  EXPECT_EQ(facts_of(data).trainval, e.arrays.arrays.samples);
+  EXPECT_STREQ(info_of(data).name, "arrays");
+  EXPECT_EQ(info_of(data).trainval, e.arrays.arrays.samples);
   parsnets_dataset_free(data);
   // Newer input: a field that this version does not know must not have been set.
   struct NewerArrays {
@@ -206,18 +206,18 @@ TEST(CApiStatus, StructsOfOlderAndNewerHeadersWork) {
 
 TEST(CApiStatus, ImpossibleStructSizesAreRefused) {
   Everything e;
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, sizeof(std::size_t), sizeof(parsnets_model_facts) + 3,
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, sizeof(std::size_t), sizeof(parsnets_model_info) + 3,
                                  std::size_t{1} << 20, ~std::size_t{0}}) {
-    parsnets_model_facts facts{};
-    parsnets_dataset_facts data_facts{};
+    parsnets_model_info info{};
+    parsnets_dataset_info data_info{};
     parsnets_explanation why{};
     parsnets_evaluation figures{};
     parsnets_arrays arrays = e.arrays.arrays;
     parsnets_load_options load = PARSNETS_LOAD_OPTIONS_INIT;
-    facts.size = data_facts.size = why.size = figures.size = arrays.size = load.size = size;
+    info.size = data_info.size = why.size = figures.size = arrays.size = load.size = size;
     parsnets_dataset* data = nullptr;
-    EXPECT_EQ(parsnets_model_get_facts(e.model.get(), &facts), PARSNETS_USAGE) << size;
-    EXPECT_EQ(parsnets_dataset_get_facts(e.data.get(), &data_facts), PARSNETS_USAGE) << size;
+    EXPECT_EQ(parsnets_model_get_info(e.model.get(), &info), PARSNETS_USAGE) << size;
+    EXPECT_EQ(parsnets_dataset_get_info(e.data.get(), &data_info), PARSNETS_USAGE) << size;
     EXPECT_EQ(parsnets_explain(e.model.get(), e.x, e.d, &why, nullptr, nullptr, 0, nullptr, 0), PARSNETS_USAGE) << size;
     EXPECT_EQ(parsnets_evaluate(e.model.get(), e.data.get(), 1, nullptr, nullptr, &figures), PARSNETS_USAGE) << size;
     EXPECT_EQ(parsnets_dataset_from_arrays(&arrays, &data), PARSNETS_USAGE) << size;

@@ -79,13 +79,13 @@ TEST(CApiTraining, EvaluatesAsTheCommandLineDoes) {
   EXPECT_EQ(figures.zsl_top1_per_class, expected["zsl"]["top1_per_class"].get<double>());
   EXPECT_EQ(figures.zsl_top1, expected["zsl"]["top1"].get<double>());
   EXPECT_EQ(figures.zsl_top5, expected["zsl"]["top5"].get<double>());
-  EXPECT_EQ(figures.has_gzsl, 1u);
+  EXPECT_EQ(figures.has_gzsl, 1);
   EXPECT_EQ(figures.u, expected["gzsl"]["u"].get<double>());
   EXPECT_EQ(figures.s, expected["gzsl"]["s"].get<double>());
   EXPECT_EQ(figures.h, expected["gzsl"]["h"].get<double>());
   EXPECT_EQ(figures.ausuc, expected["gzsl"]["ausuc"].get<double>());
   EXPECT_EQ(figures.gamma, expected["gzsl"]["gamma"].get<double>());
-  EXPECT_EQ(figures.gamma, facts_of(model.get()).gamma);
+  EXPECT_EQ(figures.gamma, info_of(model.get()).gamma);
 }
 
 TEST(CApiTraining, TestSamplesThatWereTrainedOnAreRefusedUnlessAllowed) {
@@ -107,26 +107,31 @@ TEST(CApiTraining, TestSamplesThatWereTrainedOnAreRefusedUnlessAllowed) {
   EXPECT_OK(parsnets_evaluate_with_options(model.get(), data.get(), 1, nullptr, nullptr, &figures, nullptr, nullptr,
                                            nullptr, 0, &options));
   EXPECT_EQ(figures.trained_samples, 2);
+  options.reserved = 1;
+  EXPECT_EQ(parsnets_evaluate_with_options(model.get(), data.get(), 1, nullptr, nullptr, &figures, nullptr, nullptr,
+                                           nullptr, 0, &options),
+            PARSNETS_USAGE);
+  EXPECT_TRUE(last_error_has("reserved"));
 }
 
 TEST(CApiTraining, ArraysTrainTheModelOfTheirFolder) {
   const auto folder = demo();
-  const auto facts = facts_of(folder.get());
-  std::vector<const char*> names(facts.classes);
-  for (std::size_t c = 0; c < facts.classes; ++c) ASSERT_OK(parsnets_dataset_class_name(folder.get(), c, &names[c]));
-  std::vector<std::uint8_t> test(facts.samples, 1);
+  const auto info = info_of(folder.get());
+  std::vector<const char*> names(info.classes);
+  for (std::size_t c = 0; c < info.classes; ++c) ASSERT_OK(parsnets_dataset_class_name(folder.get(), c, &names[c]));
+  std::vector<std::uint8_t> test(info.samples, 1);
   const std::int32_t* trainval = nullptr;
   std::size_t count = 0;
   ASSERT_OK(parsnets_dataset_split(folder.get(), PARSNETS_SPLIT_TRAINVAL, &trainval, &count));
   for (std::size_t i = 0; i < count; ++i) test[static_cast<std::size_t>(trainval[i])] = 0;
   parsnets_arrays arrays = PARSNETS_ARRAYS_INIT;
-  arrays.samples = facts.samples;
-  arrays.dimensions = facts.dimensions;
-  arrays.classes = facts.classes;
-  arrays.attributes = facts.attributes;
-  arrays.features = facts.features;
-  arrays.labels = facts.labels;
-  arrays.semantics = facts.semantics;
+  arrays.samples = info.samples;
+  arrays.dimensions = info.dimensions;
+  arrays.classes = info.classes;
+  arrays.attributes = info.attributes;
+  arrays.features = info.features;
+  arrays.labels = info.labels;
+  arrays.semantics = info.semantics;
   arrays.class_names = names.data();
   arrays.test = test.data();
   arrays.borrow_features = 1;
@@ -226,7 +231,7 @@ TEST(CApiTraining, AccuraciesByClassAgreeWithTheConfusions) {
   figures.size = sizeof figures;
   ASSERT_OK(parsnets_evaluate_classes(model.get(), data.get(), 1, nullptr, nullptr, &figures, zsl.data(), gzsl.data(),
                                       confusion.data(), c));
-  const auto seen = facts_of(model.get()).seen;
+  const auto seen = info_of(model.get()).seen;
   double sum[2] = {0, 0}, count[2] = {0, 0}, zsl_sum = 0;
   std::size_t samples = 0;
   for (std::size_t k = 0; k < c; ++k) {

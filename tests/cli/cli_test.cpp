@@ -151,13 +151,13 @@ TEST(Cli, PrintConfigPrintsWhatWouldBeUsed) {
 }
 
 TEST(Cli, DoctorTellsAboutBlasSimdThreadsAndMemory) {
-  const auto facts = run_cli({"doctor", "--json"}).json();
-  EXPECT_NE(facts["blas"].get<std::string>().find("OpenBLAS"), std::string::npos);
-  EXPECT_GE(facts["threads"].get<int>(), 1);
-  EXPECT_GT(facts["memory_bytes"].get<double>(), 1e8);
-  EXPECT_FALSE(facts["simd"].get<std::string>().empty());
-  EXPECT_FALSE(facts["libraries"].empty());
-  EXPECT_FALSE(facts.contains("optional")) << "no part of the build is optional";
+  const auto info = run_cli({"doctor", "--json"}).json();
+  EXPECT_NE(info["blas"].get<std::string>().find("OpenBLAS"), std::string::npos);
+  EXPECT_GE(info["threads"].get<int>(), 1);
+  EXPECT_GT(info["memory_bytes"].get<double>(), 1e8);
+  EXPECT_FALSE(info["simd"].get<std::string>().empty());
+  EXPECT_FALSE(info["libraries"].empty());
+  EXPECT_FALSE(info.contains("optional")) << "no part of the build is optional";
 }
 
 TEST(Cli, GeneratedPagesInDocsAreCurrent) {
@@ -183,9 +183,9 @@ TEST(Cli, BashCompletionOffersCommandsOptionsAndChoices) {
 }
 
 TEST(Cli, InfoListsWhatIsInADataFile) {
-  const auto facts = run_cli({"info", kDemo + "/features.npy", "--json"}).json();
-  EXPECT_EQ(facts["contents"][0]["type"], "float16");
-  EXPECT_EQ(facts["contents"][0]["shape"], "2400 x 192");
+  const auto info = run_cli({"info", kDemo + "/features.npy", "--json"}).json();
+  EXPECT_EQ(info["contents"][0]["type"], "float16");
+  EXPECT_EQ(info["contents"][0]["shape"], "2400 x 192");
   EXPECT_EQ(run_cli({"info", "--json"}).json()["version"], PARSNETS_VERSION);
 }
 

@@ -15,7 +15,7 @@ TEST(CliData, InspectReportsCubAsItIs) {
   if (!folder) GTEST_SKIP() << kNoSharedData;
   const auto json = run_cli({"data", "inspect", *folder, "--features", "res50", "--json"}).json();
   EXPECT_EQ(json["samples"], 11788);
-  EXPECT_EQ(json["features"], 2048);
+  EXPECT_EQ(json["dimensions"], 2048);
   EXPECT_EQ(json["attributes"], 312);
   EXPECT_EQ(json["seen_classes"], 150);
   EXPECT_EQ(json["unseen_classes"], 50);
@@ -34,7 +34,7 @@ TEST(CliData, InspectReportsAwaHandmadeWithItsMissingValues) {
   if (!folder) GTEST_SKIP() << kNoSharedData;
   const auto json = run_cli({"data", "inspect", *folder, "--json"}).json();
   EXPECT_EQ(json["samples"], 30475);
-  EXPECT_EQ(json["features"], 1024);
+  EXPECT_EQ(json["dimensions"], 1024);
   EXPECT_EQ(json["seen_classes"], 40);
   EXPECT_EQ(json["unseen_classes"], 10);
   EXPECT_EQ(json["missing_attribute_values"], 4);
@@ -94,19 +94,19 @@ TEST(CliData, ConversionDoesNotChangeWhatIsTrained) {
   write_text_file(demo + "/split.json", split.dump());
   ASSERT_EQ(run_cli({"data", "convert", demo, mat, "--format", "mat5"}).exit_code, 0);
   ASSERT_EQ(run_cli({"data", "convert", mat, back, "--format", "npy"}).exit_code, 0);
-  std::vector<std::string> facts;
+  std::vector<std::string> results;
   for (const auto& folder : {demo, mat, back}) {
     const std::string model = folder + ".safetensors";
     const auto trained = run_cli({"train", "--data", folder, "--out", model, "--method", "ridge", "--json"});
     ASSERT_EQ(trained.exit_code, 0) << trained.err;
     const auto info = run_cli({"info", model, "--json"}).json();
     const auto predicted = run_cli({"predict", "--model", model, "--input", demo + "/features.npy", "--json"});
-    facts.push_back(fmt::format("{:.17g} {:.17g} {} {}", info["gamma"].get<double>(), info["temperature"].get<double>(),
-                                trained.json()["record"]["validation"].dump(),
-                                std::hash<std::string>{}(predicted.out)));
+    results.push_back(fmt::format("{:.17g} {:.17g} {} {}", info["gamma"].get<double>(),
+                                  info["temperature"].get<double>(), trained.json()["record"]["validation"].dump(),
+                                  std::hash<std::string>{}(predicted.out)));
   }
-  EXPECT_EQ(facts[1], facts[0]) << "as .mat files";
-  EXPECT_EQ(facts[2], facts[0]) << "and back";
+  EXPECT_EQ(results[1], results[0]) << "as .mat files";
+  EXPECT_EQ(results[2], results[0]) << "and back";
 }
 
 TEST(CliData, ConvertKeepsTheChecksumsOfEveryList) {

@@ -187,7 +187,7 @@ TEST(Dataset, MissingMarksOfANormalisedTableAreFoundThroughTheOriginalOne) {
   LoadOptions options;
   options.require_features = false;
   const std::size_t normalised = load_dataset(*folder, options).semantics.missing;
-  options.original_attributes = true;
+  options.original_att = true;
   EXPECT_EQ(load_dataset(*folder, options).semantics.missing, normalised);
   EXPECT_GT(normalised, 0u);
 }

@@ -33,11 +33,11 @@ std::size_t count(const Dataset& data, const std::string& id) {
 }  // namespace
 
 TEST(Inspect, ACleanDataSetHasNoFindings) {
-  const auto report = inspect_dataset(clean());
-  for (const auto& f : report.findings) ADD_FAILURE() << f.id << ": " << f.text;
-  EXPECT_EQ(report.samples, 100u);
-  EXPECT_EQ(report.seen_classes, 8u);
-  EXPECT_EQ(report.unseen_classes, 2u);
+  const auto inspection = inspect_dataset(clean());
+  for (const auto& f : inspection.findings) ADD_FAILURE() << f.id << ": " << f.text;
+  EXPECT_EQ(inspection.samples, 100u);
+  EXPECT_EQ(inspection.seen_classes, 8u);
+  EXPECT_EQ(inspection.unseen_classes, 2u);
 }
 
 TEST(Inspect, FindsTestSamplesInsideTheFilesLists) {

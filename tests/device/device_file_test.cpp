@@ -79,12 +79,12 @@ TEST(DeviceFile, KeepsNamesSeenAndAttributes) {
   for (std::size_t a = 0; a < model.attributes(); ++a)
     model.attribute_names.push_back("attribute " + std::to_string(a));
   const auto file = device_file(model, Precision::float32, 3, pool);
-  const DeviceFacts facts = read_device_facts(file, "test");
-  EXPECT_EQ(facts.class_names, model.classes.names);
-  EXPECT_EQ(facts.class_seen, model.classes.seen);
-  EXPECT_EQ(facts.attribute_names, model.attribute_names);
-  EXPECT_EQ(facts.stored_networks, 3u);
-  const Matrix<float> attributes = device_matrix(file, facts, DevicePart::class_attributes);
+  const DeviceInfo info = read_device_info(file, "test");
+  EXPECT_EQ(info.class_names, model.classes.names);
+  EXPECT_EQ(info.class_seen, model.classes.seen);
+  EXPECT_EQ(info.attribute_names, model.attribute_names);
+  EXPECT_EQ(info.stored_networks, 3u);
+  const Matrix<float> attributes = device_matrix(file, info, DevicePart::class_attributes);
   EXPECT_TRUE(std::equal(attributes.values().begin(), attributes.values().end(), model.classes.semantics.data()));
 }
 

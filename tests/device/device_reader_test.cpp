@@ -52,7 +52,7 @@ DeviceKind kind_named(const std::string& name) {
 /// The field a file is refused for; empty if it is accepted.
 std::string refused_field(const Bytes& file) {
   try {
-    read_device_facts(file, "model.pnd");
+    read_device_info(file, "model.pnd");
     return "";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::bad_input);
@@ -91,47 +91,47 @@ TEST(DeviceReader, AllKindsOfFilesReadBack) {
     SCOPED_TRACE(kind.name);
     const auto parts = test::make_device_file(kind);
     const auto file = assemble(parts);
-    const auto facts = read_device_facts(file.bytes, "model.pnd");
-    gates.insert(facts.gates);
-    EXPECT_EQ(facts.features, kind.features);
-    EXPECT_EQ(facts.attributes, kind.attributes);
-    EXPECT_EQ(facts.outputs, kind.outputs);
-    EXPECT_EQ(facts.encoding, kind.encoding);
-    EXPECT_EQ(facts.networks, kind.networks);
-    EXPECT_EQ(facts.open, kind.open);
-    EXPECT_EQ(facts.stored_networks, kind.stored);
-    EXPECT_EQ(facts.classes, kind.classes);
-    EXPECT_EQ(facts.support, kind.support);
-    EXPECT_EQ(facts.feature_scaling, kind.feature_scaling);
-    EXPECT_EQ(facts.semantic_scaling, kind.semantic_scaling);
-    EXPECT_EQ(facts.gates, kind.gates);
-    EXPECT_EQ(facts.similarity, kind.similarity);
-    EXPECT_EQ(facts.networks_see_encoding, (kind.bits & 1) != 0);
-    EXPECT_EQ(facts.relu, (kind.bits & 2) != 0);
-    EXPECT_EQ(facts.gamma, 0.25f);
-    EXPECT_EQ(facts.temperature, 0.5f);
-    EXPECT_EQ(facts.width, 1.5f);
-    EXPECT_EQ(facts.class_names, parts.class_names);
-    EXPECT_EQ(facts.attribute_names, parts.attribute_names);
-    EXPECT_EQ(facts.class_seen, parts.class_seen);
+    const auto info = read_device_info(file.bytes, "model.pnd");
+    gates.insert(info.gates);
+    EXPECT_EQ(info.features, kind.features);
+    EXPECT_EQ(info.attributes, kind.attributes);
+    EXPECT_EQ(info.outputs, kind.outputs);
+    EXPECT_EQ(info.encoding, kind.encoding);
+    EXPECT_EQ(info.networks, kind.networks);
+    EXPECT_EQ(info.open, kind.open);
+    EXPECT_EQ(info.stored_networks, kind.stored);
+    EXPECT_EQ(info.classes, kind.classes);
+    EXPECT_EQ(info.support, kind.support);
+    EXPECT_EQ(info.feature_scaling, kind.feature_scaling);
+    EXPECT_EQ(info.semantic_scaling, kind.semantic_scaling);
+    EXPECT_EQ(info.gates, kind.gates);
+    EXPECT_EQ(info.similarity, kind.similarity);
+    EXPECT_EQ(info.networks_see_encoding, (kind.bits & 1) != 0);
+    EXPECT_EQ(info.relu, (kind.bits & 2) != 0);
+    EXPECT_EQ(info.gamma, 0.25f);
+    EXPECT_EQ(info.temperature, 0.5f);
+    EXPECT_EQ(info.width, 1.5f);
+    EXPECT_EQ(info.class_names, parts.class_names);
+    EXPECT_EQ(info.attribute_names, parts.attribute_names);
+    EXPECT_EQ(info.class_seen, parts.class_seen);
     for (std::size_t i = 0; i < kDeviceParts; ++i) {
       SCOPED_TRACE(kSectionNames[i]);
       types.insert(parts.sections[i].type);
-      EXPECT_EQ(facts.sections[i].type, parts.sections[i].type);
-      EXPECT_EQ(facts.sections[i].present(), parts.sections[i].type != 0);
-      if (facts.sections[i].present()) {
-        EXPECT_EQ(facts.sections[i].offset, file.offset[i]);
+      EXPECT_EQ(info.sections[i].type, parts.sections[i].type);
+      EXPECT_EQ(info.sections[i].present(), parts.sections[i].type != 0);
+      if (info.sections[i].present()) {
+        EXPECT_EQ(info.sections[i].offset, file.offset[i]);
       }
-      if (facts.sections[i].type == 3) {
-        EXPECT_EQ(facts.sections[i].scale_offset, file.scale_offset[i]);
+      if (info.sections[i].type == 3) {
+        EXPECT_EQ(info.sections[i].scale_offset, file.scale_offset[i]);
       }
-      const auto values = device_matrix(file.bytes, facts, static_cast<DevicePart>(i));
+      const auto values = device_matrix(file.bytes, info, static_cast<DevicePart>(i));
       const auto found = values.values();
       EXPECT_EQ(std::vector<float>(found.begin(), found.end()), parts.sections[i].values);
     }
-    const auto networks = device_matrix(file.bytes, facts, DevicePart::networks);
+    const auto networks = device_matrix(file.bytes, info, DevicePart::networks);
     EXPECT_EQ(networks.rows(), kind.stored * kind.outputs);
-    EXPECT_EQ(device_matrix(file.bytes, facts, DevicePart::bias).rows(), 1u);
+    EXPECT_EQ(device_matrix(file.bytes, info, DevicePart::bias).rows(), 1u);
   }
   EXPECT_EQ(gates, (std::set<int>{0, 1, 2}));
   EXPECT_EQ(types, (std::set<int>{0, 1, 2, 3, 4}));

@@ -20,7 +20,7 @@ TEST(Export, MeasuresTheCostOnValidationClasses) {
   const Exported exported = export_model(model, &data, options, pool);
   ASSERT_TRUE(exported.validated);
   EXPECT_GT(exported.before.zsl, 30);
-  EXPECT_NEAR(exported.before.zsl, exported.choice.figures.zsl, 1e-9);  // float32 loses nothing
+  EXPECT_NEAR(exported.before.zsl, exported.choice.accuracy.zsl, 1e-9);  // float32 loses nothing
   EXPECT_EQ(exported.file, device_file(model, Precision::float32, 0, pool));
 }
 
@@ -55,7 +55,7 @@ TEST(Export, ChoosesByValidationUnderABoundOnBytes) {
   ASSERT_GT(exported.tried.size(), 3u);
   for (const auto& one : exported.tried) {
     EXPECT_LE(one.bytes, most);
-    EXPECT_LE(one.figures.zsl + one.figures.h, exported.choice.figures.zsl + exported.choice.figures.h);
+    EXPECT_LE(one.accuracy.zsl + one.accuracy.h, exported.choice.accuracy.zsl + exported.choice.accuracy.h);
   }
   options.max_bytes = 100;
   EXPECT_THROW(export_model(model, &data, options, pool), Error);
@@ -69,8 +69,8 @@ TEST(Export, PrefersWhatKeepsWithinTheDrop) {
   options.max_bytes = device_file(model, Precision::float32, 0, pool).size();
   options.max_drop = 0;
   const Exported exported = export_model(model, &data, options, pool);  // float32 is among them and costs nothing
-  EXPECT_LE(exported.before.zsl - exported.choice.figures.zsl, 0);
-  EXPECT_LE(exported.before.h - exported.choice.figures.h, 0);
+  EXPECT_LE(exported.before.zsl - exported.choice.accuracy.zsl, 0);
+  EXPECT_LE(exported.before.h - exported.choice.accuracy.h, 0);
 }
 
 TEST(Export, RefusesDataTheModelWasNotTrainedOn) {

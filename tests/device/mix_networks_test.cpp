@@ -19,7 +19,7 @@ Model random_model(std::size_t networks, std::size_t z, std::size_t q, bool anch
     for (float& v : m.values()) v = static_cast<float>(rng.normal());
     return m;
   };
-  model.feature_dimensions = z;
+  model.dimensions = z;
   model.classes.semantics = fill(2, q);
   model.gates.networks = networks;
   model.networks = fill(networks * (z + 1), q);
@@ -29,7 +29,7 @@ Model random_model(std::size_t networks, std::size_t z, std::size_t q, bool anch
 
 /// Σ_i Σ_a ‖(Θ_i − mixture)ᵀ(1, z_a)‖² by the plain formula; inputs are the unit vectors when there are no anchors.
 double output_error(const Model& model, const NetworkMixture& mixture, std::size_t rank) {
-  const std::size_t networks = model.gates.networks, z = model.feature_dimensions, q = model.outputs();
+  const std::size_t networks = model.gates.networks, z = model.dimensions, q = model.outputs();
   double error = 0;
   for (std::size_t i = 0; i < networks; ++i) {
     Dense difference(z + 1, q);
@@ -56,7 +56,7 @@ double output_error(const Model& model, const NetworkMixture& mixture, std::size
 
 /// What no mixture of that rank can beat: the squared singular values beyond it.
 double least_error(const Model& model, std::size_t rank) {
-  const std::size_t networks = model.gates.networks, z = model.feature_dimensions, q = model.outputs();
+  const std::size_t networks = model.gates.networks, z = model.dimensions, q = model.outputs();
   const bool anchors = !model.gates.anchors.empty();
   const std::size_t inputs = anchors ? networks : z + 1;
   Dense y(networks, inputs * q);

@@ -40,7 +40,7 @@ TEST(Counts, FiguresOfBlocksAreThoseOfTheWhole) {
   const Problem p;
   int visits = 0;
   AccuracyCount accuracy(kClasses, p.unseen_labels, p.unseen);
-  GzslCount gzsl(kClasses, p.unseen_labels, p.seen_labels, p.unseen, p.seen);
+  GzslCount gzsl(kClasses, {{p.unseen_labels, p.unseen}, {p.seen_labels, p.seen}});
   in_blocks(p.unseen_scores, visits).visit([&](std::size_t first, MatrixView<const float> scores) {
     accuracy.add(first, scores);
     gzsl.add_unseen(first, scores);
@@ -52,11 +52,11 @@ TEST(Counts, FiguresOfBlocksAreThoseOfTheWhole) {
   EXPECT_EQ(accuracy.result().top1_per_class, whole.top1_per_class);
   EXPECT_EQ(accuracy.result().top1, whole.top1);
   EXPECT_EQ(accuracy.result().top5, whole.top5);
-  const double gamma =
-      best_gamma(p.unseen_scores.view(), p.unseen_labels, p.seen_scores.view(), p.seen_labels, p.unseen, p.seen);
+  const GzslScores scores{{p.unseen_scores.view(), p.unseen_labels, p.unseen},
+                          {p.seen_scores.view(), p.seen_labels, p.seen}};
+  const double gamma = best_gamma(scores);
   EXPECT_EQ(gzsl.best_gamma(), gamma);
-  const Gzsl expected = evaluate_gzsl(p.unseen_scores.view(), p.unseen_labels, p.seen_scores.view(), p.seen_labels,
-                                      p.unseen, p.seen, gamma);
+  const Gzsl expected = evaluate_gzsl(scores, gamma);
   EXPECT_GT(expected.h, 0);
   EXPECT_EQ(gzsl.at(gamma).h, expected.h);
   EXPECT_EQ(gzsl.at(gamma).ausuc, expected.ausuc);
@@ -64,13 +64,15 @@ TEST(Counts, FiguresOfBlocksAreThoseOfTheWhole) {
 
 TEST(Counts, TheTemperatureOfBlocksIsThatOfTheWholeKeptOrNot) {
   const Problem p;
-  const double whole = fit_temperature(p.unseen_scores.view(), p.unseen_labels, p.seen_scores.view(), p.seen_labels,
-                                       p.unseen, p.seen, 0.25);
+  const double whole = fit_temperature(
+      GzslScores{{p.unseen_scores.view(), p.unseen_labels, p.unseen}, {p.seen_scores.view(), p.seen_labels, p.seen}},
+      0.25);
   for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
     int visits = 0;
     const ScoreSource unseen = kept(in_blocks(p.unseen_scores, visits), bytes),
                       seen = kept(in_blocks(p.seen_scores, visits), bytes);
-    EXPECT_EQ(fit_temperature(unseen, p.unseen_labels, seen, p.seen_labels, p.unseen, p.seen, 0.25), whole);
+    EXPECT_EQ(fit_temperature(GzslSources{{unseen, p.unseen_labels, p.unseen}, {seen, p.seen_labels, p.seen}}, 0.25),
+              whole);
     if (bytes == 0)
       EXPECT_GT(visits, 6);
     else

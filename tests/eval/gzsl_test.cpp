@@ -23,8 +23,9 @@ struct Problem {
 
   MatrixView<const float> u() const { return {unseen_scores.data(), unseen_labels.size(), classes}; }
   MatrixView<const float> s() const { return {seen_scores.data(), seen_labels.size(), classes}; }
-  Gzsl at(double gamma) const { return evaluate_gzsl(u(), unseen_labels, s(), seen_labels, unseen, seen, gamma); }
-  double best() const { return best_gamma(u(), unseen_labels, s(), seen_labels, unseen, seen); }
+  GzslScores scores() const { return {{u(), unseen_labels, unseen}, {s(), seen_labels, seen}}; }
+  Gzsl at(double gamma) const { return evaluate_gzsl(scores(), gamma); }
+  double best() const { return best_gamma(scores()); }
 };
 
 /// Scores are multiples of 1/8 out of few values, so that ties abound and every comparison is exact.
@@ -389,9 +390,9 @@ TEST(Gzsl, RefusesWhatCannotBeEvaluated) {
 
 TEST(Gzsl, RefusesSizesThatDoNotFitAndAGammaThatIsNoNumber) {
   const Problem p = ladder();
-  EXPECT_THROW(evaluate_gzsl(p.u(), Labels{0}, p.s(), p.seen_labels, p.unseen, p.seen, 0), Error);
+  EXPECT_THROW(evaluate_gzsl({{p.u(), Labels{0}, p.unseen}, {p.s(), p.seen_labels, p.seen}}, 0), Error);
   const MatrixView<const float> narrow(p.seen_scores.data(), 2, 3);
-  EXPECT_THROW(evaluate_gzsl(p.u(), p.unseen_labels, narrow, p.seen_labels, p.unseen, p.seen, 0), Error);
+  EXPECT_THROW(evaluate_gzsl({{p.u(), p.unseen_labels, p.unseen}, {narrow, p.seen_labels, p.seen}}, 0), Error);
   try {
     p.at(std::nan(""));
     FAIL();

@@ -146,7 +146,7 @@ TEST(Model, BadClassesAreRefusedByName) {
 TEST(Model, WrongOrNonFiniteInputIsRefused) {
   Trained t;
   EXPECT_THROW(t.model.scores(Matrix<float>(2, 5, 1.0f).view(), t.pool), Error);
-  Matrix<float> x(2, t.model.feature_dimensions, 1.0f);
+  Matrix<float> x(2, t.model.dimensions, 1.0f);
   x(1, 3) = std::numeric_limits<float>::infinity();
   try {
     t.model.scores(x.view(), t.pool);

@@ -26,7 +26,7 @@
 
 namespace {
 
-using parsnets::DeviceFacts;
+using parsnets::DeviceInfo;
 using parsnets::DevicePart;
 using parsnets::Rng;
 using parsnets::test::Bytes;
@@ -69,9 +69,9 @@ class Trial {
     Exact<std::byte> bytes(file_.size());
     std::copy(file_.begin(), file_.end(), bytes.begin());
     std::string field, message;
-    DeviceFacts facts;
+    DeviceInfo info;
     try {
-      facts = parsnets::read_device_facts({bytes.data(), bytes.size()}, "the file");
+      info = parsnets::read_device_info({bytes.data(), bytes.size()}, "the file");
     } catch (const parsnets::Error& error) {
       field = error.parts().field;
       message = error.what();
@@ -81,8 +81,8 @@ class Trial {
     require(status == expected_status(field),
             "same verdict; runtime: '" + std::string(pnrt_status_text(status)) + "', reader: '" + message + "'");
     if (status == PNRT_OK) {
-      check_facts(facts);
-      use(facts, bytes);
+      check_info(info);
+      use(info, bytes);
     }
     return status;
   }
@@ -119,7 +119,7 @@ class Trial {
     for (const float v : values) require(v >= -FLT_MAX && v <= FLT_MAX, std::string("finite ") + what);
   }
 
-  void check_facts(const DeviceFacts& f) {
+  void check_info(const DeviceInfo& f) {
     require(model_.features == f.features && model_.attributes == f.attributes && model_.outputs == f.outputs &&
                 model_.encoding == f.encoding && model_.networks == f.networks && model_.open == f.open &&
                 model_.basis == f.stored_networks && model_.classes == f.classes && model_.support == f.support &&
@@ -186,10 +186,10 @@ class Trial {
   }
 
   /// Scores of the model's classes, from the prediction in double precision.
-  void check_scores(const DeviceFacts& facts, const Exact<std::byte>& file, const Exact<float>& prediction,
+  void check_scores(const DeviceInfo& info, const Exact<std::byte>& file, const Exact<float>& prediction,
                     const Exact<float>& found) const {
-    const auto classes = parsnets::device_matrix({file.data(), file.size()}, facts, DevicePart::class_vectors);
-    const auto centre = parsnets::device_matrix({file.data(), file.size()}, facts, DevicePart::semantic_centre);
+    const auto classes = parsnets::device_matrix({file.data(), file.size()}, info, DevicePart::class_vectors);
+    const auto centre = parsnets::device_matrix({file.data(), file.size()}, info, DevicePart::semantic_centre);
     std::vector<double> f(prediction.begin(), prediction.end());
     double square = 0, largest = 0;
     for (std::size_t j = 0; j < f.size(); ++j) {
@@ -294,13 +294,13 @@ class Trial {
     return status;
   }
 
-  void use(const DeviceFacts& facts, const Exact<std::byte>& file) {
+  void use(const DeviceInfo& info, const Exact<std::byte>& file) {
     const auto features = random_values(model_.features);
     bool predicted = false, good = false, still = false;
     const auto prediction = predict(features, predicted);
     const auto first = scores(nullptr, features, good);
     require(predicted || !good, "no scores without a prediction");
-    if (good) check_scores(facts, file, prediction, first);
+    if (good) check_scores(info, file, prediction, first);
     classify(nullptr, features, good, first);
     explain(nullptr, features, good, first);
 
@@ -314,7 +314,7 @@ class Trial {
 
     const char* name = "newcomer";
     std::uint32_t index = none;
-    const bool known = std::find(facts.class_names.begin(), facts.class_names.end(), name) != facts.class_names.end();
+    const bool known = std::find(info.class_names.begin(), info.class_names.end(), name) != info.class_names.end();
     const auto added = add(bank, name, &index);
     require((added == PNRT_EXISTS) == known, "a known name is refused");
     require(known || added == PNRT_OK || added == PNRT_NOT_FINITE, "a class is added or its values refused");
@@ -333,7 +333,7 @@ class Trial {
 
     // A class of the model goes, and one of its name (if not too long) comes in its place.
     const auto victim = static_cast<std::uint32_t>(rng_.below(model_.classes));
-    const std::string& freed = facts.class_names[victim];
+    const std::string& freed = info.class_names[victim];
     require(pnrt_remove_class(&bank, freed.c_str()) == PNRT_OK, "a class of the model goes");
     std::uint32_t found = none;
     require(pnrt_find_class(&model_, &bank, freed.c_str(), &found) == PNRT_NOT_FOUND, "a removed class is not found");

@@ -40,7 +40,7 @@ struct Problem {
       open(l, 0) = static_cast<std::uint16_t>(l % 3);
       open(l, 1) = 3;
     }
-    model.feature_dimensions = d;
+    model.dimensions = d;
     model.semantic_centre.assign(m, 0.1f);
     model.bias.assign(m, 0.05f);
     model.relu = relu;

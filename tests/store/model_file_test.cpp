@@ -100,7 +100,7 @@ TEST(ModelFile, FeatureNamesHaveToBeAsManyAsFeatures) {
   test::TempDir dir;
   ThreadPool pool(1);
   Model model = train(test::small_training_set(), test::small_options(Method::ridge), pool);
-  model.feature_names.assign(model.feature_dimensions, "the same name");
+  model.feature_names.assign(model.dimensions, "the same name");
   save_model(model, dir / "m");
   EXPECT_EQ(load_model(dir / "m").feature_names, model.feature_names);
   model.feature_names.pop_back();

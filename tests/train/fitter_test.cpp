@@ -27,7 +27,7 @@ TEST(Fitter, DescentSeesTheOutputsThatTheModelGives) {
         for (const bool shared : {false, true})
           for (const bool relu : {false, true}) {
             auto options = test::small_options(Method::parsnets);
-            options.fit.loss = fit;
+            options.fit.kind = fit;
             options.gates.kind = gates;
             options.fit.input = input;
             options.fit.shared = shared;

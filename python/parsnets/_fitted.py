@@ -14,7 +14,7 @@ from ._labels import Floats
 from ._model import Model
 
 
-class Facts:
+class FittedProperties:
     """Mixin of estimators that keep their model as `_model` once they are fitted."""
 
     _model: Model
