@@ -11,7 +11,8 @@
 namespace parsnets::test {
 
 /// A model that was trained, not made up. Kinds: "linear", "energy", "anchor" (with whitening, prototypes and a shared
-/// network), "relu", "euclidean", "dot", "binary".
+/// network), "relu", "euclidean", "dot", "binary", "classes" (targets classes, whitened), "classes linear" (of kernel,
+/// not whitened).
 inline Model small_model(const std::string& kind, ThreadPool& pool) {
   TrainOptions options = small_options(kind == "energy" ? Method::scln : Method::parsnets);
   options.calibration.enabled = false;
@@ -20,6 +21,8 @@ inline Model small_model(const std::string& kind, ThreadPool& pool) {
   if (kind == "euclidean") options.class_space.similarity = Similarity::euclidean;
   if (kind == "binary") options.preprocessing.semantic_scaling = SemanticScaling::binary;
   if (kind == "relu") options.fit.relu = true;
+  options.class_space.targets = kind.starts_with("classes") ? Targets::classes : Targets::semantics;
+  if (kind == "classes linear") options.class_space.prototype_width = options.preprocessing.semantic_whitening = 0;
   const Dataset data = small_training_set();
   Model model = train(data, options, pool);
   model.gamma = 0.05;
@@ -28,7 +31,8 @@ inline Model small_model(const std::string& kind, ThreadPool& pool) {
 }
 
 inline const std::vector<std::string>& small_model_kinds() {
-  static const std::vector<std::string> kinds{"linear", "energy", "anchor", "relu", "euclidean", "dot", "binary"};
+  static const std::vector<std::string> kinds{"linear", "energy", "anchor",  "relu",          "euclidean",
+                                              "dot",    "binary", "classes", "classes linear"};
   return kinds;
 }
 

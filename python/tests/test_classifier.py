@@ -283,7 +283,7 @@ def test_explanations_add_up(demo, ridge):
     labels, semantics = ridge.predict(x), ridge.transform(x)
     for i, why in enumerate(ridge.explain(x)):
         assert why.label == labels[i] and why.runner_up != why.label
-        total = why.contributions.sum() + why.calibration + why.prototypes
+        total = why.contributions.sum() + why.calibration + why.examples
         assert total == pytest.approx(why.score - why.runner_up_score, abs=1e-4)
         np.testing.assert_allclose(why.semantics, semantics[i], atol=1e-5)
         assert why.top(1)[0][0] in demo.attribute_names

@@ -114,7 +114,7 @@ def test_the_bars_of_an_explanation_sum_to_the_difference_of_the_scores(demo, fi
     for shown in fitted.explain(demo.X[demo.test_unseen[::60]]):
         tree = parsed(_display.explanation_html(shown))
         amounts = [float(title.text.rsplit(": ", 1)[1]) for title in tree.findall(".//rect/title")]
-        assert len(amounts) == 13  # ten attributes, the others, prototypes, calibration
+        assert len(amounts) == 13  # ten attributes, the others, examples, calibration
         assert sum(amounts) == pytest.approx(shown.score - shown.runner_up_score, abs=0.001)
         kinds = [rect.get("class") for rect in tree.findall(".//rect")]
         assert [kind == "seen" for kind in kinds] == [amount >= 0 for amount in amounts]
