@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "data/rows.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets_rt.h"
@@ -10,9 +12,18 @@
 
 namespace parsnets::test {
 
+/// The first `count` attributes alone.
+inline void keep_attributes(Dataset& data, std::size_t count) {
+  Matrix<float> kept(data.classes(), count);
+  for (std::size_t c = 0; c < data.classes(); ++c)
+    std::ranges::copy(data.semantics.values.row(c).first(count), kept.row(c).begin());
+  data.semantics.values = std::move(kept);
+  if (!data.semantics.attribute_names.empty()) data.semantics.attribute_names.resize(count);
+}
+
 /// A model that was trained, not made up. Kinds: "linear", "energy", "anchor" (with whitening, prototypes and a shared
 /// network), "relu", "euclidean", "dot", "binary", "classes" (targets classes, whitened), "classes linear" (of kernel,
-/// not whitened).
+/// with fewer attributes than seen classes, so that q < o).
 inline Model small_model(const std::string& kind, ThreadPool& pool) {
   TrainOptions options = small_options(kind == "energy" ? Method::scln : Method::parsnets);
   options.calibration.enabled = false;
@@ -22,8 +33,11 @@ inline Model small_model(const std::string& kind, ThreadPool& pool) {
   if (kind == "binary") options.preprocessing.semantic_scaling = SemanticScaling::binary;
   if (kind == "relu") options.fit.relu = true;
   options.class_space.targets = kind.starts_with("classes") ? Targets::classes : Targets::semantics;
-  if (kind == "classes linear") options.class_space.prototype_width = options.preprocessing.semantic_whitening = 0;
-  const Dataset data = small_training_set();
+  Dataset data = small_training_set();
+  if (kind == "classes linear") {
+    options.class_space.prototype_width = 0;
+    keep_attributes(data, 7);
+  }
   Model model = train(data, options, pool);
   model.gamma = 0.05;
   model.temperature = 0.1;
