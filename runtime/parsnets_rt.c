@@ -32,11 +32,12 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-enum { kHeader = 112, kTypes = 88, kSections = 23, kAlign = 16 };
-enum { kScaleNone = 0, kScaleUnit = 1, kScaleRoot = 2 }; /* features */
-enum { kPlain = 0, kUnit = 1, kBinary = 2 };             /* semantics */
-enum { kAlways = 0, kEnergy = 1, kAnchor = 2 };          /* gates */
-enum { kCosine = 0, kDot = 1, kEuclidean = 2 };          /* similarity */
+enum { kTypes = 88, kAlign = 16 };
+enum { kHeader1 = 112, kSections1 = 23, kHeader2 = 128, kSections2 = 27 }; /* of format versions 1 and 2 */
+enum { kScaleNone = 0, kScaleUnit = 1, kScaleRoot = 2 };                   /* features */
+enum { kPlain = 0, kUnit = 1, kBinary = 2 };                               /* semantics */
+enum { kAlways = 0, kEnergy = 1, kAnchor = 2 };                            /* gates */
+enum { kCosine = 0, kDot = 1, kEuclidean = 2 };                            /* similarity */
 
 typedef union {
   float value;
@@ -545,6 +546,12 @@ static const float* floats(walk* w, int presence, uint64_t count) {
   return (const float*)section(w, kVector, presence, 1, count).data;
 }
 
+/* A section that files of version 2 must have, and those of version 1 cannot. */
+static pnrt_matrix class_targets_section(walk* w, const pnrt_model* m, int kind, uint64_t rows, uint64_t cols) {
+  const pnrt_matrix absent = {0, 0, 0, 0, PNRT_ABSENT};
+  return m->class_targets ? section(w, kind, kMust, rows, cols) : absent;
+}
+
 static int compare_names(const char* a, const char* b) {
   for (; *a && *a == *b; ++a, ++b) {
   }
@@ -580,9 +587,13 @@ static int check_order(const pnrt_model* m) {
 static uint32_t embedding_size(const pnrt_model* m) { return m->encoding ? m->encoding : m->features; }
 static uint32_t input_size(const pnrt_model* m) { return m->encoding && m->sees_encoding ? m->encoding : m->features; }
 
+static uint32_t header_of(const pnrt_model* m) { return m->class_targets ? kHeader2 : kHeader1; }
+static uint32_t sections_of(const pnrt_model* m) { return m->class_targets ? kSections2 : kSections1; }
+
 static int read_header(pnrt_model* m, const unsigned char* p) {
-  const uint32_t most = 65536;
-  const uint32_t bits = u32_at(p + 68);
+  const uint32_t most = 65536, bits = u32_at(p + 68);
+  uint32_t i;
+  m->class_targets = u32_at(p + 8) == 2;
   m->features = u32_at(p + 20);
   m->attributes = u32_at(p + 24);
   m->outputs = u32_at(p + 28);
@@ -601,41 +612,54 @@ static int read_header(pnrt_model* m, const unsigned char* p) {
   m->gamma = f32_at(p + 72);
   m->temperature = f32_at(p + 76);
   m->width = f32_at(p + 80);
-  if (m->features - 1 >= most || m->attributes - 1 >= most || m->outputs - 1 >= most || m->encoding > most ||
-      m->networks - 1 >= 65535 || m->open - 1 >= m->networks || m->basis - 1 >= m->networks ||
+  m->semantics = m->class_targets ? u32_at(p + 84) : m->outputs;
+  if (m->features - 1 >= most || m->attributes - 1 >= most || m->outputs - 1 >= most || m->semantics - 1 >= most ||
+      m->encoding > most || m->networks - 1 >= 65535 || m->open - 1 >= m->networks || m->basis - 1 >= m->networks ||
       m->classes - 1 >= 65535 || m->support > most)
     return 0;
   if (m->feature_scaling > kScaleRoot || m->semantic_scaling > kBinary || m->gates > kAnchor ||
-      m->similarity > kEuclidean || bits > 3 || u32_at(p + 84) != 0 || p[111] != 0)
+      m->similarity > kEuclidean || bits > 3 || (!m->class_targets && u32_at(p + 84) != 0))
     return 0;
+  for (i = kTypes + sections_of(m); i < header_of(m); ++i)
+    if (p[i] != 0) return 0;
   if ((m->gates == kAlways && m->networks != 1) || (m->gates == kEnergy && embedding_size(m) % m->networks != 0) ||
-      (m->support > 0 && m->similarity != kCosine))
+      (m->support > 0 && m->similarity != kCosine) || (m->class_targets && m->support == 0))
     return 0;
   return m->gamma >= -1e6f && m->gamma <= 1e6f && m->temperature >= 1e-9f && m->temperature <= 1e9f &&
-         m->width >= 1e-3f && m->width <= 1e6f;
+         ((m->width >= 1e-3f && m->width <= 1e6f) || (m->class_targets && m->width == 0));
+}
+
+/* Every value of the vector lies within 0 and `most`. */
+static int within(const float* v, uint32_t n, float most) {
+  uint32_t i;
+  for (i = 0; i < n; ++i)
+    if (!(v[i] >= 0 && v[i] <= most)) return 0;
+  return 1;
 }
 
 pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
   static const char magic[8] = {'P', 'A', 'R', 'S', 'N', 'E', 'T', 'S'};
   const unsigned char* p = (const unsigned char*)buffer;
-  uint32_t d, m, q, names, attribute_names, i;
+  uint32_t d, m, o, q, names, attribute_names, version, i;
   walk w;
   if (!model || !buffer) return PNRT_BAD_ARGUMENT;
   if ((uintptr_t)buffer % 4 != 0) return PNRT_MISALIGNED;
   for (i = 0; i < 8; ++i)
     if (i >= size || p[i] != (unsigned char)magic[i]) return PNRT_NOT_A_MODEL;
-  if (size < kHeader) return PNRT_TRUNCATED;
-  if (u32_at(p + 8) != PNRT_FORMAT_VERSION) return PNRT_OTHER_VERSION;
-  if (u32_at(p + 12) != size || size > 0x7fffffffu) return PNRT_TRUNCATED;
+  if (size < kHeader1) return PNRT_TRUNCATED;
+  version = u32_at(p + 8);
+  if (version != 1 && version != PNRT_FORMAT_VERSION) return PNRT_OTHER_VERSION;
+  if (u32_at(p + 12) != size || size > 0x7fffffffu || (version == 2 && size < kHeader2)) return PNRT_TRUNCATED;
   if (crc32_of(p + 20, size - 20) != u32_at(p + 16)) return PNRT_DAMAGED;
   if (!read_header(model, p)) return PNRT_INVALID;
   d = model->features;
   m = model->attributes;
-  q = model->outputs;
+  o = model->outputs;
+  q = model->semantics;
   names = u32_at(p + 56);
   attribute_names = u32_at(p + 60);
   w.file = p;
-  w.at = kHeader;
+  w.at = header_of(model);
   w.size = size;
   w.section = 0;
   w.good = 1;
@@ -644,33 +668,40 @@ pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
   model->encoder = section(&w, kMatrix, model->encoding ? kMust : kNever, model->encoding, d);
   model->anchors =
       section(&w, kMatrix, model->gates == kAnchor ? kMust : kNever, model->networks, embedding_size(model));
-  model->weights = section(&w, kMatrix, kMust, (uint64_t)model->basis * q, input_size(model));
-  model->network_bias = floats(&w, kMust, (uint64_t)model->basis * q);
+  model->weights = section(&w, kMatrix, kMust, (uint64_t)model->basis * o, input_size(model));
+  model->network_bias = floats(&w, kMust, (uint64_t)model->basis * o);
   model->mixing = floats(&w, model->basis < model->networks ? kMust : kNever, (uint64_t)model->networks * model->basis);
-  model->shared = section(&w, kMatrix, kMay, q, d);
-  model->bias = floats(&w, kMust, q);
+  model->shared = section(&w, kMatrix, kMay, o, d);
+  model->bias = floats(&w, kMust, o);
   model->semantic_mean = floats(&w, kMay, m);
   model->semantic_factor = floats(&w, kMay, m);
   model->whitening_centre = floats(&w, p[kTypes + 12] ? kMust : kNever, m);
   model->whitening = section(&w, kMatrix, kMay, q, m);
-  model->semantic_centre = floats(&w, kMay, q);
+  model->semantic_centre = floats(&w, kMay, o);
   model->prototype_support = section(&w, kMatrix, model->support ? kMust : kNever, model->support, q);
-  model->prototype_weights = section(&w, kMatrix, model->support ? kMust : kNever, q, model->support);
-  model->class_vectors = section(&w, kMatrix, kMust, model->classes, q);
+  model->prototype_weights = section(&w, kMatrix, model->support ? kMust : kNever, o, model->support);
+  model->class_vectors = section(&w, kMatrix, kMust, model->classes, o);
   model->class_attributes = section(&w, kMatrix, kMust, model->classes, m);
   model->class_seen = (const uint8_t*)section(&w, kBytes, kMust, 1, model->classes).data;
   model->class_order = (const uint16_t*)section(&w, kBytes, kMust, 2, model->classes).data;
   model->class_name_offsets = (const uint32_t*)section(&w, kBytes, kMust, 4, model->classes).data;
   model->class_names = (const char*)section(&w, kBytes, kMust, 1, names).data;
   model->attribute_names = (const char*)section(&w, kBytes, attribute_names ? kMust : kNever, 1, attribute_names).data;
+  model->attribute_head = class_targets_section(&w, model, kMatrix, m, o);
+  model->attribute_offset = (const float*)class_targets_section(&w, model, kVector, 1, m).data;
+  model->class_lengths = (const float*)class_targets_section(&w, model, kVector, 1, model->classes).data;
+  model->class_predicted = (const float*)class_targets_section(&w, model, kVector, 1, model->classes).data;
   if (!w.good || w.at != size || (!model->whitening.data && q != m)) return PNRT_INVALID;
+  if (model->class_targets &&
+      (!within(model->class_lengths, model->classes, FLT_MAX) || !within(model->class_predicted, model->classes, 1)))
+    return PNRT_INVALID;
   for (i = 0; i < model->classes; ++i)
     if (model->class_seen[i] > 1) return PNRT_INVALID;
   if (!check_names(model->class_names, names, model->classes, model->class_name_offsets) || !check_order(model) ||
       (attribute_names && !check_names(model->attribute_names, attribute_names, m, 0)))
     return PNRT_INVALID;
   model->integer = 0;
-  for (i = 0; i < kSections; ++i) model->integer |= p[kTypes + i] == PNRT_I8;
+  for (i = 0; i < sections_of(model); ++i) model->integer |= p[kTypes + i] == PNRT_I8;
   model->path = best_path();
   return PNRT_OK;
 }
@@ -705,17 +736,18 @@ static int16_t* carve_integers(arena* a, const pnrt_model* m, uint64_t count) {
 static uint64_t most_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 size_t pnrt_work_bytes(const pnrt_model* model, const pnrt_bank* bank) {
-  uint64_t d, e, q, m, predict, classes, describe, total;
+  uint64_t d, e, m, o, q, s, predict, explain, total;
   if (!model) return 0;
   d = model->features;
   e = model->encoding;
-  q = model->outputs;
   m = model->attributes;
+  o = model->outputs;
+  q = model->semantics;
+  s = model->support;
   predict = 6 * (d + e) + 4 * (uint64_t)model->networks + 6 * (uint64_t)model->open +
-            4 * (uint64_t)model->basis * (model->relu ? q + 1 : 1) + 4 * q;
-  describe = 6 * (m + q) + 10 * (uint64_t)model->support + 8 * q; /* one class from its attributes */
-  classes = 4 * (uint64_t)pnrt_class_slots(model, bank) + 2 * q;  /* scores */
-  total = 4 * q + classes + most_of(predict, describe + 16 * m + 8 * q) + 32 * 16;
+            4 * (uint64_t)model->basis * (model->relu ? o + 1 : 1) + 4 * o;
+  explain = 14 * m + 16 * o + 10 * (q + s) + 4 * most_of(m, o) + 4 * most_of(m, most_of(q, s)); /* and adding classes */
+  total = 4 * o + 4 * (uint64_t)pnrt_class_slots(model, bank) + most_of(predict, explain) + 32 * 16; /* f, scores */
   total = aligned(total);
   return total > (size_t)-1 ? 0 : (size_t)total;
 }
@@ -807,38 +839,38 @@ static void add_positive(float* f, const float* row, uint32_t n) {
 }
 
 /* f += the open networks of z. Each stored network is run at most once, however many open ones it is part of.
- * `mix`: r values; `row`: q; `outputs`: r * q, for mixtures with ReLU alone. */
+ * `mix`: r values; `row`: o; `outputs`: r * o, for mixtures with ReLU alone. */
 static void compose(const pnrt_model* m, const vector* z, const uint16_t* open, float* mix, float* outputs, float* row,
                     float* f) {
-  const uint32_t q = m->outputs, r = m->basis;
+  const uint32_t o = m->outputs, r = m->basis;
   uint32_t i, b, j;
   if (!m->mixing) {
     for (i = 0; i < m->open; ++i) {
       run_network(m, open[i], z, row);
       if (m->relu)
-        add_positive(f, row, q);
+        add_positive(f, row, o);
       else
-        add_scaled(f, row, 1, q);
+        add_scaled(f, row, 1, o);
     }
   } else if (!m->relu) {
     for (b = 0; b < r; ++b) mix[b] = 0;
     for (i = 0; i < m->open; ++i) add_scaled(mix, m->mixing + (size_t)open[i] * r, 1, r);
     for (b = 0; b < r; ++b) {
       run_network(m, b, z, row);
-      add_scaled(f, row, mix[b], q);
+      add_scaled(f, row, mix[b], o);
     }
   } else {
-    for (b = 0; b < r; ++b) run_network(m, b, z, outputs + (size_t)b * q);
+    for (b = 0; b < r; ++b) run_network(m, b, z, outputs + (size_t)b * o);
     for (i = 0; i < m->open; ++i) {
-      for (j = 0; j < q; ++j) row[j] = 0;
-      for (b = 0; b < r; ++b) add_scaled(row, outputs + (size_t)b * q, m->mixing[(size_t)open[i] * r + b], q);
-      add_positive(f, row, q);
+      for (j = 0; j < o; ++j) row[j] = 0;
+      for (b = 0; b < r; ++b) add_scaled(row, outputs + (size_t)b * o, m->mixing[(size_t)open[i] * r + b], o);
+      add_positive(f, row, o);
     }
   }
 }
 
 static pnrt_status predict(const pnrt_model* m, const float* features, float* f, uint16_t* chosen, arena a) {
-  const uint32_t q = m->outputs;
+  const uint32_t o = m->outputs;
   float *x, *e = 0, *rank, *best, *mix, *outputs = 0, *row;
   int16_t *xi, *ei = 0;
   uint16_t* open;
@@ -855,8 +887,8 @@ static pnrt_status predict(const pnrt_model* m, const float* features, float* f,
   best = carve_floats(&a, m->open);
   open = (uint16_t*)carve(&a, (uint64_t)m->open * 2);
   mix = carve_floats(&a, m->basis);
-  if (m->relu && m->mixing) outputs = carve_floats(&a, (uint64_t)m->basis * q);
-  row = carve_floats(&a, q);
+  if (m->relu && m->mixing) outputs = carve_floats(&a, (uint64_t)m->basis * o);
+  row = carve_floats(&a, o);
   if (!a.good) return PNRT_NO_MEMORY;
 
   prepare_features(m, features, x);
@@ -870,14 +902,14 @@ static pnrt_status predict(const pnrt_model* m, const float* features, float* f,
   }
   open_gates(m, &ve, rank, best, open);
   if (m->shared.data)
-    multiply(m->path, &m->shared, 0, q, &vx, f);
+    multiply(m->path, &m->shared, 0, o, &vx, f);
   else
-    for (j = 0; j < q; ++j) f[j] = 0;
-  for (j = 0; j < q; ++j) f[j] += m->bias[j];
+    for (j = 0; j < o; ++j) f[j] = 0;
+  for (j = 0; j < o; ++j) f[j] += m->bias[j];
   compose(m, m->sees_encoding ? &ve : &vx, open, mix, outputs, row, f);
   if (chosen)
     for (i = 0; i < m->open; ++i) chosen[i] = open[i];
-  return all_finite(f, q) ? PNRT_OK : PNRT_NOT_FINITE;
+  return all_finite(f, o) ? PNRT_OK : PNRT_NOT_FINITE;
 }
 
 pnrt_status pnrt_predict(const pnrt_model* model, const float* features, float* prediction, uint16_t* open, void* work,
@@ -1005,22 +1037,10 @@ pnrt_status pnrt_find_class(const pnrt_model* model, const pnrt_bank* bank, cons
   return PNRT_NOT_FOUND;
 }
 
-/* m raw attributes to scaled attributes a (in place), their class vector before prototypes b, and the vector that is
- * compared with predictions, p; q values each. */
-static pnrt_status describe(const pnrt_model* model, float* a, float* b, float* p, arena work) {
-  const uint32_t m = model->attributes, q = model->outputs, s = model->support;
-  float *centred, *likeness = 0;
-  int16_t *mi, *qi, *si = 0;
-  vector v;
+/* Raw attributes to scaled ones, in place. */
+static void scale_attributes(const pnrt_model* model, float* a) {
+  const uint32_t m = model->attributes;
   uint32_t j;
-  centred = carve_floats(&work, m > q ? m : q);
-  mi = carve_integers(&work, model, m);
-  qi = carve_integers(&work, model, q);
-  if (s) {
-    likeness = carve_floats(&work, s);
-    si = carve_integers(&work, model, s);
-  }
-  if (!work.good) return PNRT_NO_MEMORY;
   if (model->semantic_mean)
     for (j = 0; j < m; ++j) a[j] -= model->semantic_mean[j];
   if (model->semantic_factor)
@@ -1028,30 +1048,55 @@ static pnrt_status describe(const pnrt_model* model, float* a, float* b, float* 
   if (model->semantic_scaling == kBinary)
     for (j = 0; j < m; ++j) a[j] = a[j] > 0 ? 1.0f : 0.0f;
   if (model->semantic_scaling == kUnit) to_unit_length(a, m);
+}
+
+/* What the attributes of a class alone say of it. */
+typedef struct {
+  float* b;        /* q: prepared attributes, for cosine at unit length */
+  float* likeness; /* S: kernel of b and each supporting class */
+  float* vector;   /* o: class vector */
+  float length;    /* of b before it was scaled */
+} description;
+
+static void carve_description(arena* a, const pnrt_model* m, description* out) {
+  out->b = carve_floats(a, m->semantics);
+  out->likeness = carve_floats(a, m->support);
+  out->vector = carve_floats(a, m->outputs);
+}
+
+/* `a` has m scaled attributes. */
+static pnrt_status describe(const pnrt_model* model, const float* a, description* out, arena work) {
+  const uint32_t m = model->attributes, o = model->outputs, q = model->semantics, s = model->support;
+  float* sum = carve_floats(&work, most_of(m, o));
+  int16_t *mi = carve_integers(&work, model, m), *qi = carve_integers(&work, model, q),
+          *si = carve_integers(&work, model, s);
+  vector v;
+  uint32_t j;
+  if (!work.good) return PNRT_NO_MEMORY;
   if (model->whitening.data) {
-    for (j = 0; j < m; ++j) centred[j] = a[j] - model->whitening_centre[j];
-    if (!all_finite(centred, m)) return PNRT_NOT_FINITE;
-    prepare(&v, centred, m, mi);
-    multiply(model->path, &model->whitening, 0, q, &v, b);
+    for (j = 0; j < m; ++j) sum[j] = a[j] - model->whitening_centre[j];
+    if (!all_finite(sum, m)) return PNRT_NOT_FINITE;
+    prepare(&v, sum, m, mi);
+    multiply(model->path, &model->whitening, 0, q, &v, out->b);
   } else {
-    for (j = 0; j < q; ++j) b[j] = a[j];
+    for (j = 0; j < q; ++j) out->b[j] = a[j];
   }
-  if (model->similarity == kCosine && model->semantic_centre)
-    for (j = 0; j < q; ++j) b[j] -= model->semantic_centre[j];
-  if (!all_finite(b, q)) return PNRT_NOT_FINITE;
-  for (j = 0; j < q; ++j) p[j] = b[j];
-  if (s) {
-    to_unit_length(p, q);
-    prepare(&v, p, q, qi);
-    multiply(model->path, &model->prototype_support, 0, s, &v, likeness);
-    if (!all_finite(likeness, s)) return PNRT_NOT_FINITE;
-    for (j = 0; j < s; ++j) likeness[j] = exponential((likeness[j] - 1.0f) / (model->width * model->width));
-    prepare(&v, likeness, s, si);
-    multiply(model->path, &model->prototype_weights, 0, q, &v, centred);
-    if (length_of(b, q) > 0)
-      for (j = 0; j < q; ++j) p[j] += centred[j];
-  }
-  return all_finite(p, q) ? PNRT_OK : PNRT_NOT_FINITE;
+  if (!model->class_targets && model->similarity == kCosine && model->semantic_centre)
+    for (j = 0; j < q; ++j) out->b[j] -= model->semantic_centre[j];
+  if (!all_finite(out->b, q)) return PNRT_NOT_FINITE;
+  out->length = length_of(out->b, q);
+  if (model->similarity == kCosine) to_unit_length(out->b, q);
+  for (j = 0; j < o; ++j) out->vector[j] = model->class_targets ? 0 : out->b[j];
+  if (!s || !(out->length > 0)) return PNRT_OK;
+  prepare(&v, out->b, q, qi);
+  multiply(model->path, &model->prototype_support, 0, s, &v, out->likeness);
+  if (!all_finite(out->likeness, s)) return PNRT_NOT_FINITE;
+  if (model->width > 0)
+    for (j = 0; j < s; ++j) out->likeness[j] = exponential((out->likeness[j] - 1.0f) / (model->width * model->width));
+  prepare(&v, out->likeness, s, si);
+  multiply(model->path, &model->prototype_weights, 0, o, &v, sum);
+  for (j = 0; j < o; ++j) out->vector[j] += sum[j];
+  return all_finite(out->vector, o) ? PNRT_OK : PNRT_NOT_FINITE;
 }
 
 /* Values that a half can hold, and whose squares a float can. */
@@ -1069,7 +1114,8 @@ pnrt_status pnrt_add_class(pnrt_bank* bank, const char* name, const float* attri
   place_head* head;
   pnrt_matrix vector_row, attribute_row;
   arena a;
-  float *scaled, *b, *p;
+  description d;
+  float* scaled;
   uint32_t i, j, known, length = 0;
   pnrt_status status = start(&a, m, bank, work, work_bytes);
   if (status != PNRT_OK) return status;
@@ -1080,14 +1126,14 @@ pnrt_status pnrt_add_class(pnrt_bank* bank, const char* name, const float* attri
   if (bank->added == bank->capacity) return PNRT_FULL;
   if (!all_finite(attributes, m->attributes) || !storable(&m->class_attributes, attributes)) return PNRT_NOT_FINITE;
   scaled = carve_floats(&a, m->attributes);
-  b = carve_floats(&a, m->outputs);
-  p = carve_floats(&a, m->outputs);
+  carve_description(&a, m, &d);
   if (!a.good) return PNRT_NO_MEMORY;
   for (j = 0; j < m->attributes; ++j) scaled[j] = attributes[j];
-  status = describe(m, scaled, b, p, a);
+  scale_attributes(m, scaled);
+  status = describe(m, scaled, &d, a);
   if (status != PNRT_OK) return status;
-  if (m->similarity == kCosine) to_unit_length(p, m->outputs);
-  if (!all_finite(p, m->outputs) || !storable(&m->class_vectors, p)) return PNRT_NOT_FINITE;
+  if (m->support) to_unit_length(d.vector, m->outputs);
+  if (!all_finite(d.vector, m->outputs) || !storable(&m->class_vectors, d.vector)) return PNRT_NOT_FINITE;
   i = bank->added;
   if (hashes(bank)[i] != 0) /* places were freed: the first free one */
     for (i = 0; hashes(bank)[i] != 0; ++i) {
@@ -1098,7 +1144,7 @@ pnrt_status pnrt_add_class(pnrt_bank* bank, const char* name, const float* attri
   for (j = 0; j <= length; ++j) head->name[j] = name[j];
   vector_row = place_row(bank, i, 0);
   attribute_row = place_row(bank, i, 1);
-  write_row(&vector_row, &head->vector_scale, p, m->similarity == kCosine);
+  write_row(&vector_row, &head->vector_scale, d.vector, m->similarity == kCosine);
   write_row(&attribute_row, &head->attribute_scale, attributes, 0);
   ++bank->added;
   if (index) *index = m->classes + i;
@@ -1124,19 +1170,19 @@ pnrt_status pnrt_remove_class(pnrt_bank* bank, const char* name) {
 
 /* f is centred in place for cosine; scores has a value per slot. */
 static pnrt_status score(const pnrt_model* m, const pnrt_bank* bank, float* f, float* scores, arena a) {
-  const uint32_t q = m->outputs, slots = pnrt_class_slots(m, bank);
-  int16_t* qi = carve_integers(&a, m, q);
-  float* row = m->similarity == kEuclidean ? carve_floats(&a, q) : 0;
+  const uint32_t o = m->outputs, slots = pnrt_class_slots(m, bank);
+  int16_t* oi = carve_integers(&a, m, o);
+  float* row = m->similarity == kEuclidean ? carve_floats(&a, o) : 0;
   float length, square;
   vector v;
   uint32_t c, j;
   if (!a.good) return PNRT_NO_MEMORY;
   if (m->similarity == kCosine && m->semantic_centre)
-    for (j = 0; j < q; ++j) f[j] -= m->semantic_centre[j];
-  square = product_sum(f, f, q);
+    for (j = 0; j < o; ++j) f[j] -= m->semantic_centre[j];
+  square = product_sum(f, f, o);
   length = sqrtf(square);
   if (!is_finite(length)) return PNRT_NOT_FINITE;
-  prepare(&v, f, q, qi);
+  prepare(&v, f, o, oi);
   multiply(m->path, &m->class_vectors, 0, m->classes, &v, scores);
   for (c = 0; c < slots; ++c) {
     pnrt_matrix one;
@@ -1156,7 +1202,7 @@ static pnrt_status score(const pnrt_model* m, const pnrt_bank* bank, float* f, f
         read_row(&m->class_vectors, c, row);
       else
         read_row(&one, 0, row);
-      distance = square + product_sum(row, row, q) - 2 * scores[c];
+      distance = square + product_sum(row, row, o) - 2 * scores[c];
       scores[c] = distance <= 0 ? 0 : -sqrtf(distance); /* what is no number stays so */
     }
     if (!is_finite(scores[c])) return PNRT_NOT_FINITE;
@@ -1177,16 +1223,16 @@ pnrt_status pnrt_scores(const pnrt_model* model, const pnrt_bank* bank, const fl
 }
 
 uint64_t pnrt_multiply_adds(const pnrt_model* model, const pnrt_bank* bank) {
-  uint64_t d, q, work, networks;
+  uint64_t d, o, work, networks;
   if (!model) return 0;
   d = model->features;
-  q = model->outputs;
+  o = model->outputs;
   networks = model->mixing ? model->basis : model->open;
-  work = model->encoding * d + networks * q * (input_size(model) + 1);
+  work = model->encoding * d + networks * o * (input_size(model) + 1);
   if (model->gates == kAnchor) work += (uint64_t)model->networks * embedding_size(model);
-  if (model->shared.data) work += q * d;
-  if (model->mixing) work += (uint64_t)model->open * model->basis * (model->relu ? q : 1);
-  return work + q * (model->classes + (bank ? bank->added : 0));
+  if (model->shared.data) work += o * d;
+  if (model->mixing) work += (uint64_t)model->open * model->basis * (model->relu ? o : 1);
+  return work + o * (model->classes + (bank ? bank->added : 0));
 }
 
 static int competes(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, uint32_t among) {
@@ -1229,16 +1275,17 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
 
 /* ---- explanation ---- */
 
-static void class_row(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, float* attributes) {
+static void class_row(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, int attributes, float* out) {
   if (index < m->classes) {
-    read_row(&m->class_attributes, index, attributes);
+    read_row(attributes ? &m->class_attributes : &m->class_vectors, index, out);
   } else {
-    const pnrt_matrix one = place_row(bank, index - m->classes, 1);
-    read_row(&one, 0, attributes);
+    const pnrt_matrix one = place_row(bank, index - m->classes, attributes);
+    read_row(&one, 0, out);
   }
 }
 
-/* q values of class space as m of attribute space. `unit`: along axes of length 1, which keeps lengths and angles. */
+/* q values of prepared attributes as m of attribute space. `unit`: along axes of length 1, which keeps lengths and
+ * angles. */
 static void expand(const pnrt_model* m, const float* v, int unit, float* row, float* out) {
   uint32_t i, j;
   if (!m->whitening.data) {
@@ -1246,7 +1293,7 @@ static void expand(const pnrt_model* m, const float* v, int unit, float* row, fl
     return;
   }
   for (j = 0; j < m->attributes; ++j) out[j] = 0;
-  for (i = 0; i < m->outputs; ++i) {
+  for (i = 0; i < m->semantics; ++i) {
     float length = 1;
     read_row(&m->whitening, i, row);
     if (unit) length = length_of(row, m->attributes);
@@ -1255,43 +1302,132 @@ static void expand(const pnrt_model* m, const float* v, int unit, float* row, fl
   }
 }
 
-typedef struct {
-  float *a, *weight, *row, *other; /* m values each */
-  float *b, *p;                    /* q values each */
-} explain_buffers;
-
-/* Adds sign * what each attribute of the class gave to its score; returns through `rest` what they leave. */
-static pnrt_status attribute_terms(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, const float* f,
-                                   float total, float sign, const explain_buffers* t, float* contributions, float* rest,
-                                   arena work) {
-  const uint32_t n = m->attributes, q = m->outputs;
-  pnrt_status status;
-  float lengths, sum = 0;
-  uint32_t j;
-  class_row(m, bank, index, t->a);
-  status = describe(m, t->a, t->b, t->p, work);
-  if (status != PNRT_OK) return status;
-  if (m->similarity != kCosine) {
-    expand(m, t->b, 1, t->row, t->other);
-    for (j = 0; j < n; ++j) {
-      const float difference = t->weight[j] - t->other[j];
-      const float term = m->similarity == kDot ? t->weight[j] * t->other[j] : -(difference * difference);
-      contributions[j] += sign * term;
-      sum += term;
-    }
-    *rest += sign * ((m->similarity == kDot ? total : -(total * total)) - sum);
-    return PNRT_OK;
+static pnrt_status predict_attributes(const pnrt_model* m, const float* f, float* predicted, arena work) {
+  float* row = carve_floats(&work, m->attributes);
+  int16_t* oi = carve_integers(&work, m, m->outputs);
+  vector v;
+  if (!work.good) return PNRT_NO_MEMORY;
+  if (m->class_targets) {
+    prepare(&v, f, m->outputs, oi);
+    multiply(m->path, &m->attribute_head, 0, m->attributes, &v, predicted);
+    add_scaled(predicted, m->attribute_offset, 1, m->attributes);
+  } else {
+    expand(m, f, 1, row, predicted);
   }
-  /* Before prototypes the class vector is linear in the attributes: f.b = sum_j (U^T f)_j (a - centre)_j. */
-  lengths = length_of(f, q) * length_of(t->b, q) * (m->support ? length_of(t->p, q) : 1);
-  if (lengths > 0)
-    for (j = 0; j < n; ++j) {
-      const float centre = m->whitening.data ? m->whitening_centre[j] : m->semantic_centre ? m->semantic_centre[j] : 0;
-      const float term = t->weight[j] * (t->a[j] - centre) / lengths;
-      contributions[j] += sign * term;
-      sum += term;
+  return all_finite(predicted, m->attributes) ? PNRT_OK : PNRT_NOT_FINITE;
+}
+
+/* An end of the line on which cosines are explained. */
+typedef struct {
+  float *a, *own;  /* m: scaled attributes; o: what is in the class vector beside what they predict */
+  float predicted; /* weight of that */
+} line_end;
+
+static pnrt_status end_at(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, line_end* end, description* d,
+                          arena work) {
+  const int placed = m->class_targets && index < m->classes;
+  pnrt_status status;
+  float length;
+  uint32_t j;
+  class_row(m, bank, index, 1, end->a);
+  class_row(m, bank, index, 0, end->own);
+  scale_attributes(m, end->a);
+  status = describe(m, end->a, d, work);
+  if (status != PNRT_OK) return status;
+  length = placed ? m->class_lengths[index] : length_of(d->vector, m->outputs);
+  end->predicted = placed ? m->class_predicted[index] : 1;
+  for (j = 0; j < m->outputs; ++j) end->own[j] = length * end->own[j] - end->predicted * d->vector[j];
+  return PNRT_OK;
+}
+
+/* slope (m values) = transposed derivative of the class vector by the attributes, times g (o). `h` has q values,
+ * `along` S, `row` the most of m, q and S. */
+static void pull_back(const pnrt_model* m, const description* d, const float* g, float* h, float* along, float* row,
+                      float* slope) {
+  const uint32_t q = m->semantics, s = m->support;
+  uint32_t i, j;
+  for (i = 0; i < q; ++i) h[i] = m->class_targets || !(d->length > 0) ? 0 : g[i];
+  if (s && d->length > 0) {
+    for (i = 0; i < s; ++i) along[i] = 0;
+    for (j = 0; j < m->outputs; ++j) {
+      read_row(&m->prototype_weights, j, row);
+      add_scaled(along, row, g[j], s);
     }
-  *rest += sign * (total - sum);
+    for (i = 0; i < s; ++i) {
+      if (m->width > 0) along[i] *= d->likeness[i] / (m->width * m->width);
+      read_row(&m->prototype_support, i, row);
+      add_scaled(h, row, along[i], q);
+    }
+  }
+  add_scaled(h, d->b, -product_sum(h, d->b, q), q);
+  if (d->length > 0)
+    for (i = 0; i < q; ++i) h[i] /= d->length;
+  expand(m, h, 0, row, slope);
+}
+
+/* Cosines: the score of a class whose attributes go along the straight line from `other` to `winner` is integrated
+ * (Aumann-Shapley; Gauss-Legendre with 16 nodes, the other 8 by symmetry). f is centred and used up. */
+static pnrt_status integrate(const pnrt_model* model, const pnrt_bank* bank, uint32_t winner, uint32_t other, float* f,
+                             float* contributions, arena work) {
+  static const float nodes[8][2] = {{5.29953250e-3f, 1.35762297e-2f}, {2.77124885e-2f, 3.11267620e-2f},
+                                    {6.71843988e-2f, 4.75792558e-2f}, {1.22297796e-1f, 6.23144856e-2f},
+                                    {1.91061878e-1f, 7.47979944e-2f}, {2.70991611e-1f, 8.45782597e-2f},
+                                    {3.59198225e-1f, 9.13017075e-2f}, {4.52493745e-1f, 9.47253052e-2f}};
+  const uint32_t m = model->attributes, o = model->outputs;
+  line_end from, to;
+  description d;
+  float *a, *g, *h, *along, *row;
+  pnrt_status status;
+  uint32_t i, j;
+  from.a = carve_floats(&work, m);
+  to.a = carve_floats(&work, m);
+  a = carve_floats(&work, m);
+  from.own = carve_floats(&work, o);
+  to.own = carve_floats(&work, o);
+  g = carve_floats(&work, o);
+  h = carve_floats(&work, model->semantics);
+  along = carve_floats(&work, model->support);
+  row = carve_floats(&work, most_of(m, most_of(model->semantics, model->support)));
+  carve_description(&work, model, &d);
+  if (!work.good) return PNRT_NO_MEMORY;
+  to_unit_length(f, o);
+  status = end_at(model, bank, other, &from, &d, work);
+  if (status == PNRT_OK) status = end_at(model, bank, winner, &to, &d, work);
+  for (i = 0; i < 16 && status == PNRT_OK; ++i) {
+    const float t = i % 2 ? 1 - nodes[i / 2][0] : nodes[i / 2][0];
+    const float predicted = from.predicted + t * (to.predicted - from.predicted);
+    float length, score;
+    for (j = 0; j < m; ++j) a[j] = from.a[j] + t * (to.a[j] - from.a[j]);
+    status = describe(model, a, &d, work);
+    if (status != PNRT_OK) break;
+    for (j = 0; j < o; ++j) g[j] = from.own[j] + t * (to.own[j] - from.own[j]) + predicted * d.vector[j];
+    length = length_of(g, o);
+    if (!(length > 0)) continue;
+    score = product_sum(f, g, o) / length;
+    for (j = 0; j < o; ++j) g[j] = (f[j] - score * (g[j] / length)) / length; /* derivative of the score */
+    pull_back(model, &d, g, h, along, row, a);
+    for (j = 0; j < m; ++j) contributions[j] += nodes[i / 2][1] * predicted * a[j] * (to.a[j] - from.a[j]);
+  }
+  return status;
+}
+
+/* Dot products and squared distances are sums over attributes. */
+static pnrt_status subtract(const pnrt_model* m, const pnrt_bank* bank, uint32_t winner, uint32_t other, float* f,
+                            float* contributions, arena work) {
+  float *row = carve_floats(&work, m->attributes), *in_attributes = carve_floats(&work, m->attributes),
+        *class_vector = carve_floats(&work, m->outputs), *a = carve_floats(&work, m->attributes);
+  uint32_t i, j;
+  if (!work.good) return PNRT_NO_MEMORY;
+  expand(m, f, 1, row, in_attributes);
+  for (i = 0; i < 2; ++i) {
+    class_row(m, bank, i ? other : winner, 0, class_vector);
+    expand(m, class_vector, 1, row, a);
+    for (j = 0; j < m->attributes; ++j) {
+      const float difference = in_attributes[j] - a[j];
+      const float term = m->similarity == kDot ? in_attributes[j] * a[j] : -(difference * difference);
+      contributions[j] += i ? -term : term;
+    }
+  }
   return PNRT_OK;
 }
 
@@ -1299,9 +1435,8 @@ pnrt_status pnrt_explain(const pnrt_model* model, const pnrt_bank* bank, const f
                          pnrt_explanation* explanation, float* contributions, float* predicted, void* work,
                          size_t work_bytes) {
   const uint32_t slots = pnrt_class_slots(model, bank);
-  explain_buffers t;
   arena a;
-  float *f, *scores, rest = 0, won, lost;
+  float *f, *scores, won, lost;
   uint32_t c, j, best, second;
   pnrt_status status = start(&a, model, bank, work, work_bytes);
   if (status != PNRT_OK) return status;
@@ -1310,14 +1445,8 @@ pnrt_status pnrt_explain(const pnrt_model* model, const pnrt_bank* bank, const f
   f = carve_floats(&a, model->outputs);
   scores = carve_floats(&a, slots);
   status = predict(model, features, f, 0, a);
-  if (status != PNRT_OK) return status;
-  {
-    arena rows = a;
-    float* row = carve_floats(&rows, model->attributes);
-    if (!rows.good) return PNRT_NO_MEMORY;
-    if (predicted) expand(model, f, 1, row, predicted);
-  }
-  status = score(model, bank, f, scores, a);
+  if (status == PNRT_OK && predicted) status = predict_attributes(model, f, predicted, a);
+  if (status == PNRT_OK) status = score(model, bank, f, scores, a);
   if (status != PNRT_OK) return status;
   for (c = 0; c < slots; ++c) {
     if (!is_class(model, bank, c)) continue;
@@ -1338,20 +1467,12 @@ pnrt_status pnrt_explain(const pnrt_model* model, const pnrt_bank* bank, const f
   won = is_seen(model, best) ? model->gamma : 0;
   lost = is_seen(model, second) ? model->gamma : 0;
   explanation->calibration = lost - won;
-
-  t.a = carve_floats(&a, model->attributes);
-  t.weight = carve_floats(&a, model->attributes);
-  t.row = carve_floats(&a, model->attributes);
-  t.other = carve_floats(&a, model->attributes);
-  t.b = carve_floats(&a, model->outputs);
-  t.p = carve_floats(&a, model->outputs);
-  if (!a.good) return PNRT_NO_MEMORY;
-  expand(model, f, model->similarity != kCosine, t.row, t.weight);
   for (j = 0; j < model->attributes; ++j) contributions[j] = 0;
-  status = attribute_terms(model, bank, best, f, scores[best] + won, 1, &t, contributions, &rest, a);
-  if (status == PNRT_OK)
-    status = attribute_terms(model, bank, second, f, scores[second] + lost, -1, &t, contributions, &rest, a);
-  explanation->rest = rest;
-  if (status == PNRT_OK && (!is_finite(rest) || !all_finite(contributions, model->attributes))) return PNRT_NOT_FINITE;
-  return status;
+  status = (model->similarity == kCosine ? integrate : subtract)(model, bank, best, second, f, contributions, a);
+  if (status != PNRT_OK) return status;
+  won += scores[best];
+  lost += scores[second];
+  explanation->examples = model->similarity == kEuclidean ? lost * lost - won * won : won - lost;
+  for (j = 0; j < model->attributes; ++j) explanation->examples -= contributions[j];
+  return is_finite(explanation->examples) && all_finite(contributions, model->attributes) ? PNRT_OK : PNRT_NOT_FINITE;
 }

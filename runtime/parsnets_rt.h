@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define PNRT_FORMAT_VERSION 1 /* of device files that pnrt_open accepts */
+#define PNRT_FORMAT_VERSION 2 /* newest version of device files that pnrt_open accepts; it accepts all since 1 */
 #define PNRT_NAME_BYTES 64    /* maximum for a class added at run time, including NUL */
 
 /* Status of a call. */
@@ -67,18 +67,21 @@ typedef struct pnrt_matrix {
 typedef struct pnrt_model {
   uint32_t features;               /* d: features per sample */
   uint32_t attributes;             /* m: attributes per class */
-  uint32_t outputs;                /* q: dimensions of a class vector */
+  uint32_t outputs;                /* o: dimensions of a class vector */
+  uint32_t semantics;              /* q: dimensions of prepared attributes; o unless class_targets */
   uint32_t encoding;               /* h; 0: none */
   uint32_t networks, open, basis;  /* K, k, and the r stored networks that are mixed into K (r = K: not mixed) */
   uint32_t classes, support;       /* C, and the number of classes that define the prototypes */
-  float gamma, temperature, width; /* gamma of seen classes; of the softmax; of the prototype kernel */
+  float gamma, temperature, width; /* gamma of seen classes; of the softmax; of the prototype kernel, 0: linear */
   uint8_t feature_scaling, semantic_scaling, gates, similarity; /* codes of docs/device.md */
   uint8_t sees_encoding, relu, integer;                         /* 0 or 1; integer: at least one matrix is int8 */
-  uint8_t path; /* a pnrt_path, chosen by pnrt_open; may be set to PNRT_SCALAR */
+  uint8_t class_targets; /* 1: a class vector is a place in class space that attributes only predict */
+  uint8_t path;          /* a pnrt_path, chosen by pnrt_open; may be set to PNRT_SCALAR */
   const float *feature_mean, *feature_factor, *network_bias, *mixing, *bias;         /* sections of docs/device.md */
   const float *semantic_mean, *semantic_factor, *whitening_centre, *semantic_centre; /* sections */
   pnrt_matrix encoder, anchors, weights, shared, whitening, prototype_support, prototype_weights; /* sections */
-  pnrt_matrix class_vectors, class_attributes;                                                    /* sections */
+  pnrt_matrix class_vectors, class_attributes, attribute_head;                                    /* sections */
+  const float *attribute_offset, *class_lengths, *class_predicted;                                /* sections */
   const uint8_t* class_seen;                                                                      /* C values, 0 or 1 */
   const uint16_t* class_order;               /* class indices, sorted by name */
   const uint32_t* class_name_offsets;        /* of each class in class_names */
@@ -125,7 +128,7 @@ size_t pnrt_work_bytes(const pnrt_model* model, const pnrt_bank* bank);
 /* Multiply-adds of one call of pnrt_scores. */
 uint64_t pnrt_multiply_adds(const pnrt_model* model, const pnrt_bank* bank);
 
-/* Maps d raw features to the q dimensions of class vectors. `open` receives the k active networks, ascending; may be
+/* Maps d raw features to the o dimensions of class vectors. `open` receives the k active networks, ascending; may be
  * null. */
 pnrt_status pnrt_predict(const pnrt_model* model, const float* features, float* prediction, uint16_t* open, void* work,
                          size_t work_bytes);
@@ -166,12 +169,12 @@ typedef struct pnrt_explanation {
   uint32_t winner, runner_up;          /* equal if there is only one class */
   float winner_score, runner_up_score; /* with gamma applied */
   float calibration;                   /* contribution of gamma to the difference of the scores */
-  float rest;                          /* contribution of prototypes (and rounding) */
+  float examples;                      /* contribution of the training samples of both classes (and rounding) */
 } pnrt_explanation;
 
 /* Explains why the best class beats the second: contributions[j] is the contribution of attribute j to the difference
- * of their scores (for Euclidean models: of their negative squared distances). Contributions, calibration and rest add
- * up to the difference. `predicted` (m values, the predicted semantics) may be null. */
+ * of their scores (for Euclidean models: of their negative squared distances). Contributions, calibration and examples
+ * add up to the difference. `predicted` (m values, the predicted semantics) may be null. */
 pnrt_status pnrt_explain(const pnrt_model* model, const pnrt_bank* bank, const float* features,
                          pnrt_explanation* explanation, float* contributions, float* predicted, void* work,
                          size_t work_bytes);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "data/rows.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets_rt.h"
@@ -10,8 +12,18 @@
 
 namespace parsnets::test {
 
+/// The first `count` attributes alone.
+inline void keep_attributes(Dataset& data, std::size_t count) {
+  Matrix<float> kept(data.classes(), count);
+  for (std::size_t c = 0; c < data.classes(); ++c)
+    std::ranges::copy(data.semantics.values.row(c).first(count), kept.row(c).begin());
+  data.semantics.values = std::move(kept);
+  if (!data.semantics.attribute_names.empty()) data.semantics.attribute_names.resize(count);
+}
+
 /// A model that was trained, not made up. Kinds: "linear", "energy", "anchor" (with whitening, prototypes and a shared
-/// network), "relu", "euclidean", "dot", "binary".
+/// network), "relu", "euclidean", "dot", "binary", "classes" (targets classes, whitened), "classes linear" (of kernel,
+/// with fewer attributes than seen classes, so that q < o).
 inline Model small_model(const std::string& kind, ThreadPool& pool) {
   TrainOptions options = small_options(kind == "energy" ? Method::scln : Method::parsnets);
   options.calibration.enabled = false;
@@ -20,7 +32,12 @@ inline Model small_model(const std::string& kind, ThreadPool& pool) {
   if (kind == "euclidean") options.class_space.similarity = Similarity::euclidean;
   if (kind == "binary") options.preprocessing.semantic_scaling = SemanticScaling::binary;
   if (kind == "relu") options.fit.relu = true;
-  const Dataset data = small_training_set();
+  options.class_space.targets = kind.starts_with("classes") ? Targets::classes : Targets::semantics;
+  Dataset data = small_training_set();
+  if (kind == "classes linear") {
+    options.class_space.prototype_width = 0;
+    keep_attributes(data, 7);
+  }
   Model model = train(data, options, pool);
   model.gamma = 0.05;
   model.temperature = 0.1;
@@ -28,7 +45,8 @@ inline Model small_model(const std::string& kind, ThreadPool& pool) {
 }
 
 inline const std::vector<std::string>& small_model_kinds() {
-  static const std::vector<std::string> kinds{"linear", "energy", "anchor", "relu", "euclidean", "dot", "binary"};
+  static const std::vector<std::string> kinds{"linear", "energy", "anchor",  "relu",          "euclidean",
+                                              "dot",    "binary", "classes", "classes linear"};
   return kinds;
 }
 

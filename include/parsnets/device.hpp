@@ -25,9 +25,9 @@ enum class Precision {
   int8  ///< a scale per row; sums are exact, so results are equal bit for bit on every machine
 };
 
-/// The device file of a forward model. `rank` r: the K networks become mixtures of r stored ones (0 or K: stored as
-/// they are). The bytes depend on the arguments alone. Throws usage for a reverse model or a rank above K, bad_input
-/// for a model the format cannot hold.
+/// The device file of a forward model: format version 2 with targets classes, else 1. `rank` r: the K networks become
+/// mixtures of r stored ones (0 or K: stored as they are). The bytes depend on the arguments alone. Throws usage for a
+/// reverse model or a rank above K, bad_input for a model the format cannot hold.
 std::vector<std::byte> device_file(const Model& model, Precision precision, std::size_t rank, ThreadPool& pool);
 
 /// One part of a device file, as `parsnets info` lists it.
@@ -48,7 +48,7 @@ class DeviceModel {
   std::span<const std::byte> bytes() const;  ///< the file; valid as long as the model
   std::size_t dimensions() const;            ///< d, features per sample
   std::size_t attributes() const;            ///< m
-  std::size_t outputs() const;               ///< q
+  std::size_t outputs() const;               ///< o, values of a prediction
   Precision precision() const;               ///< of the networks
   std::size_t rank() const;                  ///< networks that are stored, of which the others are mixtures; 0: all
   std::size_t work_bytes() const;            ///< working memory of a prediction
@@ -60,7 +60,7 @@ class DeviceModel {
   double temperature() const;                           ///< of the softmax that makes confidences
   std::vector<DeviceSectionInfo> sections() const;      ///< those that are there, in the order of the file
 
-  /// n x d raw features to n x q predictions, one sample at a time by the runtime. Throws bad_input.
+  /// n x d raw features to n x o predictions, one sample at a time by the runtime. Throws bad_input.
   Matrix<float> predict(MatrixView<const float> x, ThreadPool& pool) const;
   /// The same to n x C scores; gamma is not applied.
   Matrix<float> scores(MatrixView<const float> x, ThreadPool& pool) const;

@@ -197,7 +197,7 @@ typedef struct parsnets_model_info {
   size_t size;                  /* sizeof(parsnets_model_info) */
   size_t dimensions;            /* d, features per sample */
   size_t attributes;            /* m */
-  size_t outputs;               /* q, dimensions of a class vector; with whitening, fewer than m */
+  size_t outputs;               /* o, dimensions of a class vector */
   size_t classes, seen_classes; /* C, and the number with training samples */
   size_t networks, open;        /* K, and k active per sample */
   int32_t predicts_semantics;   /* 0: maps semantics to features; no parsnets_predict_semantics or parsnets_explain */
@@ -381,7 +381,7 @@ PARSNETS_API void parsnets_device_free(parsnets_device *device);
 /* Sizes and classes of a device model. */
 typedef struct parsnets_device_info {
   size_t size;                            /* sizeof(parsnets_device_info) */
-  size_t dimensions, attributes, outputs; /* d, m, q */
+  size_t dimensions, attributes, outputs; /* d, m, o */
   size_t classes, seen_classes;           /* C, and the number with training samples */
   size_t bytes;                           /* size of the file */
   size_t work_bytes;                      /* working memory for a prediction */

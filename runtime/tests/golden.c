@@ -1,6 +1,7 @@
-/* Runs the int8 golden model on 10,000 samples and compares the CRC-32 of every output with the golden file; on every
- * path this build has. The samples come from integers, so that every machine makes the same.
- * Usage: golden MODEL GOLDEN [SAMPLES]     (SAMPLES other than 10000: prints, compares nothing) */
+/* Runs an int8 golden model on 10,000 samples and compares the CRC-32 of its predictions, scores and matches, and that
+ * of its explanations, with the golden file; on every path this build has. The samples come from integers, so that
+ * every machine makes the same. Usage: golden MODEL GOLDEN [SAMPLES]     (SAMPLES other than 10000: prints, compares
+ * nothing) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +10,17 @@
 
 enum { kSamples = 10000, kAdded = 40 };
 
-static uint32_t crc;
+typedef struct {
+  uint32_t outputs, explanations; /* CRC-32 */
+} sums;
 
-static void feed(const void* data, size_t bytes) {
+static void feed(uint32_t* crc, const void* data, size_t bytes) {
   const unsigned char* p = data;
   size_t i;
   int bit;
   for (i = 0; i < bytes; ++i) {
-    crc ^= p[i];
-    for (bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (0xedb88320u & (0u - (crc & 1u)));
+    *crc ^= p[i];
+    for (bit = 0; bit < 8; ++bit) *crc = *crc >> 1 ^ (0xedb88320u & (0u - (*crc & 1u)));
   }
 }
 
@@ -39,7 +42,8 @@ static void require(pnrt_status status, const char* what) {
   exit(1);
 }
 
-static uint32_t run(pnrt_model* model, int samples) {
+static sums run(pnrt_model* model, int samples) {
+  sums crc = {0xffffffffu, 0xffffffffu};
   const size_t bank_bytes = pnrt_bank_bytes(model, kAdded);
   void *memory = allocate(bank_bytes), *work;
   float* features = allocate(model->features * sizeof(float));
@@ -53,7 +57,6 @@ static uint32_t run(pnrt_model* model, int samples) {
   work_bytes = pnrt_work_bytes(model, &bank);
   work = allocate(work_bytes);
   scores = allocate(pnrt_class_slots(model, &bank) * sizeof(float));
-  crc = 0xffffffffu;
   state = 1;
   for (s = 0; s < samples; ++s) {
     pnrt_match top[5];
@@ -76,14 +79,14 @@ static uint32_t run(pnrt_model* model, int samples) {
     require(pnrt_predict(model, features, prediction, open, work, work_bytes), "predict");
     require(pnrt_scores(model, &bank, features, scores, work, work_bytes), "scores");
     require(pnrt_classify(model, &bank, features, 0, top, 5, &verdict, work, work_bytes), "classify");
-    feed(prediction, model->outputs * sizeof(float));
-    feed(open, model->open * sizeof(uint16_t));
-    feed(scores, pnrt_class_slots(model, &bank) * sizeof(float));
-    feed(top, verdict.count * sizeof top[0]);
+    feed(&crc.outputs, prediction, model->outputs * sizeof(float));
+    feed(&crc.outputs, open, model->open * sizeof(uint16_t));
+    feed(&crc.outputs, scores, pnrt_class_slots(model, &bank) * sizeof(float));
+    feed(&crc.outputs, top, verdict.count * sizeof top[0]);
     if (s % 100 == 0) {
       require(pnrt_explain(model, &bank, features, &why, attributes, 0, work, work_bytes), "explain");
-      feed(&why, sizeof why);
-      feed(attributes, model->attributes * sizeof(float));
+      feed(&crc.explanations, &why, sizeof why);
+      feed(&crc.explanations, attributes, model->attributes * sizeof(float));
     }
   }
   free(memory);
@@ -93,7 +96,9 @@ static uint32_t run(pnrt_model* model, int samples) {
   free(prediction);
   free(scores);
   free(open);
-  return ~crc;
+  crc.outputs = ~crc.outputs;
+  crc.explanations = ~crc.explanations;
+  return crc;
 }
 
 int main(int argc, char** argv) {
@@ -101,8 +106,8 @@ int main(int argc, char** argv) {
   FILE* file = argc > 2 ? fopen(argv[1], "rb") : 0;
   void* bytes;
   long size;
-  unsigned golden = 0;
-  uint32_t best, scalar;
+  unsigned outputs = 0, explanations = 0;
+  sums best, scalar;
   pnrt_model model;
   if (!file || fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) <= 0 || fseek(file, 0, SEEK_SET) != 0) {
     fprintf(stderr, "usage: golden MODEL GOLDEN [SAMPLES]\n");
@@ -113,28 +118,28 @@ int main(int argc, char** argv) {
   fclose(file);
   require(pnrt_open(&model, bytes, (size_t)size), argv[1]);
   best = run(&model, samples);
-  printf("%s path: %08x on %d samples\n",
+  printf("%s path: outputs %08x, explanations %08x on %d samples\n",
          model.path == PNRT_AVX2   ? "AVX2"
          : model.path == PNRT_NEON ? "NEON"
                                    : "plain C",
-         (unsigned)best, samples);
+         (unsigned)best.outputs, (unsigned)best.explanations, samples);
   model.path = PNRT_SCALAR;
   scalar = run(&model, samples);
-  printf("plain C: %08x\n", (unsigned)scalar);
+  printf("plain C: outputs %08x, explanations %08x\n", (unsigned)scalar.outputs, (unsigned)scalar.explanations);
   free(bytes);
-  if (best != scalar) {
+  if (best.outputs != scalar.outputs || best.explanations != scalar.explanations) {
     fprintf(stderr, "the paths differ\n");
     return 1;
   }
   if (samples != kSamples) return 0;
   file = fopen(argv[2], "r");
-  if (!file || fscanf(file, "crc32 %x", &golden) != 1) {
-    fprintf(stderr, "%s: expected 'crc32 XXXXXXXX'\n", argv[2]);
+  if (!file || fscanf(file, "outputs %x explanations %x", &outputs, &explanations) != 2) {
+    fprintf(stderr, "%s: expected 'outputs XXXXXXXX explanations XXXXXXXX'\n", argv[2]);
     return 2;
   }
   fclose(file);
-  if (golden != best) {
-    fprintf(stderr, "the golden file says %08x\n", golden);
+  if (outputs != best.outputs || explanations != best.explanations) {
+    fprintf(stderr, "the golden file says outputs %08x, explanations %08x\n", outputs, explanations);
     return 1;
   }
   return 0;

@@ -20,13 +20,13 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kHeaderBytes = 112, kSizeAt = 12, kChecksumAt = 16, kTypesAt = 88, kMostValues = 65536;
+constexpr std::size_t kSizeAt = 12, kChecksumAt = 16, kTypesAt = 88, kMostValues = 65536;
 enum : std::uint8_t { kF32 = 1, kF16 = 2, kI8 = 3, kBytes = 4 };
 
 /// Appends sections in their order and keeps their types.
 class Writer {
  public:
-  explicit Writer(Precision precision) : precision_(precision), out_(kHeaderBytes) {}
+  Writer(Precision precision, std::size_t header_bytes) : precision_(precision), out_(header_bytes) {}
 
   void put_u32(std::size_t at, std::size_t value) {
     for (std::size_t i = 0; i < 4; ++i) out_[at + i] = static_cast<std::byte>(value >> (8 * i));
@@ -143,6 +143,7 @@ void check_fits(const Model& model, std::size_t rank) {
   };
   at_most("features", model.dimensions, kMostValues);
   at_most("attributes", model.attributes(), kMostValues);
+  at_most("outputs", model.outputs(), kMostValues);
   at_most("prototype support", model.prototypes.support.rows(), kMostValues);
   at_most("classes", model.classes.names.size(), 65535);
   for (const auto& name : model.classes.names)
@@ -173,43 +174,57 @@ void put_class_names(Writer& out, const std::vector<std::string>& names) {
   out.bytes(DevicePart::class_names, as_bytes(names));
 }
 
-/// Stored networks as q x z blocks, and their biases.
-void put_networks(Writer& out, const NetworkMixture& mixture, std::size_t stored, std::size_t z, std::size_t q) {
-  Matrix<float> weights(stored * q, z), bias(stored, q);
+/// Stored networks as o x z blocks, and their biases.
+void put_networks(Writer& out, const NetworkMixture& mixture, std::size_t stored, std::size_t z, std::size_t o) {
+  Matrix<float> weights(stored * o, z), bias(stored, o);
   for (std::size_t b = 0; b < stored; ++b)
-    for (std::size_t j = 0; j < q; ++j) {
+    for (std::size_t j = 0; j < o; ++j) {
       bias(b, j) = mixture.stored(b * (z + 1), j);
-      for (std::size_t i = 0; i < z; ++i) weights(b * q + j, i) = mixture.stored(b * (z + 1) + 1 + i, j);
+      for (std::size_t i = 0; i < z; ++i) weights(b * o + j, i) = mixture.stored(b * (z + 1) + 1 + i, j);
     }
   out.matrix(DevicePart::networks, weights.view());
   out.vector(DevicePart::network_bias, bias.values());
   out.vector(DevicePart::mixing, mixture.mixing.values());
 }
 
-/// The vectors predictions are compared with; for cosine at unit length, so that a device need not divide.
-Matrix<float> compared_vectors(const Model& model) {
-  Matrix<float> vectors = model.class_vectors();
-  if (model.similarity != Similarity::cosine) return vectors;
-  for (std::size_t c = 0; c < vectors.rows(); ++c) {
-    const double length = std::sqrt(dot(vectors.row(c), vectors.row(c)));
+/// Scales rows to unit length and returns the lengths they had.
+std::vector<float> to_unit_length(Matrix<float>& rows) {
+  std::vector<float> lengths;
+  for (std::size_t r = 0; r < rows.rows(); ++r) {
+    const double length = std::sqrt(dot(rows.row(r), rows.row(r)));
+    lengths.push_back(static_cast<float>(length));
     if (length > 0)
-      for (float& v : vectors.row(c)) v = static_cast<float>(v / length);
+      for (float& v : rows.row(r)) v = static_cast<float>(v / length);
   }
-  return vectors;
+  return lengths;
+}
+
+/// What targets classes need beside: predicted attributes, and how class vectors came about.
+void put_class_targets(Writer& out, const Model& model, std::span<const float> lengths) {
+  const std::size_t o = model.outputs(), m = model.attributes();
+  out.matrix(DevicePart::attribute_head, transposed({model.attribute_head.data(), o, m}).view());
+  out.vector(DevicePart::attribute_offset, model.attribute_head.row(o));
+  out.vector(DevicePart::class_lengths, lengths);
+  std::vector<float> predicted;
+  for (const float n : model.classes.samples)
+    predicted.push_back(n > 0 ? static_cast<float>(model.prior_samples / (n + model.prior_samples)) : 1.0f);
+  predicted.resize(lengths.size(), 1.0f);
+  out.vector(DevicePart::class_predicted, predicted);
 }
 
 }  // namespace
 
 std::vector<std::byte> device_file(const Model& model, Precision precision, std::size_t rank, ThreadPool& pool) {
   check_fits(model, rank);
-  const std::size_t d = model.dimensions, m = model.attributes(), q = model.outputs(), z = model.z_dimensions(),
+  const bool placed = model.targets == Targets::classes;
+  const std::size_t d = model.dimensions, m = model.attributes(), o = model.outputs(), z = model.z_dimensions(),
                     networks = model.gates.networks, stored = rank == 0 ? networks : rank,
                     support = model.prototypes.support.rows();
-  Writer out(precision);
+  Writer out(precision, placed ? kDeviceHeaderBytes : kDeviceHeaderBytes1);
   for (std::size_t i = 0; i < 8; ++i) out.put_u8(i, static_cast<unsigned char>("PARSNETS"[i]));
-  out.put_u32(8, 1);
+  out.put_u32(8, placed ? 2 : 1);
   const std::size_t sizes[] = {
-      d, m, q, model.encoder.weights.rows(), networks, model.gates.open, stored, model.classes.names.size(), support};
+      d, m, o, model.encoder.weights.rows(), networks, model.gates.open, stored, model.classes.names.size(), support};
   for (std::size_t i = 0; i < std::size(sizes); ++i) out.put_u32(20 + 4 * i, sizes[i]);
   const auto& features = model.feature_preprocess;
   const auto& semantics = model.semantic_preprocess;
@@ -222,12 +237,13 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
   out.put_f32(72, model.gamma);
   out.put_f32(76, model.temperature);
   out.put_f32(80, support > 0 ? model.prototypes.width : 1);
+  if (placed) out.put_u32(84, model.semantic_outputs());
 
   out.vector(DevicePart::feature_mean, features.mean);
   out.vector(DevicePart::feature_factor, features.factor);
   out.matrix(DevicePart::encoder, model.encoder.weights.view());
   out.matrix(DevicePart::anchors, model.gates.anchors.view());
-  put_networks(out, mix_networks(model, rank, pool), stored, z, q);
+  put_networks(out, mix_networks(model, rank, pool), stored, z, o);
   out.matrix(DevicePart::shared, transposed(model.shared.view()).view());
   out.vector(DevicePart::bias, model.bias);
   out.vector(DevicePart::semantic_mean, semantics.mean);
@@ -237,7 +253,10 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
   out.vector(DevicePart::semantic_centre, model.semantic_centre);
   out.matrix(DevicePart::prototype_support, model.prototypes.support.view());
   out.matrix(DevicePart::prototype_weights, transposed(model.prototypes.weights.view()).view());
-  out.matrix(DevicePart::class_vectors, compared_vectors(model).view(), model.similarity == Similarity::cosine);
+  const bool cosine = model.similarity == Similarity::cosine;  // at unit length, so that a device need not divide
+  Matrix<float> vectors = model.class_vectors();
+  const std::vector<float> lengths = cosine ? to_unit_length(vectors) : std::vector<float>();
+  out.matrix(DevicePart::class_vectors, vectors.view(), cosine);
   out.attributes(DevicePart::class_attributes, model.classes.semantics.view());
   out.bytes(DevicePart::class_seen, std::as_bytes(std::span(model.classes.seen)));
   put_class_names(out, model.classes.names);
@@ -248,6 +267,7 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
     out.put_u32(60, text.size());
     out.bytes(DevicePart::attribute_names, text);
   }
+  if (placed) put_class_targets(out, model, lengths);
   return out.finish();
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/half.hpp"
 #include "parsnets/error.hpp"
@@ -14,8 +15,8 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kHeaderBytes = 112, kTypesAt = 88, kAlignment = 16;
-constexpr std::uint32_t kVersion = 1, kMany = 65536, kU16 = 65535, kLargestFile = 0x7fffffff;
+constexpr std::size_t kTypesAt = 88, kAlignment = 16;
+constexpr std::uint32_t kMany = 65536, kU16 = 65535, kLargestFile = 0x7fffffff;
 constexpr std::uint8_t kF32 = 1, kF16 = 2, kInt8 = 3, kBytes = 4;
 constexpr const char* kDamaged = "the file is damaged: export the model again";
 
@@ -45,6 +46,8 @@ class Reader {
     read_header();
     place_sections();
     for (const auto& s : info_.sections) check_values(s);
+    check_range(DevicePart::class_lengths, std::numeric_limits<float>::max(), "lengths, none negative");
+    check_range(DevicePart::class_predicted, 1, "weights from 0 to 1");
     read_classes();
     return std::move(info_);
   }
@@ -80,16 +83,22 @@ class Reader {
         fail(field, "zero bytes", fmt::format("{} at offset {}", std::to_integer<int>(bytes_[i]), i));
   }
 
-  void check_envelope() const {
+  std::size_t header_bytes() const { return info_.class_targets ? kDeviceHeaderBytes : kDeviceHeaderBytes1; }
+  std::size_t parts() const { return info_.class_targets ? kDeviceParts : kDeviceParts1; }
+
+  void check_envelope() {
     if (!looks_like_device_file(bytes_))
       fail("magic", fmt::format("'{}'", kDeviceMagic), "something else", "this is not a device file");
-    if (bytes_.size() < kHeaderBytes)
-      fail("header", fmt::format("{} bytes", kHeaderBytes), std::to_string(bytes_.size()),
+    if (bytes_.size() < kDeviceHeaderBytes1)
+      fail("header", fmt::format("{} bytes", kDeviceHeaderBytes1), std::to_string(bytes_.size()),
            "the file is truncated: copy it again");
-    if (const auto version = u32_at(&bytes_[8]); version != kVersion)
-      fail("format version", std::to_string(kVersion), std::to_string(version),
+    const auto version = u32_at(&bytes_[8]);
+    if (version != 1 && version != 2)
+      fail("format version", "1 or 2", std::to_string(version),
            "it was written for another version of ParsNets: export the model again");
-    if (const auto size = number(12, "bytes of the file", kHeaderBytes, kLargestFile); size != bytes_.size())
+    info_.class_targets = version == 2;
+    if (const auto size = number(12, "bytes of the file", static_cast<std::uint32_t>(header_bytes()), kLargestFile);
+        size != bytes_.size())
       fail("bytes of the file", fmt::format("{}, the size of the file", bytes_.size()), std::to_string(size),
            "the file is truncated or has extra bytes: copy it again");
     const auto sum = crc32_z(0, reinterpret_cast<const unsigned char*>(&bytes_[20]), bytes_.size() - 20);
@@ -107,7 +116,7 @@ class Reader {
     f.open = number(40, "open networks", 1, f.networks);
     f.stored_networks = number(44, "stored networks", 1, f.networks);
     f.classes = number(48, "classes", 1, kU16);
-    f.support = number(52, "prototype support", 0, kMany);
+    f.support = number(52, "prototype support", f.class_targets ? 1 : 0, kMany);
     class_name_bytes_ = number(56, "bytes of the class names", 1, kLargestFile);
     attribute_name_bytes_ = number(60, "bytes of the attribute names", 0, kLargestFile);
     f.feature_scaling = choice(64, "feature scaling", 2);
@@ -119,14 +128,16 @@ class Reader {
     f.relu = (bits & 2) != 0;
     f.gamma = real(72, "gamma", -1e6f, 1e6f);
     f.temperature = real(76, "temperature", 1e-9f, 1e9f);
-    f.width = real(80, "prototype width", 1e-3f, 1e6f);
-    check_zero(84, kTypesAt, "reserved");
-    check_zero(kTypesAt + kDeviceParts, kHeaderBytes, "reserved");
+    const bool linear = f.class_targets && f32_at(&bytes_[80]) == 0;
+    f.width = linear ? 0 : real(80, "prototype width", 1e-3f, 1e6f);
+    f.semantics = f.class_targets ? number(84, "semantics", 1, kMany) : f.outputs;
+    if (!f.class_targets) check_zero(84, kTypesAt, "reserved");
+    check_zero(kTypesAt + parts(), header_bytes(), "reserved");
 
     const auto whitening = bytes_[kTypesAt + static_cast<std::size_t>(DevicePart::whitening)];
-    if (whitening == std::byte{0} && f.outputs != f.attributes)
-      fail("outputs", fmt::format("{}, the attributes, as there is no whitening", f.attributes),
-           std::to_string(f.outputs));
+    if (whitening == std::byte{0} && f.semantics != f.attributes)
+      fail(f.class_targets ? "semantics" : "outputs",
+           fmt::format("{}, the attributes, as there is no whitening", f.attributes), std::to_string(f.semantics));
     if (f.gates == 0 && f.networks != 1) fail("networks", "1 with gates 'always'", std::to_string(f.networks));
     if (f.gates == 1 && gated_values() % f.networks != 0)
       fail("networks", fmt::format("a divisor of {} with gates 'energy'", gated_values()), std::to_string(f.networks));
@@ -139,35 +150,40 @@ class Reader {
   /// The table of docs/device.md for this header. Its numbers are below 2^33, bytes of a section below 2^51.
   std::array<Rule, kDeviceParts> rules() const {
     const auto& f = info_;
-    const std::uint64_t d = f.features, m = f.attributes, q = f.outputs, h = f.encoding, K = f.networks,
-                        r = f.stored_networks, C = f.classes, S = f.support, e = gated_values();
+    const std::uint64_t d = f.features, m = f.attributes, o = f.outputs, q = f.semantics, h = f.encoding,
+                        K = f.networks, r = f.stored_networks, C = f.classes, S = f.support, e = gated_values();
     const std::uint64_t z = h > 0 && f.networks_see_encoding ? h : d;
     const auto when = [](bool so) { return so ? Need::must : Need::must_not; };
+    const auto placed = when(f.class_targets);
     const auto whitened = when(f.section(DevicePart::whitening).present());
     using enum Kind;
     return {{{"feature_mean", vector, 1, d, Need::may},
              {"feature_factor", vector, 1, d, Need::may},
              {"encoder", matrix, h, d, when(h > 0)},
              {"anchors", matrix, K, e, when(f.gates == 2)},
-             {"networks", matrix, r * q, z, Need::must},
-             {"network_bias", vector, 1, r * q, Need::must},
+             {"networks", matrix, r * o, z, Need::must},
+             {"network_bias", vector, 1, r * o, Need::must},
              {"mixing", vector, 1, K * r, when(r < K)},
-             {"shared", matrix, q, d, Need::may},
-             {"bias", vector, 1, q, Need::must},
+             {"shared", matrix, o, d, Need::may},
+             {"bias", vector, 1, o, Need::must},
              {"semantic_mean", vector, 1, m, Need::may},
              {"semantic_factor", vector, 1, m, Need::may},
              {"whitening_centre", vector, 1, m, whitened},
              {"whitening", matrix, q, m, Need::may},
-             {"semantic_centre", vector, 1, q, Need::may},
+             {"semantic_centre", vector, 1, o, Need::may},
              {"prototype_support", matrix, S, q, when(S > 0)},
-             {"prototype_weights", matrix, q, S, when(S > 0)},
-             {"class_vectors", matrix, C, q, Need::must},
+             {"prototype_weights", matrix, o, S, when(S > 0)},
+             {"class_vectors", matrix, C, o, Need::must},
              {"class_attributes", matrix, C, m, Need::must},
              {"class_seen", bytes, 1, C, Need::must},
              {"class_order", bytes, 1, 2 * C, Need::must},
              {"class_name_offsets", bytes, 1, 4 * C, Need::must},
              {"class_names", bytes, 1, class_name_bytes_, Need::must},
-             {"attribute_names", bytes, 1, attribute_name_bytes_, when(attribute_name_bytes_ > 0)}}};
+             {"attribute_names", bytes, 1, attribute_name_bytes_, when(attribute_name_bytes_ > 0)},
+             {"attribute_head", matrix, m, o, placed},
+             {"attribute_offset", vector, 1, m, placed},
+             {"class_lengths", vector, 1, C, placed},
+             {"class_predicted", vector, 1, C, placed}}};
   }
 
   /// The offset behind `count` bytes at `at` and the padding that follows them, which is checked.
@@ -182,10 +198,10 @@ class Reader {
   }
 
   void place_sections() {
-    for (std::size_t i = 0; i < kDeviceParts; ++i)
+    for (std::size_t i = 0; i < parts(); ++i)
       info_.sections[i].type = std::to_integer<std::uint8_t>(bytes_[kTypesAt + i]);
     const auto table = rules();
-    std::uint64_t at = kHeaderBytes;
+    std::uint64_t at = header_bytes();
     for (std::size_t i = 0; i < kDeviceParts; ++i) {
       const Rule& rule = table[i];
       DeviceSection& s = info_.sections[i];
@@ -227,6 +243,13 @@ class Reader {
       for (std::size_t r = 0; r < s.rows; ++r)
         if (const float v = f32_at(bytes_.data() + s.scale_offset + 4 * r); !std::isfinite(v) || v < 0)
           fail(s.name, "finite row scales, none negative", fmt::format("{} in row {}", v, r));
+  }
+
+  void check_range(DevicePart part, float most, const char* expected) const {
+    const auto& s = info_.section(part);
+    for (std::size_t c = 0; c < s.cols; ++c)
+      if (const float v = f32_at(bytes_.data() + s.offset + 4 * c); !(v >= 0 && v <= most))
+        fail(s.name, expected, fmt::format("{} for class {}", v, c));
   }
 
   std::vector<std::string> names(DevicePart part, std::uint32_t count) const {

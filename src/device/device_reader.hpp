@@ -38,10 +38,15 @@ enum class DevicePart : std::uint8_t {
   class_order,
   class_name_offsets,
   class_names,
-  attribute_names
+  attribute_names,
+  attribute_head,  // from here on in version 2 alone
+  attribute_offset,
+  class_lengths,
+  class_predicted
 };
 
-inline constexpr std::size_t kDeviceParts = 23;
+inline constexpr std::size_t kDeviceParts = 27, kDeviceParts1 = 23;                ///< of versions 2 and 1
+inline constexpr std::size_t kDeviceHeaderBytes = 128, kDeviceHeaderBytes1 = 112;  ///< of versions 2 and 1
 
 struct DeviceSection {
   const char* name = "";           ///< as docs/device.md has it
@@ -55,9 +60,10 @@ struct DeviceSection {
 
 /// A checked device file. Numbers that name a choice are those of the header.
 struct DeviceInfo {
-  std::uint32_t features = 0, attributes = 0, outputs = 0, encoding = 0;  ///< d, m, q, h
-  std::uint32_t networks = 0, open = 0, stored_networks = 0;              ///< K, k, r
-  std::uint32_t classes = 0, support = 0;                                 ///< C, S
+  bool class_targets = false;  ///< version 2: predictions are places in class space
+  std::uint32_t features = 0, attributes = 0, outputs = 0, semantics = 0, encoding = 0;  ///< d, m, o, q, h
+  std::uint32_t networks = 0, open = 0, stored_networks = 0;                             ///< K, k, r
+  std::uint32_t classes = 0, support = 0;                                                ///< C, S
   std::uint8_t feature_scaling = 0, semantic_scaling = 0, gates = 0, similarity = 0;
   bool networks_see_encoding = false, relu = false;
   float gamma = 0, temperature = 0, width = 0;

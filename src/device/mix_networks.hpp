@@ -6,7 +6,7 @@
 namespace parsnets {
 
 struct NetworkMixture {
-  Matrix<float> stored;  ///< r·(z+1) x q, laid out as Model::networks
+  Matrix<float> stored;  ///< r·(z+1) x o, laid out as Model::networks
   Matrix<float> mixing;  ///< K x r; empty when the networks are stored as they are
 };
 

@@ -48,6 +48,11 @@ struct DeviceKind {
   std::uint32_t bits = 0;
   bool optional_parts = false;  ///< means, factors, centre, shared network
   bool whitening = false, attribute_names = false;
+  std::uint32_t semantics = 0;  ///< 0: version 1, in which they are as many as the outputs
+  float width = 1.5f;
+
+  bool placed() const { return semantics > 0; }  ///< version 2, targets classes
+  std::uint32_t prepared() const { return placed() ? semantics : outputs; }
 };
 
 inline std::vector<DeviceKind> device_kinds() {
@@ -165,6 +170,41 @@ inline std::vector<DeviceKind> device_kinds() {
        .similarity = 1,
        .bits = 2,
        .optional_parts = true},
+      {.name = "classes f32", .outputs = 3, .support = 2, .attribute_names = true, .semantics = 4},
+      {.name = "classes int8 whitened",
+       .type = 3,
+       .features = 23,
+       .attributes = 18,
+       .outputs = 7,
+       .encoding = 5,
+       .networks = 3,
+       .open = 2,
+       .stored = 2,
+       .classes = 5,
+       .support = 4,
+       .feature_scaling = 2,
+       .semantic_scaling = 1,
+       .gates = 2,
+       .bits = 1,
+       .optional_parts = true,
+       .whitening = true,
+       .attribute_names = true,
+       .semantics = 9},
+      {.name = "classes mixed linear kernel",
+       .type = 0,
+       .features = 11,
+       .attributes = 5,
+       .outputs = 6,
+       .networks = 2,
+       .open = 1,
+       .stored = 2,
+       .classes = 4,
+       .support = 3,
+       .gates = 2,
+       .optional_parts = true,
+       .whitening = true,
+       .semantics = 2,
+       .width = 0},
   };
 }
 
@@ -177,14 +217,14 @@ struct DeviceFilePart {
 
 struct DeviceFileParts {
   Bytes header = Bytes(112);
-  std::array<DeviceFilePart, 23> sections;
+  std::array<DeviceFilePart, 27> sections;
   std::vector<std::string> class_names, attribute_names;
   std::vector<std::uint8_t> class_seen;
 };
 
 struct DeviceFile {
   Bytes bytes;
-  std::array<std::size_t, 23> offset{}, scale_offset{}, end{};  ///< of values and scales; behind the values
+  std::array<std::size_t, 27> offset{}, scale_offset{}, end{};  ///< of values and scales; behind the values
 };
 
 inline DeviceFile assemble(const DeviceFileParts& parts) {
@@ -195,7 +235,7 @@ inline DeviceFile assemble(const DeviceFileParts& parts) {
     file.bytes.resize((end + 15) / 16 * 16);
     return end;
   };
-  for (std::size_t i = 0; i < 23; ++i) {
+  for (std::size_t i = 0; i < (parts.header.size() == 112 ? 23u : 27u); ++i) {
     const auto& part = parts.sections[i];
     file.bytes[88 + i] = static_cast<std::byte>(part.type);
     if (part.type == 0) continue;
@@ -234,16 +274,22 @@ class DeviceFileMaker {
     }
     if (k.whitening) {
       add_vector(11, k.attributes);
-      add_matrix(12, k.outputs, k.attributes);
+      add_matrix(12, k.prepared(), k.attributes);
     }
     if (k.optional_parts) add_vector(13, k.outputs);
     if (k.support > 0) {
-      add_matrix(14, k.support, k.outputs);
+      add_matrix(14, k.support, k.prepared());
       add_matrix(15, k.outputs, k.support);
     }
     add_matrix(16, k.classes, k.outputs, k.similarity == 0);
     add_matrix(17, k.classes, k.attributes);
     add_classes();
+    if (k.placed()) {
+      add_matrix(23, k.attributes, k.outputs);
+      add_vector(24, k.attributes);
+      add_vector(25, k.classes, 2);
+      add_vector(26, k.classes, 1);
+    }
     return std::move(parts_);
   }
 
@@ -252,7 +298,9 @@ class DeviceFileMaker {
     auto& header = parts_.header;
     std::transform(kMagic.begin(), kMagic.end(), header.begin(), [](char c) { return static_cast<std::byte>(c); });
     const auto& k = kind_;
-    put_u32(header, 8, 1);
+    if (k.placed()) header.resize(128);
+    put_u32(header, 8, k.placed() ? 2 : 1);
+    put_u32(header, 84, k.semantics);
     const std::uint32_t numbers[] = {k.features, k.attributes, k.outputs, k.encoding, k.networks,
                                      k.open,     k.stored,     k.classes, k.support};
     for (std::size_t i = 0; i < std::size(numbers); ++i) put_u32(header, 20 + 4 * i, numbers[i]);
@@ -261,14 +309,15 @@ class DeviceFileMaker {
     put_u32(header, 68, k.bits);
     put_u32(header, 72, std::bit_cast<std::uint32_t>(0.25f));
     put_u32(header, 76, std::bit_cast<std::uint32_t>(0.5f));
-    put_u32(header, 80, std::bit_cast<std::uint32_t>(1.5f));
+    put_u32(header, 80, std::bit_cast<std::uint32_t>(k.width));
   }
 
-  void add_vector(std::size_t number, std::uint32_t size) {
+  /// Normally distributed values, or values from 0 to `most`.
+  void add_vector(std::size_t number, std::uint32_t size, double most = 0) {
     auto& part = parts_.sections[number];
     part.type = 1;
     for (std::uint32_t i = 0; i < size; ++i) {
-      part.values.push_back(static_cast<float>(rng_.normal()));
+      part.values.push_back(static_cast<float>(most > 0 ? most * rng_.uniform() : rng_.normal()));
       append_f32(part.contents, part.values.back());
     }
   }

@@ -57,7 +57,7 @@ TEST(DeviceFile, HalfAndInt8ScoresStayCloseAndGetSmaller) {
 TEST(DeviceFile, MixturesOfAllRanksPredictWhatTheirNetworksDo) {
   ThreadPool pool(1);
   const Matrix<float> x = test::small_samples(60);
-  for (const char* kind : {"anchor", "energy", "relu"}) {
+  for (const char* kind : {"anchor", "energy", "relu", "classes"}) {
     const Model model = small_model(kind, pool);
     const Matrix<float> exact = model.predict(x.view(), pool);
     double last = 1e30;
@@ -86,6 +86,26 @@ TEST(DeviceFile, KeepsNamesSeenAndAttributes) {
   EXPECT_EQ(info.stored_networks, 3u);
   const Matrix<float> attributes = device_matrix(file, info, DevicePart::class_attributes);
   EXPECT_TRUE(std::equal(attributes.values().begin(), attributes.values().end(), model.classes.semantics.data()));
+}
+
+TEST(DeviceFile, TargetsClassesMakeVersionTwo) {
+  ThreadPool pool(1);
+  const Model model = small_model("classes linear", pool);
+  const auto file = device_file(model, Precision::float32, 0, pool);
+  EXPECT_EQ(file[8], std::byte{2});
+  EXPECT_EQ(device_file(small_model("anchor", pool), Precision::float32, 0, pool)[8], std::byte{1});
+  const DeviceInfo info = read_device_info(file, "test");
+  EXPECT_EQ(info.outputs, model.outputs());
+  EXPECT_EQ(info.semantics, model.semantic_outputs());
+  ASSERT_NE(info.outputs, info.semantics);
+  const Matrix<float> lengths = device_matrix(file, info, DevicePart::class_lengths),
+                      predicted = device_matrix(file, info, DevicePart::class_predicted),
+                      unit = device_matrix(file, info, DevicePart::class_vectors), vectors = model.class_vectors();
+  for (std::size_t c = 0; c < vectors.rows(); ++c) {
+    const double n = model.classes.samples[c];
+    EXPECT_NEAR(predicted(0, c), n > 0 ? model.prior_samples / (n + model.prior_samples) : 1, 1e-6);
+    for (std::size_t j = 0; j < vectors.cols(); ++j) EXPECT_NEAR(lengths(0, c) * unit(c, j), vectors(c, j), 1e-5);
+  }
 }
 
 TEST(DeviceFile, BytesDependOnTheModelAlone) {

@@ -41,7 +41,17 @@ constexpr const char* kSectionNames[] = {"feature_mean",
                                          "class_order",
                                          "class_name_offsets",
                                          "class_names",
-                                         "attribute_names"};
+                                         "attribute_names",
+                                         "attribute_head",
+                                         "attribute_offset",
+                                         "class_lengths",
+                                         "class_predicted"};
+
+bool is_bytes(std::size_t section) { return section >= 18 && section <= 22; }
+bool is_matrix(std::size_t section) {
+  return (section >= 2 && section <= 4) || section == 7 || section == 12 || (section >= 14 && section <= 17) ||
+         section == 23;
+}
 
 DeviceKind kind_named(const std::string& name) {
   for (const auto& kind : test::device_kinds())
@@ -96,6 +106,8 @@ TEST(DeviceReader, AllKindsOfFilesReadBack) {
     EXPECT_EQ(info.features, kind.features);
     EXPECT_EQ(info.attributes, kind.attributes);
     EXPECT_EQ(info.outputs, kind.outputs);
+    EXPECT_EQ(info.class_targets, kind.placed());
+    EXPECT_EQ(info.semantics, kind.prepared());
     EXPECT_EQ(info.encoding, kind.encoding);
     EXPECT_EQ(info.networks, kind.networks);
     EXPECT_EQ(info.open, kind.open);
@@ -110,7 +122,7 @@ TEST(DeviceReader, AllKindsOfFilesReadBack) {
     EXPECT_EQ(info.relu, (kind.bits & 2) != 0);
     EXPECT_EQ(info.gamma, 0.25f);
     EXPECT_EQ(info.temperature, 0.5f);
-    EXPECT_EQ(info.width, 1.5f);
+    EXPECT_EQ(info.width, kind.width);
     EXPECT_EQ(info.class_names, parts.class_names);
     EXPECT_EQ(info.attribute_names, parts.attribute_names);
     EXPECT_EQ(info.class_seen, parts.class_seen);
@@ -147,7 +159,9 @@ TEST(DeviceReader, EveryHeaderFieldIsCheckedByItself) {
   const Case cases[] = {{"always f32", 0, 0x53524150 + 1, "magic"},
                         {"always f32", 4, 0x5354454e + 0x01000000, "magic"},
                         {"always f32", 8, 0, "format version"},
-                        {"always f32", 8, 2, "format version"},
+                        {"always f32", 8, 3, "format version"},
+                        {"always f32", 8, 2, "prototype support"},
+                        {"classes f32", 8, 1, "reserved"},
                         {"always f32", 20, 0, "features"},
                         {"always f32", 20, 65537, "features"},
                         {"always f32", 24, 0, "attributes"},
@@ -187,6 +201,16 @@ TEST(DeviceReader, EveryHeaderFieldIsCheckedByItself) {
                         {"always f32", 80, bits_of(1e-3f) - 1, "prototype width"},
                         {"always f32", 80, bits_of(1e6f) + 1, "prototype width"},
                         {"always f32", 80, bits_of(kNan), "prototype width"},
+                        {"always f32", 80, bits_of(0), "prototype width"},
+                        {"classes f32", 80, bits_of(1e-3f) - 1, "prototype width"},
+                        {"classes f32", 80, bits_of(-1), "prototype width"},
+                        {"classes f32", 80, bits_of(kNan), "prototype width"},
+                        {"classes f32", 52, 0, "prototype support"},
+                        {"classes f32", 64, 0x01000000, "prototype support"},
+                        {"classes f32", 84, 0, "semantics"},
+                        {"classes f32", 84, 3, "semantics"},
+                        {"classes int8 whitened", 84, 65537, "semantics"},
+                        {"classes f32", 28, 65537, "outputs"},
                         {"always f32", 84, 1, "reserved"},
                         {"always f32", 84, 0x01000000, "reserved"}};
   for (const auto& c : cases) {
@@ -198,6 +222,8 @@ TEST(DeviceReader, EveryHeaderFieldIsCheckedByItself) {
   for (std::size_t i = 0; i < 4; ++i)
     for (const int value : {3, 255}) EXPECT_EQ(refused_after_byte(file, 64 + i, value), choices[i]);
   EXPECT_EQ(refused_after_byte(file, 111, 128), "reserved");
+  const auto placed = assemble(test::make_device_file(kind_named("classes f32"))).bytes;
+  for (std::size_t i = 115; i < 128; ++i) EXPECT_EQ(refused_after_byte(placed, i, 1), "reserved");
 }
 
 TEST(DeviceReader, TheBoundsOfTheHeaderBelongToIt) {
@@ -209,14 +235,30 @@ TEST(DeviceReader, TheBoundsOfTheHeaderBelongToIt) {
     for (const int value : {0, 1, 2}) EXPECT_EQ(refused_after_byte(file, scaling, value), "");
   for (const int similarity : {0, 1, 2}) EXPECT_EQ(refused_after_byte(file, 67, similarity), "");
   for (const std::uint32_t bits : {0, 1, 2, 3}) EXPECT_EQ(refused_after(file, 68, bits), "");
+  const auto placed = assemble(test::make_device_file(kind_named("classes f32"))).bytes;
+  for (const float width : {0.0f, -0.0f, 1e-3f, 1e6f}) EXPECT_EQ(refused_after(placed, 80, bits_of(width)), "");
+}
+
+TEST(DeviceReader, HowClassesAreMadeUpIsChecked) {
+  const auto file = assemble(test::make_device_file(kind_named("classes f32")));
+  const auto set = [&](DevicePart part, float value) {
+    return refused_after(file.bytes, file.offset[static_cast<std::size_t>(part)] + 4, bits_of(value));
+  };
+  for (const float good : {0.0f, -0.0f, 1.0f}) {
+    EXPECT_EQ(set(DevicePart::class_lengths, good), "");
+    EXPECT_EQ(set(DevicePart::class_predicted, good), "");
+  }
+  EXPECT_EQ(set(DevicePart::class_lengths, std::numeric_limits<float>::max()), "");
+  EXPECT_EQ(set(DevicePart::class_lengths, -1e-45f), "class_lengths");
+  for (const float bad : {-1e-45f, 1.0000001f}) EXPECT_EQ(set(DevicePart::class_predicted, bad), "class_predicted");
 }
 
 TEST(DeviceReader, CountsThatDisagreeWithTheContentsAreRefused) {
   for (const auto& kind : test::device_kinds()) {
     SCOPED_TRACE(kind.name);
     const auto file = assemble(test::make_device_file(kind)).bytes;
-    for (std::size_t offset = 20; offset < 64; offset += 4) {
-      if (offset == 40) continue;  // open networks: any number up to K is right
+    for (std::size_t offset = 20; offset <= 84; offset += 4) {
+      if (offset == 40 || (offset >= 64 && offset < 84)) continue;  // open networks: any number up to K is right
       for (const std::uint32_t other : {65535u, 65536u, 0x7fffffffu, 0xffffffffu})
         EXPECT_NE(refused_after(file, offset, other), "") << other << " at " << offset;
       // A small file of bytes or halves may have room for one more in its padding; these have not.
@@ -234,7 +276,7 @@ TEST(DeviceReader, SectionsArePresentExactlyWhenTheyShould) {
   for (const auto& kind : test::device_kinds()) {
     SCOPED_TRACE(kind.name);
     const auto parts = test::make_device_file(kind);
-    for (std::size_t i = 0; i < kDeviceParts; ++i) {
+    for (std::size_t i = 0; i < (kind.placed() ? kDeviceParts : kDeviceParts1); ++i) {
       SCOPED_TRACE(kSectionNames[i]);
       const bool optional = i == 0 || i == 1 || i == 7 || i == 9 || i == 10 || i == 13;
       auto changed = parts;
@@ -243,12 +285,13 @@ TEST(DeviceReader, SectionsArePresentExactlyWhenTheyShould) {
         const auto field = refused_field(assemble(changed).bytes);
         // A missing `whitening` shows first in the number of outputs, or in the centre that is left.
         if (i == 12)
-          EXPECT_TRUE(field == "outputs" || field == "type of section whitening_centre") << field;
+          EXPECT_TRUE(field == "outputs" || field == "semantics" || field == "type of section whitening_centre")
+              << field;
         else
           EXPECT_EQ(field, optional ? "" : type_field(i));
         ++dropped[kSectionNames[i]];
       } else if (!optional && i != 12) {
-        changed.sections[i].type = i >= 18 ? 4 : 1;
+        changed.sections[i].type = is_bytes(i) ? 4 : 1;
         EXPECT_EQ(refused_field(assemble(changed).bytes), type_field(i));
         ++added[kSectionNames[i]];
       }
@@ -265,11 +308,9 @@ TEST(DeviceReader, SectionsHaveTheTypesOfTheirKind) {
     const auto parts = test::make_device_file(kind);
     for (std::size_t i = 0; i < kDeviceParts; ++i) {
       if (parts.sections[i].type == 0) continue;
-      const bool bytes = i >= 18;
-      const bool matrix = i == 2 || i == 3 || i == 4 || i == 7 || i == 12 || (i >= 14 && i <= 17);
       const auto file = assemble(parts).bytes;
       for (const int type : {1, 2, 3, 4, 5, 255}) {
-        if (bytes ? type == 4 : type == 1 || (matrix && type <= 3)) continue;
+        if (is_bytes(i) ? type == 4 : type == 1 || (is_matrix(i) && type <= 3)) continue;
         EXPECT_EQ(refused_after_byte(file, 88 + i, type), type_field(i)) << kind.name << ", type " << type;
       }
     }
@@ -280,7 +321,7 @@ TEST(DeviceReader, ValuesThatAreNotFiniteAreRefused) {
   for (const auto& kind : test::device_kinds()) {
     SCOPED_TRACE(kind.name);
     const auto file = assemble(test::make_device_file(kind));
-    for (std::size_t i = 0; i < 18; ++i) {
+    for (std::size_t i = 0; i < (kind.placed() ? kDeviceParts : kDeviceParts1); ++i) {
       SCOPED_TRACE(kSectionNames[i]);
       const int type = std::to_integer<int>(file.bytes[88 + i]);
       if (type == 1) {
@@ -361,7 +402,7 @@ TEST(DeviceReader, PaddingIsZero) {
     const auto file = assemble(parts);
     std::vector<bool> used(file.bytes.size());
     const auto use = [&](std::size_t from, std::size_t count) { std::fill_n(used.begin() + from, count, true); };
-    use(0, 112);
+    use(0, kind.placed() ? 128 : 112);
     for (std::size_t i = 0; i < kDeviceParts; ++i) {
       if (parts.sections[i].type == 0) continue;
       use(file.scale_offset[i], parts.sections[i].scales.size());

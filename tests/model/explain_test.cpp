@@ -60,7 +60,8 @@ TEST(Explain, NamesTheBestClassTheSecondAndTheActiveNetworks) {
 double slow_contribution(Trained& t, std::span<const float> x, std::size_t winner, std::size_t other, std::size_t j) {
   constexpr int kSteps = 400;
   Model& model = t.model;
-  const auto from = model.classes.semantics.row(other), to = model.classes.semantics.row(winner);
+  const std::vector<float> from(model.classes.semantics.row(other).begin(), model.classes.semantics.row(other).end()),
+      to(model.classes.semantics.row(winner).begin(), model.classes.semantics.row(winner).end());
   std::vector<float> a(from.size());
   double sum = 0;
   for (int step = 0; step < kSteps; ++step) {

@@ -67,6 +67,13 @@ inline DeviceKind random_kind(Rng& rng) {
   kind.bits = pick(0, 3);
   kind.optional_parts = rng.below(2) == 0;
   kind.attribute_names = rng.below(2) == 0;
+  if (rng.below(3) == 0) {  // targets classes
+    kind.semantics = kind.outputs;
+    kind.outputs = pick(1, 20);
+    kind.similarity = 0;
+    kind.support = pick(1, 5);
+    if (rng.below(2) == 0) kind.width = 0;
+  }
   return kind;
 }
 
@@ -97,7 +104,7 @@ class Mutator {
 
   /// Where `size` bytes can be changed; every third time within the header.
   std::size_t place(std::size_t size, std::size_t align = 1) {
-    const std::size_t limit = below(3) == 0 ? std::min<std::size_t>(file.size(), 112) : file.size();
+    const std::size_t limit = below(3) == 0 ? std::min<std::size_t>(file.size(), 128) : file.size();
     return below((limit - size) / align + 1) * align;
   }
 
@@ -107,7 +114,8 @@ class Mutator {
     const auto number = below(parts.sections.size());
     auto& part = parts.sections[number];
     const auto& k = seed_->kind;
-    const std::size_t sizes[] = {k.features, k.attributes, k.outputs, k.encoding, k.networks * k.stored, k.classes};
+    const std::size_t sizes[] = {k.features, k.attributes, k.outputs, k.encoding, k.networks * k.stored,
+                                 k.classes,  k.prepared()};
     const auto count = part.type != 0 && part.type != 4 ? part.values.size() : sizes[below(std::size(sizes))];
     part.type = static_cast<std::uint8_t>(part.type != 0 && below(2) == 0 ? 0 : 1 + below(4));
     part.scales.assign(part.type == 3 ? 4 * part.rows : 0, std::byte{0});
@@ -165,14 +173,14 @@ class Mutator {
         return note("u16", at);
       }
       case 5: {  // a count a little too large or small
-        const auto at = 20 + 4 * below(11);
+        const auto field = below(12), at = field < 11 ? 20 + 4 * field : 84;
         std::uint32_t value = 0;
         std::memcpy(&value, &file[at], 4);
         put_u32(file, at, value + static_cast<std::uint32_t>(below(7)) - 3);
         return note("count", at);
       }
       case 6: {  // choices, bits and types with values that may be right
-        const auto at = below(2) == 0 ? 64 + below(5) : 88 + below(24);
+        const auto at = below(2) == 0 ? 64 + below(5) : 88 + below(28);
         file[at] = static_cast<std::byte>(below(5));
         return note("choice", at);
       }

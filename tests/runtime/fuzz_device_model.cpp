@@ -37,7 +37,7 @@ constexpr std::array kMatrices{DevicePart::encoder,           DevicePart::anchor
                                DevicePart::networks,          DevicePart::shared,
                                DevicePart::whitening,         DevicePart::prototype_support,
                                DevicePart::prototype_weights, DevicePart::class_vectors,
-                               DevicePart::class_attributes};
+                               DevicePart::class_attributes,  DevicePart::attribute_head};
 constexpr const char* kFailedFile = "fuzz_device_model.failed";
 
 /// Values in a heap block that ends where they do, so that the sanitizer sees the first byte beyond.
@@ -120,7 +120,8 @@ class Trial {
   }
 
   void check_info(const DeviceInfo& f) {
-    require(model_.features == f.features && model_.attributes == f.attributes && model_.outputs == f.outputs &&
+    require(model_.class_targets == f.class_targets && model_.semantics == f.semantics &&
+                model_.features == f.features && model_.attributes == f.attributes && model_.outputs == f.outputs &&
                 model_.encoding == f.encoding && model_.networks == f.networks && model_.open == f.open &&
                 model_.basis == f.stored_networks && model_.classes == f.classes && model_.support == f.support &&
                 model_.gamma == f.gamma && model_.temperature == f.temperature && model_.width == f.width &&
@@ -266,15 +267,29 @@ class Trial {
     Exact<float> contributions(model_.attributes), predicted(model_.attributes);
     const bool predict_too = rng_.below(2) == 0;
     pnrt_explanation why{};
-    const auto status = pnrt_explain(&model_, bank, features.data(), &why, contributions.data(),
-                                     predict_too ? predicted.data() : nullptr, work.data(), work.size());
+    const auto call = [&](pnrt_explanation& result, const Exact<float>& amounts) {
+      return pnrt_explain(&model_, bank, features.data(), &result, amounts.data(),
+                          predict_too ? predicted.data() : nullptr, work.data(), work.size());
+    };
+    const auto status = call(why, contributions);
+    if (integer_) {
+      pnrt_explanation plain_why{};
+      Exact<float> plain(model_.attributes);
+      const auto path = model_.path;
+      model_.path = PNRT_SCALAR;
+      require(call(plain_why, plain) == status, "the same verdict of pnrt_explain with and without SIMD");
+      model_.path = path;
+      require(status != PNRT_OK || (std::memcmp(&why, &plain_why, sizeof why) == 0 &&
+                                    std::memcmp(contributions.data(), plain.data(), 4 * plain.size()) == 0),
+              "the same explanation with and without SIMD");
+    }
     const auto ranks = ranking(bank, all, PNRT_ALL);
     if (good) require((status == PNRT_NOT_FOUND) == ranks.empty(), "nothing to explain without classes");
     if (status == PNRT_NOT_FOUND || !well("pnrt_explain", status)) return;
     require(good, "pnrt_explain cannot what pnrt_scores cannot");
     require_finite(contributions, "contributions");
     if (predict_too) require_finite(predicted, "predicted attributes");
-    require_finite(std::vector{why.calibration, why.rest}, "explanation");
+    require_finite(std::vector{why.calibration, why.examples}, "explanation");
     const auto& second = ranks[ranks.size() > 1 ? 1 : 0];
     require(why.winner == ranks[0].second && why.winner_score == ranks[0].first, "the best class wins");
     require(why.runner_up == second.second && why.runner_up_score == second.first, "the second best is second");

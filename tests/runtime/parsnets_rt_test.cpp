@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <thread>
 
 #include "parsnets/ranking.hpp"
@@ -19,6 +20,25 @@ std::vector<float> scores_of(SmallDevice& device, const pnrt_bank* bank, const f
   std::vector<float> work(pnrt_work_bytes(&device.model, bank) / 4 + 1), scores(pnrt_class_slots(&device.model, bank));
   EXPECT_EQ(pnrt_scores(&device.model, bank, x, scores.data(), work.data(), work.size() * 4), PNRT_OK);
   return scores;
+}
+
+/// What pnrt_explain says.
+struct Reason {
+  pnrt_explanation why{};
+  std::vector<float> contributions, predicted;
+
+  double sum() const {
+    return std::accumulate(contributions.begin(), contributions.end(), 0.0) + why.calibration + why.examples;
+  }
+};
+
+Reason reason_of(SmallDevice& device, const pnrt_bank* bank, const float* x) {
+  std::vector<float> work(pnrt_work_bytes(&device.model, bank) / 4 + 1);
+  Reason reason{{}, std::vector<float>(device.model.attributes), std::vector<float>(device.model.attributes)};
+  EXPECT_EQ(pnrt_explain(&device.model, bank, x, &reason.why, reason.contributions.data(), reason.predicted.data(),
+                         work.data(), work.size() * 4),
+            PNRT_OK);
+  return reason;
 }
 
 /// A bank with memory of its own.
@@ -65,8 +85,9 @@ TEST(Runtime, ClassesAddedAtRunTimeScoreAsThoseOfTheLibraryAndMoveNoOther) {
 TEST(Runtime, ClassesAddedToAnInt8ModelScoreNearTheExportedOnes) {
   ThreadPool pool(1);
   const Matrix<float> x = test::small_samples(40);
-  for (const char* kind : {"linear", "anchor", "energy"}) {
-    const Model model = small_model(kind, pool);
+  for (const char* kind : {"linear", "anchor", "energy", "classes", "classes linear"}) {
+    Model model = small_model(kind, pool);
+    std::ranges::fill(model.classes.samples, 0.0f);  // an added class has none either
     SmallDevice device(device_file(model, Precision::int8, 0, pool));
     Bank bank(device.model, 1);
     const std::string name = model.classes.names[2];
@@ -86,18 +107,14 @@ TEST(Runtime, ExplainsAsTheLibraryDoes) {
   for (const auto& kind : test::small_model_kinds()) {
     const Model model = small_model(kind, pool);
     SmallDevice device(device_file(model, Precision::float32, 0, pool));
-    std::vector<float> terms(model.attributes()), predicted(model.attributes());
     for (std::size_t r = 0; r < x.rows(); ++r) {
       const Explanation expected = explain(model, x.row(r), pool);
-      pnrt_explanation found;
-      ASSERT_EQ(pnrt_explain(&device.model, nullptr, x.row(r).data(), &found, terms.data(), predicted.data(),
-                             device.work.data(), device.work_bytes()),
-                PNRT_OK);
+      const auto [found, terms, predicted] = reason_of(device, nullptr, x.row(r).data());
       EXPECT_EQ(found.winner, static_cast<std::uint32_t>(expected.winner)) << kind;
       EXPECT_EQ(found.runner_up, static_cast<std::uint32_t>(expected.runner_up)) << kind;
       EXPECT_NEAR(found.winner_score, expected.winner_score, 1e-5) << kind;
       EXPECT_NEAR(found.calibration, expected.calibration, 1e-6) << kind;
-      EXPECT_NEAR(found.rest, expected.examples, 1e-4) << kind;
+      EXPECT_NEAR(found.examples, expected.examples, 1e-4) << kind;
       for (const auto& term : expected.attributes)
         EXPECT_NEAR(terms[term.index], term.amount, 1e-5 * (1 + std::abs(term.amount))) << kind;
       for (std::size_t a = 0; a < predicted.size(); ++a) EXPECT_NEAR(predicted[a], expected.predicted[a], 1e-5) << kind;
@@ -105,11 +122,65 @@ TEST(Runtime, ExplainsAsTheLibraryDoes) {
   }
 }
 
+TEST(Runtime, ExplanationsOfRoundedModelsStayCloseAndAddUp) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(40);
+  for (const char* kind : {"energy", "anchor", "classes", "classes linear"})
+    for (const Precision precision : {Precision::float32, Precision::float16, Precision::int8}) {
+      const Model model = small_model(kind, pool);
+      SmallDevice device(device_file(model, precision, 0, pool));
+      double error = 0, size = 0;
+      for (std::size_t r = 0; r < x.rows(); ++r) {
+        const Reason reason = reason_of(device, nullptr, x.row(r).data());
+        ASSERT_NEAR(reason.sum(), reason.why.winner_score - reason.why.runner_up_score, 1e-5) << kind;
+        const Explanation exact = explain(model, x.row(r), pool);
+        if (static_cast<std::uint32_t>(exact.winner) != reason.why.winner ||
+            static_cast<std::uint32_t>(exact.runner_up) != reason.why.runner_up)
+          continue;  // rounding decided between equals
+        for (const auto& term : exact.attributes) {
+          error += std::abs(term.amount - reason.contributions[term.index]);
+          size += std::abs(term.amount);
+        }
+        error += std::abs(exact.examples - reason.why.examples);
+      }
+      const double most = precision == Precision::float32 ? 1e-3 : precision == Precision::float16 ? 0.01 : 0.15;
+      EXPECT_LT(error, most * size) << kind;
+    }
+}
+
+TEST(Runtime, ExplainsAddedClassesAsTheLibraryDoes) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(10);
+  for (const char* kind : {"anchor", "classes", "classes linear"}) {
+    Model model = small_model(kind, pool);
+    SmallDevice device(device_file(model, Precision::float32, 0, pool));
+    Bank bank(device.model, 16);
+    const std::size_t exported = model.classes.names.size();
+    for (std::size_t c = 0; c < exported; ++c) {  // the bank alone: every class again, without its samples
+      const std::string name = model.classes.names[c], again = "again " + name;
+      std::vector<float> attributes(model.classes.semantics.row(c).begin(), model.classes.semantics.row(c).end());
+      ASSERT_EQ(pnrt_remove_class(&bank.bank, name.c_str()), PNRT_OK);
+      ASSERT_EQ(bank.add(again.c_str(), attributes), PNRT_OK);
+      model.add_class(again, attributes);
+    }
+    model.remove_classes(std::vector<std::string>(model.classes.names.begin(),
+                                                  model.classes.names.begin() + static_cast<std::ptrdiff_t>(exported)));
+    for (std::size_t r = 0; r < x.rows(); ++r) {
+      const Explanation expected = explain(model, x.row(r), pool);
+      const Reason found = reason_of(device, &bank.bank, x.row(r).data());
+      ASSERT_EQ(found.why.winner, exported + static_cast<std::size_t>(expected.winner)) << kind;
+      EXPECT_NEAR(found.why.examples, 0, 1e-4) << kind;
+      for (const auto& term : expected.attributes)
+        EXPECT_NEAR(found.contributions[term.index], term.amount, 1e-5 * (1 + std::abs(term.amount))) << kind;
+    }
+  }
+}
+
 TEST(Runtime, RanksClassesWithScoresAndConfidencesAsTheLibraryDoes) {
   ThreadPool pool(1);
-  for (const double temperature : {0.0, 1e-4}) {  // 0: the model's own
-    Model model = small_model("anchor", pool);
-    if (temperature > 0) model.temperature = temperature;
+  for (const auto& [kind, temperature] : {std::pair{"anchor", 0.0}, {"anchor", 1e-4}, {"classes", 0.0}}) {
+    Model model = small_model(kind, pool);
+    if (temperature > 0) model.temperature = temperature;  // else the model's own
     SmallDevice device(device_file(model, Precision::float32, 0, pool));
     const Matrix<float> x = test::small_samples(30);
     for (const Among among : {Among::all, Among::seen, Among::unseen}) {
@@ -222,6 +293,14 @@ TEST(Runtime, PathsGiveTheSameBitsForInt8) {
         const auto plain = scores_of(device, nullptr, x.row(r).data());
         device.model.path = path;
         ASSERT_EQ(std::memcmp(fast.data(), plain.data(), fast.size() * 4), 0) << kind << ", rank " << rank;
+        if (r % 10 != 0) continue;
+        const Reason why = reason_of(device, nullptr, x.row(r).data());
+        device.model.path = PNRT_SCALAR;
+        const Reason plain_why = reason_of(device, nullptr, x.row(r).data());
+        device.model.path = path;
+        ASSERT_EQ(std::memcmp(&why.why, &plain_why.why, sizeof why.why), 0) << kind << ", rank " << rank;
+        ASSERT_EQ(why.contributions, plain_why.contributions) << kind << ", rank " << rank;
+        ASSERT_EQ(why.predicted, plain_why.predicted) << kind << ", rank " << rank;
       }
     }
 }
