@@ -34,14 +34,15 @@ class Statistics {
   /// Subtracts the sums of `other`, with the rounding error of remove(). Throws bad_input for what is not contained.
   void subtract(const Statistics& other);
 
-  FeatureScaling scaling() const { return scaling_; }
-  std::size_t dimensions() const { return sums_.cols(); }
+  FeatureScaling scaling() const { return scaling_; }                     ///< of each sample before it is added
+  std::size_t dimensions() const { return sums_.cols(); }                 ///< d
   double weight() const;                                                  ///< Σ w
   const std::vector<std::string>& class_names() const { return names_; }  ///< C
   const std::vector<double>& class_weights() const { return weights_; }   ///< C
   const Matrix<double>& class_sums() const { return sums_; }              ///< C x d
   const Matrix<double>& products() const { return products_; }            ///< d x d, symmetric
 
+  /// The same sums in memory of their own.
   Statistics copy() const;
   /// From parts as the accessors give them. Throws bad_input when their shapes do not agree or a value is not finite.
   static Statistics from_parts(FeatureScaling scaling, std::vector<std::string> class_names,

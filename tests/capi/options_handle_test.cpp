@@ -51,7 +51,7 @@ TEST(CApiOptions, WhatIsSetIsSaidAndTheResetForgetsIt) {
   EXPECT_EQ(values_of(options.get())["select"], true);
   EXPECT_EQ(values_of(options.get())["seed"], 18446744073709551615u);
   EXPECT_EQ(described(options.get(), "lambda")["set"], true);
-  EXPECT_EQ(described(options.get(), "lambda")["default"], "parsnets, mmg: 20; otherwise 1");
+  EXPECT_EQ(described(options.get(), "lambda")["default"], "targets classes: 1; parsnets, mmg: 20; otherwise 1");
   EXPECT_EQ(described(options.get(), "method")["set"], false);
   ASSERT_OK(parsnets_options_reset(options.get()));
   EXPECT_EQ(values_of(options.get()), values_of(options_with({}).get()));

@@ -63,7 +63,7 @@ TEST(ModelFile, PrototypesThatGiveNoFiniteOrNoHonestScoresAreRefused) {
   EXPECT_TRUE(refused([](Model& m) {
     for (float& v : m.prototypes.support.values()) v *= 2;
   }));
-  EXPECT_TRUE(refused([](Model& m) { m.prototypes.width = 0; }));
+  EXPECT_TRUE(refused([](Model& m) { m.prototypes.width = 1e-4; }));
   EXPECT_TRUE(refused([](Model& m) { m.similarity = Similarity::dot; }));
   EXPECT_TRUE(refused([](Model& m) { std::fill_n(m.semantic_preprocess.whitening.begin(), m.attributes(), 0.0f); }));
 }

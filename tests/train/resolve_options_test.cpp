@@ -48,7 +48,11 @@ TEST(ResolveOptions, AFieldThatIsSetIsObeyedWhateverItsValue) {
                                                               {"refine-sharpness", "10"},
                                                               {"gate-weight", "0.3"},
                                                               {"balance", "0"},
+                                                              {"targets", "semantics"},
+                                                              {"shrinkage", "3"},
                                                               {"prototype-width", "0"},
+                                                              {"prototype-lambda", "0.1"},
+                                                              {"prior-samples", "300"},
                                                               {"c", "0.1"}};
   std::size_t tried = 0;
   for (const auto& [method_name, method] : method_names())
