@@ -23,7 +23,7 @@ def fitted(demo):
 
 @pytest.fixture(scope="module")
 def device(demo, fitted):
-    return fitted.export(demo)
+    return fitted.export(demo, max_drop=1)
 
 
 @pytest.mark.parametrize("flags, options", [
@@ -48,7 +48,7 @@ def test_files_have_the_bytes_of_the_command_line(fitted, tool, tmp_path, flags,
 def test_the_cost_on_validation_classes_is_that_of_the_command_line(demo, fitted, device, tool, tmp_path):
     fitted.save(tmp_path / "model")
     run = subprocess.run([tool, "export", "--model", tmp_path / "model", "--out", tmp_path / "cli", "--data",
-                          DEMO, "--json"], check=True, capture_output=True)
+                          DEMO, "--max-drop", "1", "--json"], check=True, capture_output=True)
     said = json.loads(run.stdout)
     assert device.validation == said["validation"]
     for fact in ("bytes", "work_bytes", "multiply_adds"):
@@ -176,7 +176,7 @@ def test_a_budget_chooses_what_fits(demo, fitted):
         fitted.export(demo, max_bytes=2000)
     assert not isinstance(raised.value, ValueError)  # the work failed, the arguments were right
     with pytest.raises(ParsNetsError, match="more than max_drop=0 allows"):
-        fitted.export(demo, rank=1, max_drop=0)
+        fitted.export(demo, max_drop=0)
     with pytest.raises(Usage):
         fitted.export(max_bytes=120_000)
 
@@ -221,7 +221,7 @@ def test_bad_files_and_samples_are_refused(device, demo, tmp_path):
 
 def test_export_reports_progress_and_can_be_cancelled(demo, fitted):
     calls = []
-    fitted.export(demo, progress=lambda *call: calls.append(call))
+    fitted.export(demo, max_drop=1, progress=lambda *call: calls.append(call))
     assert calls
     with pytest.raises(Cancelled):
         fitted.export(demo, progress=lambda *call: True)

@@ -119,7 +119,7 @@ def test_the_bars_of_an_explanation_sum_to_the_difference_of_the_scores(demo, fi
         kinds = [rect.get("class") for rect in tree.findall(".//rect")]
         assert [kind == "seen" for kind in kinds] == [amount >= 0 for amount in amounts]
         assert str(shown.label) in words(tree) and any(shown.runner_up in word for word in words(tree))
-        assert facts(tree)["20 active networks"].startswith(f"{shown.open_networks[0]}, {shown.open_networks[1]}")
+        assert facts(tree)["10 active networks"].startswith(f"{shown.open_networks[0]}, {shown.open_networks[1]}")
 
 
 def test_an_explanation_shows_what_both_classes_have_beside_each_bar(demo, fitted):
@@ -175,7 +175,7 @@ def test_many_classes_become_a_strip():
 def test_an_estimator_shows_its_training_record(demo, fitted):
     tree = parsed(_display.estimator_html(fitted))
     found = facts(tree)
-    assert found["networks"] == "20 of 192 active" and found["classes"] == "10: 8 seen, 2 unseen"
+    assert found["networks"] == "10 of 100 active" and found["classes"] == "10: 8 seen, 2 unseen"
     assert found["trained on"] == "demo, 1,536 samples" and "ZSL" in found["on validation classes"]
     assert found["gamma, temperature"] == f"{fitted.gamma_:.4g}, {fitted.temperature_:.4g}"
     captions = " ".join("".join(caption.itertext()) for caption in tree.iter("figcaption"))

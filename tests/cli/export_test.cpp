@@ -51,8 +51,7 @@ TEST(CliExport, ChoosesUnderABoundAndRefusesALargeDropWithoutTouchingTheFile) {
   EXPECT_LE(chosen["bytes"].get<int>(), 40000);
   EXPECT_GT(chosen["tried"].size(), 1u);
   const auto before = std::filesystem::last_write_time(file);
-  const auto refused =
-      run_cli({"export", "--model", demo_model(), "--data", kDemo, "--out", file, "--rank", "1", "--max-drop", "0"});
+  const auto refused = run_cli({"export", "--model", demo_model(), "--data", kDemo, "--out", file, "--max-drop", "0"});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_NE(refused.err.find("--max-drop"), std::string::npos) << refused.err;
   EXPECT_EQ(std::filesystem::last_write_time(file), before);
