@@ -24,7 +24,7 @@ step build/parsnets explain --model $model --input data/demo/features.npy --row 
 
 echo
 echo "For a device: the same model as a file that two C files run (runtime/). What that costs is measured on validation classes."
-step build/parsnets export --model $model --data data/demo --out out/demo/model.pnrt --rank 24 --quiet
+step build/parsnets export --model $model --data data/demo --out out/demo/model.pnrt --max-drop 1 --quiet
 step build/parsnets eval --model out/demo/model.pnrt --data data/demo
 
 echo

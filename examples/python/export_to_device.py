@@ -35,7 +35,7 @@ model.save(out / "model.safetensors")
 # all others are mixtures.
 
 # %%
-device = model.export(data, precision="int8")
+device = model.export(data, precision="int8", max_drop=1)
 small = model.export(data, precision="int8", rank=8, max_drop=5)
 size, result = (out / "model.safetensors").stat().st_size, device.validation["before"]
 print(f"{'':<20}{'bytes':>9}{'working memory':>16}{'multiply-adds':>15}    ZSL     H")
