@@ -179,7 +179,7 @@ def test_an_estimator_shows_its_training_record(demo, fitted):
     assert found["trained on"] == "demo, 1,536 samples" and "ZSL" in found["on validation classes"]
     assert found["gamma, temperature"] == f"{fitted.gamma_:.4g}, {fitted.temperature_:.4g}"
     captions = " ".join("".join(caption.itertext()) for caption in tree.iter("figcaption"))
-    assert "objective by training step" in captions and "192 networks" in captions and "candidates" not in captions
+    assert "objective by training step" in captions and "100 networks" in captions and "candidates" not in captions
     assert any("near automobile" in word for word in words(tree))  # truck
 
 

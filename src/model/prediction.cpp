@@ -7,6 +7,7 @@
 
 #include "base/linalg.hpp"
 #include "features/fit_encoder.hpp"
+#include "features/preprocess.hpp"
 #include "model/composite.hpp"
 #include "model/fit_gates.hpp"
 #include "parsnets/error.hpp"
