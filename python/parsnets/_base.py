@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from .device import DeviceModel
 
 try:
-    from sklearn.utils.validation import validate_data as _validate
+    from sklearn.utils.validation import validate_data as validated
 except ImportError:  # before scikit-learn 1.6
 
-    def _validate(estimator: Any, *arguments: Any, **options: Any) -> Any:
+    def validated(estimator: Any, *arguments: Any, **options: Any) -> Any:
         return estimator._validate_data(*arguments, **options)
 
 
@@ -156,7 +156,7 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         x: Floats
         labelled: NDArray[Any]
         described = copy.copy(self)  # receives n_features_in_ and the like; self does so only with the model
-        x, labelled = _validate(described, X, y, dtype=np.float32, order="C")
+        x, labelled = validated(described, X, y, dtype=np.float32, order="C")
         check_classification_targets(labelled)
         seen, places = np.unique(labelled, return_inverse=True)
         extra = self._validation_options(validation, class_attributes is not None)
@@ -174,7 +174,7 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         data = from_arrays(np.require(x, np.float32, ["C", "A"]), numbers[places], semantics,
                            [name_of(label) for label in labels],
                            attribute_names=attribute_names, validation=flags, seed=seed)
-        return self._train(data, labels, {**extra, "seed": seed}, progress,
+        return self._train(("train", data.pointer), labels, {**extra, "seed": seed}, progress,
                            feature_names=getattr(described, "feature_names_in_", None))
 
     def fit_dataset(self: Self, data: Dataset, *, progress: Optional[ProgressCallback] = None) -> Self:
@@ -196,7 +196,7 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
             Fitted estimator.
         """
         checked(data, "for arrays call fit(X, y)")
-        return self._train(data, np.array(data.class_names), {"seed": seed_of(self.random_state)}, progress)
+        return self._train(("train", data.pointer), np.array(data.class_names), {"seed": seed_of(self.random_state)}, progress)
 
     def _validation_options(self, validation: Any, has_attributes: bool) -> Dict[str, Any]:
         if isinstance(validation, str):
@@ -215,8 +215,9 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
             return dict(_ONE_HOT_OPTIONS)
         return {"calibrate": False} if isinstance(validation, str) and validation == "none" else {}
 
-    def _train(self: Self, data: Dataset, labels: NDArray[Any], extra: Mapping[str, Any],
-               progress: Optional[ProgressCallback], feature_names: Any = None) -> Self:
+    def _train(self: Self, source: Sequence[Any], labels: NDArray[Any], extra: Mapping[str, Any],
+               progress: Optional[ProgressCallback], feature_names: Any = None, **more: Any) -> Self:
+        """Train and keep the model. source: as in _training.train(); more: other attributes to set with the model."""
         if not isinstance(self.options or {}, Mapping):
             raise Usage(f"options: expected a dict of names to values, found {self.options!r}")
         given = {str(name).replace("_", "-"): value for name, value in (self.options or {}).items()}
@@ -234,11 +235,11 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         if twice:
             raise Usage(f"options: expected options that are not parameters, found {twice[0]!r}; give it only as "
                         f"{names[twice[0]]}")
-        model = train(data, {**extra, **chosen, **given}, names, labels, feature_names=feature_names,
+        model = train(source, {**extra, **chosen, **given}, names, labels, feature_names=feature_names,
                       threads=threads_of(self.n_jobs), verbose=self.verbose, progress=progress)
-        kept = {name: value for name, value in self.__dict__.items() if name != "feature_names_in_"}
+        kept = {name: value for name, value in self.__dict__.items() if name not in ("feature_names_in_", "_statistics")}
         named = {} if feature_names is None else {"feature_names_in_": feature_names}
-        self.__dict__ = {**kept, **named, "_model": model, "n_features_in_": model.dimensions}  # all or nothing
+        self.__dict__ = {**kept, **named, "_model": model, "n_features_in_": model.dimensions, **more}  # all or nothing
         for message in model.record.get("warnings", []):
             warnings.warn(message, stacklevel=3)
         return self
@@ -436,7 +437,7 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
             except BadInput:  # NaN or infinity
                 pass
         check_is_fitted(self)
-        x = _validate(self, X, dtype=np.float32, order="C", reset=False)
+        x = validated(self, X, dtype=np.float32, order="C", reset=False)
         return work(self._model, np.require(x, np.float32, ["C", "A"]))
 
     # ---- Classes and calibration, without training ----

@@ -161,12 +161,12 @@ TEST(CApiPrediction, ExplanationsAreThoseOfCpp) {
     EXPECT_EQ(why.winner_score, expected.winner_score);
     EXPECT_EQ(why.runner_up_score, expected.runner_up_score);
     EXPECT_EQ(why.calibration, expected.calibration);
-    EXPECT_EQ(why.prototypes, expected.prototypes);
+    EXPECT_EQ(why.examples, expected.examples);
     EXPECT_EQ(semantics, expected.predicted);
     EXPECT_TRUE(std::equal(open.begin(), open.end(), expected.open_networks.begin(), expected.open_networks.end()));
     for (const auto& one : expected.attributes) EXPECT_EQ(contributions[one.index], static_cast<float>(one.amount));
     const double sum = std::accumulate(contributions.begin(), contributions.end(), 0.0);
-    EXPECT_NEAR(sum + why.calibration + why.prototypes, why.winner_score - why.runner_up_score, 1e-4);
+    EXPECT_NEAR(sum + why.calibration + why.examples, why.winner_score - why.runner_up_score, 1e-4);
     ASSERT_OK(parsnets_explain(pair.c.get(), pair.x.row(row).data(), d, &why, nullptr, nullptr, 0, nullptr, 0));
     EXPECT_EQ(parsnets_explain(pair.c.get(), pair.x.row(row).data(), d, &why, contributions.data(), nullptr, m - 1,
                                nullptr, 0),
