@@ -123,7 +123,7 @@ static void check_prediction(const parsnets_model *model, const parsnets_dataset
                       1));
   CHECK(why.winner == top[0] && why.runner_up == top[1] && open == 0);
   for (c = 0; c < facts.attributes; ++c) sum += contributions[c];
-  CHECK(fabs(sum + why.calibration + why.prototypes - (why.winner_score - why.runner_up_score)) < 1e-5);
+  CHECK(fabs(sum + why.calibration + why.examples - (why.winner_score - why.runner_up_score)) < 1e-5);
   free(scores);
   free(confidences);
   free(top);
