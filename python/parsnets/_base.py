@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import inspect
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar
 
@@ -196,7 +197,8 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
             Fitted estimator.
         """
         checked(data, "for arrays call fit(X, y)")
-        return self._train(("train", data.pointer), np.array(data.class_names), {"seed": seed_of(self.random_state)}, progress)
+        return self._train(("train", data.pointer), np.array(data.class_names),
+                           {"seed": seed_of(self.random_state)}, progress)
 
     def _validation_options(self, validation: Any, has_attributes: bool) -> Dict[str, Any]:
         if isinstance(validation, str):
@@ -237,11 +239,13 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
                         f"{names[twice[0]]}")
         model = train(source, {**extra, **chosen, **given}, names, labels, feature_names=feature_names,
                       threads=threads_of(self.n_jobs), verbose=self.verbose, progress=progress)
-        kept = {name: value for name, value in self.__dict__.items() if name not in ("feature_names_in_", "_statistics")}
+        kept = {name: value for name, value in self.__dict__.items()
+                if name not in ("feature_names_in_", "_statistics")}
         named = {} if feature_names is None else {"feature_names_in_": feature_names}
-        self.__dict__ = {**kept, **named, "_model": model, "n_features_in_": model.dimensions, **more}  # all or nothing
+        self.__dict__ = {**kept, **named, "_model": model, "n_features_in_": model.dimensions,
+                         **more}  # all or nothing
         for message in model.record.get("warnings", []):
-            warnings.warn(message, stacklevel=3)
+            warnings.warn(message, stacklevel=_level_of_caller())
         return self
 
     # ---- Prediction ----
@@ -670,6 +674,14 @@ class ZeroShotClassifier(Facts, TransformerMixin, ClassifierMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
+
+
+def _level_of_caller() -> int:
+    """Return the stacklevel of the first caller outside this package, for a warning of the function that calls this."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(__package__ + "."):
+        frame, level = frame.f_back, level + 1
+    return max(1, level)
 
 
 def _competitors(classes: Any) -> Any:

@@ -56,8 +56,8 @@ def train(source: Sequence[Any], values: Mapping[str, Any], parameters: Mapping[
     """Train a model.
 
     source: name of the engine's function and its first arguments, ("train", data set) or ("train_statistics",
-    statistics, classes); values: options by the engine's names; parameters: the estimator's parameters for them, for messages; labels: shape
-    (n_classes,); feature_names: shape (n_features,), or None.
+    statistics, classes); values: options by the engine's names; parameters: the estimator's parameters for them, for
+    messages; labels: shape (n_classes,); feature_names: shape (n_features,), or None.
     """
     def parameter_of(option: str) -> str:
         return parameters.get(option, f"options[{option!r}]")

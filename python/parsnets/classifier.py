@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import warnings
 from typing import Any, Dict, Mapping, Optional, Sequence, TypeVar
 
 import numpy as np
@@ -227,7 +228,8 @@ class ParsNetsClassifier(ZeroShotClassifier):
 
         The estimator keeps statistics of the samples (see docs/method.md), not the samples. The model is that of
         ``gates="always"`` and ``refine_steps=0`` for all of them, up to rounding; gamma and the temperature are chosen
-        on groups of classes that are held out in turn. Only available for ``method="parsnets"``. If an exception is
+        on groups of classes that are held out in turn. After `fit`, which keeps no statistics, it starts anew with the
+        classes of the model and warns. Only available for ``method="parsnets"``. If an exception is
         raised, the estimator is unchanged.
 
         Parameters
@@ -256,8 +258,8 @@ class ParsNetsClassifier(ZeroShotClassifier):
             Fitted estimator.
         """
         if "_model" in self.__dict__ and "_statistics" not in self.__dict__:
-            raise Usage("partial_fit: expected a new estimator or one that partial_fit has fitted, found one fitted by "
-                        "fit, which keeps no statistics")
+            warnings.warn("partial_fit starts anew with the classes of the model: fit keeps no statistics of its "
+                          "samples", stacklevel=2)
         return self._add(X, y, classes, sample_weight, class_attributes, attribute_names, class_names, {}, progress)
 
     def _add(self: Self, X: ArrayLike, y: ArrayLike, classes: Optional[ArrayLike], sample_weight: Optional[ArrayLike],
@@ -265,7 +267,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
              extra: Mapping[str, Any], progress: Optional[ProgressCallback]) -> Self:
         before: Optional[Statistics] = self.__dict__.get("_statistics")
         described = copy.copy(self)
-        x, labelled = validated(described, X, y, dtype=np.float32, order="C", reset=before is None)
+        x, labelled = validated(described, X, y, dtype=np.float32, order="C", reset="_model" not in self.__dict__)
         check_classification_targets(labelled)
         x = np.require(x, np.float32, ["C", "A"])
         weights = None if sample_weight is None else np.ascontiguousarray(
@@ -273,8 +275,9 @@ class ParsNetsClassifier(ZeroShotClassifier):
         if class_attributes is not None:
             labels, semantics, attribute_names = class_table(class_attributes, np.unique(labelled), class_names,
                                                              attribute_names)
-        elif before is not None:
+        elif "_model" in self.__dict__:
             model = self._model
+            extra = {"feature-scaling": model.options.get("feature-scaling", "sqrt-l2"), **extra}
             labels, semantics = model.labels, model.semantics
             attribute_names = model.attribute_names if model.names_attributes else None
         elif classes is not None:

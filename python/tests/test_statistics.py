@@ -75,6 +75,15 @@ def test_copies_and_pickles_keep_the_statistics(demo):
     assert np.array_equal(scores(first, demo), before)
 
 
+def test_after_fit_it_starts_anew_with_the_same_classes(demo):
+    x, y = training(demo)
+    model = closed_form().fit(x[:300], y[:300], class_attributes=demo.class_attributes)
+    with pytest.warns(UserWarning, match="starts anew"):
+        model.partial_fit(x, y)
+    whole = closed_form().partial_fit(x, y, class_attributes=demo.class_attributes)
+    np.testing.assert_allclose(scores(model, demo), scores(whole, demo), atol=1e-5)
+
+
 def test_what_needs_samples_is_refused(demo):
     x, y = training(demo)
     table = demo.class_attributes
@@ -82,8 +91,6 @@ def test_what_needs_samples_is_refused(demo):
         ParsNetsClassifier(networks=8).partial_fit(x, y, class_attributes=table)
     with pytest.raises(Usage, match="sample_weight: expected"):
         ParsNetsClassifier().fit(x, y, sample_weight=np.ones(len(x)), class_attributes=table)
-    with pytest.raises(Usage, match="keeps no statistics"):
-        closed_form().fit(x, y, class_attributes=table).partial_fit(x, y)
     with pytest.raises(Usage, match="found neither"):
         ParsNetsClassifier().partial_fit(x, y)
     with pytest.raises(ValueError, match="[Nn]egative"):
