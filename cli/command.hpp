@@ -57,6 +57,7 @@ struct Command {
 std::vector<Command> all_commands();
 
 Command train_command();
+Command stats_command();
 Command eval_command();
 Command predict_command();
 Command explain_command();

@@ -14,7 +14,9 @@
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
+#include "parsnets/statistics.hpp"
 #include "parsnets/version.hpp"
+#include "statistics_input.hpp"
 #include "store/train_record_json.hpp"
 #include "warning_lines.hpp"
 
@@ -35,6 +37,10 @@ nlohmann::ordered_json array_info(const NpyLocation& where) {
           {"shape", shape_text(header)}};
 }
 
+nlohmann::ordered_json tensor_info(const TensorView& tensor) {
+  return {{"name", tensor.name}, {"type", tensor.dtype}, {"shape", fmt::format("{}", fmt::join(tensor.shape, " x "))}};
+}
+
 nlohmann::ordered_json file_info(const std::filesystem::path& path) {
   nlohmann::ordered_json json{{"file", path.string()}, {"bytes", InputFile(path).size()}};
   auto contents = nlohmann::ordered_json::array();
@@ -52,6 +58,10 @@ nlohmann::ordered_json file_info(const std::filesystem::path& path) {
     contents.push_back({{"name", path.filename().string()},
                         {"type", "table"},
                         {"shape", fmt::format("{} x {}", table.rows.size(), table.header.size())}});
+  } else if (ending == ".safetensors" && is_statistics_file(path)) {
+    json.update(statistics_info(load_statistics(path)));  // validates everything
+    const SafetensorsFile file(path);
+    for (const auto& t : file.tensors()) contents.push_back(tensor_info(t));
   } else if (ending == ".safetensors") {
     const Model model = load_model(path);  // validates everything
     json["classes"] = model.classes.names.size();
@@ -62,9 +72,7 @@ nlohmann::ordered_json file_info(const std::filesystem::path& path) {
     json["options"] = nlohmann::ordered_json::parse(model.options);
     json["record"] = to_json(model.record);
     const SafetensorsFile file(path);
-    for (const auto& t : file.tensors())
-      contents.push_back(
-          {{"name", t.name}, {"type", t.dtype}, {"shape", fmt::format("{}", fmt::join(t.shape, " x "))}});
+    for (const auto& t : file.tensors()) contents.push_back(tensor_info(t));
   } else if (ending == ".pnrt" || is_device_file(path)) {
     const DeviceModel model = load_device_model(path);  // validates everything
     json["classes"] = model.class_names().size();
@@ -112,7 +120,7 @@ Command info_command() {
   auto state = std::make_shared<State>();
   Command command;
   command.name = "info";
-  command.summary = "print information about this build, a model file or a data file";
+  command.summary = "print information about this build, a model file, a statistics file or a data file";
   command.example = "parsnets info data/demo/features.npy";
   command.arguments = {{"FILE", "a .safetensors, .pnrt, .mat, .npy, .npz or .csv file", &state->file, false}};
   command.options.text("model", state->model, "the file, as an option");
@@ -145,6 +153,7 @@ Command info_command() {
           output.json["temperature"].get<double>(), warning_lines(output.json["record"]), output.json["options"].dump(),
           record.dump(1));
     }
+    if (output.json.contains("kept_rows")) output.text += statistics_text(output.json) + "\n";
     if (output.json.contains("multiply_adds"))
       output.text += fmt::format(
           "{} classes ({} seen), {} features, {} attributes; {} multiply-adds, {} bytes of working memory\n",

@@ -12,6 +12,7 @@
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 #include "run_folder.hpp"
+#include "statistics_input.hpp"
 #include "store/train_record_json.hpp"
 #include "train/train_options.hpp"
 #include "warning_lines.hpp"
@@ -25,6 +26,8 @@ std::string to_text(const std::string& out, const std::string& split, const Trai
   std::string text =
       fmt::format("{}: {} on {} ({}, {}{}{})\n", out, json["options"]["method"].get<std::string>(), record.data.name,
                   record.data.features, record.data.semantics, split.empty() ? "" : ", ", split);
+  for (const StatisticsPart& part : record.data.statistics)
+    text += fmt::format("trained from statistics: {} samples in {}\n", part.samples, part.file);
   if (record.validation.folds > 0)
     text += fmt::format("validation: ZSL {:.2f}, H {:.2f} on classes from: {}\n", record.validation.zsl,
                         record.validation.h, record.validation.classes_from);
@@ -54,11 +57,21 @@ std::string to_text(const std::string& out, const std::string& split, const Trai
   return text + warning_lines(json["record"]);
 }
 
+/// With statistics, a folder gives class names, semantics and split alone.
+void without_features(LoadOptions& load) { load.read_features = load.require_features = false; }
+
+Model train_on_statistics(const std::string& files, const Dataset& data, const TrainOptions& options, ThreadPool& pool,
+                          Context& context, TrainRun& run) {
+  StatisticsInput input = read_statistics(files, "stats", context.progress);
+  return train_from_statistics(input.sum, data, options, pool, context.progress, &run, std::move(input.parts));
+}
+
 }  // namespace
 
 Command train_command() {
   struct State {
     std::string data;
+    std::string stats;
     std::filesystem::path out, run;
     LoadOptions load;
     TrainOptions train;
@@ -69,6 +82,9 @@ Command train_command() {
   command.summary = "train a model on the seen classes of a data set";
   command.example = "parsnets train --data data/demo --out out/demo.safetensors --method ridge --select";
   command.options.text("data", state->data, "data set folder")
+      .text("stats", state->stats,
+            "statistics files of 'stats', separated by commas, to train the closed form of class space from; the "
+            "folder's features are not read")
       .path("out", state->out, "model file to write")
       .path("run", state->run, "run folder for 'report', instead of --out: receives model.safetensors and run.json");
   command.options.append(train_option_table(state->train));
@@ -80,7 +96,13 @@ Command train_command() {
     // A search chooses what is empty; without a data set nobody knows its size.
     if (state->data.empty() || train.search.select || train.preset == Preset::automatic) return;
     state->load.seed = state->train.run.seed = common.seed;
-    state->train = resolve_options(train, load_dataset(state->data, state->load));
+    if (state->stats.empty()) {
+      state->train = resolve_options(train, load_dataset(state->data, state->load));
+      return;
+    }
+    without_features(state->load);
+    state->train = resolve_options(train, load_dataset(state->data, state->load),
+                                   read_statistics(state->stats, "stats", nullptr).sum);
   };
   command.run = [state, options = command.options](Context& context) {
     if (!state->run.empty() && !state->out.empty())
@@ -95,10 +117,13 @@ Command train_command() {
       check_writable(state->train.run.checkpoint.string() + ".final");
       make_folder_of(state->train.run.checkpoint);
     }
+    if (!state->stats.empty()) without_features(state->load);
     const Dataset data = load_dataset(state->data, state->load, context.progress);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     TrainRun run;
-    const Model model = train(data, state->train, pool, context.progress, &run);
+    const Model model = state->stats.empty()
+                            ? train(data, state->train, pool, context.progress, &run)
+                            : train_on_statistics(state->stats, data, state->train, pool, context, run);
     make_folder_of(state->out);
     save_model(model, state->out);
     if (!state->run.empty())

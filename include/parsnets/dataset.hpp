@@ -71,6 +71,7 @@ struct LoadOptions {
   bool original_att = false;                              ///< read original_att instead of att
   MissingPolicy missing = MissingPolicy::attribute_mean;  ///< what replaces missing attribute values
   bool require_features = true;                           ///< false: semantics and splits alone are enough
+  bool read_features = true;                              ///< false: labels and split alone, where they are there
   bool require_split = true;                              ///< false: a plain folder may lack split.json
   std::filesystem::path split;  ///< split.json or *_splits.mat to read in place of the folder's own split
   std::uint64_t seed = 1;       ///< for validation classes where the split has none

@@ -44,9 +44,10 @@ enum {
   PARSNETS_CANCELLED = 130 /* the progress function asked to stop */
 };
 
-typedef struct parsnets_dataset parsnets_dataset; /* freed by parsnets_dataset_free */
-typedef struct parsnets_options parsnets_options; /* freed by parsnets_options_free */
-typedef struct parsnets_model parsnets_model;     /* freed by parsnets_model_free */
+typedef struct parsnets_dataset parsnets_dataset;       /* freed by parsnets_dataset_free */
+typedef struct parsnets_options parsnets_options;       /* freed by parsnets_options_free */
+typedef struct parsnets_model parsnets_model;           /* freed by parsnets_model_free */
+typedef struct parsnets_statistics parsnets_statistics; /* freed by parsnets_statistics_free */
 
 /* Message of this thread's last failed call, or "". Valid until the next failure in this thread. */
 PARSNETS_API const char *parsnets_last_error(void);
@@ -181,6 +182,50 @@ PARSNETS_API parsnets_status parsnets_options_describe(parsnets_options *options
 PARSNETS_API parsnets_status parsnets_train(const parsnets_dataset *dataset, const parsnets_options *options,
                                             uint32_t threads, parsnets_progress_function progress, void *user,
                                             parsnets_model **model);
+
+/* ---- Statistics: sums over samples from which the closed form of class space is trained ---- */
+
+/* Options of parsnets_statistics_create. Statistics that are merged must agree in them. */
+typedef struct parsnets_statistics_options {
+  size_t size;                 /* sizeof(parsnets_statistics_options) */
+  const char *feature_scaling; /* "none", "l2" or "sqrt-l2"; or NULL: "sqrt-l2" */
+  size_t groups;               /* of classes, for calibration; 1: no calibration; at most 1024 */
+  size_t kept_rows;            /* samples of each class that are kept for calibration */
+} parsnets_statistics_options;
+/* The defaults: parsnets_statistics_options x = PARSNETS_STATISTICS_OPTIONS_INIT. */
+#define PARSNETS_STATISTICS_OPTIONS_INIT \
+  { sizeof(parsnets_statistics_options), NULL, 4, 16 }
+
+/* Statistics of no samples yet. `class_names` has `classes` entries, unique and non-empty. `options` or NULL: the
+ * defaults. */
+PARSNETS_API parsnets_status parsnets_statistics_create(const char *const *class_names, size_t classes,
+                                                        size_t dimensions, const parsnets_statistics_options *options,
+                                                        parsnets_statistics **statistics);
+/* Adds samples, all or none. `labels`: class indices; `weights`: one per sample, finite and not negative, or NULL: 1
+ * each. */
+PARSNETS_API parsnets_status parsnets_statistics_add(parsnets_statistics *statistics, const float *x,
+                                                     const int32_t *labels, const double *weights, size_t samples,
+                                                     size_t dimensions, uint32_t threads);
+/* Adds the sums of `other`. Classes are matched by name, new ones are appended. PARSNETS_BAD_INPUT unless options and
+ * dimensions agree. */
+PARSNETS_API parsnets_status parsnets_statistics_merge(parsnets_statistics *statistics,
+                                                       const parsnets_statistics *other);
+/* Reads and validates a statistics file (docs/format.md). */
+PARSNETS_API parsnets_status parsnets_statistics_load(const char *file, parsnets_statistics **statistics);
+/* Writes atomically. */
+PARSNETS_API parsnets_status parsnets_statistics_save(const parsnets_statistics *statistics, const char *file);
+/* A copy of everything. */
+PARSNETS_API parsnets_status parsnets_statistics_clone(const parsnets_statistics *statistics,
+                                                       parsnets_statistics **copy);
+/* Frees a handle; `statistics` or NULL. */
+PARSNETS_API void parsnets_statistics_free(parsnets_statistics *statistics);
+
+/* Trains the closed form of class space. Of `classes`, only classes, attributes, semantics, class_names,
+ * attribute_names and name are read. PARSNETS_USAGE for options that need samples. `progress` or NULL. */
+PARSNETS_API parsnets_status parsnets_train_statistics(const parsnets_statistics *statistics,
+                                                       const parsnets_arrays *classes, const parsnets_options *options,
+                                                       uint32_t threads, parsnets_progress_function progress,
+                                                       void *user, parsnets_model **model);
 
 /* Reads and validates a model file (docs/format.md). The file is not needed afterwards. */
 PARSNETS_API parsnets_status parsnets_model_load(const char *file, parsnets_model **model);

@@ -31,6 +31,14 @@ struct TrainedSamples {
   bool operator==(const TrainedSamples&) const = default;  ///< every field
 };
 
+/// Statistics that a model was trained from.
+struct StatisticsPart {
+  std::string file;                                        ///< its name; empty: from memory
+  std::size_t samples = 0;                                 ///< their number
+  double weight = 0;                                       ///< the sum of their weights
+  bool operator==(const StatisticsPart&) const = default;  ///< every field
+};
+
 /// The data set that a model was trained on.
 struct DataProvenance {
   std::string name, features, semantics;                   ///< as Dataset calls them
@@ -38,6 +46,7 @@ struct DataProvenance {
   SplitProvenance split;                                   ///< its split
   std::string known_as;                                    ///< the public data set that it is; or empty
   TrainedSamples trained;                                  ///< the distinct samples of trainval
+  std::vector<StatisticsPart> statistics;                  ///< where it was trained from statistics, not from samples
   bool operator==(const DataProvenance&) const = default;  ///< every field
 };
 

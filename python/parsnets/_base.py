@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import inspect
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar
 
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
     from .device import DeviceModel
 
 try:
-    from sklearn.utils.validation import validate_data as _validate
+    from sklearn.utils.validation import validate_data as validated
 except ImportError:  # before scikit-learn 1.6
 
-    def _validate(estimator: Any, *arguments: Any, **options: Any) -> Any:
+    def validated(estimator: Any, *arguments: Any, **options: Any) -> Any:
         return estimator._validate_data(*arguments, **options)
 
 
@@ -157,7 +158,7 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
         x: Floats
         labelled: NDArray[Any]
         described = copy.copy(self)  # receives n_features_in_ and the like; self does so only with the model
-        x, labelled = _validate(described, X, y, dtype=np.float32, order="C")
+        x, labelled = validated(described, X, y, dtype=np.float32, order="C")
         check_classification_targets(labelled)
         seen, places = np.unique(labelled, return_inverse=True)
         extra = self._validation_options(validation, class_attributes is not None)
@@ -175,7 +176,7 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
         data = from_arrays(np.require(x, np.float32, ["C", "A"]), numbers[places], semantics,
                            [name_of(label) for label in labels],
                            attribute_names=attribute_names, validation=flags, seed=seed)
-        return self._train(data, labels, {**extra, "seed": seed}, progress,
+        return self._train(("train", data.pointer), labels, {**extra, "seed": seed}, progress,
                            feature_names=getattr(described, "feature_names_in_", None))
 
     def fit_dataset(self: Self, data: Dataset, *, progress: Optional[ProgressCallback] = None) -> Self:
@@ -197,7 +198,8 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
             Fitted estimator.
         """
         checked(data, "for arrays call fit(X, y)")
-        return self._train(data, np.array(data.class_names), {"seed": seed_of(self.random_state)}, progress)
+        return self._train(("train", data.pointer), np.array(data.class_names),
+                           {"seed": seed_of(self.random_state)}, progress)
 
     def _validation_options(self, validation: Any, has_attributes: bool) -> Dict[str, Any]:
         if isinstance(validation, str):
@@ -216,8 +218,9 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
             return dict(_ONE_HOT_OPTIONS)
         return {"calibrate": False} if isinstance(validation, str) and validation == "none" else {}
 
-    def _train(self: Self, data: Dataset, labels: NDArray[Any], extra: Mapping[str, Any],
-               progress: Optional[ProgressCallback], feature_names: Any = None) -> Self:
+    def _train(self: Self, source: Sequence[Any], labels: NDArray[Any], extra: Mapping[str, Any],
+               progress: Optional[ProgressCallback], feature_names: Any = None, **more: Any) -> Self:
+        """Train and keep the model. source: as in _training.train(); more: other attributes to set with the model."""
         if not isinstance(self.options or {}, Mapping):
             raise Usage(f"options: expected a dict of names to values, found {self.options!r}")
         given = {str(name).replace("_", "-"): value for name, value in (self.options or {}).items()}
@@ -241,13 +244,15 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
         if twice:
             raise Usage(f"options: expected options that are not parameters, found {twice[0]!r}; give it only as "
                         f"{names[twice[0]]}")
-        model = train(data, {**extra, **chosen, **given}, names, labels, feature_names=feature_names,
+        model = train(source, {**extra, **chosen, **given}, names, labels, feature_names=feature_names,
                       threads=threads_of(self.n_jobs), verbose=self.verbose, progress=progress)
-        kept = {name: value for name, value in self.__dict__.items() if name != "feature_names_in_"}
+        kept = {name: value for name, value in self.__dict__.items()
+                if name not in ("feature_names_in_", "_statistics")}
         named = {} if feature_names is None else {"feature_names_in_": feature_names}
-        self.__dict__ = {**kept, **named, "_model": model, "n_features_in_": model.dimensions}  # all or nothing
+        self.__dict__ = {**kept, **named, "_model": model, "n_features_in_": model.dimensions,
+                         **more}  # all or nothing
         for message in model.record.get("warnings", []):
-            warnings.warn(message, stacklevel=3)
+            warnings.warn(message, stacklevel=_level_of_caller())
         return self
 
     # ---- Prediction ----
@@ -443,7 +448,7 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
             except BadInput:  # NaN or infinity
                 pass
         check_is_fitted(self)
-        x = _validate(self, X, dtype=np.float32, order="C", reset=False)
+        x = validated(self, X, dtype=np.float32, order="C", reset=False)
         return work(self._model, np.require(x, np.float32, ["C", "A"]))
 
     # ---- Classes and calibration, without training ----
@@ -676,6 +681,14 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
+
+
+def _level_of_caller() -> int:
+    """Return the stacklevel of the first caller outside this package, for a warning of the function that calls this."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(__package__ + "."):
+        frame, level = frame.f_back, level + 1
+    return max(1, level)
 
 
 def _competitors(classes: Any) -> Any:

@@ -68,6 +68,10 @@ class Evaluation(ctypes.Structure):
                 ("has_gzsl", c_int32), ("trained_samples", c_int64)]
 
 
+class StatisticsOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("feature_scaling", c_char_p), ("groups", c_size_t), ("kept_rows", c_size_t)]
+
+
 class EvaluateOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("allow_trained_samples", c_int32), ("reserved", c_int32)]
 
@@ -116,6 +120,13 @@ _STATUS: Dict[str, List[Any]] = {
     "options_set": [c_void_p, c_char_p, c_char_p],
     "options_describe": [c_void_p, _TEXT],
     "train": [c_void_p, c_void_p, *_WATCHED, _HANDLE],
+    "statistics_create": [_TEXT, c_size_t, c_size_t, POINTER(StatisticsOptions), _HANDLE],
+    "statistics_add": [c_void_p, c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_uint32],
+    "statistics_merge": [c_void_p, c_void_p],
+    "statistics_load": [c_char_p, _HANDLE],
+    "statistics_save": [c_void_p, c_char_p],
+    "statistics_clone": [c_void_p, _HANDLE],
+    "train_statistics": [c_void_p, POINTER(Arrays), c_void_p, *_WATCHED, _HANDLE],
     "model_load": [c_char_p, _HANDLE],
     "model_save": [c_void_p, c_char_p],
     "model_clone": [c_void_p, _HANDLE],
@@ -156,6 +167,7 @@ _OTHER: Dict[str, Tuple[List[Any], Any]] = {
     "options_free": ([c_void_p], None),
     "model_free": ([c_void_p], None),
     "device_free": ([c_void_p], None),
+    "statistics_free": ([c_void_p], None),
 }
 
 

@@ -6,7 +6,7 @@ import ctypes
 import operator
 import os
 import weakref
-from typing import Any, Callable, Mapping, Optional
+from typing import Any, Callable, Mapping, Optional, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 from ._library import call, library, text, unsigned
 from ._model import Model
 from ._progress import ProgressCallback, Terminal, Watch
-from .datasets import Dataset
 from .errors import Usage
 
 
@@ -52,12 +51,13 @@ def threads_of(n_jobs: Any) -> int:
     return max(0, number) if number >= -1 else max(1, (os.cpu_count() or 1) + 1 + number)
 
 
-def train(data: Dataset, values: Mapping[str, Any], parameters: Mapping[str, str], labels: NDArray[Any], *,
+def train(source: Sequence[Any], values: Mapping[str, Any], parameters: Mapping[str, str], labels: NDArray[Any], *,
           feature_names: Any, threads: int, verbose: Any, progress: Optional[ProgressCallback]) -> Model:
     """Train a model.
 
-    values: options by the engine's names; parameters: the estimator's parameters for them, for messages; labels: shape
-    (n_classes,); feature_names: shape (n_features,), or None.
+    source: name of the engine's function and its first arguments, ("train", data set) or ("train_statistics",
+    statistics, classes); values: options by the engine's names; parameters: the estimator's parameters for them, for
+    messages; labels: shape (n_classes,); feature_names: shape (n_features,), or None.
     """
     def parameter_of(option: str) -> str:
         return parameters.get(option, f"options[{option!r}]")
@@ -69,7 +69,7 @@ def train(data: Dataset, values: Mapping[str, Any], parameters: Mapping[str, str
     try:
         options = Options(values, parameter_of)
         with Watch(terminal if progress is None else progress) as watch:
-            call("train", data.pointer, options.handle, threads, watch.function, None, ctypes.byref(handle),
+            call(*source, options.handle, threads, watch.function, None, ctypes.byref(handle),
                  parameter_of=parameter_of)
             model = Model(handle, labels)
         if named is not None:

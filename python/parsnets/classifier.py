@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+import copy
+import ctypes
+import warnings
+from typing import Any, Dict, Mapping, Optional, Sequence, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
 
-from ._base import COMMON, ZeroShotClassifier
+from ._base import COMMON, ZeroShotClassifier, validated
+from ._labels import Floats, class_table, name_of, places_of
 from ._model import PathLike
+from ._progress import ProgressCallback
+from ._statistics import Statistics, class_arrays
+from ._training import seed_of, threads_of
+from .errors import Usage
 
 __all__ = ["ParsNetsClassifier", "ZeroShotClassifier", "load_model"]
 
 _METHODS = ("parsnets", "scln", "mmg", "ridge", "reverse-ridge", "eszsl", "sae", "sae-reverse", "dap")
+
+
+Self = TypeVar("Self", bound="ParsNetsClassifier")
+
+
+def _has_closed_form(estimator: ParsNetsClassifier) -> bool:
+    return estimator.method == "parsnets"
 
 
 class ParsNetsClassifier(ZeroShotClassifier):
@@ -152,6 +171,145 @@ class ParsNetsClassifier(ZeroShotClassifier):
     @property
     def _method(self) -> str:
         return self.method
+
+    def fit(self: Self, X: ArrayLike, y: ArrayLike, sample_weight: Optional[ArrayLike] = None, *,
+            class_attributes: Any = None, attribute_names: Optional[Sequence[str]] = None,
+            class_names: Optional[ArrayLike] = None, validation: Any = "auto",
+            progress: Optional[ProgressCallback] = None) -> Self:
+        """Fit the model to labelled samples.
+
+        If an exception is raised, the estimator is unchanged.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training samples. C-contiguous float32 arrays are not copied.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples. They need the closed form, ``gates="always"`` and ``refine_steps=0``: gates and
+            refinement do not take weights. An integer weight equals that many copies of the sample, up to rounding.
+        class_attributes : dict, Series, DataFrame, array-like of shape (n_classes, n_attributes) or None, default=None
+            As in :meth:`ZeroShotClassifier.fit`.
+        attribute_names : sequence of str, default=None
+            Names of the attributes.
+        class_names : array-like of shape (n_classes,), default=None
+            Labels of the rows of `class_attributes`.
+        validation : {"auto", "none"} or list of labels, default="auto"
+            Seen classes on which gamma, the temperature and searches are chosen. With `sample_weight`, "auto" or
+            "none".
+        progress : callable, default=None
+            Called with (stage, done, total, unit). A true result stops training, which raises Cancelled.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        if sample_weight is None:
+            return super().fit(X, y, class_attributes=class_attributes, attribute_names=attribute_names,
+                               class_names=class_names, validation=validation, progress=progress)
+        if self.method != "parsnets" or self.gates != "always" or self.refine_steps != 0:
+            raise Usage("sample_weight: expected method='parsnets', gates='always' and refine_steps=0, because gates "
+                        "and refinement do not take weights")
+        if not isinstance(validation, str):
+            raise Usage("validation: expected 'auto' or 'none' with sample_weight, found labels")
+        extra = self._validation_options(validation, class_attributes is not None)
+        fresh = {name: value for name, value in self.__dict__.items() if name in self.get_params(deep=False)}
+        twin = copy.copy(self)
+        twin.__dict__ = fresh
+        twin._add(X, y, np.unique(np.asarray(y)), sample_weight, class_attributes, attribute_names, class_names, extra,
+                  progress)
+        self.__dict__ = {name: value for name, value in twin.__dict__.items() if name != "_statistics"}
+        return self
+
+    @available_if(_has_closed_form)
+    def partial_fit(self: Self, X: ArrayLike, y: ArrayLike, classes: Optional[ArrayLike] = None,
+                    sample_weight: Optional[ArrayLike] = None, *, class_attributes: Any = None,
+                    attribute_names: Optional[Sequence[str]] = None, class_names: Optional[ArrayLike] = None,
+                    progress: Optional[ProgressCallback] = None) -> Self:
+        """Add labelled samples and fit the closed form of class space to all samples so far.
+
+        The estimator keeps statistics of the samples (see docs/method.md), not the samples. The model is that of
+        ``gates="always"`` and ``refine_steps=0`` for all of them, up to rounding; gamma and the temperature are chosen
+        on groups of classes that are held out in turn. After `fit`, which keeps no statistics, it starts anew with the
+        classes of the model and warns. Only available for ``method="parsnets"``. If an exception is
+        raised, the estimator is unchanged.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels. Needed in the first call of a plain classifier, which has no `class_attributes`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples. None means 1 each.
+        class_attributes : dict, Series, DataFrame, array-like of shape (n_classes, n_attributes) or None, default=None
+            Attributes of each class, as in `fit`. Needed in the first call unless `classes` is given. Later calls may
+            leave it out, or give a new table with more classes.
+        attribute_names : sequence of str, default=None
+            Names of the attributes.
+        class_names : array-like of shape (n_classes,), default=None
+            Labels of the rows of `class_attributes`.
+        progress : callable, default=None
+            Called with (stage, done, total, unit). A true result stops training, which raises Cancelled.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        if "_model" in self.__dict__ and "_statistics" not in self.__dict__:
+            warnings.warn("partial_fit starts anew with the classes of the model: fit keeps no statistics of its "
+                          "samples", stacklevel=2)
+        return self._add(X, y, classes, sample_weight, class_attributes, attribute_names, class_names, {}, progress)
+
+    def _add(self: Self, X: ArrayLike, y: ArrayLike, classes: Optional[ArrayLike], sample_weight: Optional[ArrayLike],
+             class_attributes: Any, attribute_names: Optional[Sequence[str]], class_names: Optional[ArrayLike],
+             extra: Mapping[str, Any], progress: Optional[ProgressCallback]) -> Self:
+        before: Optional[Statistics] = self.__dict__.get("_statistics")
+        described = copy.copy(self)
+        x, labelled = validated(described, X, y, dtype=np.float32, order="C", reset="_model" not in self.__dict__)
+        check_classification_targets(labelled)
+        x = np.require(x, np.float32, ["C", "A"])
+        weights = None if sample_weight is None else np.ascontiguousarray(
+            _check_sample_weight(sample_weight, x, dtype=np.float64, only_non_negative=True))
+        if class_attributes is not None:
+            labels, semantics, attribute_names = class_table(class_attributes, np.unique(labelled), class_names,
+                                                             attribute_names)
+        elif "_model" in self.__dict__:
+            model = self._model
+            extra = {"feature-scaling": model.options.get("feature-scaling", "sqrt-l2"), **extra}
+            labels, semantics = model.labels, model.semantics
+            attribute_names = model.attribute_names if model.names_attributes else None
+        elif classes is not None:
+            labels = np.unique(np.asarray(classes))
+            semantics, attribute_names = np.eye(len(labels), dtype=np.float32), [name_of(label) for label in labels]
+            extra = {**self._validation_options("auto", False), **extra}
+        else:
+            raise Usage("partial_fit: expected class_attributes in the first call, or classes for a plain classifier, "
+                        "found neither")
+        names = [name_of(label) for label in labels]
+        places = places_of(labels, labelled, "y").astype(np.int32)
+        scaling = before.scaling if before is not None else self._scaling_of(x, extra)
+        statistics = Statistics.of(x, places, weights, names, scaling, threads_of(self.n_jobs))
+        if before is not None:
+            statistics = before.merged(statistics)
+        arrays = class_arrays(names, np.require(semantics, np.float32, ["C", "A"]), attribute_names)
+        options = {"feature-scaling": scaling} if self.feature_scaling is None else {}
+        if scaling == "standardize" and self.feature_scaling is None:
+            options["calibrate"] = False
+        return self._train(("train_statistics", statistics.handle, ctypes.byref(arrays)), labels,
+                           {**extra, **options, "seed": seed_of(self.random_state)}, progress,
+                           feature_names=getattr(described, "feature_names_in_", None), _statistics=statistics)
+
+    def _scaling_of(self, x: Floats, extra: Mapping[str, Any]) -> str:
+        """Return the scaling of samples for the first of them, (n_samples, n_features)."""
+        if self.feature_scaling is not None:
+            return self.feature_scaling
+        return str(extra.get("feature-scaling", "l2" if (x < 0).any() else "sqrt-l2"))
 
 
 def load_model(file: PathLike, *, labels: Optional[ArrayLike] = None, **parameters: Any) -> ZeroShotClassifier:

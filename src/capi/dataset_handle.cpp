@@ -20,20 +20,14 @@ namespace {
   throw Error(BadInput{"arrays", field, expected, found, ""});
 }
 
-void check_sizes(const parsnets_arrays& arrays) {
+/// A matrix of rows x cols.
+void check_sizes(const char* rows_name, std::size_t rows, const char* cols_name, std::size_t cols) {
   constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
-  const std::pair<const char*, std::size_t> sizes[] = {{"samples", arrays.samples},
-                                                       {"dimensions", arrays.dimensions},
-                                                       {"classes", arrays.classes},
-                                                       {"attributes", arrays.attributes}};
-  for (const auto& [name, size] : sizes)
+  for (const auto& [name, size] : {std::pair(rows_name, rows), std::pair(cols_name, cols)})
     if (size < 1 || size > kMost) refuse(name, fmt::format("1 to {}", kMost), std::to_string(size));
-  for (const auto& [rows, cols] :
-       {std::pair(arrays.samples, arrays.dimensions), std::pair(arrays.classes, arrays.attributes)}) {
-    const auto bytes = checked_mul(rows, cols);
-    if (!bytes || *bytes > std::numeric_limits<std::ptrdiff_t>::max() / sizeof(float))
-      refuse("sizes", "arrays that fit into memory", fmt::format("{} x {}", rows, cols));
-  }
+  const auto bytes = checked_mul(rows, cols);
+  if (!bytes || *bytes > std::numeric_limits<std::ptrdiff_t>::max() / sizeof(float))
+    refuse("sizes", "arrays that fit into memory", fmt::format("{} x {}", rows, cols));
 }
 
 /// `where(row, column)` names a value.
@@ -92,21 +86,9 @@ Split split_from(const parsnets_arrays& arrays, const std::vector<std::int32_t>&
 Dataset dataset_from(const parsnets_arrays& arrays) {
   require(arrays.features, "arrays.features");
   require(arrays.labels, "arrays.labels");
-  require(arrays.semantics, "arrays.semantics");
-  require(arrays.class_names, "arrays.class_names");
-  check_sizes(arrays);
-  const MatrixView<const float> features(arrays.features, arrays.samples, arrays.dimensions),
-      semantics(arrays.semantics, arrays.classes, arrays.attributes);
-  Dataset data;
-  data.name = arrays.name == nullptr ? "arrays" : arrays.name;
-  check_utf8(data.name.c_str(), "arrays, name");
-  data.features_name = data.semantics.name = "arrays";
-  data.class_names = names_from(arrays.class_names, arrays.classes, "class_names");
-  std::set<std::string_view> distinct;
-  for (const auto& name : data.class_names)
-    if (!distinct.insert(name).second) refuse("class_names", "each class only once", in_quotes(name) + " twice");
-  if (arrays.attribute_names != nullptr)
-    data.semantics.attribute_names = names_from(arrays.attribute_names, arrays.attributes, "attribute_names");
+  check_sizes("samples", arrays.samples, "dimensions", arrays.dimensions);
+  const MatrixView<const float> features(arrays.features, arrays.samples, arrays.dimensions);
+  Dataset data = classes_from(arrays);
   for (std::size_t i = 0; i < arrays.samples; ++i)
     if (arrays.labels[i] < 0 || static_cast<std::size_t>(arrays.labels[i]) >= arrays.classes)
       refuse(fmt::format("labels, sample {}", i), fmt::format("a class from 0 to {}", arrays.classes - 1),
@@ -114,13 +96,7 @@ Dataset dataset_from(const parsnets_arrays& arrays) {
   check_finite(features, [](std::size_t sample, std::size_t feature) {
     return fmt::format("features, sample {}, feature {}", sample, feature);
   });
-  const auto& attributes = data.semantics.attribute_names;
-  check_finite(semantics, [&](std::size_t c, std::size_t a) {
-    return fmt::format("semantics, class {}, attribute {}", in_quotes(data.class_names[c]),
-                       attributes.empty() ? std::to_string(a) : in_quotes(attributes[a]));
-  });
   data.labels.assign(arrays.labels, arrays.labels + arrays.samples);
-  data.semantics.values = Matrix<float>::copy_of(semantics);
   data.split = split_from(arrays, data.labels);
   // A data set is only ever read, so the caller's features are safe in a matrix of ours.
   data.features = arrays.borrow_features != 0 ? Matrix<float>::adopt(const_cast<float*>(arrays.features),
@@ -150,6 +126,36 @@ LoadOptions load_options_from(const parsnets_load_options* given) {
 }
 
 }  // namespace
+
+std::vector<std::string> parsnets::capi::distinct_names(const char* const* given, std::size_t count,
+                                                        const char* field) {
+  auto names = names_from(given, count, field);
+  std::set<std::string_view> distinct;
+  for (const auto& name : names)
+    if (!distinct.insert(name).second) refuse(field, "each class only once", in_quotes(name) + " twice");
+  return names;
+}
+
+Dataset parsnets::capi::classes_from(const parsnets_arrays& arrays) {
+  require(arrays.semantics, "arrays.semantics");
+  require(arrays.class_names, "arrays.class_names");
+  check_sizes("classes", arrays.classes, "attributes", arrays.attributes);
+  const MatrixView<const float> semantics(arrays.semantics, arrays.classes, arrays.attributes);
+  Dataset data;
+  data.name = arrays.name == nullptr ? "arrays" : arrays.name;
+  check_utf8(data.name.c_str(), "arrays, name");
+  data.features_name = data.semantics.name = "arrays";
+  data.class_names = distinct_names(arrays.class_names, arrays.classes, "class_names");
+  if (arrays.attribute_names != nullptr)
+    data.semantics.attribute_names = names_from(arrays.attribute_names, arrays.attributes, "attribute_names");
+  const auto& attributes = data.semantics.attribute_names;
+  check_finite(semantics, [&](std::size_t c, std::size_t a) {
+    return fmt::format("semantics, class {}, attribute {}", in_quotes(data.class_names[c]),
+                       attributes.empty() ? std::to_string(a) : in_quotes(attributes[a]));
+  });
+  data.semantics.values = Matrix<float>::copy_of(semantics);
+  return data;
+}
 
 parsnets_status parsnets_dataset_load(const char* folder, const parsnets_load_options* options,
                                       parsnets_progress_function progress, void* user, parsnets_dataset** dataset) {

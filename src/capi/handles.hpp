@@ -56,7 +56,17 @@ struct parsnets_model {
   mutable std::shared_ptr<const parsnets::PreparedClasses> classes;
 };
 
+struct parsnets_statistics {
+  parsnets::Statistics sums;
+};
+
 namespace parsnets::capi {
+
+/// A data set of classes alone: no samples, no split. Throws bad_input as parsnets_dataset_from_arrays.
+Dataset classes_from(const parsnets_arrays& arrays);
+
+/// `count` names, all different; throws bad_input. `field` names them.
+std::vector<std::string> distinct_names(const char* const* given, std::size_t count, const char* field);
 
 /// The status of the exception being handled; keeps its message for parsnets_last_error().
 parsnets_status status_of_exception() noexcept;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "data/feature_rows.hpp"
 #include "data/folder.hpp"
 #include "data/semantics.hpp"
 #include "data/split_file.hpp"
@@ -169,6 +170,18 @@ std::vector<std::int32_t> read_label_file(const fs::path& folder, const fs::path
 
 }  // namespace
 
+std::unique_ptr<NpyRowReader> open_feature_rows(const Dataset& data) {
+  const fs::path file = data.features_file;
+  if (file.extension() != ".npy" && file.extension() != ".npz") return nullptr;
+  auto rows =
+      std::make_unique<NpyRowReader>(file.extension() == ".npz" ? npz_member(file, "features") : NpyLocation{file, ""});
+  if (!rows->row_by_row()) return nullptr;
+  if (rows->rows() != data.samples())
+    throw Error(BadInput{file.string(), "features", fmt::format("{} samples, one per label", data.samples()),
+                         fmt::format("{} x {}", rows->rows(), rows->cols()), "one row per sample"});
+  return rows;
+}
+
 Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressObserver* progress) {
   Dataset data;
   constexpr std::array<std::string_view, 4> kSemantics{"", "attributes.csv", "attributes", "att"};
@@ -177,20 +190,24 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
                          "only 'attributes.csv'", "leave out " + option_name("semantics")});
   const std::string stem = options.features.empty() ? "features" : options.features;
   std::optional<fs::path> features = find_one(folder, stem, {".npy", ".npz", ".csv"});
-  if (!features && (options.require_features || fs::exists(folder / "labels.npy")))
+  const bool needed = options.require_features || (options.read_features && fs::exists(folder / "labels.npy"));
+  if (!features && needed)
     require_one(folder, stem, {".npy", ".npz", ".csv"},
                 "a data set folder contains features, labels, attributes.csv and split.json, or xlsa17's .mat files");
   if (!fs::exists(folder / "attributes.csv"))
     throw Error(BadInput{folder.string(), "attributes.csv", "a table of class attributes", "none",
                          "write one: a header 'class,<attributes>' and a row per class"});
   read_attributes(folder / "attributes.csv", options, data);
-  if (!features) return data;
+  const bool has_labels = find_one(folder, "labels", {".npy", ".npz", ".csv"}).has_value();
+  if (!features && (options.read_features || !has_labels)) return data;
 
-  data.features_name = features->filename().string();
-  data.features_file = features->string();
-  data.labels = read_label_file(folder, *features, data.class_names);
-  data.features = read_feature_file(*features, progress);
-  if (data.features.rows() != data.samples())
+  if (features) {
+    data.features_name = features->filename().string();
+    data.features_file = features->string();
+  }
+  data.labels = read_label_file(folder, features.value_or(fs::path()), data.class_names);
+  if (options.read_features) data.features = read_feature_file(*features, progress);
+  if (options.read_features && data.features.rows() != data.samples())
     throw Error(BadInput{features->string(), "features", fmt::format("{} samples, one per label", data.samples()),
                          fmt::format("{} x {}", data.features.rows(), data.features.cols()), "one row per sample"});
   if (fs::exists(folder / "image_files.csv"))

@@ -24,14 +24,16 @@ inline std::vector<std::int32_t> labels_of(const Dataset& data, std::span<const 
 }
 
 /// Throws bad_input naming the file and its row for the first value among these rows of `features` that is not finite.
+/// `first`: the row of the file that row 0 of `features` is.
 inline void check_finite_rows(MatrixView<const float> features, std::span<const std::int32_t> rows,
-                              const std::string& file) {
+                              const std::string& file, std::size_t first = 0) {
   for (const auto r : rows) {
     const auto row = features.row(static_cast<std::size_t>(r));
     const auto bad = std::ranges::find_if_not(row, [](float v) { return std::isfinite(v); });
     if (bad == row.end()) continue;
-    throw Error(BadInput{file, fmt::format("row {}, column {} (counted from 0)", r, bad - row.begin()),
-                         "a finite number", fmt::format("{}", *bad), "remove the row or correct the value"});
+    throw Error(BadInput{
+        file, fmt::format("row {}, column {} (counted from 0)", first + static_cast<std::size_t>(r), bad - row.begin()),
+        "a finite number", fmt::format("{}", *bad), "remove the row or correct the value"});
   }
 }
 

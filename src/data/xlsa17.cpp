@@ -124,7 +124,7 @@ std::vector<std::int32_t> read_labels(MatFile& file, std::size_t classes) {
   return labels;
 }
 
-void read_features(const std::filesystem::path& path, Dataset& data, ProgressObserver* progress) {
+void read_features(const std::filesystem::path& path, bool with_values, Dataset& data, ProgressObserver* progress) {
   const auto file = MatFile::open(path);
   data.features_name = path.stem().string();
   data.features_file = path.string();
@@ -135,7 +135,7 @@ void read_features(const std::filesystem::path& path, Dataset& data, ProgressObs
         BadInput{file->name(), "features", fmt::format("dimensions x {} samples, one per label", data.samples()),
                  fmt::format("{} x {}", features.rows, features.cols),
                  features.rows == data.samples() ? "transpose it: samples are columns" : "one column per label"});
-  data.features = file->read_columns("features", progress);
+  if (with_values) data.features = file->read_columns("features", progress);
   if (file->find("image_files") != nullptr) {
     data.image_files = file->read_strings("image_files");
     if (data.image_files.size() != data.samples())
@@ -172,7 +172,8 @@ Dataset load_xlsa17(const std::filesystem::path& folder, const LoadOptions& opti
   const auto splits = open_splits(folder, options.semantics.empty() ? kDefaultSemantics : options.semantics);
   data.class_names = read_class_names(*splits, options, data.notes);
   data.semantics = read_semantics(*splits, options, data.class_names);
-  if (const auto features = choose_features(folder, options)) read_features(*features, data, progress);
+  if (const auto features = choose_features(folder, options))
+    read_features(*features, options.read_features, data, progress);
 
   if (!options.split.empty()) {
     data.split = read_split_file(options.split, data, options.seed);

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <string_view>
 #include <unordered_map>
 
 #include "base/linalg.hpp"
@@ -21,16 +24,51 @@ void add_scaled(std::span<double> to, double factor, std::span<const double> wha
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * what[i];
 }
 
+/// Part of the file format: group and order of kept rows depend on it.
+std::uint64_t hash_step(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  return hash ^ hash >> 32;
+}
+
+std::uint64_t hash_of(std::span<const float> values) {
+  std::uint64_t hash = values.size();
+  for (const float v : values) hash = hash_step(hash, std::bit_cast<std::uint32_t>(v));
+  return hash_step(hash, 0);
+}
+
+bool before(const KeptRow& a, const KeptRow& b) {
+  return a.hash != b.hash ? a.hash < b.hash
+                          : std::ranges::lexicographical_compare(a.values, b.values, [](float x, float y) {
+                              return std::bit_cast<std::uint32_t>(x) < std::bit_cast<std::uint32_t>(y);
+                            });
+}
+
+std::vector<Matrix<double>> zero_products(std::size_t groups, std::size_t dimensions) {
+  std::vector<Matrix<double>> products;
+  for (std::size_t g = 0; g < groups; ++g) products.emplace_back(dimensions, dimensions, 0.0);
+  return products;
+}
+
+bool all_finite(std::span<const double> values) {
+  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
+}
+
+[[noreturn]] void refuse(const std::string& field, const std::string& expected, const std::string& found) {
+  throw Error(BadInput{"statistics", field, expected, found, ""});
+}
+
 }  // namespace
 
-Statistics::Statistics(FeatureScaling scaling, std::vector<std::string> class_names, std::size_t dimensions)
-    : scaling_(scaling),
+Statistics::Statistics(const StatisticsOptions& options, std::vector<std::string> class_names, std::size_t dimensions)
+    : options_(options),
       names_(std::move(class_names)),
       weights_(names_.size(), 0.0),
       sums_(names_.size(), dimensions, 0.0),
-      products_(dimensions, dimensions, 0.0) {
-  if (scaling == FeatureScaling::standardize)
+      products_(zero_products(options.groups, dimensions)),
+      kept_(names_.size()) {
+  if (options.scaling == FeatureScaling::standardize)
     throw Error(ErrorCode::usage, "statistics: expected a scaling of each sample on its own, found standardize");
+  if (options.groups == 0) throw Error(ErrorCode::usage, "statistics: expected at least one group, found 0");
 }
 
 void Statistics::add(MatrixView<const float> features, std::span<const std::int32_t> labels,
@@ -48,40 +86,72 @@ void Statistics::accumulate(MatrixView<const float> features, std::span<const st
                             ThreadPool& pool) {
   if (features.cols() != dimensions() || labels.size() != features.rows() ||
       (!weights.empty() && weights.size() != rows.size()))
-    throw Error(BadInput{
-        "statistics", "features", fmt::format("{} dimensions, a label per sample", dimensions()),
-        fmt::format("{} dimensions, {} labels for {} samples", features.cols(), labels.size(), features.rows()), ""});
+    refuse("features", fmt::format("{} dimensions, a label per sample", dimensions()),
+           fmt::format("{} dimensions, {} labels for {} samples", features.cols(), labels.size(), features.rows()));
+  struct Sample {
+    std::int32_t row;
+    double weight;
+  };
+  std::vector<std::vector<Sample>> groups(options_.groups);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto r = static_cast<std::size_t>(rows[i]);
     if (labels[r] < 0 || static_cast<std::size_t>(labels[r]) >= names_.size())
-      throw Error(BadInput{"statistics", "labels", fmt::format("classes 0 to {}", names_.size() - 1),
-                           fmt::format("{} for sample {}", labels[r], r), ""});
-    if (!weights.empty() && !(weights[i] >= 0 && std::isfinite(weights[i])))
-      throw Error(BadInput{"statistics", "weights", "numbers that are finite and not negative",
-                           fmt::format("{} for sample {}", weights[i], r), ""});
+      refuse("labels", fmt::format("classes 0 to {}", names_.size() - 1),
+             fmt::format("{} for sample {}", labels[r], r));
+    const double weight = weights.empty() ? 1 : weights[i];
+    if (!(weight >= 0 && std::isfinite(weight)))
+      refuse("weights", "numbers that are finite and not negative", fmt::format("{} for sample {}", weight, r));
+    const auto row = features.row(r);
+    if (const auto bad = std::ranges::find_if_not(row, [](float v) { return std::isfinite(v); }); bad != row.end())
+      refuse("features", "finite numbers", fmt::format("{} in row {}, column {}", *bad, r, bad - row.begin()));
+    if (weight > 0)
+      groups[group_of(names_[static_cast<std::size_t>(labels[r])], options_.groups)].push_back({rows[i], weight});
   }
   FeaturePreprocess scale;
-  scale.scaling = scaling_;
+  scale.scaling = options_.scaling;
   scale.centre = false;
-  Statistics part(scaling_, names_, dimensions());
-  for (std::size_t begin = 0; begin < rows.size(); begin += kBlock) {
-    const auto block = rows.subspan(begin, std::min(kBlock, rows.size() - begin));
-    Matrix<float> x = preprocessed_rows(scale, features, block, pool);
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      const auto label = static_cast<std::size_t>(labels[static_cast<std::size_t>(block[i])]);
-      const double weight = weights.empty() ? 1 : weights[begin + i];
-      part.weights_[label] += weight;
-      const auto sum = part.sums_.row(label);
-      for (std::size_t j = 0; j < x.cols(); ++j) sum[j] += weight * x(i, j);
-      if (weight != 1)
-        for (float& v : x.row(i)) v = static_cast<float>(v * std::sqrt(weight));
+  std::vector<std::int32_t> block;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (std::size_t begin = 0; begin < groups[g].size(); begin += kBlock) {
+      const std::span<const Sample> samples(groups[g].data() + begin, std::min(kBlock, groups[g].size() - begin));
+      block.clear();
+      for (const Sample& sample : samples) block.push_back(sample.row);
+      Matrix<float> x = preprocessed_rows(scale, features, block, pool);
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        const auto r = static_cast<std::size_t>(block[i]), label = static_cast<std::size_t>(labels[r]);
+        const double weight = samples[i].weight;
+        weights_[label] = std::max(0.0, weights_[label] + sign * weight);
+        const auto sum = sums_.row(label);
+        for (std::size_t j = 0; j < x.cols(); ++j) sum[j] += sign * weight * x(i, j);
+        if (weight != 1)
+          for (float& v : x.row(i)) v = static_cast<float>(v * std::sqrt(weight));
+        if (options_.kept_rows == 0) continue;
+        const auto raw = features.row(r);
+        const auto& kept = kept_[label];
+        const std::uint64_t hash = hash_of(raw);
+        if (kept.size() < options_.kept_rows || hash <= kept.back().hash)  // else it is one of many that are not kept
+          keep(label, {hash, weight, {raw.begin(), raw.end()}}, sign);
+      }
+      const Matrix<float> gram = gram_of_columns(pool, x.view());
+      double* products = products_[g].data();
+      pool.parallel_for(gram.rows(), 64, [&](std::size_t first, std::size_t last, std::size_t) {
+        for (std::size_t v = first * gram.cols(); v < last * gram.cols(); ++v) products[v] += sign * gram.data()[v];
+      });
+      samples_ = sign > 0 ? samples_ + block.size() : samples_ - std::min<std::uint64_t>(samples_, block.size());
     }
-    const Matrix<float> gram = gram_of_columns(pool, x.view());
-    pool.parallel_for(gram.rows(), 64, [&](std::size_t first, std::size_t last, std::size_t) {
-      for (std::size_t v = first * gram.cols(); v < last * gram.cols(); ++v) part.products_.data()[v] += gram.data()[v];
-    });
+}
+
+void Statistics::keep(std::size_t label, KeptRow row, double sign) {
+  auto& kept = kept_[label];
+  const auto place = std::ranges::lower_bound(kept, row, before);
+  if (place != kept.end() && !before(row, *place)) {
+    place->weight += sign * row.weight;
+    if (place->weight <= 1e-9 * row.weight) kept.erase(place);
+    return;
   }
-  accumulate(part, sign);
+  if (sign < 0 || place == kept.begin() + static_cast<std::ptrdiff_t>(options_.kept_rows)) return;
+  kept.insert(place, std::move(row));
+  if (kept.size() > options_.kept_rows) kept.pop_back();
 }
 
 void Statistics::merge(const Statistics& other) { accumulate(other, 1); }
@@ -91,16 +161,24 @@ void Statistics::subtract(const Statistics& other) {
     const auto own = std::ranges::find(names_, other.names_[c]);
     if (other.weights_[c] > 0 && (own == names_.end() || weights_[static_cast<std::size_t>(own - names_.begin())] <
                                                              other.weights_[c] * (1 - 1e-9)))
-      throw Error(BadInput{"statistics", "class '" + other.names_[c] + "'", "no more samples than were added",
-                           fmt::format("a weight of {} to subtract", other.weights_[c]), ""});
+      refuse("class '" + other.names_[c] + "'", "no more samples than were added",
+             fmt::format("a weight of {} to subtract", other.weights_[c]));
   }
   accumulate(other, -1);
 }
 
 void Statistics::accumulate(const Statistics& other, double sign) {
-  if (other.scaling_ != scaling_ || other.dimensions() != dimensions())
-    throw Error(BadInput{"statistics", "features", fmt::format("{} dimensions and the same scaling", dimensions()),
-                         fmt::format("{} dimensions", other.dimensions()), "make both with the same options"});
+  const auto require_same = [](const char* field, std::size_t own, std::size_t others) {
+    if (own != others)
+      throw Error(BadInput{"statistics", field, std::to_string(own), std::to_string(others),
+                           "make both with the same options"});
+  };
+  require_same("dimensions", dimensions(), other.dimensions());
+  require_same("groups", options_.groups, other.options_.groups);
+  require_same("kept rows per class", options_.kept_rows, other.options_.kept_rows);
+  if (other.options_.scaling != options_.scaling)
+    throw Error(
+        BadInput{"statistics", "feature scaling", "the same in both", "another", "make both with the same options"});
   std::unordered_map<std::string, std::size_t> places;
   for (std::size_t c = 0; c < names_.size(); ++c) places.emplace(names_[c], c);
   for (const auto& name : other.names_)
@@ -110,42 +188,100 @@ void Statistics::accumulate(const Statistics& other, double sign) {
     std::ranges::copy(sums_.values(), grown.data());
     sums_ = std::move(grown);
     weights_.resize(names_.size(), 0.0);
+    kept_.resize(names_.size());
   }
   for (std::size_t c = 0; c < other.names_.size(); ++c) {
     const std::size_t own = places.at(other.names_[c]);
     weights_[own] = std::max(0.0, weights_[own] + sign * other.weights_[c]);
     add_scaled(sums_.row(own), sign, other.sums_.row(c));
+    for (const KeptRow& row : other.kept_[c]) keep(own, row, sign);
   }
-  add_scaled(products_.values(), sign, other.products_.values());
+  for (std::size_t g = 0; g < products_.size(); ++g)
+    add_scaled(products_[g].values(), sign, other.products_[g].values());
+  samples_ = sign > 0 ? samples_ + other.samples_ : samples_ - std::min(samples_, other.samples_);
+}
+
+Statistics Statistics::without_group(std::size_t group) const {
+  Statistics rest = copy();
+  rest.products_[group] = Matrix<double>(dimensions(), dimensions(), 0.0);
+  for (std::size_t c = 0; c < names_.size(); ++c) {
+    if (group_of(names_[c], options_.groups) != group) continue;
+    rest.weights_[c] = 0;
+    std::ranges::fill(rest.sums_.row(c), 0.0);
+    rest.kept_[c].clear();
+  }
+  return rest;
 }
 
 double Statistics::weight() const { return std::accumulate(weights_.begin(), weights_.end(), 0.0); }
 
+Matrix<double> Statistics::products() const {
+  if (products_.empty()) return {};
+  Matrix<double> all = Matrix<double>::copy_of(products_[0].view());
+  for (std::size_t g = 1; g < products_.size(); ++g) add_scaled(all.values(), 1, products_[g].values());
+  return all;
+}
+
+std::size_t Statistics::group_of(const std::string& class_name, std::size_t groups) {
+  std::uint64_t hash = class_name.size();
+  for (const char c : class_name) hash = hash_step(hash, static_cast<unsigned char>(c));
+  return static_cast<std::size_t>(hash_step(hash, 0) % groups);
+}
+
 Statistics Statistics::copy() const {
   Statistics same;
-  same.scaling_ = scaling_;
+  same.options_ = options_;
+  same.samples_ = samples_;
   same.names_ = names_;
   same.weights_ = weights_;
   same.sums_ = Matrix<double>::copy_of(sums_.view());
-  same.products_ = Matrix<double>::copy_of(products_.view());
+  for (const auto& products : products_) same.products_.push_back(Matrix<double>::copy_of(products.view()));
+  same.kept_ = kept_;
   return same;
 }
 
-Statistics Statistics::from_parts(FeatureScaling scaling, std::vector<std::string> class_names,
-                                  std::vector<double> class_weights, Matrix<double> class_sums,
-                                  Matrix<double> products) {
-  Statistics made(scaling, {}, 0);
-  const auto finite = [](std::span<const double> values) {
-    return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
-  };
-  if (class_weights.size() != class_names.size() || class_sums.rows() != class_names.size() ||
-      products.rows() != class_sums.cols() || products.cols() != class_sums.cols() || !finite(class_weights) ||
-      !finite(class_sums.values()) || !finite(products.values()))
-    throw Error(BadInput{"statistics", "sums", "finite sums of C classes and d dimensions", "others", ""});
-  made.names_ = std::move(class_names);
-  made.weights_ = std::move(class_weights);
-  made.sums_ = std::move(class_sums);
-  made.products_ = std::move(products);
+Statistics Statistics::from_parts(Parts parts) {
+  Statistics made(parts.options, {}, 0);
+  const std::size_t count = parts.class_names.size(), d = parts.class_sums.cols();
+  if (parts.class_weights.size() != count || parts.class_sums.rows() != count || parts.kept.size() != count ||
+      parts.products.size() != parts.options.groups ||
+      std::ranges::any_of(parts.products, [d](const auto& p) { return p.rows() != d || p.cols() != d; }))
+    refuse("sums", fmt::format("sums of {} classes and {} dimensions in {} groups", count, d, parts.options.groups),
+           "others");
+  std::vector<std::string_view> sorted(parts.class_names.begin(), parts.class_names.end());
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    refuse("classes", "each class only once", fmt::format("'{}' twice", *twice));
+  if (!all_finite(parts.class_weights) || std::ranges::any_of(parts.class_weights, [](double w) { return w < 0; }))
+    refuse("class_weights", "numbers that are finite and not negative", "others");
+  if (!all_finite(parts.class_sums.values())) refuse("class_sums", "finite numbers", "others");
+  for (const auto& products : parts.products)
+    if (!all_finite(products.values())) refuse("products", "finite numbers", "others");
+  for (std::size_t c = 0; c < count; ++c) {
+    const std::string field = "kept rows of class '" + parts.class_names[c] + "'";
+    if (parts.kept[c].size() > parts.options.kept_rows)
+      refuse(field, fmt::format("at most {}", parts.options.kept_rows), std::to_string(parts.kept[c].size()));
+    double weight = 0;
+    for (KeptRow& row : parts.kept[c]) {
+      if (row.values.size() != d || !std::ranges::all_of(row.values, [](float v) { return std::isfinite(v); }))
+        refuse(field, fmt::format("{} finite numbers each", d), "others");
+      if (!(row.weight > 0) || !std::isfinite(row.weight))
+        refuse(field, "positive weights", fmt::format("{}", row.weight));
+      row.hash = hash_of(row.values);
+      weight += row.weight;
+    }
+    if (std::ranges::adjacent_find(parts.kept[c], std::not_fn(before)) != parts.kept[c].end())
+      refuse(field, "different rows in the order of their hashes", "another order");
+    if (weight > parts.class_weights[c] * (1 + 1e-6) + 1e-9)
+      refuse(field, fmt::format("a weight of at most {}, that of the class", parts.class_weights[c]),
+             fmt::format("{}", weight));
+  }
+  made.samples_ = parts.samples;
+  made.names_ = std::move(parts.class_names);
+  made.weights_ = std::move(parts.class_weights);
+  made.sums_ = std::move(parts.class_sums);
+  made.products_ = std::move(parts.products);
+  made.kept_ = std::move(parts.kept);
   return made;
 }
 

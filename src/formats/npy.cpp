@@ -134,6 +134,28 @@ Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* observe
   return stream_matrix<float>(*source, header, progress);
 }
 
+NpyRowReader::NpyRowReader(const NpyLocation& where)
+    : source_(open_source(where)), header_(read_npy_header(*source_)), left_(rows_of(header_)) {
+  require_numbers(header_, *source_);
+}
+
+NpyRowReader::~NpyRowReader() = default;
+
+bool NpyRowReader::row_by_row() const { return !header_.fortran_order || rows() == 1 || cols() == 1; }
+
+std::size_t NpyRowReader::rows() const { return rows_of(header_); }
+
+std::size_t NpyRowReader::cols() const { return cols_of(header_); }
+
+Matrix<float> NpyRowReader::next(std::size_t count) {
+  Matrix<float> block(count, cols());
+  LoadProgress silent(nullptr, source_->name(), 0);
+  read_c_order(*source_, header_, block, silent);
+  left_ -= count;
+  if (left_ == 0) source_->finish();
+  return block;
+}
+
 Matrix<double> read_npy_double(const NpyLocation& where) {
   const auto source = open_source(where);
   const NpyHeader header = read_npy_header(*source);

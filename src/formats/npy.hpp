@@ -34,9 +34,29 @@ struct NpyLocation {
   std::string member;  ///< without ".npy"; empty for a .npy file
 };
 
+class NpySource;
+
 NpyHeader read_npy_header(const NpyLocation& where);
 /// n x d float32. A C-ordered little-endian float32 .npy is mapped, not copied; others are streamed into one matrix.
 Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* progress = nullptr);
+/// The rows of an array in their order, some at a time: memory does not grow with their number. Throws bad_input as
+/// read_npy_float.
+class NpyRowReader {
+ public:
+  explicit NpyRowReader(const NpyLocation& where);
+  ~NpyRowReader();
+
+  bool row_by_row() const;  ///< false: in Fortran order, and next() must not be called
+  std::size_t rows() const;
+  std::size_t cols() const;
+  /// The next `count` rows, which must be there: count x cols.
+  Matrix<float> next(std::size_t count);
+
+ private:
+  std::unique_ptr<NpySource> source_;
+  NpyHeader header_;
+  std::size_t left_;  ///< rows
+};
 Matrix<double> read_npy_double(const NpyLocation& where);
 /// 1-D array of '<U' or '|S' strings as UTF-8.
 std::vector<std::string> read_npy_strings(const NpyLocation& where);

@@ -25,7 +25,7 @@ void add_products(ThreadPool& pool, double factor, const Matrix<double>& rows, c
 }  // namespace
 
 ClassSpace::ClassSpace(const Statistics& s, ThreadPool& pool, std::span<const float> factor)
-    : mean_(s.dimensions(), 0.0), total_(s.weight()), within_(Matrix<double>::copy_of(s.products().view())) {
+    : mean_(s.dimensions(), 0.0), total_(s.weight()), within_(s.products()) {
   const std::size_t d = s.dimensions();
   for (std::size_t c = 0; c < s.class_names().size(); ++c)
     if (s.class_weights()[c] > 0) {

@@ -38,6 +38,12 @@ void fields(auto& io, Is<TrainedSamples> auto& trained) {
   io.required("crc32", trained.crc32);
 }
 
+void fields(auto& io, Is<StatisticsPart> auto& part) {
+  io.optional("file", part.file);
+  io.required("samples", part.samples);
+  io.required("weight", part.weight);
+}
+
 void fields(auto& io, Is<DataProvenance> auto& data) {
   io.required("name", data.name);
   io.required("features", data.features);
@@ -47,6 +53,7 @@ void fields(auto& io, Is<DataProvenance> auto& data) {
   io.required("split", data.split);
   io.optional("known_as", data.known_as);
   io.optional("trained", data.trained);
+  io.optional("statistics", data.statistics);
 }
 
 void fields(auto& io, Is<ValidationRecord> auto& validation) {

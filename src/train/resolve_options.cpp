@@ -49,22 +49,17 @@ void fill_mmg(TrainOptions& o, const Dataset& data) {
 }
 
 bool has_negative_features(const Dataset& data) {
+  if (data.features.empty()) return false;
   return std::ranges::any_of(data.split.trainval, [&](std::int32_t r) {
     return std::ranges::any_of(data.features.row(static_cast<std::size_t>(r)), [](float v) { return v < 0; });
   });
-}
-
-/// The fewer samples per dimension, the less their covariance says.
-double usual_shrinkage(const Dataset& data) {
-  return std::clamp(10 * static_cast<double>(data.features.cols()) / static_cast<double>(data.split.trainval.size()),
-                    0.1, 300.0);
 }
 
 /// Few and small networks do as well as many in class space.
 void fill_class_space(TrainOptions& o, const Dataset& data) {
   fill(o.preprocessing.feature_scaling, has_negative_features(data) ? FeatureScaling::l2 : FeatureScaling::sqrt_l2);
   fill(o.preprocessing.semantic_whitening, 0.35);
-  fill(o.class_space.shrinkage, usual_shrinkage(data));
+  fill(o.class_space.shrinkage, usual_shrinkage(data.features.cols(), static_cast<double>(data.split.trainval.size())));
   fill(o.class_space.prototype_width, 1.2);
   fill(o.encoder.dimensions, std::min(64, most_encoding(data)));
   fill(o.gates.networks, std::min(100, most_networks(data)));
@@ -135,6 +130,10 @@ void fill_rest(TrainOptions& o) {
 }
 
 }  // namespace
+
+double usual_shrinkage(std::size_t dimensions, double samples) {
+  return std::clamp(10 * static_cast<double>(dimensions) / samples, 0.1, 300.0);
+}
 
 int most_networks(const Dataset& data) {
   return static_cast<int>(std::clamp<std::size_t>(data.split.trainval.size() / 8, 2, 200));

@@ -31,7 +31,8 @@ DataProvenance provenance(const Dataset& data) {
           {part(split.trainval), part(split.test_seen), part(split.test_unseen), part(split.train), part(split.val),
            split.version, split.file},
           data.known_as,
-          {samples_to_hex(trained), features_checksum(data.features.view(), trained)}};
+          {samples_to_hex(trained), features_checksum(data.features.view(), trained)},
+          {}};
 }
 
 /// With few classes a fold says little: gamma on two held-out classes varies more than it helps. So calibration alone
@@ -49,16 +50,6 @@ int fold_count(const TrainOptions& o, const Dataset& data) {
 }
 
 std::string more_folds(std::size_t count) { return fmt::format("{} more fold{}", count, count == 1 ? "" : "s"); }
-
-/// Of the validation figures: where one class competes, it always wins.
-void warn_of_single_classes(const std::vector<Fold>& folds, std::vector<std::string>& warnings) {
-  const auto single = std::ranges::count_if(folds, [](const Fold& fold) { return fold.held_classes.size() == 1; });
-  if (single > 0)
-    warnings.push_back(
-        fmt::format("validation holds out one class{}: its ZSL is 100 by definition and says nothing "
-                    "about the model",
-                    folds.size() == 1 ? "" : fmt::format(" in {} of {} folds", single, folds.size())));
-}
 
 }  // namespace
 

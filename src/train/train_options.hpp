@@ -20,6 +20,9 @@ std::string reduced_preset(const TrainOptions& resolved, const Dataset& data);
 int most_networks(const Dataset& data);
 int most_encoding(const Dataset& data);
 
+/// ρ for n samples of d dimensions: the fewer samples per dimension, the less their covariance says.
+double usual_shrinkage(std::size_t dimensions, double samples);
+
 /// Reports every impossible combination of resolved options at once; throws usage.
 void validate(const TrainOptions& options);
 

@@ -1,5 +1,7 @@
 #include "train/validation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -46,6 +48,15 @@ std::vector<Fold> validation_folds(const Dataset& data, int count, std::uint64_t
     folds.push_back(make_fold(data, drawn.train, drawn.val, seed + static_cast<std::uint64_t>(f)));
   }
   return folds;
+}
+
+void warn_of_single_classes(const std::vector<Fold>& folds, std::vector<std::string>& warnings) {
+  const auto single = std::ranges::count_if(folds, [](const Fold& fold) { return fold.held_classes.size() == 1; });
+  if (single > 0)
+    warnings.push_back(
+        fmt::format("validation holds out one class{}: its ZSL is 100 by definition and says nothing "
+                    "about the model",
+                    folds.size() == 1 ? "" : fmt::format(" in {} of {} folds", single, folds.size())));
 }
 
 FoldResult evaluate_fold(const Model& model, const Dataset& data, const Fold& fold, ThreadPool& pool) {

@@ -2,6 +2,7 @@
 // Validation problems made from training samples alone: some seen classes play the unseen ones.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "eval/score_source.hpp"
@@ -22,6 +23,9 @@ struct Fold {
 /// trainval with seed, seed+1, …
 /// No fold when the split has no validation classes. Never touches a test sample.
 std::vector<Fold> validation_folds(const Dataset& data, int count, std::uint64_t seed);
+
+/// Of the validation figures: where one class competes, it always wins.
+void warn_of_single_classes(const std::vector<Fold>& folds, std::vector<std::string>& warnings);
 
 struct FoldResult {
   double zsl = 0;  ///< per-class top-1 of the held-out classes among themselves

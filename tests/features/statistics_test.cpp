@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -137,6 +138,83 @@ TEST(Statistics, BadInputChangesNothing) {
   EXPECT_THROW(stats.merge(Statistics(FeatureScaling::none, names(2), 4)), Error);
   EXPECT_THROW(stats.merge(Statistics(FeatureScaling::l2, names(2), 5)), Error);
   EXPECT_THROW(Statistics(FeatureScaling::standardize, names(2), 4), Error);
+}
+
+TEST(Statistics, GroupsAddUpAndOneCanBeLeftOut) {
+  const Samples s(1300, 6, 12);
+  ThreadPool pool(2);
+  const StatisticsOptions options{FeatureScaling::l2, 3, 0};
+  Statistics grouped(options, names(12), 6), plain(FeatureScaling::l2, names(12), 6), rest(options, names(12), 6);
+  grouped.add(s.x.view(), s.labels, s.rows, pool);
+  plain.add(s.x.view(), s.labels, s.rows, pool);
+  EXPECT_LT(largest_difference(grouped.products().values(), plain.products().values()), 1e-3);
+  EXPECT_EQ(grouped.class_weights(), plain.class_weights());
+  std::vector<std::int32_t> others;
+  for (const auto r : s.rows)
+    if (Statistics::group_of(names(12)[static_cast<std::size_t>(s.labels[static_cast<std::size_t>(r)])], 3) != 1)
+      others.push_back(r);
+  ASSERT_LT(others.size(), s.rows.size());
+  rest.add(s.x.view(), s.labels, others, pool);
+  const Statistics left = grouped.without_group(1);
+  EXPECT_EQ(left.class_weights(), rest.class_weights());
+  EXPECT_EQ(largest_difference(left.products().values(), rest.products().values()), 0);
+  EXPECT_EQ(largest_difference(left.class_sums().values(), rest.class_sums().values()), 0);
+}
+
+TEST(Statistics, KeptRowsAreTheSameForAnyOrderOfSamplesAndShards) {
+  Samples s(600, 5, 4);
+  std::ranges::copy(s.x.row(0), s.x.row(1).begin());  // the same sample twice counts as one of weight 2
+  s.labels[1] = s.labels[0];
+  ThreadPool pool(1);
+  const StatisticsOptions options{FeatureScaling::l2, 2, 7};
+  Statistics whole(options, names(4), 5);
+  whole.add(s.x.view(), s.labels, s.rows, pool);
+  for (const auto& rows : whole.kept_rows()) EXPECT_EQ(rows.size(), 7u);
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    std::vector<std::int32_t> order = s.rows;
+    Rng(seed).shuffle(order);
+    Statistics merged(options, names(4), 5);
+    for (std::size_t first = 0; first < order.size(); first += 100) {
+      Statistics part(options, names(4), 5);
+      part.add(s.x.view(), s.labels, std::span(order).subspan(first, 100), pool);
+      if (seed == 3) part.merge(merged);
+      if (seed == 3)
+        merged = std::move(part);
+      else
+        merged.merge(part);
+    }
+    EXPECT_EQ(merged.kept_rows(), whole.kept_rows());
+    EXPECT_EQ(merged.samples(), 600u);
+  }
+}
+
+TEST(Statistics, AWeightOfTwoEqualsTheSampleTwice) {
+  const Samples s(200, 5, 3);
+  ThreadPool pool(1);
+  const StatisticsOptions options{FeatureScaling::sqrt_l2, 2, 9};
+  std::vector<std::int32_t> doubled;
+  std::vector<double> weights;
+  for (const auto r : s.rows) {
+    weights.push_back(r % 3);  // 0, 1, 2
+    for (int copy = 0; copy < r % 3; ++copy) doubled.push_back(r);
+  }
+  Statistics weighted(options, names(3), 5), repeated(options, names(3), 5);
+  weighted.add(s.x.view(), s.labels, s.rows, pool, weights);
+  repeated.add(s.x.view(), s.labels, doubled, pool);
+  EXPECT_EQ(weighted.class_weights(), repeated.class_weights());
+  EXPECT_EQ(weighted.kept_rows(), repeated.kept_rows());
+  EXPECT_LT(largest_difference(weighted.products().values(), repeated.products().values()), 1e-4);
+}
+
+TEST(Statistics, RemovedRowsAreNoLongerKept) {
+  const Samples s(60, 4, 2);
+  ThreadPool pool(1);
+  Statistics stats({FeatureScaling::l2, 2, 5}, names(2), 4);
+  stats.add(s.x.view(), s.labels, s.rows, pool);
+  stats.remove(s.x.view(), s.labels, s.rows, pool);
+  for (const auto& rows : stats.kept_rows()) EXPECT_TRUE(rows.empty());
+  EXPECT_EQ(stats.weight(), 0);
+  EXPECT_EQ(stats.samples(), 0u);
 }
 
 }  // namespace

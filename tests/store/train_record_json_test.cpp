@@ -19,10 +19,15 @@ namespace {
 /// A record in which every field is set.
 TrainRecord full_record() {
   TrainRecord record;
-  record.data = {"demo", "res50",
-                 "att",  50,
-                 12,     {{30, "0a"}, {10, "0b"}, {10, "0c"}, {20, "0d"}, {10, "0e"}, "2.0", "my.json"},
-                 "AWA2", {"f07", "12ab34cd"}};
+  record.data = {"demo",
+                 "res50",
+                 "att",
+                 50,
+                 12,
+                 {{30, "0a"}, {10, "0b"}, {10, "0c"}, {20, "0d"}, {10, "0e"}, "2.0", "my.json"},
+                 "AWA2",
+                 {"f07", "12ab34cd"},
+                 {{"a.stats", 40}}};
   record.seed = std::uint64_t{1} << 63;
   record.validation = {"validation classes", 3, "drawn", 61.25, 1.0 / 3};
   record.chosen = "lambda=5";

@@ -1,0 +1,17 @@
+#pragma once
+// The closed form of class space from statistics alone.
+
+#include "parsnets/dataset.hpp"
+#include "parsnets/model.hpp"
+#include "parsnets/options.hpp"
+#include "parsnets/statistics.hpp"
+#include "parsnets/threads.hpp"
+
+namespace parsnets {
+
+/// One linear map, places and attribute head of the classes that have samples; no calibration yet. The classes of
+/// `statistics` are those of `data`, in its order; of `data` only class names and semantics are read. Feature scaling
+/// standardize needs statistics with scaling none.
+Model fit_statistics(const Statistics& statistics, const Dataset& data, const TrainOptions& options, ThreadPool& pool);
+
+}  // namespace parsnets

@@ -1,0 +1,184 @@
+// Training from statistics: what train() does for the closed form of class space, without samples.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/machine.hpp"
+#include "base/memory_limit.hpp"
+#include "data/semantics.hpp"
+#include "eval/score_source.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/training.hpp"
+#include "train/fit_statistics.hpp"
+#include "train/statistics_folds.hpp"
+#include "train/train_options.hpp"
+
+namespace parsnets {
+
+namespace {
+
+/// The statistics with the classes of the data set, in its order.
+Statistics with_classes_of(const Dataset& data, const Statistics& given) {
+  for (std::size_t c = 0; c < given.class_names().size(); ++c)
+    if (given.class_weights()[c] > 0 &&
+        std::ranges::find(data.class_names, given.class_names()[c]) == data.class_names.end())
+      throw Error(BadInput{data.name, "classes", "the classes of the statistics",
+                           "none named '" + given.class_names()[c] + "'",
+                           "use the data set whose samples the statistics were made of"});
+  Statistics made(given.options(), data.class_names, given.dimensions());
+  made.merge(given);
+  for (const auto c : data.unseen_classes())
+    if (made.class_weights()[static_cast<std::size_t>(c)] > 0)
+      throw Error(BadInput{data.name, "split", "unseen classes without samples in the statistics",
+                           fmt::format("samples of '{}'", data.class_names[static_cast<std::size_t>(c)]),
+                           "make the statistics with the split of this data set"});
+  return made;
+}
+
+/// Everything that statistics can serve, and nothing else.
+TrainOptions closed_form_options(const TrainOptions& given, const Statistics& statistics) {
+  TrainOptions o;
+  o.preprocessing = given.preprocessing;
+  o.preprocessing.centre = true;
+  if (!o.preprocessing.feature_scaling) o.preprocessing.feature_scaling = statistics.scaling();
+  o.class_space = given.class_space;
+  o.class_space.targets = Targets::classes;
+  o.class_space.similarity = Similarity::cosine;
+  if (!o.class_space.shrinkage) o.class_space.shrinkage = usual_shrinkage(statistics.dimensions(), statistics.weight());
+  o.gates.kind = GateKind::always;
+  o.gates.networks = o.gates.open = 1;
+  o.refinement.steps = 0;
+  o.calibration = given.calibration;
+  o.run = given.run;
+  return o;
+}
+
+void refuse_other_options(const TrainOptions& given, const TrainOptions& used) {
+  TrainOptions asked = given, defaults, resolved = used;
+  const OptionTable table = train_option_table(asked), empty = train_option_table(defaults),
+                    uses = train_option_table(resolved);
+  std::string found;
+  const auto add = [&](const std::string& name) { found += (found.empty() ? "" : ", ") + option_name(name); };
+  for (const Option& option : table.options()) {
+    const nlohmann::json value = option.value();
+    if (value != empty.find(option.name)->value() && value != uses.find(option.name)->value()) add(option.name);
+  }
+  if (!given.run.checkpoint.empty()) add("checkpoint");
+  if (!found.empty())
+    throw Error(ErrorCode::usage,
+                fmt::format("training from statistics: expected no options that need samples, found {}; it fits the "
+                            "closed form of class space ({}, {})",
+                            found, option_name("gates", "always"), option_name("refine-steps", "0")));
+}
+
+struct Calibration {
+  double gamma = 0, temperature = 1;
+  ValidationRecord record;
+};
+
+/// Gamma and temperature as means over the folds; nothing without folds.
+Calibration calibrate(const Statistics& statistics, const Dataset& data, const TrainOptions& o, ThreadPool& pool,
+                      ProgressObserver* progress, std::vector<std::string>& warnings) {
+  const std::size_t groups = statistics.options().groups;
+  std::vector<FoldResult> results;
+  std::vector<Fold> folds;
+  for (std::size_t g = 0; groups > 1 && g < groups; ++g) {
+    report(progress, {"calibrate", g, groups, "fits"});
+    auto made = statistics_fold(statistics, g, pool);
+    if (!made || made->fold.seen.empty()) continue;
+    results.push_back(evaluate_fold(fit_statistics(made->fit, data, o, pool), made->samples, made->fold, pool));
+    folds.push_back(std::move(made->fold));
+  }
+  Calibration mean;
+  if (folds.empty()) {
+    warnings.push_back(
+        "no calibration: the statistics have no groups of classes with kept rows to validate on, so gamma is 0 and the "
+        "temperature 1");
+    return mean;
+  }
+  warn_of_single_classes(folds, warnings);
+  mean.temperature = 0;
+  const double share = 1.0 / static_cast<double>(results.size());
+  for (const FoldResult& result : results) {
+    mean.gamma += share * result.gamma;
+    mean.temperature += share * result.temperature;
+    mean.record.zsl += share * result.zsl;
+    mean.record.h += share * result.h;
+  }
+  mean.record.gamma_from = "validation classes";
+  mean.record.folds = folds.size();
+  mean.record.classes_from = fmt::format("{} groups of classes of the statistics", folds.size());
+  return mean;
+}
+
+DataProvenance provenance(const Dataset& data, const Statistics& statistics, std::vector<StatisticsPart> parts) {
+  const auto part = [](const std::vector<std::int32_t>& list) {
+    return SplitPart{list.size(), fmt::format("{:08x}", index_checksum(list))};
+  };
+  const Split& split = data.split;
+  DataProvenance made;
+  made.name = data.name;
+  made.features = data.features_name;
+  made.semantics = data.semantics.name;
+  made.samples = data.samples();
+  made.dimensions = statistics.dimensions();
+  made.split = {part(split.trainval),
+                part(split.test_seen),
+                part(split.test_unseen),
+                part(split.train),
+                part(split.val),
+                split.version,
+                split.file};
+  made.known_as = data.known_as;
+  made.statistics = std::move(parts);
+  if (made.statistics.empty()) made.statistics = {{"", statistics.samples(), statistics.weight()}};
+  return made;
+}
+
+}  // namespace
+
+TrainOptions resolve_options(const TrainOptions& given, const Dataset& data, const Statistics& statistics) {
+  const TrainOptions resolved = resolve_options(closed_form_options(given, statistics), data);
+  refuse_other_options(given, resolved);
+  const FeatureScaling scaling = *resolved.preprocessing.feature_scaling;
+  const bool standardized = scaling == FeatureScaling::standardize && statistics.scaling() == FeatureScaling::none;
+  if (scaling != statistics.scaling() && !standardized)
+    throw Error(ErrorCode::usage, option_name("feature-scaling") +
+                                      ": expected that of the statistics, or standardize for statistics without "
+                                      "scaling; make the statistics again to change it");
+  validate(resolved);
+  return resolved;
+}
+
+Model train_from_statistics(const Statistics& given, const Dataset& data, const TrainOptions& options, ThreadPool& pool,
+                            ProgressObserver* progress, TrainRun* run, std::vector<StatisticsPart> parts) {
+  const auto start = std::chrono::steady_clock::now();
+  TrainOptions resolved = resolve_options(options, data, given);
+  const auto d = static_cast<double>(given.dimensions()), groups = static_cast<double>(given.options().groups);
+  require_memory(resolved.run.memory_limit,
+                 8 * d * d * (2 * groups + 4) + 32 * d * static_cast<double>(data.classes()) +
+                     scoring_bytes(data.classes(), data.classes(), given.dimensions()),
+                 "training", "raise the limit or make statistics with fewer groups");
+  const Statistics statistics = with_classes_of(data, given);
+  std::vector<std::string> warnings = semantic_warnings(data);
+  Calibration calibration;
+  if (resolved.calibration.enabled) calibration = calibrate(statistics, data, resolved, pool, progress, warnings);
+  report(progress, {"fit", 0, 0, ""});
+  Model model = fit_statistics(statistics, data, resolved, pool);
+  model.gamma = calibration.gamma;
+  model.temperature = calibration.temperature;
+  model.options = train_option_table(resolved).to_json().dump();
+  model.record.data = provenance(data, statistics, std::move(parts));
+  model.record.seed = resolved.run.seed;
+  model.record.validation = std::move(calibration.record);
+  model.record.warnings = std::move(warnings);
+  if (run != nullptr) {
+    run->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    run->peak_memory = peak_memory();
+  }
+  return model;
+}
+
+}  // namespace parsnets
