@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from .device import DeviceModel
 
 try:
-    from sklearn.utils.validation import validate_data as validated
+    from sklearn.utils.validation import validate_data
+
+    validated: Callable[..., Any] = validate_data
 except ImportError:  # before scikit-learn 1.6
 
     def validated(estimator: Any, *arguments: Any, **options: Any) -> Any:

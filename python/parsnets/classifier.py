@@ -223,7 +223,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
         self.__dict__ = {name: value for name, value in twin.__dict__.items() if name != "_statistics"}
         return self
 
-    @available_if(_has_closed_form)
+    @available_if(_has_closed_form)  # type: ignore[misc]
     def partial_fit(self: Self, X: ArrayLike, y: ArrayLike, classes: Optional[ArrayLike] = None,
                     sample_weight: Optional[ArrayLike] = None, *, class_attributes: Any = None,
                     attribute_names: Optional[Sequence[str]] = None, class_names: Optional[ArrayLike] = None,
@@ -298,7 +298,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
         if before is not None:
             statistics = before.merged(statistics)
         arrays = class_arrays(names, np.require(semantics, np.float32, ["C", "A"]), attribute_names)
-        options = {"feature-scaling": scaling} if self.feature_scaling is None else {}
+        options: Dict[str, Any] = {"feature-scaling": scaling} if self.feature_scaling is None else {}
         if scaling == "standardize" and self.feature_scaling is None:
             options["calibrate"] = False
         return self._train(("train_statistics", statistics.handle, ctypes.byref(arrays)), labels,

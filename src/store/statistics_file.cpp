@@ -36,7 +36,7 @@ class Reader {
  public:
   explicit Reader(const std::filesystem::path& path) : file_(path) {
     if (text("format") != kFormat)
-      fail("format", fmt::format("'{}'", kFormat), "'" + text("format") + "'", "give a file of 'parsnets stats'");
+      fail("format", fmt::format("'{}'", kFormat), "'" + text("format") + "'", "give a file of statistics");
     if (text("format_version") != kFormatVersion)
       fail("format_version", kFormatVersion, text("format_version"),
            "it was written by another version of ParsNets; use that one");
