@@ -43,7 +43,7 @@ Command export_command() {
   Command command;
   command.name = "export";
   command.summary = "export a model to a small file for the C runtime and measure the loss of accuracy";
-  command.example = "parsnets export --model out/demo.safetensors --out out/demo.pnrt --data data/demo --rank 8";
+  command.example = "parsnets export --model out/demo.safetensors --out out/demo.pnrt --data data/demo --max-drop 1";
   command.options.text("model", state->model, "model file")
       .path("out", state->out, "device file to write")
       .text("data", state->data, "data set the model was trained on, to measure accuracy on its validation classes")

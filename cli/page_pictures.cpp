@@ -56,7 +56,7 @@ std::string find_browser() {
   std::istringstream folders(path == nullptr ? "/usr/bin" : path);
   for (std::string folder; std::getline(folders, folder, ':');)
     for (const char* name : {"chromium", "chromium-browser", "google-chrome"})
-      if (const std::string file = folder + "/" + name; ::access(file.c_str(), X_OK) == 0) return file;
+      if (std::string file = folder + "/" + name; ::access(file.c_str(), X_OK) == 0) return file;
   throw Error(BadInput{"--png", "", "an installed Chromium to draw with", "none",
                        "install the package chromium, or use the PNG buttons in the page"});
 }
@@ -93,7 +93,7 @@ std::vector<std::filesystem::path> write_page_pictures(const std::filesystem::pa
   std::vector<std::pair<std::string, int>> figures;
   for (std::string item; list >> item;) {
     const auto colon = item.rfind(':');
-    figures.emplace_back(item.substr(0, colon), std::atoi(item.c_str() + colon + 1));
+    figures.emplace_back(item.substr(0, colon), static_cast<int>(std::strtol(item.c_str() + colon + 1, nullptr, 10)));
   }
   std::vector<std::filesystem::path> files;
   for (const auto& [id, height] : figures) {

@@ -73,6 +73,7 @@ Command report_command() {
       throw Error(ErrorCode::usage, "report: expected --data DIR, since the run does not say what it was trained on");
     const Dataset data = load_dataset(folder, load, context.progress);
     std::vector<Model> models;
+    models.reserve(folders.size());
     for (const auto& one : folders) models.push_back(load_model(one.model));
     std::vector<ReportRun> runs;
     for (std::size_t i = 0; i < folders.size(); ++i)

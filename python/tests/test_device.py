@@ -18,7 +18,7 @@ DEMO = Path(__file__).resolve().parents[2] / "data" / "demo"
 
 @pytest.fixture(scope="module")
 def fitted(demo):
-    return ParsNetsClassifier().fit_dataset(demo)
+    return ParsNetsClassifier(gates="anchor").fit_dataset(demo)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ HOSTILE = "<script>alert('1')</script> & \"x\""
 
 @pytest.fixture(scope="module")
 def fitted(demo):
-    return ParsNetsClassifier().fit_dataset(demo)
+    return ParsNetsClassifier(gates="anchor").fit_dataset(demo)
 
 
 @pytest.fixture(scope="module")

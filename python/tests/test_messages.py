@@ -41,14 +41,15 @@ def test_of_folders(mat, tmp_path):
     (ParsNetsClassifier(options={"memory-limit": "1kB"}),
      r"^options\['memory-limit'\]: expected at least .* for refinement"),
     (ParsNetsClassifier(options={"relu": True}, loss="svr"), r"^options\['relu'\] requires loss='ridge': "),
-    (ParsNetsClassifier(open=500), r"^open: expected at most networks \(100\), found 500"),
-    (ParsNetsClassifier(options={"open": 500}), r"^open: expected at most networks \(100\), found 500"),
+    (ParsNetsClassifier(gates="anchor", open=500), r"^open: expected at most networks \(100\), found 500"),
+    (ParsNetsClassifier(gates="anchor", options={"open": 500}), r"^open: expected at most networks \(100\), found 500"),
     (ParsNetsClassifier(preset="auto", select=True),
      r"^preset='auto' conflicts with select, options\['grid'\] and options\['resume'\]: "),
     (RidgeZSL(alpha="high"), "^alpha: expected .* found 'high'"),
     (DAP(similarity="cosine"), "^similarity: expected dot for method dap"),
     (RidgeZSL(options={"tolerance": 7}), r"^options\['tolerance'\]: expected a number from .* found '7'"),
-    (ParsNetsClassifier(options={"shared": False}), r"^options\['shared'\]=False conflicts with loss='ridge': "),
+    (ParsNetsClassifier(gates="anchor", options={"shared": False}),
+     r"^options\['shared'\]=False conflicts with loss='ridge': "),
 ])
 def test_of_training_options_name_the_parameter_or_the_entry_of_options(demo, estimator, message):
     with pytest.raises(Usage, match=message):

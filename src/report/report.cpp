@@ -77,6 +77,7 @@ Json tsne_json(const Model& model, const Dataset& data, const RunSamples& sample
   TsneOptions tsne_options;
   tsne_options.seed = options.seed;
   std::vector<std::int32_t> labels;
+  labels.reserve(rows.size());
   for (const auto r : rows) labels.push_back(samples.labels[r]);
   const auto classes = distinct(labels);
   Json json{{"classes", Json::array()},   {"label", Json::array()},

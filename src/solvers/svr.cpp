@@ -45,7 +45,8 @@ std::string shape(std::size_t rows, std::size_t cols) { return fmt::format("{} x
 void check_finite(ThreadPool& pool, MatrixView<const float> x, const char* field) {
   std::vector<char> bad(ThreadPool::chunk_count(x.rows(), 256), 0);
   pool.parallel_for(x.rows(), 256, [&](std::size_t first, std::size_t last, std::size_t chunk) {
-    for (std::size_t i = first * x.cols(); i < last * x.cols(); ++i) bad[chunk] |= !std::isfinite(x.data()[i]);
+    for (std::size_t i = first * x.cols(); i < last * x.cols(); ++i)
+      if (!std::isfinite(x.data()[i])) bad[chunk] = 1;
   });
   if (std::any_of(bad.begin(), bad.end(), [](char b) { return b != 0; }))
     bad_array(field, "finite values", "inf or nan");

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <optional>
 
+#include "model/names.hpp"
 #include "parsnets/error.hpp"
 #include "train/train_options.hpp"
 
@@ -16,49 +19,49 @@ namespace {
 /// A richer model must beat the best so far by this much, in points, or the simpler one stays.
 constexpr double kNoise = 0.15;
 
-/// The options that a round's grid is set on top of: those of the best candidate so far, or defaults.
+/// Candidates of one kind of targets, and the baselines, compete among themselves first.
+enum class Family { baseline, classes, semantics };
+constexpr std::size_t kFamilies = 3;
+
+/// The options that a round's grid is set on top of: those of the family's best candidate so far, or defaults.
 enum class Start { best, ridge, eszsl, classes, semantics };
 
 struct Round {
   const char* name;
+  Family family;
   Start start;
   const char* grid;
   double margin = 0;
-  /// Looked at only while the best candidate has these targets.
-  std::optional<Targets> only = {};
 };
 
-/// From cheap and decisive to costly and subtle. "@shrinkage" stands for values around the default, "@steps" for
-/// numbers of steps around the best so far. The closed form of class space is fitted once for all places of classes.
-const Round kRounds[] = {
-    {"ridge", Start::ridge, "feature-scaling=sqrt-l2,l2,none,standardize;lambda=0.3,1,3,10"},
-    {"eszsl", Start::eszsl, "lambda=1,10"},
-    {"class space", Start::classes,
+/// From cheap and decisive to costly and subtle. "@shrinkage" stands for values around the default, "@scaling" for the
+/// feature scaling of the best candidate of class space, "@steps" for numbers of steps around the best so far. The
+/// closed form of class space is fitted once for all places of classes.
+constexpr Round kRounds[] = {
+    {"ridge", Family::baseline, Start::ridge, "feature-scaling=sqrt-l2,l2;lambda=0.3,1,3,10"},
+    {"eszsl", Family::baseline, Start::eszsl, "lambda=1,10"},
+    {"class space", Family::classes, Start::classes,
      "gates=always;refine-steps=0;feature-scaling=sqrt-l2,l2,standardize;shrinkage=@shrinkage"},
-    {"places of classes", Start::best,
-     "semantic-whitening=0,0.15,0.25,0.35,0.5,0.7;prototype-lambda=0.03,0.1,0.3,1,3;prototype-width=0,0.7,1,1.2,1.4", 0,
-     Targets::classes},
-    {"samples of classes", Start::best, "prior-samples=1,10,30,100,300,1000,10000", 0, Targets::classes},
-    {"defaults", Start::classes, ""},
-    {"refinement", Start::best,
-     "gates=always,anchor;encoding=64;rotation=identity;networks=100;open=10;shared=true;"
-     "refine-steps=1,2,3,4,6,8,11,15",
-     0, Targets::classes},
-    {"pace", Start::best, "gate-weight=1;refine-steps=@steps", kNoise, Targets::classes},
-    {"margin geometry", Start::best, "mmg=0.1;refine-steps=@steps", kNoise, Targets::classes},
-    {"semantic targets", Start::semantics,
-     "gates=always;mmg=0;feature-scaling=sqrt-l2,l2;refine-steps=0,4,8,12,16,20;prototype-width=0,1.4"},
-    {"semantic space", Start::best, "semantic-whitening=0,0.15,0.35,0.5;refine-steps=@steps;prototype-width=0,1.4", 0,
-     Targets::semantics},
-    {"strength", Start::best, "lambda=1,4,15,60;refine-steps=@steps;prototype-width=0,1,1.4,2", 0, Targets::semantics},
-    {"balance", Start::best, "balance=0.5;refine-steps=@steps", kNoise, Targets::semantics},
-    {"class scaling", Start::best, "semantic-scaling=standardize,centre-l2;refine-steps=@steps", kNoise,
-     Targets::semantics},
-    {"gates", Start::best,
+    {"places of classes", Family::classes, Start::best,
+     "semantic-whitening=0,0.15,0.25,0.35,0.5,0.7;prototype-lambda=0.03,0.1,0.3,1,3;prototype-width=0,0.7,1,1.2,1.4"},
+    {"samples of classes", Family::classes, Start::best, "prior-samples=1,10,30,100,300,1000,10000"},
+    {"defaults", Family::classes, Start::classes, ""},
+    {"refinement", Family::classes, Start::best, "refine-steps=1,2,3,4,6,8,11,15"},
+    {"gates", Family::classes, Start::best,
+     "gates=anchor;encoding=64;rotation=identity;networks=100;open=10;shared=true;gate-weight=1,3;"
+     "refine-steps=2,4,6,8,11,15"},
+    {"margin geometry", Family::classes, Start::best, "mmg=0.1;refine-steps=@steps", kNoise},
+    {"semantic targets", Family::semantics, Start::semantics,
+     "gates=always;mmg=0;feature-scaling=@scaling;refine-steps=0,4,8,12,16;prototype-width=0,1.4"},
+    {"semantic space", Family::semantics, Start::best,
+     "semantic-whitening=0,0.15,0.35,0.5;refine-steps=@steps;prototype-width=0,1.4"},
+    {"strength", Family::semantics, Start::best, "lambda=1,4,15,60;refine-steps=@steps;prototype-width=0,1,1.4,2"},
+    {"balance", Family::semantics, Start::best, "balance=0.5;refine-steps=@steps", kNoise},
+    {"class scaling", Family::semantics, Start::best, "semantic-scaling=standardize,centre-l2;refine-steps=@steps",
+     kNoise},
+    {"semantic gates", Family::semantics, Start::best,
      "gates=anchor;encoding=128;rotation=identity;networks=200;shared=true;open=20,60;gate-weight=0.3,1;"
-     "refine-steps=@steps",
-     0, Targets::semantics},
-    {"margin geometry", Start::best, "mmg=0.1,0.3;refine-steps=@steps", kNoise, Targets::semantics},
+     "refine-steps=@steps"},
 };
 
 std::string steps_around(int best) {
@@ -84,13 +87,13 @@ class Search {
 
   Selected run() {
     for (const Round& round : kRounds) {
-      if (have_ && out_of_time())
+      if (!selected_.trace.empty() && out_of_time())
         selected_.left_out.push_back(round.name);
-      else if (!round.only || (have_ && *selected_.winner.options.class_space.targets == *round.only))
+      else if (round.start != Start::best || is_worth_refining(round.family))
         look(round);
     }
-    if (!have_) throw Error(ErrorCode::usage, option_name("preset", "auto") + ": " + problem_);
-    std::vector<Candidate> winner{selected_.winner};
+    if (selected_.trace.empty()) throw Error(ErrorCode::usage, option_name("preset", "auto") + ": " + problem_);
+    std::vector<Candidate> winner{**std::ranges::max_element(best_, {}, merit_of)};
     evaluator_.evaluate(winner);  // with its temperature
     selected_.winner = std::move(winner[0]);
     return std::move(selected_);
@@ -100,8 +103,17 @@ class Search {
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
   bool out_of_time() const { return options_.search.time_budget > 0 && seconds() > options_.search.time_budget; }
 
-  TrainOptions start_of(const Round& round) const {
-    if (round.start == Start::best && have_) return selected_.winner.options;
+  static double merit_of(const std::optional<Candidate>& c) { return c ? c->result.merit() : -1; }
+  std::optional<Candidate>& best_of(Family family) { return best_[static_cast<std::size_t>(family)]; }
+
+  /// Class space is searched to its end; semantic targets only while they are ahead of it.
+  bool is_worth_refining(Family family) {
+    return best_of(family) &&
+           (family != Family::semantics || merit_of(best_of(family)) > merit_of(best_of(Family::classes)));
+  }
+
+  TrainOptions start_of(const Round& round) {
+    if (round.start == Start::best) return best_of(round.family)->options;
     TrainOptions o = options_;
     o.preset = Preset::none;
     if (round.start == Start::ridge) o.method = Method::ridge;
@@ -113,13 +125,15 @@ class Search {
     return resolved;
   }
 
-  std::vector<GridAxis> axes_of(const Round& round, const TrainOptions& base) const {
+  std::vector<GridAxis> axes_of(const Round& round, const TrainOptions& base) {
     std::string grid = round.grid;
     const auto put = [&](const std::string& token, const std::string& values) {
       if (const auto place = grid.find(token); place != std::string::npos) grid.replace(place, token.size(), values);
     };
     const double usual = *base.class_space.shrinkage;
     put("@shrinkage", fmt::format("{},{},{},{}", usual / 5, usual / 2, usual, usual * 2.5));
+    const auto& placed = best_of(Family::classes);
+    put("@scaling", name_of(feature_scaling_names(), *(placed ? placed->options : base).preprocessing.feature_scaling));
     put("@steps", steps_around(*base.refinement.steps));
     std::vector<GridAxis> axes;
     for (auto& axis : parse_grid(grid, base)) {
@@ -158,8 +172,7 @@ class Search {
       selected_.trace.push_back(candidate.result);
     }
     const auto best = std::ranges::max_element(candidates, {}, [](const Candidate& c) { return c.result.merit(); });
-    if (!have_ || best->result.merit() > selected_.winner.result.merit() + round.margin) selected_.winner = *best;
-    have_ = true;
+    if (best->result.merit() > merit_of(best_of(round.family)) + round.margin) best_of(round.family) = *best;
   }
 
   Candidates& evaluator_;
@@ -170,7 +183,7 @@ class Search {
   ProgressObserver* progress_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Selected selected_;
-  bool have_ = false;
+  std::array<std::optional<Candidate>, kFamilies> best_;
   std::string problem_;
 };
 

@@ -13,6 +13,7 @@ namespace {
 
 std::vector<ObjectiveStep> trace_of(const std::vector<DescentStep>& steps) {
   std::vector<ObjectiveStep> trace;
+  trace.reserve(steps.size());
   for (const auto& step : steps)
     trace.push_back({step.objective, std::nullopt, step.loss, step.mmg, step.step, step.slope});
   return trace;

@@ -55,8 +55,12 @@ bool has_negative_features(const Dataset& data) {
   });
 }
 
-/// Few and small networks do as well as many in class space.
+/// Few and small networks do as well as many in class space. With few classes, each of them learns the classes near
+/// its anchor by heart, and what is learned of classes does not carry over to others.
 void fill_class_space(TrainOptions& o, const Dataset& data) {
+  constexpr std::size_t kClassesForGates = 64;
+  if (data.seen_classes().size() < kClassesForGates && !o.gates.networks && !o.gates.open)
+    fill(o.gates.kind, GateKind::always);
   fill(o.preprocessing.feature_scaling, has_negative_features(data) ? FeatureScaling::l2 : FeatureScaling::sqrt_l2);
   fill(o.preprocessing.semantic_whitening, 0.35);
   fill(o.class_space.shrinkage, usual_shrinkage(data.features.cols(), static_cast<double>(data.split.trainval.size())));

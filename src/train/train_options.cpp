@@ -55,7 +55,9 @@ OptionTable train_option_table(TrainOptions& o) {
               "basis of the encoder's subspace")
       .automatic("parsnets, mmg: identity; otherwise random")
       .choice("gates", o.gates.kind, gate_names(), "rule by which each sample selects its networks")
-      .automatic("parsnets, mmg: anchor; scln and preset paper: energy")
+      .automatic(
+          "parsnets, mmg: anchor (targets classes: always with fewer than 64 seen classes); scln and preset paper: "
+          "energy")
       .integer("networks", o.gates.networks, 1, 65535, "K, number of networks")
       .automatic("depends on the data; 100 on CUB (targets semantics: 200); mmg: at most 32")
       .integer("open", o.gates.open, 1, 65535, "k, networks active per sample")

@@ -133,7 +133,7 @@ TEST(CliTrain, InfoTakesTheModelLikeEveryOtherCommand) {
 TEST(CliTrain, InfoSumsUpLongListsAndJsonHasThemWhole) {
   TempDir dir;
   const std::string model = (dir / "m.safetensors").string();
-  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--quiet"}).exit_code, 0);
+  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--gates", "anchor", "--quiet"}).exit_code, 0);
   const auto text = run_cli({"info", model}).out;
   EXPECT_NE(text.find("values: min "), std::string::npos) << text;
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 100) << text;
