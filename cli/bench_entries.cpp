@@ -40,16 +40,27 @@ Entry parse_entry(const std::string& text, const TrainOptions& base) {
   return entry;
 }
 
-/// What 'train' gives with `base`, and how it differs from the row before it.
-Entry default_entry(const TrainOptions& base, const TrainOptions& before) {
+/// What 'train' gives with `base`.
+Entry default_entry(const TrainOptions& base) {
   Entry entry = parse_entry("parsnets", base);
   entry.label = "default model";
   entry.note = "what 'train' gives with these options";
-  const bool prototypes =
-      base.preset != Preset::paper && before.class_space.prototype_width == 0 && !base.class_space.prototype_width;
-  if (prototypes) entry.note += "; it has prototypes, which the row before has not";
-  if (before.search.select) entry.note += "; its lambda and number of steps are not searched";
   return entry;
+}
+
+/// The parts of the method in class space, one after the other; nothing is searched.
+std::vector<Entry> class_space_entries(const TrainOptions& base) {
+  const std::pair<const char*, const char*> parts[] = {
+      {"class space", "parsnets:targets=classes:gates=always:mmg=0:refine-steps=0"},
+      {"class space + refinement", "parsnets:targets=classes:gates=always:mmg=0"},
+      {"class space + refinement + gates", "parsnets:targets=classes:gates=anchor:mmg=0"},
+      {"class space + refinement + gates + mmg", "parsnets:targets=classes:gates=anchor:mmg=0.1"}};
+  std::vector<Entry> entries;
+  for (const auto& [label, text] : parts) {
+    entries.push_back(parse_entry(text, base));
+    entries.back().label = label;
+  }
+  return entries;
 }
 
 }  // namespace
@@ -78,6 +89,7 @@ std::vector<Entry> ablation_entries(const TrainOptions& base) {
     for (const auto& [label, text] : parts) {
       const bool linear = std::string_view(label) == "linear map";
       Entry entry = parse_entry(text, base);
+      entry.options.class_space.targets = Targets::semantics;
       entry.label = fmt::format("{}{}", label, refined ? " + refinement" : "");
       if (linear) {
         entry.options.fit.kind = Fit::ridge;
@@ -94,7 +106,9 @@ std::vector<Entry> ablation_entries(const TrainOptions& base) {
       entry.options.search.select = !grid.empty();
       entries.push_back(std::move(entry));
     }
-  entries.push_back(default_entry(base, entries.back().options));
+  if (!svr && base.preset != Preset::paper && base.class_space.targets != Targets::semantics)
+    for (auto& entry : class_space_entries(base)) entries.push_back(std::move(entry));
+  entries.push_back(default_entry(base));
   return entries;
 }
 

@@ -182,15 +182,16 @@ TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
   auto result = run_cli({"bench", "--data", kDemo, "--ablation", small, "--encoding", "32", "--open", "4", "--lambda",
                          "5", "--refine-steps", "3", "--out", (dir / "a/runs.json").string(), "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  for (const char* row :
-       {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| scln + mmg + refinement |", "| default model |",
-        "default model: what 'train' gives with these options; it has prototypes"})
+  for (const char* row : {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| scln + mmg + refinement |",
+                          "| class space |", "| class space + refinement + gates + mmg |", "| default model |",
+                          "default model: what 'train' gives with these options"})
     EXPECT_NE(result.out.find(row), std::string::npos) << row;
   const auto runs = nlohmann::json::parse(read_text_file(dir / "a/runs.json"));
-  EXPECT_EQ(runs["methods"].size(), 9u);
-  EXPECT_EQ(runs["methods"][7]["runs"][0]["options"]["prototype-width"], 0);
-  const auto& last = runs["methods"][8];
-  EXPECT_NE(last["note"].get<std::string>().find("prototypes"), std::string::npos);
+  EXPECT_EQ(runs["methods"].size(), 13u);
+  EXPECT_EQ(runs["methods"][7]["runs"][0]["options"]["targets"], "semantics");
+  EXPECT_EQ(runs["methods"][8]["runs"][0]["options"]["targets"], "classes");
+  EXPECT_EQ(runs["methods"][11]["runs"][0]["options"]["mmg"], 0.1);
+  const auto& last = runs["methods"][12];
   const std::string model = (dir / "m.safetensors").string();
   ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, small, "--encoding", "32", "--open", "4", "--lambda",
                      "5", "--refine-steps", "3", "--quiet"})
