@@ -197,13 +197,17 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
     if (!(slope < 0) || -slope <= options.tolerance * objective) break;
     length = std::min(options.step, 2 * length);
     Matrix<float> moved;
-    double reached = objective;
-    int halvings = 0;
-    for (;; ++halvings, length /= 2) {
+    double reached = 0;
+    const auto falls_enough = [&] {
       moved = networks.outputs_after(f.view(), length);
       value = loss.evaluate(moved.view(), {});
       reached = value.objective(options.mmg) + networks.decay(length);
-      if (reached <= objective + kSufficient * length * slope || halvings == kHalvings) break;
+      return reached <= objective + kSufficient * length * slope;
+    };
+    int halvings = 0;
+    while (halvings < kHalvings && !falls_enough()) {
+      length /= 2;
+      ++halvings;
     }
     if (halvings == kHalvings) break;  // no room left at this precision
     networks.move(length);
