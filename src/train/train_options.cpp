@@ -114,7 +114,7 @@ OptionTable train_option_table(TrainOptions& o) {
       .text("grid", o.search.grid, "grid to search instead of the method's own: \"name=v1,v2;name=v1,v2\"")
       .integer("folds", o.search.folds, 0, 100,
                "validation folds, the first from the split's own validation classes; 0: one if the split names some "
-               "(auto: two), otherwise three to twelve (auto: four)")
+               "(class space: two), otherwise three to twelve; auto: four")
       .number("time-budget", o.search.time_budget, 0, 1e9,
               "seconds after which preset auto starts no new candidate; 0: no limit")
       .bytes("memory-limit", o.run.memory_limit,
