@@ -11,6 +11,8 @@
 
 extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
+void spotri_(const char* uplo, const int* n, float* a, const int* lda, int* info);
 void dpotrs_(const char* uplo, const int* n, const int* nrhs, const double* a, const int* lda, double* b,
              const int* ldb, int* info);
 void dsyevr_(const char* jobz, const char* range, const char* uplo, const int* n, double* a, const int* lda,
@@ -139,6 +141,24 @@ void Cholesky::solve(ThreadPool& pool, MatrixView<double> b) const {
     for (std::size_t r = 0; r < b.rows(); ++r)
       for (std::size_t c = begin; c < end; ++c) b(r, c) = columns(c - begin, r);
   });
+}
+
+Matrix<float> inverse_of_positive(Matrix<float> a) {
+  check(a.rows() == a.cols(), "inverse_of_positive");
+  const int n = static_cast<int>(a.rows());
+  int info = 0;
+  use_serial_blas();
+  spotrf_("U", &n, a.data(), &n, &info);
+  if (info == 0) spotri_("U", &n, a.data(), &n, &info);
+  if (info > 0)
+    throw Error(ErrorCode::failure,
+                fmt::format("a matrix is not positive definite (pivot {}); use a larger shrinkage", info));
+  check_lapack(info, "spotri");
+  for (std::size_t r = 0; r < a.rows(); ++r)  // LAPACK's upper triangle is the lower one here
+    for (std::size_t c = r + 1; c < a.cols(); ++c) a(r, c) = a(c, r);
+  if (!std::all_of(a.data(), a.data() + a.size(), [](float v) { return std::isfinite(v); }))
+    throw Error(ErrorCode::failure, "a matrix to be inverted is not finite");
+  return a;
 }
 
 EigenPairs largest_eigenpairs(MatrixView<const double> a, std::size_t count) {

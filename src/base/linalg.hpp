@@ -42,6 +42,10 @@ class Cholesky {
   Matrix<double> factor_;
 };
 
+/// The inverse of a symmetric positive definite n x n matrix in float32, symmetric to the bit, by n³ flops. Throws
+/// Error(failure) when the matrix is not positive definite at that precision.
+Matrix<float> inverse_of_positive(Matrix<float> a);
+
 struct EigenPairs {
   std::vector<double> values;  ///< descending
   Matrix<double> vectors;  ///< count x n, row i belongs to values[i]; the sign makes each row's largest entry positive

@@ -7,7 +7,6 @@
 
 #include "base/linalg.hpp"
 #include "parsnets/error.hpp"
-#include "solvers/preconditioner.hpp"
 
 namespace parsnets {
 
@@ -101,7 +100,9 @@ Matrix<float> ClassSpace::preconditioner(double rho, ThreadPool& pool) const {
   Matrix<double> system = Matrix<double>::copy_of(within_.view());
   for (double& v : system.values()) v *= 2 * total_;
   add_products(pool, 1, centred_, weights_, system);
-  return ridge_inverse(to_float(system.view()).view(), total_ * ridge(rho), pool);
+  const double diagonal = total_ * ridge(rho);
+  for (std::size_t j = 0; j < system.rows(); ++j) system(j, j) += diagonal;
+  return inverse_of_positive(to_float(system.view()));
 }
 
 }  // namespace parsnets

@@ -283,6 +283,25 @@ TEST(Linalg, DependentRowsBecomeOrthonormalToo) {
   orthonormalise_rows(none.view());
 }
 
+TEST(Linalg, TheInverseOfAPositiveMatrixIsSymmetricAndUndoesIt) {
+  const std::size_t n = 70;
+  Rng rng(8);
+  Matrix<float> x(200, n);
+  for (auto& v : x.values()) v = static_cast<float>(rng.normal());
+  ThreadPool pool(1);
+  Matrix<float> a = gram_of_columns(pool, x.view());
+  const Matrix<float> inverse = inverse_of_positive(Matrix<float>::copy_of(a.view()));
+  Matrix<float> product(n, n);
+  multiply(pool, Trans::no, a.view(), Trans::no, inverse.view(), product.view());
+  for (std::size_t r = 0; r < n; ++r)
+    for (std::size_t c = 0; c < n; ++c) {
+      EXPECT_NEAR(product(r, c), r == c ? 1 : 0, 1e-4);
+      EXPECT_EQ(inverse(r, c), inverse(c, r));
+    }
+  a(3, 3) = -1;
+  EXPECT_THROW(inverse_of_positive(std::move(a)), Error);
+}
+
 TEST(Linalg, ConversionsKeepEveryValue) {
   const auto a = random_matrix<float>(7, 9, 12);
   EXPECT_TRUE(same_bits(to_float(to_double(a.view()).view()), a));
