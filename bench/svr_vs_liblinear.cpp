@@ -84,7 +84,8 @@ double measured_peak(ThreadPool& pool) {
 }
 
 // ½‖w‖² + C Σ max(0, |a − Φw| − ε) for one output; w has K·(h+1) weights.
-double primal_of(const Problem& p, std::size_t output, const std::vector<double>& w, double c, double epsilon) {
+[[maybe_unused]] double primal_of(const Problem& p, std::size_t output, const std::vector<double>& w, double c,
+                                  double epsilon) {
   const std::size_t width = p.z.cols() + 1;
   double value = 0;
   for (double v : w) value += 0.5 * v * v;
