@@ -94,6 +94,7 @@ struct ClassSpaceOptions {
   /// w of the kernel of semantics; targets classes: 1.2; parsnets, mmg: 1.4; else 0
   std::optional<double> prototype_width;
   std::optional<double> prototype_lambda;  ///< of that kernel's ridge; targets classes: 0.3; else 0.1
+  std::optional<int> attribute_steps;      ///< of learning weights of attributes; one per 10 seen classes, at most 8
   std::optional<double> prior_samples;     ///< κ: samples that the place predicted from semantics counts as; 300
 };
 

@@ -47,17 +47,22 @@ struct Costs {
 /// Measured on one core, in flops of a float GEMM (about 80 G/s there): LAPACK's eigen-solve of size s in double takes
 /// as long as 16·s³ + 6000·s² of them, orthonormalising l rows of d values as 14·d·l². For 7057 x 2048 and h = 400 this
 /// says 192 G exact, 72 G randomized; the whole fit took 2.25 s and 1.25 s, 0.3 s of each for the error.
-Costs costs_of(double n, double d, double h) {
+Costs costs_of(double n, double d, double h, bool has_products) {
   const auto eigen = [](double s) { return (16 * s + 6000) * s * s; };
   const auto orthonormalise = [d](double l) { return 14 * d * l * l; };
   const double side = std::min(n, d), l = std::min(h + kOversampling, side), steps = kPowers + 1;
   const double finder = steps * orthonormalise(l) + n * l * l + eigen(l) + 4 * d * h * l;
-  return {eigen(side) + (n < d ? 2 * n * n * d + 2 * n * d * h + orthonormalise(h) : n * d * d),
-          n * d * d + (steps + 1) * 2 * d * d * l + finder, (2 * steps + 1) * 2 * n * d * l + finder};
+  const double products = has_products ? 0 : n * d * d;
+  return {eigen(side) + (n < d ? 2 * n * n * d + 2 * n * d * h + orthonormalise(h) : products),
+          products + (steps + 1) * 2 * d * d * l + finder, (2 * steps + 1) * 2 * n * d * l + finder};
 }
 
-Matrix<double> exact_axes(std::size_t h, MatrixView<const float> x, ThreadPool& pool) {
-  if (x.cols() <= x.rows()) return largest_eigenpairs(to_double(gram_of_columns(pool, x).view()).view(), h).vectors;
+Matrix<double> exact_axes(std::size_t h, MatrixView<const float> x, MatrixView<const float> products,
+                          ThreadPool& pool) {
+  if (x.cols() <= x.rows())
+    return largest_eigenpairs(
+               (products.empty() ? to_double(gram_of_columns(pool, x).view()) : to_double(products)).view(), h)
+        .vectors;
   Matrix<float> gram(x.rows(), x.rows());
   multiply(pool, Trans::no, x, Trans::yes, x, gram.view());
   const auto pairs = largest_eigenpairs(to_double(gram.view()).view(), h);
@@ -70,16 +75,17 @@ Matrix<double> exact_axes(std::size_t h, MatrixView<const float> x, ThreadPool& 
 }
 
 Matrix<double> randomized_axes(std::size_t h, std::uint64_t seed, bool through_gram, MatrixView<const float> x,
-                               ThreadPool& pool) {
+                               MatrixView<const float> products, ThreadPool& pool) {
   const std::size_t l = std::min({h + kOversampling, x.rows(), x.cols()});
-  Matrix<float> gram;
-  if (through_gram) gram = gram_of_columns(pool, x);
+  Matrix<float> made;
+  if (through_gram && products.empty()) made = gram_of_columns(pool, x);
+  const MatrixView<const float> gram = products.empty() ? made.view() : products;
   Matrix<float> projected(x.rows(), l), next(x.cols(), l);  // X·Qᵀ and XᵀX·Qᵀ
   Matrix<double> range = normal_matrix(l, x.cols(), Rng(seed, kSketch));
   for (int power = 0; power <= kPowers; ++power) {
     const Matrix<float> q = to_float(range.view());
     if (through_gram) {
-      multiply(pool, Trans::no, gram.view(), Trans::yes, q.view(), next.view());
+      multiply(pool, Trans::no, gram, Trans::yes, q.view(), next.view());
     } else {
       multiply(pool, Trans::no, x, Trans::yes, q.view(), projected.view());
       multiply(pool, Trans::yes, x, Trans::no, projected.view(), next.view());
@@ -90,7 +96,7 @@ Matrix<double> randomized_axes(std::size_t h, std::uint64_t seed, bool through_g
   const Matrix<float> q = to_float(range.view());
   Matrix<float> small(l, l);  // Q·XᵀX·Qᵀ
   if (through_gram) {
-    multiply(pool, Trans::no, gram.view(), Trans::yes, q.view(), next.view());
+    multiply(pool, Trans::no, gram, Trans::yes, q.view(), next.view());
     multiply(pool, Trans::no, q.view(), Trans::no, next.view(), small.view());
   } else {
     multiply(pool, Trans::no, x, Trans::yes, q.view(), projected.view());
@@ -146,17 +152,20 @@ double reconstruction_error(const Matrix<float>& w, MatrixView<const float> x, T
 
 }  // namespace
 
-Encoder fit_encoder(const EncoderOptions& options, MatrixView<const float> x, ThreadPool& pool) {
+Encoder fit_encoder(const EncoderOptions& options, MatrixView<const float> x, ThreadPool& pool,
+                    MatrixView<const float> products) {
   if (options.dimensions < 1 || static_cast<std::size_t>(options.dimensions) > std::min(x.rows(), x.cols()))
     throw Error(ErrorCode::usage,
                 fmt::format("an encoder of {} dimensions cannot be fitted to {} samples with {} features; use 1 to {}",
                             options.dimensions, x.rows(), x.cols(), std::min(x.rows(), x.cols())));
   const auto h = static_cast<std::size_t>(options.dimensions);
-  const Costs costs = costs_of(static_cast<double>(x.rows()), static_cast<double>(x.cols()), static_cast<double>(h));
+  const Costs costs =
+      costs_of(static_cast<double>(x.rows()), static_cast<double>(x.cols()), static_cast<double>(h), !products.empty());
   const bool cheap = costs.exact < kWorthSaving || costs.exact < 2 * std::min(costs.through_gram, costs.through_x);
   const bool exact = options.method == EncoderMethod::exact || (options.method == EncoderMethod::automatic && cheap);
-  Matrix<double> axes =
-      exact ? exact_axes(h, x, pool) : randomized_axes(h, options.seed, costs.through_gram < costs.through_x, x, pool);
+  Matrix<double> axes = exact
+                            ? exact_axes(h, x, products, pool)
+                            : randomized_axes(h, options.seed, costs.through_gram < costs.through_x, x, products, pool);
   make_largest_positive(axes.view());
   if (options.rotation == Rotation::random) axes = rotated(std::move(axes), options.seed, pool);
   Encoder encoder;

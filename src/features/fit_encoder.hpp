@@ -18,8 +18,9 @@ struct EncoderOptions {
 };
 
 /// X is N x d, preprocessed. Exact: symmetric eigen-solve of XᵀX or XXᵀ, whichever is smaller. Randomized: range finder
-/// with power iterations. Throws usage when h > min(N, d).
-Encoder fit_encoder(const EncoderOptions& options, MatrixView<const float> x, ThreadPool& pool);
+/// with power iterations. Throws usage when h > min(N, d). `products` is XᵀX (d x d) where the caller has it.
+Encoder fit_encoder(const EncoderOptions& options, MatrixView<const float> x, ThreadPool& pool,
+                    MatrixView<const float> products = {});
 
 /// E = X Wᵀ, N x h (a copy of X for the identity encoder).
 Matrix<float> encoded(const Encoder& encoder, MatrixView<const float> x, ThreadPool& pool);

@@ -221,10 +221,16 @@ void SemanticPreprocess::expand(std::span<const float> b, std::span<float> a) co
 }
 
 SemanticPreprocess fit_semantic_preprocess(SemanticScaling scaling, MatrixView<const float> semantics,
-                                           std::span<const std::int32_t> seen, double whitening, bool rotated) {
+                                           std::span<const std::int32_t> seen, double whitening, bool rotated,
+                                           std::span<const double> attribute_weights) {
   require_rows(seen.size(), "semantics");
   for (const std::int32_t c : seen) checked_row(semantics, c, "semantics");
   SemanticPreprocess result = fit_semantic_scaling(scaling, semantics, seen);
+  if (!attribute_weights.empty()) {
+    result.factor.resize(semantics.cols(), 1.0f);
+    for (std::size_t j = 0; j < result.factor.size(); ++j)
+      result.factor[j] = static_cast<float>(result.factor[j] * attribute_weights[j]);
+  }
   if (whitening > 0 || rotated) fit_whitening(result, whitening, semantics, seen);
   return result;
 }

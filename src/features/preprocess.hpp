@@ -21,10 +21,11 @@ Matrix<float> preprocessed_rows(const FeaturePreprocess& preprocess, MatrixView<
 
 /// Fits on rows `seen` of `semantics` (C x m). `whitening` a > 0 scales the principal axis i of the seen classes, of
 /// singular value σ_i, by (σ_i²/σ_1² + 1e-3)^(−a/2) and drops what no seen class varies in; a = 0 leaves all as it is.
-/// `rotated`: principal coordinates around the mean of the seen classes even then.
+/// `rotated`: principal coordinates around the mean of the seen classes even then. `attribute_weights`: m factors of
+/// the attributes, before classes are scaled to unit length; empty: all 1.
 SemanticPreprocess fit_semantic_preprocess(SemanticScaling scaling, MatrixView<const float> semantics,
                                            std::span<const std::int32_t> seen, double whitening = 0,
-                                           bool rotated = false);
+                                           bool rotated = false, std::span<const double> attribute_weights = {});
 /// All rows as class vectors: C x outputs.
 Matrix<float> preprocessed_semantics(const SemanticPreprocess& preprocess, MatrixView<const float> semantics);
 

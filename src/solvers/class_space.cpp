@@ -96,6 +96,13 @@ ClassMap ClassSpace::solve(double rho, ThreadPool& pool) const {
   return map;
 }
 
+Matrix<float> ClassSpace::products(ThreadPool& pool) const {
+  Matrix<double> sum = Matrix<double>::copy_of(within_.view());
+  for (double& v : sum.values()) v *= total_;
+  add_products(pool, 1, centred_, weights_, sum);
+  return to_float(sum.view());
+}
+
 Matrix<float> ClassSpace::preconditioner(double rho, ThreadPool& pool) const {
   Matrix<double> system = Matrix<double>::copy_of(within_.view());
   for (double& v : system.values()) v *= 2 * total_;

@@ -29,6 +29,8 @@ class ClassSpace {
 
   /// V for ρ > 0 (throws usage otherwise). Axes whose separation is below 1e-9 of the first are dropped.
   ClassMap solve(double rho, ThreadPool& pool) const;
+  /// XᵀX, X the samples minus μ: d x d.
+  Matrix<float> products(ThreadPool& pool) const;
   /// (XᵀX + N·C)⁻¹, X the samples minus μ: the preconditioner of descent in whitened coordinates.
   Matrix<float> preconditioner(double rho, ThreadPool& pool) const;
 

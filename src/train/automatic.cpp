@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "model/names.hpp"
@@ -34,25 +35,30 @@ struct Round {
   double margin = 0;
 };
 
-/// From cheap and decisive to costly and subtle. "@shrinkage" stands for values around the default, "@scaling" for the
-/// feature scaling of the best candidate of class space, "@steps" for numbers of steps around the best so far. The
+/// From cheap and decisive to costly and subtle. A grid may be several, separated by "|". "@shrinkage" stands for
+/// values around the default, "@scaling" for the feature scaling of the best candidate of class space, "@steps" for
+/// numbers of steps around the best so far, "@more" for more steps than that, if it took the most that were tried. The
 /// closed form of class space is fitted once for all places of classes.
+constexpr int kMostSteps = 8;
 constexpr Round kRounds[] = {
-    {"ridge", Family::baseline, Start::ridge, "feature-scaling=sqrt-l2,l2;lambda=0.3,1,3,10"},
+    {"ridge", Family::baseline, Start::ridge, "feature-scaling=sqrt-l2,l2;lambda=0.3,3"},
     {"eszsl", Family::baseline, Start::eszsl, "lambda=1,10"},
     {"class space", Family::classes, Start::classes,
-     "gates=always;refine-steps=0;feature-scaling=sqrt-l2,l2,standardize;shrinkage=@shrinkage"},
+     "gates=always;refine-steps=0;attribute-steps=0;feature-scaling=sqrt-l2,l2,standardize|"
+     "gates=always;refine-steps=0;attribute-steps=0;shrinkage=@shrinkage"},
     {"places of classes", Family::classes, Start::best,
-     "semantic-whitening=0,0.15,0.25,0.35,0.5,0.7;prototype-lambda=0.03,0.1,0.3,1,3;prototype-width=0,0.7,1,1.2,1.4"},
-    {"samples of classes", Family::classes, Start::best, "prior-samples=1,10,30,100,300,1000,10000"},
+     "semantic-whitening=0,0.2,0.35,0.5,0.7;prototype-lambda=0.1,0.3,1;prototype-width=0,0.8,1.2,1.6|"
+     "prototype-lambda=0.03,3;prototype-width=0,1.2"},
+    {"attribute weights", Family::classes, Start::best, "attribute-steps=2,5,8,12|prior-samples=10,100,1000"},
     {"defaults", Family::classes, Start::classes, ""},
-    {"refinement", Family::classes, Start::best, "refine-steps=1,2,3,4,6,8,11,15"},
-    {"gates", Family::classes, Start::best,
+    {"refinement and gates", Family::classes, Start::best,
+     "gates=always;refine-steps=1,2,3,4,6,8|"
      "gates=anchor;encoding=64;rotation=identity;networks=100;open=10;shared=true;gate-weight=1,3;"
-     "refine-steps=2,4,6,8,11,15"},
-    {"margin geometry", Family::classes, Start::best, "mmg=0.1;refine-steps=@steps", kNoise},
+     "refine-steps=2,3,4,6,8"},
+    {"more steps", Family::classes, Start::best, "refine-steps=@more"},
+    {"margin geometry", Family::classes, Start::best, "mmg=0.1", kNoise},
     {"semantic targets", Family::semantics, Start::semantics,
-     "gates=always;mmg=0;feature-scaling=@scaling;refine-steps=0,4,8,12,16;prototype-width=0,1.4"},
+     "gates=always;mmg=0;feature-scaling=@scaling;refine-steps=0,6,12;prototype-width=0,1.4"},
     {"semantic space", Family::semantics, Start::best,
      "semantic-whitening=0,0.15,0.35,0.5;refine-steps=@steps;prototype-width=0,1.4"},
     {"strength", Family::semantics, Start::best, "lambda=1,4,15,60;refine-steps=@steps;prototype-width=0,1,1.4,2"},
@@ -125,18 +131,23 @@ class Search {
     return resolved;
   }
 
-  std::vector<GridAxis> axes_of(const Round& round, const TrainOptions& base) {
-    std::string grid = round.grid;
+  std::string with_values(std::string grid, const TrainOptions& base) {
     const auto put = [&](const std::string& token, const std::string& values) {
-      if (const auto place = grid.find(token); place != std::string::npos) grid.replace(place, token.size(), values);
+      for (auto place = grid.find(token); place != std::string::npos; place = grid.find(token))
+        grid.replace(place, token.size(), values);
     };
     const double usual = *base.class_space.shrinkage;
-    put("@shrinkage", fmt::format("{},{},{},{}", usual / 5, usual / 2, usual, usual * 2.5));
+    put("@shrinkage", fmt::format("{},{},{}", usual / 5, usual / 2, usual * 2.5));
     const auto& placed = best_of(Family::classes);
     put("@scaling", name_of(feature_scaling_names(), *(placed ? placed->options : base).preprocessing.feature_scaling));
     put("@steps", steps_around(*base.refinement.steps));
+    put("@more", fmt::format("{},{}", kMostSteps * 3 / 2, kMostSteps * 2));
+    return grid;
+  }
+
+  std::vector<GridAxis> axes_of(const std::string& grid, const TrainOptions& base) {
     std::vector<GridAxis> axes;
-    for (auto& axis : parse_grid(grid, base)) {
+    for (auto& axis : parse_grid(with_values(grid, base), base)) {
       if (given_.is_set(axis.option)) continue;
       const auto at_most = [&](int most) { axis.values = {std::to_string(std::min(std::stoi(axis.values[0]), most))}; };
       if (axis.option == "networks") at_most(most_networks(data_));
@@ -148,7 +159,12 @@ class Search {
 
   void look(const Round& round) {
     const TrainOptions base = start_of(round);
-    auto candidates = combinations(base, axes_of(round, base));
+    if (std::string_view(round.grid).find("@more") != std::string_view::npos && *base.refinement.steps < kMostSteps)
+      return;
+    std::vector<Candidate> candidates;
+    for (const auto& grid : split_list(round.grid, '|'))
+      std::ranges::move(combinations(base, axes_of(grid, base)), std::back_inserter(candidates));
+    if (candidates.empty()) candidates = combinations(base, {});
     std::erase_if(candidates, [&](Candidate& c) {
       if (!given_.is_set("open")) c.options.gates.open = std::min(*c.options.gates.open, *c.options.gates.networks);
       try {

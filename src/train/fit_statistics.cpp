@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "features/preprocess.hpp"
 #include "solvers/class_space.hpp"
 #include "train/fit_networks.hpp"
 #include "train/place_classes.hpp"
@@ -40,8 +39,6 @@ Model fit_statistics(const Statistics& statistics, const Dataset& data, const Tr
 
   model.targets = Targets::classes;
   model.similarity = Similarity::cosine;
-  model.semantic_preprocess = fit_semantic_preprocess(*o.preprocessing.semantic_scaling, data.semantics.values.view(),
-                                                      space.classes(), *o.preprocessing.semantic_whitening, true);
   model.attribute_names = data.semantics.attribute_names;
   model.classes.names = data.class_names;
   model.classes.semantics = Matrix<float>::copy_of(data.semantics.values.view());
@@ -50,6 +47,7 @@ Model fit_statistics(const Statistics& statistics, const Dataset& data, const Tr
   std::vector<float> bias(map.weights.cols(), 0.0f);
   set_linear_map(model, {std::move(map.weights), std::move(bias)});
   const ClassMeans means{space.classes(), space.weights(), std::move(map.means)};
+  model.semantic_preprocess = fit_place_semantics(o, data.semantics.values.view(), means);
   place_classes(model, means, o.class_space);
   fit_attribute_head(model, means);
   return model;

@@ -6,6 +6,7 @@
 #include "base/linalg.hpp"
 #include "data/rows.hpp"
 #include "features/preprocess.hpp"
+#include "solvers/attribute_weights.hpp"
 
 namespace parsnets {
 
@@ -57,6 +58,27 @@ ClassMeans class_means(MatrixView<const float> f, std::span<const std::int32_t> 
   for (std::size_t s = 0; s < result.samples.size(); ++s)
     for (double& v : result.means.row(s)) v /= result.samples[s];
   return result;
+}
+
+SemanticPreprocess fit_place_semantics(const TrainOptions& options, MatrixView<const float> semantics,
+                                       const ClassMeans& classes) {
+  const SemanticScaling scaling = *options.preprocessing.semantic_scaling;
+  std::vector<double> weights;
+  // Binary attributes are 0 or 1 whatever their weight.
+  if (*options.class_space.attribute_steps > 0 && scaling != SemanticScaling::binary) {
+    SemanticPreprocess scaled = fit_semantic_preprocess(scaling, semantics, classes.classes);
+    scaled.scaling = SemanticScaling::none;
+    const AttributeProblem problem{
+        to_double(preprocessed_semantics(scaled, gather_rows(semantics, classes.classes).view()).view()),
+        scaling == SemanticScaling::l2 || scaling == SemanticScaling::centre_l2,
+        centred_means(classes),
+        *options.preprocessing.semantic_whitening,
+        *options.class_space.prototype_lambda,
+        *options.class_space.prototype_width};
+    weights = learn_attribute_weights(problem, *options.class_space.attribute_steps);
+  }
+  return fit_semantic_preprocess(scaling, semantics, classes.classes, *options.preprocessing.semantic_whitening, true,
+                                 weights);
 }
 
 void place_classes(Model& model, const ClassMeans& classes, const ClassSpaceOptions& options) {

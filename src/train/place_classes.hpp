@@ -24,6 +24,10 @@ struct ClassMeans {
 /// Means of f (n x o) over the samples of each class.
 ClassMeans class_means(MatrixView<const float> f, std::span<const std::int32_t> labels);
 
+/// Preparation of semantics (C x m) for places: with weights of attributes learned from the means where
+/// options.class_space.attribute_steps > 0 (solvers/attribute_weights.hpp).
+SemanticPreprocess fit_place_semantics(const TrainOptions& options, MatrixView<const float> semantics,
+                                       const ClassMeans& classes);
 /// Sets centre, prototypes and class means of a model with targets classes; `classes` are places in its bank.
 void place_classes(Model& model, const ClassMeans& classes, const ClassSpaceOptions& options);
 /// Sets the attribute head.

@@ -65,6 +65,7 @@ void fill_class_space(TrainOptions& o, const Dataset& data) {
   fill(o.preprocessing.semantic_whitening, 0.35);
   fill(o.class_space.shrinkage, usual_shrinkage(data.features.cols(), static_cast<double>(data.split.trainval.size())));
   fill(o.class_space.prototype_width, 1.2);
+  fill(o.class_space.attribute_steps, static_cast<int>(std::min<std::size_t>(data.seen_classes().size() / 10, 8)));
   fill(o.encoder.dimensions, std::min(64, most_encoding(data)));
   fill(o.gates.networks, std::min(100, most_networks(data)));
   fill(o.gates.open, std::min(10, *o.gates.networks));
@@ -110,6 +111,7 @@ void fill_rest(TrainOptions& o) {
   fill(o.class_space.similarity, Similarity::cosine);
   fill(o.class_space.targets, Targets::semantics);
   fill(o.class_space.shrinkage, 3);
+  fill(o.class_space.attribute_steps, 0);
   fill(o.class_space.prior_samples, 300);
   fill(o.class_space.prototype_width, *o.class_space.targets == Targets::classes ? 1.2 : 0);
   fill(o.class_space.prototype_lambda, *o.class_space.targets == Targets::classes ? 0.3 : 0.1);

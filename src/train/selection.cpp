@@ -21,16 +21,6 @@ namespace {
 
 constexpr double kSelectionTolerance = 5e-3;
 
-std::vector<std::string> split_list(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, start), text.size());
-    if (end > start) parts.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return parts;
-}
-
 /// Axes from the slowest to the fastest: what is expensive to change comes first, C (warm-started) last.
 std::vector<GridAxis> default_grid(const TrainOptions& options) {
   const GridAxis features{"feature-scaling", {"sqrt-l2", "l2", "standardize"}},
@@ -62,6 +52,16 @@ std::vector<GridAxis> default_grid(const TrainOptions& options) {
 }
 
 }  // namespace
+
+std::vector<std::string> split_list(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, start), text.size());
+    if (end > start) parts.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return parts;
+}
 
 std::vector<GridAxis> parse_grid(const std::string& text, const TrainOptions& options, std::string_view option) {
   const std::string given_to = option_name(option);
@@ -173,9 +173,7 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
         continue;
       }
       if (in_class_space && steps == 0) {
-        const PreprocessingOptions& o = c->options.preprocessing;
-        model.semantic_preprocess = fit_semantic_preprocess(*o.semantic_scaling, data_.semantics.values.view(),
-                                                            split.fit_classes, *o.semantic_whitening, true);
+        model.semantic_preprocess = fit_place_semantics(c->options, data_.semantics.values.view(), means);
         place_classes(model, means, c->options.class_space);
       }
       if (*c->options.class_space.prototype_width > 0 && !in_class_space)
@@ -220,6 +218,7 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
       key.class_space.prototype_width.reset();
       key.class_space.prototype_lambda.reset();
       key.class_space.prior_samples.reset();
+      key.class_space.attribute_steps.reset();
     }
     const std::string text = train_option_table(key).to_json().dump();
     if (paths[text].empty()) order.push_back(text);

@@ -18,6 +18,9 @@ struct GridAxis {
   std::vector<std::string> values;
 };
 
+/// The parts of a text between separators, empty ones left out.
+std::vector<std::string> split_list(const std::string& text, char separator);
+
 /// "name=v1,v2;name=v1" as axes. Throws usage for an unknown option or an invalid value. `option`: the one that `text`
 /// was given to.
 std::vector<GridAxis> parse_grid(const std::string& text, const TrainOptions& options,

@@ -9,6 +9,7 @@
 #include "features/fit_encoder.hpp"
 #include "features/preprocess.hpp"
 #include "parsnets/error.hpp"
+#include "train/place_classes.hpp"
 
 namespace parsnets {
 
@@ -25,15 +26,20 @@ std::string class_map_key(const TrainOptions& o) {
 }
 
 std::string target_key(const TrainOptions& o) {
-  return fmt::format("{} {} {}", static_cast<int>(*o.preprocessing.semantic_scaling),
-                     *o.preprocessing.semantic_whitening, class_map_key(o));
+  const ClassSpaceOptions& places = o.class_space;
+  return fmt::format(
+      "{} {} {}{}", static_cast<int>(*o.preprocessing.semantic_scaling), *o.preprocessing.semantic_whitening,
+      class_map_key(o),
+      in_class_space(o) && *places.attribute_steps > 0
+          ? fmt::format(" {} {} {}", *places.attribute_steps, *places.prototype_lambda, *places.prototype_width)
+          : "");
 }
 
 std::string both_keys(const TrainOptions& o) { return fmt::format("{} {}", input_key(o), target_key(o)); }
 
 std::string encoding_key(const TrainOptions& o) {
-  return fmt::format("{} {} {} {}", input_key(o), *o.encoder.dimensions, static_cast<int>(*o.encoder.rotation),
-                     o.run.seed);
+  return fmt::format("{} {} {} {} {}", input_key(o), *o.encoder.dimensions, static_cast<int>(*o.encoder.rotation),
+                     o.run.seed, in_class_space(o));
 }
 
 std::string gate_key(const TrainOptions& o) {
@@ -95,13 +101,17 @@ TargetVectors& Stages::targets(const TrainOptions& o) {
     eszsl_.drop();  // they look at the semantics
     sae_.drop();
     TargetVectors made;
-    made.preprocess = fit_semantic_preprocess(*o.preprocessing.semantic_scaling, data.semantics.values.view(), classes,
-                                              *o.preprocessing.semantic_whitening, in_class_space(o));
     if (!in_class_space(o)) {
+      made.preprocess = fit_semantic_preprocess(*o.preprocessing.semantic_scaling, data.semantics.values.view(),
+                                                classes, *o.preprocessing.semantic_whitening);
       made.vectors = preprocessed_semantics(made.preprocess, data.semantics.values.view());
       return made;
     }
-    const Matrix<float> means = to_float(class_map(o).means.view());
+    const ClassMap& map = class_map(o);
+    made.preprocess =
+        fit_place_semantics(o, data.semantics.values.view(),
+                            {classes, class_space(o).weights(), Matrix<double>::copy_of(map.means.view())});
+    const Matrix<float> means = to_float(map.means.view());
     made.vectors = Matrix<float>(data.classes(), means.cols(), 0.0f);
     for (std::size_t p = 0; p < classes.size(); ++p)
       std::ranges::copy(means.row(p), made.vectors.row(static_cast<std::size_t>(classes[p])).begin());
@@ -132,7 +142,9 @@ Encoding& Stages::encoding(const TrainOptions& o) {
     options.rotation = *o.encoder.rotation;
     options.seed = o.run.seed;
     Encoding made;
-    made.encoder = fit_encoder(options, inputs(o).x.view(), pool);
+    const Matrix<float> products =
+        in_class_space(o) && o.preprocessing.centre ? class_space(o).products(pool) : Matrix<float>();
+    made.encoder = fit_encoder(options, inputs(o).x.view(), pool, products.view());
     made.e = encoded(made.encoder, inputs(o).x.view(), pool);
     return made;
   });

@@ -100,6 +100,9 @@ OptionTable train_option_table(TrainOptions& o) {
       .automatic("targets classes: 1.2; parsnets, mmg: 1.4; otherwise 0")
       .number("prototype-lambda", o.class_space.prototype_lambda, 1e-9, 1e9, "ridge regularisation of that kernel")
       .automatic("targets classes: 0.3; otherwise 0.1")
+      .integer("attribute-steps", o.class_space.attribute_steps, 0, 1000,
+               "class space: steps of learning weights of attributes by leaving one class out; 0: equal weights")
+      .automatic("targets classes: one per 10 seen classes, at most 8; otherwise 0")
       .number("prior-samples", o.class_space.prior_samples, 1e-6, 1e9,
               "class space: number of samples that the place predicted from the attributes counts as")
       .automatic("300")

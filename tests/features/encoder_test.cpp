@@ -122,6 +122,18 @@ TEST(Encoder, PrincipalAxesAreOrderedByVarianceAndAgreeBetweenTheMethods) {
   }
 }
 
+TEST(Encoder, ProductsThatAreThereAlreadyGiveTheSameAxes) {
+  ThreadPool pool(2);
+  const auto x = decaying(500, 80, 3, 1.0);
+  const Matrix<float> products = gram_of_columns(pool, x.view());
+  for (const auto method : {EncoderMethod::exact, EncoderMethod::randomized}) {
+    const EncoderOptions options = options_for(10, method, Rotation::identity);
+    const auto made = fit_encoder(options, x.view(), pool),
+               given = fit_encoder(options, x.view(), pool, products.view());
+    for (std::size_t i = 0; i < 10; ++i) EXPECT_NEAR(dot(made.weights.row(i), given.weights.row(i)), 1, 1e-3) << i;
+  }
+}
+
 TEST(Encoder, ARotationChangesTheBasisButNotTheReconstruction) {
   ThreadPool pool(2);
   const auto x = decaying(200, 60, 4);

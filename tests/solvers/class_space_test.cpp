@@ -83,6 +83,8 @@ TEST(ClassSpace, ThePreconditionerIsThatOfRidgeInWhitenedCoordinates) {
   const Eigen::MatrixXd wanted = (slow.x.transpose() * slow.x + 150.0 * slow.c).inverse(),
                         inverse = dense(space.preconditioner(2.0, pool));
   EXPECT_LT((inverse - wanted).norm(), 1e-4 * wanted.norm());
+  const Eigen::MatrixXd products = slow.x.transpose() * slow.x;
+  EXPECT_LT((dense(space.products(pool)) - products).norm(), 1e-5 * products.norm());
 }
 
 TEST(ClassSpace, FactorsScaleTheFeatures) {

@@ -52,6 +52,7 @@ TEST(ResolveOptions, AFieldThatIsSetIsObeyedWhateverItsValue) {
                                                               {"shrinkage", "3"},
                                                               {"prototype-width", "0"},
                                                               {"prototype-lambda", "0.1"},
+                                                              {"attribute-steps", "0"},
                                                               {"prior-samples", "300"},
                                                               {"c", "0.1"}};
   std::size_t tried = 0;
