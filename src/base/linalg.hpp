@@ -28,23 +28,32 @@ double dot(std::span<const float> a, std::span<const float> b);
 /// XᵀX of an n x d matrix: d x d, symmetric to the bit.
 Matrix<float> gram_of_columns(ThreadPool& pool, MatrixView<const float> x);
 
+/// sum += factor·XᵀX of an n x d matrix: d x d, symmetric before and after. Products of `block` rows of X are formed in
+/// float32 and added up in float64.
+void add_gram_of_columns(ThreadPool& pool, MatrixView<const float> x, double factor, std::size_t block,
+                         MatrixView<double> sum);
+
 /// Cholesky factor of a symmetric positive definite n x n matrix plus `ridge` on its diagonal, in double.
 class Cholesky {
  public:
-  /// Throws Error(failure) when the matrix is not positive definite (or not finite).
-  Cholesky(MatrixView<const float> a, double ridge);
+  /// Reads the lower triangle. Throws Error(failure) when the matrix is not positive definite (or not finite).
+  Cholesky(ThreadPool& pool, Matrix<double> a, double ridge);
+  /// The same in the calling thread.
   Cholesky(Matrix<double> a, double ridge);
-  /// Solves (A + ridge·I)·X = B in place of B, n x m; columns are shared out over the pool.
+  /// Solves (A + ridge·I)·X = B in place of B, n x m.
   void solve(ThreadPool& pool, MatrixView<double> b) const;
 
  private:
-  void factor(double ridge);
-  Matrix<double> factor_;
+  Matrix<double> factor_;  ///< its lower triangle
 };
 
-/// The inverse of a symmetric positive definite n x n matrix in float32, symmetric to the bit, by n³ flops. Throws
-/// Error(failure) when the matrix is not positive definite at that precision.
-Matrix<float> inverse_of_positive(Matrix<float> a);
+/// The inverse of a symmetric positive definite n x n matrix in float32, symmetric to the bit, by n³ flops. Reads the
+/// lower triangle. Throws Error(failure) when the matrix is not positive definite at that precision.
+Matrix<float> inverse_of_positive(ThreadPool& pool, Matrix<float> a);
+
+/// Copies the lower triangle of a square matrix to the upper one.
+void mirror_lower(ThreadPool& pool, MatrixView<float> a);
+void mirror_lower(ThreadPool& pool, MatrixView<double> a);
 
 struct EigenPairs {
   std::vector<double> values;  ///< descending
