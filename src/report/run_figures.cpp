@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/linalg.hpp"
 #include "data/rows.hpp"
 #include "data/split.hpp"
 #include "features/fit_encoder.hpp"
@@ -216,11 +217,33 @@ Json training_json(const Model& model, const Json& recorded) {
   return json["stages"].empty() && json["svr"].is_null() ? Json() : json;
 }
 
+namespace {
+
+/// Predicted attributes as scaling leaves them, n x m.
+Matrix<float> scaled_attributes(const Model& model, MatrixView<const float> x, ThreadPool& pool) {
+  const auto& whitening = model.semantic_preprocess.whitening;
+  if (model.targets == Targets::classes || whitening.empty()) return model.predict_semantics(x, pool);
+  // Whitening is b = U(a − centre), its rows orthogonal, so a − centre = Σ_i b_i U_i / |U_i|². (A constant offset does
+  // not change a correlation.)
+  const std::size_t m = model.attributes(), q = model.outputs();
+  Matrix<float> inverse(q, m), predicted(x.rows(), m);
+  for (std::size_t i = 0; i < q; ++i) {
+    const std::span<const float> axis(whitening.data() + i * m, m);
+    const double squares = dot(axis, axis);
+    for (std::size_t j = 0; j < m; ++j) inverse(i, j) = static_cast<float>(axis[j] / squares);
+  }
+  multiply(pool, Trans::no, model.predict(x, pool).view(), Trans::no, inverse.view(), predicted.view());
+  return predicted;
+}
+
+}  // namespace
+
 Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool) {
   if (model.direction != Direction::forward || samples.rows.empty()) return nullptr;
   const std::size_t m = model.attributes(), n = samples.rows.size();
   const auto places = bank_places(model, data);
-  const Matrix<float> predicted = model.predict_semantics(gather_rows(data.features.view(), samples.rows).view(), pool);
+  const Matrix<float> predicted =
+      scaled_attributes(model, gather_rows(data.features.view(), samples.rows).view(), pool);
   Matrix<float> truth = Matrix<float>::copy_of(model.classes.semantics.view());
   for (std::size_t c = 0; c < truth.rows(); ++c) model.semantic_preprocess.apply(truth.row(c));
 

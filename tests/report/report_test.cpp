@@ -157,6 +157,56 @@ TEST(Report, AttributesAreThoseThatTheModelPredicts) {
     EXPECT_NEAR(correlation(after, one["name"]), -one["correlation"].get<double>(), 1e-3) << one["name"];
 }
 
+TEST(Report, WhiteningIsUndoneBeforeAttributesAreCompared) {
+  ThreadPool pool(1);
+  Dataset data = test::small_training_set();
+  TrainOptions options = test::small_options(Method::parsnets);
+  options.class_space.targets = Targets::semantics;
+  options.preprocessing.semantic_whitening = 0.9;
+  const Model model = train(data, options, pool);
+  const json list = data_of({{"one", &model, &data, "", {}}})["runs"][0]["attributes"];
+  std::vector<std::int32_t> rows = data.split.test_unseen;
+  rows.insert(rows.end(), data.split.test_seen.begin(), data.split.test_seen.end());
+  const std::size_t m = model.attributes(), a = 5;
+  const auto& axes = model.semantic_preprocess.whitening;
+  std::vector<double> predicted, truth;
+  for (const auto row : rows) {
+    const auto r = static_cast<std::size_t>(row);
+    const Matrix<float> f = model.predict({data.features.row(r).data(), 1, model.dimensions}, pool);
+    double value = 0;
+    for (std::size_t i = 0; i < f.cols(); ++i) {
+      double squares = 0;
+      for (std::size_t j = 0; j < m; ++j) squares += static_cast<double>(axes[i * m + j]) * axes[i * m + j];
+      value += f(0, i) * axes[i * m + a] / squares;
+    }
+    predicted.push_back(value);
+    const auto given = data.semantics.values.row(static_cast<std::size_t>(data.labels[r]));
+    std::vector<float> scaled(given.begin(), given.end());
+    model.semantic_preprocess.apply(scaled);
+    truth.push_back(scaled[a]);
+  }
+  const auto mean = [](const std::vector<double>& v) {
+    double sum = 0;
+    for (const double x : v) sum += x / static_cast<double>(v.size());
+    return sum;
+  };
+  const double x = mean(predicted), y = mean(truth);
+  double xx = 0, yy = 0, xy = 0;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    xx += (predicted[r] - x) * (predicted[r] - x);
+    yy += (truth[r] - y) * (truth[r] - y);
+    xy += (predicted[r] - x) * (truth[r] - y);
+  }
+  const std::string name = model.attribute_names.empty() ? "attribute 6" : model.attribute_names[a];
+  std::size_t found = 0;
+  for (const auto& one : list)
+    if (one["name"] == name) {
+      ++found;
+      EXPECT_NEAR(one["correlation"].get<double>(), xy / std::sqrt(xx * yy), 1e-3);
+    }
+  EXPECT_EQ(found, 1u);
+}
+
 TEST(Report, LeavesOutWhatARunDoesNotHave) {
   for (const auto method : {Method::ridge, Method::sae_reverse}) {
     const SmallRun run = small_run(method, 0);
