@@ -1,4 +1,5 @@
 // Seconds, flops and share of the GEMM peak of the closed form of class space: statistics of samples, then the map.
+// On a quiet machine: short products find a free core more easily than long parts do.
 // Usage: bench_class_space [samples=7057] [features=2048] [classes=150] [threads=0] [repeats=10]
 //
 // Flops are those that the algorithm needs, a multiply-add counting 2. A symmetric product of n samples with d features

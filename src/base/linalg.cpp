@@ -87,6 +87,21 @@ double dot(std::span<const float> a, std::span<const float> b) {
 
 namespace {
 
+template <class T>
+void multiply_lower_any(ThreadPool& pool, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c, T alpha,
+                        T beta) {
+  const std::size_t d = c.rows();
+  check(c.cols() == d && a.cols() == d && b.cols() == d && a.rows() == b.rows(), "multiply_lower");
+  // Row panels of the triangle; the first panels are short, so the chunks are dealt out from the end.
+  const std::size_t panels = ThreadPool::chunk_count(d, kMultiplyRows);
+  pool.parallel_for(panels, 1, [&](std::size_t p, std::size_t, std::size_t) {
+    const std::size_t begin = (panels - 1 - p) * kMultiplyRows, end = std::min(d, begin + kMultiplyRows);
+    gemm(CblasTrans, CblasNoTrans, static_cast<int>(end - begin), static_cast<int>(end), static_cast<int>(a.rows()),
+         alpha, a.data() + begin, static_cast<int>(d), b.data(), static_cast<int>(d), beta, c.data() + begin * d,
+         static_cast<int>(d));
+  });
+}
+
 /// Copies the lower triangle to the upper one, tile by tile: a column at a time would miss the cache at every step.
 template <class T>
 void mirror_any(ThreadPool& pool, MatrixView<T> a) {
@@ -106,18 +121,18 @@ void mirror_any(ThreadPool& pool, MatrixView<T> a) {
 void mirror_lower(ThreadPool& pool, MatrixView<float> a) { mirror_any(pool, a); }
 void mirror_lower(ThreadPool& pool, MatrixView<double> a) { mirror_any(pool, a); }
 
+void multiply_lower(ThreadPool& pool, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c,
+                    float alpha, float beta) {
+  multiply_lower_any(pool, a, b, c, alpha, beta);
+}
+void multiply_lower(ThreadPool& pool, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
+                    double alpha, double beta) {
+  multiply_lower_any(pool, a, b, c, alpha, beta);
+}
+
 Matrix<float> gram_of_columns(ThreadPool& pool, MatrixView<const float> x) {
-  const std::size_t d = x.cols();
-  Matrix<float> gram(d, d);
-  // Row panels of the lower triangle; the first panels are short, so the chunks are dealt out from the end.
-  constexpr std::size_t kPanel = 128;
-  const std::size_t panels = ThreadPool::chunk_count(d, kPanel);
-  pool.parallel_for(panels, 1, [&](std::size_t p, std::size_t, std::size_t) {
-    const std::size_t begin = (panels - 1 - p) * kPanel, end = std::min(d, begin + kPanel);
-    gemm(CblasTrans, CblasNoTrans, static_cast<int>(end - begin), static_cast<int>(end), static_cast<int>(x.rows()),
-         1.0f, x.data() + begin, static_cast<int>(d), x.data(), static_cast<int>(d), 0.0f, gram.data() + begin * d,
-         static_cast<int>(d));
-  });
+  Matrix<float> gram(x.cols(), x.cols());
+  multiply_lower(pool, x, x, gram.view());
   mirror_lower(pool, gram.view());
   return gram;
 }

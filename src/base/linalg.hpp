@@ -22,6 +22,13 @@ void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const float> a, Trans 
 void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const double> a, Trans trans_b, MatrixView<const double> b,
               MatrixView<double> c, double alpha = 1, double beta = 0);
 
+/// The lower triangle of C = alpha·AᵀB + beta·C for a symmetric AᵀB, at half the cost; A and B are k x n, C is n x n.
+/// What is above the diagonal of C is not defined afterwards.
+void multiply_lower(ThreadPool& pool, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c,
+                    float alpha = 1, float beta = 0);
+void multiply_lower(ThreadPool& pool, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
+                    double alpha = 1, double beta = 0);
+
 /// Σ a_i·b_i of equally long vectors, in double, in an order that depends on the length alone.
 double dot(std::span<const float> a, std::span<const float> b);
 

@@ -12,13 +12,13 @@ namespace parsnets {
 
 namespace {
 
-/// to = scale·to + factor·Σ_c w_c·r_c r_cᵀ over the rows r_c.
+/// The lower triangle of to = scale·to + factor·Σ_c w_c·r_c r_cᵀ over the rows r_c.
 void add_products(ThreadPool& pool, double factor, const Matrix<double>& rows, const std::vector<double>& weights,
                   double scale, Matrix<double>& to) {
   Matrix<double> weighted = Matrix<double>::copy_of(rows.view());
   for (std::size_t c = 0; c < rows.rows(); ++c)
     for (double& v : weighted.row(c)) v *= weights[c];
-  multiply(pool, Trans::yes, rows.view(), Trans::no, weighted.view(), to.view(), factor, scale);
+  multiply_lower(pool, rows.view(), weighted.view(), to.view(), factor, scale);
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ ClassSpace::ClassSpace(const Statistics& s, ThreadPool& pool, std::span<const fl
   for (std::size_t p = 0; p < centred_.rows(); ++p)
     for (std::size_t j = 0; j < d; ++j) centred_(p, j) *= factor[j];
   for (std::size_t i = 0; i < d; ++i)
-    for (std::size_t j = 0; j < d; ++j) within_(i, j) *= static_cast<double>(factor[i]) * factor[j];
+    for (std::size_t j = 0; j <= i; ++j) within_(i, j) *= static_cast<double>(factor[i]) * factor[j];
 }
 
 double ClassSpace::ridge(double rho) const {

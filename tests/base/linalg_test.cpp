@@ -173,6 +173,28 @@ TEST(Linalg, TheGramMatrixIsSymmetricToTheBitAndRight) {
     }
 }
 
+TEST(Linalg, TheLowerTriangleOfAProductIsThatOfTheProduct) {
+  const std::size_t k = 40, n = 291;
+  const auto a = random_matrix<double>(k, n, 4);
+  auto b = Matrix<double>::copy_of(a.view());
+  for (std::size_t r = 0; r < k; ++r)
+    for (double& v : b.row(r)) v *= static_cast<double>(r + 1);
+  const auto start = symmetric_of_rank(n, 3, 5);
+  auto expected = Matrix<double>::copy_of(start.view());
+  ThreadPool one(1);
+  multiply(one, Trans::yes, a.view(), Trans::no, b.view(), expected.view(), -0.5, 2);
+  for (const unsigned threads : {1u, 3u}) {
+    ThreadPool pool(threads);
+    auto c = Matrix<double>::copy_of(start.view());
+    multiply_lower(pool, a.view(), b.view(), c.view(), -0.5, 2);
+    mirror_lower(pool, c.view());
+    for (std::size_t i = 0; i < c.size(); ++i) ASSERT_NEAR(c.data()[i], expected.data()[i], 1e-10) << i;
+  }
+  Matrix<double> wide(n, n + 1, 0.0);
+  EXPECT_THROW(multiply_lower(one, a.view(), b.view(), wide.view()), Error);
+  EXPECT_THROW(mirror_lower(one, wide.view()), Error);
+}
+
 TEST(Linalg, GramMatricesAreAddedUpInDoubleForAnyNumberOfThreads) {
   const std::size_t n = 90, d = 291;  // two rows of tiles
   const auto x = random_matrix<float>(n, d, 4);
