@@ -30,4 +30,13 @@ inline TrainOptions small_options(Method method) {
   return options;
 }
 
+/// A model trained on that data set.
+struct TrainedModel {
+  Dataset data = small_training_set();
+  ThreadPool pool{1};
+  Model model;
+  explicit TrainedModel(const TrainOptions& options) : model(train(data, options, pool)) {}
+  explicit TrainedModel(Method method) : TrainedModel(small_options(method)) {}
+};
+
 }  // namespace parsnets::test

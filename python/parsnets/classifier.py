@@ -72,7 +72,8 @@ class ParsNetsClassifier(ZeroShotClassifier):
     refine_steps : int, default=None
         Number of steps of discriminative refinement after the fit.
     prototype_width : float, default=None
-        Width of the kernel that moves class vectors towards the training samples. 0 means no correction.
+        Width of the kernel of class attributes that places classes. 0 means the cosine itself in class space, and no
+        correction of the class vectors for the other targets.
     feature_scaling : {"none", "l2", "sqrt-l2", "standardize"}, default=None
         Scaling of samples.
     semantic_scaling : {"none", "l2", "centre-l2", "standardize", "binary"}, default=None

@@ -24,12 +24,13 @@ class Explanation:
     calibration : float
         Part of the difference of the scores that is due to gamma.
     examples : float
-        Part of the difference of the scores that is due to the learned correction of the class vectors.
+        Part of the difference of the scores that is due to the training samples of the two classes, beyond what their
+        attributes give.
     contributions : ndarray of shape (n_attributes,)
         Contribution of each attribute to the difference of the scores.
     semantics : ndarray of shape (n_attributes,)
-        Predicted attributes, in the space in which classes are compared (scaled, centred, whitened), not in the units
-        of `label_attributes`.
+        Predicted attributes, not in the units of `label_attributes` but scaled as by `semantic_scaling`; for targets
+        "semantics" in the space in which classes are compared (scaled, centred, whitened).
     open_networks : ndarray
         Indices of the networks that are active for the sample.
     attribute_names : tuple of str

@@ -10,11 +10,6 @@
 #include "parsnets/error.hpp"
 
 extern "C" {
-void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
-void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
-void spotri_(const char* uplo, const int* n, float* a, const int* lda, int* info);
-void dpotrs_(const char* uplo, const int* n, const int* nrhs, const double* a, const int* lda, double* b,
-             const int* ldb, int* info);
 void dsyevr_(const char* jobz, const char* range, const char* uplo, const int* n, double* a, const int* lda,
              const double* vl, const double* vu, const int* il, const int* iu, const double* abstol, int* m, double* w,
              double* z, const int* ldz, int* isuppz, double* work, const int* lwork, int* iwork, const int* liwork,
@@ -90,75 +85,90 @@ double dot(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-Matrix<float> gram_of_columns(ThreadPool& pool, MatrixView<const float> x) {
-  const std::size_t d = x.cols();
-  Matrix<float> gram(d, d, 0.0f);
-  // Row panels of the lower triangle; the first panels are short, so the chunks are dealt out from the end.
-  constexpr std::size_t kPanel = 128;
-  const std::size_t panels = ThreadPool::chunk_count(d, kPanel);
+namespace {
+
+template <class T>
+void multiply_lower_any(ThreadPool& pool, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c, T alpha,
+                        T beta) {
+  const std::size_t d = c.rows();
+  check(c.cols() == d && a.cols() == d && b.cols() == d && a.rows() == b.rows(), "multiply_lower");
+  // Row panels of the triangle; the first panels are short, so the chunks are dealt out from the end.
+  const std::size_t panels = ThreadPool::chunk_count(d, kMultiplyRows);
   pool.parallel_for(panels, 1, [&](std::size_t p, std::size_t, std::size_t) {
-    const std::size_t begin = (panels - 1 - p) * kPanel, end = std::min(d, begin + kPanel);
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, static_cast<int>(end - begin), static_cast<int>(end),
-                static_cast<int>(x.rows()), 1.0f, x.data() + begin, static_cast<int>(d), x.data(), static_cast<int>(d),
-                0.0f, gram.data() + begin * d, static_cast<int>(d));
+    const std::size_t begin = (panels - 1 - p) * kMultiplyRows, end = std::min(d, begin + kMultiplyRows);
+    gemm(CblasTrans, CblasNoTrans, static_cast<int>(end - begin), static_cast<int>(end), static_cast<int>(a.rows()),
+         alpha, a.data() + begin, static_cast<int>(d), b.data(), static_cast<int>(d), beta, c.data() + begin * d,
+         static_cast<int>(d));
   });
-  for (std::size_t r = 0; r < d; ++r)
-    for (std::size_t c = r + 1; c < d; ++c) gram(r, c) = gram(c, r);
+}
+
+/// Copies the lower triangle to the upper one, tile by tile: a column at a time would miss the cache at every step.
+template <class T>
+void mirror_any(ThreadPool& pool, MatrixView<T> a) {
+  check(a.rows() == a.cols(), "mirror_lower");
+  constexpr std::size_t kTile = 64;
+  const std::size_t n = a.rows(), tiles = ThreadPool::chunk_count(n, kTile);
+  pool.parallel_for(tiles, 1, [&](std::size_t t, std::size_t, std::size_t) {
+    const std::size_t begin = t * kTile, end = std::min(n, begin + kTile);
+    for (std::size_t first = begin; first < n; first += kTile)
+      for (std::size_t r = begin; r < end; ++r)
+        for (std::size_t c = std::max(first, r + 1); c < std::min(n, first + kTile); ++c) a(r, c) = a(c, r);
+  });
+}
+
+}  // namespace
+
+void mirror_lower(ThreadPool& pool, MatrixView<float> a) { mirror_any(pool, a); }
+void mirror_lower(ThreadPool& pool, MatrixView<double> a) { mirror_any(pool, a); }
+
+void multiply_lower(ThreadPool& pool, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c,
+                    float alpha, float beta) {
+  multiply_lower_any(pool, a, b, c, alpha, beta);
+}
+void multiply_lower(ThreadPool& pool, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
+                    double alpha, double beta) {
+  multiply_lower_any(pool, a, b, c, alpha, beta);
+}
+
+Matrix<float> gram_of_columns(ThreadPool& pool, MatrixView<const float> x) {
+  Matrix<float> gram(x.cols(), x.cols());
+  multiply_lower(pool, x, x, gram.view());
+  mirror_lower(pool, gram.view());
   return gram;
 }
 
-Cholesky::Cholesky(MatrixView<const float> a, double ridge) : factor_(to_double(a)) { factor(ridge); }
-Cholesky::Cholesky(Matrix<double> a, double ridge) : factor_(std::move(a)) { factor(ridge); }
-
-void Cholesky::factor(double ridge) {
-  check(factor_.rows() == factor_.cols(), "Cholesky");
-  const int n = static_cast<int>(factor_.rows());
-  for (int i = 0; i < n; ++i) factor_(static_cast<std::size_t>(i), static_cast<std::size_t>(i)) += ridge;
-  int info = 0;
-  use_serial_blas();
-  dpotrf_("U", &n, factor_.data(), &n, &info);
-  if (info > 0)
-    throw Error(ErrorCode::failure, fmt::format("a matrix is not positive definite (pivot {}); use a larger {}", info,
-                                                option_name("lambda")));
-  check_lapack(info, "dpotrf");
-  for (std::size_t i = 0; i < factor_.rows(); ++i)  // OpenBLAS lets a NaN pivot pass
-    if (!std::isfinite(factor_(i, i)))
-      throw Error(ErrorCode::failure, fmt::format("a matrix to factorise has non-finite values (pivot {})", i + 1));
-}
-
-void Cholesky::solve(ThreadPool& pool, MatrixView<double> b) const {
-  check(b.rows() == factor_.rows(), "Cholesky::solve");
-  const int n = static_cast<int>(factor_.rows());
-  constexpr std::size_t kColumns = 64;
-  pool.parallel_for(b.cols(), kColumns, [&](std::size_t begin, std::size_t end, std::size_t) {
-    const int count = static_cast<int>(end - begin);
-    Matrix<double> columns(end - begin, b.rows());  // LAPACK wants each right-hand side contiguous
-    for (std::size_t r = 0; r < b.rows(); ++r)
-      for (std::size_t c = begin; c < end; ++c) columns(c - begin, r) = b(r, c);
-    int info = 0;
-    dpotrs_("U", &n, &count, factor_.data(), &n, columns.data(), &n, &info);
-    check_lapack(info, "dpotrs");
-    for (std::size_t r = 0; r < b.rows(); ++r)
-      for (std::size_t c = begin; c < end; ++c) b(r, c) = columns(c - begin, r);
+void add_gram_of_columns(ThreadPool& pool, MatrixView<const float> x, double factor, std::size_t block,
+                         MatrixView<double> sum) {
+  const std::size_t d = x.cols();
+  check(sum.rows() == d && sum.cols() == d && block > 0, "add_gram_of_columns");
+  constexpr std::size_t kTile = 256;  // a tile of products and its two operands stay in the cache of a core
+  struct Tile {
+    std::size_t row, col;
+  };
+  std::vector<Tile> tiles;
+  for (std::size_t r = 0; r < d; r += kTile)
+    for (std::size_t c = 0; c <= r; c += kTile) tiles.push_back({r, c});
+  pool.parallel_for(tiles.size(), 1, [&](std::size_t t, std::size_t, std::size_t) {
+    const auto [row, col] = tiles[t];
+    const std::size_t rows = std::min(kTile, d - row), cols = std::min(kTile, d - col);
+    Matrix<float> products(rows, cols);
+    for (std::size_t first = 0; first < x.rows(); first += block) {
+      const float* samples = x.data() + first * d;
+      const int count = static_cast<int>(std::min(block, x.rows() - first)), stride = static_cast<int>(d);
+      if (row == col)
+        cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, static_cast<int>(rows), count, 1.0f, samples + row, stride,
+                    0.0f, products.data(), static_cast<int>(cols));
+      else
+        gemm(CblasTrans, CblasNoTrans, static_cast<int>(rows), static_cast<int>(cols), count, 1.0f, samples + row,
+             stride, samples + col, stride, 0.0f, products.data(), static_cast<int>(cols));
+      for (std::size_t r = 0; r < rows; ++r) {
+        double* to = sum.data() + (row + r) * d + col;
+        const std::size_t last = row == col ? r + 1 : cols;
+        for (std::size_t c = 0; c < last; ++c) to[c] += factor * products(r, c);
+      }
+    }
   });
-}
-
-Matrix<float> inverse_of_positive(Matrix<float> a) {
-  check(a.rows() == a.cols(), "inverse_of_positive");
-  const int n = static_cast<int>(a.rows());
-  int info = 0;
-  use_serial_blas();
-  spotrf_("U", &n, a.data(), &n, &info);
-  if (info == 0) spotri_("U", &n, a.data(), &n, &info);
-  if (info > 0)
-    throw Error(ErrorCode::failure,
-                fmt::format("a matrix is not positive definite (pivot {}); use a larger shrinkage", info));
-  check_lapack(info, "spotri");
-  for (std::size_t r = 0; r < a.rows(); ++r)  // LAPACK's upper triangle is the lower one here
-    for (std::size_t c = r + 1; c < a.cols(); ++c) a(r, c) = a(c, r);
-  if (!std::all_of(a.data(), a.data() + a.size(), [](float v) { return std::isfinite(v); }))
-    throw Error(ErrorCode::failure, "a matrix to be inverted is not finite");
-  return a;
+  mirror_lower(pool, sum);
 }
 
 EigenPairs largest_eigenpairs(MatrixView<const double> a, std::size_t count) {

@@ -22,29 +22,45 @@ void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const float> a, Trans 
 void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const double> a, Trans trans_b, MatrixView<const double> b,
               MatrixView<double> c, double alpha = 1, double beta = 0);
 
+/// The lower triangle of C = alpha·AᵀB + beta·C for a symmetric AᵀB, at half the cost; A and B are k x n, C is n x n.
+/// What is above the diagonal of C is not defined afterwards.
+void multiply_lower(ThreadPool& pool, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c,
+                    float alpha = 1, float beta = 0);
+void multiply_lower(ThreadPool& pool, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
+                    double alpha = 1, double beta = 0);
+
 /// Σ a_i·b_i of equally long vectors, in double, in an order that depends on the length alone.
 double dot(std::span<const float> a, std::span<const float> b);
 
 /// XᵀX of an n x d matrix: d x d, symmetric to the bit.
 Matrix<float> gram_of_columns(ThreadPool& pool, MatrixView<const float> x);
 
+/// sum += factor·XᵀX of an n x d matrix: d x d, symmetric before and after. Products of `block` rows of X are formed in
+/// float32 and added up in float64.
+void add_gram_of_columns(ThreadPool& pool, MatrixView<const float> x, double factor, std::size_t block,
+                         MatrixView<double> sum);
+
 /// Cholesky factor of a symmetric positive definite n x n matrix plus `ridge` on its diagonal, in double.
 class Cholesky {
  public:
-  /// Throws Error(failure) when the matrix is not positive definite (or not finite).
-  Cholesky(MatrixView<const float> a, double ridge);
+  /// Reads the lower triangle. Throws Error(failure) when the matrix is not positive definite (or not finite).
+  Cholesky(ThreadPool& pool, Matrix<double> a, double ridge);
+  /// The same in the calling thread.
   Cholesky(Matrix<double> a, double ridge);
-  /// Solves (A + ridge·I)·X = B in place of B, n x m; columns are shared out over the pool.
+  /// Solves (A + ridge·I)·X = B in place of B, n x m.
   void solve(ThreadPool& pool, MatrixView<double> b) const;
 
  private:
-  void factor(double ridge);
-  Matrix<double> factor_;
+  Matrix<double> factor_;  ///< its lower triangle
 };
 
-/// The inverse of a symmetric positive definite n x n matrix in float32, symmetric to the bit, by n³ flops. Throws
-/// Error(failure) when the matrix is not positive definite at that precision.
-Matrix<float> inverse_of_positive(Matrix<float> a);
+/// The inverse of a symmetric positive definite n x n matrix in float32, symmetric to the bit, by n³ flops. Reads the
+/// lower triangle. Throws Error(failure) when the matrix is not positive definite at that precision.
+Matrix<float> inverse_of_positive(ThreadPool& pool, Matrix<float> a);
+
+/// Copies the lower triangle of a square matrix to the upper one.
+void mirror_lower(ThreadPool& pool, MatrixView<float> a);
+void mirror_lower(ThreadPool& pool, MatrixView<double> a);
 
 struct EigenPairs {
   std::vector<double> values;  ///< descending

@@ -18,7 +18,8 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kBlock = 1024;  ///< samples whose products are formed in float32
+constexpr std::size_t kBlock = 1024;           ///< samples whose products are formed in float32
+constexpr std::size_t kPrepared = 2 * kBlock;  ///< samples scaled at a time
 
 void add_scaled(std::span<double> to, double factor, std::span<const double> what) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * what[i];
@@ -55,6 +56,12 @@ bool all_finite(std::span<const double> values) {
 
 [[noreturn]] void refuse(const std::string& field, const std::string& expected, const std::string& found) {
   throw Error(BadInput{"statistics", field, expected, found, ""});
+}
+
+void require_finite(MatrixView<const float> features, std::size_t r) {
+  const auto row = features.row(r);
+  if (const auto bad = std::ranges::find_if_not(row, [](float v) { return std::isfinite(v); }); bad != row.end())
+    refuse("features", "finite numbers", fmt::format("{} in row {}, column {}", *bad, r, bad - row.begin()));
 }
 
 }  // namespace
@@ -101,19 +108,19 @@ void Statistics::accumulate(MatrixView<const float> features, std::span<const st
     const double weight = weights.empty() ? 1 : weights[i];
     if (!(weight >= 0 && std::isfinite(weight)))
       refuse("weights", "numbers that are finite and not negative", fmt::format("{} for sample {}", weight, r));
-    const auto row = features.row(r);
-    if (const auto bad = std::ranges::find_if_not(row, [](float v) { return std::isfinite(v); }); bad != row.end())
-      refuse("features", "finite numbers", fmt::format("{} in row {}, column {}", *bad, r, bad - row.begin()));
     if (weight > 0)
       groups[group_of(names_[static_cast<std::size_t>(labels[r])], options_.groups)].push_back({rows[i], weight});
   }
+  pool.parallel_for(rows.size(), 64, [&](std::size_t first, std::size_t last, std::size_t) {
+    for (std::size_t i = first; i < last; ++i) require_finite(features, static_cast<std::size_t>(rows[i]));
+  });
   FeaturePreprocess scale;
   scale.scaling = options_.scaling;
   scale.centre = false;
   std::vector<std::int32_t> block;
   for (std::size_t g = 0; g < groups.size(); ++g)
-    for (std::size_t begin = 0; begin < groups[g].size(); begin += kBlock) {
-      const std::span<const Sample> samples(groups[g].data() + begin, std::min(kBlock, groups[g].size() - begin));
+    for (std::size_t begin = 0; begin < groups[g].size(); begin += kPrepared) {
+      const std::span<const Sample> samples(groups[g].data() + begin, std::min(kPrepared, groups[g].size() - begin));
       block.clear();
       for (const Sample& sample : samples) block.push_back(sample.row);
       Matrix<float> x = preprocessed_rows(scale, features, block, pool);
@@ -121,10 +128,6 @@ void Statistics::accumulate(MatrixView<const float> features, std::span<const st
         const auto r = static_cast<std::size_t>(block[i]), label = static_cast<std::size_t>(labels[r]);
         const double weight = samples[i].weight;
         weights_[label] = std::max(0.0, weights_[label] + sign * weight);
-        const auto sum = sums_.row(label);
-        for (std::size_t j = 0; j < x.cols(); ++j) sum[j] += sign * weight * x(i, j);
-        if (weight != 1)
-          for (float& v : x.row(i)) v = static_cast<float>(v * std::sqrt(weight));
         if (options_.kept_rows == 0) continue;
         const auto raw = features.row(r);
         const auto& kept = kept_[label];
@@ -132,11 +135,17 @@ void Statistics::accumulate(MatrixView<const float> features, std::span<const st
         if (kept.size() < options_.kept_rows || hash <= kept.back().hash)  // else it is one of many that are not kept
           keep(label, {hash, weight, {raw.begin(), raw.end()}}, sign);
       }
-      const Matrix<float> gram = gram_of_columns(pool, x.view());
-      double* products = products_[g].data();
-      pool.parallel_for(gram.rows(), 64, [&](std::size_t first, std::size_t last, std::size_t) {
-        for (std::size_t v = first * gram.cols(); v < last * gram.cols(); ++v) products[v] += sign * gram.data()[v];
+      pool.parallel_for(x.cols(), 256, [&](std::size_t first, std::size_t last, std::size_t) {
+        for (std::size_t i = 0; i < block.size(); ++i) {
+          double* sum = sums_.row(static_cast<std::size_t>(labels[static_cast<std::size_t>(block[i])])).data();
+          float* row = x.row(i).data();
+          const double weight = samples[i].weight, root = std::sqrt(weight);
+          for (std::size_t j = first; j < last; ++j) sum[j] += sign * weight * row[j];
+          if (weight != 1)
+            for (std::size_t j = first; j < last; ++j) row[j] = static_cast<float>(row[j] * root);
+        }
       });
+      add_gram_of_columns(pool, x.view(), sign, kBlock, products_[g].view());
       samples_ = sign > 0 ? samples_ + block.size() : samples_ - std::min<std::uint64_t>(samples_, block.size());
     }
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/linalg.hpp"
 #include "base/rng.hpp"
 #include "data/rows.hpp"
 #include "eval/reference.hpp"
@@ -16,6 +17,7 @@
 #include "report/bench_figures.hpp"
 #include "report/geometry.hpp"
 #include "report/page.hpp"
+#include "report/places.hpp"
 #include "report/run_figures.hpp"
 #include "report/tsne.hpp"
 #include "store/train_record_json.hpp"
@@ -70,8 +72,22 @@ Matrix<float> principal_map(const Matrix<float>& rows, ThreadPool& pool) {
   return out;
 }
 
-Json tsne_json(const Model& model, const Dataset& data, const RunSamples& samples, const ReportOptions& options,
-               ThreadPool& pool, ProgressObserver* progress) {
+/// The rows of all, one below the other; for cosine at unit length, as scores see them.
+Matrix<float> stacked(Similarity similarity, std::initializer_list<const Matrix<float>*> parts) {
+  std::size_t rows = 0;
+  for (const auto* part : parts) rows += part->rows();
+  Matrix<float> out(rows, (*parts.begin())->cols());
+  float* end = out.data();
+  for (const auto* part : parts) end = std::ranges::copy(part->values(), end).out;
+  for (std::size_t r = 0; r < rows && similarity == Similarity::cosine; ++r) {
+    const double length = std::sqrt(dot(out.row(r), out.row(r)));
+    for (float& v : out.row(r)) v = length > 0 ? static_cast<float>(v / length) : 0.0f;
+  }
+  return out;
+}
+
+Json tsne_json(const Model& model, const Dataset& data, const RunSamples& samples, const UnseenPlaces& unseen,
+               const ReportOptions& options, ThreadPool& pool, ProgressObserver* progress) {
   const auto rows = drawn_unseen(samples, options.points, options.seed);
   if (rows.size() < 10 || samples.mapped.empty()) return nullptr;
   TsneOptions tsne_options;
@@ -92,7 +108,17 @@ Json tsne_json(const Model& model, const Dataset& data, const RunSamples& sample
     json["predicted"].push_back(predicted);
   }
   json["raw"] = points_json(tsne(chosen_rows(samples.prepared, rows).view(), tsne_options, pool, progress));
-  json["mapped"] = points_json(tsne(chosen_rows(samples.mapped, rows).view(), tsne_options, pool, progress));
+  const Matrix<float> mapped = chosen_rows(samples.mapped, rows);
+  const Json map = points_json(
+      tsne(stacked(model.similarity, {&mapped, &unseen.places, &unseen.means}).view(), tsne_options, pool, progress));
+  // Samples first, then the places of the classes, then their means. Classes of which no sample was drawn stay out.
+  json["mapped"] = Json(map.begin(), map.begin() + static_cast<std::ptrdiff_t>(rows.size()));
+  json["places"] = json["means"] = unseen.classes.empty() ? Json() : Json::array();
+  for (std::size_t u = 0; u < unseen.classes.size(); ++u) {
+    if (!std::ranges::binary_search(classes, unseen.classes[u])) continue;
+    json["places"].push_back(map[rows.size() + u]);
+    json["means"].push_back(map[rows.size() + unseen.classes.size() + u]);
+  }
   return json;
 }
 
@@ -116,8 +142,8 @@ struct Space {
   const Matrix<float>* rows;
 };
 
-void add_geometry(const Dataset& data, const RunSamples& samples, const std::vector<Space>& spaces, ThreadPool& pool,
-                  Json& run) {
+void add_geometry(const Model& model, const Dataset& data, const RunSamples& samples, const std::vector<Space>& spaces,
+                  ThreadPool& pool, Json& run) {
   const auto classes = distinct(samples.labels);
   if (classes.size() < 2 || samples.mapped.empty()) return;
   std::vector<std::vector<std::size_t>> members(data.classes());
@@ -144,6 +170,11 @@ void add_geometry(const Dataset& data, const RunSamples& samples, const std::vec
     spectrum["mean"][name] = mean;
     angles[name] = class_angles(space->rows->view(), samples.labels, kAngleBins);
   }
+  const auto bank = bank_places(model, data);
+  const Matrix<float> vectors = model.class_vectors();
+  std::vector<std::size_t> tested;
+  for (const auto c : classes) tested.push_back(at(bank[at(c)]));
+  angles["places"] = class_angles(chosen_rows(vectors, tested).view(), classes, kAngleBins);
   run["spectrum"] = std::move(spectrum);
   run["angles"] = std::move(angles);
 }
@@ -223,8 +254,10 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
       options.compare_mmg ? mapped_without_mmg(model, data, samples, pool, progress) : Matrix<float>();
   std::vector<Space> spaces{{"raw", &samples.prepared}, {"mapped", &samples.mapped}};
   if (!without.empty()) spaces.push_back({"without_mmg", &without});
-  add_geometry(data, samples, spaces, pool, json);
-  json["tsne"] = tsne_json(model, data, samples, options, pool, progress);
+  add_geometry(model, data, samples, spaces, pool, json);
+  const UnseenPlaces unseen = unseen_places(model, data, samples);
+  json["places"] = places_json(model, data, samples, unseen);
+  json["tsne"] = tsne_json(model, data, samples, unseen, options, pool, progress);
   json["subspaces"] = subspaces_json(data, samples, pool);
   json["training"] = training_json(model, Json::parse(run.run_json.empty() ? "{}" : run.run_json));
   json["hubness"] = hubness_json(samples, options, pool);

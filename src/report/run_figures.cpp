@@ -25,7 +25,8 @@ std::string attribute_name(const Model& model, std::size_t a) {
   return a < model.attribute_names.size() ? model.attribute_names[a] : fmt::format("attribute {}", a + 1);
 }
 
-/// Class of the data set to its place in the model's bank.
+}  // namespace
+
 std::vector<std::int32_t> bank_places(const Model& model, const Dataset& data) {
   std::vector<std::int32_t> places;
   for (const auto& name : data.class_names) {
@@ -37,8 +38,6 @@ std::vector<std::int32_t> bank_places(const Model& model, const Dataset& data) {
 }
 
 double rounded(double value) { return std::round(value * 1e4) / 1e4; }
-
-}  // namespace
 
 RunSamples run_samples(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress) {
   RunSamples out;
@@ -79,6 +78,7 @@ Json summary_json(const ReportRun& run, const Evaluation& test) {
             {"semantics", data.semantics.name},
             {"split", split_name(data.split)},
             {"method", options.value("method", "")},
+            {"targets", model.targets == Targets::classes ? "classes" : "semantics"},
             {"zsl", test.zsl.top1_per_class},
             {"zsl_top5", test.zsl.top5},
             {"units", "percent"}};
@@ -217,24 +217,33 @@ Json training_json(const Model& model, const Json& recorded) {
   return json["stages"].empty() && json["svr"].is_null() ? Json() : json;
 }
 
+namespace {
+
+/// Predicted attributes as scaling leaves them, n x m.
+Matrix<float> scaled_attributes(const Model& model, MatrixView<const float> x, ThreadPool& pool) {
+  const auto& whitening = model.semantic_preprocess.whitening;
+  if (model.targets == Targets::classes || whitening.empty()) return model.predict_semantics(x, pool);
+  // Whitening is b = U(a − centre), its rows orthogonal, so a − centre = Σ_i b_i U_i / |U_i|². (A constant offset does
+  // not change a correlation.)
+  const std::size_t m = model.attributes(), q = model.outputs();
+  Matrix<float> inverse(q, m), predicted(x.rows(), m);
+  for (std::size_t i = 0; i < q; ++i) {
+    const std::span<const float> axis(whitening.data() + i * m, m);
+    const double squares = dot(axis, axis);
+    for (std::size_t j = 0; j < m; ++j) inverse(i, j) = static_cast<float>(axis[j] / squares);
+  }
+  multiply(pool, Trans::no, model.predict(x, pool).view(), Trans::no, inverse.view(), predicted.view());
+  return predicted;
+}
+
+}  // namespace
+
 Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool) {
   if (model.direction != Direction::forward || samples.rows.empty()) return nullptr;
-  const std::size_t m = model.attributes(), q = model.outputs(), n = samples.rows.size();
+  const std::size_t m = model.attributes(), n = samples.rows.size();
   const auto places = bank_places(model, data);
-  const Matrix<float> f = model.predict(gather_rows(data.features.view(), samples.rows).view(), pool);
-  // Predictions back in the space of scaled attributes: whitening is b = U(a − centre), its rows orthogonal, so a −
-  // centre = Σ_i b_i U_i / |U_i|². (A constant offset does not change a correlation.)
-  const auto& whitening = model.semantic_preprocess.whitening;
-  Matrix<float> inverse(q, m, 0.0f), predicted(n, m);
-  for (std::size_t i = 0; i < q && !whitening.empty(); ++i) {
-    double squares = 0;
-    for (std::size_t j = 0; j < m; ++j) squares += static_cast<double>(whitening[i * m + j]) * whitening[i * m + j];
-    for (std::size_t j = 0; j < m; ++j) inverse(i, j) = static_cast<float>(whitening[i * m + j] / squares);
-  }
-  if (whitening.empty())
-    std::ranges::copy(f.values(), predicted.values().begin());
-  else
-    multiply(pool, Trans::no, f.view(), Trans::no, inverse.view(), predicted.view());
+  const Matrix<float> predicted =
+      scaled_attributes(model, gather_rows(data.features.view(), samples.rows).view(), pool);
   Matrix<float> truth = Matrix<float>::copy_of(model.classes.semantics.view());
   for (std::size_t c = 0; c < truth.rows(); ++c) model.semantic_preprocess.apply(truth.row(c));
 

@@ -23,6 +23,11 @@ struct RunSamples {
   std::optional<Ranking> ranking;  ///< of the classes that compete in the evaluation
   std::vector<std::int32_t> predicted;  ///< best class of the bank
 };
+/// Class of the data set to its place in the model's bank, −1 for a class that the model does not know.
+std::vector<std::int32_t> bank_places(const Model& model, const Dataset& data);
+/// To four digits, as the page wants its numbers.
+double rounded(double value);
+
 RunSamples run_samples(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress);
 
 Json summary_json(const ReportRun& run, const Evaluation& test);
@@ -34,7 +39,7 @@ Json confusion_json(const Evaluation& test, const Model& model, const Dataset& d
 Json gates_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool);
 /// `recorded`: run.json, for the times of the SVR's passes.
 Json training_json(const Model& model, const Json& recorded);
-/// Null for models that predict no semantics.
+/// Null for reverse models, which predict no attributes.
 Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool);
 Json explanations_json(const Model& model, const Dataset& data, const RunSamples& samples, int count, ThreadPool& pool);
 

@@ -12,13 +12,13 @@ namespace parsnets {
 
 namespace {
 
-/// Adds factor·Σ_c w_c·r_c r_cᵀ over the rows r_c.
+/// The lower triangle of to = scale·to + factor·Σ_c w_c·r_c r_cᵀ over the rows r_c.
 void add_products(ThreadPool& pool, double factor, const Matrix<double>& rows, const std::vector<double>& weights,
-                  Matrix<double>& to) {
+                  double scale, Matrix<double>& to) {
   Matrix<double> weighted = Matrix<double>::copy_of(rows.view());
   for (std::size_t c = 0; c < rows.rows(); ++c)
     for (double& v : weighted.row(c)) v *= weights[c];
-  multiply(pool, Trans::yes, rows.view(), Trans::no, weighted.view(), to.view(), factor, 1);
+  multiply_lower(pool, rows.view(), weighted.view(), to.view(), factor, scale);
 }
 
 }  // namespace
@@ -42,15 +42,14 @@ ClassSpace::ClassSpace(const Statistics& s, ThreadPool& pool, std::span<const fl
       centred_(p, j) = sum[j] / weights_[p];
     }
   }
-  add_products(pool, -1, centred_, weights_, within_);
-  for (double& v : within_.values()) v /= total_;
+  add_products(pool, -1 / total_, centred_, weights_, 1 / total_, within_);
   for (std::size_t p = 0; p < centred_.rows(); ++p)
     for (std::size_t j = 0; j < d; ++j) centred_(p, j) -= mean_[j];
   if (factor.empty()) return;
   for (std::size_t p = 0; p < centred_.rows(); ++p)
     for (std::size_t j = 0; j < d; ++j) centred_(p, j) *= factor[j];
   for (std::size_t i = 0; i < d; ++i)
-    for (std::size_t j = 0; j < d; ++j) within_(i, j) *= static_cast<double>(factor[i]) * factor[j];
+    for (std::size_t j = 0; j <= i; ++j) within_(i, j) *= static_cast<double>(factor[i]) * factor[j];
 }
 
 double ClassSpace::ridge(double rho) const {
@@ -64,7 +63,7 @@ double ClassSpace::ridge(double rho) const {
 ClassMap ClassSpace::solve(double rho, ThreadPool& pool) const {
   constexpr double kNegligible = 1e-9;
   const std::size_t count = classes_.size(), d = within_.rows();
-  const Cholesky factor(Matrix<double>::copy_of(within_.view()), ridge(rho));
+  const Cholesky factor(pool, Matrix<double>::copy_of(within_.view()), ridge(rho));
   Matrix<double> solved(d, count);  // C⁻¹Mᵀ
   for (std::size_t p = 0; p < count; ++p)
     for (std::size_t j = 0; j < d; ++j) solved(j, p) = centred_(p, j);
@@ -98,18 +97,18 @@ ClassMap ClassSpace::solve(double rho, ThreadPool& pool) const {
 
 Matrix<float> ClassSpace::products(ThreadPool& pool) const {
   Matrix<double> sum = Matrix<double>::copy_of(within_.view());
-  for (double& v : sum.values()) v *= total_;
-  add_products(pool, 1, centred_, weights_, sum);
+  add_products(pool, 1, centred_, weights_, total_, sum);
+  for (std::size_t i = 0; i < sum.rows(); ++i)
+    for (std::size_t j = 0; j < i; ++j) sum(j, i) = sum(i, j);
   return to_float(sum.view());
 }
 
 Matrix<float> ClassSpace::preconditioner(double rho, ThreadPool& pool) const {
   Matrix<double> system = Matrix<double>::copy_of(within_.view());
-  for (double& v : system.values()) v *= 2 * total_;
-  add_products(pool, 1, centred_, weights_, system);
+  add_products(pool, 1, centred_, weights_, 2 * total_, system);
   const double diagonal = total_ * ridge(rho);
   for (std::size_t j = 0; j < system.rows(); ++j) system(j, j) += diagonal;
-  return inverse_of_positive(to_float(system.view()));
+  return inverse_of_positive(pool, to_float(system.view()));
 }
 
 }  // namespace parsnets

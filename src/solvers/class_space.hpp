@@ -45,7 +45,7 @@ class ClassSpace {
   std::vector<double> weights_, mean_;
   double total_ = 0;        ///< N
   Matrix<double> centred_;  ///< M, P x d
-  Matrix<double> within_;   ///< S_w, d x d
+  Matrix<double> within_;   ///< S_w, d x d; its lower triangle
 };
 
 }  // namespace parsnets

@@ -7,7 +7,7 @@
 namespace parsnets {
 
 Matrix<float> ridge_inverse(MatrixView<const float> a, double ridge, ThreadPool& pool) {
-  const Cholesky factor(a, ridge);
+  const Cholesky factor(pool, to_double(a), ridge);
   Matrix<double> identity(a.rows(), a.rows(), 0.0);
   for (std::size_t i = 0; i < a.rows(); ++i) identity(i, i) = 1;
   factor.solve(pool, identity.view());

@@ -42,8 +42,8 @@ int fold_count(const TrainOptions& o, const Dataset& data) {
   const bool drawn = data.split.validation_drawn, costly = o.method == Method::scln || *o.fit.kind == Fit::svr;
   if (o.search.folds > 0) return o.search.folds;
   if (o.preset == Preset::automatic) return 4;
-  // Gamma from one fold varies; in class space a second one costs a second.
-  if (!drawn && *o.class_space.targets == Targets::classes && !costly && !o.search.select) return 2;
+  // Gamma from one fold varies; in class space more cost little.
+  if (!drawn && *o.class_space.targets == Targets::classes && !costly && !o.search.select) return 4;
   if (!drawn || costly) return 1;
   if (o.search.select) return kFewest;
   const int held = std::max(1, static_cast<int>(distinct(labels_of(data, data.split.val)).size())),

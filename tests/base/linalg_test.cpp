@@ -158,7 +158,6 @@ TEST(Linalg, ShapesThatDoNotAgreeAreRefused) {
   Matrix<double> wide(3, 2, 0.0);
   EXPECT_THROW(orthonormalise_rows(wide.view()), Error);
   EXPECT_THROW(largest_eigenpairs(wide.view()), Error);
-  EXPECT_THROW(Cholesky(std::move(wide), 1), Error);
 }
 
 TEST(Linalg, TheGramMatrixIsSymmetricToTheBitAndRight) {
@@ -174,6 +173,55 @@ TEST(Linalg, TheGramMatrixIsSymmetricToTheBitAndRight) {
     }
 }
 
+TEST(Linalg, TheLowerTriangleOfAProductIsThatOfTheProduct) {
+  const std::size_t k = 40, n = 291;
+  const auto a = random_matrix<double>(k, n, 4);
+  auto b = Matrix<double>::copy_of(a.view());
+  for (std::size_t r = 0; r < k; ++r)
+    for (double& v : b.row(r)) v *= static_cast<double>(r + 1);
+  const auto start = symmetric_of_rank(n, 3, 5);
+  auto expected = Matrix<double>::copy_of(start.view());
+  ThreadPool one(1);
+  multiply(one, Trans::yes, a.view(), Trans::no, b.view(), expected.view(), -0.5, 2);
+  for (const unsigned threads : {1u, 3u}) {
+    ThreadPool pool(threads);
+    auto c = Matrix<double>::copy_of(start.view());
+    multiply_lower(pool, a.view(), b.view(), c.view(), -0.5, 2);
+    mirror_lower(pool, c.view());
+    for (std::size_t i = 0; i < c.size(); ++i) ASSERT_NEAR(c.data()[i], expected.data()[i], 1e-10) << i;
+  }
+  Matrix<double> wide(n, n + 1, 0.0);
+  EXPECT_THROW(multiply_lower(one, a.view(), b.view(), wide.view()), Error);
+  EXPECT_THROW(mirror_lower(one, wide.view()), Error);
+}
+
+TEST(Linalg, GramMatricesAreAddedUpInDoubleForAnyNumberOfThreads) {
+  const std::size_t n = 90, d = 291;  // two rows of tiles
+  const auto x = random_matrix<float>(n, d, 4);
+  const auto start = symmetric_of_rank(d, 3, 5);
+  Matrix<double> first;
+  for (const unsigned threads : {1u, 2u, 5u}) {
+    ThreadPool pool(threads);
+    auto sum = Matrix<double>::copy_of(start.view());
+    add_gram_of_columns(pool, x.view(), -2, 40, sum.view());
+    for (std::size_t i = 0; i < d; ++i)
+      for (std::size_t j = 0; j < d; ++j) {
+        double products = 0;
+        for (std::size_t r = 0; r < n; ++r) products += static_cast<double>(x(r, i)) * x(r, j);
+        ASSERT_NEAR(sum(i, j), start(i, j) - 2 * products, 2e-4);
+        ASSERT_EQ(sum(i, j), sum(j, i));
+      }
+    if (first.empty()) first = Matrix<double>::copy_of(sum.view());
+    EXPECT_TRUE(same_bits(first, sum));
+  }
+  ThreadPool pool(1);
+  Matrix<double> one(1, 1, 1e9);  // 1e9 + 1 has no float32
+  add_gram_of_columns(pool, Matrix<float>(3, 1, 1.0f).view(), 1, 1, one.view());
+  EXPECT_EQ(one(0, 0), 1e9 + 3);
+  Matrix<double> other(2, 2, 0.0);
+  EXPECT_THROW(add_gram_of_columns(pool, x.view(), 1, 40, other.view()), Error);
+}
+
 TEST(Linalg, DotSumsInDouble) {
   for (std::size_t n = 0; n < 40; ++n) {
     std::vector<float> a(n), b(n);
@@ -186,37 +234,6 @@ TEST(Linalg, DotSumsInDouble) {
     EXPECT_EQ(dot(a, b), expected) << n;
   }
   EXPECT_EQ(dot(std::vector<float>{1e30f, 1}, std::vector<float>{1e30f, 0}), static_cast<double>(1e30f) * 1e30f);
-}
-
-TEST(Linalg, CholeskySolvesTheRidgeSystemForAnyNumberOfThreads) {
-  const std::size_t n = 60, m = 150;  // three chunks of columns
-  const auto a = symmetric_of_rank(n, 20, 5);
-  const auto b = random_matrix<double>(n, m, 6);
-  Matrix<double> first;
-  for (const unsigned threads : {1u, 2u, 5u}) {
-    ThreadPool pool(threads);
-    const Cholesky solver(Matrix<double>::copy_of(a.view()), 0.7);
-    auto x = Matrix<double>::copy_of(b.view());
-    solver.solve(pool, x.view());
-    for (std::size_t r = 0; r < n; ++r)
-      for (std::size_t c = 0; c < m; ++c) {
-        double sum = 0.7 * x(r, c);
-        for (std::size_t l = 0; l < n; ++l) sum += a(r, l) * x(l, c);
-        ASSERT_NEAR(sum, b(r, c), 1e-10);
-      }
-    if (first.empty()) first = Matrix<double>::copy_of(x.view());
-    EXPECT_TRUE(same_bits(first, x));
-  }
-}
-
-TEST(Linalg, CholeskyRefusesMatricesThatAreNotPositiveDefiniteOrNotFinite) {
-  EXPECT_THROW(Cholesky(symmetric_of_rank(10, 10, 1), -1000), Error);
-  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
-    for (const std::size_t n : {3u, 200u}) {
-      auto a = symmetric_of_rank(n, n, 1);
-      a(1, 2) = a(2, 1) = bad;
-      EXPECT_THROW(Cholesky(std::move(a), 1), Error) << bad << ' ' << n;
-    }
 }
 
 TEST(Linalg, EigenpairsSatisfyTheirEquationWhetherAllOrAFew) {
@@ -281,25 +298,6 @@ TEST(Linalg, DependentRowsBecomeOrthonormalToo) {
   EXPECT_LT(distance_from_orthonormal(a), 1e-13);
   Matrix<double> none(0, 5);
   orthonormalise_rows(none.view());
-}
-
-TEST(Linalg, TheInverseOfAPositiveMatrixIsSymmetricAndUndoesIt) {
-  const std::size_t n = 70;
-  Rng rng(8);
-  Matrix<float> x(200, n);
-  for (auto& v : x.values()) v = static_cast<float>(rng.normal());
-  ThreadPool pool(1);
-  Matrix<float> a = gram_of_columns(pool, x.view());
-  const Matrix<float> inverse = inverse_of_positive(Matrix<float>::copy_of(a.view()));
-  Matrix<float> product(n, n);
-  multiply(pool, Trans::no, a.view(), Trans::no, inverse.view(), product.view());
-  for (std::size_t r = 0; r < n; ++r)
-    for (std::size_t c = 0; c < n; ++c) {
-      EXPECT_NEAR(product(r, c), r == c ? 1 : 0, 1e-4);
-      EXPECT_EQ(inverse(r, c), inverse(c, r));
-    }
-  a(3, 3) = -1;
-  EXPECT_THROW(inverse_of_positive(std::move(a)), Error);
 }
 
 TEST(Linalg, ConversionsKeepEveryValue) {

@@ -27,12 +27,6 @@ void exchange(Dataset& data, std::size_t count) {
   }
 }
 
-struct Trained {
-  Dataset data = small_training_set();
-  ThreadPool pool{1};
-  Model model = train(data, small_options(Method::ridge), pool);
-};
-
 std::string refusal(const Model& model, const Dataset& data, ThreadPool& pool) {
   try {
     evaluate(model, data, pool);
@@ -46,7 +40,7 @@ std::string refusal(const Model& model, const Dataset& data, ThreadPool& pool) {
 }  // namespace
 
 TEST(ModelData, ASplitWhoseTestSamplesWereTrainedOnIsRefusedWithTheirNumber) {
-  Trained t;
+  TrainedModel t(Method::ridge);
   exchange(t.data, 7);
   const std::string message = refusal(t.model, t.data, t.pool);
   EXPECT_NE(message.find("found 7 of "), std::string::npos) << message;
@@ -55,7 +49,7 @@ TEST(ModelData, ASplitWhoseTestSamplesWereTrainedOnIsRefusedWithTheirNumber) {
 }
 
 TEST(ModelData, TheModelsOwnSplitPasses) {
-  Trained t;
+  TrainedModel t(Method::ridge);
   EXPECT_EQ(evaluate(t.model, t.data, t.pool).trained_samples, 0);
   std::ranges::reverse(t.data.split.trainval);
   std::ranges::reverse(t.data.split.test_seen);
@@ -63,7 +57,7 @@ TEST(ModelData, TheModelsOwnSplitPasses) {
 }
 
 TEST(ModelData, ModelsWithoutAListOfSamplesAreRefusedByTheChecksum) {
-  Trained t;
+  TrainedModel t(Method::ridge);
   t.model.record.data.trained = {};
   EXPECT_EQ(refusal(t.model, t.data, t.pool), "");
   exchange(t.data, 7);
@@ -73,7 +67,7 @@ TEST(ModelData, ModelsWithoutAListOfSamplesAreRefusedByTheChecksum) {
 }
 
 TEST(ModelData, AnotherDataSetOfTheSameSizesIsNotTheModels) {
-  const Trained t;
+  const TrainedModel t(Method::ridge);
   Dataset other = small_training_set(4);
   other.split = t.data.split;
   other.labels = t.data.labels;
@@ -82,7 +76,7 @@ TEST(ModelData, AnotherDataSetOfTheSameSizesIsNotTheModels) {
 }
 
 TEST(ModelData, AttributesUnderAnotherNameMayDifferByOneFactorAndByNothingElse) {
-  Trained t;
+  TrainedModel t(Method::ridge);
   t.data.semantics.name = "other";
   for (float& v : t.data.semantics.values.values()) v /= 100;
   EXPECT_EQ(refusal(t.model, t.data, t.pool), "");
@@ -92,7 +86,7 @@ TEST(ModelData, AttributesUnderAnotherNameMayDifferByOneFactorAndByNothingElse) 
 }
 
 TEST(ModelData, AModelWithoutARecordWasTrainedOnNoneOfTheSamples) {
-  Trained t;
+  TrainedModel t(Method::ridge);
   t.model.record = {};
   EXPECT_EQ(count_trained_samples(t.model, t.data), std::size_t{0});
 }

@@ -9,12 +9,7 @@
 namespace parsnets {
 namespace {
 
-struct Trained {
-  Dataset data = test::small_training_set();
-  ThreadPool pool{1};
-  Model model;
-  explicit Trained(const TrainOptions& options) : model(train(data, options, pool)) {}
-};
+using Trained = test::TrainedModel;
 
 TrainOptions with_targets(Targets targets, double width) {
   TrainOptions options = test::small_options(Method::parsnets);

@@ -15,12 +15,7 @@ namespace parsnets {
 
 namespace {
 
-struct Trained {
-  Dataset data = test::small_training_set();
-  ThreadPool pool{1};
-  Model model;
-  explicit Trained(Method method = Method::scln) : model(train(data, test::small_options(method), pool)) {}
-};
+using Trained = test::TrainedModel;
 
 constexpr Method kBothKinds[] = {Method::scln,
                                  Method::parsnets};  // without and with shared network, whitening, prototypes
@@ -133,7 +128,7 @@ TEST(Model, ScoresSomeRowsAtATimeAreTheWholeToTheBit) {
 }
 
 TEST(Model, BadClassesAreRefusedByName) {
-  Trained t;
+  Trained t(Method::scln);
   const std::vector<float> right(t.model.attributes(), 1.0f), wrong(3, 1.0f),
       nan(t.model.attributes(), std::numeric_limits<float>::quiet_NaN());
   EXPECT_THROW(t.model.add_class(t.data.class_names[0], right), Error);
@@ -144,7 +139,7 @@ TEST(Model, BadClassesAreRefusedByName) {
 }
 
 TEST(Model, WrongOrNonFiniteInputIsRefused) {
-  Trained t;
+  Trained t(Method::scln);
   EXPECT_THROW(t.model.scores(Matrix<float>(2, 5, 1.0f).view(), t.pool), Error);
   Matrix<float> x(2, t.model.dimensions, 1.0f);
   x(1, 3) = std::numeric_limits<float>::infinity();
@@ -157,7 +152,7 @@ TEST(Model, WrongOrNonFiniteInputIsRefused) {
 }
 
 TEST(Model, ConfidencesAreASoftmaxWithGammaAndTemperature) {
-  Trained t;
+  Trained t(Method::scln);
   t.model.gamma = 0.5;
   t.model.temperature = 0.25;
   std::vector<float> scores(t.model.classes.names.size(), 0.1f);

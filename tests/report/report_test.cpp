@@ -71,8 +71,8 @@ TEST(Report, FiguresAreThoseOfTheEvaluation) {
 TEST(Report, HasEveryPartForAModelWithGatesAndMmg) {
   const SmallRun run = small_run(Method::parsnets);
   const json one = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0];
-  for (const char* part : {"curve", "per_class", "confusion", "gates", "spectrum", "angles", "tsne", "subspaces",
-                           "training", "hubness", "attributes", "explanations", "provenance"})
+  for (const char* part : {"curve", "per_class", "confusion", "gates", "spectrum", "angles", "places", "tsne",
+                           "subspaces", "training", "hubness", "attributes", "explanations", "provenance"})
     EXPECT_FALSE(one[part].is_null() || one[part].empty()) << part;
   EXPECT_EQ(one["gates"]["usage"].size(), 8u);
   double usage = 0;
@@ -84,11 +84,135 @@ TEST(Report, HasEveryPartForAModelWithGatesAndMmg) {
   for (const auto& why : one["explanations"]) EXPECT_EQ(why["correct"].get<bool>(), why["truth"] == why["winner"]);
 }
 
+TEST(Report, ComparesThePlacesOfUnseenClassesWithTheMeansOfTheirSamples) {
+  ThreadPool pool(1);
+  for (const auto targets : {Targets::classes, Targets::semantics}) {
+    SmallRun run{test::small_training_set(), {}};
+    TrainOptions options = test::small_options(Method::parsnets);
+    options.class_space.targets = targets;
+    run.model = train(run.data, options, pool);
+    const json one = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0], places = one["places"];
+    EXPECT_EQ(places["targets"], targets == Targets::classes ? "classes" : "semantics");
+    EXPECT_EQ(one["summary"]["targets"], places["targets"]);
+    const auto unseen = run.data.unseen_classes();
+    ASSERT_EQ(places["rows"].size(), unseen.size());
+    EXPECT_EQ(one["tsne"]["places"].size(), one["tsne"]["classes"].size());
+    EXPECT_EQ(one["tsne"]["means"].size(), one["tsne"]["classes"].size());
+    const Matrix<float> vectors = run.model.class_vectors();
+    const std::size_t o = vectors.cols();
+    for (std::size_t u = 0; u < unseen.size(); ++u) {
+      std::vector<double> mean(o, 0.0);
+      std::size_t samples = 0;
+      for (const auto r : run.data.split.test_unseen) {
+        if (run.data.labels[static_cast<std::size_t>(r)] != unseen[u]) continue;
+        ++samples;
+        const Matrix<float> f = run.model.predict(
+            {run.data.features.row(static_cast<std::size_t>(r)).data(), 1, run.model.dimensions}, pool);
+        for (std::size_t j = 0; j < o; ++j) mean[j] += f(0, j) - run.model.semantic_centre[j];
+      }
+      const auto cosine_with = [&](std::int32_t c) {
+        double product = 0, squares = 0, own = 0;
+        for (std::size_t j = 0; j < o; ++j) {
+          const double v = vectors(static_cast<std::size_t>(c), j);
+          product += v * mean[j];
+          squares += v * v;
+          own += mean[j] * mean[j];
+        }
+        return product / std::sqrt(squares * own);
+      };
+      double nearest = -2, nearest_seen = -2;
+      for (std::int32_t c = 0; c < static_cast<std::int32_t>(run.data.classes()); ++c) {
+        if (c == unseen[u]) continue;
+        double& best = run.model.classes.seen[static_cast<std::size_t>(c)] ? nearest_seen : nearest;
+        best = std::max(best, cosine_with(c));
+      }
+      const json& row = places["rows"][u];
+      EXPECT_EQ(row["class"], run.data.class_names[static_cast<std::size_t>(unseen[u])]);
+      EXPECT_EQ(row["samples"], samples);
+      EXPECT_NEAR(row["cosine"].get<double>(), cosine_with(unseen[u]), 1e-3);
+      EXPECT_NEAR(row["nearest_cosine"].get<double>(), nearest, 1e-3);
+      EXPECT_NEAR(row["nearest_seen_cosine"].get<double>(), nearest_seen, 1e-3);
+      EXPECT_EQ(row["own"].get<bool>(), row["cosine"].get<double>() >= row["nearest_cosine"].get<double>());
+      EXPECT_EQ(row["own_of_all"].get<bool>(),
+                row["own"].get<bool>() && row["cosine"].get<double>() >= row["nearest_seen_cosine"].get<double>());
+    }
+  }
+}
+
+TEST(Report, AttributesAreThoseThatTheModelPredicts) {
+  ThreadPool pool(1);
+  SmallRun run{test::small_training_set(), {}};
+  TrainOptions options = test::small_options(Method::parsnets);
+  options.class_space.targets = Targets::classes;
+  run.model = train(run.data, options, pool);
+  const json before = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0]["attributes"];
+  for (float& v : run.model.attribute_head.values()) v = -v;
+  const json after = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0]["attributes"];
+  const auto correlation = [](const json& list, const json& name) {
+    for (const auto& one : list)
+      if (one["name"] == name) return one["correlation"].get<double>();
+    return 2.0;
+  };
+  for (const auto& one : before)
+    EXPECT_NEAR(correlation(after, one["name"]), -one["correlation"].get<double>(), 1e-3) << one["name"];
+}
+
+TEST(Report, WhiteningIsUndoneBeforeAttributesAreCompared) {
+  ThreadPool pool(1);
+  Dataset data = test::small_training_set();
+  TrainOptions options = test::small_options(Method::parsnets);
+  options.class_space.targets = Targets::semantics;
+  options.preprocessing.semantic_whitening = 0.9;
+  const Model model = train(data, options, pool);
+  const json list = data_of({{"one", &model, &data, "", {}}})["runs"][0]["attributes"];
+  std::vector<std::int32_t> rows = data.split.test_unseen;
+  rows.insert(rows.end(), data.split.test_seen.begin(), data.split.test_seen.end());
+  const std::size_t m = model.attributes(), a = 5;
+  const auto& axes = model.semantic_preprocess.whitening;
+  std::vector<double> predicted, truth;
+  for (const auto row : rows) {
+    const auto r = static_cast<std::size_t>(row);
+    const Matrix<float> f = model.predict({data.features.row(r).data(), 1, model.dimensions}, pool);
+    double value = 0;
+    for (std::size_t i = 0; i < f.cols(); ++i) {
+      double squares = 0;
+      for (std::size_t j = 0; j < m; ++j) squares += static_cast<double>(axes[i * m + j]) * axes[i * m + j];
+      value += f(0, i) * axes[i * m + a] / squares;
+    }
+    predicted.push_back(value);
+    const auto given = data.semantics.values.row(static_cast<std::size_t>(data.labels[r]));
+    std::vector<float> scaled(given.begin(), given.end());
+    model.semantic_preprocess.apply(scaled);
+    truth.push_back(scaled[a]);
+  }
+  const auto mean = [](const std::vector<double>& v) {
+    double sum = 0;
+    for (const double x : v) sum += x / static_cast<double>(v.size());
+    return sum;
+  };
+  const double x = mean(predicted), y = mean(truth);
+  double xx = 0, yy = 0, xy = 0;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    xx += (predicted[r] - x) * (predicted[r] - x);
+    yy += (truth[r] - y) * (truth[r] - y);
+    xy += (predicted[r] - x) * (truth[r] - y);
+  }
+  const std::string name = model.attribute_names.empty() ? "attribute 6" : model.attribute_names[a];
+  std::size_t found = 0;
+  for (const auto& one : list)
+    if (one["name"] == name) {
+      ++found;
+      EXPECT_NEAR(one["correlation"].get<double>(), xy / std::sqrt(xx * yy), 1e-3);
+    }
+  EXPECT_EQ(found, 1u);
+}
+
 TEST(Report, LeavesOutWhatARunDoesNotHave) {
   for (const auto method : {Method::ridge, Method::sae_reverse}) {
     const SmallRun run = small_run(method, 0);
     const json one = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0];
     EXPECT_TRUE(one["gates"].is_null());
+    EXPECT_EQ(one["places"].is_null(), method == Method::sae_reverse);
     EXPECT_FALSE(one.contains("sweep"));
     if (method == Method::ridge) {
       EXPECT_TRUE(one["spectrum"]["mean"]["without_mmg"].is_null());

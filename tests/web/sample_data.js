@@ -119,7 +119,21 @@ function makeTsne(random, names, points) {
   const label = range(points).map((i) => i % size);
   const correct = label.map(() => (random() < 0.7 ? 1 : 0));
   const place = (spread) => label.map((one) => centres[one].map((at) => round(at + random.normal() * spread, 2)));
-  return { classes, label, sample: range(points), correct, raw: place(12), mapped: place(3), predicted: label.map((one, i) => classes[correct[i] ? one : (one + 1) % size]) };
+  const near = (shift) => centres.map(([x, y]) => [round(x + shift, 2), round(y - shift, 2)]);
+  return { classes, label, sample: range(points), correct, raw: place(12), mapped: place(3), places: near(2), means: near(-1), predicted: label.map((one, i) => classes[correct[i] ? one : (one + 1) % size]) };
+}
+
+// The first class lies nearer to another unseen class, every third nearer to a seen one.
+function makePlaces(names, unseen) {
+  const tested = names.filter((_, i) => unseen[i]);
+  const seen = names.filter((_, i) => !unseen[i]);
+  return { targets: "classes", rows: tested.map((one, i) => {
+    const cosine = round(0.5 + 0.4 * Math.sin(i), 4);
+    const other = tested.length > 1 ? round(cosine + (i === 0 ? 0.05 : -0.1), 4) : null;
+    const nearestSeen = round(cosine + (i % 3 === 0 ? 0.02 : -0.04), 4);
+    return { class: one, samples: 30 + i, cosine, nearest: other === null ? null : tested[(i + 1) % tested.length], nearest_cosine: other, own: other === null || cosine >= other,
+      nearest_seen: seen[i % seen.length], nearest_seen_cosine: nearestSeen, own_of_all: cosine >= Math.max(other ?? -1, nearestSeen) };
+  }) };
 }
 
 function makeRun(random, { name, classes, points = 600, attributes = 312, networks = 200, gzsl = true }) {
@@ -138,7 +152,7 @@ function makeRun(random, { name, classes, points = 600, attributes = 312, networ
   const space = (gap, spread) => spaceLabel.map((label) => range(3).map((d) => round((d === label ? gap : 0) + spread * random.normal(), 3)));
   return {
     name,
-    summary: { data: "CUB-200-2011", features: "ResNet-101", semantics: "312 attributes", split: "proposed split", method: "ParsNets",
+    summary: { data: "CUB-200-2011", features: "ResNet-101", semantics: "312 attributes", split: "proposed split", method: "ParsNets", targets: "classes",
       zsl: round(61 + 4 * random(), 2), zsl_top5: 88.41, u: gzsl ? best[1] : null, s: gzsl ? best[2] : null, h: gzsl ? round(harmonic(best[1], best[2]), 3) : null,
       ausuc: gzsl ? 43.12 : null, gamma: gzsl ? best[0] : null, gamma_from: gzsl ? "validation classes" : null, seconds: 83.2, model_bytes: 4823114,
       classes, seen_classes: unseen.filter((one) => !one).length, attributes, dimensions: 2048 },
@@ -152,7 +166,8 @@ function makeRun(random, { name, classes, points = 600, attributes = 312, networ
     gates: { networks, open: Math.min(20, networks / 4), entropy: 0.991, usage, by_class: { classes: names.slice(0, 40), share: names.slice(0, 40).map(() => usage.map((share) => round(clamp(share * (0.3 + 1.8 * random()), 0, 1), 3))) } },
     spectrum: { classes: names.slice(0, 12).map((one) => ({ class: one, raw: decay(random, 20, 0.12), without_mmg: decay(random, 20, 0.3), mapped: decay(random, 20, 0.6) })),
       mean: { raw: decay(random, 20, 0.12), without_mmg: decay(random, 20, 0.3), mapped: decay(random, 20, 0.6) } },
-    angles: { edges: range(19).map((i) => 5 * i), raw: histogram(random, 18, 6, 1.5, 1225), without_mmg: histogram(random, 18, 11, 2, 1225), mapped: histogram(random, 18, 15, 1.4, 1225) },
+    angles: { edges: range(19).map((i) => 5 * i), raw: histogram(random, 18, 6, 1.5, 1225), without_mmg: histogram(random, 18, 11, 2, 1225), mapped: histogram(random, 18, 15, 1.4, 1225), places: histogram(makeRandom(7), 18, 14, 2, 1225) },
+    places: makePlaces(names, unseen),
     tsne: makeTsne(random, names, points),
     subspaces: classes >= 3 ? { classes: three, label: spaceLabel, raw: space(1.2, 0.6), mapped: space(4, 0.5) } : null,
     training: { stages: [{ name: "refinement", steps: range(60).map((i) => round(2.1 * Math.exp(-i / 14) + 0.4 + 0.01 * random(), 5)) }, { name: "gates", steps: range(25).map((i) => round(0.9 / (1 + i / 4) + 0.1, 5)) }],
@@ -165,7 +180,7 @@ function makeRun(random, { name, classes, points = 600, attributes = 312, networ
       const runnerUp = names[(i * 7 + 1) % names.length];
       return { sample: i * 3, truth: correct ? winner : runnerUp, winner, runner_up: runnerUp, confidence: round(0.4 + 0.5 * random(), 3), correct,
         terms: range(Math.min(10, attributes)).map((k) => ({ attribute: attributeNames[(i * 11 + k * 5) % attributes], amount: round((0.5 - random()) * (1.2 - k * 0.1), 4), winner_value: round(random(), 3), runner_up_value: round(random(), 3) }))
-          .sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount)), prototypes: round(0.1 * random.normal(), 4), calibration: gzsl ? round(-0.19 * random(), 4) : 0 };
+          .sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount)), examples: round(0.1 * random.normal(), 4), calibration: gzsl ? round(-0.19 * random(), 4) : 0 };
     }),
     provenance: { data: { name: "CUB", files: [{ name: "res101.mat", bytes: 193820113, sha256: "9f".repeat(32) }, { name: "att_splits.mat", bytes: 1284120, sha256: "0c".repeat(32) }], samples: { trainval: 7057, test_seen: 1764, test_unseen: 2967 } },
       options: { networks, open: 20, seed: 1234, mmg: true, lambda: 0.001, attributes: ["a", "b", "c"] }, record: { svr_passes: 24, gap: 0.0412, refinement: { steps: 60, objective: 0.4021 } },
@@ -192,7 +207,7 @@ function makeReport(kind) {
       return report([makeRun(random, { name: "demo", classes: 200, points: 3000 })], { thumbnails: sprite(random, 600, 60, 32) });
     case "minimal": {
       const run = makeRun(random, { name: "minimal", classes: 20, points: 50 });
-      for (const key of ["rank", "curve", "sweep", "ablation", "gates", "spectrum", "angles", "tsne", "subspaces", "training", "hubness", "attributes", "explanations"]) run[key] = null;
+      for (const key of ["rank", "curve", "sweep", "ablation", "gates", "spectrum", "angles", "places", "tsne", "subspaces", "training", "hubness", "attributes", "explanations"]) run[key] = null;
       delete run.hubness;
       return report([run], { reference: [] });
     }

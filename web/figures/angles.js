@@ -1,29 +1,36 @@
-// Angles between class means: orthogonal classes are easier to tell apart.
+// Angles between class means, and between the classes as the model places them: orthogonal classes are easier to tell
+// apart.
+
+function angleStates(angles, run) {
+  const places = { key: "places", name: `${placeWord(run.summary)}s of the classes`, tone: "green", dash: "8 3 2 3" };
+  return [...STATES, places].filter(({ key }) => angles[key]);
+}
 
 defineFigure({
   id: "angles",
   section: "geometry",
   title: "Angles between class means",
-  missing: "No class angles: they need at least two classes and a model that predicts semantics.",
+  missing: "No class angles: they need at least two classes and a model that predicts class vectors.",
   data: (run) => run.angles || null,
 
-  sentence(angles) {
+  sentence(angles, run) {
     const medians = Object.fromEntries(STATES.filter(({ key }) => angles[key])
       .map(({ key }) => [key, `${binnedMedian(angles.edges, angles[key]).toFixed(0)}°`]));
-    return `The median angle between two class means is ${compareStates(medians)}.`;
+    const places = angles.places ? `; between the ${placeWord(run.summary)}s of two classes it is ${binnedMedian(angles.edges, angles.places).toFixed(0)}°` : "";
+    return `The median angle between two class means is ${compareStates(medians)}${places}.`;
   },
 
-  table(angles) {
-    const states = STATES.filter(({ key }) => angles[key]);
+  table(angles, run) {
+    const states = angleStates(angles, run);
     return {
       columns: ["from", "to", ...states.map(({ name }) => name)],
       rows: d3.range(angles.edges.length - 1).map((i) => [angles.edges[i], angles.edges[i + 1], ...states.map(({ key }) => angles[key][i])]),
     };
   },
 
-  draw(frame, angles) {
+  draw(frame, angles, run) {
     const { edges } = angles;
-    const series = STATES.filter(({ key }) => angles[key]).map((state) => ({ ...state, edges,
+    const series = angleStates(angles, run).map((state) => ({ ...state, edges,
       dots: null, points: angles[state.key].map((number, i) => ({ x: (edges[i] + edges[i + 1]) / 2, y: number,
         tip: { title: state.name, rows: [["Angle", `${edges[i]} to ${edges[i + 1]}°`], ["Pairs of classes", String(number)]] } })) }));
     const height = 360;

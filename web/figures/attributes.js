@@ -4,7 +4,7 @@ defineFigure({
   id: "attributes",
   section: "attributes",
   title: "Quality of attribute prediction",
-  missing: "No attribute to judge: this model predicts no semantics.",
+  missing: "No attribute to judge: this model predicts no attributes.",
   data(run) {
     const known = (run.attributes || []).filter((one) => isNumber(one.correlation));
     return known.length ? [...known].sort((a, b) => b.correlation - a.correlation) : null;

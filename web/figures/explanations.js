@@ -5,7 +5,7 @@ defineFigure({
   section: "attributes",
   photos: true,
   title: "Explanations of single predictions",
-  missing: "No explanations: this model predicts no semantics.",
+  missing: "No explanations: this model predicts no attributes.",
   data: (run) => (run.explanations && run.explanations.length ? run.explanations : null),
 
   sentence(explanations) {
@@ -54,7 +54,8 @@ function drawExplanation(svg, box, one, head, rowHeight) {
     g.append("text").attr("class", kind).attr("x", left).attr("y", box.y + 14 + i * 20).text(ellipsis(text, room - 8));
   });
   const bars = explanationBars(one);
-  const labelWidth = Math.min(box.width * 0.44, d3.max(bars, (bar) => textWidth(bar.attribute)) + 12);
+  const weight = (bar) => (bar.extra ? 600 : 400);
+  const labelWidth = Math.min(box.width * 0.44, d3.max(bars, (bar) => textWidth(bar.attribute, weight(bar))) + 12);
   const reach = d3.max(bars, (bar) => Math.abs(bar.amount)) || 1;
   const x = d3.scaleLinear().domain([-reach, reach]).range([box.x + labelWidth + 6, box.x + box.width - 8]);
   const top = box.y + head;
@@ -62,7 +63,7 @@ function drawExplanation(svg, box, one, head, rowHeight) {
   g.append("text").attr("class", "muted end").attr("x", x(reach)).attr("y", top - 6).text("winner →");
   const marks = bars.map((bar, i) => {
     const y = top + (i + 0.5) * rowHeight;
-    g.append("text").attr("class", bar.extra ? "end strong" : "end").attr("x", box.x + labelWidth - 4).attr("y", y + 4).text(ellipsis(bar.attribute, labelWidth - 6));
+    g.append("text").attr("class", bar.extra ? "end strong" : "end").attr("x", box.x + labelWidth - 4).attr("y", y + 4).text(ellipsis(bar.attribute, labelWidth - 6, weight(bar)));
     g.append("rect").attr("class", `bar mark tone-${bar.amount < 0 ? "vermillion" : "blue"} ${bar.extra ? "light" : ""}`).attr("x", Math.min(x(0), x(bar.amount)))
       .attr("width", Math.max(0.5, Math.abs(x(bar.amount) - x(0)))).attr("y", y - 6.5).attr("height", 13);
     const values = bar.extra ? [] : [["Value of the winner", compact(bar.winner_value)], ["Value of the runner-up", compact(bar.runner_up_value)]];

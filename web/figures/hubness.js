@@ -4,7 +4,7 @@ defineFigure({
   id: "hubness",
   section: "geometry",
   title: "Hubness",
-  missing: "No hubness: it needs at least twenty samples of unseen classes and a model that predicts semantics.",
+  missing: "No hubness: it needs at least twenty samples of unseen classes and a model that predicts class vectors.",
   data: (run) => (run.hubness && run.hubness.histogram ? run.hubness : null),
 
   sentence({ k, skewness }) {

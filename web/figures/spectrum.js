@@ -6,6 +6,10 @@ const STATES = [
   { key: "mapped", name: "mapped", tone: "blue", dash: null, dots: "dot" },
 ];
 
+// What a model compares samples with, from `targets` of its summary or places; and the heading of mapped samples.
+const placeWord = ({ targets }) => (targets === "classes" ? "place" : "class vector");
+const mappedTitle = (run) => (run.summary.targets === "classes" ? "Class space" : "Mapped");
+
 // "5 % for raw features and 51 % when mapped", from a text for each state that there is.
 function compareStates({ raw, without_mmg: without, mapped }) {
   const parts = raw ? [`${raw} for raw features`] : [];
@@ -19,7 +23,7 @@ defineFigure({
   id: "spectrum",
   section: "geometry",
   title: "Singular values within a class",
-  missing: "No singular values: they need at least two classes and a model that predicts semantics.",
+  missing: "No singular values: they need at least two classes and a model that predicts class vectors.",
   data: (run) => run.spectrum || null,
 
   sentence(spectrum) {

@@ -52,12 +52,12 @@ defineFigure({
   id: "subspaces-2d",
   section: "geometry",
   title: "Subspaces of three classes, flat",
-  missing: "No map of class subspaces: it needs three classes and a model that predicts semantics.",
+  missing: "No map of class subspaces: it needs three classes and a model that predicts class vectors.",
   data: subspaceData,
   sentence: (subspaces) => `${separationSentence(subspaces, 2)} (first two principal coordinates).`,
   table: subspaceTable,
 
-  draw(frame, subspaces) {
+  draw(frame, subspaces, run) {
     const panel = Math.min(440, Math.max(320, frame.width * 0.44));
     const least = 320;
     const probe = d3.create("svg");
@@ -65,7 +65,7 @@ defineFigure({
     const { boxes, height } = layoutPanels(2, frame.width, panel, least);
     const svg = frame.svg(height + legend);
     subspaceLegend(svg, subspaces, frame.width);
-    const rows = [["Raw features", subspaces.raw], ["Mapped", subspaces.mapped]].map(([title, points], i) => {
+    const rows = [["Raw features", subspaces.raw], [mappedTitle(run), subspaces.mapped]].map(([title, points], i) => {
       const box = { ...boxes[i], y: boxes[i].y + legend };
       const top = box.y + drawPanelTitle(svg, box, title);
       const plot = { left: box.x + MARGIN.left, right: box.x + box.width - 12, top: top + 26, bottom: box.y + box.height - MARGIN.bottom };
@@ -102,13 +102,13 @@ defineFigure({
     frame.chart.classList.add("turns");
   },
 
-  draw(frame, subspaces) {
+  draw(frame, subspaces, run) {
     const probe = d3.create("svg");
     const legend = subspaceLegend(probe, subspaces, frame.width);
     const { boxes, height } = layoutPanels(2, frame.width, Math.min(440, Math.max(320, frame.width * 0.44)), 320);
     const svg = frame.svg(height + legend);
     subspaceLegend(svg, subspaces, frame.width);
-    const rows = [["Raw features", subspaces.raw], ["Mapped", subspaces.mapped]].map(([title, points], i) =>
+    const rows = [["Raw features", subspaces.raw], [mappedTitle(run), subspaces.mapped]].map(([title, points], i) =>
       drawSpace(svg, { ...boxes[i], y: boxes[i].y + legend }, title, points, subspaces, frame.state));
     frame.marks(rows, { radius: 14 });
   },

@@ -152,7 +152,7 @@ function drawSteps(layer, series, x, y, bottom) {
 //   spec    {domain, label, zero?: where bars start, legend?: items, rowHeight?}
 function drawRows(frame, rows, { domain, label, zero = 0, legend = [], rowHeight = 22, format = null }) {
   const width = frame.width;
-  const longest = d3.max(rows, (row) => textWidth(row.label)) || 0;
+  const longest = d3.max(rows, (row) => textWidth(row.label, row.strong ? 600 : 400)) || 0;
   const left = Math.min(longest + 14, Math.max(110, width * 0.38));
   const right = width - 16;
   const x = d3.scaleLinear().domain(domain).range([left, right]).clamp(true);
@@ -169,7 +169,7 @@ function drawRows(frame, rows, { domain, label, zero = 0, legend = [], rowHeight
     const y = top + (i + 0.5) * rowHeight;
     body.append("line").attr("class", "row-line").attr("x1", left).attr("x2", right).attr("y1", y).attr("y2", y);
     body.append("text").attr("class", row.strong ? "end strong" : "end").attr("x", left - 10).attr("y", y + 4)
-      .text(ellipsis(row.label, left - 12));
+      .text(ellipsis(row.label, left - 12, row.strong ? 600 : 400));
     return row.values.filter((value) => isNumber(value.value)).map((value) => {
       const g = body.append("g").attr("class", `tone-${value.tone}`);
       const at = x(value.value);

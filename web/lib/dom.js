@@ -65,9 +65,9 @@ function textWidth(text, weight = 400) {
 }
 
 // The text cut with an ellipsis to at most `width` pixels.
-function ellipsis(text, width) {
-  if (textWidth(text) <= width) return text;
+function ellipsis(text, width, weight = 400) {
+  if (textWidth(text, weight) <= width) return text;
   let length = text.length;
-  while (length > 1 && textWidth(`${text.slice(0, length)}…`) > width) length -= 1;
+  while (length > 1 && textWidth(`${text.slice(0, length)}…`, weight) > width) length -= 1;
   return `${text.slice(0, length)}…`;
 }

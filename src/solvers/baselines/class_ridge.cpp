@@ -35,7 +35,7 @@ Matrix<double> ClassRidge::solve(double lambda, MatrixView<const double> targets
     factor_.reset();
     lambda_ = 0;
     per_class_ = {};
-    factor_.emplace(Matrix<double>::copy_of(gram_.view()), lambda);
+    factor_.emplace(pool_, Matrix<double>::copy_of(gram_.view()), lambda);
     lambda_ = lambda;
   }
   const std::size_t classes = moments_.classes();

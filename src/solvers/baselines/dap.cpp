@@ -63,7 +63,7 @@ class Problem {
         primal_ ? gram_of_features(pool, x_, moments_.mean) : gram_of_samples(pool, x_, moments_.mean);
     if (!primal_) kernel_ = to_float(gram.view());
     for (auto& value : gram.values()) value /= 4;
-    bound_.emplace(std::move(gram), lambda);
+    bound_.emplace(pool, std::move(gram), lambda);
   }
 
   const Matrix<double>& targets() const { return targets_; }

@@ -32,7 +32,7 @@ LinearMap Eszsl::solve(double gamma, double lambda) {
   Matrix<double> columns(m, classes);
   for (std::size_t c = 0; c < classes; ++c)
     for (std::size_t j = 0; j < m; ++j) columns(j, c) = semantics(c, j);
-  Cholesky(Matrix<double>::copy_of(state_->gram.view()), lambda).solve(state_->pool, columns.view());
+  Cholesky(state_->pool, Matrix<double>::copy_of(state_->gram.view()), lambda).solve(state_->pool, columns.view());
 
   Matrix<double> targets(classes, m);
   for (std::size_t j = 0; j < m; ++j) {

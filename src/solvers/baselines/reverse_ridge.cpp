@@ -21,7 +21,7 @@ LinearMap solve_reverse_ridge(const TrainingSamples& samples, double lambda, Thr
     }
   Matrix<double> gram(m, m);
   multiply(pool, Trans::yes, semantics.view(), Trans::no, weighted.view(), gram.view());
-  Cholesky(std::move(gram), lambda).solve(pool, columns.view());
+  Cholesky(pool, std::move(gram), lambda).solve(pool, columns.view());
   Matrix<double> weights(m, d);
   multiply(pool, Trans::no, columns.view(), Trans::no, moments.centred_sums.view(), weights.view());
 
