@@ -64,6 +64,16 @@ void require_few_classes(const Dataset& data) {
                                               kMost, data.classes()));
 }
 
+/// Of a class most of whose samples are taken for one other class: which one.
+std::string most_often(const std::vector<Confusion>& confusion, std::int32_t label, const Dataset& data) {
+  const Confusion* most = nullptr;
+  for (const Confusion& pair : confusion)
+    if (pair.label == label && (most == nullptr || pair.samples > most->samples)) most = &pair;
+  if (most == nullptr || most->predicted == label) return "";
+  return fmt::format(", {} of them taken for {}", most->samples,
+                     data.class_names[static_cast<std::size_t>(most->predicted)]);
+}
+
 }  // namespace
 
 Command eval_command() {
@@ -81,7 +91,7 @@ Command eval_command() {
   command.example = "parsnets eval --model out/demo.safetensors --data data/demo";
   command.options.text("model", state->model, "model file, or a device file, which the C runtime then runs")
       .text("data", state->data, "data set folder")
-      .flag("per-class", state->per_class, "also print the accuracy of every class")
+      .flag("per-class", state->per_class, "also print the accuracy of every class, and what it is mostly taken for")
       .path("confusion", state->confusion, "write the confusion matrix over all classes to this CSV file")
       .flag("allow-trained-samples", state->allow_trained,
             "evaluate even if the model was trained on test samples; their number is reported");
@@ -134,19 +144,20 @@ Command eval_command() {
                       result.trained_samples > 0
                           ? fmt::format("the model was trained on {} of these samples", result.trained_samples)
                           : "the model was trained with other lists of samples");
-    const auto add_classes = [&](const char* key, const std::vector<ClassAccuracy>& classes) {
+    const auto add_classes = [&](const char* key, const std::vector<ClassAccuracy>& classes, bool among_all) {
       for (const auto& c : classes) {
         output.json["per_class"][key].push_back({{"class", data.class_names[static_cast<std::size_t>(c.class_index)]},
                                                  {"samples", c.samples},
                                                  {"top1", c.top1}});
         if (state->per_class)
-          output.text += fmt::format("{:<13}{:>7.2f}  {} ({} samples)\n", key, c.top1,
-                                     data.class_names[static_cast<std::size_t>(c.class_index)], c.samples);
+          output.text += fmt::format("{:<13}{:>7.2f}  {} ({} samples{})\n", key, c.top1,
+                                     data.class_names[static_cast<std::size_t>(c.class_index)], c.samples,
+                                     among_all ? most_often(result.confusion, c.class_index, data) : "");
       }
     };
-    add_classes("zsl", result.zsl.classes);
-    add_classes("gzsl_unseen", result.gzsl.unseen_classes);
-    add_classes("gzsl_seen", result.gzsl.seen_classes);
+    add_classes("zsl", result.zsl.classes, false);
+    add_classes("gzsl_unseen", result.gzsl.unseen_classes, true);
+    add_classes("gzsl_seen", result.gzsl.seen_classes, true);
     output.text += warning_lines(output.json);
     if (!state->confusion.empty()) {
       if (!result.has_gzsl)

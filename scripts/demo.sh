@@ -11,6 +11,8 @@ echo "ParsNets demo: learn from eight classes of photographs, recognise two that
 step build/parsnets data inspect data/demo
 step build/parsnets train --data data/demo --run out/demo --quiet
 step build/parsnets eval --model $model --data data/demo --per-class
+echo "Among all ten classes the seen ones give up gamma, one number for all of them, chosen where H is best on validation"
+echo "classes. A seen class whose description is close to that of an unseen class may lose most of its samples to it."
 
 echo
 echo "A class can be added at run time from its description alone: take 'truck' out and put it back in."
