@@ -41,8 +41,8 @@ enum class Direction {
 /// Takes rows first, first + 1, … of n x C scores. Called in the order of the rows.
 using ScoreVisitor = std::function<void(std::size_t first, MatrixView<const float> scores)>;
 
-/// Bounds of the weight of a semantic head beside class space.
-inline constexpr double kLeastHeadWeight = 1e-6, kMostHeadWeight = 1e6;
+inline constexpr double kLeastHeadWeight = 1e-6;  ///< of a semantic head beside class space
+inline constexpr double kMostHeadWeight = 1e6;    ///< of such a head
 
 /// The classes a model can name. Rows of `semantics` are as given by the user; the model prepares them when it scores.
 struct ClassBank {
