@@ -37,10 +37,13 @@ TrainOptions semantic_head_options(const TrainOptions& options, const Dataset& d
 Model join_heads(Model classes, const Model& semantics, double weight) {
   const std::size_t q = semantics.outputs(), support = classes.prototypes.support.rows();
   if (classes.targets != Targets::classes || semantics.targets != Targets::semantics || classes.head_weight > 0 ||
-      !(weight > 0) || classes.semantic_outputs() != q || classes.networks.rows() != semantics.networks.rows() ||
-      classes.shared.rows() != semantics.shared.rows() ||
+      !(weight > 0) || classes.semantic_outputs() != q ||
+      classes.semantic_preprocess.whitening != semantics.semantic_preprocess.whitening ||
+      classes.networks.rows() != semantics.networks.rows() || classes.shared.rows() != semantics.shared.rows() ||
       (!semantics.prototypes.support.empty() && semantics.prototypes.support.rows() != support))
-    throw Error(ErrorCode::usage, "two heads: expected a model of class space and a semantic one of the same shape");
+    throw Error(ErrorCode::usage,
+                "two heads: expected a model of class space and a semantic one of the same shape and "
+                "prepared attributes");
   Model joined = std::move(classes);
   joined.networks = side_by_side(joined.networks, semantics.networks, q);
   if (!joined.shared.empty()) joined.shared = side_by_side(joined.shared, semantics.shared, q);
