@@ -110,8 +110,18 @@ Model Fitter::fit(const TrainOptions& o, const std::filesystem::path& checkpoint
                   const DescentObserver& observer) {
   Model model = state_->fit(o, checkpoint, run, observer);
   if (*o.class_space.targets != Targets::classes || *o.class_space.semantic_head == 0) return model;
-  const Model semantics = state_->fit(semantic_head_options(o, state_->stages.data), {}, nullptr, {});
-  return join_heads(std::move(model), semantics, *o.class_space.semantic_head);
+  return join_heads(std::move(model), fit_head(o), *o.class_space.semantic_head);
+}
+
+const SemanticPreprocess& Fitter::semantics(const TrainOptions& o) { return state_->stages.targets(o).preprocess; }
+
+Model Fitter::fit_head(const TrainOptions& o) {
+  const TrainOptions head = semantic_head_options(o, state_->stages.data);
+  const SemanticPreprocess shared = semantics(o);
+  state_->stages.set_targets(head, shared);
+  Model model = state_->fit(head, {}, nullptr, {});
+  state_->stages.drop_targets();  // they are those of no other fit
+  return model;
 }
 
 Model Fitter::State::fit(const TrainOptions& o, const std::filesystem::path& checkpoint, TrainRun* run,

@@ -24,6 +24,11 @@ class Fitter {
   Model fit(const TrainOptions& options, const std::filesystem::path& checkpoint = {}, TrainRun* run = nullptr,
             const DescentObserver& observer = {});
 
+  /// The semantic head beside class space with these options, on semantics that are prepared for that.
+  Model fit_head(const TrainOptions& options);
+  /// How the semantics of a fit with these options are prepared.
+  const SemanticPreprocess& semantics(const TrainOptions& options);
+
  private:
   struct State;
   std::unique_ptr<State> state_;

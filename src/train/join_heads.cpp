@@ -24,7 +24,7 @@ TrainOptions semantic_head_options(const TrainOptions& options, const Dataset& d
   TrainOptions o = options;
   if (o.preset == Preset::automatic) o.preset = Preset::none;
   o.class_space.targets = Targets::semantics;
-  o.class_space.semantic_head = 1;  // for every weight the same, and in the axes of class space
+  o.class_space.semantic_head = 0;  // for every weight the same
   o.class_space.shrinkage.reset();  // of class space alone: whoever differs in these shares a head
   o.class_space.prior_samples.reset();
   o.class_space.prototype_lambda.reset();

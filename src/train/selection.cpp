@@ -156,10 +156,12 @@ const Candidates::Head* Candidates::head(const TrainOptions& options, std::size_
   if (*options.class_space.semantic_head == 0) return nullptr;
   Fitter& fitter = this->fitter(fold);
   TrainOptions o = semantic_head_options(options, data_);
-  const auto [place, is_new] = heads_.try_emplace(train_option_table(o).to_json().dump());
+  const auto& axes = fitter.semantics(options).whitening;
+  const std::string key(reinterpret_cast<const char*>(axes.data()), axes.size() * sizeof(float));
+  const auto [place, is_new] = heads_.try_emplace(train_option_table(o).to_json().dump() + key);
   if (is_new) {
     Head& made = place->second;
-    made.model = fitter.fit(o);
+    made.model = fitter.fit_head(options);
     made.prepared = made.model.prepare_classes(pool_);
     made.unseen = made.model.predict(gather_rows(data_.features.view(), folds_[fold].unseen).view(), pool_);
     if (!folds_[fold].seen.empty())

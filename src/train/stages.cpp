@@ -20,16 +20,13 @@ std::string input_key(const TrainOptions& o) {
 
 bool in_class_space(const TrainOptions& o) { return *o.class_space.targets == Targets::classes; }
 
-/// The head beside class space sees semantics in the same axes.
-bool is_rotated(const TrainOptions& o) { return in_class_space(o) || *o.class_space.semantic_head > 0; }
-
 std::string class_map_key(const TrainOptions& o) {
   return in_class_space(o) ? fmt::format("{} {}", input_key(o), *o.class_space.shrinkage) : "";
 }
 
 std::string target_key(const TrainOptions& o) {
-  return fmt::format("{} {} {} {}", static_cast<int>(*o.preprocessing.semantic_scaling),
-                     *o.preprocessing.semantic_whitening, is_rotated(o), class_map_key(o));
+  return fmt::format("{} {} {}", static_cast<int>(*o.preprocessing.semantic_scaling),
+                     *o.preprocessing.semantic_whitening, class_map_key(o));
 }
 
 std::string both_keys(const TrainOptions& o) { return fmt::format("{} {}", input_key(o), target_key(o)); }
@@ -99,7 +96,7 @@ TargetVectors& Stages::targets(const TrainOptions& o) {
     sae_.drop();
     TargetVectors made;
     made.preprocess = fit_semantic_preprocess(*o.preprocessing.semantic_scaling, data.semantics.values.view(), classes,
-                                              *o.preprocessing.semantic_whitening, is_rotated(o));
+                                              *o.preprocessing.semantic_whitening, in_class_space(o));
     if (!in_class_space(o)) {
       made.vectors = preprocessed_semantics(made.preprocess, data.semantics.values.view());
       return made;
@@ -109,6 +106,15 @@ TargetVectors& Stages::targets(const TrainOptions& o) {
     for (std::size_t p = 0; p < classes.size(); ++p)
       std::ranges::copy(means.row(p), made.vectors.row(static_cast<std::size_t>(classes[p])).begin());
     return made;
+  });
+}
+
+void Stages::set_targets(const TrainOptions& o, const SemanticPreprocess& preprocess) {
+  eszsl_.drop();
+  sae_.drop();
+  targets_.drop();
+  targets_.get(target_key(o), [&] {
+    return TargetVectors{preprocess, preprocessed_semantics(preprocess, data.semantics.values.view())};
   });
 }
 

@@ -56,6 +56,10 @@ class Stages {
 
   Inputs& inputs(const TrainOptions& o);
   TargetVectors& targets(const TrainOptions& o);
+  /// Semantics prepared in this way become the targets of these options until other options are asked for.
+  void set_targets(const TrainOptions& o, const SemanticPreprocess& preprocess);
+  /// Forgets the targets.
+  void drop_targets() { targets_.drop(); }
   /// Closed form of targets classes.
   const ClassSpace& class_space(const TrainOptions& o);
   const ClassMap& class_map(const TrainOptions& o);

@@ -23,7 +23,7 @@ struct Fitted {
     options = resolve_options(given, data);
     Fitter fitter(data, data.split.trainval, pool, nullptr);
     classes = fitter.fit(options);
-    semantics = fitter.fit(semantic_head_options(options, data));
+    semantics = fitter.fit_head(options);
   }
 };
 
