@@ -48,7 +48,7 @@ Entry default_entry(const TrainOptions& base) {
   return entry;
 }
 
-/// The parts of the method in class space, one after the other; nothing is searched.
+/// The parts of the method in class space, one after the other; nothing is searched but the weight of the second head.
 std::vector<Entry> class_space_entries(const TrainOptions& base) {
   const std::pair<const char*, const char*> parts[] = {
       {"class space", "parsnets:targets=classes:gates=always:mmg=0:refine-steps=0"},
@@ -60,6 +60,11 @@ std::vector<Entry> class_space_entries(const TrainOptions& base) {
     entries.push_back(parse_entry(text, base));
     entries.back().label = label;
   }
+  Entry heads = parse_entry("parsnets:targets=classes:mmg=0", base);
+  heads.label = "two heads";
+  heads.options.search.select = !base.class_space.semantic_head;
+  if (heads.options.search.select) heads.options.search.grid = "semantic-head=0.15,0.4,1";
+  entries.push_back(std::move(heads));
   return entries;
 }
 

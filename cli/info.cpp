@@ -69,6 +69,7 @@ nlohmann::ordered_json file_info(const std::filesystem::path& path) {
     json["attributes"] = model.attributes();
     json["gamma"] = model.gamma;
     json["temperature"] = model.temperature;
+    if (model.head_weight > 0) json["head_weight"] = model.head_weight;
     json["options"] = nlohmann::ordered_json::parse(model.options);
     json["record"] = to_json(model.record);
     const SafetensorsFile file(path);
@@ -80,6 +81,7 @@ nlohmann::ordered_json file_info(const std::filesystem::path& path) {
     json["dimensions"] = model.dimensions();
     json["attributes"] = model.attributes();
     json["gamma"] = model.gamma();
+    if (model.head_weight() > 0) json["head_weight"] = model.head_weight();
     json["work_bytes"] = model.work_bytes();
     json["multiply_adds"] = model.multiply_adds();
     for (const auto& s : model.sections())
@@ -160,6 +162,9 @@ Command info_command() {
           output.json["classes"].get<int>(), output.json["seen_classes"].get<int>(),
           output.json["dimensions"].get<int>(), output.json["attributes"].get<int>(),
           output.json["multiply_adds"].get<std::uint64_t>(), output.json["work_bytes"].get<int>());
+    if (output.json.contains("head_weight"))
+      output.text += fmt::format("two heads: the semantic one has weight {:.4g} beside class space\n",
+                                 output.json["head_weight"].get<double>());
     return output;
   };
   return command;

@@ -32,7 +32,7 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-enum { kTypes = 88, kAlign = 16 };
+enum { kTypes = 88, kHeadWeight = 124, kAlign = 16 };
 enum { kHeader1 = 112, kSections1 = 23, kHeader2 = 128, kSections2 = 27 }; /* of format versions 1 and 2 */
 enum { kScaleNone = 0, kScaleUnit = 1, kScaleRoot = 2 };                   /* features */
 enum { kPlain = 0, kUnit = 1, kBinary = 2 };                               /* semantics */
@@ -613,6 +613,8 @@ static int read_header(pnrt_model* m, const unsigned char* p) {
   m->temperature = f32_at(p + 76);
   m->width = f32_at(p + 80);
   m->semantics = m->class_targets ? u32_at(p + 84) : m->outputs;
+  m->head_weight = m->class_targets ? f32_at(p + kHeadWeight) : 0;
+  m->placed = m->outputs - (m->head_weight > 0 ? m->semantics : 0);
   if (m->features - 1 >= most || m->attributes - 1 >= most || m->outputs - 1 >= most || m->semantics - 1 >= most ||
       m->encoding > most || m->networks - 1 >= 65535 || m->open - 1 >= m->networks || m->basis - 1 >= m->networks ||
       m->classes - 1 >= 65535 || m->support > most)
@@ -620,8 +622,10 @@ static int read_header(pnrt_model* m, const unsigned char* p) {
   if (m->feature_scaling > kScaleRoot || m->semantic_scaling > kBinary || m->gates > kAnchor ||
       m->similarity > kEuclidean || bits > 3 || (!m->class_targets && u32_at(p + 84) != 0))
     return 0;
-  for (i = kTypes + sections_of(m); i < header_of(m); ++i)
+  for (i = kTypes + sections_of(m); i < (m->class_targets ? (uint32_t)kHeadWeight : header_of(m)); ++i)
     if (p[i] != 0) return 0;
+  if (m->head_weight != 0 && (!(m->head_weight >= 1e-6f && m->head_weight <= 1e6f) || m->outputs <= m->semantics))
+    return 0;
   if ((m->gates == kAlways && m->networks != 1) || (m->gates == kEnergy && embedding_size(m) % m->networks != 0) ||
       (m->support > 0 && m->similarity != kCosine) || (m->class_targets && m->support == 0))
     return 0;
@@ -687,7 +691,7 @@ pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
   model->class_name_offsets = (const uint32_t*)section(&w, kBytes, kMust, 4, model->classes).data;
   model->class_names = (const char*)section(&w, kBytes, kMust, 1, names).data;
   model->attribute_names = (const char*)section(&w, kBytes, attribute_names ? kMust : kNever, 1, attribute_names).data;
-  model->attribute_head = class_targets_section(&w, model, kMatrix, m, o);
+  model->attribute_head = class_targets_section(&w, model, kMatrix, m, model->placed);
   model->attribute_offset = (const float*)class_targets_section(&w, model, kVector, 1, m).data;
   model->class_lengths = (const float*)class_targets_section(&w, model, kVector, 1, model->classes).data;
   model->class_predicted = (const float*)class_targets_section(&w, model, kVector, 1, model->classes).data;
@@ -1050,6 +1054,23 @@ static void scale_attributes(const pnrt_model* model, float* a) {
   if (model->semantic_scaling == kUnit) to_unit_length(a, m);
 }
 
+/* Whether prepared attributes are part of the class vector: its last q values. */
+static int has_semantics(const pnrt_model* m) { return !m->class_targets || m->head_weight > 0; }
+
+/* The parts of v (o values) that belong to class space and to the semantic head get these lengths. */
+static void scale_parts(const pnrt_model* m, float* v, float first, float second) {
+  uint32_t j;
+  to_unit_length(v, m->placed);
+  to_unit_length(v + m->placed, m->outputs - m->placed);
+  for (j = 0; j < m->outputs; ++j) v[j] *= j < m->placed ? first : second;
+}
+
+/* With two heads: both parts to the lengths at which the cosine of two vectors is the score. */
+static void scale_heads(const pnrt_model* m, float* v) {
+  const float share = 1.0f / (1.0f + m->head_weight);
+  if (m->head_weight > 0) scale_parts(m, v, sqrtf(share), sqrtf(share * m->head_weight));
+}
+
 /* What the attributes of a class alone say of it. */
 typedef struct {
   float* b;        /* q: prepared attributes, for cosine at unit length */
@@ -1086,7 +1107,9 @@ static pnrt_status describe(const pnrt_model* model, const float* a, description
   if (!all_finite(out->b, q)) return PNRT_NOT_FINITE;
   out->length = length_of(out->b, q);
   if (model->similarity == kCosine) to_unit_length(out->b, q);
-  for (j = 0; j < o; ++j) out->vector[j] = model->class_targets ? 0 : out->b[j];
+  for (j = 0; j < o; ++j) out->vector[j] = 0;
+  if (has_semantics(model))
+    for (j = 0; j < q; ++j) out->vector[o - q + j] = out->b[j];
   if (!s || !(out->length > 0)) return PNRT_OK;
   prepare(&v, out->b, q, qi);
   multiply(model->path, &model->prototype_support, 0, s, &v, out->likeness);
@@ -1132,6 +1155,7 @@ pnrt_status pnrt_add_class(pnrt_bank* bank, const char* name, const float* attri
   scale_attributes(m, scaled);
   status = describe(m, scaled, &d, a);
   if (status != PNRT_OK) return status;
+  scale_heads(m, d.vector);
   if (m->support) to_unit_length(d.vector, m->outputs);
   if (!all_finite(d.vector, m->outputs) || !storable(&m->class_vectors, d.vector)) return PNRT_NOT_FINITE;
   i = bank->added;
@@ -1179,9 +1203,10 @@ static pnrt_status score(const pnrt_model* m, const pnrt_bank* bank, float* f, f
   if (!a.good) return PNRT_NO_MEMORY;
   if (m->similarity == kCosine && m->semantic_centre)
     for (j = 0; j < o; ++j) f[j] -= m->semantic_centre[j];
+  if (!is_finite(product_sum(f, f, o))) return PNRT_NOT_FINITE;
+  scale_heads(m, f);
   square = product_sum(f, f, o);
   length = sqrtf(square);
-  if (!is_finite(length)) return PNRT_NOT_FINITE;
   prepare(&v, f, o, oi);
   multiply(m->path, &m->class_vectors, 0, m->classes, &v, scores);
   for (c = 0; c < slots; ++c) {
@@ -1308,7 +1333,7 @@ static pnrt_status predict_attributes(const pnrt_model* m, const float* f, float
   vector v;
   if (!work.good) return PNRT_NO_MEMORY;
   if (m->class_targets) {
-    prepare(&v, f, m->outputs, oi);
+    prepare(&v, f, m->placed, oi);
     multiply(m->path, &m->attribute_head, 0, m->attributes, &v, predicted);
     add_scaled(predicted, m->attribute_offset, 1, m->attributes);
   } else {
@@ -1334,9 +1359,13 @@ static pnrt_status end_at(const pnrt_model* m, const pnrt_bank* bank, uint32_t i
   scale_attributes(m, end->a);
   status = describe(m, end->a, d, work);
   if (status != PNRT_OK) return status;
-  length = placed ? m->class_lengths[index] : length_of(d->vector, m->outputs);
+  length = placed ? m->class_lengths[index] : length_of(d->vector, m->placed);
   end->predicted = placed ? m->class_predicted[index] : 1;
-  for (j = 0; j < m->outputs; ++j) end->own[j] = length * end->own[j] - end->predicted * d->vector[j];
+  if (m->head_weight > 0)
+    scale_parts(m, end->own, length, length_of(d->vector + m->placed, m->semantics));
+  else
+    for (j = 0; j < m->outputs; ++j) end->own[j] *= length;
+  for (j = 0; j < m->outputs; ++j) end->own[j] -= (j < m->placed ? end->predicted : 1) * d->vector[j];
   return PNRT_OK;
 }
 
@@ -1346,7 +1375,7 @@ static void pull_back(const pnrt_model* m, const description* d, const float* g,
                       float* slope) {
   const uint32_t q = m->semantics, s = m->support;
   uint32_t i, j;
-  for (i = 0; i < q; ++i) h[i] = m->class_targets || !(d->length > 0) ? 0 : g[i];
+  for (i = 0; i < q; ++i) h[i] = has_semantics(m) && d->length > 0 ? g[m->outputs - q + i] : 0;
   if (s && d->length > 0) {
     for (i = 0; i < s; ++i) along[i] = 0;
     for (j = 0; j < m->outputs; ++j) {
@@ -1365,6 +1394,13 @@ static void pull_back(const pnrt_model* m, const description* d, const float* g,
   expand(m, h, 0, row, slope);
 }
 
+/* p becomes `factor` times the derivative of fᵀp / |p|. */
+static void derive_cosine(const float* f, float* p, uint32_t n, float factor) {
+  const float length = length_of(p, n), score = length > 0 ? product_sum(f, p, n) / length : 0;
+  uint32_t j;
+  for (j = 0; j < n; ++j) p[j] = length > 0 ? factor * ((f[j] - score * (p[j] / length)) / length) : 0;
+}
+
 /* Cosines: the score of a class whose attributes go along the straight line from `other` to `winner` is integrated
  * (Aumann-Shapley; Gauss-Legendre with 16 nodes, the other 8 by symmetry). f is centred and used up. */
 static pnrt_status integrate(const pnrt_model* model, const pnrt_bank* bank, uint32_t winner, uint32_t other, float* f,
@@ -1374,6 +1410,7 @@ static pnrt_status integrate(const pnrt_model* model, const pnrt_bank* bank, uin
                                     {1.91061878e-1f, 7.47979944e-2f}, {2.70991611e-1f, 8.45782597e-2f},
                                     {3.59198225e-1f, 9.13017075e-2f}, {4.52493745e-1f, 9.47253052e-2f}};
   const uint32_t m = model->attributes, o = model->outputs;
+  const float share = 1.0f / (1.0f + model->head_weight);
   line_end from, to;
   description d;
   float *a, *g, *h, *along, *row;
@@ -1390,23 +1427,21 @@ static pnrt_status integrate(const pnrt_model* model, const pnrt_bank* bank, uin
   row = carve_floats(&work, most_of(m, most_of(model->semantics, model->support)));
   carve_description(&work, model, &d);
   if (!work.good) return PNRT_NO_MEMORY;
-  to_unit_length(f, o);
+  scale_parts(model, f, share, share * model->head_weight);
   status = end_at(model, bank, other, &from, &d, work);
   if (status == PNRT_OK) status = end_at(model, bank, winner, &to, &d, work);
   for (i = 0; i < 16 && status == PNRT_OK; ++i) {
     const float t = i % 2 ? 1 - nodes[i / 2][0] : nodes[i / 2][0];
     const float predicted = from.predicted + t * (to.predicted - from.predicted);
-    float length, score;
     for (j = 0; j < m; ++j) a[j] = from.a[j] + t * (to.a[j] - from.a[j]);
     status = describe(model, a, &d, work);
     if (status != PNRT_OK) break;
-    for (j = 0; j < o; ++j) g[j] = from.own[j] + t * (to.own[j] - from.own[j]) + predicted * d.vector[j];
-    length = length_of(g, o);
-    if (!(length > 0)) continue;
-    score = product_sum(f, g, o) / length;
-    for (j = 0; j < o; ++j) g[j] = (f[j] - score * (g[j] / length)) / length; /* derivative of the score */
+    for (j = 0; j < o; ++j)
+      g[j] = from.own[j] + t * (to.own[j] - from.own[j]) + (j < model->placed ? predicted : 1) * d.vector[j];
+    derive_cosine(f, g, model->placed, predicted);
+    derive_cosine(f + model->placed, g + model->placed, o - model->placed, 1);
     pull_back(model, &d, g, h, along, row, a);
-    for (j = 0; j < m; ++j) contributions[j] += nodes[i / 2][1] * predicted * a[j] * (to.a[j] - from.a[j]);
+    for (j = 0; j < m; ++j) contributions[j] += nodes[i / 2][1] * a[j] * (to.a[j] - from.a[j]);
   }
   return status;
 }

@@ -69,10 +69,12 @@ typedef struct pnrt_model {
   uint32_t attributes;             /* m: attributes per class */
   uint32_t outputs;                /* o: dimensions of a class vector */
   uint32_t semantics;              /* q: dimensions of prepared attributes; o unless class_targets */
+  uint32_t placed;                 /* outputs in class space; the others, up to o, are those of the semantic head */
   uint32_t encoding;               /* h; 0: none */
   uint32_t networks, open, basis;  /* K, k, and the r stored networks that are mixed into K (r = K: not mixed) */
   uint32_t classes, support;       /* C, and the number of classes that define the prototypes */
   float gamma, temperature, width; /* gamma of seen classes; of the softmax; of the prototype kernel, 0: linear */
+  float head_weight;               /* of the semantic head beside class space; 0: none */
   uint8_t feature_scaling, semantic_scaling, gates, similarity; /* codes of docs/device.md */
   uint8_t sees_encoding, relu, integer;                         /* 0 or 1; integer: at least one matrix is int8 */
   uint8_t class_targets; /* 1: a class vector is a place in class space that attributes only predict */

@@ -23,7 +23,7 @@ inline void keep_attributes(Dataset& data, std::size_t count) {
 
 /// A model that was trained, not made up. Kinds: "linear", "energy", "anchor" (with whitening, prototypes and a shared
 /// network), "relu", "euclidean", "dot", "binary", "classes" (targets classes, whitened), "classes linear" (of kernel,
-/// with fewer attributes than seen classes, so that q < o).
+/// with fewer attributes than seen classes, so that q < o), "classes heads" (with a semantic head).
 inline Model small_model(const std::string& kind, ThreadPool& pool) {
   TrainOptions options = small_options(kind == "energy" ? Method::scln : Method::parsnets);
   options.calibration.enabled = false;
@@ -33,6 +33,7 @@ inline Model small_model(const std::string& kind, ThreadPool& pool) {
   if (kind == "binary") options.preprocessing.semantic_scaling = SemanticScaling::binary;
   if (kind == "relu") options.fit.relu = true;
   options.class_space.targets = kind.starts_with("classes") ? Targets::classes : Targets::semantics;
+  if (kind == "classes heads") options.class_space.semantic_head = 0.6;
   Dataset data = small_training_set();
   if (kind == "classes linear") {
     options.class_space.prototype_width = 0;
@@ -45,8 +46,8 @@ inline Model small_model(const std::string& kind, ThreadPool& pool) {
 }
 
 inline const std::vector<std::string>& small_model_kinds() {
-  static const std::vector<std::string> kinds{"linear", "energy", "anchor",  "relu",          "euclidean",
-                                              "dot",    "binary", "classes", "classes linear"};
+  static const std::vector<std::string> kinds{"linear", "energy", "anchor",  "relu",           "euclidean",
+                                              "dot",    "binary", "classes", "classes linear", "classes heads"};
   return kinds;
 }
 

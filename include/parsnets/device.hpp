@@ -58,6 +58,7 @@ class DeviceModel {
   const std::vector<std::uint8_t>& class_seen() const;  ///< C; 1: had training samples
   double gamma() const;                                 ///< subtracted from the scores of seen classes
   double temperature() const;                           ///< of the softmax that makes confidences
+  double head_weight() const;                           ///< of the semantic head beside class space; 0: none
   std::vector<DeviceSectionInfo> sections() const;      ///< those that are there, in the order of the file
 
   /// n x d raw features to n x o predictions, one sample at a time by the runtime. Throws bad_input.

@@ -96,6 +96,7 @@ struct ClassSpaceOptions {
   std::optional<double> prototype_lambda;  ///< of that kernel's ridge; targets classes: 0.3; else 0.1
   std::optional<int> attribute_steps;      ///< of learning weights of attributes; one per 10 seen classes, at most 8
   std::optional<double> prior_samples;     ///< κ: samples that the place predicted from semantics counts as; 300
+  std::optional<double> semantic_head;     ///< ω: weight of a second head that predicts semantics; 0: none
 };
 
 /// The choice of gamma and temperature.

@@ -74,6 +74,8 @@ class ParsNetsClassifier(ZeroShotClassifier):
     prototype_width : float, default=None
         Width of the kernel of class attributes that places classes. 0 means the cosine itself in class space, and no
         correction of the class vectors for the other targets.
+    semantic_head : float, default=None
+        Weight of a second head that predicts attributes, beside class space. None means 0: no such head.
     feature_scaling : {"none", "l2", "sqrt-l2", "standardize"}, default=None
         Scaling of samples.
     semantic_scaling : {"none", "l2", "centre-l2", "standardize", "binary"}, default=None
@@ -139,7 +141,8 @@ class ParsNetsClassifier(ZeroShotClassifier):
 
     _option_of = {**COMMON, "networks": "networks", "open": "open", "gates": "gates", "encoding": "encoding",
                   "loss": "fit", "c": "c", "epsilon": "epsilon", "alpha": "lambda", "mmg": "mmg",
-                  "refine_steps": "refine-steps", "prototype_width": "prototype-width"}
+                  "refine_steps": "refine-steps", "prototype_width": "prototype-width",
+                  "semantic_head": "semantic-head"}
     _former_names = {"open_networks": "open"}
     _methods = {"": {}, **{method: {"method": method} for method in _METHODS}}
 
@@ -147,11 +150,11 @@ class ParsNetsClassifier(ZeroShotClassifier):
                  gates: Optional[str] = None, encoding: Optional[int] = None, loss: Optional[str] = None,
                  c: Optional[float] = None, epsilon: Optional[float] = None, alpha: Optional[float] = None,
                  mmg: Optional[float] = None, refine_steps: Optional[int] = None,
-                 prototype_width: Optional[float] = None, feature_scaling: Optional[str] = None,
-                 semantic_scaling: Optional[str] = None, semantic_whitening: Optional[float] = None,
-                 similarity: Optional[str] = None, preset: str = "none", select: bool = False,
-                 options: Optional[Dict[str, Any]] = None, random_state: Any = 1, n_jobs: Optional[int] = -1,
-                 verbose: Any = False, open_networks: Optional[int] = None) -> None:
+                 prototype_width: Optional[float] = None, semantic_head: Optional[float] = None,
+                 feature_scaling: Optional[str] = None, semantic_scaling: Optional[str] = None,
+                 semantic_whitening: Optional[float] = None, similarity: Optional[str] = None, preset: str = "none",
+                 select: bool = False, options: Optional[Dict[str, Any]] = None, random_state: Any = 1,
+                 n_jobs: Optional[int] = -1, verbose: Any = False, open_networks: Optional[int] = None) -> None:
         self.method = method
         self.networks = networks
         self.open = open
@@ -165,6 +168,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
         self.mmg = mmg
         self.refine_steps = refine_steps
         self.prototype_width = prototype_width
+        self.semantic_head = semantic_head
         super().__init__(feature_scaling=feature_scaling, semantic_scaling=semantic_scaling,
                          semantic_whitening=semantic_whitening, similarity=similarity, preset=preset, select=select,
                          options=options, random_state=random_state, n_jobs=n_jobs, verbose=verbose)

@@ -345,6 +345,7 @@ def test_bad_arrays_are_refused_with_advice(demo, ridge, tmp_path):
 def test_every_parameter_is_the_option_of_its_name_in_the_engine(demo):
     given = {"networks": 16, "open": 4, "gates": "anchor", "encoding": 32, "loss": "ridge", "c": 0.5,
              "epsilon": 0.05, "alpha": 5.0, "mmg": 0.2, "refine_steps": 3, "prototype_width": 1.1,
+             "semantic_head": 0.4,
              "feature_scaling": "l2", "semantic_scaling": "centre-l2", "semantic_whitening": 0.3,
              "similarity": "cosine"}
     assert set(given) == set(ParsNetsClassifier._option_of)

@@ -13,6 +13,7 @@
 #include "base/linalg.hpp"
 #include "device/device_reader.hpp"
 #include "device/mix_networks.hpp"
+#include "model/prediction.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 
@@ -187,21 +188,23 @@ void put_networks(Writer& out, const NetworkMixture& mixture, std::size_t stored
   out.vector(DevicePart::mixing, mixture.mixing.values());
 }
 
-/// Scales rows to unit length and returns the lengths they had.
-std::vector<float> to_unit_length(Matrix<float>& rows) {
-  std::vector<float> lengths;
+void to_unit_length(Matrix<float>& rows) {
   for (std::size_t r = 0; r < rows.rows(); ++r) {
     const double length = std::sqrt(dot(rows.row(r), rows.row(r)));
-    lengths.push_back(static_cast<float>(length));
     if (length > 0)
       for (float& v : rows.row(r)) v = static_cast<float>(v / length);
   }
-  return lengths;
 }
 
 /// What targets classes need beside: predicted attributes, and how class vectors came about.
-void put_class_targets(Writer& out, const Model& model, std::span<const float> lengths) {
-  const std::size_t o = model.outputs(), m = model.attributes();
+void put_class_targets(Writer& out, const Model& model) {
+  const std::size_t o = model.class_outputs(), m = model.attributes();
+  std::vector<float> lengths;
+  const Matrix<float> places = class_places(model);
+  for (std::size_t c = 0; c < places.rows(); ++c) {
+    const auto place = places.row(c).first(o);
+    lengths.push_back(static_cast<float>(std::sqrt(dot(place, place))));
+  }
   out.matrix(DevicePart::attribute_head, transposed({model.attribute_head.data(), o, m}).view());
   out.vector(DevicePart::attribute_offset, model.attribute_head.row(o));
   out.vector(DevicePart::class_lengths, lengths);
@@ -237,7 +240,10 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
   out.put_f32(72, model.gamma);
   out.put_f32(76, model.temperature);
   out.put_f32(80, support > 0 ? model.prototypes.width : 1);
-  if (placed) out.put_u32(84, model.semantic_outputs());
+  if (placed) {
+    out.put_u32(84, model.semantic_outputs());
+    out.put_f32(kDeviceHeadWeightAt, model.head_weight);
+  }
 
   out.vector(DevicePart::feature_mean, features.mean);
   out.vector(DevicePart::feature_factor, features.factor);
@@ -255,7 +261,7 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
   out.matrix(DevicePart::prototype_weights, transposed(model.prototypes.weights.view()).view());
   const bool cosine = model.similarity == Similarity::cosine;  // at unit length, so that a device need not divide
   Matrix<float> vectors = model.class_vectors();
-  const std::vector<float> lengths = cosine ? to_unit_length(vectors) : std::vector<float>();
+  if (cosine) to_unit_length(vectors);
   out.matrix(DevicePart::class_vectors, vectors.view(), cosine);
   out.attributes(DevicePart::class_attributes, model.classes.semantics.view());
   out.bytes(DevicePart::class_seen, std::as_bytes(std::span(model.classes.seen)));
@@ -267,7 +273,7 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
     out.put_u32(60, text.size());
     out.bytes(DevicePart::attribute_names, text);
   }
-  if (placed) put_class_targets(out, model, lengths);
+  if (placed) put_class_targets(out, model);
   return out.finish();
 }
 

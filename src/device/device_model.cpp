@@ -71,6 +71,7 @@ const std::vector<std::string>& DeviceModel::class_names() const { return state_
 const std::vector<std::uint8_t>& DeviceModel::class_seen() const { return state_->info.class_seen; }
 double DeviceModel::gamma() const { return state_->info.gamma; }
 double DeviceModel::temperature() const { return state_->info.temperature; }
+double DeviceModel::head_weight() const { return state_->info.head_weight; }
 
 std::vector<DeviceSectionInfo> DeviceModel::sections() const {
   static const char* const types[] = {"", "F32", "F16", "I8", "bytes"};

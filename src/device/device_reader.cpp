@@ -132,7 +132,13 @@ class Reader {
     f.width = linear ? 0 : real(80, "prototype width", 1e-3f, 1e6f);
     f.semantics = f.class_targets ? number(84, "semantics", 1, kMany) : f.outputs;
     if (!f.class_targets) check_zero(84, kTypesAt, "reserved");
-    check_zero(kTypesAt + parts(), header_bytes(), "reserved");
+    check_zero(kTypesAt + parts(), f.class_targets ? kDeviceHeadWeightAt : header_bytes(), "reserved");
+    if (f.class_targets && f32_at(&bytes_[kDeviceHeadWeightAt]) != 0) {
+      f.head_weight = real(kDeviceHeadWeightAt, "head weight", 1e-6f, 1e6f);
+      if (f.outputs <= f.semantics)
+        fail("outputs", fmt::format("more than the semantics ({}), as there are two heads", f.semantics),
+             std::to_string(f.outputs));
+    }
 
     const auto whitening = bytes_[kTypesAt + static_cast<std::size_t>(DevicePart::whitening)];
     if (whitening == std::byte{0} && f.semantics != f.attributes)
@@ -180,7 +186,7 @@ class Reader {
              {"class_name_offsets", bytes, 1, 4 * C, Need::must},
              {"class_names", bytes, 1, class_name_bytes_, Need::must},
              {"attribute_names", bytes, 1, attribute_name_bytes_, when(attribute_name_bytes_ > 0)},
-             {"attribute_head", matrix, m, o, placed},
+             {"attribute_head", matrix, m, f.head_weight > 0 ? o - q : o, placed},
              {"attribute_offset", vector, 1, m, placed},
              {"class_lengths", vector, 1, C, placed},
              {"class_predicted", vector, 1, C, placed}}};

@@ -18,13 +18,25 @@ namespace parsnets {
 
 namespace {
 
-/// Where a class of the bank lies in class space: between its own mean and the place that its semantics predict.
+/// Where a class of the bank lies in class space: between its own mean and the place that its semantics predict. The
+/// semantic head compares with those semantics themselves, corrected.
 void place(const Model& model, std::size_t c, std::span<const float> semantics, std::span<float> out) {
+  const std::size_t placed = model.class_outputs();
   std::vector<double> predicted(out.size(), 0.0);
+  if (const double length = std::sqrt(dot(semantics, semantics)); length > 0)
+    for (std::size_t j = placed; j < out.size(); ++j) predicted[j] = semantics[j - placed] / length;
   model.prototypes.add(semantics, predicted);
   const double n = model.classes.samples.empty() ? 0 : model.classes.samples[c], own = n / (n + model.prior_samples);
   for (std::size_t j = 0; j < out.size(); ++j)
-    out[j] = static_cast<float>(n > 0 ? own * model.classes.means(c, j) + (1 - own) * predicted[j] : predicted[j]);
+    out[j] = static_cast<float>(n > 0 && j < placed ? own * model.classes.means(c, j) + (1 - own) * predicted[j]
+                                                    : predicted[j]);
+}
+
+/// Rows are prepared semantics of the classes of the bank from `first` on.
+Matrix<float> placed_classes(const Model& model, std::size_t first, MatrixView<const float> semantics) {
+  Matrix<float> places(semantics.rows(), model.outputs());
+  for (std::size_t c = 0; c < places.rows(); ++c) place(model, first + c, semantics.row(c), places.row(c));
+  return places;
 }
 
 /// What predictions are compared with, of the classes of the bank from `first` on.
@@ -34,8 +46,8 @@ Matrix<float> class_vectors_from(const Model& model, std::size_t first) {
   Matrix<float> bank = preprocessed_semantics(model.semantic_preprocess, semantics);
   if (model.direction != Direction::forward) return bank;
   if (model.targets == Targets::classes) {
-    Matrix<float> places(bank.rows(), model.outputs());
-    for (std::size_t c = 0; c < bank.rows(); ++c) place(model, first + c, bank.row(c), places.row(c));
+    Matrix<float> places = placed_classes(model, first, bank.view());
+    scale_heads(model, places.view());
     return places;
   }
   centre_rows(model, bank.view());
@@ -73,6 +85,11 @@ void Prototypes::add(std::span<const float> a, std::span<double> out) const {
 }
 
 Matrix<float> Model::class_vectors() const { return class_vectors_from(*this, 0); }
+
+Matrix<float> class_places(const Model& model) {
+  const auto semantics = preprocessed_semantics(model.semantic_preprocess, model.classes.semantics.view());
+  return placed_classes(model, 0, semantics.view());
+}
 
 PreparedClasses Model::prepare_classes(ThreadPool& pool) const {
   PreparedClasses prepared;

@@ -3,7 +3,8 @@
 //   a(t) = a₂ + t·(a₁ − a₂),   contribution of attribute j = ∫₀¹ ∂s/∂a_j dt · (a₁ − a₂)_j,
 // and what the classes' own samples give is the same integral over their part of the class vector
 //   p(t) = E(t) + β(t)·k(a(t)),   E(t) = (1 − t)·w₂·mean₂ + t·w₁·mean₁,   β(t) = (1 − t)(1 − w₂) + t(1 − w₁).
-// Together they are s(1) − s(0) exactly; Gauss-Legendre with 16 nodes leaves an error far below 1e-4.
+// Together they are s(1) − s(0) exactly; Gauss-Legendre with 16 nodes leaves an error far below 1e-4. With two heads s
+// is the mean of two such cosines; in the second E is 0 and β is 1.
 
 #include <algorithm>
 #include <array>
@@ -61,14 +62,14 @@ void add(Vector& to, double factor, std::span<const double> what) {
 /// One end of the line: a class of the bank.
 struct End {
   Vector semantics;  ///< m, scaled
-  Vector own;        ///< o: w·mean
+  Vector own;        ///< r: w·mean
   double predicted;  ///< 1 − w
 };
 
 End end_of(const Model& model, std::size_t c) {
   std::vector<float> a(model.classes.semantics.row(c).begin(), model.classes.semantics.row(c).end());
   model.semantic_preprocess.apply(a);
-  End end{Vector(a.begin(), a.end()), Vector(model.outputs(), 0.0), 1};
+  End end{Vector(a.begin(), a.end()), Vector(model.class_outputs(), 0.0), 1};
   const double n = model.classes.samples.empty() ? 0 : model.classes.samples[c];
   if (n > 0) {
     end.predicted = model.prior_samples / (n + model.prior_samples);
@@ -93,7 +94,8 @@ class ClassPlace {
       for (double& v : b_) v /= length_;
     const auto& support = model.prototypes.support;
     const double width = model.prototypes.width;
-    vector_ = model.targets == Targets::semantics ? b_ : Vector(model.outputs(), 0.0);
+    vector_.assign(model.outputs(), 0.0);
+    if (compares_semantics()) std::ranges::copy(b_, vector_.begin() + semantics_at());
     for (std::size_t s = 0; s < support.rows() && length_ > 0; ++s) {
       double cosine = 0;
       for (std::size_t i = 0; i < b_.size(); ++i) cosine += b_[i] * support(s, i);
@@ -107,7 +109,8 @@ class ClassPlace {
 
   /// Jᵀg: m values for o.
   Vector pull_back(const Vector& g) const {
-    Vector h = model_.targets == Targets::semantics ? g : Vector(b_.size(), 0.0);
+    Vector h(b_.size(), 0.0);
+    if (compares_semantics()) std::copy_n(g.begin() + semantics_at(), h.size(), h.begin());
     for (std::size_t s = 0; s < slopes_.size(); ++s) {
       double along = 0;
       for (std::size_t j = 0; j < g.size(); ++j) along += g[j] * model_.prototypes.weights(s, j);
@@ -124,6 +127,10 @@ class ClassPlace {
   }
 
  private:
+  /// Whether b is part of the class vector, and where it begins.
+  bool compares_semantics() const { return model_.targets == Targets::semantics || model_.head_weight > 0; }
+  std::ptrdiff_t semantics_at() const { return static_cast<std::ptrdiff_t>(vector_.size() - b_.size()); }
+
   const Model& model_;
   Vector b_, vector_, slopes_;  ///< unit b, k(a), slope of the kernel per support row
   double length_ = 0;           ///< of b before
@@ -134,33 +141,41 @@ struct Terms {
   double examples = 0;  ///< what the classes' own samples gave
 };
 
+/// p becomes the derivative of share·cos(f, p) by p; 0 where there is none.
+void derive_cosine(std::span<const float> f, double share, std::span<double> p) {
+  const Vector given(f.begin(), f.end());
+  const double f_length = std::sqrt(dot(given, given)), length = std::sqrt(dot(p, p));
+  if (f_length == 0 || length == 0) {
+    std::ranges::fill(p, 0.0);
+    return;
+  }
+  const double score = dot(given, p) / (f_length * length);
+  for (std::size_t j = 0; j < p.size(); ++j) p[j] = share * (given[j] / f_length - score * p[j] / length) / length;
+}
+
 /// f is centred.
 Terms integrate(const Model& model, std::span<const float> f, std::size_t winner, std::size_t other) {
   static const auto nodes = legendre_nodes<16>();
   const End from = end_of(model, other), to = end_of(model, winner);
   Terms terms{Vector(model.attributes(), 0.0), 0};
-  Vector unit(f.begin(), f.end());
-  const double f_length = std::sqrt(dot(unit, unit));
-  if (f_length == 0) return terms;
-  for (double& v : unit) v /= f_length;
+  const std::size_t placed = model.class_outputs();
+  const double share = 1 / (1 + model.head_weight);
   for (const auto& [t, weight] : nodes) {
-    Vector a = from.semantics, p = from.own;
+    Vector a = from.semantics;
     for (std::size_t j = 0; j < a.size(); ++j) a[j] += t * (to.semantics[j] - from.semantics[j]);
-    for (std::size_t j = 0; j < p.size(); ++j) p[j] += t * (to.own[j] - from.own[j]);
     const ClassPlace place(model, a);
     const double predicted = from.predicted + t * (to.predicted - from.predicted);
-    add(p, predicted, place.vector());
-    const double length = std::sqrt(dot(p, p));
-    if (length == 0) continue;
-    const double score = dot(unit, p) / length;
-    Vector g = unit;
-    add(g, -score / length, p);
-    for (double& v : g) v /= length;
+    Vector g = place.vector();
+    const std::span<double> in_place(g.data(), placed), in_semantics(g.data() + placed, g.size() - placed);
+    for (std::size_t j = 0; j < placed; ++j) g[j] = predicted * g[j] + from.own[j] + t * (to.own[j] - from.own[j]);
+    derive_cosine(f.first(placed), share, in_place);
+    derive_cosine(f.subspan(placed), 1 - share, in_semantics);
+    for (std::size_t j = 0; j < placed; ++j)
+      terms.examples += weight * g[j] * (to.own[j] - from.own[j] + (to.predicted - from.predicted) * place.vector()[j]);
+    for (double& v : in_place) v *= predicted;
     const Vector slope = place.pull_back(g);
     for (std::size_t j = 0; j < slope.size(); ++j)
-      terms.attributes[j] += weight * predicted * slope[j] * (to.semantics[j] - from.semantics[j]);
-    terms.examples +=
-        weight * (dot(g, to.own) - dot(g, from.own) + (to.predicted - from.predicted) * dot(g, place.vector()));
+      terms.attributes[j] += weight * slope[j] * (to.semantics[j] - from.semantics[j]);
   }
   return terms;
 }

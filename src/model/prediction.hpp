@@ -24,8 +24,15 @@ struct Predicted {
 
 Predicted predict_encoded(const Model& model, const Encoded& input, ThreadPool& pool);
 
-/// Subtracts μ from every row, for cosine alone.
+/// With two heads: scales both parts of every row (n x o) so that their squared lengths are the heads' weights,
+/// 1/(1 + ω) and ω/(1 + ω). The cosine of two such rows is the score. A part of length 0 stays as it is.
+void scale_heads(const Model& model, MatrixView<float> rows);
+
+/// What is compared with class vectors, for cosine alone: subtracts μ from every row, then scales heads.
 void centre_rows(const Model& model, MatrixView<float> rows);
+
+/// C x o, targets classes: class vectors before heads are scaled.
+Matrix<float> class_places(const Model& model);
 
 /// Predicted class vectors (n x o) as n x m attributes.
 Matrix<float> as_attributes(const Model& model, Matrix<float> rows, ThreadPool& pool);

@@ -11,6 +11,7 @@
 #include "base/rng.hpp"
 #include "data/rows.hpp"
 #include "eval/reference.hpp"
+#include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
 #include "parsnets/version.hpp"
@@ -131,9 +132,7 @@ Matrix<float> mapped_without_mmg(const Model& model, const Dataset& data, const 
   report_message(progress, "fitting again without MMG for comparison");
   const Model without = refit(options, data, data.split.trainval, pool, progress);
   Matrix<float> mapped = without.predict(gather_rows(data.features.view(), samples.rows).view(), pool);
-  if (without.similarity == Similarity::cosine && !without.semantic_centre.empty())
-    for (std::size_t r = 0; r < mapped.rows(); ++r)
-      for (std::size_t j = 0; j < mapped.cols(); ++j) mapped(r, j) -= without.semantic_centre[j];
+  centre_rows(without, mapped.view());
   return mapped;
 }
 

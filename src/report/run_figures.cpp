@@ -13,6 +13,7 @@
 #include "features/fit_encoder.hpp"
 #include "features/preprocess.hpp"
 #include "model/fit_gates.hpp"
+#include "model/prediction.hpp"
 #include "report/class_order.hpp"
 
 namespace parsnets {
@@ -51,9 +52,7 @@ RunSamples run_samples(const Model& model, const Dataset& data, ThreadPool& pool
   out.scores = model.scores(raw.view(), pool);
   if (model.direction == Direction::forward) {
     out.mapped = model.predict(raw.view(), pool);
-    if (model.similarity == Similarity::cosine && !model.semantic_centre.empty())
-      for (std::size_t r = 0; r < out.mapped.rows(); ++r)
-        for (std::size_t j = 0; j < out.mapped.cols(); ++j) out.mapped(r, j) -= model.semantic_centre[j];
+    centre_rows(model, out.mapped.view());
   }
   // As in evaluate(): the data set's unseen classes compete, with test samples of seen classes also what the model has
   // seen.

@@ -233,6 +233,12 @@ Model load_model(const std::filesystem::path& path) {
   // Files of targets semantics do not say so, as those of version 0.1.
   if (in.has_number("outputs")) model.targets = Targets::classes;
   const std::size_t o = model.targets == Targets::classes ? in.count("outputs", 1, kMost) : q;
+  if (in.has_number("head_weight")) {
+    model.head_weight = in.number("head_weight", kLeastHeadWeight, kMostHeadWeight);
+    if (model.targets != Targets::classes || o <= q)
+      in.fail("model.head_weight", "targets classes and more outputs than prepared attributes", std::to_string(o), "");
+  }
+  const std::size_t placed = model.head_weight > 0 ? o - q : o;
   model.semantic_centre = in.vector("semantic_centre", o);
   if (const std::size_t support = in.count("prototype_support", 0, kMost); support > 0) {
     if (in.choice("similarity", similarity_names()) != Similarity::cosine)
@@ -290,10 +296,10 @@ Model load_model(const std::filesystem::path& path) {
     if (model.prototypes.support.empty() || model.similarity != Similarity::cosine)
       in.fail("model.prototype_support", "at least 1, and similarity cosine, for targets classes", "others", "");
     model.prior_samples = in.number("prior_samples", 1e-9, 1e12);
-    model.attribute_head = in.floats("attribute_head", o + 1, m);
+    model.attribute_head = in.floats("attribute_head", placed + 1, m);
     in.require("class_samples", "F32", 0, c);
     model.classes.samples = in.vector("class_samples", c);
-    model.classes.means = in.floats("class_means", c, o);
+    model.classes.means = in.floats("class_means", c, placed);
     for (const float n : model.classes.samples)
       if (n < 0) in.fail("tensor 'class_samples'", "numbers that are not negative", fmt::format("{}", n), "");
   }
@@ -336,6 +342,7 @@ FileContents contents_of(const Model& model) {
     model_json["targets"] = "classes";
     model_json["outputs"] = model.outputs();
     model_json["prior_samples"] = model.prior_samples;
+    if (model.head_weight > 0) model_json["head_weight"] = model.head_weight;
   }
   model_json["gamma"] = model.gamma;
   model_json["temperature"] = model.temperature;

@@ -68,6 +68,7 @@ constexpr Round kRounds[] = {
     {"semantic gates", Family::semantics, Start::best,
      "gates=anchor;encoding=128;rotation=identity;networks=200;shared=true;open=20,60;gate-weight=0.3,1;"
      "refine-steps=@steps"},
+    {"two heads", Family::classes, Start::best, "semantic-head=0.15,0.4,1", kNoise},
 };
 
 std::string steps_around(int best) {

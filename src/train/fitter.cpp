@@ -5,6 +5,7 @@
 #include "base/memory_limit.hpp"
 #include "eval/score_source.hpp"
 #include "train/fit_networks.hpp"
+#include "train/join_heads.hpp"
 #include "train/refinement.hpp"
 #include "train/stages.hpp"
 
@@ -95,6 +96,9 @@ void fit_dap(Stages& stages, const TrainOptions& o, Model& model) {
 struct Fitter::State {
   Stages stages;
   NetworkFitter networks{stages};
+
+  Model fit(const TrainOptions& o, const std::filesystem::path& checkpoint, TrainRun* run,
+            const DescentObserver& observer);
 };
 
 Fitter::Fitter(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress)
@@ -104,7 +108,24 @@ Fitter::~Fitter() = default;
 
 Model Fitter::fit(const TrainOptions& o, const std::filesystem::path& checkpoint, TrainRun* run,
                   const DescentObserver& observer) {
-  Stages& stages = state_->stages;
+  Model model = state_->fit(o, checkpoint, run, observer);
+  if (*o.class_space.targets != Targets::classes || *o.class_space.semantic_head == 0) return model;
+  return join_heads(std::move(model), fit_head(o), *o.class_space.semantic_head);
+}
+
+const SemanticPreprocess& Fitter::semantics(const TrainOptions& o) { return state_->stages.targets(o).preprocess; }
+
+Model Fitter::fit_head(const TrainOptions& o) {
+  const TrainOptions head = semantic_head_options(o, state_->stages.data);
+  const SemanticPreprocess shared = semantics(o);
+  state_->stages.set_targets(head, shared);
+  Model model = state_->fit(head, {}, nullptr, {});
+  state_->stages.drop_targets();  // they are those of no other fit
+  return model;
+}
+
+Model Fitter::State::fit(const TrainOptions& o, const std::filesystem::path& checkpoint, TrainRun* run,
+                         const DescentObserver& observer) {
   const bool closed_form = o.method != Method::parsnets && o.method != Method::mmg && o.method != Method::scln;
   if (closed_form) check_memory(stages, o);
   Model model = start(stages, o);
@@ -113,9 +134,9 @@ Model Fitter::fit(const TrainOptions& o, const std::filesystem::path& checkpoint
     case Method::mmg:
     case Method::scln:
       if (*o.fit.kind == Fit::svr) {
-        state_->networks.fit_svr(o, model, checkpoint, run);
+        networks.fit_svr(o, model, checkpoint, run);
       } else {
-        state_->networks.fit_shared(o, model);
+        networks.fit_shared(o, model);
         if (*o.geometry.joint_steps > 0) join_fit_and_mmg(stages, o, model);
       }
       break;

@@ -113,6 +113,7 @@ void fill_rest(TrainOptions& o) {
   fill(o.class_space.shrinkage, 3);
   fill(o.class_space.attribute_steps, 0);
   fill(o.class_space.prior_samples, 300);
+  fill(o.class_space.semantic_head, 0);
   fill(o.class_space.prototype_width, *o.class_space.targets == Targets::classes ? 1.2 : 0);
   fill(o.class_space.prototype_lambda, *o.class_space.targets == Targets::classes ? 0.3 : 0.1);
   fill(o.encoder.dimensions, kPaperEncoding);

@@ -12,6 +12,7 @@
 #include "parsnets/error.hpp"
 #include "train/automatic.hpp"
 #include "train/fit_prototypes.hpp"
+#include "train/join_heads.hpp"
 #include "train/place_classes.hpp"
 #include "train/train_options.hpp"
 
@@ -20,6 +21,24 @@ namespace parsnets {
 namespace {
 
 constexpr double kSelectionTolerance = 5e-3;
+
+/// Mean of the scores of class space and of the semantic head, whose outputs are `f` and which has this weight. Refers
+/// to the head.
+ScoreSource mixed(ScoreSource source, const Model& head, const PreparedClasses& prepared, MatrixView<const float> f,
+                  double weight, ThreadPool& pool) {
+  return {source.rows, source.classes, [=, &head, &prepared, &pool](const ScoreVisitor& visit) {
+            source.visit([&](std::size_t first, MatrixView<const float> scores) {
+              Matrix<float> sum = Matrix<float>::copy_of(scores);
+              const MatrixView<const float> rows(f.row(first).data(), scores.rows(), f.cols());
+              head.visit_prediction_scores(rows, prepared, pool, [&](std::size_t row, MatrixView<const float> others) {
+                float* to = sum.row(row).data();
+                for (std::size_t i = 0; i < others.size(); ++i)
+                  to[i] = static_cast<float>((to[i] + weight * others.data()[i]) / (1 + weight));
+              });
+              visit(first, sum.view());
+            });
+          }};
+}
 
 /// Axes from the slowest to the fastest: what is expensive to change comes first, C (warm-started) last.
 std::vector<GridAxis> default_grid(const TrainOptions& options) {
@@ -125,10 +144,30 @@ Candidates::Candidates(const Dataset& data, const std::vector<Fold>& folds, Thre
 Fitter& Candidates::fitter(std::size_t fold) {
   if (!fitter_ || fitted_fold_ != fold) {
     fitter_.reset();  // one fold's data at a time
+    heads_.clear();
     fitter_ = std::make_unique<Fitter>(data_, folds_[fold].fit, pool_, progress_);
     fitted_fold_ = fold;
   }
   return *fitter_;
+}
+
+/// Null without a semantic head.
+const Candidates::Head* Candidates::head(const TrainOptions& options, std::size_t fold) {
+  if (*options.class_space.semantic_head == 0) return nullptr;
+  Fitter& fitter = this->fitter(fold);
+  TrainOptions o = semantic_head_options(options, data_);
+  const auto& axes = fitter.semantics(options).whitening;
+  const std::string key(reinterpret_cast<const char*>(axes.data()), axes.size() * sizeof(float));
+  const auto [place, is_new] = heads_.try_emplace(train_option_table(o).to_json().dump() + key);
+  if (is_new) {
+    Head& made = place->second;
+    made.model = fitter.fit_head(options);
+    made.prepared = made.model.prepare_classes(pool_);
+    made.unseen = made.model.predict(gather_rows(data_.features.view(), folds_[fold].unseen).view(), pool_);
+    if (!folds_[fold].seen.empty())
+      made.seen = made.model.predict(gather_rows(data_.features.view(), folds_[fold].seen).view(), pool_);
+  }
+  return &place->second;
 }
 
 void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, bool quick,
@@ -152,6 +191,9 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
   for (const Candidate* c : path)
     longest.class_space.prototype_width =
         std::max(*longest.class_space.prototype_width, *c->options.class_space.prototype_width);
+  longest.class_space.semantic_head = 0;  // heads are fitted before, as both fits use the same stages
+  std::map<const Candidate*, const Head*> heads;
+  for (const Candidate* c : path) heads[c] = head(c->options, fold);
   std::vector<Candidate*> waiting(path.begin(), path.end());
   const Matrix<float> unseen = gather_rows(data_.features.view(), split.unseen),
                       seen = gather_rows(data_.features.view(), split.seen);
@@ -181,12 +223,16 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
             fit_prototypes(f, labels_of(data_, split.fit), model.class_vectors().view(), model.semantic_centre,
                            *c->options.class_space.prototype_width, *c->options.class_space.prototype_lambda);
       const PreparedClasses prepared = model.prepare_classes(pool_);
-      const auto scores_of = [&](const Matrix<float>& predicted) {
-        return ScoreSource{predicted.rows(), data_.classes(), [&](const ScoreVisitor& visit) {
+      const Head* other = heads.at(c);
+      const auto scores_of = [&](const Matrix<float>& predicted, Matrix<float> Head::*of_head) {
+        ScoreSource source{predicted.rows(), data_.classes(), [&](const ScoreVisitor& visit) {
                              model.visit_prediction_scores(predicted.view(), prepared, pool_, visit);
                            }};
+        if (other == nullptr) return source;
+        return mixed(std::move(source), other->model, other->prepared, (other->*of_head).view(),
+                     *c->options.class_space.semantic_head, pool_);
       };
-      add(*c, evaluate_fold(scores_of(fu), scores_of(fs), data_, split, !quick));
+      add(*c, evaluate_fold(scores_of(fu, &Head::unseen), scores_of(fs, &Head::seen), data_, split, !quick));
       if (!in_class_space) model.prototypes = {};
     }
     std::erase_if(waiting, due);
@@ -210,6 +256,7 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
     validate(candidate.options);
     TrainOptions key = candidate.options;
     key.refinement.steps = 0;
+    key.class_space.semantic_head = 0;
     if (*key.class_space.targets == Targets::semantics) {
       key.class_space.prototype_width = 0;
     } else if (*candidate.options.refinement.steps == 0) {  // places follow from the same closed form

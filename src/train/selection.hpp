@@ -2,6 +2,7 @@
 // Looks at candidate options on validation classes, and chooses.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,7 +42,8 @@ std::vector<Candidate> combinations(const TrainOptions& options, const std::vect
 
 /// Fits candidates on every fold, one fold after the other, so that memory does not grow with their number. Those that
 /// differ in refine-steps and prototype-width alone are points of one path and share their fit, and so do those of
-/// class space that differ in the places of classes alone. Refers to everything it is given.
+/// class space that differ in the places of classes alone. A semantic head is fitted once per fold for all its weights.
+/// Refers to everything it is given.
 class Candidates {
  public:
   Candidates(const Dataset& data, const std::vector<Fold>& folds, ThreadPool& pool, ProgressObserver* progress);
@@ -51,14 +53,23 @@ class Candidates {
                 const std::function<bool()>& stop = {});
 
  private:
+  /// A semantic head that was fitted on one fold, and its outputs for the fold's samples.
+  struct Head {
+    Model model;
+    PreparedClasses prepared;
+    Matrix<float> unseen, seen;
+  };
+
   Fitter& fitter(std::size_t fold);
+  const Head* head(const TrainOptions& options, std::size_t fold);
   void evaluate_path(std::span<Candidate*> path, std::size_t fold, bool quick, const std::filesystem::path& checkpoint);
 
   const Dataset& data_;
   const std::vector<Fold>& folds_;
   ThreadPool& pool_;
   ProgressObserver* progress_;
-  std::unique_ptr<Fitter> fitter_;  ///< of one fold
+  std::unique_ptr<Fitter> fitter_;     ///< of one fold
+  std::map<std::string, Head> heads_;  ///< of the same fold, by their options
   std::size_t fitted_fold_ = 0;
 };
 

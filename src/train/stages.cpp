@@ -38,8 +38,8 @@ std::string target_key(const TrainOptions& o) {
 std::string both_keys(const TrainOptions& o) { return fmt::format("{} {}", input_key(o), target_key(o)); }
 
 std::string encoding_key(const TrainOptions& o) {
-  return fmt::format("{} {} {} {} {}", input_key(o), *o.encoder.dimensions, static_cast<int>(*o.encoder.rotation),
-                     o.run.seed, in_class_space(o));
+  return fmt::format("{} {} {} {}", input_key(o), *o.encoder.dimensions, static_cast<int>(*o.encoder.rotation),
+                     o.run.seed);
 }
 
 std::string gate_key(const TrainOptions& o) {
@@ -119,6 +119,16 @@ TargetVectors& Stages::targets(const TrainOptions& o) {
   });
 }
 
+void Stages::set_targets(const TrainOptions& o, const SemanticPreprocess& preprocess) {
+  eszsl_.drop();
+  sae_.drop();
+  targets_.drop();
+  beside_class_space_ = true;
+  targets_.get(target_key(o), [&] {
+    return TargetVectors{preprocess, preprocessed_semantics(preprocess, data.semantics.values.view())};
+  });
+}
+
 const ClassSpace& Stages::class_space(const TrainOptions& o) {
   return class_space_.get(input_key(o), [&] {
     report(progress, {"statistics", 0, 0, ""});
@@ -134,16 +144,20 @@ const ClassMap& Stages::class_map(const TrainOptions& o) {
   return class_map_.get(class_map_key(o), [&] { return class_space(o).solve(*o.class_space.shrinkage, pool); });
 }
 
+bool Stages::has_products(const TrainOptions& o) const {
+  return (in_class_space(o) || beside_class_space_) && o.preprocessing.centre;
+}
+
 Encoding& Stages::encoding(const TrainOptions& o) {
-  return encoding_.get(encoding_key(o), [&] {
+  return encoding_.get(fmt::format("{} {}", encoding_key(o), has_products(o)), [&] {
     report(progress, {"encode", 0, 0, ""});
     EncoderOptions options;
     options.dimensions = *o.encoder.dimensions;
     options.rotation = *o.encoder.rotation;
     options.seed = o.run.seed;
     Encoding made;
-    const Matrix<float> products =
-        in_class_space(o) && o.preprocessing.centre ? class_space(o).products(pool) : Matrix<float>();
+    Matrix<float> products;
+    if (has_products(o)) products = class_space(o).products(pool);
     made.encoder = fit_encoder(options, inputs(o).x.view(), pool, products.view());
     made.e = encoded(made.encoder, inputs(o).x.view(), pool);
     return made;
@@ -151,7 +165,7 @@ Encoding& Stages::encoding(const TrainOptions& o) {
 }
 
 Gating& Stages::gating(const TrainOptions& o) {
-  return gating_.get(gate_key(o), [&] {
+  return gating_.get(fmt::format("{} {}", gate_key(o), has_products(o)), [&] {
     GateOptions options;
     options.kind = *o.gates.kind;
     options.networks = *o.gates.kind == GateKind::always ? 1 : *o.gates.networks;

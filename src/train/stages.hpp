@@ -56,6 +56,14 @@ class Stages {
 
   Inputs& inputs(const TrainOptions& o);
   TargetVectors& targets(const TrainOptions& o);
+  /// For a semantic head beside class space: semantics prepared in this way become the targets of these options, and
+  /// the encoder is that of class space.
+  void set_targets(const TrainOptions& o, const SemanticPreprocess& preprocess);
+  /// Forgets them.
+  void drop_targets() {
+    targets_.drop();
+    beside_class_space_ = false;
+  }
   /// Closed form of targets classes.
   const ClassSpace& class_space(const TrainOptions& o);
   const ClassMap& class_map(const TrainOptions& o);
@@ -98,6 +106,10 @@ class Stages {
   };
 
   void drop_what_sees_inputs();
+  /// Class space knows XᵀX, which the encoder needs.
+  bool has_products(const TrainOptions& o) const;
+
+  bool beside_class_space_ = false;
 
   Stage<Inputs> inputs_;
   Stage<Encoding> encoding_;

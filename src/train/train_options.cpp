@@ -106,6 +106,9 @@ OptionTable train_option_table(TrainOptions& o) {
       .number("prior-samples", o.class_space.prior_samples, 1e-6, 1e9,
               "class space: number of samples that the place predicted from the attributes counts as")
       .automatic("300")
+      .number("semantic-head", o.class_space.semantic_head, 0, kMostHeadWeight,
+              "class space: weight of a second head that predicts the attributes, relative to class space; 0: none")
+      .automatic("0; preset auto: chosen on validation classes")
       .number("c", o.fit.c, 1e-12, 1e12, "SVR: bound of the dual variables, for targets of unit variance")
       .automatic("0.1")
       .number("epsilon", o.fit.epsilon, 0, 1e6, "SVR: half-width of the tube, for targets of unit variance")
@@ -143,6 +146,11 @@ void validate(const TrainOptions& o) {
   if (*o.class_space.targets == Targets::classes && (!networks || *o.class_space.similarity != Similarity::cosine))
     complain(fmt::format("{} requires method parsnets, scln or mmg and {}", option_name("targets", "classes"),
                          option_name("similarity", "cosine")));
+  if (*o.class_space.semantic_head > 0 && *o.class_space.targets != Targets::classes)
+    complain(fmt::format("{} requires {}", option_name("semantic-head"), option_name("targets", "classes")));
+  if (*o.class_space.semantic_head > 0 && *o.class_space.semantic_head < kLeastHeadWeight)
+    complain(fmt::format("{}: expected 0 or at least {}, found {}", option_name("semantic-head"), kLeastHeadWeight,
+                         *o.class_space.semantic_head));
   if (o.method == Method::mmg && *o.gates.open != *o.gates.networks)
     complain(fmt::format("{}: expected {}, the number of networks, for method mmg, found {}", option_name("open"),
                          *o.gates.networks, *o.gates.open));

@@ -46,6 +46,7 @@ TrainOptions closed_form_options(const TrainOptions& given, const Statistics& st
   o.class_space = given.class_space;
   o.class_space.targets = Targets::classes;
   o.class_space.similarity = Similarity::cosine;
+  o.class_space.semantic_head = 0;
   if (!o.class_space.shrinkage) o.class_space.shrinkage = usual_shrinkage(statistics.dimensions(), statistics.weight());
   o.gates.kind = GateKind::always;
   o.gates.networks = o.gates.open = 1;

@@ -183,15 +183,16 @@ TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
                          "5", "--refine-steps", "3", "--out", (dir / "a/runs.json").string(), "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* row : {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| scln + mmg + refinement |",
-                          "| class space |", "| class space + refinement + gates + mmg |", "| default model |",
-                          "default model: what 'train' gives with these options"})
+                          "| class space |", "| class space + refinement + gates + mmg |", "| two heads |",
+                          "| default model |", "default model: what 'train' gives with these options"})
     EXPECT_NE(result.out.find(row), std::string::npos) << row;
   const auto runs = nlohmann::json::parse(read_text_file(dir / "a/runs.json"));
-  EXPECT_EQ(runs["methods"].size(), 13u);
+  EXPECT_EQ(runs["methods"].size(), 14u);
   EXPECT_EQ(runs["methods"][7]["runs"][0]["options"]["targets"], "semantics");
   EXPECT_EQ(runs["methods"][8]["runs"][0]["options"]["targets"], "classes");
   EXPECT_EQ(runs["methods"][11]["runs"][0]["options"]["mmg"], 0.1);
-  const auto& last = runs["methods"][12];
+  EXPECT_GT(runs["methods"][12]["runs"][0]["options"]["semantic-head"], 0);
+  const auto& last = runs["methods"][13];
   const std::string model = (dir / "m.safetensors").string();
   ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, small, "--encoding", "32", "--open", "4", "--lambda",
                      "5", "--refine-steps", "3", "--quiet"})

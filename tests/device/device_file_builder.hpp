@@ -50,6 +50,7 @@ struct DeviceKind {
   bool whitening = false, attribute_names = false;
   std::uint32_t semantics = 0;  ///< 0: version 1, in which they are as many as the outputs
   float width = 1.5f;
+  float head_weight = 0;  ///< of the semantic head; version 2 alone
 
   bool placed() const { return semantics > 0; }  ///< version 2, targets classes
   std::uint32_t prepared() const { return placed() ? semantics : outputs; }
@@ -205,6 +206,26 @@ inline std::vector<DeviceKind> device_kinds() {
        .whitening = true,
        .semantics = 2,
        .width = 0},
+      {.name = "two heads f32", .outputs = 9, .support = 2, .semantics = 4, .head_weight = 0.5f},
+      {.name = "two heads int8 whitened",
+       .type = 3,
+       .features = 19,
+       .attributes = 12,
+       .outputs = 11,
+       .encoding = 6,
+       .networks = 3,
+       .open = 2,
+       .stored = 2,
+       .classes = 5,
+       .support = 3,
+       .feature_scaling = 2,
+       .semantic_scaling = 1,
+       .gates = 2,
+       .bits = 1,
+       .optional_parts = true,
+       .whitening = true,
+       .semantics = 5,
+       .head_weight = 2},
   };
 }
 
@@ -285,7 +306,7 @@ class DeviceFileMaker {
     add_matrix(17, k.classes, k.attributes);
     add_classes();
     if (k.placed()) {
-      add_matrix(23, k.attributes, k.outputs);
+      add_matrix(23, k.attributes, k.head_weight > 0 ? k.outputs - k.semantics : k.outputs);
       add_vector(24, k.attributes);
       add_vector(25, k.classes, 2);
       add_vector(26, k.classes, 1);
@@ -298,7 +319,10 @@ class DeviceFileMaker {
     auto& header = parts_.header;
     std::transform(kMagic.begin(), kMagic.end(), header.begin(), [](char c) { return static_cast<std::byte>(c); });
     const auto& k = kind_;
-    if (k.placed()) header.resize(128);
+    if (k.placed()) {
+      header.resize(128);
+      put_u32(header, 124, std::bit_cast<std::uint32_t>(k.head_weight));
+    }
     put_u32(header, 8, k.placed() ? 2 : 1);
     put_u32(header, 84, k.semantics);
     const std::uint32_t numbers[] = {k.features, k.attributes, k.outputs, k.encoding, k.networks,

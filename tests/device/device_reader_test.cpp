@@ -123,6 +123,7 @@ TEST(DeviceReader, AllKindsOfFilesReadBack) {
     EXPECT_EQ(info.gamma, 0.25f);
     EXPECT_EQ(info.temperature, 0.5f);
     EXPECT_EQ(info.width, kind.width);
+    EXPECT_EQ(info.head_weight, kind.head_weight);
     EXPECT_EQ(info.class_names, parts.class_names);
     EXPECT_EQ(info.attribute_names, parts.attribute_names);
     EXPECT_EQ(info.class_seen, parts.class_seen);
@@ -211,6 +212,12 @@ TEST(DeviceReader, EveryHeaderFieldIsCheckedByItself) {
                         {"classes f32", 84, 3, "semantics"},
                         {"classes int8 whitened", 84, 65537, "semantics"},
                         {"classes f32", 28, 65537, "outputs"},
+                        {"two heads f32", 124, bits_of(1e-6f) - 1, "head weight"},
+                        {"two heads f32", 124, bits_of(1e6f) + 1, "head weight"},
+                        {"two heads f32", 124, bits_of(-1), "head weight"},
+                        {"two heads f32", 124, bits_of(kNan), "head weight"},
+                        {"two heads f32", 28, 4, "outputs"},
+                        {"classes f32", 124, bits_of(1), "outputs"},
                         {"always f32", 84, 1, "reserved"},
                         {"always f32", 84, 0x01000000, "reserved"}};
   for (const auto& c : cases) {
@@ -223,7 +230,7 @@ TEST(DeviceReader, EveryHeaderFieldIsCheckedByItself) {
     for (const int value : {3, 255}) EXPECT_EQ(refused_after_byte(file, 64 + i, value), choices[i]);
   EXPECT_EQ(refused_after_byte(file, 111, 128), "reserved");
   const auto placed = assemble(test::make_device_file(kind_named("classes f32"))).bytes;
-  for (std::size_t i = 115; i < 128; ++i) EXPECT_EQ(refused_after_byte(placed, i, 1), "reserved");
+  for (std::size_t i = 115; i < 124; ++i) EXPECT_EQ(refused_after_byte(placed, i, 1), "reserved");
 }
 
 TEST(DeviceReader, TheBoundsOfTheHeaderBelongToIt) {
@@ -237,6 +244,9 @@ TEST(DeviceReader, TheBoundsOfTheHeaderBelongToIt) {
   for (const std::uint32_t bits : {0, 1, 2, 3}) EXPECT_EQ(refused_after(file, 68, bits), "");
   const auto placed = assemble(test::make_device_file(kind_named("classes f32"))).bytes;
   for (const float width : {0.0f, -0.0f, 1e-3f, 1e6f}) EXPECT_EQ(refused_after(placed, 80, bits_of(width)), "");
+  EXPECT_EQ(refused_after(placed, 124, bits_of(-0.0f)), "");
+  const auto heads = assemble(test::make_device_file(kind_named("two heads f32"))).bytes;
+  for (const float weight : {1e-6f, 1e6f}) EXPECT_EQ(refused_after(heads, 124, bits_of(weight)), "");
 }
 
 TEST(DeviceReader, HowClassesAreMadeUpIsChecked) {

@@ -18,9 +18,20 @@ TrainOptions with_targets(Targets targets, double width) {
   return options;
 }
 
+TrainOptions with_two_heads(double width) {
+  TrainOptions options = with_targets(Targets::classes, width);
+  options.class_space.semantic_head = 0.7;
+  return options;
+}
+
 std::vector<TrainOptions> kinds_of_models() {
-  return {test::small_options(Method::scln), with_targets(Targets::semantics, 0), with_targets(Targets::semantics, 1.4),
-          with_targets(Targets::classes, 0), with_targets(Targets::classes, 0.7)};
+  return {test::small_options(Method::scln),
+          with_targets(Targets::semantics, 0),
+          with_targets(Targets::semantics, 1.4),
+          with_targets(Targets::classes, 0),
+          with_targets(Targets::classes, 0.7),
+          with_two_heads(0),
+          with_two_heads(0.7)};
 }
 
 TEST(Explain, ContributionsAddUpToTheDifferenceOfTheScores) {
@@ -79,23 +90,25 @@ double slow_contribution(Trained& t, std::span<const float> x, std::size_t winne
 
 TEST(Explain, AContributionIsTheIntegralOfTheScoresSlope) {
   // Between two unseen classes: their places depend on the semantics alone.
-  TrainOptions options = with_targets(Targets::classes, 1);
-  options.preprocessing.semantic_scaling = SemanticScaling::none;  // the line of prepared semantics is that of raw ones
-  Trained t(options);
-  const auto unseen = t.data.unseen_classes();
-  std::vector<std::string> others;
-  for (std::size_t c = 0; c < t.data.classes(); ++c)
-    if (static_cast<std::int32_t>(c) != unseen[0] && static_cast<std::int32_t>(c) != unseen[1])
-      others.push_back(t.data.class_names[c]);
-  t.model.remove_classes(others);
-  const auto x = t.data.features.row(static_cast<std::size_t>(t.data.split.test_unseen[0]));
-  const Explanation why = explain(t.model, x, t.pool);
-  EXPECT_EQ(why.examples, 0);
-  for (std::size_t k = 0; k < 4; ++k) {
-    const auto& c = why.attributes[k];
-    const double slow =
-        slow_contribution(t, x, static_cast<std::size_t>(why.winner), static_cast<std::size_t>(why.runner_up), c.index);
-    EXPECT_NEAR(c.amount, slow, 2e-3 + 0.01 * std::abs(c.amount));
+  for (TrainOptions options : {with_targets(Targets::classes, 1), with_two_heads(1)}) {
+    options.preprocessing.semantic_scaling =
+        SemanticScaling::none;  // the line of prepared semantics is that of raw ones
+    Trained t(options);
+    const auto unseen = t.data.unseen_classes();
+    std::vector<std::string> others;
+    for (std::size_t c = 0; c < t.data.classes(); ++c)
+      if (static_cast<std::int32_t>(c) != unseen[0] && static_cast<std::int32_t>(c) != unseen[1])
+        others.push_back(t.data.class_names[c]);
+    t.model.remove_classes(others);
+    const auto x = t.data.features.row(static_cast<std::size_t>(t.data.split.test_unseen[0]));
+    const Explanation why = explain(t.model, x, t.pool);
+    EXPECT_EQ(why.examples, 0);
+    for (std::size_t k = 0; k < 4; ++k) {
+      const auto& c = why.attributes[k];
+      const double slow = slow_contribution(t, x, static_cast<std::size_t>(why.winner),
+                                            static_cast<std::size_t>(why.runner_up), c.index);
+      EXPECT_NEAR(c.amount, slow, 2e-3 + 0.01 * std::abs(c.amount));
+    }
   }
 }
 

@@ -73,6 +73,10 @@ inline DeviceKind random_kind(Rng& rng) {
     kind.similarity = 0;
     kind.support = pick(1, 5);
     if (rng.below(2) == 0) kind.width = 0;
+    if (rng.below(2) == 0) {
+      kind.outputs += kind.semantics;
+      kind.head_weight = rng.below(4) == 0 ? 1e-6f : static_cast<float>(rng.uniform() * 2 + 0.01);
+    }
   }
   return kind;
 }

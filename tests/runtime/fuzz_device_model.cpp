@@ -125,9 +125,10 @@ class Trial {
                 model_.encoding == f.encoding && model_.networks == f.networks && model_.open == f.open &&
                 model_.basis == f.stored_networks && model_.classes == f.classes && model_.support == f.support &&
                 model_.gamma == f.gamma && model_.temperature == f.temperature && model_.width == f.width &&
-                model_.feature_scaling == f.feature_scaling && model_.semantic_scaling == f.semantic_scaling &&
-                model_.gates == f.gates && model_.similarity == f.similarity &&
-                model_.sees_encoding == f.networks_see_encoding && model_.relu == f.relu,
+                model_.head_weight == f.head_weight && model_.feature_scaling == f.feature_scaling &&
+                model_.semantic_scaling == f.semantic_scaling && model_.gates == f.gates &&
+                model_.similarity == f.similarity && model_.sees_encoding == f.networks_see_encoding &&
+                model_.relu == f.relu,
             "the same header");
     for (std::uint32_t c = 0; c < f.classes; ++c) {
       std::uint32_t index = 0;
@@ -193,10 +194,19 @@ class Trial {
     const auto centre = parsnets::device_matrix({file.data(), file.size()}, info, DevicePart::semantic_centre);
     std::vector<double> f(prediction.begin(), prediction.end());
     double square = 0, largest = 0;
-    for (std::size_t j = 0; j < f.size(); ++j) {
+    for (std::size_t j = 0; j < f.size(); ++j)
       if (model_.similarity == 0 && !centre.empty()) f[j] = prediction[j] - centre(0, j);  // in float, as it may cancel
-      square += f[j] * f[j];
-      largest = std::max(largest, std::abs(f[j]));
+    if (info.head_weight > 0) {
+      const std::size_t placed = f.size() - info.semantics;
+      double squares[2] = {0, 0};
+      for (std::size_t j = 0; j < f.size(); ++j) squares[j < placed ? 0 : 1] += f[j] * f[j];
+      if (std::min(squares[0], squares[1]) < 1e-30) return;  // as below
+      for (std::size_t j = 0; j < f.size(); ++j)
+        f[j] *= std::sqrt((j < placed ? 1.0 : static_cast<double>(info.head_weight)) / squares[j < placed ? 0 : 1]);
+    }
+    for (const double v : f) {
+      square += v * v;
+      largest = std::max(largest, std::abs(v));
     }
     if (square < 1e-30) return;  // int8 models and float squares take such a prediction for 0
     for (std::size_t c = 0; c < classes.rows(); ++c) {

@@ -42,6 +42,28 @@ TEST(ModelFile, EveryMethodsModelReadsBackToTheSameScores) {
   }
 }
 
+TEST(ModelFile, TwoHeadsSurvive) {
+  test::TempDir dir;
+  ThreadPool pool(1);
+  const Dataset data = test::small_training_set();
+  TrainOptions options = test::small_options(Method::parsnets);
+  options.calibration.enabled = false;
+  options.class_space.semantic_head = 0.4;
+  Model model = train(data, options, pool);
+  save_model(model, dir / "m");
+  const Model loaded = load_model(dir / "m");
+  EXPECT_EQ(loaded.head_weight, 0.4);
+  const Matrix<float> a = model.scores(data.features.view(), pool), b = loaded.scores(data.features.view(), pool);
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
+  save_model(loaded, dir / "again");
+  EXPECT_TRUE(test::same_file_bytes(dir / "m", dir / "again"));
+  for (const double weight : {1e-7, 1e7}) {
+    model.head_weight = weight;
+    save_model(model, dir / "bad");
+    EXPECT_THROW(load_model(dir / "bad"), Error) << weight;
+  }
+}
+
 TEST(ModelFile, PrototypesThatGiveNoFiniteOrNoHonestScoresAreRefused) {
   test::TempDir dir;
   ThreadPool pool(1);

@@ -30,6 +30,7 @@ TEST(Automatic, ItsTraceBeginsWithPlainRidgeAndItsChoiceDoesNotFallBehindAnyOfIt
     }
   }
   EXPECT_TRUE(trace[0].choice.starts_with("ridge"));
+  EXPECT_TRUE(trace.back().choice.starts_with("two heads"));
   EXPECT_TRUE(record.left_out.empty());
 }
 

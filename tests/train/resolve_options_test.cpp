@@ -54,6 +54,7 @@ TEST(ResolveOptions, AFieldThatIsSetIsObeyedWhateverItsValue) {
                                                               {"prototype-lambda", "0.1"},
                                                               {"attribute-steps", "0"},
                                                               {"prior-samples", "300"},
+                                                              {"semantic-head", "0"},
                                                               {"c", "0.1"}};
   std::size_t tried = 0;
   for (const auto& [method_name, method] : method_names())

@@ -124,8 +124,9 @@ TEST(TrainStatistics, RefusesWhatNeedsSamplesAndWhatDoesNotFit) {
   options.refinement.steps = 3;
   options.gates.networks = 8;
   options.search.select = true;
+  options.class_space.semantic_head = 0.4;
   const std::string refused = error_of(all, options);
-  for (const char* name : {"--refine-steps", "--networks", "--select"})
+  for (const char* name : {"--refine-steps", "--networks", "--select", "--semantic-head"})
     EXPECT_NE(refused.find(name), std::string::npos) << refused;
   options = {};
   options.preprocessing.feature_scaling = FeatureScaling::standardize;
