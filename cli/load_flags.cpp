@@ -13,10 +13,18 @@ void load_as_trained(LoadOptions& load, const std::filesystem::path& folder, con
     if (is_there(features)) load.features = std::filesystem::path(features).stem().string();
   }
   if (is_given("semantics") || is_given("original-att")) return;
-  std::string semantics = trained.semantics;
-  const auto part = semantics.find(":original_att");
-  semantics = semantics.substr(0, part);
-  if (semantics.empty() || !is_there(semantics + "_splits.mat")) return;
+  const auto part = trained.semantics.find(":original_att");
+  const std::string semantics = trained.semantics.substr(0, part);
+  if (semantics.empty()) return;
+  for (std::size_t start = 0; start <= semantics.size();) {
+    const std::size_t end = std::min(semantics.find(',', start), semantics.size());
+    const std::string table = semantics.substr(start, end - start);
+    const bool usual = table == "att" && is_there("attributes.csv");
+    if (!is_there(table + "_splits.mat") && !is_there(table + ".csv") && !is_there(table + ".npy") && !is_there(table) &&
+        !usual)
+      return;
+    start = end + 1;
+  }
   load.semantics = semantics;
   load.original_att = part != std::string::npos;
 }

@@ -40,8 +40,7 @@ Model fit_statistics(const Statistics& statistics, const Dataset& data, const Tr
 
   model.targets = Targets::classes;
   model.similarity = Similarity::cosine;
-  model.semantic_preprocess = fit_semantic_preprocess(*o.preprocessing.semantic_scaling, data.semantics.values.view(),
-                                                      space.classes(), *o.preprocessing.semantic_whitening, true);
+  model.semantic_preprocess = fit_semantic_preprocess(o.preprocessing, data.semantics, space.classes(), true);
   model.attribute_names = data.semantics.attribute_names;
   model.classes.names = data.class_names;
   model.classes.semantics = Matrix<float>::copy_of(data.semantics.values.view());

@@ -173,9 +173,8 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
         continue;
       }
       if (in_class_space && steps == 0) {
-        const PreprocessingOptions& o = c->options.preprocessing;
-        model.semantic_preprocess = fit_semantic_preprocess(*o.semantic_scaling, data_.semantics.values.view(),
-                                                            split.fit_classes, *o.semantic_whitening, true);
+        model.semantic_preprocess =
+            fit_semantic_preprocess(c->options.preprocessing, data_.semantics, split.fit_classes, true);
         place_classes(model, means, c->options.class_space);
       }
       if (*c->options.class_space.prototype_width > 0 && !in_class_space)
@@ -217,6 +216,7 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
     } else if (*candidate.options.refinement.steps == 0) {  // places follow from the same closed form
       key.preprocessing.semantic_scaling.reset();
       key.preprocessing.semantic_whitening.reset();
+      key.preprocessing.semantic_weights.reset();
       key.class_space.prototype_width.reset();
       key.class_space.prototype_lambda.reset();
       key.class_space.prior_samples.reset();

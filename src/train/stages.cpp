@@ -25,8 +25,10 @@ std::string class_map_key(const TrainOptions& o) {
 }
 
 std::string target_key(const TrainOptions& o) {
-  return fmt::format("{} {} {}", static_cast<int>(*o.preprocessing.semantic_scaling),
-                     *o.preprocessing.semantic_whitening, class_map_key(o));
+  return fmt::format("{} {} {} {}", static_cast<int>(*o.preprocessing.semantic_scaling),
+                     *o.preprocessing.semantic_whitening,
+                     fmt::join(o.preprocessing.semantic_weights.value_or(std::vector<double>()), ","),
+                     class_map_key(o));
 }
 
 std::string both_keys(const TrainOptions& o) { return fmt::format("{} {}", input_key(o), target_key(o)); }
@@ -95,8 +97,7 @@ TargetVectors& Stages::targets(const TrainOptions& o) {
     eszsl_.drop();  // they look at the semantics
     sae_.drop();
     TargetVectors made;
-    made.preprocess = fit_semantic_preprocess(*o.preprocessing.semantic_scaling, data.semantics.values.view(), classes,
-                                              *o.preprocessing.semantic_whitening, in_class_space(o));
+    made.preprocess = fit_semantic_preprocess(o.preprocessing, data.semantics, classes, in_class_space(o));
     if (!in_class_space(o)) {
       made.vectors = preprocessed_semantics(made.preprocess, data.semantics.values.view());
       return made;
