@@ -15,14 +15,17 @@ void load_as_trained(LoadOptions& load, const std::filesystem::path& folder, con
   if (is_given("semantics") || is_given("original-att")) return;
   const auto part = trained.semantics.find(":original_att");
   const std::string semantics = trained.semantics.substr(0, part);
-  if (semantics.empty()) return;
+  std::error_code error;
+  if (semantics.empty() || !std::filesystem::is_directory(folder, error)) return;
+  const bool of_mat_files = std::ranges::any_of(std::filesystem::directory_iterator(folder),
+                                                [](const auto& entry) { return entry.path().extension() == ".mat"; });
   for (std::size_t start = 0; start <= semantics.size();) {
     const std::size_t end = std::min(semantics.find(',', start), semantics.size());
     const std::string table = semantics.substr(start, end - start);
-    const bool usual = table == "att" && is_there("attributes.csv");
-    if (!is_there(table + "_splits.mat") && !is_there(table + ".csv") && !is_there(table + ".npy") && !is_there(table) &&
-        !usual)
-      return;
+    const bool found = of_mat_files ? is_there(table + "_splits.mat")
+                                    : is_there(table) || is_there(table + ".csv") || is_there(table + ".npy") ||
+                                          (table == "att" && is_there("attributes.csv"));
+    if (!found) return;
     start = end + 1;
   }
   load.semantics = semantics;

@@ -73,7 +73,7 @@ struct Dataset {
 
 /// What load_dataset reads, and what it requires.
 struct LoadOptions {
-  std::string features;                                   ///< features file without ending; empty: the only one
+  std::string features;  ///< features file without ending; empty: the only one
   /// Tables of class semantics, separated by commas. xlsa17: `<name>_splits.mat`, the split comes from the first;
   /// empty: att. Plain folders: `<name>.csv` or `<name>.npy`; empty: attributes.csv.
   std::string semantics;

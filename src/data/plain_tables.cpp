@@ -41,8 +41,8 @@ class NamedTable {
       const std::string& name = table_.rows[r][class_column_];
       if (name.empty()) throw Error(BadInput{row_name(r), "class", "a class name", "an empty cell", ""});
       if (!known.insert(name).second)
-        throw Error(BadInput{row_name(r), "class", "each class only once", "'" + name + "' twice",
-                             "keep one row per class"});
+        throw Error(
+            BadInput{row_name(r), "class", "each class only once", "'" + name + "' twice", "keep one row per class"});
       names.push_back(name);
     }
     return names;
@@ -147,12 +147,11 @@ void read_plain_tables(const fs::path& folder, const LoadOptions& options, Datas
   data.class_names = NamedTable(from).class_names();
   std::vector<ClassTable> tables;
   for (std::size_t t = 0; t < names.size(); ++t) {
-    const std::string name = names.size() == 1             ? files[t].filename().string()
+    const std::string name = names.size() == 1            ? files[t].filename().string()
                              : has_table_ending(names[t]) ? fs::path(names[t]).stem().string()
                                                           : names[t];
-    tables.push_back(files[t].extension() == ".csv"
-                         ? NamedTable(files[t]).read(name, options.missing)
-                         : read_numbers(files[t], name, options.missing, data.class_names));
+    tables.push_back(files[t].extension() == ".csv" ? NamedTable(files[t]).read(name, options.missing)
+                                                    : read_numbers(files[t], name, options.missing, data.class_names));
   }
   data.semantics = join_tables(std::move(tables), data.class_names, from.string());
 }

@@ -113,11 +113,13 @@ ClassTable read_further_table(const std::filesystem::path& folder, const std::st
                               Dataset& data) {
   const auto file = open_splits(folder, name);
   ClassTable table{file->name(), {}, {}};
-  if (file->find("allclasses_names") != nullptr) table.class_names = file->read_strings("allclasses_names");
+  if (file->find("allclasses_names") != nullptr)
+    table.class_names = file->read_strings("allclasses_names");
   else
-    data.notes.push_back(fmt::format("{} has no allclasses_names: its classes are taken to be in the order of the "
-                                     "first table",
-                                     std::filesystem::path(file->name()).filename().string()));
+    data.notes.push_back(
+        fmt::format("{} has no allclasses_names: its classes are taken to be in the order of the "
+                    "first table",
+                    std::filesystem::path(file->name()).filename().string()));
   table.semantics =
       read_semantics(*file, options, name, table.class_names.empty() ? data.class_names : table.class_names);
   return table;
@@ -208,8 +210,7 @@ Dataset load_xlsa17(const std::filesystem::path& folder, const LoadOptions& opti
   data.class_names = read_class_names(*splits, options, data.notes);
   std::vector<ClassTable> tables;
   tables.push_back({splits->name(), {}, read_semantics(*splits, options, names[0], data.class_names)});
-  for (std::size_t t = 1; t < names.size(); ++t)
-    tables.push_back(read_further_table(folder, names[t], options, data));
+  for (std::size_t t = 1; t < names.size(); ++t) tables.push_back(read_further_table(folder, names[t], options, data));
   data.semantics = join_tables(std::move(tables), data.class_names, splits->name());
   if (options.original_att) data.semantics.name += ":original_att";
   if (const auto features = choose_features(folder, options))

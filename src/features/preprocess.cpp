@@ -174,10 +174,10 @@ std::vector<double> table_weights(const PreprocessingOptions& options, const Sem
   const std::size_t count = std::max<std::size_t>(1, semantics.tables.size());
   std::vector<double> weights = options.semantic_weights.value_or(std::vector<double>(count, 1.0));
   if (weights.size() != count)
-    throw Error(ErrorCode::usage,
-                fmt::format("{}: expected {}, one per table of semantics ({}), found {}",
-                            option_name("semantic-weights"), count == 1 ? "1 number" : fmt::format("{} numbers", count),
-                            semantics.name, weights.size()));
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("{}: expected {}, one per table of semantics ({}), found {}", option_name("semantic-weights"),
+                    count == 1 ? "1 number" : fmt::format("{} numbers", count), semantics.name, weights.size()));
   double sum = 0;
   for (const double w : weights) {
     if (!(w > 0) || !std::isfinite(w))
@@ -283,7 +283,8 @@ SemanticPreprocess fit_semantic_preprocess(const PreprocessingOptions& options, 
     return fit_semantic_preprocess(*options.semantic_scaling, values, seen, *options.semantic_whitening, rotated);
   check_seen(values, seen);
   SemanticPreprocess result = fit_semantic_scaling(*options.semantic_scaling, values, seen);
-  for (const SemanticTable& table : semantics.tables) result.tables.push_back(static_cast<std::uint32_t>(table.columns));
+  for (const SemanticTable& table : semantics.tables)
+    result.tables.push_back(static_cast<std::uint32_t>(table.columns));
   for (std::size_t t = 0, first = 0; t < weights.size(); first += result.tables[t++])
     fit_whitening(result, *options.semantic_whitening, values, seen, {first, result.tables[t]}, weights[t]);
   return result;

@@ -74,9 +74,11 @@ Json summary_json(const ReportRun& run, const Evaluation& test) {
   const Dataset& data = *run.data;
   const Json options = Json::parse(model.options.empty() ? "{}" : model.options),
              recorded = Json::parse(run.run_json.empty() ? "{}" : run.run_json);
+  const std::string weights =
+      model.semantic_preprocess.tables.empty() ? "" : " weighted " + options.value("semantic-weights", "");
   Json json{{"data", data.name},
             {"features", data.features_name},
-            {"semantics", data.semantics.name},
+            {"semantics", data.semantics.name + weights},
             {"split", split_name(data.split)},
             {"method", options.value("method", "")},
             {"zsl", test.zsl.top1_per_class},
@@ -217,24 +219,31 @@ Json training_json(const Model& model, const Json& recorded) {
   return json["stages"].empty() && json["svr"].is_null() ? Json() : json;
 }
 
-Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool) {
-  if (model.direction != Direction::forward || samples.rows.empty()) return nullptr;
-  const std::size_t m = model.attributes(), q = model.outputs(), n = samples.rows.size();
-  const auto places = bank_places(model, data);
-  const Matrix<float> f = model.predict(gather_rows(data.features.view(), samples.rows).view(), pool);
-  // Predictions back in the space of scaled attributes: whitening is b = U(a − centre), its rows orthogonal, so a −
-  // centre = Σ_i b_i U_i / |U_i|². (A constant offset does not change a correlation.)
+namespace {
+
+/// Predictions in the space of scaled attributes, up to a constant offset, which does not change a correlation. With
+/// targets semantics, whitening is b = U(a − centre), its rows orthogonal, so a − centre = Σ_i b_i U_i / |U_i|².
+Matrix<float> predicted_attributes(const Model& model, const Matrix<float>& x, ThreadPool& pool) {
   const auto& whitening = model.semantic_preprocess.whitening;
-  Matrix<float> inverse(q, m, 0.0f), predicted(n, m);
-  for (std::size_t i = 0; i < q && !whitening.empty(); ++i) {
+  if (model.targets == Targets::classes || whitening.empty()) return model.predict_semantics(x.view(), pool);
+  const std::size_t m = model.attributes(), q = model.outputs();
+  Matrix<float> inverse(q, m, 0.0f), predicted(x.rows(), m);
+  for (std::size_t i = 0; i < q; ++i) {
     double squares = 0;
     for (std::size_t j = 0; j < m; ++j) squares += static_cast<double>(whitening[i * m + j]) * whitening[i * m + j];
     for (std::size_t j = 0; j < m; ++j) inverse(i, j) = static_cast<float>(whitening[i * m + j] / squares);
   }
-  if (whitening.empty())
-    std::ranges::copy(f.values(), predicted.values().begin());
-  else
-    multiply(pool, Trans::no, f.view(), Trans::no, inverse.view(), predicted.view());
+  multiply(pool, Trans::no, model.predict(x.view(), pool).view(), Trans::no, inverse.view(), predicted.view());
+  return predicted;
+}
+
+}  // namespace
+
+Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool) {
+  if (model.direction != Direction::forward || samples.rows.empty()) return nullptr;
+  const std::size_t m = model.attributes(), n = samples.rows.size();
+  const auto places = bank_places(model, data);
+  const Matrix<float> predicted = predicted_attributes(model, gather_rows(data.features.view(), samples.rows), pool);
   Matrix<float> truth = Matrix<float>::copy_of(model.classes.semantics.view());
   for (std::size_t c = 0; c < truth.rows(); ++c) model.semantic_preprocess.apply(truth.row(c));
 

@@ -149,8 +149,8 @@ class Search {
     put("@steps", steps_around(*base.refinement.steps));
     std::string weights;
     if (const std::size_t tables = data_.semantics.tables.size(); tables > 1)
-      for (const auto& w : weights_around(base.preprocessing.semantic_weights.value_or(
-               TableWeights(tables, 1.0 / static_cast<double>(tables)))))
+      for (const auto& w : weights_around(
+               base.preprocessing.semantic_weights.value_or(TableWeights(tables, 1.0 / static_cast<double>(tables)))))
         weights += (weights.empty() ? "" : ",") + weights_text(w);
     put("@weights", weights);
     std::vector<GridAxis> axes;

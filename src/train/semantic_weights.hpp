@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "train/validation.hpp"
 #include "parsnets/training.hpp"
+#include "train/validation.hpp"
 
 namespace parsnets {
 

@@ -25,10 +25,9 @@ std::string class_map_key(const TrainOptions& o) {
 }
 
 std::string target_key(const TrainOptions& o) {
-  return fmt::format("{} {} {} {}", static_cast<int>(*o.preprocessing.semantic_scaling),
-                     *o.preprocessing.semantic_whitening,
-                     fmt::join(o.preprocessing.semantic_weights.value_or(std::vector<double>()), ","),
-                     class_map_key(o));
+  return fmt::format(
+      "{} {} {} {}", static_cast<int>(*o.preprocessing.semantic_scaling), *o.preprocessing.semantic_whitening,
+      fmt::join(o.preprocessing.semantic_weights.value_or(std::vector<double>()), ","), class_map_key(o));
 }
 
 std::string both_keys(const TrainOptions& o) { return fmt::format("{} {}", input_key(o), target_key(o)); }

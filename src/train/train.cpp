@@ -87,8 +87,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   Selected selected;
   ChosenWeights weighed;
   ValidationRecord validation;
-  const bool weighs =
-      several_tables && !options.preprocessing.semantic_weights && options.preset != Preset::automatic;
+  const bool weighs = several_tables && !options.preprocessing.semantic_weights && options.preset != Preset::automatic;
   if (searches || options.calibration.enabled || weighs) {
     const auto folds = validation_folds(data, fold_count(options, data), options.run.seed);
     if (folds.empty() && searches)
