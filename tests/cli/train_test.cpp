@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <algorithm>
 
 #include "cli/run_cli.hpp"
+#include "formats/csv.hpp"
 #include "same_bytes.hpp"
 #include "shared_data.hpp"
 
@@ -114,13 +115,9 @@ TEST(CliTrain, SeveralTablesOfSemanticsAreWeighedAndNamedEverywhere) {
   const std::string data = (dir / "data").string(), model = (dir / "m.safetensors").string(),
                     device = (dir / "m.pnrt").string();
   std::filesystem::copy(kDemo, data);
-  const std::string attributes = read_text_file(data + "/attributes.csv");
-  std::string shuffled = attributes.substr(0, attributes.find('\n') + 1);  // rows in another order
-  for (std::size_t end = attributes.size() - 1, start = 0; end > shuffled.size(); end = start) {
-    start = attributes.rfind('\n', end - 1);
-    shuffled += attributes.substr(start + 1, end - start - 1) + "\n";
-  }
-  std::ofstream(data + "/again.csv") << shuffled;
+  CsvTable table = read_csv(data + "/attributes.csv", true);
+  std::ranges::reverse(table.rows);
+  write_csv(data + "/again.csv", table);
   const auto trained = run_cli({"train", "--data", data, "--semantics", "att,again", "--out", model, "--json"}).json();
   EXPECT_EQ(trained["record"]["data"]["semantics"], "att,again");
   EXPECT_EQ(trained["record"]["selection"].size(), 9u);

@@ -73,7 +73,7 @@ TEST(SemanticTables, EveryFormatReadsBackToTheSameTables) {
     const Dataset loaded = load(dir.path(), "att,sent");
     expect_same_semantics(data.semantics, loaded.semantics);
     EXPECT_EQ(loaded.split.trainval, data.split.trainval);
-    EXPECT_EQ(inspect(loaded).attributes, 7u);
+    EXPECT_EQ(inspect_dataset(loaded).attributes, 7u);
     const Dataset other_way = load(dir.path(), "sent,att");
     EXPECT_EQ(other_way.semantics.values(2, 0), data.semantics.values(2, 3));
     EXPECT_EQ(other_way.semantics.tables[1].columns, 3u);
