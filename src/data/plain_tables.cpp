@@ -99,8 +99,15 @@ fs::path table_file(const fs::path& folder, const std::string& name) {
   if (name == kAttributes || name == "attributes.csv" || name == "att")
     throw Error(BadInput{folder.string(), "attributes.csv", "a table of class attributes", "none",
                          "write one: a header 'class,<attributes>' and a row per class"});
+  std::vector<std::string> others;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string stem = entry.path().stem().string();
+    if (has_table_ending(entry.path()) && stem != "features" && stem != "labels" && stem != "image_files")
+      others.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(others);
   throw Error(BadInput{folder.string(), "semantics '" + name + "'", fmt::format("a file {0}.csv or {0}.npy", name),
-                       "none", "check " + option_name("semantics")});
+                       "only " + quoted_list(others), "set " + option_name("semantics") + " to one of them"});
 }
 
 CsvTable as_csv(const Semantics& table, const std::vector<std::string>& class_names) {
