@@ -23,6 +23,8 @@ nlohmann::ordered_json to_json(const Dataset& data, const Inspection& r) {
   json["known_as"] = data.known_as;
   json["features"] = data.features_name;
   json["semantics"] = data.semantics.name;
+  for (const SemanticTable& table : data.semantics.tables)
+    json["tables"].push_back({{"name", table.name}, {"attributes", table.columns}});
   json["samples"] = r.samples;
   json["dimensions"] = r.dimensions;
   json["attributes"] = r.attributes;
@@ -53,6 +55,8 @@ std::string to_text(const Dataset& data, const Inspection& r) {
   std::string text = fmt::format("{}: {} samples x {} features ({}), {} classes x {} attributes ({})\n", data.name,
                                  r.samples, r.dimensions, data.features_name.empty() ? "none" : data.features_name,
                                  r.classes, r.attributes, data.semantics.name);
+  for (const SemanticTable& table : data.semantics.tables)
+    text += fmt::format("{}: {} attributes\n", table.name, table.columns);
   if (r.samples > 0) text += fmt::format("{} seen and {} unseen classes\n", r.seen_classes, r.unseen_classes);
   text += fmt::format("\n{:<14}{:>9}{:>9}  {}\n", "list", "samples", "classes", "crc32");
   for (const auto& list : r.lists)

@@ -106,7 +106,7 @@ Command eval_command() {
     Evaluation result;
     Dataset data;
     // Gamma of a device file is the one its model had; where that came from is not in the file.
-    std::string gamma_from = "the device file";
+    std::string gamma_from = "the device file", weights;  // of several tables of semantics
     if (is_device_file(state->model)) {
       const DeviceModel model = load_device_model(state->model);
       data = load_dataset(state->data, state->load, context.progress);
@@ -121,6 +121,8 @@ Command eval_command() {
       require_memory_for_evaluation(state->memory_limit, model.classes.names.size(), model.outputs(), data);
       result = evaluate(model, data, pool, context.progress, state->allow_trained);
       gamma_from = model.record.validation.gamma_from;
+      if (!model.semantic_preprocess.tables.empty())
+        weights = nlohmann::json::parse(model.options).value("semantic-weights", "");
       if (!model.record.data.semantics.empty()) data.semantics.name = model.record.data.semantics;
     }
     const std::string split = split_name(data.split);
@@ -130,10 +132,12 @@ Command eval_command() {
                    {"features", data.features_name},
                    {"semantics", data.semantics.name},
                    {"split", split}};
+    if (!weights.empty()) output.json["semantic_weights"] = weights;
     output.json.update(evaluation_json(result, gamma_from));
-    output.text = fmt::format("{} ({}, {}{}{})\nZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", data.name,
-                              data.features_name, data.semantics.name, split.empty() ? "" : ", ", split,
-                              result.zsl.top1_per_class, result.zsl.top1, result.zsl.top5);
+    output.text =
+        fmt::format("{} ({}, {}{}{}{})\nZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", data.name,
+                    data.features_name, data.semantics.name, weights.empty() ? "" : " weighted " + weights,
+                    split.empty() ? "" : ", ", split, result.zsl.top1_per_class, result.zsl.top1, result.zsl.top5);
     if (result.has_gzsl)
       output.text +=
           fmt::format("GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", result.gzsl.u,

@@ -13,10 +13,21 @@ void load_as_trained(LoadOptions& load, const std::filesystem::path& folder, con
     if (is_there(features)) load.features = std::filesystem::path(features).stem().string();
   }
   if (is_given("semantics") || is_given("original-att")) return;
-  std::string semantics = trained.semantics;
-  const auto part = semantics.find(":original_att");
-  semantics = semantics.substr(0, part);
-  if (semantics.empty() || !is_there(semantics + "_splits.mat")) return;
+  const auto part = trained.semantics.find(":original_att");
+  const std::string semantics = trained.semantics.substr(0, part);
+  std::error_code error;
+  if (semantics.empty() || !std::filesystem::is_directory(folder, error)) return;
+  const bool of_mat_files = std::ranges::any_of(std::filesystem::directory_iterator(folder),
+                                                [](const auto& entry) { return entry.path().extension() == ".mat"; });
+  for (std::size_t start = 0; start <= semantics.size();) {
+    const std::size_t end = std::min(semantics.find(',', start), semantics.size());
+    const std::string table = semantics.substr(start, end - start);
+    const bool found = of_mat_files ? is_there(table + "_splits.mat")
+                                    : is_there(table) || is_there(table + ".csv") || is_there(table + ".npy") ||
+                                          (table == "att" && is_there("attributes.csv"));
+    if (!found) return;
+    start = end + 1;
+  }
   load.semantics = semantics;
   load.original_att = part != std::string::npos;
 }

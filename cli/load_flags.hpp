@@ -9,7 +9,10 @@ namespace parsnets::cli {
 
 inline void add_load_options(OptionTable& table, LoadOptions& load) {
   table.text("features", load.features, "features file, without extension (default: the only one found)")
-      .text("semantics", load.semantics, "semantics, NAME of NAME_splits.mat (default: att, or those of the model)")
+      .text("semantics", load.semantics,
+            "semantics, NAME of NAME_splits.mat, or of NAME.csv or NAME.npy in a plain folder; several, separated by "
+            "commas, "
+            "describe classes together (default: att, or those of the model)")
       .flag("original-att", load.original_att, "read original_att instead of att")
       .choice("missing", load.missing,
               {{"attribute-mean", MissingPolicy::attribute_mean},

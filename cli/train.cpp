@@ -26,6 +26,9 @@ std::string to_text(const std::string& out, const std::string& split, const Trai
   std::string text =
       fmt::format("{}: {} on {} ({}, {}{}{})\n", out, json["options"]["method"].get<std::string>(), record.data.name,
                   record.data.features, record.data.semantics, split.empty() ? "" : ", ", split);
+  if (record.data.semantics.find(',') != std::string::npos)
+    text += fmt::format("weights of {}: {}\n", record.data.semantics,
+                        json["options"]["semantic-weights"].get<std::string>());
   for (const StatisticsPart& part : record.data.statistics)
     text += fmt::format("trained from statistics: {} samples in {}\n", part.samples, part.file);
   if (record.validation.folds > 0)

@@ -32,8 +32,8 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-enum { kTypes = 88, kHeadWeight = 124, kAlign = 16 };
-enum { kHeader1 = 112, kSections1 = 23, kHeader2 = 128, kSections2 = 27 }; /* of format versions 1 and 2 */
+enum { kTypes = 88, kTables = 120, kHeadWeight = 124, kAlign = 16 };
+enum { kHeader1 = 112, kSections1 = 23, kHeader2 = 128, kSections2 = 28 }; /* of format versions 1 and 2 */
 enum { kScaleNone = 0, kScaleUnit = 1, kScaleRoot = 2 };                   /* features */
 enum { kPlain = 0, kUnit = 1, kBinary = 2 };                               /* semantics */
 enum { kAlways = 0, kEnergy = 1, kAnchor = 2 };                            /* gates */
@@ -622,15 +622,28 @@ static int read_header(pnrt_model* m, const unsigned char* p) {
   if (m->feature_scaling > kScaleRoot || m->semantic_scaling > kBinary || m->gates > kAnchor ||
       m->similarity > kEuclidean || bits > 3 || (!m->class_targets && u32_at(p + 84) != 0))
     return 0;
-  for (i = kTypes + sections_of(m); i < (m->class_targets ? (uint32_t)kHeadWeight : header_of(m)); ++i)
+  for (i = kTypes + sections_of(m); i < (m->class_targets ? (uint32_t)kTables : header_of(m)); ++i)
     if (p[i] != 0) return 0;
   if (m->head_weight != 0 && (!(m->head_weight >= 1e-6f && m->head_weight <= 1e6f) || m->outputs <= m->semantics))
     return 0;
+  m->tables = m->class_targets ? u32_at(p + kTables) : 0;
+  if (m->tables > m->attributes || m->tables == 1) return 0;
   if ((m->gates == kAlways && m->networks != 1) || (m->gates == kEnergy && embedding_size(m) % m->networks != 0) ||
       (m->support > 0 && m->similarity != kCosine) || (m->class_targets && m->support == 0))
     return 0;
   return m->gamma >= -1e6f && m->gamma <= 1e6f && m->temperature >= 1e-9f && m->temperature <= 1e9f &&
          ((m->width >= 1e-3f && m->width <= 1e6f) || (m->class_targets && m->width == 0));
+}
+
+/* Every table has attributes, and all together have m. */
+static int check_tables(const pnrt_model* m) {
+  uint64_t sum = 0;
+  uint32_t t;
+  for (t = 0; t < m->tables; ++t) {
+    if (m->table_attributes[t] == 0) return 0;
+    sum += m->table_attributes[t];
+  }
+  return m->tables == 0 || sum == m->attributes;
 }
 
 /* Every value of the vector lies within 0 and `most`. */
@@ -695,7 +708,12 @@ pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
   model->attribute_offset = (const float*)class_targets_section(&w, model, kVector, 1, m).data;
   model->class_lengths = (const float*)class_targets_section(&w, model, kVector, 1, model->classes).data;
   model->class_predicted = (const float*)class_targets_section(&w, model, kVector, 1, model->classes).data;
+  model->table_attributes = 0;
+  if (model->class_targets)
+    model->table_attributes =
+        (const uint32_t*)section(&w, kBytes, model->tables ? kMust : kNever, 4, model->tables).data;
   if (!w.good || w.at != size || (!model->whitening.data && q != m)) return PNRT_INVALID;
+  if (!check_tables(model)) return PNRT_INVALID;
   if (model->class_targets &&
       (!within(model->class_lengths, model->classes, FLT_MAX) || !within(model->class_predicted, model->classes, 1)))
     return PNRT_INVALID;
@@ -1044,14 +1062,16 @@ pnrt_status pnrt_find_class(const pnrt_model* model, const pnrt_bank* bank, cons
 /* Raw attributes to scaled ones, in place. */
 static void scale_attributes(const pnrt_model* model, float* a) {
   const uint32_t m = model->attributes;
-  uint32_t j;
+  uint32_t j, t;
   if (model->semantic_mean)
     for (j = 0; j < m; ++j) a[j] -= model->semantic_mean[j];
   if (model->semantic_factor)
     for (j = 0; j < m; ++j) a[j] *= model->semantic_factor[j];
   if (model->semantic_scaling == kBinary)
     for (j = 0; j < m; ++j) a[j] = a[j] > 0 ? 1.0f : 0.0f;
-  if (model->semantic_scaling == kUnit) to_unit_length(a, m);
+  if (model->semantic_scaling != kUnit) return;
+  if (!model->tables) to_unit_length(a, m);
+  for (t = 0; t < model->tables; a += model->table_attributes[t++]) to_unit_length(a, model->table_attributes[t]);
 }
 
 /* Whether prepared attributes are part of the class vector: its last q values. */

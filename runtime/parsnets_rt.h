@@ -73,6 +73,7 @@ typedef struct pnrt_model {
   uint32_t encoding;               /* h; 0: none */
   uint32_t networks, open, basis;  /* K, k, and the r stored networks that are mixed into K (r = K: not mixed) */
   uint32_t classes, support;       /* C, and the number of classes that define the prototypes */
+  uint32_t tables;                 /* tables that the attributes come from; 0: one */
   float gamma, temperature, width; /* gamma of seen classes; of the softmax; of the prototype kernel, 0: linear */
   float head_weight;               /* of the semantic head beside class space; 0: none */
   uint8_t feature_scaling, semantic_scaling, gates, similarity; /* codes of docs/device.md */
@@ -87,6 +88,7 @@ typedef struct pnrt_model {
   const uint8_t* class_seen;                                                                      /* C values, 0 or 1 */
   const uint16_t* class_order;               /* class indices, sorted by name */
   const uint32_t* class_name_offsets;        /* of each class in class_names */
+  const uint32_t* table_attributes;          /* of each table, m in all; null: one table */
   const char *class_names, *attribute_names; /* null-terminated names */
 } pnrt_model;
 

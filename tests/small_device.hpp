@@ -23,7 +23,8 @@ inline void keep_attributes(Dataset& data, std::size_t count) {
 
 /// A model that was trained, not made up. Kinds: "linear", "energy", "anchor" (with whitening, prototypes and a shared
 /// network), "relu", "euclidean", "dot", "binary", "classes" (targets classes, whitened), "classes linear" (of kernel,
-/// with fewer attributes than seen classes, so that q < o), "classes heads" (with a semantic head).
+/// with fewer attributes than seen classes, so that q < o), "classes heads" (with a semantic head), "classes tables"
+/// (of two tables of semantics).
 inline Model small_model(const std::string& kind, ThreadPool& pool) {
   TrainOptions options = small_options(kind == "energy" ? Method::scln : Method::parsnets);
   options.calibration.enabled = false;
@@ -39,6 +40,10 @@ inline Model small_model(const std::string& kind, ThreadPool& pool) {
     options.class_space.prototype_width = 0;
     keep_attributes(data, 7);
   }
+  if (kind == "classes tables") {
+    data.semantics.tables = {{"a", 8}, {"b", data.semantics.values.cols() - 8}};
+    options.preprocessing.semantic_weights = {0.3, 0.7};
+  }
   Model model = train(data, options, pool);
   model.gamma = 0.05;
   model.temperature = 0.1;
@@ -46,8 +51,9 @@ inline Model small_model(const std::string& kind, ThreadPool& pool) {
 }
 
 inline const std::vector<std::string>& small_model_kinds() {
-  static const std::vector<std::string> kinds{"linear", "energy", "anchor",  "relu",           "euclidean",
-                                              "dot",    "binary", "classes", "classes linear", "classes heads"};
+  static const std::vector<std::string> kinds{"linear",         "energy",        "anchor",        "relu",
+                                              "euclidean",      "dot",           "binary",        "classes",
+                                              "classes linear", "classes heads", "classes tables"};
   return kinds;
 }
 

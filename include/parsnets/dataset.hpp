@@ -19,11 +19,18 @@ enum class MissingPolicy {
   refuse  ///< any missing value is an error
 };
 
+/// Columns of the semantics that come from one table.
+struct SemanticTable {
+  std::string name;         ///< "att", "sent", …
+  std::size_t columns = 0;  ///< at least 1
+};
+
 /// Class semantics: row c describes class c.
 struct Semantics {
-  std::string name;                                      ///< "att", "sent", "original_att", "attributes.csv"
+  std::string name;                                      ///< "att", "att:original_att", "attributes.csv", "att,sent"
   Matrix<float> values;                                  ///< C x m, complete (missing values replaced)
   std::vector<std::string> attribute_names;              ///< m, or empty when the file names none
+  std::vector<SemanticTable> tables;                     ///< side by side in `values`; empty: one table
   std::size_t missing = 0;                               ///< how many values were missing
   MissingPolicy policy = MissingPolicy::attribute_mean;  ///< how missing values were replaced
 };
@@ -66,8 +73,10 @@ struct Dataset {
 
 /// What load_dataset reads, and what it requires.
 struct LoadOptions {
-  std::string features;                                   ///< features file without ending; empty: the only one
-  std::string semantics;                                  ///< xlsa17: reads `<semantics>_splits.mat`; empty: att
+  std::string features;  ///< features file without ending; empty: the only one
+  /// Tables of class semantics, separated by commas. xlsa17: `<name>_splits.mat`, the split comes from the first;
+  /// empty: att. Plain folders: `<name>.csv` or `<name>.npy`; empty: attributes.csv.
+  std::string semantics;
   bool original_att = false;                              ///< read original_att instead of att
   MissingPolicy missing = MissingPolicy::attribute_mean;  ///< what replaces missing attribute values
   bool require_features = true;                           ///< false: semantics and splits alone are enough

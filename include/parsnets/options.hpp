@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "parsnets/encoder.hpp"
 #include "parsnets/gates.hpp"
@@ -38,6 +39,8 @@ struct PreprocessingOptions {
   bool centre = true;                               ///< subtract the training mean from the scaled features
   std::optional<SemanticScaling> semantic_scaling;  ///< l2; dap: binary
   std::optional<double> semantic_whitening;         ///< exponent of partial whitening; parsnets, mmg: 0.25; else 0
+  /// Of the tables of semantics, positive, any sum; one table: 1; several: chosen on validation classes.
+  std::optional<std::vector<double>> semantic_weights;
 };
 
 /// The encoder.
@@ -138,8 +141,8 @@ struct TrainOptions {
 
 struct Dataset;
 
-/// The options with every empty field filled in for this data set: what train() uses when it does not search.
-/// Resolving again changes nothing.
+/// The options with every empty field filled in for this data set: what train() uses when it does not search. Only the
+/// weights of several tables of semantics stay empty: training chooses them. Resolving again changes nothing.
 TrainOptions resolve_options(const TrainOptions& options, const Dataset& data);
 
 }  // namespace parsnets

@@ -1,6 +1,8 @@
 #pragma once
 // Preprocessing is part of the model: fitted on training data, stored, applied identically at prediction.
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -38,11 +40,13 @@ enum class SemanticScaling {
 struct SemanticPreprocess {
   SemanticScaling scaling = SemanticScaling::l2;  ///< comes first
   std::vector<float> mean, factor;                ///< m each, or empty
+  std::vector<std::uint32_t> tables;              ///< columns of each table, m in all; empty: one table
   /// Partial whitening: class vectors are the r coordinates b = U(a − centre) of the scaled semantics. Row i of U (r x
   /// m, row-major) is a principal axis of the seen classes, its length the factor of that axis. Both empty: b = a.
+  /// With several tables each has its own axes, which are zero outside its columns, and its weight is in their lengths.
   std::vector<float> whitening_centre, whitening;
 
-  /// Scales one class in place, m values.
+  /// Scales one class in place, m values; to unit length: each table by itself.
   void apply(std::span<float> a) const;
   /// How many values a class vector has: r, or m without whitening.
   std::size_t outputs(std::size_t attributes) const {

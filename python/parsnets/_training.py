@@ -26,7 +26,10 @@ class Options:
         call("options_create", ctypes.byref(self.handle))
         self._free = weakref.finalize(self, library().parsnets_options_free, self.handle)
         for name, value in values.items():
-            written = str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
+            if isinstance(value, (list, tuple, np.ndarray)):
+                written = ",".join(str(item) for item in value)
+            else:
+                written = str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
             call("options_set", self.handle, text(name.replace("_", "-"), "option"), text(written, name),
                  parameter_of=parameter_of)
 

@@ -182,7 +182,8 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
     features : str, default=None
         Features file without extension. None means the only one found.
     semantics : str, default=None
-        NAME of NAME_splits.mat. None means the only one found.
+        NAME of NAME_splits.mat, or of NAME.csv or NAME.npy in a plain folder. Several names, separated by commas, put
+        the tables side by side: training weighs them (option `semantic-weights`). None means att, or attributes.csv.
     seed : int, default=1
         Random seed for drawing validation classes, used if the folder names none.
     original_att : bool, default=False

@@ -49,6 +49,26 @@ def test_other_semantics_than_the_models_are_refused(demo):
         datasets.load_folder(DEMO, semantics="nonsense")
 
 
+def test_several_tables_of_semantics_describe_classes_together(demo, tmp_path):
+    folder = tmp_path / "data"
+    shutil.copytree(DEMO, folder)
+    extra = np.random.default_rng(0).normal(size=(len(demo.class_names), 3)).astype(np.float32)
+    np.save(folder / "noise.npy", extra)
+    data = datasets.load_folder(folder, semantics="att,noise")
+    assert np.array_equal(data.semantics, np.hstack([demo.semantics, extra]))
+    assert data.attribute_names[-3:] == ["noise 1", "noise 2", "noise 3"]
+    assert np.array_equal(pickle.loads(pickle.dumps(data)).semantics, data.semantics)
+    weighed = ParsNetsClassifier(options={"semantic-weights": [0.9, 0.1]}).fit_dataset(data)
+    assert weighed.evaluate(data).zsl_top1_per_class > 50
+    scores = weighed.decision_function(data.X[:5])
+    weighed.add_class("again", data.semantics[2])
+    assert np.allclose(weighed.decision_function(data.X[:5])[:, :-1], scores)
+    with pytest.raises(BadInput, match="attributes: expected"):
+        weighed.add_class("short", demo.semantics[2])
+    with pytest.raises(Usage, match="one per table of semantics"):
+        ParsNetsClassifier(options={"semantic-weights": (1, 2, 3)}).fit_dataset(data)
+
+
 def test_views_outlive_the_data_set():
     x = datasets.load_folder(DEMO).X
     gc.collect()

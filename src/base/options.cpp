@@ -120,6 +120,26 @@ OptionTable& OptionTable::number(std::string name, std::optional<double>& field,
              number_between(low, high), as_json<double>);
 }
 
+OptionTable& OptionTable::positive_numbers(std::string name, std::optional<std::vector<double>>& field,
+                                           std::string help) {
+  const auto parse = [](std::string_view text) -> std::optional<std::vector<double>> {
+    std::vector<double> values;
+    for (std::size_t start = 0; start <= text.size();) {
+      const std::size_t end = std::min(text.find_first_of(",:", start), text.size());
+      double value = 0;
+      if (!parse_all(trim(text.substr(start, end - start)), value) || !(value > 0) || !std::isfinite(value))
+        return std::nullopt;
+      values.push_back(value);
+      start = end + 1;
+    }
+    return values;
+  };
+  const auto show = [](const std::vector<double>& values) {
+    return nlohmann::json(fmt::format("{}", fmt::join(values, ",")));
+  };
+  return add(std::move(name), field, "positive numbers separated by commas", std::move(help), parse, show);
+}
+
 OptionTable& OptionTable::flag(std::string name, bool& field, std::string help) {
   flag_value(std::move(name), field, std::move(help));
   options_.back().is_flag = true;

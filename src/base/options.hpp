@@ -51,6 +51,8 @@ class OptionTable {
   OptionTable& unsigned_integer(std::string name, std::uint64_t& field, std::string help);
   OptionTable& number(std::string name, double& field, double low, double high, std::string help);
   OptionTable& number(std::string name, std::optional<double>& field, double low, double high, std::string help);
+  /// Positive numbers, separated by commas or, inside a grid, by colons.
+  OptionTable& positive_numbers(std::string name, std::optional<std::vector<double>>& field, std::string help);
   OptionTable& flag(std::string name, bool& field, std::string help);
   /// A flag that is on by default and therefore takes a value: `--centre false`.
   OptionTable& flag_value(std::string name, bool& field, std::string help);

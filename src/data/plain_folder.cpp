@@ -1,18 +1,15 @@
-// Plain folders: features.npy|npz|csv, labels.npy|csv (0-based classes or class names), attributes.csv, split.json,
-// and optionally image_files.csv.
+// Plain folders: features.npy|npz|csv, labels.npy|csv (0-based classes or class names), attributes.csv or other tables
+// of semantics, split.json, and optionally image_files.csv.
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
-#include <string_view>
-#include <unordered_set>
 
 #include "data/feature_rows.hpp"
 #include "data/folder.hpp"
-#include "data/semantics.hpp"
+#include "data/plain_tables.hpp"
 #include "data/split_file.hpp"
 #include "data/split_json.hpp"
 #include "formats/csv.hpp"
@@ -25,61 +22,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The one file <stem>.<ending> among the endings; throws when there are several, nothing when there is none.
-std::optional<fs::path> find_one(const fs::path& folder, const std::string& stem,
-                                 std::initializer_list<const char*> endings) {
-  std::vector<std::string> found;
-  for (const auto* ending : endings)
-    if (fs::exists(folder / (stem + ending))) found.push_back(stem + ending);
-  if (found.empty()) return std::nullopt;
-  if (found.size() > 1)
-    throw Error(BadInput{folder.string(), stem, "one file", quoted_list(found), "remove all but one"});
-  return folder / found.front();
-}
-
 fs::path require_one(const fs::path& folder, const std::string& stem, std::initializer_list<const char*> endings,
                      const std::string& advice) {
   if (const auto found = find_one(folder, stem, endings)) return *found;
   std::string names;
   for (const auto* ending : endings) names += (names.empty() ? "" : " or ") + stem + ending;
   throw Error(BadInput{folder.string(), stem, "a file " + names, "none", advice});
-}
-
-void read_attributes(const fs::path& file, const LoadOptions& options, Dataset& data) {
-  const CsvTable table = read_csv(file, true);
-  const auto found = std::find(table.header.begin(), table.header.end(), "class");
-  if (found == table.header.end())
-    throw Error(BadInput{file.string(), "header", "a column 'class'", quoted_list(table.header),
-                         "the first line names the columns: class, then the attributes"});
-  if (table.header.size() < 2) throw Error(BadInput{file.string(), "header", "at least one attribute", "none", ""});
-  if (table.rows.empty()) throw Error(BadInput{file.string(), "", "one row per class", "no rows", ""});
-  const auto class_column = static_cast<std::size_t>(found - table.header.begin());
-  std::vector<std::string> attribute_names;
-  for (std::size_t c = 0; c < table.header.size(); ++c)
-    if (c != class_column) attribute_names.push_back(table.header[c]);
-  Matrix<double> raw(table.rows.size(), attribute_names.size());
-  std::unordered_set<std::string_view> known;  // of names in the table
-  for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    const std::string& name = table.rows[r][class_column];
-    if (name.empty())
-      throw Error(
-          BadInput{fmt::format("{}, row {}", file.string(), r + 1), "class", "a class name", "an empty cell", ""});
-    if (!known.insert(name).second)
-      throw Error(BadInput{fmt::format("{}, row {}", file.string(), r + 1), "class", "each class only once",
-                           "'" + name + "' twice", "keep one row per class"});
-    data.class_names.push_back(name);
-    for (std::size_t c = 0, a = 0; c < table.header.size(); ++c) {
-      if (c == class_column) continue;
-      if (!parse_number(table.rows[r][c], raw(r, a++)))
-        throw Error(BadInput{fmt::format("{}, row {}", file.string(), r + 1),
-                             fmt::format("class '{}', attribute '{}'", name, table.header[c]),
-                             "a number or an empty cell", "'" + table.rows[r][c] + "'", ""});
-    }
-  }
-  mark_missing(raw.view());
-  data.semantics =
-      complete_semantics(raw.view(), options.missing, file.string(), "attributes", data.class_names, attribute_names);
-  data.semantics.name = "attributes.csv";
 }
 
 std::vector<std::int32_t> labels_from_names(const std::vector<std::string>& names,
@@ -184,20 +132,13 @@ std::unique_ptr<NpyRowReader> open_feature_rows(const Dataset& data) {
 
 Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressObserver* progress) {
   Dataset data;
-  constexpr std::array<std::string_view, 4> kSemantics{"", "attributes.csv", "attributes", "att"};
-  if (std::ranges::find(kSemantics, options.semantics) == kSemantics.end())
-    throw Error(BadInput{folder.string(), "semantics '" + options.semantics + "'", "semantics of that name",
-                         "only 'attributes.csv'", "leave out " + option_name("semantics")});
   const std::string stem = options.features.empty() ? "features" : options.features;
   std::optional<fs::path> features = find_one(folder, stem, {".npy", ".npz", ".csv"});
   const bool needed = options.require_features || (options.read_features && fs::exists(folder / "labels.npy"));
   if (!features && needed)
     require_one(folder, stem, {".npy", ".npz", ".csv"},
                 "a data set folder contains features, labels, attributes.csv and split.json, or xlsa17's .mat files");
-  if (!fs::exists(folder / "attributes.csv"))
-    throw Error(BadInput{folder.string(), "attributes.csv", "a table of class attributes", "none",
-                         "write one: a header 'class,<attributes>' and a row per class"});
-  read_attributes(folder / "attributes.csv", options, data);
+  read_plain_tables(folder, options, data);
   const bool has_labels = find_one(folder, "labels", {".npy", ".npz", ".csv"}).has_value();
   if (!features && (options.read_features || !has_labels)) return data;
 
@@ -245,17 +186,7 @@ void save_plain(const Dataset& data, const fs::path& folder, DataFormat format, 
       write_npy(folder / "labels.npy", data.labels);
     }
   }
-  CsvTable attributes;
-  attributes.header.push_back("class");
-  for (std::size_t a = 0; a < data.semantics.values.cols(); ++a)
-    attributes.header.push_back(data.semantics.attribute_names.empty() ? fmt::format("a{}", a + 1)
-                                                                       : data.semantics.attribute_names[a]);
-  for (std::size_t c = 0; c < data.classes(); ++c) {
-    std::vector<std::string> row{data.class_names[c]};
-    for (const float v : data.semantics.values.row(c)) row.push_back(format_number(v));
-    attributes.rows.push_back(std::move(row));
-  }
-  write_csv(folder / "attributes.csv", attributes);
+  write_plain_tables(data, folder);
   if (!data.image_files.empty()) {
     CsvTable images{{"image_file"}, {}};
     for (const auto& name : data.image_files) images.rows.push_back({name});

@@ -167,6 +167,7 @@ Dataset synthesize(const SynthOptions& o, const Dataset* semantics_from, unsigne
     data.semantics.name = semantics_from->semantics.name;
     data.semantics.values = Matrix<float>::copy_of(semantics_from->semantics.values.view());
     data.semantics.attribute_names = semantics_from->semantics.attribute_names;
+    data.semantics.tables = semantics_from->semantics.tables;
     data.split = semantics_from->split;
     data.labels = semantics_from->labels;
   } else {

@@ -10,6 +10,7 @@
 
 #include "base/file.hpp"
 #include "data/folder.hpp"
+#include "data/semantic_tables.hpp"
 #include "data/semantics.hpp"
 #include "data/split_file.hpp"
 #include "formats/mat.hpp"
@@ -81,7 +82,8 @@ std::vector<std::string> read_class_names(MatFile& file, const LoadOptions& opti
   return names;
 }
 
-Semantics read_semantics(MatFile& file, const LoadOptions& options, const std::vector<std::string>& class_names) {
+Semantics read_semantics(MatFile& file, const LoadOptions& options, const std::string& name,
+                         const std::vector<std::string>& class_names) {
   const std::string field = attributes_field(options);
   require_variable(file, field);
   Matrix<double> raw = file.read_columns_double(field);  // MATLAB m x C arrives as C x m
@@ -102,9 +104,25 @@ Semantics read_semantics(MatFile& file, const LoadOptions& options, const std::v
   if (attribute_names.size() != raw.cols()) attribute_names.clear();
   Semantics semantics =
       complete_semantics(raw.view(), options.missing, file.name(), field, class_names, attribute_names);
-  semantics.name = options.semantics.empty() ? kDefaultSemantics : options.semantics;
-  if (options.original_att) semantics.name += ":original_att";
+  semantics.name = name;
   return semantics;
+}
+
+/// A table after the first. Where its file names no classes, they are those of the data set.
+ClassTable read_further_table(const std::filesystem::path& folder, const std::string& name, const LoadOptions& options,
+                              Dataset& data) {
+  const auto file = open_splits(folder, name);
+  ClassTable table{file->name(), {}, {}};
+  if (file->find("allclasses_names") != nullptr)
+    table.class_names = file->read_strings("allclasses_names");
+  else
+    data.notes.push_back(
+        fmt::format("{} has no allclasses_names: its classes are taken to be in the order of the "
+                    "first table",
+                    std::filesystem::path(file->name()).filename().string()));
+  table.semantics =
+      read_semantics(*file, options, name, table.class_names.empty() ? data.class_names : table.class_names);
+  return table;
 }
 
 std::vector<std::int32_t> read_labels(MatFile& file, std::size_t classes) {
@@ -165,13 +183,36 @@ std::vector<std::int32_t> classes_from_text(const std::filesystem::path& path,
   return classes;
 }
 
+/// Counted from 1. A row-major 1 x n matrix is MATLAB's n x 1.
+Matrix<double> column(const std::vector<std::int32_t>& indices) {
+  Matrix<double> values(1, indices.size());
+  for (std::size_t i = 0; i < indices.size(); ++i) values(0, i) = indices[i] + 1;
+  return values;
+}
+
+void write_lists(MatWriter& file, const Split& split) {
+  file.write_columns("trainval_loc", column(split.trainval).view());
+  if (!split.test_seen.empty()) file.write_columns("test_seen_loc", column(split.test_seen).view());
+  file.write_columns("test_unseen_loc", column(split.test_unseen).view());
+  // A validation set that was drawn is drawn again from the same classes.
+  if (!split.validation_drawn && !split.train.empty() && !split.val.empty()) {
+    file.write_columns("train_loc", column(split.train).view());
+    file.write_columns("val_loc", column(split.val).view());
+  }
+}
+
 }  // namespace
 
 Dataset load_xlsa17(const std::filesystem::path& folder, const LoadOptions& options, ProgressObserver* progress) {
   Dataset data;
-  const auto splits = open_splits(folder, options.semantics.empty() ? kDefaultSemantics : options.semantics);
+  const auto names = split_table_names(options.semantics.empty() ? kDefaultSemantics : options.semantics);
+  const auto splits = open_splits(folder, names[0]);
   data.class_names = read_class_names(*splits, options, data.notes);
-  data.semantics = read_semantics(*splits, options, data.class_names);
+  std::vector<ClassTable> tables;
+  tables.push_back({splits->name(), {}, read_semantics(*splits, options, names[0], data.class_names)});
+  for (std::size_t t = 1; t < names.size(); ++t) tables.push_back(read_further_table(folder, names[t], options, data));
+  data.semantics = join_tables(std::move(tables), data.class_names, splits->name());
+  if (options.original_att) data.semantics.name += ":original_att";
   if (const auto features = choose_features(folder, options))
     read_features(*features, options.read_features, data, progress);
 
@@ -192,11 +233,6 @@ void save_xlsa17(const Dataset& data, const std::filesystem::path& folder, DataF
   const MatVersion version = format == DataFormat::mat73               ? MatVersion::v73
                              : format == DataFormat::mat5_uncompressed ? MatVersion::v5_uncompressed
                                                                        : MatVersion::v5;
-  const auto column = [](const std::vector<std::int32_t>& indices) {
-    Matrix<double> values(1, indices.size());  // row-major 1 x n is MATLAB's n x 1
-    for (std::size_t i = 0; i < indices.size(); ++i) values(0, i) = indices[i] + 1;
-    return values;
-  };
   if (!data.features.empty()) {
     const std::string stem = std::filesystem::path(data.features_name).stem().string();
     const auto features = MatWriter::create(folder / ((stem.empty() ? "features" : stem) + ".mat"), version);
@@ -205,22 +241,18 @@ void save_xlsa17(const Dataset& data, const std::filesystem::path& folder, DataF
     if (!data.image_files.empty()) features->write_strings("image_files", data.image_files);
     features->commit();
   }
-  const auto splits = MatWriter::create(folder / "att_splits.mat", version);
-  Matrix<double> att(data.semantics.values.rows(), data.semantics.values.cols());
-  for (std::size_t i = 0; i < att.size(); ++i) att.data()[i] = data.semantics.values.data()[i];
-  splits->write_columns("att", att.view());
-  splits->write_strings("allclasses_names", data.class_names);
-  if (!data.semantics.attribute_names.empty()) splits->write_strings("attribute_names", data.semantics.attribute_names);
-  const auto& split = data.split;
-  splits->write_columns("trainval_loc", column(split.trainval).view());
-  if (!split.test_seen.empty()) splits->write_columns("test_seen_loc", column(split.test_seen).view());
-  splits->write_columns("test_unseen_loc", column(split.test_unseen).view());
-  // A validation set that was drawn is drawn again from the same classes.
-  if (!split.validation_drawn && !split.train.empty() && !split.val.empty()) {
-    splits->write_columns("train_loc", column(split.train).view());
-    splits->write_columns("val_loc", column(split.val).view());
+  for (std::size_t t = 0; t < std::max<std::size_t>(1, data.semantics.tables.size()); ++t) {
+    const Semantics table = table_of(data.semantics, t);
+    const std::string stem = data.semantics.tables.empty() ? kDefaultSemantics : table.name;
+    const auto splits = MatWriter::create(folder / (stem + std::string(kSplitsEnding) + ".mat"), version);
+    Matrix<double> att(table.values.rows(), table.values.cols());
+    for (std::size_t i = 0; i < att.size(); ++i) att.data()[i] = table.values.data()[i];
+    splits->write_columns("att", att.view());
+    splits->write_strings("allclasses_names", data.class_names);
+    if (!table.attribute_names.empty()) splits->write_strings("attribute_names", table.attribute_names);
+    write_lists(*splits, data.split);
+    splits->commit();
   }
-  splits->commit();
 }
 
 }  // namespace parsnets

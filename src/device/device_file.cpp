@@ -21,7 +21,7 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kSizeAt = 12, kChecksumAt = 16, kTypesAt = 88, kMostValues = 65536;
+constexpr std::size_t kSizeAt = 12, kChecksumAt = 16, kTypesAt = 88, kTablesAt = 120, kMostValues = 65536;
 enum : std::uint8_t { kF32 = 1, kF16 = 2, kI8 = 3, kBytes = 4 };
 
 /// Appends sections in their order and keeps their types.
@@ -134,6 +134,14 @@ void check_fits(const Model& model, std::size_t rank) {
     throw Error(ErrorCode::usage,
                 "export: expected a model that predicts semantics, not one that maps semantics to features "
                 "(reverse-ridge, sae-reverse)");
+  const SemanticScaling scaling = model.semantic_preprocess.scaling;
+  if (!model.semantic_preprocess.tables.empty() && model.targets == Targets::semantics &&
+      (scaling == SemanticScaling::l2 || scaling == SemanticScaling::centre_l2))
+    throw Error(ErrorCode::usage,
+                fmt::format("export: a device file cannot scale each of several tables of semantics to unit length for "
+                            "{}; train with {} or with {}",
+                            option_name("targets", "semantics"), option_name("targets", "classes"),
+                            option_name("semantic-scaling", "standardize")));
   if (rank > model.gates.networks)
     throw Error(ErrorCode::usage, fmt::format("{}: expected at most {}, the number of networks, found {}",
                                               option_name("rank"), model.gates.networks, rank));
@@ -213,6 +221,9 @@ void put_class_targets(Writer& out, const Model& model) {
     predicted.push_back(n > 0 ? static_cast<float>(model.prior_samples / (n + model.prior_samples)) : 1.0f);
   predicted.resize(lengths.size(), 1.0f);
   out.vector(DevicePart::class_predicted, predicted);
+  const auto& tables = model.semantic_preprocess.tables;
+  out.put_u32(kTablesAt, tables.size());
+  out.bytes(DevicePart::semantic_tables, std::as_bytes(std::span(tables)));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kTypesAt = 88, kAlignment = 16;
+constexpr std::size_t kTypesAt = 88, kTablesAt = 120, kAlignment = 16;
 constexpr std::uint32_t kMany = 65536, kU16 = 65535, kLargestFile = 0x7fffffff;
 constexpr std::uint8_t kF32 = 1, kF16 = 2, kInt8 = 3, kBytes = 4;
 constexpr const char* kDamaged = "the file is damaged: export the model again";
@@ -48,6 +48,7 @@ class Reader {
     for (const auto& s : info_.sections) check_values(s);
     check_range(DevicePart::class_lengths, std::numeric_limits<float>::max(), "lengths, none negative");
     check_range(DevicePart::class_predicted, 1, "weights from 0 to 1");
+    read_tables();
     read_classes();
     return std::move(info_);
   }
@@ -132,7 +133,9 @@ class Reader {
     f.width = linear ? 0 : real(80, "prototype width", 1e-3f, 1e6f);
     f.semantics = f.class_targets ? number(84, "semantics", 1, kMany) : f.outputs;
     if (!f.class_targets) check_zero(84, kTypesAt, "reserved");
-    check_zero(kTypesAt + parts(), f.class_targets ? kDeviceHeadWeightAt : header_bytes(), "reserved");
+    check_zero(kTypesAt + parts(), f.class_targets ? kTablesAt : header_bytes(), "reserved");
+    if (f.class_targets) f.tables.resize(number(kTablesAt, "tables", 0, f.attributes));
+    if (f.tables.size() == 1) fail("tables", "0, or at least 2", "1");
     if (f.class_targets && f32_at(&bytes_[kDeviceHeadWeightAt]) != 0) {
       f.head_weight = real(kDeviceHeadWeightAt, "head weight", 1e-6f, 1e6f);
       if (f.outputs <= f.semantics)
@@ -189,7 +192,8 @@ class Reader {
              {"attribute_head", matrix, m, f.head_weight > 0 ? o - q : o, placed},
              {"attribute_offset", vector, 1, m, placed},
              {"class_lengths", vector, 1, C, placed},
-             {"class_predicted", vector, 1, C, placed}}};
+             {"class_predicted", vector, 1, C, placed},
+             {"semantic_tables", bytes, 1, 4 * f.tables.size(), when(!f.tables.empty())}}};
   }
 
   /// The offset behind `count` bytes at `at` and the padding that follows them, which is checked.
@@ -249,6 +253,17 @@ class Reader {
       for (std::size_t r = 0; r < s.rows; ++r)
         if (const float v = f32_at(bytes_.data() + s.scale_offset + 4 * r); !std::isfinite(v) || v < 0)
           fail(s.name, "finite row scales, none negative", fmt::format("{} in row {}", v, r));
+  }
+
+  void read_tables() {
+    const auto& s = info_.section(DevicePart::semantic_tables);
+    std::uint64_t sum = 0;
+    for (std::size_t t = 0; t < info_.tables.size(); ++t) {
+      sum += info_.tables[t] = u32_at(bytes_.data() + s.offset + 4 * t);
+      if (info_.tables[t] == 0) fail(s.name, "positive numbers", fmt::format("0 for table {}", t));
+    }
+    if (!info_.tables.empty() && sum != info_.attributes)
+      fail(s.name, fmt::format("{} in all, the attributes", info_.attributes), std::to_string(sum));
   }
 
   void check_range(DevicePart part, float most, const char* expected) const {

@@ -42,10 +42,11 @@ enum class DevicePart : std::uint8_t {
   attribute_head,  // from here on in version 2 alone
   attribute_offset,
   class_lengths,
-  class_predicted
+  class_predicted,
+  semantic_tables
 };
 
-inline constexpr std::size_t kDeviceParts = 27, kDeviceParts1 = 23;                ///< of versions 2 and 1
+inline constexpr std::size_t kDeviceParts = 28, kDeviceParts1 = 23;                ///< of versions 2 and 1
 inline constexpr std::size_t kDeviceHeaderBytes = 128, kDeviceHeaderBytes1 = 112;  ///< of versions 2 and 1
 inline constexpr std::size_t kDeviceHeadWeightAt = 124;                            ///< in version 2
 
@@ -70,6 +71,7 @@ struct DeviceInfo {
   float gamma = 0, temperature = 0, width = 0;
   float head_weight = 0;  ///< of the semantic head; 0: none
   std::array<DeviceSection, kDeviceParts> sections;
+  std::vector<std::uint32_t> tables;                      ///< attributes of each table; none: one table
   std::vector<std::string> class_names, attribute_names;  ///< C; m or none
   std::vector<std::uint8_t> class_seen;                   ///< C
 

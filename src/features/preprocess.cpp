@@ -112,18 +112,24 @@ SemanticPreprocess fit_semantic_scaling(SemanticScaling scaling, MatrixView<cons
   return result;
 }
 
-/// Axes by the Gram matrix of the smaller side: the P seen classes or the m attributes.
+/// Columns of a table of semantics.
+struct Columns {
+  std::size_t first, count;
+};
+
+/// Appends the axes of one table to the whitening: by the Gram matrix of the smaller side, the P seen classes or the m
+/// attributes. `weight`: mean squared length of the seen classes in these axes; 0: as they are.
 void fit_whitening(SemanticPreprocess& preprocess, double exponent, MatrixView<const float> semantics,
-                   std::span<const std::int32_t> seen) {
+                   std::span<const std::int32_t> seen, Columns table, double weight) {
   constexpr double kFloor = 1e-3, kNegligible = 1e-10;
-  const std::size_t p = seen.size(), m = semantics.cols();
+  const std::size_t p = seen.size(), m = table.count, all = semantics.cols();
   Matrix<double> rows(p, m);
   std::vector<double> centre(m, 0.0);
-  std::vector<float> a(m);
+  std::vector<float> a(all);
   for (std::size_t c = 0; c < p; ++c) {
     std::ranges::copy(semantics.row(static_cast<std::size_t>(seen[c])), a.begin());
     preprocess.apply(a);
-    for (std::size_t j = 0; j < m; ++j) centre[j] += (rows(c, j) = a[j]) / static_cast<double>(p);
+    for (std::size_t j = 0; j < m; ++j) centre[j] += (rows(c, j) = a[table.first + j]) / static_cast<double>(p);
   }
   for (std::size_t c = 0; c < p; ++c)
     for (std::size_t j = 0; j < m; ++j) rows(c, j) -= centre[j];
@@ -143,16 +149,58 @@ void fit_whitening(SemanticPreprocess& preprocess, double exponent, MatrixView<c
     multiply(caller, Trans::no, vectors, Trans::no, rows.view(), axes.view());  // = σ_i times the axis
   else
     std::copy_n(vectors.data(), axes.size(), axes.data());
-  preprocess.whitening_centre.assign(centre.begin(), centre.end());
-  preprocess.whitening.resize(count * m);
-  for (std::size_t i = 0; i < count; ++i) {
-    const double factor = std::pow(pairs.values[i] / pairs.values[0] + kFloor, -exponent / 2),
-                 scale = by_class ? factor / std::sqrt(pairs.values[i]) : factor;
-    for (std::size_t j = 0; j < m; ++j) preprocess.whitening[i * m + j] = static_cast<float>(scale * axes(i, j));
+  preprocess.whitening_centre.resize(all);
+  for (std::size_t j = 0; j < m; ++j) preprocess.whitening_centre[table.first + j] = static_cast<float>(centre[j]);
+  const auto factor_of = [&](std::size_t i) {
+    return std::pow(pairs.values[i] / pairs.values[0] + kFloor, -exponent / 2);
+  };
+  double shared = 1;
+  if (weight > 0) {
+    double squares = 0;
+    for (std::size_t i = 0; i < count; ++i) squares += factor_of(i) * factor_of(i) * pairs.values[i];
+    shared = std::sqrt(weight * static_cast<double>(p) / squares);
+  }
+  std::size_t row = preprocess.whitening.size();
+  preprocess.whitening.resize(row + count * all);
+  for (std::size_t i = 0; i < count; ++i, row += all) {
+    const double factor = shared * factor_of(i), scale = by_class ? factor / std::sqrt(pairs.values[i]) : factor;
+    for (std::size_t j = 0; j < m; ++j)
+      preprocess.whitening[row + table.first + j] = static_cast<float>(scale * axes(i, j));
   }
 }
 
+void check_seen(MatrixView<const float> semantics, std::span<const std::int32_t> seen) {
+  require_rows(seen.size(), "semantics");
+  for (const std::int32_t c : seen) checked_row(semantics, c, "semantics");
+}
+
+void weigh_attributes(SemanticPreprocess& preprocess, std::span<const double> weights) {
+  if (weights.empty()) return;
+  preprocess.factor.resize(weights.size(), 1.0f);
+  for (std::size_t j = 0; j < weights.size(); ++j)
+    preprocess.factor[j] = static_cast<float>(preprocess.factor[j] * weights[j]);
+}
+
 }  // namespace
+
+std::vector<double> table_weights(const PreprocessingOptions& options, const Semantics& semantics) {
+  const std::size_t count = std::max<std::size_t>(1, semantics.tables.size());
+  std::vector<double> weights = options.semantic_weights.value_or(std::vector<double>(count, 1.0));
+  if (weights.size() != count)
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("{}: expected {}, one per table of semantics ({}), found {}", option_name("semantic-weights"),
+                    count == 1 ? "1 number" : fmt::format("{} numbers", count), semantics.name, weights.size()));
+  double sum = 0;
+  for (const double w : weights) {
+    if (!(w > 0) || !std::isfinite(w))
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}: expected positive numbers, found {}", option_name("semantic-weights"), w));
+    sum += w;
+  }
+  for (double& w : weights) w /= sum;
+  return weights;
+}
 
 void FeaturePreprocess::apply(std::span<float> x) const {
   scale_sample(scaling, x);
@@ -192,7 +240,12 @@ void SemanticPreprocess::apply(std::span<float> a) const {
   subtract_and_multiply(a, mean, factor);
   if (scaling == SemanticScaling::binary)
     for (float& v : a) v = v > 0 ? 1.0f : 0.0f;
-  if (scaling == SemanticScaling::l2 || scaling == SemanticScaling::centre_l2) to_unit_length(a);
+  if (scaling != SemanticScaling::l2 && scaling != SemanticScaling::centre_l2) return;
+  if (tables.empty()) return to_unit_length(a);
+  for (std::size_t at = 0; const std::uint32_t columns : tables) {
+    to_unit_length(a.subspan(at, columns));
+    at += columns;
+  }
 }
 
 void SemanticPreprocess::whiten(std::span<const float> a, std::span<float> b) const {
@@ -223,15 +276,28 @@ void SemanticPreprocess::expand(std::span<const float> b, std::span<float> a) co
 SemanticPreprocess fit_semantic_preprocess(SemanticScaling scaling, MatrixView<const float> semantics,
                                            std::span<const std::int32_t> seen, double whitening, bool rotated,
                                            std::span<const double> attribute_weights) {
-  require_rows(seen.size(), "semantics");
-  for (const std::int32_t c : seen) checked_row(semantics, c, "semantics");
+  check_seen(semantics, seen);
   SemanticPreprocess result = fit_semantic_scaling(scaling, semantics, seen);
-  if (!attribute_weights.empty()) {
-    result.factor.resize(semantics.cols(), 1.0f);
-    for (std::size_t j = 0; j < result.factor.size(); ++j)
-      result.factor[j] = static_cast<float>(result.factor[j] * attribute_weights[j]);
-  }
-  if (whitening > 0 || rotated) fit_whitening(result, whitening, semantics, seen);
+  weigh_attributes(result, attribute_weights);
+  if (whitening > 0 || rotated) fit_whitening(result, whitening, semantics, seen, {0, semantics.cols()}, 0);
+  return result;
+}
+
+SemanticPreprocess fit_semantic_preprocess(const PreprocessingOptions& options, const Semantics& semantics,
+                                           std::span<const std::int32_t> seen, bool rotated,
+                                           std::span<const double> attribute_weights) {
+  const std::vector<double> weights = table_weights(options, semantics);
+  const MatrixView<const float> values = semantics.values.view();
+  if (weights.size() == 1)
+    return fit_semantic_preprocess(*options.semantic_scaling, values, seen, *options.semantic_whitening, rotated,
+                                   attribute_weights);
+  check_seen(values, seen);
+  SemanticPreprocess result = fit_semantic_scaling(*options.semantic_scaling, values, seen);
+  weigh_attributes(result, attribute_weights);
+  for (const SemanticTable& table : semantics.tables)
+    result.tables.push_back(static_cast<std::uint32_t>(table.columns));
+  for (std::size_t t = 0, first = 0; t < weights.size(); first += result.tables[t++])
+    fit_whitening(result, *options.semantic_whitening, values, seen, {first, result.tables[t]}, weights[t]);
   return result;
 }
 

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <span>
 
+#include "parsnets/dataset.hpp"
 #include "parsnets/matrix.hpp"
+#include "parsnets/options.hpp"
 #include "parsnets/preprocess.hpp"
 #include "parsnets/threads.hpp"
 
@@ -26,6 +28,14 @@ Matrix<float> preprocessed_rows(const FeaturePreprocess& preprocess, MatrixView<
 SemanticPreprocess fit_semantic_preprocess(SemanticScaling scaling, MatrixView<const float> semantics,
                                            std::span<const std::int32_t> seen, double whitening = 0,
                                            bool rotated = false, std::span<const double> attribute_weights = {});
+/// The same for the tables of `semantics`. Several tables are always rotated, each by itself, and scaled so that the
+/// mean squared length of the seen classes in table t is its share of `options.semantic_weights` (empty: equal shares).
+/// Throws usage unless there is a weight per table. Scaling and whitening must be set.
+SemanticPreprocess fit_semantic_preprocess(const PreprocessingOptions& options, const Semantics& semantics,
+                                           std::span<const std::int32_t> seen, bool rotated,
+                                           std::span<const double> attribute_weights = {});
+/// The shares of the tables in `options.semantic_weights`: they sum to 1, one per table; a single table has 1.
+std::vector<double> table_weights(const PreprocessingOptions& options, const Semantics& semantics);
 /// All rows as class vectors: C x outputs.
 Matrix<float> preprocessed_semantics(const SemanticPreprocess& preprocess, MatrixView<const float> semantics);
 

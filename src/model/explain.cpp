@@ -82,7 +82,7 @@ End end_of(const Model& model, std::size_t c) {
 class ClassPlace {
  public:
   ClassPlace(const Model& model, const Vector& a) : model_(model), b_(model.semantic_outputs(), 0.0) {
-    const auto& [scaling, mean, factor, centre, axes] = model.semantic_preprocess;
+    const auto &centre = model.semantic_preprocess.whitening_centre, &axes = model.semantic_preprocess.whitening;
     const bool whitened = !axes.empty();
     for (std::size_t i = 0; i < b_.size(); ++i) {
       for (std::size_t j = 0; whitened && j < a.size(); ++j) b_[i] += axes[i * a.size() + j] * (a[j] - centre[j]);

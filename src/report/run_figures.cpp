@@ -72,9 +72,11 @@ Json summary_json(const ReportRun& run, const Evaluation& test) {
   const Dataset& data = *run.data;
   const Json options = Json::parse(model.options.empty() ? "{}" : model.options),
              recorded = Json::parse(run.run_json.empty() ? "{}" : run.run_json);
+  const std::string weights =
+      model.semantic_preprocess.tables.empty() ? "" : " weighted " + options.value("semantic-weights", "");
   Json json{{"data", data.name},
             {"features", data.features_name},
-            {"semantics", data.semantics.name},
+            {"semantics", data.semantics.name + weights},
             {"split", split_name(data.split)},
             {"method", options.value("method", "")},
             {"targets", model.targets == Targets::classes ? "classes" : "semantics"},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/linalg.hpp"
 
@@ -88,21 +89,70 @@ class PartialWhitening {
   EigenPairs pairs_;
 };
 
+/// The part of T that a table of attributes makes, and the derivative through it.
+class WhitenedTable {
+ public:
+  WhitenedTable(const AttributeProblem& problem, std::span<const double> t, std::size_t first,
+                const AttributeTable& table)
+      : first_(first), unit_length_(problem.unit_length), weighted_(problem.attributes.rows(), table.columns) {
+    const std::size_t count = weighted_.rows();
+    for (std::size_t c = 0; c < count; ++c)
+      for (std::size_t j = 0; j < table.columns; ++j)
+        weighted_(c, j) = std::exp(t[first + j]) * problem.attributes(c, first + j);
+    unit_ = Matrix<double>::copy_of(weighted_.view());
+    if (unit_length_) lengths_ = to_unit_rows(unit_);
+    centred_ = Matrix<double>::copy_of(unit_.view());
+    centre_columns(centred_);
+    whitening_.emplace(product(Trans::no, centred_, Trans::yes, centred_), problem.whitening);
+    value_ = whitening_->value();
+    for (std::size_t c = 0; c < count; ++c) trace_ += value_(c, c);
+    trace_ = std::max(trace_, 1e-300);
+    scale_ = table.weight * static_cast<double>(count) / trace_;
+  }
+
+  void add_to(Matrix<double>& sum) const {
+    for (std::size_t i = 0; i < value_.size(); ++i) sum.data()[i] += scale_ * value_.data()[i];
+  }
+
+  /// Sets the derivatives of the table's columns.
+  void slope(const Matrix<double>& of_sum, std::span<double> of_t) const {
+    Matrix<double> of_value = Matrix<double>::copy_of(of_sum.view());
+    double along = 0;
+    for (std::size_t i = 0; i < value_.size(); ++i) along += of_sum.data()[i] * value_.data()[i] / trace_;
+    for (std::size_t c = 0; c < of_value.rows(); ++c) of_value(c, c) -= along;
+    for (double& v : of_value.values()) v *= scale_;
+    Matrix<double> of_unit = product(Trans::no, whitening_->slope(of_value), Trans::no, centred_);
+    for (double& v : of_unit.values()) v *= 2;
+    centre_columns(of_unit);
+    if (unit_length_) through_unit_rows(of_unit, unit_, lengths_);
+    for (std::size_t j = 0; j < weighted_.cols(); ++j) {
+      of_t[first_ + j] = 0;
+      for (std::size_t c = 0; c < weighted_.rows(); ++c) of_t[first_ + j] += of_unit(c, j) * weighted_(c, j);
+    }
+  }
+
+ private:
+  std::size_t first_;
+  bool unit_length_;
+  Matrix<double> weighted_, unit_, centred_, value_;
+  std::vector<double> lengths_;
+  std::optional<PartialWhitening> whitening_;
+  double trace_ = 0, scale_ = 1;
+};
+
 }  // namespace
 
 double leave_one_out_loss(const AttributeProblem& problem, std::span<const double> t, std::span<double> slope) {
   const std::size_t count = problem.attributes.rows(), m = problem.attributes.cols(), r = problem.means.cols();
   const auto classes = static_cast<double>(count);
-  Matrix<double> weighted(count, m);
-  for (std::size_t c = 0; c < count; ++c)
-    for (std::size_t j = 0; j < m; ++j) weighted(c, j) = std::exp(t[j]) * problem.attributes(c, j);
-  Matrix<double> unit = Matrix<double>::copy_of(weighted.view());
-  std::vector<double> lengths(count, 1.0);
-  if (problem.unit_length) lengths = to_unit_rows(unit);
-  Matrix<double> centred = Matrix<double>::copy_of(unit.view());
-  centre_columns(centred);
-  const PartialWhitening whitening(product(Trans::no, centred, Trans::yes, centred), problem.whitening);
-  const Matrix<double> t_matrix = whitening.value();
+  std::vector<WhitenedTable> tables;
+  Matrix<double> t_matrix(count, count, 0.0);
+  std::size_t first = 0;
+  for (const AttributeTable& table : problem.tables.empty() ? std::vector<AttributeTable>{{m, 1.0}} : problem.tables) {
+    tables.emplace_back(problem, t, first, table);
+    tables.back().add_to(t_matrix);
+    first += table.columns;
+  }
   std::vector<double> root(count);
   for (std::size_t c = 0; c < count; ++c) root[c] = std::sqrt(std::max(t_matrix(c, c), 1e-300));
   Matrix<double> cosine(count, count), kernel(count, count), inverse(count, count, 0.0);
@@ -151,13 +201,7 @@ double leave_one_out_loss(const AttributeProblem& problem, std::span<const doubl
     // Its own cosine is 1 whatever T is.
     of_t(c, c) -= sum / t_matrix(c, c);
   }
-  Matrix<double> of_unit = product(Trans::no, whitening.slope(of_t), Trans::no, centred);
-  for (double& v : of_unit.values()) v *= 2;
-  centre_columns(of_unit);
-  if (problem.unit_length) through_unit_rows(of_unit, unit, lengths);
-  std::ranges::fill(slope, 0.0);
-  for (std::size_t c = 0; c < count; ++c)
-    for (std::size_t j = 0; j < m; ++j) slope[j] += of_unit(c, j) * weighted(c, j);
+  for (const WhitenedTable& table : tables) table.slope(of_t, slope);
   return loss;
 }
 

@@ -134,6 +134,24 @@ class Reader {
     return {values.data(), values.data() + size};
   }
 
+  /// Columns of each table of semantics, `attributes` in all; none for one table.
+  std::vector<std::uint32_t> tables(std::size_t attributes) const {
+    const TensorView* found = file_.find("semantic_tables");
+    if (found == nullptr) return {};
+    const std::size_t count = found->shape.size() == 1 ? found->shape[0] : 0;
+    if (count < 2 || count > attributes)
+      fail("tensor 'semantic_tables'", fmt::format("2 to {} values", attributes),
+           fmt::format("shape [{}]", fmt::join(found->shape, ", ")), "");
+    std::vector<std::uint32_t> columns(count);
+    std::memcpy(columns.data(), require("semantic_tables", "U32", 0, count).data, count * sizeof(std::uint32_t));
+    std::uint64_t sum = 0;
+    for (const std::uint32_t n : columns) sum += n;
+    if (sum != attributes || std::ranges::count(columns, 0u) > 0)
+      fail("tensor 'semantic_tables'", fmt::format("positive numbers that sum to {}, the attributes", attributes),
+           fmt::format("{}", fmt::join(columns, ", ")), "");
+    return columns;
+  }
+
   const TensorView& require(const std::string& tensor, const char* dtype, std::size_t rows, std::size_t cols) const {
     const TensorView* found = file_.find(tensor);
     if (found == nullptr)
@@ -178,6 +196,7 @@ Model load_model(const std::filesystem::path& path) {
                      "semantic_mean",
                      "semantic_factor",
                      "semantic_centre",
+                     "semantic_tables",
                      "whitening_centre",
                      "whitening",
                      "encoder",
@@ -220,6 +239,7 @@ Model load_model(const std::filesystem::path& path) {
   model.semantic_preprocess.scaling = in.choice("semantic_scaling", semantic_scaling_names());
   model.semantic_preprocess.mean = in.vector("semantic_mean", m);
   model.semantic_preprocess.factor = in.vector("semantic_factor", m);
+  model.semantic_preprocess.tables = in.tables(m);
   if (const std::size_t axes = in.count("whitening_axes", 0, m); axes > 0) {
     const Matrix<float> whitening = in.floats("whitening", axes, m);
     model.semantic_preprocess.whitening.assign(whitening.values().begin(), whitening.values().end());
@@ -366,6 +386,12 @@ FileContents contents_of(const Model& model) {
   add_vector("semantic_mean", model.semantic_preprocess.mean);
   add_vector("semantic_factor", model.semantic_preprocess.factor);
   add_vector("semantic_centre", model.semantic_centre);
+  if (const auto& tables = model.semantic_preprocess.tables; !tables.empty())
+    tensors.push_back({"semantic_tables",
+                       "U32",
+                       {tables.size()},
+                       reinterpret_cast<const std::byte*>(tables.data()),
+                       tables.size() * sizeof(std::uint32_t)});
   add_vector("whitening_centre", model.semantic_preprocess.whitening_centre);
   if (const auto& whitening = model.semantic_preprocess.whitening; !whitening.empty())
     tensors.push_back(float_tensor("whitening", whitening.data(), {whitening.size() / m, m}));

@@ -8,9 +8,11 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <string_view>
 
 #include "model/names.hpp"
 #include "parsnets/error.hpp"
+#include "train/semantic_weights.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets {
@@ -37,8 +39,9 @@ struct Round {
 
 /// From cheap and decisive to costly and subtle. A grid may be several, separated by "|". "@shrinkage" stands for
 /// values around the default, "@scaling" for the feature scaling of the best candidate of class space, "@steps" for
-/// numbers of steps around the best so far, "@more" for more steps than that, if it took the most that were tried. The
-/// closed form of class space is fitted once for all places of classes.
+/// numbers of steps around the best so far, "@more" for more steps than that, if it took the most that were tried,
+/// "@weights" for weights of several tables of semantics. The closed form of class space is fitted once for all places
+/// of classes.
 constexpr int kMostSteps = 8;
 constexpr Round kRounds[] = {
     {"ridge", Family::baseline, Start::ridge, "feature-scaling=sqrt-l2,l2;lambda=0.3,3"},
@@ -46,9 +49,11 @@ constexpr Round kRounds[] = {
     {"class space", Family::classes, Start::classes,
      "gates=always;refine-steps=0;attribute-steps=0;feature-scaling=sqrt-l2,l2,standardize|"
      "gates=always;refine-steps=0;attribute-steps=0;shrinkage=@shrinkage"},
+    {"tables of semantics", Family::classes, Start::best, "semantic-weights=@weights"},
     {"places of classes", Family::classes, Start::best,
      "semantic-whitening=0,0.2,0.35,0.5,0.7;prototype-lambda=0.1,0.3,1;prototype-width=0,0.8,1.2,1.6|"
      "prototype-lambda=0.03,3;prototype-width=0,1.2"},
+    {"tables and places", Family::classes, Start::best, "semantic-weights=@weights"},
     {"attribute weights", Family::classes, Start::best, "attribute-steps=2,5,8,12|prior-samples=10,100,1000"},
     {"defaults", Family::classes, Start::classes, ""},
     {"refinement and gates", Family::classes, Start::best,
@@ -96,7 +101,7 @@ class Search {
     for (const Round& round : kRounds) {
       if (!selected_.trace.empty() && out_of_time())
         selected_.left_out.push_back(round.name);
-      else if (round.start != Start::best || is_worth_refining(round.family))
+      else if ((round.start != Start::best || is_worth_refining(round.family)) && has_tables_for(round))
         look(round);
     }
     if (selected_.trace.empty()) throw Error(ErrorCode::usage, option_name("preset", "auto") + ": " + problem_);
@@ -119,6 +124,11 @@ class Search {
            (family != Family::semantics || merit_of(best_of(family)) > merit_of(best_of(Family::classes)));
   }
 
+  bool has_tables_for(const Round& round) const {
+    const bool weighs = std::string_view(round.grid).find("@weights") != std::string_view::npos;
+    return !weighs || (!data_.semantics.tables.empty() && !given_.is_set("semantic-weights"));
+  }
+
   TrainOptions start_of(const Round& round) {
     if (round.start == Start::best) return best_of(round.family)->options;
     TrainOptions o = options_;
@@ -127,6 +137,8 @@ class Search {
     if (round.start == Start::eszsl) o.method = Method::eszsl;
     if (!given_.is_set("targets"))
       o.class_space.targets = round.start == Start::classes ? Targets::classes : Targets::semantics;
+    if (const auto& placed = best_of(Family::classes); placed && !given_.is_set("semantic-weights"))
+      o.preprocessing.semantic_weights = placed->options.preprocessing.semantic_weights;
     TrainOptions resolved = resolve_options(o, data_);
     resolved.preset = Preset::automatic;
     return resolved;
@@ -143,6 +155,12 @@ class Search {
     put("@scaling", name_of(feature_scaling_names(), *(placed ? placed->options : base).preprocessing.feature_scaling));
     put("@steps", steps_around(*base.refinement.steps));
     put("@more", fmt::format("{},{}", kMostSteps * 3 / 2, kMostSteps * 2));
+    std::string weights;
+    if (const std::size_t tables = data_.semantics.tables.size(); tables > 1)
+      for (const auto& w : weights_around(
+               base.preprocessing.semantic_weights.value_or(TableWeights(tables, 1.0 / static_cast<double>(tables)))))
+        weights += (weights.empty() ? "" : ",") + weights_text(w);
+    put("@weights", weights);
     return grid;
   }
 

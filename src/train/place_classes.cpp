@@ -60,25 +60,27 @@ ClassMeans class_means(MatrixView<const float> f, std::span<const std::int32_t> 
   return result;
 }
 
-SemanticPreprocess fit_place_semantics(const TrainOptions& options, MatrixView<const float> semantics,
+SemanticPreprocess fit_place_semantics(const TrainOptions& options, const Semantics& semantics,
                                        const ClassMeans& classes) {
   const SemanticScaling scaling = *options.preprocessing.semantic_scaling;
   std::vector<double> weights;
   // Binary attributes are 0 or 1 whatever their weight.
   if (*options.class_space.attribute_steps > 0 && scaling != SemanticScaling::binary) {
-    SemanticPreprocess scaled = fit_semantic_preprocess(scaling, semantics, classes.classes);
+    SemanticPreprocess scaled = fit_semantic_preprocess(scaling, semantics.values.view(), classes.classes);
     scaled.scaling = SemanticScaling::none;
-    const AttributeProblem problem{
-        to_double(preprocessed_semantics(scaled, gather_rows(semantics, classes.classes).view()).view()),
+    AttributeProblem problem{
+        to_double(preprocessed_semantics(scaled, gather_rows(semantics.values.view(), classes.classes).view()).view()),
         scaling == SemanticScaling::l2 || scaling == SemanticScaling::centre_l2,
         centred_means(classes),
         *options.preprocessing.semantic_whitening,
         *options.class_space.prototype_lambda,
         *options.class_space.prototype_width};
+    const std::vector<double> shares = table_weights(options.preprocessing, semantics);
+    for (std::size_t t = 0; t < semantics.tables.size(); ++t)
+      problem.tables.push_back({semantics.tables[t].columns, shares[t]});
     weights = learn_attribute_weights(problem, *options.class_space.attribute_steps);
   }
-  return fit_semantic_preprocess(scaling, semantics, classes.classes, *options.preprocessing.semantic_whitening, true,
-                                 weights);
+  return fit_semantic_preprocess(options.preprocessing, semantics, classes.classes, true, weights);
 }
 
 void place_classes(Model& model, const ClassMeans& classes, const ClassSpaceOptions& options) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "parsnets/dataset.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/options.hpp"
 
@@ -26,7 +27,7 @@ ClassMeans class_means(MatrixView<const float> f, std::span<const std::int32_t> 
 
 /// Preparation of semantics (C x m) for places: with weights of attributes learned from the means where
 /// options.class_space.attribute_steps > 0 (solvers/attribute_weights.hpp).
-SemanticPreprocess fit_place_semantics(const TrainOptions& options, MatrixView<const float> semantics,
+SemanticPreprocess fit_place_semantics(const TrainOptions& options, const Semantics& semantics,
                                        const ClassMeans& classes);
 /// Sets centre, prototypes and class means of a model with targets classes; `classes` are places in its bank.
 void place_classes(Model& model, const ClassMeans& classes, const ClassSpaceOptions& options);

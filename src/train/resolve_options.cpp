@@ -104,10 +104,11 @@ void fill_parsnets(TrainOptions& o, const Dataset& data) {
 }
 
 /// What holds for every method, and for methods that do not use the option.
-void fill_rest(TrainOptions& o) {
+void fill_rest(TrainOptions& o, const Dataset& data) {
   fill(o.preprocessing.feature_scaling, FeatureScaling::sqrt_l2);
   fill(o.preprocessing.semantic_scaling, SemanticScaling::l2);
   fill(o.preprocessing.semantic_whitening, 0);
+  if (data.semantics.tables.empty()) fill(o.preprocessing.semantic_weights, {1.0});
   fill(o.class_space.similarity, Similarity::cosine);
   fill(o.class_space.targets, Targets::semantics);
   fill(o.class_space.shrinkage, 3);
@@ -191,7 +192,7 @@ TrainOptions resolve_options(const TrainOptions& options, const Dataset& data) {
     if (o.method == Method::mmg) fill_mmg(o, data);
     fill_parsnets(o, data);
   }
-  fill_rest(o);
+  fill_rest(o, data);
   return o;
 }
 

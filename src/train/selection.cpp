@@ -215,7 +215,7 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
         continue;
       }
       if (in_class_space && steps == 0) {
-        model.semantic_preprocess = fit_place_semantics(c->options, data_.semantics.values.view(), means);
+        model.semantic_preprocess = fit_place_semantics(c->options, data_.semantics, means);
         place_classes(model, means, c->options.class_space);
       }
       if (*c->options.class_space.prototype_width > 0 && !in_class_space)
@@ -262,6 +262,7 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
     } else if (*candidate.options.refinement.steps == 0) {  // places follow from the same closed form
       key.preprocessing.semantic_scaling.reset();
       key.preprocessing.semantic_whitening.reset();
+      key.preprocessing.semantic_weights.reset();
       key.class_space.prototype_width.reset();
       key.class_space.prototype_lambda.reset();
       key.class_space.prior_samples.reset();

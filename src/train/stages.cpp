@@ -28,8 +28,8 @@ std::string class_map_key(const TrainOptions& o) {
 std::string target_key(const TrainOptions& o) {
   const ClassSpaceOptions& places = o.class_space;
   return fmt::format(
-      "{} {} {}{}", static_cast<int>(*o.preprocessing.semantic_scaling), *o.preprocessing.semantic_whitening,
-      class_map_key(o),
+      "{} {} {} {}{}", static_cast<int>(*o.preprocessing.semantic_scaling), *o.preprocessing.semantic_whitening,
+      fmt::join(o.preprocessing.semantic_weights.value_or(std::vector<double>()), ","), class_map_key(o),
       in_class_space(o) && *places.attribute_steps > 0
           ? fmt::format(" {} {} {}", *places.attribute_steps, *places.prototype_lambda, *places.prototype_width)
           : "");
@@ -102,15 +102,13 @@ TargetVectors& Stages::targets(const TrainOptions& o) {
     sae_.drop();
     TargetVectors made;
     if (!in_class_space(o)) {
-      made.preprocess = fit_semantic_preprocess(*o.preprocessing.semantic_scaling, data.semantics.values.view(),
-                                                classes, *o.preprocessing.semantic_whitening);
+      made.preprocess = fit_semantic_preprocess(o.preprocessing, data.semantics, classes, false);
       made.vectors = preprocessed_semantics(made.preprocess, data.semantics.values.view());
       return made;
     }
     const ClassMap& map = class_map(o);
-    made.preprocess =
-        fit_place_semantics(o, data.semantics.values.view(),
-                            {classes, class_space(o).weights(), Matrix<double>::copy_of(map.means.view())});
+    made.preprocess = fit_place_semantics(
+        o, data.semantics, {classes, class_space(o).weights(), Matrix<double>::copy_of(map.means.view())});
     const Matrix<float> means = to_float(map.means.view());
     made.vectors = Matrix<float>(data.classes(), means.cols(), 0.0f);
     for (std::size_t p = 0; p < classes.size(); ++p)

@@ -11,6 +11,7 @@
 #include "parsnets/training.hpp"
 #include "train/fitter.hpp"
 #include "train/selection.hpp"
+#include "train/semantic_weights.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets {
@@ -72,23 +73,34 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
       throw Error(ErrorCode::usage, fmt::format("{} requires {}: it chooses the method", option_name("preset", "auto"),
                                                 option_name("method", "parsnets")));
   }
-  TrainOptions options = resolve_options(given, data);
+  const bool several_tables = !data.semantics.tables.empty();
+  if (several_tables && given.method == Method::dap)
+    throw Error(ErrorCode::usage,
+                fmt::format("{} requires one table of semantics, found '{}': its attributes are yes or no",
+                            option_name("method", "dap"), data.semantics.name));
+  TrainOptions wanted = given, options = resolve_options(wanted, data);
   std::vector<std::string> warnings = semantic_warnings(data);
   if (const std::string note = reduced_preset(options, data); !note.empty()) warnings.push_back(note);
   const bool searches = options.search.select || options.preset == Preset::automatic;
   if (!searches) validate(options);  // selection validates each of its candidates
 
   Selected selected;
+  ChosenWeights weighed;
   ValidationRecord validation;
-  if (searches || options.calibration.enabled) {
+  const bool weighs = several_tables && !options.preprocessing.semantic_weights && options.preset != Preset::automatic;
+  if (searches || options.calibration.enabled || weighs) {
     const auto folds = validation_folds(data, fold_count(options, data), options.run.seed);
     if (folds.empty() && searches)
       throw Error(BadInput{
           data.name, "split", "validation classes, or at least three seen classes to draw them from", "neither",
           fmt::format("train without {} and {}", option_name("select"), option_name("preset", "auto"))});
     warn_of_single_classes(folds, warnings);
-    if (!folds.empty()) {
-      selected = select_options(data, given, folds, pool, progress);
+    if (weighs && !folds.empty()) {
+      weighed = choose_semantic_weights(data, options, folds, pool, progress);
+      options.preprocessing.semantic_weights = wanted.preprocessing.semantic_weights = weighed.weights;
+    }
+    if (!folds.empty() && (searches || options.calibration.enabled)) {
+      selected = select_options(data, wanted, folds, pool, progress);
       options = selected.winner.options;
       if (options.calibration.enabled) validation.gamma_from = "validation classes";
       validation.folds = folds.size();
@@ -101,6 +113,11 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
       validation.h = selected.winner.result.h;
     }
   }
+  if (!options.preprocessing.semantic_weights) {
+    const std::size_t tables = data.semantics.tables.size();
+    options.preprocessing.semantic_weights = TableWeights(tables, 1.0 / static_cast<double>(tables));
+    warnings.push_back("the tables of semantics have equal weights: they were not chosen on validation classes");
+  }
   const auto checkpoint = options.run.checkpoint.empty()
                               ? std::filesystem::path()
                               : std::filesystem::path(options.run.checkpoint.string() + ".final");
@@ -111,10 +128,13 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   model.record.data = provenance(data);
   model.record.seed = options.run.seed;
   model.record.validation = std::move(validation);
+  model.record.chosen = weighed.choice;
+  model.record.selection = std::move(weighed.trace);
   if (searches) {
-    model.record.chosen = selected.winner.result.choice;
-    model.record.selection = std::move(selected.trace);
-    model.record.left_out = std::move(selected.left_out);
+    auto& record = model.record;
+    record.chosen += (record.chosen.empty() ? "" : " ") + selected.winner.result.choice;
+    record.selection.insert(record.selection.end(), selected.trace.begin(), selected.trace.end());
+    record.left_out = std::move(selected.left_out);
   }
   model.record.warnings = std::move(warnings);
   // Options describe the model: what has no gates is one network that is always open.

@@ -37,6 +37,9 @@ OptionTable train_option_table(TrainOptions& o) {
       .number("semantic-whitening", o.preprocessing.semantic_whitening, 0, 1,
               "exponent of the partial whitening of class attributes; 0: none")
       .automatic("targets classes: 0.35; parsnets, mmg: 0.25; otherwise 0")
+      .positive_numbers("semantic-weights", o.preprocessing.semantic_weights,
+                        "weight of each table of class attributes, if there are several; only their ratio matters")
+      .automatic("chosen on validation classes; one table: 1")
       .choice("similarity", o.class_space.similarity, similarity_names(), "similarity of predictions and classes")
       .automatic("cosine; dap and unrefined eszsl: dot")
       .choice("targets", o.class_space.targets, targets_names(),

@@ -9,9 +9,12 @@
 #include "base/memory_limit.hpp"
 #include "data/semantics.hpp"
 #include "eval/score_source.hpp"
+#include "features/preprocess.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 #include "train/fit_statistics.hpp"
+#include "train/place_classes.hpp"
+#include "train/semantic_weights.hpp"
 #include "train/statistics_folds.hpp"
 #include "train/train_options.hpp"
 
@@ -72,6 +75,61 @@ void refuse_other_options(const TrainOptions& given, const TrainOptions& used) {
                 fmt::format("training from statistics: expected no options that need samples, found {}; it fits the "
                             "closed form of class space ({}, {})",
                             found, option_name("gates", "always"), option_name("refine-steps", "0")));
+}
+
+/// The means of the seen classes that a model was placed by.
+ClassMeans means_of(const Model& model) {
+  ClassMeans means;
+  for (std::size_t c = 0; c < model.classes.samples.size(); ++c)
+    if (model.classes.samples[c] > 0) {
+      means.classes.push_back(static_cast<std::int32_t>(c));
+      means.samples.push_back(model.classes.samples[c]);
+    }
+  means.means = Matrix<double>(means.classes.size(), model.outputs());
+  for (std::size_t s = 0; s < means.classes.size(); ++s)
+    std::ranges::copy(model.classes.means.row(static_cast<std::size_t>(means.classes[s])), means.means.row(s).begin());
+  return means;
+}
+
+/// Weights of several tables, by the mean over the groups; equal ones without groups to validate on. A group is fitted
+/// once for all weights, which change the places of classes alone.
+ChosenWeights choose_weights(const Statistics& statistics, const Dataset& data, const TrainOptions& given,
+                             ThreadPool& pool, ProgressObserver* progress, std::vector<std::string>& warnings) {
+  const std::size_t groups = statistics.options().groups, tables = data.semantics.tables.size();
+  TrainOptions o = given;
+  std::size_t folds = 0;
+  const auto judge = [&](const std::vector<TableWeights>& weights) {
+    std::vector<SelectionStep> steps;
+    for (const auto& w : weights) steps.push_back({"semantic-weights=" + weights_text(w), 0, 0});
+    folds = 0;
+    for (std::size_t g = 0; groups > 1 && g < groups; ++g) {
+      report(progress, {"select", g, groups, "fits"});
+      const auto made = statistics_fold(statistics, g, pool);
+      if (!made || made->fold.seen.empty()) continue;
+      ++folds;
+      Model model = fit_statistics(made->fit, data, o, pool);
+      const ClassMeans means = means_of(model);
+      const std::vector<float> centre = model.semantic_centre;
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        o.preprocessing.semantic_weights = weights[i];
+        model.semantic_preprocess = fit_semantic_preprocess(o.preprocessing, data.semantics, means.classes, true);
+        place_classes(model, means, o.class_space);
+        model.semantic_centre = centre;  // the means are measured from it
+        const FoldResult result = evaluate_fold(model, made->samples, made->fold, pool);
+        steps[i].zsl += result.zsl;
+        steps[i].h += result.h;
+      }
+    }
+    for (auto& step : steps) {
+      step.zsl /= static_cast<double>(std::max<std::size_t>(1, folds));
+      step.h /= static_cast<double>(std::max<std::size_t>(1, folds));
+    }
+    return steps;
+  };
+  ChosenWeights chosen = search_weights(tables, judge);
+  if (folds > 0) return chosen;
+  warnings.push_back("the tables of semantics have equal weights: they were not chosen on validation classes");
+  return {TableWeights(tables, 1.0 / static_cast<double>(tables)), "", {}};
 }
 
 struct Calibration {
@@ -164,6 +222,11 @@ Model train_from_statistics(const Statistics& given, const Dataset& data, const 
                  "training", "raise the limit or make statistics with fewer groups");
   const Statistics statistics = with_classes_of(data, given);
   std::vector<std::string> warnings = semantic_warnings(data);
+  ChosenWeights weighed;
+  if (!resolved.preprocessing.semantic_weights) {
+    weighed = choose_weights(statistics, data, resolved, pool, progress, warnings);
+    resolved.preprocessing.semantic_weights = weighed.weights;
+  }
   Calibration calibration;
   if (resolved.calibration.enabled) calibration = calibrate(statistics, data, resolved, pool, progress, warnings);
   report(progress, {"fit", 0, 0, ""});
@@ -174,6 +237,8 @@ Model train_from_statistics(const Statistics& given, const Dataset& data, const 
   model.record.data = provenance(data, statistics, std::move(parts));
   model.record.seed = resolved.run.seed;
   model.record.validation = std::move(calibration.record);
+  model.record.chosen = std::move(weighed.choice);
+  model.record.selection = std::move(weighed.trace);
   model.record.warnings = std::move(warnings);
   if (run != nullptr) {
     run->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

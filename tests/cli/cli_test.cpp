@@ -114,7 +114,7 @@ TEST(Cli, MessagesOfTheLibraryNameFlags) {
       << train.err;
   const auto inspect = run_cli({"data", "inspect", kDemo, "--semantics", "none", "--json"});
   EXPECT_EQ(inspect.exit_code, 3);
-  EXPECT_EQ(inspect.json()["error"]["advice"], "leave out --semantics");
+  EXPECT_EQ(inspect.json()["error"]["advice"], "set --semantics to one of them");
 }
 
 TEST(Cli, JsonIsOneObjectAlsoForErrors) {

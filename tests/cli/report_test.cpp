@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "base/file.hpp"
 #include "cli/run_cli.hpp"
 
@@ -12,6 +14,36 @@ namespace {
 const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
 
 }  // namespace
+
+TEST(CliReport, SeveralTablesAreNamedWithTheirWeightsAndAttributesOfAllAreJudged) {
+  TempDir dir;
+  const std::string run = (dir / "run").string(), page = (dir / "report.html").string(), set = (dir / "set").string(),
+                    data = (dir / "data.json").string();
+  std::filesystem::copy(kDemo, set);
+  std::filesystem::copy(kDemo + "/attributes.csv", set + "/again.csv");
+  ASSERT_EQ(run_cli({"train", "--data", set, "--semantics", "att,again", "--semantic-weights", "1,3", "--run", run,
+                     "--quiet"})
+                .exit_code,
+            0);
+  ASSERT_EQ(
+      run_cli({"report", "--run", run, "--out", page, "--data-out", data, "--points", "100", "--quiet"}).exit_code, 0);
+  const auto one = nlohmann::json::parse(read_text_file(data))["runs"][0];
+  EXPECT_EQ(one["summary"]["semantics"], "att,again weighted 1,3");
+  const auto& attributes = one["attributes"];
+  ASSERT_EQ(attributes.size(), 78u);
+  std::map<std::string, double> correlation;
+  for (const auto& a : attributes)
+    if (!a["correlation"].is_null()) correlation[a["name"]] = a["correlation"];
+  EXPECT_GT(correlation.size(), 20u);
+  double mean = 0;
+  for (const auto& [name, value] : correlation) {
+    if (name.starts_with("att:")) {
+      EXPECT_NEAR(value, correlation.at("again:" + name.substr(4)), 1e-4) << name;
+    }
+    mean += value / static_cast<double>(correlation.size());
+  }
+  EXPECT_GT(mean, 0.3) << "attributes are predicted, not coordinates of class space";
+}
 
 TEST(CliReport, FiguresInThePageAreThoseOfEval) {
   TempDir dir;

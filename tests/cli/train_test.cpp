@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cli/run_cli.hpp"
+#include "formats/csv.hpp"
 #include "same_bytes.hpp"
 #include "shared_data.hpp"
 
@@ -105,6 +108,39 @@ TEST(CliTrain, ClassesAreAddedAndRemovedWithoutTraining) {
       3)
       << "twice";
   EXPECT_TRUE(same_bytes(read_text_file(model), before));
+}
+
+TEST(CliTrain, SeveralTablesOfSemanticsAreWeighedAndNamedEverywhere) {
+  TempDir dir;
+  const std::string data = (dir / "data").string(), model = (dir / "m.safetensors").string(),
+                    device = (dir / "m.pnrt").string();
+  std::filesystem::copy(kDemo, data);
+  CsvTable table = read_csv(data + "/attributes.csv", true);
+  std::ranges::reverse(table.rows);
+  write_csv(data + "/again.csv", table);
+  const auto trained = run_cli({"train", "--data", data, "--semantics", "att,again", "--out", model, "--json"}).json();
+  EXPECT_EQ(trained["record"]["data"]["semantics"], "att,again");
+  EXPECT_EQ(trained["record"]["selection"].size(), 9u);
+  const std::string weights = trained["options"]["semantic-weights"];
+  const auto result = run_cli({"eval", "--model", model, "--data", data, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto evaluated = result.json();
+  EXPECT_EQ(evaluated["semantics"], "att,again");
+  EXPECT_EQ(evaluated["semantic_weights"], weights);
+  // The same table twice says what it says once.
+  const auto one = (dir / "one.safetensors").string();
+  run_cli({"train", "--data", kDemo, "--out", one});
+  EXPECT_NEAR(
+      evaluated["zsl"]["top1_per_class"].get<double>(),
+      run_cli({"eval", "--model", one, "--data", kDemo, "--json"}).json()["zsl"]["top1_per_class"].get<double>(), 0.5);
+  const auto inspected = run_cli({"data", "inspect", data, "--semantics", "att,again", "--json"}).json();
+  EXPECT_EQ(inspected["tables"].size(), 2u);
+  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", data, "--semantics", "att"}).exit_code, 3);
+  EXPECT_EQ(run_cli({"train", "--data", data, "--semantics", "att,again", "--out", model, "--semantic-weights", "1"})
+                .exit_code,
+            2);
+  const auto exported = run_cli({"export", "--model", model, "--out", device, "--data", data, "--max-drop", "100"});
+  EXPECT_EQ(exported.exit_code, 0) << exported.err;
 }
 
 TEST(CliTrain, ExplainNamesAttributesThatAddUp) {

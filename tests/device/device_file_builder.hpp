@@ -50,7 +50,8 @@ struct DeviceKind {
   bool whitening = false, attribute_names = false;
   std::uint32_t semantics = 0;  ///< 0: version 1, in which they are as many as the outputs
   float width = 1.5f;
-  float head_weight = 0;  ///< of the semantic head; version 2 alone
+  std::vector<std::uint32_t> tables = {};  ///< attributes of each table; none: one table
+  float head_weight = 0;                   ///< of the semantic head; version 2 alone
 
   bool placed() const { return semantics > 0; }  ///< version 2, targets classes
   std::uint32_t prepared() const { return placed() ? semantics : outputs; }
@@ -226,6 +227,15 @@ inline std::vector<DeviceKind> device_kinds() {
        .whitening = true,
        .semantics = 5,
        .head_weight = 2},
+      {.name = "classes of three tables",
+       .features = 8,
+       .attributes = 9,
+       .outputs = 4,
+       .support = 2,
+       .semantic_scaling = 1,
+       .whitening = true,
+       .semantics = 5,
+       .tables = {4, 1, 4}},
   };
 }
 
@@ -238,14 +248,14 @@ struct DeviceFilePart {
 
 struct DeviceFileParts {
   Bytes header = Bytes(112);
-  std::array<DeviceFilePart, 27> sections;
+  std::array<DeviceFilePart, 28> sections;
   std::vector<std::string> class_names, attribute_names;
   std::vector<std::uint8_t> class_seen;
 };
 
 struct DeviceFile {
   Bytes bytes;
-  std::array<std::size_t, 27> offset{}, scale_offset{}, end{};  ///< of values and scales; behind the values
+  std::array<std::size_t, 28> offset{}, scale_offset{}, end{};  ///< of values and scales; behind the values
 };
 
 inline DeviceFile assemble(const DeviceFileParts& parts) {
@@ -256,7 +266,7 @@ inline DeviceFile assemble(const DeviceFileParts& parts) {
     file.bytes.resize((end + 15) / 16 * 16);
     return end;
   };
-  for (std::size_t i = 0; i < (parts.header.size() == 112 ? 23u : 27u); ++i) {
+  for (std::size_t i = 0; i < (parts.header.size() == 112 ? 23u : 28u); ++i) {
     const auto& part = parts.sections[i];
     file.bytes[88 + i] = static_cast<std::byte>(part.type);
     if (part.type == 0) continue;
@@ -311,6 +321,8 @@ class DeviceFileMaker {
       add_vector(25, k.classes, 2);
       add_vector(26, k.classes, 1);
     }
+    for (const std::uint32_t attributes : k.tables) append_u32(parts_.sections[27].contents, attributes);
+    if (!k.tables.empty()) parts_.sections[27].type = 4;
     return std::move(parts_);
   }
 
@@ -325,6 +337,7 @@ class DeviceFileMaker {
     }
     put_u32(header, 8, k.placed() ? 2 : 1);
     put_u32(header, 84, k.semantics);
+    if (k.placed()) put_u32(header, 120, static_cast<std::uint32_t>(k.tables.size()));
     const std::uint32_t numbers[] = {k.features, k.attributes, k.outputs, k.encoding, k.networks,
                                      k.open,     k.stored,     k.classes, k.support};
     for (std::size_t i = 0; i < std::size(numbers); ++i) put_u32(header, 20 + 4 * i, numbers[i]);

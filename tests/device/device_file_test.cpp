@@ -108,6 +108,20 @@ TEST(DeviceFile, TargetsClassesMakeVersionTwo) {
   }
 }
 
+TEST(DeviceFile, SeveralTablesOfSemanticTargetsAreRefusedOnlyWhereEachHasUnitLength) {
+  ThreadPool pool(1);
+  Dataset data = test::small_training_set();
+  data.semantics.tables = {{"a", 8}, {"b", data.semantics.values.cols() - 8}};
+  TrainOptions options = test::small_options(Method::ridge);
+  options.preprocessing.semantic_weights = {0.3, 0.7};
+  EXPECT_THROW(device_file(train(data, options, pool), Precision::float32, 0, pool), Error);
+  options.preprocessing.semantic_scaling = SemanticScaling::standardize;
+  const Model model = train(data, options, pool);
+  const DeviceModel device(device_file(model, Precision::float32, 0, pool), "file");
+  const Matrix<float> x = test::small_samples(20), a = model.scores(x.view(), pool), b = device.scores(x.view(), pool);
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a.data()[i], b.data()[i], 1e-4);
+}
+
 TEST(DeviceFile, BytesDependOnTheModelAlone) {
   ThreadPool one(1), two(2);
   const Model model = small_model("anchor", one);

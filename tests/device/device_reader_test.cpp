@@ -45,9 +45,10 @@ constexpr const char* kSectionNames[] = {"feature_mean",
                                          "attribute_head",
                                          "attribute_offset",
                                          "class_lengths",
-                                         "class_predicted"};
+                                         "class_predicted",
+                                         "semantic_tables"};
 
-bool is_bytes(std::size_t section) { return section >= 18 && section <= 22; }
+bool is_bytes(std::size_t section) { return (section >= 18 && section <= 22) || section == 27; }
 bool is_matrix(std::size_t section) {
   return (section >= 2 && section <= 4) || section == 7 || section == 12 || (section >= 14 && section <= 17) ||
          section == 23;
@@ -124,6 +125,7 @@ TEST(DeviceReader, AllKindsOfFilesReadBack) {
     EXPECT_EQ(info.temperature, 0.5f);
     EXPECT_EQ(info.width, kind.width);
     EXPECT_EQ(info.head_weight, kind.head_weight);
+    EXPECT_EQ(info.tables, kind.tables);
     EXPECT_EQ(info.class_names, parts.class_names);
     EXPECT_EQ(info.attribute_names, parts.attribute_names);
     EXPECT_EQ(info.class_seen, parts.class_seen);
@@ -218,6 +220,10 @@ TEST(DeviceReader, EveryHeaderFieldIsCheckedByItself) {
                         {"two heads f32", 124, bits_of(kNan), "head weight"},
                         {"two heads f32", 28, 4, "outputs"},
                         {"classes f32", 124, bits_of(1), "outputs"},
+                        {"classes f32", 120, 1, "tables"},
+                        {"classes f32", 120, 5, "tables"},
+                        {"classes f32", 120, 2, "type of section semantic_tables"},
+                        {"classes of three tables", 120, 0, "type of section semantic_tables"},
                         {"always f32", 84, 1, "reserved"},
                         {"always f32", 84, 0x01000000, "reserved"}};
   for (const auto& c : cases) {
@@ -230,7 +236,7 @@ TEST(DeviceReader, EveryHeaderFieldIsCheckedByItself) {
     for (const int value : {3, 255}) EXPECT_EQ(refused_after_byte(file, 64 + i, value), choices[i]);
   EXPECT_EQ(refused_after_byte(file, 111, 128), "reserved");
   const auto placed = assemble(test::make_device_file(kind_named("classes f32"))).bytes;
-  for (std::size_t i = 115; i < 124; ++i) EXPECT_EQ(refused_after_byte(placed, i, 1), "reserved");
+  for (std::size_t i = 116; i < 120; ++i) EXPECT_EQ(refused_after_byte(placed, i, 1), "reserved");
 }
 
 TEST(DeviceReader, TheBoundsOfTheHeaderBelongToIt) {
@@ -261,6 +267,20 @@ TEST(DeviceReader, HowClassesAreMadeUpIsChecked) {
   EXPECT_EQ(set(DevicePart::class_lengths, std::numeric_limits<float>::max()), "");
   EXPECT_EQ(set(DevicePart::class_lengths, -1e-45f), "class_lengths");
   for (const float bad : {-1e-45f, 1.0000001f}) EXPECT_EQ(set(DevicePart::class_predicted, bad), "class_predicted");
+}
+
+TEST(DeviceReader, TablesHaveAttributesAndTogetherAllOfThem) {
+  const auto file = assemble(test::make_device_file(kind_named("classes of three tables")));
+  const auto at = file.offset[static_cast<std::size_t>(DevicePart::semantic_tables)];
+  const auto set = [&](std::uint32_t first, std::uint32_t second) {
+    auto changed = file.bytes;
+    test::put_u32(changed, at, first);
+    return refused_after(changed, at + 4, second);
+  };
+  EXPECT_EQ(set(3, 2), "");
+  EXPECT_EQ(set(5, 0), "semantic_tables");
+  EXPECT_EQ(set(4, 2), "semantic_tables");
+  EXPECT_EQ(set(0xffffffff, 6), "semantic_tables") << "a sum that wraps around";
 }
 
 TEST(DeviceReader, CountsThatDisagreeWithTheContentsAreRefused) {

@@ -282,6 +282,48 @@ TEST(Whitening, IsTheSameFromEitherSide) {
     for (std::size_t j = 0; j < m; ++j) EXPECT_NEAR(narrow(c, j), wide(c, j), 1e-4);
 }
 
+TEST(Whitening, OfSeveralTablesIsThatOfEachWithItsWeightAsMeanSquaredLength) {
+  Rng rng(5);
+  Semantics semantics;
+  semantics.tables = {{"a", 4}, {"b", 20}, {"c", 3}};
+  semantics.values = Matrix<float>(14, 27);
+  for (std::size_t c = 0; c < 14; ++c)
+    for (std::size_t j = 0; j < 27; ++j)
+      semantics.values(c, j) =
+          static_cast<float>((j < 4 ? 100 : 1) * (rng.normal() + 1) / (1.0 + static_cast<double>(j)));
+  const auto seen = first_rows(10);
+  PreprocessingOptions options;
+  options.semantic_whitening = 0.35;
+  options.semantic_weights = {1, 6, 3};
+  for (const auto scaling : {SemanticScaling::none, SemanticScaling::l2, SemanticScaling::centre_l2,
+                             SemanticScaling::standardize, SemanticScaling::binary}) {
+    SCOPED_TRACE(static_cast<int>(scaling));
+    options.semantic_scaling = scaling;
+    const auto preprocess = fit_semantic_preprocess(options, semantics, seen, false);
+    const Matrix<float> vectors = preprocessed_semantics(preprocess, semantics.values.view());
+    std::size_t first = 0, axis = 0;
+    for (std::size_t t = 0; t < 3; first += semantics.tables[t++].columns) {
+      Matrix<float> table(14, semantics.tables[t].columns);
+      for (std::size_t c = 0; c < 14; ++c)
+        std::ranges::copy(semantics.values.row(c).subspan(first, table.cols()), table.row(c).begin());
+      const auto alone = fit_semantic_preprocess(scaling, table.view(), seen, 0.35, true);
+      const Matrix<float> expected = preprocessed_semantics(alone, table.view());
+      double squares = 0;
+      for (const auto c : seen) squares += std::pow(length(expected.row(static_cast<std::size_t>(c))), 2) / 10;
+      const double scale = std::sqrt((*options.semantic_weights)[t] / 10 / squares);
+      for (std::size_t c = 0; c < 14; ++c)
+        for (std::size_t i = 0; i < expected.cols(); ++i)
+          EXPECT_NEAR(vectors(c, axis + i), scale * expected(c, i), 1e-4);
+      axis += expected.cols();
+    }
+    EXPECT_EQ(axis, vectors.cols());
+  }
+  options.semantic_weights = {1, 2};
+  EXPECT_THROW(fit_semantic_preprocess(options, semantics, seen, false), Error);
+  options.semantic_weights = {1, 2, 0};
+  EXPECT_THROW(fit_semantic_preprocess(options, semantics, seen, false), Error);
+}
+
 TEST(Whitening, OfEqualClassesLeavesThemAlone) {
   Matrix<float> semantics(4, 3, 2.0f);
   const auto preprocess = fit_semantic_preprocess(SemanticScaling::none, semantics.view(), first_rows(4), 0.3);

@@ -77,6 +77,10 @@ inline DeviceKind random_kind(Rng& rng) {
       kind.outputs += kind.semantics;
       kind.head_weight = rng.below(4) == 0 ? 1e-6f : static_cast<float>(rng.uniform() * 2 + 0.01);
     }
+    if (kind.attributes > 1 && rng.below(2) == 0) {
+      const auto first = pick(1, kind.attributes - 1);
+      kind.tables = {first, kind.attributes - first};
+    }
   }
   return kind;
 }
@@ -177,14 +181,14 @@ class Mutator {
         return note("u16", at);
       }
       case 5: {  // a count a little too large or small
-        const auto field = below(12), at = field < 11 ? 20 + 4 * field : 84;
+        const auto field = below(13), at = field < 11 ? 20 + 4 * field : field == 11 ? 84 : 124;
         std::uint32_t value = 0;
         std::memcpy(&value, &file[at], 4);
         put_u32(file, at, value + static_cast<std::uint32_t>(below(7)) - 3);
         return note("count", at);
       }
       case 6: {  // choices, bits and types with values that may be right
-        const auto at = below(2) == 0 ? 64 + below(5) : 88 + below(28);
+        const auto at = below(2) == 0 ? 64 + below(5) : 88 + below(29);
         file[at] = static_cast<std::byte>(below(5));
         return note("choice", at);
       }

@@ -294,7 +294,9 @@ class Trial {
               "the same explanation with and without SIMD");
     }
     const auto ranks = ranking(bank, all, PNRT_ALL);
-    if (good) require((status == PNRT_NOT_FOUND) == ranks.empty(), "nothing to explain without classes");
+    // Predicted attributes come before the classes are looked at, and need not be finite where scores are.
+    if (good && !(predict_too && status == PNRT_NOT_FINITE))
+      require((status == PNRT_NOT_FOUND) == ranks.empty(), "nothing to explain without classes");
     if (status == PNRT_NOT_FOUND || !well("pnrt_explain", status)) return;
     require(good, "pnrt_explain cannot what pnrt_scores cannot");
     require_finite(contributions, "contributions");

@@ -90,6 +90,30 @@ TEST(ModelFile, PrototypesThatGiveNoFiniteOrNoHonestScoresAreRefused) {
   EXPECT_TRUE(refused([](Model& m) { std::fill_n(m.semantic_preprocess.whitening.begin(), m.attributes(), 0.0f); }));
 }
 
+TEST(ModelFile, TablesOfSemanticsSurviveAndHaveToAddUp) {
+  test::TempDir dir;
+  ThreadPool pool(1);
+  Dataset data = test::small_training_set();
+  data.semantics.tables = {{"a", 8}, {"b", data.semantics.values.cols() - 8}};
+  for (const auto targets : {Targets::classes, Targets::semantics}) {
+    TrainOptions options = test::small_options(Method::parsnets);
+    options.class_space.targets = targets;
+    options.preprocessing.semantic_weights = {0.3, 0.7};
+    Model model = train(data, options, pool);
+    save_model(model, dir / "m");
+    Model loaded = load_model(dir / "m");
+    EXPECT_EQ(loaded.semantic_preprocess.tables, (std::vector<std::uint32_t>{8, 12}));
+    for (Model* m : {&model, &loaded}) m->add_class("new", data.semantics.values.row(3));
+    const Matrix<float> a = model.scores(data.features.view(), pool), b = loaded.scores(data.features.view(), pool);
+    EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
+    for (const std::vector<std::uint32_t>& bad : {std::vector<std::uint32_t>{8, 11}, {20}, {0, 20}, {8, 13}}) {
+      loaded.semantic_preprocess.tables = bad;
+      save_model(loaded, dir / "bad");
+      EXPECT_THROW(load_model(dir / "bad"), Error);
+    }
+  }
+}
+
 TEST(ModelFile, ReluNetworksSurvive) {
   test::TempDir dir;
   ThreadPool pool(1);

@@ -30,6 +30,7 @@ TEST(ResolveOptions, AFieldThatIsSetIsObeyedWhateverItsValue) {
   const std::pair<const char*, const char*> old_defaults[] = {{"feature-scaling", "sqrt-l2"},
                                                               {"semantic-scaling", "l2"},
                                                               {"semantic-whitening", "0"},
+                                                              {"semantic-weights", "1"},
                                                               {"similarity", "cosine"},
                                                               {"lambda", "1"},
                                                               {"semantic-lambda", "1"},
