@@ -98,9 +98,9 @@ ClassMap ClassSpace::solve(double rho, ThreadPool& pool) const {
 Matrix<float> ClassSpace::products(ThreadPool& pool) const {
   Matrix<double> sum = Matrix<double>::copy_of(within_.view());
   add_products(pool, 1, centred_, weights_, total_, sum);
-  for (std::size_t i = 0; i < sum.rows(); ++i)
-    for (std::size_t j = 0; j < i; ++j) sum(j, i) = sum(i, j);
-  return to_float(sum.view());
+  Matrix<float> whole = to_float(sum.view());
+  mirror_lower(pool, whole.view());
+  return whole;
 }
 
 Matrix<float> ClassSpace::preconditioner(double rho, ThreadPool& pool) const {

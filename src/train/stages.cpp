@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/linalg.hpp"
 #include "data/rows.hpp"
@@ -130,11 +131,11 @@ void Stages::set_targets(const TrainOptions& o, const SemanticPreprocess& prepro
 const ClassSpace& Stages::class_space(const TrainOptions& o) {
   return class_space_.get(input_key(o), [&] {
     report(progress, {"statistics", 0, 0, ""});
-    const bool standardize = *o.preprocessing.feature_scaling == FeatureScaling::standardize;
-    Statistics sums(standardize ? FeatureScaling::none : *o.preprocessing.feature_scaling, data.class_names,
-                    data.features.cols());
-    sums.add(data.features.view(), data.labels, rows, pool);
-    return ClassSpace(sums, pool, inputs(o).preprocess.factor);
+    Statistics sums(FeatureScaling::none, data.class_names, data.features.cols());
+    std::vector<std::int32_t> all(rows.size());
+    std::iota(all.begin(), all.end(), 0);
+    sums.add(inputs(o).x.view(), labels, all, pool);
+    return ClassSpace(sums, pool);
   });
 }
 

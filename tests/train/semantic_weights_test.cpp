@@ -26,7 +26,7 @@ Dataset halves(bool noise) {
   o.hidden = 64;
   o.attribute_noise = 0.3;
   o.signature = 0.1;
-  o.nuisance = 0.3;
+  o.nuisance = 0.6;
   Dataset data = synthesize(o);
   Rng rng(4);
   for (std::size_t c = 0; c < data.classes() && noise; ++c)
