@@ -44,13 +44,22 @@ using ScoreVisitor = std::function<void(std::size_t first, MatrixView<const floa
 inline constexpr double kLeastHeadWeight = 1e-6;  ///< of a semantic head beside class space
 inline constexpr double kMostHeadWeight = 1e6;    ///< of such a head
 
+/// Samples of classes after training. x̂ is a sample in class space at unit length.
+struct Experience {
+  std::vector<float> samples;  ///< C: n, how many samples, by weight; empty: none of any class
+  Matrix<float> sums;          ///< C x p: Σ x̂ over them, p = class_outputs()
+};
+
 /// The classes a model can name. Rows of `semantics` are as given by the user; the model prepares them when it scores.
 struct ClassBank {
-  std::vector<std::string> names;  ///< C, all different
-  std::vector<std::uint8_t> seen;  ///< 1: had training samples; calibration (gamma) applies to these
-  Matrix<float> semantics;         ///< C x m
-  std::vector<float> samples;      ///< C: samples whose mean is in `means`, 0 for none; empty: no means
-  Matrix<float> means;             ///< C x r, targets classes: mean of f − μ over the samples of the class
+  std::vector<std::string> names;       ///< C, all different
+  std::vector<std::uint8_t> seen;       ///< 1: had training samples; calibration (gamma) applies to these
+  Matrix<float> semantics;              ///< C x m
+  std::vector<float> samples;           ///< C: samples whose mean is in `means`, 0 for none; empty: no means
+  Matrix<float> means;                  ///< C x r, targets classes: mean of f − μ over the samples of the class
+  Experience taught;                    ///< labelled examples (parsnets/field.hpp)
+  Experience adapted;                   ///< unlabelled samples (parsnets/field.hpp)
+  std::vector<std::uint8_t> described;  ///< C, 0: known by examples alone, its semantics mean nothing; empty: all 1
 };
 
 /// What training saw of the seen classes, carried over to every class by kernel ridge regression. With b the centred
@@ -70,6 +79,15 @@ struct Prototypes {
 struct PreparedClasses {
   Matrix<float> vectors;       ///< forward: C x o class vectors; reverse: C x h prototypes in the space of z
   std::vector<float> squares;  ///< C, squared lengths of the rows
+};
+
+/// How examples and unlabelled samples move places of classes (parsnets/field.hpp).
+struct FieldSettings {
+  double example_prior = 5;  ///< κ: examples that the place before them counts as
+  double strength = 20;      ///< β: unlabelled samples that the place before them counts as
+  double sharpness = 40;     ///< τ: scale of the scores in the softmax that assigns unlabelled samples
+  double certainty = 0.75;   ///< θ: samples that are assigned with less than this do not count
+  bool operator==(const FieldSettings&) const = default;  ///< every field
 };
 
 /// Everything that prediction needs. Move-only; const methods are thread-safe, changes need exclusive access.
@@ -99,6 +117,8 @@ struct Model {
   /// ω, targets classes: beside r values of class space, f has q that predict semantics. A score is the mean of the
   /// cosines in the two, the second with weight ω. 0: no such head.
   double head_weight = 0;
+  /// How examples and unlabelled samples move places of classes.
+  FieldSettings field;
   /// What can be predicted.
   ClassBank classes;
   std::vector<std::string> attribute_names;  ///< m, or empty

@@ -19,11 +19,12 @@ template <class Take>
 Model copy(const Model& model, const Take& take) {
   const auto& [dimensions, feature_preprocess, encoder, gates, see_encoding, direction, targets, networks, relu, shared,
                bias, reverse, semantic_preprocess, centre, similarity, prototypes, prior_samples, attribute_head,
-               head_weight, classes, attribute_names, feature_names, gamma, temperature, options, record] = model;
+               head_weight, field, classes, attribute_names, feature_names, gamma, temperature, options, record] =
+      model;
   const auto& [weights, error] = encoder;
   const auto& [kind, count, open, anchors] = gates;
   const auto& [support, prototype_weights, width] = prototypes;
-  const auto& [names, seen, semantics, samples, means] = classes;
+  const auto& [names, seen, semantics, samples, means, taught, adapted, described] = classes;
   return {dimensions,
           feature_preprocess,
           {take(weights), error},
@@ -43,7 +44,15 @@ Model copy(const Model& model, const Take& take) {
           prior_samples,
           take(attribute_head),
           head_weight,
-          {names, seen, take(semantics), samples, take(means)},
+          field,
+          {names,
+           seen,
+           take(semantics),
+           samples,
+           take(means),
+           {taught.samples, take(taught.sums)},
+           {adapted.samples, take(adapted.sums)},
+           described},
           attribute_names,
           feature_names,
           gamma,

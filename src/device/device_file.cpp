@@ -217,9 +217,7 @@ void put_class_targets(Writer& out, const Model& model) {
   out.vector(DevicePart::attribute_offset, model.attribute_head.row(o));
   out.vector(DevicePart::class_lengths, lengths);
   std::vector<float> predicted;
-  for (const float n : model.classes.samples)
-    predicted.push_back(n > 0 ? static_cast<float>(model.prior_samples / (n + model.prior_samples)) : 1.0f);
-  predicted.resize(lengths.size(), 1.0f);
+  for (std::size_t c = 0; c < places.rows(); ++c) predicted.push_back(predicted_share(model, c));
   out.vector(DevicePart::class_predicted, predicted);
   const auto& tables = model.semantic_preprocess.tables;
   out.put_u32(kTablesAt, tables.size());

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/linalg.hpp"
+#include "data/rows.hpp"
 #include "features/preprocess.hpp"
 #include "model/prediction.hpp"
 #include "model/scoring.hpp"
@@ -18,18 +19,18 @@ namespace parsnets {
 
 namespace {
 
-/// Where a class of the bank lies in class space: between its own mean and the place that its semantics predict. The
-/// semantic head compares with those semantics themselves, corrected.
+/// Where a class of the bank lies in class space, and for the semantic head its semantics themselves, corrected.
 void place(const Model& model, std::size_t c, std::span<const float> semantics, std::span<float> out) {
   const std::size_t placed = model.class_outputs();
   std::vector<double> predicted(out.size(), 0.0);
-  if (const double length = std::sqrt(dot(semantics, semantics)); length > 0)
-    for (std::size_t j = placed; j < out.size(); ++j) predicted[j] = semantics[j - placed] / length;
-  model.prototypes.add(semantics, predicted);
-  const double n = model.classes.samples.empty() ? 0 : model.classes.samples[c], own = n / (n + model.prior_samples);
+  if (is_described(model.classes, c)) {
+    if (const double length = std::sqrt(dot(semantics, semantics)); length > 0)
+      for (std::size_t j = placed; j < out.size(); ++j) predicted[j] = semantics[j - placed] / length;
+    model.prototypes.add(semantics, predicted);
+  }
+  const PlaceParts parts = place_parts(model, c, std::span(predicted).first(placed));
   for (std::size_t j = 0; j < out.size(); ++j)
-    out[j] = static_cast<float>(n > 0 && j < placed ? own * model.classes.means(c, j) + (1 - own) * predicted[j]
-                                                    : predicted[j]);
+    out[j] = static_cast<float>(j < placed ? parts.own[j] + parts.predicted * predicted[j] : predicted[j]);
 }
 
 /// Rows are prepared semantics of the classes of the bank from `first` on.
@@ -72,7 +73,68 @@ Matrix<float> feature_prototypes(const Model& model, MatrixView<const float> sem
   return out;
 }
 
+/// Room for more classes, of which nothing is known.
+Experience with_room(const Experience& known, std::size_t classes) {
+  Experience more;
+  if (known.samples.empty()) return more;
+  more.samples = known.samples;
+  more.samples.resize(classes, 0.0f);
+  more.sums = Matrix<float>(classes, known.sums.cols(), 0.0f);
+  std::ranges::copy(known.sums.values(), more.sums.data());
+  return more;
+}
+
+Experience without(const Experience& known, std::span<const std::uint8_t> goes) {
+  Experience left;
+  if (known.samples.empty()) return left;
+  std::vector<std::int32_t> kept;
+  for (std::size_t c = 0; c < goes.size(); ++c) {
+    if (goes[c]) continue;
+    left.samples.push_back(known.samples[c]);
+    kept.push_back(static_cast<std::int32_t>(c));
+  }
+  left.sums = gather_rows(known.sums.view(), kept);
+  return left;
+}
+
 }  // namespace
+
+bool is_described(const ClassBank& classes, std::size_t c) {
+  return classes.described.empty() || classes.described[c] != 0;
+}
+
+PlaceParts place_parts(const Model& model, std::size_t c, std::span<const double> predicted) {
+  const ClassBank& classes = model.classes;
+  const std::size_t placed = predicted.size();
+  PlaceParts parts{1, std::vector<double>(placed, 0.0)};
+  const double n = classes.samples.empty() ? 0 : classes.samples[c];
+  if (n > 0) {
+    parts.predicted = 1 - n / (n + model.prior_samples);
+    for (std::size_t j = 0; j < placed; ++j) parts.own[j] = n / (n + model.prior_samples) * classes.means(c, j);
+  }
+  // unit(weight·place + sums) lies in the direction of m·place + q·sums, m the share of the place before.
+  const auto join = [&](const Experience& experience, double weight, bool has_place) {
+    if (experience.samples.empty() || experience.samples[c] <= 0) return;
+    const auto sums = experience.sums.row(c);
+    double place_square = 0;
+    for (std::size_t j = 0; j < placed; ++j) {
+      const double v = parts.own[j] + parts.predicted * predicted[j];
+      place_square += v * v;
+    }
+    const double length = std::sqrt(place_square), share = has_place ? weight / (weight + experience.samples[c]) : 0,
+                 factor = has_place && length > 0 ? share * length / weight : 1;
+    parts.predicted *= share;
+    for (std::size_t j = 0; j < placed; ++j) parts.own[j] = share * parts.own[j] + factor * sums[j];
+  };
+  join(classes.taught, model.field.example_prior, is_described(classes, c));
+  join(classes.adapted, model.field.strength, true);
+  return parts;
+}
+
+float predicted_share(const Model& model, std::size_t c) {
+  if (!is_described(model.classes, c)) return 0;
+  return static_cast<float>(place_parts(model, c, std::vector<double>(model.class_outputs(), 0.0)).predicted);
+}
 
 void Prototypes::add(std::span<const float> a, std::span<double> out) const {
   const double length = std::sqrt(dot(a, a));
@@ -142,6 +204,8 @@ void Model::add_classes(std::span<const std::string> names, MatrixView<const flo
     std::ranges::copy(classes.means.values(), means.data());
     classes.samples.reserve(after);
   }
+  Experience taught = with_room(classes.taught, after), adapted = with_room(classes.adapted, after);
+  classes.described.reserve(classes.described.empty() ? 0 : after);
   std::vector<std::string> all;
   all.reserve(after);
   classes.seen.reserve(after);
@@ -154,6 +218,9 @@ void Model::add_classes(std::span<const std::string> names, MatrixView<const flo
     classes.samples.resize(after, 0.0f);
     classes.means = std::move(means);
   }
+  classes.taught = std::move(taught);
+  classes.adapted = std::move(adapted);
+  if (!classes.described.empty()) classes.described.resize(after, 1);
 }
 
 void Model::remove_class(const std::string& name) { remove_classes({&name, 1}); }
@@ -183,7 +250,10 @@ void Model::remove_classes(std::span<const std::string> names) {
     }
     left.names.push_back(classes.names[c]);
     left.seen.push_back(classes.seen[c]);
+    if (!classes.described.empty()) left.described.push_back(classes.described[c]);
   }
+  left.taught = without(classes.taught, goes);
+  left.adapted = without(classes.adapted, goes);
   left.semantics = std::move(shrunk);
   if (!classes.samples.empty()) left.means = std::move(means);
   classes = std::move(left);

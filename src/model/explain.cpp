@@ -2,7 +2,8 @@
 // line between the prepared semantics of the two classes (Aumann-Shapley): with s(t) the score of a class that lies at
 //   a(t) = a₂ + t·(a₁ − a₂),   contribution of attribute j = ∫₀¹ ∂s/∂a_j dt · (a₁ − a₂)_j,
 // and what the classes' own samples give is the same integral over their part of the class vector
-//   p(t) = E(t) + β(t)·k(a(t)),   E(t) = (1 − t)·w₂·mean₂ + t·w₁·mean₁,   β(t) = (1 − t)(1 − w₂) + t(1 − w₁).
+//   p(t) = E(t) + β(t)·k(a(t)),   E(t) = (1 − t)·own₂ + t·own₁,   β(t) = (1 − t)·β₂ + t·β₁   (PlaceParts of the
+//   classes).
 // Together they are s(1) − s(0) exactly; Gauss-Legendre with 16 nodes leaves an error far below 1e-4. With two heads s
 // is the mean of two such cosines; in the second E is 0 and β is 1.
 
@@ -66,18 +67,6 @@ struct End {
   double predicted;  ///< 1 − w
 };
 
-End end_of(const Model& model, std::size_t c) {
-  std::vector<float> a(model.classes.semantics.row(c).begin(), model.classes.semantics.row(c).end());
-  model.semantic_preprocess.apply(a);
-  End end{Vector(a.begin(), a.end()), Vector(model.class_outputs(), 0.0), 1};
-  const double n = model.classes.samples.empty() ? 0 : model.classes.samples[c];
-  if (n > 0) {
-    end.predicted = model.prior_samples / (n + model.prior_samples);
-    for (std::size_t j = 0; j < end.own.size(); ++j) end.own[j] = (1 - end.predicted) * model.classes.means(c, j);
-  }
-  return end;
-}
-
 /// The map from scaled semantics to k(a), and its transposed derivative.
 class ClassPlace {
  public:
@@ -135,6 +124,20 @@ class ClassPlace {
   Vector b_, vector_, slopes_;  ///< unit b, k(a), slope of the kernel per support row
   double length_ = 0;           ///< of b before
 };
+
+End end_of(const Model& model, std::size_t c) {
+  std::vector<float> a(model.classes.semantics.row(c).begin(), model.classes.semantics.row(c).end());
+  model.semantic_preprocess.apply(a);
+  End end{Vector(a.begin(), a.end()), Vector(model.class_outputs(), 0.0), 1};
+  if (model.targets != Targets::classes) return end;
+  Vector place(model.class_outputs(), 0.0);
+  if (is_described(model.classes, c))
+    std::copy_n(ClassPlace(model, end.semantics).vector().begin(), place.size(), place.begin());
+  PlaceParts parts = place_parts(model, c, place);
+  end.own = std::move(parts.own);
+  end.predicted = parts.predicted;
+  return end;
+}
 
 struct Terms {
   Vector attributes;    ///< m

@@ -31,6 +31,20 @@ void scale_heads(const Model& model, MatrixView<float> rows);
 /// What is compared with class vectors, for cosine alone: subtracts μ from every row, then scales heads.
 void centre_rows(const Model& model, MatrixView<float> rows);
 
+/// Whether the semantics of a class say something.
+bool is_described(const ClassBank& classes, std::size_t c);
+
+/// Targets classes: the place of a class is own + predicted·(the place that its semantics predict), up to its length.
+struct PlaceParts {
+  double predicted = 1;     ///< from 0 to 1
+  std::vector<double> own;  ///< p: of its training samples, its examples and unlabelled samples
+};
+/// `predicted` is the place that the semantics of class c predict, p values.
+PlaceParts place_parts(const Model& model, std::size_t c, std::span<const double> predicted);
+
+/// PlaceParts::predicted of a class.
+float predicted_share(const Model& model, std::size_t c);
+
 /// C x o, targets classes: class vectors before heads are scaled.
 Matrix<float> class_places(const Model& model);
 

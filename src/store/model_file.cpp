@@ -184,6 +184,17 @@ class Reader {
 
 constexpr std::size_t kMost = std::size_t{1} << 31;
 
+Experience read_experience(const Reader& in, const std::string& name, std::size_t classes, std::size_t outputs) {
+  Experience experience;
+  if (!in.has(name + "_samples")) return experience;
+  in.require(name + "_samples", "F32", 0, classes);
+  experience.samples = in.vector(name + "_samples", classes);
+  experience.sums = in.floats(name + "_sums", classes, outputs);
+  for (const float n : experience.samples)
+    if (n < 0) in.fail("tensor '" + name + "_samples'", "numbers that are not negative", fmt::format("{}", n), "");
+  return experience;
+}
+
 }  // namespace
 
 Model load_model(const std::filesystem::path& path) {
@@ -211,7 +222,12 @@ Model load_model(const std::filesystem::path& path) {
                      "class_semantics",
                      "class_seen",
                      "class_samples",
-                     "class_means"});
+                     "class_means",
+                     "class_described",
+                     "taught_samples",
+                     "taught_sums",
+                     "adapted_samples",
+                     "adapted_sums"});
   Model model;
   model.classes.names = in.strings("classes");
   model.attribute_names = in.strings("attributes");
@@ -322,6 +338,22 @@ Model load_model(const std::filesystem::path& path) {
     model.classes.means = in.floats("class_means", c, placed);
     for (const float n : model.classes.samples)
       if (n < 0) in.fail("tensor 'class_samples'", "numbers that are not negative", fmt::format("{}", n), "");
+    if (in.has_number("example_prior")) {  // older files have no settings of learning in the field
+      model.field.example_prior = in.number("example_prior", 1e-6, 1e9);
+      model.field.strength = in.number("adapt_strength", 1e-6, 1e9);
+      model.field.sharpness = in.number("adapt_sharpness", 1e-6, 1e6);
+      model.field.certainty = in.number("adapt_certainty", 0, 0.999999);
+    }
+    model.classes.taught = read_experience(in, "taught", c, placed);
+    model.classes.adapted = read_experience(in, "adapted", c, placed);
+    if (in.has("class_described")) {
+      const TensorView& described = in.require("class_described", "U8", 0, c);
+      for (std::size_t i = 0; i < c; ++i) {
+        model.classes.described.push_back(std::to_integer<std::uint8_t>(described.data[i]));
+        if (model.classes.described.back() > 1)
+          in.fail("tensor 'class_described'", "0 or 1", std::to_string(model.classes.described.back()), "");
+      }
+    }
   }
   const Matrix<float> vectors = model.class_vectors();
   for (const float v : vectors.values())
@@ -363,6 +395,10 @@ FileContents contents_of(const Model& model) {
     model_json["outputs"] = model.outputs();
     model_json["prior_samples"] = model.prior_samples;
     if (model.head_weight > 0) model_json["head_weight"] = model.head_weight;
+    model_json["example_prior"] = model.field.example_prior;
+    model_json["adapt_strength"] = model.field.strength;
+    model_json["adapt_sharpness"] = model.field.sharpness;
+    model_json["adapt_certainty"] = model.field.certainty;
   }
   model_json["gamma"] = model.gamma;
   model_json["temperature"] = model.temperature;
@@ -401,6 +437,16 @@ FileContents contents_of(const Model& model) {
   add_matrix("class_semantics", model.classes.semantics);
   add_vector("class_samples", model.classes.samples);
   add_matrix("class_means", model.classes.means);
+  add_vector("taught_samples", model.classes.taught.samples);
+  add_matrix("taught_sums", model.classes.taught.sums);
+  add_vector("adapted_samples", model.classes.adapted.samples);
+  add_matrix("adapted_sums", model.classes.adapted.sums);
+  if (!model.classes.described.empty())
+    tensors.push_back({"class_described",
+                       "U8",
+                       {model.classes.described.size()},
+                       reinterpret_cast<const std::byte*>(model.classes.described.data()),
+                       model.classes.described.size()});
   tensors.push_back({"class_seen",
                      "U8",
                      {model.classes.seen.size()},

@@ -36,20 +36,20 @@ DataProvenance provenance(const Dataset& data) {
           {}};
 }
 
-/// With few classes a fold says little: gamma on two held-out classes varies more than it helps. So calibration alone
-/// draws folds until some two dozen classes have been held out, beside the split's own validation classes where a fit
-/// in class space costs little.
+/// With few classes a fold says little: gamma on two held-out classes varies more than it helps. So folds are drawn
+/// until some two dozen classes have been held out, and three times as many for the automatic search, which compares
+/// many candidates. Beside the split's own validation classes they are drawn where a fit in class space costs little.
 int fold_count(const TrainOptions& o, const Dataset& data) {
   constexpr int kFewest = 3, kMost = 12, kHeldOut = 24;
-  const bool costly = o.method == Method::scln || *o.fit.kind == Fit::svr,
+  const bool costly = o.method == Method::scln || *o.fit.kind == Fit::svr, automatic = o.preset == Preset::automatic,
              named = !data.split.validation_drawn && *o.class_space.targets != Targets::classes;
   if (o.search.folds > 0) return o.search.folds;
-  if (o.preset == Preset::automatic) return 4;
-  if (costly || named) return 1;
+  if (!automatic && (costly || named)) return 1;
   if (o.search.select) return data.split.validation_drawn ? kFewest : 1;
-  const int held = std::max(1, static_cast<int>(distinct(labels_of(data, data.split.val)).size())),
+  const int fewest = automatic ? kFewest + 1 : kFewest, wanted = automatic ? 3 * kHeldOut : kHeldOut,
+            held = std::max(1, static_cast<int>(distinct(labels_of(data, data.split.val)).size())),
             seen = static_cast<int>(data.seen_classes().size());  // with more folds, one class each would be repeated
-  return std::clamp((kHeldOut + held - 1) / held, kFewest, std::min(kMost, std::max(seen, kFewest)));
+  return std::clamp((wanted + held - 1) / held, fewest, std::min(kMost, std::max(seen, fewest)));
 }
 
 std::string more_folds(std::size_t count) { return fmt::format("{} more fold{}", count, count == 1 ? "" : "s"); }

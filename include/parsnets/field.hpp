@@ -1,0 +1,56 @@
+#pragma once
+// Learning in the field: places of classes move by labelled examples (teach) and by unlabelled samples (adapt), without
+// training. Models with targets classes only. With x̂ = (f − μ)/‖f − μ‖ a sample in class space and p⁰ the unit place of
+// a class from its description (and, for seen classes, from its training samples), places are the posterior means of a
+// von Mises-Fisher distribution with a conjugate prior:
+//   taught:   p¹ = unit(κ·p⁰ + Σ x̂)       over the examples of the class
+//   adapted:  p  = unit(β·p¹ + Σ r·x̂)     over unlabelled samples, r = softmax of τ·(score − γ·[seen]) over all
+//   classes,
+//                                          counted as 0 below θ
+// The model keeps these sums beside p⁰, so that p⁰ bounds how far a class may go and everything can be undone.
+
+#include <string>
+#include <vector>
+
+#include "parsnets/model.hpp"
+
+namespace parsnets {
+
+/// Which classes adapt() moves, and how long.
+struct AdaptOptions {
+  std::vector<std::string> classes;  ///< those that may move; empty: all unseen classes
+  int rounds = 20;                   ///< of expectation and maximisation, at most
+};
+
+/// A class that moved.
+struct ClassMove {
+  std::int32_t class_index = 0;  ///< in the class bank
+  double support = 0;            ///< Σ r over the samples
+  double degrees = 0;            ///< angle between its place before and after
+};
+
+/// What adapt() did.
+struct Adaptation {
+  std::size_t samples = 0;     ///< n
+  std::size_t convincing = 0;  ///< samples that were assigned to a class that may move
+  int rounds = 0;              ///< until no place moved
+  double likelihood_gain = 0;  ///< mean over the samples of log Σ_c exp(τ·(score − γ·[seen])), after minus before
+  std::vector<ClassMove> moves;  ///< by class
+};
+
+/// Moves places of classes by n x d unlabelled raw samples. Classes with fewer than 3 convincing samples stay. At most
+/// 10·β samples per class are remembered, so that adapting again and again on the same samples converges. Throws usage
+/// unless the model has targets classes, bad_input for unknown classes, no samples, a wrong d or non-finite values; the
+/// model is unchanged then.
+Adaptation adapt(Model& model, MatrixView<const float> x, const AdaptOptions& options, ThreadPool& pool);
+/// Forgets all unlabelled samples. Examples stay.
+void undo_adaptation(Model& model);
+/// Whether adapt() has moved a class.
+bool is_adapted(const Model& model);
+
+/// Adds n x d raw examples of a class of the model. Throws as adapt().
+void teach(Model& model, const std::string& name, MatrixView<const float> examples, ThreadPool& pool);
+/// Adds a class that is known by its examples alone. Throws bad_input for a name that is there already or no examples.
+void add_class_by_examples(Model& model, const std::string& name, MatrixView<const float> examples, ThreadPool& pool);
+
+}  // namespace parsnets
