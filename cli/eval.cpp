@@ -1,4 +1,4 @@
-// parsnets eval: the zero-shot protocol on the test samples of a data set.
+// parsnets eval: the zero-shot protocol on the test samples of a data set, or one of those that learn in the field.
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include "data/split.hpp"
 #include "eval/model_data.hpp"
 #include "eval/score_source.hpp"
+#include "eval_protocols.hpp"
 #include "evaluation_json.hpp"
 #include "formats/csv.hpp"
 #include "load_flags.hpp"
@@ -17,6 +18,7 @@
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
 #include "parsnets/training.hpp"
+#include "reference_table.hpp"
 #include "warning_lines.hpp"
 
 namespace parsnets::cli {
@@ -50,9 +52,14 @@ void write_confusion(const std::filesystem::path& file, const Evaluation& result
   write_csv(file, table);
 }
 
-void require_memory_for_evaluation(std::uint64_t limit, std::size_t classes, std::size_t outputs, const Dataset& data) {
-  const auto samples = static_cast<double>(data.split.test_unseen.size() + data.split.test_seen.size());
-  require_memory(limit, scoring_bytes(std::max(classes, data.classes()), outputs, data.features.cols()) + 100 * samples,
+/// `all_at_once`: test samples and what the model predicts for them are in memory, too.
+void require_memory_for_evaluation(std::uint64_t limit, std::size_t classes, std::size_t outputs, const Dataset& data,
+                                   bool all_at_once) {
+  const auto samples = static_cast<double>(data.split.test_unseen.size() + data.split.test_seen.size()),
+             values = static_cast<double>(2 * data.features.cols() + 2 * outputs);
+  require_memory(limit,
+                 scoring_bytes(std::max(classes, data.classes()), outputs, data.features.cols()) + 100 * samples +
+                     (all_at_once ? 4 * samples * values : 0),
                  "evaluation", "give more");
 }
 
@@ -74,13 +81,49 @@ std::string most_often(const std::vector<Confusion>& confusion, std::int32_t lab
                      data.class_names[static_cast<std::size_t>(most->predicted)]);
 }
 
+std::string inductive_text(const Evaluation& result, const std::string& gamma_from) {
+  std::string text = fmt::format("ZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", result.zsl.top1_per_class,
+                                 result.zsl.top1, result.zsl.top5);
+  if (result.has_gzsl)
+    text += fmt::format("GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", result.gzsl.u,
+                        result.gzsl.s, result.gzsl.h, result.gzsl.ausuc, result.gzsl.gamma, gamma_from);
+  if (result.trained_samples != 0)
+    text += fmt::format("warning: {}; these are not test results\n",
+                        result.trained_samples > 0
+                            ? fmt::format("the model was trained on {} of these samples", result.trained_samples)
+                            : "the model was trained with other lists of samples");
+  return text;
+}
+
+/// Accuracies by class; `in_text`: not in the JSON alone.
+void add_classes(const Evaluation& result, const Dataset& data, bool in_text, Output& output) {
+  const auto add = [&](const char* key, const std::vector<ClassAccuracy>& classes, bool among_all) {
+    for (const auto& c : classes) {
+      const std::string& name = data.class_names[static_cast<std::size_t>(c.class_index)];
+      output.json["per_class"][key].push_back({{"class", name}, {"samples", c.samples}, {"top1", c.top1}});
+      if (in_text)
+        output.text += fmt::format("{:<13}{:>7.2f}  {} ({} samples{})\n", key, c.top1, name, c.samples,
+                                   among_all ? most_often(result.confusion, c.class_index, data) : "");
+    }
+  };
+  add("zsl", result.zsl.classes, false);
+  add("gzsl_unseen", result.gzsl.unseen_classes, true);
+  add("gzsl_seen", result.gzsl.seen_classes, true);
+}
+
+enum class Transductive { none, unseen, mixed };
+
 }  // namespace
 
 Command eval_command() {
   struct State {
-    std::string data, model;
-    std::filesystem::path confusion;
-    bool per_class = false, allow_trained = false;
+    std::string data, model, few_shot;
+    std::filesystem::path confusion, out;
+    bool per_class = false, allow_trained = false, reference = false;
+    Transductive transductive = Transductive::none;
+    int draws = FewShotOptions{}.draws;
+    /// Neither the inductive results nor their tables are printed.
+    bool in_the_field() const { return transductive != Transductive::none || !few_shot.empty(); }
     std::uint64_t memory_limit = 0;
     LoadOptions load;
   };
@@ -94,80 +137,105 @@ Command eval_command() {
       .flag("per-class", state->per_class, "also print the accuracy of every class, and what it is mostly taken for")
       .path("confusion", state->confusion, "write the confusion matrix over all classes to this CSV file")
       .flag("allow-trained-samples", state->allow_trained,
-            "evaluate even if the model was trained on test samples; their number is reported");
+            "evaluate even if the model was trained on test samples; their number is reported")
+      .choice("transductive", state->transductive,
+              {{"none", Transductive::none}, {"unseen", Transductive::unseen}, {"mixed", Transductive::mixed}},
+              "adapt a copy of the model to test samples without their labels first: those of unseen classes or all")
+      .text("few-shot", state->few_shot,
+            "teach copies of the model so many examples of each unseen class, such as 1,2,5,10, and evaluate ZSL on "
+            "the other test samples")
+      .integer("draws", state->draws, 1, 10000, "few-shot: draws of the examples, by --seed")
+      .flag("reference", state->reference, "also print the published rows for this data set, of the same protocol")
+      .path("out", state->out, "also write the results to this JSON file");
   add_load_options(command.options, state->load);
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     if (state->data.empty() || state->model.empty())
       throw Error(ErrorCode::usage, "eval: expected --model FILE and --data DIR");
-    if (!state->confusion.empty()) check_writable(state->confusion);
+    if (state->in_the_field() && (!state->confusion.empty() || state->per_class || state->allow_trained))
+      throw Error(
+          ErrorCode::usage,
+          "--confusion, --per-class and --allow-trained-samples: expected without --transductive and --few-shot");
+    if (state->transductive != Transductive::none && !state->few_shot.empty())
+      throw Error(ErrorCode::usage, "--transductive conflicts with --few-shot: one protocol at a time");
+    FewShotOptions few_shot{{}, state->draws, context.common.seed};
+    if (!state->few_shot.empty()) few_shot.examples = parse_example_counts(state->few_shot);
+    for (const auto& file : {state->confusion, state->out})
+      if (!file.empty()) check_writable(file);
     state->load.seed = context.common.seed;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     Evaluation result;
     Dataset data;
     // Gamma of a device file is the one its model had; where that came from is not in the file.
     std::string gamma_from = "the device file", weights;  // of several tables of semantics
+    Output output;
     if (is_device_file(state->model)) {
+      if (state->in_the_field())
+        throw Error(ErrorCode::usage, "--transductive and --few-shot: expected a model file, found a device file");
       const DeviceModel model = load_device_model(state->model);
       data = load_dataset(state->data, state->load, context.progress);
       if (!state->confusion.empty()) require_few_classes(data);
-      require_memory_for_evaluation(state->memory_limit, model.class_names().size(), model.outputs(), data);
+      require_memory_for_evaluation(state->memory_limit, model.class_names().size(), model.outputs(), data, false);
       result = evaluate(model, data, pool, context.progress);
     } else {
       const Model model = load_model(state->model);
       load_as_trained(state->load, state->data, model.record.data, context.given);
       data = load_dataset(state->data, state->load, context.progress);
       if (!state->confusion.empty()) require_few_classes(data);
-      require_memory_for_evaluation(state->memory_limit, model.classes.names.size(), model.outputs(), data);
-      result = evaluate(model, data, pool, context.progress, state->allow_trained);
+      require_memory_for_evaluation(state->memory_limit, model.classes.names.size(), model.outputs(), data,
+                                    state->in_the_field());
+      if (state->transductive != Transductive::none) {
+        const auto adapted = evaluate_transductive(
+            model, data, pool,
+            state->transductive == Transductive::mixed ? TransductiveProtocol::mixed : TransductiveProtocol::unseen,
+            context.progress);
+        output.json["transductive"] = transductive_json(adapted, model);
+        output.text = transductive_text(adapted, model) + warning_lines(output.json["transductive"]);
+      } else if (!state->few_shot.empty()) {
+        const auto taught = evaluate_few_shot(model, data, few_shot, pool, context.progress);
+        output.json["few_shot"] = few_shot_json(taught, few_shot);
+        output.text = few_shot_text(taught, few_shot);
+      } else {
+        result = evaluate(model, data, pool, context.progress, state->allow_trained);
+      }
       gamma_from = model.record.validation.gamma_from;
       if (!model.semantic_preprocess.tables.empty())
         weights = nlohmann::json::parse(model.options).value("semantic-weights", "");
       if (!model.record.data.semantics.empty()) data.semantics.name = model.record.data.semantics;
     }
     const std::string split = split_name(data.split);
-    Output output;
-    output.json = {{"model", state->model},
-                   {"data", data.name},
-                   {"features", data.features_name},
-                   {"semantics", data.semantics.name},
-                   {"split", split}};
-    if (!weights.empty()) output.json["semantic_weights"] = weights;
-    output.json.update(evaluation_json(result, gamma_from));
-    output.text =
-        fmt::format("{} ({}, {}{}{}{})\nZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", data.name,
-                    data.features_name, data.semantics.name, weights.empty() ? "" : " weighted " + weights,
-                    split.empty() ? "" : ", ", split, result.zsl.top1_per_class, result.zsl.top1, result.zsl.top5);
-    if (result.has_gzsl)
-      output.text +=
-          fmt::format("GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", result.gzsl.u,
-                      result.gzsl.s, result.gzsl.h, result.gzsl.ausuc, result.gzsl.gamma, gamma_from);
-    if (result.trained_samples != 0)
-      output.text +=
-          fmt::format("warning: {}; these are not test results\n",
-                      result.trained_samples > 0
-                          ? fmt::format("the model was trained on {} of these samples", result.trained_samples)
-                          : "the model was trained with other lists of samples");
-    const auto add_classes = [&](const char* key, const std::vector<ClassAccuracy>& classes, bool among_all) {
-      for (const auto& c : classes) {
-        output.json["per_class"][key].push_back({{"class", data.class_names[static_cast<std::size_t>(c.class_index)]},
-                                                 {"samples", c.samples},
-                                                 {"top1", c.top1}});
-        if (state->per_class)
-          output.text += fmt::format("{:<13}{:>7.2f}  {} ({} samples{})\n", key, c.top1,
-                                     data.class_names[static_cast<std::size_t>(c.class_index)], c.samples,
-                                     among_all ? most_often(result.confusion, c.class_index, data) : "");
-      }
-    };
-    add_classes("zsl", result.zsl.classes, false);
-    add_classes("gzsl_unseen", result.gzsl.unseen_classes, true);
-    add_classes("gzsl_seen", result.gzsl.seen_classes, true);
-    output.text += warning_lines(output.json);
+    nlohmann::ordered_json json{{"model", state->model},
+                                {"data", data.name},
+                                {"features", data.features_name},
+                                {"semantics", data.semantics.name},
+                                {"split", split}};
+    if (!weights.empty()) json["semantic_weights"] = weights;
+    json.update(output.json);
+    output.json = std::move(json);
+    output.text = fmt::format("{} ({}, {}{}{}{})\n", data.name, data.features_name, data.semantics.name,
+                              weights.empty() ? "" : " weighted " + weights, split.empty() ? "" : ", ", split) +
+                  output.text;
+    if (!state->in_the_field()) {
+      output.json.update(evaluation_json(result, gamma_from));
+      output.text += inductive_text(result, gamma_from);
+      add_classes(result, data, state->per_class, output);
+      output.text += warning_lines(output.json);
+    }
+    if (state->reference) {
+      const bool transductive = state->transductive != Transductive::none;
+      const ReferenceTable table = reference_table(data.split.proposed_of, transductive);
+      (transductive ? output.json["transductive"]["reference"] : output.json["reference"]) = table.json;
+      output.text += "\n" + table.text;
+    }
     if (!state->confusion.empty()) {
       if (!result.has_gzsl)
         throw Error(ErrorCode::usage, "--confusion needs a split with test samples of seen classes");
       make_folder_of(state->confusion);
       write_confusion(state->confusion, result, data);
+    }
+    if (!state->out.empty()) {
+      make_folder_of(state->out);
+      write_text_file(state->out, output.json.dump(1) + "\n");
     }
     return output;
   };

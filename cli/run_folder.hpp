@@ -1,5 +1,6 @@
 #pragma once
-// A run folder: model.safetensors, run.json (how it was made) and the files of `bench --out`; what `report` reads.
+// A run folder: model.safetensors, run.json (how it was made) and the files of `bench --out` and `eval --out`. `report`
+// reads it.
 
 #include <filesystem>
 #include <string>

@@ -4,6 +4,7 @@ const SECTIONS = [
   ["results", "Results"],
   ["accuracy", "Accuracy"],
   ["design", "Design choices"],
+  ["field", "Learning in the field"],
   ["geometry", "Geometry"],
   ["training", "Training"],
   ["attributes", "Attributes"],

@@ -1,5 +1,6 @@
 #pragma once
-// Evaluation: the zero-shot protocol on the test samples of a data set.
+// Evaluation on the test samples of a data set: the zero-shot protocol, and two that learn in the field and are kept
+// apart from it.
 
 #include <cstdint>
 #include <span>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "parsnets/dataset.hpp"
+#include "parsnets/field.hpp"
 #include "parsnets/metrics.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/progress.hpp"
@@ -34,6 +36,49 @@ struct Evaluation {
 /// `allow_trained_samples`.
 Evaluation evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress = nullptr,
                     bool allow_trained_samples = false);
+
+/// Which test samples a model adapts to before it is evaluated on them. Labels are never used.
+enum class TransductiveProtocol {
+  unseen,  ///< those of unseen classes alone: the model is told that no sample is of a seen class
+  mixed    ///< all
+};
+
+/// Results of the transductive protocol.
+struct TransductiveEvaluation {
+  TransductiveProtocol protocol = TransductiveProtocol::mixed;  ///< what it adapted to
+  Adaptation adaptation;                                        ///< what moved
+  Evaluation before, after;                                     ///< of the model as given, and of its adapted copy
+};
+/// Adapts a copy of the model to test samples and evaluates it; the model stays as it is. Throws as evaluate() and
+/// adapt(), and bad_input for a model that has been adapted or, with mixed, without test samples of seen classes.
+TransductiveEvaluation evaluate_transductive(const Model& model, const Dataset& data, ThreadPool& pool,
+                                             TransductiveProtocol protocol, ProgressObserver* progress = nullptr);
+
+/// How many examples of each unseen class a model is taught.
+struct FewShotOptions {
+  std::vector<int> examples = {1, 2, 5, 10};  ///< each at least 1
+  int draws = 20;                             ///< of examples, per number of them
+  std::uint64_t seed = 1;                     ///< of the draws
+};
+
+/// ZSL accuracy (top-1 per class) on the samples that are no examples, over the draws. With one draw sd is nan.
+struct FewShotAccuracy {
+  int examples = 0;         ///< of each class
+  Interval taught;          ///< descriptions and examples
+  Interval examples_alone;  ///< the classes known by examples alone: the nearest mean in class space
+};
+
+/// Results of the few-shot protocol.
+struct FewShotEvaluation {
+  double descriptions_alone = 0;      ///< ZSL accuracy without examples, on all unseen test samples
+  std::vector<FewShotAccuracy> rows;  ///< in the order of the options
+};
+/// Teaches a copy of the model examples drawn from the unseen test samples and evaluates it on the others; the model
+/// stays as it is. Of one draw, the examples of a smaller number are among those of a larger one. Throws as evaluate()
+/// and teach(), usage for options out of range, and bad_input for a model that has been taught or adapted and for
+/// unseen classes with too few test samples.
+FewShotEvaluation evaluate_few_shot(const Model& model, const Dataset& data, const FewShotOptions& options,
+                                    ThreadPool& pool, ProgressObserver* progress = nullptr);
 
 /// Sets gamma and temperature by samples (n x d, labels are places in the class bank) that training did not see, of
 /// seen and of unseen classes: the best harmonic mean, then the best likelihood. Throws bad_input, and changes nothing

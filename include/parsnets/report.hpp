@@ -13,7 +13,7 @@
 
 namespace parsnets {
 
-/// A file of `bench --out`.
+/// A file of `bench --out` or `eval --out`.
 struct BenchFile {
   std::string name, text;  ///< its name, and its JSON
 };
@@ -24,7 +24,7 @@ struct ReportRun {
   const Model* model = nullptr;    ///< must outlive the call
   const Dataset* data = nullptr;   ///< must outlive the call
   std::string run_json;            ///< what `train --run` wrote: command, seconds, machine
-  std::vector<BenchFile> benches;  ///< a sweep, an ablation
+  std::vector<BenchFile> benches;  ///< a sweep, an ablation, learning in the field
 };
 
 /// Small photographs of the samples, as one picture: sample i at column i % columns, row i / columns.

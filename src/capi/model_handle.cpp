@@ -6,70 +6,13 @@
 
 #include "base/json_file.hpp"
 #include "capi/handles.hpp"
+#include "model/copy.hpp"
 #include "store/train_record_json.hpp"
 
 using namespace parsnets;
 using namespace parsnets::capi;
 
 namespace {
-
-/// A copy with `take(matrix)` for every matrix. Names every field, so that a new one does not compile until it is
-/// copied, too.
-template <class Take>
-Model copy(const Model& model, const Take& take) {
-  const auto& [dimensions, feature_preprocess, encoder, gates, see_encoding, direction, targets, networks, relu, shared,
-               bias, reverse, semantic_preprocess, centre, similarity, prototypes, prior_samples, attribute_head,
-               head_weight, field, classes, attribute_names, feature_names, gamma, temperature, options, record] =
-      model;
-  const auto& [weights, error] = encoder;
-  const auto& [kind, count, open, anchors] = gates;
-  const auto& [support, prototype_weights, width] = prototypes;
-  const auto& [names, seen, semantics, samples, means, taught, adapted, described] = classes;
-  return {dimensions,
-          feature_preprocess,
-          {take(weights), error},
-          {kind, count, open, take(anchors)},
-          see_encoding,
-          direction,
-          targets,
-          take(networks),
-          relu,
-          take(shared),
-          bias,
-          take(reverse),
-          semantic_preprocess,
-          centre,
-          similarity,
-          {take(support), take(prototype_weights), width},
-          prior_samples,
-          take(attribute_head),
-          head_weight,
-          field,
-          {names,
-           seen,
-           take(semantics),
-           samples,
-           take(means),
-           {taught.samples, take(taught.sums)},
-           {adapted.samples, take(adapted.sums)},
-           described},
-          attribute_names,
-          feature_names,
-          gamma,
-          temperature,
-          options,
-          record};
-}
-
-/// Shares the weights: nothing changes them once a model is made.
-Model shared_copy(const Model& model) {
-  return copy(model, [](const Matrix<float>& m) { return m.share(); });
-}
-
-/// Depends on no file any more: one that is written over would change a mapped model, or end the process.
-Model in_memory(const Model& model) {
-  return copy(model, [](const Matrix<float>& m) { return Matrix<float>::copy_of(m.view()); });
-}
 
 std::string method_of(const Model& model) {
   const auto options = parse_json(model.options, "the options of the model");
@@ -131,7 +74,7 @@ parsnets_status parsnets_model_load(const char* file, parsnets_model** model) {
     require(model, "model");
     *model = nullptr;
     require(file, "file");
-    *model = new parsnets_model(in_memory(load_model(file)));
+    *model = new parsnets_model(copy_in_memory(load_model(file)));
   });
 }
 

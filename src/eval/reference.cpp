@@ -60,4 +60,9 @@ const std::vector<ReferenceRow>& reference_rows() {
   return rows;
 }
 
+const std::vector<ReferenceRow>& transductive_reference_rows() {
+  static const std::vector<ReferenceRow> rows;
+  return rows;
+}
+
 }  // namespace parsnets

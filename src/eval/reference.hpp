@@ -20,4 +20,8 @@ inline constexpr std::array<const char*, 4> kReferenceSets{"SUN", "CUB", "AWA2",
 
 const std::vector<ReferenceRow>& reference_rows();
 
+/// Results of methods that were fitted to the test samples without their labels; never to be shown among the others.
+/// Empty: no published figure could be checked against its source.
+const std::vector<ReferenceRow>& transductive_reference_rows();
+
 }  // namespace parsnets

@@ -8,6 +8,7 @@
 
 #include "base/linalg.hpp"
 #include "model/prediction.hpp"
+#include "model/teaching.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -43,14 +44,17 @@ void make_room(Experience& experience, const Model& model) {
   experience.sums = Matrix<float>(model.classes.names.size(), model.class_outputs(), 0.0f);
 }
 
-/// Samples as scores compare them, n x o: each head's part has its own length, the whole unit length.
-Matrix<float> unit_samples(const Model& model, MatrixView<const float> x, ThreadPool& pool) {
-  Matrix<float> f = model.predict(x, pool);
+/// Predictions (n x o) as scores compare them: each head's part has its own length, the whole unit length.
+Matrix<float> unit_predictions(const Model& model, Matrix<float> f) {
   centre_rows(model, f.view());
   for (std::size_t r = 0; r < f.rows(); ++r)
     if (const double length = std::sqrt(dot(f.row(r), f.row(r))); length > 0)
       for (float& v : f.row(r)) v = static_cast<float>(v / length);
   return f;
+}
+
+Matrix<float> unit_samples(const Model& model, MatrixView<const float> x, ThreadPool& pool) {
+  return unit_predictions(model, model.predict(x, pool));
 }
 
 /// x̂: the part in class space at unit length.
@@ -187,7 +191,11 @@ void teach(Model& model, const std::string& name, MatrixView<const float> exampl
   require_class_space(model);
   require_samples(examples, "examples");
   const std::size_t c = index_of(model, name);
-  const Matrix<float> samples = unit_samples(model, examples, pool);
+  teach_predicted(model, c, model.predict(examples, pool));
+}
+
+void teach_predicted(Model& model, std::size_t c, Matrix<float> f) {
+  const Matrix<float> samples = unit_predictions(model, std::move(f));
   Experience& taught = model.classes.taught;
   make_room(taught, model);
   std::vector<double> sum(taught.sums.row(c).begin(), taught.sums.row(c).end());

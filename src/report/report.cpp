@@ -16,6 +16,7 @@
 #include "parsnets/evaluation.hpp"
 #include "parsnets/version.hpp"
 #include "report/bench_figures.hpp"
+#include "report/field_figures.hpp"
 #include "report/geometry.hpp"
 #include "report/page.hpp"
 #include "report/places.hpp"
@@ -247,7 +248,10 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
   json["curve"] = test.has_gzsl ? curve_json(test.gzsl, kCurvePoints) : Json();
   json["per_class"] = per_class_json(test, data);
   json["confusion"] = confusion_json(test, model, data);
-  for (const auto& bench : run.benches) add_bench_figures(bench.text, bench.name, data, json);
+  for (const auto& bench : run.benches) {
+    add_bench_figures(bench.text, bench.name, data, json);
+    add_field_figures(bench.text, bench.name, data, test, json);
+  }
   json["gates"] = gates_json(model, data, samples, pool);
   const Matrix<float> without =
       options.compare_mmg ? mapped_without_mmg(model, data, samples, pool, progress) : Matrix<float>();

@@ -136,4 +136,59 @@ TEST(CliEval, ValuesThatAreNotFiniteAreNamedByFileAndRow) {
   expect_row(train_ridge(trained, model), trained, "row 0, column 5");
 }
 
+TEST(CliEval, TransductiveFiguresStandApart) {
+  TempDir dir;
+  const std::string model = (dir / "m.safetensors").string(), out = (dir / "t.json").string();
+  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--quiet"}).exit_code, 0);
+  const std::string bytes = read_text_file(model);
+  for (const std::string protocol : {"unseen", "mixed"}) {
+    const std::vector<std::string> command{"eval",           "--model", model,         "--data", kDemo,
+                                           "--transductive", protocol,  "--reference", "--out",  out};
+    const auto text = run_cli(command);
+    ASSERT_EQ(text.exit_code, 0) << text.err;
+    EXPECT_TRUE(has(text.out, "transductive (" + protocol + ") ZSL")) << text.out;
+    EXPECT_FALSE(has(text.out, "\nZSL") || has(text.out, "\nGZSL")) << text.out;
+    const auto json = nlohmann::json::parse(read_text_file(out));
+    for (const char* key : {"zsl", "gzsl", "per_class", "reference"}) EXPECT_FALSE(json.contains(key)) << key;
+    const auto& figures = json["transductive"];
+    EXPECT_EQ(figures["protocol"], protocol);
+    EXPECT_EQ(figures["classes_moved"], figures["moves"].size());
+    for (const char* key : {"samples", "likelihood_gain", "zsl", "gzsl", "before", "reference"})
+      EXPECT_TRUE(figures.contains(key)) << key;
+  }
+  EXPECT_EQ(read_text_file(model), bytes);
+}
+
+TEST(CliEval, FewShotPrintsATableWithTheBaseline) {
+  TempDir dir;
+  const std::string model = (dir / "m.safetensors").string();
+  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--quiet"}).exit_code, 0);
+  const auto run = [&](const std::string& counts, std::vector<std::string> more = {}) {
+    std::vector<std::string> command{"eval", "--model", model, "--data", kDemo, "--few-shot", counts, "--draws", "3"};
+    command.insert(command.end(), more.begin(), more.end());
+    return run_cli(command);
+  };
+  const auto json = run("2,1", {"--json"}).json();
+  EXPECT_FALSE(json.contains("zsl"));
+  ASSERT_EQ(json["few_shot"]["rows"].size(), 2u);
+  EXPECT_EQ(json["few_shot"]["rows"][0]["examples"], 1);
+  EXPECT_GT(json["few_shot"]["rows"][1]["taught"]["mean"], 0);
+  EXPECT_GT(json["few_shot"]["rows"][1]["examples_alone"]["mean"], 0);
+  EXPECT_EQ(json["few_shot"]["draws"], 3);
+  EXPECT_TRUE(has(run("1").out, "examples alone"));
+  EXPECT_EQ(run("1,0").exit_code, 2);
+  EXPECT_EQ(run("many").exit_code, 2);
+  EXPECT_EQ(run("1", {"--transductive", "mixed"}).exit_code, 2);
+  EXPECT_EQ(run("1", {"--per-class"}).exit_code, 2);
+  EXPECT_EQ(run("100000").exit_code, 3) << "more than there are samples";
+}
+
+TEST(CliEval, PublishedTransductiveRowsAreABlockOfTheirOwn) {
+  const auto inductive = run_cli({"reference", "--set", "CUB", "--json"}),
+             transductive = run_cli({"reference", "--set", "CUB", "--transductive", "--json"});
+  EXPECT_FALSE(inductive.json().contains("transductive"));
+  EXPECT_FALSE(transductive.json().contains("CUB"));
+  EXPECT_TRUE(transductive.json()["transductive"].contains("CUB"));
+}
+
 }  // namespace parsnets::test

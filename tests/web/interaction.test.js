@@ -367,6 +367,9 @@ describe("downloads", () => {
     await same("per-class", ["class", "unseen", "samples", "zsl", "gzsl"], run.per_class.map((one) => [one.class, one.unseen ? "yes" : "no", one.samples, one.zsl, one.gzsl]));
     await same("confusion", ["truth", "predicted", "count"], run.confusion.counts.map(([row, column, number]) => [run.confusion.classes[row], run.confusion.classes[column], number]));
     await same("sweep", ["open", "sparsity", "seeds", "zsl mean", "zsl sd", "h mean", "h sd"], run.sweep.rows.map((row) => [row.value, row.sparsity, row.seeds, row.zsl.mean, row.zsl.sd, row.h.mean, row.h.sd]));
+    await same("transductive", ["protocol", "metric", "before", "after"], run.transductive.flatMap(({ protocol, before, after }) => ["zsl", "u", "s", "h"].map((key) => [protocol, key, before[key], after[key]])));
+    await same("class-moves", ["protocol", "class", "degrees", "support"], run.transductive.flatMap(({ protocol, moves }) => moves.map((one) => [protocol, one.class, one.degrees, one.support])));
+    await same("few-shot", ["examples", "taught mean", "taught sd", "examples alone mean", "examples alone sd"], [[0, run.few_shot.descriptions_alone, null, null, null], ...run.few_shot.rows.map((row) => [row.examples, row.taught.mean, row.taught.sd, row.examples_alone.mean, row.examples_alone.sd])]);
     await same("ablation", ["variant", "zsl mean", "zsl sd", "h mean", "h sd"], run.ablation.rows.map((row) => [row.label, row.zsl.mean, row.zsl.sd, row.h.mean, row.h.sd]));
     await same("gate-usage", ["network", "usage"], run.gates.usage.map((share, i) => [i, share]));
     await same("gate-heat", ["class", ...run.gates.usage.map((_, i) => `network ${i}`)], run.gates.by_class.classes.map((name, i) => [name, ...run.gates.by_class.share[i]]));
@@ -392,7 +395,7 @@ describe("downloads", () => {
 
   test("SVG files stand alone: they parse, have size, colours and marks, and no style sheet", () => withPage("full", async (page) => {
     const figures = await page.locator("figure.figure").evaluateAll((nodes) => nodes.filter((node) => node.querySelector(".chart > svg")).map((node) => node.id.replace("fig-", "")));
-    assert.equal(figures.length, 17);
+    assert.equal(figures.length, 20);
     for (const figure of figures) {
       const { name, bytes } = await download(page, figure, "SVG");
       assert.ok(name.endsWith(".svg"));

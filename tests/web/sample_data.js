@@ -163,6 +163,9 @@ function makeRun(random, { name, classes, points = 600, attributes = 312, networ
     sweep: { option: "open", networks, rows: [5, 10, 20, 40, 80, 120, 200].filter((value) => value <= networks || networks < 10).map((value) => (networks < 10 ? Math.max(1, Math.round(value / 50)) : value)).filter((value, i, all) => all.indexOf(value) === i).map((value) => ({ value, sparsity: round(value / networks, 3), seeds: 3,
       zsl: cell(63 - Math.abs(Math.log(value / 25)) * 3), h: gzsl ? cell(60 - Math.abs(Math.log(value / 30)) * 4) : { mean: null, sd: null } })) },
     ablation: { rows: ["one linear network", "SCLN without MMG", "SCLN", "SCLN + refinement", "SCLN + refinement + prototypes"].map((label, i) => ({ label, zsl: cell(52 + 2.6 * i), h: cell(44 + 4.2 * i) })) },
+    transductive: ["mixed", "unseen"].map((protocol, i) => ({ protocol, samples: gzsl ? 4731 : 2967, before: { zsl: 61.2, u: gzsl ? 55.1 : null, s: gzsl ? 62.4 : null, h: gzsl ? 58.5 : null },
+      after: { zsl: 64.9 + i, u: gzsl ? 58.8 : null, s: gzsl ? 62.1 : null, h: gzsl ? 60.4 : null }, moves: names.filter((one, c) => unseen[c]).map((one, c) => ({ class: one, support: 12.5 + c, degrees: round(5 + (c * 7) % 20 + i, 2) })) })),
+    few_shot: { draws: 20, descriptions_alone: 61.2, rows: [1, 2, 5, 10].map((examples, i) => ({ examples, taught: { mean: 65 + 3 * i, sd: 0.8 }, examples_alone: { mean: 38 + 10 * i, sd: 1.2 } })) },
     gates: { networks, open: Math.min(20, networks / 4), entropy: 0.991, usage, by_class: { classes: names.slice(0, 40), share: names.slice(0, 40).map(() => usage.map((share) => round(clamp(share * (0.3 + 1.8 * random()), 0, 1), 3))) } },
     spectrum: { classes: names.slice(0, 12).map((one) => ({ class: one, raw: decay(random, 20, 0.12), without_mmg: decay(random, 20, 0.3), mapped: decay(random, 20, 0.6) })),
       mean: { raw: decay(random, 20, 0.12), without_mmg: decay(random, 20, 0.3), mapped: decay(random, 20, 0.6) } },
@@ -207,7 +210,7 @@ function makeReport(kind) {
       return report([makeRun(random, { name: "demo", classes: 200, points: 3000 })], { thumbnails: sprite(random, 600, 60, 32) });
     case "minimal": {
       const run = makeRun(random, { name: "minimal", classes: 20, points: 50 });
-      for (const key of ["rank", "curve", "sweep", "ablation", "gates", "spectrum", "angles", "places", "tsne", "subspaces", "training", "hubness", "attributes", "explanations"]) run[key] = null;
+      for (const key of ["rank", "curve", "sweep", "ablation", "transductive", "few_shot", "gates", "spectrum", "angles", "places", "tsne", "subspaces", "training", "hubness", "attributes", "explanations"]) run[key] = null;
       delete run.hubness;
       return report([run], { reference: [] });
     }

@@ -1,0 +1,102 @@
+#include "eval_protocols.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/rows.hpp"
+#include "evaluation_json.hpp"
+#include "formats/csv.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* name_of(TransductiveProtocol protocol) {
+  return protocol == TransductiveProtocol::mixed ? "mixed" : "unseen";
+}
+
+Json interval_json(const Interval& interval) {
+  return {{"mean", interval.mean}, {"sd", std::isnan(interval.sd) ? Json() : Json(interval.sd)}};
+}
+
+std::string cell(const Interval& interval) {
+  return std::isnan(interval.sd) ? fmt::format("{:.2f}", interval.mean)
+                                 : fmt::format("{:.2f} ± {:.2f}", interval.mean, interval.sd);
+}
+
+}  // namespace
+
+Json transductive_json(const TransductiveEvaluation& result, const Model& model) {
+  const Adaptation& adaptation = result.adaptation;
+  Json json{{"protocol", name_of(result.protocol)}, {"samples", adaptation.samples},
+            {"convincing", adaptation.convincing},  {"classes_moved", adaptation.moves.size()},
+            {"rounds", adaptation.rounds},          {"likelihood_gain", adaptation.likelihood_gain}};
+  json.update(evaluation_json(result.after, model.record.validation.gamma_from));
+  json["before"] = evaluation_json(result.before, model.record.validation.gamma_from);
+  json["moves"] = Json::array();
+  for (const ClassMove& move : adaptation.moves)
+    json["moves"].push_back({{"class", model.classes.names[static_cast<std::size_t>(move.class_index)]},
+                             {"support", move.support},
+                             {"degrees", move.degrees}});
+  return json;
+}
+
+std::string transductive_text(const TransductiveEvaluation& result, const Model& model) {
+  const Adaptation& adaptation = result.adaptation;
+  const std::string name = fmt::format("transductive ({})", name_of(result.protocol));
+  std::string text = fmt::format(
+      "{}: adapted to {} test samples without their labels, {} of them convincing; {} classes moved, likelihood gain "
+      "{:.4f}\n{} ZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n",
+      name, adaptation.samples, adaptation.convincing, adaptation.moves.size(), adaptation.likelihood_gain, name,
+      result.after.zsl.top1_per_class, result.after.zsl.top1, result.after.zsl.top5);
+  if (result.after.has_gzsl)
+    text += fmt::format("{} GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", name,
+                        result.after.gzsl.u, result.after.gzsl.s, result.after.gzsl.h, result.after.gzsl.ausuc,
+                        result.after.gzsl.gamma, model.record.validation.gamma_from);
+  return text;
+}
+
+std::vector<int> parse_example_counts(const std::string& text) {
+  std::vector<int> counts;
+  for (const auto& item : parse_list(text, "--few-shot")) {
+    const bool digits =
+        !item.empty() && item.size() <= 6 && std::ranges::all_of(item, [](char c) { return c >= '0' && c <= '9'; });
+    const int count = digits ? std::stoi(item) : 0;
+    if (count < 1)
+      throw Error(ErrorCode::usage, "--few-shot: expected numbers of examples from 1 up, found '" + item + "'");
+    counts.push_back(count);
+  }
+  return distinct(counts);
+}
+
+Json few_shot_json(const FewShotEvaluation& result, const FewShotOptions& options) {
+  Json json{{"units", "percent"},
+            {"metric", "zsl.top1_per_class"},
+            {"draws", options.draws},
+            {"seed", options.seed},
+            {"descriptions_alone", result.descriptions_alone},
+            {"rows", Json::array()}};
+  for (const auto& row : result.rows)
+    json["rows"].push_back({{"examples", row.examples},
+                            {"taught", interval_json(row.taught)},
+                            {"examples_alone", interval_json(row.examples_alone)}});
+  return json;
+}
+
+std::string few_shot_text(const FewShotEvaluation& result, const FewShotOptions& options) {
+  std::string text = fmt::format(
+      "few-shot: ZSL per class on the test samples that are no examples, {} draw{}\n{:>8}  {:<16}{}\n{:>8}  "
+      "{:<16.2f}-\n",
+      options.draws, options.draws == 1 ? "" : "s", "examples", "taught", "examples alone", 0,
+      result.descriptions_alone);
+  for (const auto& row : result.rows)
+    text += fmt::format("{:>8}  {:<16}{}\n", row.examples, cell(row.taught), cell(row.examples_alone));
+  return text;
+}
+
+}  // namespace parsnets::cli
