@@ -72,6 +72,15 @@ struct PreparedClasses {
   std::vector<float> squares;  ///< C, squared lengths of the rows
 };
 
+/// How examples and unlabelled samples move places of classes (parsnets/field.hpp).
+struct FieldSettings {
+  double example_prior = 5;  ///< κ: examples that the place before them counts as
+  double strength = 20;      ///< β: unlabelled samples that the place before them counts as
+  double sharpness = 40;     ///< τ: scale of the scores in the softmax that assigns unlabelled samples
+  double certainty = 0.75;   ///< θ: samples that are assigned with less than this do not count
+  bool operator==(const FieldSettings&) const = default;  ///< every field
+};
+
 /// Everything that prediction needs. Move-only; const methods are thread-safe, changes need exclusive access.
 struct Model {
   std::size_t dimensions = 0;                ///< d, features per sample
@@ -99,6 +108,8 @@ struct Model {
   /// ω, targets classes: beside r values of class space, f has q that predict semantics. A score is the mean of the
   /// cosines in the two, the second with weight ω. 0: no such head.
   double head_weight = 0;
+  /// How examples and unlabelled samples move places of classes.
+  FieldSettings field;
   /// What can be predicted.
   ClassBank classes;
   std::vector<std::string> attribute_names;  ///< m, or empty

@@ -19,7 +19,8 @@ template <class Take>
 Model copy(const Model& model, const Take& take) {
   const auto& [dimensions, feature_preprocess, encoder, gates, see_encoding, direction, targets, networks, relu, shared,
                bias, reverse, semantic_preprocess, centre, similarity, prototypes, prior_samples, attribute_head,
-               head_weight, classes, attribute_names, feature_names, gamma, temperature, options, record] = model;
+               head_weight, field, classes, attribute_names, feature_names, gamma, temperature, options, record] =
+      model;
   const auto& [weights, error] = encoder;
   const auto& [kind, count, open, anchors] = gates;
   const auto& [support, prototype_weights, width] = prototypes;
@@ -43,6 +44,7 @@ Model copy(const Model& model, const Take& take) {
           prior_samples,
           take(attribute_head),
           head_weight,
+          field,
           {names, seen, take(semantics), samples, take(means)},
           attribute_names,
           feature_names,

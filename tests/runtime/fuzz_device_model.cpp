@@ -125,10 +125,11 @@ class Trial {
                 model_.encoding == f.encoding && model_.networks == f.networks && model_.open == f.open &&
                 model_.basis == f.stored_networks && model_.classes == f.classes && model_.support == f.support &&
                 model_.gamma == f.gamma && model_.temperature == f.temperature && model_.width == f.width &&
-                model_.head_weight == f.head_weight && model_.feature_scaling == f.feature_scaling &&
-                model_.semantic_scaling == f.semantic_scaling && model_.gates == f.gates &&
-                model_.similarity == f.similarity && model_.sees_encoding == f.networks_see_encoding &&
-                model_.relu == f.relu,
+                model_.head_weight == f.head_weight && model_.example_prior == f.example_prior &&
+                model_.strength == f.strength && model_.sharpness == f.sharpness && model_.certainty == f.certainty &&
+                model_.feature_scaling == f.feature_scaling && model_.semantic_scaling == f.semantic_scaling &&
+                model_.gates == f.gates && model_.similarity == f.similarity &&
+                model_.sees_encoding == f.networks_see_encoding && model_.relu == f.relu,
             "the same header");
     for (std::uint32_t c = 0; c < f.classes; ++c) {
       std::uint32_t index = 0;
