@@ -1289,11 +1289,11 @@ static void class_vector(const pnrt_model* m, const pnrt_bank* bank, uint32_t in
   for (j = 0; moved && j < m->outputs; ++j) out[j] = moved[j];
 }
 
-pnrt_status pnrt_class_vector(const pnrt_model* model, const pnrt_bank* bank, uint32_t index, float* vector) {
-  if (!model || !vector || (bank && bank->model != model)) return PNRT_BAD_ARGUMENT;
+pnrt_status pnrt_class_vector(const pnrt_model* model, const pnrt_bank* bank, uint32_t index, float* values) {
+  if (!model || !values || (bank && bank->model != model)) return PNRT_BAD_ARGUMENT;
   if (!is_class(model, bank, index)) return PNRT_NOT_FOUND;
-  class_vector(model, bank, index, vector);
-  return all_finite(vector, model->outputs) ? PNRT_OK : PNRT_NOT_FINITE;
+  class_vector(model, bank, index, values);
+  return all_finite(values, model->outputs) ? PNRT_OK : PNRT_NOT_FINITE;
 }
 
 /* ---- scores ---- */

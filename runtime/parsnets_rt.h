@@ -159,7 +159,7 @@ const char* pnrt_attribute_name(const pnrt_model* model, uint32_t attribute);
 pnrt_status pnrt_find_class(const pnrt_model* model, const pnrt_bank* bank, const char* name, uint32_t* index);
 
 /* The o values that predictions are compared with for a class; PNRT_NOT_FOUND if there is none with that index. */
-pnrt_status pnrt_class_vector(const pnrt_model* model, const pnrt_bank* bank, uint32_t index, float* vector);
+pnrt_status pnrt_class_vector(const pnrt_model* model, const pnrt_bank* bank, uint32_t index, float* values);
 
 /* Working memory for any call that takes some, in bytes; 0 if it exceeds size_t. */
 size_t pnrt_work_bytes(const pnrt_model* model, const pnrt_bank* bank);

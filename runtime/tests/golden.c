@@ -50,9 +50,7 @@ static void learn(pnrt_model* model, int samples, sums* crc) {
   work_bytes = pnrt_work_bytes(model, &bank);
   work = allocate(work_bytes);
   require(pnrt_bank_learn(&bank, learning, learning_bytes), "learn");
-  state = 2;
-  for (i = 0; i < model->attributes; ++i) vector[i] = fraction();
-  require(pnrt_add_class(&bank, "added", vector, 0, work, work_bytes), "add");
+  require(stream_add_class(&bank, vector, work, work_bytes), "add");
   require(stream_adapt(&bank, (uint32_t)samples, batch, &moves, work, work_bytes), "adapt");
   if (samples == kSamples && moves == 0) {
     fprintf(stderr, "no class moved\n");

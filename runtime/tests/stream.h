@@ -44,6 +44,13 @@ static pnrt_status stream_feed_places(const pnrt_bank* bank, float* vector, uint
   return PNRT_OK;
 }
 
+/* Adds a class. `attributes` has room for m values. */
+static pnrt_status stream_add_class(pnrt_bank* bank, float* attributes, void* work, size_t work_bytes) {
+  uint32_t state = 2, i;
+  for (i = 0; i < bank->model->attributes; ++i) attributes[i] = stream_fraction(&state);
+  return pnrt_add_class(bank, "added", attributes, 0, work, work_bytes);
+}
+
 /* Adapts to `samples` samples, now one at a time, now kStreamBatch. `batch` has room for kStreamBatch samples. */
 static pnrt_status stream_adapt(pnrt_bank* bank, uint32_t samples, float* batch, uint32_t* moves, void* work,
                                 size_t work_bytes) {
