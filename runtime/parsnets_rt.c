@@ -32,6 +32,13 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+/* At -Os, one copy of what is called in many places; clang would make many. */
+#if defined(__GNUC__) && defined(__OPTIMIZE_SIZE__)
+#define ONE_COPY __attribute__((noinline))
+#else
+#define ONE_COPY
+#endif
+
 enum { kTypes = 88, kTables = 120, kHeadWeight = 124, kField = 128, kAlign = 16 };
 enum { kHeader1 = 112, kSections1 = 23, kHeader2 = 144, kSections2 = 28 }; /* of format versions 1 and 2 */
 enum { kSavedHeader = 32, kSavedVersion = 1 };                             /* of a bank */
@@ -759,7 +766,7 @@ typedef struct {
   int good;
 } arena;
 
-static void* carve(arena* a, uint64_t bytes) {
+ONE_COPY static void* carve(arena* a, uint64_t bytes) {
   void* out = a->at;
   bytes = (bytes + 3) & ~(uint64_t)3;
   if (bytes > a->left) {
@@ -976,7 +983,9 @@ typedef struct {
 } place_head;
 
 static uint64_t element_bytes(uint32_t type) { return type == PNRT_I8 ? 1 : type == PNRT_F16 ? 2 : 4; }
-static uint64_t row_bytes(const pnrt_matrix* a) { return (a->cols * element_bytes(a->type) + 3) & ~(uint64_t)3; }
+ONE_COPY static uint64_t row_bytes(const pnrt_matrix* a) {
+  return (a->cols * element_bytes(a->type) + 3) & ~(uint64_t)3;
+}
 static uint64_t place_bytes(const pnrt_model* m) {
   return sizeof(place_head) + row_bytes(&m->class_vectors) + row_bytes(&m->class_attributes);
 }
@@ -1010,15 +1019,16 @@ static int is_seen(const pnrt_model* m, uint32_t index) { return index < m->clas
 /* What was learned of a class; in the learning memory, one for each slot. Sums of p values each follow: of the taught,
  * the remembered and the fresh samples, and then the class vector of o values. */
 typedef struct {
-  float taught, samples, fresh; /* examples; remembered samples; those of the call that is running */
-  uint32_t moved;               /* 1: the class vector is this one */
+  float fresh;           /* samples of the call that is running */
+  uint32_t moved;        /* 1: the class vector is this one */
+  float taught, samples; /* examples, remembered samples; with the first two sums, all that is saved */
 } experience;
 
 static uint64_t experience_bytes(const pnrt_model* m) {
   return sizeof(experience) + 4 * (3 * (uint64_t)m->placed + m->outputs);
 }
 
-static experience* experience_at(const pnrt_bank* bank, uint32_t index) {
+ONE_COPY static experience* experience_at(const pnrt_bank* bank, uint32_t index) {
   return (experience*)(void*)((unsigned char*)bank->learning + experience_bytes(bank->model) * index);
 }
 
@@ -1486,13 +1496,6 @@ static pnrt_status start_learning(arena* a, const pnrt_bank* bank, const float* 
   return bank->learning ? PNRT_OK : PNRT_CANNOT_LEARN;
 }
 
-static void clear_fresh(const pnrt_bank* bank, uint32_t index) {
-  const uint32_t p = bank->model->placed;
-  experience* e = experience_at(bank, index);
-  e->fresh = 0;
-  clear(sums_of(e) + 2 * (size_t)p, 4 * (uint64_t)p);
-}
-
 static void add_fresh(const pnrt_bank* bank, uint32_t index, const float* sample, float share) {
   const uint32_t p = bank->model->placed;
   experience* e = experience_at(bank, index);
@@ -1506,22 +1509,44 @@ static void share_out(const pnrt_bank* bank, const float* sample, float* scores)
   const uint32_t slots = pnrt_class_slots(m, bank);
   float best = -FLT_MAX, sum = 0;
   uint32_t c;
-  for (c = 0; c < slots; ++c) {
-    if (!is_class(m, bank, c)) continue;
+  for (c = 0; c < slots; ++c) { /* slots without a class have the lowest score */
     if (is_seen(m, c)) scores[c] -= m->gamma;
     if (scores[c] > best) best = scores[c];
   }
   for (c = 0; c < slots; ++c) {
-    if (!is_class(m, bank, c)) continue;
-    scores[c] = exponential(m->sharpness * (scores[c] - best));
+    scores[c] = is_class(m, bank, c) ? exponential(m->sharpness * (scores[c] - best)) : 0;
     sum += scores[c];
   }
   for (c = 0; c < slots; ++c) {
-    float share;
-    if (!is_class(m, bank, c) || is_seen(m, c)) continue;
-    share = scores[c] / sum;
-    if (share > 0 && share >= m->certainty) add_fresh(bank, c, sample, share);
+    const float share = scores[c] > 0 ? scores[c] / sum : 0;
+    if (share > 0 && share >= m->certainty && !is_seen(m, c)) add_fresh(bank, c, sample, share);
   }
+}
+
+/* Adds samples to the class `index`, or to those that they convince if that is no slot. */
+static pnrt_status take_samples(const pnrt_bank* bank, uint32_t index, const float* features, uint32_t count, arena a) {
+  const pnrt_model* m = bank->model;
+  const uint32_t slots = pnrt_class_slots(m, bank);
+  float *f = carve_floats(&a, m->outputs), *scores = carve_floats(&a, slots);
+  pnrt_status status = PNRT_OK;
+  uint32_t c;
+  for (c = 0; c < slots; ++c) {
+    experience* e = experience_at(bank, c);
+    e->fresh = 0;
+    clear(sums_of(e) + 2 * (size_t)m->placed, 4 * (uint64_t)m->placed);
+  }
+  for (; count > 0; --count, features += m->features) {
+    status = predict(m, features, f, 0, a);
+    if (status == PNRT_OK) status = index < slots ? centre(m, f) : score(m, bank, f, scores, a);
+    if (status != PNRT_OK) break;
+    to_unit_length(f, m->placed);
+    if (!(length_of(f, m->placed) > 0)) continue;
+    if (index < slots)
+      add_fresh(bank, index, f, 1);
+    else
+      share_out(bank, f, scores);
+  }
+  return status;
 }
 
 /* Fresh samples join the remembered ones, of which they displace some. */
@@ -1543,33 +1568,21 @@ static void remember(const pnrt_bank* bank, uint32_t index) {
 
 pnrt_status pnrt_adapt(pnrt_bank* bank, const float* features, uint32_t count, uint32_t* moved, void* work,
                        size_t work_bytes) {
-  const pnrt_model* m;
   arena a;
-  float *f, *scores;
-  uint32_t c, s, slots, places = 0;
+  uint32_t c, slots, places = 0;
   pnrt_status status = start_learning(&a, bank, features, work, work_bytes);
   if (status != PNRT_OK) return status;
-  m = bank->model;
-  slots = pnrt_class_slots(m, bank);
-  f = carve_floats(&a, m->outputs);
-  scores = carve_floats(&a, slots);
-  for (c = 0; c < slots; ++c) clear_fresh(bank, c);
-  for (s = 0; s < count; ++s) {
-    status = predict(m, features + (size_t)s * m->features, f, 0, a);
-    if (status == PNRT_OK) status = score(m, bank, f, scores, a);
-    if (status != PNRT_OK) return status;
-    to_unit_length(f, m->placed);
-    if (length_of(f, m->placed) > 0) share_out(bank, f, scores);
-  }
-  for (c = 0; c < slots; ++c) {
+  slots = pnrt_class_slots(bank->model, bank);
+  status = take_samples(bank, slots, features, count, a);
+  for (c = 0; c < slots && status == PNRT_OK; ++c) {
     experience* e = experience_at(bank, c);
     if (!(e->fresh > 0)) continue;
     remember(bank, c);
     place_class(bank, c);
-    places += e->moved && e->samples >= least_samples(m);
+    places += e->moved && e->samples >= least_samples(bank->model);
   }
-  if (moved) *moved = places;
-  return PNRT_OK;
+  if (moved && status == PNRT_OK) *moved = places;
+  return status;
 }
 
 pnrt_status pnrt_teach(pnrt_bank* bank, const char* name, const float* features, uint32_t count, void* work,
@@ -1577,24 +1590,17 @@ pnrt_status pnrt_teach(pnrt_bank* bank, const char* name, const float* features,
   const pnrt_model* m;
   arena a;
   experience* e;
-  float *f, *taught;
-  uint32_t index, s;
+  float* taught;
+  uint32_t index;
   pnrt_status status = start_learning(&a, bank, features, work, work_bytes);
   if (status != PNRT_OK) return status;
   m = bank->model;
   status = pnrt_find_class(m, bank, name, &index);
   if (status != PNRT_OK) return status;
-  f = carve_floats(&a, m->outputs);
-  stored_row(m, bank, index, 0, f);
-  if (!has_length(m, f)) return PNRT_NOT_FINITE;
-  clear_fresh(bank, index);
-  for (s = 0; s < count; ++s) {
-    status = predict(m, features + (size_t)s * m->features, f, 0, a);
-    if (status == PNRT_OK) status = centre(m, f);
-    if (status != PNRT_OK) return status;
-    to_unit_length(f, m->placed);
-    if (length_of(f, m->placed) > 0) add_fresh(bank, index, f, 1);
-  }
+  stored_row(m, bank, index, 0, (float*)work);
+  if (!has_length(m, (const float*)work)) return PNRT_NOT_FINITE;
+  status = take_samples(bank, index, features, count, a);
+  if (status != PNRT_OK) return status;
   e = experience_at(bank, index);
   taught = sums_of(e);
   e->taught += e->fresh;
@@ -1610,6 +1616,10 @@ pnrt_status pnrt_teach(pnrt_bank* bank, const char* name, const float* features,
  * as its index, the two numbers of samples and the two sums. */
 static uint64_t saved_place_bytes(const pnrt_model* m) { return 4 + place_bytes(m); }
 static uint64_t saved_experience_bytes(const pnrt_model* m) { return 12 + 8 * (uint64_t)m->placed; }
+
+static unsigned char* saved_part(const pnrt_bank* bank, uint32_t index) {
+  return (unsigned char*)experience_at(bank, index) + offsetof(experience, taught);
+}
 
 static int knows(const pnrt_bank* bank, uint32_t index) {
   const experience* e = bank->learning ? experience_at(bank, index) : 0;
@@ -1662,12 +1672,9 @@ pnrt_status pnrt_bank_save(const pnrt_bank* bank, void* buffer, size_t bytes) {
     at += saved_place_bytes(m);
   }
   for (i = 0; i < pnrt_class_slots(m, bank); ++i) {
-    experience* e;
     if (!knows(bank, i)) continue;
-    e = experience_at(bank, i);
     put_u32(at, i);
-    copy(at + 4, e, 8);
-    copy(at + 12, sums_of(e), 8 * (uint64_t)m->placed);
+    copy(at + 4, saved_part(bank, i), saved_experience_bytes(m) - 4);
     at += saved_experience_bytes(m);
   }
   put_u32(p + 16, crc32_of(p + 20, size - 20));
@@ -1769,9 +1776,7 @@ pnrt_status pnrt_bank_load(pnrt_bank* bank, const void* buffer, size_t bytes) {
   }
   if (bank->learning) pnrt_forget(bank);
   for (i = 0; i < u32_at(p + 28); ++i, at += saved_experience_bytes(m)) {
-    experience* e = experience_at(bank, u32_at(at));
-    copy(e, at + 4, 8);
-    copy(sums_of(e), at + 12, 8 * (uint64_t)m->placed);
+    copy(saved_part(bank, u32_at(at)), at + 4, saved_experience_bytes(m) - 4);
     place_class(bank, u32_at(at));
   }
   return PNRT_OK;
