@@ -32,8 +32,16 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-enum { kTypes = 88, kTables = 120, kHeadWeight = 124, kAlign = 16 };
-enum { kHeader1 = 112, kSections1 = 23, kHeader2 = 128, kSections2 = 28 }; /* of format versions 1 and 2 */
+/* At -Os, one copy of what is called in many places; clang would make many. */
+#if defined(__GNUC__) && defined(__OPTIMIZE_SIZE__)
+#define ONE_COPY __attribute__((noinline))
+#else
+#define ONE_COPY
+#endif
+
+enum { kTypes = 88, kTables = 120, kHeadWeight = 124, kField = 128, kAlign = 16 };
+enum { kHeader1 = 112, kSections1 = 23, kHeader2 = 144, kSections2 = 28 }; /* of format versions 1 and 2 */
+enum { kSavedHeader = 32, kSavedVersion = 1 };                             /* of a bank */
 enum { kScaleNone = 0, kScaleUnit = 1, kScaleRoot = 2 };                   /* features */
 enum { kPlain = 0, kUnit = 1, kBinary = 2 };                               /* semantics */
 enum { kAlways = 0, kEnergy = 1, kAnchor = 2 };                            /* gates */
@@ -48,17 +56,19 @@ const char* pnrt_status_text(pnrt_status status) {
   static const char* const text[] = {"ok",
                                      "bad argument: a null pointer or a number out of range",
                                      "memory must be aligned to 4 bytes",
-                                     "not a ParsNets device model",
-                                     "a device model of an unsupported format version",
+                                     "not a ParsNets device model or saved bank",
+                                     "a device model or saved bank of an unsupported format version",
                                      "the size does not match the header: truncated?",
-                                     "the checksum does not match: the model is damaged",
-                                     "the contents of the model are inconsistent",
+                                     "the checksum does not match: the data are damaged",
+                                     "the contents are inconsistent",
                                      "the memory is too small",
                                      "a value is not finite",
                                      "a class name must have 1 to 63 bytes",
                                      "a class of that name exists already",
                                      "there is no such class",
-                                     "the bank is full"};
+                                     "the bank is full",
+                                     "there is no learning memory, or the model has no class space",
+                                     "the bank was saved with another model"};
   return (unsigned)status < sizeof text / sizeof text[0] ? text[status] : "unknown status";
 }
 
@@ -615,6 +625,11 @@ static int read_header(pnrt_model* m, const unsigned char* p) {
   m->semantics = m->class_targets ? u32_at(p + 84) : m->outputs;
   m->head_weight = m->class_targets ? f32_at(p + kHeadWeight) : 0;
   m->placed = m->outputs - (m->head_weight > 0 ? m->semantics : 0);
+  m->example_prior = m->class_targets ? f32_at(p + kField) : 1;
+  m->strength = m->class_targets ? f32_at(p + kField + 4) : 1;
+  m->sharpness = m->class_targets ? f32_at(p + kField + 8) : 1;
+  m->certainty = m->class_targets ? f32_at(p + kField + 12) : 0;
+  m->checksum = u32_at(p + 16);
   if (m->features - 1 >= most || m->attributes - 1 >= most || m->outputs - 1 >= most || m->semantics - 1 >= most ||
       m->encoding > most || m->networks - 1 >= 65535 || m->open - 1 >= m->networks || m->basis - 1 >= m->networks ||
       m->classes - 1 >= 65535 || m->support > most)
@@ -625,6 +640,9 @@ static int read_header(pnrt_model* m, const unsigned char* p) {
   for (i = kTypes + sections_of(m); i < (m->class_targets ? (uint32_t)kTables : header_of(m)); ++i)
     if (p[i] != 0) return 0;
   if (m->head_weight != 0 && (!(m->head_weight >= 1e-6f && m->head_weight <= 1e6f) || m->outputs <= m->semantics))
+    return 0;
+  if (!(m->example_prior > 0 && m->example_prior <= 1e6f && m->strength > 0 && m->strength <= 1e6f &&
+        m->sharpness > 0 && m->sharpness <= 1e4f && m->certainty >= 0 && m->certainty < 1))
     return 0;
   m->tables = m->class_targets ? u32_at(p + kTables) : 0;
   if (m->tables > m->attributes || m->tables == 1) return 0;
@@ -654,20 +672,32 @@ static int within(const float* v, uint32_t n, float most) {
   return 1;
 }
 
+static int starts_with(const unsigned char* p, size_t size, const char* magic) {
+  uint32_t i;
+  for (i = 0; i < 8; ++i)
+    if (i >= size || p[i] != (unsigned char)magic[i]) return 0;
+  return 1;
+}
+
+/* Of models and of saved banks: the size at 12, and at 16 the CRC-32 of all that follows. */
+static pnrt_status check_contents(const unsigned char* p, size_t size, size_t header) {
+  if (u32_at(p + 12) != size || size > 0x7fffffffu || size < header) return PNRT_TRUNCATED;
+  return crc32_of(p + 20, size - 20) == u32_at(p + 16) ? PNRT_OK : PNRT_DAMAGED;
+}
+
 pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
-  static const char magic[8] = {'P', 'A', 'R', 'S', 'N', 'E', 'T', 'S'};
   const unsigned char* p = (const unsigned char*)buffer;
+  pnrt_status status;
   uint32_t d, m, o, q, names, attribute_names, version, i;
   walk w;
   if (!model || !buffer) return PNRT_BAD_ARGUMENT;
   if ((uintptr_t)buffer % 4 != 0) return PNRT_MISALIGNED;
-  for (i = 0; i < 8; ++i)
-    if (i >= size || p[i] != (unsigned char)magic[i]) return PNRT_NOT_A_MODEL;
+  if (!starts_with(p, size, "PARSNETS")) return PNRT_NOT_A_MODEL;
   if (size < kHeader1) return PNRT_TRUNCATED;
   version = u32_at(p + 8);
   if (version != 1 && version != PNRT_FORMAT_VERSION) return PNRT_OTHER_VERSION;
-  if (u32_at(p + 12) != size || size > 0x7fffffffu || (version == 2 && size < kHeader2)) return PNRT_TRUNCATED;
-  if (crc32_of(p + 20, size - 20) != u32_at(p + 16)) return PNRT_DAMAGED;
+  status = check_contents(p, size, version == 2 ? kHeader2 : kHeader1);
+  if (status != PNRT_OK) return status;
   if (!read_header(model, p)) return PNRT_INVALID;
   d = model->features;
   m = model->attributes;
@@ -736,7 +766,7 @@ typedef struct {
   int good;
 } arena;
 
-static void* carve(arena* a, uint64_t bytes) {
+ONE_COPY static void* carve(arena* a, uint64_t bytes) {
   void* out = a->at;
   bytes = (bytes + 3) & ~(uint64_t)3;
   if (bytes > a->left) {
@@ -953,7 +983,9 @@ typedef struct {
 } place_head;
 
 static uint64_t element_bytes(uint32_t type) { return type == PNRT_I8 ? 1 : type == PNRT_F16 ? 2 : 4; }
-static uint64_t row_bytes(const pnrt_matrix* a) { return (a->cols * element_bytes(a->type) + 3) & ~(uint64_t)3; }
+ONE_COPY static uint64_t row_bytes(const pnrt_matrix* a) {
+  return (a->cols * element_bytes(a->type) + 3) & ~(uint64_t)3;
+}
 static uint64_t place_bytes(const pnrt_model* m) {
   return sizeof(place_head) + row_bytes(&m->class_vectors) + row_bytes(&m->class_attributes);
 }
@@ -984,6 +1016,36 @@ static int is_class(const pnrt_model* m, const pnrt_bank* bank, uint32_t index) 
 
 static int is_seen(const pnrt_model* m, uint32_t index) { return index < m->classes && m->class_seen[index]; }
 
+/* What was learned of a class; in the learning memory, one for each slot. Sums of p values each follow: of the taught,
+ * the remembered and the fresh samples, and then the class vector of o values. */
+typedef struct {
+  float fresh;           /* samples of the call that is running */
+  uint32_t moved;        /* 1: the class vector is this one */
+  float taught, samples; /* examples, remembered samples; with the first two sums, all that is saved */
+} experience;
+
+static uint64_t experience_bytes(const pnrt_model* m) {
+  return sizeof(experience) + 4 * (3 * (uint64_t)m->placed + m->outputs);
+}
+
+ONE_COPY static experience* experience_at(const pnrt_bank* bank, uint32_t index) {
+  return (experience*)(void*)((unsigned char*)bank->learning + experience_bytes(bank->model) * index);
+}
+
+static float* sums_of(experience* e) { return (float*)(void*)(e + 1); }
+
+/* The class vector that samples moved; null if it is the stored one. */
+static const float* moved_vector(const pnrt_bank* bank, uint32_t index) {
+  experience* e = bank && bank->learning ? experience_at(bank, index) : 0;
+  return e && e->moved ? sums_of(e) + 3 * (size_t)bank->model->placed : 0;
+}
+
+static void clear(void* memory, uint64_t bytes) {
+  unsigned char* p = (unsigned char*)memory;
+  uint64_t i;
+  for (i = 0; i < bytes; ++i) p[i] = 0;
+}
+
 static uint32_t hash_of(const char* name) {
   uint32_t h = 2166136261u;
   for (; *name; ++name) h = (h ^ (unsigned char)*name) * 16777619u;
@@ -1007,6 +1069,7 @@ pnrt_status pnrt_bank_init(pnrt_bank* bank, const pnrt_model* model, uint32_t ca
   bank->memory = (unsigned char*)memory;
   bank->capacity = capacity;
   bank->added = 0;
+  bank->learning = 0;
   for (i = 0; i < removed_bytes(model); ++i) bank->memory[i] = 0;
   for (i = 0; i < capacity; ++i) hashes(bank)[i] = 0;
   return PNRT_OK;
@@ -1032,23 +1095,29 @@ const char* pnrt_attribute_name(const pnrt_model* model, uint32_t attribute) {
   return name;
 }
 
-pnrt_status pnrt_find_class(const pnrt_model* model, const pnrt_bank* bank, const char* name, uint32_t* index) {
-  uint32_t low = 0, high, i, hash;
-  if (!model || !name || !index || (bank && bank->model != model)) return PNRT_BAD_ARGUMENT;
-  high = model->classes;
+/* The class of the model that has that name, removed or not; `classes` if there is none. */
+static uint32_t find_in_model(const pnrt_model* model, const char* name) {
+  uint32_t low = 0, high = model->classes;
   while (low < high) {
     const uint32_t middle = (low + high) / 2, c = model->class_order[middle];
     const int order = compare_names(name, model->class_names + model->class_name_offsets[c]);
-    if (order == 0) {
-      if (!is_class(model, bank, c)) break; /* removed; a class of that name may have been added since */
-      *index = c;
-      return PNRT_OK;
-    }
+    if (order == 0) return c;
     if (order < 0)
       high = middle;
     else
       low = middle + 1;
   }
+  return model->classes;
+}
+
+pnrt_status pnrt_find_class(const pnrt_model* model, const pnrt_bank* bank, const char* name, uint32_t* index) {
+  uint32_t i, hash;
+  if (!model || !name || !index || (bank && bank->model != model)) return PNRT_BAD_ARGUMENT;
+  i = find_in_model(model, name);
+  if (i < model->classes && is_class(model, bank, i)) {
+    *index = i;
+    return PNRT_OK;
+  } /* one of the name of a removed class may have been added since */
   if (!bank || bank->added == 0) return PNRT_NOT_FOUND;
   hash = hash_of(name);
   for (i = 0; i < bank->capacity; ++i)
@@ -1183,6 +1252,7 @@ pnrt_status pnrt_add_class(pnrt_bank* bank, const char* name, const float* attri
     for (i = 0; hashes(bank)[i] != 0; ++i) {
     }
   head = place_at(bank, i);
+  clear(head, place_bytes(m)); /* padding too: it is saved */
   hashes(bank)[i] = hash_of(name);
   head->vector_scale = head->attribute_scale = 1;
   for (j = 0; j <= length; ++j) head->name[j] = name[j];
@@ -1207,10 +1277,46 @@ pnrt_status pnrt_remove_class(pnrt_bank* bank, const char* name) {
     hashes(bank)[index - bank->model->classes] = 0;
     --bank->added;
   }
+  if (bank->learning) clear(experience_at(bank, index), experience_bytes(bank->model));
   return PNRT_OK;
 }
 
+/* The vector or attributes of a class as they are stored, which samples do not move. */
+static void stored_row(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, int attributes, float* out) {
+  if (index < m->classes) {
+    read_row(attributes ? &m->class_attributes : &m->class_vectors, index, out);
+  } else {
+    const pnrt_matrix one = place_row(bank, index - m->classes, attributes);
+    read_row(&one, 0, out);
+  }
+}
+
+/* The vector of a class as it is compared with predictions. */
+static void class_vector(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, float* out) {
+  const float* moved = moved_vector(bank, index);
+  uint32_t j;
+  if (!moved) stored_row(m, bank, index, 0, out);
+  for (j = 0; moved && j < m->outputs; ++j) out[j] = moved[j];
+}
+
+pnrt_status pnrt_class_vector(const pnrt_model* model, const pnrt_bank* bank, uint32_t index, float* values) {
+  if (!model || !values || (bank && bank->model != model)) return PNRT_BAD_ARGUMENT;
+  if (!is_class(model, bank, index)) return PNRT_NOT_FOUND;
+  class_vector(model, bank, index, values);
+  return all_finite(values, model->outputs) ? PNRT_OK : PNRT_NOT_FINITE;
+}
+
 /* ---- scores ---- */
+
+/* f as it is compared with class vectors, in place. */
+static pnrt_status centre(const pnrt_model* m, float* f) {
+  uint32_t j;
+  if (m->similarity == kCosine && m->semantic_centre)
+    for (j = 0; j < m->outputs; ++j) f[j] -= m->semantic_centre[j];
+  if (!is_finite(product_sum(f, f, m->outputs))) return PNRT_NOT_FINITE;
+  scale_heads(m, f);
+  return PNRT_OK;
+}
 
 /* f is centred in place for cosine; scores has a value per slot. */
 static pnrt_status score(const pnrt_model* m, const pnrt_bank* bank, float* f, float* scores, arena a) {
@@ -1219,23 +1325,24 @@ static pnrt_status score(const pnrt_model* m, const pnrt_bank* bank, float* f, f
   float* row = m->similarity == kEuclidean ? carve_floats(&a, o) : 0;
   float length, square;
   vector v;
-  uint32_t c, j;
+  uint32_t c;
   if (!a.good) return PNRT_NO_MEMORY;
-  if (m->similarity == kCosine && m->semantic_centre)
-    for (j = 0; j < o; ++j) f[j] -= m->semantic_centre[j];
-  if (!is_finite(product_sum(f, f, o))) return PNRT_NOT_FINITE;
-  scale_heads(m, f);
+  if (centre(m, f) != PNRT_OK) return PNRT_NOT_FINITE;
   square = product_sum(f, f, o);
   length = sqrtf(square);
   prepare(&v, f, o, oi);
   multiply(m->path, &m->class_vectors, 0, m->classes, &v, scores);
   for (c = 0; c < slots; ++c) {
+    const float* moved;
     pnrt_matrix one;
     if (!is_class(m, bank, c)) {
       scores[c] = -FLT_MAX;
       continue;
     }
-    if (c >= m->classes) {
+    moved = moved_vector(bank, c);
+    if (moved) {
+      scores[c] = product_sum(moved, f, o); /* float on every path, so that its bits are equal */
+    } else if (c >= m->classes) {
       one = place_row(bank, c - m->classes, 0);
       multiply(m->path, &one, 0, 1, &v, scores + c);
     }
@@ -1318,16 +1425,364 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
   return PNRT_OK;
 }
 
-/* ---- explanation ---- */
+/* ---- learning ---- */
 
-static void class_row(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, int attributes, float* out) {
-  if (index < m->classes) {
-    read_row(attributes ? &m->class_attributes : &m->class_vectors, index, out);
-  } else {
-    const pnrt_matrix one = place_row(bank, index - m->classes, attributes);
-    read_row(&one, 0, out);
+size_t pnrt_learning_bytes(const pnrt_bank* bank) {
+  uint64_t bytes;
+  if (!bank || !bank->model->class_targets) return 0;
+  bytes = experience_bytes(bank->model) * pnrt_class_slots(bank->model, bank); /* below 2^21 * 2^32 */
+  return bytes > (size_t)-1 ? 0 : (size_t)bytes;
+}
+
+pnrt_status pnrt_bank_learn(pnrt_bank* bank, void* memory, size_t bytes) {
+  const size_t needed = pnrt_learning_bytes(bank);
+  if (!bank || !memory) return PNRT_BAD_ARGUMENT;
+  if (!bank->model->class_targets) return PNRT_CANNOT_LEARN;
+  if ((uintptr_t)memory % 4 != 0) return PNRT_MISALIGNED;
+  if (needed == 0 || bytes < needed) return PNRT_NO_MEMORY;
+  bank->learning = (float*)memory;
+  clear(memory, needed);
+  return PNRT_OK;
+}
+
+pnrt_status pnrt_forget(pnrt_bank* bank) {
+  if (!bank) return PNRT_BAD_ARGUMENT;
+  if (!bank->learning) return PNRT_CANNOT_LEARN;
+  clear(bank->learning, pnrt_learning_bytes(bank));
+  return PNRT_OK;
+}
+
+/* v = weight * v + sum, at unit length. */
+static void draw_towards(float* v, float weight, const float* sum, uint32_t n) {
+  uint32_t j;
+  for (j = 0; j < n; ++j) v[j] = weight * v[j] + sum[j];
+  to_unit_length(v, n);
+}
+
+/* The most samples of a class that are remembered, and how many of them make it move. */
+static float most_samples(const pnrt_model* m) { return 10.0f * m->strength; }
+static float least_samples(const pnrt_model* m) {
+  const float half = most_samples(m) / 2;
+  return half < 3.0f ? half : 3.0f;
+}
+
+static int has_length(const pnrt_model* m, const float* v) {
+  return all_finite(v, m->outputs) && is_finite(length_of(v, m->placed));
+}
+
+/* Places a class by what was learned of it, and by nothing else: a bank that is loaded is as it was when saved. */
+static void place_class(const pnrt_bank* bank, uint32_t index) {
+  const pnrt_model* m = bank->model;
+  const uint32_t p = m->placed;
+  experience* e = experience_at(bank, index);
+  float *taught = sums_of(e), *sum = taught + p, *v = sum + 2 * (size_t)p, length;
+  const int adapted = e->samples >= least_samples(m) && e->samples > 0;
+  uint32_t j;
+  stored_row(m, bank, index, 0, v);
+  e->moved = (e->taught > 0 || adapted) && has_length(m, v);
+  if (!e->moved) return;
+  length = length_of(v, p);
+  if (!(length > 0)) length = sqrtf(1.0f / (1.0f + m->head_weight));
+  to_unit_length(v, p);
+  if (e->taught > 0) draw_towards(v, m->example_prior, taught, p);
+  if (adapted) draw_towards(v, m->strength, sum, p);
+  for (j = 0; j < p; ++j) v[j] *= length;
+}
+
+static pnrt_status start_learning(arena* a, const pnrt_bank* bank, const float* features, void* work, size_t bytes) {
+  const pnrt_status status = start(a, bank ? bank->model : 0, bank, work, bytes);
+  if (status != PNRT_OK) return status;
+  if (!features) return PNRT_BAD_ARGUMENT;
+  return bank->learning ? PNRT_OK : PNRT_CANNOT_LEARN;
+}
+
+static void add_fresh(const pnrt_bank* bank, uint32_t index, const float* sample, float share) {
+  const uint32_t p = bank->model->placed;
+  experience* e = experience_at(bank, index);
+  e->fresh += share;
+  add_scaled(sums_of(e) + 2 * (size_t)p, sample, share, p);
+}
+
+/* Adds a sample to the unseen classes that it convinces. `scores` are used up. */
+static void share_out(const pnrt_bank* bank, const float* sample, float* scores) {
+  const pnrt_model* m = bank->model;
+  const uint32_t slots = pnrt_class_slots(m, bank);
+  float best = -FLT_MAX, sum = 0;
+  uint32_t c;
+  for (c = 0; c < slots; ++c) { /* slots without a class have the lowest score */
+    if (is_seen(m, c)) scores[c] -= m->gamma;
+    if (scores[c] > best) best = scores[c];
+  }
+  for (c = 0; c < slots; ++c) {
+    scores[c] = is_class(m, bank, c) ? exponential(m->sharpness * (scores[c] - best)) : 0;
+    sum += scores[c];
+  }
+  for (c = 0; c < slots; ++c) {
+    const float share = scores[c] > 0 ? scores[c] / sum : 0;
+    if (share > 0 && share >= m->certainty && !is_seen(m, c)) add_fresh(bank, c, sample, share);
   }
 }
+
+/* Adds samples to the class `index`, or to those that they convince if that is no slot. */
+static pnrt_status take_samples(const pnrt_bank* bank, uint32_t index, const float* features, uint32_t count, arena a) {
+  const pnrt_model* m = bank->model;
+  const uint32_t slots = pnrt_class_slots(m, bank);
+  float *f = carve_floats(&a, m->outputs), *scores = carve_floats(&a, slots);
+  pnrt_status status = PNRT_OK;
+  uint32_t c;
+  for (c = 0; c < slots; ++c) {
+    experience* e = experience_at(bank, c);
+    e->fresh = 0;
+    clear(sums_of(e) + 2 * (size_t)m->placed, 4 * (uint64_t)m->placed);
+  }
+  for (; count > 0; --count, features += m->features) {
+    status = predict(m, features, f, 0, a);
+    if (status == PNRT_OK) status = index < slots ? centre(m, f) : score(m, bank, f, scores, a);
+    if (status != PNRT_OK) break;
+    to_unit_length(f, m->placed);
+    if (!(length_of(f, m->placed) > 0)) continue;
+    if (index < slots)
+      add_fresh(bank, index, f, 1);
+    else
+      share_out(bank, f, scores);
+  }
+  return status;
+}
+
+/* Fresh samples join the remembered ones, of which they displace some. */
+static void remember(const pnrt_bank* bank, uint32_t index) {
+  const uint32_t p = bank->model->placed;
+  const float most = most_samples(bank->model);
+  experience* e = experience_at(bank, index);
+  float *sum = sums_of(e) + p, *fresh = sum + p, keep = 1 - e->fresh / most;
+  uint32_t j;
+  if (!(keep > 0)) keep = 0;
+  for (j = 0; j < p; ++j) sum[j] = keep * sum[j] + fresh[j];
+  e->samples = keep * e->samples + e->fresh;
+  if (e->samples > most) {
+    keep = most / e->samples;
+    for (j = 0; j < p; ++j) sum[j] *= keep;
+    e->samples = most;
+  }
+}
+
+pnrt_status pnrt_adapt(pnrt_bank* bank, const float* features, uint32_t count, uint32_t* moved, void* work,
+                       size_t work_bytes) {
+  arena a;
+  uint32_t c, slots, places = 0;
+  pnrt_status status = start_learning(&a, bank, features, work, work_bytes);
+  if (status != PNRT_OK) return status;
+  slots = pnrt_class_slots(bank->model, bank);
+  status = take_samples(bank, slots, features, count, a);
+  for (c = 0; c < slots && status == PNRT_OK; ++c) {
+    experience* e = experience_at(bank, c);
+    if (!(e->fresh > 0)) continue;
+    remember(bank, c);
+    place_class(bank, c);
+    places += e->moved && e->samples >= least_samples(bank->model);
+  }
+  if (moved && status == PNRT_OK) *moved = places;
+  return status;
+}
+
+pnrt_status pnrt_teach(pnrt_bank* bank, const char* name, const float* features, uint32_t count, void* work,
+                       size_t work_bytes) {
+  const pnrt_model* m;
+  arena a;
+  experience* e;
+  float* taught;
+  uint32_t index;
+  pnrt_status status = start_learning(&a, bank, features, work, work_bytes);
+  if (status != PNRT_OK) return status;
+  m = bank->model;
+  status = pnrt_find_class(m, bank, name, &index);
+  if (status != PNRT_OK) return status;
+  stored_row(m, bank, index, 0, (float*)work);
+  if (!has_length(m, (const float*)work)) return PNRT_NOT_FINITE;
+  status = take_samples(bank, index, features, count, a);
+  if (status != PNRT_OK) return status;
+  e = experience_at(bank, index);
+  taught = sums_of(e);
+  e->taught += e->fresh;
+  add_scaled(taught, taught + 2 * (size_t)m->placed, 1, m->placed);
+  place_class(bank, index);
+  return PNRT_OK;
+}
+
+/* ---- saved banks ---- */
+
+/* Header: magic, version, size, CRC-32 as in a model; the checksum of the model, and how many classes were added and
+ * learned of. Then the bytes of removed classes; the added ones, each as its number and place; those learned of, each
+ * as its index, the two numbers of samples and the two sums. */
+static uint64_t saved_place_bytes(const pnrt_model* m) { return 4 + place_bytes(m); }
+static uint64_t saved_experience_bytes(const pnrt_model* m) { return 12 + 8 * (uint64_t)m->placed; }
+
+static unsigned char* saved_part(const pnrt_bank* bank, uint32_t index) {
+  return (unsigned char*)experience_at(bank, index) + offsetof(experience, taught);
+}
+
+static int knows(const pnrt_bank* bank, uint32_t index) {
+  const experience* e = bank->learning ? experience_at(bank, index) : 0;
+  return e && (e->taught > 0 || e->samples > 0);
+}
+
+static uint64_t saved_bytes(const pnrt_model* m, uint64_t added, uint64_t known) {
+  return kSavedHeader + removed_bytes(m) + added * saved_place_bytes(m) + known * saved_experience_bytes(m);
+}
+
+static uint32_t count_known(const pnrt_bank* bank) {
+  uint32_t c, known = 0;
+  for (c = 0; c < pnrt_class_slots(bank->model, bank); ++c) known += (uint32_t)knows(bank, c);
+  return known;
+}
+
+size_t pnrt_saved_bytes(const pnrt_bank* bank) {
+  const uint64_t bytes = bank ? saved_bytes(bank->model, bank->added, count_known(bank)) : 0;
+  return bytes > 0x7fffffffu ? 0 : (size_t)bytes;
+}
+
+static void copy(void* to, const void* from, uint64_t bytes) {
+  uint64_t i;
+  for (i = 0; i < bytes; ++i) ((unsigned char*)to)[i] = ((const unsigned char*)from)[i];
+}
+
+static void put_u32(unsigned char* p, uint32_t value) { copy(p, &value, 4); }
+
+pnrt_status pnrt_bank_save(const pnrt_bank* bank, void* buffer, size_t bytes) {
+  const size_t size = pnrt_saved_bytes(bank);
+  const pnrt_model* m;
+  unsigned char *p = (unsigned char*)buffer, *at;
+  uint32_t i;
+  if (!bank || !buffer) return PNRT_BAD_ARGUMENT;
+  if (size == 0 || bytes < size) return PNRT_NO_MEMORY;
+  m = bank->model;
+  copy(p, "PNRTBANK", 8);
+  put_u32(p + 8, kSavedVersion);
+  put_u32(p + 12, (uint32_t)size);
+  put_u32(p + 20, m->checksum);
+  put_u32(p + 24, bank->added);
+  put_u32(p + 28, count_known(bank));
+  at = p + kSavedHeader;
+  copy(at, bank->memory, removed_bytes(m));
+  at += removed_bytes(m);
+  for (i = 0; i < bank->capacity; ++i) {
+    if (hashes(bank)[i] == 0) continue;
+    put_u32(at, i);
+    copy(at + 4, place_at(bank, i), place_bytes(m));
+    at += saved_place_bytes(m);
+  }
+  for (i = 0; i < pnrt_class_slots(m, bank); ++i) {
+    if (!knows(bank, i)) continue;
+    put_u32(at, i);
+    copy(at + 4, saved_part(bank, i), saved_experience_bytes(m) - 4);
+    at += saved_experience_bytes(m);
+  }
+  put_u32(p + 16, crc32_of(p + 20, size - 20));
+  return PNRT_OK;
+}
+
+/* Values from -most to most; of any alignment. */
+static int bounded(const unsigned char* p, uint32_t n, float most) {
+  uint32_t i;
+  for (i = 0; i < n; ++i, p += 4)
+    if (!(f32_at(p) >= -most && f32_at(p) <= most)) return 0;
+  return 1;
+}
+
+/* Values such as pnrt_add_class stores. */
+static int is_row(const pnrt_matrix* a, const unsigned char* scale, const unsigned char* p) {
+  uint32_t i;
+  if (!(f32_at(scale) >= 0 && f32_at(scale) <= 1e16f)) return 0;
+  if (a->type == PNRT_F32) return bounded(p, a->cols, 1e18f);
+  for (i = 0; a->type == PNRT_F16 && i < a->cols; ++i)
+    if ((p[2 * i + 1] & 0x7cu) == 0x7cu) return 0;
+  return 1;
+}
+
+static int is_place(const pnrt_model* m, const unsigned char* removed, const unsigned char* place) {
+  const unsigned char *name = place + offsetof(place_head, name), *vector_row = place + sizeof(place_head);
+  uint32_t length = 0, same;
+  while (length < PNRT_NAME_BYTES && name[length]) ++length;
+  if (length == 0 || length == PNRT_NAME_BYTES) return 0;
+  same = find_in_model(m, (const char*)name);
+  return (same == m->classes || removed[same]) && is_row(&m->class_vectors, place, vector_row) &&
+         is_row(&m->class_attributes, place + 4, vector_row + row_bytes(&m->class_vectors));
+}
+
+static int is_experience(const pnrt_model* m, const unsigned char* p) {
+  const float taught = f32_at(p), samples = f32_at(p + 4);
+  return taught >= 0 && taught <= FLT_MAX / 4 && samples >= 0 && samples <= most_samples(m) &&
+         bounded(p + 8, m->placed, 2 * taught) && bounded(p + 8 + 4 * (size_t)m->placed, m->placed, 2 * samples);
+}
+
+/* Whether a slot of the saved bank has a class: not removed, or among the added ones. */
+static int has_saved_class(const pnrt_model* m, const unsigned char* removed, uint32_t added, uint32_t index) {
+  const unsigned char* at = removed + removed_bytes(m);
+  if (index < m->classes) return !removed[index];
+  for (; added > 0; --added, at += saved_place_bytes(m))
+    if (u32_at(at) == index - m->classes) return 1;
+  return 0;
+}
+
+static pnrt_status check_saved(const pnrt_bank* bank, const unsigned char* p) {
+  const pnrt_model* m = bank->model;
+  const uint32_t added = u32_at(p + 24), known = u32_at(p + 28);
+  const unsigned char *removed = p + kSavedHeader, *at = removed + removed_bytes(m), *other;
+  uint32_t i, last = 0;
+  for (i = 0; i < removed_bytes(m); ++i)
+    if (removed[i] > (i < m->classes)) return PNRT_INVALID;
+  for (i = 0; i < added; ++i, at += saved_place_bytes(m)) {
+    if ((i > 0 && u32_at(at) <= last) || !is_place(m, removed, at + 4)) return PNRT_INVALID;
+    last = u32_at(at);
+    if (last >= bank->capacity) return PNRT_NO_MEMORY;
+    for (other = removed + removed_bytes(m); other < at; other += saved_place_bytes(m))
+      if (compare_names((const char*)other + 4 + offsetof(place_head, name),
+                        (const char*)at + 4 + offsetof(place_head, name)) == 0)
+        return PNRT_INVALID;
+  }
+  for (i = 0; i < known; ++i, at += saved_experience_bytes(m)) {
+    if ((i > 0 && u32_at(at) <= last) || !has_saved_class(m, removed, added, u32_at(at)) || !is_experience(m, at + 4))
+      return PNRT_INVALID;
+    last = u32_at(at);
+  }
+  return known > 0 && !bank->learning ? PNRT_CANNOT_LEARN : PNRT_OK;
+}
+
+pnrt_status pnrt_bank_load(pnrt_bank* bank, const void* buffer, size_t bytes) {
+  const unsigned char *p = (const unsigned char*)buffer, *at;
+  const pnrt_model* m;
+  pnrt_status status;
+  uint32_t i;
+  if (!bank || !buffer) return PNRT_BAD_ARGUMENT;
+  m = bank->model;
+  if (!starts_with(p, bytes, "PNRTBANK")) return PNRT_NOT_A_MODEL;
+  if (bytes < kSavedHeader) return PNRT_TRUNCATED;
+  if (u32_at(p + 8) != kSavedVersion) return PNRT_OTHER_VERSION;
+  status = check_contents(p, bytes, kSavedHeader);
+  if (status != PNRT_OK) return status;
+  if (u32_at(p + 20) != m->checksum) return PNRT_OTHER_MODEL;
+  if (saved_bytes(m, u32_at(p + 24), u32_at(p + 28)) != bytes) return PNRT_INVALID;
+  status = check_saved(bank, p);
+  if (status != PNRT_OK) return status;
+  at = p + kSavedHeader;
+  copy(bank->memory, at, removed_bytes(m));
+  at += removed_bytes(m);
+  clear(hashes(bank), 4 * (uint64_t)bank->capacity);
+  bank->added = u32_at(p + 24);
+  for (i = 0; i < bank->added; ++i, at += saved_place_bytes(m)) {
+    place_head* head = place_at(bank, u32_at(at));
+    copy(head, at + 4, place_bytes(m));
+    hashes(bank)[u32_at(at)] = hash_of(head->name);
+  }
+  if (bank->learning) pnrt_forget(bank);
+  for (i = 0; i < u32_at(p + 28); ++i, at += saved_experience_bytes(m)) {
+    copy(saved_part(bank, u32_at(at)), at + 4, saved_experience_bytes(m) - 4);
+    place_class(bank, u32_at(at));
+  }
+  return PNRT_OK;
+}
+
+/* ---- explanation ---- */
 
 /* q values of prepared attributes as m of attribute space. `unit`: along axes of length 1, which keeps lengths and
  * angles. */
@@ -1374,8 +1829,8 @@ static pnrt_status end_at(const pnrt_model* m, const pnrt_bank* bank, uint32_t i
   pnrt_status status;
   float length;
   uint32_t j;
-  class_row(m, bank, index, 1, end->a);
-  class_row(m, bank, index, 0, end->own);
+  stored_row(m, bank, index, 1, end->a);
+  class_vector(m, bank, index, end->own);
   scale_attributes(m, end->a);
   status = describe(m, end->a, d, work);
   if (status != PNRT_OK) return status;
@@ -1470,13 +1925,13 @@ static pnrt_status integrate(const pnrt_model* model, const pnrt_bank* bank, uin
 static pnrt_status subtract(const pnrt_model* m, const pnrt_bank* bank, uint32_t winner, uint32_t other, float* f,
                             float* contributions, arena work) {
   float *row = carve_floats(&work, m->attributes), *in_attributes = carve_floats(&work, m->attributes),
-        *class_vector = carve_floats(&work, m->outputs), *a = carve_floats(&work, m->attributes);
+        *compared = carve_floats(&work, m->outputs), *a = carve_floats(&work, m->attributes);
   uint32_t i, j;
   if (!work.good) return PNRT_NO_MEMORY;
   expand(m, f, 1, row, in_attributes);
   for (i = 0; i < 2; ++i) {
-    class_row(m, bank, i ? other : winner, 0, class_vector);
-    expand(m, class_vector, 1, row, a);
+    stored_row(m, bank, i ? other : winner, 0, compared);
+    expand(m, compared, 1, row, a);
     for (j = 0; j < m->attributes; ++j) {
       const float difference = in_attributes[j] - a[j];
       const float term = m->similarity == kDot ? in_attributes[j] * a[j] : -(difference * difference);

@@ -2,7 +2,7 @@
  *
  * Two C99 files that depend only on sqrtf. No allocation, no I/O, no global state: the caller owns all memory.
  * A pnrt_model is read-only after pnrt_open, so threads may share it if each has its own working memory.
- * Threads may read a pnrt_bank concurrently; adding and removing classes needs exclusive access to it.
+ * Threads may read a pnrt_bank concurrently; calls that change it need exclusive access.
  *
  *   static uint32_t work[8192];                              pnrt_work_bytes(&model, NULL) bytes or more
  *   pnrt_model model;
@@ -33,18 +33,20 @@ extern "C" {
 typedef enum pnrt_status {
   PNRT_OK = 0,        /* success */
   PNRT_BAD_ARGUMENT,  /* a null pointer, an index out of range, k = 0 */
-  PNRT_MISALIGNED,    /* model, working or bank memory is not aligned to 4 bytes */
-  PNRT_NOT_A_MODEL,   /* the buffer does not start with the magic of a device model */
-  PNRT_OTHER_VERSION, /* a device model of an unsupported format version */
+  PNRT_MISALIGNED,    /* model, working, bank or learning memory is not aligned to 4 bytes */
+  PNRT_NOT_A_MODEL,   /* the buffer does not start with the magic of a device model, or of a saved bank */
+  PNRT_OTHER_VERSION, /* a device model or saved bank of an unsupported format version */
   PNRT_TRUNCATED,     /* the buffer is shorter or longer than the header says */
   PNRT_DAMAGED,       /* the checksum does not match */
   PNRT_INVALID,       /* the checksum matches, but the contents are inconsistent */
-  PNRT_NO_MEMORY,     /* working or bank memory is too small */
+  PNRT_NO_MEMORY,     /* working, bank, learning or saving memory is too small */
   PNRT_NOT_FINITE,    /* an input or a computed value is not finite */
   PNRT_BAD_NAME,      /* an empty name, or one of PNRT_NAME_BYTES bytes or more */
   PNRT_EXISTS,        /* a class of that name exists */
   PNRT_NOT_FOUND,     /* there is no class of that name, or no class at all */
-  PNRT_FULL           /* the bank has no free slot */
+  PNRT_FULL,          /* the bank has no free slot */
+  PNRT_CANNOT_LEARN,  /* the bank has no learning memory, or its model no class space */
+  PNRT_OTHER_MODEL    /* the bank was saved with another model */
 } pnrt_status;
 
 /* Description of a status; never null. */
@@ -76,6 +78,9 @@ typedef struct pnrt_model {
   uint32_t tables;                 /* tables that the attributes come from; 0: one */
   float gamma, temperature, width; /* gamma of seen classes; of the softmax; of the prototype kernel, 0: linear */
   float head_weight;               /* of the semantic head beside class space; 0: none */
+  float example_prior, strength;   /* samples that the place of a class counts as: against examples, unlabelled ones */
+  float sharpness, certainty;      /* of the softmax of adapting, and the least share of it that counts */
+  uint32_t checksum;               /* of the file */
   uint8_t feature_scaling, semantic_scaling, gates, similarity; /* codes of docs/device.md */
   uint8_t sees_encoding, relu, integer;                         /* 0 or 1; integer: at least one matrix is int8 */
   uint8_t class_targets; /* 1: a class vector is a place in class space that attributes only predict */
@@ -101,11 +106,12 @@ typedef struct pnrt_bank {
   const pnrt_model* model;  /* must outlive the bank */
   unsigned char* memory;    /* owned by the caller */
   uint32_t capacity, added; /* maximum and current number of added classes */
+  float* learning;          /* learning memory, owned by the caller; null: none */
 } pnrt_bank;
 
 /* Size of a bank that can hold `capacity` added classes; 0 if it exceeds size_t. */
 size_t pnrt_bank_bytes(const pnrt_model* model, uint32_t capacity);
-/* Initialises an empty bank in `memory` (aligned to 4), which must outlive it. */
+/* Initialises an empty bank without learning memory in `memory` (aligned to 4), which must outlive it. */
 pnrt_status pnrt_bank_init(pnrt_bank* bank, const pnrt_model* model, uint32_t capacity, void* memory, size_t bytes);
 /* Adds a class with m raw attributes; the scores of other classes do not change. `index` may be null. The class is
  * unseen, even under the name of a removed seen class: gamma is not subtracted from its score. In an int8 model its
@@ -113,8 +119,33 @@ pnrt_status pnrt_bank_init(pnrt_bank* bank, const pnrt_model* model, uint32_t ca
  * exported class. */
 pnrt_status pnrt_add_class(pnrt_bank* bank, const char* name, const float* attributes, uint32_t* index, void* work,
                            size_t work_bytes);
-/* Removes a class, either an added one or one of the model. */
+/* Removes a class, either an added one or one of the model, and what was learned of it. */
 pnrt_status pnrt_remove_class(pnrt_bank* bank, const char* name);
+
+/* ---- Learning on the device: samples move the places of classes (docs/device.md). Class space only. ---- */
+
+/* Size of the learning memory of a bank; 0 if its model has no class space, or if it exceeds size_t. */
+size_t pnrt_learning_bytes(const pnrt_bank* bank);
+/* Attaches learning memory (aligned to 4), which must outlive the bank, and clears it: nothing has been learned. */
+pnrt_status pnrt_bank_learn(pnrt_bank* bank, void* memory, size_t bytes);
+/* Learns from `count` unlabelled samples of d raw features each, all with the places as they are before the call.
+ * Moves unseen classes, which includes added ones. `moved` receives their number; may be null. Nothing changes unless
+ * PNRT_OK is returned. */
+pnrt_status pnrt_adapt(pnrt_bank* bank, const float* features, uint32_t count, uint32_t* moved, void* work,
+                       size_t work_bytes);
+/* Learns from `count` examples of a class, seen or unseen. Nothing changes unless PNRT_OK is returned. */
+pnrt_status pnrt_teach(pnrt_bank* bank, const char* name, const float* features, uint32_t count, void* work,
+                       size_t work_bytes);
+/* Forgets all samples: classes are back in the places of the model or of their attributes. */
+pnrt_status pnrt_forget(pnrt_bank* bank);
+
+/* Size of what pnrt_bank_save writes now; 0 if it exceeds 2^31 - 1 bytes. */
+size_t pnrt_saved_bytes(const pnrt_bank* bank);
+/* Writes added and removed classes and what was learned: pnrt_saved_bytes bytes, of any alignment. */
+pnrt_status pnrt_bank_save(const pnrt_bank* bank, void* buffer, size_t bytes);
+/* Replaces the contents of the bank by saved ones (of exactly `bytes` bytes, of any alignment). Needs the same model,
+ * enough capacity, and learning memory if something had been learned. Nothing changes unless PNRT_OK is returned. */
+pnrt_status pnrt_bank_load(pnrt_bank* bank, const void* buffer, size_t bytes);
 
 /* ---- Below, `bank` may be null: the classes of the model. ---- */
 
@@ -127,7 +158,10 @@ const char* pnrt_attribute_name(const pnrt_model* model, uint32_t attribute);
 /* Finds the index of a class; PNRT_NOT_FOUND if there is no class of that name. */
 pnrt_status pnrt_find_class(const pnrt_model* model, const pnrt_bank* bank, const char* name, uint32_t* index);
 
-/* Working memory for any call below and for pnrt_add_class, in bytes; 0 if it exceeds size_t. */
+/* The o values that predictions are compared with for a class; PNRT_NOT_FOUND if there is none with that index. */
+pnrt_status pnrt_class_vector(const pnrt_model* model, const pnrt_bank* bank, uint32_t index, float* values);
+
+/* Working memory for any call that takes some, in bytes; 0 if it exceeds size_t. */
 size_t pnrt_work_bytes(const pnrt_model* model, const pnrt_bank* bank);
 /* Multiply-adds of one call of pnrt_scores. */
 uint64_t pnrt_multiply_adds(const pnrt_model* model, const pnrt_bank* bank);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes firmware_model.h and firmware_samples.h anew from the demo set. Run from the project's root after `make build`.
+# Writes firmware_model.h, firmware_samples.h and demo_classes.pnrt anew from the demo set. Run from the project's root after `make build`.
 set -eu
 here=examples/device
 work=$(mktemp -d)
@@ -7,6 +7,8 @@ trap 'rm -rf "$work"' EXIT
 build/parsnets train --data data/demo --out "$work/small.safetensors" --networks 16 --open 4 --encoding 32 --quiet
 build/parsnets export --model "$work/small.safetensors" --data data/demo --int8 --max-drop 1 \
   --c-header $here/firmware_model.h --c-name firmware_model --quiet
+build/parsnets train --data data/demo --out "$work/classes.safetensors" --quiet
+build/parsnets export --model "$work/classes.safetensors" --data data/demo --max-drop 1 --out $here/demo_classes.pnrt --quiet
 /usr/bin/python3 - "$here/firmware_samples.h" <<'PY'
 import csv, sys
 import numpy as np

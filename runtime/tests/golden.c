@@ -1,34 +1,26 @@
 /* Runs an int8 golden model on 10,000 samples and compares the CRC-32 of its predictions, scores and matches, and that
- * of its explanations, with the golden file; on every path this build has. The samples come from integers, so that
- * every machine makes the same. Usage: golden MODEL GOLDEN [SAMPLES]     (SAMPLES other than 10000: prints, compares
- * nothing) */
+ * of its explanations, with the golden file; in class space also that of the places of classes after adapting to 10,000
+ * samples, and of what teaching, saving and loading make of them; on every path this build has. The samples come from
+ * integers, so that every machine makes the same. Usage: golden MODEL GOLDEN [SAMPLES]     (SAMPLES other than 10000:
+ * prints, compares nothing) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "parsnets_rt.h"
+#include "stream.h"
 
-enum { kSamples = 10000, kAdded = 40 };
+enum { kSamples = kStreamSamples, kAdded = 40 };
 
 typedef struct {
   uint32_t outputs, explanations; /* CRC-32 */
+  uint32_t adapted, learned;      /* the same; 0 without class space */
 } sums;
 
-static void feed(uint32_t* crc, const void* data, size_t bytes) {
-  const unsigned char* p = data;
-  size_t i;
-  int bit;
-  for (i = 0; i < bytes; ++i) {
-    *crc ^= p[i];
-    for (bit = 0; bit < 8; ++bit) *crc = *crc >> 1 ^ (0xedb88320u & (0u - (*crc & 1u)));
-  }
-}
+static void feed(uint32_t* crc, const void* data, size_t bytes) { stream_feed(crc, data, bytes); }
 
 static uint32_t state;
-static float fraction(void) {
-  state = state * 1664525u + 1013904223u;
-  return (float)(state >> 8) / 16777216.0f;
-}
+static float fraction(void) { return stream_fraction(&state); }
 
 static void* allocate(size_t bytes) {
   void* p = malloc(bytes);
@@ -42,8 +34,63 @@ static void require(pnrt_status status, const char* what) {
   exit(1);
 }
 
+/* Unlabelled samples, then examples of classes old and new; saved, forgotten and loaded again. */
+static void learn(pnrt_model* model, int samples, sums* crc) {
+  const size_t bank_bytes = pnrt_bank_bytes(model, 2);
+  void *memory = allocate(bank_bytes), *learning, *work, *saved;
+  float* batch = allocate(kStreamBatch * model->features * sizeof(float));
+  float* vector = allocate((model->outputs + model->attributes) * sizeof(float));
+  size_t learning_bytes, work_bytes, saved_bytes, i;
+  uint32_t moves, known;
+  pnrt_explanation why;
+  pnrt_bank bank;
+  require(pnrt_bank_init(&bank, model, 2, memory, bank_bytes), "bank");
+  learning_bytes = pnrt_learning_bytes(&bank);
+  learning = allocate(learning_bytes);
+  work_bytes = pnrt_work_bytes(model, &bank);
+  work = allocate(work_bytes);
+  require(pnrt_bank_learn(&bank, learning, learning_bytes), "learn");
+  require(stream_add_class(&bank, vector, work, work_bytes), "add");
+  require(stream_adapt(&bank, (uint32_t)samples, batch, &moves, work, work_bytes), "adapt");
+  if (samples == kSamples && moves == 0) {
+    fprintf(stderr, "no class moved\n");
+    exit(1);
+  }
+  crc->adapted = crc->learned = 0xffffffffu;
+  require(stream_feed_places(&bank, vector, &crc->adapted), "places");
+  crc->adapted = ~crc->adapted;
+  for (known = 0; known < 5; ++known) {
+    const char* name = known == 4 ? "added" : pnrt_class_name(model, &bank, known);
+    for (i = 0; i <= known; ++i) stream_sample(known + 5 * (uint32_t)i, model->features, batch + i * model->features);
+    require(pnrt_teach(&bank, name, batch, known + 1, work, work_bytes), "teach");
+  }
+  require(pnrt_remove_class(&bank, pnrt_class_name(model, &bank, 1)), "remove");
+  require(stream_adapt(&bank, 200, batch, &moves, work, work_bytes), "adapt again");
+  saved_bytes = pnrt_saved_bytes(&bank);
+  saved = allocate(saved_bytes);
+  require(pnrt_bank_save(&bank, saved, saved_bytes), "save");
+  feed(&crc->learned, saved, saved_bytes);
+  require(pnrt_forget(&bank), "forget");
+  require(stream_feed_places(&bank, vector, &crc->learned), "places");
+  require(pnrt_bank_load(&bank, saved, saved_bytes), "load");
+  require(stream_feed_places(&bank, vector, &crc->learned), "places");
+  for (i = 0; i < 100; ++i) {
+    stream_sample((uint32_t)i, model->features, batch);
+    require(pnrt_explain(model, &bank, batch, &why, vector, 0, work, work_bytes), "explain");
+    feed(&crc->learned, &why, sizeof why);
+    feed(&crc->learned, vector, model->attributes * sizeof(float));
+  }
+  crc->learned = ~crc->learned;
+  free(memory);
+  free(learning);
+  free(work);
+  free(saved);
+  free(batch);
+  free(vector);
+}
+
 static sums run(pnrt_model* model, int samples) {
-  sums crc = {0xffffffffu, 0xffffffffu};
+  sums crc = {0xffffffffu, 0xffffffffu, 0, 0};
   const size_t bank_bytes = pnrt_bank_bytes(model, kAdded);
   void *memory = allocate(bank_bytes), *work;
   float* features = allocate(model->features * sizeof(float));
@@ -98,7 +145,16 @@ static sums run(pnrt_model* model, int samples) {
   free(open);
   crc.outputs = ~crc.outputs;
   crc.explanations = ~crc.explanations;
+  if (model->class_targets) learn(model, samples, &crc);
   return crc;
+}
+
+/* The line of a golden file. */
+static void write_sums(const sums* crc, char* line) {
+  int length = sprintf(line, "outputs %08x explanations %08x", (unsigned)crc->outputs, (unsigned)crc->explanations);
+  if (crc->adapted || crc->learned)
+    length += sprintf(line + length, " adapted %08x learned %08x", (unsigned)crc->adapted, (unsigned)crc->learned);
+  sprintf(line + length, "\n");
 }
 
 int main(int argc, char** argv) {
@@ -106,7 +162,7 @@ int main(int argc, char** argv) {
   FILE* file = argc > 2 ? fopen(argv[1], "rb") : 0;
   void* bytes;
   long size;
-  unsigned outputs = 0, explanations = 0;
+  char found[80], expected[80] = "";
   sums best, scalar;
   pnrt_model model;
   if (!file || fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) <= 0 || fseek(file, 0, SEEK_SET) != 0) {
@@ -118,28 +174,29 @@ int main(int argc, char** argv) {
   fclose(file);
   require(pnrt_open(&model, bytes, (size_t)size), argv[1]);
   best = run(&model, samples);
-  printf("%s path: outputs %08x, explanations %08x on %d samples\n",
+  write_sums(&best, found);
+  printf("%s path on %d samples: %s",
          model.path == PNRT_AVX2   ? "AVX2"
          : model.path == PNRT_NEON ? "NEON"
                                    : "plain C",
-         (unsigned)best.outputs, (unsigned)best.explanations, samples);
+         samples, found);
   model.path = PNRT_SCALAR;
   scalar = run(&model, samples);
-  printf("plain C: outputs %08x, explanations %08x\n", (unsigned)scalar.outputs, (unsigned)scalar.explanations);
   free(bytes);
-  if (best.outputs != scalar.outputs || best.explanations != scalar.explanations) {
-    fprintf(stderr, "the paths differ\n");
+  if (memcmp(&best, &scalar, sizeof best) != 0) {
+    write_sums(&scalar, expected);
+    fprintf(stderr, "plain C gives: %s", expected);
     return 1;
   }
   if (samples != kSamples) return 0;
   file = fopen(argv[2], "r");
-  if (!file || fscanf(file, "outputs %x explanations %x", &outputs, &explanations) != 2) {
-    fprintf(stderr, "%s: expected 'outputs XXXXXXXX explanations XXXXXXXX'\n", argv[2]);
+  if (!file || !fgets(expected, sizeof expected, file)) {
+    fprintf(stderr, "%s: expected a line such as the one above\n", argv[2]);
     return 2;
   }
   fclose(file);
-  if (outputs != best.outputs || explanations != best.explanations) {
-    fprintf(stderr, "the golden file says outputs %08x, explanations %08x\n", outputs, explanations);
+  if (strcmp(found, expected) != 0) {
+    fprintf(stderr, "the golden file says: %s", expected);
     return 1;
   }
   return 0;

@@ -252,6 +252,9 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
   if (placed) {
     out.put_u32(84, model.semantic_outputs());
     out.put_f32(kDeviceHeadWeightAt, model.head_weight);
+    const FieldSettings& field = model.field;
+    const double settings[] = {field.example_prior, field.strength, field.sharpness, field.certainty};
+    for (std::size_t i = 0; i < std::size(settings); ++i) out.put_f32(kDeviceFieldAt + 4 * i, settings[i]);
   }
 
   out.vector(DevicePart::feature_mean, features.mean);

@@ -1,42 +1,14 @@
 // DeviceModel: a device file held in memory and run by the C runtime.
 
-#include <fmt/format.h>
-
 #include "base/file.hpp"
-#include "device/device_reader.hpp"
 #include "device/device_source.hpp"
+#include "device/device_state.hpp"
 #include "eval/scorer.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
-#include "parsnets_rt.h"
 
 namespace parsnets {
-
-struct DeviceModel::State {
-  std::vector<std::byte> file;
-  std::string name;
-  DeviceInfo info;
-  pnrt_model runtime;
-
-  /// Calls `run(row of x, row of out, work, its bytes)` for every row.
-  template <class Run>
-  Matrix<float> each_row(MatrixView<const float> x, std::size_t width, ThreadPool& pool, const Run& run) const {
-    if (x.cols() != runtime.features)
-      throw Error(BadInput{"input", "features", fmt::format("{} per sample, as in training", runtime.features),
-                           std::to_string(x.cols()), "use the features of the training data"});
-    Matrix<float> out(x.rows(), width);
-    pool.parallel_for(x.rows(), 64, [&](std::size_t begin, std::size_t end, std::size_t) {
-      std::vector<std::uint32_t> work((pnrt_work_bytes(&runtime, nullptr) + 3) / 4);
-      for (std::size_t r = begin; r < end; ++r)
-        if (const pnrt_status status = run(x.row(r).data(), out.row(r).data(), work.data(), work.size() * 4);
-            status != PNRT_OK)
-          throw Error(BadInput{name, fmt::format("sample {}", r), "a prediction", pnrt_status_text(status),
-                               "correct the input, or export the model again"});
-    });
-    return out;
-  }
-};
 
 DeviceModel::DeviceModel(std::vector<std::byte> file, const std::string& name) : state_(std::make_unique<State>()) {
   state_->file = std::move(file);
@@ -82,13 +54,14 @@ std::vector<DeviceSectionInfo> DeviceModel::sections() const {
 }
 
 Matrix<float> DeviceModel::predict(MatrixView<const float> x, ThreadPool& pool) const {
-  return state_->each_row(x, outputs(), pool, [&](const float* row, float* out, void* work, std::size_t bytes) {
-    return pnrt_predict(&state_->runtime, row, out, nullptr, work, bytes);
-  });
+  return state_->each_row(x, outputs(), nullptr, pool,
+                          [&](const float* row, float* out, void* work, std::size_t bytes) {
+                            return pnrt_predict(&state_->runtime, row, out, nullptr, work, bytes);
+                          });
 }
 
 Matrix<float> DeviceModel::scores(MatrixView<const float> x, ThreadPool& pool) const {
-  return state_->each_row(x, class_names().size(), pool,
+  return state_->each_row(x, class_names().size(), nullptr, pool,
                           [&](const float* row, float* out, void* work, std::size_t bytes) {
                             return pnrt_scores(&state_->runtime, nullptr, row, out, work, bytes);
                           });

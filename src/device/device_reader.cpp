@@ -72,6 +72,12 @@ class Reader {
     return value;
   }
 
+  float positive(std::size_t offset, const char* field, float high) const {
+    const float value = f32_at(bytes_.data() + offset);
+    if (!(value > 0 && value <= high)) fail(field, fmt::format("above 0, up to {}", high), fmt::format("{}", value));
+    return value;
+  }
+
   std::uint8_t choice(std::size_t offset, const char* field, unsigned last) const {
     const auto value = std::to_integer<std::uint8_t>(bytes_[offset]);
     if (value > last) fail(field, fmt::format("0 to {}", last), std::to_string(value));
@@ -141,6 +147,12 @@ class Reader {
       if (f.outputs <= f.semantics)
         fail("outputs", fmt::format("more than the semantics ({}), as there are two heads", f.semantics),
              std::to_string(f.outputs));
+    }
+    if (f.class_targets) {
+      f.example_prior = positive(kDeviceFieldAt, "example prior", 1e6f);
+      f.strength = positive(kDeviceFieldAt + 4, "strength", 1e6f);
+      f.sharpness = positive(kDeviceFieldAt + 8, "sharpness", 1e4f);
+      f.certainty = real(kDeviceFieldAt + 12, "certainty", 0, std::nextafter(1.0f, 0.0f));
     }
 
     const auto whitening = bytes_[kTypesAt + static_cast<std::size_t>(DevicePart::whitening)];

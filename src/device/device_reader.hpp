@@ -47,8 +47,8 @@ enum class DevicePart : std::uint8_t {
 };
 
 inline constexpr std::size_t kDeviceParts = 28, kDeviceParts1 = 23;                ///< of versions 2 and 1
-inline constexpr std::size_t kDeviceHeaderBytes = 128, kDeviceHeaderBytes1 = 112;  ///< of versions 2 and 1
-inline constexpr std::size_t kDeviceHeadWeightAt = 124;                            ///< in version 2
+inline constexpr std::size_t kDeviceHeaderBytes = 144, kDeviceHeaderBytes1 = 112;  ///< of versions 2 and 1
+inline constexpr std::size_t kDeviceHeadWeightAt = 124, kDeviceFieldAt = 128;      ///< in version 2
 
 struct DeviceSection {
   const char* name = "";           ///< as docs/device.md has it
@@ -69,7 +69,8 @@ struct DeviceInfo {
   std::uint8_t feature_scaling = 0, semantic_scaling = 0, gates = 0, similarity = 0;
   bool networks_see_encoding = false, relu = false;
   float gamma = 0, temperature = 0, width = 0;
-  float head_weight = 0;  ///< of the semantic head; 0: none
+  float head_weight = 0;                                                ///< of the semantic head; 0: none
+  float example_prior = 1, strength = 1, sharpness = 1, certainty = 0;  ///< κ_t, β, τ, θ; version 2 alone
   std::array<DeviceSection, kDeviceParts> sections;
   std::vector<std::uint32_t> tables;                      ///< attributes of each table; none: one table
   std::vector<std::string> class_names, attribute_names;  ///< C; m or none

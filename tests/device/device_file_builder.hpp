@@ -50,8 +50,9 @@ struct DeviceKind {
   bool whitening = false, attribute_names = false;
   std::uint32_t semantics = 0;  ///< 0: version 1, in which they are as many as the outputs
   float width = 1.5f;
-  std::vector<std::uint32_t> tables = {};  ///< attributes of each table; none: one table
-  float head_weight = 0;                   ///< of the semantic head; version 2 alone
+  std::vector<std::uint32_t> tables = {};          ///< attributes of each table; none: one table
+  float head_weight = 0;                           ///< of the semantic head; version 2 alone
+  std::array<float, 4> field = {5, 20, 40, 0.5f};  ///< example prior, strength, sharpness, certainty; version 2 alone
 
   bool placed() const { return semantics > 0; }  ///< version 2, targets classes
   std::uint32_t prepared() const { return placed() ? semantics : outputs; }
@@ -332,8 +333,9 @@ class DeviceFileMaker {
     std::transform(kMagic.begin(), kMagic.end(), header.begin(), [](char c) { return static_cast<std::byte>(c); });
     const auto& k = kind_;
     if (k.placed()) {
-      header.resize(128);
+      header.resize(144);
       put_u32(header, 124, std::bit_cast<std::uint32_t>(k.head_weight));
+      for (std::size_t i = 0; i < 4; ++i) put_u32(header, 128 + 4 * i, std::bit_cast<std::uint32_t>(k.field[i]));
     }
     put_u32(header, 8, k.placed() ? 2 : 1);
     put_u32(header, 84, k.semantics);

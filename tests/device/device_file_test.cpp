@@ -90,13 +90,18 @@ TEST(DeviceFile, KeepsNamesSeenAndAttributes) {
 
 TEST(DeviceFile, TargetsClassesMakeVersionTwo) {
   ThreadPool pool(1);
-  const Model model = small_model("classes linear", pool);
+  Model model = small_model("classes linear", pool);
+  model.field = {6, 21, 41, 0.625};
   const auto file = device_file(model, Precision::float32, 0, pool);
   EXPECT_EQ(file[8], std::byte{2});
   EXPECT_EQ(device_file(small_model("anchor", pool), Precision::float32, 0, pool)[8], std::byte{1});
   const DeviceInfo info = read_device_info(file, "test");
   EXPECT_EQ(info.outputs, model.outputs());
   EXPECT_EQ(info.semantics, model.semantic_outputs());
+  EXPECT_EQ(info.example_prior, 6);
+  EXPECT_EQ(info.strength, 21);
+  EXPECT_EQ(info.sharpness, 41);
+  EXPECT_EQ(info.certainty, 0.625f);
   ASSERT_NE(info.outputs, info.semantics);
   const Matrix<float> lengths = device_matrix(file, info, DevicePart::class_lengths),
                       predicted = device_matrix(file, info, DevicePart::class_predicted),

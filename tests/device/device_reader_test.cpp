@@ -125,6 +125,8 @@ TEST(DeviceReader, AllKindsOfFilesReadBack) {
     EXPECT_EQ(info.temperature, 0.5f);
     EXPECT_EQ(info.width, kind.width);
     EXPECT_EQ(info.head_weight, kind.head_weight);
+    EXPECT_EQ((std::array{info.example_prior, info.strength, info.sharpness, info.certainty}),
+              kind.placed() ? kind.field : (std::array{1.0f, 1.0f, 1.0f, 0.0f}));
     EXPECT_EQ(info.tables, kind.tables);
     EXPECT_EQ(info.class_names, parts.class_names);
     EXPECT_EQ(info.attribute_names, parts.attribute_names);
@@ -218,6 +220,15 @@ TEST(DeviceReader, EveryHeaderFieldIsCheckedByItself) {
                         {"two heads f32", 124, bits_of(1e6f) + 1, "head weight"},
                         {"two heads f32", 124, bits_of(-1), "head weight"},
                         {"two heads f32", 124, bits_of(kNan), "head weight"},
+                        {"classes f32", 128, bits_of(0), "example prior"},
+                        {"classes f32", 128, bits_of(1e6f) + 1, "example prior"},
+                        {"classes f32", 132, bits_of(-1), "strength"},
+                        {"classes f32", 132, bits_of(kNan), "strength"},
+                        {"classes f32", 136, bits_of(0), "sharpness"},
+                        {"classes f32", 136, bits_of(1e4f) + 1, "sharpness"},
+                        {"classes f32", 140, bits_of(1), "certainty"},
+                        {"classes f32", 140, bits_of(-1e-45f), "certainty"},
+                        {"classes f32", 140, bits_of(kNan), "certainty"},
                         {"two heads f32", 28, 4, "outputs"},
                         {"classes f32", 124, bits_of(1), "outputs"},
                         {"classes f32", 120, 1, "tables"},
@@ -251,6 +262,10 @@ TEST(DeviceReader, TheBoundsOfTheHeaderBelongToIt) {
   const auto placed = assemble(test::make_device_file(kind_named("classes f32"))).bytes;
   for (const float width : {0.0f, -0.0f, 1e-3f, 1e6f}) EXPECT_EQ(refused_after(placed, 80, bits_of(width)), "");
   EXPECT_EQ(refused_after(placed, 124, bits_of(-0.0f)), "");
+  for (const std::size_t at : {128, 132, 136})
+    for (const float value : {1e-45f, 1e4f}) EXPECT_EQ(refused_after(placed, at, bits_of(value)), "");
+  for (const float certainty : {0.0f, -0.0f, 0.99999994f})
+    EXPECT_EQ(refused_after(placed, 140, bits_of(certainty)), "");
   const auto heads = assemble(test::make_device_file(kind_named("two heads f32"))).bytes;
   for (const float weight : {1e-6f, 1e6f}) EXPECT_EQ(refused_after(heads, 124, bits_of(weight)), "");
 }
@@ -432,7 +447,7 @@ TEST(DeviceReader, PaddingIsZero) {
     const auto file = assemble(parts);
     std::vector<bool> used(file.bytes.size());
     const auto use = [&](std::size_t from, std::size_t count) { std::fill_n(used.begin() + from, count, true); };
-    use(0, kind.placed() ? 128 : 112);
+    use(0, kind.placed() ? 144 : 112);
     for (std::size_t i = 0; i < kDeviceParts; ++i) {
       if (parts.sections[i].type == 0) continue;
       use(file.scale_offset[i], parts.sections[i].scales.size());

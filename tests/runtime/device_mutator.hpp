@@ -68,6 +68,8 @@ inline DeviceKind random_kind(Rng& rng) {
   kind.optional_parts = rng.below(2) == 0;
   kind.attribute_names = rng.below(2) == 0;
   if (rng.below(3) == 0) {  // targets classes
+    kind.field = {static_cast<float>(rng.uniform() * 10 + 0.01), static_cast<float>(rng.uniform() * 30 + 0.01),
+                  static_cast<float>(rng.uniform() * 60 + 0.01), static_cast<float>(rng.uniform() * 0.9)};
     kind.semantics = kind.outputs;
     kind.outputs = pick(1, 20);
     kind.similarity = 0;
@@ -112,7 +114,7 @@ class Mutator {
 
   /// Where `size` bytes can be changed; every third time within the header.
   std::size_t place(std::size_t size, std::size_t align = 1) {
-    const std::size_t limit = below(3) == 0 ? std::min<std::size_t>(file.size(), 128) : file.size();
+    const std::size_t limit = below(3) == 0 ? std::min<std::size_t>(file.size(), 144) : file.size();
     return below((limit - size) / align + 1) * align;
   }
 
@@ -134,19 +136,19 @@ class Mutator {
 
   std::uint32_t interesting() {
     static constexpr std::uint32_t values[] = {
-        0,          1,          2,          3,          4,          5,          16,         17,
-        127,        128,        255,        256,        32767,      32768,      65535,      65536,
-        65537,      0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff0, 0x7f7fffff, 0xff7fffff, 0x7f800000,
-        0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 0x00000001, 0x80000001, 0x00800000, 0x3f800000,
-        0xbf800000, 0x49742400, 0x49742401, 0xc9742400, 0xc9742401, 0x3089705f, 0x3089705e, 0x4e6e6b28,
-        0x4e6e6b29, 0x3a83126f, 0x3a83126e, 0x7c007c00, 0xfc007bff, 0x60ad78ec, 0x7149f2ca};
+        0,          1,          2,          3,          4,          5,          16,         17,         127,
+        128,        255,        256,        32767,      32768,      65535,      65536,      65537,      0x7fffffff,
+        0x80000000, 0xffffffff, 0xfffffff0, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001,
+        0x7f800001, 0x00000001, 0x80000001, 0x00800000, 0x3f800000, 0xbf800000, 0x49742400, 0x49742401, 0xc9742400,
+        0xc9742401, 0x3089705f, 0x3089705e, 0x4e6e6b28, 0x4e6e6b29, 0x461c4000, 0x461c4001, 0x3f7fffff, 0x3a83126f,
+        0x3a83126e, 0x7c007c00, 0xfc007bff, 0x60ad78ec, 0x7149f2ca};
     return values[below(std::size(values))];
   }
 
   void note(const char* what, std::size_t at) { origin += ' ' + std::string(what) + '@' + std::to_string(at); }
 
   void step() {
-    if (file.size() < 128) file.resize(128);
+    if (file.size() < 144) file.resize(144);
     switch (below(12)) {
       case 0: {
         const auto at = place(1);
@@ -181,7 +183,7 @@ class Mutator {
         return note("u16", at);
       }
       case 5: {  // a count a little too large or small
-        const auto field = below(13), at = field < 11 ? 20 + 4 * field : field == 11 ? 84 : 124;
+        const auto field = below(17), at = field < 11 ? 20 + 4 * field : field == 11 ? 84 : 124 + 4 * (field - 12);
         std::uint32_t value = 0;
         std::memcpy(&value, &file[at], 4);
         put_u32(file, at, value + static_cast<std::uint32_t>(below(7)) - 3);

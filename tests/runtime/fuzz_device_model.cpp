@@ -125,10 +125,11 @@ class Trial {
                 model_.encoding == f.encoding && model_.networks == f.networks && model_.open == f.open &&
                 model_.basis == f.stored_networks && model_.classes == f.classes && model_.support == f.support &&
                 model_.gamma == f.gamma && model_.temperature == f.temperature && model_.width == f.width &&
-                model_.head_weight == f.head_weight && model_.feature_scaling == f.feature_scaling &&
-                model_.semantic_scaling == f.semantic_scaling && model_.gates == f.gates &&
-                model_.similarity == f.similarity && model_.sees_encoding == f.networks_see_encoding &&
-                model_.relu == f.relu,
+                model_.head_weight == f.head_weight && model_.example_prior == f.example_prior &&
+                model_.strength == f.strength && model_.sharpness == f.sharpness && model_.certainty == f.certainty &&
+                model_.feature_scaling == f.feature_scaling && model_.semantic_scaling == f.semantic_scaling &&
+                model_.gates == f.gates && model_.similarity == f.similarity &&
+                model_.sees_encoding == f.networks_see_encoding && model_.relu == f.relu,
             "the same header");
     for (std::uint32_t c = 0; c < f.classes; ++c) {
       std::uint32_t index = 0;
@@ -321,6 +322,54 @@ class Trial {
     return status;
   }
 
+  /// Learns from samples of which no call may fail but for what is not finite; returns the saved bank.
+  std::vector<std::byte> learn(pnrt_bank& bank, const std::vector<Exact<float>>& samples) {
+    Exact<std::byte> work(pnrt_work_bytes(&model_, &bank));
+    require(pnrt_forget(&bank) == PNRT_OK, "what was learned is forgotten");
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const auto slot = static_cast<std::uint32_t>(i % pnrt_class_slots(&model_, &bank));
+      const char* name = pnrt_class_name(&model_, &bank, slot);
+      std::uint32_t moved = 0;
+      well("pnrt_adapt", pnrt_adapt(&bank, samples[i].data(), 1, &moved, work.data(), work.size()));
+      require(moved <= pnrt_class_slots(&model_, &bank), "no more classes move than there are");
+      if (i % 3 == 0 && name != nullptr)
+        well("pnrt_teach", pnrt_teach(&bank, name, samples[i].data(), 1, work.data(), work.size()));
+    }
+    std::vector<std::byte> saved(pnrt_saved_bytes(&bank));
+    require(pnrt_bank_save(&bank, saved.data(), saved.size()) == PNRT_OK, "a bank can be saved");
+    return saved;
+  }
+
+  void check_learning(pnrt_bank& bank, const Exact<float>& features) {
+    bool before = false, after = false;
+    const auto stored = scores(&bank, features, before);
+    Exact<std::byte> memory(pnrt_learning_bytes(&bank));
+    require(model_.class_targets == (memory.size() > 0), "class space, and only that, can learn");
+    const auto status = pnrt_bank_learn(&bank, memory.data(), memory.size());
+    require(status == (model_.class_targets ? PNRT_OK : PNRT_CANNOT_LEARN), "learning memory is attached");
+    if (status != PNRT_OK) return;
+    std::vector<Exact<float>> samples;
+    for (int i = 0; i < 12; ++i) samples.push_back(random_values(model_.features));
+    const auto saved = learn(bank, samples);
+    const auto learned = scores(&bank, features, after);
+    classify(&bank, features, after, learned);
+    explain(&bank, features, after, learned);
+    if (integer_) {
+      const auto path = model_.path;
+      model_.path = PNRT_SCALAR;
+      require(learn(bank, samples) == saved, "the same is learned with and without SIMD");
+      model_.path = path;
+    }
+    require(pnrt_forget(&bank) == PNRT_OK, "what was learned is forgotten");
+    const auto back = scores(&bank, features, after);
+    require(before == after, "nothing is left of what was learned");
+    if (before) require(std::memcmp(stored.data(), back.data(), 4 * back.size()) == 0, "forgetting restores scores");
+    require(pnrt_bank_load(&bank, saved.data(), saved.size()) == PNRT_OK, "a saved bank can be loaded");
+    const auto again = scores(&bank, features, after);
+    if (after) require(std::memcmp(learned.data(), again.data(), 4 * again.size()) == 0, "loading restores scores");
+    bank.learning = nullptr;  // the memory ends here
+  }
+
   void use(const DeviceInfo& info, const Exact<std::byte>& file) {
     const auto features = random_values(model_.features);
     bool predicted = false, good = false, still = false;
@@ -352,6 +401,8 @@ class Trial {
     classify(&bank, features, still, more);
     explain(&bank, features, still, more);
 
+    check_learning(bank, features);
+
     require(pnrt_remove_class(&bank, name) == PNRT_OK, "the class goes again");
     require(pnrt_remove_class(&bank, name) == PNRT_NOT_FOUND, "a class goes once");
     const auto back = scores(&bank, features, still);
@@ -377,6 +428,7 @@ class Trial {
             "the new one is found");
     if (add(bank, name, nullptr) != PNRT_OK) return;
     require(add(bank, "one too many", nullptr) == PNRT_FULL, "a bank is full at its capacity");
+    check_learning(bank, features);
     const auto last = scores(&bank, features, still);
     classify(&bank, features, still, last);
     explain(&bank, features, still, last);

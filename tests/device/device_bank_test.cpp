@@ -1,0 +1,617 @@
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <numeric>
+#include <sstream>
+
+#include "../../runtime/tests/stream.h"
+#include "parsnets/device.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets_rt.h"
+#include "paths.hpp"
+#include "small_device.hpp"
+
+namespace parsnets {
+namespace {
+
+using test::small_model;
+using test::small_samples;
+
+std::vector<std::byte> golden_file(const std::string& name) {
+  std::ifstream in(std::string(PARSNETS_SOURCE_DIR) + "/runtime/tests/" + name, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  std::vector<std::byte> bytes(text.size());
+  std::memcpy(bytes.data(), text.data(), text.size());
+  return bytes;
+}
+
+/// A bank of the C runtime with memory for learning.
+struct LearningBank {
+  std::vector<std::byte> file;
+  pnrt_model model{};
+  pnrt_bank bank{};
+  std::vector<std::uint32_t> memory, learning, work;
+
+  explicit LearningBank(std::vector<std::byte> bytes, std::uint32_t capacity = 2) : file(std::move(bytes)) {
+    EXPECT_EQ(pnrt_open(&model, file.data(), file.size()), PNRT_OK);
+    memory.resize(pnrt_bank_bytes(&model, capacity) / 4 + 1);
+    EXPECT_EQ(pnrt_bank_init(&bank, &model, capacity, memory.data(), memory.size() * 4), PNRT_OK);
+    learning.resize(pnrt_learning_bytes(&bank) / 4 + 1);
+    EXPECT_EQ(pnrt_bank_learn(&bank, learning.data(), pnrt_learning_bytes(&bank)), PNRT_OK);
+    work.resize(pnrt_work_bytes(&model, &bank) / 4 + 1);
+  }
+  LearningBank(const LearningBank&) = delete;
+
+  std::size_t work_bytes() const { return work.size() * 4; }
+  pnrt_status adapt(const float* x, std::uint32_t count, std::uint32_t* moved = nullptr) {
+    return pnrt_adapt(&bank, x, count, moved, work.data(), work_bytes());
+  }
+  pnrt_status teach(const char* name, const float* x, std::uint32_t count) {
+    return pnrt_teach(&bank, name, x, count, work.data(), work_bytes());
+  }
+  std::vector<float> scores(const float* x) {
+    std::vector<float> out(pnrt_class_slots(&model, &bank));
+    EXPECT_EQ(pnrt_scores(&model, &bank, x, out.data(), work.data(), work_bytes()), PNRT_OK);
+    return out;
+  }
+  std::vector<float> vector_of(std::uint32_t c) const {
+    std::vector<float> out(model.outputs);
+    EXPECT_EQ(pnrt_class_vector(&model, &bank, c, out.data()), PNRT_OK);
+    return out;
+  }
+  std::vector<std::vector<float>> vectors() const {
+    std::vector<std::vector<float>> all;
+    for (std::uint32_t c = 0; c < pnrt_class_slots(&model, &bank); ++c)
+      if (pnrt_class_name(&model, &bank, c) != nullptr) all.push_back(vector_of(c));
+    return all;
+  }
+  std::vector<std::byte> save() const {
+    std::vector<std::byte> saved(pnrt_saved_bytes(&bank));
+    EXPECT_EQ(pnrt_bank_save(&bank, saved.data(), saved.size()), PNRT_OK);
+    return saved;
+  }
+  pnrt_status load(const std::vector<std::byte>& saved) { return pnrt_bank_load(&bank, saved.data(), saved.size()); }
+};
+
+Matrix<float> stream_samples(const pnrt_model& model, std::uint32_t first, std::uint32_t count) {
+  Matrix<float> x(count, model.features);
+  for (std::uint32_t i = 0; i < count; ++i) stream_sample(first + i, model.features, x.row(i).data());
+  return x;
+}
+
+/// What the bank should do, in double precision.
+class Reference {
+ public:
+  explicit Reference(const LearningBank& device) : model_(device.model) {
+    for (std::uint32_t c = 0; c < pnrt_class_slots(&device.model, &device.bank); ++c) {
+      if (pnrt_class_name(&device.model, &device.bank, c) == nullptr) continue;
+      const auto v = device.vector_of(c);
+      stored_.emplace_back(v.begin(), v.end());
+      seen_.push_back(c < model_.classes && model_.class_seen[c] != 0);
+    }
+    vectors = stored_;
+    sums_.assign(stored_.size(), std::vector<double>(model_.placed));
+    support.assign(stored_.size(), 0);
+  }
+
+  void adapt(const float* x, std::uint32_t count) {
+    std::vector<std::vector<double>> fresh(stored_.size(), std::vector<double>(model_.placed));
+    std::vector<double> n(stored_.size());
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto f = compared(x + static_cast<std::size_t>(i) * model_.features);
+      std::vector<double> share(stored_.size());
+      double best = -1e300, sum = 0;
+      for (std::size_t c = 0; c < share.size(); ++c) {
+        share[c] = std::inner_product(f.begin(), f.end(), vectors[c].begin(), 0.0) / length(f, 0, f.size()) -
+                   (seen_[c] ? static_cast<double>(model_.gamma) : 0.0);
+        best = std::max(best, share[c]);
+      }
+      for (auto& v : share) sum += v = std::exp(model_.sharpness * (v - best));
+      for (std::size_t c = 0; c < share.size(); ++c) {
+        const double r = share[c] / sum;
+        if (seen_[c] || r < static_cast<double>(model_.certainty)) continue;
+        n[c] += r;
+        for (std::size_t j = 0; j < model_.placed; ++j) fresh[c][j] += r * f[j] / length(f, 0, model_.placed);
+      }
+    }
+    const double memory = 10.0 * model_.strength;
+    for (std::size_t c = 0; c < stored_.size(); ++c) {
+      const double keep = std::max(0.0, 1 - n[c] / memory), all = keep * support[c] + n[c],
+                   cut = all > memory ? memory / all : 1;
+      support[c] = cut * all;
+      for (std::size_t j = 0; j < model_.placed; ++j) sums_[c][j] = cut * (keep * sums_[c][j] + fresh[c][j]);
+      if (n[c] > 0 && support[c] >= 3) place(c);
+    }
+  }
+
+  std::vector<std::vector<double>> vectors;
+  std::vector<double> support;
+
+ private:
+  static double length(const std::vector<double>& v, std::size_t first, std::size_t last) {
+    double square = 0;
+    for (std::size_t j = first; j < last; ++j) square += v[j] * v[j];
+    return std::sqrt(square);
+  }
+
+  std::vector<double> compared(const float* x) const {
+    std::vector<float> f(model_.outputs), work(pnrt_work_bytes(&model_, nullptr) / 4 + 1);
+    EXPECT_EQ(pnrt_predict(&model_, x, f.data(), nullptr, work.data(), work.size() * 4), PNRT_OK);
+    std::vector<double> out(f.begin(), f.end());
+    for (std::size_t j = 0; j < out.size(); ++j)
+      out[j] -= model_.semantic_centre != nullptr ? static_cast<double>(model_.semantic_centre[j]) : 0.0;
+    if (model_.head_weight > 0) {
+      const double first = length(out, 0, model_.placed), second = length(out, model_.placed, out.size());
+      for (std::size_t j = 0; j < out.size(); ++j)
+        out[j] *= j < model_.placed ? 1 / first : std::sqrt(static_cast<double>(model_.head_weight)) / second;
+    }
+    return out;
+  }
+
+  void place(std::size_t c) {
+    const double old = length(stored_[c], 0, model_.placed);
+    auto& v = vectors[c];
+    for (std::size_t j = 0; j < model_.placed; ++j) v[j] = model_.strength * stored_[c][j] / old + sums_[c][j];
+    const double now = length(v, 0, model_.placed);
+    for (std::size_t j = 0; j < model_.placed; ++j) v[j] *= old / now;
+  }
+
+  const pnrt_model& model_;
+  std::vector<std::vector<double>> stored_, sums_;
+  std::vector<bool> seen_;
+};
+
+/// The number after `word` in a golden file.
+std::uint32_t golden_sum(const std::string& file, const std::string& word) {
+  std::ifstream in(std::string(PARSNETS_SOURCE_DIR) + "/runtime/tests/" + file);
+  for (std::string found, value; in >> found >> value;)
+    if (found == word) return static_cast<std::uint32_t>(std::stoul(value, nullptr, 16));
+  ADD_FAILURE() << file << " has no " << word;
+  return 0;
+}
+
+void mend(std::vector<std::byte>& saved) {
+  const auto crc = static_cast<std::uint32_t>(
+      crc32(0, reinterpret_cast<const Bytef*>(saved.data()) + 20, static_cast<uInt>(saved.size() - 20)));
+  std::memcpy(&saved[16], &crc, 4);
+}
+
+/// A bank that has been through everything: an added class, a removed one, taught ones and moved ones.
+void live(LearningBank& device) {
+  std::vector<float> batch(kStreamBatch * device.model.features), attributes(device.model.attributes);
+  std::uint32_t moves = 0;
+  ASSERT_EQ(stream_add_class(&device.bank, attributes.data(), device.work.data(), device.work_bytes()), PNRT_OK);
+  ASSERT_EQ(stream_adapt(&device.bank, 600, batch.data(), &moves, device.work.data(), device.work_bytes()), PNRT_OK);
+  ASSERT_GT(moves, 0u);
+  const auto x = stream_samples(device.model, 5, 4);
+  ASSERT_EQ(device.teach("added", x.data(), 4), PNRT_OK);
+  ASSERT_EQ(device.teach(pnrt_class_name(&device.model, &device.bank, 0), x.data(), 1), PNRT_OK);
+  ASSERT_EQ(pnrt_remove_class(&device.bank, pnrt_class_name(&device.model, &device.bank, 5)), PNRT_OK);
+}
+
+TEST(DeviceBank, TenThousandSamplesMoveClassesToTheSameBitsOnEveryPathAndCompiledForSize) {
+  for (const std::string kind : {"golden_classes", "golden_heads"})
+    for (const bool scalar : {false, true}) {
+      LearningBank device(golden_file(kind + ".pnrt"));
+      if (scalar) device.model.path = PNRT_SCALAR;
+      std::vector<float> batch(kStreamBatch * device.model.features),
+          vector(std::max(device.model.outputs, device.model.attributes));
+      std::uint32_t moves = 0, crc = 0xffffffff;
+      ASSERT_EQ(stream_add_class(&device.bank, vector.data(), device.work.data(), device.work_bytes()), PNRT_OK);
+      ASSERT_EQ(
+          stream_adapt(&device.bank, kStreamSamples, batch.data(), &moves, device.work.data(), device.work_bytes()),
+          PNRT_OK);
+      ASSERT_EQ(stream_feed_places(&device.bank, vector.data(), &crc), PNRT_OK);
+      // runtime/tests compares the same number in builds of the runtime alone, -O3 and -Os.
+      EXPECT_EQ(~crc, golden_sum(kind + ".txt", "adapted")) << kind;
+    }
+}
+
+TEST(DeviceBank, TenThousandSamplesMoveClassesAsInDoublePrecision) {
+  for (const std::string kind : {"golden_classes.pnrt", "golden_heads.pnrt"}) {
+    LearningBank device(golden_file(kind));
+    std::vector<float> attributes(device.model.attributes);
+    ASSERT_EQ(stream_add_class(&device.bank, attributes.data(), device.work.data(), device.work_bytes()), PNRT_OK);
+    Reference reference(device);
+    const auto before = device.vectors();
+    for (std::uint32_t first = 0, batch = 0; first < 10000; first += batch) {
+      batch = std::min(first / 100 % 2 ? 7u : 1u, 10000 - first);
+      const auto x = stream_samples(device.model, first, batch);
+      ASSERT_EQ(device.adapt(x.data(), batch), PNRT_OK);
+      reference.adapt(x.data(), batch);
+    }
+    double worst = 0, furthest = 0;
+    const auto after = device.vectors();
+    for (std::size_t c = 0; c < after.size(); ++c)
+      for (std::size_t j = 0; j < after[c].size(); ++j) {
+        worst = std::max(worst, std::abs(after[c][j] - reference.vectors[c][j]));
+        furthest = std::max<double>(furthest, std::abs(after[c][j] - before[c][j]));
+      }
+    EXPECT_LT(worst, 1e-3) << kind;
+    EXPECT_GT(furthest, 0.1) << kind << ": the samples must move something";
+    EXPECT_GT(std::ranges::count_if(reference.support, [](double n) { return n >= 3; }), 2) << kind;
+  }
+}
+
+TEST(DeviceBank, ExamplesDrawAClassTowardsThem) {
+  ThreadPool pool(1);
+  for (const char* kind : {"classes", "classes heads"})
+    for (const Precision precision : {Precision::float32, Precision::int8}) {
+      Model model = small_model(kind, pool);
+      const std::size_t p = model.class_outputs();
+      const DeviceModel device(device_file(model, precision, 0, pool), "device");
+      const Matrix<float> x = small_samples(50);
+      Matrix<float> samples = device.predict(x.view(), pool);
+      std::vector<double> sum(p);
+      for (std::size_t r = 0; r < x.rows(); ++r) {
+        double square = 0;
+        for (std::size_t j = 0; j < model.outputs(); ++j) {
+          if (!model.semantic_centre.empty()) samples(r, j) -= model.semantic_centre[j];
+          if (j < p) square += static_cast<double>(samples(r, j)) * samples(r, j);
+        }
+        for (std::size_t j = 0; j < p; ++j) sum[j] += samples(r, j) / std::sqrt(square);
+      }
+      for (const std::size_t c : {std::size_t{0}, model.classes.names.size() - 1}) {  // seen, unseen
+        DeviceBank bank(device), one(device);
+        const Matrix<float> before = bank.vectors();
+        bank.teach(model.classes.names[c], x.view());
+        const Matrix<float> after = bank.vectors();
+        std::vector<double> expected(p);
+        double old = 0, now = 0;
+        for (std::size_t j = 0; j < p; ++j) old += static_cast<double>(before(c, j)) * before(c, j);
+        for (std::size_t j = 0; j < p; ++j) {
+          expected[j] = model.field.example_prior * before(c, j) / std::sqrt(old) + sum[j];
+          now += expected[j] * expected[j];
+        }
+        for (std::size_t j = 0; j < model.outputs(); ++j)
+          EXPECT_NEAR(after(c, j), j < p ? expected[j] * std::sqrt(old / now) : before(c, j), 1e-5) << kind;
+        for (std::size_t other = 0; other < before.rows(); ++other)
+          EXPECT_TRUE(other == c || std::ranges::equal(after.row(other), before.row(other))) << kind;
+
+        const MatrixView<const float> example(x.data(), 1, x.cols());
+        const float unknown = one.scores(example, pool)(0, c);
+        one.teach(model.classes.names[c], example);
+        EXPECT_GT(one.scores(example, pool)(0, c), unknown) << kind;
+        // Examples one after the other are worth the same as all at once, up to rounding.
+        for (std::size_t r = 1; r < x.rows(); ++r) one.teach(model.classes.names[c], {x.row(r).data(), 1, x.cols()});
+        const Matrix<float> stepwise = one.vectors();
+        for (std::size_t j = 0; j < model.outputs(); ++j) EXPECT_NEAR(stepwise(c, j), after(c, j), 1e-5) << kind;
+      }
+    }
+}
+
+TEST(DeviceBank, OnlyUnseenClassesAdaptAndOnlyWithThreeSamples) {
+  LearningBank device(golden_file("golden_heads.pnrt"));
+  const auto before = device.vectors();
+  const auto pile = stream_samples(device.model, 0, 400);
+  std::uint32_t moved = 0;
+  ASSERT_EQ(device.adapt(pile.data(), 400, &moved), PNRT_OK);
+  const auto after = device.vectors();
+  std::uint32_t differ = 0;
+  std::size_t moving = before.size();
+  for (std::size_t c = 0; c < before.size(); ++c) {
+    if (before[c] == after[c]) continue;
+    ++differ;
+    moving = c;
+    EXPECT_EQ(device.model.class_seen[c], 0);
+    for (std::size_t j = device.model.placed; j < before[c].size(); ++j) EXPECT_EQ(before[c][j], after[c][j]);
+    double old = 0, now = 0;
+    for (std::size_t j = 0; j < device.model.placed; ++j) {
+      old += static_cast<double>(before[c][j]) * before[c][j];
+      now += static_cast<double>(after[c][j]) * after[c][j];
+    }
+    EXPECT_NEAR(now, old, 1e-6) << "the part in class space keeps its length";
+  }
+  EXPECT_EQ(moved, differ);
+  ASSERT_GT(differ, 1u);
+
+  // One sample again and again: convincing, but less than a whole one each time.
+  ASSERT_EQ(pnrt_forget(&device.bank), PNRT_OK);
+  std::size_t convincing = pile.rows();
+  for (std::size_t r = 0; r < pile.rows() && convincing == pile.rows(); ++r) {
+    ASSERT_EQ(device.adapt(pile.row(r).data(), 1), PNRT_OK);
+    if (pnrt_saved_bytes(&device.bank) > 32 + device.model.classes) convincing = r;
+    ASSERT_EQ(pnrt_forget(&device.bank), PNRT_OK);
+  }
+  ASSERT_LT(convincing, pile.rows());
+  std::vector<std::uint32_t> moves;
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(device.adapt(pile.row(convincing).data(), 1, &moved), PNRT_OK);
+    moves.push_back(moved);
+  }
+  EXPECT_EQ((std::vector(moves.begin(), moves.begin() + 3)), (std::vector<std::uint32_t>{0, 0, 0}));
+  EXPECT_EQ(moves.back(), 1u);
+  EXPECT_LT(moving, before.size());
+}
+
+TEST(DeviceBank, AdaptingToTheSameSamplesAgainAndAgainConverges) {
+  LearningBank device(golden_file("golden_heads.pnrt"));
+  const auto pile = stream_samples(device.model, 0, 500);
+  std::vector<std::vector<float>> last;
+  for (int i = 0; i < 60; ++i) {
+    last = device.vectors();
+    ASSERT_EQ(device.adapt(pile.data(), 500), PNRT_OK);
+  }
+  const auto now = device.vectors();
+  for (std::size_t c = 0; c < now.size(); ++c)
+    for (std::size_t j = 0; j < now[c].size(); ++j) EXPECT_NEAR(now[c][j], last[c][j], 1e-5);
+}
+
+TEST(DeviceBank, ForgettingRestoresScoresToTheBit) {
+  ThreadPool pool(1);
+  for (const char* kind : {"classes", "classes linear", "classes heads", "classes tables"})
+    for (const Precision precision : {Precision::float32, Precision::float16, Precision::int8}) {
+      const Model model = small_model(kind, pool);
+      const DeviceModel device(device_file(model, precision, 0, pool), "device");
+      const Matrix<float> x = small_samples(100);
+      DeviceBank bank(device, 1);
+      bank.add_class("new", model.classes.semantics.row(2));
+      const Matrix<float> before = bank.scores(x.view(), pool);
+      bank.adapt(x.view());
+      bank.teach("new", x.view());
+      bank.teach(model.classes.names[0], x.view());
+      const Matrix<float> learned = bank.scores(x.view(), pool);
+      EXPECT_FALSE(std::ranges::equal(before.values(), learned.values())) << kind;
+      bank.forget();
+      const Matrix<float> after = bank.scores(x.view(), pool);
+      EXPECT_EQ(std::memcmp(before.data(), after.data(), before.size() * 4), 0) << kind;
+      const Matrix<float> alone = device.scores(x.view(), pool);
+      for (std::size_t r = 0; r < x.rows(); ++r)
+        EXPECT_EQ(std::memcmp(alone.row(r).data(), after.row(r).data(), alone.cols() * 4), 0) << kind;
+    }
+}
+
+TEST(DeviceBank, ASavedBankGoesOnWhereItWas) {
+  for (const std::string kind : {"golden_classes.pnrt", "golden_heads.pnrt"}) {
+    LearningBank first(golden_file(kind)), second(golden_file(kind), 5);
+    live(first);
+    if (HasFatalFailure()) return;
+    const auto saved = first.save();
+    std::vector<std::byte> unaligned(saved.size() + 1);
+    std::ranges::copy(saved, unaligned.begin() + 1);
+    ASSERT_EQ(pnrt_bank_load(&second.bank, unaligned.data() + 1, saved.size()), PNRT_OK);
+    EXPECT_EQ(second.save(), saved);
+    EXPECT_EQ(second.bank.added, 1u);
+    const auto pile = stream_samples(first.model, 900, 50);
+    for (int round = 0; round < 2; ++round) {
+      for (std::size_t r = 0; r < pile.rows(); ++r) {
+        auto expected = first.scores(pile.row(r).data()), found = second.scores(pile.row(r).data());
+        found.resize(expected.size());  // the larger bank has free slots behind
+        EXPECT_EQ(std::memcmp(expected.data(), found.data(), found.size() * 4), 0) << kind;
+      }
+      ASSERT_EQ(first.adapt(pile.data(), 50), PNRT_OK);
+      ASSERT_EQ(second.adapt(pile.data(), 50), PNRT_OK);
+    }
+    EXPECT_EQ(first.save(), second.save());
+    // What the other bank held before is gone.
+    LearningBank third(golden_file(kind));
+    ASSERT_EQ(second.load(third.save()), PNRT_OK);
+    EXPECT_EQ(second.bank.added, 0u);
+    EXPECT_EQ(second.vectors(), third.vectors());
+  }
+}
+
+TEST(DeviceBank, SavedBanksWithAnyByteChangedAreRefusedAndChangeNothing) {
+  LearningBank source(golden_file("golden_heads.pnrt")), device(golden_file("golden_heads.pnrt"));
+  live(source);
+  const auto good = source.save();
+  const auto pile = stream_samples(device.model, 0, 100);
+  ASSERT_EQ(device.adapt(pile.data(), 100), PNRT_OK);
+  const auto before = device.save();
+  const auto places = device.vectors();
+  for (std::size_t at = 0; at < good.size(); ++at)
+    for (const int flip : {1, 128, 255}) {
+      auto bad = good;
+      bad[at] ^= static_cast<std::byte>(flip);
+      const pnrt_status status = device.load(bad);
+      EXPECT_EQ(status, at < 8    ? PNRT_NOT_A_MODEL
+                        : at < 12 ? PNRT_OTHER_VERSION
+                        : at < 16 ? PNRT_TRUNCATED
+                                  : PNRT_DAMAGED)
+          << at;
+    }
+  for (std::size_t size = 1; size < good.size(); size += 1 + size / 50) {
+    std::vector<std::byte> shorter(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
+    EXPECT_EQ(device.load(shorter), size < 8 ? PNRT_NOT_A_MODEL : PNRT_TRUNCATED);
+  }
+  auto longer = good;
+  longer.push_back(std::byte{0});
+  EXPECT_EQ(device.load(longer), PNRT_TRUNCATED);
+  EXPECT_EQ(device.save(), before);
+  EXPECT_EQ(device.vectors(), places);
+}
+
+TEST(DeviceBank, SavedBanksWithRightChecksumsAreRefusedOrHarmless) {
+  ThreadPool pool(1);
+  for (const Precision precision : {Precision::float32, Precision::float16, Precision::int8}) {
+    const auto file = device_file(small_model("classes heads", pool), precision, 0, pool);
+    LearningBank source(file), device(file);
+    const Matrix<float> x = small_samples(200);
+    ASSERT_EQ(source.adapt(x.data(), 200), PNRT_OK);
+    std::vector<float> attributes(source.model.attributes);
+    ASSERT_EQ(stream_add_class(&source.bank, attributes.data(), source.work.data(), source.work_bytes()), PNRT_OK);
+    ASSERT_EQ(source.teach("added", x.data(), 5), PNRT_OK);
+    const auto good = source.save();
+    std::size_t refused = 0, accepted = 0;
+    std::vector<float> out(pnrt_class_slots(&device.model, &device.bank));
+    for (std::size_t at = 20; at < good.size(); ++at)
+      for (const int value : {0, 1, 0x7f, 0xff}) {
+        auto bad = good;
+        if (bad[at] == static_cast<std::byte>(value)) continue;
+        bad[at] = static_cast<std::byte>(value);
+        mend(bad);
+        const auto before = device.save();
+        if (device.load(bad) != PNRT_OK) {
+          ++refused;
+          ASSERT_EQ(device.save(), before) << at;
+          continue;
+        }
+        ++accepted;
+        ASSERT_EQ(device.save().size(), bad.size()) << at;
+        const pnrt_status status =
+            pnrt_scores(&device.model, &device.bank, x.data(), out.data(), device.work.data(), device.work_bytes());
+        ASSERT_TRUE(status == PNRT_OK || status == PNRT_NOT_FINITE) << at;
+        for (const float v : out) ASSERT_TRUE(status != PNRT_OK || std::isfinite(v)) << at;
+        const pnrt_status adapted = device.adapt(x.data(), 2);
+        ASSERT_TRUE(adapted == PNRT_OK || adapted == PNRT_NOT_FINITE) << at;
+      }
+    EXPECT_GT(refused, 50u);
+    EXPECT_GT(accepted, 50u);
+  }
+}
+
+TEST(DeviceBank, WhatASavedBankNeedsIsChecked) {
+  LearningBank source(golden_file("golden_heads.pnrt")), other(golden_file("golden_classes.pnrt")),
+      small(golden_file("golden_heads.pnrt"), 0), forgetful(golden_file("golden_heads.pnrt"));
+  live(source);
+  const auto saved = source.save();
+  EXPECT_EQ(other.load(saved), PNRT_OTHER_MODEL);
+  EXPECT_EQ(small.load(saved), PNRT_NO_MEMORY);
+  forgetful.bank.learning = nullptr;
+  EXPECT_EQ(forgetful.load(saved), PNRT_CANNOT_LEARN);
+  ASSERT_EQ(pnrt_forget(&source.bank), PNRT_OK);
+  EXPECT_EQ(forgetful.load(source.save()), PNRT_OK);
+  EXPECT_EQ(forgetful.bank.added, 1u);
+  EXPECT_EQ(pnrt_bank_load(nullptr, saved.data(), saved.size()), PNRT_BAD_ARGUMENT);
+  EXPECT_EQ(pnrt_bank_load(&source.bank, nullptr, saved.size()), PNRT_BAD_ARGUMENT);
+  std::vector<std::byte> buffer(pnrt_saved_bytes(&source.bank));
+  EXPECT_EQ(pnrt_bank_save(&source.bank, buffer.data(), buffer.size() - 1), PNRT_NO_MEMORY);
+  EXPECT_EQ(pnrt_bank_save(&source.bank, nullptr, buffer.size()), PNRT_BAD_ARGUMENT);
+}
+
+TEST(DeviceBank, ARemovedClassLeavesNothingBehind) {
+  LearningBank device(golden_file("golden_heads.pnrt"));
+  const auto pile = stream_samples(device.model, 0, 300);
+  std::vector<float> attributes(device.model.attributes);
+  const auto add = [&] {
+    ASSERT_EQ(stream_add_class(&device.bank, attributes.data(), device.work.data(), device.work_bytes()), PNRT_OK);
+  };
+  const std::uint32_t slot = device.model.classes;
+  add();
+  const auto fresh = device.vector_of(slot);
+  ASSERT_EQ(device.teach("added", pile.data(), 20), PNRT_OK);
+  ASSERT_EQ(device.adapt(pile.data(), 300), PNRT_OK);
+  EXPECT_NE(device.vector_of(slot), fresh);
+  ASSERT_EQ(pnrt_remove_class(&device.bank, "added"), PNRT_OK);
+  EXPECT_EQ(device.teach("added", pile.data(), 1), PNRT_NOT_FOUND);
+  std::vector<float> vector(device.model.outputs);
+  EXPECT_EQ(pnrt_class_vector(&device.model, &device.bank, slot, vector.data()), PNRT_NOT_FOUND);
+  ASSERT_EQ(device.adapt(pile.data(), 300), PNRT_OK);
+  add();
+  EXPECT_EQ(device.vector_of(slot), fresh);
+
+  // Without classes there is nothing to learn, and nothing breaks.
+  for (std::uint32_t c = 0; c < pnrt_class_slots(&device.model, &device.bank); ++c)
+    if (const char* name = pnrt_class_name(&device.model, &device.bank, c)) {
+      ASSERT_EQ(pnrt_remove_class(&device.bank, name), PNRT_OK);
+    }
+  std::uint32_t moved = 1;
+  EXPECT_EQ(device.adapt(pile.data(), 300, &moved), PNRT_OK);
+  EXPECT_EQ(moved, 0u);
+}
+
+TEST(DeviceBank, ExplanationsOfMovedClassesAddUp) {
+  for (const std::string kind : {"golden_classes.pnrt", "golden_heads.pnrt"}) {
+    LearningBank device(golden_file(kind));
+    live(device);
+    std::vector<float> terms(device.model.attributes);
+    for (std::uint32_t number = 0; number < 50; ++number) {
+      const auto x = stream_samples(device.model, number, 1);
+      pnrt_explanation why;
+      ASSERT_EQ(pnrt_explain(&device.model, &device.bank, x.data(), &why, terms.data(), nullptr, device.work.data(),
+                             device.work_bytes()),
+                PNRT_OK);
+      const double sum = std::accumulate(terms.begin(), terms.end(), 0.0) + why.calibration + why.examples;
+      EXPECT_NEAR(sum, why.winner_score - why.runner_up_score, 1e-5);
+      const auto scores = device.scores(x.data());
+      const bool seen = why.winner < device.model.classes && device.model.class_seen[why.winner] != 0;
+      EXPECT_NEAR(why.winner_score, scores[why.winner] - (seen ? device.model.gamma : 0), 1e-6);
+    }
+  }
+}
+
+TEST(DeviceBank, RefusesWhatItCannotLearnFromAndChangesNothing) {
+  LearningBank device(golden_file("golden_heads.pnrt"));
+  live(device);
+  const auto before = device.save();
+  auto pile = stream_samples(device.model, 0, 3);
+  pile(2, 1) = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(device.adapt(pile.data(), 3), PNRT_NOT_FINITE);
+  EXPECT_EQ(device.teach("added", pile.data(), 3), PNRT_NOT_FINITE);
+  EXPECT_EQ(device.teach("nobody", pile.data(), 1), PNRT_NOT_FOUND);
+  EXPECT_EQ(device.teach(nullptr, pile.data(), 1), PNRT_BAD_ARGUMENT);
+  EXPECT_EQ(device.teach("added", nullptr, 1), PNRT_BAD_ARGUMENT);
+  EXPECT_EQ(device.adapt(nullptr, 1), PNRT_BAD_ARGUMENT);
+  const std::size_t work = pnrt_work_bytes(&device.model, &device.bank);
+  void* odd = reinterpret_cast<char*>(device.work.data()) + 1;
+  EXPECT_EQ(pnrt_adapt(&device.bank, pile.data(), 1, nullptr, device.work.data(), work - 1), PNRT_NO_MEMORY);
+  EXPECT_EQ(pnrt_adapt(&device.bank, pile.data(), 1, nullptr, odd, work), PNRT_MISALIGNED);
+  EXPECT_EQ(pnrt_adapt(nullptr, pile.data(), 1, nullptr, device.work.data(), work), PNRT_BAD_ARGUMENT);
+  EXPECT_EQ(device.save(), before);
+
+  const std::size_t needed = pnrt_learning_bytes(&device.bank);
+  void* memory = device.learning.data();
+  EXPECT_EQ(pnrt_bank_learn(&device.bank, memory, needed - 1), PNRT_NO_MEMORY);
+  EXPECT_EQ(pnrt_bank_learn(&device.bank, static_cast<char*>(memory) + 2, needed), PNRT_MISALIGNED);
+  EXPECT_EQ(pnrt_bank_learn(&device.bank, nullptr, needed), PNRT_BAD_ARGUMENT);
+  EXPECT_EQ(pnrt_bank_learn(nullptr, memory, needed), PNRT_BAD_ARGUMENT);
+  EXPECT_EQ(device.save(), before);
+
+  device.bank.learning = nullptr;
+  EXPECT_EQ(device.adapt(pile.data(), 1), PNRT_CANNOT_LEARN);
+  EXPECT_EQ(device.teach("added", pile.data(), 1), PNRT_CANNOT_LEARN);
+  EXPECT_EQ(pnrt_forget(&device.bank), PNRT_CANNOT_LEARN);
+}
+
+TEST(DeviceBank, NeedsClassSpace) {
+  ThreadPool pool(1);
+  const DeviceModel device(device_file(small_model("anchor", pool), Precision::int8, 0, pool), "device");
+  EXPECT_THROW(DeviceBank bank(device), Error);
+  test::SmallDevice small({device.bytes().begin(), device.bytes().end()});
+  std::vector<std::uint32_t> memory(pnrt_bank_bytes(&small.model, 1) / 4 + 1);
+  pnrt_bank bank;
+  ASSERT_EQ(pnrt_bank_init(&bank, &small.model, 1, memory.data(), memory.size() * 4), PNRT_OK);
+  EXPECT_EQ(pnrt_learning_bytes(&bank), 0u);
+  std::array<std::uint32_t, 64> learning;
+  EXPECT_EQ(pnrt_bank_learn(&bank, learning.data(), sizeof learning), PNRT_CANNOT_LEARN);
+}
+
+TEST(DeviceBank, SaysWhatIsWrong) {
+  ThreadPool pool(1);
+  const Model model = small_model("classes", pool);
+  const DeviceModel device(device_file(model, Precision::int8, 0, pool), "device");
+  DeviceBank bank(device, 1);
+  const Matrix<float> x = small_samples(3), narrow(3, x.cols() - 1, 1.0f);
+  const auto refused = [](const auto& call, const std::string& field) {
+    try {
+      call();
+      ADD_FAILURE() << "accepted: " << field;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::bad_input);
+      EXPECT_EQ(error.parts().field, field);
+    }
+  };
+  refused([&] { bank.adapt(narrow.view()); }, "features");
+  refused([&] { bank.teach(model.classes.names[0], narrow.view()); }, "features");
+  refused([&] { bank.teach("nobody", x.view()); }, "class 'nobody'");
+  refused([&] { bank.add_class("new", model.classes.semantics.row(0).first(3)); }, "attributes");
+  refused([&] { bank.add_class(model.classes.names[0], model.classes.semantics.row(0)); },
+          "class '" + model.classes.names[0] + "'");
+  refused([&] { bank.remove_class("nobody"); }, "class 'nobody'");
+  auto saved = bank.save();
+  saved.back() ^= std::byte{1};
+  refused([&] { bank.load(saved); }, "saved bank");
+  bank.add_class("new", model.classes.semantics.row(0));
+  EXPECT_EQ(bank.class_names().back(), "new");
+  bank.remove_class("new");
+  EXPECT_EQ(bank.class_names().back(), "");
+}
+
+}  // namespace
+}  // namespace parsnets
