@@ -31,11 +31,11 @@ Json few_shot(double zsl) {
 }
 
 /// A run whose model has a ZSL accuracy of 50.
-struct Run {
+struct TestedRun {
   Dataset data;
   Evaluation test;
-  Json json;
-  Run() {
+  Json json = Json::object();
+  TestedRun() {
     data.name = "demo";
     data.features_name = "f.npy";
     test.zsl.top1_per_class = 50;
@@ -46,7 +46,7 @@ struct Run {
 }  // namespace
 
 TEST(FieldFigures, ReadsWhatEvalWroteAndLeavesOtherFilesAlone) {
-  Run run;
+  TestedRun run;
   run.add({{"sweep", "k"}});
   EXPECT_TRUE(run.json.empty());
   run.add(transductive("mixed", 50));
@@ -62,7 +62,7 @@ TEST(FieldFigures, ReadsWhatEvalWroteAndLeavesOtherFilesAlone) {
 }
 
 TEST(FieldFigures, RefusesOtherDataOtherModelsAndSecondFiles) {
-  Run run;
+  TestedRun run;
   run.add(transductive("mixed", 50));
   run.add(few_shot(50));
   Json other = few_shot(50);

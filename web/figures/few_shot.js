@@ -9,7 +9,7 @@ defineFigure({
 
   sentence({ draws, descriptions_alone: none, rows }) {
     const last = rows[rows.length - 1];
-    return `ZSL accuracy rises from ${percent(none)} by descriptions alone to ${meanSd(last.taught)} with ${count(last.examples, "example")} of each unseen class; `
+    return `ZSL accuracy is ${percent(none)} by descriptions alone and ${meanSd(last.taught)} with ${count(last.examples, "example")} of each unseen class; `
       + `examples alone reach ${meanSd(last.examples_alone)} (${count(draws, "draw")}).`;
   },
 

@@ -22,8 +22,9 @@ defineFigure({
 
   draw(frame, list) {
     const bar = (name, value, tone, label) => ({ label, values: [{ value, tone, kind: "bar", tip: { title: label, rows: [[name, `${percent(value)} %`]] } }] });
-    const rows = list.flatMap(({ protocol, before, after }) => FIELD_METRICS.filter(([key]) => isNumber(after[key])).flatMap(([key, name]) => [
-      bar(name, before[key], "blue", `${name} before`), bar(name, after[key], "orange", `${name}, transductive (${protocol})`)]));
+    const rows = FIELD_METRICS.filter(([key]) => isNumber(list[0].after[key])).flatMap(([key, name]) => [
+      bar(name, list[0].before[key], "blue", `${name} before`),
+      ...list.map(({ protocol, after }) => bar(name, after[key], "orange", `${name}, transductive (${protocol})`))]);
     drawRows(frame, rows, { domain: [0, 100], label: "Accuracy, %", rowHeight: 24,
       legend: [{ name: "before", tone: "blue", mark: "bar" }, { name: "after", tone: "orange", mark: "bar" }] });
   },
