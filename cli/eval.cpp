@@ -16,6 +16,7 @@
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
+#include "parsnets/field.hpp"
 #include "parsnets/training.hpp"
 #include "warning_lines.hpp"
 
@@ -107,6 +108,7 @@ Command eval_command() {
     Dataset data;
     // Gamma of a device file is the one its model had; where that came from is not in the file.
     std::string gamma_from = "the device file", weights;  // of several tables of semantics
+    std::string learned;                                  // since training: figures are not inductive
     if (is_device_file(state->model)) {
       const DeviceModel model = load_device_model(state->model);
       data = load_dataset(state->data, state->load, context.progress);
@@ -121,6 +123,10 @@ Command eval_command() {
       require_memory_for_evaluation(state->memory_limit, model.classes.names.size(), model.outputs(), data);
       result = evaluate(model, data, pool, context.progress, state->allow_trained);
       gamma_from = model.record.validation.gamma_from;
+      if (is_adapted(model))
+        learned = is_taught(model) ? "adapted and taught" : "adapted";
+      else if (is_taught(model))
+        learned = "taught";
       if (!model.semantic_preprocess.tables.empty())
         weights = nlohmann::json::parse(model.options).value("semantic-weights", "");
       if (!model.record.data.semantics.empty()) data.semantics.name = model.record.data.semantics;
@@ -133,15 +139,19 @@ Command eval_command() {
                    {"semantics", data.semantics.name},
                    {"split", split}};
     if (!weights.empty()) output.json["semantic_weights"] = weights;
+    if (!learned.empty()) output.json["learned_since_training"] = learned;
     output.json.update(evaluation_json(result, gamma_from));
-    output.text =
-        fmt::format("{} ({}, {}{}{}{})\nZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", data.name,
-                    data.features_name, data.semantics.name, weights.empty() ? "" : " weighted " + weights,
-                    split.empty() ? "" : ", ", split, result.zsl.top1_per_class, result.zsl.top1, result.zsl.top5);
+    const std::string kind = learned.empty() ? "" : learned + " ";
+    output.text = fmt::format("{} ({}, {}{}{}{})\n{}ZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", data.name,
+                              data.features_name, data.semantics.name, weights.empty() ? "" : " weighted " + weights,
+                              split.empty() ? "" : ", ", split, kind, result.zsl.top1_per_class, result.zsl.top1,
+                              result.zsl.top5);
     if (result.has_gzsl)
       output.text +=
-          fmt::format("GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", result.gzsl.u,
+          fmt::format("{}GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", kind, result.gzsl.u,
                       result.gzsl.s, result.gzsl.h, result.gzsl.ausuc, result.gzsl.gamma, gamma_from);
+    if (!learned.empty())
+      output.text += fmt::format("the model was {} after training: these figures are not inductive\n", learned);
     if (result.trained_samples != 0)
       output.text +=
           fmt::format("warning: {}; these are not test results\n",

@@ -342,7 +342,7 @@ Model load_model(const std::filesystem::path& path) {
       model.field.example_prior = in.number("example_prior", 1e-6, 1e9);
       model.field.strength = in.number("adapt_strength", 1e-6, 1e9);
       model.field.sharpness = in.number("adapt_sharpness", 1e-6, 1e6);
-      model.field.certainty = in.number("adapt_certainty", 0, 0.999999);
+      model.field.certainty = in.number("adapt_certainty", 0.5, 0.999999);
     }
     model.classes.taught = read_experience(in, "taught", c, placed);
     model.classes.adapted = read_experience(in, "adapted", c, placed);
