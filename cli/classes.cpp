@@ -1,4 +1,4 @@
-// parsnets classes list|add|remove: the class bank of a model, without training.
+// parsnets classes list|add|teach|remove: the class bank of a model, without training.
 
 #include <fmt/format.h>
 
@@ -7,19 +7,20 @@
 #include <filesystem>
 #include <unordered_set>
 
-#include "base/file.hpp"
-#include "base/file_lock.hpp"
+#include "base/rows.hpp"
+#include "changed_model.hpp"
 #include "command.hpp"
+#include "feature_input.hpp"
 #include "formats/csv.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/model.hpp"
+#include "parsnets/field.hpp"
 
 namespace parsnets::cli {
 
 namespace {
 
 struct State {
-  std::string model, from, names;
+  std::string model, from, names, name, examples, labels;
   std::filesystem::path out;
 };
 
@@ -27,18 +28,8 @@ void require_model(const State& state) {
   if (state.model.empty()) throw Error(ErrorCode::usage, "classes: expected --model FILE");
 }
 
-/// Makes load, change and save one step when the model is changed in place, and refuses an impossible --out early.
-std::unique_ptr<FileLock> hold(const State& state, ProgressObserver* progress) {
-  std::error_code absent;
-  check_writable(state.out.empty() ? std::filesystem::path(state.model) : state.out);
-  if (!state.out.empty() && !std::filesystem::equivalent(state.model, state.out, absent)) return nullptr;
-  return std::make_unique<FileLock>(state.model, progress);
-}
-
-Output save_changed(const State& state, const Model& model, const std::string& what) {
-  const std::filesystem::path file = state.out.empty() ? std::filesystem::path(state.model) : state.out;
-  make_folder_of(file);
-  save_model(model, file);
+Output save_and_tell(const State& state, const Model& model, const std::string& what) {
+  const std::filesystem::path file = save_changed(model, state.model, state.out);
   Output output;
   output.json = {{"model", file.string()}, {"classes", model.classes.names.size()}};
   output.text = fmt::format("{}: {}; {} classes now\n", file.string(), what, model.classes.names.size());
@@ -46,7 +37,7 @@ Output save_changed(const State& state, const Model& model, const std::string& w
 }
 
 /// Adds the classes of a table `class,<attributes>`; columns are matched by name where the model knows them.
-std::size_t add_from(Model& model, const std::string& file, const std::vector<std::string>& wanted) {
+std::vector<std::string> add_from(Model& model, const std::string& file, const std::vector<std::string>& wanted) {
   const CsvTable table = read_csv(file, true);
   const auto column = [&](const std::string& name) {
     return std::find(table.header.begin(), table.header.end(), name) - table.header.begin();
@@ -88,7 +79,41 @@ std::size_t add_from(Model& model, const std::string& file, const std::vector<st
     if (left.contains(name)) throw Error(BadInput{file, "class", "a row for '" + name + "'", "none", ""});
   if (names.empty()) throw Error(BadInput{file, "", "at least one class", "none", ""});
   model.add_classes(names, {values.data(), names.size(), columns.size()});
-  return names.size();
+  return names;
+}
+
+/// One name per example: from a .npy of texts or a .csv of one column without a header.
+std::vector<std::string> read_labels(const std::filesystem::path& file) {
+  if (file.extension() == ".npy") return read_npy_strings({file, ""});
+  if (file.extension() != ".csv")
+    throw Error(BadInput{file.string(), "", "a .npy or .csv file", "'" + file.extension().string() + "'", ""});
+  std::vector<std::string> labels;
+  for (const auto& row : read_csv(file, false).rows) labels.push_back(row.at(0));
+  return labels;
+}
+
+/// Rows of the examples by class. Without labels all belong to the only class.
+std::vector<std::vector<std::int32_t>> rows_by_class(const State& state, const Matrix<float>& examples,
+                                                     const std::vector<std::string>& names) {
+  std::vector<std::vector<std::int32_t>> rows(names.size());
+  if (state.labels.empty()) {
+    if (names.size() != 1)
+      throw Error(ErrorCode::usage, fmt::format("classes add: --examples of {} classes need --labels", names.size()));
+    for (std::size_t r = 0; r < examples.rows(); ++r) rows[0].push_back(static_cast<std::int32_t>(r));
+    return rows;
+  }
+  const auto labels = read_labels(state.labels);
+  if (labels.size() != examples.rows())
+    throw Error(BadInput{state.labels, "labels", fmt::format("{}, one per example", examples.rows()),
+                         std::to_string(labels.size()), ""});
+  for (std::size_t r = 0; r < labels.size(); ++r) {
+    const auto found = std::ranges::find(names, labels[r]);
+    if (found == names.end())
+      throw Error(
+          BadInput{state.labels, fmt::format("label {}", r), "a class that is added", "'" + labels[r] + "'", ""});
+    rows[static_cast<std::size_t>(found - names.begin())].push_back(static_cast<std::int32_t>(r));
+  }
+  return rows;
 }
 
 }  // namespace
@@ -118,20 +143,63 @@ Command classes_add_command() {
   auto state = std::make_shared<State>();
   Command command;
   command.name = "classes add";
-  command.summary = "add classes from a table of attributes, without training";
+  command.summary = "add classes by their attributes, by examples or by both, without training";
   command.example = "parsnets classes add --model out/demo.safetensors --from new.csv";
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("from", state->from, "CSV table: header 'class,<attributes>', one row per class")
       .text("names", state->names,
-            "rows to add, comma-separated; quote names that contain commas: '\"a, b\",c' (default: all)")
+            "rows to add, comma-separated; quote names that contain commas: '\"a, b\",c' (default: all). Without "
+            "--from: classes that are known by their --examples alone")
+      .text("examples", state->examples, "features of labelled examples: .npy or .csv, one row each")
+      .text("labels", state->labels,
+            "their classes: .npy of texts or .csv, one name per row (default: all of the only class that is added)")
       .path("out", state->out, "model file to write (default: change --model in place)");
   command.run = [state](Context& context) {
     require_model(*state);
-    if (state->from.empty()) throw Error(ErrorCode::usage, "classes add: expected --from TABLE.csv");
-    const auto held = hold(*state, context.progress);
+    std::vector<std::string> names = parse_list(state->names, "--names");
+    if (state->from.empty() && (names.empty() || state->examples.empty()))
+      throw Error(ErrorCode::usage, "classes add: expected --from TABLE.csv, or --names a,b and --examples FILE");
+    if (!state->labels.empty() && state->examples.empty())
+      throw Error(ErrorCode::usage, "classes add: --labels requires --examples");
+    const auto held = hold(state->model, state->out, context.progress);
     Model model = load_model(state->model);
-    const std::size_t added = add_from(model, state->from, parse_list(state->names, "--names"));
-    return save_changed(*state, model, fmt::format("added {}", added));
+    if (!state->from.empty()) names = add_from(model, state->from, names);
+    if (!state->examples.empty()) {
+      const Matrix<float> examples = read_feature_input(state->examples, context.progress);
+      const auto rows = rows_by_class(*state, examples, names);
+      ThreadPool pool(static_cast<unsigned>(context.common.threads));
+      for (std::size_t c = 0; c < names.size(); ++c) {
+        const Matrix<float> own = gather_rows(examples.view(), rows[c]);
+        if (state->from.empty())
+          add_class_by_examples(model, names[c], own.view(), pool);
+        else if (!own.empty())
+          teach(model, names[c], own.view(), pool);
+      }
+    }
+    return save_and_tell(*state, model, fmt::format("added {}", names.size()));
+  };
+  return command;
+}
+
+Command classes_teach_command() {
+  auto state = std::make_shared<State>();
+  Command command;
+  command.name = "classes teach";
+  command.summary = "teach a model labelled examples of one of its classes, without training";
+  command.example = "parsnets classes teach deer --model out/demo.safetensors --examples deer.npy";
+  command.arguments = {{"NAME", "a class of the model", &state->name}};
+  command.options.text("model", state->model, "model file; changed in place unless --out is given")
+      .text("examples", state->examples, "features of the examples: .npy or .csv, one row each")
+      .path("out", state->out, "model file to write (default: change --model in place)");
+  command.run = [state](Context& context) {
+    require_model(*state);
+    if (state->examples.empty()) throw Error(ErrorCode::usage, "classes teach: expected --examples FILE");
+    const auto held = hold(state->model, state->out, context.progress);
+    Model model = load_model(state->model);
+    const Matrix<float> examples = read_feature_input(state->examples, context.progress);
+    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    teach(model, state->name, examples.view(), pool);
+    return save_and_tell(*state, model, fmt::format("taught {} examples of '{}'", examples.rows(), state->name));
   };
   return command;
 }
@@ -149,10 +217,10 @@ Command classes_remove_command() {
     require_model(*state);
     const auto names = parse_list(state->names, "--names");
     if (names.empty()) throw Error(ErrorCode::usage, "classes remove: expected --names a,b");
-    const auto held = hold(*state, context.progress);
+    const auto held = hold(state->model, state->out, context.progress);
     Model model = load_model(state->model);
     model.remove_classes(names);
-    return save_changed(*state, model, fmt::format("removed {}", names.size()));
+    return save_and_tell(*state, model, fmt::format("removed {}", names.size()));
   };
   return command;
 }

@@ -17,6 +17,7 @@
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
+#include "parsnets/field.hpp"
 #include "parsnets/training.hpp"
 #include "reference_table.hpp"
 #include "warning_lines.hpp"
@@ -81,12 +82,15 @@ std::string most_often(const std::vector<Confusion>& confusion, std::int32_t lab
                      data.class_names[static_cast<std::size_t>(most->predicted)]);
 }
 
-std::string inductive_text(const Evaluation& result, const std::string& gamma_from) {
-  std::string text = fmt::format("ZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", result.zsl.top1_per_class,
-                                 result.zsl.top1, result.zsl.top5);
+std::string evaluation_text(const Evaluation& result, const std::string& gamma_from, const std::string& learned) {
+  const std::string kind = learned.empty() ? "" : learned + " ";
+  std::string text = fmt::format("{}ZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", kind,
+                                 result.zsl.top1_per_class, result.zsl.top1, result.zsl.top5);
   if (result.has_gzsl)
-    text += fmt::format("GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", result.gzsl.u,
-                        result.gzsl.s, result.gzsl.h, result.gzsl.ausuc, result.gzsl.gamma, gamma_from);
+    text += fmt::format("{}GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", kind,
+                        result.gzsl.u, result.gzsl.s, result.gzsl.h, result.gzsl.ausuc, result.gzsl.gamma, gamma_from);
+  if (!learned.empty())
+    text += fmt::format("the model was {} after training: these figures are not inductive\n", learned);
   if (result.trained_samples != 0)
     text += fmt::format("warning: {}; these are not test results\n",
                         result.trained_samples > 0
@@ -169,6 +173,7 @@ Command eval_command() {
     // Gamma of a device file is the one its model had; where that came from is not in the file.
     std::string gamma_from = "the device file", weights;  // of several tables of semantics
     Output output;
+    std::string learned;  // since training: figures are not inductive
     if (is_device_file(state->model)) {
       if (state->in_the_field())
         throw Error(ErrorCode::usage, "--transductive and --few-shot: expected a model file, found a device file");
@@ -199,6 +204,10 @@ Command eval_command() {
         result = evaluate(model, data, pool, context.progress, state->allow_trained);
       }
       gamma_from = model.record.validation.gamma_from;
+      if (is_adapted(model))
+        learned = is_taught(model) ? "adapted and taught" : "adapted";
+      else if (is_taught(model))
+        learned = "taught";
       if (!model.semantic_preprocess.tables.empty())
         weights = nlohmann::json::parse(model.options).value("semantic-weights", "");
       if (!model.record.data.semantics.empty()) data.semantics.name = model.record.data.semantics;
@@ -210,6 +219,7 @@ Command eval_command() {
                                 {"semantics", data.semantics.name},
                                 {"split", split}};
     if (!weights.empty()) json["semantic_weights"] = weights;
+    if (!learned.empty()) json["learned_since_training"] = learned;
     json.update(output.json);
     output.json = std::move(json);
     output.text = fmt::format("{} ({}, {}{}{}{})\n", data.name, data.features_name, data.semantics.name,
@@ -217,7 +227,7 @@ Command eval_command() {
                   output.text;
     if (!state->in_the_field()) {
       output.json.update(evaluation_json(result, gamma_from));
-      output.text += inductive_text(result, gamma_from);
+      output.text += evaluation_text(result, gamma_from, learned);
       add_classes(result, data, state->per_class, output);
       output.text += warning_lines(output.json);
     }

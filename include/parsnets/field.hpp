@@ -25,28 +25,31 @@ struct AdaptOptions {
 /// A class that moved.
 struct ClassMove {
   std::int32_t class_index = 0;  ///< in the class bank
-  double support = 0;            ///< Σ r over the samples
+  double support = 0;            ///< Σ r over the samples, in the last round
   double degrees = 0;            ///< angle between its place before and after
 };
 
 /// What adapt() did.
 struct Adaptation {
   std::size_t samples = 0;     ///< n
-  std::size_t convincing = 0;  ///< samples that were assigned to a class that may move
+  std::size_t convincing = 0;  ///< samples that were assigned to a class that may move, in the last round
   int rounds = 0;              ///< until no place moved
   double likelihood_gain = 0;  ///< mean over the samples of log Σ_c exp(τ·(score − γ·[seen])), after minus before
   std::vector<ClassMove> moves;  ///< by class
 };
 
-/// Moves places of classes by n x d unlabelled raw samples. Classes with fewer than 3 convincing samples stay. At most
-/// 10·β samples per class are remembered, so that adapting again and again on the same samples converges. Throws usage
-/// unless the model has targets classes, bad_input for unknown classes, no samples, a wrong d or non-finite values; the
-/// model is unchanged then.
+/// Moves places of classes by n x d unlabelled raw samples, and tells the model's record if any moved. Classes with
+/// fewer than 3 convincing samples stay. At most 10·β samples per class are remembered, so that adapting again and
+/// again on the same samples converges. The result does not depend on the number of threads. Throws usage unless the
+/// model has targets classes and for less than one round, bad_input for unknown classes, no samples, a wrong d or
+/// non-finite values; the model is unchanged then.
 Adaptation adapt(Model& model, MatrixView<const float> x, const AdaptOptions& options, ThreadPool& pool);
 /// Forgets all unlabelled samples. Examples stay.
 void undo_adaptation(Model& model);
 /// Whether adapt() has moved a class.
 bool is_adapted(const Model& model);
+/// Whether a class was given examples.
+bool is_taught(const Model& model);
 
 /// Adds n x d raw examples of a class of the model. Throws as adapt().
 void teach(Model& model, const std::string& name, MatrixView<const float> examples, ThreadPool& pool);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +61,7 @@ struct ClassBank {
   Experience taught;                    ///< labelled examples (parsnets/field.hpp)
   Experience adapted;                   ///< unlabelled samples (parsnets/field.hpp)
   std::vector<std::uint8_t> described;  ///< C, 0: known by examples alone, its semantics mean nothing; empty: all 1
+  std::optional<double> gamma_before;   ///< gamma before classes adapted; none: they have not
 };
 
 /// What training saw of the seen classes, carried over to every class by kernel ridge regression. With b the centred
@@ -87,6 +89,7 @@ struct FieldSettings {
   double strength = 20;      ///< β: unlabelled samples that the place before them counts as
   double sharpness = 40;     ///< τ: scale of the scores in the softmax that assigns unlabelled samples
   double certainty = 0.75;   ///< θ: samples that are assigned with less than this do not count
+  double gamma_shift = 0;    ///< added to gamma when all unseen classes have adapted; for a part of them, that part
   bool operator==(const FieldSettings&) const = default;  ///< every field
 };
 

@@ -277,6 +277,38 @@ PARSNETS_API parsnets_status parsnets_model_add_classes(parsnets_model *model, c
                                                         const float *semantics, size_t classes, size_t attributes);
 /* The indices of later classes decrease by one. PARSNETS_BAD_INPUT if there is no such class, or no other class. */
 PARSNETS_API parsnets_status parsnets_model_remove_class(parsnets_model *model, const char *name);
+/* ---- Learning after training, for models with targets `classes` (PARSNETS_USAGE otherwise). `x`: samples x d. If a
+ * function fails, the model is unchanged. ---- */
+
+/* Adds labelled examples of a class of the model: its place moves towards them. */
+PARSNETS_API parsnets_status parsnets_model_teach(parsnets_model *model, const char *name, const float *x,
+                                                  size_t samples, size_t dimensions, uint32_t threads);
+/* Adds a class that is known by its examples alone. It is the last one and unseen; its semantics are 0. */
+PARSNETS_API parsnets_status parsnets_model_add_class_by_examples(parsnets_model *model, const char *name,
+                                                                  const float *x, size_t samples, size_t dimensions,
+                                                                  uint32_t threads);
+
+/* What parsnets_model_adapt did. */
+typedef struct parsnets_adaptation {
+  size_t size;            /* sizeof(parsnets_adaptation) */
+  size_t samples;         /* n */
+  size_t convincing;      /* samples that were assigned to a class that may move */
+  size_t classes;         /* classes that moved; 0: the model is unchanged */
+  int32_t rounds;         /* of expectation and maximisation */
+  int32_t reserved;       /* 0 */
+  double likelihood_gain; /* mean over the samples */
+} parsnets_adaptation;
+
+/* Moves places of classes by unlabelled samples. `movable`: the indices of `movable_count` classes that may move; NULL:
+ * all unseen classes. At most `rounds` rounds; 0: the default. `support` and `degrees`: C values each, or NULL: the
+ * samples that a class was given, and the angle by which it moved; 0 for classes that did not. `classes` is C. */
+PARSNETS_API parsnets_status parsnets_model_adapt(parsnets_model *model, const float *x, size_t samples,
+                                                  size_t dimensions, const int32_t *movable, size_t movable_count,
+                                                  uint32_t rounds, uint32_t threads, parsnets_adaptation *adaptation,
+                                                  double *support, double *degrees, size_t classes);
+/* Forgets all unlabelled samples. Examples stay. */
+PARSNETS_API parsnets_status parsnets_model_undo_adaptation(parsnets_model *model);
+
 /* gamma from -1e40 to 1e40, temperature from 1e-45 to 1e45. (Device files: -1e6 to 1e6, and 1e-9 to 1e9.) */
 PARSNETS_API parsnets_status parsnets_model_calibrate(parsnets_model *model, double gamma, double temperature);
 /* Fits both to labelled samples that were not used in training: gamma maximises the harmonic mean, the temperature the

@@ -120,6 +120,24 @@ struct DapRecord {
   bool operator==(const DapRecord&) const = default;  ///< every field
 };
 
+/// What the settings of learning in the field (FieldSettings) reached on validation classes, in percent; means over
+/// the folds, at a fixed gamma.
+struct FieldRecord {
+  double zsl = 0, h = 0;                                ///< without unlabelled samples
+  double adapted_zsl = 0, adapted_h = 0;                ///< adapted to the samples of all classes
+  double worst_fall = 0;                                ///< of either, in points, on three unsuitable piles; 0: none
+  double one_example_zsl = 0, five_examples_zsl = 0;    ///< with so many examples of each class
+  bool operator==(const FieldRecord&) const = default;  ///< every field
+};
+
+/// A pile of unlabelled samples that moved places of classes after training (parsnets/field.hpp).
+struct AdaptationRecord {
+  std::size_t samples = 0, convincing = 0, classes = 0;      ///< in the pile; assigned to a class; classes that moved
+  double mean_degrees = 0;                                   ///< by which they moved
+  double likelihood_gain = 0;                                ///< as in Adaptation
+  bool operator==(const AdaptationRecord&) const = default;  ///< every field
+};
+
 /// Parts that the method does not have are empty. All of it is, for a model that train() did not make.
 struct TrainRecord {
   DataProvenance data;                                  ///< what it was trained on
@@ -136,6 +154,8 @@ struct TrainRecord {
   std::optional<DapRecord> dap;                         ///< method dap
   std::vector<ObjectiveStep> refinement;                ///< the start and every step
   std::vector<std::string> warnings;                    ///< why some results are meaningless
+  std::optional<FieldRecord> field;                     ///< targets classes with validation classes
+  std::vector<AdaptationRecord> adaptations;            ///< since training, the latest 100; empty after they are undone
   bool operator==(const TrainRecord&) const = default;  ///< every field
 };
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __version__: str  # the engine's, when it is asked for
 __all__ = [
-    "BadInput", "Cancelled", "ClassDisjointKFold", "DAP", "DeviceModel", "ESZSL", "Evaluation", "Explanation",
-    "Explanations", "ParsNetsClassifier", "ParsNetsError", "RidgeZSL", "SAE", "Usage", "ZeroShotClassifier",
+    "Adaptation", "BadInput", "Cancelled", "ClassDisjointKFold", "DAP", "DeviceModel", "ESZSL", "Evaluation",
+    "Explanation", "Explanations", "ParsNetsClassifier", "ParsNetsError", "RidgeZSL", "SAE", "Usage", "ZeroShotClassifier",
     "datasets", "engine_version", "load_model", "metrics", "model_selection", "report",
 ]
 
@@ -31,7 +31,7 @@ _MODULE_OF = {
     "BadInput": "errors", "Cancelled": "errors", "ParsNetsError": "errors", "Usage": "errors",
     "ClassDisjointKFold": "model_selection", "DeviceModel": "device", "report": "reporting",
     "DAP": "baselines", "ESZSL": "baselines", "RidgeZSL": "baselines", "SAE": "baselines",
-    "Evaluation": "results", "Explanation": "results", "Explanations": "results", "engine_version": "_library",
+    "Adaptation": "results", "Evaluation": "results", "Explanation": "results", "Explanations": "results", "engine_version": "_library",
     "ParsNetsClassifier": "classifier", "ZeroShotClassifier": "classifier", "load_model": "classifier",
 }
 

@@ -18,13 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from ._fitted import FittedProperties
 from ._labels import (Floats, class_table, listed, name_of, places_of, read_table, refuse_repeated, validation_flags,
                       with_labels)
+from ._library import Adaptation as _Adaptation
 from ._library import call, real, text, unsigned
 from ._model import AMONG, Model, PathLike, address, readable
 from ._progress import ProgressCallback
 from ._training import seed_of, threads_of, train
 from .datasets import Dataset, checked, from_arrays
 from .errors import BadInput, Usage
-from .results import Evaluation, Explanations
+from .results import Adaptation, Evaluation, Explanations
 
 if TYPE_CHECKING:
     from .device import DeviceModel
@@ -455,22 +456,43 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
 
     # ---- Classes and calibration, without training ----
 
-    def add_class(self: Self, label: Any, attributes: ArrayLike) -> Self:
-        """Add one unseen class without training.
+    def add_class(self: Self, label: Any, attributes: Optional[ArrayLike] = None,
+                  examples: Optional[ArrayLike] = None) -> Self:
+        """Add one unseen class without training, by its attributes, by examples or by both.
 
         Parameters
         ----------
         label : str or int
             Label of the class. It becomes the last of `classes_`.
-        attributes : array-like of shape (n_attributes,) or Series
-            Attributes of the class. A Series with named values may have any order, see `add_classes`.
+        attributes : array-like of shape (n_attributes,) or Series, default=None
+            Attributes of the class. A Series with named values may have any order, see `add_classes`. None: the class
+            is known by its examples alone.
+        examples : array-like of shape (n_samples, n_features), default=None
+            Samples of the class. They need a model with targets "classes".
 
         Returns
         -------
         self : object
             The changed estimator.
         """
-        return self.add_classes({label: attributes})
+        if attributes is None and examples is None:
+            raise Usage("add_class: expected attributes, examples or both, found neither")
+        if examples is None:
+            return self.add_classes({label: attributes})
+        check_is_fitted(self)
+        if attributes is not None:
+            made = copy.copy(self).add_classes({label: attributes}).teach(label, examples)
+            self._model = made._model
+            return self
+
+        def add(model: Model, x: Floats) -> Self:
+            name, threads = text(name_of(label), "class name"), threads_of(self.n_jobs)
+            self._model = model.changed(
+                lambda handle: call("model_add_class_by_examples", handle, name, address(x), *x.shape, threads),
+                with_labels(model.labels, [label]))
+            return self
+
+        return self._apply(examples, add)
 
     def add_classes(self: Self, class_attributes: Any) -> Self:
         """Add unseen classes without training: all of them, or none if there is an error.
@@ -501,6 +523,85 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
         self._model = model.changed(
             lambda handle: call("model_add_classes", handle, names, address(table), len(table), table.shape[-1]),
             with_labels(model.labels, labels))
+        return self
+
+    def teach(self: Self, label: Any, X: ArrayLike) -> Self:
+        """Add labelled examples of one class without training. Its place moves towards them.
+
+        Parameters
+        ----------
+        label : str or int
+            Label of a class of the model, which needs targets "classes".
+        X : array-like of shape (n_samples, n_features)
+            Samples of the class.
+
+        Returns
+        -------
+        self : object
+            The changed estimator.
+        """
+
+        def learn(model: Model, x: Floats) -> Self:
+            name = text(model.name(int(places_of(model.labels, [label], "label")[0])), "class name")
+            threads = threads_of(self.n_jobs)
+            self._model = model.changed(lambda handle: call("model_teach", handle, name, address(x), *x.shape, threads),
+                                        model.labels)
+            return self
+
+        return self._apply(X, learn)
+
+    def adapt(self, X: ArrayLike, *, classes: Optional[ArrayLike] = None, rounds: int = 20) -> Adaptation:
+        """Adapt the places of classes to unlabelled samples, without training.
+
+        Accuracies on the samples of X are transductive afterwards, not inductive.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples of any classes of the model, which needs targets "classes".
+        classes : array-like of shape (n_movable,), default=None
+            Labels of the classes that may move. None means all unseen classes.
+        rounds : int, default=20
+            Maximum number of rounds of expectation and maximisation.
+
+        Returns
+        -------
+        adaptation : Adaptation
+            The classes that moved, and by how much.
+        """
+        most = unsigned(rounds, "rounds", 32)
+        if most == 0:
+            raise Usage("rounds: expected at least 1, found 0")
+
+        def learn(model: Model, x: Floats) -> Adaptation:
+            found, threads = _Adaptation(size=ctypes.sizeof(_Adaptation)), threads_of(self.n_jobs)
+            support, degrees = np.zeros(len(model.labels)), np.zeros(len(model.labels))
+            places = None if classes is None else places_of(model.labels, np.atleast_1d(classes),
+                                                            "classes").astype(np.int32)
+            self._model = model.changed(
+                lambda handle: call("model_adapt", handle, address(x), *x.shape,
+                                    None if places is None else address(places), 0 if places is None else len(places),
+                                    most, threads, ctypes.byref(found), address(support), address(degrees),
+                                    len(model.labels)), model.labels, with_record=True)
+            moved = np.flatnonzero(support)
+            return Adaptation(found.samples, found.convincing, found.rounds, found.likelihood_gain,
+                              {model.labels[c]: float(support[c]) for c in moved},
+                              {model.labels[c]: float(degrees[c]) for c in moved})
+
+        return self._apply(X, learn)
+
+    def undo_adaptation(self: Self) -> Self:
+        """Forget all unlabelled samples. Examples stay.
+
+        Returns
+        -------
+        self : object
+            The changed estimator.
+        """
+        check_is_fitted(self)
+        model = self._model
+        self._model = model.changed(lambda handle: call("model_undo_adaptation", handle), model.labels,
+                                    with_record=True)
         return self
 
     def remove_class(self: Self, label: Any) -> Self:

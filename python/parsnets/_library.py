@@ -57,6 +57,11 @@ class ModelInfo(ctypes.Structure):
                 ("seen", c_void_p), ("semantics", c_void_p)]
 
 
+class Adaptation(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("samples", c_size_t), ("convincing", c_size_t), ("classes", c_size_t),
+                ("rounds", c_int32), ("reserved", c_int32), ("likelihood_gain", c_double)]
+
+
 class Explanation(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("winner", c_int32), ("runner_up", c_int32), ("winner_score", c_double),
                 ("runner_up_score", c_double), ("calibration", c_double), ("examples", c_double)]
@@ -138,6 +143,11 @@ _STATUS: Dict[str, List[Any]] = {
     "model_add_class": [c_void_p, c_char_p, c_void_p, c_size_t],
     "model_add_classes": [c_void_p, POINTER(c_char_p), c_void_p, c_size_t, c_size_t],
     "model_remove_class": [c_void_p, c_char_p],
+    "model_teach": [c_void_p, c_char_p, c_void_p, c_size_t, c_size_t, c_uint32],
+    "model_add_class_by_examples": [c_void_p, c_char_p, c_void_p, c_size_t, c_size_t, c_uint32],
+    "model_adapt": [c_void_p, c_void_p, c_size_t, c_size_t, c_void_p, c_size_t, c_uint32, c_uint32, POINTER(Adaptation),
+                    c_void_p, c_void_p, c_size_t],
+    "model_undo_adaptation": [c_void_p],
     "model_calibrate": [c_void_p, c_double, c_double],
     "model_calibrate_on": [c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_uint32],
     "predict_scores": [*_BATCH, c_uint32, c_void_p, c_size_t],

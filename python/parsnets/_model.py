@@ -183,8 +183,9 @@ class Model:
     def __deepcopy__(self, memo: Any) -> Model:
         return self  # never changed
 
-    def changed(self, change: Callable[[ctypes.c_void_p], None], labels: NDArray[Any]) -> Model:
-        """Return a copy after change(handle)."""
+    def changed(self, change: Callable[[ctypes.c_void_p], None], labels: NDArray[Any], *,
+                with_record: bool = False) -> Model:
+        """Return a copy after change(handle). with_record: the change is told in the record."""
         handle = ctypes.c_void_p()
         call("model_clone", self.handle, ctypes.byref(handle))
         try:
@@ -192,7 +193,10 @@ class Model:
         except BaseException:
             library().parsnets_model_free(handle)
             raise
-        return Model(handle, labels, before=self)
+        made = Model(handle, labels, before=self)
+        if with_record:
+            made._json = (self._json[0], made._info().record.decode())
+        return made
 
     def name(self, place: int) -> str:
         """Return the name of class `place` in the engine."""

@@ -19,7 +19,7 @@ from ._model import PathLike
 from ._progress import ProgressCallback
 from ._statistics import Statistics, class_arrays
 from ._training import seed_of, threads_of
-from .errors import Usage
+from .errors import BadInput, Usage
 
 __all__ = ["ParsNetsClassifier", "ZeroShotClassifier", "load_model"]
 
@@ -237,7 +237,8 @@ class ParsNetsClassifier(ZeroShotClassifier):
 
         The estimator keeps statistics of the samples (see docs/method.md), not the samples. The model is that of
         ``gates="always"`` and ``refine_steps=0`` for all of them, up to rounding; gamma and the temperature are chosen
-        on groups of classes that are held out in turn. After `fit`, which keeps no statistics, it starts anew with the
+        on groups of classes that are held out in turn. After `fit`, which keeps no statistics, samples of classes that
+        were not trained on are taught (see `teach`); with samples of other classes, `partial_fit` starts anew with the
         classes of the model and warns. Only available for ``method="parsnets"``. If an exception is
         raised, the estimator is unchanged.
 
@@ -267,9 +268,27 @@ class ParsNetsClassifier(ZeroShotClassifier):
             Fitted estimator.
         """
         if "_model" in self.__dict__ and "_statistics" not in self.__dict__:
+            only_y = classes is None and sample_weight is None and class_attributes is None
+            if only_y and self._teaches(y):
+                taught = copy.copy(self)
+                x = validated(taught, X, dtype=np.float32, order="C", reset=False)
+                labels = np.asarray(y)
+                if labels.shape != x.shape[:1]:
+                    raise BadInput(f"y: expected {len(x)} labels, one per row of X, found {labels.size}")
+                for label in np.unique(labels):
+                    taught.teach(label, x[labels == label])
+                self._model = taught._model
+                return self
             warnings.warn("partial_fit starts anew with the classes of the model: fit keeps no statistics of its "
                           "samples", stacklevel=2)
         return self._add(X, y, classes, sample_weight, class_attributes, attribute_names, class_names, {}, progress)
+
+    def _teaches(self, y: ArrayLike) -> bool:
+        """Return whether all labels are of classes that the model, of class space, was not trained on."""
+        model, labels = self._model, np.unique(np.asarray(y))
+        known = np.isin(labels, model.labels)
+        return bool(len(labels) and known.all() and model.options.get("targets") == "classes"
+                    and not model.seen[places_of(model.labels, labels, "y")].any())
 
     def _add(self: Self, X: ArrayLike, y: ArrayLike, classes: Optional[ArrayLike], sample_weight: Optional[ArrayLike],
              class_attributes: Any, attribute_names: Optional[Sequence[str]], class_names: Optional[ArrayLike],

@@ -1,4 +1,4 @@
-"""Results of estimators: explanations of predictions, and evaluations."""
+"""Results of estimators: explanations of predictions, adaptations and evaluations."""
 
 from __future__ import annotations
 
@@ -9,6 +9,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._labels import Floats
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """What `adapt` did.
+
+    Attributes
+    ----------
+    samples : int
+        Number of samples.
+    convincing : int
+        Samples that were assigned to a class that may move.
+    rounds : int
+        Rounds of expectation and maximisation.
+    likelihood_gain : float
+        Gain of the mean log-likelihood of the samples.
+    support : dict
+        Labels of the classes that moved, and the number of samples each was given, by weight. Empty if no class got
+        convincing support; the model is unchanged then.
+    degrees : dict
+        Labels of the classes that moved, and the angle between their places before and after.
+    """
+
+    samples: int
+    convincing: int
+    rounds: int
+    likelihood_gain: float
+    support: Dict[Any, float]
+    degrees: Dict[Any, float]
 
 
 @dataclass(frozen=True, eq=False)  # == of arrays is not a single value

@@ -45,6 +45,7 @@ struct parsnets_model {
   const parsnets::PreparedClasses& prepared() const;
   void class_added();
   void class_removed();
+  void places_moved();
 
   parsnets::Model model;
   std::string method;

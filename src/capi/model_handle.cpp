@@ -7,6 +7,7 @@
 #include "base/json_file.hpp"
 #include "capi/handles.hpp"
 #include "model/copy.hpp"
+#include "parsnets/field.hpp"
 #include "store/train_record_json.hpp"
 
 using namespace parsnets;
@@ -68,6 +69,11 @@ void parsnets_model::class_added() {
 }
 
 void parsnets_model::class_removed() { ready = false; }
+
+void parsnets_model::places_moved() {
+  ready = false;
+  record = to_json(model.record).dump();
+}
 
 parsnets_status parsnets_model_load(const char* file, parsnets_model** model) {
   return guarded([&] {
@@ -189,6 +195,75 @@ parsnets_status parsnets_model_remove_class(parsnets_model* model, const char* n
     require(name, "name");
     model->model.remove_class(name);
     model->class_removed();
+  });
+}
+
+parsnets_status parsnets_model_teach(parsnets_model* model, const char* name, const float* x, size_t samples,
+                                     size_t dimensions, uint32_t threads) {
+  return guarded([&] {
+    require(name, "name");
+    check_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
+    const BlasGuard turn;
+    ThreadPool pool(threads);
+    teach(model->model, name, {x, samples, dimensions}, pool);
+    model->places_moved();
+  });
+}
+
+parsnets_status parsnets_model_add_class_by_examples(parsnets_model* model, const char* name, const float* x,
+                                                     size_t samples, size_t dimensions, uint32_t threads) {
+  return guarded([&] {
+    require(name, "name");
+    check_utf8(name, "the name of a class");
+    check_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
+    const BlasGuard turn;
+    ThreadPool pool(threads);
+    add_class_by_examples(model->model, name, {x, samples, dimensions}, pool);
+    model->class_added();
+  });
+}
+
+parsnets_status parsnets_model_adapt(parsnets_model* model, const float* x, size_t samples, size_t dimensions,
+                                     const int32_t* movable, size_t movable_count, uint32_t rounds, uint32_t threads,
+                                     parsnets_adaptation* adaptation, double* support, double* degrees,
+                                     size_t classes) {
+  return guarded([&] {
+    check_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
+    require(adaptation, "adaptation");
+    check_struct_size(adaptation->size, "parsnets_adaptation");
+    const auto& names = model->model.classes.names;
+    check_count("classes", names.size(), classes);
+    AdaptOptions options;
+    if (rounds > 0) options.rounds = static_cast<int>(std::min<std::uint32_t>(rounds, 1u << 30));
+    if (movable != nullptr && movable_count == 0)
+      throw Error(ErrorCode::usage, "argument 'movable': expected at least one class, or NULL");
+    for (std::size_t i = 0; movable != nullptr && i < movable_count; ++i)
+      options.classes.emplace_back(name_at(names, static_cast<std::size_t>(movable[i]), "classes"));
+    const BlasGuard turn;
+    ThreadPool pool(threads);
+    const Adaptation done = adapt(model->model, {x, samples, dimensions}, options, pool);
+    model->places_moved();
+    for (double* values : {support, degrees})
+      if (values != nullptr) std::fill_n(values, classes, 0.0);
+    for (const ClassMove& move : done.moves) {
+      if (support != nullptr) support[move.class_index] = move.support;
+      if (degrees != nullptr) degrees[move.class_index] = move.degrees;
+    }
+    parsnets_adaptation known{};
+    known.samples = done.samples;
+    known.convincing = done.convincing;
+    known.classes = done.moves.size();
+    known.rounds = done.rounds;
+    known.likelihood_gain = done.likelihood_gain;
+    write_struct(adaptation, known, "parsnets_adaptation");
+  });
+}
+
+parsnets_status parsnets_model_undo_adaptation(parsnets_model* model) {
+  return guarded([&] {
+    require(model, "model");
+    undo_adaptation(model->model);
+    model->places_moved();
   });
 }
 

@@ -252,6 +252,7 @@ void Model::remove_classes(std::span<const std::string> names) {
     left.seen.push_back(classes.seen[c]);
     if (!classes.described.empty()) left.described.push_back(classes.described[c]);
   }
+  left.gamma_before = classes.gamma_before;
   left.taught = without(classes.taught, goes);
   left.adapted = without(classes.adapted, goes);
   left.semantics = std::move(shrunk);

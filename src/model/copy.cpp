@@ -17,7 +17,7 @@ Model copy(const Model& model, const Take& take) {
   const auto& [weights, error] = encoder;
   const auto& [kind, count, open, anchors] = gates;
   const auto& [support, prototype_weights, width] = prototypes;
-  const auto& [names, seen, semantics, samples, means, taught, adapted, described] = classes;
+  const auto& [names, seen, semantics, samples, means, taught, adapted, described, gamma_before] = classes;
   return {dimensions,
           feature_preprocess,
           {take(weights), error},
@@ -45,7 +45,8 @@ Model copy(const Model& model, const Take& take) {
            take(means),
            {taught.samples, copied(taught.sums)},  // teaching and adapting change these in place
            {adapted.samples, copied(adapted.sums)},
-           described},
+           described,
+           gamma_before},
           attribute_names,
           feature_names,
           gamma,

@@ -5,7 +5,8 @@
 //   p(t) = E(t) + β(t)·k(a(t)),   E(t) = (1 − t)·own₂ + t·own₁,   β(t) = (1 − t)·β₂ + t·β₁   (PlaceParts of the
 //   classes).
 // Together they are s(1) − s(0) exactly; Gauss-Legendre with 16 nodes leaves an error far below 1e-4. With two heads s
-// is the mean of two such cosines; in the second E is 0 and β is 1.
+// is the mean of two such cosines; in the second E is 0 and β is 1. A class without a description has no second cosine:
+// the weights of the two change along the line as E does.
 
 #include <algorithm>
 #include <array>
@@ -62,9 +63,11 @@ void add(Vector& to, double factor, std::span<const double> what) {
 
 /// One end of the line: a class of the bank.
 struct End {
-  Vector semantics;  ///< m, scaled
-  Vector own;        ///< r: w·mean
-  double predicted;  ///< 1 − w
+  Vector semantics;     ///< m, scaled
+  Vector own;           ///< r: PlaceParts::own
+  double predicted;     ///< PlaceParts::predicted
+  double in_place;      ///< weight of the cosine in class space
+  double in_semantics;  ///< weight of the cosine in semantics
 };
 
 /// The map from scaled semantics to k(a), and its transposed derivative.
@@ -128,11 +131,16 @@ class ClassPlace {
 End end_of(const Model& model, std::size_t c) {
   std::vector<float> a(model.classes.semantics.row(c).begin(), model.classes.semantics.row(c).end());
   model.semantic_preprocess.apply(a);
-  End end{Vector(a.begin(), a.end()), Vector(model.class_outputs(), 0.0), 1};
+  const double share = 1 / (1 + model.head_weight);
+  End end{Vector(a.begin(), a.end()), Vector(model.class_outputs(), 0.0), 1, share, 1 - share};
   if (model.targets != Targets::classes) return end;
   Vector place(model.class_outputs(), 0.0);
-  if (is_described(model.classes, c))
+  if (!is_described(model.classes, c)) {  // its vector has no part in semantics
+    end.in_place = std::sqrt(share);
+    end.in_semantics = 0;
+  } else {
     std::copy_n(ClassPlace(model, end.semantics).vector().begin(), place.size(), place.begin());
+  }
   PlaceParts parts = place_parts(model, c, place);
   end.own = std::move(parts.own);
   end.predicted = parts.predicted;
@@ -144,35 +152,42 @@ struct Terms {
   double examples = 0;  ///< what the classes' own samples gave
 };
 
-/// p becomes the derivative of share·cos(f, p) by p; 0 where there is none.
-void derive_cosine(std::span<const float> f, double share, std::span<double> p) {
+/// p becomes the derivative of share·cos(f, p) by p, 0 where there is none. Returns the cosine.
+double derive_cosine(std::span<const float> f, double share, std::span<double> p) {
   const Vector given(f.begin(), f.end());
   const double f_length = std::sqrt(dot(given, given)), length = std::sqrt(dot(p, p));
   if (f_length == 0 || length == 0) {
     std::ranges::fill(p, 0.0);
-    return;
+    return 0;
   }
   const double score = dot(given, p) / (f_length * length);
   for (std::size_t j = 0; j < p.size(); ++j) p[j] = share * (given[j] / f_length - score * p[j] / length) / length;
+  return score;
 }
 
 /// f is centred.
 Terms integrate(const Model& model, std::span<const float> f, std::size_t winner, std::size_t other) {
   static const auto nodes = legendre_nodes<16>();
-  const End from = end_of(model, other), to = end_of(model, winner);
+  End from = end_of(model, other), to = end_of(model, winner);
+  // A class without a description differs from the other by its samples alone.
+  if (!is_described(model.classes, other)) from.semantics = to.semantics;
+  if (!is_described(model.classes, winner)) to.semantics = from.semantics;
   Terms terms{Vector(model.attributes(), 0.0), 0};
   const std::size_t placed = model.class_outputs();
-  const double share = 1 / (1 + model.head_weight);
+  const auto between = [](double a, double b, double t) { return a + t * (b - a); };
   for (const auto& [t, weight] : nodes) {
     Vector a = from.semantics;
     for (std::size_t j = 0; j < a.size(); ++j) a[j] += t * (to.semantics[j] - from.semantics[j]);
     const ClassPlace place(model, a);
-    const double predicted = from.predicted + t * (to.predicted - from.predicted);
+    const double predicted = between(from.predicted, to.predicted, t);
     Vector g = place.vector();
     const std::span<double> in_place(g.data(), placed), in_semantics(g.data() + placed, g.size() - placed);
     for (std::size_t j = 0; j < placed; ++j) g[j] = predicted * g[j] + from.own[j] + t * (to.own[j] - from.own[j]);
-    derive_cosine(f.first(placed), share, in_place);
-    derive_cosine(f.subspan(placed), 1 - share, in_semantics);
+    const double place_cosine = derive_cosine(f.first(placed), between(from.in_place, to.in_place, t), in_place),
+                 semantic_cosine =
+                     derive_cosine(f.subspan(placed), between(from.in_semantics, to.in_semantics, t), in_semantics);
+    terms.examples += weight * ((to.in_place - from.in_place) * place_cosine +
+                                (to.in_semantics - from.in_semantics) * semantic_cosine);
     for (std::size_t j = 0; j < placed; ++j)
       terms.examples += weight * g[j] * (to.own[j] - from.own[j] + (to.predicted - from.predicted) * place.vector()[j]);
     for (double& v : in_place) v *= predicted;

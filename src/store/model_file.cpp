@@ -342,7 +342,9 @@ Model load_model(const std::filesystem::path& path) {
       model.field.example_prior = in.number("example_prior", 1e-6, 1e9);
       model.field.strength = in.number("adapt_strength", 1e-6, 1e9);
       model.field.sharpness = in.number("adapt_sharpness", 1e-6, 1e6);
-      model.field.certainty = in.number("adapt_certainty", 0, 0.999999);
+      model.field.certainty = in.number("adapt_certainty", 0.5, 0.999999);
+      model.field.gamma_shift = in.number("adapt_gamma_shift", -1e6, 1e6);
+      if (in.has_number("gamma_before")) model.classes.gamma_before = in.number("gamma_before", -1e40, 1e40);
     }
     model.classes.taught = read_experience(in, "taught", c, placed);
     model.classes.adapted = read_experience(in, "adapted", c, placed);
@@ -399,6 +401,8 @@ FileContents contents_of(const Model& model) {
     model_json["adapt_strength"] = model.field.strength;
     model_json["adapt_sharpness"] = model.field.sharpness;
     model_json["adapt_certainty"] = model.field.certainty;
+    model_json["adapt_gamma_shift"] = model.field.gamma_shift;
+    if (model.classes.gamma_before) model_json["gamma_before"] = *model.classes.gamma_before;
   }
   model_json["gamma"] = model.gamma;
   model_json["temperature"] = model.temperature;

@@ -118,6 +118,24 @@ void fields(auto& io, Is<DapRecord> auto& dap) {
   io.required("relative_gradient", dap.relative_gradient);
 }
 
+void fields(auto& io, Is<FieldRecord> auto& field) {
+  io.required("zsl", field.zsl);
+  io.required("h", field.h);
+  io.required("adapted_zsl", field.adapted_zsl);
+  io.required("adapted_h", field.adapted_h);
+  io.required("worst_fall", field.worst_fall);
+  io.required("one_example_zsl", field.one_example_zsl);
+  io.required("five_examples_zsl", field.five_examples_zsl);
+}
+
+void fields(auto& io, Is<AdaptationRecord> auto& adaptation) {
+  io.required("samples", adaptation.samples);
+  io.required("convincing", adaptation.convincing);
+  io.required("classes", adaptation.classes);
+  io.required("mean_degrees", adaptation.mean_degrees);
+  io.required("likelihood_gain", adaptation.likelihood_gain);
+}
+
 void fields(auto& io, Is<TrainRecord> auto& record) {
   io.required("data", record.data);
   io.required("seed", record.seed);
@@ -135,6 +153,8 @@ void fields(auto& io, Is<TrainRecord> auto& record) {
   io.optional("dap", record.dap);
   io.optional("refinement", record.refinement);
   io.optional("warnings", record.warnings);
+  io.optional("field", record.field);
+  io.optional("adaptations", record.adaptations);
 }
 
 class Writer {

@@ -106,7 +106,7 @@ class Search {
     }
     if (selected_.trace.empty()) throw Error(ErrorCode::usage, option_name("preset", "auto") + ": " + problem_);
     std::vector<Candidate> winner{**std::ranges::max_element(best_, {}, merit_of)};
-    evaluator_.evaluate(winner);  // with its temperature
+    selected_.field = evaluator_.evaluate_winner(winner);
     selected_.winner = std::move(winner[0]);
     return std::move(selected_);
   }

@@ -232,7 +232,17 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
         return mixed(std::move(source), other->model, other->prepared, (other->*of_head).view(),
                      *c->options.class_space.semantic_head, pool_);
       };
-      add(*c, evaluate_fold(scores_of(fu, &Head::unseen), scores_of(fs, &Head::seen), data_, split, !quick));
+      const FoldResult result =
+          evaluate_fold(scores_of(fu, &Head::unseen), scores_of(fs, &Head::seen), data_, split, !quick);
+      add(*c, result);
+      if (in_class_space && field_folds_ != nullptr) {
+        std::optional<FoldOutputs> head_outputs;
+        if (other != nullptr)
+          head_outputs.emplace(FoldOutputs{other->model, other->prepared, other->unseen, other->seen});
+        field_folds_->push_back(field_fold({model, prepared, fu, fs}, head_outputs ? &*head_outputs : nullptr,
+                                           *c->options.class_space.semantic_head, data_, split, result.gamma,
+                                           c->options.run.seed));
+      }
       if (!in_class_space) model.prototypes = {};
     }
     std::erase_if(waiting, due);
@@ -291,19 +301,35 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
   candidates = std::move(looked_at);
 }
 
+std::optional<FieldChoice> Candidates::evaluate_winner(std::vector<Candidate>& winner,
+                                                       const std::filesystem::path& checkpoint) {
+  std::vector<FieldFold> field_folds;
+  field_folds_ = &field_folds;
+  evaluate(winner, checkpoint);
+  field_folds_ = nullptr;
+  return choose_field(field_folds, winner[0].options.run.seed, pool_);
+}
+
 Selected select_options(const Dataset& data, const TrainOptions& options, const std::vector<Fold>& folds,
                         ThreadPool& pool, ProgressObserver* progress) {
   Candidates evaluator(data, folds, pool, progress);
   if (options.preset == Preset::automatic) return search_automatically(evaluator, data, options, progress);
   auto candidates = combinations(resolve_options(options, data),
                                  options.search.select ? search_grid(options, data) : std::vector<GridAxis>{});
-  evaluator.evaluate(candidates, options.search.select ? std::filesystem::path() : options.run.checkpoint);
   Selected selected;
+  if (candidates.size() == 1) {
+    selected.field =
+        evaluator.evaluate_winner(candidates, options.search.select ? std::filesystem::path() : options.run.checkpoint);
+    selected.trace.push_back(candidates[0].result);
+    selected.winner = std::move(candidates[0]);
+    return selected;
+  }
+  evaluator.evaluate(candidates);
   for (const auto& candidate : candidates) selected.trace.push_back(candidate.result);
   std::vector<Candidate> winner{
       *std::max_element(candidates.begin(), candidates.end(),
                         [](const Candidate& a, const Candidate& b) { return a.result.merit() < b.result.merit(); })};
-  if (candidates.size() > 1) evaluator.evaluate(winner);  // with its temperature and full precision
+  selected.field = evaluator.evaluate_winner(winner);  // at full precision
   selected.winner = std::move(winner[0]);
   return selected;
 }

@@ -4,11 +4,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "parsnets/training.hpp"
+#include "train/choose_field.hpp"
 #include "train/fitter.hpp"
 #include "train/validation.hpp"
 
@@ -51,6 +53,9 @@ class Candidates {
   /// Throws usage for an impossible combination, cancelled by the observer.
   void evaluate(std::vector<Candidate>& candidates, const std::filesystem::path& checkpoint = {},
                 const std::function<bool()>& stop = {});
+  /// The same for the one that was chosen, with its temperature and its settings of learning in the field.
+  std::optional<FieldChoice> evaluate_winner(std::vector<Candidate>& winner,
+                                             const std::filesystem::path& checkpoint = {});
 
  private:
   /// A semantic head that was fitted on one fold, and its outputs for the fold's samples.
@@ -71,12 +76,14 @@ class Candidates {
   std::unique_ptr<Fitter> fitter_;     ///< of one fold
   std::map<std::string, Head> heads_;  ///< of the same fold, by their options
   std::size_t fitted_fold_ = 0;
+  std::vector<FieldFold>* field_folds_ = nullptr;  ///< filled while the winner is evaluated
 };
 
 struct Selected {
   Candidate winner;
   std::vector<SelectionStep> trace;   ///< every candidate, in the order looked at
   std::vector<std::string> left_out;  ///< what the time budget cut off the automatic search
+  std::optional<FieldChoice> field;   ///< targets classes
 };
 
 /// Grid search (search.select), automatic search (preset auto), or the one candidate that `options` is. The highest

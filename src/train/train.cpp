@@ -128,6 +128,10 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   model.record.data = provenance(data);
   model.record.seed = options.run.seed;
   model.record.validation = std::move(validation);
+  if (selected.field) {
+    model.field = selected.field->settings;
+    model.record.field = selected.field->record;
+  }
   model.record.chosen = weighed.choice;
   model.record.selection = std::move(weighed.trace);
   if (searches) {

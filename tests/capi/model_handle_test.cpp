@@ -169,6 +169,57 @@ TEST(CApiModel, ClassesAddedAtOnceAreThoseAddedOneByOneAndAllOrNone) {
   EXPECT_EQ(bytes_of(batch.get()), bytes_of(single.get())) << "nothing was added";
 }
 
+TEST(CApiModel, LearnsAfterTrainingAndForgets) {
+  SmallArrays small;
+  const auto model = trained(small.handle().get());
+  const std::string before = bytes_of(model.get());
+  const std::size_t c = small.arrays.classes, n = small.arrays.samples, d = small.arrays.dimensions;
+  const auto scores = scores_of(model.get(), small.arrays, 5);
+  parsnets_adaptation done{};
+  done.size = sizeof done;
+  std::vector<double> support(c), degrees(c);
+  const auto adapt_to = [&](parsnets_model* to, const int32_t* movable, std::size_t count) {
+    return parsnets_model_adapt(to, small.arrays.features, n, d, movable, count, 0, 1, &done, support.data(),
+                                degrees.data(), c);
+  };
+  parsnets_model* made = nullptr;
+  ASSERT_OK(parsnets_model_clone(model.get(), &made));
+  const ModelHandle copy(made);
+  ASSERT_OK(adapt_to(copy.get(), nullptr, 0));
+  EXPECT_EQ(done.samples, n);
+  ASSERT_GT(done.classes, 0u);
+  for (std::size_t k = 0; k < c; ++k) {
+    EXPECT_EQ(support[k] > 0, degrees[k] > 0);
+    EXPECT_FALSE(support[k] > 0 && info_of(copy.get()).seen[k]);
+  }
+  EXPECT_NE(std::string(info_of(copy.get()).record).find("adaptations"), std::string::npos);
+  EXPECT_NE(scores_of(copy.get(), small.arrays, 5), scores);
+  EXPECT_EQ(bytes_of(model.get()), before) << "the copy learned, not the model";
+  ASSERT_OK(parsnets_model_undo_adaptation(copy.get()));
+  EXPECT_EQ(bytes_of(copy.get()), before);
+  EXPECT_EQ(scores_of(copy.get(), small.arrays, 5), scores);
+  ASSERT_OK(parsnets_model_teach(copy.get(), small.class_names[0], small.arrays.features, 3, d, 1));
+  const std::string taught = bytes_of(copy.get());
+  EXPECT_NE(taught, before);
+  ASSERT_OK(parsnets_model_clone(copy.get(), &made));
+  const ModelHandle second(made);
+  ASSERT_OK(parsnets_model_teach(second.get(), small.class_names[0], small.arrays.features, 3, d, 1));
+  EXPECT_EQ(bytes_of(copy.get()), taught) << "sums are not shared";
+  ASSERT_OK(parsnets_model_add_class_by_examples(copy.get(), "new", small.arrays.features, 3, d, 1));
+  EXPECT_EQ(info_of(copy.get()).classes, c + 1);
+  const int32_t wrong[] = {static_cast<int32_t>(c)};
+  EXPECT_EQ(adapt_to(model.get(), wrong, 1), PARSNETS_USAGE);
+  EXPECT_EQ(adapt_to(model.get(), wrong, 0), PARSNETS_USAGE);
+  EXPECT_EQ(parsnets_model_teach(model.get(), "nobody", small.arrays.features, 3, d, 1), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(parsnets_model_teach(model.get(), small.class_names[0], small.arrays.features, 3, d - 1, 1),
+            PARSNETS_BAD_INPUT);
+  EXPECT_EQ(parsnets_model_add_class_by_examples(model.get(), "none", small.arrays.features, 0, d, 1),
+            PARSNETS_BAD_INPUT);
+  EXPECT_EQ(bytes_of(model.get()), before);
+  const auto ridge = trained(small.handle().get(), {{"method", "ridge"}});
+  EXPECT_EQ(adapt_to(ridge.get(), nullptr, 0), PARSNETS_USAGE);
+}
+
 TEST(CApiModel, BadClassesAndCalibrationsAreRefused) {
   SmallArrays small;
   const auto model = trained(small.handle().get());

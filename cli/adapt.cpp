@@ -1,0 +1,140 @@
+// parsnets adapt: unlabelled samples move the places of a model's classes, without training.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "changed_model.hpp"
+#include "command.hpp"
+#include "feature_input.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/field.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+/// In a folder: its file of features.
+std::filesystem::path features_file(const std::filesystem::path& input) {
+  if (!std::filesystem::is_directory(input)) return input;
+  for (const char* name : {"features.npy", "features.csv"})
+    if (std::filesystem::exists(input / name)) return input / name;
+  throw Error(BadInput{input.string(), "", "features.npy or features.csv in the folder", "neither",
+                       "give the file of the features"});
+}
+
+double degrees_between(std::span<const float> a, std::span<const float> b) {
+  double ab = 0, aa = 0, bb = 0;
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    ab += static_cast<double>(a[j]) * b[j];
+    aa += static_cast<double>(a[j]) * a[j];
+    bb += static_cast<double>(b[j]) * b[j];
+  }
+  return std::acos(std::clamp(ab / std::sqrt(std::max(aa * bb, 1e-300)), -1.0, 1.0)) * 180 / std::numbers::pi;
+}
+
+/// One batch after the other, told as one.
+Adaptation adapt_in_batches(Model& model, const Matrix<float>& input, std::size_t batch, const AdaptOptions& options,
+                            ThreadPool& pool, ProgressObserver* progress) {
+  const Matrix<float> before = model.class_vectors();
+  std::vector<double> support(model.classes.names.size(), 0.0);
+  Adaptation sum;
+  // A rest too small to convince anybody goes with the last batch.
+  const std::size_t batches = std::max<std::size_t>(1, input.rows() / batch);
+  for (std::size_t b = 0; b < batches; ++b) {
+    report(progress, {"adapt", b * batch, input.rows(), "samples"});
+    const std::size_t first = b * batch, rows = (b + 1 == batches ? input.rows() : first + batch) - first;
+    const Adaptation one = adapt(model, {input.data() + first * input.cols(), rows, input.cols()}, options, pool);
+    sum.samples += one.samples;
+    sum.convincing += one.convincing;
+    sum.rounds = std::max(sum.rounds, one.rounds);
+    sum.likelihood_gain += one.likelihood_gain * static_cast<double>(rows) / static_cast<double>(input.rows());
+    for (const ClassMove& move : one.moves) support[static_cast<std::size_t>(move.class_index)] += move.support;
+  }
+  const Matrix<float> after = model.class_vectors();
+  for (std::size_t c = 0; c < support.size(); ++c)
+    if (support[c] > 0)
+      sum.moves.push_back(
+          {static_cast<std::int32_t>(c), support[c],
+           degrees_between(before.row(c).first(model.class_outputs()), after.row(c).first(model.class_outputs()))});
+  return sum;
+}
+
+Output told(const Adaptation& done, const Model& model, const std::string& file) {
+  Output output;
+  output.json = {{"model", file},
+                 {"samples", done.samples},
+                 {"convincing", done.convincing},
+                 {"rounds", done.rounds},
+                 {"likelihood_gain", done.likelihood_gain},
+                 {"moves", nlohmann::ordered_json::array()}};
+  if (done.moves.empty()) {
+    output.text = fmt::format("no class got convincing support from {} samples: nothing was changed\n", done.samples);
+    return output;
+  }
+  std::size_t width = 5;
+  for (const ClassMove& move : done.moves)
+    width = std::max(width, model.classes.names[static_cast<std::size_t>(move.class_index)].size());
+  output.text = fmt::format("{:<{}}  {:>9}  {:>7}\n", "class", width, "support", "degrees");
+  for (const ClassMove& move : done.moves) {
+    const std::string& name = model.classes.names[static_cast<std::size_t>(move.class_index)];
+    output.json["moves"].push_back({{"class", name}, {"support", move.support}, {"degrees", move.degrees}});
+    output.text += fmt::format("{:<{}}  {:>9.1f}  {:>7.2f}\n", name, width, move.support, move.degrees);
+  }
+  output.text += fmt::format("{}: {} classes moved by {} convincing samples of {}; mean log-likelihood {:+.4f}\n", file,
+                             done.moves.size(), done.convincing, done.samples, done.likelihood_gain);
+  return output;
+}
+
+}  // namespace
+
+Command adapt_command() {
+  struct State {
+    std::string model, input, classes;
+    std::filesystem::path out;
+    int rounds = 20, batch = 20000;
+    bool undo = false;
+  };
+  auto state = std::make_shared<State>();
+  Command command;
+  command.name = "adapt";
+  command.summary = "adapt a model to unlabelled samples, without training";
+  command.example =
+      "parsnets adapt --model out/demo.safetensors --input data/demo/features.npy --out out/adapted.safetensors";
+  command.options.text("model", state->model, "model file; changed in place unless --out is given")
+      .text("input", state->input, "features of the samples: .npy or .csv, one row each, or a folder with such a file")
+      .path("out", state->out, "model file to write (default: change --model in place)")
+      .text("classes", state->classes,
+            "classes that may move, comma-separated; quote names that contain commas: '\"a, b\",c' (default: unseen)")
+      .integer("rounds", state->rounds, 1, 1000000, "maximum number of EM rounds per batch")
+      .integer("batch", state->batch, 1, 100000000, "samples per batch; more are adapted to batch after batch")
+      .flag("undo", state->undo, "forget all unlabelled samples; examples stay");
+  command.run = [state](Context& context) {
+    if (state->model.empty() || state->input.empty() != state->undo)
+      throw Error(ErrorCode::usage, "adapt: expected --model FILE and either --input FILE or --undo");
+    const auto held = hold(state->model, state->out, context.progress);
+    Model model = load_model(state->model);
+    if (state->undo) {
+      const bool was_adapted = is_adapted(model);
+      undo_adaptation(model);
+      const std::string file = save_changed(model, state->model, state->out).string();
+      Output output;
+      output.json = {{"model", file}, {"undone", was_adapted}};
+      output.text = fmt::format("{}: {}\n", file, was_adapted ? "adaptation undone" : "the model was not adapted");
+      return output;
+    }
+    const Matrix<float> input = read_feature_input(features_file(state->input), context.progress);
+    AdaptOptions options;
+    options.classes = parse_list(state->classes, "--classes");
+    options.rounds = state->rounds;
+    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    const Adaptation done =
+        adapt_in_batches(model, input, static_cast<std::size_t>(state->batch), options, pool, context.progress);
+    return told(done, model, save_changed(model, state->model, state->out).string());
+  };
+  return command;
+}
+
+}  // namespace parsnets::cli

@@ -1,0 +1,415 @@
+#include "train/choose_field.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/linalg.hpp"
+#include "base/rng.hpp"
+#include "data/rows.hpp"
+#include "model/field_em.hpp"
+#include "model/prediction.hpp"
+
+namespace parsnets {
+
+namespace {
+
+using Indices = std::vector<std::int32_t>;
+
+constexpr double kStrengths[] = {3, 6, 12, 25, 50, 100}, kSharpness[] = {25, 40}, kCertainty[] = {0.6, 0.75, 0.85},
+                 kPriors[] = {1, 2, 4, 8, 16, 32};
+constexpr int kRounds = 5;         ///< settings are told apart before EM has converged
+constexpr double kMostFall = 0.5;  ///< points, on piles that do not suit
+constexpr double kNoise = 0.15;    ///< points by which other than the usual τ and θ must win
+constexpr double kSizeRatio = 50;  ///< of the largest class to the smallest, on an unbalanced pile
+constexpr std::size_t kMostUnseen = 3000, kMostSeen = 1000, kDraws = 2, kShots[] = {1, 5};
+
+struct Figures {
+  double zsl = 0, h = 0;
+  double merit() const { return (zsl + h) / 2; }
+};
+
+/// A fold with what does not depend on the settings.
+struct Trial {
+  const FieldFold& fold;
+  std::vector<double> scale;               ///< Pile::scale
+  std::vector<float> best_fit;             ///< n: highest score of a class fitted on
+  std::vector<std::uint8_t> fit_is_right;  ///< n: whether that is the sample's class
+  std::vector<double> rest;                ///< Pile::rest for `sharpness`
+  double sharpness = 0;
+  std::vector<Indices> unsuitable;  ///< piles
+  Figures before;                   ///< without unlabelled samples
+  Figures best;                     ///< the same at the best gamma
+  double best_gamma = 0;
+};
+
+Matrix<float> scores_of(const Matrix<float>& samples, const Matrix<float>& vectors, std::size_t rows,
+                        ThreadPool& pool) {
+  Matrix<float> scores(rows, vectors.rows());
+  multiply(pool, Trans::no, {samples.data(), rows, samples.cols()}, Trans::yes, vectors.view(), scores.view());
+  return scores;
+}
+
+std::size_t best_of(std::span<const float> scores) {
+  return static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin());
+}
+
+/// Percent, mean over the classes that have samples.
+class PerClass {
+ public:
+  explicit PerClass(std::size_t classes) : right_(classes, 0.0), count_(classes, 0.0) {}
+  void add(std::size_t label, bool right) {
+    count_[label] += 1;
+    right_[label] += right ? 1 : 0;
+  }
+  double mean() const {
+    double sum = 0, classes = 0;
+    for (std::size_t c = 0; c < count_.size(); ++c)
+      if (count_[c] > 0) {
+        sum += right_[c] / count_[c];
+        ++classes;
+      }
+    return classes > 0 ? 100 * sum / classes : 0;
+  }
+
+ private:
+  std::vector<double> right_, count_;
+};
+
+/// What a fold says of samples when the held-out classes have these vectors.
+struct Verdicts {
+  double zsl = 0;
+  std::vector<double> lead;         ///< n: of the best class fitted on, before gamma
+  std::vector<std::uint8_t> right;  ///< n: whether the best class of the sample's kind is its own
+  std::vector<double> class_share;  ///< n: of its class's accuracy in U or S, in percent
+};
+
+Verdicts verdicts(const Trial& trial, const Matrix<float>& held, ThreadPool& pool) {
+  const FieldFold& fold = trial.fold;
+  const std::size_t k = held.rows(), n = fold.samples.rows();
+  const Matrix<float> scores = scores_of(fold.samples, held, n, pool);
+  Verdicts found;
+  PerClass zsl(k);
+  std::vector<double> count(k + fold.fit.rows(), 0.0);
+  for (const std::size_t label : fold.labels) count[label] += 1;
+  double unseen = 0, seen = 0;  // classes that have samples
+  for (std::size_t c = 0; c < count.size(); ++c) (c < k ? unseen : seen) += count[c] > 0 ? 1 : 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t best = best_of(scores.row(i));
+    found.lead.push_back(static_cast<double>(trial.best_fit[i]) - scores(i, best));
+    found.right.push_back(i < fold.unseen ? best == fold.labels[i] : trial.fit_is_right[i] != 0);
+    found.class_share.push_back(100 / (count[fold.labels[i]] * (i < fold.unseen ? unseen : seen)));
+    if (i < fold.unseen) zsl.add(fold.labels[i], best == fold.labels[i]);
+  }
+  found.zsl = zsl.mean();
+  return found;
+}
+
+double harmonic(double u, double s) { return u + s > 0 ? 2 * u * s / (u + s) : 0; }
+
+Figures at_gamma(const Trial& trial, const Verdicts& found, double gamma) {
+  double u = 0, s = 0;
+  for (std::size_t i = 0; i < found.lead.size(); ++i) {
+    const bool is_unseen = i < trial.fold.unseen, to_unseen = found.lead[i] < gamma;
+    if (found.right[i] && is_unseen == to_unseen) (is_unseen ? u : s) += found.class_share[i];
+  }
+  return {found.zsl, harmonic(u, s)};
+}
+
+/// The gamma with the highest harmonic mean: every one at which a verdict changes is visited.
+double best_gamma(const Trial& trial, const Verdicts& found) {
+  std::vector<std::size_t> order(found.lead.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return found.lead[i]; });
+  double u = 0, s = 0, best = -1, gamma = trial.fold.gamma;
+  for (std::size_t i = trial.fold.unseen; i < found.lead.size(); ++i)
+    if (found.right[i]) s += found.class_share[i];
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const std::size_t i = order[place];
+    if (found.right[i]) (i < trial.fold.unseen ? u : s) += (i < trial.fold.unseen ? 1 : -1) * found.class_share[i];
+    const double next = place + 1 < order.size() ? found.lead[order[place + 1]] : found.lead[i];
+    if (const double h = harmonic(u, s); h > best && (next > found.lead[i] || place + 1 == order.size())) {
+      best = h;
+      gamma = (found.lead[i] + next) / 2;
+    }
+  }
+  return gamma;
+}
+
+/// Seen classes alone; half of the held-out classes missing; unbalanced.
+std::vector<Indices> unsuitable_piles(const FieldFold& fold, std::uint64_t seed) {
+  const std::size_t n = fold.samples.rows(), k = fold.held.rows();
+  std::vector<std::size_t> held(k), all(k + fold.fit.rows());
+  std::iota(held.begin(), held.end(), std::size_t{0});
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  Rng(seed, 6000).shuffle(held);
+  Rng(seed, 6001).shuffle(all);
+  std::vector<std::uint8_t> missing(all.size(), 0);
+  for (std::size_t c = 0; c < k / 2; ++c) missing[held[c]] = 1;
+  std::vector<double> left(all.size(), 0.0);
+  for (const std::size_t label : fold.labels) left[label] += 1;
+  for (std::size_t place = 0; place < all.size(); ++place) {
+    const double share = std::pow(kSizeRatio, -static_cast<double>(place) / static_cast<double>(all.size() - 1));
+    left[all[place]] = std::max(1.0, std::round(left[all[place]] * share));
+  }
+  Indices order(n);
+  std::iota(order.begin(), order.end(), 0);
+  Rng(seed, 6002).shuffle(order);
+  std::vector<Indices> piles(3);
+  for (const auto i : order) {
+    const std::size_t label = fold.labels[static_cast<std::size_t>(i)];
+    if (label >= k) piles[0].push_back(i);
+    if (!missing[label]) piles[1].push_back(i);
+    if (left[label] > 0) piles[2].push_back(i);
+    left[label] -= 1;
+  }
+  for (auto& pile : piles) std::ranges::sort(pile);
+  return piles;
+}
+
+Trial make_trial(const FieldFold& fold, std::uint64_t seed, ThreadPool& pool) {
+  Trial trial{fold, scales(fold.samples, fold.placed), {}, {}, {}, 0, unsuitable_piles(fold, seed), {}, {}, 0};
+  const Matrix<float> scores = scores_of(fold.samples, fold.fit, fold.samples.rows(), pool);
+  for (std::size_t i = 0; i < scores.rows(); ++i) {
+    const std::size_t best = best_of(scores.row(i));
+    trial.best_fit.push_back(scores(i, best));
+    trial.fit_is_right.push_back(fold.labels[i] == fold.held.rows() + best);
+  }
+  const Verdicts found = verdicts(trial, fold.held, pool);
+  trial.before = at_gamma(trial, found, fold.gamma);
+  trial.best_gamma = best_gamma(trial, found);
+  trial.best = at_gamma(trial, found, trial.best_gamma);
+  return trial;
+}
+
+/// Null: a pile of all samples.
+Verdicts adapted(Trial& trial, const FieldSettings& settings, const Indices* rows, ThreadPool& pool) {
+  const FieldFold& fold = trial.fold;
+  if (trial.sharpness != settings.sharpness) {
+    trial.rest =
+        rest_of(fold.samples, fold.fit, std::vector<double>(fold.fit.rows(), fold.gamma), settings.sharpness, pool);
+    trial.sharpness = settings.sharpness;
+  }
+  Pile pile{rows != nullptr ? gather_rows(fold.samples.view(), *rows) : fold.samples.share(), trial.scale, trial.rest};
+  if (rows != nullptr) {
+    if (rows->empty()) return verdicts(trial, fold.held, pool);
+    for (std::size_t i = 0; i < rows->size(); ++i) {
+      pile.scale[i] = trial.scale[static_cast<std::size_t>((*rows)[i])];
+      pile.rest[i] = trial.rest[static_cast<std::size_t>((*rows)[i])];
+    }
+  }
+  const std::size_t k = fold.held.rows();
+  const Movable classes{fold.held.share(), std::vector<double>(k, 0.0), std::vector<double>(k, 0.0),
+                        Matrix<double>(k, fold.placed, 0.0), fold.placed};
+  return verdicts(trial, move_places(pile, classes, settings, kRounds, pool).vectors, pool);
+}
+
+/// At the best gamma of each fold; `shift` gets how far it lies from the best one before.
+Figures adapted_to_all(std::vector<Trial>& trials, const FieldSettings& settings, ThreadPool& pool,
+                       double* shift = nullptr) {
+  Figures mean;
+  for (Trial& trial : trials) {
+    const Verdicts verdict = adapted(trial, settings, nullptr, pool);
+    const double gamma = best_gamma(trial, verdict);
+    const Figures found = at_gamma(trial, verdict, gamma);
+    if (shift != nullptr) *shift += (gamma - trial.best_gamma) / static_cast<double>(trials.size());
+    mean.zsl += found.zsl / static_cast<double>(trials.size());
+    mean.h += found.h / static_cast<double>(trials.size());
+  }
+  return mean;
+}
+
+/// The largest fall of either figure, in points, over the piles; means over the folds.
+double worst_fall(std::vector<Trial>& trials, const FieldSettings& settings, ThreadPool& pool) {
+  double worst = 0;
+  for (std::size_t pile = 0; pile < trials[0].unsuitable.size(); ++pile) {
+    double zsl = 0, h = 0;
+    for (Trial& trial : trials) {
+      const Figures found = at_gamma(trial, adapted(trial, settings, &trial.unsuitable[pile], pool), trial.fold.gamma);
+      zsl += (trial.before.zsl - found.zsl) / static_cast<double>(trials.size());
+      h += (trial.before.h - found.h) / static_cast<double>(trials.size());
+    }
+    worst = std::max({worst, zsl, h});
+  }
+  return worst;
+}
+
+/// ZSL accuracy with `shots` examples of each held-out class for every prior, on the other samples.
+std::vector<double> with_examples(const Trial& trial, std::size_t shots, std::uint64_t stream, std::uint64_t seed,
+                                  ThreadPool& pool) {
+  const FieldFold& fold = trial.fold;
+  const std::size_t k = fold.held.rows(), p = fold.placed;
+  Indices order(fold.unseen);
+  std::iota(order.begin(), order.end(), 0);
+  Rng(seed, stream).shuffle(order);
+  std::vector<std::size_t> taken(k, 0);
+  std::vector<std::uint8_t> is_example(fold.unseen, 0);
+  Matrix<double> sums(k, p, 0.0);
+  for (const auto row : order) {
+    const auto i = static_cast<std::size_t>(row);
+    const std::size_t c = fold.labels[i];
+    if (taken[c] == shots) continue;
+    ++taken[c];
+    is_example[i] = 1;
+    for (std::size_t j = 0; j < p; ++j) sums(c, j) += trial.scale[i] * fold.samples(i, j);
+  }
+  std::vector<double> zsl;
+  for (const double prior : kPriors) {
+    Matrix<float> vectors = Matrix<float>::copy_of(fold.held.view());
+    for (std::size_t c = 0; c < k; ++c) {
+      const auto part = vectors.row(c).first(p);
+      const double length = std::sqrt(dot(part, part));
+      double square = 0;
+      for (std::size_t j = 0; j < p && length > 0; ++j) {
+        part[j] = static_cast<float>(prior * part[j] / length + sums(c, j));
+        square += static_cast<double>(part[j]) * part[j];
+      }
+      for (std::size_t j = 0; j < p && square > 0; ++j)
+        part[j] = static_cast<float>(part[j] * length / std::sqrt(square));
+    }
+    const Matrix<float> scores = scores_of(fold.samples, vectors, fold.unseen, pool);
+    PerClass found(k);
+    for (std::size_t i = 0; i < scores.rows(); ++i)
+      if (!is_example[i]) found.add(fold.labels[i], best_of(scores.row(i)) == fold.labels[i]);
+    zsl.push_back(found.mean());
+  }
+  return zsl;
+}
+
+void choose_prior(const std::vector<Trial>& trials, std::uint64_t seed, FieldChoice& choice, ThreadPool& pool) {
+  constexpr std::size_t kCount = std::size(kPriors);
+  std::vector<double> one(kCount, 0.0), five(kCount, 0.0);
+  for (const Trial& trial : trials)
+    for (std::size_t draw = 0; draw < kDraws; ++draw)
+      for (const std::size_t shots : kShots) {
+        const auto zsl = with_examples(trial, shots, 6100 + draw, seed, pool);
+        for (std::size_t i = 0; i < kCount; ++i)
+          (shots == 1 ? one : five)[i] += zsl[i] / static_cast<double>(kDraws * trials.size());
+      }
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < kCount; ++i)
+    if (one[i] + five[i] > one[best] + five[best]) best = i;
+  choice.settings.example_prior = kPriors[best];
+  choice.record.one_example_zsl = one[best];
+  choice.record.five_examples_zsl = five[best];
+}
+
+/// At most `most` of the rows, drawn with the seed, in their order.
+Indices some_of(std::size_t rows, std::size_t most, std::uint64_t seed, std::uint64_t stream) {
+  Indices order(rows);
+  std::iota(order.begin(), order.end(), 0);
+  if (rows <= most) return order;
+  Rng(seed, stream).shuffle(order);
+  order.resize(most);
+  std::ranges::sort(order);
+  return order;
+}
+
+/// Parts of class space and of the semantic head side by side, each at the length of its weight.
+Matrix<float> joined(Matrix<float> places, Matrix<float> semantics, double head_weight) {
+  unit_rows(places.view());
+  if (semantics.empty()) return places;
+  unit_rows(semantics.view());
+  const double share = 1 / (1 + head_weight);
+  Matrix<float> both(places.rows(), places.cols() + semantics.cols());
+  for (std::size_t i = 0; i < both.rows(); ++i) {
+    std::ranges::transform(places.row(i), both.row(i).begin(),
+                           [&](float v) { return static_cast<float>(v * std::sqrt(share)); });
+    std::ranges::transform(semantics.row(i), both.row(i).begin() + static_cast<std::ptrdiff_t>(places.cols()),
+                           [&](float v) { return static_cast<float>(v * std::sqrt(1 - share)); });
+  }
+  return both;
+}
+
+Matrix<float> stacked(Matrix<float> a, const Matrix<float>& b) {
+  if (b.empty()) return a;
+  Matrix<float> both(a.rows() + b.rows(), a.cols());
+  std::ranges::copy(a.values(), both.data());
+  std::ranges::copy(b.values(), both.data() + a.size());
+  return both;
+}
+
+std::size_t place_in(const Indices& sorted, std::int32_t label) {
+  return static_cast<std::size_t>(std::ranges::lower_bound(sorted, label) - sorted.begin());
+}
+
+}  // namespace
+
+FieldFold field_fold(const FoldOutputs& outputs, const FoldOutputs* head, double head_weight, const Dataset& data,
+                     const Fold& fold, double gamma, std::uint64_t seed) {
+  const Indices unseen = some_of(fold.unseen.size(), kMostUnseen, seed, 6200),
+                seen = some_of(fold.seen.size(), kMostSeen, seed, 6201);
+  const auto samples_of = [&](const FoldOutputs& of) {
+    Matrix<float> f = stacked(gather_rows(of.unseen.view(), unseen), gather_rows(of.seen.view(), seen));
+    centre_rows(of.model, f.view());
+    return f;
+  };
+  const auto vectors_of = [&](const Indices& classes) {
+    return joined(gather_rows(outputs.prepared.vectors.view(), classes),
+                  head != nullptr ? gather_rows(head->prepared.vectors.view(), classes) : Matrix<float>(), head_weight);
+  };
+  FieldFold made{joined(samples_of(outputs), head != nullptr ? samples_of(*head) : Matrix<float>(), head_weight),
+                 {},
+                 unseen.size(),
+                 vectors_of(fold.held_classes),
+                 vectors_of(fold.fit_classes),
+                 outputs.model.outputs(),
+                 gamma};
+  const auto label_of = [&](std::int32_t row) { return data.labels[static_cast<std::size_t>(row)]; };
+  for (const auto i : unseen)
+    made.labels.push_back(place_in(fold.held_classes, label_of(fold.unseen[static_cast<std::size_t>(i)])));
+  for (const auto i : seen)
+    made.labels.push_back(made.held.rows() +
+                          place_in(fold.fit_classes, label_of(fold.seen[static_cast<std::size_t>(i)])));
+  return made;
+}
+
+std::optional<FieldChoice> choose_field(std::span<const FieldFold> folds, std::uint64_t seed, ThreadPool& pool) {
+  std::vector<Trial> trials;
+  for (const FieldFold& fold : folds)
+    if (fold.held.rows() > 1) trials.push_back(make_trial(fold, seed, pool));
+  if (trials.empty()) return std::nullopt;
+  FieldChoice choice;
+  FieldSettings& settings = choice.settings;
+  Figures best;
+  std::size_t strength = 0;
+  for (std::size_t i = std::size(kStrengths); i-- > 0;) {  // the more cautious one in a tie
+    FieldSettings tried = settings;
+    tried.strength = kStrengths[i];
+    if (const Figures found = adapted_to_all(trials, tried, pool); found.merit() > best.merit()) {
+      best = found;
+      strength = i;
+    }
+  }
+  settings.strength = kStrengths[strength];
+  const FieldSettings usual = settings;
+  double least = best.merit() + kNoise;
+  for (const double sharpness : kSharpness)
+    for (const double certainty : kCertainty) {
+      FieldSettings tried = usual;
+      tried.sharpness = sharpness;
+      tried.certainty = certainty;
+      if (tried == usual) continue;
+      if (const Figures found = adapted_to_all(trials, tried, pool); found.merit() > least) {
+        least = found.merit();
+        settings = tried;
+      }
+    }
+  double fall = worst_fall(trials, settings, pool);
+  while (fall > kMostFall && strength + 1 < std::size(kStrengths)) {
+    settings.strength = kStrengths[++strength];
+    fall = worst_fall(trials, settings, pool);
+  }
+  best = adapted_to_all(trials, settings, pool, &settings.gamma_shift);
+  for (const Trial& trial : trials) {
+    choice.record.zsl += trial.before.zsl / static_cast<double>(trials.size());
+    choice.record.h += trial.best.h / static_cast<double>(trials.size());
+  }
+  choice.record.adapted_zsl = best.zsl;
+  choice.record.adapted_h = best.h;
+  choice.record.worst_fall = fall;
+  choose_prior(trials, seed, choice, pool);
+  return choice;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,410 @@
+#include "parsnets/field.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "data/rows.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/evaluation.hpp"
+#include "small_training.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets {
+namespace {
+
+using Rows = std::vector<std::vector<double>>;
+
+TrainOptions class_space(double head = 0) {
+  TrainOptions options = test::small_options(Method::parsnets);
+  options.class_space.targets = Targets::classes;
+  options.class_space.semantic_head = head;
+  return options;
+}
+
+/// Classes of which the description tells little: most of a class is its signature.
+Dataset weakly_described() {
+  SynthOptions options;
+  options.classes = 20;
+  options.attributes = 12;
+  options.samples = 2000;
+  options.dimensions = 64;
+  options.hidden = 96;
+  options.attribute_noise = 0.3;
+  options.signature = 0.6;
+  options.nuisance = 0.3;
+  options.seed = 5;
+  return synthesize(options);
+}
+
+struct Field {
+  Dataset data = weakly_described();
+  ThreadPool pool{1};
+  Model model;
+  Matrix<float> pile;  ///< test samples of all classes
+
+  explicit Field(double head = 0) : model(train(data, class_space(head), pool)) {
+    std::vector<std::int32_t> rows = data.split.test_unseen;
+    rows.insert(rows.end(), data.split.test_seen.begin(), data.split.test_seen.end());
+    pile = gather_rows(data.features.view(), rows);
+  }
+
+  Model copy() {
+    test::TempDir dir;
+    save_model(model, dir / "m.safetensors");
+    return load_model(dir / "m.safetensors");
+  }
+  Matrix<float> samples_of(std::int32_t label, std::size_t first, std::size_t count) const {
+    std::vector<std::int32_t> rows;
+    for (const auto r : data.split.test_unseen)
+      if (data.labels[static_cast<std::size_t>(r)] == label) rows.push_back(r);
+    return gather_rows(data.features.view(), std::span(rows).subspan(first, count));
+  }
+  Evaluation evaluated(const Model& m) { return evaluate(m, data, pool); }
+};
+
+std::vector<float> values_of(const Matrix<float>& m) { return {m.values().begin(), m.values().end()}; }
+std::vector<float> vectors_of(const Model& model) { return values_of(model.class_vectors()); }
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t j = 0; j < a.size(); ++j) sum += a[j] * b[j];
+  return sum;
+}
+
+void to_unit(std::vector<double>& v) {
+  const double length = std::sqrt(dot(v, v));
+  for (double& x : v) x /= length;
+}
+
+/// Parts of class space and of semantics of each row, both at unit length; the second may be empty.
+struct Parts {
+  Rows place, semantics;
+};
+
+Parts parts_of(const Matrix<float>& rows, std::size_t placed, const std::vector<float>& centre) {
+  Parts parts;
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    std::vector<double> row(rows.row(i).begin(), rows.row(i).end());
+    for (std::size_t j = 0; j < centre.size(); ++j) row[j] -= centre[j];
+    const auto cut = row.begin() + static_cast<std::ptrdiff_t>(placed);
+    parts.place.emplace_back(row.begin(), cut);
+    parts.semantics.emplace_back(cut, row.end());
+    to_unit(parts.place.back());
+    if (!parts.semantics.back().empty()) to_unit(parts.semantics.back());
+  }
+  return parts;
+}
+
+/// The places that EM gives, by its definition: every class, every sample, in double.
+Rows slow_adapt(const Model& model, const Matrix<float>& pile, int rounds, ThreadPool& pool) {
+  const FieldSettings& field = model.field;
+  const double w = model.head_weight;
+  const Parts x = parts_of(model.predict(pile.view(), pool), model.class_outputs(), model.semantic_centre),
+              first = parts_of(model.class_vectors(), model.class_outputs(), {});
+  Rows places = first.place;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<double> support(places.size(), 0.0);
+    Rows sums(places.size(), std::vector<double>(places[0].size(), 0.0));
+    for (std::size_t i = 0; i < x.place.size(); ++i) {
+      std::vector<double> r;
+      double total = 0;
+      for (std::size_t c = 0; c < places.size(); ++c) {
+        double score = dot(x.place[i], places[c]);
+        if (w > 0) score = (score + w * dot(x.semantics[i], first.semantics[c])) / (1 + w);
+        r.push_back(std::exp(field.sharpness * (score - (model.classes.seen[c] ? model.gamma : 0))));
+        total += r.back();
+      }
+      for (std::size_t c = 0; c < places.size(); ++c) {
+        if (model.classes.seen[c] || r[c] / total < field.certainty) continue;
+        support[c] += r[c] / total;
+        for (std::size_t j = 0; j < sums[c].size(); ++j) sums[c][j] += r[c] / total * x.place[i][j];
+      }
+    }
+    for (std::size_t c = 0; c < places.size(); ++c) {
+      places[c] = first.place[c];
+      if (support[c] < 3) continue;
+      const double memory = 10 * field.strength, cut = support[c] > memory ? memory / support[c] : 1;
+      for (std::size_t j = 0; j < sums[c].size(); ++j)
+        places[c][j] = field.strength * first.place[c][j] + cut * sums[c][j];
+      to_unit(places[c]);
+    }
+  }
+  return places;
+}
+
+void expect_near(const Rows& wanted, const Rows& found, double tolerance) {
+  ASSERT_EQ(wanted.size(), found.size());
+  for (std::size_t c = 0; c < wanted.size(); ++c)
+    for (std::size_t j = 0; j < wanted[c].size(); ++j) ASSERT_NEAR(wanted[c][j], found[c][j], tolerance) << c;
+}
+
+Rows places_of(const Model& model) { return parts_of(model.class_vectors(), model.class_outputs(), {}).place; }
+
+TEST(Field, AdaptIsTheEmOfItsDefinition) {
+  for (const double head : {0.0, 0.7}) {
+    Field f(head);
+    for (const double strength : {2.0, 20.0})  // 2: the memory of 20 samples is full
+      for (const int rounds : {1, 4}) {
+        Model model = f.copy();
+        model.field.strength = strength;
+        const Rows wanted = slow_adapt(model, f.pile, rounds, f.pool);
+        AdaptOptions options;
+        options.rounds = rounds;
+        const Adaptation told = adapt(model, f.pile.view(), options, f.pool);
+        EXPECT_FALSE(told.moves.empty());
+        EXPECT_LE(told.rounds, rounds);
+        expect_near(wanted, places_of(model), 2e-5);
+      }
+  }
+}
+
+TEST(Field, UnlabelledSamplesHelpWhereDescriptionsAreWeak) {
+  for (const double head : {0.0, 0.7}) {
+    Field f(head);
+    const Evaluation before = f.evaluated(f.model);
+    const Adaptation told = adapt(f.model, f.pile.view(), {}, f.pool);
+    const Evaluation after = f.evaluated(f.model);
+    EXPECT_GT(after.zsl.top1_per_class, before.zsl.top1_per_class + 2);
+    EXPECT_GT(after.gzsl.h, before.gzsl.h);
+    EXPECT_GT(told.likelihood_gain, 0);
+    EXPECT_EQ(told.samples, f.pile.rows());
+    EXPECT_GT(told.convincing, 0u);
+    for (const ClassMove& move : told.moves) {
+      EXPECT_FALSE(f.model.classes.seen[static_cast<std::size_t>(move.class_index)]);
+      EXPECT_GE(move.support, 3);
+      EXPECT_GT(move.degrees, 0);
+    }
+    ASSERT_EQ(f.model.record.adaptations.size(), 1u);
+    EXPECT_EQ(f.model.record.adaptations[0].classes, told.moves.size());
+  }
+}
+
+TEST(Field, AThousandRoundsEndWhereTwentyDo) {
+  Field f;
+  Model longer = f.copy();
+  AdaptOptions options;
+  options.rounds = 1000;
+  adapt(f.model, f.pile.view(), {}, f.pool);
+  const Adaptation told = adapt(longer, f.pile.view(), options, f.pool);
+  EXPECT_LT(told.rounds, 1000);
+  expect_near(places_of(f.model), places_of(longer), 1e-3);
+}
+
+TEST(Field, TheSamePileAgainAndAgainConverges) {
+  Field f;
+  f.model.field.strength = 5;
+  Rows last;
+  for (int call = 0; call < 100; ++call) {
+    last = places_of(f.model);
+    adapt(f.model, f.pile.view(), {}, f.pool);
+  }
+  expect_near(last, places_of(f.model), 1e-4);
+  for (const float n : f.model.classes.adapted.samples) EXPECT_LE(n, 10 * 5 * 1.0001f);
+  EXPECT_EQ(f.model.record.adaptations.size(), 100u);
+}
+
+TEST(Field, UndoRestoresClassVectorsToTheBit) {
+  Field f;
+  teach(f.model, f.data.class_names[static_cast<std::size_t>(f.data.unseen_classes()[0])],
+        f.samples_of(f.data.unseen_classes()[0], 0, 4).view(), f.pool);
+  const auto before = vectors_of(f.model);
+  adapt(f.model, f.pile.view(), {}, f.pool);
+  EXPECT_TRUE(is_adapted(f.model));
+  EXPECT_NE(vectors_of(f.model), before);
+  undo_adaptation(f.model);
+  EXPECT_FALSE(is_adapted(f.model));
+  EXPECT_TRUE(is_taught(f.model));
+  EXPECT_EQ(vectors_of(f.model), before);
+  EXPECT_TRUE(f.model.record.adaptations.empty());
+}
+
+TEST(Field, TheNumberOfThreadsDoesNotMatter) {
+  Field f(0.7);
+  std::vector<std::vector<float>> vectors;
+  for (const unsigned threads : {1u, 2u, 5u}) {
+    Model model = f.copy();
+    ThreadPool pool(threads);
+    adapt(model, f.pile.view(), {}, pool);
+    adapt(model, f.pile.view(), {}, pool);
+    vectors.push_back(vectors_of(model));
+  }
+  EXPECT_EQ(vectors[0], vectors[1]);
+  EXPECT_EQ(vectors[0], vectors[2]);
+}
+
+TEST(Field, ClassesWithoutSupportStayToTheBit) {
+  Field f;
+  const auto unseen = f.data.unseen_classes();
+  adapt(f.model, f.pile.view(), {}, f.pool);  // they remember something
+  const Matrix<float> before = f.model.class_vectors();
+  AdaptOptions one;
+  one.classes = {f.data.class_names[static_cast<std::size_t>(unseen[1])]};
+  const Adaptation told = adapt(f.model, f.samples_of(unseen[1], 0, 20).view(), one, f.pool);
+  ASSERT_EQ(told.moves.size(), 1u);
+  EXPECT_EQ(told.moves[0].class_index, unseen[1]);
+  const Matrix<float> after = f.model.class_vectors();
+  for (std::size_t c = 0; c < before.rows(); ++c)
+    EXPECT_EQ(std::ranges::equal(before.row(c), after.row(c)), static_cast<std::int32_t>(c) != unseen[1]) << c;
+  // Two samples convince nobody.
+  const auto places = vectors_of(f.model);
+  EXPECT_TRUE(adapt(f.model, f.samples_of(unseen[0], 0, 2).view(), {}, f.pool).moves.empty());
+  EXPECT_EQ(vectors_of(f.model), places);
+  EXPECT_EQ(f.model.record.adaptations.size(), 2u);
+}
+
+TEST(Field, SeenClassesMoveWhenTheyAreNamed) {
+  Field f;
+  const auto seen = f.data.seen_classes();
+  AdaptOptions options;
+  options.classes = {f.data.class_names[static_cast<std::size_t>(seen[0])]};
+  const Adaptation told = adapt(f.model, f.data.features.view(), options, f.pool);
+  ASSERT_EQ(told.moves.size(), 1u);
+  EXPECT_EQ(told.moves[0].class_index, seen[0]);
+}
+
+TEST(Field, ExamplesMoveAClassAsItsPosteriorMeanDoes) {
+  Field f(0.7);
+  const auto label = f.data.unseen_classes()[0];
+  const auto c = static_cast<std::size_t>(label);
+  for (const std::size_t count : {std::size_t{1}, std::size_t{25}}) {
+    Model model = f.copy();
+    const Matrix<float> examples = f.samples_of(label, 0, count);
+    const Parts x = parts_of(model.predict(examples.view(), f.pool), model.class_outputs(), model.semantic_centre);
+    Rows wanted = places_of(model);
+    for (double& v : wanted[c]) v *= model.field.example_prior;
+    for (const auto& one : x.place)
+      for (std::size_t j = 0; j < one.size(); ++j) wanted[c][j] += one[j];
+    to_unit(wanted[c]);
+    // One after the other is the same as all at once.
+    for (std::size_t r = 0; r < count; ++r)
+      teach(model, f.data.class_names[c], {examples.row(r).data(), 1, examples.cols()}, f.pool);
+    expect_near(wanted, places_of(model), 1e-5);
+    EXPECT_EQ(model.classes.taught.samples[c], static_cast<float>(count));
+  }
+}
+
+TEST(Field, ExamplesRaiseAccuracy) {
+  Field f;
+  const double before = f.evaluated(f.model).zsl.top1_per_class;
+  for (const auto label : f.data.unseen_classes())
+    teach(f.model, f.data.class_names[static_cast<std::size_t>(label)], f.samples_of(label, 0, 10).view(), f.pool);
+  EXPECT_GT(f.evaluated(f.model).zsl.top1_per_class, before + 3);
+}
+
+TEST(Field, AClassMayBeKnownByItsExamplesAlone) {
+  for (const double head : {0.0, 0.7}) {
+    Field f(head);
+    const auto label = f.data.unseen_classes()[0];
+    const std::string name = f.data.class_names[static_cast<std::size_t>(label)];
+    f.model.remove_class(name);
+    add_class_by_examples(f.model, name, f.samples_of(label, 0, 20).view(), f.pool);
+    ASSERT_EQ(f.model.classes.names.back(), name);
+    EXPECT_EQ(f.model.classes.described.back(), 0);
+    const Matrix<float> others = f.samples_of(label, 20, 40), scores = f.model.scores(others.view(), f.pool);
+    std::size_t right = 0;
+    for (std::size_t r = 0; r < scores.rows(); ++r) {
+      std::size_t best = scores.cols() - 1;
+      for (std::size_t c = 0; c < scores.cols(); ++c)
+        if (scores(r, c) - (f.model.classes.seen[c] ? f.model.gamma : 0) > scores(r, best)) best = c;
+      right += best == scores.cols() - 1 ? 1 : 0;
+    }
+    EXPECT_GT(right, scores.rows() / 2);
+    EXPECT_THROW(add_class_by_examples(f.model, name, others.view(), f.pool), Error);
+    EXPECT_THROW(add_class_by_examples(f.model, "none", Matrix<float>(0, others.cols()).view(), f.pool), Error);
+    EXPECT_THROW(add_class_by_examples(f.model, "narrow", Matrix<float>(1, 3, 1.0f).view(), f.pool), Error);
+    EXPECT_EQ(f.model.classes.names.back(), name);
+  }
+}
+
+TEST(Field, SumsStayWithTheirClassesWhenOthersComeAndGo) {
+  Field f;
+  const auto unseen = f.data.unseen_classes();
+  const auto c = static_cast<std::size_t>(unseen[1]);
+  teach(f.model, f.data.class_names[c], f.samples_of(unseen[1], 0, 5).view(), f.pool);
+  adapt(f.model, f.pile.view(), {}, f.pool);
+  add_class_by_examples(f.model, "by examples", f.samples_of(unseen[1], 0, 5).view(), f.pool);
+  f.model.add_class("described", f.data.semantics.values.row(0));
+  const Matrix<float> before = f.model.class_vectors();
+  std::map<std::string, std::vector<float>> of_name;
+  for (std::size_t i = 0; i < before.rows(); ++i)
+    of_name[f.model.classes.names[i]] = {before.row(i).begin(), before.row(i).end()};
+  f.model.remove_classes(
+      std::vector<std::string>{f.data.class_names[0], f.data.class_names[static_cast<std::size_t>(unseen[0])]});
+  const Matrix<float> after = f.model.class_vectors();
+  ASSERT_EQ(after.rows(), before.rows() - 2);
+  for (std::size_t i = 0; i < after.rows(); ++i)
+    EXPECT_TRUE(std::ranges::equal(of_name[f.model.classes.names[i]], after.row(i))) << f.model.classes.names[i];
+}
+
+TEST(Field, ExplanationsStillAddUp) {
+  for (const double head : {0.0, 0.7}) {
+    Field f(head);
+    const auto label = f.data.unseen_classes()[0];
+    teach(f.model, f.data.class_names[static_cast<std::size_t>(label)], f.samples_of(label, 0, 3).view(), f.pool);
+    add_class_by_examples(f.model, "by examples", f.samples_of(label, 3, 5).view(), f.pool);
+    add_class_by_examples(f.model, "by others", f.samples_of(label, 8, 5).view(), f.pool);
+    adapt(f.model, f.pile.view(), {}, f.pool);
+    bool told = false;
+    for (std::size_t r = 0; r < f.pile.rows(); r += 7) {
+      const Explanation why = explain(f.model, f.pile.row(r), f.pool);
+      double sum = why.calibration + why.examples;
+      for (const auto& a : why.attributes) sum += a.amount;
+      ASSERT_NEAR(sum, why.winner_score - why.runner_up_score, 1e-4) << "sample " << r;
+      told |= static_cast<std::size_t>(why.winner) >= f.data.classes();
+    }
+    EXPECT_TRUE(told);  // a class without a description is among the winners
+  }
+}
+
+TEST(Field, AModelFileKeepsWhatWasLearned) {
+  Field f(0.7);
+  const auto label = f.data.unseen_classes()[0];
+  f.model.field = {7, 30, 35, 0.8};
+  add_class_by_examples(f.model, "by examples", f.samples_of(label, 0, 5).view(), f.pool);
+  adapt(f.model, f.pile.view(), {}, f.pool);
+  Model read = f.copy();
+  EXPECT_EQ(read.field, f.model.field);
+  EXPECT_EQ(read.record, f.model.record);
+  EXPECT_EQ(read.classes.described, f.model.classes.described);
+  EXPECT_EQ(vectors_of(read), vectors_of(f.model));
+  // What was read belongs to the file: learning goes on beside it.
+  for (Model* model : {&read, &f.model}) {
+    teach(*model, "by examples", f.samples_of(label, 5, 5).view(), f.pool);
+    adapt(*model, f.pile.view(), {}, f.pool);
+  }
+  EXPECT_EQ(vectors_of(read), vectors_of(f.model));
+  undo_adaptation(read);
+  EXPECT_NE(vectors_of(read), vectors_of(f.model));
+}
+
+TEST(Field, WhatDoesNotFitIsRefusedAndChangesNothing) {
+  Field f;
+  const auto before = vectors_of(f.model);
+  Matrix<float> broken = Matrix<float>::copy_of(f.pile.view());
+  broken(3, 2) = std::nanf("");
+  AdaptOptions unknown, none;
+  unknown.classes = {"no such class"};
+  none.rounds = 0;
+  EXPECT_THROW(adapt(f.model, f.pile.view(), unknown, f.pool), Error);
+  EXPECT_THROW(adapt(f.model, f.pile.view(), none, f.pool), Error);
+  EXPECT_THROW(adapt(f.model, broken.view(), {}, f.pool), Error);
+  EXPECT_THROW(adapt(f.model, Matrix<float>(0, f.pile.cols()).view(), {}, f.pool), Error);
+  EXPECT_THROW(adapt(f.model, Matrix<float>(9, 2, 1.0f).view(), {}, f.pool), Error);
+  EXPECT_THROW(teach(f.model, "no such class", f.pile.view(), f.pool), Error);
+  EXPECT_THROW(teach(f.model, f.data.class_names[0], broken.view(), f.pool), Error);
+  EXPECT_EQ(vectors_of(f.model), before);
+  EXPECT_FALSE(is_adapted(f.model));
+  EXPECT_FALSE(is_taught(f.model));
+  test::TrainedModel semantic(Method::ridge);
+  ASSERT_EQ(semantic.model.targets, Targets::semantics);
+  const auto x = semantic.data.features.view();
+  EXPECT_THROW(adapt(semantic.model, x, {}, semantic.pool), Error);
+  EXPECT_THROW(teach(semantic.model, semantic.data.class_names[0], x, semantic.pool), Error);
+  EXPECT_THROW(add_class_by_examples(semantic.model, "new", x, semantic.pool), Error);
+}
+
+}  // namespace
+}  // namespace parsnets

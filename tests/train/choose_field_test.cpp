@@ -1,0 +1,104 @@
+#include "train/choose_field.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/rng.hpp"
+#include "small_training.hpp"
+
+namespace parsnets {
+namespace {
+
+struct Unit {
+  Rng rng;
+  explicit Unit(std::uint64_t seed) : rng(seed) {}
+  std::vector<float> near(const std::vector<float>& centre, double spread) {
+    std::vector<float> v(centre);
+    double square = 0;
+    for (float& x : v) {
+      x = static_cast<float>(x + spread * rng.normal() / std::sqrt(static_cast<double>(v.size())));
+      square += static_cast<double>(x) * x;
+    }
+    for (float& x : v) x = static_cast<float>(x / std::sqrt(square));
+    return v;
+  }
+};
+
+/// Classes whose predicted places are `misplaced` away from their samples.
+FieldFold drawn_fold(double misplaced, std::size_t per_class = 30) {
+  constexpr std::size_t kHeld = 8, kFit = 12, kOutputs = 24;
+  Unit unit(7);
+  FieldFold fold;
+  fold.placed = kOutputs;
+  fold.held = Matrix<float>(kHeld, kOutputs);
+  fold.fit = Matrix<float>(kFit, kOutputs);
+  fold.unseen = kHeld * per_class;
+  fold.samples = Matrix<float>((kHeld + kFit) * per_class, kOutputs);
+  for (std::size_t c = 0; c < kHeld + kFit; ++c) {
+    const auto centre = unit.near(std::vector<float>(kOutputs, 0.0f), 1);
+    const auto place = unit.near(centre, c < kHeld ? misplaced : 0);
+    std::ranges::copy(place, (c < kHeld ? fold.held.row(c) : fold.fit.row(c - kHeld)).begin());
+    for (std::size_t s = 0; s < per_class; ++s) {
+      std::ranges::copy(unit.near(centre, 0.9), fold.samples.row(c * per_class + s).begin());
+      fold.labels.push_back(c);
+    }
+  }
+  return fold;
+}
+
+std::optional<FieldChoice> chosen(FieldFold fold, unsigned threads = 1) {
+  ThreadPool pool(threads);
+  std::vector<FieldFold> folds;
+  folds.push_back(std::move(fold));
+  return choose_field(folds, 1, pool);
+}
+
+TEST(ChooseField, TrustsSamplesMoreWherePlacesArePoor) {
+  const auto poor = chosen(drawn_fold(1.2)), good = chosen(drawn_fold(0.02));
+  ASSERT_TRUE(poor && good);
+  EXPECT_LT(poor->settings.strength, good->settings.strength);
+  EXPECT_LT(poor->settings.example_prior, good->settings.example_prior);
+  EXPECT_GT(poor->record.adapted_zsl, poor->record.zsl + 1);
+  EXPECT_GT(poor->record.five_examples_zsl, poor->record.zsl);
+  EXPECT_GE(poor->record.worst_fall, 0);
+}
+
+TEST(ChooseField, TheNumberOfThreadsDoesNotMatter) {
+  const auto one = chosen(drawn_fold(0.8), 1), three = chosen(drawn_fold(0.8), 3);
+  ASSERT_TRUE(one && three);
+  EXPECT_EQ(one->settings, three->settings);
+  EXPECT_EQ(one->record, three->record);
+}
+
+TEST(ChooseField, ASingleClassSaysNothing) {
+  FieldFold fold = drawn_fold(1);
+  Matrix<float> first(1, fold.held.cols());
+  std::ranges::copy(fold.held.row(0), first.data());
+  fold.held = std::move(first);
+  EXPECT_FALSE(chosen(std::move(fold)));
+}
+
+TEST(ChooseField, TrainingStoresWhatWasChosen) {
+  for (const double head : {0.0, 0.7}) {
+    TrainOptions options = test::small_options(Method::parsnets);
+    options.class_space.targets = Targets::classes;
+    options.class_space.semantic_head = head;
+    const test::TrainedModel trained(options);
+    const auto& record = trained.model.record;
+    ASSERT_TRUE(record.field);
+    EXPECT_NEAR(record.field->zsl, record.validation.zsl, 1e-9);  // the same samples and scores
+    EXPECT_NEAR(record.field->h, record.validation.h, 1e-9);
+    EXPECT_GT(record.field->five_examples_zsl, 0);
+  }
+  EXPECT_FALSE(test::TrainedModel(Method::ridge).model.record.field);
+  TrainOptions plain = test::small_options(Method::parsnets);
+  plain.calibration.enabled = false;
+  const test::TrainedModel uncalibrated(plain);
+  EXPECT_FALSE(uncalibrated.model.record.field);
+  EXPECT_EQ(uncalibrated.model.field, FieldSettings{});
+}
+
+}  // namespace
+}  // namespace parsnets
