@@ -70,7 +70,7 @@ def test_a_class_is_added_by_examples_or_by_both(demo, model):
     assert "by examples" in model.predict(x) or "by both" in model.predict(x)
     with pytest.raises(Usage):
         model.add_class("nothing")
-    with pytest.raises(BadInput):
+    with pytest.raises(ValueError):
         model.add_class("both", described, examples=x[:, :2])
     assert list(model.classes_[-2:]) == ["by examples", "by both"]  # all or nothing
 

@@ -147,6 +147,18 @@ End end_of(const Model& model, std::size_t c) {
   return end;
 }
 
+/// A class without a description differs from the other by its samples alone. Their sum may have any length: at that of
+/// the other's place the line between them is smooth.
+void level(const Model& model, std::size_t c, End& end, const End& other) {
+  if (is_described(model.classes, c)) return;
+  end.semantics = other.semantics;
+  Vector place = other.own;
+  add(place, other.predicted, std::span(ClassPlace(model, other.semantics).vector()).first(place.size()));
+  const double own = std::sqrt(dot(end.own, end.own)), length = std::sqrt(dot(place, place));
+  if (own == 0 || length == 0) return;
+  for (double& v : end.own) v *= length / own;
+}
+
 struct Terms {
   Vector attributes;    ///< m
   double examples = 0;  ///< what the classes' own samples gave
@@ -169,9 +181,8 @@ double derive_cosine(std::span<const float> f, double share, std::span<double> p
 Terms integrate(const Model& model, std::span<const float> f, std::size_t winner, std::size_t other) {
   static const auto nodes = legendre_nodes<16>();
   End from = end_of(model, other), to = end_of(model, winner);
-  // A class without a description differs from the other by its samples alone.
-  if (!is_described(model.classes, other)) from.semantics = to.semantics;
-  if (!is_described(model.classes, winner)) to.semantics = from.semantics;
+  level(model, other, from, to);
+  level(model, winner, to, from);
   Terms terms{Vector(model.attributes(), 0.0), 0};
   const std::size_t placed = model.class_outputs();
   const auto between = [](double a, double b, double t) { return a + t * (b - a); };

@@ -18,7 +18,7 @@ using Indices = std::vector<std::int32_t>;
 
 constexpr double kStrengths[] = {3, 6, 12, 25, 50, 100}, kSharpness[] = {25, 40}, kCertainty[] = {0.6, 0.75, 0.85},
                  kPriors[] = {1, 2, 4, 8, 16, 32};
-constexpr int kRounds = 5;         ///< settings are told apart before EM has converged
+constexpr int kRounds = 4;         ///< settings are told apart before EM has converged
 constexpr double kMostFall = 0.5;  ///< points, on piles that do not suit
 constexpr double kNoise = 0.15;    ///< points by which other than the usual τ and θ must win
 constexpr double kSizeRatio = 50;  ///< of the largest class to the smallest, on an unbalanced pile
@@ -382,19 +382,20 @@ std::optional<FieldChoice> choose_field(std::span<const FieldFold> folds, std::u
     }
   }
   settings.strength = kStrengths[strength];
-  const FieldSettings usual = settings;
   double least = best.merit() + kNoise;
-  for (const double sharpness : kSharpness)
-    for (const double certainty : kCertainty) {
-      FieldSettings tried = usual;
-      tried.sharpness = sharpness;
-      tried.certainty = certainty;
-      if (tried == usual) continue;
-      if (const Figures found = adapted_to_all(trials, tried, pool); found.merit() > least) {
-        least = found.merit();
-        settings = tried;
-      }
+  const auto keep_if_better = [&](const FieldSettings& tried) {
+    if (tried == settings) return;
+    if (const Figures found = adapted_to_all(trials, tried, pool); found.merit() > least) {
+      least = found.merit();
+      settings = tried;
     }
+  };
+  const FieldSettings usual = settings;
+  for (const double certainty : kCertainty)
+    if (certainty != usual.certainty) keep_if_better({usual.example_prior, usual.strength, usual.sharpness, certainty});
+  for (const double sharpness : kSharpness)
+    if (sharpness != usual.sharpness)
+      keep_if_better({usual.example_prior, usual.strength, sharpness, settings.certainty});
   double fall = worst_fall(trials, settings, pool);
   while (fall > kMostFall && strength + 1 < std::size(kStrengths)) {
     settings.strength = kStrengths[++strength];

@@ -78,7 +78,8 @@ TEST(CliAdapt, WritesAnotherFileAndReadsFoldersAndBatches) {
   EXPECT_EQ(read_text_file(demo.model), before);
   EXPECT_TRUE(is_adapted(load_model(out)));
   const auto batches =
-      succeeding({"adapt", "--model", demo.model, "--input", demo.pile, "--out", out, "--batch", "100", "--json"}).json();
+      succeeding({"adapt", "--model", demo.model, "--input", demo.pile, "--out", out, "--batch", "100", "--json"})
+          .json();
   EXPECT_EQ(batches["samples"], demo.data.split.test_unseen.size() + demo.data.split.test_seen.size());
   EXPECT_GT(load_model(out).record.adaptations.size(), 1u);
   const auto one = succeeding({"adapt", "--model", demo.model, "--input", demo.pile, "--out", out, "--classes",
@@ -131,8 +132,8 @@ TEST(CliClasses, AreTaughtAndAddedByExamples) {
   for (const auto& row : labels.rows) text += row[0] + "\n";
   write_text_file(demo.path("labels.csv"), text);
   write_npy(demo.path("both.npy"), both.view());
-  succeeding({"classes", "add", "--model", demo.model, "--names", "x,y", "--examples", demo.path("both.npy"), "--labels",
-              demo.path("labels.csv")});
+  succeeding({"classes", "add", "--model", demo.model, "--names", "x,y", "--examples", demo.path("both.npy"),
+              "--labels", demo.path("labels.csv")});
   const Model model = load_model(demo.model);
   const auto index = [&](const std::string& name) {
     return static_cast<std::size_t>(std::ranges::find(model.classes.names, name) - model.classes.names.begin());
@@ -141,7 +142,8 @@ TEST(CliClasses, AreTaughtAndAddedByExamples) {
     EXPECT_EQ(model.classes.taught.samples[index(name)], 6) << name;
   EXPECT_EQ(model.classes.described[index("x")], 0);
   EXPECT_EQ(model.classes.described[index(demo.name(first))], 1);
-  EXPECT_TRUE(std::ranges::equal(model.classes.taught.sums.row(index("x")), model.classes.taught.sums.row(index("new"))));
+  EXPECT_TRUE(
+      std::ranges::equal(model.classes.taught.sums.row(index("x")), model.classes.taught.sums.row(index("new"))));
   EXPECT_EQ(succeeding({"eval", "--model", demo.model, "--data", kDemo, "--json"}).json()["learned_since_training"],
             "taught");
 }
