@@ -162,6 +162,8 @@ Command eval_command() {
           "--confusion, --per-class and --allow-trained-samples: expected without --transductive and --few-shot");
     if (state->transductive != Transductive::none && !state->few_shot.empty())
       throw Error(ErrorCode::usage, "--transductive conflicts with --few-shot: one protocol at a time");
+    if (state->reference && !state->few_shot.empty())
+      throw Error(ErrorCode::usage, "--reference: expected without --few-shot, of which there are no published rows");
     FewShotOptions few_shot{{}, state->draws, context.common.seed};
     if (!state->few_shot.empty()) few_shot.examples = parse_example_counts(state->few_shot);
     for (const auto& file : {state->confusion, state->out})

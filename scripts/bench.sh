@@ -10,6 +10,8 @@ build/bench_class_space
 echo
 build/bench_svr_vs_liblinear --data "$data/CUB" --features res50 --c 0.001,0.01,0.1
 echo
+build/bench_field "$data/CUB" att 3 res50
+echo
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 build/parsnets train --data "$data/CUB" --features res50 --out "$work/cub.safetensors" --quiet

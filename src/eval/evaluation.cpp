@@ -147,6 +147,10 @@ Evaluation evaluate(const Model& model, const Dataset& data, ThreadPool& pool, P
        [&](MatrixView<const float> x, const ScoreVisitor& visit) { model.visit_scores(x, prepared, pool, visit); }},
       data, progress);
   result.trained_samples = trained_samples;
+  if (is_adapted(model))
+    result.warnings.push_back("the model has been adapted to unlabelled samples: these are not inductive results");
+  if (std::ranges::any_of(model.classes.taught.samples, [](float n) { return n > 0; }))
+    result.warnings.push_back("the model has been taught examples: these are not zero-shot results");
   return result;
 }
 

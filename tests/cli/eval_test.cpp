@@ -180,7 +180,23 @@ TEST(CliEval, FewShotPrintsATableWithTheBaseline) {
   EXPECT_EQ(run("many").exit_code, 2);
   EXPECT_EQ(run("1", {"--transductive", "mixed"}).exit_code, 2);
   EXPECT_EQ(run("1", {"--per-class"}).exit_code, 2);
+  EXPECT_EQ(run("1", {"--reference"}).exit_code, 2) << "published rows are not few-shot results";
   EXPECT_EQ(run("100000").exit_code, 3) << "more than there are samples";
+}
+
+TEST(CliEval, LearningInTheFieldNeedsAModelOfClassSpace) {
+  TempDir dir;
+  const std::string ridge = (dir / "ridge.safetensors").string(), model = (dir / "m.safetensors").string(),
+                    device = (dir / "m.pnrt").string();
+  ASSERT_EQ(train_ridge(kDemo, ridge).exit_code, 0);
+  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--quiet"}).exit_code, 0);
+  ASSERT_EQ(run_cli({"export", "--model", model, "--out", device, "--quiet"}).exit_code, 0);
+  for (const auto& file : {ridge, device})
+    for (const auto& [option, value] : {std::pair{"--transductive", "mixed"}, std::pair{"--few-shot", "1"}}) {
+      const auto result = run_cli({"eval", "--model", file, "--data", kDemo, option, value});
+      EXPECT_EQ(result.exit_code, 2) << result.out;
+      EXPECT_TRUE(has(result.err, file == ridge ? "class space" : "device file")) << result.err;
+    }
 }
 
 TEST(CliEval, PublishedTransductiveRowsAreABlockOfTheirOwn) {

@@ -53,6 +53,7 @@ TEST(FewShot, EqualsTeachingByHand) {
   EXPECT_NEAR(result.rows[0].taught.mean, evaluate(taught, t.data, t.pool).zsl.top1_per_class, 1e-9);
   EXPECT_NEAR(result.rows[0].examples_alone.mean, evaluate(alone, t.data, t.pool).zsl.top1_per_class, 1e-9);
   EXPECT_TRUE(std::isnan(result.rows[0].taught.sd));
+  EXPECT_EQ(evaluate(taught, t.data, t.pool).warnings.size(), 1u) << "a taught model has no zero-shot results";
 }
 
 TEST(FewShot, DrawsDependOnTheSeedAloneAndMoreExamplesHelp) {

@@ -43,6 +43,9 @@ TEST(Transductive, IsTheEvaluationOfACopyThatAdaptedToTheTestSamples) {
     ASSERT_EQ(result.adaptation.moves.size(), adapted.moves.size());
     EXPECT_EQ(result.after.zsl.top1_per_class, after.zsl.top1_per_class);
     EXPECT_EQ(result.after.gzsl.h, after.gzsl.h);
+    ASSERT_EQ(after.warnings.size(), 1u) << "an adapted model has no inductive results";
+    EXPECT_NE(after.warnings[0].find("adapted"), std::string::npos);
+    EXPECT_TRUE(result.after.warnings.empty());
     EXPECT_EQ(result.before.zsl.top1_per_class, evaluate(t.model, t.data, t.pool).zsl.top1_per_class);
   }
   EXPECT_EQ(vectors_of(t.model), before) << "the model itself stays as it is";

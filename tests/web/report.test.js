@@ -14,7 +14,8 @@ const samples = process.env.PAGE ? [[process.env.PAGE, realPage(process.env.PAGE
 function expectedFigures(run) {
   const has = {
     tradeoff: run.curve, "class-strip": run.per_class.some((one) => one.zsl !== null || one.gzsl !== null), "per-class": run.per_class.length,
-    confusion: run.confusion.counts.length, sweep: run.sweep, ablation: run.ablation, transductive: run.transductive, "class-moves": run.transductive && run.transductive.some((one) => one.moves.length), "few-shot": run.few_shot, "gate-usage": run.gates, "gate-heat": run.gates && run.gates.by_class,
+    confusion: run.confusion.counts.length, sweep: run.sweep, ablation: run.ablation, "gate-usage": run.gates, "gate-heat": run.gates && run.gates.by_class,
+    transductive: run.transductive, "class-moves": run.transductive && run.transductive.some((one) => one.moves.length), "few-shot": run.few_shot,
     spectrum: run.spectrum, angles: run.angles, places: run.places, tsne: run.tsne, "subspaces-2d": run.subspaces, "subspaces-3d": run.subspaces, hubness: run.hubness,
     objective: run.training && run.training.stages.length, "svr-gap": run.training && run.training.svr, attributes: run.attributes, explanations: run.explanations,
   };
@@ -244,7 +245,7 @@ for (const [name, sample] of samples) {
       await view.page.emulateMedia({ media: "print" });
       await until(view.page, () => document.documentElement.classList.contains("printing"));
       const sections = await view.page.locator("section").evaluateAll((nodes) => nodes.map((node) => node.getBoundingClientRect().height));
-      assert.equal(sections.length, 7);
+      assert.equal(sections.length, 8);
       assert.ok(sections.every((height) => height > 20));
       assert.ok(await view.page.locator(".toolbar, #contents").evaluateAll((nodes) => nodes.every((node) => getComputedStyle(node).display === "none")));
       assert.equal(await view.page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor), "rgb(255, 255, 255)");
