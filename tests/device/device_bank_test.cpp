@@ -466,6 +466,57 @@ TEST(DeviceBank, SavedBanksWithRightChecksumsAreRefusedOrHarmless) {
   }
 }
 
+TEST(DeviceBank, SavedBanksThatContradictThemselvesAreRefused) {
+  LearningBank source(golden_file("golden_heads.pnrt")), device(golden_file("golden_heads.pnrt"));
+  live(source);
+  std::vector<float> attributes(source.model.attributes, 0.5f);
+  ASSERT_EQ(pnrt_add_class(&source.bank, "other", attributes.data(), nullptr, source.work.data(), source.work_bytes()),
+            PNRT_OK);
+  const auto good = source.save();
+  ASSERT_EQ(device.load(good), PNRT_OK);
+  const auto padded = [](std::size_t bytes) { return (bytes + 3) / 4 * 4; };  // int8 vectors, float16 attributes
+  const std::size_t p = device.model.placed, removed = 32, added = removed + padded(device.model.classes),
+                    place = 76 + padded(device.model.outputs) + padded(2 * device.model.attributes), name = added + 12,
+                    learned = added + 2 * place, one = 12 + 8 * p;
+  ASSERT_EQ(std::memcmp(&good[name + place], "other", 6), 0);
+  ASSERT_EQ((good.size() - learned) % one, 0u);
+  const auto load_with = [&](std::size_t at, const void* bytes, std::size_t size) {
+    auto bad = good;
+    std::memcpy(&bad[at], bytes, size);
+    mend(bad);
+    return device.load(bad);
+  };
+  const auto u32 = [&](std::size_t at, std::uint32_t value) { return load_with(at, &value, 4); };
+  const auto f32 = [&](std::size_t at, float value) { return load_with(at, &value, 4); };
+  const std::string known = pnrt_class_name(&device.model, nullptr, 2),
+                    gone = pnrt_class_name(&device.model, nullptr, 5);
+  EXPECT_EQ(load_with(name, known.c_str(), known.size() + 1), PNRT_INVALID) << "a class of that name is there";
+  EXPECT_EQ(load_with(name, gone.c_str(), gone.size() + 1), PNRT_OK) << "its name is free";
+  EXPECT_EQ(load_with(name, "other", 6), PNRT_INVALID) << "two classes of one name";
+  EXPECT_EQ(load_with(name, "", 1), PNRT_INVALID);
+  EXPECT_EQ(load_with(name, std::string(64, 'x').data(), 64), PNRT_INVALID);
+  EXPECT_EQ(u32(added, 1), PNRT_INVALID) << "two classes in one slot";
+  EXPECT_EQ(u32(added + place, 2), PNRT_NO_MEMORY) << "a slot that this bank has not";
+  EXPECT_EQ(u32(added + place, 0xffffffff), PNRT_NO_MEMORY);
+  EXPECT_EQ(f32(added + 4, -1), PNRT_INVALID) << "a negative scale";
+  EXPECT_EQ(f32(added + 4, std::numeric_limits<float>::infinity()), PNRT_INVALID);
+  EXPECT_EQ(load_with(removed, "\2", 1), PNRT_INVALID);
+  EXPECT_EQ(load_with(removed, "\1", 1), PNRT_INVALID) << "class 0 was taught, so it cannot have been removed";
+  EXPECT_EQ(u32(24, 1), PNRT_INVALID) << "fewer classes than bytes";
+  EXPECT_EQ(u32(28, 0xffffffff), PNRT_INVALID);
+  EXPECT_EQ(u32(learned, 5), PNRT_INVALID) << "of a removed class";
+  EXPECT_EQ(u32(learned + one, 0), PNRT_INVALID) << "the first class twice";
+  EXPECT_EQ(u32(good.size() - one, 0x7fffffff), PNRT_INVALID) << "of no class";
+  for (const float bad : {-1.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    EXPECT_EQ(f32(learned + 4, bad), PNRT_INVALID);
+    EXPECT_EQ(f32(learned + 8, bad), PNRT_INVALID);
+  }
+  EXPECT_EQ(f32(learned + 8, 10.1f * device.model.strength), PNRT_INVALID) << "more than can be remembered";
+  EXPECT_EQ(f32(learned + 12, 1e6f), PNRT_INVALID) << "a sum that so few samples cannot have";
+  EXPECT_EQ(f32(learned + 12 + 4 * p, std::numeric_limits<float>::quiet_NaN()), PNRT_INVALID);
+  EXPECT_EQ(u32(20, source.model.checksum + 1), PNRT_OTHER_MODEL);
+}
+
 TEST(DeviceBank, WhatASavedBankNeedsIsChecked) {
   LearningBank source(golden_file("golden_heads.pnrt")), other(golden_file("golden_classes.pnrt")),
       small(golden_file("golden_heads.pnrt"), 0), forgetful(golden_file("golden_heads.pnrt"));

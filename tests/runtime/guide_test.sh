@@ -17,3 +17,6 @@ if [ "$unknown" -lt 100 ] || [ "$unknown" -gt 140 ]; then
   echo "$unknown of 2400 samples are unknown"
   exit 1
 fi
+# The stream moved both unseen classes, and what was learned is kept.
+for class in deer truck; do grep -q "^$class.moved by" log || { cat log; exit 1; }; done
+[ -s out/demo.bank ]
