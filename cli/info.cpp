@@ -13,6 +13,7 @@
 #include "formats/safetensors.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/field.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/statistics.hpp"
 #include "parsnets/version.hpp"
@@ -70,6 +71,13 @@ nlohmann::ordered_json file_info(const std::filesystem::path& path) {
     json["gamma"] = model.gamma;
     json["temperature"] = model.temperature;
     if (model.head_weight > 0) json["head_weight"] = model.head_weight;
+    if (model.targets == Targets::classes)
+      json["field"] = {{"example_prior", model.field.example_prior},
+                       {"strength", model.field.strength},
+                       {"sharpness", model.field.sharpness},
+                       {"certainty", model.field.certainty},
+                       {"adapted", is_adapted(model)},
+                       {"taught", is_taught(model)}};
     json["options"] = nlohmann::ordered_json::parse(model.options);
     json["record"] = to_json(model.record);
     const SafetensorsFile file(path);
@@ -154,6 +162,17 @@ Command info_command() {
           output.json["attributes"].get<int>(), output.json["gamma"].get<double>(),
           output.json["temperature"].get<double>(), warning_lines(output.json["record"]), output.json["options"].dump(),
           record.dump(1));
+    }
+    if (output.json.contains("field")) {
+      const auto& field = output.json["field"];
+      const bool adapted = field["adapted"].get<bool>(), taught = field["taught"].get<bool>();
+      output.text +=
+          fmt::format("learning after training: example prior {:g}, strength {:g}, sharpness {:g}, certainty {:g}{}\n",
+                      field["example_prior"].get<double>(), field["strength"].get<double>(),
+                      field["sharpness"].get<double>(), field["certainty"].get<double>(),
+                      adapted || taught ? fmt::format("; {}{}{}", adapted ? "adapted" : "",
+                                                      adapted && taught ? " and " : "", taught ? "taught" : "")
+                                        : "");
     }
     if (output.json.contains("kept_rows")) output.text += statistics_text(output.json) + "\n";
     if (output.json.contains("multiply_adds"))

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __version__: str  # the engine's, when it is asked for
 __all__ = [
     "Adaptation", "BadInput", "Cancelled", "ClassDisjointKFold", "DAP", "DeviceModel", "ESZSL", "Evaluation",
-    "Explanation", "Explanations", "ParsNetsClassifier", "ParsNetsError", "RidgeZSL", "SAE", "Usage", "ZeroShotClassifier",
-    "datasets", "engine_version", "load_model", "metrics", "model_selection", "report",
+    "Explanation", "Explanations", "ParsNetsClassifier", "ParsNetsError", "RidgeZSL", "SAE", "Usage",
+    "ZeroShotClassifier", "datasets", "engine_version", "load_model", "metrics", "model_selection", "report",
 ]
 
 _MODULES = ("baselines", "classifier", "datasets", "device", "errors", "metrics", "model_selection", "reporting",
@@ -31,7 +31,8 @@ _MODULE_OF = {
     "BadInput": "errors", "Cancelled": "errors", "ParsNetsError": "errors", "Usage": "errors",
     "ClassDisjointKFold": "model_selection", "DeviceModel": "device", "report": "reporting",
     "DAP": "baselines", "ESZSL": "baselines", "RidgeZSL": "baselines", "SAE": "baselines",
-    "Adaptation": "results", "Evaluation": "results", "Explanation": "results", "Explanations": "results", "engine_version": "_library",
+    "Adaptation": "results", "Evaluation": "results", "Explanation": "results", "Explanations": "results",
+    "engine_version": "_library",
     "ParsNetsClassifier": "classifier", "ZeroShotClassifier": "classifier", "load_model": "classifier",
 }
 

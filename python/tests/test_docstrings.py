@@ -14,7 +14,7 @@ reference = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(reference)
 
 # Nobody calls their constructors: functions return them, or classes derive from them.
-NOT_CONSTRUCTED = {"Dataset", "DeviceModel", "Evaluation", "Explanation", "ZeroShotClassifier"}
+NOT_CONSTRUCTED = {"Adaptation", "Dataset", "DeviceModel", "Evaluation", "Explanation", "ZeroShotClassifier"}
 
 
 def _documented():

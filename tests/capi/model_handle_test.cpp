@@ -171,7 +171,7 @@ TEST(CApiModel, ClassesAddedAtOnceAreThoseAddedOneByOneAndAllOrNone) {
 
 TEST(CApiModel, LearnsAfterTrainingAndForgets) {
   SmallArrays small;
-  const auto model = trained(small.handle().get());
+  const auto model = trained(small.handle().get(), {{"method", "parsnets"}});
   const std::string before = bytes_of(model.get());
   const std::size_t c = small.arrays.classes, n = small.arrays.samples, d = small.arrays.dimensions;
   const auto scores = scores_of(model.get(), small.arrays, 5);

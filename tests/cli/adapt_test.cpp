@@ -59,6 +59,8 @@ TEST(CliAdapt, AdaptsInPlaceAndUndoes) {
   EXPECT_EQ(info["record"]["adaptations"].size(), 1u);
   EXPECT_EQ(info["record"]["adaptations"][0]["classes"], told["moves"].size());
   EXPECT_TRUE(info["record"].contains("field"));
+  EXPECT_EQ(info["field"]["adapted"], true);
+  EXPECT_NE(succeeding({"info", demo.model}).out.find("; adapted"), std::string::npos);
   const auto evaluated = succeeding({"eval", "--model", demo.model, "--data", kDemo});
   EXPECT_NE(evaluated.out.find("adapted ZSL"), std::string::npos) << evaluated.out;
   EXPECT_NE(evaluated.out.find("not inductive"), std::string::npos);

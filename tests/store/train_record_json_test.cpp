@@ -41,6 +41,8 @@ TrainRecord full_record() {
   record.dap = {20, 1e-5};
   record.refinement = {{2, {}, 1.5, 0.5, 0, 0.25}};
   record.warnings = {"all classes have the same attributes"};
+  record.field = {60, 50, 70, 55, 0.25, 65, 75};
+  record.adaptations = {{100, 80, 5, 12.5, 0.5}};
   return record;
 }
 
@@ -79,7 +81,7 @@ TEST(TrainRecordJson, KeysKeepTheirOrderAndNumbersTheirForm) {
   for (const auto& [key, value] : json.items()) keys += key + " ";
   EXPECT_EQ(keys,
             "data seed validation chosen selection left_out encoder gates svr joint orthogonality dap refinement "
-            "warnings ");
+            "warnings field adaptations ");
   EXPECT_EQ(json["joint"].dump(),
             R"([{"objective":5.0,"mmg":2.0,"step":0},{"objective":4.0,"fit":3.0,"mmg":1.0,"step":0.5}])");
   EXPECT_EQ(json["refinement"].dump(), R"([{"objective":2.0,"loss":1.5,"mmg":0.5,"step":0.0,"slope":0.25}])");
