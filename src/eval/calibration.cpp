@@ -16,6 +16,8 @@ namespace {
 
 constexpr double kRange = 1e4;  ///< t stays within the largest spread of a row's scores, divided and multiplied by this
 
+constexpr double kNothing = -45;  ///< exp of it is below the rounding error of 1
+
 using RowVisitor = std::function<void(std::size_t i, std::span<const float> row)>;
 /// Visits all rows of scores in their order.
 using Rows = std::function<void(const RowVisitor&)>;
@@ -32,6 +34,7 @@ Slopes slopes(const Rows& rows, std::span<const std::int32_t> labels, std::span<
     double weight = 0, mean = 0, square = 0;
     for (const std::int32_t c : candidates) {
       const double z = row[static_cast<std::size_t>(c)] - top;
+      if (beta * z < kNothing) continue;
       const double w = std::exp(beta * z);
       weight += w;
       mean += w * z;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kMemory = 10;           ///< remembered samples per class, in units of β
 constexpr double kStill = 1e-6;          ///< places that move less than this have arrived
+constexpr double kNothing = 25;          ///< exp(−25) is nothing beside 1
 constexpr std::size_t kBlockRows = 512;  ///< samples whose scores are in memory at once
 
 /// Calls visit(sample, scores of its row) from several threads.
@@ -55,7 +56,8 @@ Expectation expect(const Pile& pile, const Movable& classes, const Matrix<float>
     }
     const double highest = std::max(top, pile.rest[i]);
     double sum = std::exp(pile.rest[i] - highest);
-    for (std::size_t c = 0; c < k; ++c) sum += std::exp(static_cast<double>(scores[c]) - highest);
+    for (std::size_t c = 0; c < k; ++c)
+      if (scores[c] > highest - kNothing) sum += std::exp(static_cast<double>(scores[c]) - highest);
     likelihood[i] = highest + std::log(sum);
     // θ is at least one half: at most one class is convincing.
     responsibility[i] = std::exp(top - highest) / sum;
@@ -121,7 +123,8 @@ std::vector<double> rest_of(const Matrix<float>& samples, const Matrix<float>& v
   visit_scores(samples, vectors, pool, [&](std::size_t i, std::span<const float> scores) {
     double top = -std::numeric_limits<double>::infinity(), sum = 0;
     for (std::size_t c = 0; c < scores.size(); ++c) top = std::max(top, sharpness * (scores[c] - penalty[c]));
-    for (std::size_t c = 0; c < scores.size(); ++c) sum += std::exp(sharpness * (scores[c] - penalty[c]) - top);
+    for (std::size_t c = 0; c < scores.size(); ++c)
+      if (const double z = sharpness * (scores[c] - penalty[c]); z > top - kNothing) sum += std::exp(z - top);
     rest[i] = top + std::log(sum);
   });
   return rest;

@@ -16,11 +16,11 @@ namespace {
 
 using Indices = std::vector<std::int32_t>;
 
-constexpr double kStrengths[] = {3, 6, 12, 25, 50, 100}, kSharpness[] = {25, 40}, kCertainty[] = {0.6, 0.75, 0.85},
+constexpr double kStrengths[] = {3, 6, 12, 25, 50, 100}, kCertainty[] = {0.6, 0.75, 0.85},
                  kPriors[] = {1, 2, 4, 8, 16, 32};
 constexpr int kRounds = 4;         ///< settings are told apart before EM has converged
 constexpr double kMostFall = 0.5;  ///< points, on piles that do not suit
-constexpr double kNoise = 0.15;    ///< points by which other than the usual τ and θ must win
+constexpr double kNoise = 0.15;    ///< points by which another θ than the usual must win
 constexpr double kSizeRatio = 50;  ///< of the largest class to the smallest, on an unbalanced pile
 constexpr std::size_t kMostUnseen = 3000, kMostSeen = 1000, kDraws = 2, kShots[] = {1, 5};
 
@@ -373,13 +373,12 @@ std::optional<FieldChoice> choose_field(std::span<const FieldFold> folds, std::u
   FieldSettings& settings = choice.settings;
   Figures best;
   std::size_t strength = 0;
-  for (std::size_t i = std::size(kStrengths); i-- > 0;) {  // the more cautious one in a tie
+  for (std::size_t i = std::size(kStrengths); i-- > 0; strength = i) {  // the more cautious one in a tie
     FieldSettings tried = settings;
     tried.strength = kStrengths[i];
-    if (const Figures found = adapted_to_all(trials, tried, pool); found.merit() > best.merit()) {
-      best = found;
-      strength = i;
-    }
+    const Figures found = adapted_to_all(trials, tried, pool);
+    if (found.merit() <= best.merit()) break;  // and it falls further
+    best = found;
   }
   settings.strength = kStrengths[strength];
   double least = best.merit() + kNoise;
@@ -393,9 +392,6 @@ std::optional<FieldChoice> choose_field(std::span<const FieldFold> folds, std::u
   const FieldSettings usual = settings;
   for (const double certainty : kCertainty)
     if (certainty != usual.certainty) keep_if_better({usual.example_prior, usual.strength, usual.sharpness, certainty});
-  for (const double sharpness : kSharpness)
-    if (sharpness != usual.sharpness)
-      keep_if_better({usual.example_prior, usual.strength, sharpness, settings.certainty});
   double fall = worst_fall(trials, settings, pool);
   while (fall > kMostFall && strength + 1 < std::size(kStrengths)) {
     settings.strength = kStrengths[++strength];
