@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .errors import BadInput, Cancelled, ParsNetsError, Usage
     from .model_selection import ClassDisjointKFold
     from .reporting import report
-    from .results import Evaluation, Explanation, Explanations
+    from .results import Adaptation, Evaluation, Explanation, Explanations
 
 __version__: str  # the engine's, when it is asked for
 __all__ = [
