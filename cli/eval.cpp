@@ -89,8 +89,6 @@ std::string evaluation_text(const Evaluation& result, const std::string& gamma_f
   if (result.has_gzsl)
     text += fmt::format("{}GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", kind,
                         result.gzsl.u, result.gzsl.s, result.gzsl.h, result.gzsl.ausuc, result.gzsl.gamma, gamma_from);
-  if (!learned.empty())
-    text += fmt::format("the model was {} after training: these figures are not inductive\n", learned);
   if (result.trained_samples != 0)
     text += fmt::format("warning: {}; these are not test results\n",
                         result.trained_samples > 0
