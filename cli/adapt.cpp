@@ -6,9 +6,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/memory_limit.hpp"
 #include "changed_model.hpp"
 #include "command.hpp"
+#include "eval/score_source.hpp"
 #include "feature_input.hpp"
+#include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/field.hpp"
 
@@ -103,6 +106,7 @@ Command adapt_command() {
     std::string model, input, classes;
     std::filesystem::path out;
     int rounds = 20, batch = 20000;
+    std::uint64_t memory_limit = 0;
     bool undo = false;
   };
   auto state = std::make_shared<State>();
@@ -119,6 +123,7 @@ Command adapt_command() {
       .integer("rounds", state->rounds, 1, 1000000, "maximum number of EM rounds per batch")
       .integer("batch", state->batch, 1, 100000000, "samples per batch; more are adapted to batch after batch")
       .flag("undo", state->undo, "forget all unlabelled samples; examples stay");
+  add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     if (state->model.empty() || state->input.empty() != state->undo)
       throw Error(ErrorCode::usage, "adapt: expected --model FILE and either --input FILE or --undo");
@@ -134,6 +139,11 @@ Command adapt_command() {
       return output;
     }
     const Matrix<float> input = read_feature_input(features_file(state->input), context.progress);
+    const double rows = std::min<double>(2.0 * state->batch, static_cast<double>(input.rows()));
+    require_memory(state->memory_limit,
+                   scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions) +
+                       rows * (12.0 * static_cast<double>(input.cols()) + 12.0 * static_cast<double>(model.outputs())),
+                   "adaptation", "raise the limit or lower --batch");
     AdaptOptions options;
     options.classes = parse_list(state->classes, "--classes");
     options.rounds = state->rounds;

@@ -72,6 +72,16 @@ TEST(CliAdapt, AdaptsInPlaceAndUndoes) {
       succeeding({"eval", "--model", demo.model, "--data", kDemo, "--json"}).json().contains("learned_since_training"));
 }
 
+TEST(CliAdapt, AMemoryLimitThatIsTooLowIsRefusedBeforeWork) {
+  DemoModel demo;
+  const std::string out = demo.path("adapted.safetensors");
+  const auto refused =
+      run_cli({"adapt", "--model", demo.model, "--input", demo.pile, "--out", out, "--memory-limit", "1MB"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("adaptation"), std::string::npos) << refused.err;
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
 TEST(CliAdapt, WritesAnotherFileAndReadsFoldersAndBatches) {
   DemoModel demo;
   const std::string before = read_text_file(demo.model), out = demo.path("sub/adapted.safetensors");
