@@ -6,19 +6,13 @@
 #include <string>
 
 #include "base/linalg.hpp"
-#include "base/rng.hpp"
+#include "base/random_matrix.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
 namespace {
 
-template <class T>
-Matrix<T> random_matrix(std::size_t rows, std::size_t cols, std::uint64_t seed) {
-  Rng rng(seed);
-  Matrix<T> out(rows, cols);
-  for (T& v : out.values()) v = static_cast<T>(rng.normal());
-  return out;
-}
+using test::random_matrix;
 
 /// XᵀX/n of a random X with `rank` rows.
 template <class T>

@@ -7,25 +7,15 @@
 #include <cstring>
 #include <limits>
 
-#include "base/rng.hpp"
+#include "base/random_matrix.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
 
 namespace {
 
-template <class T>
-Matrix<T> random_matrix(std::size_t rows, std::size_t cols, std::uint64_t seed) {
-  Rng rng(seed);
-  Matrix<T> out(rows, cols);
-  for (T& v : out.values()) v = static_cast<T>(rng.normal());
-  return out;
-}
-
-template <class T>
-bool same_bits(const Matrix<T>& a, const Matrix<T>& b) {
-  return a.rows() == b.rows() && a.cols() == b.cols() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
-}
+using test::random_matrix;
+using test::same_bits;
 
 template <class T>
 double at(const Matrix<T>& m, Trans trans, std::size_t r, std::size_t c) {
