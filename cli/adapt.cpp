@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 
 #include "base/memory_limit.hpp"
 #include "changed_model.hpp"
@@ -26,16 +24,6 @@ std::filesystem::path features_file(const std::filesystem::path& input) {
     if (std::filesystem::exists(input / name)) return input / name;
   throw Error(BadInput{input.string(), "", "features.npy or features.csv in the folder", "neither",
                        "give the file of the features"});
-}
-
-double degrees_between(std::span<const float> a, std::span<const float> b) {
-  double ab = 0, aa = 0, bb = 0;
-  for (std::size_t j = 0; j < a.size(); ++j) {
-    ab += static_cast<double>(a[j]) * b[j];
-    aa += static_cast<double>(a[j]) * a[j];
-    bb += static_cast<double>(b[j]) * b[j];
-  }
-  return std::acos(std::clamp(ab / std::sqrt(std::max(aa * bb, 1e-300)), -1.0, 1.0)) * 180 / std::numbers::pi;
 }
 
 /// One batch after the other, told as one.

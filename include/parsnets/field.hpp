@@ -9,6 +9,7 @@
 //                                          counted as 0 below θ
 // The model keeps these sums beside p⁰, so that p⁰ bounds how far a class may go and everything can be undone.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ struct Adaptation {
 /// model has targets classes and for less than one round, bad_input for unknown classes, no samples, a wrong d or
 /// non-finite values; the model is unchanged then.
 Adaptation adapt(Model& model, MatrixView<const float> x, const AdaptOptions& options, ThreadPool& pool);
+/// Angle between two places; 90 where one of them is zero.
+double degrees_between(std::span<const float> a, std::span<const float> b);
 /// Forgets all unlabelled samples. Examples stay.
 void undo_adaptation(Model& model);
 /// Whether adapt() has moved a class.

@@ -88,11 +88,6 @@ Matrix<float> vectors_before(Model& model) {
   return vectors;
 }
 
-double angle(std::span<const float> a, std::span<const float> b) {
-  const double cosine = dot(a, b) / std::sqrt(std::max(dot(a, a) * dot(b, b), 1e-300));
-  return std::acos(std::clamp(cosine, -1.0, 1.0)) * 180 / std::numbers::pi;
-}
-
 bool has_place(std::span<const float> part) {
   return std::ranges::any_of(part, [](float v) { return v != 0; });
 }
@@ -158,7 +153,8 @@ Adaptation adapt(Model& model, MatrixView<const float> x, const AdaptOptions& op
     adapted.samples[c] = static_cast<float>(moved.samples[k]);
     std::ranges::transform(moved.sums.row(k), adapted.sums.row(c).begin(),
                            [](double v) { return static_cast<float>(v); });
-    result.moves.push_back({moving[k], moved.support[k], angle(now.row(c).first(p), moved.vectors.row(k).first(p))});
+    result.moves.push_back(
+        {moving[k], moved.support[k], degrees_between(now.row(c).first(p), moved.vectors.row(k).first(p))});
   }
   if (result.moves.empty()) return result;
   auto& record = model.record.adaptations;
@@ -167,6 +163,11 @@ Adaptation adapt(Model& model, MatrixView<const float> x, const AdaptOptions& op
   model.classes.adapted = std::move(adapted);
   shift_gamma(model);
   return result;
+}
+
+double degrees_between(std::span<const float> a, std::span<const float> b) {
+  const double cosine = dot(a, b) / std::sqrt(std::max(dot(a, a) * dot(b, b), 1e-300));
+  return std::acos(std::clamp(cosine, -1.0, 1.0)) * 180 / std::numbers::pi;
 }
 
 void undo_adaptation(Model& model) {

@@ -222,6 +222,29 @@ TEST(Field, UndoRestoresClassVectorsToTheBit) {
   EXPECT_TRUE(f.model.record.adaptations.empty());
 }
 
+TEST(Field, GammaShiftsByTheShareOfUnseenClassesThatMoved) {
+  Field f;
+  f.model.gamma = 0.125;
+  f.model.field.gamma_shift = -0.0625;
+  const auto unseen = f.data.unseen_classes();
+  AdaptOptions one;
+  one.classes = {f.data.class_names[static_cast<std::size_t>(unseen[0])]};
+  const Matrix<float> of_one = f.samples_of(unseen[0], 0, 40);
+  ASSERT_EQ(adapt(f.model, of_one.view(), one, f.pool).moves.size(), 1u);
+  EXPECT_DOUBLE_EQ(f.model.gamma, 0.125 - 0.0625 / static_cast<double>(unseen.size()));
+  const auto moved = adapt(f.model, f.pile.view(), {}, f.pool).moves;
+  ASSERT_GT(moved.size(), 1u);
+  EXPECT_LT(f.model.gamma, 0.125 - 0.0625 / static_cast<double>(unseen.size())) << "from the gamma before, not again";
+  EXPECT_GE(f.model.gamma, 0.125 - 0.0625);
+  test::TempDir dir;
+  save_model(f.model, dir / "m.safetensors");
+  Model loaded = load_model(dir / "m.safetensors");
+  EXPECT_EQ(loaded.field.gamma_shift, -0.0625);
+  EXPECT_EQ(loaded.gamma, f.model.gamma);
+  undo_adaptation(loaded);
+  EXPECT_EQ(loaded.gamma, 0.125);
+}
+
 TEST(Field, TheNumberOfThreadsDoesNotMatter) {
   Field f(0.7);
   std::vector<std::vector<float>> vectors;
