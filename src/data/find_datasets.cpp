@@ -140,7 +140,7 @@ std::vector<FoundDataset> find_datasets(const fs::path& root) {
 std::vector<PublicFile> missing_files(const FoundDataset& found) {
   std::vector<PublicFile> missing;
   const KnownSet* known = known_set(found.known_as);
-  const bool plain = splits_names(found.folder).empty();
+  const bool plain = fs::exists(found.folder) && splits_names(found.folder).empty();
   if (known == nullptr || (plain && !found.features.empty())) return missing;
   if (!fs::exists(found.folder / kFeaturesFile))
     missing.push_back({kFeaturesFile, fmt::format("features {} x {} and labels", kPublicDimensions, known->samples),
