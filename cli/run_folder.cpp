@@ -8,6 +8,7 @@
 #include "base/json_file.hpp"
 #include "base/machine.hpp"
 #include "load_flags.hpp"
+#include "made_by.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 
@@ -19,7 +20,7 @@ std::string command_line(const std::string& name, const OptionTable& options, co
     if (std::ranges::find(context.given, option.name) == context.given.end()) continue;
     const nlohmann::json value = option.value();
     text += " --" + option.name;
-    if (!option.is_flag) text += " " + (value.is_string() ? value.get<std::string>() : value.dump());
+    if (!option.is_flag) text += " " + shell_word(value.is_string() ? value.get<std::string>() : value.dump());
   }
   return text + fmt::format(" --seed {}", context.common.seed);
 }

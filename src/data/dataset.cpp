@@ -37,6 +37,7 @@ Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& opt
   if (data.name.empty())
     data.name = std::filesystem::absolute(folder).lexically_normal().parent_path().filename().string();
   recognise(data);
+  data.loaded = options;
   for (const auto& note : data.notes) report_message(progress, note);
   return data;
 }
