@@ -6,11 +6,12 @@
 #include <set>
 
 #include "base/file.hpp"
-#include "bench_entries.hpp"
-#include "bench_results.hpp"
 #include "bench_table.hpp"
 #include "command.hpp"
 #include "data/split.hpp"
+#include "experiments/bench_entries.hpp"
+#include "experiments/bench_results.hpp"
+#include "experiments/bench_runs.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"

@@ -5,26 +5,14 @@
 #include <algorithm>
 
 #include "eval/reference.hpp"
-#include "evaluation_json.hpp"
-#include "parsnets/evaluation.hpp"
-#include "store/train_record_json.hpp"
+#include "experiments/bench_runs.hpp"
+#include "parsnets/metrics.hpp"
 
 namespace parsnets::cli {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// What `at` points to in each run that has it.
-std::vector<double> values_of(const Json& runs, const char* at) {
-  const Json::json_pointer pointer(at);
-  std::vector<double> values;
-  for (const auto& run : runs)
-    if (run.contains(pointer)) values.push_back(run.at(pointer).get<double>());
-  return values;
-}
-
-std::vector<double> ausuc_of(const Json& runs) { return values_of(runs, "/gzsl/ausuc"); }
 
 std::string mean_and_spread(const std::vector<double>& values) {
   if (values.empty()) return "-";
@@ -42,32 +30,6 @@ std::string cell(std::string text) {
 
 }  // namespace
 
-Json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool, ProgressObserver* progress) {
-  TrainRun run;
-  const Model model = train(data, options, pool, progress, &run);
-  Json json = evaluation_json(evaluate(model, data, pool, progress), model.record.validation.gamma_from);
-  json["seed"] = options.run.seed;
-  json["seconds"] = run.seconds;
-  json["options"] = Json::parse(model.options);
-  json["record"] = to_json(model.record);
-  return json;
-}
-
-Json bench_summary(const Json& runs) {
-  Json summary = Json::object();
-  const std::pair<const char*, std::vector<double>> metrics[] = {{"zsl", values_of(runs, "/zsl/top1_per_class")},
-                                                                 {"u", values_of(runs, "/gzsl/u")},
-                                                                 {"s", values_of(runs, "/gzsl/s")},
-                                                                 {"h", values_of(runs, "/gzsl/h")},
-                                                                 {"ausuc", ausuc_of(runs)}};
-  for (const auto& [name, values] : metrics) {
-    if (values.empty()) continue;
-    const Interval interval = confidence_interval(values);
-    summary[name] = {{"mean", interval.mean}, {"sd", interval.sd}, {"low", interval.low}, {"high", interval.high}};
-  }
-  return summary;
-}
-
 std::string bench_table_head() {
   return "| method | ZSL | U | S | H | AUSUC | val ZSL | gap | seconds |\n|---|---|---|---|---|---|---|---|---|\n";
 }
@@ -81,7 +43,7 @@ std::string bench_table_row(const Json& method) {
   return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", cell(name),
                      mean_and_spread(values_of(runs, "/zsl/top1_per_class")),
                      mean_and_spread(values_of(runs, "/gzsl/u")), mean_and_spread(values_of(runs, "/gzsl/s")),
-                     mean_and_spread(values_of(runs, "/gzsl/h")), mean_and_spread(ausuc_of(runs)),
+                     mean_and_spread(values_of(runs, "/gzsl/h")), mean_and_spread(values_of(runs, "/gzsl/ausuc")),
                      mean_and_spread(values_of(runs, "/record/validation/zsl")), gap,
                      mean_and_spread(values_of(runs, "/seconds")));
 }

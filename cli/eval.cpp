@@ -11,7 +11,7 @@
 #include "eval/model_data.hpp"
 #include "eval/score_source.hpp"
 #include "eval_protocols.hpp"
-#include "evaluation_json.hpp"
+#include "experiments/evaluation_json.hpp"
 #include "formats/csv.hpp"
 #include "load_flags.hpp"
 #include "parsnets/device.hpp"
@@ -23,20 +23,6 @@
 #include "warning_lines.hpp"
 
 namespace parsnets::cli {
-
-nlohmann::ordered_json evaluation_json(const Evaluation& result, const std::string& gamma_from) {
-  nlohmann::ordered_json json{{"units", "percent"}};
-  if (result.trained_samples != 0)
-    json["trained_samples"] =
-        result.trained_samples > 0 ? nlohmann::ordered_json(result.trained_samples) : nlohmann::ordered_json("unknown");
-  json["zsl"] = {{"top1_per_class", result.zsl.top1_per_class}, {"top1", result.zsl.top1}, {"top5", result.zsl.top5}};
-  if (result.has_gzsl) {
-    json["gzsl"] = {{"u", result.gzsl.u},         {"s", result.gzsl.s},         {"h", result.gzsl.h},
-                    {"ausuc", result.gzsl.ausuc}, {"gamma", result.gzsl.gamma}, {"gamma_from", gamma_from}};
-  }
-  if (!result.warnings.empty()) json["warnings"] = result.warnings;
-  return json;
-}
 
 namespace {
 

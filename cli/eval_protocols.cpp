@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/rows.hpp"
-#include "evaluation_json.hpp"
+#include "experiments/evaluation_json.hpp"
 #include "formats/csv.hpp"
 #include "parsnets/error.hpp"
 

@@ -6,9 +6,9 @@
 #include "parsnets/evaluation.hpp"
 #include "parsnets/training.hpp"
 
-namespace parsnets::cli {
+namespace parsnets {
 
 /// {"units": "percent", "zsl": {...}, "gzsl": {...}}. `gamma_from`: where gamma comes from.
 nlohmann::ordered_json evaluation_json(const Evaluation& report, const std::string& gamma_from);
 
-}  // namespace parsnets::cli
+}  // namespace parsnets

@@ -7,7 +7,7 @@
 
 #include "parsnets/dataset.hpp"
 
-namespace parsnets::cli {
+namespace parsnets {
 
 /// CRC-32 of features, labels, semantics and split.
 std::string data_checksum(const Dataset& data);
@@ -35,4 +35,4 @@ class BenchResults {
   std::filesystem::path file_;
 };
 
-}  // namespace parsnets::cli
+}  // namespace parsnets

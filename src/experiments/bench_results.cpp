@@ -1,4 +1,4 @@
-#include "bench_results.hpp"
+#include "experiments/bench_results.hpp"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -7,10 +7,11 @@
 #include <span>
 
 #include "base/file.hpp"
-#include "bench_table.hpp"
+#include "experiments/bench_runs.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/option_name.hpp"
 
-namespace parsnets::cli {
+namespace parsnets {
 
 using Json = nlohmann::ordered_json;
 
@@ -31,7 +32,8 @@ void check_results(const Json& json, const std::string& name) {
         for (const auto& run : row["runs"])
           good = good && run.is_object() && run.contains("seed") && run["seed"].is_number_unsigned();
     }
-  if (!good) throw Error(BadInput{name, "", "what 'bench --out' writes", "something else", "run without --resume"});
+  if (!good)
+    throw Error(BadInput{name, "", "results of a benchmark", "something else", "run without " + option_name("resume")});
 }
 
 }  // namespace
@@ -58,7 +60,7 @@ BenchResults::BenchResults(Json info, std::filesystem::path file, bool resume)
     for (const char* key : {"version", "data", "features", "semantics", "split", "checksum"})
       if (earlier_.value(key, Json()) != json_.at(key))
         throw Error(BadInput{name, key, json_.at(key).dump(), earlier_.value(key, Json()).dump(),
-                             "resume with the same data and version, or run without --resume"});
+                             "resume with the same data and version, or run without " + option_name("resume")});
   }
   json_["methods"] = Json::array();
 }
@@ -108,4 +110,4 @@ void BenchResults::save() const {
   write_text_file(file_, all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-}  // namespace parsnets::cli
+}  // namespace parsnets

@@ -1,0 +1,22 @@
+#pragma once
+// One training with its evaluation, as JSON, and the summary of several.
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "parsnets/dataset.hpp"
+#include "parsnets/training.hpp"
+
+namespace parsnets {
+
+/// Trains and evaluates: the results, options and record of one seed.
+nlohmann::ordered_json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool,
+                                 ProgressObserver* progress);
+
+/// {"zsl": {"mean", "sd", "low", "high"}, …} over runs.
+nlohmann::ordered_json bench_summary(const nlohmann::ordered_json& runs);
+
+/// The number that the JSON pointer `at` names in each run that has it.
+std::vector<double> values_of(const nlohmann::ordered_json& runs, const char* at);
+
+}  // namespace parsnets
