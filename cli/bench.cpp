@@ -145,6 +145,7 @@ Command bench_command() {
     std::set<std::string> notes;  // below the table, each once
     for (const auto& entry : entries) {
       run_row(entry, *state, data, pool, context, results);
+      results.add_uncertainty(data, pool);
       if (!entry.note.empty()) notes.insert(fmt::format("{}: {}\n", entry.label, entry.note));
       for (const auto& run : results.row()["runs"]) {
         notes.insert(warning_lines(run));
@@ -154,6 +155,7 @@ Command bench_command() {
       failed += results.row().contains("error");
     }
     if (state->reference) print(reference_table_rows(data.split.proposed_of));
+    print(bench_uncertainty(results.json()["methods"]));
     for (const auto& note : notes)
       if (!note.empty()) print("\n" + note);
     output.json = results.json();

@@ -1,5 +1,6 @@
 #include "experiments/bench_runs.hpp"
 
+#include "experiments/bench_uncertainty.hpp"
 #include "experiments/evaluation_json.hpp"
 #include "parsnets/evaluation.hpp"
 #include "store/train_record_json.hpp"
@@ -19,7 +20,10 @@ std::vector<double> values_of(const Json& runs, const char* at) {
 Json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool, ProgressObserver* progress) {
   TrainRun run;
   const Model model = train(data, options, pool, progress, &run);
-  Json json = evaluation_json(evaluate(model, data, pool, progress), model.record.validation.gamma_from);
+  const Evaluation result = evaluate(model, data, pool, progress);
+  Json json = evaluation_json(result, model.record.validation.gamma_from);
+  json["intervals"] = intervals_json(bootstrap_intervals(outcomes_of(data, {&result.correct, 1}), pool));
+  json["correct"] = correctness_json(result.correct);
   json["seed"] = options.run.seed;
   json["seconds"] = run.seconds;
   json["options"] = Json::parse(model.options);

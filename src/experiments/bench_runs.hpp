@@ -9,7 +9,7 @@
 
 namespace parsnets {
 
-/// Trains and evaluates: the results, options and record of one seed.
+/// Trains and evaluates: the results, their intervals, which test samples were right, options and record of one seed.
 nlohmann::ordered_json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool,
                                  ProgressObserver* progress);
 
