@@ -227,7 +227,7 @@ Command eval_command() {
     }
     if (state->reference) {
       const bool transductive = state->transductive != Transductive::none;
-      const ReferenceTable table = reference_table(data.split.proposed_of, transductive);
+      const ReferenceTable table = reference_table(published_rows(data.split.proposed_of, transductive), transductive);
       (transductive ? output.json["transductive"]["reference"] : output.json["reference"]) = table.json;
       output.text += "\n" + table.text;
     }

@@ -12,18 +12,19 @@
 #include "base/file.hpp"
 #include "base/memory_limit.hpp"
 #include "command.hpp"
+#include "eval/own_rows.hpp"
 #include "eval/score_source.hpp"
+#include "experiments/run_folder.hpp"
 #include "load_flags.hpp"
 #include "page_pictures.hpp"
 #include "parsnets/error.hpp"
-#include "run_folder.hpp"
 
 namespace parsnets::cli {
 
 Command report_command() {
   struct State {
     std::string runs, data;
-    std::filesystem::path out, json, png;
+    std::filesystem::path out, json, png, rows;
     int points = 3000;
     bool quick = false;
     std::uint64_t memory_limit = 0;
@@ -39,6 +40,7 @@ Command report_command() {
       .text("data", state->data, "data set folder (default: the one the first run was trained on)")
       .path("data-out", state->json, "also write the page's data as JSON")
       .path("png", state->png, "also write the figures as PNG files to this folder; needs an installed Chromium")
+      .path("rows", state->rows, "CSV or JSON file with rows of your own, shown beside the published ones")
       .integer("points", state->points, 10, 100000, "maximum number of samples in the t-SNE maps")
       .flag("quick", state->quick, "skip the comparison with a model fitted without MMG");
   add_load_options(command.options, state->load);
@@ -52,6 +54,7 @@ Command report_command() {
       check_writable_folder(state->png);
       find_browser();
     }
+    if (!state->rows.empty()) read_own_rows(state->rows);  // errors before long work
     std::vector<RunFolder> folders;
     std::istringstream list(state->runs);
     for (std::string folder; std::getline(list, folder, ',');) folders.push_back(read_run_folder(folder));
@@ -88,6 +91,7 @@ Command report_command() {
     options.points = static_cast<std::size_t>(state->points);
     options.compare_mmg = !state->quick;
     options.seed = context.common.seed;
+    options.own_rows = state->rows;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     const std::string json =
         report_data(runs, read_thumbnails(folder, data.samples()), options, pool, context.progress);

@@ -54,7 +54,7 @@ function detailList(summary) {
 function rankSentence(run, report) {
   const { rank } = run;
   if (!rank) {
-    return element("p", { class: "rank" }, report.reference.length
+    return element("p", { class: "rank" }, report.reference.some((row) => !row.own)
       ? "No rank: no published row has the same kind of semantics." : "No published rows to compare with.");
   }
   const names = { zsl: "ZSL accuracy", u: "U", s: "S", h: "harmonic mean" };
@@ -69,8 +69,9 @@ function comparisonTable(report, selected) {
     ...METRICS.map(([key, name]) => [key, name]), ["source", "Source"]];
   const rows = [
     ...report.runs.map((run, i) => ({ ...run.summary, method: run.name === run.summary.method ? run.name : `${run.name} (${run.summary.method})`,
-      source: "this report", own: true, selected: i === selected })),
-    ...report.reference,
+      source: "this report", here: true, selected: i === selected })),
+    ...report.reference.map((row) => (row.own
+      ? { ...row, source: [row.split, row.source, "own row, not measured here"].filter(Boolean).join("; ") } : row)),
   ];
   const order = { key: "zsl", down: true };
   const body = element("tbody", {});
@@ -92,7 +93,7 @@ function comparisonTable(report, selected) {
       const ascending = typeof first === "number" ? first - second : String(first).localeCompare(String(second));
       return down ? -ascending : ascending;
     });
-    body.replaceChildren(...sorted.map((row) => element("tr", { class: row.own ? "own" : null },
+    body.replaceChildren(...sorted.map((row) => element("tr", { class: row.here ? "own" : null },
       ...columns.map(([name], i) => {
         const numeric = METRICS.some(([metric]) => metric === name);
         const value = numeric ? percent(row[name]) : row[name] || MISSING;
@@ -106,11 +107,12 @@ function comparisonTable(report, selected) {
     }
   };
   fill();
-  const published = report.reference.length;
-  const caption = published
-    ? `${count(report.runs.length, "run")} of this report (highlighted) beside ${count(published, "published row")}; accuracies in percent. A column heading sorts by its column.`
-    : `${count(report.runs.length, "run")} of this report; accuracies in percent. A column heading sorts by its column.`;
-  const title = published ? "Results beside published rows" : "Results of the runs";
+  const own = report.reference.filter((row) => row.own).length;
+  const published = report.reference.length - own;
+  const cited = [published ? count(published, "published row") : null, own ? count(own, "own row") : null].filter(Boolean);
+  const beside = cited.length ? ` (highlighted) beside ${wordList(cited)}` : "";
+  const caption = `${count(report.runs.length, "run")} of this report${beside}; accuracies in percent. A column heading sorts by its column.`;
+  const title = cited.length ? `Results beside ${published ? "published" : "own"} rows` : "Results of the runs";
   return element("div", { class: "comparison" }, element("p", { class: "note", id: "comparison-note" }, caption),
     scrollBox(element("table", { id: "comparison", "aria-describedby": "comparison-note" },
       element("caption", { class: "visually-hidden" }, title), element("thead", {}, element("tr", {}, ...heads)), body),

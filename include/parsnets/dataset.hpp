@@ -52,7 +52,7 @@ struct Split {
 /// A zero-shot data set. `features` (and then labels) may be empty when a folder holds semantics and splits alone.
 struct Dataset {
   std::string name;                      ///< the folder's name
-  std::string known_as;                  ///< a public data set by its sizes: APY, AWA1, AWA2, CUB, SUN; empty: another
+  std::string known_as;                  ///< a public data set: APY, AWA1, AWA2, CUB, FLO, SUN; empty: another
   std::string features_name;             ///< "res50", "features.npy", …
   std::string features_file;             ///< path; empty: from memory
   Matrix<float> features;                ///< N x d

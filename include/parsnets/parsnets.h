@@ -573,10 +573,11 @@ typedef struct parsnets_report_options {
   int32_t compare_mmg;     /* nonzero: fit models with MMG again without it, for comparison */
   uint64_t seed;           /* of the t-SNE maps and their samples */
   const char *photographs; /* folder with thumbnails.jpg or .png (docs/report.md); or NULL: none */
+  const char *own_rows;    /* file with rows of one's own, shown beside the published ones (docs/report.md); or NULL */
 } parsnets_report_options;
 /* The defaults: parsnets_report_options x = PARSNETS_REPORT_OPTIONS_INIT. */
 #define PARSNETS_REPORT_OPTIONS_INIT \
-  { sizeof(parsnets_report_options), 3000, 12, 1, 1, NULL }
+  { sizeof(parsnets_report_options), 3000, 12, 1, 1, NULL, NULL }
 
 /* Writes the page atomically. `dataset`: the data set that all `count` runs were trained on (otherwise
  * PARSNETS_BAD_INPUT). `options` and `progress` or NULL. */

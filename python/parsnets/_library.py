@@ -132,7 +132,7 @@ class ReportRun(ctypes.Structure):
 
 class ReportOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("points", c_size_t), ("explanations", c_size_t), ("compare_mmg", c_int32),
-                ("seed", c_uint64), ("photographs", c_char_p)]
+                ("seed", c_uint64), ("photographs", c_char_p), ("own_rows", c_char_p)]
 
 
 _HANDLE = POINTER(c_void_p)

@@ -2,6 +2,8 @@
 
 #include "eval/reference.hpp"
 
+#include <algorithm>
+
 namespace parsnets {
 
 const std::vector<ReferenceRow>& reference_rows() {
@@ -63,6 +65,36 @@ const std::vector<ReferenceRow>& reference_rows() {
 const std::vector<ReferenceRow>& transductive_reference_rows() {
   static const std::vector<ReferenceRow> rows;
   return rows;
+}
+
+bool same_data_name(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+std::vector<CitedRow> published_rows(const std::string& data, bool transductive) {
+  std::vector<CitedRow> rows;
+  const auto given = [](double v) { return v < 0 ? std::optional<double>() : std::optional<double>(v); };
+  for (std::size_t k = 0; k < kReferenceSets.size(); ++k) {
+    if (!same_data_name(data, kReferenceSets[k])) continue;
+    for (const auto& row : transductive ? transductive_reference_rows() : reference_rows()) {
+      const auto& f = row.sets[k];
+      if (f.zsl < 0 && f.h < 0) continue;
+      rows.push_back({kReferenceSets[k], row.method, row.features, row.semantics, "Proposed Split", row.source,
+                      given(f.zsl), given(f.u), given(f.s), given(f.h), false});
+    }
+  }
+  return rows;
+}
+
+nlohmann::ordered_json cited_row_json(const CitedRow& row) {
+  const auto json = [](const std::optional<double>& v) {
+    return v ? nlohmann::ordered_json(*v) : nlohmann::ordered_json();
+  };
+  return {{"method", row.method},       {"zsl", json(row.zsl)}, {"u", json(row.u)},
+          {"s", json(row.s)},           {"h", json(row.h)},     {"features", row.features},
+          {"semantics", row.semantics}, {"split", row.split},   {"source", row.source},
+          {"measured", false},          {"own", row.own}};
 }
 
 }  // namespace parsnets

@@ -1,28 +1,15 @@
-#include "run_folder.hpp"
-
-#include <fmt/format.h>
+#include "experiments/run_folder.hpp"
 
 #include <algorithm>
 
 #include "base/file.hpp"
 #include "base/json_file.hpp"
 #include "base/machine.hpp"
-#include "load_flags.hpp"
+#include "data/load_option_table.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 
-namespace parsnets::cli {
-
-std::string command_line(const std::string& name, const OptionTable& options, const Context& context) {
-  std::string text = "parsnets " + name;
-  for (const auto& option : options.options()) {
-    if (std::ranges::find(context.given, option.name) == context.given.end()) continue;
-    const nlohmann::json value = option.value();
-    text += " --" + option.name;
-    if (!option.is_flag) text += " " + (value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  return text + fmt::format(" --seed {}", context.common.seed);
-}
+namespace parsnets {
 
 std::filesystem::path run_json_file(const std::filesystem::path& folder) { return folder / "run.json"; }
 
@@ -52,7 +39,7 @@ RunFolder read_run_folder(const std::filesystem::path& folder) {
   run.model = folder / "model.safetensors";
   if (!std::filesystem::is_regular_file(run.model))
     throw Error(BadInput{folder.string(), "model.safetensors", "a run folder with a model", "none",
-                         "make one with 'parsnets train --run DIR'"});
+                         "train one with " + option_name("run")});
   run.name = std::filesystem::absolute(folder).lexically_normal().filename().string();
   if (run.name.empty())
     run.name = std::filesystem::absolute(folder).lexically_normal().parent_path().filename().string();
@@ -78,4 +65,4 @@ RunFolder read_run_folder(const std::filesystem::path& folder) {
   return run;
 }
 
-}  // namespace parsnets::cli
+}  // namespace parsnets

@@ -6,15 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "command.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/report.hpp"
 #include "parsnets/training.hpp"
 
-namespace parsnets::cli {
-
-/// The command as it could be typed again: the options that were given.
-std::string command_line(const std::string& name, const OptionTable& options, const Context& context);
+namespace parsnets {
 
 std::filesystem::path run_json_file(const std::filesystem::path& folder);
 /// Writes run.json. The data set's path is kept absolute, so that the report finds it.
@@ -32,4 +28,4 @@ struct RunFolder {
 /// Throws bad_input when there is no model in it.
 RunFolder read_run_folder(const std::filesystem::path& folder);
 
-}  // namespace parsnets::cli
+}  // namespace parsnets
