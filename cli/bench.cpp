@@ -126,6 +126,7 @@ Command bench_command() {
     std::set<std::string> notes;  // below the table, each once
     for (const auto& entry : entries) {
       run_row(entry, *state, data, pool, context, results);
+      results.add_uncertainty(data, pool);
       if (!entry.note.empty()) notes.insert(fmt::format("{}: {}\n", entry.label, entry.note));
       for (const auto& run : results.row()["runs"]) {
         notes.insert(warning_lines(run));
@@ -137,6 +138,7 @@ Command bench_command() {
     auto cited = cited_rows(data, own);
     if (!state->reference) std::erase_if(cited, [](const CitedRow& row) { return !row.own; });
     print(cited_table_rows(cited));
+    print(bench_uncertainty(results.json()["methods"]));
     for (const auto& note : notes)
       if (!note.empty()) print("\n" + note);
     output.json = results.json();
