@@ -41,6 +41,7 @@ struct Argument {
   std::string help;
   std::string* target = nullptr;
   bool required = true;
+  std::vector<std::string> choices = {};  ///< for completion; empty: a file, or any text
 };
 
 struct Command {
@@ -55,6 +56,12 @@ struct Command {
 
 /// Every command, in the order in which help lists them.
 std::vector<Command> all_commands();
+
+/// The options that every command takes. Refers to `common`.
+OptionTable common_options(CommonOptions& common);
+
+/// What the commands of a group ("data", "classes") do, in one line.
+std::string group_summary(const std::string& group);
 
 Command train_command();
 Command stats_command();

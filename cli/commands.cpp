@@ -14,4 +14,18 @@ std::vector<Command> all_commands() {
   return commands;
 }
 
+OptionTable common_options(CommonOptions& common) {
+  OptionTable table;
+  table.flag("json", common.json, "print one JSON object on standard output")
+      .flag("quiet", common.quiet, "suppress progress and messages")
+      .unsigned_integer("seed", common.seed, "random seed")
+      .integer("threads", common.threads, 0, 1024,
+               "number of worker threads (0: one per core); does not affect results");
+  return table;
+}
+
+std::string group_summary(const std::string& group) {
+  return group == "data" ? "inspect, convert, split and generate data sets" : "change the class bank of a model";
+}
+
 }  // namespace parsnets::cli
