@@ -12,7 +12,7 @@
 #include "eval/own_rows.hpp"
 #include "experiments/bench_entries.hpp"
 #include "experiments/bench_results.hpp"
-#include "experiments/bench_runs.hpp"
+#include "experiments/run_entry.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
@@ -49,15 +49,7 @@ std::vector<Entry> entries_of(State& state, const Context& context) {
 }
 
 nlohmann::ordered_json shared_info(const State& state, const Context& context, const Dataset& data) {
-  nlohmann::ordered_json info{{"version", PARSNETS_VERSION},
-                              {"data", data.name},
-                              {"features", data.features_name},
-                              {"semantics", data.semantics.name},
-                              {"split", split_name(data.split)},
-                              {"checksum", data_checksum(data)},
-                              {"seed", context.common.seed},
-                              {"seeds", state.seeds},
-                              {"units", "percent"}};
+  auto info = bench_info(data, context.common.seed, static_cast<std::uint64_t>(state.seeds));
   if (state.ablation) info["ablation"] = true;
   if (!state.sweep.empty()) info["sweep"] = state.sweep;
   return info;
@@ -70,35 +62,21 @@ std::string heading(const State& state, const Dataset& data) {
                      state.seeds == 1 ? "" : "s");
 }
 
-/// What decides a row's results beside data and seed.
-nlohmann::ordered_json asked_of(const Entry& entry) {
-  TrainOptions options = entry.options;
-  return {{"options", train_option_table(options).to_json()}};
-}
-
-/// Runs the seeds of a row that are not there yet. A failure ends the row alone.
 void run_row(const Entry& entry, const State& state, const Dataset& data, ThreadPool& pool, Context& context,
              BenchResults& results) {
-  const std::uint64_t first = context.common.seed, count = static_cast<std::uint64_t>(state.seeds);
-  results.begin_row(entry.label, asked_of(entry), entry.note, first, count);
+  RunEntry how{{context.common.seed, static_cast<std::uint64_t>(state.seeds)}, {}, {}, {}};
+  how.message = [](const Error& error) { return error.message(flag_option); };
+  how.before = [&](std::uint64_t seed) {
+    report_message(context.progress, fmt::format("{}, seed {}", entry.label, seed));
+  };
   try {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t seed = first + i;
-      if (results.has_run(seed)) continue;
-      report_message(context.progress, fmt::format("{}, seed {}", entry.label, seed));
-      TrainOptions options = entry.options;
-      options.run.seed = seed;
-      results.add_run(bench_run(data, options, pool, context.progress));
-    }
+    run_entry(entry, how, data, pool, context.progress, results);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::cancelled) return results.fail_row(error.message(flag_option));
     const bool some =
         std::ranges::any_of(results.json()["methods"], [](const auto& row) { return !row["runs"].empty(); });
-    if (state.out.empty() || !some) throw;
+    if (error.code() != ErrorCode::cancelled || state.out.empty() || !some) throw;
     throw Error(ErrorCode::cancelled, fmt::format("{}; finished runs are in {}: go on with --resume",
                                                   error.message(flag_option), state.out.string()));
-  } catch (const std::bad_alloc&) {
-    results.fail_row("not enough memory");
   }
 }
 

@@ -2,26 +2,11 @@
 // The options of every command that reads a data set folder.
 
 #include "base/options.hpp"
+#include "data/load_options.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/train_record.hpp"
 
 namespace parsnets::cli {
-
-inline void add_load_options(OptionTable& table, LoadOptions& load) {
-  table.text("features", load.features, "features file, without extension (default: the only one found)")
-      .text("semantics", load.semantics,
-            "semantics, NAME of NAME_splits.mat, or of NAME.csv or NAME.npy in a plain folder; several, separated by "
-            "commas, "
-            "describe classes together (default: att, or those of the model)")
-      .flag("original-att", load.original_att, "read original_att instead of att")
-      .choice("missing", load.missing,
-              {{"attribute-mean", MissingPolicy::attribute_mean},
-               {"zero", MissingPolicy::zero},
-               {"refuse", MissingPolicy::refuse}},
-              "how to fill in missing attribute values")
-      .path("split", load.split,
-            "split file to use instead of the folder's own: a split.json from 'data split', or a *_splits.mat");
-}
 
 /// Where they were not given and the folder has them: the features and the semantics that a model was trained with.
 void load_as_trained(LoadOptions& load, const std::filesystem::path& folder, const DataProvenance& trained,

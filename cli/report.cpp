@@ -13,10 +13,10 @@
 #include "command.hpp"
 #include "eval/own_rows.hpp"
 #include "eval/score_source.hpp"
+#include "experiments/run_folder.hpp"
 #include "load_flags.hpp"
 #include "page_pictures.hpp"
 #include "parsnets/error.hpp"
-#include "run_folder.hpp"
 
 namespace parsnets::cli {
 

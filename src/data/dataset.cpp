@@ -18,6 +18,11 @@ bool is_xlsa17(const std::filesystem::path& folder) {
   return false;
 }
 
+std::string folder_name(const std::filesystem::path& folder) {
+  const auto path = std::filesystem::absolute(folder).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
 std::vector<std::int32_t> Dataset::seen_classes() const {
   return labels.empty() ? labels : distinct(labels_of(*this, split.trainval));
 }
@@ -33,10 +38,9 @@ Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& opt
   std::filesystem::directory_iterator readable(folder, error);
   if (error) throw Error(BadInput{folder.string(), "", "a readable folder", error.message(), "check its permissions"});
   Dataset data = is_xlsa17(folder) ? load_xlsa17(folder, options, progress) : load_plain(folder, options, progress);
-  data.name = std::filesystem::absolute(folder).lexically_normal().filename().string();
-  if (data.name.empty())
-    data.name = std::filesystem::absolute(folder).lexically_normal().parent_path().filename().string();
+  data.name = folder_name(folder);
   recognise(data);
+  data.loaded = options;
   for (const auto& note : data.notes) report_message(progress, note);
   return data;
 }

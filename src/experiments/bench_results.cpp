@@ -7,9 +7,10 @@
 #include <span>
 
 #include "base/file.hpp"
+#include "data/split.hpp"
 #include "experiments/bench_runs.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/option_name.hpp"
+#include "parsnets/version.hpp"
 
 namespace parsnets {
 
@@ -32,8 +33,7 @@ void check_results(const Json& json, const std::string& name) {
         for (const auto& run : row["runs"])
           good = good && run.is_object() && run.contains("seed") && run["seed"].is_number_unsigned();
     }
-  if (!good)
-    throw Error(BadInput{name, "", "results of a benchmark", "something else", "run without " + option_name("resume")});
+  if (!good) throw Error(BadInput{name, "", "results of a benchmark", "something else", "remove the file"});
 }
 
 }  // namespace
@@ -51,6 +51,23 @@ std::string data_checksum(const Dataset& data) {
   return fmt::format("{:08x}", crc);
 }
 
+Json bench_info(const Dataset& data, std::uint64_t seed, std::uint64_t seeds) {
+  return {{"version", PARSNETS_VERSION},
+          {"data", data.name},
+          {"features", data.features_name},
+          {"semantics", data.semantics.name},
+          {"split", split_name(data.split)},
+          {"proposed_split_of", data.split.proposed_of},
+          {"checksum", data_checksum(data)},
+          {"samples", data.samples()},
+          {"dimensions", data.features.cols()},
+          {"seen_classes", data.seen_classes().size()},
+          {"unseen_classes", data.unseen_classes().size()},
+          {"seed", seed},
+          {"seeds", seeds},
+          {"units", "percent"}};
+}
+
 BenchResults::BenchResults(Json info, std::filesystem::path file, bool resume)
     : json_(std::move(info)), file_(std::move(file)) {
   if (resume && std::filesystem::exists(file_)) {
@@ -60,7 +77,7 @@ BenchResults::BenchResults(Json info, std::filesystem::path file, bool resume)
     for (const char* key : {"version", "data", "features", "semantics", "split", "checksum"})
       if (earlier_.value(key, Json()) != json_.at(key))
         throw Error(BadInput{name, key, json_.at(key).dump(), earlier_.value(key, Json()).dump(),
-                             "resume with the same data and version, or run without " + option_name("resume")});
+                             "go on with the same data and version, or remove the file"});
   }
   json_["methods"] = Json::array();
 }

@@ -12,6 +12,9 @@ namespace parsnets {
 /// CRC-32 of features, labels, semantics and split.
 std::string data_checksum(const Dataset& data);
 
+/// What all rows have in common: version, data set, split, checksum, seeds.
+nlohmann::ordered_json bench_info(const Dataset& data, std::uint64_t seed, std::uint64_t seeds);
+
 class BenchResults {
  public:
   /// `info`: what all rows have in common, the start of the file. An empty path keeps the rows in memory alone. With

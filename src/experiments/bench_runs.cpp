@@ -16,14 +16,17 @@ std::vector<double> values_of(const Json& runs, const char* at) {
   return values;
 }
 
-Json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool, ProgressObserver* progress) {
+Json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool, ProgressObserver* progress,
+               const std::function<void(const Model&, const TrainRun&, std::uint64_t)>& keep) {
   TrainRun run;
   const Model model = train(data, options, pool, progress, &run);
   Json json = evaluation_json(evaluate(model, data, pool, progress), model.record.validation.gamma_from);
   json["seed"] = options.run.seed;
   json["seconds"] = run.seconds;
+  json["model_bytes"] = model_file_bytes(model);
   json["options"] = Json::parse(model.options);
   json["record"] = to_json(model.record);
+  if (keep) keep(model, run, options.run.seed);
   return json;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // One training with its evaluation, as JSON, and the summary of several.
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -9,9 +10,11 @@
 
 namespace parsnets {
 
-/// Trains and evaluates: the results, options and record of one seed.
+/// Trains and evaluates: the results, options and record of one seed. `keep`, unless empty, gets the model and the
+/// seed.
 nlohmann::ordered_json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool,
-                                 ProgressObserver* progress);
+                                 ProgressObserver* progress,
+                                 const std::function<void(const Model&, const TrainRun&, std::uint64_t)>& keep = {});
 
 /// {"zsl": {"mean", "sd", "low", "high"}, …} over runs.
 nlohmann::ordered_json bench_summary(const nlohmann::ordered_json& runs);

@@ -106,7 +106,7 @@ TEST(CliReport, BadInputGetsOneClearErrorAndNoPage) {
   EXPECT_EQ(run_cli({"report", "--out", page}).exit_code, 2);
   const auto missing = run_cli({"report", "--run", (dir / "none").string(), "--out", page});
   EXPECT_EQ(missing.exit_code, 3);
-  EXPECT_NE(missing.err.find("train --run"), std::string::npos) << missing.err;
+  EXPECT_NE(missing.err.find("--run"), std::string::npos) << missing.err;
   const std::string run = (dir / "run").string();
   ASSERT_EQ(run_cli({"train", "--data", kDemo, "--run", run, "--method", "ridge", "--quiet"}).exit_code, 0);
   write_text_file(run + "/bench.json", "{ no json");

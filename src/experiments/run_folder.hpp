@@ -6,15 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "command.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/report.hpp"
 #include "parsnets/training.hpp"
 
-namespace parsnets::cli {
-
-/// The command as it could be typed again: the options that were given.
-std::string command_line(const std::string& name, const OptionTable& options, const Context& context);
+namespace parsnets {
 
 std::filesystem::path run_json_file(const std::filesystem::path& folder);
 /// Writes run.json. The data set's path is kept absolute, so that the report finds it.
@@ -42,4 +38,4 @@ struct RunGroup {
 /// Throws usage for a run whose data set is unknown.
 std::vector<RunGroup> grouped_by_data(const std::vector<RunFolder>& folders);
 
-}  // namespace parsnets::cli
+}  // namespace parsnets

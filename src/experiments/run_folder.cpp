@@ -1,6 +1,4 @@
-#include "run_folder.hpp"
-
-#include <fmt/format.h>
+#include "experiments/run_folder.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,22 +6,11 @@
 #include "base/file.hpp"
 #include "base/json_file.hpp"
 #include "base/machine.hpp"
-#include "load_flags.hpp"
+#include "data/load_options.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 
-namespace parsnets::cli {
-
-std::string command_line(const std::string& name, const OptionTable& options, const Context& context) {
-  std::string text = "parsnets " + name;
-  for (const auto& option : options.options()) {
-    if (std::ranges::find(context.given, option.name) == context.given.end()) continue;
-    const nlohmann::json value = option.value();
-    text += " --" + option.name;
-    if (!option.is_flag) text += " " + (value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  return text + fmt::format(" --seed {}", context.common.seed);
-}
+namespace parsnets {
 
 std::filesystem::path run_json_file(const std::filesystem::path& folder) { return folder / "run.json"; }
 
@@ -53,7 +40,7 @@ RunFolder read_run_folder(const std::filesystem::path& folder) {
   run.model = folder / "model.safetensors";
   if (!std::filesystem::is_regular_file(run.model))
     throw Error(BadInput{folder.string(), "model.safetensors", "a run folder with a model", "none",
-                         "make one with 'parsnets train --run DIR'"});
+                         "train one with " + option_name("run")});
   run.name = std::filesystem::absolute(folder).lexically_normal().filename().string();
   if (run.name.empty())
     run.name = std::filesystem::absolute(folder).lexically_normal().parent_path().filename().string();
@@ -84,9 +71,8 @@ std::vector<RunGroup> grouped_by_data(const std::vector<RunFolder>& folders) {
   std::vector<std::string> keys;
   for (const auto& folder : folders) {
     if (folder.data.empty())
-      throw Error(ErrorCode::usage, fmt::format("report: expected --data DIR, since the run '{}' does not say what it "
-                                                "was trained on",
-                                                folder.name));
+      throw Error(ErrorCode::usage, "report: expected " + option_name("data") + ", since the run '" + folder.name +
+                                        "' does not say what it was trained on");
     LoadOptions load = folder.load;
     OptionTable table;
     add_load_options(table, load);
@@ -108,4 +94,4 @@ std::vector<RunGroup> grouped_by_data(const std::vector<RunFolder>& folders) {
   return groups;
 }
 
-}  // namespace parsnets::cli
+}  // namespace parsnets
