@@ -28,8 +28,8 @@ struct RunEntry {
 };
 
 /// Begins the entry's row in `results`, runs the seeds that are not there yet and adds the row's uncertainty. A failure
-/// ends the row alone and is written in it. Throws cancelled by `progress`, and bad_input for earlier runs whose bits do
-/// not fit the data.
+/// ends the row alone and is written in it. Throws cancelled by `progress`, and bad_input for earlier runs whose bits
+/// do not fit the data.
 void run_entry(const Entry& entry, const RunEntry& how, const Dataset& data, ThreadPool& pool,
                ProgressObserver* progress, BenchResults& results);
 
