@@ -9,6 +9,7 @@
 #include "bench_table.hpp"
 #include "command.hpp"
 #include "data/split.hpp"
+#include "eval/own_rows.hpp"
 #include "experiments/bench_entries.hpp"
 #include "experiments/bench_results.hpp"
 #include "experiments/run_entry.hpp"
@@ -25,7 +26,7 @@ namespace {
 
 struct State {
   std::string data, methods = "ridge,eszsl", sweep;
-  std::filesystem::path out;
+  std::filesystem::path out, rows;
   bool ablation = false, resume = false;
   int seeds = 1;
   bool reference = false;
@@ -100,7 +101,8 @@ Command bench_command() {
       .path("out", state->out, "JSON file for the report, written after every run")
       .flag("resume", state->resume, "reuse the runs in --out that have the same data, options and seeds")
       .integer("seeds", state->seeds, 1, 1000, "number of seeds, starting at --seed; results are mean ± sd")
-      .flag("reference", state->reference, "also print the published rows for this data set");
+      .flag("reference", state->reference, "also print the published rows for this data set")
+      .path("rows", state->rows, "CSV or JSON file with rows of your own, printed below those that are measured");
   // The options of train apply to every method unless its entry says otherwise; the method itself comes from --methods.
   OptionTable shared = train_option_table(state->train);
   command.options.append_without(shared, {"method"});
@@ -109,6 +111,7 @@ Command bench_command() {
     if (state->data.empty()) throw Error(ErrorCode::usage, "bench: expected --data DIR");
     if (state->resume && state->out.empty()) throw Error(ErrorCode::usage, "--resume needs --out FILE");
     if (!state->out.empty()) check_writable(state->out);
+    const auto own = state->rows.empty() ? std::vector<CitedRow>() : read_own_rows(state->rows);
     state->load.seed = context.common.seed;
     const auto entries = entries_of(*state, context);
     const Dataset data = load_dataset(state->data, state->load, context.progress);
@@ -131,11 +134,14 @@ Command bench_command() {
       print(bench_table_row(results.row()));
       failed += results.row().contains("error");
     }
-    if (state->reference) print(reference_table_rows(data.split.proposed_of));
+    auto cited = cited_rows(data, own);
+    if (!state->reference) std::erase_if(cited, [](const CitedRow& row) { return !row.own; });
+    print(cited_table_rows(cited));
     print(bench_uncertainty(results.json()["methods"]));
     for (const auto& note : notes)
       if (!note.empty()) print("\n" + note);
     output.json = results.json();
+    for (const auto& row : cited) output.json["reference"].push_back(cited_row_json(row));
     output.already_printed = !context.common.json;
     if (failed > 0) output.failure = fmt::format("{} of {} methods failed; the table says why", failed, entries.size());
     return output;

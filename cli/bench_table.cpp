@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "eval/reference.hpp"
 #include "experiments/bench_runs.hpp"
 #include "parsnets/metrics.hpp"
 
@@ -78,16 +77,17 @@ std::string bench_uncertainty(const Json& methods) {
                                      methods.empty() ? "" : methods.at(0).at("method").get<std::string>()));
 }
 
-std::string reference_table_rows(const std::string& data) {
+std::string cited_table_rows(const std::vector<CitedRow>& rows) {
   std::string text;
-  for (std::size_t k = 0; k < kReferenceSets.size(); ++k)
-    if (data == kReferenceSets[k])
-      for (const auto& row : reference_rows()) {
-        const auto& f = row.sets[k];
-        const auto percent = [](double v) { return v < 0 ? std::string("-") : fmt::format("{:.1f}", v); };
-        text += fmt::format("| *{}* ({}; {}) | {} | {} | {} | {} | - | - | - | - |\n", row.method, row.features,
-                            row.source, percent(f.zsl), percent(f.u), percent(f.s), percent(f.h));
-      }
+  const auto percent = [](const std::optional<double>& v) { return v ? fmt::format("{:.1f}", *v) : std::string("-"); };
+  for (const auto& row : rows) {
+    std::vector<std::string> about{row.features, row.source};
+    if (row.own) about = {row.features, row.semantics, row.split, row.source, "own row, not measured here"};
+    std::erase(about, "");
+    text += fmt::format("| *{}* ({}) | {} | {} | {} | {} | - | - | - | - |\n", cell(row.method),
+                        cell(fmt::format("{}", fmt::join(about, "; "))), percent(row.zsl), percent(row.u),
+                        percent(row.s), percent(row.h));
+  }
   return text;
 }
 

@@ -11,6 +11,7 @@
 #include "formats/mat.hpp"
 #include "formats/npy.hpp"
 #include "formats/safetensors.hpp"
+#include "made_by.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/field.hpp"
@@ -80,6 +81,10 @@ nlohmann::ordered_json file_info(const std::filesystem::path& path) {
                        {"taught", is_taught(model)}};
     json["options"] = nlohmann::ordered_json::parse(model.options);
     json["record"] = to_json(model.record);
+    if (const std::string line =
+            made_by(model.record, model.record.data.name, "--out " + shell_word(path.filename().string()));
+        !line.empty())
+      json["made_by"] = line;
     const SafetensorsFile file(path);
     for (const auto& t : file.tensors()) contents.push_back(tensor_info(t));
   } else if (ending == ".pnrt" || is_device_file(path)) {
@@ -163,6 +168,8 @@ Command info_command() {
           output.json["temperature"].get<double>(), warning_lines(output.json["record"]), output.json["options"].dump(),
           record.dump(1));
     }
+    if (output.json.contains("made_by"))
+      output.text += fmt::format("made by: {}\n", output.json["made_by"].get<std::string>());
     if (output.json.contains("field")) {
       const auto& field = output.json["field"];
       const bool adapted = field["adapted"].get<bool>(), taught = field["taught"].get<bool>();

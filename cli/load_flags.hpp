@@ -2,7 +2,7 @@
 // The options of every command that reads a data set folder.
 
 #include "base/options.hpp"
-#include "data/load_option_table.hpp"
+#include "data/load_options.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/train_record.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "base/file.hpp"
 #include "base/options.hpp"
@@ -11,8 +12,10 @@
 #include "data/split.hpp"
 #include "experiments/run_folder.hpp"
 #include "load_flags.hpp"
+#include "made_by.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
+#include "repeat.hpp"
 #include "statistics_input.hpp"
 #include "store/train_record_json.hpp"
 #include "train/train_options.hpp"
@@ -29,7 +32,7 @@ std::string command_line(const std::string& name, const OptionTable& options, co
     if (std::ranges::find(context.given, option.name) == context.given.end()) continue;
     const nlohmann::json value = option.value();
     text += " --" + option.name;
-    if (!option.is_flag) text += " " + (value.is_string() ? value.get<std::string>() : value.dump());
+    if (!option.is_flag) text += " " + shell_word(value.is_string() ? value.get<std::string>() : value.dump());
   }
   return text + fmt::format(" --seed {}", context.common.seed);
 }
@@ -76,19 +79,13 @@ std::string to_text(const std::string& out, const std::string& split, const Trai
 /// With statistics, a folder gives class names, semantics and split alone.
 void without_features(LoadOptions& load) { load.read_features = load.require_features = false; }
 
-Model train_on_statistics(const std::string& files, const Dataset& data, const TrainOptions& options, ThreadPool& pool,
-                          Context& context, TrainRun& run) {
-  StatisticsInput input = read_statistics(files, "stats", context.progress);
-  return train_from_statistics(input.sum, data, options, pool, context.progress, &run, std::move(input.parts));
-}
-
 }  // namespace
 
 Command train_command() {
   struct State {
     std::string data;
     std::string stats;
-    std::filesystem::path out, run;
+    std::filesystem::path out, run, like;
     LoadOptions load;
     TrainOptions train;
   };
@@ -102,12 +99,17 @@ Command train_command() {
             "statistics files of 'stats', separated by commas, to train the closed form of class space from; the "
             "folder's features are not read")
       .path("out", state->out, "model file to write")
+      .path("like", state->like,
+            "model file whose training to repeat: same options and seed, on the same data; then compares the files")
       .path("run", state->run, "run folder for 'report', instead of --out: receives model.safetensors and run.json");
   command.options.append(train_option_table(state->train));
   command.options.path("checkpoint", state->train.run.checkpoint, "file in which the SVR solver saves its state")
       .flag("resume", state->train.run.resume, "continue from the checkpoint");
   add_load_options(command.options, state->load);
   command.resolve = [state](const CommonOptions& common) {
+    if (!state->like.empty())
+      throw Error(ErrorCode::usage,
+                  "--like conflicts with --print-config: 'info' prints the command that made a model");
     const TrainOptions& train = state->train;
     // A search chooses what is empty; without a data set nobody knows its size.
     if (state->data.empty() || train.search.select || train.preset == Preset::automatic) return;
@@ -127,6 +129,12 @@ Command train_command() {
     if (state->data.empty() || state->out.empty())
       throw Error(ErrorCode::usage, "train: expected --data DIR and --out FILE or --run DIR");
     state->load.seed = state->train.run.seed = context.common.seed;
+    std::optional<Repetition> repeated;
+    if (!state->like.empty()) {
+      repeated.emplace(state->like);
+      repeated->check_options(context.given, state->out);
+      repeated->ask_again(state->data, state->train, state->load);
+    }
     check_writable(state->out);
     if (!state->run.empty()) check_writable(run_json_file(state->run));
     if (!state->train.run.checkpoint.empty()) {
@@ -135,15 +143,24 @@ Command train_command() {
     }
     if (!state->stats.empty()) without_features(state->load);
     const Dataset data = load_dataset(state->data, state->load, context.progress);
+    std::optional<StatisticsInput> sums;
+    if (!state->stats.empty()) sums = read_statistics(state->stats, "stats", context.progress);
+    if (repeated) {
+      repeated->check_data(data, state->data, sums ? &*sums : nullptr);
+      for (const auto& reason : repeated->reasons(data)) report_message(context.progress, reason);
+    }
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     TrainRun run;
-    const Model model = state->stats.empty()
-                            ? train(data, state->train, pool, context.progress, &run)
-                            : train_on_statistics(state->stats, data, state->train, pool, context, run);
+    const Model model =
+        sums ? train_from_statistics(sums->sum, data, state->train, pool, context.progress, &run, sums->parts)
+             : train(data, state->train, pool, context.progress, &run);
     make_folder_of(state->out);
     save_model(model, state->out);
     if (!state->run.empty())
-      write_run_json(state->run, state->data, state->load, command_line("train", options, context), run);
+      write_run_json(state->run, state->data, state->load,
+                     repeated ? made_by(model.record, state->data, "--run " + shell_word(state->run.string()))
+                              : command_line("train", options, context),
+                     run);
     remove_checkpoints(state->train.run.checkpoint);
     Output output;
     output.json = {{"model", state->out.string()},
@@ -160,6 +177,10 @@ Command train_command() {
       output.json["svr_bytes"] = run.bytes;
     }
     output.text = to_text(state->out.string(), split_name(data.split), model.record, output.json);
+    if (repeated) {
+      output.json["like"] = repeated->compare(state->out, data);
+      output.text += Repetition::text_of(output.json["like"]);
+    }
     return output;
   };
   return command;

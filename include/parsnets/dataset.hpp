@@ -49,28 +49,6 @@ struct Split {
   std::vector<std::int32_t> file_train, file_val;
 };
 
-/// A zero-shot data set. `features` (and then labels) may be empty when a folder holds semantics and splits alone.
-struct Dataset {
-  std::string name;                      ///< the folder's name
-  std::string known_as;                  ///< a public data set: APY, AWA1, AWA2, CUB, FLO, SUN; empty: another
-  std::string features_name;             ///< "res50", "features.npy", …
-  std::string features_file;             ///< path; empty: from memory
-  Matrix<float> features;                ///< N x d
-  std::vector<std::int32_t> labels;      ///< N, class of each sample, 0-based
-  std::vector<std::string> class_names;  ///< C
-  Semantics semantics;                   ///< of all C classes
-  Split split;                           ///< which samples train and which test
-  std::vector<std::string> image_files;  ///< N, or empty
-  std::vector<std::string> notes;        ///< what the reader had to assume, one sentence each
-
-  std::size_t samples() const { return labels.size(); }       ///< N
-  std::size_t classes() const { return class_names.size(); }  ///< C
-  /// Classes with a sample in trainval, ascending.
-  std::vector<std::int32_t> seen_classes() const;
-  /// Classes with a sample in test_unseen, ascending.
-  std::vector<std::int32_t> unseen_classes() const;
-};
-
 /// What load_dataset reads, and what it requires.
 struct LoadOptions {
   std::string features;  ///< features file without ending; empty: the only one
@@ -84,6 +62,29 @@ struct LoadOptions {
   bool require_split = true;                              ///< false: a plain folder may lack split.json
   std::filesystem::path split;  ///< split.json or *_splits.mat to read in place of the folder's own split
   std::uint64_t seed = 1;       ///< for validation classes where the split has none
+};
+
+/// A zero-shot data set. `features` (and then labels) may be empty when a folder holds semantics and splits alone.
+struct Dataset {
+  std::string name;                      ///< the folder's name
+  std::string known_as;                  ///< a public data set: APY, AWA1, AWA2, CUB, FLO, SUN; empty: another
+  std::string features_name;             ///< "res50", "features.npy", …
+  std::string features_file;             ///< path; empty: from memory
+  Matrix<float> features;                ///< N x d
+  std::vector<std::int32_t> labels;      ///< N, class of each sample, 0-based
+  std::vector<std::string> class_names;  ///< C
+  Semantics semantics;                   ///< of all C classes
+  Split split;                           ///< which samples train and which test
+  std::vector<std::string> image_files;  ///< N, or empty
+  std::vector<std::string> notes;        ///< what the reader had to assume, one sentence each
+  std::optional<LoadOptions> loaded;     ///< what load_dataset was asked for; none: not from a folder
+
+  std::size_t samples() const { return labels.size(); }       ///< N
+  std::size_t classes() const { return class_names.size(); }  ///< C
+  /// Classes with a sample in trainval, ascending.
+  std::vector<std::int32_t> seen_classes() const;
+  /// Classes with a sample in test_unseen, ascending.
+  std::vector<std::int32_t> unseen_classes() const;
 };
 
 /// Reads an xlsa17-style or plain folder. Throws bad_input naming file, field, expectation and remedy.

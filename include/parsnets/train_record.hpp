@@ -3,6 +3,7 @@
 // model keeps it (Model::record) and a model file stores it as JSON (docs/format.md). No prediction depends on it.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,14 @@ struct DataProvenance {
   TrainedSamples trained;                                  ///< the distinct samples of trainval
   std::vector<StatisticsPart> statistics;                  ///< where it was trained from statistics, not from samples
   bool operator==(const DataProvenance&) const = default;  ///< every field
+};
+
+/// What training was asked for, before anything was filled in or searched: with the data, enough to repeat it.
+struct TrainingRequest {
+  std::map<std::string, std::string> options;  ///< of training and loading, by name, that differ from their defaults
+  bool folder = false;                         ///< the data set was loaded from a folder
+  std::optional<std::uint64_t> load_seed;      ///< of drawn validation classes, where it is not the seed of training
+  bool operator==(const TrainingRequest&) const = default;  ///< every field
 };
 
 /// Accuracies in percent on validation classes.
@@ -142,6 +151,7 @@ struct AdaptationRecord {
 struct TrainRecord {
   DataProvenance data;                                  ///< what it was trained on
   std::uint64_t seed = 1;                               ///< of all random draws
+  std::optional<TrainingRequest> asked;                 ///< none: trained by version 0.1
   ValidationRecord validation;                          ///< what it reached on validation classes
   std::string chosen;                                   ///< the candidate that selection chose
   std::vector<SelectionStep> selection;                 ///< every candidate, in the order looked at

@@ -204,6 +204,14 @@ nlohmann::ordered_json OptionTable::to_json() const {
   return object;
 }
 
+std::map<std::string, std::string> OptionTable::different_from(const OptionTable& other) const {
+  std::map<std::string, std::string> different;
+  for (const auto& option : options_)
+    if (const auto value = option.value(); value != other.find(option.name)->value())
+      different[option.name] = plain(value);
+  return different;
+}
+
 std::string OptionTable::to_config() const {
   std::string text;
   for (const auto& option : options_)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -85,6 +86,9 @@ class OptionTable {
   std::vector<std::string> read_config(std::string_view text, const std::string& file);
   /// Assigns from a JSON object (a stored model's options); unknown names are ignored so that older files load.
   void from_json(const nlohmann::json& object, const std::string& file);
+
+  /// The values that are not those of another table with the same rows, as texts that `assign` takes.
+  std::map<std::string, std::string> different_from(const OptionTable& other) const;
 
   /// Whether the option was given a value; rows that cannot be "auto" never count as given.
   bool is_set(std::string_view name) const;

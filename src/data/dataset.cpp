@@ -40,6 +40,7 @@ Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& opt
   Dataset data = is_xlsa17(folder) ? load_xlsa17(folder, options, progress) : load_plain(folder, options, progress);
   data.name = folder_name(folder);
   recognise(data);
+  data.loaded = options;
   for (const auto& note : data.notes) report_message(progress, note);
   return data;
 }

@@ -5,7 +5,7 @@
 #include "base/file.hpp"
 #include "base/json_file.hpp"
 #include "base/machine.hpp"
-#include "data/load_option_table.hpp"
+#include "data/load_options.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 

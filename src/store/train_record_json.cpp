@@ -56,6 +56,12 @@ void fields(auto& io, Is<DataProvenance> auto& data) {
   io.optional("statistics", data.statistics);
 }
 
+void fields(auto& io, Is<TrainingRequest> auto& asked) {
+  io.required("options", asked.options);
+  io.required("folder", asked.folder);
+  io.optional("load_seed", asked.load_seed);
+}
+
 void fields(auto& io, Is<ValidationRecord> auto& validation) {
   io.required("gamma_from", validation.gamma_from);
   if (!io.has("folds", validation.folds > 0)) return;
@@ -139,6 +145,7 @@ void fields(auto& io, Is<AdaptationRecord> auto& adaptation) {
 void fields(auto& io, Is<TrainRecord> auto& record) {
   io.required("data", record.data);
   io.required("seed", record.seed);
+  io.optional("asked", record.asked);
   io.required("validation", record.validation);
   if (io.has("selection", !record.selection.empty())) {
     io.required("chosen", record.chosen);
@@ -179,6 +186,8 @@ class Writer {
     for (const T& value : values) list.push_back(written(value));
     return list;
   }
+
+  static nlohmann::ordered_json written(const std::map<std::string, std::string>& values) { return values; }
 
   void required(const char* key, const auto& value) { json_[key] = written(value); }
   template <class T>
@@ -248,6 +257,10 @@ class Reader {
     if (!json.is_array()) mismatch(at, "a list", json);
     values.resize(json.size());
     for (std::size_t i = 0; i < json.size(); ++i) read(json[i], fmt::format("{}[{}]", at, i), values[i]);
+  }
+  void read(const nlohmann::json& json, const std::string& at, std::map<std::string, std::string>& values) const {
+    if (!json.is_object()) mismatch(at, "an object", json);
+    for (const auto& [key, value] : json.items()) read(value, at + "." + key, values[key]);
   }
   void read(const nlohmann::json& json, const std::string& at, auto& part) const {
     const Reader reader(json, name_, at);

@@ -5,11 +5,11 @@
 
 #include "base/machine.hpp"
 #include "data/rows.hpp"
-#include "data/sample_set.hpp"
 #include "data/semantics.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 #include "train/fitter.hpp"
+#include "train/provenance.hpp"
 #include "train/selection.hpp"
 #include "train/semantic_weights.hpp"
 #include "train/train_options.hpp"
@@ -17,24 +17,6 @@
 namespace parsnets {
 
 namespace {
-
-DataProvenance provenance(const Dataset& data) {
-  const auto part = [](const std::vector<std::int32_t>& list) {
-    return SplitPart{list.size(), fmt::format("{:08x}", index_checksum(list))};
-  };
-  const Split& split = data.split;
-  const auto trained = distinct(split.trainval);
-  return {data.name,
-          data.features_name,
-          data.semantics.name,
-          data.samples(),
-          data.features.cols(),
-          {part(split.trainval), part(split.test_seen), part(split.test_unseen), part(split.train), part(split.val),
-           split.version, split.file},
-          data.known_as,
-          {samples_to_hex(trained), features_checksum(data.features.view(), trained)},
-          {}};
-}
 
 /// With few classes a fold says little: gamma on two held-out classes varies more than it helps. So folds are drawn
 /// until some two dozen classes have been held out, and three times as many for the automatic search, which compares
@@ -127,6 +109,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   model.temperature = selected.winner.temperature;
   model.record.data = provenance(data);
   model.record.seed = options.run.seed;
+  model.record.asked = request_of(given, data);
   model.record.validation = std::move(validation);
   if (selected.field) {
     model.field = selected.field->settings;

@@ -14,6 +14,7 @@
 #include "parsnets/training.hpp"
 #include "train/fit_statistics.hpp"
 #include "train/place_classes.hpp"
+#include "train/provenance.hpp"
 #include "train/semantic_weights.hpp"
 #include "train/statistics_folds.hpp"
 #include "train/train_options.hpp"
@@ -172,30 +173,6 @@ Calibration calibrate(const Statistics& statistics, const Dataset& data, const T
   return mean;
 }
 
-DataProvenance provenance(const Dataset& data, const Statistics& statistics, std::vector<StatisticsPart> parts) {
-  const auto part = [](const std::vector<std::int32_t>& list) {
-    return SplitPart{list.size(), fmt::format("{:08x}", index_checksum(list))};
-  };
-  const Split& split = data.split;
-  DataProvenance made;
-  made.name = data.name;
-  made.features = data.features_name;
-  made.semantics = data.semantics.name;
-  made.samples = data.samples();
-  made.dimensions = statistics.dimensions();
-  made.split = {part(split.trainval),
-                part(split.test_seen),
-                part(split.test_unseen),
-                part(split.train),
-                part(split.val),
-                split.version,
-                split.file};
-  made.known_as = data.known_as;
-  made.statistics = std::move(parts);
-  if (made.statistics.empty()) made.statistics = {{"", statistics.samples(), statistics.weight()}};
-  return made;
-}
-
 }  // namespace
 
 TrainOptions resolve_options(const TrainOptions& given, const Dataset& data, const Statistics& statistics) {
@@ -236,6 +213,7 @@ Model train_from_statistics(const Statistics& given, const Dataset& data, const 
   model.options = train_option_table(resolved).to_json().dump();
   model.record.data = provenance(data, statistics, std::move(parts));
   model.record.seed = resolved.run.seed;
+  model.record.asked = request_of(options, data);
   model.record.validation = std::move(calibration.record);
   model.record.chosen = std::move(weighed.choice);
   model.record.selection = std::move(weighed.trace);

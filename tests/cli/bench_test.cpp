@@ -57,6 +57,24 @@ int interrupted_after_a_file(const std::vector<std::string>& arguments, const st
 
 }  // namespace
 
+TEST(CliBench, OwnRowsFollowTheMeasuredOnesAndAreMarked) {
+  TempDir dir;
+  const std::string rows = (dir / "rows.csv").string();
+  write_text_file(rows, "method,data,ZSL,source\nmy|ne,demo,99.5,thesis\nother,elsewhere,1,\n");
+  const std::vector<std::string> command{"bench", "--data", kDemo, "--methods", "ridge", "--rows", rows, "--quiet"};
+  const auto text = run_cli(command);
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("| *my/ne* (thesis; own row, not measured here) | 99.5 | - |"), std::string::npos)
+      << text.out;
+  EXPECT_EQ(text.out.find("other"), std::string::npos) << text.out;
+  auto as_json = command;
+  as_json.push_back("--json");
+  const auto json = run_cli(as_json).json();
+  ASSERT_EQ(json["reference"].size(), 1u);
+  EXPECT_EQ(json["reference"][0]["own"], true);
+  EXPECT_EQ(json["reference"][0]["measured"], false);
+}
+
 TEST(CliBench, AMethodThatFailsIsARowAndTheOthersAreRun) {
   TempDir dir;
   const auto out = dir / "runs.json";

@@ -77,6 +77,29 @@ TEST(CliReport, FiguresInThePageAreThoseOfEval) {
   EXPECT_LT(text.size(), 5u << 20);
 }
 
+TEST(CliReport, OwnRowsAreShownBesidePublishedOnesAndMarked) {
+  TempDir dir;
+  const std::string run = (dir / "run").string(), page = (dir / "report.html").string(),
+                    data = (dir / "data.json").string(), rows = (dir / "rows.csv").string();
+  write_text_file(rows, "method,data,semantics,ZSL,U,S\nmine,Demo,attributes,99.5,60,40\nother,elsewhere,,1,,\n");
+  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--run", run, "--method", "ridge", "--quiet"}).exit_code, 0);
+  ASSERT_EQ(
+      run_cli({"report", "--run", run, "--out", page, "--data-out", data, "--points", "50", "--rows", rows, "--quiet"})
+          .exit_code,
+      0);
+  const auto report = nlohmann::json::parse(read_text_file(data));
+  ASSERT_EQ(report["reference"].size(), 1u) << "the other row is about another data set";
+  EXPECT_EQ(report["reference"][0]["method"], "mine");
+  EXPECT_EQ(report["reference"][0]["h"], 48.0);
+  EXPECT_EQ(report["reference"][0]["own"], true);
+  EXPECT_EQ(report["reference"][0]["measured"], false);
+  EXPECT_TRUE(report["runs"][0]["rank"].is_null()) << "the rank is among published rows";
+  write_text_file(rows, "method,data,ZSL\nmine,demo,999\n");
+  const auto bad = run_cli({"report", "--run", run, "--out", page, "--rows", rows});
+  EXPECT_EQ(bad.exit_code, 3);
+  EXPECT_NE(bad.err.find("rows.csv:2"), std::string::npos) << bad.err;
+}
+
 TEST(CliReport, BadInputGetsOneClearErrorAndNoPage) {
   TempDir dir;
   const std::string page = (dir / "report.html").string();

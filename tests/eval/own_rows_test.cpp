@@ -113,7 +113,7 @@ TEST_F(OwnRows, ADataSetGetsTheRowsThatNameIt) {
 }
 
 TEST_F(OwnRows, TheExampleOfTheDocumentationIsRead) {
-  const auto rows = read_own_rows(std::string(PARSNETS_SOURCE_DIR) + "/docs/examples/own_rows.csv");
+  const auto rows = read_own_rows(std::string(PARSNETS_SOURCE_DIR) + "/examples/own_rows.csv");
   EXPECT_EQ(rows.size(), 3u);
 }
 

@@ -29,6 +29,7 @@ TrainRecord full_record() {
                  {"f07", "12ab34cd"},
                  {{"a.stats", 40}}};
   record.seed = std::uint64_t{1} << 63;
+  record.asked = {{{"preset", "auto"}, {"split", "my.json"}}, true, 7};
   record.validation = {"validation classes", 3, "drawn", 61.25, 1.0 / 3};
   record.chosen = "lambda=5";
   record.selection = {{"lambda=5", 60, 50.5}, {"lambda=20", 59, 50}};
@@ -80,7 +81,7 @@ TEST(TrainRecordJson, KeysKeepTheirOrderAndNumbersTheirForm) {
   std::string keys;
   for (const auto& [key, value] : json.items()) keys += key + " ";
   EXPECT_EQ(keys,
-            "data seed validation chosen selection left_out encoder gates svr joint orthogonality dap refinement "
+            "data seed asked validation chosen selection left_out encoder gates svr joint orthogonality dap refinement "
             "warnings field adaptations ");
   EXPECT_EQ(json["joint"].dump(),
             R"([{"objective":5.0,"mmg":2.0,"step":0},{"objective":4.0,"fit":3.0,"mmg":1.0,"step":0.5}])");

@@ -1,13 +1,8 @@
-#pragma once
-// LoadOptions as options with names and help texts: of commands, and of the files that record them.
-
-#include "base/options.hpp"
-#include "parsnets/dataset.hpp"
+#include "data/load_options.hpp"
 
 namespace parsnets {
 
-/// Adds them to `table`; `load` must outlive it.
-inline void add_load_options(OptionTable& table, LoadOptions& load) {
+void add_load_options(OptionTable& table, LoadOptions& load) {
   table.text("features", load.features, "features file, without extension (default: the only one found)")
       .text("semantics", load.semantics,
             "semantics, NAME of NAME_splits.mat, or of NAME.csv or NAME.npy in a plain folder; several, separated by "

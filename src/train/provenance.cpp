@@ -1,0 +1,127 @@
+#include "train/provenance.hpp"
+
+#include <fmt/format.h>
+
+#include "data/load_options.hpp"
+#include "data/rows.hpp"
+#include "data/sample_set.hpp"
+#include "parsnets/error.hpp"
+#include "train/train_options.hpp"
+
+namespace parsnets {
+
+namespace {
+
+/// All options that a request can hold.
+OptionTable request_table(TrainOptions& options, LoadOptions& load) {
+  OptionTable table = train_option_table(options);
+  add_load_options(table, load);
+  return table;
+}
+
+DataProvenance common_provenance(const Dataset& data) {
+  const auto part = [](const std::vector<std::int32_t>& list) {
+    return SplitPart{list.size(), fmt::format("{:08x}", index_checksum(list))};
+  };
+  const Split& split = data.split;
+  DataProvenance made;
+  made.name = data.name;
+  made.features = data.features_name;
+  made.semantics = data.semantics.name;
+  made.samples = data.samples();
+  made.split = {part(split.trainval),
+                part(split.test_seen),
+                part(split.test_unseen),
+                part(split.train),
+                part(split.val),
+                split.version,
+                split.file};
+  made.known_as = data.known_as;
+  return made;
+}
+
+}  // namespace
+
+DataProvenance provenance(const Dataset& data) {
+  DataProvenance made = common_provenance(data);
+  const auto trained = distinct(data.split.trainval);
+  made.dimensions = data.features.cols();
+  made.trained = {samples_to_hex(trained), features_checksum(data.features.view(), trained)};
+  return made;
+}
+
+DataProvenance provenance(const Dataset& data, const Statistics& statistics, std::vector<StatisticsPart> parts) {
+  DataProvenance made = common_provenance(data);
+  made.dimensions = statistics.dimensions();
+  made.statistics = std::move(parts);
+  if (made.statistics.empty()) made.statistics = {{"", statistics.samples(), statistics.weight()}};
+  return made;
+}
+
+TrainingRequest request_of(const TrainOptions& options, const Dataset& data) {
+  TrainOptions asked = options, usual;
+  LoadOptions load = data.loaded.value_or(LoadOptions()), usual_load;
+  load.split = load.split.filename();
+  TrainingRequest request;
+  request.options = request_table(asked, load).different_from(request_table(usual, usual_load));
+  request.folder = data.loaded.has_value();
+  if (request.folder && load.seed != options.run.seed) request.load_seed = load.seed;
+  return request;
+}
+
+void repeat_request(const TrainRecord& record, const std::string& name, TrainOptions& options, LoadOptions& load) {
+  if (!record.asked)
+    throw Error(BadInput{name, "record.asked", "the options that training was asked for", "none",
+                         "the model was not trained by this version; train it again with its options"});
+  const OptionTable table = request_table(options, load);
+  for (const auto& [option, value] : record.asked->options) {
+    const std::string field = "record.asked.options." + option;
+    const Option* known = table.find(option);
+    if (known == nullptr)
+      throw Error(BadInput{name, field, "an option of this version", "one that it does not know",
+                           "use the version that trained the model"});
+    if (const auto expected = known->assign(value))
+      throw Error(BadInput{name, field, *expected, "'" + value + "'", "use the version that trained the model"});
+  }
+  options.run.seed = record.seed;
+  load.seed = record.asked->load_seed.value_or(record.seed);
+}
+
+void check_same_data(const TrainRecord& record, const DataProvenance& found, const std::string& folder) {
+  const DataProvenance& trained = record.data;
+  std::string expected, there;
+  const auto compare = [&](const std::string& what, const auto& a, const auto& b) {
+    if (a == b) return;
+    const char* comma = expected.empty() ? "" : ", ";
+    expected += fmt::format("{}{} {}", comma, what, a);
+    there += fmt::format("{}{} {}", comma, what, b);
+  };
+  if (record.asked && record.asked->folder) {
+    compare("features", trained.features, found.features);
+    compare("semantics", trained.semantics, found.semantics);
+  }
+  compare("samples", trained.samples, found.samples);
+  compare("dimensions", trained.dimensions, found.dimensions);
+  const auto text = [](const SplitPart& part) {
+    return fmt::format("of {} samples (checksum {})", part.samples, part.crc32);
+  };
+  const SplitProvenance &a = trained.split, &b = found.split;
+  compare("split trainval", text(a.trainval), text(b.trainval));
+  compare("split test_seen", text(a.test_seen), text(b.test_seen));
+  compare("split test_unseen", text(a.test_unseen), text(b.test_unseen));
+  compare("split train", text(a.train), text(b.train));
+  compare("split val", text(a.val), text(b.val));
+  if (expected.empty()) compare("training features with checksum", trained.trained.crc32, found.trained.crc32);
+  const auto sums = [](const std::vector<StatisticsPart>& parts) {
+    std::string list;
+    for (const auto& part : parts)
+      list += fmt::format("{}{} samples of weight {}", list.empty() ? "" : " + ", part.samples, part.weight);
+    return list.empty() ? std::string("none") : list;
+  };
+  compare("statistics", sums(trained.statistics), sums(found.statistics));
+  if (!expected.empty())
+    throw Error(BadInput{folder, "", "the data that the model was trained on: " + expected, there,
+                         "give the folder that it was trained on"});
+}
+
+}  // namespace parsnets
