@@ -126,7 +126,6 @@ Command bench_command() {
     std::set<std::string> notes;  // below the table, each once
     for (const auto& entry : entries) {
       run_row(entry, *state, data, pool, context, results);
-      results.add_uncertainty(data, pool);
       if (!entry.note.empty()) notes.insert(fmt::format("{}: {}\n", entry.label, entry.note));
       for (const auto& run : results.row()["runs"]) {
         notes.insert(warning_lines(run));
