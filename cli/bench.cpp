@@ -13,10 +13,12 @@
 #include "experiments/bench_entries.hpp"
 #include "experiments/bench_results.hpp"
 #include "experiments/run_entry.hpp"
+#include "experiments/study_tables.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 #include "parsnets/version.hpp"
+#include "table_files.hpp"
 #include "train/train_options.hpp"
 #include "warning_lines.hpp"
 
@@ -25,7 +27,7 @@ namespace parsnets::cli {
 namespace {
 
 struct State {
-  std::string data, methods = "ridge,eszsl", sweep;
+  std::string data, methods = "ridge,eszsl", sweep, tables;
   std::filesystem::path out, rows;
   bool ablation = false, resume = false;
   int seeds = 1;
@@ -103,6 +105,7 @@ Command bench_command() {
       .integer("seeds", state->seeds, 1, 1000, "number of seeds, starting at --seed; results are mean ± sd")
       .flag("reference", state->reference, "also print the published rows for this data set")
       .path("rows", state->rows, "CSV or JSON file with rows of your own, printed below those that are measured");
+  add_table_files(command.options, state->tables);
   // The options of train apply to every method unless its entry says otherwise; the method itself comes from --methods.
   OptionTable shared = train_option_table(state->train);
   command.options.append_without(shared, {"method"});
@@ -111,6 +114,7 @@ Command bench_command() {
     if (state->data.empty()) throw Error(ErrorCode::usage, "bench: expected --data DIR");
     if (state->resume && state->out.empty()) throw Error(ErrorCode::usage, "--resume needs --out FILE");
     if (!state->out.empty()) check_writable(state->out);
+    check_table_files(state->tables);
     const auto own = state->rows.empty() ? std::vector<CitedRow>() : read_own_rows(state->rows);
     state->load.seed = context.common.seed;
     const auto entries = entries_of(*state, context);
@@ -141,6 +145,7 @@ Command bench_command() {
     for (const auto& note : notes)
       if (!note.empty()) print("\n" + note);
     output.json = results.json();
+    write_table_files(methods_table({data.name, true, results.json(), {}, {}}, cited), state->tables);
     for (const auto& row : cited) output.json["reference"].push_back(cited_row_json(row));
     output.already_printed = !context.common.json;
     if (failed > 0) output.failure = fmt::format("{} of {} methods failed; the table says why", failed, entries.size());

@@ -6,8 +6,10 @@
 
 #include "command.hpp"
 #include "eval/own_rows.hpp"
+#include "experiments/study_tables.hpp"
 #include "parsnets/error.hpp"
 #include "reference_table.hpp"
+#include "table_files.hpp"
 
 namespace parsnets::cli {
 
@@ -42,7 +44,7 @@ ReferenceTable reference_table(const std::vector<CitedRow>& rows, bool transduct
 
 Command reference_command() {
   struct State {
-    std::string set;
+    std::string set, tables;
     std::filesystem::path rows;
     bool transductive = false;
   };
@@ -55,9 +57,11 @@ Command reference_command() {
       .path("rows", state->rows, "CSV or JSON file with rows of your own, to be printed beside the published ones")
       .flag("transductive", state->transductive,
             "results of methods fitted to the unlabelled test samples, which are never shown among the others");
+  add_table_files(command.options, state->tables);
   command.run = [state](Context&) {
     if (state->transductive && !state->rows.empty())
       throw Error(ErrorCode::usage, "--rows conflicts with --transductive: own rows are results of inductive methods");
+    check_table_files(state->tables);
     const auto own = state->rows.empty() ? std::vector<CitedRow>() : read_own_rows(state->rows);
     std::vector<std::string> sets(kReferenceSets.begin(), kReferenceSets.end());
     for (const auto& row : own)
@@ -65,12 +69,14 @@ Command reference_command() {
         sets.push_back(row.data);
     Output output;
     bool known = false;
+    std::vector<CitedRow> all;
     for (const auto& set : sets) {
       if (!state->set.empty() && !same_data_name(state->set, set)) continue;
       known = true;
       auto rows = published_rows(set, state->transductive);
       std::ranges::copy_if(own, std::back_inserter(rows),
                            [&](const CitedRow& row) { return same_data_name(row.data, set); });
+      all.insert(all.end(), rows.begin(), rows.end());
       const ReferenceTable table = reference_table(rows, state->transductive);
       output.text += fmt::format("{}{}{}\n{}", output.text.empty() ? "" : "\n", set,
                                  state->transductive ? ", transductive" : "", table.text);
@@ -79,6 +85,7 @@ Command reference_command() {
     if (!known)
       throw Error(ErrorCode::usage,
                   fmt::format("--set: expected one of {}, found '{}'", fmt::join(sets, ", "), state->set));
+    write_table_files(cited_table(all), state->tables);
     return output;
   };
   return command;

@@ -9,39 +9,14 @@
 #include <sstream>
 
 #include "base/file.hpp"
-#include "base/memory_limit.hpp"
 #include "command.hpp"
 #include "eval/own_rows.hpp"
-#include "eval/score_source.hpp"
-#include "experiments/run_folder.hpp"
+#include "experiments/run_report.hpp"
 #include "load_flags.hpp"
 #include "page_pictures.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets::cli {
-
-namespace {
-
-/// The runs on one data set. Nothing of the data set stays in memory.
-std::string part_data(const RunGroup& group, const ReportOptions& options, std::uint64_t memory_limit, ThreadPool& pool,
-                      ProgressObserver* progress) {
-  const Dataset data = load_dataset(group.data, group.load, progress);
-  std::vector<Model> models;
-  models.reserve(group.runs.size());
-  for (const auto& run : group.runs) models.push_back(load_model(run.model));
-  std::vector<ReportRun> runs;
-  for (std::size_t i = 0; i < models.size(); ++i)
-    runs.push_back({group.runs[i].name, &models[i], &data, group.runs[i].run_json, group.runs[i].benches});
-  const auto samples = static_cast<double>(data.split.test_unseen.size() + data.split.test_seen.size()),
-             classes = static_cast<double>(data.classes()), dimensions = static_cast<double>(data.features.cols());
-  require_memory(memory_limit,
-                 4 * samples * (classes + 3 * dimensions) + 8 * classes * classes +
-                     scoring_bytes(data.classes(), data.semantics.values.cols(), data.features.cols()),
-                 "the report", "give more");
-  return report_data(runs, read_thumbnails(group.data, data.samples()), options, pool, progress);
-}
-
-}  // namespace
 
 Command report_command() {
   struct State {
@@ -96,10 +71,8 @@ Command report_command() {
     options.seed = context.common.seed;
     options.own_rows = state->rows;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    std::vector<std::string> parts;
-    for (const auto& group : grouped_by_data(folders))
-      parts.push_back(part_data(group, options, state->memory_limit, pool, context.progress));
-    const std::string json = joined_report_data(parts);
+    const std::string json = report_on_runs(folders, options, state->memory_limit, pool, context.progress);
+    const std::size_t data_sets = grouped_by_data(folders).size();
     const std::string page = report_page(json);
     for (const auto& file : {state->out, state->json})
       if (!file.empty()) make_folder_of(file);
@@ -107,11 +80,11 @@ Command report_command() {
     write_text_file(state->out, page);
     Output output;
     output.json = {
-        {"file", state->out.string()}, {"bytes", page.size()}, {"runs", folders.size()}, {"data_sets", parts.size()}};
-    output.text = fmt::format("{}: {} run{}{}, {}; open it in a browser\n", state->out.string(), folders.size(),
-                              folders.size() == 1 ? "" : "s",
-                              parts.size() == 1 ? "" : fmt::format(" on {} data sets", parts.size()),
-                              format_bytes(static_cast<double>(page.size())));
+        {"file", state->out.string()}, {"bytes", page.size()}, {"runs", folders.size()}, {"data_sets", data_sets}};
+    output.text =
+        fmt::format("{}: {} run{}{}, {}; open it in a browser\n", state->out.string(), folders.size(),
+                    folders.size() == 1 ? "" : "s", data_sets == 1 ? "" : fmt::format(" on {} data sets", data_sets),
+                    format_bytes(static_cast<double>(page.size())));
     if (!state->png.empty()) {
       const auto pictures = write_page_pictures(state->out, state->png, context.progress);
       output.json["pictures"] = pictures.size();

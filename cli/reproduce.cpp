@@ -13,11 +13,15 @@ namespace {
 
 std::string missing_text(const std::vector<MissingData>& missing) {
   std::string text;
-  for (const auto& data : missing)
+  for (const auto& data : missing) {
+    if (data.files.empty()) continue;
+    text += fmt::format("  {}, in {}:\n", data.data, data.folder.string());
     for (const auto& file : data.files)
-      text += fmt::format("  {}: {}; {}; from {}{}{}\n", data.data, (data.folder / file.file).string(), file.contents,
-                          file.source, file.bytes > 0 ? fmt::format("; {} bytes", file.bytes) : "",
-                          file.sha256.empty() ? "" : "; SHA-256 " + file.sha256);
+      text += fmt::format("    {}: {}{}{}\n", file.file, file.contents,
+                          file.bytes > 0 ? fmt::format(", {} bytes", file.bytes) : "",
+                          file.sha256.empty() ? "" : ", SHA-256 " + file.sha256);
+    text += fmt::format("    usually from: {}\n", data.files.front().source);
+  }
   return text.empty() ? "" : "\nPublic data sets that are not there, and the files that they need:\n" + text;
 }
 
@@ -51,10 +55,11 @@ Command reproduce_command() {
     state->study.seed = context.common.seed;
     state->study.ablation = !state->no_ablation;
     state->study.sparsity = !state->no_sparsity;
+    state->study.report = !state->no_report;
+    state->study.points = static_cast<std::size_t>(state->points);
     state->study.message = [](const Error& error) { return error.message(flag_option); };
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     const Reproduction done = reproduce(state->study, pool, context.progress);
-    const std::filesystem::path page = state->study.out / "report.html";
     Output output;
     output.json = {{"out", state->study.out.string()},
                    {"runs", done.runs},
@@ -62,7 +67,7 @@ Command reproduce_command() {
                    {"failed", done.failed},
                    {"skipped", done.skipped},
                    {"tables", nlohmann::ordered_json::array()}};
-    if (std::filesystem::exists(page)) output.json["report"] = page.string();
+    if (!done.page.empty()) output.json["report"] = done.page.string();
     for (const auto& table : done.tables) {
       output.json["tables"].push_back(to_json(table));
       if (table.name == "zsl" || table.name == "gzsl") output.text += to_text(table, TableFormat::markdown) + "\n";
@@ -70,8 +75,9 @@ Command reproduce_command() {
     for (const auto& data : done.missing)
       for (const auto& file : data.files)
         output.json["missing"].push_back({{"data", data.data}, {"file", (data.folder / file.file).string()}});
-    output.text += fmt::format("{} runs, {} of them from an earlier call. All tables: {}\n", done.runs + done.reused,
+    output.text += fmt::format("{} runs, {} of them from an earlier call\ntables: {}\n", done.runs + done.reused,
                                done.reused, (state->study.out / "results.md").string());
+    if (!done.page.empty()) output.text += fmt::format("report: {}\n", done.page.string());
     for (const auto& reason : done.skipped) output.text += "skipped " + reason + "\n";
     output.text += missing_text(done.missing);
     if (done.failed > 0) output.failure = fmt::format("{} rows failed; the tables say why", done.failed);

@@ -78,6 +78,7 @@ struct Dataset {
   Semantics semantics;                   ///< of all C classes
   Split split;                           ///< which samples train and which test
   std::vector<std::string> image_files;  ///< N, or empty
+  bool generated = false;                ///< the features are synthetic: no published result is about them
   std::vector<std::string> notes;        ///< what the reader had to assume, one sentence each
   std::optional<LoadOptions> loaded;     ///< what load_dataset was asked for; none: not from a folder
 

@@ -586,6 +586,35 @@ PARSNETS_API parsnets_status parsnets_report(const parsnets_report_run *const *r
                                              uint32_t threads, parsnets_progress_function progress, void *user,
                                              const char *file);
 
+/* ---- Reproduction: several methods on every data set under a folder (docs/reproduce.md) ---- */
+
+/* Options of parsnets_reproduce. */
+typedef struct parsnets_reproduce_options {
+  size_t size;          /* sizeof(parsnets_reproduce_options) */
+  const char *methods;  /* comma-separated: "paper", "default", "auto" or methods with options; or NULL: the default */
+  uint32_t seeds;       /* number of seeds of the methods, 1 to 1000 */
+  uint64_t seed;        /* the first one */
+  int32_t ablation;     /* nonzero: also the parts of the method, with the first seed */
+  int32_t sparsity;     /* nonzero: also the numbers of open networks, with the first seed */
+  int32_t report;       /* nonzero: also report.html */
+  size_t points;        /* maximum number of points in the t-SNE maps of the report */
+  const char *own_rows; /* file with rows of one's own, shown as not measured here; or NULL */
+} parsnets_reproduce_options;
+/* The defaults: parsnets_reproduce_options x = PARSNETS_REPRODUCE_OPTIONS_INIT. */
+#define PARSNETS_REPRODUCE_OPTIONS_INIT \
+  { sizeof(parsnets_reproduce_options), NULL, 3, 1, 1, 1, 1, 1000, NULL }
+
+/* Writes results, tables (tables/NAME.json, .csv, .md, .tex) and the report to the folder `out`. What an earlier call
+ * has finished is not run again. `options` and `progress` or NULL. */
+PARSNETS_API parsnets_status parsnets_reproduce(const char *root, const char *out,
+                                                const parsnets_reproduce_options *options, uint32_t threads,
+                                                parsnets_progress_function progress, void *user);
+
+/* A table, in the JSON of tables/NAME.json, as "md", "csv", "tex" or "json". Writes at most `capacity` bytes to `text`
+ * (NULL: none), the last of them 0, and the length of the whole text, without the 0, to `length`. */
+PARSNETS_API parsnets_status parsnets_table_text(const char *json, const char *format, char *text, size_t capacity,
+                                                 size_t *length);
+
 /* ---- Names of version 0.1 ---- */
 
 /* parsnets_dataset_info */

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, List
 
 if TYPE_CHECKING:
     from . import (  # noqa: F401 - names for type checkers
-        baselines, classifier, datasets, device, errors, metrics, model_selection, reporting, results)
+        baselines, classifier, datasets, device, errors, metrics, model_selection, reporting, reproduction,
+        results)
     from ._library import version as engine_version
     from .baselines import DAP, ESZSL, SAE, RidgeZSL
     from .classifier import ParsNetsClassifier, ZeroShotClassifier, load_model
@@ -16,20 +17,23 @@ if TYPE_CHECKING:
     from .errors import BadInput, Cancelled, ParsNetsError, Usage
     from .model_selection import ClassDisjointKFold
     from .reporting import report
+    from .reproduction import Reproduction, ResultTable, reproduce
     from .results import Adaptation, Evaluation, Explanation, Explanations, Interval, PairedTest
 
 __version__: str  # the engine's, when it is asked for
 __all__ = [
     "Adaptation", "BadInput", "Cancelled", "ClassDisjointKFold", "DAP", "DeviceModel", "ESZSL", "Evaluation",
-    "Explanation", "Explanations", "Interval", "PairedTest", "ParsNetsClassifier", "ParsNetsError", "RidgeZSL", "SAE",
-    "Usage", "ZeroShotClassifier", "datasets", "engine_version", "load_model", "metrics", "model_selection", "report",
+    "Explanation", "Explanations", "Interval", "PairedTest", "ParsNetsClassifier", "ParsNetsError", "Reproduction",
+    "ResultTable", "RidgeZSL", "SAE",
+    "Usage", "ZeroShotClassifier", "datasets", "engine_version", "load_model", "metrics", "model_selection", "report", "reproduce",
 ]
 
 _MODULES = ("baselines", "classifier", "datasets", "device", "errors", "metrics", "model_selection", "reporting",
-            "results")
+            "reproduction", "results")
 _MODULE_OF = {
     "BadInput": "errors", "Cancelled": "errors", "ParsNetsError": "errors", "Usage": "errors",
     "ClassDisjointKFold": "model_selection", "DeviceModel": "device", "report": "reporting",
+    "Reproduction": "reproduction", "ResultTable": "reproduction", "reproduce": "reproduction",
     "DAP": "baselines", "ESZSL": "baselines", "RidgeZSL": "baselines", "SAE": "baselines",
     "Adaptation": "results", "Evaluation": "results", "Explanation": "results", "Explanations": "results",
     "Interval": "results", "PairedTest": "results",

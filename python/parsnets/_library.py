@@ -135,6 +135,12 @@ class ReportOptions(ctypes.Structure):
                 ("seed", c_uint64), ("photographs", c_char_p), ("own_rows", c_char_p)]
 
 
+class ReproduceOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("methods", c_char_p), ("seeds", c_uint32), ("seed", c_uint64),
+                ("ablation", c_int32), ("sparsity", c_int32), ("report", c_int32), ("points", c_size_t),
+                ("own_rows", c_char_p)]
+
+
 _HANDLE = POINTER(c_void_p)
 _TEXT = POINTER(c_char_p)
 _BATCH: List[Any] = [c_void_p, c_void_p, c_size_t, c_size_t]  # model, x, samples, dimensions
@@ -198,6 +204,8 @@ _STATUS: Dict[str, List[Any]] = {
     "device_scores": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "device_evaluate": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation)],
     "report": [POINTER(POINTER(ReportRun)), c_size_t, c_void_p, POINTER(ReportOptions), *_WATCHED, c_char_p],
+    "reproduce": [c_char_p, c_char_p, POINTER(ReproduceOptions), *_WATCHED],
+    "table_text": [c_char_p, c_char_p, c_char_p, c_size_t, POINTER(c_size_t)],
 }
 _OTHER: Dict[str, Tuple[List[Any], Any]] = {
     "last_error_parts": ([], c_char_p),

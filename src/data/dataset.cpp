@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/file.hpp"
 #include "data/folder.hpp"
 #include "data/folder_files.hpp"
 #include "data/known_sets.hpp"
@@ -12,6 +13,13 @@
 #include "parsnets/error.hpp"
 
 namespace parsnets {
+
+namespace {
+
+/// A file that says that the features beside it are synthetic.
+constexpr const char* kGeneratedMark = "generated.json";
+
+}  // namespace
 
 bool is_xlsa17(const std::filesystem::path& folder) {
   if (!splits_names(folder).empty()) return true;
@@ -42,7 +50,11 @@ Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& opt
   if (error) throw Error(BadInput{folder.string(), "", "a readable folder", error.message(), "check its permissions"});
   Dataset data = is_xlsa17(folder) ? load_xlsa17(folder, options, progress) : load_plain(folder, options, progress);
   data.name = folder_name(folder);
-  recognise(data);
+  data.generated = std::filesystem::exists(folder / kGeneratedMark);
+  if (data.generated)
+    data.notes.push_back(data.name + " has generated features: published results are not about them");
+  else
+    recognise(data);
   data.loaded = options;
   for (const auto& note : data.notes) report_message(progress, note);
   return data;
@@ -56,6 +68,10 @@ void save_dataset(const Dataset& data, const std::filesystem::path& folder, Data
     throw Error(ErrorCode::failure, fmt::format("cannot create the folder {}: {}", folder.string(), error.message()));
   const bool mat = format == DataFormat::mat5 || format == DataFormat::mat5_uncompressed || format == DataFormat::mat73;
   (mat ? save_xlsa17 : save_plain)(data, folder, format, progress);
+  if (data.generated)
+    write_text_file(folder / kGeneratedMark, "{\"generated\": true}\n");
+  else
+    std::filesystem::remove(folder / kGeneratedMark, error);
 }
 
 std::vector<std::int64_t> to_integers(std::span<const double> values, const std::string& file,

@@ -162,6 +162,7 @@ Dataset synthesize(const SynthOptions& o, const Dataset* semantics_from, unsigne
   Dataset data;
   data.name = "synthetic";
   data.features_name = "synth";
+  data.generated = true;
   if (semantics_from != nullptr) {
     data.class_names = semantics_from->class_names;
     data.semantics.name = semantics_from->semantics.name;

@@ -12,6 +12,7 @@
 #include "experiments/bench_entries.hpp"
 #include "experiments/run_entry.hpp"
 #include "experiments/run_folder.hpp"
+#include "experiments/run_report.hpp"
 #include "experiments/study_tables.hpp"
 #include "experiments/time_left.hpp"
 #include "parsnets/version.hpp"
@@ -116,6 +117,16 @@ fs::path file_of(const Variant& variant, Part part) {
   return variant.folder / "default" / (part == Part::ablation ? "ablation.json" : "sparsity.json");
 }
 
+/// What a single training has to tell is too much among hundreds.
+class ProgressAlone : public ProgressObserver {
+ public:
+  explicit ProgressAlone(ProgressObserver* to) : to_(to) {}
+  bool on_progress(const ProgressEvent& event) override { return to_ == nullptr || to_->on_progress(event); }
+
+ private:
+  ProgressObserver* to_;
+};
+
 class Study {
  public:
   Study(const ReproduceOptions& options, ThreadPool& pool, ProgressObserver* progress)
@@ -145,6 +156,7 @@ class Study {
                                                     error.what(), options_.out.string()));
     }
     write_tables();
+    write_report();
     result_.missing = missing();
     for (const auto& data : found_)
       if (!data.problem.empty()) result_.skipped.push_back(data.folder.string() + ": " + data.problem);
@@ -187,7 +199,8 @@ class Study {
 
   void say(const Variant& variant, const std::string& label, std::uint64_t seed) {
     const auto seconds = left_.of(waiting_);
-    std::string text = fmt::format("{}, {}, seed {}: {} runs left", variant.title, label, seed, waiting_.size());
+    std::string text = fmt::format("{}, {}, seed {}: {} run{} left", variant.title, label, seed, waiting_.size(),
+                                   waiting_.size() == 1 ? "" : "s");
     if (seconds) text += fmt::format(", about {} min", static_cast<int>(*seconds / 60 + 1));
     report_message(progress_, text);
   }
@@ -216,8 +229,7 @@ class Study {
       drop(done);
       ++trained;
     };
-    run_entry(entry, how, data, pool_, progress_, results);
-    results.add_uncertainty(data, pool_);
+    run_entry(entry, how, data, pool_, &quiet_, results);
     result_.runs += trained;
     result_.reused += results.row()["runs"].size() - trained;
     if (results.row().contains("error")) {
@@ -244,7 +256,7 @@ class Study {
   /// From the files, so that what was run earlier is in them, too.
   void write_tables() {
     std::vector<StudySet> sets;
-    result_.run_folders.clear();
+    reported_.clear();
     for (const auto& variant : variants_) {
       StudySet set{variant.title, variant.first, {}, {}, {}};
       const auto read = [&](Part part) {
@@ -262,7 +274,7 @@ class Study {
         for (const auto& entry : part.entries)
           if (const fs::path folder = variant.folder / file_name(entry.label);
               part.part == Part::methods && kReported.contains(entry.label) && fs::exists(folder / "model.safetensors"))
-            result_.run_folders.push_back(folder);
+            reported_.push_back(folder);
     }
     result_.tables = study_tables(sets, own_);
     const fs::path folder = options_.out / "tables";
@@ -277,6 +289,22 @@ class Study {
     }
     write_text_file(folder / "tables.tex", latex_document(result_.tables));
     write_text_file(options_.out / "results.md", text);
+  }
+
+  /// Only where something is new: the maps take minutes.
+  void write_report() {
+    const fs::path page = options_.out / "report.html";
+    if (options_.report && !reported_.empty() && (result_.runs > 0 || !fs::exists(page))) {
+      std::vector<RunFolder> folders;
+      for (const auto& folder : reported_) folders.push_back(read_run_folder(folder));
+      ReportOptions wanted;
+      wanted.points = options_.points;
+      wanted.seed = options_.seed;
+      wanted.own_rows = options_.rows;
+      report_message(progress_, fmt::format("report on {} models", folders.size()));
+      write_text_file(page, report_page(report_on_runs(folders, wanted, 0, pool_, &quiet_)));
+    }
+    if (fs::exists(page)) result_.page = page;
   }
 
   static std::string heading_of(const std::string& name) {
@@ -317,6 +345,7 @@ class Study {
               {"failed", result_.failed},    {"data", Json::array()},       {"skipped", result_.skipped},
               {"missing", Json::array()}};
     for (const auto& variant : variants_) json["data"].push_back(variant.title);
+    for (const auto& table : result_.tables) json["tables"].push_back(table.name);
     for (const auto& data : result_.missing)
       for (const auto& file : data.files)
         json["missing"].push_back({{"data", data.data},
@@ -331,11 +360,13 @@ class Study {
   ReproduceOptions options_;
   ThreadPool& pool_;
   ProgressObserver* progress_;
+  ProgressAlone quiet_{progress_};
   std::vector<PartPlan> plan_;
   std::vector<CitedRow> own_;
   std::vector<FoundDataset> found_;
   std::vector<Variant> variants_;
   std::vector<PlannedRun> waiting_;
+  std::vector<fs::path> reported_;  ///< run folders of the report
   TimeLeft left_;
   Reproduction result_;
 };

@@ -24,6 +24,8 @@ struct ReproduceOptions {
   int seeds = 3;                                     ///< of the methods
   std::uint64_t seed = 1;                            ///< the first one
   bool ablation = true, sparsity = true;             ///< with the first seed alone
+  bool report = true;                                ///< write report.html
+  std::size_t points = 1000;                         ///< of the t-SNE maps in the report, at most
   std::filesystem::path rows;                        ///< file of own rows (eval/own_rows.hpp); empty: none
   std::function<std::string(const Error&)> message;  ///< how failures of methods are worded; empty: what()
 };
@@ -38,14 +40,15 @@ struct MissingData {
 struct Reproduction {
   std::vector<ResultTable> tables;  ///< also in out/tables, in every format
   std::vector<MissingData> missing;
-  std::vector<std::string> skipped;                ///< data sets that could not be used, and why
-  std::vector<std::filesystem::path> run_folders;  ///< of the models that the report shows, by data set
-  std::size_t runs = 0, reused = 0, failed = 0;    ///< trained now, taken from an earlier call, rows that failed
+  std::vector<std::string> skipped;              ///< data sets that could not be used, and why
+  std::filesystem::path page;                    ///< the report; empty: none
+  std::size_t runs = 0, reused = 0, failed = 0;  ///< trained now, taken from an earlier call, rows that failed
 };
 
-/// Runs the study. `out` holds, for each data set, results and models of the first seed, then tables/, results.md and
-/// reproduce.json. A second process with the same `out` waits for the first. Throws usage for unknown methods,
-/// bad_input without a data set and for results in `out` of other data or another version, cancelled by `progress`.
+/// Runs the study. `out` holds, for each data set, results and models of the first seed, then tables/, results.md,
+/// report.html and reproduce.json. A second process with the same `out` waits for the first. Throws usage for unknown
+/// methods, bad_input without a data set and for results in `out` of other data or another version, cancelled by
+/// `progress`.
 Reproduction reproduce(const ReproduceOptions& options, ThreadPool& pool, ProgressObserver* progress = nullptr);
 
 }  // namespace parsnets

@@ -1,0 +1,152 @@
+#include "experiments/reproduce.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/file.hpp"
+#include "parsnets/evaluation.hpp"
+#include "small_training.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+/// Two small data sets under one root.
+struct Root {
+  TempDir folder;
+  Root() {
+    for (const auto& [name, seed] : {std::pair("first", 3), std::pair("second", 4)})
+      save_dataset(small_training_set(static_cast<std::uint64_t>(seed)), folder.path() / "data" / name,
+                   DataFormat::npy);
+  }
+  ReproduceOptions options(const std::string& methods, int seeds) const {
+    ReproduceOptions o;
+    o.root = folder.path() / "data";
+    o.out = folder / "out";
+    o.methods = methods;
+    o.seeds = seeds;
+    o.ablation = o.sparsity = o.report = false;
+    return o;
+  }
+};
+
+double zsl(const Reproduction& done, std::size_t row, std::size_t column) {
+  return done.tables.front().rows[row].cells[column].mean.value();
+}
+
+/// Stops the work after so many calls.
+class StopAfter : public ProgressObserver {
+ public:
+  explicit StopAfter(int messages) : left_(messages) {}
+  bool on_progress(const ProgressEvent&) override { return left_ > 0; }
+  void on_message(std::string_view) override { --left_; }
+
+ private:
+  int left_;
+};
+
+}  // namespace
+
+TEST(Reproduce, TablesHoldEveryMethodOnEveryDataSetAsTrainAndEvaluateGiveThem) {
+  const Root root;
+  ThreadPool pool(1);
+  const Reproduction done = reproduce(root.options("ridge,default", 1), pool);
+  ASSERT_EQ(done.tables.front().columns.size(), 2u);
+  EXPECT_EQ(done.tables.front().columns[0].group, "first");
+  EXPECT_EQ(done.runs, 4u);
+  EXPECT_EQ(done.failed, 0u);
+  LoadOptions load;
+  const Dataset data = load_dataset(root.folder.path() / "data" / "second", load);
+  const Model model = train(data, TrainOptions{}, pool);
+  EXPECT_DOUBLE_EQ(zsl(done, 1, 1), evaluate(model, data, pool).zsl.top1_per_class);
+  for (const char* ending : {".md", ".csv", ".tex", ".json"})
+    EXPECT_TRUE(std::filesystem::exists(root.folder.path() / "out" / "tables" / (std::string("zsl") + ending)));
+}
+
+TEST(Reproduce, ASecondCallRunsOnlyWhatIsNew) {
+  const Root root;
+  ThreadPool pool(1);
+  reproduce(root.options("ridge", 1), pool);
+  Reproduction again = reproduce(root.options("ridge", 1), pool);
+  EXPECT_EQ(again.runs, 0u);
+  EXPECT_EQ(again.reused, 2u);
+  again = reproduce(root.options("ridge,eszsl", 2), pool);
+  EXPECT_EQ(again.runs, 6u);
+  EXPECT_EQ(again.reused, 2u);
+  again = reproduce(root.options("eszsl", 1), pool);  // rows of other calls stay on file and out of the tables
+  EXPECT_EQ(again.runs, 0u);
+  EXPECT_EQ(again.tables.front().rows.size(), 1u);
+}
+
+TEST(Reproduce, WorkThatWasStoppedGoesOnAndEndsWithTheSameTables) {
+  const Root root, other;
+  ThreadPool pool(1);
+  StopAfter stop(3);
+  EXPECT_THROW(reproduce(root.options("ridge,eszsl,sae", 2), pool, &stop), Error);
+  const Reproduction resumed = reproduce(root.options("ridge,eszsl,sae", 2), pool);
+  EXPECT_GT(resumed.reused, 0u);
+  EXPECT_GT(resumed.runs, 0u);
+  const Reproduction whole = reproduce(other.options("ridge,eszsl,sae", 2), pool);
+  EXPECT_EQ(to_text(resumed.tables[0], TableFormat::csv), to_text(whole.tables[0], TableFormat::csv));
+  EXPECT_EQ(to_text(resumed.tables[1], TableFormat::csv), to_text(whole.tables[1], TableFormat::csv));
+}
+
+TEST(Reproduce, AConvertedCopyUnderAnotherNameHasTheSameResults) {
+  const Root root;
+  const Dataset first = load_dataset(root.folder.path() / "data" / "first");
+  std::filesystem::remove_all(root.folder.path() / "data" / "second");
+  save_dataset(first, root.folder.path() / "data" / "copy", DataFormat::mat5);
+  ThreadPool pool(1);
+  const Reproduction done = reproduce(root.options("ridge,default", 1), pool);
+  ASSERT_EQ(done.tables.front().columns.size(), 2u);
+  for (std::size_t row = 0; row < 2; ++row) EXPECT_DOUBLE_EQ(zsl(done, row, 0), zsl(done, row, 1));
+}
+
+TEST(Reproduce, ResultsOfOtherDataAreNotTakenOver) {
+  const Root root;
+  ThreadPool pool(1);
+  reproduce(root.options("ridge", 1), pool);
+  save_dataset(small_training_set(9), root.folder.path() / "data" / "first", DataFormat::npy);
+  try {
+    reproduce(root.options("ridge", 1), pool);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    EXPECT_NE(std::string(error.what()).find("methods.json"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Reproduce, AMethodThatFailsIsANoteAndTheOthersAreRun) {
+  const Root root;
+  ThreadPool pool(1);
+  const Reproduction done = reproduce(root.options("scln:networks=4:open=100,ridge", 1), pool);
+  EXPECT_EQ(done.failed, 2u);
+  EXPECT_TRUE(done.tables.front().rows[1].cells[0].mean);
+  EXPECT_FALSE(done.tables.front().notes.empty());
+}
+
+TEST(Reproduce, PublicDataSetsThatAreNotThereAreNamedWithTheirFiles) {
+  const Root root;
+  ThreadPool pool(1);
+  const Reproduction done = reproduce(root.options("ridge", 1), pool);
+  ASSERT_EQ(done.missing.size(), 6u);
+  EXPECT_EQ(done.missing[1].data, "AWA2");
+  ASSERT_EQ(done.missing[1].files.size(), 2u);
+  EXPECT_EQ(done.missing[1].files[1].sha256.size(), 64u);
+}
+
+TEST(Reproduce, UnknownMethodsAndEmptyFoldersAreErrorsBeforeAnythingIsWritten) {
+  const Root root;
+  ThreadPool pool(1);
+  for (const char* methods : {"nonsense", "ridge,ridge", "auto:nothing=1", ""})
+    EXPECT_THROW(reproduce(root.options(methods, 1), pool), Error) << methods;
+  ReproduceOptions empty = root.options("ridge", 1);
+  empty.root = root.folder / "none";
+  std::filesystem::create_directories(empty.root);
+  EXPECT_THROW(reproduce(empty, pool), Error);
+  EXPECT_FALSE(std::filesystem::exists(root.folder / "out"));
+}
+
+}  // namespace parsnets::test

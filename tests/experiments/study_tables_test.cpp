@@ -1,0 +1,111 @@
+#include "experiments/study_tables.hpp"
+
+#include <gtest/gtest.h>
+
+namespace parsnets::test {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json row(const std::string& method, double zsl, double sd, int runs = 2) {
+  Json json{{"method", method}, {"runs", Json::array()}};
+  for (int i = 0; i < runs; ++i) json["runs"].push_back({{"seed", i + 1}, {"seconds", 2.0 + i}, {"model_bytes", 3e6}});
+  if (runs > 0)
+    for (const char* metric : {"zsl", "u", "s", "h"}) json["summary"][metric] = {{"mean", zsl}, {"sd", sd}};
+  return json;
+}
+
+StudySet cub(const std::string& semantics, bool first) {
+  StudySet set{"CUB " + semantics, first, {}, {}, {}};
+  set.methods = {{"data", "CUB"},           {"semantics", semantics},     {"features", "res50"},
+                 {"known_as", "CUB"},       {"proposed_split_of", "CUB"}, {"samples", 11788},
+                 {"methods", Json::array()}};
+  set.methods["methods"] = {row("ridge", 50, 0.5), row("default", 60, 0.25)};
+  return set;
+}
+
+const ResultRow* find(const ResultTable& table, const std::string& head) {
+  for (const auto& candidate : table.rows)
+    if (candidate.heads[0] == head) return &candidate;
+  return nullptr;
+}
+
+CitedRow own_row(const std::string& data, const std::string& semantics, double zsl) {
+  CitedRow own;
+  own.data = data;
+  own.method = "mine";
+  own.semantics = semantics;
+  own.zsl = zsl;
+  own.own = true;
+  return own;
+}
+
+}  // namespace
+
+TEST(StudyTables, Table1HasAColumnPerSetAndKeepsMeansAndSpreads) {
+  const auto table = zsl_table({cub("att", true), cub("sent", false)}, {});
+  ASSERT_EQ(table.columns.size(), 2u);
+  EXPECT_EQ(table.columns[1].group, "CUB sent");
+  EXPECT_EQ(table.rows[0].heads[0], "ridge");
+  EXPECT_DOUBLE_EQ(*table.rows[1].cells[0].mean, 60);
+  EXPECT_DOUBLE_EQ(*table.rows[1].cells[0].sd, 0.25);
+  EXPECT_NE(table.caption.find("over 2 seeds"), std::string::npos) << table.caption;
+}
+
+TEST(StudyTables, PublishedRowsStandInTheColumnsOfTheirSemantics) {
+  const auto table = zsl_table({cub("att", true), cub("sent", false)}, {});
+  const auto* ale = find(table, "ALE (ResNet-101 frozen)");
+  ASSERT_NE(ale, nullptr);
+  EXPECT_EQ(ale->source, RowSource::published);
+  EXPECT_DOUBLE_EQ(*ale->cells[0].mean, 54.9);
+  EXPECT_FALSE(ale->cells[1].mean);
+}
+
+TEST(StudyTables, OwnRowsStandBeforePublishedOnesAndBySemantics) {
+  const auto table = zsl_table({cub("att", true), cub("sent", false)},
+                               {own_row("CUB", "", 55), own_row("cub", "sent", 65), own_row("SUN", "", 1)});
+  const auto* mine = find(table, "mine");
+  ASSERT_NE(mine, nullptr);
+  EXPECT_EQ(mine->source, RowSource::own);
+  EXPECT_DOUBLE_EQ(*mine->cells[0].mean, 55);
+  EXPECT_DOUBLE_EQ(*mine->cells[1].mean, 65);
+  EXPECT_EQ(table.rows[2].heads[0], "mine");
+}
+
+TEST(StudyTables, ASetOfGeneratedFeaturesHasNoPublishedRows) {
+  auto set = cub("att", true);
+  set.methods["proposed_split_of"] = set.methods["known_as"] = "";
+  EXPECT_EQ(zsl_table({set}, {}).rows.size(), 2u);
+}
+
+TEST(StudyTables, AMethodThatFailedHasEmptyCellsAndANote) {
+  auto set = cub("att", true);
+  Json failed = row("dap", 0, 0, 0);
+  failed["error"] = "too little data";
+  set.methods["methods"].push_back(failed);
+  const auto table = zsl_table({set}, {});
+  ASSERT_NE(find(table, "dap"), nullptr);
+  EXPECT_FALSE(find(table, "dap")->cells[0].mean);
+  EXPECT_NE(table.notes.front().find("too little data"), std::string::npos);
+}
+
+TEST(StudyTables, TablesWithoutRowsAreLeftOut) {
+  std::vector<std::string> names;
+  for (const auto& table : study_tables({cub("att", true)}, {})) names.push_back(table.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"zsl", "gzsl", "costs", "intervals", "data"}));
+}
+
+TEST(StudyTables, CitedRowsOfOneMethodOnSeveralSetsAreOneRow) {
+  auto rows = published_rows("CUB");
+  const auto sun = published_rows("SUN");
+  rows.insert(rows.end(), sun.begin(), sun.end());
+  const auto table = cited_table(rows);
+  EXPECT_EQ(table.columns.size(), 8u);
+  const auto* ale = find(table, "ALE");
+  ASSERT_NE(ale, nullptr);
+  EXPECT_DOUBLE_EQ(*ale->cells[0].mean, 54.9);
+  EXPECT_DOUBLE_EQ(*ale->cells[4].mean, 58.1);
+}
+
+}  // namespace parsnets::test
