@@ -32,7 +32,7 @@ Command predict_command() {
   command.summary = "predict the classes of new samples, with confidences";
   command.example = "parsnets predict --model out/demo.safetensors --input data/demo/features.npy --top 3";
   command.options.text("model", state->model, "model file")
-      .text("input", state->input, "features of the samples: .npy or .csv, one row each")
+      .text("input", state->input, "features of the samples: .npy, .npz, .csv or .mat, one row each")
       .integer("top", state->top, 1, 100000, "number of classes per sample")
       .choice("among", state->among, {{"all", Among::all}, {"seen", Among::seen}, {"unseen", Among::unseen}},
               "candidate classes")

@@ -33,7 +33,10 @@ DataProvenance provenance(const Dataset& data) {
            split.version, split.file},
           data.known_as,
           {samples_to_hex(trained), features_checksum(data.features.view(), trained)},
-          {}};
+          {},
+          data.chosen.features,
+          data.chosen.semantics,
+          data.chosen.split};
 }
 
 /// With few classes a fold says little: gamma on two held-out classes varies more than it helps. So folds are drawn

@@ -191,6 +191,9 @@ DataProvenance provenance(const Dataset& data, const Statistics& statistics, std
                 split.version,
                 split.file};
   made.known_as = data.known_as;
+  made.features_path = data.chosen.features;
+  made.semantics_path = data.chosen.semantics;
+  made.split_path = data.chosen.split;
   made.statistics = std::move(parts);
   if (made.statistics.empty()) made.statistics = {{"", statistics.samples(), statistics.weight()}};
   return made;
