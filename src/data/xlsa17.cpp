@@ -53,6 +53,7 @@ std::unique_ptr<MatFile> open_splits(const fs::path& folder, const std::string& 
 std::optional<fs::path> choose_features(const fs::path& folder, const LoadOptions& options, std::size_t classes) {
   auto usual = mat_features(folder);
   if (usual.empty()) usual = array_features(folder, classes);
+  if (usual.empty()) usual = mat_features(folder, true);  // to say what they lack
   const auto all = all_features(folder, classes);
   const std::string& wanted = options.features.empty() && usual.size() == 1 ? usual.front() : options.features;
   if (wanted.empty() && usual.size() > 1)
