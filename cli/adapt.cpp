@@ -7,6 +7,7 @@
 #include "base/memory_limit.hpp"
 #include "changed_model.hpp"
 #include "command.hpp"
+#include "data/folder_files.hpp"
 #include "eval/score_source.hpp"
 #include "feature_input.hpp"
 #include "load_flags.hpp"
@@ -20,10 +21,10 @@ namespace {
 /// In a folder: its file of features.
 std::filesystem::path features_file(const std::filesystem::path& input) {
   if (!std::filesystem::is_directory(input)) return input;
-  for (const char* name : {"features.npy", "features.csv"})
-    if (std::filesystem::exists(input / name)) return input / name;
-  throw Error(BadInput{input.string(), "", "features.npy or features.csv in the folder", "neither",
-                       "give the file of the features"});
+  if (const auto file = find_one(input, "features", {".npy", ".npz", ".csv"})) return *file;
+  if (const auto files = mat_features(input); files.size() == 1) return input / (files.front() + ".mat");
+  throw Error(BadInput{input.string(), "", "features.npy, .npz or .csv, or one .mat with features, in the folder",
+                       "none", "give the file of the features"});
 }
 
 /// One batch after the other, told as one.
@@ -104,7 +105,8 @@ Command adapt_command() {
   command.example =
       "parsnets adapt --model out/demo.safetensors --input data/demo/features.npy --out out/adapted.safetensors";
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
-      .text("input", state->input, "features of the samples: .npy or .csv, one row each, or a folder with such a file")
+      .text("input", state->input,
+            "features of the samples: .npy, .npz, .csv or .mat, one row each, or a folder with such a file")
       .path("out", state->out, "model file to write (default: change --model in place)")
       .text("classes", state->classes,
             "classes that may move, comma-separated; quote names that contain commas: '\"a, b\",c' (default: unseen)")

@@ -211,7 +211,7 @@ Command bench_device_command() {
   command.summary = "measure device files with the C runtime: time, memory, operations, checksum of the outputs";
   command.example = "parsnets bench-device --model out/demo.pnrt --input data/demo/features.npy";
   command.options.text("model", state->models, "device files, comma-separated")
-      .text("input", state->input, "features to predict, .npy or .csv (default: random)")
+      .text("input", state->input, "features to predict, .npy, .npz, .csv or .mat (default: random)")
       .integer("samples", state->samples, 1, 10000000, "number of random samples without --input")
       .integer("repeats", state->repeats, 1, 10000000, "number of predictions to time")
       .integer("classes", state->classes, 0, 1000000, "number of classes to add at run time")

@@ -150,7 +150,7 @@ Command classes_add_command() {
       .text("names", state->names,
             "rows to add, comma-separated; quote names that contain commas: '\"a, b\",c' (default: all). Without "
             "--from: classes that are known by their --examples alone")
-      .text("examples", state->examples, "features of labelled examples: .npy or .csv, one row each")
+      .text("examples", state->examples, "features of labelled examples: .npy, .npz, .csv or .mat, one row each")
       .text("labels", state->labels,
             "their classes: .npy of texts or .csv, one name per row (default: all of the only class that is added)")
       .path("out", state->out, "model file to write (default: change --model in place)");
@@ -189,7 +189,7 @@ Command classes_teach_command() {
   command.example = "parsnets classes teach deer --model out/demo.safetensors --examples deer.npy";
   command.arguments = {{"NAME", "a class of the model", &state->name}};
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
-      .text("examples", state->examples, "features of the examples: .npy or .csv, one row each")
+      .text("examples", state->examples, "features of the examples: .npy, .npz, .csv or .mat, one row each")
       .path("out", state->out, "model file to write (default: change --model in place)");
   command.run = [state](Context& context) {
     require_model(*state);

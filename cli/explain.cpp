@@ -22,7 +22,7 @@ Command explain_command() {
   command.summary = "show which attributes and networks decided a prediction";
   command.example = "parsnets explain --model out/demo.safetensors --input data/demo/features.npy --row 1100";
   command.options.text("model", state->model, "model file")
-      .text("input", state->input, "features of the samples: .npy or .csv, one row each")
+      .text("input", state->input, "features of the samples: .npy, .npz, .csv or .mat, one row each")
       .integer("row", state->row, 0, 2000000000, "row of the sample, counted from 0")
       .integer("top", state->top, 1, 100000, "number of attributes to show");
   command.run = [state](Context& context) {

@@ -4,17 +4,23 @@
 #include <filesystem>
 #include <string>
 
+#include "data/feature_rows.hpp"
+#include "data/split_file.hpp"
 #include "formats/csv.hpp"
-#include "formats/npy.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 
-/// n x d from a .npy (mapped where it can be) or .csv file.
+/// n x d from an .npy (mapped where it can be), .npz or .csv file, or from `features` of a .mat file.
 inline Matrix<float> read_feature_input(const std::filesystem::path& file, ProgressObserver* progress) {
-  if (file.extension() == ".csv") return read_csv_float(file, progress);
-  if (file.extension() == ".npy") return read_npy_float({file, ""}, progress);
-  throw Error(BadInput{file.string(), "", "a .npy or .csv file", "'" + file.extension().string() + "'",
+  if (file.extension() == ".mat") {
+    const auto mat = MatFile::open(file);
+    require_variable(*mat, "features");
+    return mat->read_columns("features", progress);
+  }
+  for (const char* ending : {".npy", ".npz", ".csv"})
+    if (file.extension() == ending) return read_feature_file(file, progress);
+  throw Error(BadInput{file.string(), "", "a .npy, .npz, .csv or .mat file", "'" + file.extension().string() + "'",
                        "convert it, e.g. with numpy.save"});
 }
 

@@ -8,7 +8,8 @@
 
 namespace parsnets::cli {
 
-/// Where they were not given and the folder has them: the features and the semantics that a model was trained with.
+/// Where they were not given and the files are there: the features, the semantics and the split that a model was
+/// trained with; the split only for a folder of the same name.
 void load_as_trained(LoadOptions& load, const std::filesystem::path& folder, const DataProvenance& trained,
                      const std::vector<std::string>& given);
 

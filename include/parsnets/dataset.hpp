@@ -49,21 +49,30 @@ struct Split {
   std::vector<std::int32_t> file_train, file_val;
 };
 
+/// Values of LoadOptions that read the same files from any place: absolute paths, "standard". Empty where the folder's
+/// own files were read.
+struct ChosenFiles {
+  std::string features, semantics, split;  ///< as in LoadOptions
+};
+
 /// What load_dataset reads, and what it requires.
 struct LoadOptions {
   /// Features file: a name without ending, a file name or a path. Empty: xlsa17: the only .mat, or without any the only
   /// .npy, .npz or .csv; plain folders: `features`.
   std::string features;
   /// Tables of class semantics, separated by commas. xlsa17: `<name>_splits.mat`, the split comes from the first;
-  /// empty: att. Plain folders: `<name>.csv` or `<name>.npy`; empty: attributes.csv.
+  /// empty: att. Plain folders: `<name>.csv` or `<name>.npy`; empty: attributes.csv. In both: files by name with ending
+  /// or by path: .csv with a column `class`, .npy with a row per class, or word vectors (.txt, .vec).
   std::string semantics;
   bool original_att = false;                              ///< read original_att instead of att
   MissingPolicy missing = MissingPolicy::attribute_mean;  ///< what replaces missing attribute values
   bool require_features = true;                           ///< false: semantics and splits alone are enough
   bool read_features = true;                              ///< false: labels and split alone, where they are there
   bool require_split = true;                              ///< false: a plain folder may lack split.json
-  std::filesystem::path split;  ///< split.json or *_splits.mat to read in place of the folder's own split
-  std::uint64_t seed = 1;       ///< for validation classes where the split has none
+  /// In place of the folder's own split: split.json, *_splits.mat, a folder with trainvalclasses.txt and
+  /// testclasses.txt, or `standard`, which looks for such a folder at the usual places.
+  std::filesystem::path split;
+  std::uint64_t seed = 1;  ///< for validation classes where the split has none
 };
 
 /// A zero-shot data set. `features` (and then labels) may be empty when a folder holds semantics and splits alone.
@@ -78,6 +87,7 @@ struct Dataset {
   Semantics semantics;                   ///< of all C classes
   Split split;                           ///< which samples train and which test
   std::vector<std::string> image_files;  ///< N, or empty
+  ChosenFiles chosen;                    ///< files from elsewhere
   bool generated = false;                ///< the features are synthetic: no published result is about them
   std::vector<std::string> notes;        ///< what the reader had to assume, one sentence each
   std::optional<LoadOptions> loaded;     ///< what load_dataset was asked for; none: not from a folder

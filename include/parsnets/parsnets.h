@@ -82,11 +82,11 @@ enum { PARSNETS_MISSING_ATTRIBUTE_MEAN = 0, PARSNETS_MISSING_ZERO = 1, PARSNETS_
 typedef struct parsnets_load_options {
   size_t size;           /* sizeof(parsnets_load_options) */
   const char *features;  /* features file: name without extension, or path; NULL: the only one found */
-  const char *semantics; /* tables, separated by commas: `<name>_splits.mat`, or `<name>.csv|npy`; or NULL */
+  const char *semantics; /* tables, separated by commas: `<name>_splits.mat`, `<name>.csv|npy`, paths; or NULL */
   uint64_t seed;         /* of validation classes, if the folder names none */
   int32_t original_att;  /* nonzero: original_att instead of att */
   int32_t missing;       /* PARSNETS_MISSING_... */
-  const char *split;     /* split.json or *_splits.mat that replaces the folder's own split; or NULL */
+  const char *split;     /* split.json, *_splits.mat, folder of class lists, or "standard"; NULL: the folder's */
 } parsnets_load_options;
 /* The defaults: parsnets_load_options x = PARSNETS_LOAD_OPTIONS_INIT. */
 #define PARSNETS_LOAD_OPTIONS_INIT \

@@ -48,6 +48,7 @@ struct DataProvenance {
   std::string known_as;                                    ///< the public data set that it is; or empty
   TrainedSamples trained;                                  ///< the distinct samples of trainval
   std::vector<StatisticsPart> statistics;                  ///< where it was trained from statistics, not from samples
+  std::string features_path, semantics_path, split_path;   ///< as in ChosenFiles; empty: the folder's own
   bool operator==(const DataProvenance&) const = default;  ///< every field
 };
 

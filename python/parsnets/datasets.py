@@ -167,6 +167,14 @@ def checked(data: Any, instead: str) -> Dataset:
     return data
 
 
+def _from_anywhere(names: Optional[str], folder: Path) -> Optional[str]:
+    """Names of files, separated by commas, with absolute paths for files that are not in the folder."""
+    if names is None:
+        return None
+    return ",".join(os.path.abspath(name) if os.path.isfile(name) and not (folder / name).is_file() else name
+                    for name in names.split(","))
+
+
 def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: Optional[str] = None, seed: int = 1,
                 original_att: bool = False, missing: str = "attribute-mean", split: Optional[PathLike] = None,
                 progress: Optional[ProgressCallback] = None) -> Dataset:
@@ -182,8 +190,9 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
     features : str, default=None
         Features file: a name without extension, or a path. None means the only one found.
     semantics : str, default=None
-        NAME of NAME_splits.mat, or of NAME.csv or NAME.npy in a plain folder. Several names, separated by commas, put
-        the tables side by side: training weighs them (option `semantic-weights`). None means att, or attributes.csv.
+        NAME of NAME_splits.mat, NAME.csv or NAME.npy in the folder, or the path of a .csv, .npy or word-vector (.txt,
+        .vec) file. Several, separated by commas, put the tables side by side: training weighs them (option
+        `semantic-weights`). None means att, or attributes.csv.
     seed : int, default=1
         Random seed for drawing validation classes, used if the folder names none.
     original_att : bool, default=False
@@ -192,7 +201,8 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
         How to fill in missing attribute values (NaN, empty cells). "refuse" raises an error. `fit` does not accept
         missing values.
     split : str or path-like, default=None
-        File that replaces the folder's own split: a split.json, or a *_splits.mat for its lists.
+        What replaces the folder's own split: a split.json, a *_splits.mat for its lists, a folder with
+        trainvalclasses.txt and testclasses.txt, or "standard" to look for such a folder.
     progress : callable, default=None
         Called with (stage, done, total, unit). A true result stops loading, which raises Cancelled.
 
@@ -213,9 +223,11 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
         call("dataset_load", text(os.fspath(folder), "folder"), ctypes.byref(options), watch.function, None,
              ctypes.byref(pointer))
         place = Path(os.path.abspath(folder))
-        return Dataset(_Handle(pointer), partial(load_folder, place, features=features, semantics=semantics, seed=seed,
-                                                 original_att=original_att, missing=missing,
-                                                 split=None if split is None else os.path.abspath(split)), place)
+        if split not in (None, "standard"):
+            split = os.path.abspath(split)
+        return Dataset(_Handle(pointer), partial(load_folder, place, features=_from_anywhere(features, place),
+                                                 semantics=_from_anywhere(semantics, place), seed=seed,
+                                                 original_att=original_att, missing=missing, split=split), place)
 
 
 def load_xlsa17(folder: PathLike, *, features: str = "res101", semantics: str = "att", **options: Any) -> Dataset:

@@ -40,6 +40,30 @@ def test_a_split_file_takes_the_place_of_the_folders_own(tmp_path):
         datasets.load_folder(DEMO, split=file)
 
 
+def test_files_may_be_chosen_by_path_and_lists_of_classes_are_a_split(demo, tmp_path, monkeypatch):
+    shutil.copytree(DEMO, tmp_path / "data")
+    np.save(tmp_path / "clip.npy", demo.X[:, :7])
+    with open(tmp_path / "words.txt", "w") as file:
+        for c, name in enumerate(demo.class_names):
+            print(name, c, 0.5, file=file)
+    lists = tmp_path / "data" / "standard_split"
+    lists.mkdir()
+    (lists / "trainvalclasses.txt").write_text("\n".join(demo.class_names[:8]))
+    (lists / "testclasses.txt").write_text("\n".join(demo.class_names[8:]))
+    monkeypatch.chdir(tmp_path)
+    data = datasets.load_folder("data", features="clip.npy", semantics="att,words.txt", split="standard")
+    assert np.array_equal(data.X, demo.X[:, :7])
+    assert np.array_equal(data.semantics[:, -2], np.arange(10))
+    assert set(data.y[data.test_unseen]) == set(demo.class_names[8:])
+    assert len(data.test_seen) == 0
+    pickled = pickle.dumps(data)
+    monkeypatch.chdir("/")
+    again = pickle.loads(pickled)
+    assert np.array_equal(again.X, data.X) and np.array_equal(again.semantics, data.semantics)
+    assert np.array_equal(again.test_unseen, data.test_unseen)
+    assert np.array_equal(datasets.load_folder(tmp_path / "data", split=lists).trainval, data.trainval)
+
+
 def test_other_semantics_than_the_models_are_refused(demo):
     few = datasets.from_arrays(demo.X, demo.labels, demo.semantics[:, 1:], demo.class_names,
                                test=np.isin(np.arange(len(demo.X)), demo.trainval, invert=True))

@@ -9,6 +9,7 @@
 #include "data/folder.hpp"
 #include "data/folder_files.hpp"
 #include "data/known_sets.hpp"
+#include "data/load_paths.hpp"
 #include "data/rows.hpp"
 #include "parsnets/error.hpp"
 
@@ -50,6 +51,7 @@ Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& opt
   if (error) throw Error(BadInput{folder.string(), "", "a readable folder", error.message(), "check its permissions"});
   Dataset data = is_xlsa17(folder) ? load_xlsa17(folder, options, progress) : load_plain(folder, options, progress);
   data.name = folder_name(folder);
+  data.chosen = chosen_files(options, folder);
   data.generated = std::filesystem::exists(folder / kGeneratedMark);
   if (data.generated)
     data.notes.push_back(data.name + " has generated features: published results are not about them");

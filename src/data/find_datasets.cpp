@@ -83,7 +83,11 @@ void list_xlsa17(const fs::path& folder, FoundDataset& found) {
   put_first(found.semantics, "att");
   if (found.semantics.empty()) return;
   const auto splits = MatFile::open(folder / (found.semantics.front() + "_splits.mat"));
-  found.features = all_features(folder, require_variable(*splits, "att").cols);
+  const std::size_t classes = require_variable(*splits, "att").cols;
+  found.features = all_features(folder, classes);
+  for (const auto& table : class_tables(folder, classes))
+    if (const std::string name = table.stem().string(); std::ranges::count(found.semantics, name) == 0)
+      found.semantics.push_back(name);
 }
 
 /// What keeps the data set from being trained on, besides what load_dataset refuses.

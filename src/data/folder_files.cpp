@@ -117,10 +117,10 @@ std::vector<std::string> splits_names(const fs::path& folder) {
   return names;
 }
 
-std::vector<std::string> mat_features(const fs::path& folder) {
+std::vector<std::string> mat_features(const fs::path& folder, bool any) {
   std::vector<std::string> names;
   for (const auto& file : files_of(folder, {".mat"}))
-    if (!is_splits(file) && holds(true, [&] { return MatFile::open(file)->find("features") != nullptr; }))
+    if (!is_splits(file) && (any || holds(true, [&] { return MatFile::open(file)->find("features") != nullptr; })))
       names.push_back(file.stem().string());
   return names;
 }

@@ -23,9 +23,9 @@ std::optional<std::filesystem::path> find_named(const std::filesystem::path& fol
 /// The names of the *_splits.mat without that ending, sorted.
 std::vector<std::string> splits_names(const std::filesystem::path& folder);
 
-/// The .mat files that are not *_splits.mat and have a variable `features`, without ending, sorted. A file that cannot
-/// be read counts, so that it is reported when it is used.
-std::vector<std::string> mat_features(const std::filesystem::path& folder);
+/// The .mat files that are not *_splits.mat and, unless `any`, have a variable `features`, without ending, sorted. A
+/// file that cannot be read counts, so that it is reported when it is used.
+std::vector<std::string> mat_features(const std::filesystem::path& folder, bool any = false);
 
 /// The .npy, .npz and .csv files with features, without ending, sorted: neither labels nor image_files nor tables of
 /// `classes` rows or with a column `class`.

@@ -25,7 +25,7 @@ class LabelReader {
   FileLabels from_npy(const NpyLocation& where) const {
     const std::string file = where.file.string() + (where.member.empty() ? "" : ", member " + where.member);
     const NpyHeader header = read_npy_header(where);
-    if (header.is_text) return {where.file, from_names(read_npy_strings(where), file), false};
+    if (header.is_text) return {where.file, from_names(read_npy_strings(where), file), true, false};
     const Matrix<double> values = read_npy_double(where);
     if (values.rows() != 1 && values.cols() != 1)
       throw Error(BadInput{file, "labels", "one label per sample",
@@ -50,7 +50,7 @@ class LabelReader {
     for (const auto& cell : cells)
       if (parse_number(cell, value)) numbers.push_back(value);
     if (numbers.size() == cells.size()) return from_numbers(numbers, file, file.string());
-    return {file, from_names(cells, file.string()), false};
+    return {file, from_names(cells, file.string()), true, false};
   }
 
  private:
@@ -74,7 +74,7 @@ class LabelReader {
     const bool has_zero = std::ranges::find(integers, 0) != integers.end(),
                has_count = std::ranges::find(integers, count) != integers.end();
     const std::int64_t first = base_ == LabelBase::any && has_count && !has_zero ? 1 : 0;
-    FileLabels out{path, {}, base_ == LabelBase::any && !has_zero && !has_count};
+    FileLabels out{path, {}, false, base_ == LabelBase::any && !has_zero && !has_count};
     for (const auto value : integers) {
       if (value < first || value - first >= count)
         throw Error(BadInput{file, "labels", fmt::format("0-based classes from 0 to {}", count - 1),

@@ -13,6 +13,7 @@ namespace parsnets {
 struct FileLabels {
   std::filesystem::path file;
   std::vector<std::int32_t> labels;
+  bool by_name = false;       ///< class names, not numbers
   bool base_assumed = false;  ///< neither the first nor the last class of either base occurs
 };
 

@@ -39,7 +39,7 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
   if (!features && needed)
     require_one(folder, stem, {".npy", ".npz", ".csv"},
                 "a data set folder contains features, labels, attributes.csv and split.json, or xlsa17's .mat files");
-  read_plain_tables(folder, options, data);
+  read_plain_tables(folder, options, data, progress);
   const bool has_labels = find_one(folder, "labels", {".npy", ".npz", ".csv"}).has_value();
   if (!features && (options.read_features || !has_labels)) return data;
 
@@ -56,7 +56,7 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
   }
   data.image_files = read_image_files(folder, data.samples());
   if (!options.split.empty())
-    data.split = read_split_file(options.split, data, options.seed);
+    data.split = read_split_file(options.split, folder, data, options.seed);
   else if (fs::exists(folder / "split.json"))
     data.split = read_split_json(folder / "split.json", data.class_names, data.labels, options.seed);
   else if (options.require_split)

@@ -72,6 +72,11 @@ std::vector<std::string> split_table_names(const std::string& semantics) {
 
 Semantics join_tables(std::vector<ClassTable> tables, const std::vector<std::string>& class_names,
                       const std::string& from) {
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    for (std::size_t other = 0; other < t; ++other)
+      if (tables[t].semantics.name == tables[other].semantics.name)
+        throw Error(ErrorCode::usage, fmt::format("{}: expected tables of different names, found {} and {}",
+                                                  option_name("semantics"), tables[other].file, tables[t].file));
   Semantics joined;
   joined.policy = tables.front().semantics.policy;
   joined.attribute_names = column_names(tables);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "data/class_lists.hpp"
+#include "data/class_order.hpp"
 #include "data/folder.hpp"
 #include "data/split_json.hpp"
 #include "parsnets/error.hpp"
@@ -41,18 +43,26 @@ Split read_mat_lists(MatFile& file, std::size_t samples) {
   return split;
 }
 
-Split read_split_file(const std::filesystem::path& file, const Dataset& data, std::uint64_t seed) {
+Split read_split_file(const std::filesystem::path& file, const std::filesystem::path& folder, const Dataset& data,
+                      std::uint64_t seed) {
   if (data.labels.empty())
     throw Error(BadInput{file.string(), "", "a data set with features and labels, which a split file refers to",
                          "semantics only", "add the features, or leave out " + option_name("split")});
   Split split;
-  if (file.extension() == ".mat") {
-    split = read_mat_lists(*MatFile::open(file), data.samples());
+  if (file == kStandardSplit) {
+    split = read_class_lists(find_standard_split(folder), data, seed);
+  } else if (std::filesystem::is_directory(file)) {
+    split = read_class_lists(file, data, seed);
+  } else if (file.extension() == ".mat") {
+    const auto mat = MatFile::open(file);
+    if (mat->find("allclasses_names") != nullptr)
+      check_same_classes(mat->read_strings("allclasses_names"), file.string(), data);
+    split = read_mat_lists(*mat, data.samples());
     derive_validation(split, data.labels, {}, seed);
   } else {
     split = read_split_json(file, data.class_names, data.labels, seed);
   }
-  split.file = file.filename().string();
+  split.file = file == kStandardSplit ? kStandardSplit : folder_name(file);
   return split;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A split from a file of its own: split.json, or the index lists of a *_splits.mat.
+// A split from a file of its own: split.json, the index lists of a *_splits.mat, or lists of classes.
 
 #include <filesystem>
 
@@ -15,7 +15,8 @@ const MatVariable& require_variable(const MatFile& file, const std::string& vari
 /// validation. `samples` is 0 when their number is not known.
 Split read_mat_lists(MatFile& file, std::size_t samples);
 
-/// The split of `file` for the classes and labels of `data`, with validation.
-Split read_split_file(const std::filesystem::path& file, const Dataset& data, std::uint64_t seed);
+/// The split that LoadOptions::split names, for the classes and labels of `data` in `folder`, with validation.
+Split read_split_file(const std::filesystem::path& file, const std::filesystem::path& folder, const Dataset& data,
+                      std::uint64_t seed);
 
 }  // namespace parsnets

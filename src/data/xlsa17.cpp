@@ -9,7 +9,9 @@
 #include <limits>
 #include <optional>
 
-#include "base/file.hpp"
+#include "data/class_lists.hpp"
+#include "data/class_order.hpp"
+#include "data/class_table_file.hpp"
 #include "data/feature_rows.hpp"
 #include "data/folder.hpp"
 #include "data/folder_files.hpp"
@@ -30,8 +32,15 @@ constexpr Endings kFeatureEndings{".mat", ".npy", ".npz", ".csv"};
 constexpr std::string_view kSplitsEnding = "_splits";
 const std::string kDefaultSemantics = "att";
 
+fs::path splits_file(const fs::path& folder, const std::string& name) {
+  return folder / (name + std::string(kSplitsEnding) + ".mat");
+}
+
 std::unique_ptr<MatFile> open_splits(const fs::path& folder, const std::string& semantics) {
-  const auto path = folder / (semantics + std::string(kSplitsEnding) + ".mat");
+  const auto path = splits_file(folder, semantics);
+  if (is_table_file(semantics))
+    throw Error(BadInput{semantics, "", "a file of that name in the folder, or the path of a file", "none",
+                         "check " + option_name("semantics")});
   if (!fs::exists(path))
     throw Error(BadInput{path.string(), "", "the file with semantics and splits",
                          "only " + quoted_list(splits_names(folder)),
@@ -44,6 +53,7 @@ std::unique_ptr<MatFile> open_splits(const fs::path& folder, const std::string& 
 std::optional<fs::path> choose_features(const fs::path& folder, const LoadOptions& options, std::size_t classes) {
   auto usual = mat_features(folder);
   if (usual.empty()) usual = array_features(folder, classes);
+  if (usual.empty()) usual = mat_features(folder, true);  // to say what they lack
   const auto all = all_features(folder, classes);
   const std::string& wanted = options.features.empty() && usual.size() == 1 ? usual.front() : options.features;
   if (wanted.empty() && usual.size() > 1)
@@ -119,6 +129,21 @@ ClassTable read_further_table(const fs::path& folder, const std::string& name, c
   return table;
 }
 
+/// The file of an item that is not NAME of NAME_splits.mat.
+std::optional<fs::path> table_beside(const fs::path& folder, const std::string& item) {
+  if (fs::exists(splits_file(folder, item))) return std::nullopt;
+  if (auto file = find_table_file(folder, item)) return file;
+  return find_one(folder, item, {".csv", ".npy", ".vec"});
+}
+
+/// The *_splits.mat that names the classes and has the split: the first that is asked for, or else the usual one.
+std::string first_splits(const fs::path& folder, const std::vector<std::string>& items) {
+  for (const auto& item : items)
+    if (!table_beside(folder, item)) return item;
+  const auto names = splits_names(folder);
+  return names.empty() || std::ranges::count(names, kDefaultSemantics) > 0 ? kDefaultSemantics : names.front();
+}
+
 std::vector<std::int32_t> read_labels(MatFile& file, std::size_t classes) {
   require_variable(file, "labels");
   const auto values = file.read_columns_double("labels");
@@ -152,8 +177,9 @@ void read_samples(MatFile& file, Dataset& data) {
                          std::to_string(data.image_files.size()), ""});
 }
 
-/// Of features in an array file: from labels.*, the .npz itself, or a .mat of the folder with as many samples.
-void read_samples_beside(const fs::path& folder, const fs::path& features, Dataset& data) {
+/// Of features in an array file: from labels.*, the .npz itself, or a .mat of the folder with as many samples. Returns
+/// whether they are numbers, not names.
+bool read_samples_beside(const fs::path& folder, const fs::path& features, Dataset& data) {
   const std::string name = features.filename().string();
   if (auto found = read_label_file(folder, features, data.class_names, LabelBase::any)) {
     data.labels = std::move(found->labels);
@@ -161,7 +187,7 @@ void read_samples_beside(const fs::path& folder, const fs::path& features, Datas
     if (found->base_assumed)
       data.notes.push_back(fmt::format("{} has neither label 0 nor label {}: its labels are taken to count from 0",
                                        found->file.filename().string(), data.classes()));
-    return;
+    return !found->by_name;
   }
   const std::size_t rows = count_feature_rows(features);
   for (const auto& other : mat_features(folder)) {
@@ -182,9 +208,11 @@ void read_samples_beside(const fs::path& folder, const fs::path& features, Datas
         BadInput{features.string(), "labels",
                  fmt::format("labels.npy, .npz or .csv, or a .mat with features and labels of {} samples", rows),
                  "none", "add labels.npy, one label per sample"});
+  return true;
 }
 
-void read_features(const fs::path& folder, const fs::path& path, bool with_values, Dataset& data,
+/// Returns whether the labels are numbers of classes, not names.
+bool read_features(const fs::path& folder, const fs::path& path, bool with_values, Dataset& data,
                    ProgressObserver* progress) {
   data.features_file = path.string();
   if (path.extension() == ".mat") {
@@ -192,33 +220,15 @@ void read_features(const fs::path& folder, const fs::path& path, bool with_value
     data.features_name = path.stem().string();
     read_samples(*file, data);
     if (with_values) data.features = file->read_columns("features", progress);
-    return;
+    return true;
   }
   data.features_name = path.filename().string();
-  read_samples_beside(folder, path, data);
-  if (!with_values) return;
-  data.features = read_feature_file(path, progress);
-  check_feature_rows(path, data.features.rows(), data.features.cols(), data);
-}
-
-/// The class lists that the public archive ships beside the .mat files.
-std::vector<std::int32_t> classes_from_text(const fs::path& path, const std::vector<std::string>& class_names) {
-  std::vector<std::int32_t> classes;
-  if (!fs::exists(path)) return classes;
-  const std::string text = read_text_file(path, 1u << 20);
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    std::string name = text.substr(start, end - start);
-    while (!name.empty() && (name.back() == '\r' || name.back() == ' ')) name.pop_back();
-    start = end + 1;
-    if (name.empty()) continue;
-    const auto found = std::find(class_names.begin(), class_names.end(), name);
-    if (found == class_names.end())
-      throw Error(BadInput{path.string(), name, "a class of allclasses_names", "none of that name",
-                           "correct the list or remove it"});
-    classes.push_back(static_cast<std::int32_t>(found - class_names.begin()));
+  const bool numbers = read_samples_beside(folder, path, data);
+  if (with_values) {
+    data.features = read_feature_file(path, progress);
+    check_feature_rows(path, data.features.rows(), data.features.cols(), data);
   }
-  return classes;
+  return numbers;
 }
 
 /// Counted from 1. A row-major 1 x n matrix is MATLAB's n x 1.
@@ -243,25 +253,32 @@ void write_lists(MatWriter& file, const Split& split) {
 
 Dataset load_xlsa17(const fs::path& folder, const LoadOptions& options, ProgressObserver* progress) {
   Dataset data;
-  const auto names = split_table_names(options.semantics.empty() ? kDefaultSemantics : options.semantics);
-  const auto splits = open_splits(folder, names[0]);
+  const auto items = split_table_names(options.semantics.empty() ? kDefaultSemantics : options.semantics);
+  const std::string first = first_splits(folder, items);
+  const auto splits = open_splits(folder, first);
   data.class_names = read_class_names(*splits, options, data.notes);
   std::vector<ClassTable> tables;
-  tables.push_back({splits->name(), {}, read_semantics(*splits, options, names[0], data.class_names)});
-  for (std::size_t t = 1; t < names.size(); ++t) tables.push_back(read_further_table(folder, names[t], options, data));
+  for (const auto& item : items) {
+    if (item == first)
+      tables.push_back({splits->name(), {}, read_semantics(*splits, options, item, data.class_names)});
+    else if (const auto file = table_beside(folder, item))
+      tables.push_back(read_class_table(*file, table_name(*file, items.size()), options.missing, data, progress));
+    else
+      tables.push_back(read_further_table(folder, item, options, data));
+  }
   data.semantics = join_tables(std::move(tables), data.class_names, splits->name());
   if (options.original_att) data.semantics.name += ":original_att";
   if (const auto features = choose_features(folder, options, data.classes()))
-    read_features(folder, *features, options.read_features, data, progress);
+    if (read_features(folder, *features, options.read_features, data, progress)) check_class_order(folder, first, data);
 
   if (!options.split.empty()) {
-    data.split = read_split_file(options.split, data, options.seed);
+    data.split = read_split_file(options.split, folder, data, options.seed);
     return data;
   }
   data.split = read_mat_lists(*splits, data.samples());
   std::vector<std::int32_t> val_classes;
   if (data.split.file_train.empty() || data.split.file_val.empty())
-    val_classes = classes_from_text(folder / "valclasses1.txt", data.class_names);
+    val_classes = read_class_list(folder / "valclasses1.txt", data.class_names);
   derive_validation(data.split, data.labels, val_classes, options.seed);
   return data;
 }
@@ -281,7 +298,7 @@ void save_xlsa17(const Dataset& data, const fs::path& folder, DataFormat format,
   for (std::size_t t = 0; t < std::max<std::size_t>(1, data.semantics.tables.size()); ++t) {
     const Semantics table = table_of(data.semantics, t);
     const std::string stem = data.semantics.tables.empty() ? kDefaultSemantics : table.name;
-    const auto splits = MatWriter::create(folder / (stem + std::string(kSplitsEnding) + ".mat"), version);
+    const auto splits = MatWriter::create(splits_file(folder, stem), version);
     Matrix<double> att(table.values.rows(), table.values.cols());
     for (std::size_t i = 0; i < att.size(); ++i) att.data()[i] = table.values.data()[i];
     splits->write_columns("att", att.view());

@@ -7,6 +7,7 @@
 #include "base/json_file.hpp"
 #include "base/machine.hpp"
 #include "data/load_options.hpp"
+#include "data/load_paths.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 
@@ -17,8 +18,7 @@ std::filesystem::path run_json_file(const std::filesystem::path& folder) { retur
 void write_run_json(const std::filesystem::path& folder, const std::string& data, const LoadOptions& load,
                     const std::string& command, const TrainRun& run) {
   const MachineInfo machine = machine_info();
-  LoadOptions copy = load;
-  if (!copy.split.empty()) copy.split = std::filesystem::absolute(copy.split).lexically_normal();
+  LoadOptions copy = with_absolute_paths(load, data);
   OptionTable table;
   add_load_options(table, copy);
   const nlohmann::ordered_json json{

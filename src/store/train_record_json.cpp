@@ -54,6 +54,9 @@ void fields(auto& io, Is<DataProvenance> auto& data) {
   io.optional("known_as", data.known_as);
   io.optional("trained", data.trained);
   io.optional("statistics", data.statistics);
+  io.optional("features_path", data.features_path);
+  io.optional("semantics_path", data.semantics_path);
+  io.optional("split_path", data.split_path);
 }
 
 void fields(auto& io, Is<TrainingRequest> auto& asked) {

@@ -37,6 +37,9 @@ DataProvenance common_provenance(const Dataset& data) {
                 split.version,
                 split.file};
   made.known_as = data.known_as;
+  made.features_path = data.chosen.features;
+  made.semantics_path = data.chosen.semantics;
+  made.split_path = data.chosen.split;
   return made;
 }
 

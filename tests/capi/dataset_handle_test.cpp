@@ -69,6 +69,16 @@ TEST(CApiDataset, LoadOptionsReachTheLoader) {
   EXPECT_EQ(parsnets_dataset_load(kDemo.c_str(), &options, nullptr, nullptr, &data), PARSNETS_BAD_INPUT);
   EXPECT_TRUE(last_error_has("absent"));
   options.features = nullptr;
+  options.split = "standard";
+  EXPECT_EQ(parsnets_dataset_load(kDemo.c_str(), &options, nullptr, nullptr, &data), PARSNETS_BAD_INPUT);
+  EXPECT_TRUE(last_error_has("trainvalclasses.txt"));
+  options.split = nullptr;
+  const std::string table = kDemo + "/attributes.csv", both = "att," + table;
+  options.semantics = both.c_str();
+  EXPECT_EQ(parsnets_dataset_load(kDemo.c_str(), &options, nullptr, nullptr, &data), PARSNETS_USAGE);  // twice
+  options.semantics = table.c_str();
+  EXPECT_EQ(info_of(demo(&options).get()).attributes, 39u);
+  options.semantics = nullptr;
   options.missing = 3;
   EXPECT_EQ(parsnets_dataset_load(kDemo.c_str(), &options, nullptr, nullptr, &data), PARSNETS_USAGE);
   EXPECT_EQ(data, nullptr);

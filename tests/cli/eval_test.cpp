@@ -96,7 +96,10 @@ TEST(CliEval, ASplitFileServesAFolderOfMatFiles) {
   ASSERT_EQ(figures.exit_code, 0) << figures.err;
   EXPECT_EQ(figures.json()["split"], "my.json");
   EXPECT_EQ(figures.json()["per_class"]["zsl"].size(), 3u);
-  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", mat.folder}).exit_code, 3) << "deer was trained on";
+  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", mat.folder, "--json"}).json(), figures.json());
+  EXPECT_EQ(
+      run_cli({"eval", "--model", model, "--data", mat.folder, "--split", mat.folder + "/att_splits.mat"}).exit_code, 3)
+      << "deer was trained on";
 }
 
 TEST(CliEval, ASplitFileMayNumberClassesOrBeASplitsMat) {

@@ -27,7 +27,10 @@ TrainRecord full_record() {
                  {{30, "0a"}, {10, "0b"}, {10, "0c"}, {20, "0d"}, {10, "0e"}, "2.0", "my.json"},
                  "AWA2",
                  {"f07", "12ab34cd"},
-                 {{"a.stats", 40}}};
+                 {{"a.stats", 40}},
+                 "/data/clip.npy",
+                 "att,/data/w2v.txt",
+                 "standard"};
   record.seed = std::uint64_t{1} << 63;
   record.asked = {{{"preset", "auto"}, {"split", "my.json"}}, true, 7};
   record.validation = {"validation classes", 3, "drawn", 61.25, 1.0 / 3};

@@ -1,0 +1,135 @@
+// Files chosen by options, in every command that reads a data set, and reloaded by commands that are given a model.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "cli/run_cli.hpp"
+#include "formats/npy.hpp"
+#include "parsnets/dataset.hpp"
+#include "parsnets/synth.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+/// A folder of .mat files "set" with class lists and further features, and word vectors beside it.
+class LoadFlags : public testing::Test {
+ protected:
+  LoadFlags() {
+    SynthOptions synth;
+    synth.classes = 10;
+    synth.samples = 200;
+    synth.dimensions = 8;
+    synth.hidden = 8;
+    data_ = synthesize(synth);
+    data_.features_name = "res";
+    save_dataset(data_, dir_ / "set", DataFormat::mat5);
+    write_npy(dir_ / "set/clip.npy", data_.features.view());
+    std::string words, seen, unseen;
+    for (std::size_t c = 0; c < 10; ++c) {
+      words += data_.class_names[c];
+      for (int j = 0; j < 4; ++j) words += " " + std::to_string(data_.semantics.values(c, static_cast<std::size_t>(j)));
+      words += "\n";
+      (c < 6 ? seen : unseen) += data_.class_names[c] + "\n";
+    }
+    write_text_file(dir_ / "w2v.txt", words);
+    fs::create_directories(dir_ / "set/standard_split");
+    write_text_file(dir_ / "set/standard_split/trainvalclasses.txt", seen);
+    write_text_file(dir_ / "set/standard_split/testclasses.txt", unseen);
+  }
+
+  /// In the folder above the data set, so that relative paths are those of the user.
+  CliResult here(Words words, bool chosen) const {
+    if (chosen) words.insert(words.end(), {"--features", "clip", "--semantics", "att,w2v.txt", "--split", "standard"});
+    return run_cli(words, "cd " + shell_quoted(dir_.path().string()) + " &&");
+  }
+
+  TempDir dir_;
+  Dataset data_;
+};
+
+}  // namespace
+
+TEST_F(LoadFlags, EveryCommandTakesThem) {
+  for (const Words& words :
+       {Words{"train", "--data", "set", "--out", "m.safetensors"}, Words{"train", "--data", "set", "--run", "run"},
+        Words{"bench", "--data", "set", "--methods", "sae"}, Words{"stats", "--data", "set", "--out", "s.safetensors"},
+        Words{"train", "--data", "set", "--stats", "s.safetensors", "--out", "ms.safetensors"},
+        Words{"eval", "--model", "m.safetensors", "--data", "set"},
+        Words{"export", "--model", "m.safetensors", "--data", "set", "--out", "m.pnrt"},
+        Words{"eval", "--model", "m.pnrt", "--data", "set"},
+        Words{"report", "--run", "run", "--out", "r.html", "--quick"}, Words{"data", "inspect", "set"},
+        Words{"data", "split", "set", "--out", "split.json"},
+        Words{"data", "synth", "synth", "--semantics-from", "set"}, Words{"data", "convert", "set", "converted"}}) {
+    const auto result = here(words, true);
+    EXPECT_EQ(result.exit_code, 0) << words[0] << " " << words[1] << ": " << result.err;
+  }
+  const auto converted = here({"data", "inspect", "converted", "--semantics", "att,w2v", "--json"}, false).json();
+  EXPECT_EQ(converted["unseen_classes"], 4);
+  EXPECT_EQ(converted["samples"], 200);
+}
+
+TEST_F(LoadFlags, AModelIsEvaluatedOnWhatItWasTrainedOn) {
+  ASSERT_EQ(here({"train", "--data", "set", "--run", "run"}, true).exit_code, 0);
+  const std::string model = (dir_ / "run/model.safetensors").string(), folder = (dir_ / "set").string();
+  const auto expected = here({"eval", "--model", model, "--data", "set", "--json"}, true).json();
+  EXPECT_EQ(expected["features"], "clip.npy");
+  EXPECT_EQ(expected["semantics"], "att,w2v");
+  EXPECT_EQ(expected["split"], "standard: Standard Split (class lists)");
+  EXPECT_FALSE(expected.contains("H"));
+  // From any folder, without options.
+  auto again = run_cli({"eval", "--model", model, "--data", folder, "--json"}, "cd / &&").json();
+  again["model"] = expected["model"];
+  EXPECT_EQ(again, expected);
+  const auto page =
+      run_cli({"report", "--run", (dir_ / "run").string(), "--out", (dir_ / "r.html").string(), "--quick"}, "cd / &&");
+  EXPECT_EQ(page.exit_code, 0) << page.err;
+  const auto load = nlohmann::json::parse(read_text_file(dir_ / "run/run.json"))["load"];
+  EXPECT_EQ(load["semantics"], "att," + fs::canonical(dir_ / "w2v.txt").string());
+  EXPECT_EQ(load["split"], "standard");
+
+  // What is given counts more, and a file that is gone is not asked for.
+  const auto own = run_cli({"eval", "--model", model, "--data", folder, "--split", folder + "/att_splits.mat"});
+  EXPECT_EQ(own.exit_code, 3) << "some of its unseen classes were trained on";
+  fs::remove(dir_ / "w2v.txt");
+  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", folder}).exit_code, 3);
+}
+
+TEST_F(LoadFlags, AbsolutePathsOfFeaturesAndSplitsAreRecorded) {
+  fs::rename(dir_ / "set/clip.npy", dir_ / "clip.npy");
+  fs::rename(dir_ / "set/standard_split", dir_ / "lists");
+  const Words files{"--features", "clip.npy", "--split", "lists"};
+  Words train{"train", "--data", "set", "--out", "m.safetensors"};
+  train.insert(train.end(), files.begin(), files.end());
+  ASSERT_EQ(here(train, false).exit_code, 0);
+  const std::string model = (dir_ / "m.safetensors").string(), folder = (dir_ / "set").string();
+  const auto again = run_cli({"eval", "--model", model, "--data", folder, "--json"}, "cd / &&");
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.json()["features"], "clip.npy");
+  EXPECT_EQ(again.json()["split"], "lists: Standard Split (class lists)");
+  EXPECT_NE(again.err.find("those of res.mat"), std::string::npos) << again.err;
+}
+
+TEST_F(LoadFlags, FeaturesGivenAsInputMayBeOfAnyFormat) {
+  ASSERT_EQ(here({"train", "--data", "set", "--out", "m.safetensors"}, true).exit_code, 0);
+  NpzWriter archive(dir_ / "clip.npz");
+  archive.add("features", data_.features.view());
+  archive.commit();
+  const auto expected = here({"predict", "--model", "m.safetensors", "--input", "set/clip.npy"}, false);
+  ASSERT_EQ(expected.exit_code, 0) << expected.err;
+  for (const char* input : {"clip.npz", "set/res.mat"})
+    EXPECT_EQ(here({"predict", "--model", "m.safetensors", "--input", input}, false).out, expected.out) << input;
+  const std::string name = data_.class_names[8];
+  const auto taught =
+      here({"classes", "teach", name, "--model", "m.safetensors", "--examples", "clip.npz", "--out", "t.safetensors"},
+           false);
+  EXPECT_EQ(taught.exit_code, 0) << taught.err;
+  const auto adapted = here({"adapt", "--model", "m.safetensors", "--input", "set", "--out", "a.safetensors"}, false);
+  EXPECT_EQ(adapted.exit_code, 0) << adapted.err;
+}
+
+}  // namespace parsnets::test
