@@ -22,6 +22,7 @@ std::string command_line(const std::string& name, const OptionTable& options, co
     text += " --" + option.name;
     if (!option.is_flag) text += " " + shell_word(value.is_string() ? value.get<std::string>() : value.dump());
   }
+  if (std::ranges::find(context.given, "like") != context.given.end()) return text;  // it has its own seed
   return text + fmt::format(" --seed {}", context.common.seed);
 }
 

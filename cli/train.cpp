@@ -143,11 +143,12 @@ Command train_command() {
              : train(data, state->train, pool, context.progress, &run);
     make_folder_of(state->out);
     save_model(model, state->out);
-    if (!state->run.empty())
+    if (!state->run.empty()) {
+      const std::string made =
+          repeated ? made_by(model.record, state->data, "--run " + shell_word(state->run.string())) : "";
       write_run_json(state->run, state->data, state->load,
-                     repeated ? made_by(model.record, state->data, "--run " + shell_word(state->run.string()))
-                              : command_line("train", options, context),
-                     run);
+                     made.empty() ? command_line("train", options, context) : made, run);
+    }
     remove_checkpoints(state->train.run.checkpoint);
     Output output;
     output.json = {{"model", state->out.string()},
