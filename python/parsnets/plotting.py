@@ -138,8 +138,8 @@ def plot_class_accuracies(evaluation: Evaluation, *, ax: Any = None, protocol: s
         protocol = "zsl" if evaluation.gzsl_per_class is None else "gzsl"
     found = evaluation.zsl_per_class if protocol == "zsl" else evaluation.gzsl_per_class
     if found is None:
-        raise Usage(f"evaluation: expected accuracies by class for {protocol!r}, found none; evaluate an estimator, not "
-                    "a device model")
+        raise Usage(f"evaluation: expected accuracies by class for {protocol!r}, found none; evaluate an estimator, "
+                    "not a device model")
     rows = sorted(found.items(), key=lambda one: one[1])
     unseen = _unseen(evaluation)
     figure, ax = _axes(ax, (6.4, 1.5 + 0.2 * min(len(rows), most)))
@@ -226,8 +226,8 @@ def _sweep(results: Any, metrics: Sequence[str]) -> Tuple[str, List[Any], Dict[s
         except (OSError, ValueError) as error:
             raise BadInput(f"{name}: expected a file of 'parsnets bench --sweep --out', found {error}") from None
     if not isinstance(results, Mapping) or "sweep" not in results:
-        raise BadInput(f"{name}: expected results of 'parsnets bench --sweep', or a dict of values to Evaluations, found "
-                       "neither")
+        raise BadInput(f"{name}: expected results of 'parsnets bench --sweep', or a dict of values to Evaluations, "
+                       "found neither")
     try:
         option = "open" if results["sweep"] == "k" else str(results["sweep"]).split("=")[0]
         rows = [method for method in results["methods"] if method["runs"]]

@@ -48,7 +48,8 @@ def test_the_curve_of_an_evaluation_is_that_of_the_metrics(demo, fitted, evaluat
 def test_the_trade_off_shows_the_curve_and_h(evaluation):
     ax, = drawn(plotting.plot_trade_off(evaluation))
     np.testing.assert_array_equal(ax.lines[0].get_xydata(), evaluation.curve[:, 1:])
-    assert (evaluation.u, evaluation.s) in [tuple(line.get_xydata()[0]) for line in ax.lines if len(line.get_xydata()) == 1]
+    points = [tuple(line.get_xydata()[0]) for line in ax.lines if len(line.get_xydata()) == 1]
+    assert points == [(evaluation.u, evaluation.s)]
     assert ax.texts[0].get_text() == f"H {evaluation.h:.1f}"
     assert ax.get_legend().get_texts()[0].get_text() == f"AUSUC {evaluation.ausuc:.1f}"
 
