@@ -42,7 +42,9 @@ std::string shell_word(const std::string& word) {
 
 std::string made_by(const TrainRecord& record, const std::string& data, const std::string& target) {
   const auto in_memory = [](const StatisticsPart& part) { return part.file.empty(); };
-  if (!record.asked || !record.asked->folder || std::ranges::any_of(record.data.statistics, in_memory)) return "";
+  if (!record.asked || !record.asked->folder || record.asked->load_seed ||
+      std::ranges::any_of(record.data.statistics, in_memory))
+    return "";
   std::string statistics;
   for (const auto& part : record.data.statistics) statistics += (statistics.empty() ? "" : ",") + part.file;
   return "parsnets train --data " + shell_word(data) +

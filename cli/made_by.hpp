@@ -11,7 +11,7 @@ namespace parsnets::cli {
 std::string shell_word(const std::string& word);
 
 /// "parsnets train --data CUB --preset auto --seed 1 --out m.safetensors"; `target` is the last part. Empty for a
-/// record without a request, and for data or statistics that no file holds.
+/// record without a request, and for what no command line says: data or statistics from memory, two seeds.
 std::string made_by(const TrainRecord& record, const std::string& data, const std::string& target);
 
 }  // namespace parsnets::cli

@@ -34,6 +34,7 @@ std::string command_line(const std::string& name, const OptionTable& options, co
     text += " --" + option.name;
     if (!option.is_flag) text += " " + shell_word(value.is_string() ? value.get<std::string>() : value.dump());
   }
+  if (std::ranges::find(context.given, "like") != context.given.end()) return text;  // it has its own seed
   return text + fmt::format(" --seed {}", context.common.seed);
 }
 
@@ -156,11 +157,12 @@ Command train_command() {
              : train(data, state->train, pool, context.progress, &run);
     make_folder_of(state->out);
     save_model(model, state->out);
-    if (!state->run.empty())
+    if (!state->run.empty()) {
+      const std::string made =
+          repeated ? made_by(model.record, state->data, "--run " + shell_word(state->run.string())) : "";
       write_run_json(state->run, state->data, state->load,
-                     repeated ? made_by(model.record, state->data, "--run " + shell_word(state->run.string()))
-                              : command_line("train", options, context),
-                     run);
+                     made.empty() ? command_line("train", options, context) : made, run);
+    }
     remove_checkpoints(state->train.run.checkpoint);
     Output output;
     output.json = {{"model", state->out.string()},

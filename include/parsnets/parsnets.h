@@ -405,10 +405,15 @@ typedef struct parsnets_evaluate_options {
   size_t size;                   /* sizeof(parsnets_evaluate_options) */
   int32_t allow_trained_samples; /* nonzero: accept test samples that were used in training, and count them */
   int32_t reserved;              /* 0 */
+  double *curve;                 /* NULL, or 3 * curve_capacity values: gamma, u and s of each point of the seen-unseen
+                                    curve, by rising gamma */
+  size_t curve_capacity;         /* points that fit; the number of test samples + 1 is always enough */
+  size_t *curve_points;          /* receives the number of points, 0 without test samples of seen classes; NULL only if
+                                    curve is */
 } parsnets_evaluate_options;
 /* The defaults: parsnets_evaluate_options x = PARSNETS_EVALUATE_OPTIONS_INIT. */
 #define PARSNETS_EVALUATE_OPTIONS_INIT \
-  { sizeof(parsnets_evaluate_options), 0, 0 }
+  { sizeof(parsnets_evaluate_options), 0, 0, NULL, 0, NULL }
 
 /* The same with options, or NULL: the defaults. */
 PARSNETS_API parsnets_status parsnets_evaluate_with_options(const parsnets_model *model,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, List
 
 if TYPE_CHECKING:
     from . import (  # noqa: F401 - names for type checkers
-        baselines, classifier, datasets, device, errors, metrics, model_selection, reporting, reproduction,
+        baselines, classifier, datasets, device, errors, metrics, model_selection, plotting, reporting, reproduction,
         results)
     from ._library import version as engine_version
     from .baselines import DAP, ESZSL, SAE, RidgeZSL
@@ -24,12 +24,12 @@ __version__: str  # the engine's, when it is asked for
 __all__ = [
     "Adaptation", "BadInput", "Cancelled", "ClassDisjointKFold", "DAP", "DeviceModel", "ESZSL", "Evaluation",
     "Explanation", "Explanations", "Interval", "PairedTest", "ParsNetsClassifier", "ParsNetsError", "Reproduction",
-    "ResultTable", "RidgeZSL", "SAE",
-    "Usage", "ZeroShotClassifier", "datasets", "engine_version", "load_model", "metrics", "model_selection", "report", "reproduce",
+    "ResultTable", "RidgeZSL", "SAE", "Usage", "ZeroShotClassifier", "datasets", "engine_version", "load_model",
+    "metrics", "model_selection", "plotting", "report", "reproduce",
 ]
 
-_MODULES = ("baselines", "classifier", "datasets", "device", "errors", "metrics", "model_selection", "reporting",
-            "reproduction", "results")
+_MODULES = ("baselines", "classifier", "datasets", "device", "errors", "metrics", "model_selection", "plotting",
+            "reporting", "reproduction", "results")
 _MODULE_OF = {
     "BadInput": "errors", "Cancelled": "errors", "ParsNetsError": "errors", "Usage": "errors",
     "ClassDisjointKFold": "model_selection", "DeviceModel": "device", "report": "reporting",

@@ -105,7 +105,8 @@ class StatisticsOptions(ctypes.Structure):
 
 
 class EvaluateOptions(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("allow_trained_samples", c_int32), ("reserved", c_int32)]
+    _fields_ = [("size", c_size_t), ("allow_trained_samples", c_int32), ("reserved", c_int32), ("curve", c_void_p),
+                ("curve_capacity", c_size_t), ("curve_points", POINTER(c_size_t))]
 
 
 class ExportOptions(ctypes.Structure):

@@ -308,7 +308,9 @@ class Model:
         """Evaluate on the test samples by the zero-shot protocol. Classes are matched by name."""
         count = len(data.class_names)
         zsl, gzsl, confusion = np.empty(count), np.empty(count), np.empty((count, count), np.uint32)
-        options = _library.EvaluateOptions(ctypes.sizeof(_library.EvaluateOptions), bool(allow_trained_samples))
+        curve, points = np.empty((len(data.test_seen) + len(data.test_unseen) + 1, 3)), ctypes.c_size_t()
+        options = _library.EvaluateOptions(ctypes.sizeof(_library.EvaluateOptions), bool(allow_trained_samples), 0,
+                                           address(curve), len(curve), ctypes.pointer(points))
         result = evaluation("evaluate_with_options", self.handle, data, threads, progress, address(zsl),
                             address(gzsl), address(confusion), count, ctypes.byref(options))
         ours = {name_of(label): label for label in self.labels.tolist()}
@@ -317,4 +319,5 @@ class Model:
                              for values in (zsl, gzsl))
         if result.u is None:
             return replace(result, zsl_per_class=of_unseen)
-        return replace(result, zsl_per_class=of_unseen, gzsl_per_class=of_all, confusion=confusion, class_names=labels)
+        return replace(result, zsl_per_class=of_unseen, gzsl_per_class=of_all, confusion=confusion, class_names=labels,
+                       curve=curve[:points.value].copy())

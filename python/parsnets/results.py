@@ -207,6 +207,9 @@ class Evaluation:
         `class_names`. None if `gzsl_per_class` is.
     class_names : tuple or None
         Classes in the order of the data set. None if `gzsl_per_class` is.
+    curve : ndarray of shape (n_points, 3) or None
+        Seen-unseen curve: gamma, and `u` and `s` from this gamma to that of the next point. None if `gzsl_per_class`
+        is.
     """
 
     zsl_top1_per_class: float
@@ -223,6 +226,7 @@ class Evaluation:
     gzsl_per_class: Optional[Dict[Any, float]] = field(default=None, repr=False, compare=False)
     confusion: Optional[NDArray[np.uint32]] = field(default=None, repr=False, compare=False)
     class_names: Optional[Tuple[Any, ...]] = field(default=None, repr=False, compare=False)
+    curve: Optional[NDArray[np.float64]] = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> Dict[str, Optional[float]]:
         """Return the results over all classes by name, for example as a row of a DataFrame.

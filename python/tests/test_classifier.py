@@ -1,7 +1,9 @@
 import copy
 import json
 import pickle
+import subprocess
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,8 @@ from same_bytes import assert_same_bytes
 from parsnets import DAP, ESZSL, SAE, BadInput, ParsNetsClassifier, ParsNetsError, RidgeZSL, Usage, datasets
 from parsnets._model import Model
 from parsnets.metrics import harmonic_mean, per_class_accuracy
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -153,6 +157,22 @@ def test_the_training_record_and_the_options_are_dicts(demo, ridge):
     record = ridge.record_
     assert ridge.add_class("okapi", demo.semantics[0] * 0.5).record_ == record
     assert pickle.loads(pickle.dumps(ridge)).trained_options_ == ridge.trained_options_
+
+
+def test_the_command_line_repeats_a_training(tool, tmp_path):
+    data = datasets.load_folder(ROOT / "data" / "demo", seed=3)
+    model = ParsNetsClassifier("ridge", select=True, options={"grid": "lambda=1,3"}, random_state=5).fit_dataset(data)
+    assert model.record_["asked"] == {"folder": True, "load_seed": 3, "options": {
+        "method": "ridge", "select": "true", "grid": "lambda=1,3"}}
+    model.save(tmp_path / "m.safetensors")
+    done = subprocess.run([tool, "train", "--like", tmp_path / "m.safetensors", "--data", ROOT / "data" / "demo",
+                           "--out", tmp_path / "n.safetensors", "--json", "--quiet"], capture_output=True, check=True)
+    assert json.loads(done.stdout)["like"]["identical"]
+
+
+def test_a_model_of_arrays_says_so(demo):
+    model = RidgeZSL(alpha=2).fit(demo.X[demo.trainval], demo.y[demo.trainval], class_attributes=demo.class_attributes)
+    assert model.record_["asked"] == {"folder": False, "options": {"method": "ridge", "lambda": "2.0"}}
 
 
 def test_a_file_whose_record_is_malformed_is_refused(ridge, tmp_path):

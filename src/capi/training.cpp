@@ -48,6 +48,17 @@ void parsnets::capi::write_evaluation(const Evaluation& result, const Dataset& d
 
 namespace {
 
+void write_curve(const std::vector<TradeOff>& curve, const parsnets_evaluate_options& options) {
+  if (options.curve == nullptr) return;
+  if (curve.size() > options.curve_capacity)
+    throw Error(ErrorCode::usage, "curve_capacity: expected at least " + std::to_string(curve.size()) + ", found " +
+                                      std::to_string(options.curve_capacity));
+  double* out = options.curve;
+  for (const auto& [gamma, u, s] : curve)
+    for (const double value : {gamma, u, s}) *out++ = value;
+  *options.curve_points = curve.size();
+}
+
 void write_accuracies(const std::vector<ClassAccuracy>& list, double* out) {
   for (const auto& one : list) out[static_cast<std::size_t>(one.class_index)] = one.top1;
 }
@@ -81,6 +92,7 @@ parsnets_status parsnets_evaluate_with_options(const parsnets_model* model, cons
       check_count("classes", dataset->data.classes(), classes);
     const parsnets_evaluate_options defaults = PARSNETS_EVALUATE_OPTIONS_INIT;
     const auto given = options == nullptr ? defaults : read_struct(options, defaults, "parsnets_evaluate_options");
+    if (given.curve != nullptr) require(given.curve_points, "curve_points");
     if (given.reserved != 0) throw Error(ErrorCode::usage, "struct parsnets_evaluate_options, reserved: expected 0");
     const unsigned wanted = checked_threads(threads);
     CallbackObserver observer(progress, user);
@@ -88,6 +100,7 @@ parsnets_status parsnets_evaluate_with_options(const parsnets_model* model, cons
     ThreadPool pool(wanted);
     const Evaluation result =
         evaluate(model->model, dataset->data, pool, observer.get(), given.allow_trained_samples != 0);
+    write_curve(result.gzsl.curve, given);
     write_evaluation(result, dataset->data, pool, evaluation);
     for (double* values : {zsl, gzsl})
       if (values != nullptr) std::fill_n(values, classes, std::nan(""));

@@ -101,6 +101,40 @@ TEST(CApiTraining, EvaluatesAsTheCommandLineDoes) {
   EXPECT_EQ(old.h_interval.low, -7);
 }
 
+TEST(CApiTraining, TheCurveGoesThroughTheResultsAtGamma) {
+  const auto data = demo();
+  const auto model = trained(data.get());
+  std::vector<double> curve(3 * 2401);
+  std::size_t points = 0;
+  parsnets_evaluation figures{};
+  figures.size = sizeof figures;
+  parsnets_evaluate_options options = PARSNETS_EVALUATE_OPTIONS_INIT;
+  options.curve = curve.data();
+  options.curve_capacity = curve.size() / 3;
+  const auto evaluate = [&] {
+    return parsnets_evaluate_with_options(model.get(), data.get(), 1, nullptr, nullptr, &figures, nullptr, nullptr,
+                                          nullptr, 0, &options);
+  };
+  EXPECT_EQ(evaluate(), PARSNETS_USAGE) << "no room for the number of points";
+  options.curve_points = &points;
+  ASSERT_OK(evaluate());
+  ASSERT_GT(points, 10u);
+  std::size_t at = 0;
+  double area = 0;
+  for (std::size_t p = 1; p < points; ++p) {
+    const double *before = &curve[3 * (p - 1)], *here = &curve[3 * p];
+    EXPECT_LT(before[0], here[0]);
+    area += (here[1] - before[1]) * (here[2] + before[2]) / 2 / 100;
+    if (here[0] <= figures.gamma) at = p;
+  }
+  EXPECT_EQ(curve[3 * at + 1], figures.u);
+  EXPECT_EQ(curve[3 * at + 2], figures.s);
+  EXPECT_NEAR(area, figures.ausuc, 1e-9);
+  options.curve_capacity = points - 1;
+  EXPECT_EQ(evaluate(), PARSNETS_USAGE);
+  EXPECT_TRUE(last_error_has("curve_capacity"));
+}
+
 TEST(CApiTraining, TestSamplesThatWereTrainedOnAreRefusedUnlessAllowed) {
   SmallArrays small;
   const auto model = trained(small.handle().get());

@@ -143,6 +143,10 @@ TEST(CliRepeat, ASplitFileIsFoundByItsName) {
             "parsnets train --data demo --split 'other split.json' --method ridge --seed 1 --out m.safetensors");
   EXPECT_NE(run_cli({"info", model}).out.find("made by: parsnets train --data demo --split 'other split.json'"),
             std::string::npos);
+  const std::string run = (dir / "run").string();
+  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--like", model, "--run", run, "--quiet"}).exit_code, 0);
+  EXPECT_EQ(nlohmann::json::parse(read_text_file(run + "/run.json"))["command"],
+            "parsnets train --data " + kDemo + " --split 'other split.json' --method ridge --seed 1 --run " + run);
   std::filesystem::remove(split);
   const auto lost = repeat(model, out);
   EXPECT_EQ(lost.exit_code, 3);
