@@ -137,6 +137,7 @@ Command bench_command() {
     auto cited = cited_rows(data, own);
     if (!state->reference) std::erase_if(cited, [](const CitedRow& row) { return !row.own; });
     print(cited_table_rows(cited));
+    print(bench_uncertainty(results.json()["methods"]));
     for (const auto& note : notes)
       if (!note.empty()) print("\n" + note);
     output.json = results.json();

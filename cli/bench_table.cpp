@@ -27,6 +27,17 @@ std::string cell(std::string text) {
   return text;
 }
 
+/// "ZSL 61.2 [55.0, 67.1]"; a difference has a sign and p.
+std::string result_with_interval(const char* name, const Json& row, const char* key) {
+  if (!row.contains(key)) return "";
+  const Json& result = row.at(key);
+  const double low = result.at("low").get<double>(), high = result.at("high").get<double>();
+  if (!result.contains("difference"))
+    return fmt::format("  {} {:.1f} [{:.1f}, {:.1f}]", name, result.at("estimate").get<double>(), low, high);
+  return fmt::format("  {} {:+.1f} [{:+.1f}, {:+.1f}] p {:.2g}", name, result.at("difference").get<double>(), low, high,
+                     result.at("p").get<double>());
+}
+
 }  // namespace
 
 std::string bench_table_head() {
@@ -45,6 +56,25 @@ std::string bench_table_row(const Json& method) {
                      mean_and_spread(values_of(runs, "/gzsl/h")), mean_and_spread(values_of(runs, "/gzsl/ausuc")),
                      mean_and_spread(values_of(runs, "/record/validation/zsl")), gap,
                      mean_and_spread(values_of(runs, "/seconds")));
+}
+
+std::string bench_uncertainty(const Json& methods) {
+  std::size_t width = 0;
+  for (const auto& row : methods) width = std::max(width, row.at("method").get<std::string>().size());
+  const auto lines = [&](const char* key, const std::string& heading) {
+    std::string text;
+    for (const auto& row : methods)
+      if (row.contains(key))
+        text +=
+            fmt::format("  {:<{}}{}{}\n", row.at("method").get<std::string>(), width,
+                        result_with_interval("ZSL", row.at(key), "zsl"), result_with_interval("H", row.at(key), "h"));
+    return text.empty() ? "" : "\n" + heading + "\n" + text;
+  };
+  return lines("intervals",
+               "95 % intervals over classes and samples: where results may lie with other test classes of this kind") +
+         lines("versus", fmt::format("difference from {} on the same classes and samples, 95 % interval; p: exchanging "
+                                     "the methods in whole classes",
+                                     methods.empty() ? "" : methods.at(0).at("method").get<std::string>()));
 }
 
 std::string cited_table_rows(const std::vector<CitedRow>& rows) {

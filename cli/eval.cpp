@@ -99,6 +99,10 @@ void add_classes(const Evaluation& result, const Dataset& data, bool in_text, Ou
   add("gzsl_seen", result.gzsl.seen_classes, true);
 }
 
+EvaluationIntervals intervals_of(const Evaluation& result, const Dataset& data, ThreadPool& pool) {
+  return bootstrap_intervals(outcomes_of(data, {&result.correct, 1}), pool);
+}
+
 enum class Transductive { none, unseen, mixed };
 
 }  // namespace
@@ -180,8 +184,9 @@ Command eval_command() {
             model, data, pool,
             state->transductive == Transductive::mixed ? TransductiveProtocol::mixed : TransductiveProtocol::unseen,
             context.progress);
-        output.json["transductive"] = transductive_json(adapted, model);
-        output.text = transductive_text(adapted, model) + warning_lines(output.json["transductive"]);
+        const auto intervals = intervals_of(adapted.after, data, pool);
+        output.json["transductive"] = transductive_json(adapted, intervals, model);
+        output.text = transductive_text(adapted, intervals, model) + warning_lines(output.json["transductive"]);
       } else if (!state->few_shot.empty()) {
         const auto taught = evaluate_few_shot(model, data, few_shot, pool, context.progress);
         output.json["few_shot"] = few_shot_json(taught, few_shot);
@@ -212,8 +217,11 @@ Command eval_command() {
                               weights.empty() ? "" : " weighted " + weights, split.empty() ? "" : ", ", split) +
                   output.text;
     if (!state->in_the_field()) {
+      const auto intervals = intervals_of(result, data, pool);
       output.json.update(evaluation_json(result, gamma_from));
-      output.text += evaluation_text(result, gamma_from, learned);
+      output.json["intervals"] = intervals_json(intervals);
+      output.text += evaluation_text(result, gamma_from, learned) +
+                     intervals_text(intervals, learned.empty() ? "" : learned + " ");
       add_classes(result, data, state->per_class, output);
       output.text += warning_lines(output.json);
     }

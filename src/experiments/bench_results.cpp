@@ -9,6 +9,8 @@
 #include "base/file.hpp"
 #include "data/split.hpp"
 #include "experiments/bench_runs.hpp"
+#include "experiments/bench_uncertainty.hpp"
+#include "experiments/evaluation_json.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 
@@ -57,6 +59,7 @@ Json bench_info(const Dataset& data, std::uint64_t seed, std::uint64_t seeds) {
           {"features", data.features_name},
           {"semantics", data.semantics.name},
           {"split", split_name(data.split)},
+          {"known_as", data.known_as},
           {"proposed_split_of", data.split.proposed_of},
           {"checksum", data_checksum(data)},
           {"samples", data.samples()},
@@ -111,6 +114,20 @@ void BenchResults::add_run(Json run) {
 
 void BenchResults::fail_row(const std::string& reason) {
   json_["methods"].back()["error"] = reason;
+  save();
+}
+
+void BenchResults::add_uncertainty(const Dataset& data, ThreadPool& pool) {
+  Json& methods = json_["methods"];
+  Json& row = methods.back();
+  const auto outcomes = outcomes_of_runs(row["runs"], data);
+  if (!outcomes) return;
+  row["intervals"] = intervals_json(bootstrap_intervals(*outcomes, pool));
+  if (methods.size() > 1)
+    if (const auto first = outcomes_of_runs(methods[0]["runs"], data)) {
+      row["versus"] = {{"method", methods[0]["method"]}};
+      row["versus"].update(comparison_json(compare_paired(*outcomes, *first, pool)));
+    }
   save();
 }
 

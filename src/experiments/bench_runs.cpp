@@ -1,5 +1,6 @@
 #include "experiments/bench_runs.hpp"
 
+#include "experiments/bench_uncertainty.hpp"
 #include "experiments/evaluation_json.hpp"
 #include "parsnets/evaluation.hpp"
 #include "store/train_record_json.hpp"
@@ -20,7 +21,10 @@ Json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& poo
                const std::function<void(const Model&, const TrainRun&, std::uint64_t)>& keep) {
   TrainRun run;
   const Model model = train(data, options, pool, progress, &run);
-  Json json = evaluation_json(evaluate(model, data, pool, progress), model.record.validation.gamma_from);
+  const Evaluation result = evaluate(model, data, pool, progress);
+  Json json = evaluation_json(result, model.record.validation.gamma_from);
+  json["intervals"] = intervals_json(bootstrap_intervals(outcomes_of(data, {&result.correct, 1}), pool));
+  json["correct"] = correctness_json(result.correct);
   json["seed"] = options.run.seed;
   json["seconds"] = run.seconds;
   json["model_bytes"] = model_file_bytes(model);

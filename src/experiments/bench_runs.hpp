@@ -10,8 +10,8 @@
 
 namespace parsnets {
 
-/// Trains and evaluates: the results, options and record of one seed. `keep`, unless empty, gets the model and the
-/// seed.
+/// Trains and evaluates: the results, their intervals, which test samples were right, options and record of one seed.
+/// `keep`, unless empty, gets the model and the seed.
 nlohmann::ordered_json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool,
                                  ProgressObserver* progress,
                                  const std::function<void(const Model&, const TrainRun&, std::uint64_t)>& keep = {});

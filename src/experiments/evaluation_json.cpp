@@ -16,4 +16,16 @@ nlohmann::ordered_json evaluation_json(const Evaluation& result, const std::stri
   return json;
 }
 
+nlohmann::ordered_json intervals_json(const EvaluationIntervals& intervals) {
+  const auto interval_json = [](const BootstrapInterval& interval) {
+    return nlohmann::ordered_json{{"estimate", interval.estimate}, {"low", interval.low}, {"high", interval.high}};
+  };
+  nlohmann::ordered_json json{{"zsl", interval_json(intervals.zsl)}};
+  if (!intervals.has_gzsl) return json;
+  json["u"] = interval_json(intervals.u);
+  json["s"] = interval_json(intervals.s);
+  json["h"] = interval_json(intervals.h);
+  return json;
+}
+
 }  // namespace parsnets

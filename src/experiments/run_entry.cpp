@@ -34,6 +34,7 @@ void run_entry(const Entry& entry, const RunEntry& how, const Dataset& data, Thr
   } catch (const std::bad_alloc&) {
     results.fail_row("not enough memory");
   }
+  results.add_uncertainty(data, pool);
 }
 
 }  // namespace parsnets

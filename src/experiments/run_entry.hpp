@@ -27,8 +27,9 @@ struct RunEntry {
   std::function<void(const Model&, const TrainRun&, std::uint64_t)> keep;  ///< the model of a run, before its result
 };
 
-/// Begins the entry's row in `results` and runs the seeds that are not there yet. A failure ends the row alone and is
-/// written in it. Throws cancelled by `progress`.
+/// Begins the entry's row in `results`, runs the seeds that are not there yet and adds the row's uncertainty. A failure
+/// ends the row alone and is written in it. Throws cancelled by `progress`, and bad_input for earlier runs whose bits
+/// do not fit the data.
 void run_entry(const Entry& entry, const RunEntry& how, const Dataset& data, ThreadPool& pool,
                ProgressObserver* progress, BenchResults& results);
 

@@ -125,6 +125,50 @@ TEST(CliBench, ResumeComputesAnewWhatWasAskedDifferently) {
   EXPECT_EQ(json_in(out)["methods"][1]["runs"][0], before) << "other rows stay";
 }
 
+TEST(CliBench, RowsHaveIntervalsAndAreComparedWithTheFirst) {
+  TempDir dir;
+  const auto out = dir / "runs.json";
+  const auto result = run_cli(bench("ridge,eszsl,ridge:lambda=1", out, {"--seeds", "2", "--lambda", "1"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto methods = json_in(out)["methods"];
+  const auto &ridge = methods[0], &eszsl = methods[1], &same = methods[2];
+  EXPECT_FALSE(ridge.contains("versus"));
+  for (const auto& row : methods) {
+    EXPECT_NEAR(row["intervals"]["zsl"]["estimate"].get<double>(), row["summary"]["zsl"]["mean"].get<double>(), 1e-9);
+    EXPECT_NEAR(row["intervals"]["u"]["estimate"].get<double>(), row["summary"]["u"]["mean"].get<double>(), 1e-9);
+    EXPECT_LT(row["intervals"]["h"]["low"].get<double>(), row["intervals"]["h"]["high"].get<double>());
+    for (const auto& run : row["runs"])
+      EXPECT_NEAR(run["intervals"]["h"]["estimate"].get<double>(), run["gzsl"]["h"].get<double>(), 1e-9);
+  }
+  EXPECT_EQ(eszsl["versus"]["method"], "ridge");
+  EXPECT_NEAR(eszsl["versus"]["s"]["difference"].get<double>(),
+              eszsl["summary"]["s"]["mean"].get<double>() - ridge["summary"]["s"]["mean"].get<double>(), 1e-9);
+  EXPECT_EQ(same["versus"]["h"]["difference"], 0);
+  EXPECT_EQ(same["versus"]["h"]["p"], 1);
+  EXPECT_NE(result.out.find("95 % intervals over classes and samples"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("difference from ridge"), std::string::npos) << result.out;
+}
+
+TEST(CliBench, RunsThatDoNotSayWhichSamplesWereRightAreResumedWithoutIntervals) {
+  TempDir dir;
+  const auto out = dir / "runs.json";
+  ASSERT_EQ(run_cli(bench("ridge", out)).exit_code, 0);
+  auto file = nlohmann::ordered_json::parse(read_text_file(out));  // the order of options tells rows apart
+  auto& row = file["methods"][0];
+  row.erase("intervals");
+  for (const char* key : {"correct", "intervals"}) row["runs"][0].erase(key);
+  const nlohmann::json old_run = row["runs"][0];
+  write_text_file(out, file.dump());
+  const auto result = run_cli(bench("ridge,eszsl", out, {"--resume"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto methods = json_in(out)["methods"];
+  EXPECT_EQ(methods[0]["runs"][0], old_run);
+  EXPECT_FALSE(methods[0].contains("intervals"));
+  EXPECT_TRUE(methods[1].contains("intervals"));
+  EXPECT_FALSE(methods[1].contains("versus"));
+  EXPECT_EQ(result.out.find("difference from"), std::string::npos) << result.out;
+}
+
 TEST(CliBench, ResumeRefusesAFileOfOtherData) {
   TempDir dir;
   const auto out = dir / "runs.json";
