@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +23,7 @@ namespace parsnets::cli {
 namespace {
 
 constexpr int kWidth = 1000;
+const std::vector<std::string> kEndings{"png", "svg", "pdf"};  // in the order of PictureFormat
 
 std::string file_url(const std::filesystem::path& page) {
   std::string url = "file://";
@@ -49,7 +51,43 @@ void run_browser(const std::string& browser, std::vector<std::string> arguments,
     throw Error(ErrorCode::failure, browser + " could not draw the page");
 }
 
+/// Figures of the page and their heights in pixels, as it tells them with #figures.
+std::vector<std::pair<std::string, int>> listed_figures(const std::string& dom) {
+  std::vector<std::pair<std::string, int>> figures;
+  std::smatch found;
+  if (!std::regex_search(dom, found, std::regex("data-figures=\"([^\"]*)\""))) return figures;
+  std::istringstream list(found[1]);
+  for (std::string item; list >> item;) {
+    const auto colon = item.rfind(':');
+    figures.emplace_back(item.substr(0, colon), static_cast<int>(std::strtol(item.c_str() + colon + 1, nullptr, 10)));
+  }
+  return figures;
+}
+
+/// The SVG of a figure in the page that #svg makes; empty: none. Text in it cannot end the element: `<` is escaped.
+std::string svg_in(const std::string& dom, const std::string& id) {
+  const std::string start = "<script type=\"text/plain\" data-svg=\"" + id + "\">";
+  const auto begin = dom.find(start);
+  if (begin == std::string::npos) return "";
+  const auto end = dom.find("</script>", begin);
+  return dom.substr(begin + start.size(), end - begin - start.size());
+}
+
 }  // namespace
+
+std::vector<PictureFormat> parse_picture_formats(const std::string& text) {
+  std::vector<PictureFormat> formats;
+  std::istringstream list(text);
+  for (std::string name; std::getline(list, name, ',');) {
+    const auto found = std::ranges::find(kEndings, name);
+    if (found == kEndings.end())
+      throw Error(ErrorCode::usage, fmt::format("--picture-format: expected png, svg or pdf, found '{}'", name));
+    const auto format = static_cast<PictureFormat>(found - kEndings.begin());
+    if (std::ranges::find(formats, format) == formats.end()) formats.push_back(format);
+  }
+  if (formats.empty()) throw Error(ErrorCode::usage, "--picture-format: expected png, svg or pdf, found ''");
+  return formats;
+}
 
 std::string find_browser() {
   const char* path = std::getenv("PATH");
@@ -57,12 +95,13 @@ std::string find_browser() {
   for (std::string folder; std::getline(folders, folder, ':');)
     for (const char* name : {"chromium", "chromium-browser", "google-chrome"})
       if (std::string file = folder + "/" + name; ::access(file.c_str(), X_OK) == 0) return file;
-  throw Error(BadInput{"--png", "", "an installed Chromium to draw with", "none",
-                       "install the package chromium, or use the PNG buttons in the page"});
+  throw Error(BadInput{"--pictures", "", "an installed Chromium to draw with", "none",
+                       "install the package chromium, or use the buttons in the page"});
 }
 
 std::vector<std::filesystem::path> write_page_pictures(const std::filesystem::path& page,
                                                        const std::filesystem::path& folder,
+                                                       const std::vector<PictureFormat>& formats,
                                                        ProgressObserver* progress) {
   const std::string browser = find_browser(), url = file_url(page);
   std::filesystem::create_directories(folder);
@@ -80,27 +119,33 @@ std::vector<std::filesystem::path> write_page_pictures(const std::filesystem::pa
     run_browser(browser,
                 {"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
                  "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-device-scale-factor=2",
-                 "--virtual-time-budget=3000", "--user-data-dir=" + profile,
+                 "--virtual-time-budget=3000", "--no-pdf-header-footer", "--user-data-dir=" + profile,
                  fmt::format("--window-size={},{}", kWidth, height), action, url + mark},
                 log);
   };
-  draw("#figures", 2000, "--dump-dom");
-  const std::string dom = read_text_file(log);
-  std::smatch found;
-  if (!std::regex_search(dom, found, std::regex("data-figures=\"([^\"]*)\"")))
-    throw Error(ErrorCode::failure, browser + " drew no figure of the page");
-  std::istringstream list(found[1]);
-  std::vector<std::pair<std::string, int>> figures;
-  for (std::string item; list >> item;) {
-    const auto colon = item.rfind(':');
-    figures.emplace_back(item.substr(0, colon), static_cast<int>(std::strtol(item.c_str() + colon + 1, nullptr, 10)));
-  }
+  const auto dump = [&](const std::string& mark) {
+    draw(mark, 2000, "--dump-dom");
+    return read_text_file(log);
+  };
+  const auto figures = listed_figures(dump("#figures"));
+  if (figures.empty()) throw Error(ErrorCode::failure, browser + " drew no figure of the page");
+  const bool any_svg = std::ranges::find(formats, PictureFormat::svg) != formats.end();
+  const std::string svgs = any_svg ? dump("#svg") : "";
   std::vector<std::filesystem::path> files;
-  for (const auto& [id, height] : figures) {
-    report(progress, {"draw figures", files.size(), figures.size(), "figures"});
-    files.push_back(folder / (id + ".png"));
-    draw("#only=" + id, height + 40, "--screenshot=" + std::filesystem::absolute(files.back()).string());
-  }
+  for (const auto& [id, height] : figures)
+    for (const PictureFormat format : formats) {
+      report(progress, {"draw figures", files.size(), figures.size() * formats.size(), "pictures"});
+      const std::string name = id.starts_with("fig-") ? id.substr(4) : id;
+      files.push_back(folder / (name + "." + kEndings[static_cast<std::size_t>(format)]));
+      const std::string file = std::filesystem::absolute(files.back()).string();
+      if (format == PictureFormat::png) draw("#only=" + id, height + 40, "--screenshot=" + file);
+      if (format == PictureFormat::pdf) draw("#paper=" + id, 2000, "--print-to-pdf=" + file);
+      if (format == PictureFormat::svg) {
+        const std::string svg = svg_in(svgs, id);
+        if (svg.empty()) throw Error(ErrorCode::failure, browser + " drew no " + name);
+        write_text_file(files.back(), svg + "\n");
+      }
+    }
   return files;
 }
 

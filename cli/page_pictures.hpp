@@ -1,5 +1,5 @@
 #pragma once
-// The figures of a report page as PNG files, drawn by an installed Chromium.
+// The figures of a report page as files, drawn by an installed Chromium.
 
 #include <filesystem>
 #include <string>
@@ -9,11 +9,23 @@
 
 namespace parsnets::cli {
 
+enum class PictureFormat {
+  png,  ///< with title and sentence, as on the page
+  svg,  ///< the chart alone
+  pdf   ///< the chart alone, on a page of its size
+};
+
+/// "png,svg": each format once. Throws usage for others.
+std::vector<PictureFormat> parse_picture_formats(const std::string& text);
+
 /// The Chromium that would draw. Throws bad_input when none is installed.
 std::string find_browser();
 
+/// Writes FIGURE.FORMAT, for pages of several data sets DATA-FIGURE.FORMAT, of the runs that the page shows first.
 /// Throws bad_input when no Chromium is installed, failure when it does not draw. Returns the files written.
 std::vector<std::filesystem::path> write_page_pictures(const std::filesystem::path& page,
-                                                       const std::filesystem::path& folder, ProgressObserver* progress);
+                                                       const std::filesystem::path& folder,
+                                                       const std::vector<PictureFormat>& formats,
+                                                       ProgressObserver* progress);
 
 }  // namespace parsnets::cli

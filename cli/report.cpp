@@ -21,7 +21,8 @@ namespace parsnets::cli {
 Command report_command() {
   struct State {
     std::string runs, data;
-    std::filesystem::path out, json, png, rows;
+    std::filesystem::path out, json, pictures, png, rows;
+    std::string picture_formats = "png";
     int points = 3000;
     bool quick = false;
     std::uint64_t memory_limit = 0;
@@ -37,7 +38,10 @@ Command report_command() {
       .path("out", state->out, "HTML file to write")
       .text("data", state->data, "data set folder of all runs (default: the one each run was trained on)")
       .path("data-out", state->json, "also write the page's data as JSON")
-      .path("png", state->png, "also write the figures as PNG files to this folder; needs an installed Chromium")
+      .path("pictures", state->pictures, "also write the figures as files to this folder; needs an installed Chromium")
+      .text("picture-format", state->picture_formats,
+            "formats of the files of --pictures, comma-separated: png, svg, pdf")
+      .path("png", state->png, "the same as --pictures DIR --picture-format png")
       .path("rows", state->rows, "CSV or JSON file with rows of your own, shown beside the published ones")
       .integer("points", state->points, 10, 100000, "maximum number of samples in the t-SNE maps")
       .flag("quick", state->quick, "skip the comparison with a model fitted without MMG");
@@ -48,8 +52,12 @@ Command report_command() {
       throw Error(ErrorCode::usage, "report: expected --run DIR and --out FILE");
     for (const auto& file : {state->out, state->json})
       if (!file.empty()) check_writable(file);
-    if (!state->png.empty()) {
-      check_writable_folder(state->png);
+    const bool given_png = !state->png.empty();
+    if (given_png && !state->pictures.empty()) throw Error(ErrorCode::usage, "--png conflicts with --pictures");
+    const std::filesystem::path pictures = given_png ? state->png : state->pictures;
+    const auto formats = parse_picture_formats(given_png ? "png" : state->picture_formats);
+    if (!pictures.empty()) {
+      check_writable_folder(pictures);
       find_browser();
     }
     if (!state->rows.empty()) read_own_rows(state->rows);  // errors before long work
@@ -85,10 +93,10 @@ Command report_command() {
         fmt::format("{}: {} run{}{}, {}; open it in a browser\n", state->out.string(), folders.size(),
                     folders.size() == 1 ? "" : "s", data_sets == 1 ? "" : fmt::format(" on {} data sets", data_sets),
                     format_bytes(static_cast<double>(page.size())));
-    if (!state->png.empty()) {
-      const auto pictures = write_page_pictures(state->out, state->png, context.progress);
-      output.json["pictures"] = pictures.size();
-      output.text += fmt::format("{}: {} pictures\n", state->png.string(), pictures.size());
+    if (!pictures.empty()) {
+      const auto files = write_page_pictures(state->out, pictures, formats, context.progress);
+      output.json["pictures"] = files.size();
+      output.text += fmt::format("{}: {} pictures\n", pictures.string(), files.size());
     }
     return output;
   };

@@ -37,6 +37,7 @@ TEST(CliOutputs, AnImpossibleOutputIsRefusedBeforeAnythingIsRead) {
       {{"report", "--run", none, "--out"}, true},
       {report + Words{"--data-out"}, true},
       {report + Words{"--png"}, false},
+      {report + Words{"--pictures"}, false},
       {{"classes", "add", "--model", none, "--from", none, "--out"}, true},
       {{"classes", "remove", "--model", none, "--names", "a", "--out"}, true},
       {{"data", "split", none, "--force", "--out"}, true},

@@ -55,6 +55,21 @@ function standaloneSvg(svg) {
   });
 }
 
+// A canvas as an SVG that holds its pixels, in light colours as well; `redraw` as below.
+function canvasAsSvg(canvas, redraw) {
+  const image = Theme.withLight(() => {
+    redraw();
+    return canvas.toDataURL("image/png");
+  });
+  redraw();
+  const [width, height] = [canvas.style.width, canvas.style.height].map((side) => Math.round(parseFloat(side)));
+  const svg = d3.create("svg:svg").attr("xmlns", "http://www.w3.org/2000/svg").attr("width", width).attr("height", height)
+    .attr("viewBox", `0 0 ${width} ${height}`);
+  svg.append("desc").text(canvas.getAttribute("aria-label"));
+  svg.append("image").attr("href", image).attr("width", width).attr("height", height);
+  return new XMLSerializer().serializeToString(svg.node());
+}
+
 function saveSvg(name, svg) {
   save(`${name}.svg`, new Blob([standaloneSvg(svg)], { type: "image/svg+xml" }));
 }

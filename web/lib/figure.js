@@ -62,6 +62,12 @@ class Frame {
     return element("div", { class: "toolbar" }, numbers, csv, svg, png);
   }
 
+  // The chart as an SVG that stands alone.
+  standalone() {
+    return this.figure.kind === "canvas" ? canvasAsSvg(this.chart.querySelector("canvas"), () => this.redraw())
+      : standaloneSvg(this.chart.querySelector("svg"));
+  }
+
   say(sentence) {
     this.sentence.textContent = sentence;
     this.chart.setAttribute("aria-label", `${this.figure.title}. ${sentence}`);

@@ -5,13 +5,18 @@ class Photos {
   constructor(thumbnails, ready) {
     this.image = null;
     this.layout = thumbnails;
+    this.ready = Promise.resolve();  // what waits for the sprite, be it there or not
     if (!thumbnails || !thumbnails.image) return;
-    const image = new Image();
-    image.onload = () => {
-      this.image = image;
-      ready();
-    };
-    image.src = thumbnails.image;
+    this.ready = new Promise((done) => {
+      const image = new Image();
+      image.onload = () => {
+        this.image = image;
+        ready();
+        done();
+      };
+      image.onerror = done;
+      image.src = thumbnails.image;
+    });
   }
 
   has(sample) {
