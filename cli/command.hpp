@@ -41,6 +41,7 @@ struct Argument {
   std::string help;
   std::string* target = nullptr;
   bool required = true;
+  std::vector<std::string> choices = {};  ///< for completion; empty: a file, or any text
 };
 
 struct Command {
@@ -56,6 +57,12 @@ struct Command {
 /// Every command, in the order in which help lists them.
 std::vector<Command> all_commands();
 
+/// The options that every command takes. Refers to `common`.
+OptionTable common_options(CommonOptions& common);
+
+/// What the commands of a group ("data", "classes") do, in one line.
+std::string group_summary(const std::string& group);
+
 Command train_command();
 Command stats_command();
 Command eval_command();
@@ -70,6 +77,7 @@ Command export_command();
 Command bench_device_command();
 Command bench_command();
 Command report_command();
+Command reproduce_command();
 Command reference_command();
 Command data_inspect_command();
 Command data_convert_command();

@@ -1,36 +1,73 @@
-// parsnets completion bash: a completion script made from the command descriptions.
+// parsnets completion: scripts for bash, zsh and fish.
+
+#include "completion.hpp"
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
 
-#include "command.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 
-namespace {
-
-std::string words_after(const Command& command) {
-  std::string words;
-  for (const auto& option : command.options.options()) words += "--" + option.name + " ";
-  return words + "--json --quiet --seed --threads --config --print-config --help";
+std::vector<std::string> command_groups(const std::vector<Command>& commands) {
+  std::vector<std::string> groups;
+  for (const auto& command : commands)
+    if (const auto space = command.name.find(' '); space != std::string::npos)
+      if (std::ranges::find(groups, command.name.substr(0, space)) == groups.end())
+        groups.push_back(command.name.substr(0, space));
+  return groups;
 }
 
-std::string bash_script() {
-  const auto commands = all_commands();
-  std::map<std::string, std::string> groups;  // "" -> top-level words, "data" -> its subcommands
-  std::string cases, choices;
+std::vector<CompletedWord> words_after(const std::string& group, const std::vector<Command>& commands) {
+  std::vector<CompletedWord> words;
   for (const auto& command : commands) {
     const auto space = command.name.find(' ');
     const std::string first = command.name.substr(0, space);
-    if (groups[""].find(first + " ") == std::string::npos) groups[""] += first + " ";
-    if (space != std::string::npos) groups[first] += command.name.substr(space + 1) + " ";
-    cases += fmt::format("    \"{}\") words=\"{}\" ;;\n", command.name, words_after(command));
-    for (const auto& option : command.options.options())
-      if (!option.choices.empty())
+    if (!group.empty()) {
+      if (space != std::string::npos && first == group)
+        words.push_back({command.name.substr(space + 1), command.summary});
+    } else if (space == std::string::npos) {
+      words.push_back({first, command.summary});
+    } else if (words.empty() || words.back().word != first) {
+      words.push_back({first, group_summary(first)});
+    }
+  }
+  return words;
+}
+
+std::vector<Option> completed_options(const Command& command) {
+  CommonOptions values;
+  std::filesystem::path config;
+  bool flag = false;
+  OptionTable table = command.options;
+  table.append(common_options(values))
+      .path("config", config, "read options from a file")
+      .flag("print-config", flag, "print the options as a config file and exit")
+      .flag("help", flag, "print help and exit");
+  return table.options();
+}
+
+bool takes_file(const Option& option) { return option.expected == "a path" || option.expected == "text"; }
+
+std::string bash_script(const std::vector<Command>& commands) {
+  const auto joined = [&](const std::string& group) {
+    std::string list;
+    for (const auto& word : words_after(group, commands)) list += word.word + " ";
+    return list;
+  };
+  std::string cases, choices;
+  for (const auto& command : commands) {
+    std::string words;
+    for (const auto& argument : command.arguments)
+      for (const auto& choice : argument.choices) words += choice + " ";
+    for (const auto& option : completed_options(command)) {
+      words += "--" + option.name + " ";
+      if (!option.is_flag && !option.choices.empty())
         choices += fmt::format("    \"{} --{}\") words=\"{}\" ;;\n", command.name, option.name,
                                fmt::join(option.choices, " "));
+    }
+    cases += fmt::format("    \"{}\") words=\"{}\" ;;\n", command.name, words);
   }
   std::string script =
       "# bash completion for parsnets; source it or put it where bash-completion looks\n_parsnets() {\n";
@@ -38,13 +75,12 @@ std::string bash_script() {
       "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\" words=\"\" "
       "command=\"${COMP_WORDS[1]}\"\n";
   script += "  case \"$command\" in ";
-  for (const auto& [group, unused] : groups)
-    if (!group.empty()) script += group + ") [ \"$COMP_CWORD\" -gt 2 ] && command=\"$command ${COMP_WORDS[2]}\" ;; ";
-  script += "esac\n  if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"" + groups[""] + "--help --version\"\n";
-  for (const auto& [group, words] : groups)
-    if (!group.empty())
-      script +=
-          fmt::format("  elif [ \"$COMP_CWORD\" -eq 2 ] && [ \"$command\" = {} ]; then words=\"{}\"\n", group, words);
+  for (const auto& group : command_groups(commands))
+    script += group + ") [ \"$COMP_CWORD\" -gt 2 ] && command=\"$command ${COMP_WORDS[2]}\" ;; ";
+  script += "esac\n  if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"" + joined("") + "--help --version\"\n";
+  for (const auto& group : command_groups(commands))
+    script += fmt::format("  elif [ \"$COMP_CWORD\" -eq 2 ] && [ \"$command\" = {} ]; then words=\"{}\"\n", group,
+                          joined(group));
   script += "  else\n    case \"$command\" in\n" + cases + "    esac\n    case \"$command $prev\" in\n" + choices +
             "    esac\n  fi\n";
   script +=
@@ -53,19 +89,19 @@ std::string bash_script() {
   return script + "}\ncomplete -o filenames -F _parsnets parsnets\n";
 }
 
-}  // namespace
-
 Command completion_command() {
   auto shell = std::make_shared<std::string>("bash");
   Command command;
   command.name = "completion";
   command.summary = "print a completion script for the shell";
   command.example = "source <(parsnets completion bash)";
-  command.arguments = {{"SHELL", "bash", shell.get(), false}};
+  command.arguments = {{"SHELL", "bash (default), zsh or fish", shell.get(), false, {"bash", "zsh", "fish"}}};
   command.run = [shell](Context&) {
-    if (*shell != "bash") throw Error(ErrorCode::usage, "SHELL: expected bash, found '" + *shell + "'");
+    const auto script = *shell == "bash" ? bash_script : *shell == "zsh" ? zsh_script : fish_script;
+    if (*shell != "bash" && *shell != "zsh" && *shell != "fish")
+      throw Error(ErrorCode::usage, "SHELL: expected bash, zsh or fish, found '" + *shell + "'");
     Output output;
-    output.text = bash_script();
+    output.text = script(all_commands());
     output.json = {{"script", output.text}};
     return output;
   };

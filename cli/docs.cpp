@@ -89,7 +89,7 @@ Command docs_command() {
   command.name = "docs";
   command.summary = "print the reference of all options, or the man page";
   command.example = "parsnets docs man | man -l -";
-  command.arguments = {{"PAGE", "options or man", page.get(), true}};
+  command.arguments = {{"PAGE", "options or man", page.get(), true, {"options", "man"}}};
   command.run = [page](Context&) {
     if (*page != "options" && *page != "man")
       throw Error(ErrorCode::usage, "PAGE: expected options or man, found '" + *page + "'");

@@ -24,16 +24,6 @@ namespace parsnets::cli {
 
 namespace {
 
-OptionTable common_table(CommonOptions& common) {
-  OptionTable table;
-  table.flag("json", common.json, "print one JSON object on standard output")
-      .flag("quiet", common.quiet, "suppress progress and messages")
-      .unsigned_integer("seed", common.seed, "random seed")
-      .integer("threads", common.threads, 0, 1024,
-               "number of worker threads (0: one per core); does not affect results");
-  return table;
-}
-
 /// What the parser fills in for one command before its options are assigned.
 struct Parsed {
   CLI::App* app = nullptr;
@@ -201,7 +191,7 @@ int main(int argc, char** argv) {
   app.footer("Exit codes: 0 ok, 1 failure, 2 usage, 3 bad input, 130 interrupted. See 'parsnets help COMMAND'.");
 
   CommonOptions common;
-  OptionTable common_options = common_table(common);
+  OptionTable common_table = common_options(common);
   std::vector<Command> commands = all_commands();
   std::vector<Parsed> parsed(commands.size());
   std::map<std::string, CLI::App*> groups;
@@ -212,9 +202,7 @@ int main(int argc, char** argv) {
     if (const auto space = name.find(' '); space != std::string::npos) {
       CLI::App*& group = groups[name.substr(0, space)];
       if (group == nullptr) {
-        group = app.add_subcommand(name.substr(0, space), name.substr(0, space) == "data"
-                                                              ? "inspect, convert, split and generate data sets"
-                                                              : "change the class bank of a model");
+        group = app.add_subcommand(name.substr(0, space), group_summary(name.substr(0, space)));
         group->require_subcommand(1);
       }
       parent = group;
@@ -226,7 +214,7 @@ int main(int argc, char** argv) {
       if (argument.required) positional->required();
     }
     add_options(*parsed[i].app, command.options, parsed[i].given, "Options");
-    add_options(*parsed[i].app, common_options, parsed[i].given, "Common options");
+    add_options(*parsed[i].app, common_table, parsed[i].given, "Common options");
     parsed[i]
         .app
         ->add_option("--config", parsed[i].config,
@@ -249,7 +237,7 @@ int main(int argc, char** argv) {
     const bool asked = e.get_exit_code() == 0;  // --help, --version
     for (std::size_t i = 0; i < commands.size() && !asked; ++i)
       if (parsed[i].app->parsed())
-        if (const std::string message = unknown_option(words, commands[i], common_options); !message.empty()) {
+        if (const std::string message = unknown_option(words, commands[i], common_table); !message.empty()) {
           print_error({}, static_cast<int>(ErrorCode::usage), message, {});
           return static_cast<int>(ErrorCode::usage);
         }
@@ -258,7 +246,7 @@ int main(int argc, char** argv) {
   }
   catch_interrupts();
   for (std::size_t i = 0; i < commands.size(); ++i)
-    if (parsed[i].app->parsed()) return run(commands[i], common_options, common, parsed[i]);
+    if (parsed[i].app->parsed()) return run(commands[i], common_table, common, parsed[i]);
   return static_cast<int>(ErrorCode::usage);
 }
 

@@ -3,25 +3,65 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <iostream>
-#include <numeric>
+#include <functional>
+#include <memory>
 
 #include "base/memory_limit.hpp"
 #include "command.hpp"
-#include "data/rows.hpp"
 #include "eval/score_source.hpp"
-#include "feature_input.hpp"
+#include "feature_rows.hpp"
 #include "load_flags.hpp"
+#include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/ranking.hpp"
+#include "prediction_writer.hpp"
 
 namespace parsnets::cli {
+
+namespace {
+
+/// What prediction needs of a model file or a device file.
+struct Predictor {
+  std::vector<std::string> names;
+  std::vector<std::uint8_t> seen;
+  double gamma = 0, temperature = 1;
+  std::size_t dimensions = 0, outputs = 0;
+  std::function<void(MatrixView<const float>, const ScoreVisitor&)> visit_scores;
+};
+
+Predictor open_predictor(const std::string& file, ThreadPool& pool) {
+  if (is_device_file(file)) {
+    const auto model = std::make_shared<const DeviceModel>(load_device_model(file));
+    return {model->class_names(),
+            model->class_seen(),
+            model->gamma(),
+            model->temperature(),
+            model->dimensions(),
+            model->outputs(),
+            [model, &pool](MatrixView<const float> x, const ScoreVisitor& visit) {
+              visit(0, model->scores(x, pool).view());
+            }};
+  }
+  const auto model = std::make_shared<const Model>(load_model(file));
+  const auto prepared = std::make_shared<const PreparedClasses>(model->prepare_classes(pool));
+  return {model->classes.names,
+          model->classes.seen,
+          model->gamma,
+          model->temperature,
+          model->dimensions,
+          model->outputs(),
+          [model, prepared, &pool](MatrixView<const float> x, const ScoreVisitor& visit) {
+            model->visit_scores(x, *prepared, pool, visit);
+          }};
+}
+
+}  // namespace
 
 Command predict_command() {
   struct State {
     std::string model, input;
+    std::filesystem::path out;
     int top = 5, batch = 1024;
     std::uint64_t memory_limit = 0;
     Among among = Among::all;
@@ -31,63 +71,53 @@ Command predict_command() {
   command.name = "predict";
   command.summary = "predict the classes of new samples, with confidences";
   command.example = "parsnets predict --model out/demo.safetensors --input data/demo/features.npy --top 3";
-  command.options.text("model", state->model, "model file")
-      .text("input", state->input, "features of the samples: .npy or .csv, one row each")
+  command.options.text("model", state->model, "model file or device file")
+      .text("input", state->input,
+            "features of the samples, one row each: a .npy or .csv file, or - for either on standard input")
+      .path("out", state->out,
+            "file to write instead of standard output: .csv or .json by its ending; replaced when all is done")
       .integer("top", state->top, 1, 100000, "number of classes per sample")
       .choice("among", state->among, {{"all", Among::all}, {"seen", Among::seen}, {"unseen", Among::unseen}},
               "candidate classes")
-      .integer("batch", state->batch, 1, 1000000, "samples per batch");
+      .integer("batch", state->batch, 1, 1000000, "samples per batch; results are written after each");
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     if (state->model.empty() || state->input.empty())
       throw Error(ErrorCode::usage, "predict: expected --model FILE and --input FILE");
-    const Model model = load_model(state->model);
-    const Matrix<float> input = read_feature_input(state->input, context.progress);
-    const Ranking ranking(model, state->among);
-    std::vector<RankedClass> top(std::min(static_cast<std::size_t>(state->top), ranking.candidates().size()));
+    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    const Predictor model = open_predictor(state->model, pool);
+    const Ranking ranking(model.seen, model.gamma, model.temperature, state->among);
+    PredictionWriter writer(state->out, writes_json(state->out, context.common.json), model.names, model.seen);
+    FeatureRows input(state->input, context.progress);
+    if (input.cols() != model.dimensions)
+      throw Error(BadInput{input.name(), "features", fmt::format("{} per sample, as in training", model.dimensions),
+                           fmt::format("{}", input.cols()), "use the features that the model was trained on"});
     require_memory(state->memory_limit,
-                   scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions) +
+                   scoring_bytes(model.names.size(), model.outputs, model.dimensions) +
                        12.0 * state->batch * static_cast<double>(input.cols()),
                    "prediction", "raise the limit or lower --batch");
-    ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    const auto batch = static_cast<std::size_t>(state->batch);
-    const PreparedClasses prepared = model.prepare_classes(pool);
+    std::vector<RankedClass> top(std::min(static_cast<std::size_t>(state->top), ranking.candidates().size()));
     // Written as it is computed, so that memory does not grow with the input.
-    const auto write = [&](std::size_t start, MatrixView<const float> scores) {
-      const std::size_t rows = scores.rows();
-      std::string text;
-      if (start == 0) text += context.common.json ? "{\n  \"predictions\": [\n" : "sample,rank,class,confidence\n";
-      for (std::size_t r = 0; r < rows; ++r) {
-        ranking.best(scores.row(r), top);
-        if (context.common.json) {
-          nlohmann::ordered_json item{{"sample", start + r}, {"top", nlohmann::ordered_json::array()}};
-          for (const auto& one : top) {
-            const auto c = static_cast<std::size_t>(one.class_index);
-            item["top"].push_back({{"class", model.classes.names[c]},
-                                   {"confidence", one.confidence},
-                                   {"seen", model.classes.seen[c] != 0}});
-          }
-          text += fmt::format("    {}{}\n", item.dump(), start + r + 1 < input.rows() ? "," : "");
-        } else {
-          for (std::size_t i = 0; i < top.size(); ++i)
-            text += fmt::format("{},{},{},{:.4f}\n", start + r, i + 1,
-                                csv_cell(model.classes.names[static_cast<std::size_t>(top[i].class_index)]),
-                                top[i].confidence);
+    for (;;) {
+      report(context.progress, {"predict", writer.samples(), input.total(), "samples"});
+      const MatrixView<const float> rows = input.next(static_cast<std::size_t>(state->batch));
+      if (rows.rows() == 0) break;
+      model.visit_scores(rows, [&](std::size_t, MatrixView<const float> scores) {
+        for (std::size_t r = 0; r < scores.rows(); ++r) {
+          ranking.best(scores.row(r), top);
+          writer.add(top);
         }
-      }
-      if (context.common.json && start + rows == input.rows()) text += "  ]\n}\n";
-      std::cout << text;
-    };
-    for (std::size_t start = 0; start < input.rows(); start += batch) {
-      report(context.progress, {"predict", start, input.rows(), "samples"});
-      std::vector<std::int32_t> rows(std::min(batch, input.rows() - start));
-      std::iota(rows.begin(), rows.end(), static_cast<std::int32_t>(start));
-      check_finite_rows(input.view(), rows, state->input);
-      model.visit_scores({input.row(start).data(), rows.size(), input.cols()}, prepared, pool,
-                         [&](std::size_t first, MatrixView<const float> scores) { write(start + first, scores); });
+        writer.flush();
+      });
     }
+    if (writer.samples() == 0)
+      throw Error(BadInput{input.name(), "", "rows of comma-separated numbers", "only a header", "write it again"});
+    writer.finish();
     Output output;
-    output.already_printed = true;
+    output.already_printed = state->out.empty();
+    output.json = {{"out", state->out.string()}, {"samples", writer.samples()}, {"top", top.size()}};
+    output.text = fmt::format("{}: {} samples, {} of {} classes each\n", state->out.string(), writer.samples(),
+                              top.size(), ranking.candidates().size());
     return output;
   };
   return command;

@@ -7,7 +7,8 @@ const METRICS = [
   ["h", "H", "Harmonic mean of U and S"],
 ];
 
-function resultsParts(run, report, selected) {
+function resultsParts(run, part) {
+  const { report } = part;
   const { summary } = run;
   const identity = ["data", "features", "semantics", "split", "method"].map((key) => summary[key]).filter(Boolean).join(" · ");
   return [
@@ -17,10 +18,14 @@ function resultsParts(run, report, selected) {
       : element("p", { class: "absent" }, "No generalised evaluation in this run: U, S, H and AUSUC are not given."),
     detailList(summary),
     rankSentence(run, report),
-    comparisonTable(report, selected),
-    element("p", { class: "note screen-only" }, "Charts take the keyboard: Tab moves from chart to chart, arrow keys step "
-      + "through the marks of one, Escape closes the tooltip."),
+    comparisonTable(part),
+    part.prefix ? null : keyboardNote(),
   ].filter(Boolean);
+}
+
+function keyboardNote() {
+  return element("p", { class: "note screen-only" }, "Charts take the keyboard: Tab moves from chart to chart, arrow keys step "
+    + "through the marks of one, Escape closes the tooltip.");
 }
 
 function headlineList(summary) {
@@ -64,7 +69,7 @@ function rankSentence(run, report) {
   return element("p", { class: "rank" }, `${run.name} is ${places.join(" and ")} among the published rows with the same kind of semantics.`);
 }
 
-function comparisonTable(report, selected) {
+function comparisonTable({ report, selected, prefix, label }) {
   const columns = [["method", "Method"], ["features", "Features"], ["semantics", "Semantics"],
     ...METRICS.map(([key, name]) => [key, name]), ["source", "Source"]];
   const rows = [
@@ -113,8 +118,8 @@ function comparisonTable(report, selected) {
   const beside = cited.length ? ` (highlighted) beside ${wordList(cited)}` : "";
   const caption = `${count(report.runs.length, "run")} of this report${beside}; accuracies in percent. A column heading sorts by its column.`;
   const title = cited.length ? `Results beside ${published ? "published" : "own"} rows` : "Results of the runs";
-  return element("div", { class: "comparison" }, element("p", { class: "note", id: "comparison-note" }, caption),
-    scrollBox(element("table", { id: "comparison", "aria-describedby": "comparison-note" },
+  return element("div", { class: "comparison" }, element("p", { class: "note", id: `${prefix}comparison-note` }, caption),
+    scrollBox(element("table", { id: `${prefix}comparison`, class: "results-table", "aria-describedby": `${prefix}comparison-note` },
       element("caption", { class: "visually-hidden" }, title), element("thead", {}, element("tr", {}, ...heads)), body),
-    title));
+    label(title)));
 }

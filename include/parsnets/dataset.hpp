@@ -51,7 +51,9 @@ struct Split {
 
 /// What load_dataset reads, and what it requires.
 struct LoadOptions {
-  std::string features;  ///< features file without ending; empty: the only one
+  /// Features file: a name without ending, a file name or a path. Empty: xlsa17: the only .mat, or without any the only
+  /// .npy, .npz or .csv; plain folders: `features`.
+  std::string features;
   /// Tables of class semantics, separated by commas. xlsa17: `<name>_splits.mat`, the split comes from the first;
   /// empty: att. Plain folders: `<name>.csv` or `<name>.npy`; empty: attributes.csv.
   std::string semantics;

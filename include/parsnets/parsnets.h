@@ -81,7 +81,7 @@ enum { PARSNETS_MISSING_ATTRIBUTE_MEAN = 0, PARSNETS_MISSING_ZERO = 1, PARSNETS_
 /* Options of parsnets_dataset_load. */
 typedef struct parsnets_load_options {
   size_t size;           /* sizeof(parsnets_load_options) */
-  const char *features;  /* features file without extension; or NULL: the only one found */
+  const char *features;  /* features file: name without extension, or path; NULL: the only one found */
   const char *semantics; /* tables, separated by commas: `<name>_splits.mat`, or `<name>.csv|npy`; or NULL */
   uint64_t seed;         /* of validation classes, if the folder names none */
   int32_t original_att;  /* nonzero: original_att instead of att */

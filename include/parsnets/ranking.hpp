@@ -29,6 +29,8 @@ class Ranking {
   Ranking(const Model& model, std::vector<std::int32_t> candidates);
   /// The same for C classes of which `seen` (C values) were trained on.
   Ranking(std::span<const std::uint8_t> seen, double gamma, double temperature, std::vector<std::int32_t> candidates);
+  /// The same for those of one kind.
+  Ranking(std::span<const std::uint8_t> seen, double gamma, double temperature, Among among);
 
   std::span<const std::int32_t> candidates() const { return candidates_; }  ///< ascending
   std::size_t classes() const { return penalty_.size(); }                   ///< C

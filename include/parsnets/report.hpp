@@ -53,6 +53,10 @@ Thumbnails read_thumbnails(const std::filesystem::path& folder, std::size_t samp
 std::string report_data(const std::vector<ReportRun>& runs, const Thumbnails& thumbnails, const ReportOptions& options,
                         ThreadPool& pool, ProgressObserver* progress = nullptr);
 
+/// Texts of report_data() on several data sets as the data of one page, which begins with an overview: runs of the same
+/// name on different data sets are one method. A single text is returned as it is. Throws usage without any.
+std::string joined_report_data(const std::vector<std::string>& parts);
+
 /// The self-contained HTML page that shows such data.
 std::string report_page(const std::string& data);
 

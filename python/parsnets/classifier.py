@@ -8,7 +8,8 @@ import warnings
 from typing import Any, Dict, Mapping, Optional, Sequence, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
@@ -19,6 +20,7 @@ from ._model import PathLike
 from ._progress import ProgressCallback
 from ._statistics import Statistics, class_arrays
 from ._training import seed_of, threads_of
+from .datasets import Dataset
 from .errors import BadInput, Usage
 
 __all__ = ["ParsNetsClassifier", "ZeroShotClassifier", "load_model"]
@@ -76,6 +78,12 @@ class ParsNetsClassifier(ZeroShotClassifier):
         correction of the class vectors for the other targets.
     semantic_head : float, default=None
         Weight of a second head that predicts attributes, beside class space. None means 0: no such head.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn: a dict of labels to weights, where missing labels have weight 1, or
+        "balanced" for weights that are inversely proportional to the number of samples of a class in `y`. They are
+        multiplied with `sample_weight` and need the closed form as it does, ``gates="always"`` and
+        ``refine_steps=0``. A weight equals so many copies of the samples of its class; it is not a prior, and
+        predictions do not prefer a class for its weight.
     feature_scaling : {"none", "l2", "sqrt-l2", "standardize"}, default=None
         Scaling of samples.
     semantic_scaling : {"none", "l2", "centre-l2", "standardize", "binary"}, default=None
@@ -151,10 +159,11 @@ class ParsNetsClassifier(ZeroShotClassifier):
                  c: Optional[float] = None, epsilon: Optional[float] = None, alpha: Optional[float] = None,
                  mmg: Optional[float] = None, refine_steps: Optional[int] = None,
                  prototype_width: Optional[float] = None, semantic_head: Optional[float] = None,
-                 feature_scaling: Optional[str] = None, semantic_scaling: Optional[str] = None,
-                 semantic_whitening: Optional[float] = None, similarity: Optional[str] = None, preset: str = "none",
-                 select: bool = False, options: Optional[Dict[str, Any]] = None, random_state: Any = 1,
-                 n_jobs: Optional[int] = -1, verbose: Any = False, open_networks: Optional[int] = None) -> None:
+                 class_weight: Any = None, feature_scaling: Optional[str] = None,
+                 semantic_scaling: Optional[str] = None, semantic_whitening: Optional[float] = None,
+                 similarity: Optional[str] = None, preset: str = "none", select: bool = False,
+                 options: Optional[Dict[str, Any]] = None, random_state: Any = 1, n_jobs: Optional[int] = -1,
+                 verbose: Any = False, open_networks: Optional[int] = None) -> None:
         self.method = method
         self.networks = networks
         self.open = open
@@ -169,6 +178,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
         self.refine_steps = refine_steps
         self.prototype_width = prototype_width
         self.semantic_head = semantic_head
+        self.class_weight = class_weight
         super().__init__(feature_scaling=feature_scaling, semantic_scaling=semantic_scaling,
                          semantic_whitening=semantic_whitening, similarity=similarity, preset=preset, select=select,
                          options=options, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
@@ -211,14 +221,14 @@ class ParsNetsClassifier(ZeroShotClassifier):
         self : object
             Fitted estimator.
         """
-        if sample_weight is None:
+        if sample_weight is None and self.class_weight is None:
             return super().fit(X, y, class_attributes=class_attributes, attribute_names=attribute_names,
                                class_names=class_names, validation=validation, progress=progress)
         if self.method != "parsnets" or self.gates != "always" or self.refine_steps != 0:
-            raise Usage("sample_weight: expected method='parsnets', gates='always' and refine_steps=0, because gates "
-                        "and refinement do not take weights")
+            raise Usage(f"{self._weighted_by(sample_weight)}: expected method='parsnets', gates='always' and "
+                        "refine_steps=0, because gates and refinement do not take weights")
         if not isinstance(validation, str):
-            raise Usage("validation: expected 'auto' or 'none' with sample_weight, found labels")
+            raise Usage(f"validation: expected 'auto' or 'none' with {self._weighted_by(sample_weight)}, found labels")
         extra = self._validation_options(validation, class_attributes is not None)
         fresh = {name: value for name, value in self.__dict__.items() if name in self.get_params(deep=False)}
         twin = copy.copy(self)
@@ -227,6 +237,32 @@ class ParsNetsClassifier(ZeroShotClassifier):
                   progress)
         self.__dict__ = {name: value for name, value in twin.__dict__.items() if name != "_statistics"}
         return self
+
+    def fit_dataset(self: Self, data: Dataset, *, progress: Optional[ProgressCallback] = None) -> Self:
+        """Fit the model to the training samples of a data set, as `parsnets train` does.
+
+        The model is byte-identical to that of `parsnets train --seed S` with ``random_state=S``, if `data` was loaded
+        with the same seed or names its validation classes. If an exception is raised, the estimator is unchanged.
+
+        Parameters
+        ----------
+        data : Dataset
+            Data set of `parsnets.datasets`. Its samples have no weights: `class_weight` must be None.
+        progress : callable, default=None
+            Called with (stage, done, total, unit). A true result stops training, which raises Cancelled.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        if self.class_weight is not None:
+            raise Usage("class_weight: expected None with fit_dataset, which takes no weights; call fit(X, y)")
+        return super().fit_dataset(data, progress=progress)
+
+    def _weighted_by(self, sample_weight: Any) -> str:
+        """Return the name of what gives weights, for messages."""
+        return "class_weight" if sample_weight is None else "sample_weight"
 
     @available_if(_has_closed_form)  # type: ignore[misc]
     def partial_fit(self: Self, X: ArrayLike, y: ArrayLike, classes: Optional[ArrayLike] = None,
@@ -267,6 +303,10 @@ class ParsNetsClassifier(ZeroShotClassifier):
         self : object
             Fitted estimator.
         """
+        if isinstance(self.class_weight, str):
+            raise Usage(f"class_weight: expected a dict or None with partial_fit, found {self.class_weight!r}: a batch "
+                        "does not tell how often classes occur; give the weights of scikit-learn's "
+                        "compute_class_weight as a dict")
         if "_model" in self.__dict__ and "_statistics" not in self.__dict__:
             only_y = classes is None and sample_weight is None and class_attributes is None
             if only_y and self._teaches(y):
@@ -298,8 +338,6 @@ class ParsNetsClassifier(ZeroShotClassifier):
         x, labelled = validated(described, X, y, dtype=np.float32, order="C", reset="_model" not in self.__dict__)
         check_classification_targets(labelled)
         x = np.require(x, np.float32, ["C", "A"])
-        weights = None if sample_weight is None else np.ascontiguousarray(
-            _check_sample_weight(sample_weight, x, dtype=np.float64, only_non_negative=True))
         if class_attributes is not None:
             labels, semantics, attribute_names = class_table(class_attributes, np.unique(labelled), class_names,
                                                              attribute_names)
@@ -317,6 +355,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
                         "found neither")
         names = [name_of(label) for label in labels]
         places = places_of(labels, labelled, "y").astype(np.int32)
+        weights = self._weights(sample_weight, x, labelled, labels, places)
         scaling = before.scaling if before is not None else self._scaling_of(x, extra)
         statistics = Statistics.of(x, places, weights, names, scaling, threads_of(self.n_jobs))
         if before is not None:
@@ -328,6 +367,24 @@ class ParsNetsClassifier(ZeroShotClassifier):
         return self._train(("train_statistics", statistics.handle, ctypes.byref(arrays)), labels,
                            {**extra, **options, "seed": seed_of(self.random_state)}, progress,
                            feature_names=getattr(described, "feature_names_in_", None), _statistics=statistics)
+
+    def _weights(self, sample_weight: Optional[ArrayLike], x: Floats, labelled: NDArray[Any], labels: NDArray[Any],
+                 places: NDArray[np.int32]) -> Optional[NDArray[np.float64]]:
+        """Return weights of samples and classes together, shape (n_samples,), or None for 1 each.
+
+        labels: all classes; places: which of them each sample has.
+        """
+        if sample_weight is None and self.class_weight is None:
+            return None
+        weights = _check_sample_weight(sample_weight, x, dtype=np.float64, only_non_negative=True)
+        if isinstance(self.class_weight, Mapping):
+            by_class = compute_class_weight(dict(self.class_weight), classes=labels, y=labelled)
+            if not (np.isfinite(by_class).all() and (by_class >= 0).all()):
+                raise Usage(f"class_weight: expected finite weights that are not negative, found {self.class_weight!r}")
+            weights = weights * by_class[places]
+        elif self.class_weight is not None:
+            weights = weights * compute_sample_weight(self.class_weight, labelled)
+        return np.ascontiguousarray(weights, dtype=np.float64)
 
     def _scaling_of(self, x: Floats, extra: Mapping[str, Any]) -> str:
         """Return the scaling of samples for the first of them, (n_samples, n_features)."""

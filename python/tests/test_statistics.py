@@ -5,6 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.class_weight import compute_sample_weight
 
 from parsnets import ParsNetsClassifier
 from parsnets.errors import BadInput, Usage
@@ -96,3 +99,63 @@ def test_what_needs_samples_is_refused(demo):
     with pytest.raises(ValueError, match="[Nn]egative"):
         closed_form().fit(x, y, sample_weight=-np.ones(len(x)), class_attributes=table)
     assert not hasattr(ParsNetsClassifier("scln"), "partial_fit")
+
+
+def few_of_two_classes(demo):
+    """Samples of the demo set where the first two classes are rare."""
+    x, y = training(demo)
+    rare = np.isin(y, np.unique(y)[:2])
+    kept = ~rare | (np.arange(len(y)) % 8 == 0)
+    return x[kept], y[kept]
+
+
+@pytest.mark.parametrize("attributes", [True, False])
+def test_class_weights_equal_the_weights_of_their_samples(demo, attributes):
+    x, y = few_of_two_classes(demo)
+    table = {"class_attributes": demo.class_attributes} if attributes else {}
+    seen = np.unique(y)
+    some = {seen[0]: 4.0, seen[1]: 0.5}
+    own = 1 + np.arange(len(y)) % 3
+    for chosen in ("balanced", some):
+        model = ParsNetsClassifier(gates="always", refine_steps=0, class_weight=chosen)
+        expected = compute_sample_weight(chosen, y)
+        for weights, product in ((None, expected), (own, own * expected)):
+            fitted = clone(model).fit(x, y, weights, **table)
+            other = closed_form().fit(x, y, product, **table)
+            np.testing.assert_allclose(scores(fitted, demo), scores(other, demo), atol=1e-6)
+    assert not np.allclose(scores(fitted, demo), scores(closed_form().fit(x, y, own, **table), demo), atol=1e-4)
+
+
+def test_class_weights_of_batches_are_a_dict(demo):
+    x, y = few_of_two_classes(demo)
+    chosen = {np.unique(y)[0]: 4.0}
+    batches = ParsNetsClassifier(class_weight=chosen)
+    for rows in (y != np.unique(y)[0], y == np.unique(y)[0]):  # the first batch lacks the weighted class
+        batches.partial_fit(x[rows], y[rows], class_attributes=demo.class_attributes)
+    whole = ParsNetsClassifier(gates="always", refine_steps=0, class_weight=chosen).fit(
+        x, y, class_attributes=demo.class_attributes)
+    np.testing.assert_allclose(scores(batches, demo), scores(whole, demo), atol=1e-5)
+    with pytest.raises(Usage, match="class_weight: expected a dict or None with partial_fit"):
+        ParsNetsClassifier(class_weight="balanced").partial_fit(x, y, class_attributes=demo.class_attributes)
+
+
+def test_class_weights_are_refused_where_sample_weights_are(demo):
+    x, y = training(demo)
+    for model in (ParsNetsClassifier(class_weight="balanced"), ParsNetsClassifier("ridge", class_weight="balanced"),
+                  ParsNetsClassifier(gates="always", class_weight={y[0]: 2})):
+        with pytest.raises(Usage, match="class_weight: expected method='parsnets', gates='always'"):
+            model.fit(x, y, class_attributes=demo.class_attributes)
+    closed = ParsNetsClassifier(gates="always", refine_steps=0)
+    with pytest.raises(Usage, match="class_weight: expected None with fit_dataset"):
+        clone(closed).set_params(class_weight="balanced").fit_dataset(demo)
+    for wrong in ("equal", {"unicorn": 2}, {y[0]: -1}):
+        with pytest.raises(ValueError, match="class_weight"):
+            clone(closed).set_params(class_weight=wrong).fit(x, y, class_attributes=demo.class_attributes)
+
+
+def test_class_weights_are_a_parameter_of_searches(demo):
+    x, y = few_of_two_classes(demo)
+    search = GridSearchCV(closed_form(), {"class_weight": [None, "balanced", {np.unique(y)[0]: 3}]}, cv=2,
+                          scoring="balanced_accuracy").fit(x, y)
+    assert len(search.cv_results_["params"]) == 3 and np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.get_params()["estimator__class_weight"] is None

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "data/folder.hpp"
+#include "data/folder_files.hpp"
 #include "data/known_sets.hpp"
 #include "data/rows.hpp"
 #include "parsnets/error.hpp"
@@ -13,6 +14,8 @@
 namespace parsnets {
 
 bool is_xlsa17(const std::filesystem::path& folder) {
+  if (!splits_names(folder).empty()) return true;
+  if (std::filesystem::exists(folder / "attributes.csv")) return false;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".mat") return true;
   return false;

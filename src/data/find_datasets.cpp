@@ -11,7 +11,9 @@
 #include "data/folder.hpp"
 #include "data/folder_files.hpp"
 #include "data/known_sets.hpp"
+#include "data/split_file.hpp"
 #include "formats/csv.hpp"
+#include "formats/mat.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/error.hpp"
 
@@ -79,14 +81,17 @@ void list_plain(const fs::path& folder, FoundDataset& found) {
 void list_xlsa17(const fs::path& folder, FoundDataset& found) {
   found.semantics = splits_names(folder);
   put_first(found.semantics, "att");
-  found.features = mat_features(folder);
+  if (found.semantics.empty()) return;
+  const auto splits = MatFile::open(folder / (found.semantics.front() + "_splits.mat"));
+  found.features = all_features(folder, require_variable(*splits, "att").cols);
 }
 
 /// What keeps the data set from being trained on, besides what load_dataset refuses.
 std::string what_is_missing(const Dataset& data, const FoundDataset& found) {
   if (found.features.empty())
     return is_xlsa17(found.folder)
-               ? fmt::format("no features: add {} or another file with 'features' and 'labels'", kFeaturesFile)
+               ? fmt::format("no features: add {}, or features in an .npy, .npz or .csv file beside labels",
+                             kFeaturesFile)
                : "no features: add features.npy, features.npz or features.csv";
   if (data.split.trainval.empty() || data.split.test_unseen.empty())
     return "no split: add split.json, which names the unseen classes";

@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "data/folder.hpp"
 #include "formats/mat.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/error.hpp"
@@ -21,13 +22,16 @@ bool is_splits(const fs::path& file) {
   return file.extension() == ".mat" && file.stem().string().ends_with(kSplitsEnding);
 }
 
+bool has_ending(const fs::path& file, Endings endings) {
+  return std::ranges::find(endings, file.extension().string()) != endings.end();
+}
+
 /// Regular files with an ending, sorted.
-std::vector<fs::path> files_of(const fs::path& folder, std::initializer_list<std::string_view> endings) {
+std::vector<fs::path> files_of(const fs::path& folder, Endings endings) {
   std::vector<fs::path> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error))
-    if (std::ranges::find(endings, entry.path().extension().string()) != endings.end() && entry.is_regular_file(error))
-      files.push_back(entry.path());
+    if (has_ending(entry.path(), endings) && entry.is_regular_file(error)) files.push_back(entry.path());
   std::ranges::sort(files);
   return files;
 }
@@ -88,6 +92,23 @@ bool has_matrix(const fs::path& file) {
 
 }  // namespace
 
+std::optional<fs::path> find_one(const fs::path& folder, const std::string& stem, Endings endings) {
+  std::vector<std::string> found;
+  for (const auto* ending : endings)
+    if (fs::exists(folder / (stem + ending))) found.push_back(stem + ending);
+  if (found.empty()) return std::nullopt;
+  if (found.size() > 1)
+    throw Error(BadInput{folder.string(), stem, "one file", quoted_list(found), "remove all but one"});
+  return folder / found.front();
+}
+
+std::optional<fs::path> find_named(const fs::path& folder, const std::string& name, Endings endings) {
+  if (has_ending(name, endings))
+    for (const fs::path& file : {folder / name, fs::path(name)})
+      if (fs::is_regular_file(file)) return file;
+  return find_one(folder, name, endings);
+}
+
 std::vector<std::string> splits_names(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& file : files_of(folder, {".mat"}))
@@ -108,6 +129,13 @@ std::vector<std::string> array_features(const fs::path& folder, std::size_t clas
   std::set<std::string> names;
   for (const auto& file : files_of(folder, {".npy", ".npz", ".csv"}))
     if (!is_of_samples(file) && !is_class_table(file, classes) && has_matrix(file)) names.insert(file.stem().string());
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> all_features(const fs::path& folder, std::size_t classes) {
+  std::set<std::string> names;
+  for (const auto& list : {mat_features(folder), array_features(folder, classes)})
+    names.insert(list.begin(), list.end());
   return {names.begin(), names.end()};
 }
 

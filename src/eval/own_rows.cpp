@@ -131,8 +131,8 @@ std::vector<CitedRow> read_own_rows(const std::filesystem::path& file) {
   return rows;
 }
 
-std::vector<CitedRow> cited_rows(const Dataset& data, const std::vector<CitedRow>& own) {
-  std::vector<CitedRow> rows = published_rows(data.split.proposed_of);
+std::vector<CitedRow> cited_rows(const CitedData& data, const std::vector<CitedRow>& own) {
+  std::vector<CitedRow> rows = published_rows(data.proposed_of);
   std::ranges::copy_if(own, std::back_inserter(rows), [&](const CitedRow& row) {
     return same_data_name(row.data, data.name) || same_data_name(row.data, data.known_as);
   });

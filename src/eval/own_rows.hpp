@@ -15,8 +15,16 @@ namespace parsnets {
 /// the field, also when H differs from the harmonic mean of U and S by more than 0.15.
 std::vector<CitedRow> read_own_rows(const std::filesystem::path& file);
 
+/// What rows are about: names as in Dataset and its split.
+struct CitedData {
+  std::string name, known_as, proposed_of;
+  CitedData(std::string name_, std::string known_as_, std::string proposed_of_)
+      : name(std::move(name_)), known_as(std::move(known_as_)), proposed_of(std::move(proposed_of_)) {}
+  CitedData(const Dataset& data) : CitedData(data.name, data.known_as, data.split.proposed_of) {}
+};
+
 /// The rows about a data set: the published ones if its split is the one they are about, then those of `own` that name
 /// it by its folder or as the public data set that it is.
-std::vector<CitedRow> cited_rows(const Dataset& data, const std::vector<CitedRow>& own);
+std::vector<CitedRow> cited_rows(const CitedData& data, const std::vector<CitedRow>& own);
 
 }  // namespace parsnets

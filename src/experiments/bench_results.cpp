@@ -59,6 +59,7 @@ Json bench_info(const Dataset& data, std::uint64_t seed, std::uint64_t seeds) {
           {"features", data.features_name},
           {"semantics", data.semantics.name},
           {"split", split_name(data.split)},
+          {"known_as", data.known_as},
           {"proposed_split_of", data.split.proposed_of},
           {"checksum", data_checksum(data)},
           {"samples", data.samples()},

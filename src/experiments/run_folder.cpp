@@ -1,6 +1,7 @@
 #include "experiments/run_folder.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/file.hpp"
 #include "base/json_file.hpp"
@@ -63,6 +64,34 @@ RunFolder read_run_folder(const std::filesystem::path& folder) {
     if (recorded.contains("seed") && recorded["seed"].is_number_unsigned()) run.load.seed = recorded["seed"];
   }
   return run;
+}
+
+std::vector<RunGroup> grouped_by_data(const std::vector<RunFolder>& folders) {
+  std::vector<RunGroup> groups;
+  std::vector<std::string> keys;
+  for (const auto& folder : folders) {
+    if (folder.data.empty())
+      throw Error(ErrorCode::usage, "report: expected " + option_name("data") + ", since the run '" + folder.name +
+                                        "' does not say what it was trained on");
+    LoadOptions load = folder.load;
+    OptionTable table;
+    add_load_options(table, load);
+    const std::string key = std::filesystem::weakly_canonical(folder.data).string() + table.to_json().dump();
+    const auto place = static_cast<std::size_t>(std::ranges::find(keys, key) - keys.begin());
+    if (place == keys.size()) {
+      keys.push_back(key);
+      groups.push_back({folder.data, folder.load, {}});
+    }
+    groups[place].runs.push_back(folder);
+  }
+  for (auto& group : groups) {
+    std::map<std::string, int> runs_of_name;
+    for (const auto& run : group.runs) ++runs_of_name[run.name];
+    for (auto& run : group.runs)  // names tell runs apart
+      if (runs_of_name[run.name] > 1)
+        run.name = std::filesystem::absolute(run.model).lexically_normal().parent_path().string();
+  }
+  return groups;
 }
 
 }  // namespace parsnets

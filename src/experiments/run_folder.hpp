@@ -28,4 +28,14 @@ struct RunFolder {
 /// Throws bad_input when there is no model in it.
 RunFolder read_run_folder(const std::filesystem::path& folder);
 
+/// Runs on the same data set, loaded in the same way.
+struct RunGroup {
+  std::filesystem::path data;
+  LoadOptions load;  ///< that of the first run
+  std::vector<RunFolder> runs;
+};
+/// In the order of the first run of each group. Within a group, runs of the same name are renamed to their paths.
+/// Throws usage for a run whose data set is unknown.
+std::vector<RunGroup> grouped_by_data(const std::vector<RunFolder>& folders);
+
 }  // namespace parsnets

@@ -1,153 +1,14 @@
-// The numeric matrix of a CSV file: one quick pass counts the lines, a second fills the matrix. Both read pieces of
-// about 1 MB, so that the text never is in memory as a whole.
+// The numeric matrix of a CSV file: one quick pass counts the lines, a second fills the matrix.
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <cstring>
-
 #include "base/file.hpp"
 #include "formats/csv.hpp"
+#include "formats/csv_lines.hpp"
 #include "formats/load_progress.hpp"
-#include "formats/text.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
-
-namespace {
-
-constexpr std::size_t kPiece = 1u << 20;
-
-// Hands out the lines of a file one after the other, without their line ends.
-class LineReader {
- public:
-  LineReader(InputFile& file, LoadProgress* progress) : file_(file), progress_(progress), buffer_(kPiece) {
-    file_.seek(0);
-    fill();
-    if (end_ >= 3 && std::memcmp(buffer_.data(), "\xef\xbb\xbf", 3) == 0) begin_ = 3;
-  }
-
-  /// False at the end. The view is valid until the next call. A last line without a line end counts.
-  bool next(std::string_view& line) {
-    std::size_t searched = begin_;
-    const char* found = nullptr;
-    for (;;) {
-      found = static_cast<const char*>(std::memchr(buffer_.data() + searched, '\n', end_ - searched));
-      if (found != nullptr) break;
-      const std::size_t length = end_ - begin_;
-      if (!fill()) break;
-      searched = begin_ + length;
-    }
-    if (found == nullptr && begin_ == end_) return false;
-    const std::size_t stop = found != nullptr ? static_cast<std::size_t>(found - buffer_.data()) : end_;
-    line = std::string_view(buffer_.data() + begin_, stop - begin_);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    begin_ = found != nullptr ? stop + 1 : end_;
-    return true;
-  }
-
- private:
-  // Moves the unfinished line to the front and reads on behind it; false when nothing more came.
-  bool fill() {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-    end_ -= begin_;
-    begin_ = 0;
-    if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
-    const std::size_t got = file_.read_some(buffer_.data() + end_, buffer_.size() - end_);
-    end_ += got;
-    if (progress_ != nullptr) progress_->advance(got);
-    return got > 0;
-  }
-
-  InputFile& file_;
-  LoadProgress* progress_;
-  std::vector<char> buffer_;
-  std::size_t begin_ = 0, end_ = 0;
-};
-
-[[noreturn]] void fail(const InputFile& file, std::size_t line, const std::string& field, const std::string& expected,
-                       const std::string& found, const std::string& advice) {
-  throw Error(BadInput{fmt::format("{}:{}", file.name(), line), field, expected, found, advice});
-}
-
-// Cuts the next cell off `rest`; returns false when there is none left. `more` says whether a comma follows, so that a
-// comma at the end of the line makes a last, empty cell. Quotes are taken off; `broken` is set when they do not match.
-struct CellCutter {
-  std::string_view rest;
-  bool more = true, broken = false;
-
-  bool next(std::string_view& cell) {
-    if (!more) return false;
-    std::size_t end = 0;
-    if (rest.starts_with('"')) {
-      std::size_t close = rest.find('"', 1);
-      while (close != std::string_view::npos && rest.substr(close + 1, 1) == "\"") close = rest.find('"', close + 2);
-      broken = close == std::string_view::npos || (close + 1 < rest.size() && rest[close + 1] != ',');
-      if (broken) {
-        cell = rest;
-        more = false;
-        return true;
-      }
-      cell = rest.substr(1, close - 1);
-      end = close + 1;
-    } else {
-      const void* comma = std::memchr(rest.data(), ',', rest.size());
-      end = comma != nullptr ? static_cast<std::size_t>(static_cast<const char*>(comma) - rest.data()) : rest.size();
-      cell = rest.substr(0, end);
-    }
-    more = end < rest.size();
-    rest.remove_prefix(more ? end + 1 : end);
-    return true;
-  }
-};
-
-struct FirstLine {
-  bool is_header = false;
-  std::size_t cells = 0;
-};
-
-// A header holds names only; a line that mixes names and numbers is neither a header nor data, and dropping it
-// silently could lose a sample.
-FirstLine look_at_first_line(std::string_view line, const InputFile& file) {
-  FirstLine first;
-  CellCutter cutter{line};
-  std::string_view cell;
-  std::string name, number;
-  while (cutter.next(cell)) {
-    ++first.cells;
-    double value = 0;
-    if (parse_number(cell, value)) {
-      if (!std::isnan(value)) number = cell;
-    } else if (name.empty()) {
-      name = cell;
-    }
-  }
-  if (!name.empty() && !number.empty())
-    fail(file, 1, "", "numbers only, or column names only",
-         fmt::format("{} and {}", in_quotes(name), in_quotes(number)),
-         "correct the line (decimal points, no units, no row names)");
-  first.is_header = !name.empty();
-  return first;
-}
-
-std::size_t fill_row(std::string_view line, float* row, std::size_t width, const InputFile& file, std::size_t number) {
-  CellCutter cutter{line};
-  std::string_view cell;
-  std::size_t cells = 0;
-  for (; cutter.next(cell); ++cells) {
-    if (cells >= width) continue;  // counted for the message
-    double value = 0;
-    const bool is_number = !cutter.broken && parse_number(cell, value);
-    row[cells] = static_cast<float>(value);
-    if (!is_number || std::isinf(row[cells]))
-      fail(file, number, fmt::format("column {}", cells + 1),
-           is_number ? "a number within the range of float32" : "a finite number, an empty cell or nan",
-           in_quotes(cell), "use decimal points and no units, separators or infinities");
-  }
-  return cells;
-}
-
-}  // namespace
 
 Matrix<float> read_csv_float(const std::filesystem::path& path, ProgressObserver* observer) {
   InputFile file(path);
@@ -155,10 +16,15 @@ Matrix<float> read_csv_float(const std::filesystem::path& path, ProgressObserver
   std::size_t lines = 0, number = 0;                       // lines: up to the last one that is not blank
   FirstLine first;
   std::string_view line;
+  const auto read = [&](void* destination, std::size_t bytes) {
+    const std::size_t got = file.read_some(destination, bytes);
+    progress.advance(got);
+    return got;
+  };
   {
-    LineReader reader(file, &progress);
+    LineReader reader(read);
     while (reader.next(line)) {
-      if (number == 0) first = look_at_first_line(line, file);
+      if (number == 0) first = look_at_first_line(line, file.name());
       ++number;
       if (!line.empty()) lines = number;
     }
@@ -171,15 +37,13 @@ Matrix<float> read_csv_float(const std::filesystem::path& path, ProgressObserver
   // before the end of this one is reached.
   const std::size_t rows = std::min<std::size_t>(lines - skipped, (file.size() + 1) / first.cells + 1);
   Matrix<float> result(rows, first.cells);
-  LineReader reader(file, &progress);
+  file.seek(0);
+  LineReader reader(read);
   for (number = 1; number <= lines && reader.next(line); ++number) {
     if (number <= skipped) continue;
     const std::size_t r = number - skipped - 1;
     if (r >= rows) break;
-    const std::size_t cells = fill_row(line, result.row(r).data(), first.cells, file, number);
-    if (cells != first.cells)
-      fail(file, number, "", fmt::format("{} cells, as in the first line", first.cells), fmt::format("{} cells", cells),
-           "fill in or remove cells");
+    fill_row(line, result.row(r).data(), first.cells, file.name(), number);
   }
   if (number != lines + 1)
     throw Error(BadInput{file.name(), "", "a file that does not change while it is read",

@@ -25,7 +25,11 @@ std::vector<std::int32_t> classes_among(std::span<const std::uint8_t> seen, Amon
 
 }  // namespace
 
-Ranking::Ranking(const Model& model, Among among) : Ranking(model, classes_among(model.classes.seen, among)) {}
+Ranking::Ranking(const Model& model, Among among)
+    : Ranking(model.classes.seen, model.gamma, model.temperature, among) {}
+
+Ranking::Ranking(std::span<const std::uint8_t> seen, double gamma, double temperature, Among among)
+    : Ranking(seen, gamma, temperature, classes_among(seen, among)) {}
 
 Ranking::Ranking(const Model& model, std::vector<std::int32_t> candidates)
     : Ranking(model.classes.seen, model.gamma, model.temperature, std::move(candidates)) {}

@@ -18,6 +18,7 @@
 #include "report/bench_figures.hpp"
 #include "report/field_figures.hpp"
 #include "report/geometry.hpp"
+#include "report/overview.hpp"
 #include "report/page.hpp"
 #include "report/places.hpp"
 #include "report/run_figures.hpp"
@@ -317,6 +318,25 @@ std::string report_data(const std::vector<ReportRun>& runs, const Thumbnails& th
       thumbnails.image.empty()
           ? Json()
           : Json{{"image", thumbnails.image}, {"columns", thumbnails.columns}, {"size", thumbnails.size}};
+  return json.dump();
+}
+
+std::string joined_report_data(const std::vector<std::string>& parts) {
+  if (parts.empty()) throw Error(ErrorCode::usage, "report: expected at least one run");
+  if (parts.size() == 1) return parts.front();
+  std::vector<Json> parsed;
+  for (const auto& part : parts) parsed.push_back(Json::parse(part));
+  const auto names = part_names(parsed);
+  Json json{{"format", 2},
+            {"title", fmt::format("ParsNets report: {}", fmt::join(names, ", "))},
+            {"producer", "parsnets " PARSNETS_VERSION},
+            {"overview", overview_json(parsed, names)},
+            {"parts", Json::array()}};
+  for (std::size_t p = 0; p < parsed.size(); ++p) {
+    json["parts"].push_back({{"name", names[p]}});
+    for (const char* field : {"runs", "reference", "thumbnails"})
+      json["parts"].back()[field] = std::move(parsed[p][field]);
+  }
   return json.dump();
 }
 

@@ -28,7 +28,7 @@ TEST(Cli, MistakesInTheCallAreUsageErrors) {
                                                                      {"data", "inspect"},
                                                                      {"data", "inspect", kDemo, "--nope"},
                                                                      {"docs", "novel"},
-                                                                     {"completion", "fish"}}) {
+                                                                     {"completion", "tcsh"}}) {
     const auto result = run_cli(arguments);
     EXPECT_EQ(result.exit_code, 2) << ::testing::PrintToString(arguments);
     EXPECT_FALSE(result.err.empty());
@@ -164,22 +164,6 @@ TEST(Cli, GeneratedPagesInDocsAreCurrent) {
   const std::string docs = std::string(PARSNETS_SOURCE_DIR) + "/docs/";
   EXPECT_TRUE(same_bytes(run_cli({"docs", "options"}).out, read_text_file(docs + "options.md"))) << "run 'make docs'";
   EXPECT_TRUE(same_bytes(run_cli({"docs", "man"}).out, read_text_file(docs + "parsnets.1"))) << "run 'make docs'";
-}
-
-TEST(Cli, BashCompletionOffersCommandsOptionsAndChoices) {
-  TempDir dir;
-  write_text_file(dir / "c", run_cli({"completion", "bash"}).out);
-  const auto complete = [&](const std::string& words) {
-    const std::string script = ". " + (dir / "c").string() + "; COMP_WORDS=(" + words +
-                               "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _parsnets; echo ${COMPREPLY[@]}";
-    const int status = std::system(("bash -c " + shell_quoted(script) + " > " + (dir / "o").string()).c_str());
-    EXPECT_EQ(status, 0);
-    return read_text_file(dir / "o");
-  };
-  EXPECT_EQ(complete("parsnets doc"), "doctor docs\n");
-  EXPECT_EQ(complete("parsnets data ins"), "inspect\n");
-  EXPECT_EQ(complete("parsnets data inspect --orig"), "--original-att\n");
-  EXPECT_EQ(complete("parsnets data convert --format mat7"), "mat73\n");
 }
 
 TEST(Cli, InfoListsWhatIsInADataFile) {

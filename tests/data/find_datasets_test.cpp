@@ -79,8 +79,11 @@ TEST(FindDatasets, FilesAreListedAsValuesOfTheOptions) {
   save_dataset(data, mat.path(), DataFormat::mat5);
   fs::copy(mat / "att_splits.mat", mat / "a_splits.mat");
   fs::copy(mat / "att_splits.mat", mat / "other.mat");  // no features in it
+  write_npy(mat / "clip.npy", data.features.view());
   const FoundDataset xlsa17 = find_datasets(mat.path()).at(0);
-  EXPECT_EQ(xlsa17.features.size(), 1u);
+  EXPECT_EQ(xlsa17.features.size(), 2u);
+  EXPECT_EQ(xlsa17.features[0], "clip");
+  EXPECT_EQ(xlsa17.problem, "");
   EXPECT_EQ(xlsa17.semantics, (Names{"att", "a"}));
 }
 

@@ -1,0 +1,139 @@
+#include "feature_rows.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+
+#include "base/file.hpp"
+#include "data/rows.hpp"
+#include "formats/csv_rows.hpp"
+#include "formats/npy.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
+
+/// At most `bytes` of standard input; Ctrl-C ends the waiting.
+std::size_t read_standard_input(void* destination, std::size_t bytes, ProgressObserver* progress) {
+  for (;;) {
+    const ssize_t got = ::read(STDIN_FILENO, destination, bytes);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR)
+      throw Error(BadInput{"standard input", "", "readable input", std::strerror(errno), "check where it comes from"});
+    report(progress, {"read", 0, 0, "samples"});
+  }
+}
+
+/// A file of its own, removed with this object.
+class TemporaryFile {
+ public:
+  TemporaryFile() : path_((std::filesystem::temp_directory_path() / "parsnets-XXXXXX").string()) {
+    fd_ = ::mkstemp(path_.data());
+    if (fd_ < 0) throw Error(ErrorCode::failure, "cannot write " + path_ + ": " + std::strerror(errno));
+  }
+  ~TemporaryFile() {
+    ::close(fd_);
+    ::unlink(path_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  void write(const char* data, std::size_t bytes) {
+    for (std::size_t done = 0; done < bytes;) {
+      const ssize_t put = ::write(fd_, data + done, bytes - done);
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) throw Error(ErrorCode::failure, "cannot write " + path_ + ": " + std::strerror(errno));
+      done += static_cast<std::size_t>(put);
+    }
+  }
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+};
+
+std::function<MatrixView<const float>(std::size_t)> rows_of(std::shared_ptr<CsvRowReader> reader) {
+  return [reader, block = std::make_shared<Matrix<float>>()](std::size_t count) -> MatrixView<const float> {
+    *block = reader->next(count);
+    return block->view();
+  };
+}
+
+}  // namespace
+
+FeatureRows::FeatureRows(const std::string& input, ProgressObserver* progress) : name_(input) {
+  const std::string ending = std::filesystem::path(input).extension().string();
+  if (input == "-") {
+    name_ = "standard input";
+    std::string start(kNpyMagic.size(), '\0');
+    std::size_t got = 0;
+    while (got < start.size()) {
+      const std::size_t more = read_standard_input(start.data() + got, start.size() - got, progress);
+      if (more == 0) break;
+      got += more;
+    }
+    start.resize(got);
+    if (start == kNpyMagic) {
+      TemporaryFile copy;  // an array is mapped; the mapping outlives the name
+      copy.write(start.data(), start.size());
+      std::vector<char> piece(1u << 20);
+      while ((got = read_standard_input(piece.data(), piece.size(), progress)) > 0) copy.write(piece.data(), got);
+      try {
+        read_array(copy.path(), progress);
+      } catch (const Error& error) {
+        const BadInput parts = error.parts();
+        if (parts.expected.empty()) throw;
+        throw Error(BadInput{name_, parts.field, parts.expected, parts.found, parts.advice});
+      }
+      return;
+    }
+    const auto read = [start, progress](void* destination, std::size_t bytes) mutable {
+      if (start.empty()) return read_standard_input(destination, bytes, progress);
+      const std::size_t count = std::min(bytes, start.size());
+      std::memcpy(destination, start.data(), count);
+      start.erase(0, count);
+      return count;
+    };
+    const auto reader = std::make_shared<CsvRowReader>(name_, read);
+    cols_ = reader->cols();
+    next_ = rows_of(reader);
+  } else if (ending == ".csv") {
+    const auto file = std::make_shared<InputFile>(input);
+    const auto reader = std::make_shared<CsvRowReader>(
+        name_, [file](void* destination, std::size_t bytes) { return file->read_some(destination, bytes); });
+    cols_ = reader->cols();
+    next_ = rows_of(reader);
+  } else if (ending == ".npy") {
+    read_array(input, progress);
+  } else {
+    throw Error(BadInput{input, "", "a .npy or .csv file, or - for standard input", "'" + ending + "'",
+                         "convert it, e.g. with numpy.save"});
+  }
+}
+
+void FeatureRows::read_array(const std::filesystem::path& file, ProgressObserver* progress) {
+  const auto array = std::make_shared<const Matrix<float>>(read_npy_float({file, ""}, progress));
+  total_ = array->rows();
+  cols_ = array->cols();
+  next_ = [this, array, start = std::size_t{0}](std::size_t count) mutable {
+    const std::size_t rows = std::min(count, array->rows() - start);
+    const MatrixView<const float> block(array->data() + start * cols_, rows, cols_);
+    std::vector<std::int32_t> all(rows);
+    std::iota(all.begin(), all.end(), 0);
+    check_finite_rows(block, all, name_, start);
+    start += rows;
+    return block;
+  };
+}
+
+MatrixView<const float> FeatureRows::next(std::size_t count) { return next_(count); }
+
+}  // namespace parsnets::cli

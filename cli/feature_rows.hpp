@@ -1,0 +1,38 @@
+#pragma once
+// Samples to predict, from a file or from standard input, some at a time.
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "parsnets/matrix.hpp"
+#include "parsnets/progress.hpp"
+
+namespace parsnets::cli {
+
+/// Rows of a .npy file, a .csv file, or either on standard input ("-"). CSV is read as it comes, so that memory does
+/// not grow with the number of rows; a .npy on standard input goes through a temporary file.
+class FeatureRows {
+ public:
+  /// Throws bad_input. Refers to `progress`, through which reading is cancelled.
+  FeatureRows(const std::string& input, ProgressObserver* progress);
+  FeatureRows(const FeatureRows&) = delete;
+  FeatureRows& operator=(const FeatureRows&) = delete;
+
+  const std::string& name() const { return name_; }  ///< for messages
+  std::size_t total() const { return total_; }       ///< rows in all; 0: not known
+  std::size_t cols() const { return cols_; }
+  /// The next rows, at most `count`; none at the end. Valid until the next call. Throws bad_input naming the line of a
+  /// row that is not made of finite numbers.
+  MatrixView<const float> next(std::size_t count);
+
+ private:
+  void read_array(const std::filesystem::path& file, ProgressObserver* progress);
+
+  std::string name_;
+  std::size_t total_ = 0, cols_ = 0;
+  std::function<MatrixView<const float>(std::size_t)> next_;
+};
+
+}  // namespace parsnets::cli

@@ -1,0 +1,47 @@
+#pragma once
+// Lines of a numeric CSV table and the cells in them, shared by the reader of whole matrices (csv_float.cpp) and of
+// rows (csv_rows.cpp). Text is read in pieces of about 1 MB, so that it never is in memory as a whole.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace parsnets {
+
+/// Reads at most so many bytes; returns how many, 0 at the end.
+using ReadBytes = std::function<std::size_t(void*, std::size_t)>;
+
+/// Hands out lines one after the other, without their line ends.
+class LineReader {
+ public:
+  explicit LineReader(ReadBytes read);
+  /// False at the end. The view is valid until the next call. A last line without a line end counts.
+  bool next(std::string_view& line);
+
+ private:
+  bool fill();
+
+  ReadBytes read_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;
+};
+
+struct FirstLine {
+  bool is_header = false;
+  std::size_t cells = 0;
+};
+
+/// A header holds names only; a line that mixes names and numbers is neither a header nor data, and dropping it
+/// silently could lose a sample: throws bad_input. `file` names the table.
+FirstLine look_at_first_line(std::string_view line, const std::string& file);
+
+/// Whether a cell may be empty or "nan".
+enum class Cells { may_be_missing, finite };
+
+/// The numbers of a line into `row`, `width` of them. Throws bad_input naming line and column for what is not a number,
+/// and for another number of cells.
+void fill_row(std::string_view line, float* row, std::size_t width, const std::string& file, std::size_t number,
+              Cells cells = Cells::may_be_missing);
+
+}  // namespace parsnets
