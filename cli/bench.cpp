@@ -6,11 +6,13 @@
 #include <set>
 
 #include "base/file.hpp"
-#include "bench_entries.hpp"
-#include "bench_results.hpp"
 #include "bench_table.hpp"
 #include "command.hpp"
 #include "data/split.hpp"
+#include "eval/own_rows.hpp"
+#include "experiments/bench_entries.hpp"
+#include "experiments/bench_results.hpp"
+#include "experiments/run_entry.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
@@ -24,7 +26,7 @@ namespace {
 
 struct State {
   std::string data, methods = "ridge,eszsl", sweep;
-  std::filesystem::path out;
+  std::filesystem::path out, rows;
   bool ablation = false, resume = false;
   int seeds = 1;
   bool reference = false;
@@ -47,15 +49,7 @@ std::vector<Entry> entries_of(State& state, const Context& context) {
 }
 
 nlohmann::ordered_json shared_info(const State& state, const Context& context, const Dataset& data) {
-  nlohmann::ordered_json info{{"version", PARSNETS_VERSION},
-                              {"data", data.name},
-                              {"features", data.features_name},
-                              {"semantics", data.semantics.name},
-                              {"split", split_name(data.split)},
-                              {"checksum", data_checksum(data)},
-                              {"seed", context.common.seed},
-                              {"seeds", state.seeds},
-                              {"units", "percent"}};
+  auto info = bench_info(data, context.common.seed, static_cast<std::uint64_t>(state.seeds));
   if (state.ablation) info["ablation"] = true;
   if (!state.sweep.empty()) info["sweep"] = state.sweep;
   return info;
@@ -68,35 +62,21 @@ std::string heading(const State& state, const Dataset& data) {
                      state.seeds == 1 ? "" : "s");
 }
 
-/// What decides a row's results beside data and seed.
-nlohmann::ordered_json asked_of(const Entry& entry) {
-  TrainOptions options = entry.options;
-  return {{"options", train_option_table(options).to_json()}};
-}
-
-/// Runs the seeds of a row that are not there yet. A failure ends the row alone.
 void run_row(const Entry& entry, const State& state, const Dataset& data, ThreadPool& pool, Context& context,
              BenchResults& results) {
-  const std::uint64_t first = context.common.seed, count = static_cast<std::uint64_t>(state.seeds);
-  results.begin_row(entry.label, asked_of(entry), entry.note, first, count);
+  RunEntry how{{context.common.seed, static_cast<std::uint64_t>(state.seeds)}, {}, {}, {}};
+  how.message = [](const Error& error) { return error.message(flag_option); };
+  how.before = [&](std::uint64_t seed) {
+    report_message(context.progress, fmt::format("{}, seed {}", entry.label, seed));
+  };
   try {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t seed = first + i;
-      if (results.has_run(seed)) continue;
-      report_message(context.progress, fmt::format("{}, seed {}", entry.label, seed));
-      TrainOptions options = entry.options;
-      options.run.seed = seed;
-      results.add_run(bench_run(data, options, pool, context.progress));
-    }
+    run_entry(entry, how, data, pool, context.progress, results);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::cancelled) return results.fail_row(error.message(flag_option));
     const bool some =
         std::ranges::any_of(results.json()["methods"], [](const auto& row) { return !row["runs"].empty(); });
-    if (state.out.empty() || !some) throw;
+    if (error.code() != ErrorCode::cancelled || state.out.empty() || !some) throw;
     throw Error(ErrorCode::cancelled, fmt::format("{}; finished runs are in {}: go on with --resume",
                                                   error.message(flag_option), state.out.string()));
-  } catch (const std::bad_alloc&) {
-    results.fail_row("not enough memory");
   }
 }
 
@@ -121,7 +101,8 @@ Command bench_command() {
       .path("out", state->out, "JSON file for the report, written after every run")
       .flag("resume", state->resume, "reuse the runs in --out that have the same data, options and seeds")
       .integer("seeds", state->seeds, 1, 1000, "number of seeds, starting at --seed; results are mean ± sd")
-      .flag("reference", state->reference, "also print the published rows for this data set");
+      .flag("reference", state->reference, "also print the published rows for this data set")
+      .path("rows", state->rows, "CSV or JSON file with rows of your own, printed below those that are measured");
   // The options of train apply to every method unless its entry says otherwise; the method itself comes from --methods.
   OptionTable shared = train_option_table(state->train);
   command.options.append_without(shared, {"method"});
@@ -130,6 +111,7 @@ Command bench_command() {
     if (state->data.empty()) throw Error(ErrorCode::usage, "bench: expected --data DIR");
     if (state->resume && state->out.empty()) throw Error(ErrorCode::usage, "--resume needs --out FILE");
     if (!state->out.empty()) check_writable(state->out);
+    const auto own = state->rows.empty() ? std::vector<CitedRow>() : read_own_rows(state->rows);
     state->load.seed = context.common.seed;
     const auto entries = entries_of(*state, context);
     const Dataset data = load_dataset(state->data, state->load, context.progress);
@@ -152,10 +134,14 @@ Command bench_command() {
       print(bench_table_row(results.row()));
       failed += results.row().contains("error");
     }
-    if (state->reference) print(reference_table_rows(data.split.proposed_of));
+    auto cited = cited_rows(data, own);
+    if (!state->reference) std::erase_if(cited, [](const CitedRow& row) { return !row.own; });
+    print(cited_table_rows(cited));
+    print(bench_uncertainty(results.json()["methods"]));
     for (const auto& note : notes)
       if (!note.empty()) print("\n" + note);
     output.json = results.json();
+    for (const auto& row : cited) output.json["reference"].push_back(cited_row_json(row));
     output.already_printed = !context.common.json;
     if (failed > 0) output.failure = fmt::format("{} of {} methods failed; the table says why", failed, entries.size());
     return output;

@@ -4,27 +4,14 @@
 
 #include <algorithm>
 
-#include "eval/reference.hpp"
-#include "evaluation_json.hpp"
-#include "parsnets/evaluation.hpp"
-#include "store/train_record_json.hpp"
+#include "experiments/bench_runs.hpp"
+#include "parsnets/metrics.hpp"
 
 namespace parsnets::cli {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// What `at` points to in each run that has it.
-std::vector<double> values_of(const Json& runs, const char* at) {
-  const Json::json_pointer pointer(at);
-  std::vector<double> values;
-  for (const auto& run : runs)
-    if (run.contains(pointer)) values.push_back(run.at(pointer).get<double>());
-  return values;
-}
-
-std::vector<double> ausuc_of(const Json& runs) { return values_of(runs, "/gzsl/ausuc"); }
 
 std::string mean_and_spread(const std::vector<double>& values) {
   if (values.empty()) return "-";
@@ -40,33 +27,18 @@ std::string cell(std::string text) {
   return text;
 }
 
+/// "ZSL 61.2 [55.0, 67.1]"; a difference has a sign and p.
+std::string result_with_interval(const char* name, const Json& row, const char* key) {
+  if (!row.contains(key)) return "";
+  const Json& result = row.at(key);
+  const double low = result.at("low").get<double>(), high = result.at("high").get<double>();
+  if (!result.contains("difference"))
+    return fmt::format("  {} {:.1f} [{:.1f}, {:.1f}]", name, result.at("estimate").get<double>(), low, high);
+  return fmt::format("  {} {:+.1f} [{:+.1f}, {:+.1f}] p {:.2g}", name, result.at("difference").get<double>(), low, high,
+                     result.at("p").get<double>());
+}
+
 }  // namespace
-
-Json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool, ProgressObserver* progress) {
-  TrainRun run;
-  const Model model = train(data, options, pool, progress, &run);
-  Json json = evaluation_json(evaluate(model, data, pool, progress), model.record.validation.gamma_from);
-  json["seed"] = options.run.seed;
-  json["seconds"] = run.seconds;
-  json["options"] = Json::parse(model.options);
-  json["record"] = to_json(model.record);
-  return json;
-}
-
-Json bench_summary(const Json& runs) {
-  Json summary = Json::object();
-  const std::pair<const char*, std::vector<double>> metrics[] = {{"zsl", values_of(runs, "/zsl/top1_per_class")},
-                                                                 {"u", values_of(runs, "/gzsl/u")},
-                                                                 {"s", values_of(runs, "/gzsl/s")},
-                                                                 {"h", values_of(runs, "/gzsl/h")},
-                                                                 {"ausuc", ausuc_of(runs)}};
-  for (const auto& [name, values] : metrics) {
-    if (values.empty()) continue;
-    const Interval interval = confidence_interval(values);
-    summary[name] = {{"mean", interval.mean}, {"sd", interval.sd}, {"low", interval.low}, {"high", interval.high}};
-  }
-  return summary;
-}
 
 std::string bench_table_head() {
   return "| method | ZSL | U | S | H | AUSUC | val ZSL | gap | seconds |\n|---|---|---|---|---|---|---|---|---|\n";
@@ -81,21 +53,41 @@ std::string bench_table_row(const Json& method) {
   return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", cell(name),
                      mean_and_spread(values_of(runs, "/zsl/top1_per_class")),
                      mean_and_spread(values_of(runs, "/gzsl/u")), mean_and_spread(values_of(runs, "/gzsl/s")),
-                     mean_and_spread(values_of(runs, "/gzsl/h")), mean_and_spread(ausuc_of(runs)),
+                     mean_and_spread(values_of(runs, "/gzsl/h")), mean_and_spread(values_of(runs, "/gzsl/ausuc")),
                      mean_and_spread(values_of(runs, "/record/validation/zsl")), gap,
                      mean_and_spread(values_of(runs, "/seconds")));
 }
 
-std::string reference_table_rows(const std::string& data) {
+std::string bench_uncertainty(const Json& methods) {
+  std::size_t width = 0;
+  for (const auto& row : methods) width = std::max(width, row.at("method").get<std::string>().size());
+  const auto lines = [&](const char* key, const std::string& heading) {
+    std::string text;
+    for (const auto& row : methods)
+      if (row.contains(key))
+        text +=
+            fmt::format("  {:<{}}{}{}\n", row.at("method").get<std::string>(), width,
+                        result_with_interval("ZSL", row.at(key), "zsl"), result_with_interval("H", row.at(key), "h"));
+    return text.empty() ? "" : "\n" + heading + "\n" + text;
+  };
+  return lines("intervals",
+               "95 % intervals over classes and samples: where results may lie with other test classes of this kind") +
+         lines("versus", fmt::format("difference from {} on the same classes and samples, 95 % interval; p: exchanging "
+                                     "the methods in whole classes",
+                                     methods.empty() ? "" : methods.at(0).at("method").get<std::string>()));
+}
+
+std::string cited_table_rows(const std::vector<CitedRow>& rows) {
   std::string text;
-  for (std::size_t k = 0; k < kReferenceSets.size(); ++k)
-    if (data == kReferenceSets[k])
-      for (const auto& row : reference_rows()) {
-        const auto& f = row.sets[k];
-        const auto percent = [](double v) { return v < 0 ? std::string("-") : fmt::format("{:.1f}", v); };
-        text += fmt::format("| *{}* ({}; {}) | {} | {} | {} | {} | - | - | - | - |\n", row.method, row.features,
-                            row.source, percent(f.zsl), percent(f.u), percent(f.s), percent(f.h));
-      }
+  const auto percent = [](const std::optional<double>& v) { return v ? fmt::format("{:.1f}", *v) : std::string("-"); };
+  for (const auto& row : rows) {
+    std::vector<std::string> about{row.features, row.source};
+    if (row.own) about = {row.features, row.semantics, row.split, row.source, "own row, not measured here"};
+    std::erase(about, "");
+    text += fmt::format("| *{}* ({}) | {} | {} | {} | {} | - | - | - | - |\n", cell(row.method),
+                        cell(fmt::format("{}", fmt::join(about, "; "))), percent(row.zsl), percent(row.u),
+                        percent(row.s), percent(row.h));
+  }
   return text;
 }
 

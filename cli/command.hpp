@@ -77,6 +77,7 @@ Command export_command();
 Command bench_device_command();
 Command bench_command();
 Command report_command();
+Command reproduce_command();
 Command reference_command();
 Command data_inspect_command();
 Command data_convert_command();

@@ -11,7 +11,7 @@
 #include "eval/model_data.hpp"
 #include "eval/score_source.hpp"
 #include "eval_protocols.hpp"
-#include "evaluation_json.hpp"
+#include "experiments/evaluation_json.hpp"
 #include "formats/csv.hpp"
 #include "load_flags.hpp"
 #include "parsnets/device.hpp"
@@ -23,20 +23,6 @@
 #include "warning_lines.hpp"
 
 namespace parsnets::cli {
-
-nlohmann::ordered_json evaluation_json(const Evaluation& result, const std::string& gamma_from) {
-  nlohmann::ordered_json json{{"units", "percent"}};
-  if (result.trained_samples != 0)
-    json["trained_samples"] =
-        result.trained_samples > 0 ? nlohmann::ordered_json(result.trained_samples) : nlohmann::ordered_json("unknown");
-  json["zsl"] = {{"top1_per_class", result.zsl.top1_per_class}, {"top1", result.zsl.top1}, {"top5", result.zsl.top5}};
-  if (result.has_gzsl) {
-    json["gzsl"] = {{"u", result.gzsl.u},         {"s", result.gzsl.s},         {"h", result.gzsl.h},
-                    {"ausuc", result.gzsl.ausuc}, {"gamma", result.gzsl.gamma}, {"gamma_from", gamma_from}};
-  }
-  if (!result.warnings.empty()) json["warnings"] = result.warnings;
-  return json;
-}
 
 namespace {
 
@@ -111,6 +97,10 @@ void add_classes(const Evaluation& result, const Dataset& data, bool in_text, Ou
   add("zsl", result.zsl.classes, false);
   add("gzsl_unseen", result.gzsl.unseen_classes, true);
   add("gzsl_seen", result.gzsl.seen_classes, true);
+}
+
+EvaluationIntervals intervals_of(const Evaluation& result, const Dataset& data, ThreadPool& pool) {
+  return bootstrap_intervals(outcomes_of(data, {&result.correct, 1}), pool);
 }
 
 enum class Transductive { none, unseen, mixed };
@@ -194,8 +184,9 @@ Command eval_command() {
             model, data, pool,
             state->transductive == Transductive::mixed ? TransductiveProtocol::mixed : TransductiveProtocol::unseen,
             context.progress);
-        output.json["transductive"] = transductive_json(adapted, model);
-        output.text = transductive_text(adapted, model) + warning_lines(output.json["transductive"]);
+        const auto intervals = intervals_of(adapted.after, data, pool);
+        output.json["transductive"] = transductive_json(adapted, intervals, model);
+        output.text = transductive_text(adapted, intervals, model) + warning_lines(output.json["transductive"]);
       } else if (!state->few_shot.empty()) {
         const auto taught = evaluate_few_shot(model, data, few_shot, pool, context.progress);
         output.json["few_shot"] = few_shot_json(taught, few_shot);
@@ -226,14 +217,17 @@ Command eval_command() {
                               weights.empty() ? "" : " weighted " + weights, split.empty() ? "" : ", ", split) +
                   output.text;
     if (!state->in_the_field()) {
+      const auto intervals = intervals_of(result, data, pool);
       output.json.update(evaluation_json(result, gamma_from));
-      output.text += evaluation_text(result, gamma_from, learned);
+      output.json["intervals"] = intervals_json(intervals);
+      output.text += evaluation_text(result, gamma_from, learned) +
+                     intervals_text(intervals, learned.empty() ? "" : learned + " ");
       add_classes(result, data, state->per_class, output);
       output.text += warning_lines(output.json);
     }
     if (state->reference) {
       const bool transductive = state->transductive != Transductive::none;
-      const ReferenceTable table = reference_table(data.split.proposed_of, transductive);
+      const ReferenceTable table = reference_table(published_rows(data.split.proposed_of, transductive), transductive);
       (transductive ? output.json["transductive"]["reference"] : output.json["reference"]) = table.json;
       output.text += "\n" + table.text;
     }

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/rows.hpp"
-#include "evaluation_json.hpp"
+#include "experiments/evaluation_json.hpp"
 #include "formats/csv.hpp"
 #include "parsnets/error.hpp"
 
@@ -31,12 +31,23 @@ std::string cell(const Interval& interval) {
 
 }  // namespace
 
-Json transductive_json(const TransductiveEvaluation& result, const Model& model) {
+std::string intervals_text(const EvaluationIntervals& intervals, const std::string& name) {
+  const auto part = [](const char* figure, const BootstrapInterval& interval) {
+    return fmt::format("{} {:.1f} to {:.1f}", figure, interval.low, interval.high);
+  };
+  std::string text = fmt::format("{}95 % intervals  {}", name, part("ZSL", intervals.zsl));
+  if (intervals.has_gzsl)
+    text += fmt::format(", {}, {}, {}", part("U", intervals.u), part("S", intervals.s), part("H", intervals.h));
+  return text + "; over test classes and samples, not over trainings\n";
+}
+
+Json transductive_json(const TransductiveEvaluation& result, const EvaluationIntervals& intervals, const Model& model) {
   const Adaptation& adaptation = result.adaptation;
   Json json{{"protocol", name_of(result.protocol)}, {"samples", adaptation.samples},
             {"convincing", adaptation.convincing},  {"classes_moved", adaptation.moves.size()},
             {"rounds", adaptation.rounds},          {"likelihood_gain", adaptation.likelihood_gain}};
   json.update(evaluation_json(result.after, model.record.validation.gamma_from));
+  json["intervals"] = intervals_json(intervals);
   json["before"] = evaluation_json(result.before, model.record.validation.gamma_from);
   json["moves"] = Json::array();
   for (const ClassMove& move : adaptation.moves)
@@ -46,7 +57,8 @@ Json transductive_json(const TransductiveEvaluation& result, const Model& model)
   return json;
 }
 
-std::string transductive_text(const TransductiveEvaluation& result, const Model& model) {
+std::string transductive_text(const TransductiveEvaluation& result, const EvaluationIntervals& intervals,
+                              const Model& model) {
   const Adaptation& adaptation = result.adaptation;
   const std::string name = fmt::format("transductive ({})", name_of(result.protocol));
   std::string text = fmt::format(
@@ -58,7 +70,7 @@ std::string transductive_text(const TransductiveEvaluation& result, const Model&
     text += fmt::format("{} GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", name,
                         result.after.gzsl.u, result.after.gzsl.s, result.after.gzsl.h, result.after.gzsl.ausuc,
                         result.after.gzsl.gamma, model.record.validation.gamma_from);
-  return text;
+  return text + intervals_text(intervals, name + " ");
 }
 
 std::vector<int> parse_example_counts(const std::string& text) {

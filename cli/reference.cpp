@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "command.hpp"
+#include "eval/own_rows.hpp"
 #include "parsnets/error.hpp"
 #include "reference_table.hpp"
 
@@ -19,42 +20,30 @@ std::string without_rows(bool transductive) {
 
 }  // namespace
 
-ReferenceTable reference_table(std::size_t set, bool transductive) {
+ReferenceTable reference_table(const std::vector<CitedRow>& rows, bool transductive) {
   ReferenceTable table;
-  for (const auto& row : transductive ? transductive_reference_rows() : reference_rows()) {
-    const auto& f = row.sets[set];
-    if (f.zsl < 0 && f.h < 0) continue;
-    const auto percent = [](double v) { return v < 0 ? std::string("-") : fmt::format("{:.1f}", v); };
-    const auto json = [](double v) { return v < 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(v); };
-    table.json.push_back({{"method", row.method},
-                          {"zsl", json(f.zsl)},
-                          {"u", json(f.u)},
-                          {"s", json(f.s)},
-                          {"h", json(f.h)},
-                          {"features", row.features},
-                          {"semantics", row.semantics},
-                          {"source", row.source}});
-    table.text += fmt::format("{:<40}{:>6}{:>7}{:>7}{:>7}  {}; {}; {}\n", row.method, percent(f.zsl), percent(f.u),
-                              percent(f.s), percent(f.h), row.features, row.semantics, row.source);
-  }
-  if (table.json.empty())
+  if (rows.empty()) {
     table.text = without_rows(transductive);
-  else
-    table.text =
-        fmt::format("{:<40}{:>6}{:>7}{:>7}{:>7}  {}\n", "method", "ZSL", "U", "S", "H", "features; semantics; source") +
-        table.text;
+    return table;
+  }
+  table.text =
+      fmt::format("{:<40}{:>6}{:>7}{:>7}{:>7}  {}\n", "method", "ZSL", "U", "S", "H", "features; semantics; source");
+  const auto percent = [](const std::optional<double>& v) { return v ? fmt::format("{:.1f}", *v) : std::string("-"); };
+  for (const auto& row : rows) {
+    table.json.push_back(cited_row_json(row));
+    std::vector<std::string> about{row.features, row.semantics, row.source};
+    if (row.own) about = {row.features, row.semantics, row.split, row.source, "own row, not measured here"};
+    std::erase(about, "");
+    table.text += fmt::format("{:<40}{:>6}{:>7}{:>7}{:>7}  {}\n", row.method, percent(row.zsl), percent(row.u),
+                              percent(row.s), percent(row.h), fmt::join(about, "; "));
+  }
   return table;
-}
-
-ReferenceTable reference_table(const std::string& set, bool transductive) {
-  const auto found = std::ranges::find(kReferenceSets, set);
-  if (found == kReferenceSets.end()) return {nlohmann::ordered_json::array(), without_rows(transductive)};
-  return reference_table(static_cast<std::size_t>(found - kReferenceSets.begin()), transductive);
 }
 
 Command reference_command() {
   struct State {
     std::string set;
+    std::filesystem::path rows;
     bool transductive = false;
   };
   auto state = std::make_shared<State>();
@@ -62,22 +51,34 @@ Command reference_command() {
   command.name = "reference";
   command.summary = "print published results, each with its features, semantics and source";
   command.example = "parsnets reference --set CUB";
-  command.options.text("set", state->set, "one of SUN, CUB, AWA2, APY (default: all)")
+  command.options.text("set", state->set, "one of SUN, CUB, AWA2, APY, or a data set of --rows (default: all)")
+      .path("rows", state->rows, "CSV or JSON file with rows of your own, to be printed beside the published ones")
       .flag("transductive", state->transductive,
             "results of methods fitted to the unlabelled test samples, which are never shown among the others");
   command.run = [state](Context&) {
+    if (state->transductive && !state->rows.empty())
+      throw Error(ErrorCode::usage, "--rows conflicts with --transductive: own rows are results of inductive methods");
+    const auto own = state->rows.empty() ? std::vector<CitedRow>() : read_own_rows(state->rows);
+    std::vector<std::string> sets(kReferenceSets.begin(), kReferenceSets.end());
+    for (const auto& row : own)
+      if (std::ranges::none_of(sets, [&](const auto& set) { return same_data_name(set, row.data); }))
+        sets.push_back(row.data);
     Output output;
-    bool known = state->set.empty();
-    for (std::size_t k = 0; k < kReferenceSets.size(); ++k) {
-      if (!state->set.empty() && state->set != kReferenceSets[k]) continue;
+    bool known = false;
+    for (const auto& set : sets) {
+      if (!state->set.empty() && !same_data_name(state->set, set)) continue;
       known = true;
-      const ReferenceTable table = reference_table(k, state->transductive);
-      output.text += fmt::format("{}{}{}\n{}", output.text.empty() ? "" : "\n", kReferenceSets[k],
+      auto rows = published_rows(set, state->transductive);
+      std::ranges::copy_if(own, std::back_inserter(rows),
+                           [&](const CitedRow& row) { return same_data_name(row.data, set); });
+      const ReferenceTable table = reference_table(rows, state->transductive);
+      output.text += fmt::format("{}{}{}\n{}", output.text.empty() ? "" : "\n", set,
                                  state->transductive ? ", transductive" : "", table.text);
-      (state->transductive ? output.json["transductive"][kReferenceSets[k]] : output.json[kReferenceSets[k]]) =
-          table.json;
+      (state->transductive ? output.json["transductive"][set] : output.json[set]) = table.json;
     }
-    if (!known) throw Error(ErrorCode::usage, "--set: expected one of SUN, CUB, AWA2, APY, found '" + state->set + "'");
+    if (!known)
+      throw Error(ErrorCode::usage,
+                  fmt::format("--set: expected one of {}, found '{}'", fmt::join(sets, ", "), state->set));
     return output;
   };
   return command;

@@ -1,8 +1,9 @@
 #pragma once
-// Published rows as reference and eval print them.
+// Rows that were not measured here, as reference and eval print them.
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "eval/reference.hpp"
 
@@ -13,9 +14,6 @@ struct ReferenceTable {
   std::string text;  ///< a line each, or a sentence when there are none
 };
 
-/// The published rows of a set (place in kReferenceSets).
-ReferenceTable reference_table(std::size_t set, bool transductive);
-/// The same by the name of a data set; no rows for another than those of kReferenceSets.
-ReferenceTable reference_table(const std::string& set, bool transductive);
+ReferenceTable reference_table(const std::vector<CitedRow>& rows, bool transductive);
 
 }  // namespace parsnets::cli

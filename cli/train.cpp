@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -9,12 +10,12 @@
 #include "base/options.hpp"
 #include "command.hpp"
 #include "data/split.hpp"
+#include "experiments/run_folder.hpp"
 #include "load_flags.hpp"
 #include "made_by.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 #include "repeat.hpp"
-#include "run_folder.hpp"
 #include "statistics_input.hpp"
 #include "store/train_record_json.hpp"
 #include "train/train_options.hpp"
@@ -23,6 +24,19 @@
 namespace parsnets::cli {
 
 namespace {
+
+/// The command as it could be typed again: the options that were given.
+std::string command_line(const std::string& name, const OptionTable& options, const Context& context) {
+  std::string text = "parsnets " + name;
+  for (const auto& option : options.options()) {
+    if (std::ranges::find(context.given, option.name) == context.given.end()) continue;
+    const nlohmann::json value = option.value();
+    text += " --" + option.name;
+    if (!option.is_flag) text += " " + shell_word(value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  if (std::ranges::find(context.given, "like") != context.given.end()) return text;  // it has its own seed
+  return text + fmt::format(" --seed {}", context.common.seed);
+}
 
 std::string to_text(const std::string& out, const std::string& split, const TrainRecord& record,
                     const nlohmann::ordered_json& json) {

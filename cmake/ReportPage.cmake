@@ -19,7 +19,7 @@ set(PARSNETS_REPORT_SCRIPTS
   figures/transductive.js figures/class_moves.js figures/few_shot.js
   figures/spectrum.js figures/angles.js figures/places.js figures/tsne.js figures/subspaces.js figures/hubness.js
   figures/training.js figures/attributes.js figures/explanations.js
-  results.js provenance.js page.js only.js start.js)
+  results.js overview.js provenance.js part.js page.js only.js start.js)
 list(TRANSFORM PARSNETS_REPORT_SCRIPTS PREPEND ${PARSNETS_WEB_DIR}/)
 
 function(parsnets_find_d3)

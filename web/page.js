@@ -1,20 +1,8 @@
-// Puts the page together: header, results, sections of figures, contents, and what redraws them.
-
-const SECTIONS = [
-  ["results", "Results"],
-  ["accuracy", "Accuracy"],
-  ["design", "Design choices"],
-  ["field", "Learning in the field"],
-  ["geometry", "Geometry"],
-  ["training", "Training"],
-  ["attributes", "Attributes"],
-  ["provenance", "Provenance"],
-];
+// Puts the page together: the overview of several data sets, a part for each, contents, and what redraws them.
 
 const Page = {
   report: null,
-  frames: [],
-  selected: 0,
+  parts: [],
 
   start() {
     Page.report = JSON.parse(document.getElementById("report-data").textContent);
@@ -23,7 +11,6 @@ const Page = {
     // Style sheets recolour SVG; a canvas has to be painted again.
     Theme.start(() => Page.redraw((frame) => frame.figure.kind === "canvas"));
     Page.build();
-    Photos.load(Page.report.thumbnails, () => Page.redraw((frame) => frame.figure.photos));
     let pending = null;
     new ResizeObserver(() => {
       clearTimeout(pending);
@@ -56,85 +43,52 @@ const Page = {
   build() {
     const { report } = Page;
     const main = document.getElementById("main");
-    const panel = element("div", { id: "run-panel" });
     main.replaceChildren(element("h1", {}, report.title));
-    if (report.runs.length > 1) {
-      main.append(Page.runTabs(panel));
-      panel.setAttribute("role", "tabpanel");
-      panel.setAttribute("aria-labelledby", `run-tab-${Page.selected}`);
+    const entries = [];
+    if (report.parts) {
+      const prefixes = partPrefixes(report.parts.map((part) => part.name));
+      Page.parts = report.parts.map((part, i) => new Part(part, prefixes[i]));
+      main.append(element("section", { id: "overview", "aria-labelledby": "overview-heading" },
+        element("h2", { id: "overview-heading", class: "part-heading" }, "Overview"), ...overviewParts(report.overview, prefixes)));
+      entries.push(["overview", "Overview", []]);
+    } else {
+      Page.parts = [new Part(report, "")];
     }
-    main.append(panel);
-    document.getElementById("contents").replaceChildren(element("ol", {},
-      ...SECTIONS.map(([id, name]) => element("li", {}, element("a", { href: `#${id}` }, name)))));
-    Page.showRun();
+    for (const part of Page.parts) main.append(...part.nodes());
+    for (const part of Page.parts) {
+      const sections = SECTIONS.map(([id, name]) => [`${part.prefix}${id}`, name, []]);
+      if (part.prefix) entries.push([part.id, part.report.name, sections]);
+      else entries.push(...sections);
+    }
+    document.getElementById("contents").replaceChildren(Page.contentsList(entries));
+    for (const part of Page.parts) part.showRun();
   },
 
-  runTabs(panel) {
-    const tabs = Page.report.runs.map((run, i) => element("button", {
-      type: "button", role: "tab", id: `run-tab-${i}`, "aria-controls": "run-panel",
-      "aria-selected": String(i === Page.selected), tabindex: i === Page.selected ? "0" : "-1",
-      onclick: () => select(i),
-    }, run.name));
-    const select = (index) => {
-      Page.selected = index;
-      tabs.forEach((tab, i) => {
-        tab.setAttribute("aria-selected", String(i === index));
-        tab.tabIndex = i === index ? 0 : -1;
-      });
-      panel.setAttribute("aria-labelledby", `run-tab-${index}`);
-      Page.showRun();
-    };
-    return element("div", { class: "run-tabs", role: "tablist", "aria-label": "Runs", onkeydown: (event) => {
-      const moves = { ArrowRight: Page.selected + 1, ArrowLeft: Page.selected - 1, Home: 0, End: tabs.length - 1 };
-      if (!(event.key in moves)) return;
-      event.preventDefault();
-      const index = (moves[event.key] + tabs.length) % tabs.length;
-      select(index);
-      tabs[index].focus();
-    } }, ...tabs);
-  },
+  contentsList: (entries) => element("ol", {}, ...entries.map(([id, name, inner]) => element("li", {},
+    element("a", { href: `#${id}` }, name), inner.length ? Page.contentsList(inner) : null))),
 
-  showRun() {
-    const { report } = Page;
-    const run = report.runs[Page.selected];
-    const panel = document.getElementById("run-panel");
-    Page.frames = [];
-    const sections = SECTIONS.map(([id, name]) => {
-      const section = element("section", { id, "aria-labelledby": `${id}-heading` },
-        element("h2", { id: `${id}-heading` }, name));
-      if (id === "results") section.append(...resultsParts(run, report, Page.selected));
-      if (id === "provenance") section.append(...provenanceParts(run));
-      for (const figure of FIGURES.filter((candidate) => candidate.section === id)) {
-        const data = figure.data(run, report);
-        if (data === null || data === undefined) {
-          const missing = typeof figure.missing === "function" ? figure.missing(run) : figure.missing;
-          if (missing) section.append(element("p", { class: "absent", "data-figure": figure.id }, ...withCode(missing)));
-          continue;
-        }
-        const frame = new Frame(figure, data, run, report, Page.frames.length + 1);
-        Page.frames.push(frame);
-        section.append(frame.node);
-      }
-      return section;
-    });
-    panel.replaceChildren(...sections);
-    Page.redraw();
+  get frames() {
+    return Page.parts.flatMap((part) => part.frames);
   },
 
   redraw(which = () => true) {
     Page.frames.filter(which).forEach((frame) => frame.redraw());
   },
 
+  // Marks the place that is read: the link to its section, and the one to its data set, whose sections are then listed.
   markContents() {
     const links = [...document.querySelectorAll("#contents a")];
     const line = window.innerHeight * 0.3;
     let current = links[0];
     for (const link of links) {
-      const section = document.querySelector(link.getAttribute("href"));
-      if (section && section.getBoundingClientRect().top <= line) current = link;
+      const target = document.getElementById(link.hash.slice(1));
+      if (target && target.getBoundingClientRect().top <= line) current = link;
     }
     for (const link of links) {
-      if (link === current) link.setAttribute("aria-current", "true");
+      const item = link.parentElement;
+      const here = item.contains(current);
+      item.classList.toggle("open", here);
+      if (here) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }
   },

@@ -1,15 +1,16 @@
 // Provenance: what was run, on what, with which options, as nested tables.
 
-function provenanceParts(run) {
+function provenanceParts(run, part) {
   const names = { data: "Data", options: "Options", record: "Training record", machine: "Machine", versions: "Versions" };
   const { provenance } = run;
   const parts = [];
+  const add = (name, node) => parts.push(element(part.heading(1), { class: "sub-heading" }, name), scrollBox(node, part.label(name)));
   if (provenance.command) {
-    parts.push(element("h3", {}, "Command"), scrollBox(element("pre", {}, element("code", {}, provenance.command)), "Command"));
+    add("Command", element("pre", {}, element("code", {}, provenance.command)));
   }
   for (const [key, value] of Object.entries(provenance)) {
     if (key === "command" || value === null || value === undefined) continue;
-    parts.push(element("h3", {}, names[key] || key), scrollBox(nestedTable(value), names[key] || key));
+    add(names[key] || key, nestedTable(value));
   }
   return parts;
 }

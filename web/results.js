@@ -7,7 +7,8 @@ const METRICS = [
   ["h", "H", "Harmonic mean of U and S"],
 ];
 
-function resultsParts(run, report, selected) {
+function resultsParts(run, part) {
+  const { report } = part;
   const { summary } = run;
   const identity = ["data", "features", "semantics", "split", "method"].map((key) => summary[key]).filter(Boolean).join(" · ");
   return [
@@ -17,10 +18,14 @@ function resultsParts(run, report, selected) {
       : element("p", { class: "absent" }, "No generalised evaluation in this run: U, S, H and AUSUC are not given."),
     detailList(summary),
     rankSentence(run, report),
-    comparisonTable(report, selected),
-    element("p", { class: "note screen-only" }, "Charts take the keyboard: Tab moves from chart to chart, arrow keys step "
-      + "through the marks of one, Escape closes the tooltip."),
+    comparisonTable(part),
+    part.prefix ? null : keyboardNote(),
   ].filter(Boolean);
+}
+
+function keyboardNote() {
+  return element("p", { class: "note screen-only" }, "Charts take the keyboard: Tab moves from chart to chart, arrow keys step "
+    + "through the marks of one, Escape closes the tooltip.");
 }
 
 function headlineList(summary) {
@@ -54,7 +59,7 @@ function detailList(summary) {
 function rankSentence(run, report) {
   const { rank } = run;
   if (!rank) {
-    return element("p", { class: "rank" }, report.reference.length
+    return element("p", { class: "rank" }, report.reference.some((row) => !row.own)
       ? "No rank: no published row has the same kind of semantics." : "No published rows to compare with.");
   }
   const names = { zsl: "ZSL accuracy", u: "U", s: "S", h: "harmonic mean" };
@@ -64,13 +69,14 @@ function rankSentence(run, report) {
   return element("p", { class: "rank" }, `${run.name} is ${places.join(" and ")} among the published rows with the same kind of semantics.`);
 }
 
-function comparisonTable(report, selected) {
+function comparisonTable({ report, selected, prefix, label }) {
   const columns = [["method", "Method"], ["features", "Features"], ["semantics", "Semantics"],
     ...METRICS.map(([key, name]) => [key, name]), ["source", "Source"]];
   const rows = [
     ...report.runs.map((run, i) => ({ ...run.summary, method: run.name === run.summary.method ? run.name : `${run.name} (${run.summary.method})`,
-      source: "this report", own: true, selected: i === selected })),
-    ...report.reference,
+      source: "this report", here: true, selected: i === selected })),
+    ...report.reference.map((row) => (row.own
+      ? { ...row, source: [row.split, row.source, "own row, not measured here"].filter(Boolean).join("; ") } : row)),
   ];
   const order = { key: "zsl", down: true };
   const body = element("tbody", {});
@@ -92,7 +98,7 @@ function comparisonTable(report, selected) {
       const ascending = typeof first === "number" ? first - second : String(first).localeCompare(String(second));
       return down ? -ascending : ascending;
     });
-    body.replaceChildren(...sorted.map((row) => element("tr", { class: row.own ? "own" : null },
+    body.replaceChildren(...sorted.map((row) => element("tr", { class: row.here ? "own" : null },
       ...columns.map(([name], i) => {
         const numeric = METRICS.some(([metric]) => metric === name);
         const value = numeric ? percent(row[name]) : row[name] || MISSING;
@@ -106,13 +112,14 @@ function comparisonTable(report, selected) {
     }
   };
   fill();
-  const published = report.reference.length;
-  const caption = published
-    ? `${count(report.runs.length, "run")} of this report (highlighted) beside ${count(published, "published row")}; accuracies in percent. A column heading sorts by its column.`
-    : `${count(report.runs.length, "run")} of this report; accuracies in percent. A column heading sorts by its column.`;
-  const title = published ? "Results beside published rows" : "Results of the runs";
-  return element("div", { class: "comparison" }, element("p", { class: "note", id: "comparison-note" }, caption),
-    scrollBox(element("table", { id: "comparison", "aria-describedby": "comparison-note" },
+  const own = report.reference.filter((row) => row.own).length;
+  const published = report.reference.length - own;
+  const cited = [published ? count(published, "published row") : null, own ? count(own, "own row") : null].filter(Boolean);
+  const beside = cited.length ? ` (highlighted) beside ${wordList(cited)}` : "";
+  const caption = `${count(report.runs.length, "run")} of this report${beside}; accuracies in percent. A column heading sorts by its column.`;
+  const title = cited.length ? `Results beside ${published ? "published" : "own"} rows` : "Results of the runs";
+  return element("div", { class: "comparison" }, element("p", { class: "note", id: `${prefix}comparison-note` }, caption),
+    scrollBox(element("table", { id: `${prefix}comparison`, class: "results-table", "aria-describedby": `${prefix}comparison-note` },
       element("caption", { class: "visually-hidden" }, title), element("thead", {}, element("tr", {}, ...heads)), body),
-    title));
+    label(title)));
 }

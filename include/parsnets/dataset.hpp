@@ -51,7 +51,9 @@ struct Split {
 
 /// What load_dataset reads, and what it requires.
 struct LoadOptions {
-  std::string features;  ///< features file without ending; empty: the only one
+  /// Features file: a name without ending, a file name or a path. Empty: xlsa17: the only .mat, or without any the only
+  /// .npy, .npz or .csv; plain folders: `features`.
+  std::string features;
   /// Tables of class semantics, separated by commas. xlsa17: `<name>_splits.mat`, the split comes from the first;
   /// empty: att. Plain folders: `<name>.csv` or `<name>.npy`; empty: attributes.csv.
   std::string semantics;
@@ -67,7 +69,7 @@ struct LoadOptions {
 /// A zero-shot data set. `features` (and then labels) may be empty when a folder holds semantics and splits alone.
 struct Dataset {
   std::string name;                      ///< the folder's name
-  std::string known_as;                  ///< a public data set by its sizes: APY, AWA1, AWA2, CUB, SUN; empty: another
+  std::string known_as;                  ///< a public data set: APY, AWA1, AWA2, CUB, FLO, SUN; empty: another
   std::string features_name;             ///< "res50", "features.npy", …
   std::string features_file;             ///< path; empty: from memory
   Matrix<float> features;                ///< N x d

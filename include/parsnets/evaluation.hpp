@@ -22,12 +22,20 @@ struct Confusion {
   std::uint32_t samples = 0;              ///< at least 1
 };
 
+/// Which test samples were predicted right: 1, otherwise 0. In the order of the split's lists.
+struct Correctness {
+  std::vector<std::uint8_t> zsl;     ///< test_unseen, among the unseen classes
+  std::vector<std::uint8_t> unseen;  ///< test_unseen, among all classes with gamma; empty without gzsl
+  std::vector<std::uint8_t> seen;    ///< test_seen, likewise
+};
+
 /// Everything the protocol asks of a model on a data set's test samples.
 struct Evaluation {
   Accuracy zsl;                       ///< unseen test samples among the unseen classes
   bool has_gzsl = false;              ///< there are test samples of seen classes; otherwise gzsl is empty
   Gzsl gzsl;                          ///< among all classes, at the model's gamma
   std::vector<Confusion> confusion;   ///< pairs that occur, by label: all test samples among all classes, with gamma
+  Correctness correct;                ///< what zsl and gzsl count, sample by sample
   std::vector<std::string> warnings;  ///< which results are meaningless, and why
   std::int64_t trained_samples = 0;   ///< test samples that the model was trained on; -1: some, the number is not known
 };

@@ -81,7 +81,7 @@ enum { PARSNETS_MISSING_ATTRIBUTE_MEAN = 0, PARSNETS_MISSING_ZERO = 1, PARSNETS_
 /* Options of parsnets_dataset_load. */
 typedef struct parsnets_load_options {
   size_t size;           /* sizeof(parsnets_load_options) */
-  const char *features;  /* features file without extension; or NULL: the only one found */
+  const char *features;  /* features file: name without extension, or path; NULL: the only one found */
   const char *semantics; /* tables, separated by commas: `<name>_splits.mat`, or `<name>.csv|npy`; or NULL */
   uint64_t seed;         /* of validation classes, if the folder names none */
   int32_t original_att;  /* nonzero: original_att instead of att */
@@ -366,6 +366,12 @@ PARSNETS_API parsnets_status parsnets_explain(const parsnets_model *model, const
 
 /* ---- Evaluation ---- */
 
+/* A result and its 95 % interval over test classes and samples (docs/method.md). */
+typedef struct parsnets_interval {
+  double estimate;  /* percent, or points of a difference */
+  double low, high; /* percentiles of the bootstrap */
+} parsnets_interval;
+
 /* Results of an evaluation. */
 typedef struct parsnets_evaluation {
   size_t size;                                   /* sizeof(parsnets_evaluation) */
@@ -375,6 +381,8 @@ typedef struct parsnets_evaluation {
   double gamma;                                  /* the model's */
   int32_t has_gzsl;                              /* 0: no test samples of seen classes; the five above are 0 */
   int64_t trained_samples;                       /* test samples that were used in training; -1: some, number unknown */
+  parsnets_interval zsl_interval;                /* of zsl_top1_per_class */
+  parsnets_interval u_interval, s_interval, h_interval; /* 0 without has_gzsl */
 } parsnets_evaluation;
 
 /* Evaluates the model on the test samples; classes are matched by name. PARSNETS_BAD_INPUT if there are no test samples
@@ -414,6 +422,63 @@ PARSNETS_API parsnets_status parsnets_evaluate_with_options(const parsnets_model
                                                             parsnets_evaluation *evaluation, double *zsl, double *gzsl,
                                                             uint32_t *confusion, size_t classes,
                                                             const parsnets_evaluate_options *options);
+
+/* ---- Uncertainty: intervals of results, and comparison of two methods (docs/method.md) ---- */
+
+/* In how many runs of a method each test sample was predicted right. Arrays are read during the call only. */
+typedef struct parsnets_outcomes {
+  size_t size;                  /* sizeof(parsnets_outcomes) */
+  const int32_t *unseen_labels; /* unseen_samples class numbers, any */
+  const int32_t *seen_labels;   /* seen_samples class numbers */
+  const uint16_t *zsl;          /* per unseen label: when unseen classes compete; each at most `runs` */
+  const uint16_t *unseen;       /* per unseen label: when all classes compete; unused without seen samples */
+  const uint16_t *seen;         /* per seen label: when all classes compete */
+  size_t unseen_samples;        /* at least 1 */
+  size_t seen_samples;          /* 0: no GZSL */
+  uint32_t runs;                /* from 1 to 65535 */
+  uint32_t reserved;            /* 0 */
+} parsnets_outcomes;
+
+/* Options of parsnets_bootstrap_intervals and parsnets_compare_paired. */
+typedef struct parsnets_uncertainty_options {
+  size_t size;        /* sizeof(parsnets_uncertainty_options) */
+  int32_t replicates; /* of the bootstrap; at least 40 */
+  int32_t draws;      /* of the randomisation test, if there are too many classes to enumerate; at least 1 */
+  uint64_t seed;      /* of both */
+} parsnets_uncertainty_options;
+/* The defaults: parsnets_uncertainty_options x = PARSNETS_UNCERTAINTY_OPTIONS_INIT. */
+#define PARSNETS_UNCERTAINTY_OPTIONS_INIT \
+  { sizeof(parsnets_uncertainty_options), 2000, 10000, 1 }
+
+/* Intervals of one method. */
+typedef struct parsnets_intervals {
+  size_t size;               /* sizeof(parsnets_intervals) */
+  parsnets_interval zsl;     /* mean over unseen classes, among them */
+  parsnets_interval u, s, h; /* among all classes; 0 without seen samples */
+} parsnets_intervals;
+/* Bootstrap over classes and their samples. `options` or NULL. */
+PARSNETS_API parsnets_status parsnets_bootstrap_intervals(const parsnets_outcomes *outcomes,
+                                                          const parsnets_uncertainty_options *options, uint32_t threads,
+                                                          parsnets_intervals *intervals);
+
+/* One result of the first method minus that of the second. */
+typedef struct parsnets_difference {
+  parsnets_interval difference; /* points */
+  double p;                     /* two-sided p-value of the randomisation test over classes */
+  int32_t exact;                /* 1: all exchanges were enumerated */
+  int32_t reserved;             /* 0 */
+} parsnets_difference;
+
+/* Two methods on the same test samples. */
+typedef struct parsnets_comparison {
+  size_t size;                 /* sizeof(parsnets_comparison) */
+  parsnets_difference zsl;     /* mean over unseen classes, among them */
+  parsnets_difference u, s, h; /* among all classes; 0 without seen samples */
+} parsnets_comparison;
+/* Paired bootstrap and randomisation test. `options` or NULL. PARSNETS_BAD_INPUT unless the labels are the same. */
+PARSNETS_API parsnets_status parsnets_compare_paired(const parsnets_outcomes *first, const parsnets_outcomes *second,
+                                                     const parsnets_uncertainty_options *options, uint32_t threads,
+                                                     parsnets_comparison *comparison);
 
 /* ---- Device models: export to the file format of runtime/parsnets_rt.c, and prediction with such files ---- */
 
@@ -513,10 +578,11 @@ typedef struct parsnets_report_options {
   int32_t compare_mmg;     /* nonzero: fit models with MMG again without it, for comparison */
   uint64_t seed;           /* of the t-SNE maps and their samples */
   const char *photographs; /* folder with thumbnails.jpg or .png (docs/report.md); or NULL: none */
+  const char *own_rows;    /* file with rows of one's own, shown beside the published ones (docs/report.md); or NULL */
 } parsnets_report_options;
 /* The defaults: parsnets_report_options x = PARSNETS_REPORT_OPTIONS_INIT. */
 #define PARSNETS_REPORT_OPTIONS_INIT \
-  { sizeof(parsnets_report_options), 3000, 12, 1, 1, NULL }
+  { sizeof(parsnets_report_options), 3000, 12, 1, 1, NULL, NULL }
 
 /* Writes the page atomically. `dataset`: the data set that all `count` runs were trained on (otherwise
  * PARSNETS_BAD_INPUT). `options` and `progress` or NULL. */

@@ -35,10 +35,11 @@ struct Thumbnails {
 
 /// What the report shows.
 struct ReportOptions {
-  std::size_t points = 3000;  ///< of the t-SNE maps, at most
-  int explanations = 12;      ///< samples that are explained
-  bool compare_mmg = true;    ///< fit once more without MMG, to show what it does; for models that use it
-  std::uint64_t seed = 1;     ///< of the t-SNE maps and the samples in them
+  std::size_t points = 3000;       ///< of the t-SNE maps, at most
+  int explanations = 12;           ///< samples that are explained
+  bool compare_mmg = true;         ///< fit once more without MMG, to show what it does; for models that use it
+  std::uint64_t seed = 1;          ///< of the t-SNE maps and the samples in them
+  std::filesystem::path own_rows;  ///< file with rows of the user's own, shown beside the published ones; or empty
 };
 
 /// The photographs in a data set folder: thumbnails.jpg or .png, squares in the order of the samples that fill the
@@ -47,10 +48,14 @@ struct ReportOptions {
 Thumbnails read_thumbnails(const std::filesystem::path& folder, std::size_t samples);
 
 /// The page's data as JSON. All runs must be on the same data set, the one they were trained on. The same runs, options
-/// and seed give the same text for any number of threads. Throws bad_input and usage as evaluate() does, cancelled by
-/// `progress`.
+/// and seed give the same text for any number of threads. Throws bad_input and usage as evaluate() does, bad_input for
+/// own rows that cannot be read, cancelled by `progress`.
 std::string report_data(const std::vector<ReportRun>& runs, const Thumbnails& thumbnails, const ReportOptions& options,
                         ThreadPool& pool, ProgressObserver* progress = nullptr);
+
+/// Texts of report_data() on several data sets as the data of one page, which begins with an overview: runs of the same
+/// name on different data sets are one method. A single text is returned as it is. Throws usage without any.
+std::string joined_report_data(const std::vector<std::string>& parts);
 
 /// The self-contained HTML page that shows such data.
 std::string report_page(const std::string& data);

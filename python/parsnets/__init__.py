@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from .errors import BadInput, Cancelled, ParsNetsError, Usage
     from .model_selection import ClassDisjointKFold
     from .reporting import report
-    from .results import Adaptation, Evaluation, Explanation, Explanations
+    from .results import Adaptation, Evaluation, Explanation, Explanations, Interval, PairedTest
 
 __version__: str  # the engine's, when it is asked for
 __all__ = [
     "Adaptation", "BadInput", "Cancelled", "ClassDisjointKFold", "DAP", "DeviceModel", "ESZSL", "Evaluation",
-    "Explanation", "Explanations", "ParsNetsClassifier", "ParsNetsError", "RidgeZSL", "SAE", "Usage",
-    "ZeroShotClassifier", "datasets", "engine_version", "load_model", "metrics", "model_selection", "plotting",
+    "Explanation", "Explanations", "Interval", "PairedTest", "ParsNetsClassifier", "ParsNetsError", "RidgeZSL", "SAE",
+    "Usage", "ZeroShotClassifier", "datasets", "engine_version", "load_model", "metrics", "model_selection", "plotting",
     "report",
 ]
 
@@ -33,6 +33,7 @@ _MODULE_OF = {
     "ClassDisjointKFold": "model_selection", "DeviceModel": "device", "report": "reporting",
     "DAP": "baselines", "ESZSL": "baselines", "RidgeZSL": "baselines", "SAE": "baselines",
     "Adaptation": "results", "Evaluation": "results", "Explanation": "results", "Explanations": "results",
+    "Interval": "results", "PairedTest": "results",
     "engine_version": "_library",
     "ParsNetsClassifier": "classifier", "ZeroShotClassifier": "classifier", "load_model": "classifier",
 }

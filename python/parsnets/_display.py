@@ -156,6 +156,10 @@ def evaluation_html(evaluation: Evaluation) -> str:
         ("H", e.h, "test", "harmonic mean of U and S"),
         ("AUSUC", e.ausuc, "test", "area under the seen-unseen curve"),
     ]
+    keys = {"ZSL": "zsl_top1_per_class", "U": "u", "S": "s", "H": "h"}
+    intervals = {name: e.intervals[key] for name, key in keys.items() if key in e.intervals}
+    rows = [(name, value, kind, what + (f"; 95 % interval {intervals[name].low:.1f} to {intervals[name].high:.1f}"
+                                        if name in intervals else "")) for name, value, kind, what in rows]
     cells = [(_named(name, what), f"{value:.1f}\u202f%", _bar(value / 100, kind, f"{value:.1f} %"))
              for name, value, kind, what in rows if value is not None]
     note = "on test samples" + ("; none of seen classes" if e.gamma is None else f", gamma {e.gamma:.4g}")

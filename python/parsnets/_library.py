@@ -67,10 +67,37 @@ class Explanation(ctypes.Structure):
                 ("runner_up_score", c_double), ("calibration", c_double), ("examples", c_double)]
 
 
+class Interval(ctypes.Structure):
+    _fields_ = [("estimate", c_double), ("low", c_double), ("high", c_double)]
+
+
 class Evaluation(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("zsl_top1_per_class", c_double), ("zsl_top1", c_double), ("zsl_top5", c_double),
                 ("u", c_double), ("s", c_double), ("h", c_double), ("ausuc", c_double), ("gamma", c_double),
-                ("has_gzsl", c_int32), ("trained_samples", c_int64)]
+                ("has_gzsl", c_int32), ("trained_samples", c_int64), ("zsl_interval", Interval),
+                ("u_interval", Interval), ("s_interval", Interval), ("h_interval", Interval)]
+
+
+class Outcomes(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("unseen_labels", c_void_p), ("seen_labels", c_void_p), ("zsl", c_void_p),
+                ("unseen", c_void_p), ("seen", c_void_p), ("unseen_samples", c_size_t), ("seen_samples", c_size_t),
+                ("runs", c_uint32), ("reserved", c_uint32)]
+
+
+class UncertaintyOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("replicates", c_int32), ("draws", c_int32), ("seed", c_uint64)]
+
+
+class Intervals(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("zsl", Interval), ("u", Interval), ("s", Interval), ("h", Interval)]
+
+
+class Difference(ctypes.Structure):
+    _fields_ = [("difference", Interval), ("p", c_double), ("exact", c_int32), ("reserved", c_int32)]
+
+
+class Comparison(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("zsl", Difference), ("u", Difference), ("s", Difference), ("h", Difference)]
 
 
 class StatisticsOptions(ctypes.Structure):
@@ -106,7 +133,7 @@ class ReportRun(ctypes.Structure):
 
 class ReportOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("points", c_size_t), ("explanations", c_size_t), ("compare_mmg", c_int32),
-                ("seed", c_uint64), ("photographs", c_char_p)]
+                ("seed", c_uint64), ("photographs", c_char_p), ("own_rows", c_char_p)]
 
 
 _HANDLE = POINTER(c_void_p)
@@ -160,6 +187,9 @@ _STATUS: Dict[str, List[Any]] = {
     "explain": [c_void_p, c_void_p, c_size_t, POINTER(Explanation), c_void_p, c_void_p, c_size_t, c_void_p, c_size_t],
     "evaluate_with_options": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation), c_void_p, c_void_p, c_void_p,
                               c_size_t, POINTER(EvaluateOptions)],
+    "bootstrap_intervals": [POINTER(Outcomes), POINTER(UncertaintyOptions), c_uint32, POINTER(Intervals)],
+    "compare_paired": [POINTER(Outcomes), POINTER(Outcomes), POINTER(UncertaintyOptions), c_uint32,
+                       POINTER(Comparison)],
     "export": [c_void_p, c_void_p, POINTER(ExportOptions), *_WATCHED, _HANDLE, POINTER(ExportResult)],
     "device_load": [c_char_p, _HANDLE],
     "device_save": [c_void_p, c_char_p],

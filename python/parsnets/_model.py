@@ -25,7 +25,7 @@ from ._library import call, copy_at, last_error, library, text, text_at
 from ._progress import ProgressCallback, Watch
 from ._threads import run
 from .errors import Usage
-from .results import Evaluation, Explanation
+from .results import Evaluation, Explanation, Interval
 
 if TYPE_CHECKING:
     from .datasets import Dataset
@@ -80,8 +80,12 @@ def evaluation(function: str, handle: ctypes.c_void_p, data: Dataset, threads: i
     with Watch(progress) as watch:
         call(function, handle, data.pointer, threads, watch.function, None, ctypes.byref(out), *by_class)
     u, s, h, ausuc, gamma = (out.u, out.s, out.h, out.ausuc, out.gamma) if out.has_gzsl else (None,) * 5
+    intervals = {"zsl_top1_per_class": out.zsl_interval}
+    if out.has_gzsl:
+        intervals.update(u=out.u_interval, s=out.s_interval, h=out.h_interval)
     return Evaluation(out.zsl_top1_per_class, out.zsl_top1, out.zsl_top5, u, s, h, ausuc, gamma,
-                      None if out.trained_samples < 0 else out.trained_samples)
+                      None if out.trained_samples < 0 else out.trained_samples,
+                      {name: Interval(one.estimate, one.low, one.high) for name, one in intervals.items()})
 
 
 def _json_object(said: str) -> Dict[str, Any]:

@@ -180,7 +180,7 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
     folder : str or path-like
         Data set folder.
     features : str, default=None
-        Features file without extension. None means the only one found.
+        Features file: a name without extension, or a path. None means the only one found.
     semantics : str, default=None
         NAME of NAME_splits.mat, or of NAME.csv or NAME.npy in a plain folder. Several names, separated by commas, put
         the tables side by side: training weighs them (option `semantic-weights`). None means att, or attributes.csv.

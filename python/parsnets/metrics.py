@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Tuple
+import ctypes
+from typing import Any, Optional, Tuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
+
+from . import _library
+from .results import Interval, PairedTest
 
 Doubles = NDArray[np.float64]
 
@@ -33,13 +37,17 @@ def per_class_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """
     true, predicted = column_or_1d(y_true), column_or_1d(y_pred)
     check_consistent_length(true, predicted)
-    if {_kind(true), _kind(predicted)} == {"text", "numbers"}:
-        raise ValueError(f"y_pred: expected labels of the same type as y_true, {_kind(true)}, found "
-                         f"{_kind(predicted)}; convert one of them")
+    _check_kind(true, predicted, "y_pred")
     classes, places = np.unique(true, return_inverse=True)
     if len(classes) == 0:
         raise ValueError("y_true: expected at least one label, found none")
     return float(np.mean(np.bincount(places, weights=true == predicted) / np.bincount(places)))
+
+
+def _check_kind(true: NDArray[Any], predicted: NDArray[Any], name: str) -> None:
+    if {_kind(true), _kind(predicted)} == {"text", "numbers"}:
+        raise ValueError(f"{name}: expected labels of the same type as y_true, {_kind(true)}, found "
+                         f"{_kind(predicted)}; convert one of them")
 
 
 def _kind(labels: NDArray[Any]) -> str:
@@ -152,6 +160,147 @@ def ausuc(y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike, seen: ArrayL
     """
     _, u, s = seen_unseen_curve(y_true, scores, classes, seen)
     return float(np.sum(np.diff(u) * (s[1:] + s[:-1]) / 2))
+
+
+def bootstrap_interval(y_true: ArrayLike, y_pred: ArrayLike, classes: Optional[ArrayLike] = None, *,
+                       seen_classes: Optional[ArrayLike] = None, replicates: int = 2000, seed: int = 1) -> Interval:
+    """95 % interval of the per-class accuracy or, with `seen_classes`, of the harmonic mean H.
+
+    A two-level bootstrap draws classes with replacement, and then samples of each class that was drawn: results of
+    zero-shot learning vary more over classes than over samples.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_pred : array-like of shape (n_samples,) or (n_seeds, n_samples)
+        Predicted labels. Those of several seeds are averaged sample by sample.
+    classes : array-like, default=None
+        Classes to evaluate. Samples of others are left out. None means all classes in `y_true`.
+    seen_classes : array-like, default=None
+        The seen ones among the classes. If given, the result is the harmonic mean of the per-class accuracies of unseen
+        and of seen classes. None means the mean over all classes.
+    replicates : int, default=2000
+        Number of replicates of the bootstrap, at least 40.
+    seed : int, default=1
+        Seed of the draws.
+
+    Returns
+    -------
+    interval : Interval
+        Accuracy and interval, between 0 and 1.
+
+    Examples
+    --------
+    >>> interval = bootstrap_interval([0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 0, 0])
+    >>> interval.estimate, interval.low, interval.high
+    (0.625, 0.25, 1.0)
+    """
+    outcomes = _Outcomes(y_true, (y_pred,), ("y_pred",), classes, seen_classes)
+    out = _library.Intervals(size=ctypes.sizeof(_library.Intervals))
+    _library.call("bootstrap_intervals", outcomes.of[0], _options(replicates, 1, seed), 1, ctypes.byref(out))
+    found = getattr(out, outcomes.figure)
+    return Interval(found.estimate / 100, found.low / 100, found.high / 100)
+
+
+def paired_test(y_true: ArrayLike, y_pred_a: ArrayLike, y_pred_b: ArrayLike, classes: Optional[ArrayLike] = None, *,
+                seen_classes: Optional[ArrayLike] = None, replicates: int = 2000, draws: int = 10000,
+                seed: int = 1) -> PairedTest:
+    """Compare two methods on the same samples, by the per-class accuracy or, with `seen_classes`, by H.
+
+    The interval of the difference is that of a bootstrap as in :func:`bootstrap_interval`, with the same classes and
+    samples drawn for both methods. The p-value is that of a randomisation test that exchanges the methods in whole
+    classes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_pred_a : array-like of shape (n_samples,) or (n_seeds, n_samples)
+        Labels predicted by the first method. Those of several seeds are averaged sample by sample.
+    y_pred_b : array-like of shape (n_samples,) or (n_seeds, n_samples)
+        Labels predicted by the second method.
+    classes : array-like, default=None
+        Classes to evaluate. Samples of others are left out. None means all classes in `y_true`.
+    seen_classes : array-like, default=None
+        The seen ones among the classes. If given, the methods are compared by H.
+    replicates : int, default=2000
+        Number of replicates of the bootstrap, at least 40.
+    draws : int, default=10000
+        Number of random exchanges if the methods differ in more than 14 classes. With fewer, all are enumerated.
+    seed : int, default=1
+        Seed of the draws.
+
+    Returns
+    -------
+    test : PairedTest
+        Difference of the accuracies, first minus second, between -1 and 1, with its interval and p-value.
+
+    Examples
+    --------
+    >>> y = [0, 0, 1, 1, 2, 2, 3, 3]
+    >>> test = paired_test(y, y, [0, 1, 1, 0, 2, 3, 3, 2])  # all right against half of each class
+    >>> test.difference, test.p_value, test.exact  # better in each of four classes: 2 of 16 exchanges are as large
+    (0.5, 0.125, True)
+    """
+    outcomes = _Outcomes(y_true, (y_pred_a, y_pred_b), ("y_pred_a", "y_pred_b"), classes, seen_classes)
+    out = _library.Comparison(size=ctypes.sizeof(_library.Comparison))
+    _library.call("compare_paired", *outcomes.of, _options(replicates, draws, seed), 1, ctypes.byref(out))
+    found = getattr(out, outcomes.figure)
+    difference = found.difference
+    return PairedTest(difference.estimate / 100, difference.low / 100, difference.high / 100, found.p,
+                      bool(found.exact))
+
+
+def _options(replicates: int, draws: int, seed: int) -> Any:
+    return _library.UncertaintyOptions(ctypes.sizeof(_library.UncertaintyOptions),
+                                       _library.unsigned(replicates, "replicates", 31),
+                                       _library.unsigned(draws, "draws", 31), _library.unsigned(seed, "seed", 64))
+
+
+class _Outcomes:
+    """Outcomes of methods on the same samples for the engine. of: one struct per method; figure: their field to read.
+    """
+
+    def __init__(self, y_true: ArrayLike, predictions: Tuple[ArrayLike, ...], names: Tuple[str, ...],
+                 classes: Optional[ArrayLike], seen_classes: Optional[ArrayLike]) -> None:
+        true = column_or_1d(y_true)
+        kept = np.ones(len(true), bool) if classes is None else _among(true, classes)
+        if not kept.any():
+            raise ValueError("y_true: expected samples of the classes, found none")
+        labels = np.unique(true[kept], return_inverse=True)[1].astype(np.int32)
+        self.figure = "zsl" if seen_classes is None else "h"
+        seen = np.zeros(len(labels), bool) if seen_classes is None else _among(true[kept], seen_classes)
+        if seen_classes is not None and (seen.all() or not seen.any()):
+            raise ValueError("y_true: expected samples of seen and of unseen classes, found only one kind")
+        self._arrays = [labels[~seen], labels[seen]]  # the structs point into these
+        self.of = [self._struct(*_right_counts(true, predicted, name), kept, seen)
+                   for predicted, name in zip(predictions, names)]
+
+    def _struct(self, right: NDArray[np.uint16], runs: int, kept: NDArray[np.bool_], seen: NDArray[np.bool_]) -> Any:
+        unseen_labels, seen_labels = self._arrays[:2]
+        of_unseen, of_seen = right[kept][~seen], right[kept][seen]
+        self._arrays += [of_unseen, of_seen]
+        return _library.Outcomes(ctypes.sizeof(_library.Outcomes), unseen_labels.ctypes.data, seen_labels.ctypes.data,
+                                 of_unseen.ctypes.data, of_unseen.ctypes.data, of_seen.ctypes.data,
+                                 len(unseen_labels), len(seen_labels), runs)
+
+
+def _among(labels: NDArray[Any], classes: ArrayLike) -> NDArray[np.bool_]:
+    wanted = set(column_or_1d(classes).tolist())
+    return np.fromiter((label in wanted for label in labels.tolist()), bool, len(labels))
+
+
+def _right_counts(true: NDArray[Any], y_pred: ArrayLike, name: str) -> Tuple[NDArray[np.uint16], int]:
+    """Return in how many seeds each sample was predicted right, and the number of seeds."""
+    predicted = np.asarray(y_pred)
+    if predicted.ndim != 2 or predicted.shape[1] != len(true):
+        predicted = column_or_1d(y_pred)[np.newaxis]
+    check_consistent_length(true, predicted[0])
+    _check_kind(true, predicted.ravel(), name)
+    if len(predicted) > 65535:
+        raise ValueError(f"{name}: expected at most 65535 seeds, found {len(predicted)}")
+    return (predicted == true).sum(axis=0, dtype=np.uint16), len(predicted)
 
 
 def zero_shot_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:

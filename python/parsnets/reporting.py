@@ -34,7 +34,7 @@ class _Run:
 def report(file: PathLike, models: Union[PathLike, Sequence[PathLike], Mapping[str, Any], Any],
            data: Optional[Dataset] = None, *, points: int = 3000, explanations: int = 12, compare_mmg: bool = True,
            random_state: Any = 1, n_jobs: Optional[int] = -1, photographs: Optional[PathLike] = None,
-           progress: Optional[ProgressCallback] = None) -> Path:
+           own_rows: Optional[PathLike] = None, progress: Optional[ProgressCallback] = None) -> Path:
     """Write a self-contained HTML page with the results of one or more models.
 
     Parameters
@@ -58,6 +58,8 @@ def report(file: PathLike, models: Union[PathLike, Sequence[PathLike], Mapping[s
     photographs : str or path-like, default=None
         Folder with thumbnails.jpg or thumbnails.png. None means the data folder of the first run, or the folder that
         `data` was loaded from.
+    own_rows : str or path-like, default=None
+        CSV or JSON file with rows of your own (docs/report.md), shown beside the published ones.
     progress : callable, default=None
         Called with (stage, done, total, unit). A true result stops the work, which raises Cancelled.
 
@@ -79,7 +81,8 @@ def report(file: PathLike, models: Union[PathLike, Sequence[PathLike], Mapping[s
     options = _library.ReportOptions(ctypes.sizeof(_library.ReportOptions), unsigned(points, "points", 32),
                                      unsigned(explanations, "explanations", 32), int(bool(compare_mmg)),
                                      seed_of(random_state),
-                                     None if photographs is None else text(os.fspath(photographs), "photographs"))
+                                     None if photographs is None else text(os.fspath(photographs), "photographs"),
+                                     None if own_rows is None else text(os.fspath(own_rows), "own_rows"))
     given = [_given(run) for run in runs]
     pointers = (ctypes.POINTER(_library.ReportRun) * len(given))(*[ctypes.pointer(one) for one in given])
     page = Path(file)

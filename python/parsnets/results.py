@@ -135,6 +135,46 @@ class Explanations(List[Explanation]):
 
 
 @dataclass(frozen=True)
+class Interval:
+    """A result and its 95 % interval over test classes and samples.
+
+    Attributes
+    ----------
+    estimate : float
+        The result on the test samples.
+    low, high : float
+        Percentiles 2.5 and 97.5 of a bootstrap that resamples classes, and the samples of each class.
+    """
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Comparison of two methods on the same samples: the first minus the second.
+
+    Attributes
+    ----------
+    difference : float
+        Difference of the results.
+    low, high : float
+        Its 95 % interval, from a bootstrap that draws the same classes and samples for both methods.
+    p_value : float
+        Two-sided p-value of a randomisation test that exchanges the methods in whole classes.
+    exact : bool
+        Whether all exchanges were enumerated. They are drawn if the methods differ in more than 14 classes.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    exact: bool
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """Results of an evaluation, in percent except for gamma.
 
@@ -154,6 +194,9 @@ class Evaluation:
     trained_samples : int or None
         Number of test samples that the model was trained on; 0 unless `evaluate` was told to allow them. None if there
         are some but the model file does not say how many. Device models do not know and give 0.
+    intervals : dict
+        95 % intervals over test classes and samples: "zsl_top1_per_class" and, with test samples of seen classes, "u",
+        "s" and "h" to :class:`Interval`.
     zsl_per_class : dict or None
         Label to accuracy when only unseen classes compete, for classes with test samples. None for device models.
     gzsl_per_class : dict or None
@@ -178,6 +221,7 @@ class Evaluation:
     ausuc: Optional[float]
     gamma: Optional[float]
     trained_samples: Optional[int] = field(default=0, compare=False)
+    intervals: Dict[str, Interval] = field(default_factory=dict, repr=False, compare=False)
     zsl_per_class: Optional[Dict[Any, float]] = field(default=None, repr=False, compare=False)
     gzsl_per_class: Optional[Dict[Any, float]] = field(default=None, repr=False, compare=False)
     confusion: Optional[NDArray[np.uint32]] = field(default=None, repr=False, compare=False)

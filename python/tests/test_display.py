@@ -71,6 +71,8 @@ def test_an_evaluation_shows_its_figures_with_bars_of_their_length(demo, fitted)
         assert shown.endswith("%") and float(shown.rstrip("\u202f%")) == pytest.approx(figure, abs=0.05)
         well, bar = row.findall(".//rect")
         assert float(bar.get("width")) / float(well.get("width")) == pytest.approx(figure / 100, abs=0.001)
+    low, high = evaluation.intervals["h"].low, evaluation.intervals["h"].high
+    assert f"95 % interval {low:.1f} to {high:.1f}" in _display.evaluation_html(evaluation)
     partial = dataclasses.replace(evaluation, u=None, s=None, h=None, ausuc=None, gamma=None)
     assert len(parsed(_display.evaluation_html(partial)).find(".//table").findall("tbody/tr")) == 3
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from parsnets import ParsNetsClassifier
-from parsnets.metrics import ausuc, harmonic_mean, per_class_accuracy, seen_unseen_curve, zero_shot_scorer
+from parsnets.metrics import (
+    ausuc, bootstrap_interval, harmonic_mean, paired_test, per_class_accuracy, seen_unseen_curve, zero_shot_scorer)
 
 
 @pytest.mark.parametrize("method", ["ridge", "eszsl", "dap"])
@@ -71,3 +72,81 @@ def test_columns_and_kinds_of_one_sort_are_compared(true, predicted, expected):
 def test_text_is_not_compared_with_numbers(true, predicted):
     with pytest.raises(ValueError, match="y_pred: expected labels of the same type as y_true.*convert"):
         per_class_accuracy(true, predicted)
+
+
+def test_intervals_are_the_engines(demo):
+    model = ParsNetsClassifier(method="ridge").fit_dataset(demo)
+    intervals = model.evaluate(demo).intervals
+    rows = np.concatenate([demo.test_unseen, demo.test_seen])
+    seen = [label for label in model.classes_ if label not in set(demo.y[demo.test_unseen])]
+    h = bootstrap_interval(demo.y[rows], model.predict(demo.X[rows]), seen_classes=seen)
+    zsl = bootstrap_interval(demo.y[demo.test_unseen], model.predict(demo.X[demo.test_unseen], classes="unseen"))
+    for mine, engine in [(h, intervals["h"]), (zsl, intervals["zsl_top1_per_class"])]:
+        assert [100 * mine.estimate, 100 * mine.low, 100 * mine.high] == pytest.approx(
+            [engine.estimate, engine.low, engine.high], abs=1e-9)
+    assert set(intervals) == {"zsl_top1_per_class", "u", "s", "h"}
+    assert intervals["u"].low < model.evaluate(demo).u < intervals["u"].high
+
+
+def _slow_replicates(y, predictions, count):
+    """Accuracies of each prediction, on the same drawn classes and samples."""
+    rng = np.random.default_rng(5)
+    members = [np.flatnonzero(y == c) for c in np.unique(y)]
+    values = np.empty((count, len(predictions)))
+    for b in range(count):
+        drawn = [rng.choice(members[k], len(members[k])) for k in rng.integers(0, len(members), len(members))]
+        values[b] = [np.mean([np.mean((p == y)[..., rows]) for rows in drawn]) for p in predictions]
+    return values
+
+
+def _noisy(y, rng, share):
+    return np.where(rng.random(y.shape) < share, y, (y + 1) % 9)
+
+
+def test_intervals_agree_with_numpy():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 9, 200)
+    share = rng.random(9)[y]
+    a, b = np.array([_noisy(y, rng, share) for _ in range(2)]), _noisy(y, rng, 0.5)
+    slow = _slow_replicates(y, [a, b], 4000)
+    interval, test = bootstrap_interval(y, a, replicates=20000), paired_test(y, a, b, replicates=20000)
+    assert interval.estimate == pytest.approx((per_class_accuracy(y, a[0]) + per_class_accuracy(y, a[1])) / 2)
+    assert [interval.low, interval.high] == pytest.approx(np.percentile(slow[:, 0], [2.5, 97.5]), abs=0.015)
+    assert [test.low, test.high] == pytest.approx(np.percentile(slow[:, 0] - slow[:, 1], [2.5, 97.5]), abs=0.02)
+
+
+def test_p_is_the_share_of_exchanges():
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 9, 150)
+    a, b = _noisy(y, rng, 0.7), _noisy(y, rng, 0.5)
+    difference = np.array([np.mean((a == y)[y == c]) - np.mean((b == y)[y == c]) for c in range(9)])
+    signs = 1 - 2 * (np.arange(2 ** 9)[:, None] >> np.arange(9) & 1)
+    expected = np.mean(np.abs(signs @ difference) >= abs(difference.sum()) - 1e-9)
+    test = paired_test(y, a, b)
+    assert (test.p_value, test.exact) == (pytest.approx(expected), True)
+    assert test.difference == pytest.approx(difference.mean())
+    same = paired_test(y, a, a)
+    assert (same.difference, same.low, same.high, same.p_value) == (0, 0, 0, 1)
+
+
+def test_uncertainty_takes_text_labels_and_some_classes():
+    y = np.array(["a", "a", "b", "b", "c", "c"])
+    predicted = np.array(["a", "b", "b", "b", "a", "a"])
+    assert bootstrap_interval(y, predicted, ["a", "b"]).estimate == 0.75
+    assert bootstrap_interval(y, predicted, ["b"]) == bootstrap_interval(["b", "b"], ["b", "b"])
+    u, s = 0.75, 0.0
+    assert bootstrap_interval(y, predicted, seen_classes=["c"]).estimate == harmonic_mean(u, s)
+
+
+def test_uncertainty_refuses_what_cannot_be_counted():
+    y = [0, 0, 1, 1]
+    for arguments, keywords, message in [
+            ((y, y[:3]), {}, "inconsistent"), ((y, ["a"] * 4), {}, "y_pred"), ((y, y, [7]), {}, "found none"),
+            ((y, y), {"seen_classes": [0, 1]}, "only one kind"), ((y, y), {"replicates": 3}, "40 replicates"),
+            ((y, y), {"replicates": -1}, "replicates"), ((y, y), {"seed": 0.5}, "seed")]:
+        with pytest.raises(ValueError, match=message):
+            bootstrap_interval(*arguments, **keywords)
+    with pytest.raises(ValueError, match="y_pred_b"):
+        paired_test(y, y, ["a"] * 4)
+    with pytest.raises(ValueError, match="1 draw"):
+        paired_test(y, y, y, draws=0)

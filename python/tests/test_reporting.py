@@ -137,3 +137,14 @@ def test_a_report_can_be_cancelled(demo, fitted, tmp_path):
     with pytest.raises(Cancelled):
         report(tmp_path / "r.html", fitted, demo, progress=lambda *call: True)
     assert not (tmp_path / "r.html").exists()
+
+
+def test_own_rows_are_shown_and_marked(demo, tmp_path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("method,data,U,S\nmine,demo,60,40\n")
+    page = embedded(report(tmp_path / "r.html", RidgeZSL().fit_dataset(demo), demo, points=60, explanations=1,
+                           own_rows=rows))
+    assert [(row["method"], row["h"], row["own"]) for row in page["reference"]] == [("mine", 48.0, True)]
+    rows.write_text("method,data,U\nmine,demo,600\n")
+    with pytest.raises(BadInput, match="rows.csv:2"):
+        report(tmp_path / "r.html", RidgeZSL().fit_dataset(demo), demo, own_rows=rows)

@@ -183,6 +183,6 @@ parsnets_status parsnets_device_evaluate(const parsnets_device* device, const pa
     const unsigned wanted = checked_threads(threads);
     CallbackObserver observer(progress, user);
     ThreadPool pool(wanted);
-    write_evaluation(evaluate(device->model, dataset->data, pool, observer.get()), evaluation);
+    write_evaluation(evaluate(device->model, dataset->data, pool, observer.get()), dataset->data, pool, evaluation);
   });
 }

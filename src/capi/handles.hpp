@@ -19,6 +19,7 @@
 #include "parsnets/progress.hpp"
 #include "parsnets/ranking.hpp"
 #include "parsnets/training.hpp"
+#include "parsnets/uncertainty.hpp"
 
 struct parsnets_dataset {
   parsnets::Dataset data;
@@ -151,8 +152,11 @@ struct RankedOutput {
 /// Ranks samples in batches. Throws usage unless 1 <= k <= the number of candidates.
 void rank_batches(const Samples& input, const Ranking& ranking, const Predict& scores, const RankedOutput& out);
 
-/// The results of an evaluation into a struct of the caller.
-void write_evaluation(const Evaluation& result, parsnets_evaluation* evaluation);
+/// The results of an evaluation on `data` into a struct of the caller; the intervals if it has fields for them.
+void write_evaluation(const Evaluation& result, const Dataset& data, ThreadPool& pool, parsnets_evaluation* evaluation);
+
+/// An interval as the C ABI gives it.
+parsnets_interval interval_of(const BootstrapInterval& interval);
 
 /// Element `index` of a list; throws usage when there is none.
 const char* name_at(const std::vector<std::string>& names, std::size_t index, const char* what);

@@ -43,6 +43,7 @@ ReportOptions report_options_from(const parsnets_report_options& values) {
   options.explanations = static_cast<int>(values.explanations);
   options.compare_mmg = values.compare_mmg != 0;
   options.seed = values.seed;
+  if (values.own_rows != nullptr) options.own_rows = values.own_rows;
   return options;
 }
 

@@ -23,7 +23,8 @@ parsnets_status parsnets_train(const parsnets_dataset* dataset, const parsnets_o
   });
 }
 
-void parsnets::capi::write_evaluation(const Evaluation& result, parsnets_evaluation* evaluation) {
+void parsnets::capi::write_evaluation(const Evaluation& result, const Dataset& data, ThreadPool& pool,
+                                      parsnets_evaluation* evaluation) {
   parsnets_evaluation known{};
   known.zsl_top1_per_class = result.zsl.top1_per_class;
   known.zsl_top1 = result.zsl.top1;
@@ -35,6 +36,13 @@ void parsnets::capi::write_evaluation(const Evaluation& result, parsnets_evaluat
   known.ausuc = result.gzsl.ausuc;
   known.gamma = result.gzsl.gamma;
   known.trained_samples = result.trained_samples;
+  if (evaluation->size > offsetof(parsnets_evaluation, zsl_interval)) {
+    const auto intervals = bootstrap_intervals(outcomes_of(data, {&result.correct, 1}), pool);
+    known.zsl_interval = interval_of(intervals.zsl);
+    known.u_interval = interval_of(intervals.u);
+    known.s_interval = interval_of(intervals.s);
+    known.h_interval = interval_of(intervals.h);
+  }
   write_struct(evaluation, known, "parsnets_evaluation");
 }
 
@@ -93,7 +101,7 @@ parsnets_status parsnets_evaluate_with_options(const parsnets_model* model, cons
     const Evaluation result =
         evaluate(model->model, dataset->data, pool, observer.get(), given.allow_trained_samples != 0);
     write_curve(result.gzsl.curve, given);
-    write_evaluation(result, evaluation);
+    write_evaluation(result, dataset->data, pool, evaluation);
     for (double* values : {zsl, gzsl})
       if (values != nullptr) std::fill_n(values, classes, std::nan(""));
     if (zsl != nullptr) write_accuracies(result.zsl.classes, zsl);

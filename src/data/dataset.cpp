@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "data/folder.hpp"
+#include "data/folder_files.hpp"
 #include "data/known_sets.hpp"
 #include "data/rows.hpp"
 #include "parsnets/error.hpp"
@@ -13,9 +14,16 @@
 namespace parsnets {
 
 bool is_xlsa17(const std::filesystem::path& folder) {
+  if (!splits_names(folder).empty()) return true;
+  if (std::filesystem::exists(folder / "attributes.csv")) return false;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".mat") return true;
   return false;
+}
+
+std::string folder_name(const std::filesystem::path& folder) {
+  const auto path = std::filesystem::absolute(folder).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
 std::vector<std::int32_t> Dataset::seen_classes() const {
@@ -33,9 +41,7 @@ Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& opt
   std::filesystem::directory_iterator readable(folder, error);
   if (error) throw Error(BadInput{folder.string(), "", "a readable folder", error.message(), "check its permissions"});
   Dataset data = is_xlsa17(folder) ? load_xlsa17(folder, options, progress) : load_plain(folder, options, progress);
-  data.name = std::filesystem::absolute(folder).lexically_normal().filename().string();
-  if (data.name.empty())
-    data.name = std::filesystem::absolute(folder).lexically_normal().parent_path().filename().string();
+  data.name = folder_name(folder);
   recognise(data);
   data.loaded = options;
   for (const auto& note : data.notes) report_message(progress, note);

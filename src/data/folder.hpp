@@ -10,8 +10,10 @@
 
 namespace parsnets {
 
-/// Whether a folder holds .mat files.
+/// Whether a folder has *_splits.mat, or other .mat files without attributes.csv.
 bool is_xlsa17(const std::filesystem::path& folder);
+/// Its own name, also where the path ends in a slash or is relative.
+std::string folder_name(const std::filesystem::path& folder);
 
 Dataset load_xlsa17(const std::filesystem::path& folder, const LoadOptions& options, ProgressObserver* progress);
 void save_xlsa17(const Dataset& data, const std::filesystem::path& folder, DataFormat format,

@@ -3,7 +3,10 @@
 namespace parsnets {
 
 void add_load_options(OptionTable& table, LoadOptions& load) {
-  table.text("features", load.features, "features file, without extension (default: the only one found)")
+  table
+      .text(
+          "features", load.features,
+          "features file: NAME of NAME.mat, .npy, .npz or .csv in the folder, or a path (default: the only one found)")
       .text("semantics", load.semantics,
             "semantics, NAME of NAME_splits.mat, or of NAME.csv or NAME.npy in a plain folder; several, separated by "
             "commas, "

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "data/folder.hpp"
+#include "data/folder_files.hpp"
 #include "data/semantic_tables.hpp"
 #include "data/semantics.hpp"
 #include "formats/csv.hpp"
@@ -124,17 +125,6 @@ CsvTable as_csv(const Semantics& table, const std::vector<std::string>& class_na
 }
 
 }  // namespace
-
-std::optional<fs::path> find_one(const fs::path& folder, const std::string& stem,
-                                 std::initializer_list<const char*> endings) {
-  std::vector<std::string> found;
-  for (const auto* ending : endings)
-    if (fs::exists(folder / (stem + ending))) found.push_back(stem + ending);
-  if (found.empty()) return std::nullopt;
-  if (found.size() > 1)
-    throw Error(BadInput{folder.string(), stem, "one file", quoted_list(found), "remove all but one"});
-  return folder / found.front();
-}
 
 void read_plain_tables(const fs::path& folder, const LoadOptions& options, Dataset& data) {
   const auto names = split_table_names(options.semantics.empty() ? kAttributes : options.semantics);

@@ -2,17 +2,10 @@
 // Tables of class semantics in plain folders. Internal to src/data.
 
 #include <filesystem>
-#include <initializer_list>
-#include <optional>
-#include <string>
 
 #include "parsnets/dataset.hpp"
 
 namespace parsnets {
-
-/// The one file <stem>.<ending> among the endings; throws when there are several, nothing when there is none.
-std::optional<std::filesystem::path> find_one(const std::filesystem::path& folder, const std::string& stem,
-                                              std::initializer_list<const char*> endings);
 
 /// Reads the tables that `options.semantics` names into data.class_names and data.semantics. The classes and their
 /// order are those of attributes.csv, or without it those of the first table that names its classes.

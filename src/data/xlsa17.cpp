@@ -1,4 +1,5 @@
-// xlsa17-style folders: <features>.mat (`features` d x N, `labels`, `image_files`) beside <semantics>_splits.mat
+// xlsa17-style folders: <features>.mat (`features` d x N, `labels`, `image_files`), or features in .npy, .npz or .csv
+// files with labels from another file, beside <semantics>_splits.mat
 // (`att` m x C, `original_att`, `allclasses_names`, and 1-based index lists *_loc).
 
 #include <fmt/format.h>
@@ -9,7 +10,10 @@
 #include <optional>
 
 #include "base/file.hpp"
+#include "data/feature_rows.hpp"
 #include "data/folder.hpp"
+#include "data/folder_files.hpp"
+#include "data/label_files.hpp"
 #include "data/semantic_tables.hpp"
 #include "data/semantics.hpp"
 #include "data/split_file.hpp"
@@ -20,49 +24,39 @@ namespace parsnets {
 
 namespace {
 
+namespace fs = std::filesystem;
+
+constexpr Endings kFeatureEndings{".mat", ".npy", ".npz", ".csv"};
 constexpr std::string_view kSplitsEnding = "_splits";
 const std::string kDefaultSemantics = "att";
 
-std::vector<std::string> mat_stems(const std::filesystem::path& folder, bool splits) {
-  std::vector<std::string> stems;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string stem = entry.path().stem().string();
-    if (entry.path().extension() == ".mat" && stem.ends_with(kSplitsEnding) == splits) stems.push_back(stem);
-  }
-  std::sort(stems.begin(), stems.end());
-  return stems;
-}
-
-std::unique_ptr<MatFile> open_splits(const std::filesystem::path& folder, const std::string& semantics) {
+std::unique_ptr<MatFile> open_splits(const fs::path& folder, const std::string& semantics) {
   const auto path = folder / (semantics + std::string(kSplitsEnding) + ".mat");
-  if (!std::filesystem::exists(path)) {
-    std::vector<std::string> names;
-    for (const auto& stem : mat_stems(folder, true))
-      names.push_back(stem.substr(0, stem.size() - kSplitsEnding.size()));
-    throw Error(BadInput{path.string(), "", "the file with semantics and splits", "only " + quoted_list(names),
+  if (!fs::exists(path))
+    throw Error(BadInput{path.string(), "", "the file with semantics and splits",
+                         "only " + quoted_list(splits_names(folder)),
                          "set " + option_name("semantics") + " to one of them"});
-  }
   return MatFile::open(path);
 }
 
-/// The features file to read, or nothing when there is none and none is required.
-std::optional<std::filesystem::path> choose_features(const std::filesystem::path& folder, const LoadOptions& options) {
-  const auto stems = mat_stems(folder, false);
-  if (!options.features.empty()) {
-    if (std::find(stems.begin(), stems.end(), options.features) == stems.end())
-      throw Error(BadInput{folder.string(), options.features + ".mat", "a features file of that name",
-                           "only " + quoted_list(stems), "set " + option_name("features") + " to one of them"});
-    return folder / (options.features + ".mat");
-  }
-  if (stems.size() > 1)
-    throw Error(BadInput{folder.string(), "features", "one features file", quoted_list(stems),
+/// The features file to read, or nothing when there is none and none is required. By default the only .mat, and without
+/// any the only array file.
+std::optional<fs::path> choose_features(const fs::path& folder, const LoadOptions& options, std::size_t classes) {
+  auto usual = mat_features(folder);
+  if (usual.empty()) usual = array_features(folder, classes);
+  const auto all = all_features(folder, classes);
+  const std::string& wanted = options.features.empty() && usual.size() == 1 ? usual.front() : options.features;
+  if (wanted.empty() && usual.size() > 1)
+    throw Error(BadInput{folder.string(), "features", "one features file", quoted_list(all),
                          "set " + option_name("features") + " to one of them"});
-  if (stems.empty()) {
+  if (wanted.empty()) {
     if (!options.require_features) return std::nullopt;
     throw Error(BadInput{folder.string(), "features", "a file <name>.mat with 'features' and 'labels'", "none",
                          "add it, e.g. res101.mat"});
   }
-  return folder / (stems.front() + ".mat");
+  if (const auto file = find_named(folder, wanted, kFeatureEndings)) return file;
+  throw Error(BadInput{folder.string(), wanted, "a features file of that name: .mat, .npy, .npz or .csv",
+                       "only " + quoted_list(all), "set " + option_name("features") + " to one of them"});
 }
 
 std::string attributes_field(const LoadOptions& options) { return options.original_att ? "original_att" : "att"; }
@@ -76,7 +70,7 @@ std::vector<std::string> read_class_names(MatFile& file, const LoadOptions& opti
     const auto count = require_variable(file, attributes_field(options)).cols;
     for (std::uint64_t c = 1; c <= count; ++c) names.push_back(fmt::format("class_{}", c));
     notes.push_back(fmt::format("{} has no allclasses_names: the classes are named class_1 to class_{}",
-                                std::filesystem::path(file.name()).filename().string(), count));
+                                fs::path(file.name()).filename().string(), count));
   }
   if (names.empty()) throw Error(BadInput{file.name(), "allclasses_names", "at least one class", "none", ""});
   return names;
@@ -109,7 +103,7 @@ Semantics read_semantics(MatFile& file, const LoadOptions& options, const std::s
 }
 
 /// A table after the first. Where its file names no classes, they are those of the data set.
-ClassTable read_further_table(const std::filesystem::path& folder, const std::string& name, const LoadOptions& options,
+ClassTable read_further_table(const fs::path& folder, const std::string& name, const LoadOptions& options,
                               Dataset& data) {
   const auto file = open_splits(folder, name);
   ClassTable table{file->name(), {}, {}};
@@ -119,7 +113,7 @@ ClassTable read_further_table(const std::filesystem::path& folder, const std::st
     data.notes.push_back(
         fmt::format("{} has no allclasses_names: its classes are taken to be in the order of the "
                     "first table",
-                    std::filesystem::path(file->name()).filename().string()));
+                    fs::path(file->name()).filename().string()));
   table.semantics =
       read_semantics(*file, options, name, table.class_names.empty() ? data.class_names : table.class_names);
   return table;
@@ -142,31 +136,75 @@ std::vector<std::int32_t> read_labels(MatFile& file, std::size_t classes) {
   return labels;
 }
 
-void read_features(const std::filesystem::path& path, bool with_values, Dataset& data, ProgressObserver* progress) {
-  const auto file = MatFile::open(path);
-  data.features_name = path.stem().string();
-  data.features_file = path.string();
-  const MatVariable& features = require_variable(*file, "features");
-  data.labels = read_labels(*file, data.classes());
+/// Labels and names of images, one per column of `features`.
+void read_samples(MatFile& file, Dataset& data) {
+  const MatVariable& features = require_variable(file, "features");
+  data.labels = read_labels(file, data.classes());
   if (features.cols != data.samples() || features.rows == 0)
     throw Error(
-        BadInput{file->name(), "features", fmt::format("dimensions x {} samples, one per label", data.samples()),
+        BadInput{file.name(), "features", fmt::format("dimensions x {} samples, one per label", data.samples()),
                  fmt::format("{} x {}", features.rows, features.cols),
                  features.rows == data.samples() ? "transpose it: samples are columns" : "one column per label"});
-  if (with_values) data.features = file->read_columns("features", progress);
-  if (file->find("image_files") != nullptr) {
-    data.image_files = file->read_strings("image_files");
-    if (data.image_files.size() != data.samples())
-      throw Error(BadInput{file->name(), "image_files", fmt::format("{} names, one per label", data.samples()),
-                           std::to_string(data.image_files.size()), ""});
+  if (file.find("image_files") == nullptr) return;
+  data.image_files = file.read_strings("image_files");
+  if (data.image_files.size() != data.samples())
+    throw Error(BadInput{file.name(), "image_files", fmt::format("{} names, one per label", data.samples()),
+                         std::to_string(data.image_files.size()), ""});
+}
+
+/// Of features in an array file: from labels.*, the .npz itself, or a .mat of the folder with as many samples.
+void read_samples_beside(const fs::path& folder, const fs::path& features, Dataset& data) {
+  const std::string name = features.filename().string();
+  if (auto found = read_label_file(folder, features, data.class_names, LabelBase::any)) {
+    data.labels = std::move(found->labels);
+    data.image_files = read_image_files(folder, data.samples());
+    if (found->base_assumed)
+      data.notes.push_back(fmt::format("{} has neither label 0 nor label {}: its labels are taken to count from 0",
+                                       found->file.filename().string(), data.classes()));
+    return;
   }
+  const std::size_t rows = count_feature_rows(features);
+  for (const auto& other : mat_features(folder)) {
+    const auto file = MatFile::open(folder / (other + ".mat"));
+    if (const auto* matrix = file->find("features"); matrix == nullptr || matrix->cols != rows) continue;
+    if (data.labels.empty()) {
+      read_samples(*file, data);
+      data.notes.push_back(
+          fmt::format("{} has no labels: those of {}.mat, with as many samples, are used", name, other));
+    } else if (read_labels(*file, data.classes()) != data.labels) {
+      throw Error(BadInput{features.string(), "labels", "one file with labels of these samples",
+                           fmt::format("different labels in .mat files with {} samples", rows),
+                           "add labels.npy, or store the labels in an .npz beside the features"});
+    }
+  }
+  if (data.labels.empty())
+    throw Error(
+        BadInput{features.string(), "labels",
+                 fmt::format("labels.npy, .npz or .csv, or a .mat with features and labels of {} samples", rows),
+                 "none", "add labels.npy, one label per sample"});
+}
+
+void read_features(const fs::path& folder, const fs::path& path, bool with_values, Dataset& data,
+                   ProgressObserver* progress) {
+  data.features_file = path.string();
+  if (path.extension() == ".mat") {
+    const auto file = MatFile::open(path);
+    data.features_name = path.stem().string();
+    read_samples(*file, data);
+    if (with_values) data.features = file->read_columns("features", progress);
+    return;
+  }
+  data.features_name = path.filename().string();
+  read_samples_beside(folder, path, data);
+  if (!with_values) return;
+  data.features = read_feature_file(path, progress);
+  check_feature_rows(path, data.features.rows(), data.features.cols(), data);
 }
 
 /// The class lists that the public archive ships beside the .mat files.
-std::vector<std::int32_t> classes_from_text(const std::filesystem::path& path,
-                                            const std::vector<std::string>& class_names) {
+std::vector<std::int32_t> classes_from_text(const fs::path& path, const std::vector<std::string>& class_names) {
   std::vector<std::int32_t> classes;
-  if (!std::filesystem::exists(path)) return classes;
+  if (!fs::exists(path)) return classes;
   const std::string text = read_text_file(path, 1u << 20);
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
@@ -203,7 +241,7 @@ void write_lists(MatWriter& file, const Split& split) {
 
 }  // namespace
 
-Dataset load_xlsa17(const std::filesystem::path& folder, const LoadOptions& options, ProgressObserver* progress) {
+Dataset load_xlsa17(const fs::path& folder, const LoadOptions& options, ProgressObserver* progress) {
   Dataset data;
   const auto names = split_table_names(options.semantics.empty() ? kDefaultSemantics : options.semantics);
   const auto splits = open_splits(folder, names[0]);
@@ -213,8 +251,8 @@ Dataset load_xlsa17(const std::filesystem::path& folder, const LoadOptions& opti
   for (std::size_t t = 1; t < names.size(); ++t) tables.push_back(read_further_table(folder, names[t], options, data));
   data.semantics = join_tables(std::move(tables), data.class_names, splits->name());
   if (options.original_att) data.semantics.name += ":original_att";
-  if (const auto features = choose_features(folder, options))
-    read_features(*features, options.read_features, data, progress);
+  if (const auto features = choose_features(folder, options, data.classes()))
+    read_features(folder, *features, options.read_features, data, progress);
 
   if (!options.split.empty()) {
     data.split = read_split_file(options.split, data, options.seed);
@@ -228,13 +266,12 @@ Dataset load_xlsa17(const std::filesystem::path& folder, const LoadOptions& opti
   return data;
 }
 
-void save_xlsa17(const Dataset& data, const std::filesystem::path& folder, DataFormat format,
-                 ProgressObserver* progress) {
+void save_xlsa17(const Dataset& data, const fs::path& folder, DataFormat format, ProgressObserver* progress) {
   const MatVersion version = format == DataFormat::mat73               ? MatVersion::v73
                              : format == DataFormat::mat5_uncompressed ? MatVersion::v5_uncompressed
                                                                        : MatVersion::v5;
   if (!data.features.empty()) {
-    const std::string stem = std::filesystem::path(data.features_name).stem().string();
+    const std::string stem = fs::path(data.features_name).stem().string();
     const auto features = MatWriter::create(folder / ((stem.empty() ? "features" : stem) + ".mat"), version);
     features->write_columns("features", data.features.view(), progress);
     features->write_columns("labels", column(data.labels).view());

@@ -15,6 +15,7 @@ AccuracyCount::AccuracyCount(std::size_t classes, std::span<const std::int32_t> 
                              std::span<const std::int32_t> candidates)
     : labels_(labels),
       candidates_(candidates),
+      correct_(labels.size(), 0),
       truth_(places_of_labels(labels, places_of(candidates, classes, "candidate classes"), "scores")),
       samples_(candidates.size(), 0),
       right_(candidates.size(), 0) {}
@@ -33,6 +34,7 @@ void AccuracyCount::add(std::size_t first, MatrixView<const float> scores) {
     ++samples_[truth];
     right_[truth] += ahead == 0;
     first_ += ahead == 0;
+    correct_[first + i] = ahead == 0;
     among_five_ += ahead < 5;
   }
 }

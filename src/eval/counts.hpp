@@ -16,9 +16,11 @@ class AccuracyCount {
   AccuracyCount(std::size_t classes, std::span<const std::int32_t> labels, std::span<const std::int32_t> candidates);
   void add(std::size_t first, MatrixView<const float> scores);
   Accuracy result() const;
+  const std::vector<std::uint8_t>& correct() const { return correct_; }  ///< per label; 1: its class came first
 
  private:
   std::span<const std::int32_t> labels_, candidates_;
+  std::vector<std::uint8_t> correct_;
   std::vector<std::size_t> truth_, samples_, right_;
   std::size_t first_ = 0, among_five_ = 0;
 };
@@ -48,11 +50,14 @@ class GzslCount {
   void add_seen(std::size_t first, MatrixView<const float> scores);
   double best_gamma() const;
   Gzsl at(double gamma) const;
+  std::vector<std::uint8_t> correct_unseen(double gamma) const;  ///< per label; 1: at() counts the sample as right
+  std::vector<std::uint8_t> correct_seen(double gamma) const;
 
  private:
   struct Flip {
-    double gamma = 0;       ///< where the sample's prediction changes side
-    std::size_t place = 0;  ///< its class
+    double gamma = 0;          ///< where the sample's prediction changes side
+    std::uint32_t place = 0;   ///< its class
+    std::uint32_t sample = 0;  ///< its label's place
   };
   /// The test samples of the unseen (or of the seen) classes.
   struct Side {

@@ -126,6 +126,7 @@ Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressOb
                    confusion.add(std::span(unseen_labels).subspan(first), scores);
                  });
   result.zsl = zsl.result();
+  result.correct.zsl = zsl.correct();
   if (!gzsl) return result;
   visit_in_order(scorer, data, data.split.test_seen, position, progress, "score seen",
                  [&](std::size_t first, MatrixView<const float> scores) {
@@ -133,6 +134,8 @@ Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressOb
                    confusion.add(std::span(seen_labels).subspan(first), scores);
                  });
   result.gzsl = gzsl->at(scorer.gamma);
+  result.correct.unseen = gzsl->correct_unseen(scorer.gamma);
+  result.correct.seen = gzsl->correct_seen(scorer.gamma);
   result.confusion = confusion.result();
   return result;
 }

@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "eval/counts.hpp"
+#include "eval/harmonic_mean.hpp"
 #include "eval/scores.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/metrics.hpp"
@@ -20,8 +21,6 @@
 namespace parsnets {
 
 namespace {
-
-double harmonic_mean(double u, double s) { return u + s > 0 ? 2 * u * s / (u + s) : 0; }
 
 /// The count of scores that are there as a whole.
 GzslCount count_of(const GzslScores& scores) {
@@ -72,7 +71,8 @@ void GzslCount::add(Side& own, const Side& other, bool own_is_seen, std::size_t 
     if (best != truth) continue;
     const double mine = row[static_cast<std::size_t>(own.classes[best])];
     const double theirs = row[static_cast<std::size_t>(other.classes[best_place(row, other.classes)])];
-    own.flips.push_back({own_is_seen ? mine - theirs : theirs - mine, best});
+    own.flips.push_back({own_is_seen ? mine - theirs : theirs - mine, static_cast<std::uint32_t>(best),
+                         static_cast<std::uint32_t>(first + i)});
   }
 }
 
@@ -152,6 +152,18 @@ Gzsl GzslCount::at(double gamma) const {
     result.ausuc += (b.u - a.u) * (a.s + b.s) / 200;
   }
   return result;
+}
+
+std::vector<std::uint8_t> GzslCount::correct_unseen(double gamma) const {
+  std::vector<std::uint8_t> correct(unseen_.labels.size(), 0);
+  for (const Flip& flip : unseen_.flips) correct[flip.sample] = gamma >= flip.gamma;
+  return correct;
+}
+
+std::vector<std::uint8_t> GzslCount::correct_seen(double gamma) const {
+  std::vector<std::uint8_t> correct(seen_.labels.size(), 0);
+  for (const Flip& flip : seen_.flips) correct[flip.sample] = gamma < flip.gamma;
+  return correct;
 }
 
 double GzslCount::best_gamma() const {

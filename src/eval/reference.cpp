@@ -2,12 +2,25 @@
 
 #include "eval/reference.hpp"
 
+#include <algorithm>
+
 namespace parsnets {
 
-const std::vector<ReferenceRow>& reference_rows() {
+namespace {
+
+struct Accuracies {
+  double zsl, u, s, h;  // percent; -1: not published
+};
+
+struct Row {
+  std::string method, features, semantics, source;
+  std::array<Accuracies, kReferenceSets.size()> sets;
+};
+
+const std::vector<Row>& table() {
   // Columns: SUN, CUB, AWA2, aPY; each {ZSL top-1 per class, U, S, H}; -1: not published.
   // clang-format off
-  static const std::vector<ReferenceRow> rows{
+  static const std::vector<Row> rows{
       {"DAP", "ResNet-101 frozen", "attributes", "Xian et al., Table 6 (via EthanZhu90/ZSL_GAN_CVPR18)",
        {{{39.9, 4.2, 25.1, 7.2}, {40.0, 1.7, 67.9, 3.3}, {46.1, 0, 84.7, 0}, {33.8, 4.8, 78.3, 9.0}}}},
       {"CONSE", "ResNet-101 frozen", "attributes", "Xian et al., Table 6 (via EthanZhu90/ZSL_GAN_CVPR18)",
@@ -60,9 +73,37 @@ const std::vector<ReferenceRow>& reference_rows() {
   return rows;
 }
 
-const std::vector<ReferenceRow>& transductive_reference_rows() {
-  static const std::vector<ReferenceRow> rows;
+}  // namespace
+
+bool same_data_name(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+std::vector<CitedRow> published_rows(const std::string& data, bool transductive) {
+  std::vector<CitedRow> rows;
+  if (transductive) return rows;
+  const auto given = [](double v) { return v < 0 ? std::optional<double>() : std::optional<double>(v); };
+  for (std::size_t k = 0; k < kReferenceSets.size(); ++k) {
+    if (!same_data_name(data, kReferenceSets[k])) continue;
+    for (const auto& row : table()) {
+      const auto& f = row.sets[k];
+      if (f.zsl < 0 && f.h < 0) continue;
+      rows.push_back({kReferenceSets[k], row.method, row.features, row.semantics, "Proposed Split", row.source,
+                      given(f.zsl), given(f.u), given(f.s), given(f.h), false});
+    }
+  }
   return rows;
+}
+
+nlohmann::ordered_json cited_row_json(const CitedRow& row) {
+  const auto json = [](const std::optional<double>& v) {
+    return v ? nlohmann::ordered_json(*v) : nlohmann::ordered_json();
+  };
+  return {{"method", row.method},       {"zsl", json(row.zsl)}, {"u", json(row.u)},
+          {"s", json(row.s)},           {"h", json(row.h)},     {"features", row.features},
+          {"semantics", row.semantics}, {"split", row.split},   {"source", row.source},
+          {"measured", false},          {"own", row.own}};
 }
 
 }  // namespace parsnets

@@ -196,7 +196,7 @@ CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
                     width == 0 ? "a table that starts in the first line" : fmt::format("{} cells", width),
                     "a blank line", "remove the blank line");
       table.rows.insert(table.rows.end(), blanks, {std::string()});
-      blanks = 0;
+      while (blanks > 0) table.lines.push_back(row->line - blanks--);
     }
     if (width == 0) width = row->cells.size();
     if (row->cells.size() != width)
@@ -212,6 +212,7 @@ CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
       table.header = std::move(row->cells);
     } else {
       table.rows.push_back(std::move(row->cells));
+      table.lines.push_back(row->line);
     }
   }
   if (width == 0)

@@ -14,6 +14,7 @@ namespace parsnets {
 struct CsvTable {
   std::vector<std::string> header;             ///< empty when the file has none
   std::vector<std::vector<std::string>> rows;  ///< every row has the same number of cells
+  std::vector<std::size_t> lines = {};         ///< read_csv: the line where each row begins, counted from 1
 };
 
 /// Reads a small table of text (attributes, labels). Throws bad_input with file:line for ragged rows, stray quotes,

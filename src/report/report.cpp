@@ -10,7 +10,7 @@
 #include "base/linalg.hpp"
 #include "base/rng.hpp"
 #include "data/rows.hpp"
-#include "eval/reference.hpp"
+#include "eval/own_rows.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
@@ -18,6 +18,7 @@
 #include "report/bench_figures.hpp"
 #include "report/field_figures.hpp"
 #include "report/geometry.hpp"
+#include "report/overview.hpp"
 #include "report/page.hpp"
 #include "report/places.hpp"
 #include "report/run_figures.hpp"
@@ -270,28 +271,6 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
   return json;
 }
 
-/// Published rows of the data set, if its split is the one they are about.
-Json reference_json(const Dataset& data) {
-  Json list = Json::array();
-  for (std::size_t k = 0; k < kReferenceSets.size(); ++k) {
-    if (data.split.proposed_of != kReferenceSets[k]) continue;
-    const auto percent = [](double v) { return v < 0 ? Json() : Json(v); };
-    for (const auto& row : reference_rows()) {
-      const auto& f = row.sets[k];
-      if (f.zsl < 0 && f.h < 0) continue;
-      list.push_back({{"method", row.method},
-                      {"features", row.features},
-                      {"semantics", row.semantics},
-                      {"source", row.source},
-                      {"zsl", percent(f.zsl)},
-                      {"u", percent(f.u)},
-                      {"s", percent(f.s)},
-                      {"h", percent(f.h)}});
-    }
-  }
-  return list;
-}
-
 /// Place among the published rows that use the same kind of semantics, 1 being best.
 Json rank_json(const Json& summary, const Json& reference) {
   const std::string name = summary["semantics"];
@@ -302,7 +281,7 @@ Json rank_json(const Json& summary, const Json& reference) {
     if (summary[metric].is_null()) continue;
     std::size_t better = 0, of = 1;
     for (const auto& row : reference) {
-      if (row[metric].is_null() || row["semantics"] != kind) continue;
+      if (row["own"].get<bool>() || row[metric].is_null() || row["semantics"] != kind) continue;
       ++of;
       better += row[metric].get<double>() > summary[metric].get<double>();
     }
@@ -323,7 +302,9 @@ std::string report_data(const std::vector<ReportRun>& runs, const Thumbnails& th
             {"title", "ParsNets report: " + runs.front().data->name},
             {"producer", "parsnets " PARSNETS_VERSION},
             {"runs", Json::array()}};
-  const Json reference = reference_json(*runs.front().data);
+  Json reference = Json::array();
+  const auto own = options.own_rows.empty() ? std::vector<CitedRow>() : read_own_rows(options.own_rows);
+  for (const auto& row : cited_rows(*runs.front().data, own)) reference.push_back(cited_row_json(row));
   for (const auto& run : runs) {
     if (run.data->name != runs.front().data->name)
       throw Error(ErrorCode::usage, fmt::format("report: expected runs on one data set, found {} and {}",
@@ -337,6 +318,25 @@ std::string report_data(const std::vector<ReportRun>& runs, const Thumbnails& th
       thumbnails.image.empty()
           ? Json()
           : Json{{"image", thumbnails.image}, {"columns", thumbnails.columns}, {"size", thumbnails.size}};
+  return json.dump();
+}
+
+std::string joined_report_data(const std::vector<std::string>& parts) {
+  if (parts.empty()) throw Error(ErrorCode::usage, "report: expected at least one run");
+  if (parts.size() == 1) return parts.front();
+  std::vector<Json> parsed;
+  for (const auto& part : parts) parsed.push_back(Json::parse(part));
+  const auto names = part_names(parsed);
+  Json json{{"format", 2},
+            {"title", fmt::format("ParsNets report: {}", fmt::join(names, ", "))},
+            {"producer", "parsnets " PARSNETS_VERSION},
+            {"overview", overview_json(parsed, names)},
+            {"parts", Json::array()}};
+  for (std::size_t p = 0; p < parsed.size(); ++p) {
+    json["parts"].push_back({{"name", names[p]}});
+    for (const char* field : {"runs", "reference", "thumbnails"})
+      json["parts"].back()[field] = std::move(parsed[p][field]);
+  }
   return json.dump();
 }
 

@@ -86,6 +86,19 @@ TEST(CApiTraining, EvaluatesAsTheCommandLineDoes) {
   EXPECT_EQ(figures.ausuc, expected["gzsl"]["ausuc"].get<double>());
   EXPECT_EQ(figures.gamma, expected["gzsl"]["gamma"].get<double>());
   EXPECT_EQ(figures.gamma, info_of(model.get()).gamma);
+  const std::pair<const char*, parsnets_interval> intervals[] = {
+      {"zsl", figures.zsl_interval}, {"u", figures.u_interval}, {"s", figures.s_interval}, {"h", figures.h_interval}};
+  for (const auto& [name, interval] : intervals) {
+    EXPECT_EQ(interval.estimate, expected["intervals"][name]["estimate"].get<double>()) << name;
+    EXPECT_EQ(interval.low, expected["intervals"][name]["low"].get<double>()) << name;
+    EXPECT_EQ(interval.high, expected["intervals"][name]["high"].get<double>()) << name;
+  }
+  parsnets_evaluation old{};  // of a header without intervals
+  old.size = offsetof(parsnets_evaluation, zsl_interval);
+  old.h_interval.low = -7;
+  ASSERT_OK(parsnets_evaluate(model.get(), data.get(), 1, nullptr, nullptr, &old));
+  EXPECT_EQ(old.h, figures.h);
+  EXPECT_EQ(old.h_interval.low, -7);
 }
 
 TEST(CApiTraining, TheCurveGoesThroughTheResultsAtGamma) {

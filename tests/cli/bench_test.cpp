@@ -57,6 +57,24 @@ int interrupted_after_a_file(const std::vector<std::string>& arguments, const st
 
 }  // namespace
 
+TEST(CliBench, OwnRowsFollowTheMeasuredOnesAndAreMarked) {
+  TempDir dir;
+  const std::string rows = (dir / "rows.csv").string();
+  write_text_file(rows, "method,data,ZSL,source\nmy|ne,demo,99.5,thesis\nother,elsewhere,1,\n");
+  const std::vector<std::string> command{"bench", "--data", kDemo, "--methods", "ridge", "--rows", rows, "--quiet"};
+  const auto text = run_cli(command);
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("| *my/ne* (thesis; own row, not measured here) | 99.5 | - |"), std::string::npos)
+      << text.out;
+  EXPECT_EQ(text.out.find("other"), std::string::npos) << text.out;
+  auto as_json = command;
+  as_json.push_back("--json");
+  const auto json = run_cli(as_json).json();
+  ASSERT_EQ(json["reference"].size(), 1u);
+  EXPECT_EQ(json["reference"][0]["own"], true);
+  EXPECT_EQ(json["reference"][0]["measured"], false);
+}
+
 TEST(CliBench, AMethodThatFailsIsARowAndTheOthersAreRun) {
   TempDir dir;
   const auto out = dir / "runs.json";
@@ -105,6 +123,50 @@ TEST(CliBench, ResumeComputesAnewWhatWasAskedDifferently) {
   ASSERT_EQ(run_cli(bench("ridge", out, {"--resume", "--lambda", "7"})).exit_code, 0);
   EXPECT_EQ(json_in(out)["methods"][0]["runs"][0]["options"]["lambda"], 7);
   EXPECT_EQ(json_in(out)["methods"][1]["runs"][0], before) << "other rows stay";
+}
+
+TEST(CliBench, RowsHaveIntervalsAndAreComparedWithTheFirst) {
+  TempDir dir;
+  const auto out = dir / "runs.json";
+  const auto result = run_cli(bench("ridge,eszsl,ridge:lambda=1", out, {"--seeds", "2", "--lambda", "1"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto methods = json_in(out)["methods"];
+  const auto &ridge = methods[0], &eszsl = methods[1], &same = methods[2];
+  EXPECT_FALSE(ridge.contains("versus"));
+  for (const auto& row : methods) {
+    EXPECT_NEAR(row["intervals"]["zsl"]["estimate"].get<double>(), row["summary"]["zsl"]["mean"].get<double>(), 1e-9);
+    EXPECT_NEAR(row["intervals"]["u"]["estimate"].get<double>(), row["summary"]["u"]["mean"].get<double>(), 1e-9);
+    EXPECT_LT(row["intervals"]["h"]["low"].get<double>(), row["intervals"]["h"]["high"].get<double>());
+    for (const auto& run : row["runs"])
+      EXPECT_NEAR(run["intervals"]["h"]["estimate"].get<double>(), run["gzsl"]["h"].get<double>(), 1e-9);
+  }
+  EXPECT_EQ(eszsl["versus"]["method"], "ridge");
+  EXPECT_NEAR(eszsl["versus"]["s"]["difference"].get<double>(),
+              eszsl["summary"]["s"]["mean"].get<double>() - ridge["summary"]["s"]["mean"].get<double>(), 1e-9);
+  EXPECT_EQ(same["versus"]["h"]["difference"], 0);
+  EXPECT_EQ(same["versus"]["h"]["p"], 1);
+  EXPECT_NE(result.out.find("95 % intervals over classes and samples"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("difference from ridge"), std::string::npos) << result.out;
+}
+
+TEST(CliBench, RunsThatDoNotSayWhichSamplesWereRightAreResumedWithoutIntervals) {
+  TempDir dir;
+  const auto out = dir / "runs.json";
+  ASSERT_EQ(run_cli(bench("ridge", out)).exit_code, 0);
+  auto file = nlohmann::ordered_json::parse(read_text_file(out));  // the order of options tells rows apart
+  auto& row = file["methods"][0];
+  row.erase("intervals");
+  for (const char* key : {"correct", "intervals"}) row["runs"][0].erase(key);
+  const nlohmann::json old_run = row["runs"][0];
+  write_text_file(out, file.dump());
+  const auto result = run_cli(bench("ridge,eszsl", out, {"--resume"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto methods = json_in(out)["methods"];
+  EXPECT_EQ(methods[0]["runs"][0], old_run);
+  EXPECT_FALSE(methods[0].contains("intervals"));
+  EXPECT_TRUE(methods[1].contains("intervals"));
+  EXPECT_FALSE(methods[1].contains("versus"));
+  EXPECT_EQ(result.out.find("difference from"), std::string::npos) << result.out;
 }
 
 TEST(CliBench, ResumeRefusesAFileOfOtherData) {

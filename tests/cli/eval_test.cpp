@@ -136,6 +136,29 @@ TEST(CliEval, ValuesThatAreNotFiniteAreNamedByFileAndRow) {
   expect_row(train_ridge(trained, model), trained, "row 0, column 5");
 }
 
+TEST(CliEval, FiguresHaveIntervals) {
+  TempDir dir;
+  const std::string model = (dir / "m.safetensors").string();
+  ASSERT_EQ(train_ridge(kDemo, model).exit_code, 0);
+  const auto result = run_cli({"eval", "--model", model, "--data", kDemo, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = result.json();
+  const std::pair<const char*, double> figures[] = {{"zsl", json["zsl"]["top1_per_class"].get<double>()},
+                                                    {"u", json["gzsl"]["u"].get<double>()},
+                                                    {"s", json["gzsl"]["s"].get<double>()},
+                                                    {"h", json["gzsl"]["h"].get<double>()}};
+  for (const auto& [name, figure] : figures) {
+    const auto& interval = json["intervals"][name];
+    EXPECT_NEAR(interval["estimate"].get<double>(), figure, 1e-9) << name;
+    EXPECT_LT(interval["low"].get<double>(), figure) << name;
+    EXPECT_GT(interval["high"].get<double>(), figure) << name;
+  }
+  const auto text = run_cli({"eval", "--model", model, "--data", kDemo}).out;
+  EXPECT_TRUE(has(text, "\n95 % intervals  ZSL ")) << text;
+  const auto again = run_cli({"eval", "--model", model, "--data", kDemo, "--json", "--threads", "1", "--seed", "9"});
+  EXPECT_EQ(again.json()["intervals"], json["intervals"]) << "the same for any seed and number of threads";
+}
+
 TEST(CliEval, TransductiveFiguresStandApart) {
   TempDir dir;
   const std::string model = (dir / "m.safetensors").string(), out = (dir / "t.json").string();

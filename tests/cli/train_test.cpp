@@ -267,6 +267,16 @@ TEST(CliTrain, ReferenceKeepsFeaturesAndSourceOfEveryRow) {
     EXPECT_FALSE(row["source"].get<std::string>().empty());
   }
   EXPECT_EQ(run_cli({"reference", "--set", "MNIST"}).exit_code, 2);
+  TempDir dir;
+  const std::string rows = (dir / "rows.json").string();
+  write_text_file(rows, R"([{"method":"mine","data":"mnist","ZSL":12.5},{"method":"mine","data":"cub","ZSL":60}])");
+  const auto own = run_cli({"reference", "--set", "MNIST", "--rows", rows});
+  EXPECT_EQ(own.exit_code, 0) << own.err;
+  EXPECT_NE(own.out.find("own row, not measured here"), std::string::npos) << own.out;
+  const auto all = run_cli({"reference", "--rows", rows, "--json"}).json();
+  EXPECT_EQ(all["CUB"].size(), json["CUB"].size() + 1);
+  EXPECT_EQ(all["CUB"].back()["own"], true);
+  EXPECT_EQ(all["mnist"].size(), 1u);
 }
 
 TEST(CliTrain, CtrlCLeavesTheEarlierModelAndNothingElse) {

@@ -62,6 +62,35 @@ TEST(Counts, FiguresOfBlocksAreThoseOfTheWhole) {
   EXPECT_EQ(gzsl.at(gamma).ausuc, expected.ausuc);
 }
 
+TEST(Counts, CorrectnessAddsUpToTheAccuracies) {
+  const Problem p;
+  int visits = 0;
+  AccuracyCount accuracy(kClasses, p.unseen_labels, p.unseen);
+  GzslCount gzsl(kClasses, {{p.unseen_labels, p.unseen}, {p.seen_labels, p.seen}});
+  in_blocks(p.unseen_scores, visits).visit([&](std::size_t first, MatrixView<const float> scores) {
+    accuracy.add(first, scores);
+    gzsl.add_unseen(first, scores);
+  });
+  in_blocks(p.seen_scores, visits).visit([&](std::size_t first, MatrixView<const float> scores) {
+    gzsl.add_seen(first, scores);
+  });
+  const auto check = [](const std::vector<ClassAccuracy>& classes, const std::vector<std::int32_t>& labels,
+                        const std::vector<std::uint8_t>& correct) {
+    ASSERT_EQ(correct.size(), labels.size());
+    for (const auto& c : classes) {
+      double right = 0;
+      for (std::size_t i = 0; i < labels.size(); ++i) right += labels[i] == c.class_index && correct[i];
+      EXPECT_EQ(c.top1, 100 * right / static_cast<double>(c.samples));
+    }
+  };
+  check(accuracy.result().classes, p.unseen_labels, accuracy.correct());
+  for (const double gamma : {-0.5, 0.0, 0.25, gzsl.best_gamma(), 1.0}) {  // of multiples of 1/4: with ties
+    const Gzsl at = gzsl.at(gamma);
+    check(at.unseen_classes, p.unseen_labels, gzsl.correct_unseen(gamma));
+    check(at.seen_classes, p.seen_labels, gzsl.correct_seen(gamma));
+  }
+}
+
 TEST(Counts, TheTemperatureOfBlocksIsThatOfTheWholeKeptOrNot) {
   const Problem p;
   const double whole = fit_temperature(

@@ -139,6 +139,30 @@ TEST(Report, ComparesThePlacesOfUnseenClassesWithTheMeansOfTheirSamples) {
   }
 }
 
+TEST(Report, SeveralDataSetsAreJoinedBehindAnOverview) {
+  ThreadPool pool(1);
+  const SmallRun first = small_run(Method::ridge);
+  SmallRun second{test::small_training_set(), {}};
+  second.data.name = "second";
+  second.model = train(second.data, test::small_options(Method::ridge), pool);
+  ReportOptions options;
+  options.points = 50;
+  const auto text_of = [&](const SmallRun& run) {
+    return report_data({{"one", &run.model, &run.data, "", {}}}, {}, options, pool);
+  };
+  const std::string a = text_of(first), b = text_of(second);
+  EXPECT_EQ(joined_report_data({a}), a) << "one data set keeps its format";
+  EXPECT_THROW(joined_report_data({}), Error);
+  const json joined = json::parse(joined_report_data({a, b})), one = json::parse(a), two = json::parse(b);
+  EXPECT_EQ(joined["format"], 2);
+  ASSERT_EQ(joined["parts"].size(), 2u);
+  EXPECT_EQ(joined["parts"][0]["runs"], one["runs"]);
+  EXPECT_EQ(joined["parts"][1]["runs"], two["runs"]);
+  EXPECT_EQ(joined["parts"][1]["reference"], two["reference"]);
+  EXPECT_EQ(joined["parts"][1]["name"], "second");
+  EXPECT_EQ(joined["overview"]["rows"][0]["cells"][1]["zsl"], two["runs"][0]["summary"]["zsl"]);
+}
+
 TEST(Report, AttributesAreThoseThatTheModelPredicts) {
   ThreadPool pool(1);
   SmallRun run{test::small_training_set(), {}};

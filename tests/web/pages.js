@@ -75,7 +75,7 @@ async function open(browser, sample, options = {}) {
     if (url !== sample.url && !url.startsWith("data:") && !url.startsWith("blob:")) problems.push(`request: ${url}`);
   });
   await page.goto(sample.url);
-  await page.waitForSelector("#comparison tbody tr");
+  await page.waitForSelector(".results-table tbody tr");
   return { context, page, problems };
 }
 

@@ -222,6 +222,22 @@ function makeReport(kind) {
       return report(range(4).map((i) => makeRun(random, { name: ["20 open", "40 open", "without MMG", "one network"][i], classes: 50, points: 300, attributes: 85 })));
     case "nogzsl":
       return report([makeRun(random, { name: "zsl only", classes: 8, points: 160, attributes: 39, gzsl: false })]);
+    case "sets": {
+      const part = (name, classes, extra) => {
+        const runs = ["ours", "ridge"].map((method) => makeRun(random, { name: method, classes, points: 100, attributes: 20 }));
+        runs[0].summary.h = runs[1].summary.h + 1;
+        return { name, runs, reference: [], thumbnails: null, ...extra };
+      };
+      const parts = [part("CUB", 30, { thumbnails: sprite(random, 600, 60, 32) }),
+        part("SUN 2", 20, { reference: [{ method: "mine", zsl: 12, u: null, s: null, h: null, features: "", semantics: "", split: "", source: "thesis", measured: false, own: true }] })];
+      const rows = ["ours", "ridge", "alone"].map((method, m) => ({ method, cells: parts.map(({ runs }, p) => {
+        if (method === "alone") return p ? null : { zsl: 1.25, h: null };
+        const { zsl, h } = runs[m].summary;
+        return { zsl, h };
+      }) }));
+      const ranks = { zsl: null, h: { data_sets: 2, methods: [{ method: "ours", best: 2, mean_rank: 1 }, { method: "ridge", best: 0, mean_rank: 2 }] } };
+      return { format: 2, title: "ParsNets report: CUB, SUN 2", producer: "parsnets 0.1.0", overview: { parts: parts.map(({ name }) => name), rows, ranks }, parts };
+    }
     default:
       throw new Error(`unknown kind of sample: ${kind}`);
   }

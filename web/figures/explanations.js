@@ -25,7 +25,7 @@ defineFigure({
     const most = d3.max(explanations, (one) => explanationBars(one).length);
     const { boxes, height } = layoutPanels(explanations.length, frame.width, head + most * rowHeight + 30, 320, 36);
     const svg = frame.svg(height);
-    const rows = explanations.map((one, i) => drawExplanation(svg, boxes[i], one, head, rowHeight));
+    const rows = explanations.map((one, i) => drawExplanation(svg, boxes[i], one, head, rowHeight, frame.part.photos));
     frame.slice(svg, [...new Set(boxes.map((box) => box.y)), height]);
     frame.marks(rows, { vertical: true, find(x, y) {
       const panel = boxes.findIndex((box) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height);
@@ -39,12 +39,12 @@ function explanationBars(one) {
   return [...one.terms, ...extra("training samples", one.examples), ...extra("calibration", one.calibration)];
 }
 
-function drawExplanation(svg, box, one, head, rowHeight) {
+function drawExplanation(svg, box, one, head, rowHeight, photos) {
   const g = svg.append("g");
   const side = 64;
-  const photo = Photos.has(one.sample);
+  const photo = photos.has(one.sample);
   if (photo) {
-    g.append("image").attr("href", Photos.dataUrl(one.sample, 2 * side)).attr("x", box.x).attr("y", box.y).attr("width", side).attr("height", side);
+    g.append("image").attr("href", photos.dataUrl(one.sample, 2 * side)).attr("x", box.x).attr("y", box.y).attr("width", side).attr("height", side);
   }
   const left = box.x + (photo ? side + 12 : 0);
   const room = box.x + box.width - left;

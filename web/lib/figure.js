@@ -17,11 +17,11 @@ function defineFigure(figure) {
 }
 
 class Frame {
-  constructor(figure, data, run, report, number) {
-    Object.assign(this, { figure, data, run, report });
+  constructor(figure, data, run, part, number) {
+    Object.assign(this, { figure, data, run, part, report: part.report });
     this.state = {};
     const sentence = figure.sentence(data, run);
-    const id = `fig-${figure.id}`;
+    const id = `fig-${part.prefix}${figure.id}`;
     this.sentence = element("p", { class: "sentence" }, sentence);
     this.controls = element("div", { class: "controls" });
     this.chart = element("div", { class: `chart ${figure.kind === "canvas" ? "canvas-chart" : ""}`, tabindex: "0",
@@ -33,7 +33,7 @@ class Frame {
     const beside = figure.beside ? figure.beside(this, data, run) : null;
     this.node = element("figure", { id, class: "figure" },
       element("figcaption", {},
-        element("h3", {}, element("span", { class: "figure-number" }, `Figure ${number}`), ` ${figure.title}`), this.sentence),
+        element(part.heading(1), { class: "figure-heading" }, element("span", { class: "figure-number" }, `Figure ${number}`), ` ${figure.title}`), this.sentence),
       this.controls,
       beside ? element("div", { class: "with-aside" }, this.chart, beside) : this.chart,
       this.hint, this.toolbar(), this.numbers);
@@ -47,11 +47,11 @@ class Frame {
       element("button", { type: "button", "aria-label": `${text}: ${figure.title}`, onclick, ...extra }, text);
     const numbers = button("Numbers", () => {
       const open = this.numbers.hidden;
-      if (open) this.numbers.replaceChildren(plainTable(figure.table(this.data, this.run), `Numbers of ${figure.title}`));
+      if (open) this.numbers.replaceChildren(plainTable(figure.table(this.data, this.run), this.part.label(`Numbers of ${figure.title}`)));
       this.numbers.hidden = !open;
       numbers.setAttribute("aria-expanded", String(open));
-    }, { "aria-expanded": "false", "aria-controls": `fig-${figure.id}-numbers` });
-    const name = `${this.run.name}-${figure.id}`.replace(/[^\w.-]+/g, "_");
+    }, { "aria-expanded": "false", "aria-controls": `fig-${this.part.prefix}${figure.id}-numbers` });
+    const name = `${this.part.prefix}${this.run.name}-${figure.id}`.replace(/[^\w.-]+/g, "_");
     const csv = button("CSV", () =>
       save(`${name}.csv`, new Blob([csvText(figure.table(this.data, this.run))], { type: "text/csv" })));
     const svg = figure.kind === "canvas" ? null : button("SVG", () => saveSvg(name, this.chart.querySelector("svg")));
@@ -153,7 +153,7 @@ class Frame {
     Tooltip.show(mark.tip, () => {
       const box = this.chart.getBoundingClientRect();
       return { x: box.left + mark.x, y: box.top + mark.y - this.chart.scrollTop, reach: height / 2 };
-    });
+    }, this.part.photos);
     if (announce) Tooltip.announce(mark.tip);
   }
 

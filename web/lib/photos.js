@@ -1,34 +1,34 @@
-// Photos cut from the sprite of the report, where it has one.
+// Photos cut from the sprite of a data set, where it has one.
 
-const Photos = {
-  image: null,
-  layout: null,
-
+class Photos {
   // Calls `ready` once the sprite is decoded; without a sprite nothing happens.
-  load(thumbnails, ready) {
+  constructor(thumbnails, ready) {
+    this.image = null;
+    this.layout = thumbnails;
     if (!thumbnails || !thumbnails.image) return;
     const image = new Image();
     image.onload = () => {
-      Photos.image = image;
-      Photos.layout = thumbnails;
+      this.image = image;
       ready();
     };
     image.src = thumbnails.image;
-  },
+  }
 
   has(sample) {
-    if (!Photos.image || !isNumber(sample) || sample < 0) return false;
-    const { columns, size } = Photos.layout;
-    return (Math.floor(sample / columns) + 1) * size <= Photos.image.naturalHeight;
-  },
+    if (!this.image || !isNumber(sample) || sample < 0) return false;
+    const { columns, size } = this.layout;
+    return (Math.floor(sample / columns) + 1) * size <= this.image.naturalHeight;
+  }
 
   canvas(sample, side) {
-    const { columns, size } = Photos.layout;
+    const { columns, size } = this.layout;
     const canvas = element("canvas", { width: side, height: side, class: "photo" });
-    canvas.getContext("2d").drawImage(Photos.image, size * (sample % columns), size * Math.floor(sample / columns),
+    canvas.getContext("2d").drawImage(this.image, size * (sample % columns), size * Math.floor(sample / columns),
       size, size, 0, 0, side, side);
     return canvas;
-  },
+  }
 
-  dataUrl: (sample, side) => Photos.canvas(sample, side).toDataURL("image/jpeg", 0.9),
-};
+  dataUrl(sample, side) {
+    return this.canvas(sample, side).toDataURL("image/jpeg", 0.9);
+  }
+}

@@ -4,10 +4,10 @@ const Tooltip = {
   anchor: null,
 
   // `anchor()` gives the mark's place in the window, {x, y, reach}, and is asked again when the page scrolls.
-  show(tip, anchor) {
+  show(tip, anchor, photos) {
     const node = document.getElementById("tooltip");
     node.replaceChildren();
-    if (Photos.has(tip.sample)) node.append(Photos.canvas(tip.sample, 96));
+    if (photos.has(tip.sample)) node.append(photos.canvas(tip.sample, 96));
     const text = element("div", {});
     if (tip.title) text.append(element("strong", {}, tip.title));
     if (tip.rows && tip.rows.length) {

@@ -6,11 +6,15 @@
 #include <string>
 
 #include "parsnets/dataset.hpp"
+#include "parsnets/threads.hpp"
 
-namespace parsnets::cli {
+namespace parsnets {
 
 /// CRC-32 of features, labels, semantics and split.
 std::string data_checksum(const Dataset& data);
+
+/// What all rows have in common: version, data set, split, checksum, seeds.
+nlohmann::ordered_json bench_info(const Dataset& data, std::uint64_t seed, std::uint64_t seeds);
 
 class BenchResults {
  public:
@@ -24,6 +28,9 @@ class BenchResults {
   bool has_run(std::uint64_t seed) const;
   void add_run(nlohmann::ordered_json run);
   void fail_row(const std::string& reason);
+  /// Adds {"intervals", "versus": {"method", ...}} to the row: intervals of its results over seeds, and the paired
+  /// comparison with the first row. What needs runs that do not say which test samples were right is left out.
+  void add_uncertainty(const Dataset& data, ThreadPool& pool);
 
   const nlohmann::ordered_json& row() const { return json_["methods"].back(); }
   const nlohmann::ordered_json& json() const { return json_; }
@@ -35,4 +42,4 @@ class BenchResults {
   std::filesystem::path file_;
 };
 
-}  // namespace parsnets::cli
+}  // namespace parsnets

@@ -6,15 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "command.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/report.hpp"
 #include "parsnets/training.hpp"
 
-namespace parsnets::cli {
-
-/// The command as it could be typed again: the options that were given.
-std::string command_line(const std::string& name, const OptionTable& options, const Context& context);
+namespace parsnets {
 
 std::filesystem::path run_json_file(const std::filesystem::path& folder);
 /// Writes run.json. The data set's path is kept absolute, so that the report finds it.
@@ -32,4 +28,14 @@ struct RunFolder {
 /// Throws bad_input when there is no model in it.
 RunFolder read_run_folder(const std::filesystem::path& folder);
 
-}  // namespace parsnets::cli
+/// Runs on the same data set, loaded in the same way.
+struct RunGroup {
+  std::filesystem::path data;
+  LoadOptions load;  ///< that of the first run
+  std::vector<RunFolder> runs;
+};
+/// In the order of the first run of each group. Within a group, runs of the same name are renamed to their paths.
+/// Throws usage for a run whose data set is unknown.
+std::vector<RunGroup> grouped_by_data(const std::vector<RunFolder>& folders);
+
+}  // namespace parsnets

@@ -1,30 +1,16 @@
-#include "run_folder.hpp"
-
-#include <fmt/format.h>
+#include "experiments/run_folder.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/file.hpp"
 #include "base/json_file.hpp"
 #include "base/machine.hpp"
-#include "load_flags.hpp"
-#include "made_by.hpp"
+#include "data/load_options.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 
-namespace parsnets::cli {
-
-std::string command_line(const std::string& name, const OptionTable& options, const Context& context) {
-  std::string text = "parsnets " + name;
-  for (const auto& option : options.options()) {
-    if (std::ranges::find(context.given, option.name) == context.given.end()) continue;
-    const nlohmann::json value = option.value();
-    text += " --" + option.name;
-    if (!option.is_flag) text += " " + shell_word(value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  if (std::ranges::find(context.given, "like") != context.given.end()) return text;  // it has its own seed
-  return text + fmt::format(" --seed {}", context.common.seed);
-}
+namespace parsnets {
 
 std::filesystem::path run_json_file(const std::filesystem::path& folder) { return folder / "run.json"; }
 
@@ -54,7 +40,7 @@ RunFolder read_run_folder(const std::filesystem::path& folder) {
   run.model = folder / "model.safetensors";
   if (!std::filesystem::is_regular_file(run.model))
     throw Error(BadInput{folder.string(), "model.safetensors", "a run folder with a model", "none",
-                         "make one with 'parsnets train --run DIR'"});
+                         "train one with " + option_name("run")});
   run.name = std::filesystem::absolute(folder).lexically_normal().filename().string();
   if (run.name.empty())
     run.name = std::filesystem::absolute(folder).lexically_normal().parent_path().filename().string();
@@ -80,4 +66,32 @@ RunFolder read_run_folder(const std::filesystem::path& folder) {
   return run;
 }
 
-}  // namespace parsnets::cli
+std::vector<RunGroup> grouped_by_data(const std::vector<RunFolder>& folders) {
+  std::vector<RunGroup> groups;
+  std::vector<std::string> keys;
+  for (const auto& folder : folders) {
+    if (folder.data.empty())
+      throw Error(ErrorCode::usage, "report: expected " + option_name("data") + ", since the run '" + folder.name +
+                                        "' does not say what it was trained on");
+    LoadOptions load = folder.load;
+    OptionTable table;
+    add_load_options(table, load);
+    const std::string key = std::filesystem::weakly_canonical(folder.data).string() + table.to_json().dump();
+    const auto place = static_cast<std::size_t>(std::ranges::find(keys, key) - keys.begin());
+    if (place == keys.size()) {
+      keys.push_back(key);
+      groups.push_back({folder.data, folder.load, {}});
+    }
+    groups[place].runs.push_back(folder);
+  }
+  for (auto& group : groups) {
+    std::map<std::string, int> runs_of_name;
+    for (const auto& run : group.runs) ++runs_of_name[run.name];
+    for (auto& run : group.runs)  // names tell runs apart
+      if (runs_of_name[run.name] > 1)
+        run.name = std::filesystem::absolute(run.model).lexically_normal().parent_path().string();
+  }
+  return groups;
+}
+
+}  // namespace parsnets

@@ -6,7 +6,7 @@
 
 #include "parsnets/training.hpp"
 
-namespace parsnets::cli {
+namespace parsnets {
 
 struct Entry {
   std::string label;
@@ -25,4 +25,4 @@ std::vector<Entry> ablation_entries(const TrainOptions& base);
 /// "name=v1,v2" or "k" (open = 10, 20, 30, 40, 80, 120, 160, 200 of 200 networks): each entry with each value.
 std::vector<Entry> sweep_entries(const std::string& text, const std::vector<Entry>& entries);
 
-}  // namespace parsnets::cli
+}  // namespace parsnets

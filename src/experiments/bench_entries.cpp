@@ -1,4 +1,4 @@
-#include "bench_entries.hpp"
+#include "experiments/bench_entries.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "train/selection.hpp"
 #include "train/train_options.hpp"
 
-namespace parsnets::cli {
+namespace parsnets {
 
 namespace {
 
@@ -31,20 +31,20 @@ Entry parse_entry(const std::string& text, const TrainOptions& base) {
     first = false;
     const Option* option = table.find(name);
     if (option == nullptr)
-      throw Error(ErrorCode::usage, fmt::format("--methods: expected an option of 'train', found '{}' in '{}'{}", name,
-                                                text, table.suggestion(name)));
+      throw Error(ErrorCode::usage, fmt::format("{}: expected an option of training, found '{}' in '{}'{}",
+                                                option_name("methods"), name, text, table.suggestion(name)));
     if (const auto expected = option->assign(value))
-      throw Error(ErrorCode::usage, fmt::format("--methods: {}: expected {}, found '{}'{}", name, *expected, value,
-                                                did_you_mean(value, option->choices)));
+      throw Error(ErrorCode::usage, fmt::format("{}: {}: expected {}, found '{}'{}", option_name("methods"), name,
+                                                *expected, value, did_you_mean(value, option->choices)));
   }
   return entry;
 }
 
-/// What 'train' gives with `base`.
+/// What training gives with `base`.
 Entry default_entry(const TrainOptions& base) {
   Entry entry = parse_entry("parsnets", base);
   entry.label = "default model";
-  entry.note = "what 'train' gives with these options";
+  entry.note = "what training gives with these options";
   return entry;
 }
 
@@ -77,13 +77,16 @@ std::vector<Entry> method_entries(const std::string& text, const TrainOptions& b
     entries.push_back(parse_entry(text.substr(start, end - start), base));
     start = end + 1;
   }
-  if (entries.empty()) throw Error(ErrorCode::usage, "--methods: expected at least one method, found none");
+  if (entries.empty())
+    throw Error(ErrorCode::usage, option_name("methods") + ": expected at least one method, found none");
   return entries;
 }
 
 std::vector<Entry> ablation_entries(const TrainOptions& base) {
   if (base.preset == Preset::automatic || base.search.select || !base.search.grid.empty())
-    throw Error(ErrorCode::usage, "--ablation conflicts with --preset auto, --select and --grid");
+    throw Error(ErrorCode::usage,
+                fmt::format("{} conflicts with {}, {} and {}", option_name("ablation"), option_name("preset", "auto"),
+                            option_name("select"), option_name("grid")));
   const std::pair<const char*, const char*> parts[] = {{"linear map", "parsnets:gates=always:mmg=0:joint-steps=0"},
                                                        {"scln", "parsnets:mmg=0"},
                                                        {"mmg", "mmg"},
@@ -125,9 +128,8 @@ std::vector<Entry> sweep_entries(const std::string& text, const std::vector<Entr
     if (sparsity) start.gates.networks = 200;
     if (!sparsity && (text.find('=') == std::string::npos || text.find(';') != std::string::npos))
       throw Error(ErrorCode::usage,
-                  fmt::format("--sweep: expected k, or one option of 'train' with values such as lambda=1,5,20, found "
-                              "'{}'",
-                              text));
+                  fmt::format("{}: expected k, or one option of training with values such as lambda=1,5,20, found '{}'",
+                              option_name("sweep"), text));
     const auto axes = parse_grid(sparsity ? "open=10,20,30,40,80,120,160,200" : text, start, "sweep");
     for (auto& candidate : combinations(start, axes))
       swept.push_back({entry.label + " " + candidate.result.choice, std::move(candidate.options)});
@@ -135,4 +137,4 @@ std::vector<Entry> sweep_entries(const std::string& text, const std::vector<Entr
   return swept;
 }
 
-}  // namespace parsnets::cli
+}  // namespace parsnets

@@ -1,4 +1,4 @@
-#include "bench_results.hpp"
+#include "experiments/bench_results.hpp"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -7,10 +7,14 @@
 #include <span>
 
 #include "base/file.hpp"
-#include "bench_table.hpp"
+#include "data/split.hpp"
+#include "experiments/bench_runs.hpp"
+#include "experiments/bench_uncertainty.hpp"
+#include "experiments/evaluation_json.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/version.hpp"
 
-namespace parsnets::cli {
+namespace parsnets {
 
 using Json = nlohmann::ordered_json;
 
@@ -31,7 +35,7 @@ void check_results(const Json& json, const std::string& name) {
         for (const auto& run : row["runs"])
           good = good && run.is_object() && run.contains("seed") && run["seed"].is_number_unsigned();
     }
-  if (!good) throw Error(BadInput{name, "", "what 'bench --out' writes", "something else", "run without --resume"});
+  if (!good) throw Error(BadInput{name, "", "results of a benchmark", "something else", "remove the file"});
 }
 
 }  // namespace
@@ -49,6 +53,24 @@ std::string data_checksum(const Dataset& data) {
   return fmt::format("{:08x}", crc);
 }
 
+Json bench_info(const Dataset& data, std::uint64_t seed, std::uint64_t seeds) {
+  return {{"version", PARSNETS_VERSION},
+          {"data", data.name},
+          {"features", data.features_name},
+          {"semantics", data.semantics.name},
+          {"split", split_name(data.split)},
+          {"known_as", data.known_as},
+          {"proposed_split_of", data.split.proposed_of},
+          {"checksum", data_checksum(data)},
+          {"samples", data.samples()},
+          {"dimensions", data.features.cols()},
+          {"seen_classes", data.seen_classes().size()},
+          {"unseen_classes", data.unseen_classes().size()},
+          {"seed", seed},
+          {"seeds", seeds},
+          {"units", "percent"}};
+}
+
 BenchResults::BenchResults(Json info, std::filesystem::path file, bool resume)
     : json_(std::move(info)), file_(std::move(file)) {
   if (resume && std::filesystem::exists(file_)) {
@@ -58,7 +80,7 @@ BenchResults::BenchResults(Json info, std::filesystem::path file, bool resume)
     for (const char* key : {"version", "data", "features", "semantics", "split", "checksum"})
       if (earlier_.value(key, Json()) != json_.at(key))
         throw Error(BadInput{name, key, json_.at(key).dump(), earlier_.value(key, Json()).dump(),
-                             "resume with the same data and version, or run without --resume"});
+                             "go on with the same data and version, or remove the file"});
   }
   json_["methods"] = Json::array();
 }
@@ -95,6 +117,20 @@ void BenchResults::fail_row(const std::string& reason) {
   save();
 }
 
+void BenchResults::add_uncertainty(const Dataset& data, ThreadPool& pool) {
+  Json& methods = json_["methods"];
+  Json& row = methods.back();
+  const auto outcomes = outcomes_of_runs(row["runs"], data);
+  if (!outcomes) return;
+  row["intervals"] = intervals_json(bootstrap_intervals(*outcomes, pool));
+  if (methods.size() > 1)
+    if (const auto first = outcomes_of_runs(methods[0]["runs"], data)) {
+      row["versus"] = {{"method", methods[0]["method"]}};
+      row["versus"].update(comparison_json(compare_paired(*outcomes, *first, pool)));
+    }
+  save();
+}
+
 void BenchResults::save() const {
   if (file_.empty()) return;
   Json all = json_;  // with the earlier rows that were not come to yet, so that a second interrupt keeps them, too
@@ -108,4 +144,4 @@ void BenchResults::save() const {
   write_text_file(file_, all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-}  // namespace parsnets::cli
+}  // namespace parsnets

@@ -1,0 +1,41 @@
+#pragma once
+// Finding data sets on disk, and what a public one still lacks.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace parsnets {
+
+/// A folder that load_dataset reads, or would read if it were complete.
+struct FoundDataset {
+  std::filesystem::path folder;        ///< `root` or a folder under it
+  std::string name;                    ///< the folder's name
+  std::string known_as;                ///< a public data set: APY, AWA1, AWA2, CUB, FLO, SUN; empty: another
+  std::vector<std::string> features;   ///< values of LoadOptions::features, sorted
+  std::vector<std::string> semantics;  ///< values of LoadOptions::semantics, the default first
+  std::string problem;                 ///< why it cannot be trained on; empty: it can
+  std::vector<std::string> notes;      ///< what is worth knowing, e.g. another version of a public file
+};
+
+/// Every data set folder at or under `root`, sorted by path. Looks at most 3 levels deep; skips hidden folders,
+/// folders that cannot be read and folders already seen through another link. A folder is a data set if it has a
+/// *_splits.mat, or a table of classes (attributes.csv or another .csv with a column `class`) beside split.json or
+/// labels. Reads labels and splits, never feature values. Throws bad_input if `root` is not a folder.
+std::vector<FoundDataset> find_datasets(const std::filesystem::path& root);
+
+/// A file of a public data set.
+struct PublicFile {
+  std::string file;         ///< "res101.mat"
+  std::string contents;     ///< "features 2048 x 37322 and labels"
+  std::string source;       ///< where it is usually obtained from
+  std::uint64_t bytes = 0;  ///< 0: not known
+  std::string sha256;       ///< 64 hexadecimal digits; empty: not known
+};
+
+/// The files that a public data set consists of and that its folder lacks; none for another data set or for a plain
+/// folder that has features.
+std::vector<PublicFile> missing_files(const FoundDataset& found);
+
+}  // namespace parsnets

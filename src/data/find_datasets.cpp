@@ -1,0 +1,159 @@
+#include "parsnets/find_datasets.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+
+#include "base/sha256.hpp"
+#include "data/feature_rows.hpp"
+#include "data/folder.hpp"
+#include "data/folder_files.hpp"
+#include "data/known_sets.hpp"
+#include "data/split_file.hpp"
+#include "formats/csv.hpp"
+#include "formats/mat.hpp"
+#include "parsnets/dataset.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDeepest = 3;
+constexpr std::size_t kPublicDimensions = 2048;
+const std::string kSplitsFile = "att_splits.mat", kFeaturesFile = "res101.mat";
+
+/// `root` and the folders under it, each once. Links are followed last, so that a folder is known by its own path.
+std::vector<fs::path> folders_under(const fs::path& root) {
+  struct Place {
+    fs::path path;
+    int depth;
+  };
+  std::deque<Place> waiting{{root, 0}}, links;
+  std::set<fs::path> seen;
+  std::vector<fs::path> folders;
+  while (!waiting.empty() || !links.empty()) {
+    auto& next = waiting.empty() ? links : waiting;
+    const Place place = next.front();
+    next.pop_front();
+    std::error_code error;
+    const fs::path canonical = fs::canonical(place.path, error);
+    if (error || !seen.insert(canonical).second) continue;
+    fs::directory_iterator entries(place.path, error);
+    if (error) continue;
+    folders.push_back(place.path);
+    if (place.depth == kDeepest) continue;
+    for (const auto& entry : entries)
+      if (entry.is_directory(error) && !entry.path().filename().string().starts_with('.'))
+        (entry.is_symlink(error) ? links : waiting).push_back({entry.path(), place.depth + 1});
+  }
+  std::ranges::sort(folders);
+  return folders;
+}
+
+bool has_any(const fs::path& folder, std::initializer_list<const char*> files) {
+  return std::ranges::any_of(files, [&](const char* file) { return fs::is_regular_file(folder / file); });
+}
+
+bool is_dataset(const fs::path& folder) {
+  if (!splits_names(folder).empty()) return true;
+  return has_any(folder, {"split.json", "labels.npy", "labels.npz", "labels.csv"}) && !class_tables(folder, 0).empty();
+}
+
+/// `first` to the front, where it is there.
+void put_first(std::vector<std::string>& names, const std::string& first) {
+  std::ranges::stable_partition(names, [&](const std::string& name) { return name == first; });
+}
+
+void list_plain(const fs::path& folder, FoundDataset& found) {
+  const auto named = class_tables(folder, 0);
+  const fs::path classes_from = fs::exists(folder / "attributes.csv") ? folder / "attributes.csv" : named.front();
+  const std::size_t classes = read_csv(classes_from, true).rows.size();
+  found.features = array_features(folder, classes);
+  for (const auto& table : class_tables(folder, classes)) found.semantics.push_back(table.stem().string());
+  put_first(found.semantics, classes_from.stem().string());
+}
+
+void list_xlsa17(const fs::path& folder, FoundDataset& found) {
+  found.semantics = splits_names(folder);
+  put_first(found.semantics, "att");
+  if (found.semantics.empty()) return;
+  const auto splits = MatFile::open(folder / (found.semantics.front() + "_splits.mat"));
+  found.features = all_features(folder, require_variable(*splits, "att").cols);
+}
+
+/// What keeps the data set from being trained on, besides what load_dataset refuses.
+std::string what_is_missing(const Dataset& data, const FoundDataset& found) {
+  if (found.features.empty())
+    return is_xlsa17(found.folder)
+               ? fmt::format("no features: add {}, or features in an .npy, .npz or .csv file beside labels",
+                             kFeaturesFile)
+               : "no features: add features.npy, features.npz or features.csv";
+  if (data.split.trainval.empty() || data.split.test_unseen.empty())
+    return "no split: add split.json, which names the unseen classes";
+  return "";
+}
+
+/// Public files that are not of the published version.
+void note_other_versions(FoundDataset& found) {
+  const KnownSet* known = known_set(found.known_as);
+  const fs::path file = found.folder / kSplitsFile;
+  if (known == nullptr || known->splits_bytes == 0 || !fs::is_regular_file(file)) return;
+  if (fs::file_size(file) == known->splits_bytes && sha256_of_file(file) == known->splits_sha256) return;
+  found.notes.push_back(fmt::format("{} is not the version of the Proposed Split v1 of {} ({} bytes, SHA-256 {})",
+                                    kSplitsFile, known->name, known->splits_bytes, known->splits_sha256));
+}
+
+FoundDataset look_at(const fs::path& folder) {
+  FoundDataset found;
+  found.folder = folder;
+  found.name = folder_name(folder);
+  try {
+    is_xlsa17(folder) ? list_xlsa17(folder, found) : list_plain(folder, found);
+    LoadOptions load;
+    if (!found.features.empty()) load.features = found.features.front();
+    if (!found.semantics.empty()) load.semantics = found.semantics.front();
+    load.require_features = load.read_features = load.require_split = false;
+    const Dataset data = load_dataset(folder, load);
+    found.known_as = data.known_as;
+    found.problem = what_is_missing(data, found);
+    if (found.problem.empty()) open_feature_rows(data);  // one row per label
+    note_other_versions(found);
+  } catch (const Error& error) {
+    found.problem = error.message();
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<FoundDataset> find_datasets(const fs::path& root) {
+  std::error_code error;
+  if (!fs::is_directory(root, error))
+    throw Error(BadInput{root.string(), "", "a folder to look for data sets in",
+                         fs::exists(root, error) ? "a file" : "no such folder", "check the path"});
+  std::vector<FoundDataset> found;
+  for (const auto& folder : folders_under(root))
+    if (is_dataset(folder)) found.push_back(look_at(folder));
+  return found;
+}
+
+std::vector<PublicFile> missing_files(const FoundDataset& found) {
+  std::vector<PublicFile> missing;
+  const KnownSet* known = known_set(found.known_as);
+  const bool plain = fs::exists(found.folder) && splits_names(found.folder).empty();
+  if (known == nullptr || (plain && !found.features.empty())) return missing;
+  if (!fs::exists(found.folder / kFeaturesFile))
+    missing.push_back({kFeaturesFile, fmt::format("features {} x {} and labels", kPublicDimensions, known->samples),
+                       known->source, 0, ""});
+  if (!plain && !fs::exists(found.folder / kSplitsFile))
+    missing.push_back({kSplitsFile, fmt::format("semantics of {} classes and the Proposed Split", known->classes),
+                       known->source, known->splits_bytes, known->splits_sha256});
+  return missing;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,51 @@
+#pragma once
+// A study of several methods on every data set under a folder, and its tables. Everything finished is kept on disk: the
+// same call goes on where an earlier one stopped, and runs only what is new.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "experiments/result_table.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/find_datasets.hpp"
+#include "parsnets/progress.hpp"
+#include "parsnets/threads.hpp"
+
+namespace parsnets {
+
+struct ReproduceOptions {
+  std::filesystem::path root;  ///< searched for data sets
+  std::filesystem::path out;   ///< made if need be
+  /// paper, default and auto, or entries as of method_entries(). The first is the baseline of the paired test.
+  std::string methods = "ridge,eszsl,sae,dap,paper,default,auto";
+  int seeds = 3;                                     ///< of the methods
+  std::uint64_t seed = 1;                            ///< the first one
+  bool ablation = true, sparsity = true;             ///< with the first seed alone
+  std::filesystem::path rows;                        ///< file of own rows (eval/own_rows.hpp); empty: none
+  std::function<std::string(const Error&)> message;  ///< how failures of methods are worded; empty: what()
+};
+
+/// Files that a public data set lacks.
+struct MissingData {
+  std::string data;              ///< AWA1, AWA2, CUB, SUN, APY or FLO
+  std::filesystem::path folder;  ///< where they belong
+  std::vector<PublicFile> files;
+};
+
+struct Reproduction {
+  std::vector<ResultTable> tables;  ///< also in out/tables, in every format
+  std::vector<MissingData> missing;
+  std::vector<std::string> skipped;                ///< data sets that could not be used, and why
+  std::vector<std::filesystem::path> run_folders;  ///< of the models that the report shows, by data set
+  std::size_t runs = 0, reused = 0, failed = 0;    ///< trained now, taken from an earlier call, rows that failed
+};
+
+/// Runs the study. `out` holds, for each data set, results and models of the first seed, then tables/, results.md and
+/// reproduce.json. A second process with the same `out` waits for the first. Throws usage for unknown methods,
+/// bad_input without a data set and for results in `out` of other data or another version, cancelled by `progress`.
+Reproduction reproduce(const ReproduceOptions& options, ThreadPool& pool, ProgressObserver* progress = nullptr);
+
+}  // namespace parsnets

@@ -1,0 +1,157 @@
+#include "parsnets/find_datasets.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.hpp"
+#include "data/known_sets.hpp"
+#include "formats/npy.hpp"
+#include "parsnets/dataset.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/synth.hpp"
+#include "shared_data.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+Dataset small() {
+  SynthOptions synth;
+  synth.classes = 8;
+  synth.samples = 80;
+  synth.dimensions = 4;
+  synth.hidden = 4;
+  return synthesize(synth);
+}
+
+Names names_of(const std::vector<FoundDataset>& found) {
+  Names names;
+  for (const auto& one : found) names.push_back(one.name);
+  return names;
+}
+
+}  // namespace
+
+TEST(FindDatasets, FoldersAreFoundByTheirFilesAndSortedByPath) {
+  test::TempDir dir;
+  save_dataset(small(), dir / "b/plain", DataFormat::npy);
+  save_dataset(small(), dir / "a", DataFormat::mat5);
+  save_dataset(small(), dir / "1/2/3", DataFormat::csv);
+  save_dataset(small(), dir / "1/2/3/4", DataFormat::csv);  // too deep
+  save_dataset(small(), dir / ".hidden", DataFormat::npy);
+  fs::create_directories(dir / "other");
+  write_text_file(dir / "other/table.csv", "class,a\nx,1\n");  // neither split nor labels
+  fs::create_directory_symlink(dir.path(), dir / "b/loop");
+  fs::create_directory_symlink(dir / "b/plain", dir / "a_link");
+  const auto found = find_datasets(dir.path());
+  EXPECT_EQ(names_of(found), (Names{"3", "a", "plain"}));
+  for (const auto& one : found) {
+    EXPECT_EQ(one.problem, "") << one.folder;
+    EXPECT_EQ(one.known_as, "");
+    EXPECT_TRUE(one.notes.empty());
+    EXPECT_TRUE(missing_files(one).empty());
+    LoadOptions load;
+    load.features = one.features.at(0);
+    load.semantics = one.semantics.at(0);
+    EXPECT_EQ(load_dataset(one.folder, load).labels, small().labels) << one.folder;
+  }
+  EXPECT_EQ(names_of(find_datasets(dir / "a/")), Names{"a"});
+  EXPECT_THROW(find_datasets(dir / "nowhere"), Error);
+}
+
+TEST(FindDatasets, FilesAreListedAsValuesOfTheOptions) {
+  test::TempDir dir;
+  const Dataset data = small();
+  save_dataset(data, dir.path(), DataFormat::npy);
+  write_npy(dir / "clip.npy", data.features.view());
+  write_npy(dir / "words.npy", data.semantics.values.view());
+  const FoundDataset plain = find_datasets(dir.path()).at(0);
+  EXPECT_EQ(plain.features, (Names{"clip", "features"}));
+  EXPECT_EQ(plain.semantics, (Names{"attributes", "words"}));
+
+  test::TempDir mat;
+  save_dataset(data, mat.path(), DataFormat::mat5);
+  fs::copy(mat / "att_splits.mat", mat / "a_splits.mat");
+  fs::copy(mat / "att_splits.mat", mat / "other.mat");  // no features in it
+  write_npy(mat / "clip.npy", data.features.view());
+  const FoundDataset xlsa17 = find_datasets(mat.path()).at(0);
+  EXPECT_EQ(xlsa17.features.size(), 2u);
+  EXPECT_EQ(xlsa17.features[0], "clip");
+  EXPECT_EQ(xlsa17.problem, "");
+  EXPECT_EQ(xlsa17.semantics, (Names{"att", "a"}));
+}
+
+TEST(FindDatasets, WhatIsMissingIsSaid) {
+  test::TempDir dir;
+  const Dataset data = small();
+  for (const char* name : {"features", "labels", "split", "rows"}) save_dataset(data, dir / name, DataFormat::npy);
+  fs::remove(dir / "features/features.npy");
+  fs::remove(dir / "labels/labels.npy");
+  fs::remove(dir / "split/split.json");
+  Matrix<float> fewer(79, 4, 1.0f);
+  write_npy(dir / "rows/features.npy", fewer.view());
+  for (const auto& one : find_datasets(dir.path()))
+    EXPECT_NE(one.problem.find(one.name == "rows" ? "80 samples" : one.name), std::string::npos) << one.problem;
+}
+
+TEST(FindDatasets, APublicSetWithoutFeaturesNamesTheFileThatItLacks) {
+  for (const char* name : {"APY", "AWA1", "AWA2", "SUN"}) {
+    const auto folder = test::shared_data(name);
+    if (!folder) GTEST_SKIP() << test::kNoSharedData;
+    const FoundDataset found = find_datasets(*folder).at(0);
+    EXPECT_EQ(found.known_as, name);
+    EXPECT_TRUE(found.problem.starts_with("no features: ")) << found.problem;
+    EXPECT_TRUE(found.notes.empty()) << found.notes.front();
+    const auto missing = missing_files(found);
+    ASSERT_EQ(missing.size(), 1u);
+    EXPECT_EQ(missing[0].file, "res101.mat");
+    EXPECT_EQ(missing[0].contents, "features 2048 x " + std::to_string(known_set(name)->samples) + " and labels");
+    EXPECT_NE(missing[0].source.find("xlsa17.zip"), std::string::npos);
+    EXPECT_EQ(missing[0].sha256, "");
+  }
+}
+
+TEST(FindDatasets, AnotherVersionOfAPublicFileIsNoted) {
+  const auto folder = test::shared_data("CUB");
+  if (!folder) GTEST_SKIP() << test::kNoSharedData;
+  EXPECT_TRUE(find_datasets(*folder).at(0).notes.empty());
+  EXPECT_EQ(find_datasets(*folder).at(0).problem, "");
+  LoadOptions load;
+  load.require_features = load.read_features = false;
+  test::TempDir dir;
+  save_dataset(load_dataset(*folder, load), dir / "CUB", DataFormat::mat5);
+  const FoundDataset rewritten = find_datasets(dir.path()).at(0);
+  EXPECT_EQ(rewritten.known_as, "CUB");
+  ASSERT_EQ(rewritten.notes.size(), 1u);
+  EXPECT_NE(rewritten.notes[0].find("3e4080e79b4049fcbc41b648f1c45f54"), std::string::npos);
+}
+
+TEST(FindDatasets, FloIsToldByItsSizesAlone) {
+  SynthOptions synth;
+  synth.classes = 102;
+  synth.samples = 8189;
+  synth.dimensions = 2;
+  synth.hidden = 2;
+  const Dataset data = synthesize(synth);
+  ASSERT_EQ(data.samples(), 8189u);
+  test::TempDir dir;
+  save_dataset(data, dir.path(), DataFormat::mat5);
+  const Dataset loaded = load_dataset(dir.path());
+  EXPECT_EQ(loaded.known_as, "FLO");
+  EXPECT_EQ(loaded.split.proposed_of, "");
+  const FoundDataset found = find_datasets(dir.path()).at(0);
+  EXPECT_EQ(found.known_as, "FLO");
+  EXPECT_TRUE(found.notes.empty());
+  const auto missing = missing_files(found);
+  ASSERT_EQ(missing.size(), 1u);  // its features are in another file
+  EXPECT_EQ(missing[0].contents, "features 2048 x 8189 and labels");
+  EXPECT_EQ(missing[0].bytes, 0u);
+}
+
+}  // namespace parsnets
