@@ -66,7 +66,7 @@ TEST(CliBench, OwnRowsFollowTheMeasuredOnesAndAreMarked) {
   ASSERT_EQ(text.exit_code, 0) << text.err;
   EXPECT_NE(text.out.find("| *my/ne* (thesis; own row, not measured here) | 99.5 | - |"), std::string::npos)
       << text.out;
-  EXPECT_EQ(text.out.find("other"), std::string::npos) << text.out;
+  EXPECT_EQ(text.out.find("*other*"), std::string::npos) << text.out;
   auto as_json = command;
   as_json.push_back("--json");
   const auto json = run_cli(as_json).json();
