@@ -252,7 +252,7 @@ class Study {
     make_folder_of(folder / "model.safetensors");
     save_model(model, folder / "model.safetensors");
     write_run_json(folder, variant.found->folder.string(), variant.load,
-                   fmt::format("parsnets reproduce --methods {}", entry.label), run);
+                   fmt::format("a study of several methods: {}", entry.label), run);
   }
 
   /// From the files, so that what was run earlier is in them, too.
@@ -281,7 +281,8 @@ class Study {
     result_.tables = study_tables(sets, own_);
     const fs::path folder = options_.out / "tables";
     fs::create_directories(folder);
-    std::string text = fmt::format("# Results\n\nMade by `parsnets reproduce` (version {}).\n", PARSNETS_VERSION);
+    std::string text = fmt::format("# Results\n\nMade by parsnets {}, seeds {} to {}.\n", PARSNETS_VERSION,
+                                   options_.seed, options_.seed + static_cast<std::uint64_t>(options_.seeds) - 1);
     for (const auto& table : result_.tables) {
       for (const auto& [ending, format] :
            {std::pair(".md", TableFormat::markdown), std::pair(".csv", TableFormat::csv),

@@ -104,7 +104,8 @@ TEST(ResolveOptions, TrainingOnResolvedOptionsGivesTheSameModel) {
   ThreadPool pool(2);
   for (const auto& [name, method] : method_names()) {
     const TrainOptions options = test::small_options(method);
-    const Model a = train(data, options, pool), b = train(data, resolve_options(options, data), pool);
+    Model a = train(data, options, pool), b = train(data, resolve_options(options, data), pool);
+    a.record.asked = b.record.asked;  // less was asked of the first
     EXPECT_EQ(a.options, b.options) << name;
     EXPECT_TRUE(a.record == b.record) << name;
     EXPECT_TRUE(std::ranges::equal(a.networks.values(), b.networks.values())) << name;
