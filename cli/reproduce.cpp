@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "load_flags.hpp"
+#include "page_pictures.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets::cli {
@@ -32,6 +34,7 @@ Command reproduce_command() {
     ReproduceOptions study;
     bool no_ablation = false, no_sparsity = false, no_report = false;
     int points = 1000;
+    std::string pictures;
   };
   auto state = std::make_shared<State>();
   state->study.out = "reproduction";
@@ -49,7 +52,11 @@ Command reproduce_command() {
       .flag("no-ablation", state->no_ablation, "skip the ablation")
       .flag("no-sparsity", state->no_sparsity, "skip the sweep over the number of open networks")
       .flag("no-report", state->no_report, "skip the report page")
-      .integer("points", state->points, 10, 100000, "maximum number of samples in the t-SNE maps of the report");
+      .integer("points", state->points, 10, 100000, "maximum number of samples in the t-SNE maps of the report")
+      .text("pictures", state->pictures,
+            "also write the figures of the report to OUT/figures, in these formats, comma-separated: png, svg, pdf; "
+            "needs an installed Chromium");
+  add_memory_limit(command.options, state->study.memory_limit);
   command.run = [state](Context& context) {
     if (state->study.root.empty()) throw Error(ErrorCode::usage, "reproduce: expected --root DIR");
     state->study.seed = context.common.seed;
@@ -58,8 +65,14 @@ Command reproduce_command() {
     state->study.report = !state->no_report;
     state->study.points = static_cast<std::size_t>(state->points);
     state->study.message = [](const Error& error) { return error.message(flag_option); };
+    const auto formats =
+        state->pictures.empty() ? std::vector<PictureFormat>() : parse_picture_formats(state->pictures);
+    if (!formats.empty()) find_browser();
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     const Reproduction done = reproduce(state->study, pool, context.progress);
+    std::size_t pictures = 0;
+    if (!formats.empty() && !done.page.empty())
+      pictures = write_page_pictures(done.page, state->study.out / "figures", formats, context.progress).size();
     Output output;
     output.json = {{"out", state->study.out.string()},
                    {"runs", done.runs},
@@ -77,6 +90,10 @@ Command reproduce_command() {
         output.json["missing"].push_back({{"data", data.data}, {"file", (data.folder / file.file).string()}});
     output.text += fmt::format("{} runs, {} of them from an earlier call\ntables: {}\n", done.runs + done.reused,
                                done.reused, (state->study.out / "results.md").string());
+    if (pictures > 0) {
+      output.json["pictures"] = pictures;
+      output.text += fmt::format("figures: {} files in {}\n", pictures, (state->study.out / "figures").string());
+    }
     if (!done.page.empty()) output.text += fmt::format("report: {}\n", done.page.string());
     for (const auto& reason : done.skipped) output.text += "skipped " + reason + "\n";
     output.text += missing_text(done.missing);

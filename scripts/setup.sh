@@ -13,7 +13,7 @@ tidy="$test clang-tidy"
 clang="$test clang"
 docs="$build python3 python3-numpy python3-sklearn doxygen"
 bench="$test libbenchmark-dev liblinear-dev"
-peers="$test octave"
+peers="$test octave texlive-latex-base"
 page="$build chromium"
 # For ARM: compilers, an emulator and what the tests ask of the host. scripts/cross.sh fetches the ARM libraries itself.
 cross="cmake ninja-build pkg-config g++-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf

@@ -11,6 +11,7 @@
 #include "data/folder.hpp"
 #include "formats/csv.hpp"
 #include "formats/csv_lines.hpp"
+#include "formats/load_progress.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {

@@ -108,6 +108,8 @@ std::vector<PartPlan> plan_of(const ReproduceOptions& options) {
   if (options.ablation) plan.push_back({Part::ablation, ablation_entries(TrainOptions{}), 1});
   if (options.sparsity)
     plan.push_back({Part::sparsity, sweep_entries("k", method_entries("parsnets", TrainOptions{})), 1});
+  for (auto& part : plan)
+    for (auto& entry : part.entries) entry.options.run.memory_limit = options.memory_limit;
   return plan;
 }
 
@@ -302,7 +304,7 @@ class Study {
       wanted.seed = options_.seed;
       wanted.own_rows = options_.rows;
       report_message(progress_, fmt::format("report on {} models", folders.size()));
-      write_text_file(page, report_page(report_on_runs(folders, wanted, 0, pool_, &quiet_)));
+      write_text_file(page, report_page(report_on_runs(folders, wanted, options_.memory_limit, pool_, &quiet_)));
     }
     if (fs::exists(page)) result_.page = page;
   }

@@ -26,6 +26,7 @@ struct ReproduceOptions {
   bool ablation = true, sparsity = true;             ///< with the first seed alone
   bool report = true;                                ///< write report.html
   std::size_t points = 1000;                         ///< of the t-SNE maps in the report, at most
+  std::uint64_t memory_limit = 0;                    ///< bytes of the process in every training; 0: none
   std::filesystem::path rows;                        ///< file of own rows (eval/own_rows.hpp); empty: none
   std::function<std::string(const Error&)> message;  ///< how failures of methods are worded; empty: what()
 };

@@ -86,6 +86,10 @@ void repeat_request(const TrainRecord& record, const std::string& name, TrainOpt
     if (const auto expected = known->assign(value))
       throw Error(BadInput{name, field, *expected, "'" + value + "'", "use the version that trained the model"});
   }
+  // Files from elsewhere are found where they were.
+  if (!record.data.features_path.empty()) load.features = record.data.features_path;
+  if (!record.data.semantics_path.empty()) load.semantics = record.data.semantics_path;
+  if (!record.data.split_path.empty()) load.split = record.data.split_path;
   options.run.seed = record.seed;
   load.seed = record.asked->load_seed.value_or(record.seed);
 }

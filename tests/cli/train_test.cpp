@@ -220,7 +220,7 @@ TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* row : {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| scln + mmg + refinement |",
                           "| class space |", "| class space + refinement + gates + mmg |", "| two heads |",
-                          "| default model |", "default model: what 'train' gives with these options"})
+                          "| default model |", "default model: what training gives with these options"})
     EXPECT_NE(result.out.find(row), std::string::npos) << row;
   const auto runs = nlohmann::json::parse(read_text_file(dir / "a/runs.json"));
   EXPECT_EQ(runs["methods"].size(), 14u);

@@ -1,0 +1,111 @@
+// reproduce as a user calls it.
+
+#include <gtest/gtest.h>
+
+#include "cli/run_cli.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+/// A root with the embedded set, under its own name and converted under another.
+struct Root {
+  TempDir folder;
+  std::string root = (folder / "data").string(), out = (folder / "out").string();
+  Root() {
+    std::filesystem::create_directories(root);
+    std::filesystem::create_directory_symlink(std::string(PARSNETS_SOURCE_DIR) + "/data/demo", root + "/demo");
+  }
+  std::vector<std::string> command(const std::vector<std::string>& more) const {
+    std::vector<std::string> words{"reproduce", "--root", root, "--out", out};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+};
+
+const std::vector<std::string> kSmall{"--methods",     "ridge,eszsl,default", "--seeds",    "2",
+                                      "--no-ablation", "--no-sparsity",       "--no-report"};
+
+nlohmann::json table(const CliResult& result, const std::string& name) {
+  const auto json = result.json();
+  for (const auto& one : json["tables"])
+    if (one["name"] == name) return one;
+  return {};
+}
+
+}  // namespace
+
+TEST(CliReproduce, InterruptedTwiceItGoesOnAndEndsWithTheTablesOfAnUninterruptedCall) {
+  const Root interrupted, whole;
+  for (const char* line : {"demo, ridge, seed 2", "demo, default, seed 1"}) {
+    CliProcess process(interrupted.command(kSmall));
+    ASSERT_TRUE(process.wait_for_line(line));
+    process.send(SIGINT);
+    const CliResult stopped = process.finish();
+    EXPECT_EQ(stopped.exit_code, 130);
+    EXPECT_NE(stopped.err.find("the same command goes on"), std::string::npos) << stopped.err;
+  }
+  auto options = kSmall;
+  options.push_back("--json");
+  const CliResult resumed = run_cli(interrupted.command(options)), at_once = run_cli(whole.command(options));
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  ASSERT_EQ(at_once.exit_code, 0) << at_once.err;
+  EXPECT_GE(resumed.json()["reused"].get<int>(), 1);
+  EXPECT_EQ(resumed.json()["reused"].get<int>() + resumed.json()["runs"].get<int>(), 6);
+  for (const char* name : {"zsl", "gzsl", "intervals", "comparisons"})
+    EXPECT_EQ(table(resumed, name), table(at_once, name)) << name;
+}
+
+TEST(CliReproduce, OwnRowsAndAConvertedCopyUnderAnotherNameStandBesideTheOriginal) {
+  const Root root;
+  ASSERT_EQ(run_cli({"data", "convert", root.root + "/demo", root.root + "/photos", "--format", "mat5"}).exit_code, 0);
+  write_text_file(root.folder / "rows.csv",
+                  "method,data,ZSL,source\nmine,demo,99.5,a paper\nmine,photos,99.5,a paper\n");
+  auto options = kSmall;
+  options.insert(options.end(), {"--rows", (root.folder / "rows.csv").string(), "--json"});
+  const CliResult result = run_cli(root.command(options));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto zsl = table(result, "zsl");
+  ASSERT_EQ(zsl["columns"].size(), 2u);
+  ASSERT_EQ(zsl["rows"].size(), 4u);
+  for (const auto& row : zsl["rows"]) EXPECT_EQ(row["cells"][0], row["cells"][1]) << row;
+  EXPECT_EQ(zsl["rows"][3]["source"], "own");
+}
+
+TEST(CliReproduce, AWholeStudyWritesEveryTableInEveryFormatAndOneReport) {
+  const Root root;
+  const CliResult result = run_cli(root.command({"--methods", "ridge,default", "--seeds", "1", "--quiet"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const char* name : {"zsl", "gzsl", "ablation", "sparsity", "costs", "intervals", "comparisons", "data"})
+    for (const char* ending : {".md", ".csv", ".tex", ".json"})
+      EXPECT_TRUE(std::filesystem::exists(root.out + "/tables/" + name + ending)) << name << ending;
+  EXPECT_NE(result.out.find("report.html"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("SHA-256"), std::string::npos) << "missing public files are named";
+  const std::string page = read_text_file(root.out + "/report.html");
+  for (const char* part : {"\"sweep\":{", "\"ablation\":{", "\"tsne\":{"})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+}
+
+TEST(CliReproduce, BadInputIsOneErrorAndNothingIsWritten) {
+  const Root root;
+  EXPECT_EQ(run_cli({"reproduce"}).exit_code, 2);
+  EXPECT_EQ(run_cli(root.command({"--methods", "nonsense"})).exit_code, 2);
+  write_text_file(root.folder / "rows.csv", "method,data\nmine,demo\n");
+  EXPECT_EQ(run_cli(root.command({"--rows", (root.folder / "rows.csv").string()})).exit_code, 3);
+  const CliResult nothing = run_cli({"reproduce", "--root", (root.folder / "none").string(), "--out", root.out});
+  EXPECT_EQ(nothing.exit_code, 3);
+  EXPECT_FALSE(std::filesystem::exists(root.out));
+}
+
+TEST(CliReproducePeers, TheLatexOfAllTablesCompiles) {
+  if (std::getenv("PARSNETS_PEERS") == nullptr) GTEST_SKIP() << "set PARSNETS_PEERS=1 to run LaTeX";
+  const Root root;
+  ASSERT_EQ(run_cli(root.command({"--methods", "ridge,default", "--seeds", "2", "--no-report", "--quiet"})).exit_code,
+            0);
+  const std::string line = "cd " + shell_quoted(root.out + "/tables") +
+                           " && pdflatex -interaction=nonstopmode -halt-on-error tables.tex > latex.log 2>&1";
+  ASSERT_EQ(std::system(line.c_str()), 0) << read_text_file(root.out + "/tables/latex.log");
+  EXPECT_GT(std::filesystem::file_size(root.out + "/tables/tables.pdf"), 10000u);
+}
+
+}  // namespace parsnets::test
