@@ -1,6 +1,6 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
-.PHONY: demo test build test-peers test-page test-python test-clang python wheel bench sanitize stress stress-chroot \
-        coverage cross lint lint-tidy runtime-size docs install clean
+.PHONY: demo reproduce test build test-peers test-page test-python test-clang python wheel bench sanitize stress \
+        stress-chroot coverage cross lint lint-tidy runtime-size docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -12,6 +12,10 @@ build:
 
 demo: build
 	@scripts/demo.sh
+
+# The paper's tables and one report in out/reproduction: the demo set and the data sets of $PARSNETS_DATA; ARGS="--seeds 1".
+reproduce: build
+	@scripts/reproduce.sh $(ARGS)
 
 test:
 	@scripts/setup.sh test

@@ -122,6 +122,7 @@ def blocks(file):
     ("README.md", set()),
     ("python/README.md", {"demo.safetensors"}),
     ("docs/python.md", {"demo.safetensors", "demo.pnrt", "demo.h", "report.html"}),
+    ("docs/python-user.md", {"demo.safetensors", "report.html", "reproduction"}),
 ])
 def test_the_blocks_of_the_documentation_run_in_their_order(file, written, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
