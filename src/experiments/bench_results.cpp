@@ -87,15 +87,19 @@ BenchResults::BenchResults(Json info, std::filesystem::path file, bool resume)
 
 void BenchResults::begin_row(const std::string& label, const Json& asked, const std::string& note, std::uint64_t first,
                              std::uint64_t count) {
-  Json runs = Json::array();
+  Json runs = Json::array(), others = Json::array();  // of other seeds: kept on file
   if (earlier_.is_object())
     for (const auto& row : earlier_.at("methods"))
       if (is_row(row, label, asked))
-        for (const auto& run : row.at("runs"))
-          if (const std::uint64_t seed = seed_of(run); seed >= first && seed - first < count) runs.push_back(run);
+        for (const char* key : {"runs", "other_runs"})
+          for (const auto& run : row.value(key, Json::array())) {
+            const std::uint64_t seed = seed_of(run);
+            (seed >= first && seed - first < count ? runs : others).push_back(run);
+          }
   const Json summary = bench_summary(runs);
   json_["methods"].push_back({{"method", label}, {"asked", asked}, {"summary", summary}, {"runs", runs}});
   if (!note.empty()) json_["methods"].back()["note"] = note;
+  if (!others.empty()) json_["methods"].back()["other_runs"] = std::move(others);
   if (!runs.empty()) save();
 }
 

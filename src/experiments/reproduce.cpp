@@ -148,6 +148,8 @@ class Study {
     const fs::path summary = options_.out / "reproduce.json";
     if (!fs::exists(summary)) write_text_file(summary, "{}\n");
     const FileLock lock(summary, progress_);
+    const Json before = Json::parse(read_text_file(summary), nullptr, false);
+    if (before.is_object()) reported_before_ = before.value("report", Json());
     collect_plan();
     try {
       for (const auto& variant : variants_) run_variant(variant);
@@ -189,10 +191,12 @@ class Study {
           if (earlier.is_object() && earlier.contains("methods") && earlier["methods"].is_array())
             for (const auto& row : earlier["methods"])
               if (row.value("method", "") == entry.label)
-                for (const auto& one : row.value("runs", Json::array())) {
-                  left_.add(run, one.value("seconds", 0.0));
-                  ++there;
-                }
+                for (const char* key : {"runs", "other_runs"})
+                  for (const auto& one : row.value(key, Json::array())) {
+                    left_.add(run, one.value("seconds", 0.0));
+                    const auto seed = one.value("seed", std::uint64_t{0});
+                    there += seed >= options_.seed && seed - options_.seed < part.seeds ? 1 : 0;
+                  }
           for (std::size_t i = there; i < part.seeds; ++i) waiting_.push_back(run);
         }
       }
@@ -294,10 +298,19 @@ class Study {
     write_text_file(options_.out / "results.md", text);
   }
 
+  /// What the page shows beside results, as text.
+  Json report_of() const {
+    Json json{{"points", options_.points}, {"rows", Json::array()}, {"runs", Json::array()}};
+    for (const auto& row : own_) json["rows"].push_back({row.data, cited_row_json(row)});
+    for (const auto& folder : reported_) json["runs"].push_back(folder.lexically_relative(options_.out).string());
+    return json;
+  }
+
   /// Only where something is new: the maps take minutes.
   void write_report() {
     const fs::path page = options_.out / "report.html";
-    if (options_.report && !reported_.empty() && (result_.runs > 0 || !fs::exists(page))) {
+    if (options_.report && !reported_.empty() &&
+        (result_.runs > 0 || !fs::exists(page) || reported_before_ != report_of())) {
       std::vector<RunFolder> folders;
       for (const auto& folder : reported_) folders.push_back(read_run_folder(folder));
       ReportOptions wanted;
@@ -308,6 +321,7 @@ class Study {
       write_text_file(page, report_page(report_on_runs(folders, wanted, options_.memory_limit, pool_, &quiet_)));
     }
     if (fs::exists(page)) result_.page = page;
+    if (!result_.page.empty()) reported_before_ = options_.report ? report_of() : reported_before_;
   }
 
   static std::string heading_of(const std::string& name) {
@@ -348,6 +362,7 @@ class Study {
               {"failed", result_.failed},    {"data", Json::array()},       {"skipped", result_.skipped},
               {"missing", Json::array()}};
     for (const auto& variant : variants_) json["data"].push_back(variant.title);
+    json["report"] = reported_before_;
     for (const auto& table : result_.tables) json["tables"].push_back(table.name);
     for (const auto& data : result_.missing)
       for (const auto& file : data.files)
@@ -370,6 +385,7 @@ class Study {
   std::vector<Variant> variants_;
   std::vector<PlannedRun> waiting_;
   std::vector<fs::path> reported_;  ///< run folders of the report
+  Json reported_before_;            ///< report_of() of the page that is there
   TimeLeft left_;
   Reproduction result_;
 };

@@ -81,7 +81,7 @@ std::string markdown(const ResultTable& table) {
       const Mark mark = mark_of(table, row, c);
       text += "| " +
               (mark == Mark::best     ? "**" + cell + "**"
-               : mark == Mark::second ? "<u>" + cell + "</u>"
+               : mark == Mark::second ? "<ins>" + cell + "</ins>"
                                       : cell) +
               " ";
     }

@@ -139,7 +139,8 @@ TEST(FindDatasets, FloIsToldByItsSizesAlone) {
   synth.samples = 8189;
   synth.dimensions = 2;
   synth.hidden = 2;
-  const Dataset data = synthesize(synth);
+  Dataset data = synthesize(synth);
+  data.generated = false;
   ASSERT_EQ(data.samples(), 8189u);
   test::TempDir dir;
   save_dataset(data, dir.path(), DataFormat::mat5);

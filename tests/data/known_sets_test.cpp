@@ -33,10 +33,29 @@ TEST(KnownSets, AreRecognisedAfterConversion) {
   synth.dimensions = 2;
   synth.hidden = 2;
   test::TempDir dir;
-  save_dataset(synthesize(synth, &sun), dir.path(), DataFormat::npy);
+  Dataset real = synthesize(synth, &sun);
+  real.generated = false;
+  save_dataset(real, dir.path(), DataFormat::npy);
   const Dataset converted = load_dataset(dir.path());
   EXPECT_EQ(converted.known_as, "SUN");
   EXPECT_EQ(converted.split.version, "Proposed Split v1 of SUN");
+}
+
+TEST(KnownSets, GeneratedFeaturesAreNoKnownSetWhateverTheLists) {
+  const auto folder = test::shared_data("SUN");
+  if (!folder) GTEST_SKIP() << test::kNoSharedData;
+  LoadOptions options;
+  options.require_features = false;
+  const Dataset sun = load_dataset(*folder, options);
+  SynthOptions synth;
+  synth.dimensions = 2;
+  synth.hidden = 2;
+  test::TempDir dir;
+  save_dataset(synthesize(synth, &sun), dir.path(), DataFormat::npy);
+  const Dataset generated = load_dataset(dir.path());
+  EXPECT_TRUE(generated.generated);
+  EXPECT_EQ(generated.known_as, "");
+  EXPECT_EQ(generated.split.proposed_of, "");
 }
 
 TEST(KnownSets, AnotherSplitOfAKnownSetIsNotTheProposedOne) {

@@ -29,9 +29,9 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 TEST(ResultTable, MarkdownMarksTheBestTwoOfTheRowsThatCompeteByWhatIsPrinted) {
   const std::string text = to_text(small_table(), TableFormat::markdown);
   EXPECT_TRUE(has(text, "| method | CUB U | CUB H | s |\n|---|---:|---:|---:|\n")) << text;
-  EXPECT_TRUE(has(text, "| ridge_1 | **50.0 ± 0.2** | <u>40.0</u> | 1.23 |")) << text;
+  EXPECT_TRUE(has(text, "| ridge_1 | **50.0 ± 0.2** | <ins>40.0</ins> | 1.23 |")) << text;
   EXPECT_TRUE(has(text, "| a/b & c (own row, not measured here) | **50.0** | **41.0** | 2.00 |")) << text;
-  EXPECT_TRUE(has(text, "| best, of all | <u>49.9</u> | - | - |")) << text;
+  EXPECT_TRUE(has(text, "| best, of all | <ins>49.9</ins> | - | - |")) << text;
   EXPECT_TRUE(has(text, "| others (published) | 99.0 | 99.0 | - |")) << text;
 }
 
