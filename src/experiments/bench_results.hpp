@@ -22,8 +22,8 @@ class BenchResults {
   /// `resume` the runs of an earlier file are there to be taken over; throws bad_input when its start differs.
   BenchResults(nlohmann::ordered_json info, std::filesystem::path file, bool resume);
 
-  /// A row with the earlier runs of the same options and of seeds from `first` to first + count − 1. Runs of other seeds
-  /// stay in the file as "other_runs"; nothing is computed from them.
+  /// A row with the earlier runs of the same options and of seeds from `first` to first + count − 1. Runs of other
+  /// seeds stay in the file as "other_runs"; nothing is computed from them.
   void begin_row(const std::string& label, const nlohmann::ordered_json& asked, const std::string& note,
                  std::uint64_t first, std::uint64_t count);
   bool has_run(std::uint64_t seed) const;

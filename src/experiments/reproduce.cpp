@@ -279,7 +279,8 @@ class Study {
       for (const auto& part : plan_)
         for (const auto& entry : part.entries)
           if (const fs::path folder = variant.folder / file_name(entry.label);
-              part.part == Part::methods && kReported.contains(entry.label) && fs::exists(folder / "model.safetensors"))
+              part.part == Part::methods && kReported.contains(entry.label.substr(0, entry.label.find(':'))) &&
+              fs::exists(folder / "model.safetensors"))
             reported_.push_back(folder);
     }
     result_.tables = study_tables(sets, own_);

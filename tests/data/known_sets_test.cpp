@@ -23,20 +23,24 @@ TEST(KnownSets, AreRecognisedWhateverTheFolderIsCalled) {
   }
 }
 
+/// Small features for the classes and the split of SUN, written and read again.
+Dataset converted_sun(const std::filesystem::path& folder, bool generated) {
+  LoadOptions options;
+  options.require_features = false;
+  const Dataset sun = load_dataset(folder, options);
+  SynthOptions synth;
+  synth.dimensions = synth.hidden = 2;
+  Dataset data = synthesize(synth, &sun);
+  data.generated = generated;
+  test::TempDir dir;
+  save_dataset(data, dir.path(), DataFormat::npy);
+  return load_dataset(dir.path());
+}
+
 TEST(KnownSets, AreRecognisedAfterConversion) {
   const auto folder = test::shared_data("SUN");
   if (!folder) GTEST_SKIP() << test::kNoSharedData;
-  LoadOptions options;
-  options.require_features = false;
-  const Dataset sun = load_dataset(*folder, options);
-  SynthOptions synth;
-  synth.dimensions = 2;
-  synth.hidden = 2;
-  test::TempDir dir;
-  Dataset real = synthesize(synth, &sun);
-  real.generated = false;
-  save_dataset(real, dir.path(), DataFormat::npy);
-  const Dataset converted = load_dataset(dir.path());
+  const Dataset converted = converted_sun(*folder, false);
   EXPECT_EQ(converted.known_as, "SUN");
   EXPECT_EQ(converted.split.version, "Proposed Split v1 of SUN");
 }
@@ -44,15 +48,7 @@ TEST(KnownSets, AreRecognisedAfterConversion) {
 TEST(KnownSets, GeneratedFeaturesAreNoKnownSetWhateverTheLists) {
   const auto folder = test::shared_data("SUN");
   if (!folder) GTEST_SKIP() << test::kNoSharedData;
-  LoadOptions options;
-  options.require_features = false;
-  const Dataset sun = load_dataset(*folder, options);
-  SynthOptions synth;
-  synth.dimensions = 2;
-  synth.hidden = 2;
-  test::TempDir dir;
-  save_dataset(synthesize(synth, &sun), dir.path(), DataFormat::npy);
-  const Dataset generated = load_dataset(dir.path());
+  const Dataset generated = converted_sun(*folder, true);
   EXPECT_TRUE(generated.generated);
   EXPECT_EQ(generated.known_as, "");
   EXPECT_EQ(generated.split.proposed_of, "");
