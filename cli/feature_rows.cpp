@@ -10,6 +10,7 @@
 
 #include "base/file.hpp"
 #include "data/rows.hpp"
+#include "feature_input.hpp"
 #include "formats/csv_rows.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/error.hpp"
@@ -87,7 +88,7 @@ FeatureRows::FeatureRows(const std::string& input, ProgressObserver* progress) :
       std::vector<char> piece(1u << 20);
       while ((got = read_standard_input(piece.data(), piece.size(), progress)) > 0) copy.write(piece.data(), got);
       try {
-        read_array(copy.path(), progress);
+        hand_out(read_npy_float({copy.path(), ""}, progress));
       } catch (const Error& error) {
         const BadInput parts = error.parts();
         if (parts.expected.empty()) throw;
@@ -111,25 +112,22 @@ FeatureRows::FeatureRows(const std::string& input, ProgressObserver* progress) :
         name_, [file](void* destination, std::size_t bytes) { return file->read_some(destination, bytes); });
     cols_ = reader->cols();
     next_ = rows_of(reader);
-  } else if (ending == ".npy") {
-    read_array(input, progress);
   } else {
-    throw Error(BadInput{input, "", "a .npy or .csv file, or - for standard input", "'" + ending + "'",
-                         "convert it, e.g. with numpy.save"});
+    hand_out(read_feature_input(input, progress));
   }
 }
 
-void FeatureRows::read_array(const std::filesystem::path& file, ProgressObserver* progress) {
-  const auto array = std::make_shared<const Matrix<float>>(read_npy_float({file, ""}, progress));
+void FeatureRows::hand_out(Matrix<float> rows) {
+  const auto array = std::make_shared<const Matrix<float>>(std::move(rows));
   total_ = array->rows();
   cols_ = array->cols();
   next_ = [this, array, start = std::size_t{0}](std::size_t count) mutable {
-    const std::size_t rows = std::min(count, array->rows() - start);
-    const MatrixView<const float> block(array->data() + start * cols_, rows, cols_);
-    std::vector<std::int32_t> all(rows);
+    const std::size_t some = std::min(count, array->rows() - start);
+    const MatrixView<const float> block(array->data() + start * cols_, some, cols_);
+    std::vector<std::int32_t> all(some);
     std::iota(all.begin(), all.end(), 0);
     check_finite_rows(block, all, name_, start);
-    start += rows;
+    start += some;
     return block;
   };
 }

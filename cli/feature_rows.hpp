@@ -11,8 +11,8 @@
 
 namespace parsnets::cli {
 
-/// Rows of a .npy file, a .csv file, or either on standard input ("-"). CSV is read as it comes, so that memory does
-/// not grow with the number of rows; a .npy on standard input goes through a temporary file.
+/// Rows of a .npy, .npz, .mat or .csv file, or of .npy or .csv on standard input ("-"). CSV is read as it comes, so
+/// that memory does not grow with the number of rows; a .npy on standard input goes through a temporary file.
 class FeatureRows {
  public:
   /// Throws bad_input. Refers to `progress`, through which reading is cancelled.
@@ -28,7 +28,7 @@ class FeatureRows {
   MatrixView<const float> next(std::size_t count);
 
  private:
-  void read_array(const std::filesystem::path& file, ProgressObserver* progress);
+  void hand_out(Matrix<float> rows);
 
   std::string name_;
   std::size_t total_ = 0, cols_ = 0;

@@ -73,7 +73,8 @@ Command predict_command() {
   command.example = "parsnets predict --model out/demo.safetensors --input data/demo/features.npy --top 3";
   command.options.text("model", state->model, "model file or device file")
       .text("input", state->input,
-            "features of the samples, one row each: a .npy or .csv file, or - for either on standard input")
+            "features of the samples, one row each: a .npy, .npz, .mat or .csv file, or - for .npy or .csv on standard "
+            "input")
       .path("out", state->out,
             "file to write instead of standard output: .csv or .json by its ending; replaced when all is done")
       .integer("top", state->top, 1, 100000, "number of classes per sample")

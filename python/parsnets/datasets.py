@@ -223,8 +223,8 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
         call("dataset_load", text(os.fspath(folder), "folder"), ctypes.byref(options), watch.function, None,
              ctypes.byref(pointer))
         place = Path(os.path.abspath(folder))
-        if split not in (None, "standard"):
-            split = os.path.abspath(split)
+        if split is not None and split != "standard":
+            split = os.path.abspath(os.fspath(split))
         return Dataset(_Handle(pointer), partial(load_folder, place, features=_from_anywhere(features, place),
                                                  semantics=_from_anywhere(semantics, place), seed=seed,
                                                  original_att=original_att, missing=missing, split=split), place)

@@ -66,15 +66,33 @@ class ResultTable:
         return buffer.value.decode("utf-8")
 
     def to_latex(self) -> str:
-        """Return a LaTeX table environment for the package booktabs: best bold, second underlined, ± over seeds."""
+        """Return the table for LaTeX.
+
+        Returns
+        -------
+        text : str
+            A table environment for the package booktabs: best bold, second underlined, ± over seeds.
+        """
         return self._text("tex")
 
     def to_markdown(self) -> str:
-        """Return a Markdown table."""
+        """Return the table for Markdown.
+
+        Returns
+        -------
+        text : str
+            Caption, table and notes.
+        """
         return self._text("md")
 
     def to_csv(self) -> str:
-        """Return comma-separated values: a column of means and one of standard deviations for each column."""
+        """Return the table as comma-separated values.
+
+        Returns
+        -------
+        text : str
+            A column of means and one of standard deviations for each column of the table.
+        """
         return self._text("csv")
 
     def to_frame(self) -> Any:

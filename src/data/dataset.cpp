@@ -53,10 +53,7 @@ Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& opt
   data.name = folder_name(folder);
   data.chosen = chosen_files(options, folder);
   data.generated = std::filesystem::exists(folder / kGeneratedMark);
-  if (data.generated)
-    data.notes.push_back(data.name + " has generated features: published results are not about them");
-  else
-    recognise(data);
+  if (!data.generated) recognise(data);
   data.loaded = options;
   for (const auto& note : data.notes) report_message(progress, note);
   return data;

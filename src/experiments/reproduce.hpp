@@ -23,7 +23,7 @@ struct ReproduceOptions {
   std::string methods = "ridge,eszsl,sae,dap,paper,default,auto";
   int seeds = 3;                                     ///< of the methods
   std::uint64_t seed = 1;                            ///< the first one
-  bool ablation = true, sparsity = true;             ///< with the first seed alone
+  bool ablation = true, sparsity = true;             ///< first seed alone; grids of the ablation on one fold
   bool report = true;                                ///< write report.html
   std::size_t points = 1000;                         ///< of the t-SNE maps in the report, at most
   std::uint64_t memory_limit = 0;                    ///< bytes of the process in every training; 0: none

@@ -176,7 +176,8 @@ std::string latex(const ResultTable& table) {
   const std::size_t columns = table.row_heads.size() + table.columns.size();
   // Shrunk to the width of the text only where it is wider.
   std::string text = fmt::format(
-      "\\begin{{table}}[tp]\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n"
+      "\\begin{{table}}[htbp]\n\\centering\n\\setlength{{\\belowcaptionskip}}{{6pt}}\n\\caption{{{}}}\n\\label{{tab:{}}"
+      "}\n"
       "\\resizebox{{\\ifdim\\width>\\textwidth\\textwidth\\else\\width\\fi}}{{!}}{{%\n",
       latex_text(table.caption), latex_text(table.name));
   text += fmt::format("\\begin{{tabular}}{{{}{}}}\n\\toprule\n", std::string(table.row_heads.size(), 'l'),
@@ -235,9 +236,9 @@ std::string latex_document(const std::vector<ResultTable>& tables) {
       "\\documentclass{article}\n\\usepackage[margin=2cm]{geometry}\n\\usepackage{graphicx}\n"
       "\\IfFileExists{booktabs.sty}{\\usepackage{booktabs}}{%\n"
       "  \\newcommand{\\toprule}{\\hline}\\newcommand{\\midrule}{\\hline}\\newcommand{\\bottomrule}{\\hline}%\n"
-      "  \\def\\cmidrule(#1)#2{\\cline{#2}}}\n"
+      "  \\def\\cmidrule(##1)##2{\\cline{##2}}}\n"
       "\\begin{document}\n";
-  for (const auto& table : tables) text += latex(table) + "\\clearpage\n";
+  for (const auto& table : tables) text += latex(table) + "\n";
   return text + "\\end{document}\n";
 }
 

@@ -77,8 +77,7 @@ TEST(CliExport, BadInputGetsOneClearError) {
   EXPECT_FALSE(std::filesystem::exists(out));
   ASSERT_EQ(run_cli({"export", "--model", demo_model(), "--out", out}).exit_code, 0);
   const auto predict = run_cli({"predict", "--model", out, "--input", kDemo + "/features.npy"});
-  EXPECT_EQ(predict.exit_code, 3);
-  EXPECT_NE(predict.err.find("device file"), std::string::npos) << predict.err;
+  EXPECT_EQ(predict.exit_code, 0) << predict.err;
   std::filesystem::resize_file(out, 3000);
   for (const std::string command : {"eval", "bench-device"}) {
     std::vector<std::string> line{command, "--model", out};
