@@ -13,7 +13,7 @@ namespace parsnets::cli {
 
 namespace {
 
-std::string missing_text(const std::vector<MissingData>& missing) {
+std::string missing_text(const std::vector<MissingDataset>& missing) {
   std::string text;
   for (const auto& data : missing) {
     if (data.files.empty()) continue;

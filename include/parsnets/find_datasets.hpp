@@ -38,4 +38,13 @@ struct PublicFile {
 /// folder that has features.
 std::vector<PublicFile> missing_files(const FoundDataset& found);
 
+/// A public data set that cannot be trained on yet.
+struct MissingDataset {
+  std::string data;               ///< AWA1, AWA2, CUB, SUN, APY or FLO
+  std::filesystem::path folder;   ///< where its files belong
+  std::vector<PublicFile> files;  ///< that are not there
+};
+/// The public data sets of which none of `found`, the data sets under `root`, is complete.
+std::vector<MissingDataset> missing_datasets(const std::filesystem::path& root, const std::vector<FoundDataset>& found);
+
 }  // namespace parsnets

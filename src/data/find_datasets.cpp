@@ -160,4 +160,17 @@ std::vector<PublicFile> missing_files(const FoundDataset& found) {
   return missing;
 }
 
+std::vector<MissingDataset> missing_datasets(const fs::path& root, const std::vector<FoundDataset>& found) {
+  std::vector<MissingDataset> missing;
+  for (const char* name : {"AWA1", "AWA2", "CUB", "SUN", "APY", "FLO"}) {
+    const auto is_it = [&](const FoundDataset& data) { return data.known_as == name; };
+    if (std::ranges::any_of(found, [&](const FoundDataset& data) { return is_it(data) && data.problem.empty(); }))
+      continue;
+    const auto part = std::ranges::find_if(found, is_it);
+    const FoundDataset wanted = part != found.end() ? *part : FoundDataset{root / name, name, name, {}, {}, {}, {}};
+    missing.push_back({name, wanted.folder, missing_files(wanted)});
+  }
+  return missing;
+}
+
 }  // namespace parsnets

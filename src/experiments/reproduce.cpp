@@ -9,10 +9,10 @@
 #include "base/file_lock.hpp"
 #include "data/split.hpp"
 #include "eval/own_rows.hpp"
-#include "experiments/bench_entries.hpp"
 #include "experiments/run_entry.hpp"
 #include "experiments/run_folder.hpp"
 #include "experiments/run_report.hpp"
+#include "experiments/study_plan.hpp"
 #include "experiments/study_tables.hpp"
 #include "experiments/time_left.hpp"
 #include "parsnets/version.hpp"
@@ -24,104 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kPublicSets[] = {"AWA1", "AWA2", "CUB", "SUN", "APY", "FLO"};
 const std::set<std::string> kReported{"paper", "default", "auto"};
-
-/// A data set with one choice of features and semantics.
-struct Variant {
-  const FoundDataset* found;
-  LoadOptions load;
-  std::string title;
-  fs::path folder;  ///< of its results
-  bool first = true;
-  std::size_t samples = 0;  ///< that methods train on
-};
-
-/// The letters of a name that every file system takes.
-std::string file_name(const std::string& name) {
-  std::string safe;
-  for (const char c : name)
-    safe += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_' ? c : '-';
-  return safe;
-}
-
-std::vector<Variant> variants_of(const std::vector<FoundDataset>& found, const ReproduceOptions& options) {
-  std::vector<Variant> variants;
-  std::set<std::string> folders;
-  for (const auto& data : found) {
-    if (!data.problem.empty()) continue;
-    bool first = true;
-    for (const auto& features : data.features)
-      for (const auto& semantics : data.semantics) {
-        Variant variant{&data, {}, data.name, {}, first, 0};
-        variant.load.features = data.features.size() > 1 ? features : "";
-        variant.load.semantics = data.semantics.size() > 1 ? semantics : "";
-        variant.load.seed = options.seed;
-        if (data.semantics.size() > 1) variant.title += " " + semantics;
-        if (data.features.size() > 1) variant.title += " " + features;
-        if (!data.known_as.empty() && data.name.find(data.known_as) == std::string::npos)
-          variant.title += " (" + data.known_as + ")";
-        const std::string name = file_name(variant.title);
-        std::string unique = name;  // folders of one name in different places
-        for (int i = 2; !folders.insert(unique).second; ++i) unique = fmt::format("{}-{}", name, i);
-        if (unique != name) variant.title += fmt::format(" [{}]", data.folder.parent_path().filename().string());
-        variant.folder = options.out / unique;
-        variants.push_back(std::move(variant));
-        first = false;
-      }
-  }
-  return variants;
-}
-
-/// paper, default and auto are names of presets; anything else is a method with options.
-std::vector<Entry> study_entries(const std::string& methods) {
-  std::vector<Entry> entries;
-  for (std::size_t start = 0; start <= methods.size();) {
-    const std::size_t end = std::min(methods.find(',', start), methods.size());
-    const std::string text = methods.substr(start, end - start);
-    start = end + 1;
-    const std::string name = text.substr(0, text.find(':')), rest = text.substr(name.size());
-    const std::string as_method = name == "default"                   ? "parsnets" + rest
-                                  : name == "paper" || name == "auto" ? "parsnets:preset=" + name + rest
-                                                                      : text;
-    Entry entry = method_entries(as_method, TrainOptions{}).front();
-    entry.label = text;
-    if (std::ranges::any_of(entries, [&](const Entry& other) { return other.label == text; }))
-      throw Error(ErrorCode::usage,
-                  fmt::format("{}: expected each method once, found '{}' twice", option_name("methods"), text));
-    entries.push_back(std::move(entry));
-  }
-  return entries;
-}
-
-enum class Part { methods, ablation, sparsity };
-
-struct PartPlan {
-  Part part;
-  std::vector<Entry> entries;
-  std::uint64_t seeds;
-};
-
-std::vector<PartPlan> plan_of(const ReproduceOptions& options) {
-  std::vector<PartPlan> plan;
-  plan.push_back({Part::methods, study_entries(options.methods), static_cast<std::uint64_t>(options.seeds)});
-  if (options.ablation) plan.push_back({Part::ablation, ablation_entries(TrainOptions{}), 1});
-  if (options.sparsity)
-    plan.push_back({Part::sparsity, sweep_entries("k", method_entries("parsnets", TrainOptions{})), 1});
-  for (auto& part : plan)
-    for (auto& entry : part.entries) {
-      entry.options.run.memory_limit = options.memory_limit;
-      // Rows of the ablation search a grid each: on one fold, or they would take most of the time.
-      if (part.part == Part::ablation && entry.options.search.select) entry.options.search.folds = 1;
-    }
-  return plan;
-}
-
-/// Results of the parts of the method lie beside the default model, where the report looks for them.
-fs::path file_of(const Variant& variant, Part part) {
-  if (part == Part::methods) return variant.folder / "methods.json";
-  return variant.folder / "default" / (part == Part::ablation ? "ablation.json" : "sparsity.json");
-}
 
 /// What a single training has to tell is too much among hundreds.
 class ProgressAlone : public ProgressObserver {
@@ -136,10 +39,10 @@ class ProgressAlone : public ProgressObserver {
 class Study {
  public:
   Study(const ReproduceOptions& options, ThreadPool& pool, ProgressObserver* progress)
-      : options_(options), pool_(pool), progress_(progress), plan_(plan_of(options)) {
+      : options_(options), pool_(pool), progress_(progress), plan_(study_plan(options)) {
     if (!options.rows.empty()) own_ = read_own_rows(options.rows);
     found_ = find_datasets(options.root);
-    variants_ = variants_of(found_, options);
+    variants_ = study_variants(found_, options);
     if (variants_.empty())
       throw Error(BadInput{options.root.string(), "", "at least one data set folder with features", reasons(),
                            "see docs/data.md for the files of a data set"});
@@ -165,7 +68,7 @@ class Study {
     }
     write_tables();
     write_report();
-    result_.missing = missing();
+    result_.missing = missing_datasets(options_.root, found_);
     for (const auto& data : found_)
       if (!data.problem.empty()) result_.skipped.push_back(data.folder.string() + ": " + data.problem);
     write_text_file(summary, summary_json().dump(1) + "\n");
@@ -187,7 +90,7 @@ class Study {
       variant.samples = load_dataset(variant.found->folder, labels_alone).split.trainval.size();
       for (const auto& part : plan_) {
         Json earlier;
-        if (const fs::path file = file_of(variant, part.part); fs::exists(file))
+        if (const fs::path file = results_file(variant, part.part); fs::exists(file))
           earlier = Json::parse(read_text_file(file), nullptr, false);
         for (const auto& entry : part.entries) {
           const PlannedRun run{entry.label, variant.title, variant.samples};
@@ -207,7 +110,7 @@ class Study {
     }
   }
 
-  void say(const Variant& variant, const std::string& label, std::uint64_t seed) {
+  void say(const StudyVariant& variant, const std::string& label, std::uint64_t seed) {
     const auto seconds = left_.of(waiting_);
     std::string text = fmt::format("{}, {}, seed {}: {} run{} left", variant.title, label, seed, waiting_.size(),
                                    waiting_.size() == 1 ? "" : "s");
@@ -215,25 +118,25 @@ class Study {
     report_message(progress_, text);
   }
 
-  void run_variant(const Variant& variant) {
+  void run_variant(const StudyVariant& variant) {
     const Dataset data = load_dataset(variant.found->folder, variant.load, progress_);
     for (const auto& part : plan_) {
       Json info = bench_info(data, options_.seed, part.seeds);
-      if (part.part == Part::ablation) info["ablation"] = true;
-      if (part.part == Part::sparsity) info["sweep"] = "k";
-      BenchResults results(std::move(info), file_of(variant, part.part), true);
+      if (part.part == StudyPart::ablation) info["ablation"] = true;
+      if (part.part == StudyPart::sparsity) info["sweep"] = "k";
+      BenchResults results(std::move(info), results_file(variant, part.part), true);
       for (const auto& entry : part.entries) run_one(variant, part, entry, data, results);
     }
     write_tables();
   }
 
-  void run_one(const Variant& variant, const PartPlan& part, const Entry& entry, const Dataset& data,
+  void run_one(const StudyVariant& variant, const StudyPlan& part, const Entry& entry, const Dataset& data,
                BenchResults& results) {
     RunEntry how{{options_.seed, part.seeds}, options_.message, {}, {}};
     std::size_t trained = 0;
     how.before = [&](std::uint64_t seed) { say(variant, entry.label, seed); };
     how.keep = [&](const Model& model, const TrainRun& run, std::uint64_t seed) {
-      if (part.part == Part::methods && seed == options_.seed) keep(variant, entry, model, run);
+      if (part.part == StudyPart::methods && seed == options_.seed) keep(variant, entry, model, run);
       const PlannedRun done{entry.label, variant.title, variant.samples};
       left_.add(done, run.seconds);
       drop(done);
@@ -255,7 +158,7 @@ class Study {
     if (found != waiting_.end()) waiting_.erase(found);
   }
 
-  void keep(const Variant& variant, const Entry& entry, const Model& model, const TrainRun& run) const {
+  void keep(const StudyVariant& variant, const Entry& entry, const Model& model, const TrainRun& run) const {
     const fs::path folder = variant.folder / file_name(entry.label);
     make_folder_of(folder / "model.safetensors");
     save_model(model, folder / "model.safetensors");
@@ -269,21 +172,21 @@ class Study {
     reported_.clear();
     for (const auto& variant : variants_) {
       StudySet set{variant.title, variant.first, {}, {}, {}};
-      const auto read = [&](Part part) {
-        const fs::path file = file_of(variant, part);
-        const bool wanted = std::ranges::any_of(plan_, [&](const PartPlan& p) { return p.part == part; });
+      const auto read = [&](StudyPart part) {
+        const fs::path file = results_file(variant, part);
+        const bool wanted = std::ranges::any_of(plan_, [&](const StudyPlan& p) { return p.part == part; });
         Json json = wanted && fs::exists(file) ? Json::parse(read_text_file(file)) : Json();
         if (json.is_object()) only_planned(part, json);
         return json;
       };
-      set.methods = read(Part::methods);
-      set.ablation = read(Part::ablation);
-      set.sparsity = read(Part::sparsity);
+      set.methods = read(StudyPart::methods);
+      set.ablation = read(StudyPart::ablation);
+      set.sparsity = read(StudyPart::sparsity);
       sets.push_back(std::move(set));
       for (const auto& part : plan_)
         for (const auto& entry : part.entries)
           if (const fs::path folder = variant.folder / file_name(entry.label);
-              part.part == Part::methods && kReported.contains(entry.label.substr(0, entry.label.find(':'))) &&
+              part.part == StudyPart::methods && kReported.contains(entry.label.substr(0, entry.label.find(':'))) &&
               fs::exists(folder / "model.safetensors"))
             reported_.push_back(folder);
     }
@@ -338,7 +241,7 @@ class Study {
   }
 
   /// Rows of earlier calls with other methods stay in the file and out of the tables.
-  void only_planned(Part part, Json& json) const {
+  void only_planned(StudyPart part, Json& json) const {
     Json rows = Json::array();
     for (const auto& planned : plan_)
       if (planned.part == part)
@@ -346,19 +249,6 @@ class Study {
           for (const auto& row : json.at("methods"))
             if (row.at("method") == entry.label) rows.push_back(row);
     json["methods"] = std::move(rows);
-  }
-
-  std::vector<MissingData> missing() const {
-    std::vector<MissingData> missing;
-    for (const char* name : kPublicSets) {
-      const auto is_it = [&](const FoundDataset& data) { return data.known_as == name; };
-      if (std::ranges::any_of(found_, [&](const FoundDataset& data) { return is_it(data) && data.problem.empty(); }))
-        continue;
-      FoundDataset wanted{options_.root / name, name, name, {}, {}, {}, {}};
-      if (const auto found = std::ranges::find_if(found_, is_it); found != found_.end()) wanted = *found;
-      missing.push_back({name, wanted.folder, missing_files(wanted)});
-    }
-    return missing;
   }
 
   Json summary_json() const {
@@ -384,10 +274,10 @@ class Study {
   ThreadPool& pool_;
   ProgressObserver* progress_;
   ProgressAlone quiet_{progress_};
-  std::vector<PartPlan> plan_;
+  std::vector<StudyPlan> plan_;
   std::vector<CitedRow> own_;
   std::vector<FoundDataset> found_;
-  std::vector<Variant> variants_;
+  std::vector<StudyVariant> variants_;
   std::vector<PlannedRun> waiting_;
   std::vector<fs::path> reported_;  ///< run folders of the report
   Json reported_before_;            ///< report_of() of the page that is there

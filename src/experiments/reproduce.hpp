@@ -31,16 +31,9 @@ struct ReproduceOptions {
   std::function<std::string(const Error&)> message;  ///< how failures of methods are worded; empty: what()
 };
 
-/// Files that a public data set lacks.
-struct MissingData {
-  std::string data;              ///< AWA1, AWA2, CUB, SUN, APY or FLO
-  std::filesystem::path folder;  ///< where they belong
-  std::vector<PublicFile> files;
-};
-
 struct Reproduction {
   std::vector<ResultTable> tables;  ///< also in out/tables, in every format
-  std::vector<MissingData> missing;
+  std::vector<MissingDataset> missing;
   std::vector<std::string> skipped;              ///< data sets that could not be used, and why
   std::filesystem::path page;                    ///< the report; empty: none
   std::size_t runs = 0, reused = 0, failed = 0;  ///< trained now, taken from an earlier call, rows that failed

@@ -126,6 +126,13 @@ bool same_semantics(const CitedRow& row, const StudySet& set) {
   return row.semantics == kind || row.semantics == name;
 }
 
+/// "ALE (ResNet-101 frozen)"; semantics are named where they are not attributes, which the columns are about.
+std::string head_of(const CitedRow& row) {
+  std::string about = row.features;
+  if (!row.own && row.semantics != "attributes") about += "; semantics: " + row.semantics;
+  return about.empty() ? row.method : row.method + " (" + about + ")";
+}
+
 using CitedValue = std::optional<double> CitedRow::*;
 
 /// Adds the rows that were not measured here, own ones first; `values` are the columns of each set.
@@ -142,7 +149,7 @@ void add_cited(const std::vector<StudySet>& sets, const std::vector<CitedRow>& o
     for (const auto& cited : about) {
       if (!same_semantics(cited, set)) continue;
       if (std::ranges::none_of(values, [&](CitedValue value) { return (cited.*value).has_value(); })) continue;
-      const std::string head = cited.features.empty() ? cited.method : cited.method + " (" + cited.features + ")";
+      const std::string head = head_of(cited);
       auto& block = rows[cited.own ? 0 : 1];
       auto found = std::ranges::find_if(block, [&](const ResultRow& row) { return row.heads[0] == head; });
       if (found == block.end()) {
@@ -300,7 +307,7 @@ ResultTable methods_table(const StudySet& set, const std::vector<CitedRow>& cite
   for (const bool own : {true, false})
     for (const auto& row : cited)
       if (row.own == own)
-        table.rows.push_back({{row.features.empty() ? row.method : row.method + " (" + row.features + ")"},
+        table.rows.push_back({{head_of(row)},
                               {{row.zsl, {}}, {row.u, {}}, {row.s, {}}, {row.h, {}}},
                               own ? RowSource::own : RowSource::published});
   return table;
