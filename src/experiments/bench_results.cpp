@@ -26,16 +26,21 @@ bool is_row(const Json& row, const std::string& label, const Json& asked) {
   return row.at("method") == label && row.value("asked", Json()) == asked;
 }
 
+bool are_runs(const Json& runs) {
+  return runs.is_array() && std::ranges::all_of(runs, [](const Json& run) {
+           return run.is_object() && run.contains("seed") && run["seed"].is_number_unsigned();
+         });
+}
+
+bool is_row_of_results(const Json& row) {
+  return row.is_object() && row.contains("method") && row["method"].is_string() && row.contains("runs") &&
+         are_runs(row["runs"]) && are_runs(row.value("other_runs", Json::array()));
+}
+
 void check_results(const Json& json, const std::string& name) {
-  bool good = json.is_object() && json.contains("methods") && json["methods"].is_array();
-  if (good)
-    for (const auto& row : json["methods"]) {
-      good = good && row.is_object() && row.contains("method") && row.contains("runs") && row["runs"].is_array();
-      if (good)
-        for (const auto& run : row["runs"])
-          good = good && run.is_object() && run.contains("seed") && run["seed"].is_number_unsigned();
-    }
-  if (!good) throw Error(BadInput{name, "", "results of a benchmark", "something else", "remove the file"});
+  if (!json.is_object() || !json.contains("methods") || !json["methods"].is_array() ||
+      !std::ranges::all_of(json["methods"], is_row_of_results))
+    throw Error(BadInput{name, "", "results of a benchmark", "something else", "remove the file"});
 }
 
 }  // namespace
@@ -51,6 +56,12 @@ std::string data_checksum(const Dataset& data) {
                            &data.split.train, &data.split.val})
     add(std::span(*list));
   return fmt::format("{:08x}", crc);
+}
+
+Json read_bench_results(const std::filesystem::path& file) {
+  Json json = Json::parse(read_text_file(file), nullptr, false);
+  check_results(json, file.string());
+  return json;
 }
 
 Json bench_info(const Dataset& data, std::uint64_t seed, std::uint64_t seeds) {
@@ -75,8 +86,7 @@ BenchResults::BenchResults(Json info, std::filesystem::path file, bool resume)
     : json_(std::move(info)), file_(std::move(file)) {
   if (resume && std::filesystem::exists(file_)) {
     const std::string name = file_.string();
-    earlier_ = Json::parse(read_text_file(file_), nullptr, false);
-    check_results(earlier_, name);
+    earlier_ = read_bench_results(file_);
     for (const char* key : {"version", "data", "features", "semantics", "split", "checksum"})
       if (earlier_.value(key, Json()) != json_.at(key))
         throw Error(BadInput{name, key, json_.at(key).dump(), earlier_.value(key, Json()).dump(),

@@ -16,6 +16,9 @@ std::string data_checksum(const Dataset& data);
 /// What all rows have in common: version, data set, split, checksum, seeds.
 nlohmann::ordered_json bench_info(const Dataset& data, std::uint64_t seed, std::uint64_t seeds);
 
+/// What such a file holds. Throws bad_input unless it is an object with rows, runs and seeds.
+nlohmann::ordered_json read_bench_results(const std::filesystem::path& file);
+
 class BenchResults {
  public:
   /// `info`: what all rows have in common, the start of the file. An empty path keeps the rows in memory alone. With

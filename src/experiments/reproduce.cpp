@@ -84,29 +84,43 @@ class Study {
 
   /// What is to be run, and what finished runs took.
   void collect_plan() {
-    for (auto& variant : variants_) {
+    std::erase_if(variants_, [&](StudyVariant& variant) {
       LoadOptions labels_alone = variant.load;
       labels_alone.read_features = false;
-      variant.samples = load_dataset(variant.found->folder, labels_alone).split.trainval.size();
+      const auto data = loaded(variant, labels_alone);
+      if (data) variant.samples = data->split.trainval.size();
+      return !data;
+    });
+    for (auto& variant : variants_) {
       for (const auto& part : plan_) {
-        Json earlier;
+        Json rows = Json::array();
         if (const fs::path file = results_file(variant, part.part); fs::exists(file))
-          earlier = Json::parse(read_text_file(file), nullptr, false);
+          rows = read_bench_results(file).at("methods");
         for (const auto& entry : part.entries) {
           const PlannedRun run{entry.label, variant.title, variant.samples};
           std::size_t there = 0;
-          if (earlier.is_object() && earlier.contains("methods") && earlier["methods"].is_array())
-            for (const auto& row : earlier["methods"])
-              if (row.value("method", "") == entry.label)
-                for (const char* key : {"runs", "other_runs"})
-                  for (const auto& one : row.value(key, Json::array())) {
-                    left_.add(run, one.value("seconds", 0.0));
-                    const auto seed = one.value("seed", std::uint64_t{0});
-                    there += seed >= options_.seed && seed - options_.seed < part.seeds ? 1 : 0;
-                  }
+          for (const auto& row : rows)
+            if (row.at("method") == entry.label)
+              for (const char* key : {"runs", "other_runs"})
+                for (const auto& one : row.value(key, Json::array())) {
+                  left_.add(run, one.value("seconds", 0.0));
+                  const auto seed = one.at("seed").get<std::uint64_t>();
+                  there += seed >= options_.seed && seed - options_.seed < part.seeds ? 1 : 0;
+                }
           for (std::size_t i = there; i < part.seeds; ++i) waiting_.push_back(run);
         }
       }
+    }
+  }
+
+  /// Nothing for a data set that cannot be read: the others go on, and the summary says why.
+  std::optional<Dataset> loaded(const StudyVariant& variant, const LoadOptions& load) {
+    try {
+      return load_dataset(variant.found->folder, load, progress_);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::bad_input) throw;
+      result_.skipped.push_back(variant.title + ": " + (options_.message ? options_.message(error) : error.what()));
+      return std::nullopt;
     }
   }
 
@@ -119,7 +133,9 @@ class Study {
   }
 
   void run_variant(const StudyVariant& variant) {
-    const Dataset data = load_dataset(variant.found->folder, variant.load, progress_);
+    const auto found = loaded(variant, variant.load);
+    if (!found) return;
+    const Dataset& data = *found;
     for (const auto& part : plan_) {
       Json info = bench_info(data, options_.seed, part.seeds);
       if (part.part == StudyPart::ablation) info["ablation"] = true;
@@ -175,7 +191,7 @@ class Study {
       const auto read = [&](StudyPart part) {
         const fs::path file = results_file(variant, part);
         const bool wanted = std::ranges::any_of(plan_, [&](const StudyPlan& p) { return p.part == part; });
-        Json json = wanted && fs::exists(file) ? Json::parse(read_text_file(file)) : Json();
+        Json json = wanted && fs::exists(file) ? read_bench_results(file) : Json();
         if (json.is_object()) only_planned(part, json);
         return json;
       };
@@ -288,7 +304,12 @@ class Study {
 }  // namespace
 
 Reproduction reproduce(const ReproduceOptions& options, ThreadPool& pool, ProgressObserver* progress) {
-  return Study(options, pool, progress).run();
+  try {
+    return Study(options, pool, progress).run();
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(BadInput{options.out.string(), "", "results of an earlier call", error.what(),
+                         "remove the JSON files of the data set that was changed by hand"});
+  }
 }
 
 }  // namespace parsnets

@@ -118,6 +118,38 @@ TEST(Reproduce, ResultsOfOtherDataAreNotTakenOver) {
   }
 }
 
+TEST(Reproduce, DamagedResultsAreBadInputNamingTheFile) {
+  const Root root;
+  ThreadPool pool(1);
+  reproduce(root.options("ridge", 1), pool);
+  const auto file = root.folder.path() / "out" / "first" / "methods.json";
+  const std::string good = read_text_file(file);
+  for (const std::string& bad : {std::string("{"), std::string("[1]"), std::string(R"({"methods": [3]})"),
+                                 std::string(R"({"methods": [{"method": 1, "runs": []}]})"),
+                                 std::string(R"({"methods": [{"method": "ridge", "runs": [{"seed": -1}]}]})")}) {
+    write_text_file(file, bad);
+    try {
+      reproduce(root.options("ridge", 1), pool);
+      FAIL() << bad;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::bad_input) << bad;
+      EXPECT_NE(std::string(error.what()).find("methods.json"), std::string::npos) << error.what();
+    }
+  }
+  write_text_file(file, good);
+  EXPECT_EQ(reproduce(root.options("ridge", 1), pool).runs, 0u);
+}
+
+TEST(Reproduce, ADataSetThatCannotBeReadIsSkippedAndTheOthersAreRun) {
+  const Root root;
+  ThreadPool pool(1);
+  std::ofstream(root.folder.path() / "data" / "first" / "features.npy") << "damaged";
+  const Reproduction done = reproduce(root.options("ridge", 1), pool);
+  EXPECT_EQ(done.runs, 1u);
+  ASSERT_EQ(done.skipped.size(), 1u);
+  EXPECT_NE(done.skipped[0].find("features.npy"), std::string::npos) << done.skipped[0];
+}
+
 TEST(Reproduce, AMethodThatFailsIsANoteAndTheOthersAreRun) {
   const Root root;
   ThreadPool pool(1);
