@@ -33,9 +33,10 @@ def run(function: Callable[..., int], *arguments: Any) -> int:
         return function(*arguments)
     thread = threading.get_ident()
     outer = _running.get(thread, 0)
-    if not outer:
+    _running[thread] = outer + 1  # before the check: whoever ends the process either sees it or is seen
+    if not outer and _ending.is_set():
+        _running.pop(thread, None)
         _stay_if_ending()
-    _running[thread] = outer + 1
     try:
         return function(*arguments)
     finally:
