@@ -145,7 +145,7 @@ Command bench_command() {
     for (const auto& note : notes)
       if (!note.empty()) print("\n" + note);
     output.json = results.json();
-    write_table_files(methods_table({data.name, true, results.json(), {}, {}}, cited), state->tables);
+    write_table_files(methods_table({data.name, results.json(), {}, {}}, cited), state->tables);
     for (const auto& row : cited) output.json["reference"].push_back(cited_row_json(row));
     output.already_printed = !context.common.json;
     if (failed > 0) output.failure = fmt::format("{} of {} methods failed; the table says why", failed, entries.size());

@@ -56,6 +56,17 @@ Predictor open_predictor(const std::string& file, ThreadPool& pool) {
           }};
 }
 
+/// What is written is text for a program to read by its ending, and never replaces what is read.
+void check_out(const std::filesystem::path& out, std::initializer_list<std::filesystem::path> read) {
+  if (out.empty()) return;
+  if (out.extension() != ".csv" && out.extension() != ".json")
+    throw Error(ErrorCode::usage, "--out: expected a file ending in .csv or .json, found '" + out.string() + "'");
+  std::error_code absent;
+  for (const auto& file : read)
+    if (std::filesystem::equivalent(out, file, absent))
+      throw Error(ErrorCode::usage, "--out: expected another file than " + file.string() + ", which is read");
+}
+
 }  // namespace
 
 Command predict_command() {
@@ -85,6 +96,7 @@ Command predict_command() {
   command.run = [state](Context& context) {
     if (state->model.empty() || state->input.empty())
       throw Error(ErrorCode::usage, "predict: expected --model FILE and --input FILE");
+    check_out(state->out, {state->model, state->input});
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     const Predictor model = open_predictor(state->model, pool);
     const Ranking ranking(model.seen, model.gamma, model.temperature, state->among);

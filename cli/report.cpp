@@ -55,7 +55,7 @@ Command report_command() {
     const bool given_png = !state->png.empty();
     if (given_png && !state->pictures.empty()) throw Error(ErrorCode::usage, "--png conflicts with --pictures");
     const std::filesystem::path pictures = given_png ? state->png : state->pictures;
-    const auto formats = parse_picture_formats(given_png ? "png" : state->picture_formats);
+    const auto formats = parse_picture_formats(given_png ? "png" : state->picture_formats, "picture-format");
     if (!pictures.empty()) {
       check_writable_folder(pictures);
       find_browser();

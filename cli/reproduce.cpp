@@ -48,7 +48,7 @@ Command reproduce_command() {
             "comma-separated: paper, default, auto, or a method with options as in 'bench'; the first is the baseline "
             "of the paired test")
       .integer("seeds", state->study.seeds, 1, 1000, "number of seeds, starting at --seed; results are mean ± sd")
-      .path("rows", state->study.rows, "CSV or JSON file with rows of one's own, shown as not measured here")
+      .path("rows", state->study.rows, "CSV or JSON file with rows of your own, shown as not measured here")
       .flag("no-ablation", state->no_ablation, "skip the ablation")
       .flag("no-sparsity", state->no_sparsity, "skip the sweep over the number of open networks")
       .flag("no-report", state->no_report, "skip the report page")
@@ -66,7 +66,7 @@ Command reproduce_command() {
     state->study.points = static_cast<std::size_t>(state->points);
     state->study.message = [](const Error& error) { return error.message(flag_option); };
     const auto formats =
-        state->pictures.empty() ? std::vector<PictureFormat>() : parse_picture_formats(state->pictures);
+        state->pictures.empty() ? std::vector<PictureFormat>() : parse_picture_formats(state->pictures, "pictures");
     if (!formats.empty()) find_browser();
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     const Reproduction done = reproduce(state->study, pool, context.progress);
@@ -97,7 +97,8 @@ Command reproduce_command() {
     if (!done.page.empty()) output.text += fmt::format("report: {}\n", done.page.string());
     for (const auto& reason : done.skipped) output.text += "skipped " + reason + "\n";
     output.text += missing_text(done.missing);
-    if (done.failed > 0) output.failure = fmt::format("{} rows failed; the tables say why", done.failed);
+    if (done.failed > 0)
+      output.failure = fmt::format("{} row{} failed; the tables say why", done.failed, done.failed == 1 ? "" : "s");
     return output;
   };
   return command;

@@ -383,6 +383,8 @@ class ParsNetsClassifier(ZeroShotClassifier):
                 raise Usage(f"class_weight: expected finite weights that are not negative, found {self.class_weight!r}")
             weights = weights * by_class[places]
         elif self.class_weight is not None:
+            if not isinstance(self.class_weight, str):
+                raise Usage(f"class_weight: expected a dict, 'balanced' or None, found {self.class_weight!r}")
             weights = weights * compute_sample_weight(self.class_weight, labelled)
         return np.ascontiguousarray(weights, dtype=np.float64)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional
@@ -14,6 +15,7 @@ from ._library import call, text, unsigned
 from ._model import PathLike
 from ._progress import ProgressCallback, Watch
 from ._training import seed_of, threads_of
+from .errors import BadInput
 
 
 class ResultTable:
@@ -45,7 +47,12 @@ class ResultTable:
             The table.
         """
         with open(file, encoding="utf-8") as opened:
-            return cls(json.load(opened))
+            try:
+                contents = json.load(opened)
+            except ValueError as error:
+                raise BadInput(f"{os.fspath(file)}: expected a table of results as JSON, found {error}; write the table "
+                               "again") from error
+        return cls(contents)
 
     @property
     def name(self) -> str:
@@ -191,10 +198,12 @@ def reproduce(root: PathLike, out: PathLike = "reproduction", *, methods: Option
         None if own_rows is None else text(os.fspath(own_rows), "own_rows"))
     folder = Path(out)
     with Watch(progress) as watch:
-        call("reproduce", text(os.fspath(root), "root"), text(os.fspath(folder), "out"), ctypes.byref(options),
+        call("reproduce", text(os.fspath(root), "root"), text(os.fspath(out), "out"), ctypes.byref(options),
              threads_of(n_jobs), watch.function, None)
     with open(folder / "reproduce.json", encoding="utf-8") as opened:
         summary = json.load(opened)
+    if summary["failed"]:
+        warnings.warn(f"{summary['failed']} rows failed; the notes of the tables say why", stacklevel=2)
     tables = {name: ResultTable.load(folder / "tables" / (name + ".json")) for name in summary["tables"]}
     page = folder / "report.html"
     return Reproduction(tables, folder, page if page.is_file() else None, summary)

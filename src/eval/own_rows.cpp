@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "base/did_you_mean.hpp"
 #include "base/json_file.hpp"
@@ -120,12 +121,26 @@ CitedRow row_from(const Cells& cells) {
   return row;
 }
 
+/// A result that two rows give is a mistake in one of them.
+void add_row(CitedRow row, const std::string& place, std::vector<CitedRow>& rows) {
+  const auto about = [](const CitedRow& one) {
+    return std::tie(one.data, one.method, one.features, one.semantics, one.split);
+  };
+  for (const auto& other : rows)
+    for (const auto& [field, value] : {std::pair("zsl", &CitedRow::zsl), std::pair("u", &CitedRow::u),
+                                       std::pair("s", &CitedRow::s), std::pair("h", &CitedRow::h)})
+      if (about(other) == about(row) && other.*value && row.*value)
+        throw Error(BadInput{place, field, fmt::format("one row of '{}' on {}", row.method, row.data), "another one",
+                             "remove one, or tell them apart by features, semantics or split"});
+  rows.push_back(std::move(row));
+}
+
 }  // namespace
 
 std::vector<CitedRow> read_own_rows(const std::filesystem::path& file) {
   std::vector<CitedRow> rows;
   for (const auto& cells : lower(file.extension().string()) == ".json" ? json_cells(file) : csv_cells(file))
-    rows.push_back(row_from(cells));
+    add_row(row_from(cells), cells.place, rows);
   if (rows.empty())
     throw Error(BadInput{file.string(), "", "at least one row", "none", "add rows, or leave the file out"});
   return rows;

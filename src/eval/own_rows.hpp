@@ -12,7 +12,8 @@ namespace parsnets {
 /// Reads a .json file (an array of objects) or a CSV table with a header line. Fields, in any case: method, data (the
 /// name of the data set), features, semantics, split, ZSL, U, S, H, source. Needs method, data and one accuracy in each
 /// row; accuracies are in percent. A missing H is computed from U and S. Throws bad_input naming the file, the line and
-/// the field, also when H differs from the harmonic mean of U and S by more than 0.15.
+/// the field, also when H differs from the harmonic mean of U and S by more than 0.15
+/// and when two rows give the same result.
 std::vector<CitedRow> read_own_rows(const std::filesystem::path& file);
 
 /// What rows are about: names as in Dataset and its split.

@@ -106,7 +106,12 @@ void BenchResults::begin_row(const std::string& label, const Json& asked, const 
             const std::uint64_t seed = seed_of(run);
             (seed >= first && seed - first < count ? runs : others).push_back(run);
           }
-  const Json summary = bench_summary(runs);
+  Json summary;
+  try {
+    summary = bench_summary(runs);
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(BadInput{file_.string(), label, "numbers as results", error.what(), "remove the file"});
+  }
   json_["methods"].push_back({{"method", label}, {"asked", asked}, {"summary", summary}, {"runs", runs}});
   if (!note.empty()) json_["methods"].back()["note"] = note;
   if (!others.empty()) json_["methods"].back()["other_runs"] = std::move(others);

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <optional>
 #include <set>
 
 #include "base/file.hpp"
 #include "base/file_lock.hpp"
-#include "data/split.hpp"
+#include "base/sha256.hpp"
 #include "eval/own_rows.hpp"
 #include "experiments/run_entry.hpp"
 #include "experiments/run_folder.hpp"
@@ -25,6 +27,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 const std::set<std::string> kReported{"paper", "default", "auto"};
+constexpr std::size_t kSweptNetworks = 200;  ///< of sweep_entries("k"); at most one per sample
 
 /// What a single training has to tell is too much among hundreds.
 class ProgressAlone : public ProgressObserver {
@@ -46,6 +49,9 @@ class Study {
     if (variants_.empty())
       throw Error(BadInput{options.root.string(), "", "at least one data set folder with features", reasons(),
                            "see docs/data.md for the files of a data set"});
+    if (options.out.empty()) throw Error(ErrorCode::usage, option_name("out") + ": expected a folder, found ''");
+    if (options.seed + static_cast<std::uint64_t>(options.seeds) < options.seed)
+      throw Error(ErrorCode::usage, option_name("seed") + ": expected room for all seeds below 2^64");
     check_writable_folder(options.out);
     fs::create_directories(options.out);
   }
@@ -53,9 +59,9 @@ class Study {
   Reproduction run() {
     // Held to the end: results of two processes never meet. The summary is the file that both would write last.
     const fs::path summary = options_.out / "reproduce.json";
-    if (!fs::exists(summary)) write_text_file(summary, "{}\n");
+    std::ofstream(summary, std::ios::app);  // made in place: a file that is replaced would lose the lock of another
     const FileLock lock(summary, progress_);
-    const Json before = Json::parse(read_text_file(summary), nullptr, false);
+    const Json before = fs::file_size(summary) > 0 ? Json::parse(read_text_file(summary), nullptr, false) : Json();
     if (before.is_object()) reported_before_ = before.value("report", Json());
     collect_plan();
     try {
@@ -82,6 +88,10 @@ class Study {
     return text.empty() ? "no data set folder" : text;
   }
 
+  static bool suits(const StudyVariant& variant, const StudyPlan& part) {
+    return part.part != StudyPart::sparsity || variant.samples >= kSweptNetworks;
+  }
+
   /// What is to be run, and what finished runs took.
   void collect_plan() {
     std::erase_if(variants_, [&](StudyVariant& variant) {
@@ -93,6 +103,7 @@ class Study {
     });
     for (auto& variant : variants_) {
       for (const auto& part : plan_) {
+        if (!suits(variant, part)) continue;
         Json rows = Json::array();
         if (const fs::path file = results_file(variant, part.part); fs::exists(file))
           rows = read_bench_results(file).at("methods");
@@ -137,6 +148,11 @@ class Study {
     if (!found) return;
     const Dataset& data = *found;
     for (const auto& part : plan_) {
+      if (!suits(variant, part)) {
+        result_.skipped.push_back(fmt::format("{}: the sweep over open networks needs {} training samples, found {}",
+                                              variant.title, kSweptNetworks, variant.samples));
+        continue;
+      }
       Json info = bench_info(data, options_.seed, part.seeds);
       if (part.part == StudyPart::ablation) info["ablation"] = true;
       if (part.part == StudyPart::sparsity) info["sweep"] = "k";
@@ -159,6 +175,9 @@ class Study {
       ++trained;
     };
     run_entry(entry, how, data, pool_, &quiet_, results);
+    if (part.part == StudyPart::methods && is_reported(entry) && results.has_run(options_.seed) &&
+        !has_model(variant, entry))
+      train_again(variant, entry, data);
     result_.runs += trained;
     result_.reused += results.row()["runs"].size() - trained;
     if (results.row().contains("error")) {
@@ -174,6 +193,28 @@ class Study {
     if (found != waiting_.end()) waiting_.erase(found);
   }
 
+  static bool is_reported(const Entry& entry) {
+    return kReported.contains(entry.label.substr(0, entry.label.find(':')));
+  }
+
+  /// Whether the model of the first seed is there: another call may have had other seeds.
+  bool has_model(const StudyVariant& variant, const Entry& entry) const {
+    const fs::path folder = variant.folder / file_name(entry.label), file = run_json_file(folder);
+    if (!fs::exists(folder / "model.safetensors") || !fs::exists(file)) return false;
+    const Json run = Json::parse(read_text_file(file), nullptr, false);
+    return run.is_object() && run.value("seed", Json()) == Json(options_.seed);
+  }
+
+  void train_again(const StudyVariant& variant, const Entry& entry, const Dataset& data) {
+    report_message(progress_, fmt::format("{}, {}: the model of seed {} is not there and is trained again",
+                                          variant.title, entry.label, options_.seed));
+    TrainOptions wanted = entry.options;
+    wanted.run.seed = options_.seed;
+    TrainRun run;
+    const Model model = train(data, wanted, pool_, &quiet_, &run);
+    keep(variant, entry, model, run);
+  }
+
   void keep(const StudyVariant& variant, const Entry& entry, const Model& model, const TrainRun& run) const {
     const fs::path folder = variant.folder / file_name(entry.label);
     make_folder_of(folder / "model.safetensors");
@@ -187,7 +228,7 @@ class Study {
     std::vector<StudySet> sets;
     reported_.clear();
     for (const auto& variant : variants_) {
-      StudySet set{variant.title, variant.first, {}, {}, {}};
+      StudySet set{variant.title, {}, {}, {}};
       const auto read = [&](StudyPart part) {
         const fs::path file = results_file(variant, part);
         const bool wanted = std::ranges::any_of(plan_, [&](const StudyPlan& p) { return p.part == part; });
@@ -202,8 +243,7 @@ class Study {
       for (const auto& part : plan_)
         for (const auto& entry : part.entries)
           if (const fs::path folder = variant.folder / file_name(entry.label);
-              part.part == StudyPart::methods && kReported.contains(entry.label.substr(0, entry.label.find(':'))) &&
-              fs::exists(folder / "model.safetensors"))
+              part.part == StudyPart::methods && is_reported(entry) && fs::exists(folder / "model.safetensors"))
             reported_.push_back(folder);
     }
     result_.tables = study_tables(sets, own_);
@@ -211,10 +251,15 @@ class Study {
     fs::create_directories(folder);
     std::string text = fmt::format("# Results\n\nMade by parsnets {}, seeds {} to {}.\n", PARSNETS_VERSION,
                                    options_.seed, options_.seed + static_cast<std::uint64_t>(options_.seeds) - 1);
+    const std::pair<const char*, TableFormat> formats[] = {{".md", TableFormat::markdown},
+                                                           {".csv", TableFormat::csv},
+                                                           {".tex", TableFormat::latex},
+                                                           {".json", TableFormat::json}};
+    for (const char* name : kTableNames)  // of an earlier call with other options
+      if (std::ranges::none_of(result_.tables, [&](const ResultTable& table) { return table.name == name; }))
+        for (const auto& [ending, format] : formats) fs::remove(folder / (std::string(name) + ending));
     for (const auto& table : result_.tables) {
-      for (const auto& [ending, format] :
-           {std::pair(".md", TableFormat::markdown), std::pair(".csv", TableFormat::csv),
-            std::pair(".tex", TableFormat::latex), std::pair(".json", TableFormat::json)})
+      for (const auto& [ending, format] : formats)
         write_text_file(folder / (table.name + ending), to_text(table, format));
       text += fmt::format("\n## {}\n\n{}", heading_of(table.name), to_text(table, TableFormat::markdown));
     }
@@ -226,22 +271,28 @@ class Study {
   Json report_of() const {
     Json json{{"points", options_.points}, {"rows", Json::array()}, {"runs", Json::array()}};
     for (const auto& row : own_) json["rows"].push_back({row.data, cited_row_json(row)});
-    for (const auto& folder : reported_) json["runs"].push_back(folder.lexically_relative(options_.out).string());
+    for (const auto& folder : reported_) {
+      std::vector<std::string> files;
+      for (const auto& entry : fs::directory_iterator(folder))
+        if (entry.is_regular_file()) files.push_back(entry.path().string());
+      std::ranges::sort(files);
+      for (const auto& file : files)
+        json["runs"].push_back({fs::path(file).lexically_relative(options_.out).string(), sha256_of_file(file)});
+    }
     return json;
   }
 
   /// Only where something is new: the maps take minutes.
   void write_report() {
     const fs::path page = options_.out / "report.html";
-    if (options_.report && !reported_.empty() &&
-        (result_.runs > 0 || !fs::exists(page) || reported_before_ != report_of())) {
+    if (options_.report && !reported_.empty() && (!fs::exists(page) || reported_before_ != report_of())) {
       std::vector<RunFolder> folders;
       for (const auto& folder : reported_) folders.push_back(read_run_folder(folder));
       ReportOptions wanted;
       wanted.points = options_.points;
       wanted.seed = options_.seed;
       wanted.own_rows = options_.rows;
-      report_message(progress_, fmt::format("report on {} models", folders.size()));
+      report_message(progress_, fmt::format("report on {} model{}", folders.size(), folders.size() == 1 ? "" : "s"));
       write_text_file(page, report_page(report_on_runs(folders, wanted, options_.memory_limit, pool_, &quiet_)));
     }
     if (fs::exists(page)) result_.page = page;

@@ -136,6 +136,9 @@ std::string latex_text(const std::string& text) {
   return escaped;
 }
 
+/// The end of the row before takes a following [ or * as its argument.
+std::string row_start(const std::string& head) { return head.starts_with('[') || head.starts_with('*') ? "{}" : ""; }
+
 /// The columns from `first` on that share its group.
 std::size_t group_end(const ResultTable& table, std::size_t first) {
   std::size_t end = first + 1;
@@ -191,7 +194,8 @@ std::string latex(const ResultTable& table) {
       if (blocks)
         text += fmt::format("\\multicolumn{{{}}}{{l}}{{\\emph{{{}}}}} \\\\\n", columns, block_name(row.source));
     }
-    for (std::size_t h = 0; h < row.heads.size(); ++h) text += (h == 0 ? "" : " & ") + latex_text(row.heads[h]);
+    for (std::size_t h = 0; h < row.heads.size(); ++h)
+      text += (h == 0 ? row_start(row.heads[0]) : " & ") + latex_text(row.heads[h]);
     for (std::size_t c = 0; c < row.cells.size(); ++c) {
       const auto& [mean, sd] = row.cells[c];
       const int decimals = table.columns[c].decimals;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <set>
+#include <map>
 
 #include "parsnets/error.hpp"
 
@@ -37,20 +37,23 @@ std::vector<Entry> study_entries(const std::string& methods) {
 
 std::string file_name(const std::string& name) {
   std::string safe;
-  for (const char c : name)
-    safe += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_' ? c : '-';
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    safe += std::isalnum(byte) != 0 || byte >= 0x80 || c == '.' || c == '-' || c == '_' ? c : '-';
+  }
   return safe;
 }
 
 std::vector<StudyVariant> study_variants(const std::vector<FoundDataset>& found, const ReproduceOptions& options) {
+  std::map<std::string, int> of_name;
+  for (const auto& data : found) ++of_name[data.name];
   std::vector<StudyVariant> variants;
-  std::set<std::string> folders;
   for (const auto& data : found) {
     if (!data.problem.empty()) continue;
-    bool first = true;
+    const std::string place = data.folder.lexically_relative(options.root).generic_string();
     for (const auto& features : data.features)
       for (const auto& semantics : data.semantics) {
-        StudyVariant variant{&data, {}, data.name, {}, first, 0};
+        StudyVariant variant{&data, {}, of_name[data.name] > 1 ? place : data.name, {}, 0};
         variant.load.features = data.features.size() > 1 ? features : "";
         variant.load.semantics = data.semantics.size() > 1 ? semantics : "";
         variant.load.seed = options.seed;
@@ -58,13 +61,11 @@ std::vector<StudyVariant> study_variants(const std::vector<FoundDataset>& found,
         if (data.features.size() > 1) variant.title += " " + features;
         if (!data.known_as.empty() && data.name.find(data.known_as) == std::string::npos)
           variant.title += " (" + data.known_as + ")";
-        const std::string name = file_name(variant.title);
-        std::string unique = name;  // folders of one name in different places
-        for (int i = 2; !folders.insert(unique).second; ++i) unique = fmt::format("{}-{}", name, i);
-        if (unique != name) variant.title += fmt::format(" [{}]", data.folder.parent_path().filename().string());
-        variant.folder = options.out / unique;
+        // All of it, so that results keep their folder when data sets, features or semantics are added.
+        variant.folder = options.out / file_name(fmt::format("{}-{}-{}", place == "." ? data.name : place,
+                                                             std::filesystem::path(features).stem().string(),
+                                                             std::filesystem::path(semantics).stem().string()));
         variants.push_back(std::move(variant));
-        first = false;
       }
   }
   return variants;

@@ -18,10 +18,10 @@ struct StudyVariant {
   LoadOptions load;
   std::string title;             ///< in tables and messages
   std::filesystem::path folder;  ///< of its results
-  bool first = true;             ///< of the variants of its data set
   std::size_t samples = 0;       ///< that methods train on; 0: not known yet
 };
-/// Those of the complete data sets. Titles and folders tell them apart.
+/// Those of the complete data sets. Titles and folders tell them apart; folders depend on nothing but path, features
+/// and semantics.
 std::vector<StudyVariant> study_variants(const std::vector<FoundDataset>& found, const ReproduceOptions& options);
 
 enum class StudyPart { methods, ablation, sparsity };

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -39,7 +41,8 @@ std::vector<std::string> labels_of(const std::vector<StudySet>& sets, Results re
 std::optional<double> number_at(const Json& json, const char* pointer) {
   const Json::json_pointer at(pointer);
   if (!json.contains(at) || !json.at(at).is_number()) return std::nullopt;
-  return json.at(at).get<double>();
+  const auto number = json.at(at).get<double>();
+  return std::isfinite(number) ? std::optional(number) : std::nullopt;  // one seed has no spread
 }
 
 ResultCell summary_cell(const Json& row, const std::string& metric) {
@@ -117,13 +120,34 @@ void add_failures(const std::vector<StudySet>& sets, Results results, ResultTabl
   }
 }
 
-/// Whether a cited row belongs to the columns of a set: by the kind of its semantics.
-bool same_semantics(const CitedRow& row, const StudySet& set) {
-  const auto name = set.methods.at("semantics").get<std::string>();
-  const std::string kind = name.starts_with("att") && name.find(',') == std::string::npos ? "attributes" : name;
-  const bool stated = row.semantics == "attributes" || row.own;
-  if (!stated || row.semantics.empty()) return set.first;
-  return row.semantics == kind || row.semantics == name;
+std::string stem(const std::string& file) { return std::filesystem::path(file).stem().string(); }
+
+/// Whether a cited row belongs to the columns of a set. Where a data set has several choices of features or semantics,
+/// a row that names one of them belongs to that one, any other row to the first.
+bool is_about(const CitedRow& row, const StudySet& set, const std::vector<StudySet>& sets) {
+  const auto of_same_data = [&](const StudySet& other) {
+    return other.methods.is_object() && other.methods.value("data", "") == set.methods.value("data", "");
+  };
+  const auto matches = [](const std::string& named, const StudySet& other, const char* key) {
+    const std::string own = other.methods.value(key, "");
+    const bool attributes = std::string_view(key) == "semantics" && named == "attributes" && own.starts_with("att") &&
+                            own.find(',') == std::string::npos;
+    return attributes || named == own || (!named.empty() && stem(named) == stem(own));
+  };
+  if (row.semantics == "attributes" && !matches(row.semantics, set, "semantics")) return false;
+  for (const auto& [named, key] : {std::pair(row.features, "features"), std::pair(row.semantics, "semantics")}) {
+    bool several = false, known = false;
+    std::string first;
+    for (const auto& other : sets) {
+      if (!of_same_data(other)) continue;
+      const std::string own = other.methods.value(key, "");
+      if (first.empty()) first = own;
+      several = several || own != first;
+      known = known || matches(named, other, key);
+    }
+    if (several && !(known ? matches(named, set, key) : set.methods.value(key, "") == first)) return false;
+  }
+  return true;
 }
 
 /// "ALE (ResNet-101 frozen)"; semantics are named where they are not attributes, which the columns are about.
@@ -147,7 +171,7 @@ void add_cited(const std::vector<StudySet>& sets, const std::vector<CitedRow>& o
         {set.methods.value("data", ""), set.methods.value("known_as", ""), set.methods.value("proposed_split_of", "")},
         own);
     for (const auto& cited : about) {
-      if (!same_semantics(cited, set)) continue;
+      if (!is_about(cited, set, sets)) continue;
       if (std::ranges::none_of(values, [&](CitedValue value) { return (cited.*value).has_value(); })) continue;
       const std::string head = head_of(cited);
       auto& block = rows[cited.own ? 0 : 1];
@@ -158,12 +182,22 @@ void add_cited(const std::vector<StudySet>& sets, const std::vector<CitedRow>& o
         found = std::prev(block.end());
         if (!cited.source.empty()) sources[cited.source].push_back(cited.method);
       }
-      for (std::size_t v = 0; v < values.size(); ++v) found->cells[first_column + v].mean = cited.*values[v];
+      for (std::size_t v = 0; v < values.size(); ++v)
+        if (cited.*values[v]) found->cells[first_column + v].mean = cited.*values[v];
     }
     first_column += values.size();
   }
   for (auto& block : rows)
     for (auto& row : block) table.rows.push_back(std::move(row));
+  std::vector<std::string> elsewhere;
+  for (const auto& row : own)
+    if (std::ranges::none_of(sets, [&](const StudySet& set) {
+          return set.methods.is_object() && (same_data_name(row.data, set.methods.value("data", "")) ||
+                                             same_data_name(row.data, set.methods.value("known_as", "")));
+        }))
+      elsewhere.push_back(fmt::format("{} on {}", row.method, row.data));
+  if (!elsewhere.empty())
+    table.notes.push_back(fmt::format("Own rows about other data sets are left out: {}.", fmt::join(elsewhere, ", ")));
   for (const auto& [source, methods] : sources)
     table.notes.push_back(fmt::format("From {}: {}.", source, fmt::join(methods, ", ")));
 }
@@ -237,9 +271,10 @@ ResultTable cost_table(const std::vector<StudySet>& sets) {
 }
 
 ResultTable interval_table(const std::vector<StudySet>& sets) {
-  ResultTable table = grid(sets, &StudySet::methods, "method",
-                           {interval("zsl", "intervals", "low", "ZSL from"), interval("zsl", "intervals", "high", "to"),
-                            interval("h", "intervals", "low", "H from"), interval("h", "intervals", "high", "to")});
+  ResultTable table =
+      grid(sets, &StudySet::methods, "method",
+           {interval("zsl", "intervals", "low", "ZSL from"), interval("zsl", "intervals", "high", "ZSL to"),
+            interval("h", "intervals", "low", "H from"), interval("h", "intervals", "high", "H to")});
   table.name = "intervals";
   table.caption =
       "95 % intervals of ZSL and H by a bootstrap over test classes and over the samples of each class, in percent.";
@@ -247,7 +282,7 @@ ResultTable interval_table(const std::vector<StudySet>& sets) {
 }
 
 ResultTable comparison_table(const std::vector<StudySet>& sets) {
-  Measure p_zsl = interval("zsl", "versus", "p", "p"), p_h = interval("h", "versus", "p", "p");
+  Measure p_zsl = interval("zsl", "versus", "p", "p of ZSL"), p_h = interval("h", "versus", "p", "p of H");
   p_zsl.column.decimals = p_h.column.decimals = 3;
   ResultTable table =
       grid(sets, &StudySet::methods, "method",
@@ -316,7 +351,9 @@ ResultTable methods_table(const StudySet& set, const std::vector<CitedRow>& cite
 ResultTable cited_table(const std::vector<CitedRow>& rows) {
   ResultTable table;
   table.name = "reference";
-  table.caption = "Results that were not measured here: accuracies in percent.";
+  table.caption =
+      "Results that were not measured here: accuracies in percent. The best of own rows is bold, the second "
+      "underlined.";
   table.row_heads = {"method", "features", "semantics", "source"};
   std::vector<std::string> sets;
   for (const auto& row : rows)
@@ -336,7 +373,8 @@ ResultTable cited_table(const std::vector<CitedRow>& rows) {
       }
       const auto first = static_cast<std::size_t>(std::ranges::find(sets, row.data) - sets.begin()) * 4;
       const std::optional<double> values[] = {row.zsl, row.u, row.s, row.h};
-      for (std::size_t v = 0; v < 4; ++v) found->cells[first + v].mean = values[v];
+      for (std::size_t v = 0; v < 4; ++v)
+        if (values[v]) found->cells[first + v].mean = values[v];
     }
   return table;
 }

@@ -13,7 +13,6 @@ namespace parsnets {
 /// A data set with its features and semantics, and what was measured on it: files of BenchResults, null where not run.
 struct StudySet {
   std::string title;  ///< heads its columns
-  bool first = true;  ///< of the variants of its data set; rows that do not say their semantics are put here
   nlohmann::ordered_json methods, ablation, sparsity;
 };
 
@@ -33,6 +32,10 @@ ResultTable interval_table(const std::vector<StudySet>& sets);
 ResultTable comparison_table(const std::vector<StudySet>& sets);
 /// What the columns are: features, semantics, split, sizes and checksum.
 ResultTable data_table(const std::vector<StudySet>& sets);
+
+/// The names of the tables above.
+inline constexpr const char* kTableNames[] = {"zsl",   "gzsl",      "ablation",    "sparsity",
+                                              "costs", "intervals", "comparisons", "data"};
 
 /// All of those that have rows, in this order.
 std::vector<ResultTable> study_tables(const std::vector<StudySet>& sets, const std::vector<CitedRow>& own);

@@ -136,4 +136,16 @@ TEST(CliPredict, CtrlCWhileWaitingForInputEndsWithoutAFile) {
   EXPECT_TRUE(std::filesystem::is_empty(dir / "out"));
 }
 
+TEST(CliPredict, NeverWritesOverWhatItReads) {
+  TempDir dir;
+  const std::string copy = (dir / "samples.csv").string();
+  std::filesystem::copy_file(files().csv, copy);
+  const std::string before = read_text_file(copy);
+  const auto result = predict({"--input", copy, "--out", copy});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("--out"), std::string::npos) << result.err;
+  EXPECT_EQ(read_text_file(copy), before);
+  EXPECT_EQ(predict({"--input", files().csv, "--out", (dir / "p.txt").string()}).exit_code, 2);
+}
+
 }  // namespace parsnets::test

@@ -59,6 +59,15 @@ TEST_F(OwnRows, CsvAndJsonGiveTheSameRows) {
   }
 }
 
+TEST_F(OwnRows, AResultThatTwoRowsGiveIsAnError) {
+  const test::TempDir folder;
+  const auto file = folder / "rows.csv";
+  write_text_file(file, "method,data,ZSL,U,S\nmine,CUB,50,,\nmine,CUB,,40,60\n");
+  EXPECT_EQ(read_own_rows(file).size(), 2u);
+  write_text_file(file, "method,data,ZSL\nmine,CUB,50\nmine,CUB,51\n");
+  EXPECT_THROW(read_own_rows(file), Error);
+}
+
 TEST_F(OwnRows, HMustBeTheHarmonicMeanOfUAndS) {
   EXPECT_EQ(read("method,data,U,S,H\na,CUB,60,40,48.15\n")[0].h, 48.15);
   EXPECT_EQ(read("method,data,U,S\na,CUB,0,0\n")[0].h, 0.0);

@@ -122,7 +122,7 @@ TEST(Reproduce, DamagedResultsAreBadInputNamingTheFile) {
   const Root root;
   ThreadPool pool(1);
   reproduce(root.options("ridge", 1), pool);
-  const auto file = root.folder.path() / "out" / "first" / "methods.json";
+  const auto file = root.folder.path() / "out" / "first-features-attributes" / "methods.json";
   const std::string good = read_text_file(file);
   for (const std::string& bad : {std::string("{"), std::string("[1]"), std::string(R"({"methods": [3]})"),
                                  std::string(R"({"methods": [{"method": 1, "runs": []}]})"),
@@ -148,6 +148,61 @@ TEST(Reproduce, ADataSetThatCannotBeReadIsSkippedAndTheOthersAreRun) {
   EXPECT_EQ(done.runs, 1u);
   ASSERT_EQ(done.skipped.size(), 1u);
   EXPECT_NE(done.skipped[0].find("features.npy"), std::string::npos) << done.skipped[0];
+}
+
+TEST(Reproduce, ResultsKeepTheirFolderWhenDataSetsOfTheSameNameAreAdded) {
+  const Root root;
+  ThreadPool pool(1);
+  reproduce(root.options("ridge", 1), pool);
+  save_dataset(small_training_set(5), root.folder.path() / "data" / "again" / "first", DataFormat::npy);
+  const Reproduction done = reproduce(root.options("ridge", 1), pool);
+  EXPECT_EQ(done.runs, 1u);
+  EXPECT_EQ(done.reused, 2u);
+  ASSERT_EQ(done.tables.front().columns.size(), 3u);
+  EXPECT_EQ(done.tables.front().columns[0].group, "again/first");
+}
+
+TEST(Reproduce, TheModelsThatAreKeptAreThoseOfTheFirstSeed) {
+  const Root root;
+  ThreadPool pool(1);
+  ReproduceOptions options = root.options("default", 1);
+  reproduce(options, pool);
+  const auto model = root.folder.path() / "out" / "first-features-attributes" / "default" / "model.safetensors";
+  const std::string first = read_text_file(model);
+  options.seed = 5;
+  reproduce(options, pool);
+  EXPECT_NE(read_text_file(model), first);
+  options.seed = 1;
+  EXPECT_EQ(reproduce(options, pool).runs, 0u);
+  EXPECT_EQ(read_text_file(model), first);
+}
+
+TEST(Reproduce, TablesOfEarlierOptionsDoNotStay) {
+  const Root root;
+  ThreadPool pool(1);
+  const auto table = root.folder.path() / "out" / "tables" / "comparisons.md";
+  reproduce(root.options("ridge,eszsl", 1), pool);
+  EXPECT_TRUE(std::filesystem::exists(table));
+  reproduce(root.options("ridge", 1), pool);
+  EXPECT_FALSE(std::filesystem::exists(table));
+}
+
+TEST(Reproduce, TheSweepOfSmallDataIsLeftOutWithAReason) {
+  const Root root;
+  ThreadPool pool(1);
+  SynthOptions small;
+  small.classes = 8;
+  small.attributes = 10;
+  small.samples = 160;
+  small.dimensions = small.hidden = 16;
+  std::filesystem::remove_all(root.folder.path() / "data");
+  save_dataset(synthesize(small), root.folder.path() / "data" / "small", DataFormat::npy);
+  ReproduceOptions options = root.options("ridge", 1);
+  options.sparsity = true;
+  const Reproduction done = reproduce(options, pool);
+  EXPECT_EQ(done.failed, 0u);
+  ASSERT_EQ(done.skipped.size(), 1u);
+  EXPECT_NE(done.skipped[0].find("200 training samples"), std::string::npos) << done.skipped[0];
 }
 
 TEST(Reproduce, AMethodThatFailsIsANoteAndTheOthersAreRun) {

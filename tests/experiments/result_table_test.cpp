@@ -60,6 +60,12 @@ TEST(ResultTable, LatexOfOneColumnPerDataSetHasOneLineOfHeads) {
   EXPECT_TRUE(has(to_text(table, TableFormat::latex), "\\toprule\nmethod & CUB & SUN & demo\\_1 \\\\\n\\midrule"));
 }
 
+TEST(ResultTable, LatexRowsThatStartWithABracketAreNoArgumentOfTheRowBefore) {
+  ResultTable table = small_table();
+  table.rows[2].heads[0] = "[12] Foo";
+  EXPECT_TRUE(has(to_text(table, TableFormat::latex), "\n{}[12] Foo &"));
+}
+
 TEST(ResultTable, JsonComesBackAsItWas) {
   const auto json = to_json(small_table());
   const ResultTable again = result_table_from(nlohmann::json::parse(json.dump()), "t.json");

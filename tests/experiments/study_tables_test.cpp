@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace parsnets::test {
 
 namespace {
@@ -16,8 +18,8 @@ Json row(const std::string& method, double zsl, double sd, int runs = 2) {
   return json;
 }
 
-StudySet cub(const std::string& semantics, bool first) {
-  StudySet set{"CUB " + semantics, first, {}, {}, {}};
+StudySet cub(const std::string& semantics) {
+  StudySet set{"CUB " + semantics, {}, {}, {}};
   set.methods = {{"data", "CUB"},           {"semantics", semantics},     {"features", "res50"},
                  {"known_as", "CUB"},       {"proposed_split_of", "CUB"}, {"samples", 11788},
                  {"methods", Json::array()}};
@@ -44,7 +46,7 @@ CitedRow own_row(const std::string& data, const std::string& semantics, double z
 }  // namespace
 
 TEST(StudyTables, Table1HasAColumnPerSetAndKeepsMeansAndSpreads) {
-  const auto table = zsl_table({cub("att", true), cub("sent", false)}, {});
+  const auto table = zsl_table({cub("att"), cub("sent")}, {});
   ASSERT_EQ(table.columns.size(), 2u);
   EXPECT_EQ(table.columns[1].group, "CUB sent");
   EXPECT_EQ(table.rows[0].heads[0], "ridge");
@@ -54,7 +56,7 @@ TEST(StudyTables, Table1HasAColumnPerSetAndKeepsMeansAndSpreads) {
 }
 
 TEST(StudyTables, PublishedRowsStandInTheColumnsOfTheirSemantics) {
-  const auto table = zsl_table({cub("att", true), cub("sent", false)}, {});
+  const auto table = zsl_table({cub("att"), cub("sent")}, {});
   const auto* ale = find(table, "ALE (ResNet-101 frozen)");
   ASSERT_NE(ale, nullptr);
   EXPECT_EQ(ale->source, RowSource::published);
@@ -63,8 +65,8 @@ TEST(StudyTables, PublishedRowsStandInTheColumnsOfTheirSemantics) {
 }
 
 TEST(StudyTables, OwnRowsStandBeforePublishedOnesAndBySemantics) {
-  const auto table = zsl_table({cub("att", true), cub("sent", false)},
-                               {own_row("CUB", "", 55), own_row("cub", "sent", 65), own_row("SUN", "", 1)});
+  const auto table =
+      zsl_table({cub("att"), cub("sent")}, {own_row("CUB", "", 55), own_row("cub", "sent", 65), own_row("SUN", "", 1)});
   const auto* mine = find(table, "mine");
   ASSERT_NE(mine, nullptr);
   EXPECT_EQ(mine->source, RowSource::own);
@@ -74,13 +76,36 @@ TEST(StudyTables, OwnRowsStandBeforePublishedOnesAndBySemantics) {
 }
 
 TEST(StudyTables, ASetOfGeneratedFeaturesHasNoPublishedRows) {
-  auto set = cub("att", true);
+  auto set = cub("att");
   set.methods["proposed_split_of"] = set.methods["known_as"] = "";
   EXPECT_EQ(zsl_table({set}, {}).rows.size(), 2u);
 }
 
+TEST(StudyTables, ASpreadThatIsNoNumberIsNoSpread) {
+  auto set = cub("att");
+  set.methods["methods"][0]["summary"]["zsl"]["sd"] = std::nan("");
+  EXPECT_FALSE(zsl_table({set}, {}).rows[0].cells[0].sd);
+}
+
+TEST(StudyTables, OwnRowsFollowTheirFeaturesWhereThereAreSeveral) {
+  auto other = cub("att");
+  other.methods["features"] = "clip.npy";
+  auto named = own_row("CUB", "att", 55), unnamed = own_row("CUB", "att", 44);
+  named.features = "clip";
+  unnamed.method = "unnamed";
+  const auto table = zsl_table({cub("att"), other}, {named, unnamed, own_row("elsewhere", "", 1)});
+  const auto *mine = find(table, "mine (clip)"), *first = find(table, "unnamed");
+  ASSERT_NE(mine, nullptr);
+  ASSERT_NE(first, nullptr);
+  EXPECT_FALSE(mine->cells[0].mean);
+  EXPECT_DOUBLE_EQ(*mine->cells[1].mean, 55);
+  EXPECT_DOUBLE_EQ(*first->cells[0].mean, 44);
+  EXPECT_FALSE(first->cells[1].mean);
+  EXPECT_NE(table.notes.front().find("mine on elsewhere"), std::string::npos) << "rows that are left out are named";
+}
+
 TEST(StudyTables, AMethodThatFailedHasEmptyCellsAndANote) {
-  auto set = cub("att", true);
+  auto set = cub("att");
   Json failed = row("dap", 0, 0, 0);
   failed["error"] = "too little data";
   set.methods["methods"].push_back(failed);
@@ -92,7 +117,7 @@ TEST(StudyTables, AMethodThatFailedHasEmptyCellsAndANote) {
 
 TEST(StudyTables, TablesWithoutRowsAreLeftOut) {
   std::vector<std::string> names;
-  for (const auto& table : study_tables({cub("att", true)}, {})) names.push_back(table.name);
+  for (const auto& table : study_tables({cub("att")}, {})) names.push_back(table.name);
   EXPECT_EQ(names, (std::vector<std::string>{"zsl", "gzsl", "costs", "intervals", "data"}));
 }
 
