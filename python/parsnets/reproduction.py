@@ -50,7 +50,7 @@ class ResultTable:
             try:
                 contents = json.load(opened)
             except ValueError as error:
-                raise BadInput(f"{os.fspath(file)}: expected a table of results as JSON, found {error}; write the table "
+                raise BadInput(f"{os.fspath(file)}: expected a table of results as JSON, found {error}; write it "
                                "again") from error
         return cls(contents)
 
