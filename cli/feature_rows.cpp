@@ -35,7 +35,10 @@ std::size_t read_standard_input(void* destination, std::size_t bytes, ProgressOb
 /// A file of its own, removed with this object.
 class TemporaryFile {
  public:
-  TemporaryFile() : path_((std::filesystem::temp_directory_path() / "parsnets-XXXXXX").string()) {
+  TemporaryFile() {
+    std::error_code none;
+    const auto folder = std::filesystem::temp_directory_path(none);
+    path_ = ((none ? std::filesystem::path("/tmp") : folder) / "parsnets-XXXXXX").string();
     fd_ = ::mkstemp(path_.data());
     if (fd_ < 0) throw Error(ErrorCode::failure, "cannot write " + path_ + ": " + std::strerror(errno));
   }
@@ -96,6 +99,10 @@ FeatureRows::FeatureRows(const std::string& input, ProgressObserver* progress) :
       }
       return;
     }
+    for (const std::string_view other : {"PK\x03\x04", "MATLAB", "\x89HDF"})
+      if (start.starts_with(other))
+        throw Error(BadInput{name_, "", "rows of CSV or a .npy", other[0] == 'P' ? "a .npz" : "a .mat",
+                             "give the file by its name"});
     const auto read = [start, progress](void* destination, std::size_t bytes) mutable {
       if (start.empty()) return read_standard_input(destination, bytes, progress);
       const std::size_t count = std::min(bytes, start.size());

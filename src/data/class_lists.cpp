@@ -66,7 +66,8 @@ fs::path find_standard_split(const fs::path& data_folder) {
 Split read_class_lists(const fs::path& folder, const Dataset& data, std::uint64_t seed) {
   if (!has_class_lists(folder))
     throw Error(BadInput{folder.string(), "", fmt::format("a folder with {} and {}", kTrainval, kTest),
-                         "neither or one", "write them, a class name per line"});
+                         fs::exists(folder / kTrainval) || fs::exists(folder / kTest) ? "one of them" : "neither",
+                         "write them, a class name per line"});
   const auto trainval = read_class_list(folder / kTrainval, data.class_names),
              test = read_class_list(folder / kTest, data.class_names),
              val = read_class_list(folder / kVal, data.class_names);

@@ -136,6 +136,15 @@ TEST(CliPredict, CtrlCWhileWaitingForInputEndsWithoutAFile) {
   EXPECT_TRUE(std::filesystem::is_empty(dir / "out"));
 }
 
+TEST(CliPredict, AnArchiveOnStandardInputIsToldApartFromRows) {
+  TempDir dir;
+  write_text_file(dir / "x.npz", std::string("PK\x03\x04", 4) + "rest");
+  const auto result =
+      run_cli({"predict", "--model", files().model, "--input", "-"}, "cat " + (dir / "x.npz").string() + " |");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.err.find("give the file by its name"), std::string::npos) << result.err;
+}
+
 TEST(CliPredict, NeverWritesOverWhatItReads) {
   TempDir dir;
   const std::string copy = (dir / "samples.csv").string();
