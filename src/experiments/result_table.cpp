@@ -235,9 +235,11 @@ std::string to_text(const ResultTable& table, TableFormat format) {
 }
 
 std::string latex_document(const std::vector<ResultTable>& tables) {
+  const bool wide = std::ranges::any_of(tables, [](const auto& table) { return table.columns.size() > 8; });
   // Without booktabs, plain rules stand in for its own.
-  std::string text =
-      "\\documentclass{article}\n\\usepackage[margin=2cm]{geometry}\n\\usepackage{graphicx}\n"
+  std::string text = wide ? "\\documentclass[landscape]{article}\n" : "\\documentclass{article}\n";
+  text +=
+      "\\usepackage[margin=2cm]{geometry}\n\\usepackage{graphicx}\n"
       "\\IfFileExists{booktabs.sty}{\\usepackage{booktabs}}{%\n"
       "  \\newcommand{\\toprule}{\\hline}\\newcommand{\\midrule}{\\hline}\\newcommand{\\bottomrule}{\\hline}%\n"
       "  \\def\\cmidrule(##1)##2{\\cline{##2}}}\n"
