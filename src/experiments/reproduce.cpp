@@ -240,11 +240,15 @@ class Study {
       set.ablation = read(StudyPart::ablation);
       set.sparsity = read(StudyPart::sparsity);
       sets.push_back(std::move(set));
+      std::vector<fs::path> shown;
       for (const auto& part : plan_)
         for (const auto& entry : part.entries)
           if (const fs::path folder = variant.folder / file_name(entry.label);
               part.part == StudyPart::methods && is_reported(entry) && fs::exists(folder / "model.safetensors"))
-            reported_.push_back(folder);
+            shown.push_back(folder);
+      // The page opens with the first: the default model, which ablation and sweep are about.
+      std::ranges::stable_partition(shown, [](const fs::path& folder) { return folder.filename() == "default"; });
+      reported_.insert(reported_.end(), shown.begin(), shown.end());
     }
     result_.tables = study_tables(sets, own_);
     const fs::path folder = options_.out / "tables";
