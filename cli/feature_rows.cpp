@@ -1,5 +1,6 @@
 #include "feature_rows.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "formats/csv_rows.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/error.hpp"
+#include "terminal.hpp"
 
 namespace parsnets::cli {
 
@@ -21,14 +23,16 @@ namespace {
 
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
-/// At most `bytes` of standard input; Ctrl-C ends the waiting.
+/// At most `bytes` of standard input. Waits in short turns: a Ctrl-C just before read() would not end it.
 std::size_t read_standard_input(void* destination, std::size_t bytes, ProgressObserver* progress) {
   for (;;) {
+    if (interrupted()) report(progress, {"read", 0, 0, "samples"});  // throws
+    pollfd waiting{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&waiting, 1, 100) <= 0) continue;
     const ssize_t got = ::read(STDIN_FILENO, destination, bytes);
     if (got >= 0) return static_cast<std::size_t>(got);
     if (errno != EINTR)
       throw Error(BadInput{"standard input", "", "readable input", std::strerror(errno), "check where it comes from"});
-    report(progress, {"read", 0, 0, "samples"});
   }
 }
 

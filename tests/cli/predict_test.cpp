@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/run_cli.hpp"
+#include "cli/interrupted.hpp"
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
 #include "same_bytes.hpp"
@@ -57,11 +57,12 @@ TEST(CliPredict, ResultsOfABatchAppearBeforeTheNextIsThere) {
   // The second row is sent only after the first was answered.
   TempDir dir;
   const std::string out = (dir / "answers").string(), row = "head -n 1 " + files().csv;
-  const std::string script = "(" + row + "; for i in $(seq 600); do grep -q ^0,2 " + out +
-                             " 2> /dev/null && break; sleep 0.1; done; grep -c ^0,2 " + out + " > " +
-                             (dir / "seen").string() + "; " + row + ") | " + shell_quoted(PARSNETS_BINARY) +
-                             " predict --top 2 --batch 1 --input - --model " + files().model + " > " + out;
-  ASSERT_EQ(std::system(("sh -c " + shell_quoted(script)).c_str()), 0);
+  const std::string script =
+      "mkfifo rows results; " + shell_quoted(PARSNETS_BINARY) + " predict --top 2 --batch 1 --input - --model " +
+      files().model + " < rows > results & exec 3> rows 4< results; " + row +
+      " >&3; for i in 1 2 3; do read -r line <&4; echo \"$line\" >> " + out + "; done; grep -c ^0,2 " + out +
+      " > seen; " + row + " >&3; exec 3>&-; cat <&4 >> " + out + "; wait $!";
+  ASSERT_EQ(std::system(("cd " + dir.path().string() + " && sh -c " + shell_quoted(script)).c_str()), 0);
   EXPECT_EQ(read_text_file(dir / "seen"), "1\n");
   EXPECT_NE(read_text_file(out).find("\n1,2,"), std::string::npos);
 }
@@ -126,13 +127,13 @@ TEST(CliPredict, CtrlCWhileWaitingForInputEndsWithoutAFile) {
   TempDir dir;
   std::filesystem::create_directory(dir / "out");
   const std::string out = (dir / "out/p.csv").string();
-  // A pipe that stays open and empty. Once the temporary file is there, rows are being waited for.
-  const std::string script = "mkfifo " + (dir / "pipe").string() + "; exec 3<>" + (dir / "pipe").string() + "; " +
-                             shell_quoted(PARSNETS_BINARY) + " predict --input - --model " + files().model + " --out " +
-                             out + " <&3 & for i in $(seq 300); do test -n \"$(ls " + (dir / "out").string() +
-                             ")\" && break; sleep 0.1; done; sleep 0.3; kill -INT $!; wait $!";
-  const int status = std::system(("bash -c " + shell_quoted(script)).c_str());
-  EXPECT_EQ(exit_code_of(status), 130);
+  // A pipe that stays open and empty. Once the temporary file is there, rows are waited for.
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
+  const int code = interrupted_after_a_file({"predict", "--input", "-", "--model", files().model, "--out", out},
+                                            dir / "out", IN_CREATE, pipe[0]);
+  for (const int end : pipe) ::close(end);
+  EXPECT_EQ(code, 130);
   EXPECT_TRUE(std::filesystem::is_empty(dir / "out"));
 }
 

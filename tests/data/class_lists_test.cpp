@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/file.hpp"
+#include "data/tiny_dataset.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/synth.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets {
@@ -16,15 +16,6 @@ namespace parsnets {
 namespace {
 
 namespace fs = std::filesystem;
-
-Dataset small() {
-  SynthOptions synth;
-  synth.classes = 8;
-  synth.samples = 80;
-  synth.dimensions = 4;
-  synth.hidden = 4;
-  return synthesize(synth);
-}
 
 /// The classes from `first` to `last`, one per line.
 void write_list(const fs::path& file, const Dataset& data, std::size_t first, std::size_t last) {
@@ -64,7 +55,7 @@ std::set<std::int32_t> classes_of(const Dataset& data, const std::vector<std::in
 }  // namespace
 
 TEST(ClassLists, AllSamplesOfAClassTrainOrTest) {
-  const Dataset data = small();
+  const Dataset data = test::tiny_dataset();
   for (const auto format : {DataFormat::npy, DataFormat::mat5}) {
     SCOPED_TRACE(static_cast<int>(format));
     test::TempDir dir;
@@ -90,7 +81,7 @@ TEST(ClassLists, AllSamplesOfAClassTrainOrTest) {
 }
 
 TEST(ClassLists, StandardLooksAtTheUsualPlaces) {
-  const Dataset data = small();
+  const Dataset data = test::tiny_dataset();
   for (const char* place : {"data/standard_split", "standard_split/data", "data"}) {
     SCOPED_TRACE(place);
     test::TempDir dir;
@@ -109,7 +100,7 @@ TEST(ClassLists, StandardLooksAtTheUsualPlaces) {
 }
 
 TEST(ClassLists, ListsAreChecked) {
-  const Dataset data = small();
+  const Dataset data = test::tiny_dataset();
   test::TempDir dir;
   save_dataset(data, dir / "data", DataFormat::npy);
   fs::create_directories(dir / "lists");

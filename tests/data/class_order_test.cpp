@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "data/tiny_dataset.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/synth.hpp"
 #include "shared_data.hpp"
 #include "temp_dir.hpp"
 
@@ -18,15 +18,10 @@ namespace fs = std::filesystem;
 
 /// With an image of each sample in a folder named after its class, where asked for.
 Dataset small(bool images) {
-  SynthOptions synth;
-  synth.classes = 8;
-  synth.samples = 80;
-  synth.dimensions = 4;
-  synth.hidden = 4;
-  Dataset data = synthesize(synth);
+  Dataset data = test::tiny_dataset();
   data.features_name = "res";
   for (std::size_t i = 0; i < data.samples() && images; ++i)
-    data.image_files.push_back("/work/" + data.class_names[static_cast<std::size_t>(data.labels[i])] + "/" +
+    data.image_files.push_back("/images/" + data.class_names[static_cast<std::size_t>(data.labels[i])] + "/" +
                                std::to_string(i) + ".jpg");
   return data;
 }
@@ -87,7 +82,7 @@ TEST(ClassOrder, WithoutImagesADifferentOrderIsNoted) {
 TEST(ClassOrder, AFewLabelsThatContradictTheirImagesAreNoted) {
   test::TempDir dir;
   Dataset data = small(true);
-  data.image_files[3] = "/work/" + data.class_names[data.labels[3] == 0 ? 1 : 0] + "/3.jpg";
+  data.image_files[3] = "/images/" + data.class_names[data.labels[3] == 0 ? 1 : 0] + "/3.jpg";
   save_dataset(data, dir.path(), DataFormat::mat5);
   const Dataset loaded = load(dir.path(), "att");
   ASSERT_EQ(loaded.notes.size(), 1u);

@@ -7,6 +7,7 @@
 
 #include "base/file.hpp"
 #include "data/known_sets.hpp"
+#include "data/tiny_dataset.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/error.hpp"
@@ -21,15 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
-Dataset small() {
-  SynthOptions synth;
-  synth.classes = 8;
-  synth.samples = 80;
-  synth.dimensions = 4;
-  synth.hidden = 4;
-  return synthesize(synth);
-}
-
 Names names_of(const std::vector<FoundDataset>& found) {
   Names names;
   for (const auto& one : found) names.push_back(one.name);
@@ -40,11 +32,11 @@ Names names_of(const std::vector<FoundDataset>& found) {
 
 TEST(FindDatasets, FoldersAreFoundByTheirFilesAndSortedByPath) {
   test::TempDir dir;
-  save_dataset(small(), dir / "b/plain", DataFormat::npy);
-  save_dataset(small(), dir / "a", DataFormat::mat5);
-  save_dataset(small(), dir / "1/2/3", DataFormat::csv);
-  save_dataset(small(), dir / "1/2/3/4", DataFormat::csv);  // too deep
-  save_dataset(small(), dir / ".hidden", DataFormat::npy);
+  save_dataset(test::tiny_dataset(), dir / "b/plain", DataFormat::npy);
+  save_dataset(test::tiny_dataset(), dir / "a", DataFormat::mat5);
+  save_dataset(test::tiny_dataset(), dir / "1/2/3", DataFormat::csv);
+  save_dataset(test::tiny_dataset(), dir / "1/2/3/4", DataFormat::csv);  // too deep
+  save_dataset(test::tiny_dataset(), dir / ".hidden", DataFormat::npy);
   fs::create_directories(dir / "other");
   write_text_file(dir / "other/table.csv", "class,a\nx,1\n");  // neither split nor labels
   fs::create_directory_symlink(dir.path(), dir / "b/loop");
@@ -59,7 +51,7 @@ TEST(FindDatasets, FoldersAreFoundByTheirFilesAndSortedByPath) {
     LoadOptions load;
     load.features = one.features.at(0);
     load.semantics = one.semantics.at(0);
-    EXPECT_EQ(load_dataset(one.folder, load).labels, small().labels) << one.folder;
+    EXPECT_EQ(load_dataset(one.folder, load).labels, test::tiny_dataset().labels) << one.folder;
   }
   EXPECT_EQ(names_of(find_datasets(dir / "a/")), Names{"a"});
   EXPECT_THROW(find_datasets(dir / "nowhere"), Error);
@@ -67,7 +59,7 @@ TEST(FindDatasets, FoldersAreFoundByTheirFilesAndSortedByPath) {
 
 TEST(FindDatasets, FilesAreListedAsValuesOfTheOptions) {
   test::TempDir dir;
-  const Dataset data = small();
+  const Dataset data = test::tiny_dataset();
   save_dataset(data, dir.path(), DataFormat::npy);
   write_npy(dir / "clip.npy", data.features.view());
   write_npy(dir / "words.npy", data.semantics.values.view());
@@ -90,7 +82,7 @@ TEST(FindDatasets, FilesAreListedAsValuesOfTheOptions) {
 
 TEST(FindDatasets, WhatIsMissingIsSaid) {
   test::TempDir dir;
-  const Dataset data = small();
+  const Dataset data = test::tiny_dataset();
   for (const char* name : {"features", "labels", "split", "rows"}) save_dataset(data, dir / name, DataFormat::npy);
   fs::remove(dir / "features/features.npy");
   fs::remove(dir / "labels/labels.npy");

@@ -7,12 +7,12 @@
 
 #include "base/file.hpp"
 #include "data/feature_rows.hpp"
+#include "data/tiny_dataset.hpp"
 #include "formats/csv.hpp"
 #include "formats/mat.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/synth.hpp"
 #include "shared_data.hpp"
 #include "temp_dir.hpp"
 
@@ -24,12 +24,7 @@ namespace fs = std::filesystem;
 
 /// Every class has samples.
 Dataset small() {
-  SynthOptions synth;
-  synth.classes = 8;
-  synth.samples = 80;
-  synth.dimensions = 4;
-  synth.hidden = 4;
-  Dataset data = synthesize(synth);
+  Dataset data = test::tiny_dataset();
   data.features_name = "res";
   for (std::size_t i = 0; i < data.samples(); ++i) data.image_files.push_back("image " + std::to_string(i));
   return data;
