@@ -25,6 +25,7 @@ class Options:
         self.handle = ctypes.c_void_p()
         call("options_create", ctypes.byref(self.handle))
         self._free = weakref.finalize(self, library().parsnets_options_free, self.handle)
+        self._free.atexit = False  # other threads may still train
         for name, value in values.items():
             if isinstance(value, (list, tuple, np.ndarray)):
                 written = ",".join(str(item) for item in value)
