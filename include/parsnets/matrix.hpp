@@ -62,6 +62,12 @@ class Matrix {
     m.cols_ = cols;
     return m;
   }
+  /// The same for values of a file that is mapped and never written to.
+  static Matrix adopt_mapped(T* data, std::size_t rows, std::size_t cols, std::function<void(T*)> release) {
+    Matrix m = adopt(data, rows, cols, std::move(release));
+    m.mapped_ = true;
+    return m;
+  }
   /// A copy with storage of its own.
   static Matrix copy_of(MatrixView<const T> source) {
     Matrix m(source.rows(), source.cols());
@@ -74,8 +80,10 @@ class Matrix {
     m.storage_ = storage_;
     m.rows_ = rows_;
     m.cols_ = cols_;
+    m.mapped_ = mapped_;
     return m;
   }
+  bool is_mapped() const { return mapped_; }  ///< whether the values are those of a mapped file
 
   T* data() { return storage_.get(); }                                           ///< the first value
   const T* data() const { return storage_.get(); }                               ///< the first value
@@ -100,6 +108,7 @@ class Matrix {
 
   std::shared_ptr<T> storage_;
   std::size_t rows_ = 0, cols_ = 0;
+  bool mapped_ = false;
 };
 
 }  // namespace parsnets

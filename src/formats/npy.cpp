@@ -110,7 +110,7 @@ Matrix<float> map_matrix(const std::filesystem::path& file, const NpyHeader& hea
                          fmt::format("{} bytes, then {}", source.size(), mapped->bytes().size()), "read it again"});
   // A mapping is page-aligned and data_offset a multiple of 4, so this pointer is aligned for float.
   auto* values = reinterpret_cast<float*>(mapped->bytes().data() + header.data_offset);
-  return Matrix<float>::adopt(values, rows_of(header), cols_of(header), [mapped](float*) {});
+  return Matrix<float>::adopt_mapped(values, rows_of(header), cols_of(header), [mapped](float*) {});
 }
 
 }  // namespace
