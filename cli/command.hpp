@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/options.hpp"
+#include "parsnets/processes.hpp"
 #include "parsnets/progress.hpp"
 
 namespace parsnets::cli {
@@ -26,6 +27,7 @@ struct Context {
   ProgressObserver* progress;
   std::vector<std::string> given;                 ///< names of the options on the command line or in the config file
   std::function<void(const std::string&)> print;  ///< to standard output, before the command is done
+  Processes& processes;                           ///< those that run this command together; the first writes files
 };
 
 /// What a command has to say: `json` with --json, `text` without.
@@ -52,6 +54,7 @@ struct Command {
   OptionTable options;                                ///< the command's own; the common ones are added
   std::function<void(const CommonOptions&)> resolve;  ///< fills in what --print-config shows; may be empty
   std::function<Output(Context&)> run;                ///< owns the state that `arguments` and `options` refer to
+  bool runs_in_processes = false;                     ///< several processes of an MPI job may run it together
 };
 
 /// Every command, in the order in which help lists them.

@@ -5,6 +5,7 @@
 #include "base/machine.hpp"
 #include "command.hpp"
 #include "parsnets/version.hpp"
+#include "process_group.hpp"
 
 namespace parsnets::cli {
 
@@ -30,6 +31,10 @@ Command doctor_command() {
       json["libraries"][library.name] = library.version;
       text += fmt::format("{:<10}{}\n", library.name, library.version);
     }
+    const std::string mpi = mpi_library();
+    json["mpi"] = mpi;
+    text += fmt::format("{:<10}{}\n", "MPI",
+                        mpi.empty() ? "none (install libopenmpi-dev and openmpi-bin and build again)" : mpi);
     json["problems"] = nlohmann::ordered_json::array();
     const auto problem = [&](const std::string& what) {
       json["problems"].push_back(what);

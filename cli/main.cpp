@@ -18,6 +18,7 @@
 #include "command.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
+#include "process_group.hpp"
 #include "terminal.hpp"
 
 namespace parsnets::cli {
@@ -76,8 +77,9 @@ std::vector<std::string> assign(OptionTable& own, OptionTable& common, const Par
   return names;
 }
 
-void print_error(const CommonOptions& common, int code, const std::string& message, const BadInput& parts) {
-  if (common.json) {
+void print_error(ProcessGroup& group, const CommonOptions& common, int code, const std::string& message,
+                 const BadInput& parts) {
+  if (common.json && group.is_first()) {
     nlohmann::ordered_json error{{"code", code}, {"message", message}};
     if (!parts.expected.empty()) {
       error["file"] = parts.file;
@@ -88,27 +90,35 @@ void print_error(const CommonOptions& common, int code, const std::string& messa
     }
     // Text from a damaged file may not be UTF-8.
     std::cout << nlohmann::ordered_json{{"error", error}}.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-              << "\n";
+              << std::endl;
   }
-  fmt::print(stderr, "parsnets: {}\n", message);
+  group.fail(code, message);
 }
 
-int run(Command& command, OptionTable& common, CommonOptions& options, const Parsed& parsed) {
+void print_usage_error(const std::string& message) { fmt::print(stderr, "parsnets: {}\n", message); }
+
+int run_in(ProcessGroup& group, Command& command, OptionTable& common, CommonOptions& options, const Parsed& parsed) {
   try {
     const auto given = assign(command.options, common, parsed);
+    if (!group.is_alone() && !command.runs_in_processes)
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}: expected one process, found {}; train, predict and eval run in several",
+                              command.name, group.processes().size()));
     if (parsed.print_config) {
       if (command.resolve) command.resolve(options);
-      std::cout << "# parsnets " << command.name << "\n" << common.to_config() << command.options.to_config();
+      if (group.is_first())
+        std::cout << "# parsnets " << command.name << "\n" << common.to_config() << command.options.to_config();
       return 0;
     }
-    TerminalProgress progress(options.quiet);
+    TerminalProgress progress(options.quiet || !group.is_first());
     const auto print = [&](const std::string& text) {
       progress.clear();
-      std::cout << text << std::flush;
+      if (group.is_first()) std::cout << text << std::flush;
     };
-    Context context{options, &progress, given, print};
+    Context context{options, &progress, given, print, group.processes()};
     const Output output = command.run(context);
     progress.clear();
+    if (!group.is_first()) return output.failure.empty() ? 0 : static_cast<int>(ErrorCode::failure);
     if (output.already_printed)
       std::cout.flush();
     else if (options.json)
@@ -121,14 +131,24 @@ int run(Command& command, OptionTable& common, CommonOptions& options, const Par
     fmt::print(stderr, "parsnets: {}\n", output.failure);
     return static_cast<int>(ErrorCode::failure);
   } catch (const Error& e) {
-    print_error(options, static_cast<int>(e.code()), e.message(flag_option), e.parts(flag_option));
+    print_error(group, options, static_cast<int>(e.code()), e.message(flag_option), e.parts(flag_option));
     return static_cast<int>(e.code());
   } catch (const std::bad_alloc&) {
-    print_error(options, 1, "out of memory", {});
+    print_error(group, options, 1, "out of memory", {});
     return 1;
   } catch (const std::exception& e) {
-    print_error(options, 1, e.what(), {});
+    print_error(group, options, 1, e.what(), {});
     return 1;
+  }
+}
+
+int run(Command& command, OptionTable& common, CommonOptions& options, const Parsed& parsed) {
+  try {
+    ProcessGroup group;
+    return run_in(group, command, common, options, parsed);
+  } catch (const Error& e) {
+    print_usage_error(e.message(flag_option));
+    return static_cast<int>(e.code());
   }
 }
 
@@ -231,14 +251,14 @@ int main(int argc, char** argv) {
     check_command(words, commands);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes the last one first
   } catch (const Error& e) {
-    print_error({}, static_cast<int>(e.code()), e.message(flag_option), {});
+    print_usage_error(e.message(flag_option));
     return static_cast<int>(e.code());
   } catch (const CLI::ParseError& e) {
     const bool asked = e.get_exit_code() == 0;  // --help, --version
     for (std::size_t i = 0; i < commands.size() && !asked; ++i)
       if (parsed[i].app->parsed())
         if (const std::string message = unknown_option(words, commands[i], common_table); !message.empty()) {
-          print_error({}, static_cast<int>(ErrorCode::usage), message, {});
+          print_usage_error(message);
           return static_cast<int>(ErrorCode::usage);
         }
     app.exit(e);

@@ -94,6 +94,7 @@ Command train_command() {
   Command command;
   command.name = "train";
   command.summary = "train a model on the seen classes of a data set";
+  command.runs_in_processes = true;
   command.example = "parsnets train --data data/demo --out out/demo.safetensors --method ridge --select";
   command.options.text("data", state->data, "data set folder")
       .text("stats", state->stats,
@@ -136,9 +137,15 @@ Command train_command() {
       repeated->check_options(context.given, state->out);
       repeated->ask_again(state->data, state->train, state->load);
     }
-    check_writable(state->out);
-    if (!state->run.empty()) check_writable(run_json_file(state->run));
-    if (!state->train.run.checkpoint.empty()) {
+    const bool first = context.processes.rank() == 0;
+    if (context.processes.size() > 1) {
+      if (!state->stats.empty() || !state->like.empty())
+        throw Error(ErrorCode::usage, "--stats and --like run in one process");
+      if (state->train.run.checkpoint.empty()) state->train.run.checkpoint = state->out.string() + ".checkpoint";
+    }
+    if (first) check_writable(state->out);
+    if (first && !state->run.empty()) check_writable(run_json_file(state->run));
+    if (first && !state->train.run.checkpoint.empty()) {
       check_writable(state->train.run.checkpoint.string() + ".final");
       make_folder_of(state->train.run.checkpoint);
     }
@@ -154,7 +161,8 @@ Command train_command() {
     TrainRun run;
     const Model model =
         sums ? train_from_statistics(sums->sum, data, state->train, pool, context.progress, &run, sums->parts)
-             : train(data, state->train, pool, context.progress, &run);
+             : train(data, state->train, pool, context.progress, &run, &context.processes);
+    if (!first) return Output{};
     make_folder_of(state->out);
     save_model(model, state->out);
     if (!state->run.empty()) {
@@ -169,6 +177,9 @@ Command train_command() {
                    {"seconds", run.seconds},
                    {"peak_memory_bytes", run.peak_memory},
                    {"model_bytes", std::filesystem::file_size(state->out)},
+                   {"streamed", run.streamed},
+                   {"processes", context.processes.size()},
+                   {"bytes_sent", run.bytes_sent},
                    {"units", "percent"}};
     output.json["options"] = nlohmann::ordered_json::parse(model.options);
     output.json["record"] = to_json(model.record);

@@ -10,6 +10,7 @@
 
 #include "parsnets/matrix.hpp"
 #include "parsnets/preprocess.hpp"
+#include "parsnets/processes.hpp"
 #include "parsnets/threads.hpp"
 
 namespace parsnets {
@@ -59,6 +60,9 @@ class Statistics {
   void merge(const Statistics& other);
   /// Subtracts the sums of `other`, with the rounding error of remove(). Throws bad_input for what is not contained.
   void subtract(const Statistics& other);
+  /// Replaces the sums by those over all processes, which have the same classes, dimensions and options: sends
+  /// 8·(G·d² + C·d + C + 1) bytes. Throws usage where rows are kept. A collective call.
+  void sum_over(Processes& processes);
   /// The same without the classes of one group: exact, since their sums are left out.
   Statistics without_group(std::size_t group) const;
 

@@ -9,6 +9,7 @@
 #include "parsnets/dataset.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/options.hpp"
+#include "parsnets/processes.hpp"
 #include "parsnets/progress.hpp"
 #include "parsnets/statistics.hpp"
 #include "parsnets/threads.hpp"
@@ -21,13 +22,20 @@ struct TrainRun {
   double flops = 0, bytes = 0;      ///< of the SVR's hot loops
   std::vector<double> svr_seconds;  ///< since the start of the last solve, one per entry of its trace in the record
   std::uint64_t peak_memory = 0;    ///< bytes of the process
+  std::uint64_t bytes_sent = 0;     ///< that this process has put into collective calls
+  bool streamed = false;            ///< samples were prepared in blocks, to keep the memory limit
 };
 
 /// Trains on the trainval samples of `data`. The same data, options and seed give the same bytes for any number of
 /// threads (preset automatic: unless its time budget cuts the search). Throws usage for impossible options, bad_input
 /// for unusable data, cancelled by `progress`.
+///
+/// With a memory limit that the samples do not fit, they are prepared in blocks whenever they are needed, and features
+/// of a mapped file stay on disk. With `processes` every process calls train() with the same data, options and seed;
+/// each takes a part of the samples, and all get the same model: closed forms up to rounding the one of a single
+/// process.
 Model train(const Dataset& data, const TrainOptions& options, ThreadPool& pool, ProgressObserver* progress = nullptr,
-            TrainRun* run = nullptr);
+            TrainRun* run = nullptr, Processes* processes = nullptr);
 
 /// Sums over the trainval samples of a folder in one pass. Features in a C-ordered .npy or .npz are read in blocks, so
 /// that memory does not grow with their number; .csv and .mat files and Fortran-ordered arrays are loaded whole. With

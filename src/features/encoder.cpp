@@ -80,7 +80,7 @@ Matrix<double> randomized_axes(std::size_t h, std::uint64_t seed, bool through_g
   Matrix<float> made;
   if (through_gram && products.empty()) made = gram_of_columns(pool, x);
   const MatrixView<const float> gram = products.empty() ? made.view() : products;
-  Matrix<float> projected(x.rows(), l), next(x.cols(), l);  // X·Qᵀ and XᵀX·Qᵀ
+  Matrix<float> projected(through_gram ? 0 : x.rows(), l), next(x.cols(), l);  // X·Qᵀ and XᵀX·Qᵀ
   Matrix<double> range = normal_matrix(l, x.cols(), Rng(seed, kSketch));
   for (int power = 0; power <= kPowers; ++power) {
     const Matrix<float> q = to_float(range.view());
@@ -150,9 +150,18 @@ double reconstruction_error(const Matrix<float>& w, MatrixView<const float> x, T
   return total > 0 ? std::sqrt(lost / total) : 0;
 }
 
-}  // namespace
+/// √(1 − ‖XWᵀ‖²/‖X‖²), W with orthonormal rows.
+double error_of_products(const Matrix<float>& w, MatrixView<const float> products, ThreadPool& pool) {
+  Matrix<float> moved(w.rows(), w.cols());
+  multiply(pool, Trans::no, w.view(), Trans::no, products, moved.view());
+  double kept = 0, total = 0;
+  for (std::size_t i = 0; i < w.rows(); ++i) kept += dot(moved.row(i), w.row(i));
+  for (std::size_t j = 0; j < products.rows(); ++j) total += products(j, j);
+  return total > 0 ? std::sqrt(std::max(0.0, 1 - kept / total)) : 0;
+}
 
-Encoder fit_encoder(const EncoderOptions& options, MatrixView<const float> x, ThreadPool& pool,
+/// W for samples whose values are not read where the products are given; its error is not set.
+Encoder fit_weights(const EncoderOptions& options, MatrixView<const float> x, ThreadPool& pool,
                     MatrixView<const float> products) {
   if (options.dimensions < 1 || static_cast<std::size_t>(options.dimensions) > std::min(x.rows(), x.cols()))
     throw Error(ErrorCode::usage,
@@ -163,14 +172,32 @@ Encoder fit_encoder(const EncoderOptions& options, MatrixView<const float> x, Th
       costs_of(static_cast<double>(x.rows()), static_cast<double>(x.cols()), static_cast<double>(h), !products.empty());
   const bool cheap = costs.exact < kWorthSaving || costs.exact < 2 * std::min(costs.through_gram, costs.through_x);
   const bool exact = options.method == EncoderMethod::exact || (options.method == EncoderMethod::automatic && cheap);
-  Matrix<double> axes = exact
-                            ? exact_axes(h, x, products, pool)
-                            : randomized_axes(h, options.seed, costs.through_gram < costs.through_x, x, products, pool);
+  Matrix<double> axes =
+      exact ? exact_axes(h, x, products, pool)
+            : randomized_axes(h, options.seed, x.data() == nullptr || costs.through_gram < costs.through_x, x, products,
+                              pool);
   make_largest_positive(axes.view());
   if (options.rotation == Rotation::random) axes = rotated(std::move(axes), options.seed, pool);
   Encoder encoder;
   encoder.weights = to_float(axes.view());
+  return encoder;
+}
+
+}  // namespace
+
+Encoder fit_encoder(const EncoderOptions& options, MatrixView<const float> x, ThreadPool& pool,
+                    MatrixView<const float> products) {
+  Encoder encoder = fit_weights(options, x, pool, products);
   encoder.reconstruction_error = reconstruction_error(encoder.weights, x, pool);
+  return encoder;
+}
+
+Encoder fit_encoder(const EncoderOptions& options, std::size_t samples, MatrixView<const float> products,
+                    ThreadPool& pool) {
+  // With fewer samples than features, too, the eigenvectors are those of the products.
+  const MatrixView<const float> shape(nullptr, std::max(samples, products.rows()), products.rows());
+  Encoder encoder = fit_weights(options, shape, pool, products);
+  encoder.reconstruction_error = error_of_products(encoder.weights, products, pool);
   return encoder;
 }
 

@@ -22,6 +22,10 @@ struct EncoderOptions {
 Encoder fit_encoder(const EncoderOptions& options, MatrixView<const float> x, ThreadPool& pool,
                     MatrixView<const float> products = {});
 
+/// The same from XᵀX (d x d) of `samples` samples alone. The error is that of the products, down to about 1e-3.
+Encoder fit_encoder(const EncoderOptions& options, std::size_t samples, MatrixView<const float> products,
+                    ThreadPool& pool);
+
 /// E = X Wᵀ, N x h (a copy of X for the identity encoder).
 Matrix<float> encoded(const Encoder& encoder, MatrixView<const float> x, ThreadPool& pool);
 

@@ -165,6 +165,15 @@ void Statistics::keep(std::size_t label, KeptRow row, double sign) {
 
 void Statistics::merge(const Statistics& other) { accumulate(other, 1); }
 
+void Statistics::sum_over(Processes& processes) {
+  if (options_.kept_rows > 0)
+    throw Error(ErrorCode::usage, "statistics: expected no kept rows to sum over processes; merge them instead");
+  processes.sum(std::span<std::uint64_t>(&samples_, 1));
+  processes.sum(std::span<double>(weights_));
+  processes.sum(sums_.values());
+  for (auto& products : products_) processes.sum(products.values());
+}
+
 void Statistics::subtract(const Statistics& other) {
   for (std::size_t c = 0; c < other.names_.size(); ++c) {
     const auto own = std::ranges::find(names_, other.names_[c]);

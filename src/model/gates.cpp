@@ -10,12 +10,14 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "base/linalg.hpp"
 #include "base/rng.hpp"
 #include "model/fit_gates.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/option_name.hpp"
 
 namespace parsnets {
 
@@ -179,18 +181,64 @@ void run_kmeans(MatrixView<const float> unit, Matrix<float>& anchors, ThreadPool
   }
 }
 
+void require_anchors(std::size_t networks, std::size_t found) {
+  if (found < networks)
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("{} anchors require as many non-zero samples, found {}; use fewer networks", networks, found));
+}
+
 Matrix<float> fit_anchors(const GateOptions& options, MatrixView<const float> e, ThreadPool& pool) {
   const Matrix<float> unit = unit_rows(e, pool);
   const auto networks = static_cast<std::size_t>(options.networks);
-  if (unit.rows() < networks)
-    throw Error(ErrorCode::usage,
-                fmt::format("{} anchors require as many non-zero samples, found {}; use fewer networks", networks,
-                            unit.rows()));
+  require_anchors(networks, unit.rows());
   const auto order = Rng(options.seed, kAnchorStream).permutation(unit.rows());
   Matrix<float> anchors(networks, e.cols());
   for (std::size_t a = 0; a < networks; ++a) std::ranges::copy(unit.row(order[a]), anchors.row(a).begin());
   if (options.anchors == AnchorChoice::kmeans) run_kmeans(unit.view(), anchors, pool);
   return anchors;
+}
+
+/// Anchors in the order that fit_anchors() draws them in, from as few samples as need be.
+Matrix<float> fit_anchors(const GateOptions& options, std::size_t samples, std::size_t h, const EncodingsOf& encodings,
+                          ThreadPool& pool) {
+  const auto networks = static_cast<std::size_t>(options.networks);
+  if (options.anchors == AnchorChoice::kmeans)
+    throw Error(ErrorCode::usage, fmt::format("{} requires all samples in the memory of one process; use {}",
+                                              option_name("anchors", "kmeans"), option_name("anchors", "samples")));
+  const auto order = Rng(options.seed, kAnchorStream).permutation(samples);
+  Matrix<float> anchors(networks, h);
+  std::size_t made = 0;
+  for (std::size_t at = 0; at < samples && made < networks;) {  // zero encodings are passed over
+    const std::size_t count = std::min(networks - made, samples - at);
+    const Matrix<float> unit = unit_rows(encodings(std::span(order).subspan(at, count)).view(), pool);
+    std::ranges::copy(unit.values(), anchors.row(made).begin());
+    made += unit.rows();
+    at += count;
+  }
+  require_anchors(networks, made);
+  return anchors;
+}
+
+Gates gates_of_options(const GateOptions& options, std::size_t h) {
+  Gates gates;
+  gates.kind = options.kind;
+  if (options.kind == GateKind::always) return gates;
+  if (options.networks < 1 || options.networks > static_cast<int>(kMostNetworks))
+    throw Error(ErrorCode::usage,
+                fmt::format("gates: expected 1 to {} networks, found {}", kMostNetworks, options.networks));
+  if (options.open < 1 || options.open > options.networks)
+    throw Error(ErrorCode::usage,
+                fmt::format("gates: expected 1 to {} active networks, found {}", options.networks, options.open));
+  gates.networks = static_cast<std::size_t>(options.networks);
+  gates.open = static_cast<std::size_t>(options.open);
+  if (options.kind == GateKind::energy && (h == 0 || h % gates.networks != 0))
+    throw Error(
+        ErrorCode::usage,
+        fmt::format(
+            "energy gates require an encoding with a multiple of {} dimensions, one part per network, found {}; use {}",
+            gates.networks, h, std::max<std::size_t>(1, h / gates.networks) * gates.networks));
+  return gates;
 }
 
 }  // namespace
@@ -207,24 +255,15 @@ void Gates::select(std::span<const float> e, std::span<std::uint16_t> chosen) co
 }
 
 Gates fit_gates(const GateOptions& options, MatrixView<const float> e, ThreadPool& pool) {
-  Gates gates;
-  gates.kind = options.kind;
-  if (options.kind == GateKind::always) return gates;
-  if (options.networks < 1 || options.networks > static_cast<int>(kMostNetworks))
-    throw Error(ErrorCode::usage,
-                fmt::format("gates: expected 1 to {} networks, found {}", kMostNetworks, options.networks));
-  if (options.open < 1 || options.open > options.networks)
-    throw Error(ErrorCode::usage,
-                fmt::format("gates: expected 1 to {} active networks, found {}", options.networks, options.open));
-  gates.networks = static_cast<std::size_t>(options.networks);
-  gates.open = static_cast<std::size_t>(options.open);
-  if (options.kind == GateKind::energy && (e.cols() == 0 || e.cols() % gates.networks != 0))
-    throw Error(
-        ErrorCode::usage,
-        fmt::format(
-            "energy gates require an encoding with a multiple of {} dimensions, one part per network, found {}; use {}",
-            gates.networks, e.cols(), std::max<std::size_t>(1, e.cols() / gates.networks) * gates.networks));
+  Gates gates = gates_of_options(options, e.cols());
   if (options.kind == GateKind::anchor) gates.anchors = fit_anchors(options, e, pool);
+  return gates;
+}
+
+Gates fit_gates(const GateOptions& options, std::size_t samples, std::size_t h, const EncodingsOf& encodings,
+                ThreadPool& pool) {
+  Gates gates = gates_of_options(options, h);
+  if (options.kind == GateKind::anchor) gates.anchors = fit_anchors(options, samples, h, encodings, pool);
   return gates;
 }
 
@@ -239,22 +278,29 @@ Matrix<std::uint16_t> open_networks(const Gates& gates, MatrixView<const float> 
 }
 
 GateUsage gate_usage(MatrixView<const std::uint16_t> open, std::size_t networks) {
-  GateUsage usage;
-  usage.samples.assign(networks, 0);
+  std::vector<std::size_t> per_network(networks, 0);
   for (const std::uint16_t i : open.values()) {
     if (i >= networks)
       throw Error(ErrorCode::usage, fmt::format("gates: expected network numbers below {1}, found {0}", i, networks));
-    ++usage.samples[i];
+    ++per_network[i];
   }
-  if (open.empty()) return usage;
+  return gate_usage(std::move(per_network), open.rows());
+}
+
+GateUsage gate_usage(std::vector<std::size_t> per_network, std::size_t samples) {
+  GateUsage usage;
+  usage.samples = std::move(per_network);
+  if (samples == 0) return usage;
+  const std::size_t networks = usage.samples.size();
   std::vector<std::size_t> sorted(usage.samples);
   std::ranges::sort(sorted);
-  const auto share = [&](std::size_t i) { return static_cast<double>(sorted[i]) / static_cast<double>(open.rows()); };
+  const std::size_t opened = std::accumulate(sorted.begin(), sorted.end(), std::size_t{0});
+  const auto share = [&](std::size_t i) { return static_cast<double>(sorted[i]) / static_cast<double>(samples); };
   usage.minimum = share(0);
   usage.median = (share((networks - 1) / 2) + share(networks / 2)) / 2;
   usage.maximum = share(networks - 1);
   for (const std::size_t count : sorted) {
-    const double p = static_cast<double>(count) / static_cast<double>(open.size());
+    const double p = static_cast<double>(count) / static_cast<double>(opened);
     if (count > 0) usage.entropy -= p * std::log(p);
   }
   usage.entropy = networks > 1 ? usage.entropy / std::log(static_cast<double>(networks)) : 1;

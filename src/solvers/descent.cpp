@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -20,6 +21,8 @@ namespace {
 constexpr int kHalvings = 30;
 constexpr double kSufficient = 1e-4;  ///< part of the predicted fall that a step must reach
 
+bool is_alone(const DescentSamples& s) { return s.group == nullptr || s.group->size() == 1; }
+
 void check(const Model& model, const DescentSamples& s, const DescentOptions& o) {
   if (model.direction != Direction::forward)
     throw Error(ErrorCode::usage, "refinement: expected a model that maps features to semantics, found a reverse one");
@@ -29,7 +32,10 @@ void check(const Model& model, const DescentSamples& s, const DescentOptions& o)
     throw Error(ErrorCode::usage,
                 "refinement: expected steps >= 0, positive sharpness, step and lambda, and "
                 "non-negative weights");
-  if (s.x.rows() != s.labels.size() || s.x.cols() != model.dimensions || s.x.rows() == 0 ||
+  if ((s.blocks || !is_alone(s)) && (o.mmg > 0 || model.relu))
+    throw Error(ErrorCode::usage, fmt::format("{} and {} require all samples in the memory of one process",
+                                              option_name("mmg"), option_name("relu")));
+  if (s.labels.empty() || (!s.blocks && (s.x.rows() != s.labels.size() || s.x.cols() != model.dimensions)) ||
       (!s.z.empty() && (s.z.rows() != s.x.rows() || s.open.rows() != s.x.rows())))
     throw Error(BadInput{"refinement", "samples", "as many rows and columns as the model has inputs",
                          fmt::format("{} x {} for {} labels", s.x.rows(), s.x.cols(), s.labels.size()), ""});
@@ -45,11 +51,18 @@ void add_scaled(std::span<float> to, double factor, std::span<const float> what)
   for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<float>(to[i] + factor * what[i]);
 }
 
-/// The networks of a model that move, and what they give on the training samples.
+Matrix<float> moved_weights(MatrixView<const float> weights, double length, const Matrix<float>& direction) {
+  Matrix<float> moved = Matrix<float>::copy_of(weights);
+  if (!direction.empty()) add_scaled(moved.values(), length, direction.values());
+  return moved;
+}
+
+/// The networks of a model that move.
 class Networks {
  public:
-  Networks(Model& model, const DescentSamples& samples, const DescentOptions& options, ThreadPool& pool)
-      : model_(model), samples_(samples), options_(options), pool_(pool) {
+  Networks(Model& model, const DescentSamples& samples, const SampleBlocks& blocks, const DescentOptions& options,
+           Processes& group, ThreadPool& pool)
+      : model_(model), options_(options), pool_(pool) {
     const std::size_t m = model.networks.cols();
     const bool one_linear = is_one_linear_map(model);
     if (one_linear)
@@ -62,54 +75,65 @@ class Networks {
       shared_step_ = own_ ? &*own_ : samples.preconditioner;
     }
     if (options.gate_weight > 0 && !gated_.empty())
-      gated_step_.emplace(samples.z, samples.open, model.gates.networks, options.lambda, pool);
+      gated_step_.emplace(blocks, model.gates.networks, options.lambda, group, pool);
     if (shared_step_ == nullptr && !gated_step_)
       throw Error(ErrorCode::usage, "refinement: expected at least one network to train");
   }
 
-  Matrix<float> outputs() const {
-    Matrix<float> f = gated_outputs(gated_, model_.bias);
-    if (!shared_.empty()) multiply(pool_, Trans::no, samples_.x, Trans::no, shared_, f.view(), 1, 1);
-    return f;
+  bool is_linear() const { return !model_.relu; }
+
+  /// f of a block.
+  Matrix<float> outputs(const SampleBlock& block) const { return outputs_with(block, shared_, gated_, model_.bias); }
+
+  /// f of a block after a step of `length` along the directions.
+  Matrix<float> outputs_after(const SampleBlock& block, double length) const {
+    const Matrix<float> shared = moved_weights(shared_, length, shared_direction_),
+                        gated = moved_weights(gated_, length, gated_direction_);
+    return outputs_with(block, shared.view(), gated.view(), model_.bias);
   }
 
-  /// Directions of steepest preconditioned descent for dJ/df = gradient; `natural` scales them to a length of 1.
-  void aim(MatrixView<const float> gradient, double natural) {
+  /// What a step of length 1 adds to f of a block. Of networks that are linear.
+  Matrix<float> change(const SampleBlock& block) const {
+    return outputs_with(block, shared_direction_.view(), gated_direction_.view(),
+                        std::vector<float>(model_.bias.size(), 0.0f));
+  }
+
+  /// Forgets all gradients.
+  void clear_moments() {
+    if (shared_step_ != nullptr && shared_step_->takes_moments())
+      shared_moments_ = Matrix<float>(shared_.rows(), shared_.cols(), 0.0f);
+    if (gated_step_) gated_moments_ = Matrix<float>(gated_.rows(), gated_.cols(), 0.0f);
+  }
+  /// Adds what directions need of dJ/df of a block.
+  void add_gradient(const SampleBlock& block, MatrixView<const float> gradient) {
+    if (shared_step_ != nullptr && shared_step_->takes_moments())
+      multiply(pool_, Trans::yes, block.x, Trans::no, gradient, shared_moments_.view(), 1, 1);
+    else if (shared_step_ != nullptr)
+      shared_direction_ = shared_step_->direction(gradient, options_.decay, shared_, pool_);
+    if (gated_step_) gated_step_->add_moments(block, gradient, gated_, model_.relu, gated_moments_.view(), pool_);
+  }
+  void sum_moments(Processes& group) {
+    group.sum(shared_moments_.values());
+    group.sum(gated_moments_.values());
+  }
+
+  /// Directions of steepest preconditioned descent for the gradients added; `natural` scales them to a length of 1.
+  void aim(double natural) {
+    decay_slope_ = 0;
     const auto scale = [&](Matrix<float>& d, MatrixView<const float> weights) {
       for (float& v : d.values()) v = static_cast<float>(-natural * v);
       decay_slope_ += options_.decay * sum_of_products(d.values(), weights.values());
     };
-    decay_slope_ = 0;
     if (shared_step_ != nullptr) {
-      shared_direction_ = shared_step_->direction(gradient, options_.decay, shared_, pool_);
+      if (shared_step_->takes_moments())
+        shared_direction_ = shared_step_->direction_of_moments(shared_moments_.view(), options_.decay, shared_, pool_);
       scale(shared_direction_, shared_);
     }
     if (gated_step_) {
       gated_direction_ =
-          gated_step_->direction(gradient, options_.gate_weight, options_.decay, gated_, model_.relu, pool_);
+          gated_step_->direction(gated_moments_.view(), options_.gate_weight, options_.decay, gated_, pool_);
       scale(gated_direction_, gated_);
     }
-    if (model_.relu) return;
-    change_ = gated_outputs(gated_direction_.view(), std::vector<float>(model_.bias.size(), 0.0f));
-    if (shared_step_ != nullptr)
-      multiply(pool_, Trans::no, samples_.x, Trans::no, shared_direction_.view(), change_.view(), 1, 1);
-  }
-
-  /// f after a step of `length` along the directions; f is the present one.
-  Matrix<float> outputs_after(MatrixView<const float> f, double length) const {
-    if (model_.relu) {
-      Matrix<float> moved = Matrix<float>::copy_of(gated_);
-      if (gated_step_) add_scaled(moved.values(), length, gated_direction_.values());
-      Matrix<float> out = gated_outputs(moved.view(), model_.bias);
-      if (!shared_.empty()) multiply(pool_, Trans::no, samples_.x, Trans::no, shared_, out.view(), 1, 1);
-      if (shared_step_ != nullptr)
-        multiply(pool_, Trans::no, samples_.x, Trans::no, shared_direction_.view(), out.view(),
-                 static_cast<float>(length), 1);
-      return out;
-    }
-    Matrix<float> out = Matrix<float>::copy_of(f);
-    add_scaled(out.values(), length, change_.values());
-    return out;
   }
 
   void move(double length) {
@@ -131,35 +155,143 @@ class Networks {
     if (!gated_.empty()) add(gated_.values(), gated_direction_.values());
     return options_.decay * squares / 2;
   }
+  double decay_slope() const { return decay_slope_; }  ///< of decay() at 0
 
-  /// dJ/d(length) at 0, for dJ/df = gradient.
-  double slope(MatrixView<const float> f, MatrixView<const float> gradient) const {
-    if (!model_.relu) return sum_of_products(gradient.values(), change_.values()) + decay_slope_;
-    constexpr double kSmall = 1e-3;
-    Matrix<float> moved = outputs_after(f, kSmall);
-    add_scaled(moved.values(), -1, f.values());
-    return sum_of_products(gradient.values(), moved.values()) / kSmall + decay_slope_;
+  /// Whether moments say how the loss falls along the directions.
+  bool knows_slope() const { return is_linear() && (shared_step_ == nullptr || shared_step_->takes_moments()); }
+  double slope_of_loss() const {
+    double slope = 0;
+    if (shared_step_ != nullptr) slope += sum_of_products(shared_moments_.values(), shared_direction_.values());
+    if (gated_step_) slope += sum_of_products(gated_moments_.values(), gated_direction_.values());
+    return slope;
   }
 
  private:
-  Matrix<float> gated_outputs(MatrixView<const float> networks, const std::vector<float>& bias) const {
-    if (!gated_.empty() && !networks.empty())
-      return compose(samples_.z, samples_.open, model_.gates.networks, networks, bias, model_.relu, pool_);
-    Matrix<float> f(samples_.x.rows(), bias.size());
-    for (std::size_t l = 0; l < f.rows(); ++l) std::copy(bias.begin(), bias.end(), f.row(l).begin());
+  Matrix<float> outputs_with(const SampleBlock& block, MatrixView<const float> shared, MatrixView<const float> gated,
+                             const std::vector<float>& bias) const {
+    Matrix<float> f;
+    if (!gated.empty()) {
+      f = compose(block.z, block.open, model_.gates.networks, gated, bias, model_.relu, pool_);
+    } else {
+      f = Matrix<float>(block.x.rows(), bias.size());
+      for (std::size_t l = 0; l < f.rows(); ++l) std::copy(bias.begin(), bias.end(), f.row(l).begin());
+    }
+    if (!shared.empty()) multiply(pool_, Trans::no, block.x, Trans::no, shared, f.view(), 1, 1);
     return f;
   }
 
   Model& model_;
-  const DescentSamples& samples_;
   const DescentOptions& options_;
   ThreadPool& pool_;
   MatrixView<float> shared_, gated_;
   std::optional<RidgePreconditioner> own_;
   const RidgePreconditioner* shared_step_ = nullptr;
   std::optional<GatedDirection> gated_step_;
-  Matrix<float> shared_direction_, gated_direction_, change_;
+  Matrix<float> shared_moments_, gated_moments_, shared_direction_, gated_direction_;
   double decay_slope_ = 0;
+};
+
+/// The samples of all processes under the networks: f of samples in memory is kept, of others it is made when needed.
+class Pass {
+ public:
+  Pass(Networks& networks, const DescentSamples& samples, const SampleBlocks& blocks, std::size_t classes,
+       std::size_t outputs, Processes& group, ThreadPool& pool)
+      : networks_(networks),
+        blocks_(blocks),
+        kept_(!samples.blocks),
+        group_(group),
+        pool_(pool),
+        slots_(samples.labels, classes, group),
+        sums_(slots_, outputs) {}
+
+  const ClassMeans& means() const { return means_; }
+  MatrixView<const float> f() const { return f_.view(); }
+
+  void start() {
+    blocks_([&](const SampleBlock& block) {
+      Matrix<float> f = networks_.outputs(block);
+      sums_.add(block.first, f.view(), pool_);
+      if (kept_) f_ = std::move(f);
+    });
+    means_ = sums_.means(group_);
+  }
+
+  /// The loss at the present weights; with `moments` the networks get its gradient.
+  LossOfOutputs::Value measure(const LossOfOutputs& loss, bool moments) {
+    LossOfOutputs::Value value;
+    double squares = 0;
+    if (moments) networks_.clear_moments();
+    blocks_([&](const SampleBlock& block) {
+      Matrix<float> made;
+      if (!kept_) made = networks_.outputs(block);
+      const MatrixView<const float> f = kept_ ? f_.view() : made.view();
+      if (moments) gradient_ = Matrix<float>(f.rows(), f.cols());
+      const auto part = loss.evaluate(f, moments ? gradient_.view() : MatrixView<float>(), block.first);
+      value.loss += part.loss;
+      value.mmg += part.mmg;
+      if (!natural_) squares += loss.centred_squares(f);
+      if (moments) networks_.add_gradient(block, gradient_.view());
+    });
+    double sums[2] = {value.loss, squares};
+    group_.sum(std::span<double>(sums));
+    value.loss = sums[0];
+    if (!natural_) natural_ = loss.natural_step(sums[1]);
+    if (!moments) return value;
+    networks_.sum_moments(group_);
+    networks_.aim(*natural_);
+    if (kept_ && networks_.is_linear()) blocks_([&](const SampleBlock& block) { change_ = networks_.change(block); });
+    return value;
+  }
+
+  /// dJ/d(length) at 0.
+  double slope() {
+    if (networks_.knows_slope()) return networks_.slope_of_loss() + networks_.decay_slope();
+    if (networks_.is_linear()) return sum_of_products(gradient_.values(), change_.values()) + networks_.decay_slope();
+    constexpr double kSmall = 1e-3;
+    Matrix<float> moved;
+    blocks_([&](const SampleBlock& block) { moved = networks_.outputs_after(block, kSmall); });
+    add_scaled(moved.values(), -1, f_.values());
+    return sum_of_products(gradient_.values(), moved.values()) / kSmall + networks_.decay_slope();
+  }
+
+  /// The loss after a step of `length`.
+  LossOfOutputs::Value try_step(const LossOfOutputs& loss, double length) {
+    LossOfOutputs::Value value;
+    blocks_([&](const SampleBlock& block) {
+      if (kept_ && networks_.is_linear()) {
+        moved_ = Matrix<float>::copy_of(f_.view());
+        add_scaled(moved_.values(), length, change_.values());
+      } else {
+        moved_ = networks_.outputs_after(block, length);
+      }
+      const auto part = loss.evaluate(moved_.view(), {}, block.first);
+      value.loss += part.loss;
+      value.mmg += part.mmg;
+      sums_.add(block.first, moved_.view(), pool_);
+    });
+    group_.sum(std::span<double>(&value.loss, 1));
+    tried_ = sums_.means(group_);
+    return value;
+  }
+
+  /// Makes the step that was tried last.
+  void move(double length) {
+    networks_.move(length);
+    means_ = std::move(tried_);
+    if (kept_) f_ = std::move(moved_);
+  }
+
+ private:
+  Networks& networks_;
+  const SampleBlocks& blocks_;
+  bool kept_;
+  Processes& group_;
+  ThreadPool& pool_;
+  ClassSlots slots_;
+  ClassSums sums_;
+  ClassMeans means_, tried_;
+  Matrix<float> f_, change_, moved_, gradient_;
+  std::optional<double> natural_;  ///< known after the first measure()
 };
 
 }  // namespace
@@ -173,9 +305,16 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
   check(model, samples, options);
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  Networks networks(model, samples, options, pool);
-  Matrix<float> f = networks.outputs(), gradient(f.rows(), f.cols());
-  const bool goes_on = !observer || observer(0, model, f.view());
+  SingleProcess alone;
+  Processes& group = samples.group != nullptr ? *samples.group : alone;
+  const SampleBlocks blocks = samples.blocks ? samples.blocks : [&samples](const auto& take) {
+    take({0, samples.x, samples.z, samples.open, samples.labels});
+  };
+  Networks networks(model, samples, blocks, options, group, pool);
+  Pass pass(networks, samples, blocks, std::max(samples.semantics.rows(), model.classes.names.size()),
+            model.networks.cols(), group, pool);
+  pass.start();
+  const bool goes_on = (!observer || observer(0, model, {pass.means(), pass.f()})) && options.steps > 0;
   DescentSamples compared = samples;
   Matrix<float> vectors;
   if (options.classes_follow) {
@@ -183,24 +322,20 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
     compared.semantics = vectors.view();
   }
   LossOfOutputs loss(compared, model.semantic_centre, options, pool);
-  const double natural = loss.natural_step(f.view());
-  auto value = loss.evaluate(f.view(), gradient.view());
+  auto value = pass.measure(loss, goes_on);
   double objective = value.objective(options.mmg) + networks.decay(0), length = options.step;
   std::vector<DescentStep> steps{{objective, value.loss, value.mmg, 0, 0, seconds()}};
   if (!goes_on) return steps;
   for (int step = 1; step <= options.steps; ++step) {
     report(progress,
            {"refine", static_cast<std::uint64_t>(step - 1), static_cast<std::uint64_t>(options.steps), "steps"});
-    networks.aim(gradient.view(), natural);
-    const double slope = networks.slope(f.view(), gradient.view());
+    const double slope = pass.slope();
     steps.back().slope = -slope;
     if (!(slope < 0) || -slope <= options.tolerance * objective) break;
     length = std::min(options.step, 2 * length);
-    Matrix<float> moved;
     double reached = 0;
     const auto falls_enough = [&] {
-      moved = networks.outputs_after(f.view(), length);
-      value = loss.evaluate(moved.view(), {});
+      value = pass.try_step(loss, length);
       reached = value.objective(options.mmg) + networks.decay(length);
       return reached <= objective + kSufficient * length * slope;
     };
@@ -210,14 +345,13 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
       ++halvings;
     }
     if (halvings == kHalvings) break;  // no room left at this precision
-    networks.move(length);
-    f = std::move(moved);
+    pass.move(length);
     objective = reached;
     steps.push_back({objective, value.loss, value.mmg, length, 0, seconds()});
-    if (observer && !observer(step, model, f.view())) break;
+    if (observer && !observer(step, model, {pass.means(), pass.f()})) break;
     if (step == options.steps) break;
     if (options.classes_follow) loss.set_classes(model.class_vectors().view(), model.semantic_centre);
-    value = loss.evaluate(f.view(), gradient.view());
+    value = pass.measure(loss, true);
     if (options.classes_follow) objective = value.objective(options.mmg) + networks.decay(0);
   }
   return steps;

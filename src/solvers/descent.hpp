@@ -6,6 +6,11 @@
 // Directions are preconditioned by ridge, (XᵀX + λI)⁻¹XᵀG for the shared network and the same per gated network on its
 // own samples (times weight/k): a step regresses the functional gradient on the features, so that its length of 1 means
 // the same for every data set. Backtracking keeps J from rising. A step costs about 4·n·m·(d + k·h) flops, all BLAS-3.
+//
+// Samples may be spread over processes, and may come in blocks that are made anew at every visit; outputs are then made
+// anew, too. A step has two visits: loss and moments XᵀG, Z_iᵀG_i, then the loss and the class means after the step.
+// Between processes it sends 4·m·(d + K·(h+1)) bytes of moments and 8·(P·m + 1) bytes for every length that is tried,
+// plus 8: see docs/scaling.md.
 
 #include <cstdint>
 #include <functional>
@@ -14,8 +19,11 @@
 
 #include "parsnets/matrix.hpp"
 #include "parsnets/model.hpp"
+#include "parsnets/processes.hpp"
 #include "parsnets/progress.hpp"
 #include "parsnets/threads.hpp"
+#include "solvers/class_means.hpp"
+#include "solvers/sample_blocks.hpp"
 
 namespace parsnets {
 
@@ -47,6 +55,8 @@ struct DescentSamples {
   std::span<const std::int32_t> labels;  ///< n, rows of `semantics`
   MatrixView<const float> semantics;     ///< C x m prepared class semantics (squared), class vectors p (softmax)
   const RidgePreconditioner* preconditioner = nullptr;  ///< of x, where the caller has one; else made here
+  SampleBlocks blocks = {};    ///< in place of x, z and open, which are empty: samples that are not in memory
+  Processes* group = nullptr;  ///< the processes that have the other samples; null: there are none
 };
 
 struct DescentStep {
@@ -61,13 +71,20 @@ struct DescentStep {
 /// The model is one linear map of the features: its network plays the part of the shared one.
 bool is_one_linear_map(const Model& model);
 
-/// Called at the start (0 steps) and after each step with f (n x m) of the training samples; false stops. May change
-/// the model's prototypes and, with classes_follow, its class means and centre; nothing else.
-using DescentObserver = std::function<bool(int steps, Model& model, MatrixView<const float> f)>;
+/// What the networks give for the training samples.
+struct DescentOutputs {
+  const ClassMeans& means;    ///< over the samples of all processes
+  MatrixView<const float> f;  ///< n x m; empty for samples that come in blocks
+};
+
+/// Called at the start (0 steps) and after each step; false stops. May change the model's prototypes and, with
+/// classes_follow, its class means and centre; nothing else.
+using DescentObserver = std::function<bool(int steps, Model& model, const DescentOutputs& outputs)>;
 
 /// Changes shared, networks (and their biases) of `model`; gates, encoder and the global bias stay. A model with gates
-/// `always` is its own shared network. Returns the start and every step. Throws usage for reverse models and impossible
-/// options, bad_input for samples that do not fit, cancelled by `progress`. One call at a time per model.
+/// `always` is its own shared network. Returns the start and every step, the same in all processes. Throws usage for
+/// reverse models and impossible options (margin geometry and ReLU need all samples in one process's memory), bad_input
+/// for samples that do not fit, cancelled by `progress`. One call at a time per model.
 std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, const DescentOptions& options,
                                  ThreadPool& pool, ProgressObserver* progress = nullptr,
                                  const DescentObserver& observer = {});

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "base/linalg.hpp"
 #include "base/rows.hpp"
@@ -16,32 +15,35 @@ namespace {
 
 constexpr std::size_t kRows = 512;  ///< of one piece of work
 
+ClassSlots slots_of(const DescentSamples& samples) {
+  SingleProcess alone;
+  return {samples.labels, samples.semantics.rows(), samples.group != nullptr ? *samples.group : alone};
+}
+
 }  // namespace
 
 LossOfOutputs::LossOfOutputs(const DescentSamples& samples, std::span<const float> centre,
                              const DescentOptions& options, ThreadPool& pool)
-    : samples_(samples), options_(options), pool_(pool) {
-  const std::size_t n = samples.labels.size(), m = samples.semantics.cols();
-  std::map<std::int32_t, std::size_t> counts;
-  for (const auto label : samples.labels) ++counts[label];
-  std::map<std::int32_t, std::int32_t> slot;
-  for (const auto& [label, count] : counts) slot.emplace(label, static_cast<std::int32_t>(slot.size()));
-  for (const auto label : samples.labels) {
-    slots_.push_back(slot[label]);
-    weights_.push_back(static_cast<float>(std::pow(static_cast<double>(counts[label]), -options.balance)));
-  }
+    : labels_(samples.labels),
+      semantics_(samples.semantics),
+      options_(options),
+      pool_(pool),
+      slots_(slots_of(samples)) {
   double total = 0;
-  for (const float w : weights_) total += w;
+  for (const double count : slots_.samples()) {
+    weights_.push_back(static_cast<float>(std::pow(count, -options.balance)));
+    total += count * static_cast<double>(weights_.back());
+  }
   for (float& w : weights_) w = static_cast<float>(w / total);
-  for (const auto& [label, s] : slot) seen_.push_back(label);
   set_classes(samples.semantics, centre);
   if (options.loss != DescentLoss::squared) return;
-  std::vector<double> mean(m, 0.0);
+  std::vector<double> mean(semantics_.cols(), 0.0);
   double squares = 0;
-  for (std::size_t l = 0; l < n; ++l) {
-    const auto a = samples.semantics.row(static_cast<std::size_t>(samples.labels[l]));
-    for (std::size_t j = 0; j < m; ++j) mean[j] += weights_[l] * static_cast<double>(a[j]);
-    squares += weights_[l] * dot(a, a);
+  for (std::size_t s = 0; s < weights_.size(); ++s) {
+    const auto a = semantics_.row(static_cast<std::size_t>(slots_.classes()[s]));
+    const double weight = slots_.samples()[s] * static_cast<double>(weights_[s]);
+    for (std::size_t j = 0; j < a.size(); ++j) mean[j] += weight * static_cast<double>(a[j]);
+    squares += weight * dot(a, a);
   }
   for (const double v : mean) squares -= v * v;
   variance_ = std::max(squares, 1e-30);
@@ -50,9 +52,10 @@ LossOfOutputs::LossOfOutputs(const DescentSamples& samples, std::span<const floa
 void LossOfOutputs::set_classes(MatrixView<const float> vectors, std::span<const float> centre) {
   centre_.assign(centre.begin(), centre.end());
   centre_.resize(vectors.cols(), 0.0f);
-  directions_ = Matrix<float>(seen_.size(), vectors.cols(), 0.0f);
-  for (std::size_t s = 0; s < seen_.size(); ++s) {
-    const auto p = vectors.row(static_cast<std::size_t>(seen_[s]));
+  const auto& seen = slots_.classes();
+  directions_ = Matrix<float>(seen.size(), vectors.cols(), 0.0f);
+  for (std::size_t s = 0; s < seen.size(); ++s) {
+    const auto p = vectors.row(static_cast<std::size_t>(seen[s]));
     const double length = std::sqrt(dot(p, p));
     if (length > 0)
       for (std::size_t j = 0; j < p.size(); ++j) directions_(s, j) = static_cast<float>(p[j] / length);
@@ -60,7 +63,7 @@ void LossOfOutputs::set_classes(MatrixView<const float> vectors, std::span<const
 }
 
 double LossOfOutputs::softmax_rows(MatrixView<const float> f, MatrixView<float> gradient, std::size_t begin,
-                                   std::size_t end) const {
+                                   std::size_t end, std::size_t first) const {
   const std::size_t rows = end - begin, m = f.cols(), classes = directions_.rows();
   const auto tau = static_cast<float>(options_.sharpness);
   Matrix<float> unit(rows, m), logits(rows, classes);
@@ -78,14 +81,14 @@ double LossOfOutputs::softmax_rows(MatrixView<const float> f, MatrixView<float> 
   double loss = 0;
   for (std::size_t r = 0; r < rows; ++r) {
     const auto row = logits.row(r);
-    const auto y = static_cast<std::size_t>(slots_[begin + r]);
+    const std::size_t y = slots_.of(first + begin + r);
     const float top = *std::max_element(row.begin(), row.end()), own = row[y];
     double sum = 0;
     for (float& v : row) sum += v = std::exp(v - top);
-    loss += weights_[begin + r] * (std::log(sum) + top - own);
-    const auto scale = static_cast<float>(weights_[begin + r] * tau / sum);
+    loss += weights_[y] * (std::log(sum) + top - own);
+    const auto scale = static_cast<float>(weights_[y] * tau / sum);
     for (float& v : row) v *= scale;
-    row[y] -= weights_[begin + r] * tau;
+    row[y] -= weights_[y] * tau;
   }
   if (gradient.empty()) return loss;
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), static_cast<int>(m),
@@ -102,11 +105,11 @@ double LossOfOutputs::softmax_rows(MatrixView<const float> f, MatrixView<float> 
 }
 
 double LossOfOutputs::squared_rows(MatrixView<const float> f, MatrixView<float> gradient, std::size_t begin,
-                                   std::size_t end) const {
+                                   std::size_t end, std::size_t first) const {
   double loss = 0;
   for (std::size_t l = begin; l < end; ++l) {
-    const auto a = samples_.semantics.row(static_cast<std::size_t>(samples_.labels[l]));
-    const double weight = weights_[l] / variance_;
+    const auto a = semantics_.row(static_cast<std::size_t>(labels_[first + l]));
+    const double weight = weights_[slots_.of(first + l)] / variance_;
     double squares = 0;
     for (std::size_t j = 0; j < a.size(); ++j) {
       const double difference = static_cast<double>(f(l, j)) - a[j];
@@ -118,11 +121,12 @@ double LossOfOutputs::squared_rows(MatrixView<const float> f, MatrixView<float> 
   return loss;
 }
 
-LossOfOutputs::Value LossOfOutputs::evaluate(MatrixView<const float> f, MatrixView<float> gradient) const {
+LossOfOutputs::Value LossOfOutputs::evaluate(MatrixView<const float> f, MatrixView<float> gradient,
+                                             std::size_t first) const {
   std::vector<double> sums(ThreadPool::chunk_count(f.rows(), kRows));
   pool_.parallel_for(f.rows(), kRows, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
-    sums[chunk] = options_.loss == DescentLoss::softmax ? softmax_rows(f, gradient, begin, end)
-                                                        : squared_rows(f, gradient, begin, end);
+    sums[chunk] = options_.loss == DescentLoss::softmax ? softmax_rows(f, gradient, begin, end, first)
+                                                        : squared_rows(f, gradient, begin, end, first);
   });
   Value value;
   for (const double sum : sums) value.loss += sum;
@@ -132,21 +136,25 @@ LossOfOutputs::Value LossOfOutputs::evaluate(MatrixView<const float> f, MatrixVi
     for (std::size_t j = 0; j < f.cols(); ++j) centred(l, j) -= centre_[j];
   MmgOptions mmg;
   mmg.floor = options_.mmg_floor;
-  const MmgValue geometry = mmg_of_unit_rows(centred.view(), samples_.labels, mmg, !gradient.empty(), pool_);
+  const MmgValue geometry = mmg_of_unit_rows(centred.view(), labels_, mmg, !gradient.empty(), pool_);
   value.mmg = geometry.value;
   for (std::size_t i = 0; i < gradient.size(); ++i)
     gradient.data()[i] += static_cast<float>(options_.mmg) * geometry.gradient.data()[i];
   return value;
 }
 
-double LossOfOutputs::natural_step(MatrixView<const float> f) const {
-  if (options_.loss == DescentLoss::squared) return variance_ * static_cast<double>(f.rows());
+double LossOfOutputs::centred_squares(MatrixView<const float> f) const {
   double squares = 0;
   std::vector<float> row(f.cols());
   for (std::size_t l = 0; l < f.rows(); ++l) {
     for (std::size_t j = 0; j < f.cols(); ++j) row[j] = f(l, j) - centre_[j];
     squares += dot(row, row);
   }
+  return squares;
+}
+
+double LossOfOutputs::natural_step(double squares) const {
+  if (options_.loss == DescentLoss::squared) return variance_ * slots_.total();
   return squares / options_.sharpness;  // n/τ times the mean squared length: f's own scale cancels
 }
 

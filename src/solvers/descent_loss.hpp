@@ -13,7 +13,8 @@ namespace parsnets {
 
 class LossOfOutputs {
  public:
-  /// `centre` (m values or empty) is μ. Keeps views of the samples; the class vectors are copied.
+  /// `centre` (m values or empty) is μ. Keeps views of labels and semantics; the class vectors are copied. A collective
+  /// call of the samples' group.
   LossOfOutputs(const DescentSamples& samples, std::span<const float> centre, const DescentOptions& options,
                 ThreadPool& pool);
 
@@ -24,24 +25,30 @@ class LossOfOutputs {
     double loss = 0, mmg = 0;
     double objective(double mmg_weight) const { return loss + mmg_weight * mmg; }
   };
-  /// f is n x m; `gradient` (n x m, or empty) receives d(loss + λ_mmg·g)/df.
-  Value evaluate(MatrixView<const float> f, MatrixView<float> gradient) const;
-  /// The step in the direction of the gradient that a length of 1 stands for, given the outputs at the start.
-  double natural_step(MatrixView<const float> f) const;
+  /// f (n x m) of own samples first, first + 1, …; `gradient` (n x m, or empty) receives d(loss + λ_mmg·g)/df. Margin
+  /// geometry needs all samples in one call.
+  Value evaluate(MatrixView<const float> f, MatrixView<float> gradient, std::size_t first = 0) const;
+  /// The step in the direction of the gradient that a length of 1 stands for, given the sum of centred_squares() over
+  /// all samples at the start.
+  double natural_step(double squares) const;
+  /// Σ‖f − μ‖² over the rows of f.
+  double centred_squares(MatrixView<const float> f) const;
 
  private:
-  double softmax_rows(MatrixView<const float> f, MatrixView<float> gradient, std::size_t begin, std::size_t end) const;
-  double squared_rows(MatrixView<const float> f, MatrixView<float> gradient, std::size_t begin, std::size_t end) const;
+  double softmax_rows(MatrixView<const float> f, MatrixView<float> gradient, std::size_t begin, std::size_t end,
+                      std::size_t first) const;
+  double squared_rows(MatrixView<const float> f, MatrixView<float> gradient, std::size_t begin, std::size_t end,
+                      std::size_t first) const;
 
-  DescentSamples samples_;
+  std::span<const std::int32_t> labels_;
+  MatrixView<const float> semantics_;
   DescentOptions options_;
   ThreadPool& pool_;
-  std::vector<float> centre_;        ///< m
-  std::vector<float> weights_;       ///< n, add up to 1
-  std::vector<std::int32_t> seen_;   ///< P, rows of the class vectors
-  std::vector<std::int32_t> slots_;  ///< n: place of each sample's class among the seen ones
-  Matrix<float> directions_;         ///< P x m unit class vectors
-  double variance_ = 1;              ///< v
+  ClassSlots slots_;
+  std::vector<float> centre_;   ///< m
+  std::vector<float> weights_;  ///< P: of a sample of each class; over all samples they add up to 1
+  Matrix<float> directions_;    ///< P x m unit class vectors
+  double variance_ = 1;         ///< v
 };
 
 }  // namespace parsnets

@@ -12,74 +12,105 @@ namespace parsnets {
 
 namespace {
 
-void gemm(bool transpose_a, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c,
-          float alpha = 1) {
+void gemm(bool transpose_a, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c, float alpha,
+          float beta) {
   cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, CblasNoTrans, static_cast<int>(c.rows()),
               static_cast<int>(c.cols()), static_cast<int>(b.rows()), alpha, a.data(), static_cast<int>(a.cols()),
-              b.data(), static_cast<int>(b.cols()), 0, c.data(), static_cast<int>(c.cols()));
+              b.data(), static_cast<int>(b.cols()), beta, c.data(), static_cast<int>(c.cols()));
+}
+
+/// For each network the samples of a block for which it is open.
+std::vector<std::vector<std::uint32_t>> members_of(const SampleBlock& block, std::size_t networks) {
+  std::vector<std::vector<std::uint32_t>> members(networks);
+  for (std::size_t l = 0; l < block.open.rows(); ++l)
+    for (const auto i : block.open.row(l)) members[i].push_back(static_cast<std::uint32_t>(l));
+  return members;
 }
 
 }  // namespace
 
-GatedDirection::GatedDirection(MatrixView<const float> z, MatrixView<const std::uint16_t> open, std::size_t networks,
-                               double lambda, ThreadPool& pool)
-    : z_(z), open_(open.cols()), members_(networks), inverses_(networks) {
-  for (std::size_t l = 0; l < open.rows(); ++l)
-    for (const auto i : open.row(l)) members_[i].push_back(static_cast<std::uint32_t>(l));
-  double squares = 0;
-  for (std::size_t l = 0; l < z.rows(); ++l) squares += dot(z.row(l), z.row(l));
-  const double mean_square = std::max(squares, 1e-12) / static_cast<double>(z.size());
+GatedDirection::GatedDirection(const SampleBlocks& blocks, std::size_t networks, double lambda, Processes& group,
+                               ThreadPool& pool)
+    : inverses_(networks) {
+  double sums[2] = {0, 0};  // squares of z, samples
+  std::vector<std::uint64_t> sizes(networks, 0);
+  blocks([&](const SampleBlock& block) {
+    for (std::size_t l = 0; l < block.z.rows(); ++l) sums[0] += dot(block.z.row(l), block.z.row(l));
+    sums[1] += static_cast<double>(block.z.rows());
+    if (width_ == 0) {
+      width_ = block.z.cols() + 1;
+      open_ = block.open.cols();
+      for (Matrix<float>& gram : inverses_) gram = Matrix<float>(width_, width_, 0.0f);
+    }
+    const auto members = members_of(block, networks);
+    pool.parallel_for(networks, 1, [&](std::size_t i, std::size_t, std::size_t) {
+      if (members[i].empty()) return;
+      const Matrix<float> own = gather(block, members[i]);
+      gemm(true, own.view(), own.view(), inverses_[i].view(), 1, 1);
+      sizes[i] += members[i].size();
+    });
+  });
+  group.sum(std::span<double>(sums));
+  for (Matrix<float>& gram : inverses_) group.sum(gram.values());
+  group.sum(std::span<std::uint64_t>(sizes));
+  const double mean_square = std::max(sums[0], 1e-12) / (sums[1] * static_cast<double>(width_ - 1));
   constant_ = static_cast<float>(std::sqrt(mean_square));
-  const double mean_eigenvalue = mean_square * static_cast<double>(z.rows() * open_) / static_cast<double>(networks);
+  const double mean_eigenvalue = mean_square * (sums[1] * static_cast<double>(open_)) / static_cast<double>(networks);
   pool.parallel_for(networks, 1, [&](std::size_t i, std::size_t, std::size_t) {
-    if (members_[i].empty()) return;
-    const Matrix<float> own = gather(i);
-    Matrix<float> gram(own.cols(), own.cols());
-    gemm(true, own.view(), own.view(), gram.view());
+    Matrix<float>& gram = inverses_[i];
+    for (float& v : gram.row(0)) v *= constant_;
+    for (std::size_t a = 0; a < width_; ++a) gram(a, 0) *= constant_;
     ThreadPool caller(1);
-    inverses_[i] = ridge_inverse(gram.view(), lambda * mean_eigenvalue, caller);
+    gram = sizes[i] == 0 ? Matrix<float>() : ridge_inverse(gram.view(), lambda * mean_eigenvalue, caller);
   });
 }
 
-Matrix<float> GatedDirection::gather(std::size_t network) const {
-  const auto& rows = members_[network];
-  Matrix<float> own(rows.size(), z_.cols() + 1);
+Matrix<float> GatedDirection::gather(const SampleBlock& block, std::span<const std::uint32_t> rows) const {
+  Matrix<float> own(rows.size(), width_);
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    own(r, 0) = constant_;
-    std::copy(z_.row(rows[r]).begin(), z_.row(rows[r]).end(), own.row(r).begin() + 1);
+    own(r, 0) = 1;
+    std::copy(block.z.row(rows[r]).begin(), block.z.row(rows[r]).end(), own.row(r).begin() + 1);
   }
   return own;
 }
 
-Matrix<float> GatedDirection::direction(MatrixView<const float> gradient, double weight, double decay,
-                                        MatrixView<const float> networks, bool relu, ThreadPool& pool) const {
-  const std::size_t width = z_.cols() + 1, m = gradient.cols();
-  Matrix<float> out(members_.size() * width, m, 0.0f);
-  pool.parallel_for(members_.size(), 1, [&](std::size_t i, std::size_t, std::size_t) {
-    const auto& rows = members_[i];
+void GatedDirection::add_moments(const SampleBlock& block, MatrixView<const float> gradient,
+                                 MatrixView<const float> networks, bool relu, MatrixView<float> moments,
+                                 ThreadPool& pool) const {
+  const std::size_t m = gradient.cols();
+  const auto members = members_of(block, inverses_.size());
+  pool.parallel_for(members.size(), 1, [&](std::size_t i, std::size_t, std::size_t) {
+    const auto& rows = members[i];
     if (rows.empty()) return;
-    const Matrix<float> own = gather(i);
-    Matrix<float> g(rows.size(), m), moment(width, m);
+    const Matrix<float> own = gather(block, rows);
+    Matrix<float> g(rows.size(), m);
     for (std::size_t r = 0; r < rows.size(); ++r)
       std::copy(gradient.row(rows[r]).begin(), gradient.row(rows[r]).end(), g.row(r).begin());
-    Matrix<float> theta(width, m);
-    if (relu || decay > 0) std::copy_n(networks.row(i * width).data(), theta.size(), theta.data());
     if (relu) {
       Matrix<float> output(rows.size(), m);
-      for (float& v : theta.row(0)) v /= constant_;
-      gemm(false, own.view(), theta.view(), output.view());
+      gemm(false, own.view(), {networks.row(i * width_).data(), width_, m}, output.view(), 1, 0);
       for (std::size_t v = 0; v < g.size(); ++v)
         if (output.data()[v] < 0) g.data()[v] = 0;
-      for (float& v : theta.row(0)) v *= constant_;
     }
-    gemm(true, own.view(), g.view(), moment.view());
+    gemm(true, own.view(), g.view(), {moments.row(i * width_).data(), width_, m}, 1, 1);
+  });
+}
+
+Matrix<float> GatedDirection::direction(MatrixView<const float> moments, double weight, double decay,
+                                        MatrixView<const float> networks, ThreadPool& pool) const {
+  const std::size_t m = moments.cols();
+  Matrix<float> out(moments.rows(), m, 0.0f);
+  pool.parallel_for(inverses_.size(), 1, [&](std::size_t i, std::size_t, std::size_t) {
+    if (inverses_[i].empty()) return;
+    Matrix<float> moment = Matrix<float>::copy_of({moments.row(i * width_).data(), width_, m});
     if (decay > 0) {
-      for (float& v : theta.row(0)) v *= constant_;  // the bias is c times its coordinate
-      for (std::size_t v = 0; v < moment.size(); ++v) moment.data()[v] += static_cast<float>(decay) * theta.data()[v];
+      const float* theta = networks.row(i * width_).data();
+      for (std::size_t v = 0; v < moment.size(); ++v) moment.data()[v] += static_cast<float>(decay) * theta[v];
     }
-    gemm(false, inverses_[i].view(), moment.view(), {out.row(i * width).data(), width, m},
-         static_cast<float>(weight / static_cast<double>(open_)));
-    for (float& v : out.row(i * width)) v *= constant_;
+    for (float& v : moment.row(0)) v *= constant_;
+    gemm(false, inverses_[i].view(), moment.view(), {out.row(i * width_).data(), width_, m},
+         static_cast<float>(weight / static_cast<double>(open_)), 0);
+    for (float& v : out.row(i * width_)) v *= constant_;
   });
   return out;
 }

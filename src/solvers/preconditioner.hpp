@@ -11,10 +11,17 @@ class RidgePreconditioner {
  public:
   /// Keeps a view of x (n x d). `lambda` > 0 is in units of the mean eigenvalue of XᵀX.
   RidgePreconditioner(MatrixView<const float> x, double lambda, ThreadPool& pool);
-  /// The same with `inverse` (d x d) in place of (XᵀX + λI)⁻¹.
-  RidgePreconditioner(MatrixView<const float> x, Matrix<float> inverse)
-      : x_(x), primal_(true), inverse_(std::move(inverse)) {}
-  /// d x m for G n x m and W d x m.
+  /// With `inverse` (d x d) in place of (XᵀX + λI)⁻¹.
+  explicit RidgePreconditioner(Matrix<float> inverse) : primal_(true), inverse_(std::move(inverse)) {}
+  /// From XᵀX (d x d) alone.
+  static RidgePreconditioner of_products(MatrixView<const float> products, double lambda, ThreadPool& pool);
+
+  /// Whether moments XᵀG are enough: the samples need not be there.
+  bool takes_moments() const { return primal_; }
+  /// d x m for the moments XᵀG (d x m) and W d x m; takes_moments() must hold.
+  Matrix<float> direction_of_moments(MatrixView<const float> moments, double decay, MatrixView<const float> weights,
+                                     ThreadPool& pool) const;
+  /// d x m for G n x m and W d x m, by the samples' side; takes_moments() must not hold.
   Matrix<float> direction(MatrixView<const float> gradient, double decay, MatrixView<const float> weights,
                           ThreadPool& pool) const;
 

@@ -99,7 +99,7 @@ class Search {
 
   Selected run() {
     for (const Round& round : kRounds) {
-      if (!selected_.trace.empty() && out_of_time())
+      if (!selected_.trace.empty() && evaluator_.any_process(out_of_time()))
         selected_.left_out.push_back(round.name);
       else if ((round.start != Start::best || is_worth_refining(round.family)) && has_tables_for(round))
         look(round);

@@ -37,8 +37,6 @@ void set_gates(Stages& stages, const TrainOptions& o, Model& model) {
   const Encoding& coded = stages.encoding(o);
   const Gating& gated = stages.gating(o);
   model.record.encoder = {static_cast<std::size_t>(*o.encoder.dimensions), coded.encoder.reconstruction_error};
-  model.record.gates = gate_usage(gated.open.view(), gated.gates.networks);
-
   model.encoder.weights = Matrix<float>::copy_of(coded.encoder.weights.view());
   model.encoder.reconstruction_error = coded.encoder.reconstruction_error;
   model.networks_see_encoding = o.fit.input == NetworkInput::encoding;
@@ -75,6 +73,7 @@ LinearMap solve_ridge(Stages& stages, const TrainOptions& o) {
 
 void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, const std::filesystem::path& checkpoint,
                             TrainRun* run) {
+  stages_.require_all_samples("fit", "svr");
   set_gates(stages_, o, model);
   // Targets of unit variance make C and epsilon mean the same for every semantics.
   Matrix<float> scaled = stages_.sample_semantics(o);

@@ -27,14 +27,23 @@ std::vector<float> standardizing_factor(const Statistics& statistics) {
 
 }  // namespace
 
+FeaturePreprocess feature_preprocess_of(const Statistics& statistics, FeatureScaling scaling) {
+  FeaturePreprocess made;
+  made.scaling = scaling;
+  if (scaling == FeatureScaling::standardize) made.factor = standardizing_factor(statistics);
+  std::vector<double> mean(statistics.dimensions(), 0.0);
+  const double total = statistics.weight();
+  for (std::size_t c = 0; c < statistics.class_sums().rows(); ++c)
+    for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += statistics.class_sums()(c, j) / total;
+  made.mean.assign(mean.begin(), mean.end());
+  return made;
+}
+
 Model fit_statistics(const Statistics& statistics, const Dataset& data, const TrainOptions& o, ThreadPool& pool) {
   Model model;
   model.dimensions = statistics.dimensions();
-  model.feature_preprocess.scaling = *o.preprocessing.feature_scaling;
-  if (model.feature_preprocess.scaling == FeatureScaling::standardize)
-    model.feature_preprocess.factor = standardizing_factor(statistics);
+  model.feature_preprocess = feature_preprocess_of(statistics, *o.preprocessing.feature_scaling);
   const ClassSpace space(statistics, pool, model.feature_preprocess.factor);
-  model.feature_preprocess.mean.assign(space.mean().begin(), space.mean().end());
   ClassMap map = space.solve(*o.class_space.shrinkage, pool);
 
   model.targets = Targets::classes;

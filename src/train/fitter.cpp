@@ -55,6 +55,7 @@ void check_memory(const Stages& stages, const TrainOptions& o) {
   const std::size_t classes = stages.data.classes(), attributes = stages.data.semantics.values.cols();
   const auto n = static_cast<double>(stages.rows.size()), d = static_cast<double>(stages.data.features.cols()),
              p = static_cast<double>(stages.classes.size()), m = static_cast<double>(attributes), side = std::min(n, d);
+  if (stages.by_sums()) return;  // train() has seen to it
   double bytes = 4 * n * d + 8 * n + 16 * p * d + 24 * p * m + 28 * side * side + 16 * d * m;
   if (o.method != Method::ridge && o.method != Method::eszsl) bytes += 8 * n * m;
   require_memory(o.run.memory_limit, bytes + scoring_bytes(classes, attributes, stages.data.features.cols()),
@@ -63,7 +64,7 @@ void check_memory(const Stages& stages, const TrainOptions& o) {
 
 void fit_eszsl(Stages& stages, const TrainOptions& o, Model& model) {
   Eszsl& eszsl = stages.eszsl(o);
-  const auto semantics = stages.samples(o).semantics;
+  const auto semantics = stages.targets(o).vectors.view();
   double squares = 0;
   for (const auto c : stages.classes) squares += sum_of_squares(semantics.row(static_cast<std::size_t>(c)));
   set_linear_map(model, eszsl.solve(*o.fit.lambda * stages.inputs(o).scale,
@@ -75,8 +76,17 @@ void fit_eszsl(Stages& stages, const TrainOptions& o, Model& model) {
 void fit_sae(Stages& stages, const TrainOptions& o, Model& model) {
   Sae& sae = stages.sae(o);
   // At lambda = 1 both terms of the objective weigh the same relative to their data.
-  const double balance = sum_of_squares(stages.samples(o).x.values()) /
-                         std::max(1e-12, sum_of_squares(stages.sample_semantics(o).values()));
+  double squares = stages.inputs(o).scale * static_cast<double>(stages.data.features.cols()), targets = 0;
+  if (stages.by_sums()) {
+    const Statistics& sums = stages.sums(o);
+    for (const auto c : stages.classes)
+      targets += sums.class_weights()[static_cast<std::size_t>(c)] *
+                 sum_of_squares(stages.targets(o).vectors.row(static_cast<std::size_t>(c)));
+  } else {
+    squares = sum_of_squares(stages.samples(o).x.values());
+    targets = sum_of_squares(stages.sample_semantics(o).values());
+  }
+  const double balance = squares / std::max(1e-12, targets);
   SaeMaps maps = sae.solve(*o.fit.lambda * balance);
   if (o.method == Method::sae)
     set_linear_map(model, std::move(maps.forward));
@@ -101,8 +111,9 @@ struct Fitter::State {
             const DescentObserver& observer);
 };
 
-Fitter::Fitter(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress)
-    : state_(new State{Stages(data, std::move(rows), pool, progress)}) {}
+Fitter::Fitter(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress,
+               SamplePlace place)
+    : state_(new State{Stages(data, std::move(rows), pool, progress, place)}) {}
 
 Fitter::~Fitter() = default;
 
@@ -137,11 +148,15 @@ Model Fitter::State::fit(const TrainOptions& o, const std::filesystem::path& che
         networks.fit_svr(o, model, checkpoint, run);
       } else {
         networks.fit_shared(o, model);
-        if (*o.geometry.joint_steps > 0) join_fit_and_mmg(stages, o, model);
+        if (*o.geometry.joint_steps > 0) {
+          stages.require_all_samples("joint-steps");
+          join_fit_and_mmg(stages, o, model);
+        }
       }
       break;
     case Method::ridge: set_linear_map(model, solve_ridge(stages, o)); break;
     case Method::reverse_ridge: {
+      stages.require_all_samples("method", "reverse-ridge");
       const double scale = mean_eigenvalue(stages.sample_semantics(o).view());
       set_reverse_map(model, solve_reverse_ridge(stages.samples(o), *o.fit.lambda * scale, stages.pool));
       break;
@@ -149,9 +164,13 @@ Model Fitter::State::fit(const TrainOptions& o, const std::filesystem::path& che
     case Method::eszsl: fit_eszsl(stages, o, model); break;
     case Method::sae:
     case Method::sae_reverse: fit_sae(stages, o, model); break;
-    case Method::dap: fit_dap(stages, o, model); break;
+    case Method::dap:
+      stages.require_all_samples("method", "dap");
+      fit_dap(stages, o, model);
+      break;
   }
   refine(stages, o, model, observer);
+  if (model.record.encoder) model.record.gates = stages.usage(o);
   return model;
 }
 

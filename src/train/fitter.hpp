@@ -8,13 +8,15 @@
 
 #include "parsnets/training.hpp"
 #include "solvers/descent.hpp"
+#include "train/sample_place.hpp"
 
 namespace parsnets {
 
 class Fitter {
  public:
-  /// Refers to everything it is given. `rows` are samples of `data`.
-  Fitter(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress);
+  /// Refers to everything it is given. `rows` are samples of `data`, those of all processes.
+  Fitter(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress,
+         SamplePlace place = {});
   ~Fitter();
 
   /// A model whose bank holds all classes of the data set, `seen` set for those with rows; no calibration yet. Its

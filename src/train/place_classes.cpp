@@ -43,23 +43,6 @@ Matrix<double> unit_semantics(const Model& model, std::span<const std::int32_t> 
 
 }  // namespace
 
-ClassMeans class_means(MatrixView<const float> f, std::span<const std::int32_t> labels) {
-  ClassMeans result;
-  result.classes = distinct({labels.begin(), labels.end()});
-  result.samples.assign(result.classes.size(), 0.0);
-  result.means = Matrix<double>(result.classes.size(), f.cols(), 0.0);
-  for (std::size_t l = 0; l < f.rows(); ++l) {
-    const auto slot =
-        static_cast<std::size_t>(std::ranges::lower_bound(result.classes, labels[l]) - result.classes.begin());
-    ++result.samples[slot];
-    const auto mean = result.means.row(slot);
-    for (std::size_t j = 0; j < f.cols(); ++j) mean[j] += f(l, j);
-  }
-  for (std::size_t s = 0; s < result.samples.size(); ++s)
-    for (double& v : result.means.row(s)) v /= result.samples[s];
-  return result;
-}
-
 SemanticPreprocess fit_place_semantics(const TrainOptions& options, const Semantics& semantics,
                                        const ClassMeans& classes) {
   const SemanticScaling scaling = *options.preprocessing.semantic_scaling;

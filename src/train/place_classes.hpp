@@ -13,17 +13,9 @@
 #include "parsnets/dataset.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/options.hpp"
+#include "solvers/class_means.hpp"
 
 namespace parsnets {
-
-struct ClassMeans {
-  std::vector<std::int32_t> classes;  ///< P, ascending
-  std::vector<double> samples;        ///< P
-  Matrix<double> means;               ///< P x o
-};
-
-/// Means of f (n x o) over the samples of each class.
-ClassMeans class_means(MatrixView<const float> f, std::span<const std::int32_t> labels);
 
 /// Preparation of semantics (C x m) for places: with weights of attributes learned from the means where
 /// options.class_space.attribute_steps > 0 (solvers/attribute_weights.hpp).

@@ -22,20 +22,25 @@ std::vector<ObjectiveStep> trace_of(const std::vector<DescentStep>& steps) {
 DescentSamples descent_samples(Stages& stages, const TrainOptions& o, const Model& model,
                                MatrixView<const float> classes_as) {
   DescentSamples s;
-  s.x = stages.inputs(o).x.view();
-  if (!is_one_linear_map(model)) {
-    const GatedSamples gated = stages.gated_samples(o);
-    s.z = gated.z;
-    s.open = gated.open;
-  }
   s.labels = stages.labels;
   s.semantics = classes_as;
+  s.group = stages.place.group;
+  const bool gated = !is_one_linear_map(model);
+  if (stages.place.streamed) {
+    s.blocks = stages.blocks(o, gated);
+    return s;
+  }
+  s.x = stages.inputs(o).x.view();
+  if (!gated) return s;
+  const GatedSamples samples = stages.gated_samples(o);
+  s.z = samples.z;
+  s.open = samples.open;
   return s;
 }
 
 /// Descent holds the samples, their outputs a few times and one matrix per preconditioner; it has no smaller form.
 void check_memory(const Stages& stages, const TrainOptions& o, const Model& model) {
-  if (o.run.memory_limit == 0) return;
+  if (o.run.memory_limit == 0 || stages.by_sums()) return;  // train() has seen to it
   const auto n = static_cast<double>(stages.rows.size()), d = static_cast<double>(stages.data.features.cols()),
              q = static_cast<double>(model.outputs()), side = std::min(n, d);
   double bytes = 4 * n * d + 12 * side * side + 20 * n * q + 12 * d * q;
@@ -71,20 +76,21 @@ void refine(Stages& stages, const TrainOptions& o, Model& model, const DescentOb
   const bool in_class_space = model.targets == Targets::classes;
   if (*o.refinement.steps == 0 && *o.class_space.prototype_width == 0 && !observer && !in_class_space) return;
   if (model.direction != Direction::forward) {
-    if (observer) observer(0, model, {});
+    if (observer) observer(0, model, {{}, {}});
     return;
   }
+  if (*o.class_space.prototype_width > 0 && !in_class_space) stages.require_all_samples("prototype-width");
   const Matrix<float> vectors = in_class_space ? Matrix<float>() : model.class_vectors();
   Matrix<float> last;
   ClassMeans means;
-  const auto watch = [&](int step, Model& moved, MatrixView<const float> f) {
+  const auto watch = [&](int step, Model& moved, const DescentOutputs& outputs) {
     if (in_class_space) {
-      means = class_means(f, stages.labels);
+      means = {outputs.means.classes, outputs.means.samples, Matrix<double>::copy_of(outputs.means.means.view())};
       place_classes(moved, means, o.class_space);
     } else if (*o.class_space.prototype_width > 0) {
-      last = Matrix<float>::copy_of(f);
+      last = Matrix<float>::copy_of(outputs.f);
     }
-    return !observer || observer(step, moved, f);
+    return !observer || observer(step, moved, outputs);
   };
   DescentOptions options;
   options.steps = *o.refinement.steps;
@@ -96,17 +102,23 @@ void refine(Stages& stages, const TrainOptions& o, Model& model, const DescentOb
   options.mmg_floor = o.geometry.floor;
   options.balance = *o.refinement.balance;
   options.classes_follow = in_class_space;
-  if (*o.refinement.steps > 0) {
+  if (*o.refinement.steps > 0 || (stages.by_sums() && in_class_space && *o.fit.kind == Fit::svr)) {
     check_memory(stages, o, model);
     DescentSamples s = descent_samples(stages, o, model, vectors.view());
     if (is_one_linear_map(model) || !model.shared.empty()) s.preconditioner = &stages.preconditioner(o, options.lambda);
     const auto steps = descend(model, s, options, stages.pool, stages.progress, watch);
-    model.record.refinement = trace_of(steps);
+    if (*o.refinement.steps > 0) model.record.refinement = trace_of(steps);
+  } else if (stages.by_sums()) {
+    ClassMeans of_closed_form;  // the gated networks are still zero
+    if (in_class_space)
+      of_closed_form = {stages.classes, stages.class_space(o).weights(),
+                        Matrix<double>::copy_of(stages.class_map(o).means.view())};
+    watch(0, model, {of_closed_form, {}});
   } else {
     Matrix<float> f;  // of the training samples: prototypes alone need it
     if (*o.class_space.prototype_width > 0 || in_class_space)
       f = model.predict(gather_rows(stages.data.features.view(), stages.rows).view(), stages.pool);
-    watch(0, model, f.view());
+    watch(0, model, {class_means(f.view(), stages.labels), f.view()});
   }
   if (in_class_space)
     fit_attribute_head(model, means);

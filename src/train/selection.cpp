@@ -70,6 +70,19 @@ std::vector<GridAxis> default_grid(const TrainOptions& options) {
   return {features, semantics, lambda};
 }
 
+/// Each process has added the folds that it fitted.
+void sum_results(std::vector<Candidate>& candidates, Processes& group) {
+  std::vector<double> sums;
+  for (const Candidate& c : candidates) sums.insert(sums.end(), {c.result.zsl, c.result.h, c.gamma, c.temperature});
+  group.sum(std::span<double>(sums));
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    candidates[i].result.zsl = sums[4 * i];
+    candidates[i].result.h = sums[4 * i + 1];
+    candidates[i].gamma = sums[4 * i + 2];
+    candidates[i].temperature = sums[4 * i + 3];
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> split_list(const std::string& text, char separator) {
@@ -138,14 +151,24 @@ std::vector<Candidate> combinations(const TrainOptions& options, const std::vect
 }
 
 Candidates::Candidates(const Dataset& data, const std::vector<Fold>& folds, ThreadPool& pool,
-                       ProgressObserver* progress)
-    : data_(data), folds_(folds), pool_(pool), progress_(progress) {}
+                       ProgressObserver* progress, SamplePlace place)
+    : data_(data), folds_(folds), pool_(pool), progress_(progress), place_(place) {}
+
+bool Candidates::any_process(bool says) const {
+  std::uint64_t count = says ? 1 : 0;
+  if (place_.group != nullptr) place_.group->sum(std::span<std::uint64_t>(&count, 1));
+  return count > 0;
+}
+
+bool Candidates::shares_fits(std::size_t candidates) const {
+  return place_.size() > 1 && !place_.streamed && candidates > 1;
+}
 
 Fitter& Candidates::fitter(std::size_t fold) {
   if (!fitter_ || fitted_fold_ != fold) {
     fitter_.reset();  // one fold's data at a time
     heads_.clear();
-    fitter_ = std::make_unique<Fitter>(data_, folds_[fold].fit, pool_, progress_);
+    fitter_ = std::make_unique<Fitter>(data_, folds_[fold].fit, pool_, progress_, alone_ ? SamplePlace{} : place_);
     fitted_fold_ = fold;
   }
   return *fitter_;
@@ -163,9 +186,8 @@ const Candidates::Head* Candidates::head(const TrainOptions& options, std::size_
     Head& made = place->second;
     made.model = fitter.fit_head(options);
     made.prepared = made.model.prepare_classes(pool_);
-    made.unseen = made.model.predict(gather_rows(data_.features.view(), folds_[fold].unseen).view(), pool_);
-    if (!folds_[fold].seen.empty())
-      made.seen = made.model.predict(gather_rows(data_.features.view(), folds_[fold].seen).view(), pool_);
+    made.unseen = predict_rows(made.model, data_, folds_[fold].unseen, pool_);
+    if (!folds_[fold].seen.empty()) made.seen = predict_rows(made.model, data_, folds_[fold].seen, pool_);
   }
   return &place->second;
 }
@@ -195,19 +217,15 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
   std::map<const Candidate*, const Head*> heads;
   for (const Candidate* c : path) heads[c] = head(c->options, fold);
   std::vector<Candidate*> waiting(path.begin(), path.end());
-  const Matrix<float> unseen = gather_rows(data_.features.view(), split.unseen),
-                      seen = gather_rows(data_.features.view(), split.seen);
-  const auto evaluate_at = [&](int steps, Model& model, MatrixView<const float> f, bool last) {
+  const auto evaluate_at = [&](int steps, Model& model, const DescentOutputs& outputs, bool last) {
     const auto due = [&](const Candidate* c) { return *c->options.refinement.steps == steps || last; };
     if (std::none_of(waiting.begin(), waiting.end(), due)) return;
     const bool forward = model.direction == Direction::forward;
     const bool in_class_space = model.targets == Targets::classes;
     if (!in_class_space) model.prototypes = {};  // each candidate has its own
-    ClassMeans means;
-    if (in_class_space && steps == 0) means = class_means(f, labels_of(data_, split.fit));
     Matrix<float> fu, fs;
-    if (forward) fu = model.predict(unseen.view(), pool_);
-    if (forward && !seen.empty()) fs = model.predict(seen.view(), pool_);
+    if (forward) fu = predict_rows(model, data_, split.unseen, pool_);
+    if (forward && !split.seen.empty()) fs = predict_rows(model, data_, split.seen, pool_);
     for (Candidate* c : waiting) {
       if (!due(c)) continue;
       if (!forward) {
@@ -215,12 +233,12 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
         continue;
       }
       if (in_class_space && steps == 0) {
-        model.semantic_preprocess = fit_place_semantics(c->options, data_.semantics, means);
-        place_classes(model, means, c->options.class_space);
+        model.semantic_preprocess = fit_place_semantics(c->options, data_.semantics, outputs.means);
+        place_classes(model, outputs.means, c->options.class_space);
       }
       if (*c->options.class_space.prototype_width > 0 && !in_class_space)
         model.prototypes =
-            fit_prototypes(f, labels_of(data_, split.fit), model.class_vectors().view(), model.semantic_centre,
+            fit_prototypes(outputs.f, labels_of(data_, split.fit), model.class_vectors().view(), model.semantic_centre,
                            *c->options.class_space.prototype_width, *c->options.class_space.prototype_lambda);
       const PreparedClasses prepared = model.prepare_classes(pool_);
       const Head* other = heads.at(c);
@@ -248,14 +266,18 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
     std::erase_if(waiting, due);
   };
   int reached = 0;
-  Matrix<float> final_outputs;
-  Model model = fitter(fold).fit(longest, checkpoint, nullptr, [&](int steps, Model& moved, MatrixView<const float> f) {
-    reached = steps;
-    evaluate_at(steps, moved, f, false);
-    final_outputs = Matrix<float>::copy_of(f);
-    return !waiting.empty();
-  });
-  evaluate_at(reached, model, final_outputs.view(), true);  // descent may end before the steps do
+  ClassMeans last_means;
+  Matrix<float> last_f;
+  Model model =
+      fitter(fold).fit(longest, checkpoint, nullptr, [&](int steps, Model& moved, const DescentOutputs& outputs) {
+        reached = steps;
+        evaluate_at(steps, moved, outputs, false);
+        last_means = {outputs.means.classes, outputs.means.samples,
+                      Matrix<double>::copy_of(outputs.means.means.view())};
+        last_f = Matrix<float>::copy_of(outputs.f);
+        return !waiting.empty();
+      });
+  evaluate_at(reached, model, {last_means, last_f.view()}, true);  // descent may end before the steps do
 }
 
 void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesystem::path& checkpoint,
@@ -283,19 +305,30 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
     paths[text].push_back(&candidate);
     candidate.result.zsl = candidate.result.h = candidate.gamma = candidate.temperature = 0;
   }
-  std::set<const Candidate*> left_out;
-  for (std::size_t f = 0; f < folds_.size(); ++f)
+  const bool shares = shares_fits(candidates.size());
+  if (alone_ != shares) fitter_.reset();
+  alone_ = shares;
+  std::vector<std::uint64_t> cut(order.size(), 0);  // paths that were not begun on the first fold
+  for (std::size_t f = 0; f < folds_.size(); ++f) {
     for (std::size_t p = 0; p < order.size(); ++p) {
       auto& path = paths[order[p]];
-      if (f == 0 && p > 0 && stop && stop()) left_out.insert(path.begin(), path.end());
-      if (left_out.contains(path[0])) continue;
-      report(progress_, {candidates.size() > 1 ? "select" : "calibrate", f * order.size() + p,
-                         folds_.size() * order.size(), "fits"});
+      const std::size_t fit = f * order.size() + p;
+      // Neighbouring fits have stages in common: each process has paths of its own on a fold.
+      if (shares && p * place_.size() / order.size() != (place_.group->rank() + f) % place_.size()) continue;
+      if (f == 0 && p > 0 && stop && stop()) cut[p] = 1;
+      if (cut[p] > 0) continue;
+      report(progress_, {candidates.size() > 1 ? "select" : "calibrate", fit, folds_.size() * order.size(), "fits"});
       evaluate_path(
           path, f, candidates.size() > 1,
           checkpoint.empty() ? checkpoint : std::filesystem::path(checkpoint.string() + ".fold" + std::to_string(f)));
     }
+    if (f == 0 && shares) place_.group->sum(std::span<std::uint64_t>(cut));
+  }
+  if (shares) sum_results(candidates, *place_.group);
   std::vector<Candidate> looked_at;
+  std::set<const Candidate*> left_out;
+  for (std::size_t p = 0; p < order.size(); ++p)
+    if (cut[p] > 0) left_out.insert(paths[order[p]].begin(), paths[order[p]].end());
   for (auto& candidate : candidates)
     if (!left_out.contains(&candidate)) looked_at.push_back(std::move(candidate));
   candidates = std::move(looked_at);
@@ -311,8 +344,8 @@ std::optional<FieldChoice> Candidates::evaluate_winner(std::vector<Candidate>& w
 }
 
 Selected select_options(const Dataset& data, const TrainOptions& options, const std::vector<Fold>& folds,
-                        ThreadPool& pool, ProgressObserver* progress) {
-  Candidates evaluator(data, folds, pool, progress);
+                        ThreadPool& pool, ProgressObserver* progress, SamplePlace place) {
+  Candidates evaluator(data, folds, pool, progress, place);
   if (options.preset == Preset::automatic) return search_automatically(evaluator, data, options, progress);
   auto candidates = combinations(resolve_options(options, data),
                                  options.search.select ? search_grid(options, data) : std::vector<GridAxis>{});

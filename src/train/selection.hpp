@@ -48,7 +48,10 @@ std::vector<Candidate> combinations(const TrainOptions& options, const std::vect
 /// Refers to everything it is given.
 class Candidates {
  public:
-  Candidates(const Dataset& data, const std::vector<Fold>& folds, ThreadPool& pool, ProgressObserver* progress);
+  /// The processes of `place` share the samples of every fit or, where there are several candidates and each process
+  /// can hold all samples, the fits.
+  Candidates(const Dataset& data, const std::vector<Fold>& folds, ThreadPool& pool, ProgressObserver* progress,
+             SamplePlace place = {});
   /// Once `stop` says so no further path is begun on the first fold, and the candidates without figures are removed.
   /// Throws usage for an impossible combination, cancelled by the observer.
   void evaluate(std::vector<Candidate>& candidates, const std::filesystem::path& checkpoint = {},
@@ -56,6 +59,8 @@ class Candidates {
   /// The same for the one that was chosen, with its temperature and its settings of learning in the field.
   std::optional<FieldChoice> evaluate_winner(std::vector<Candidate>& winner,
                                              const std::filesystem::path& checkpoint = {});
+  /// Whether any process says so: processes must not decide by clocks of their own. A collective call.
+  bool any_process(bool says) const;
 
  private:
   /// A semantic head that was fitted on one fold, and its outputs for the fold's samples.
@@ -66,6 +71,7 @@ class Candidates {
   };
 
   Fitter& fitter(std::size_t fold);
+  bool shares_fits(std::size_t candidates) const;
   const Head* head(const TrainOptions& options, std::size_t fold);
   void evaluate_path(std::span<Candidate*> path, std::size_t fold, bool quick, const std::filesystem::path& checkpoint);
 
@@ -73,6 +79,8 @@ class Candidates {
   const std::vector<Fold>& folds_;
   ThreadPool& pool_;
   ProgressObserver* progress_;
+  const SamplePlace place_;
+  bool alone_ = false;                 ///< the present fits are this process's own
   std::unique_ptr<Fitter> fitter_;     ///< of one fold
   std::map<std::string, Head> heads_;  ///< of the same fold, by their options
   std::size_t fitted_fold_ = 0;
@@ -89,6 +97,6 @@ struct Selected {
 /// Grid search (search.select), automatic search (preset auto), or the one candidate that `options` is. The highest
 /// mean of ZSL accuracy and harmonic mean wins, the earlier candidate in a tie.
 Selected select_options(const Dataset& data, const TrainOptions& options, const std::vector<Fold>& folds,
-                        ThreadPool& pool, ProgressObserver* progress);
+                        ThreadPool& pool, ProgressObserver* progress, SamplePlace place = {});
 
 }  // namespace parsnets

@@ -61,8 +61,8 @@ ChosenWeights search_weights(std::size_t tables, const WeightsJudge& judge) {
 }
 
 ChosenWeights choose_semantic_weights(const Dataset& data, const TrainOptions& resolved, const std::vector<Fold>& folds,
-                                      ThreadPool& pool, ProgressObserver* progress) {
-  Candidates evaluator(data, folds, pool, progress);
+                                      ThreadPool& pool, ProgressObserver* progress, SamplePlace place) {
+  Candidates evaluator(data, folds, pool, progress, place);
   const TrainOptions options = closed_form(resolved, data);
   return search_weights(data.semantics.tables.size(), [&](const std::vector<TableWeights>& weights) {
     GridAxis axis{"semantic-weights", {}};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parsnets/training.hpp"
+#include "train/sample_place.hpp"
 #include "train/validation.hpp"
 
 namespace parsnets {
@@ -34,6 +35,6 @@ ChosenWeights search_weights(std::size_t tables, const WeightsJudge& judge);
 /// The same by the closed form of class space on the folds, whatever `resolved` trains: weights change the places of
 /// classes alone there, so that a fold is fitted once for all of them. Throws as train().
 ChosenWeights choose_semantic_weights(const Dataset& data, const TrainOptions& resolved, const std::vector<Fold>& folds,
-                                      ThreadPool& pool, ProgressObserver* progress);
+                                      ThreadPool& pool, ProgressObserver* progress, SamplePlace place = {});
 
 }  // namespace parsnets

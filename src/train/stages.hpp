@@ -13,24 +13,27 @@
 #include "solvers/baselines/linear_map.hpp"
 #include "solvers/class_space.hpp"
 #include "solvers/preconditioner.hpp"
+#include "solvers/sample_blocks.hpp"
 #include "solvers/svr.hpp"
+#include "train/sample_place.hpp"
 
 namespace parsnets {
 
 struct Inputs {
   FeaturePreprocess preprocess;
-  Matrix<float> x;   ///< n x d
-  double scale = 1;  ///< mean eigenvalue of the centred XᵀX
+  Matrix<float> x;   ///< n x d; empty for samples that are not in memory
+  double scale = 1;  ///< mean eigenvalue of the centred XᵀX, of all processes
 };
 
 struct Encoding {
   Encoder encoder;
-  Matrix<float> e;  ///< n x h
+  Matrix<float> e;  ///< n x h; empty for samples that are not in memory
 };
 
 struct Gating {
   Gates gates;
-  Matrix<std::uint16_t> open;  ///< n x k
+  Matrix<std::uint16_t> open;              ///< n x k; empty for samples that are not in memory
+  std::vector<std::uint64_t> per_network;  ///< own samples of each network, once all blocks were visited
 };
 
 /// What outputs are fitted to.
@@ -43,18 +46,29 @@ struct TargetVectors {
 double mean_eigenvalue(MatrixView<const float> x);
 
 /// Stages of fits on fixed rows of a data set. What a method returns by reference is valid until it is asked for with
-/// other options.
+/// other options. Samples are in the memory of this process, or they are known by their sums: then several processes
+/// may have a part of them each, and they may be streamed.
 class Stages {
  public:
   /// Refers to what it is given. Throws bad_input unless the rows are of at least two classes.
-  Stages(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress);
+  Stages(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress,
+         SamplePlace place = {});
 
   const Dataset& data;
-  const std::vector<std::int32_t> rows, labels, classes;  ///< samples, their classes, those classes once
+  const SamplePlace place;
+  const std::vector<std::int32_t> all_rows, rows;   ///< samples of the fit, and those of this process
+  const std::vector<std::int32_t> labels, classes;  ///< of the own samples, and the different ones of all
   ThreadPool& pool;
   ProgressObserver* const progress;
 
+  /// Whether samples are known by their sums over processes or blocks.
+  bool by_sums() const { return place.streamed || place.size() > 1; }
+  /// Throws usage, naming the option, for what needs all samples in the memory of one process.
+  void require_all_samples(std::string_view option, std::string_view value = {}) const;
+
   Inputs& inputs(const TrainOptions& o);
+  /// Sums over the samples of all processes; their class order is that of the data set. Needs by_sums().
+  const Statistics& sums(const TrainOptions& o);
   TargetVectors& targets(const TrainOptions& o);
   /// For a semantic head beside class space: semantics prepared in this way become the targets of these options, and
   /// the encoder is that of class space.
@@ -77,6 +91,10 @@ class Stages {
 
   TrainingSamples samples(const TrainOptions& o);
   GatedSamples gated_samples(const TrainOptions& o);
+  /// Samples as they are needed, for those that are streamed; `gated`: with z and open networks.
+  SampleBlocks blocks(const TrainOptions& o, bool gated);
+  /// How evenly the gates of these options open over the samples of all processes. A collective call.
+  GateUsage usage(const TrainOptions& o);
   /// The semantics of each training sample's class: n x m.
   Matrix<float> sample_semantics(const TrainOptions& o);
   /// Says what gates and targets depend on.
@@ -111,6 +129,9 @@ class Stages {
 
   bool beside_class_space_ = false;
 
+  Matrix<float> prepared(const TrainOptions& o, std::span<const std::int32_t> some_rows);
+
+  Stage<Statistics> sums_;
   Stage<Inputs> inputs_;
   Stage<Encoding> encoding_;
   Stage<Gating> gating_;

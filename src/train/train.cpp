@@ -4,11 +4,13 @@
 #include <chrono>
 
 #include "base/machine.hpp"
+#include "data/row_blocks.hpp"
 #include "data/rows.hpp"
 #include "data/semantics.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 #include "train/fitter.hpp"
+#include "train/place_samples.hpp"
 #include "train/provenance.hpp"
 #include "train/selection.hpp"
 #include "train/semantic_weights.hpp"
@@ -17,6 +19,8 @@
 namespace parsnets {
 
 namespace {
+
+constexpr std::size_t kChecked = 8192;  ///< samples looked at before pages are given back
 
 /// With few classes a fold says little: gamma on two held-out classes varies more than it helps. So folds are drawn
 /// until some two dozen classes have been held out, and three times as many for the automatic search, which compares
@@ -38,14 +42,16 @@ std::string more_folds(std::size_t count) { return fmt::format("{} more fold{}",
 
 }  // namespace
 
-Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, ProgressObserver* progress,
-            TrainRun* run) {
+Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, ProgressObserver* progress, TrainRun* run,
+            Processes* processes) {
   const auto start = std::chrono::steady_clock::now();
   if (data.features.empty())
     throw Error(BadInput{data.name, "features", "features to train on", "none", "add a features file"});
   if (data.split.trainval.empty())
     throw Error(BadInput{data.name, "split", "training samples", "none", "check the split"});
-  check_finite_rows(data.features.view(), data.split.trainval, features_source(data));
+  visit_row_blocks(data, data.split.trainval, kChecked, [&](std::size_t, std::span<const std::int32_t> rows) {
+    check_finite_rows(data.features.view(), rows, features_source(data));
+  });
   if (given.preset == Preset::automatic) {
     if (given.search.select || !given.search.grid.empty() || given.run.resume)
       throw Error(ErrorCode::usage,
@@ -66,6 +72,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   const bool searches = options.search.select || options.preset == Preset::automatic;
   if (!searches) validate(options);  // selection validates each of its candidates
 
+  const SamplePlace place = place_samples(options, data, processes);
   Selected selected;
   ChosenWeights weighed;
   ValidationRecord validation;
@@ -78,11 +85,11 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
           fmt::format("train without {} and {}", option_name("select"), option_name("preset", "auto"))});
     warn_of_single_classes(folds, warnings);
     if (weighs && !folds.empty()) {
-      weighed = choose_semantic_weights(data, options, folds, pool, progress);
+      weighed = choose_semantic_weights(data, options, folds, pool, progress, place);
       options.preprocessing.semantic_weights = wanted.preprocessing.semantic_weights = weighed.weights;
     }
     if (!folds.empty() && (searches || options.calibration.enabled)) {
-      selected = select_options(data, wanted, folds, pool, progress);
+      selected = select_options(data, wanted, folds, pool, progress, place);
       options = selected.winner.options;
       if (options.calibration.enabled) validation.gamma_from = "validation classes";
       validation.folds = folds.size();
@@ -103,7 +110,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   const auto checkpoint = options.run.checkpoint.empty()
                               ? std::filesystem::path()
                               : std::filesystem::path(options.run.checkpoint.string() + ".final");
-  Fitter fitter(data, data.split.trainval, pool, progress);
+  Fitter fitter(data, data.split.trainval, pool, progress, place);
   Model model = fitter.fit(options, checkpoint, run);
   model.gamma = options.calibration.enabled ? selected.winner.gamma : 0;
   model.temperature = selected.winner.temperature;
@@ -132,6 +139,8 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   if (run != nullptr) {
     run->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     run->peak_memory = peak_memory();
+    run->bytes_sent = processes != nullptr ? processes->bytes() : 0;
+    run->streamed = place.streamed;
   }
   return model;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/rng.hpp"
+#include "data/row_blocks.hpp"
 #include "data/rows.hpp"
 #include "data/split.hpp"
 #include "eval/counts.hpp"
@@ -17,9 +18,26 @@ namespace {
 
 using Indices = std::vector<std::int32_t>;
 
+constexpr std::size_t kPredicted = 2048;  ///< rows at a time
+
+/// A part of the samples of each class, drawn with the seed, at least one each; all of them where they are few.
+Indices at_most(const Dataset& data, Indices rows, std::size_t most, std::uint64_t seed) {
+  if (rows.size() <= most) return rows;
+  std::map<std::int32_t, Indices> members;
+  for (const auto r : rows) members[data.labels[static_cast<std::size_t>(r)]].push_back(r);
+  Indices kept;
+  for (auto& [label, own] : members) {
+    Rng(seed, 9000 + static_cast<std::uint64_t>(label)).shuffle(own);
+    const std::size_t count = std::max<std::size_t>(1, own.size() * most / rows.size());
+    kept.insert(kept.end(), own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  std::ranges::sort(kept);
+  return kept;
+}
+
 Fold make_fold(const Dataset& data, const Indices& train, const Indices& val, std::uint64_t seed) {
   Fold fold;
-  fold.unseen = val;
+  fold.unseen = at_most(data, val, kMostJudged, seed);
   std::map<std::int32_t, Indices> members;
   for (const auto r : train) members[data.labels[static_cast<std::size_t>(r)]].push_back(r);
   for (auto& [label, rows] : members) {
@@ -30,6 +48,7 @@ Fold make_fold(const Dataset& data, const Indices& train, const Indices& val, st
   }
   std::sort(fold.fit.begin(), fold.fit.end());
   std::sort(fold.seen.begin(), fold.seen.end());
+  fold.seen = at_most(data, std::move(fold.seen), kMostJudged, seed);
   fold.fit_classes = distinct(labels_of(data, fold.fit));
   fold.held_classes = distinct(labels_of(data, fold.unseen));
   return fold;
@@ -59,12 +78,29 @@ void warn_of_single_classes(const std::vector<Fold>& folds, std::vector<std::str
                     folds.size() == 1 ? "" : fmt::format(" in {} of {} folds", single, folds.size())));
 }
 
+Matrix<float> predict_rows(const Model& model, const Dataset& data, std::span<const std::int32_t> rows,
+                           ThreadPool& pool) {
+  Matrix<float> f(rows.size(), model.outputs());
+  visit_row_blocks(data, rows, kPredicted, [&](std::size_t first, std::span<const std::int32_t> block) {
+    const Matrix<float> part = model.predict(gather_rows(data.features.view(), block).view(), pool);
+    std::ranges::copy(part.values(), f.row(first).begin());
+  });
+  return f;
+}
+
 FoldResult evaluate_fold(const Model& model, const Dataset& data, const Fold& fold, ThreadPool& pool) {
   const PreparedClasses prepared = model.prepare_classes(pool);
-  const Matrix<float> unseen = gather_rows(data.features.view(), fold.unseen),
-                      seen = gather_rows(data.features.view(), fold.seen);
-  return evaluate_fold(source_of(model, prepared, unseen.view(), pool), source_of(model, prepared, seen.view(), pool),
-                       data, fold);
+  const auto source = [&](const Indices& rows) {
+    return ScoreSource{
+        rows.size(), model.classes.names.size(), [&](const ScoreVisitor& visit) {
+          visit_row_blocks(data, rows, kPredicted, [&](std::size_t first, std::span<const std::int32_t> block) {
+            const Matrix<float> x = gather_rows(data.features.view(), block);
+            model.visit_scores(x.view(), prepared, pool,
+                               [&](std::size_t row, MatrixView<const float> scores) { visit(first + row, scores); });
+          });
+        }};
+  };
+  return evaluate_fold(source(fold.unseen), source(fold.seen), data, fold);
 }
 
 FoldResult evaluate_fold(const ScoreSource& unseen_scores, const ScoreSource& seen_scores, const Dataset& data,

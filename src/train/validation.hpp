@@ -12,10 +12,13 @@
 
 namespace parsnets {
 
+/// Samples of a fold's seen, and of its held-out, classes that models are judged by. More would not tell more.
+inline constexpr std::size_t kMostJudged = 32768;
+
 struct Fold {
   std::vector<std::int32_t> fit;     ///< 80 % of the samples of the fitting classes
-  std::vector<std::int32_t> seen;    ///< the other 20 %
-  std::vector<std::int32_t> unseen;  ///< samples of the held-out classes
+  std::vector<std::int32_t> seen;    ///< the other 20 %, of many a part of each class
+  std::vector<std::int32_t> unseen;  ///< samples of the held-out classes, of many a part of each class
   std::vector<std::int32_t> fit_classes, held_classes;
 };
 
@@ -32,6 +35,10 @@ struct FoldResult {
   double h = 0;    ///< harmonic mean at the best gamma
   double gamma = 0, temperature = 1;
 };
+/// What a model gives for these rows of the features, rows.size() x o; memory beside that does not grow with their
+/// number.
+Matrix<float> predict_rows(const Model& model, const Dataset& data, std::span<const std::int32_t> rows,
+                           ThreadPool& pool);
 /// Scores a model that was fitted on fold.fit; its class bank is in the data set's class order.
 FoldResult evaluate_fold(const Model& model, const Dataset& data, const Fold& fold, ThreadPool& pool);
 /// The same from scores of fold.unseen and fold.seen; the temperature is the costly part and may be left out.

@@ -12,6 +12,8 @@
 #include "parsnets/error.hpp"
 #include "solvers/baselines/linear_map.hpp"
 #include "solvers/descent_loss.hpp"
+#include "solvers/preconditioner.hpp"
+#include "thread_processes.hpp"
 
 namespace parsnets {
 namespace {
@@ -214,12 +216,80 @@ TEST(Descent, ObserverSeesEveryStepAndCanStop) {
   DescentOptions options;
   options.steps = 10;
   std::vector<int> seen;
-  descend(p.model, p.samples(), options, pool, nullptr, [&](int step, Model&, MatrixView<const float> f) {
-    EXPECT_EQ(f.rows(), Problem::n);
+  descend(p.model, p.samples(), options, pool, nullptr, [&](int step, Model&, const DescentOutputs& outputs) {
+    EXPECT_EQ(outputs.f.rows(), Problem::n);
     seen.push_back(step);
     return step < 4;
   });
   EXPECT_EQ(seen, (std::vector<int>{0, 1, 2, 3, 4}));
+}
+
+/// Rows first, …, first + count − 1 of the problem in blocks of `size`.
+SampleBlocks in_blocks(const Problem& p, Share own, std::size_t size) {
+  return [&p, own, size](const auto& take) {
+    for (std::size_t at = 0; at < own.count; at += size) {
+      const std::size_t rows = std::min(size, own.count - at), first = own.first + at;
+      take({at,
+            {p.x.row(first).data(), rows, Problem::d},
+            {p.z.row(first).data(), rows, Problem::h},
+            {p.open.row(first).data(), rows, p.open.cols()},
+            std::span<const std::int32_t>(p.labels).subspan(first, rows)});
+    }
+  };
+}
+
+double largest_difference(const Matrix<float>& a, const Matrix<float>& b) {
+  double most = 0, scale = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    most = std::max(most, std::fabs(static_cast<double>(a.data()[i]) - b.data()[i]));
+    scale = std::max(scale, std::fabs(static_cast<double>(a.data()[i])));
+  }
+  return most / scale;
+}
+
+TEST(Descent, SamplesInBlocksAndOverProcessesGiveTheSameNetworksForTheBytesOfTheFormula) {
+  Problem whole(true);
+  ThreadPool pool(1);
+  DescentOptions options;
+  options.steps = 4;
+  const RidgePreconditioner step(whole.x.view(), options.lambda, pool);
+  DescentSamples all = whole.samples();
+  all.preconditioner = &step;
+  const auto expected = descend(whole.model, all, options, pool);
+  ASSERT_TRUE(step.takes_moments());
+  for (const std::size_t processes : {1u, 2u, 4u})
+    for (const std::size_t size : {7u, 1000u})
+      run_as_processes(processes, [&](Processes& group) {
+        Problem p(true);
+        ThreadPool own_pool(1);
+        const Share own = group.share(Problem::n);
+        DescentSamples s = p.samples();
+        s.x = s.z = {};
+        s.open = {};
+        s.labels = s.labels.subspan(own.first, own.count);
+        s.blocks = in_blocks(p, own, size);
+        s.group = &group;
+        s.preconditioner = &step;
+        const auto steps = descend(p.model, s, options, own_pool);
+        ASSERT_EQ(steps.size(), expected.size());
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+          EXPECT_NEAR(steps[i].objective, expected[i].objective, 1e-5 * expected[i].objective);
+          EXPECT_NEAR(steps[i].slope, expected[i].slope, 1e-4 * std::fabs(expected[i].slope));
+        }
+        EXPECT_LT(largest_difference(whole.model.shared, p.model.shared), 1e-5);
+        EXPECT_LT(largest_difference(whole.model.networks, p.model.networks), 1e-5);
+        const std::size_t width = Problem::h + 1, k = Problem::networks, m = Problem::m, d = Problem::d,
+                          classes = Problem::classes, taken = steps.size() - 1;
+        std::size_t tried = taken;
+        for (std::size_t i = 1; i < steps.size(); ++i)  // each halving is another try
+          tried += static_cast<std::size_t>(std::lround(
+              std::log2(std::min(options.step, i == 1 ? options.step : 2 * steps[i - 1].step) / steps[i].step)));
+        const std::size_t bytes = 4 * k * width * width + 16 + 8 * k        // products of the networks, once
+                                  + 2 * 8 * classes + 8 * classes * m       // classes and their means at the start
+                                  + taken * (4 * m * (d + k * width) + 16)  // moments and loss
+                                  + tried * 8 * (classes * m + 1);
+        EXPECT_EQ(group.bytes(), processes == 1 ? 0 : bytes);
+      });
 }
 
 TEST(Descent, ImpossibleRequestsAreRefused) {

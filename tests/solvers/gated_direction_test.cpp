@@ -39,8 +39,12 @@ TEST(GatedDirection, SolvesTheRidgeSystemOfEachNetworkOnItsOwnSamples) {
   ThreadPool pool(2);
   const double lambda = 0.6, weight = 0.8, decay = 0.2;
   for (const bool relu : {false, true}) {
-    const Matrix<float> direction = GatedDirection(p.z.view(), p.open.view(), networks, lambda, pool)
-                                        .direction(p.g.view(), weight, decay, p.theta.view(), relu, pool);
+    SingleProcess alone;
+    const SampleBlock all{0, {}, p.z.view(), p.open.view(), {}};
+    const GatedDirection step([&](const auto& take) { take(all); }, networks, lambda, alone, pool);
+    Matrix<float> moments(networks * (h + 1), m, 0.0f);
+    step.add_moments(all, p.g.view(), p.theta.view(), relu, moments.view(), pool);
+    const Matrix<float> direction = step.direction(moments.view(), weight, decay, p.theta.view(), pool);
     for (std::size_t i = 0; i < networks; ++i)
       for (std::size_t j = 0; j < m; ++j)
         for (std::size_t a = 0; a <= h; ++a) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/linalg.hpp"
 #include "base/rng.hpp"
 
 namespace parsnets {
@@ -19,8 +20,16 @@ TEST(Preconditioner, BothSidesSolveTheRidgeSystem) {
     double trace = 0;
     for (const float v : x.values()) trace += static_cast<double>(v) * v;
     const double lambda = 0.7, ridge = lambda * trace / d, decay = 0.3;
-    const Matrix<float> direction =
-        RidgePreconditioner(x.view(), lambda, pool).direction(g.view(), decay, w.view(), pool);
+    const RidgePreconditioner step(x.view(), lambda, pool);
+    ASSERT_EQ(step.takes_moments(), d <= n);
+    Matrix<float> direction;
+    if (step.takes_moments()) {
+      Matrix<float> moments(d, m);
+      multiply(pool, Trans::yes, x.view(), Trans::no, g.view(), moments.view());
+      direction = step.direction_of_moments(moments.view(), decay, w.view(), pool);
+    } else {
+      direction = step.direction(g.view(), decay, w.view(), pool);
+    }
     for (std::size_t j = 0; j < m; ++j)  // (XᵀX + λI)D = XᵀG + ρW, term by term
       for (std::size_t a = 0; a < d; ++a) {
         double left = ridge * direction(a, j), right = decay * w(a, j);

@@ -43,7 +43,8 @@ TEST(Fitter, DescentSeesTheOutputsThatTheModelGives) {
             }
             ++tried;
             SCOPED_TRACE(train_option_table(options).to_json().dump());
-            fitter.fit(options, {}, nullptr, [&](int, Model& model, MatrixView<const float> f) {
+            fitter.fit(options, {}, nullptr, [&](int, Model& model, const DescentOutputs& outputs) {
+              const MatrixView<const float> f = outputs.f;
               const Matrix<float> predicted = model.predict(x.view(), pool);
               double worst = 0, size = 0;
               for (std::size_t i = 0; i < f.size(); ++i) {

@@ -11,6 +11,14 @@ ClassRidge::ClassRidge(const TrainingSamples& samples, bool centred, ThreadPool&
       primal_(x_.cols() <= x_.rows()),
       gram_(primal_ ? gram_of_features(pool, x_, centre_) : gram_of_samples(pool, x_, centre_)) {}
 
+ClassRidge::ClassRidge(const Statistics& statistics, std::span<const float> factor, ThreadPool& pool)
+    : x_(nullptr, 0, statistics.dimensions()),
+      centred_(true),
+      pool_(pool),
+      moments_(statistics, factor),
+      primal_(true),
+      gram_(gram_of_statistics(statistics, factor)) {}
+
 Matrix<double> ClassRidge::solve_all(MatrixView<const double> targets) const {
   if (primal_) {
     Matrix<double> result(x_.cols(), targets.cols());

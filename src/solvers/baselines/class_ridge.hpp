@@ -16,6 +16,8 @@ class ClassRidge {
  public:
   /// Keeps a view of samples.x and a reference to the pool. `centred`: Z = X − mean, else Z = X.
   ClassRidge(const TrainingSamples& samples, bool centred, ThreadPool& pool);
+  /// Of prepared samples by their sums (moments.hpp), whose mean is zero.
+  ClassRidge(const Statistics& statistics, std::span<const float> factor, ThreadPool& pool);
   /// W (d x m) for targets T, one row per class present. `lambda` > 0 (Error(usage)).
   Matrix<double> solve(double lambda, MatrixView<const double> targets);
 

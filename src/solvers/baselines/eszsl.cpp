@@ -14,13 +14,24 @@ struct Eszsl::State {
   Matrix<double> gram;       // SᵀS
 };
 
+namespace {
+
+void set_semantics(MatrixView<const float> semantics, Matrix<double>& present, Matrix<double>& gram,
+                   const ClassMoments& moments, ThreadPool& pool) {
+  present = moments.rows_of(semantics);
+  gram = Matrix<double>(semantics.cols(), semantics.cols());
+  multiply(pool, Trans::yes, present.view(), Trans::no, present.view(), gram.view());
+}
+
+}  // namespace
+
 Eszsl::Eszsl(const TrainingSamples& samples, ThreadPool& pool)
-    : state_(new State{ClassRidge(samples, false, pool),
-                       pool,
-                       {},
-                       Matrix<double>(samples.semantics.cols(), samples.semantics.cols())}) {
-  state_->semantics = state_->system.moments().rows_of(samples.semantics);
-  multiply(pool, Trans::yes, state_->semantics.view(), Trans::no, state_->semantics.view(), state_->gram.view());
+    : state_(new State{ClassRidge(samples, false, pool), pool, {}, {}}) {
+  set_semantics(samples.semantics, state_->semantics, state_->gram, state_->system.moments(), pool);
+}
+Eszsl::Eszsl(const SummedSamples& samples, ThreadPool& pool)
+    : state_(new State{ClassRidge(samples.statistics, samples.factor, pool), pool, {}, {}}) {
+  set_semantics(samples.semantics, state_->semantics, state_->gram, state_->system.moments(), pool);
 }
 Eszsl::~Eszsl() = default;
 

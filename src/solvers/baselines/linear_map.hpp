@@ -12,6 +12,7 @@
 
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
+#include "parsnets/statistics.hpp"
 #include "parsnets/threads.hpp"
 
 namespace parsnets {
@@ -20,6 +21,13 @@ namespace parsnets {
 struct LinearMap {
   Matrix<float> weights;    ///< d x m (forward) or m x d (reverse: from semantics to features)
   std::vector<float> bias;  ///< m (forward) or d (reverse)
+};
+
+/// Samples known by their sums alone: x are (raw − mean)·factor.
+struct SummedSamples {
+  const Statistics& statistics;       ///< of the raw samples; its classes are rows of `semantics`
+  std::span<const float> factor;      ///< d; empty: 1
+  MatrixView<const float> semantics;  ///< C x m
 };
 
 struct TrainingSamples {
@@ -32,6 +40,7 @@ struct TrainingSamples {
 class Ridge {
  public:
   Ridge(const TrainingSamples& samples, ThreadPool& pool);
+  Ridge(const SummedSamples& samples, ThreadPool& pool);  ///< the same from sums; keeps no view of them
   ~Ridge();
   /// Forward map for one lambda > 0.
   LinearMap solve(double lambda);
@@ -52,6 +61,7 @@ LinearMap solve_reverse_ridge(const TrainingSamples& samples, double lambda, Thr
 class Eszsl {
  public:
   Eszsl(const TrainingSamples& samples, ThreadPool& pool);
+  Eszsl(const SummedSamples& samples, ThreadPool& pool);  ///< the same from sums; keeps no view of them
   ~Eszsl();
   /// Both > 0. Another lambda for the gamma of the last call is cheap.
   LinearMap solve(double gamma, double lambda);
@@ -70,6 +80,7 @@ class Sae {
  public:
   /// Finds all eigenpairs of XᵀX (d <= n) or XXᵀ (else); a lambda costs two products after that.
   Sae(const TrainingSamples& samples, ThreadPool& pool);
+  Sae(const SummedSamples& samples, ThreadPool& pool);  ///< the same from sums; keeps no view of them
   ~Sae();
   /// For one lambda > 0.
   SaeMaps solve(double lambda) const;

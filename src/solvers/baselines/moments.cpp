@@ -36,6 +36,14 @@ Matrix<double> gram_in_blocks(ThreadPool& pool, std::size_t length, std::size_t 
   return gram;
 }
 
+std::vector<double> mean_of_statistics(const Statistics& statistics) {
+  std::vector<double> mean(statistics.dimensions(), 0.0);
+  for (std::size_t c = 0; c < statistics.class_sums().rows(); ++c)
+    for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += statistics.class_sums()(c, j);
+  for (double& v : mean) v /= statistics.weight();
+  return mean;
+}
+
 }  // namespace
 
 void check_positive(double value, const char* name) {
@@ -65,6 +73,7 @@ ClassMoments::ClassMoments(const TrainingSamples& samples, ThreadPool& pool) {
     }
   for (const auto label : samples.labels) slots.push_back(place[static_cast<std::size_t>(label)]);
 
+  total = static_cast<double>(n);
   mean.assign(d, 0.0);
   sums = Matrix<double>(classes(), d, 0.0);
   centred_sums = Matrix<double>(classes(), d);
@@ -77,6 +86,33 @@ ClassMoments::ClassMoments(const TrainingSamples& samples, ThreadPool& pool) {
     for (std::size_t c = 0; c < classes(); ++c)
       for (std::size_t j = begin; j < end; ++j) centred_sums(c, j) = sums(c, j) - counts[c] * mean[j];
   });
+}
+
+ClassMoments::ClassMoments(const Statistics& statistics, std::span<const float> factor)
+    : total(statistics.weight()), mean(statistics.dimensions(), 0.0) {
+  const std::size_t d = statistics.dimensions();
+  const auto raw_mean = mean_of_statistics(statistics);
+  for (std::size_t c = 0; c < statistics.class_names().size(); ++c)
+    if (statistics.class_weights()[c] > 0) {
+      rows.push_back(c);
+      counts.push_back(statistics.class_weights()[c]);
+    }
+  sums = Matrix<double>(classes(), d);
+  centred_sums = Matrix<double>(classes(), d);
+  for (std::size_t p = 0; p < classes(); ++p)
+    for (std::size_t j = 0; j < d; ++j)
+      sums(p, j) = centred_sums(p, j) = (statistics.class_sums()(rows[p], j) - counts[p] * raw_mean[j]) *
+                                        (factor.empty() ? 1.0 : static_cast<double>(factor[j]));
+}
+
+Matrix<double> gram_of_statistics(const Statistics& statistics, std::span<const float> factor) {
+  Matrix<double> gram = statistics.products();
+  const auto mean = mean_of_statistics(statistics);
+  const auto scale = [&](std::size_t j) { return factor.empty() ? 1.0 : static_cast<double>(factor[j]); };
+  for (std::size_t i = 0; i < gram.rows(); ++i)
+    for (std::size_t j = 0; j < gram.cols(); ++j)
+      gram(i, j) = (gram(i, j) - statistics.weight() * mean[i] * mean[j]) * scale(i) * scale(j);
+  return gram;
 }
 
 Matrix<double> ClassMoments::rows_of(MatrixView<const float> semantics) const {
@@ -92,7 +128,7 @@ std::vector<double> ClassMoments::mean_of(const Matrix<double>& present) const {
   std::vector<double> result(present.cols(), 0.0);
   for (std::size_t c = 0; c < classes(); ++c)
     for (std::size_t j = 0; j < result.size(); ++j) result[j] += counts[c] * present(c, j);
-  for (auto& v : result) v /= static_cast<double>(slots.size());
+  for (auto& v : result) v /= total;
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "parsnets/matrix.hpp"
+#include "parsnets/statistics.hpp"
 #include "parsnets/threads.hpp"
 #include "solvers/baselines/linear_map.hpp"
 
@@ -19,6 +20,9 @@ void check_positive(double value, const char* name);
 class ClassMoments {
  public:
   ClassMoments(const TrainingSamples& samples, ThreadPool& pool);
+  /// Of samples that are (x − mean)·factor, feature by feature (factor empty: 1), from the sums of x: there are no
+  /// slots, and the mean is zero. Rows of the semantics are the classes of the statistics.
+  ClassMoments(const Statistics& statistics, std::span<const float> factor);
 
   std::size_t classes() const { return rows.size(); }
   /// Rows of the classes present: P x m. Throws Error(bad_input) when `semantics` lacks one of them.
@@ -29,6 +33,7 @@ class ClassMoments {
   std::vector<std::size_t> rows;   ///< P, ascending: the rows of `semantics` that occur in the labels
   std::vector<std::size_t> slots;  ///< n: for each sample the place of its class in `rows`
   std::vector<double> counts;      ///< P: samples per class
+  double total = 0;                ///< samples of all classes
   std::vector<double> mean;        ///< d: of all samples
   Matrix<double> sums;             ///< P x d: of the samples of each class
   Matrix<double> centred_sums;     ///< P x d: the same of x − mean
@@ -41,5 +46,8 @@ Matrix<double> gram_of_samples(ThreadPool& pool, MatrixView<const float> x, std:
 /// (X − 1·centreᵀ)ᵀ B, d x c, for an n x c matrix B.
 Matrix<double> combine_samples(ThreadPool& pool, MatrixView<const float> x, std::span<const double> centre,
                                MatrixView<const double> b);
+
+/// XᵀX of samples that are (x − mean)·factor, from the sums of x: d x d.
+Matrix<double> gram_of_statistics(const Statistics& statistics, std::span<const float> factor);
 
 }  // namespace parsnets

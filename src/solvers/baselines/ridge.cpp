@@ -14,6 +14,8 @@ struct Ridge::State {
 
 Ridge::Ridge(const TrainingSamples& samples, ThreadPool& pool)
     : state_(new State{ClassRidge(samples, true, pool), samples.semantics}) {}
+Ridge::Ridge(const SummedSamples& samples, ThreadPool& pool)
+    : state_(new State{ClassRidge(samples.statistics, samples.factor, pool), samples.semantics}) {}
 Ridge::~Ridge() = default;
 
 LinearMap Ridge::solve(double lambda) { return solve(lambda, state_->semantics); }

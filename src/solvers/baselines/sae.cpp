@@ -35,47 +35,63 @@ struct Sae::State {
   Matrix<double> left;                // r x m: U
   Matrix<double> middle;              // r x p: U SᵀX Vᵀ or U SᵀQᵀ
   Matrix<double> right;               // p x d: V or QX
+
+  void set_semantics(const ClassMoments& moments, const Matrix<double>& semantics) {
+    const std::size_t classes = semantics.rows(), m = semantics.cols();
+    Matrix<double> weighted(classes, m);
+    for (std::size_t c = 0; c < classes; ++c)
+      for (std::size_t j = 0; j < m; ++j) weighted(c, j) = moments.counts[c] * semantics(c, j);
+    EigenPairs inner =
+        largest_eigenpairs(product(pool, Trans::yes, semantics, Trans::no, weighted).view(), std::min(m, classes));
+    const double floor = kRankTolerance * inner.values[0];
+    while (!inner.values.empty() && !(inner.values.back() > floor)) inner.values.pop_back();
+    left = Matrix<double>::copy_of({inner.vectors.data(), inner.values.size(), m});
+    sigma = std::move(inner.values);
+  }
+  void set_products(const ClassMoments& moments, const Matrix<double>& semantics, const Matrix<double>& gram) {
+    EigenPairs pairs = largest_eigenpairs(gram.view());
+    for (const double value : pairs.values) lambda.push_back(std::max(value, 0.0));
+    const Matrix<double> by_class = product(pool, Trans::no, left, Trans::yes, semantics);  // U aᵀ, r x P
+    const Matrix<double> moved = product(pool, Trans::no, by_class, Trans::no, moments.sums);
+    middle = product(pool, Trans::no, moved, Trans::yes, pairs.vectors);
+    right = std::move(pairs.vectors);
+  }
 };
+
+Sae::Sae(const SummedSamples& samples, ThreadPool& pool) : state_(new State{pool, {}, {}, {}, {}, {}}) {
+  const ClassMoments moments(samples.statistics, samples.factor);
+  const Matrix<double> semantics = moments.rows_of(samples.semantics);
+  state_->set_semantics(moments, semantics);
+  state_->set_products(moments, semantics, gram_of_statistics(samples.statistics, samples.factor));
+}
 
 Sae::Sae(const TrainingSamples& samples, ThreadPool& pool) : state_(new State{pool, {}, {}, {}, {}, {}}) {
   State& s = *state_;
   const ClassMoments moments(samples, pool);
   const Matrix<double> semantics = moments.rows_of(samples.semantics);
-  const std::size_t classes = semantics.rows(), m = semantics.cols(), n = samples.x.rows(), d = samples.x.cols();
+  const std::size_t classes = semantics.rows(), n = samples.x.rows(), d = samples.x.cols();
   const std::vector<double> zero(d, 0.0);
+  s.set_semantics(moments, semantics);
+  if (d <= n) {
+    s.set_products(moments, semantics, gram_of_features(pool, samples.x, zero));
+    return;
+  }
 
-  Matrix<double> weighted(classes, m);
-  for (std::size_t c = 0; c < classes; ++c)
-    for (std::size_t j = 0; j < m; ++j) weighted(c, j) = moments.counts[c] * semantics(c, j);
-  EigenPairs inner =
-      largest_eigenpairs(product(pool, Trans::yes, semantics, Trans::no, weighted).view(), std::min(m, classes));
-  const double floor = kRankTolerance * inner.values[0];
-  while (!inner.values.empty() && !(inner.values.back() > floor)) inner.values.pop_back();
-  s.left = Matrix<double>::copy_of({inner.vectors.data(), inner.values.size(), m});
-  s.sigma = std::move(inner.values);
-
-  Matrix<double> outer = d <= n ? gram_of_features(pool, samples.x, zero) : gram_of_samples(pool, samples.x, zero);
-  EigenPairs pairs = largest_eigenpairs(outer.view());
+  EigenPairs pairs = largest_eigenpairs(gram_of_samples(pool, samples.x, zero).view());
   for (const double value : pairs.values) s.lambda.push_back(std::max(value, 0.0));
   const Matrix<double> by_class = product(pool, Trans::no, s.left, Trans::yes, semantics);  // U aᵀ, r x P
-  if (d <= n) {
-    const Matrix<double> moved = product(pool, Trans::no, by_class, Trans::no, moments.sums);
-    s.middle = product(pool, Trans::no, moved, Trans::yes, pairs.vectors);
-    s.right = std::move(pairs.vectors);
-  } else {
-    Matrix<double> sums(n, classes, 0.0);  // of each eigenvector over the samples of a class
-    Matrix<double> columns(n, n);
-    for (std::size_t j = 0; j < n; ++j)
-      for (std::size_t l = 0; l < n; ++l) {
-        sums(j, moments.slots[l]) += pairs.vectors(j, l);
-        columns(l, j) = pairs.vectors(j, l);
-      }
-    s.middle = product(pool, Trans::no, by_class, Trans::yes, sums);
-    const Matrix<double> moved = combine_samples(pool, samples.x, zero, columns.view());  // d x n
-    s.right = Matrix<double>(n, d);
-    for (std::size_t i = 0; i < d; ++i)
-      for (std::size_t j = 0; j < n; ++j) s.right(j, i) = moved(i, j);
-  }
+  Matrix<double> sums(n, classes, 0.0);  // of each eigenvector over the samples of a class
+  Matrix<double> columns(n, n);
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t l = 0; l < n; ++l) {
+      sums(j, moments.slots[l]) += pairs.vectors(j, l);
+      columns(l, j) = pairs.vectors(j, l);
+    }
+  s.middle = product(pool, Trans::no, by_class, Trans::yes, sums);
+  const Matrix<double> moved = combine_samples(pool, samples.x, zero, columns.view());  // d x n
+  s.right = Matrix<double>(n, d);
+  for (std::size_t i = 0; i < d; ++i)
+    for (std::size_t j = 0; j < n; ++j) s.right(j, i) = moved(i, j);
 }
 Sae::~Sae() = default;
 

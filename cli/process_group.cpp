@@ -1,0 +1,83 @@
+#include "process_group.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "mpi_module.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+constexpr const char* kModule = "parsnets-mpi.so";
+
+/// The variables in which Open MPI, MPICH and Slurm tell a process that it has others beside it.
+bool started_by_mpirun() {
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
+    if (std::getenv(variable) != nullptr) return true;
+  return false;
+}
+
+void* open_module(std::string* problem) {
+  std::error_code ignored;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (const auto& place : {folder / kModule, folder / ".." / PARSNETS_MODULE_FOLDER / kModule})
+    if (std::filesystem::exists(place, ignored)) {
+      if (void* module = ::dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL)) return module;
+      const char* why = ::dlerror();
+      if (problem != nullptr) *problem = why != nullptr ? why : "";
+    }
+  return nullptr;
+}
+
+template <class F>
+F* function_of(void* module, const char* name) {
+  return reinterpret_cast<F*>(::dlsym(module, name));
+}
+
+}  // namespace
+
+ProcessGroup::ProcessGroup() {
+  if (!started_by_mpirun()) return;
+  std::string problem;
+  module_ = open_module(&problem);
+  if (module_ == nullptr)
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("started by mpirun: expected the module {}, found {}; install libopenmpi-dev and build again",
+                    kModule, problem.empty() ? "none" : problem));
+  processes_ = function_of<decltype(parsnets_mpi_start)>(module_, "parsnets_mpi_start")();
+}
+
+ProcessGroup::~ProcessGroup() {
+  if (module_ != nullptr) function_of<decltype(parsnets_mpi_end)>(module_, "parsnets_mpi_end")();
+}
+
+void ProcessGroup::fail(int code, const std::string& message) {
+  if (is_alone()) {
+    fmt::print(stderr, "parsnets: {}\n", message);
+    return;
+  }
+  const bool all = function_of<decltype(parsnets_mpi_all_fail)>(module_, "parsnets_mpi_all_fail")() != 0;
+  if (!all)
+    fmt::print(stderr, "parsnets: process {} of {}: {}\n", processes_->rank(), processes_->size(), message);
+  else if (is_first())
+    fmt::print(stderr, "parsnets: {}\n", message);
+  std::fflush(stderr);
+  if (all) return;
+  function_of<decltype(parsnets_mpi_abort)>(module_, "parsnets_mpi_abort")(code);
+}
+
+std::string mpi_library() {
+  void* module = open_module(nullptr);
+  if (module == nullptr) return "";
+  const std::string text = function_of<decltype(parsnets_mpi_library)>(module, "parsnets_mpi_library")();
+  return text.substr(0, text.find(','));
+}
+
+}  // namespace parsnets::cli

@@ -1,0 +1,21 @@
+#pragma once
+// What the module parsnets-mpi exports. Loaded by name: the command line does not link to MPI.
+
+#include "parsnets/processes.hpp"
+
+namespace parsnets {
+
+extern "C" {
+/// The processes of this MPI job; starts MPI at the first call.
+Processes* parsnets_mpi_start();
+/// Called by a process that has failed. 1: all processes have, so that one message is enough; waits a little for them.
+int parsnets_mpi_all_fail();
+/// Ends all processes of the job.
+void parsnets_mpi_abort(int code);
+/// Ends MPI; all processes call it.
+void parsnets_mpi_end();
+/// What the MPI library says of itself.
+const char* parsnets_mpi_library();
+}
+
+}  // namespace parsnets

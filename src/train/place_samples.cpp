@@ -1,0 +1,74 @@
+#include "train/place_samples.hpp"
+
+#include <algorithm>
+
+#include "base/machine.hpp"
+#include "base/memory_limit.hpp"
+#include "eval/score_source.hpp"
+#include "train/validation.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kFewestRows = 256, kMostRows = 8192;
+
+struct Sizes {
+  double n, d, p, q, h, networks, open, classes, judged;
+};
+
+Sizes sizes_of(const TrainOptions& o, const Dataset& data, std::size_t processes) {
+  const bool in_class_space = *o.class_space.targets == Targets::classes, gated = *o.gates.kind != GateKind::always;
+  Sizes s;
+  s.n = static_cast<double>(data.split.trainval.size()) / static_cast<double>(processes);
+  s.d = static_cast<double>(data.features.cols());
+  s.classes = static_cast<double>(data.classes());
+  s.p = static_cast<double>(data.seen_classes().size());
+  s.q = in_class_space ? s.p : static_cast<double>(data.semantics.values.cols());
+  s.h = !gated ? 0 : o.fit.input == NetworkInput::encoding ? static_cast<double>(*o.encoder.dimensions) : s.d;
+  s.networks = gated ? static_cast<double>(*o.gates.networks) : 0;
+  s.open = gated ? static_cast<double>(*o.gates.open) : 0;
+  s.judged = static_cast<double>(std::min(kMostJudged, data.split.trainval.size()));
+  return s;
+}
+
+/// What does not grow with the number of samples: sums, factors, networks with their moments and directions, the
+/// outputs that models are judged by.
+double fixed_bytes(const Sizes& s) {
+  return 44 * s.d * s.d + 24 * s.p * s.d + 20 * s.d * s.q + s.networks * (s.h + 1) * (20 * s.q + 4 * (s.h + 1)) +
+         8 * s.h * s.d + 64 * s.p * s.q + 24 * s.classes * s.q + 12 * s.judged * s.q;
+}
+
+double bytes_of_row(const Sizes& s) { return 4 * (3 * s.d + 2 * s.h + 4 * s.q) + 4 * s.open; }
+
+bool needs_all_samples(const TrainOptions& o) {
+  const bool in_class_space = *o.class_space.targets == Targets::classes,
+             networks = o.method == Method::parsnets || o.method == Method::mmg || o.method == Method::scln;
+  return o.method == Method::dap || o.method == Method::reverse_ridge || !o.preprocessing.centre ||
+         (networks && *o.fit.kind == Fit::svr) || *o.geometry.weight > 0 || *o.geometry.joint_steps > 0 || o.fit.relu ||
+         (*o.gates.kind == GateKind::anchor && o.gates.anchors == AnchorChoice::kmeans) ||
+         (!in_class_space && *o.class_space.prototype_width > 0) || *o.class_space.semantic_head > 0;
+}
+
+}  // namespace
+
+SamplePlace place_samples(const TrainOptions& o, const Dataset& data, Processes* processes) {
+  SamplePlace place;
+  place.group = processes;
+  if (o.run.memory_limit == 0 || needs_all_samples(o)) return place;
+  const Sizes s = sizes_of(o, data, place.size());
+  const double limit = static_cast<double>(o.run.memory_limit), used = static_cast<double>(resident_memory()),
+               scoring = scoring_bytes(data.classes(), static_cast<std::size_t>(s.q), data.features.cols()),
+               mapped = data.features.is_mapped() ? 4 * static_cast<double>(data.features.size()) : 0,
+               kept = mapped + s.n * (4 * s.d + 4 * s.h + 2 * s.open + 20 * s.q), fixed = fixed_bytes(s) + scoring;
+  if (used + fixed + kept <= limit) return place;
+  place.streamed = true;
+  const double row = bytes_of_row(s), fewest = static_cast<double>(kFewestRows);
+  require_memory(o.run.memory_limit, fixed + fewest * row, "training", "raise the limit or use fewer networks");
+  const double blocks =
+      std::clamp((limit - used - fixed) / 2 / (fewest * row), 1.0, static_cast<double>(kMostRows / kFewestRows));
+  place.block_rows = kFewestRows * static_cast<std::size_t>(blocks);
+  return place;
+}
+
+}  // namespace parsnets

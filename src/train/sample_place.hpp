@@ -1,0 +1,18 @@
+#pragma once
+// Where the training samples of a fit are.
+
+#include <cstddef>
+
+#include "parsnets/processes.hpp"
+
+namespace parsnets {
+
+struct SamplePlace {
+  Processes* group = nullptr;  ///< processes that have a part of the samples each; null: this one has all
+  bool streamed = false;       ///< prepared in blocks whenever they are needed; the features may be larger than memory
+  std::size_t block_rows = 4096;  ///< samples of a block
+
+  std::size_t size() const { return group == nullptr ? 1 : group->size(); }  ///< number of processes
+};
+
+}  // namespace parsnets
