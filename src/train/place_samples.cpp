@@ -61,7 +61,7 @@ SamplePlace place_samples(const TrainOptions& o, const Dataset& data, Processes*
                scoring = scoring_bytes(data.classes(), static_cast<std::size_t>(s.q), data.features.cols()),
                mapped = data.features.is_mapped() ? 4 * static_cast<double>(data.features.size()) : 0,
                kept = mapped + s.n * (4 * s.d + 4 * s.h + 2 * s.open + 20 * s.q), fixed = fixed_bytes(s) + scoring;
-  if (used + fixed + kept <= limit) return place;
+  if (used + fixed + kept <= limit || s.n <= static_cast<double>(kMostRows)) return place;  // few: nothing to gain
   place.streamed = true;
   const double row = bytes_of_row(s), fewest = static_cast<double>(kFewestRows);
   require_memory(o.run.memory_limit, fixed + fewest * row, "training", "raise the limit or use fewer networks");
