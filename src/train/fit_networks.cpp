@@ -162,7 +162,7 @@ void NetworkFitter::fit_shared(const TrainOptions& o, Model& model) {
   model.shared = std::move(map.weights);
   model.bias = std::move(map.bias);
   model.networks =
-      Matrix<float>(model.gates.networks * (stages_.gated_samples(o).z.cols() + 1), model.bias.size(), 0.0f);
+      Matrix<float>(model.gates.networks * (model.z_dimensions() + 1), model.bias.size(), 0.0f);
 }
 
 }  // namespace parsnets

@@ -1,0 +1,95 @@
+#include "train/stages.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "parsnets/error.hpp"
+#include "parsnets/synth.hpp"
+#include "thread_processes.hpp"
+#include "train/fitter.hpp"
+
+namespace parsnets {
+namespace {
+
+Dataset generated_set() {
+  SynthOptions options;
+  options.classes = 12;
+  options.samples = 900;
+  options.dimensions = 40;
+  options.attributes = 10;
+  options.hidden = 24;
+  return synthesize(options);
+}
+
+TrainOptions gated_options() {
+  TrainOptions options;
+  options.gates.kind = GateKind::anchor;
+  options.gates.networks = 6;
+  options.gates.open = 2;
+  options.encoder.dimensions = 8;
+  options.fit.shared = true;
+  options.refinement.steps = 3;
+  return options;
+}
+
+double largest_difference(const Matrix<float>& a, const Matrix<float>& b) {
+  EXPECT_EQ(a.rows(), b.rows());
+  EXPECT_EQ(a.cols(), b.cols());
+  double most = 0, scale = 1e-30;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    most = std::max(most, std::fabs(static_cast<double>(a.data()[i]) - b.data()[i]));
+    scale = std::max(scale, std::fabs(static_cast<double>(a.data()[i])));
+  }
+  return most / scale;
+}
+
+struct Case {
+  const char* name;
+  TrainOptions options;
+  double tolerance;  ///< of weights; a sample between two gates may change sides by rounding
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> made;
+  TrainOptions closed;
+  closed.gates.kind = GateKind::always;
+  closed.refinement.steps = 0;
+  made.push_back({"closed form of class space", closed, 1e-5});
+  closed.preprocessing.feature_scaling = FeatureScaling::standardize;
+  made.push_back({"standardize", closed, 1e-4});
+  for (const Method method : {Method::ridge, Method::eszsl, Method::sae}) {
+    TrainOptions baseline;
+    baseline.method = method;
+    made.push_back({"baseline", baseline, 1e-5});
+  }
+  made.push_back({"gated and refined", gated_options(), 1e-3});
+  return made;
+}
+
+TEST(Stages, SamplesInBlocksAndOverProcessesGiveTheModelOfSamplesInMemory) {
+  const Dataset data = generated_set();
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.name);
+    ThreadPool pool(1);
+    const TrainOptions options = resolve_options(c.options, data);
+    const Model whole = Fitter(data, data.split.trainval, pool, nullptr).fit(options);
+    for (const std::size_t processes : {1u, 2u, 4u})
+      for (const bool streamed : {true, false})
+        run_as_processes(processes, [&](Processes& group) {
+          ThreadPool own_pool(1);
+          const SamplePlace place{&group, streamed, 100};
+          const Model model = Fitter(data, data.split.trainval, own_pool, nullptr, place).fit(options);
+          EXPECT_LT(largest_difference(whole.networks, model.networks), c.tolerance);
+          EXPECT_LT(largest_difference(whole.shared, model.shared), c.tolerance);
+          EXPECT_LT(largest_difference(whole.class_vectors(), model.class_vectors()), c.tolerance);
+          ASSERT_EQ(model.record.gates.has_value(), whole.record.gates.has_value());
+          if (whole.record.gates) {
+            EXPECT_NEAR(model.record.gates->maximum, whole.record.gates->maximum, 0.01);
+          }
+        });
+  }
+}
+
+}  // namespace
+}  // namespace parsnets
