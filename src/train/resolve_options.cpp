@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "data/row_blocks.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets {
@@ -49,10 +50,16 @@ void fill_mmg(TrainOptions& o, const Dataset& data) {
 }
 
 bool has_negative_features(const Dataset& data) {
-  if (data.features.empty()) return false;
-  return std::ranges::any_of(data.split.trainval, [&](std::int32_t r) {
-    return std::ranges::any_of(data.features.row(static_cast<std::size_t>(r)), [](float v) { return v < 0; });
+  constexpr std::size_t kRows = 8192;
+  bool negative = false;
+  if (data.features.empty()) return negative;
+  visit_row_blocks(data, data.split.trainval, kRows, [&](std::size_t, std::span<const std::int32_t> rows) {
+    negative =
+        negative || std::ranges::any_of(rows, [&](std::int32_t r) {
+          return std::ranges::any_of(data.features.row(static_cast<std::size_t>(r)), [](float v) { return v < 0; });
+        });
   });
+  return negative;
 }
 
 /// Few and small networks do as well as many in class space. With few classes, each of them learns the classes near
