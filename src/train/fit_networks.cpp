@@ -161,8 +161,7 @@ void NetworkFitter::fit_shared(const TrainOptions& o, Model& model) {
   model.relu = o.fit.relu;
   model.shared = std::move(map.weights);
   model.bias = std::move(map.bias);
-  model.networks =
-      Matrix<float>(model.gates.networks * (model.z_dimensions() + 1), model.bias.size(), 0.0f);
+  model.networks = Matrix<float>(model.gates.networks * (model.z_dimensions() + 1), model.bias.size(), 0.0f);
 }
 
 }  // namespace parsnets

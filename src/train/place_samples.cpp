@@ -61,13 +61,16 @@ SamplePlace place_samples(const TrainOptions& o, const Dataset& data, Processes*
                scoring = scoring_bytes(data.classes(), static_cast<std::size_t>(s.q), data.features.cols()),
                mapped = data.features.is_mapped() ? 4 * static_cast<double>(data.features.size()) : 0,
                kept = mapped + s.n * (4 * s.d + 4 * s.h + 2 * s.open + 20 * s.q), fixed = fixed_bytes(s) + scoring;
-  if (used + fixed + kept <= limit || s.n <= static_cast<double>(kMostRows)) return place;  // few: nothing to gain
+  // Large features stay on disk: what they do not fill of the limit is left to other processes and the page cache.
+  const bool fits = used + fixed + kept <= limit && mapped <= limit / 4;
+  if (fits || s.n <= static_cast<double>(kMostRows)) return place;  // few samples: nothing to gain
   place.streamed = true;
   const double row = bytes_of_row(s), fewest = static_cast<double>(kFewestRows);
   require_memory(o.run.memory_limit, fixed + fewest * row, "training", "raise the limit or use fewer networks");
-  const double blocks =
-      std::clamp((limit - used - fixed) / 2 / (fewest * row), 1.0, static_cast<double>(kMostRows / kFewestRows));
+  const double left = limit - used - fixed, encodings = s.n * (4 * s.h + 2 * s.open);
+  const double blocks = std::clamp(left / 4 / (fewest * row), 1.0, static_cast<double>(kMostRows / kFewestRows));
   place.block_rows = kFewestRows * static_cast<std::size_t>(blocks);
+  place.keeps_encodings = encodings > 0 && encodings <= left / 2;
   return place;
 }
 

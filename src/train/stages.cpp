@@ -231,6 +231,13 @@ Encoding& Stages::encoding(const TrainOptions& o) {
     made.encoder = by_sums() ? fit_encoder(options, all_rows.size(), products.view(), pool)
                              : fit_encoder(options, inputs(o).x.view(), pool, products.view());
     if (!place.streamed) made.e = encoded(made.encoder, inputs(o).x.view(), pool);
+    if (place.keeps_encodings) {
+      made.e = Matrix<float>(rows.size(), made.encoder.weights.rows());
+      visit_row_blocks(data, rows, place.block_rows, [&](std::size_t first, std::span<const std::int32_t> block) {
+        const Matrix<float> part = encoded(made.encoder, prepared(o, block).view(), pool);
+        std::ranges::copy(part.values(), made.e.row(first).begin());
+      });
+    }
     return made;
   });
 }
@@ -254,7 +261,7 @@ Gating& Stages::gating(const TrainOptions& o) {
       };
       made.gates = fit_gates(options, all_rows.size(), encoding(o).encoder.weights.rows(), encodings, pool);
     }
-    if (!place.streamed) made.open = open_networks(made.gates, encoding(o).e.view(), pool);
+    if (!encoding(o).e.empty()) made.open = open_networks(made.gates, encoding(o).e.view(), pool);
     return made;
   });
 }
@@ -310,11 +317,21 @@ SampleBlocks Stages::blocks(const TrainOptions& o, bool gated) {
       const Matrix<float> x = prepared(o, block);
       SampleBlock made{first, x.view(), {}, {}, std::span(labels).subspan(first, block.size())};
       if (!gated) return take(made);
-      const Matrix<float> e = encoded(encoding(o).encoder, x.view(), pool);
-      const Matrix<std::uint16_t> open = open_networks(gating(o).gates, e.view(), pool);
-      made.z = o.fit.input == NetworkInput::encoding ? e.view() : x.view();
-      made.open = open.view();
-      for (const std::uint16_t i : open.values()) ++counts[i];
+      Encoding& coded = encoding(o);
+      Gating& opened = gating(o);
+      Matrix<float> e;
+      Matrix<std::uint16_t> open;
+      if (coded.e.empty()) {
+        e = encoded(coded.encoder, x.view(), pool);
+        open = open_networks(opened.gates, e.view(), pool);
+        made.open = open.view();
+        made.z = e.view();
+      } else {
+        made.open = {opened.open.row(first).data(), block.size(), opened.open.cols()};
+        made.z = {coded.e.row(first).data(), block.size(), coded.e.cols()};
+      }
+      if (o.fit.input != NetworkInput::encoding) made.z = x.view();
+      for (const std::uint16_t i : made.open.values()) ++counts[i];
       take(made);
     });
     if (gated) gating(o).per_network = std::move(counts);
@@ -324,9 +341,9 @@ SampleBlocks Stages::blocks(const TrainOptions& o, bool gated) {
 GateUsage Stages::usage(const TrainOptions& o) {
   Gating& gated = gating(o);
   if (!by_sums()) return gate_usage(gated.open.view(), gated.gates.networks);
-  if (place.streamed && gated.per_network.empty()) blocks(o, true)([](const SampleBlock&) {});
+  if (gated.open.empty() && gated.per_network.empty()) blocks(o, true)([](const SampleBlock&) {});
   std::vector<std::uint64_t> counts = gated.per_network;
-  if (!place.streamed) {
+  if (!gated.open.empty()) {
     const auto own = gate_usage(gated.open.view(), gated.gates.networks).samples;
     counts.assign(own.begin(), own.end());
   }

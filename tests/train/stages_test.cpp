@@ -75,10 +75,10 @@ TEST(Stages, SamplesInBlocksAndOverProcessesGiveTheModelOfSamplesInMemory) {
     const TrainOptions options = resolve_options(c.options, data);
     const Model whole = Fitter(data, data.split.trainval, pool, nullptr).fit(options);
     for (const std::size_t processes : {1u, 2u, 4u})
-      for (const bool streamed : {true, false})
-        run_as_processes(processes, [&](Processes& group) {
+      for (const auto& [streamed, keeps_encodings] : {std::pair(true, false), {true, true}, {false, false}})
+        run_as_processes(processes, [&, streamed = streamed, keeps_encodings = keeps_encodings](Processes& group) {
           ThreadPool own_pool(1);
-          const SamplePlace place{&group, streamed, 100};
+          const SamplePlace place{&group, streamed, 100, keeps_encodings};
           const Model model = Fitter(data, data.split.trainval, own_pool, nullptr, place).fit(options);
           EXPECT_LT(largest_difference(whole.networks, model.networks), c.tolerance);
           EXPECT_LT(largest_difference(whole.shared, model.shared), c.tolerance);
