@@ -105,8 +105,10 @@ Command train_command() {
             "model file whose training to repeat: same options and seed, on the same data; then compares the files")
       .path("run", state->run, "run folder for 'report', instead of --out: receives model.safetensors and run.json");
   command.options.append(train_option_table(state->train));
-  command.options.path("checkpoint", state->train.run.checkpoint, "file in which the SVR solver saves its state")
-      .flag("resume", state->train.run.resume, "continue from the checkpoint");
+  command.options
+      .path("checkpoint", state->train.run.checkpoint,
+            "file in which training saves its state: folds that are done, steps of refinement, passes of the SVR")
+      .flag("resume", state->train.run.resume, "continue from the checkpoint, with any number of processes");
   add_load_options(command.options, state->load);
   command.resolve = [state](const CommonOptions& common) {
     if (!state->like.empty())

@@ -204,6 +204,10 @@ class Pass {
         slots_(samples.labels, classes, group),
         sums_(slots_, outputs) {}
 
+  /// Known before the first measure() where a descent goes on.
+  void set_natural(double natural) { natural_ = natural; }
+  double natural() const { return natural_.value_or(0); }
+
   const ClassMeans& means() const { return means_; }
   MatrixView<const float> f() const { return f_.view(); }
 
@@ -313,8 +317,11 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
   Networks networks(model, samples, blocks, options, group, pool);
   Pass pass(networks, samples, blocks, std::max(samples.semantics.rows(), model.classes.names.size()),
             model.networks.cols(), group, pool);
+  const DescentPlace from = options.start.value_or(DescentPlace{0, options.step, 0, {}});
+  if (options.start) pass.set_natural(from.natural);
   pass.start();
-  const bool goes_on = (!observer || observer(0, model, {pass.means(), pass.f()})) && options.steps > 0;
+  const bool goes_on =
+      (!observer || observer(from.steps, model, {pass.means(), pass.f(), from})) && options.steps > from.steps;
   DescentSamples compared = samples;
   Matrix<float> vectors;
   if (options.classes_follow) {
@@ -323,10 +330,11 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
   }
   LossOfOutputs loss(compared, model.semantic_centre, options, pool);
   auto value = pass.measure(loss, goes_on);
-  double objective = value.objective(options.mmg) + networks.decay(0), length = options.step;
-  std::vector<DescentStep> steps{{objective, value.loss, value.mmg, 0, 0, seconds()}};
+  double objective = value.objective(options.mmg) + networks.decay(0), length = from.length;
+  std::vector<DescentStep> steps = from.trace;
+  if (steps.empty()) steps.push_back({objective, value.loss, value.mmg, 0, 0, seconds()});
   if (!goes_on) return steps;
-  for (int step = 1; step <= options.steps; ++step) {
+  for (int step = from.steps + 1; step <= options.steps; ++step) {
     report(progress,
            {"refine", static_cast<std::uint64_t>(step - 1), static_cast<std::uint64_t>(options.steps), "steps"});
     const double slope = pass.slope();
@@ -348,7 +356,7 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
     pass.move(length);
     objective = reached;
     steps.push_back({objective, value.loss, value.mmg, length, 0, seconds()});
-    if (observer && !observer(step, model, {pass.means(), pass.f()})) break;
+    if (observer && !observer(step, model, {pass.means(), pass.f(), {step, length, pass.natural(), steps}})) break;
     if (step == options.steps) break;
     if (options.classes_follow) loss.set_classes(model.class_vectors().view(), model.semantic_centre);
     value = pass.measure(loss, true);

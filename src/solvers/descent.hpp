@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,6 +32,23 @@ class RidgePreconditioner;
 
 enum class DescentLoss { softmax, squared };
 
+struct DescentStep {
+  double objective = 0;  ///< J after the step
+  double loss = 0;
+  double mmg = 0;    ///< g, without its weight; 0 when the weight is 0
+  double step = 0;   ///< accepted length; 0 for the start
+  double slope = 0;  ///< −dJ along the direction at length 1: 0 exactly at a stationary point
+  double seconds = 0;
+};
+
+/// How far a descent has come: with its weights, all that is needed to go on.
+struct DescentPlace {
+  int steps = 0;                   ///< made so far
+  double length = 0;               ///< of the last one
+  double natural = 0;              ///< step along the gradient that a length of 1 stands for
+  std::vector<DescentStep> trace;  ///< the start and every step
+};
+
 struct DescentOptions {
   DescentLoss loss = DescentLoss::softmax;
   int steps = 15;
@@ -45,6 +63,7 @@ struct DescentOptions {
   double balance = 0;        ///< w_l ∝ (size of the class)^−balance: 0 every sample weighs the same, 1 every class
   bool classes_follow = false;  ///< class vectors and centre are read from the model at the start and after each step
   double tolerance = 0;         ///< stops when the predicted fall of J is below this part of J
+  std::optional<DescentPlace> start = {};  ///< goes on from there; the model has the weights of that place
 };
 
 /// What the model's networks see of the training samples. Nothing is owned.
@@ -59,15 +78,6 @@ struct DescentSamples {
   Processes* group = nullptr;  ///< the processes that have the other samples; null: there are none
 };
 
-struct DescentStep {
-  double objective = 0;  ///< J after the step
-  double loss = 0;
-  double mmg = 0;    ///< g, without its weight; 0 when the weight is 0
-  double step = 0;   ///< accepted length; 0 for the start
-  double slope = 0;  ///< −dJ along the direction at length 1: 0 exactly at a stationary point
-  double seconds = 0;
-};
-
 /// The model is one linear map of the features: its network plays the part of the shared one.
 bool is_one_linear_map(const Model& model);
 
@@ -75,6 +85,7 @@ bool is_one_linear_map(const Model& model);
 struct DescentOutputs {
   const ClassMeans& means;    ///< over the samples of all processes
   MatrixView<const float> f;  ///< n x m; empty for samples that come in blocks
+  DescentPlace place = {};    ///< to go on from, after at least one step
 };
 
 /// Called at the start (0 steps) and after each step; false stops. May change the model's prototypes and, with

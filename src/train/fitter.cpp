@@ -169,7 +169,8 @@ Model Fitter::State::fit(const TrainOptions& o, const std::filesystem::path& che
       fit_dap(stages, o, model);
       break;
   }
-  refine(stages, o, model, observer);
+  refine(stages, o, model, observer,
+         checkpoint.empty() ? checkpoint : std::filesystem::path(checkpoint.string() + ".steps"));
   if (model.record.encoder) model.record.gates = stages.usage(o);
   return model;
 }

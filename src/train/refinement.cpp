@@ -4,6 +4,7 @@
 
 #include "base/memory_limit.hpp"
 #include "data/rows.hpp"
+#include "train/fit_checkpoint.hpp"
 #include "train/fit_prototypes.hpp"
 #include "train/place_classes.hpp"
 
@@ -72,7 +73,8 @@ void join_fit_and_mmg(Stages& stages, const TrainOptions& o, Model& model) {
   model.record.joint = trace_of(descend(model, s, options, stages.pool, stages.progress));
 }
 
-void refine(Stages& stages, const TrainOptions& o, Model& model, const DescentObserver& observer) {
+void refine(Stages& stages, const TrainOptions& o, Model& model, const DescentObserver& observer,
+            const std::filesystem::path& checkpoint) {
   const bool in_class_space = model.targets == Targets::classes;
   if (*o.refinement.steps == 0 && *o.class_space.prototype_width == 0 && !observer && !in_class_space) return;
   if (model.direction != Direction::forward) {
@@ -83,6 +85,8 @@ void refine(Stages& stages, const TrainOptions& o, Model& model, const DescentOb
   const Matrix<float> vectors = in_class_space ? Matrix<float>() : model.class_vectors();
   Matrix<float> last;
   ClassMeans means;
+  const std::string fingerprint = checkpoint.empty() ? "" : fit_fingerprint(stages.data, stages.all_rows, o);
+  const bool writes = !checkpoint.empty() && (stages.place.group == nullptr || stages.place.group->rank() == 0);
   const auto watch = [&](int step, Model& moved, const DescentOutputs& outputs) {
     if (in_class_space) {
       means = {outputs.means.classes, outputs.means.samples, Matrix<double>::copy_of(outputs.means.means.view())};
@@ -90,6 +94,7 @@ void refine(Stages& stages, const TrainOptions& o, Model& model, const DescentOb
     } else if (*o.class_space.prototype_width > 0) {
       last = Matrix<float>::copy_of(outputs.f);
     }
+    if (writes && outputs.place.steps > 0) save_refinement(checkpoint, fingerprint, outputs.place, moved);
     return !observer || observer(step, moved, outputs);
   };
   DescentOptions options;
@@ -106,6 +111,8 @@ void refine(Stages& stages, const TrainOptions& o, Model& model, const DescentOb
     check_memory(stages, o, model);
     DescentSamples s = descent_samples(stages, o, model, vectors.view());
     if (is_one_linear_map(model) || !model.shared.empty()) s.preconditioner = &stages.preconditioner(o, options.lambda);
+    if (!checkpoint.empty() && o.run.resume && first_process_has(checkpoint, stages.place.group))
+      options.start = load_refinement(checkpoint, fingerprint, model);
     const auto steps = descend(model, s, options, stages.pool, stages.progress, watch);
     if (*o.refinement.steps > 0) model.record.refinement = trace_of(steps);
   } else if (stages.by_sums()) {

@@ -10,7 +10,9 @@ namespace parsnets {
 /// SVR's, see joint.hpp. Throws usage when the memory limit is too low, as does refine().
 void join_fit_and_mmg(Stages& stages, const TrainOptions& o, Model& model);
 
-/// Refinement and prototypes of forward models; `observer` sees the model at 0 and after each step.
-void refine(Stages& stages, const TrainOptions& o, Model& model, const DescentObserver& observer);
+/// Refinement and prototypes of forward models; `observer` sees the model at 0, or where it goes on, and after each
+/// step. A `checkpoint` that is not empty is written after each step; options.run.resume goes on from it if it exists.
+void refine(Stages& stages, const TrainOptions& o, Model& model, const DescentObserver& observer,
+            const std::filesystem::path& checkpoint = {});
 
 }  // namespace parsnets

@@ -11,6 +11,7 @@
 #include "features/preprocess.hpp"
 #include "parsnets/error.hpp"
 #include "train/automatic.hpp"
+#include "train/fit_checkpoint.hpp"
 #include "train/fit_prototypes.hpp"
 #include "train/join_heads.hpp"
 #include "train/place_classes.hpp"
@@ -318,9 +319,10 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
       if (f == 0 && p > 0 && stop && stop()) cut[p] = 1;
       if (cut[p] > 0) continue;
       report(progress_, {candidates.size() > 1 ? "select" : "calibrate", fit, folds_.size() * order.size(), "fits"});
-      evaluate_path(
-          path, f, candidates.size() > 1,
-          checkpoint.empty() ? checkpoint : std::filesystem::path(checkpoint.string() + ".fold" + std::to_string(f)));
+      if (candidates.size() > 1 || checkpoint.empty())
+        evaluate_path(path, f, candidates.size() > 1, {});
+      else
+        evaluate_one(candidates[0], f, checkpoint.string() + ".fold" + std::to_string(f));
     }
     if (f == 0 && shares) place_.group->sum(std::span<std::uint64_t>(cut));
   }
@@ -332,6 +334,33 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
   for (auto& candidate : candidates)
     if (!left_out.contains(&candidate)) looked_at.push_back(std::move(candidate));
   candidates = std::move(looked_at);
+}
+
+/// A fold that is done is not fitted again.
+void Candidates::evaluate_one(Candidate& candidate, std::size_t fold, const std::filesystem::path& checkpoint) {
+  const std::filesystem::path done = checkpoint.string() + ".done";
+  const std::string fingerprint = fit_fingerprint(data_, folds_[fold].fit, candidate.options);
+  const double share = 1.0 / static_cast<double>(folds_.size());
+  if (candidate.options.run.resume && first_process_has(done, place_.group)) {
+    FoldState state = load_fold(done, fingerprint);
+    candidate.result.zsl += share * state.result.zsl;
+    candidate.result.h += share * state.result.h;
+    candidate.gamma += share * state.result.gamma;
+    candidate.temperature += share * state.result.temperature;
+    if (state.field && field_folds_ != nullptr) field_folds_->push_back(std::move(*state.field));
+    return;
+  }
+  const Candidate before = candidate;
+  const std::size_t fields = field_folds_ == nullptr ? 0 : field_folds_->size();
+  Candidate* path[] = {&candidate};
+  evaluate_path(path, fold, false, checkpoint);
+  if (place_.group != nullptr && place_.group->rank() > 0) return;
+  FoldState state;
+  state.result = {(candidate.result.zsl - before.result.zsl) / share, (candidate.result.h - before.result.h) / share,
+                  (candidate.gamma - before.gamma) / share, (candidate.temperature - before.temperature) / share};
+  if (field_folds_ != nullptr && field_folds_->size() > fields) state.field = std::move(field_folds_->back());
+  save_fold(done, fingerprint, state);
+  if (state.field) field_folds_->back() = std::move(*state.field);
 }
 
 std::optional<FieldChoice> Candidates::evaluate_winner(std::vector<Candidate>& winner,

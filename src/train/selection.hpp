@@ -73,6 +73,7 @@ class Candidates {
   Fitter& fitter(std::size_t fold);
   bool shares_fits(std::size_t candidates) const;
   const Head* head(const TrainOptions& options, std::size_t fold);
+  void evaluate_one(Candidate& candidate, std::size_t fold, const std::filesystem::path& checkpoint);
   void evaluate_path(std::span<Candidate*> path, std::size_t fold, bool quick, const std::filesystem::path& checkpoint);
 
   const Dataset& data_;

@@ -146,11 +146,14 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
 }
 
 void remove_checkpoints(const std::filesystem::path& checkpoint) {
+  constexpr int kMostFolds = 100;
   if (checkpoint.empty()) return;
   std::error_code ignored;
-  std::filesystem::remove(checkpoint.string() + ".final", ignored);
-  for (int fold = 0; std::filesystem::remove(checkpoint.string() + ".fold" + std::to_string(fold), ignored); ++fold) {
-  }
+  const auto remove = [&](const std::string& part) {
+    for (const char* end : {"", ".steps", ".done"}) std::filesystem::remove(checkpoint.string() + part + end, ignored);
+  };
+  remove(".final");
+  for (int fold = 0; fold <= kMostFolds; ++fold) remove(".fold" + std::to_string(fold));
 }
 
 }  // namespace parsnets
