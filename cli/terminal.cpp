@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 
 namespace parsnets::cli {
@@ -25,6 +26,13 @@ void on_interrupt(int) {
   if (interrupt_count > 0 && now.tv_sec - interrupted_at > 1) ::_exit(130);
   if (interrupt_count == 0) interrupted_at = static_cast<std::sig_atomic_t>(now.tv_sec);
   interrupt_count = 1;
+}
+
+char farewell_text[512] = "";
+
+void on_termination(int) {
+  const auto written = ::write(STDERR_FILENO, farewell_text, std::strlen(farewell_text));
+  ::_exit(written < 0 ? 1 : 128 + SIGTERM);
 }
 
 int terminal_width() {
@@ -45,6 +53,13 @@ void catch_interrupts() {
   struct sigaction action {};
   action.sa_handler = on_interrupt;
   ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+void end_when_terminated(const std::string& farewell) {
+  std::strncpy(farewell_text, farewell.c_str(), sizeof farewell_text - 1);
+  struct sigaction action {};
+  action.sa_handler = on_termination;
   ::sigaction(SIGTERM, &action, nullptr);
 }
 

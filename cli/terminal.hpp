@@ -12,6 +12,9 @@ namespace parsnets::cli {
 /// at once.
 void catch_interrupts();
 bool interrupted();
+/// From here on SIGTERM writes this to standard error and ends the process: one that waits for others in a collective
+/// call could not stop otherwise.
+void end_when_terminated(const std::string& farewell);
 
 /// Writes to standard error. Cancels when interrupted() is true.
 class TerminalProgress : public ProgressObserver {

@@ -18,6 +18,7 @@
 #include "repeat.hpp"
 #include "statistics_input.hpp"
 #include "store/train_record_json.hpp"
+#include "terminal.hpp"
 #include "train/train_options.hpp"
 #include "warning_lines.hpp"
 
@@ -144,6 +145,10 @@ Command train_command() {
       if (!state->stats.empty() || !state->like.empty())
         throw Error(ErrorCode::usage, "--stats and --like run in one process");
       if (state->train.run.checkpoint.empty()) state->train.run.checkpoint = state->out.string() + ".checkpoint";
+      end_when_terminated(first ? fmt::format("parsnets: the job ended before its time, as when a process of it dies; "
+                                              "what is finished is kept in {}.*: train again with --resume\n",
+                                              state->train.run.checkpoint.string())
+                                : "");
     }
     if (first) check_writable(state->out);
     if (first && !state->run.empty()) check_writable(run_json_file(state->run));

@@ -1,0 +1,183 @@
+// The tool in several processes, started by mpirun as a user would. Skipped without an MPI.
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/inotify.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "cli/run_cli.hpp"
+#include "parsnets/dataset.hpp"
+#include "parsnets/model.hpp"
+#include "parsnets/synth.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+// Open MPI refuses root unless told twice; a test machine may have fewer cores than processes, or no network.
+const char* const kMpirun =
+    "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,vader "
+    "OMPI_MCA_rmaps_base_oversubscribe=1 mpirun -n ";
+
+bool has_mpi() {
+  return std::system("command -v mpirun > /dev/null") == 0 &&
+         run_cli({"doctor", "--json"}).json()["mpi"].get<std::string>() != "";
+}
+
+#define SKIP_WITHOUT_MPI() \
+  if (!has_mpi()) GTEST_SKIP() << "NO MPI: install openmpi-bin and libopenmpi-dev and build again"
+
+CliResult run_processes(std::size_t count, const std::vector<std::string>& arguments) {
+  return run_cli(arguments, kMpirun + std::to_string(count));
+}
+
+std::string write_data(const TempDir& dir, std::size_t samples = 2000) {
+  SynthOptions options;
+  options.classes = 20;
+  options.samples = samples;
+  options.dimensions = 64;
+  options.attributes = 16;
+  options.hidden = 32;
+  const std::string folder = (dir / "data").string();
+  save_dataset(synthesize(options), folder, DataFormat::npy);
+  return folder;
+}
+
+double largest_difference(const Matrix<float>& a, const Matrix<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double most = 0, scale = 1e-30;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    most = std::max(most, std::fabs(static_cast<double>(a.data()[i]) - b.data()[i]));
+    scale = std::max(scale, std::fabs(static_cast<double>(a.data()[i])));
+  }
+  return most / scale;
+}
+
+/// The running processes of the tool that have this word on their command line.
+std::vector<pid_t> processes_with(const std::string& word) {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  const auto tool = std::filesystem::canonical(PARSNETS_BINARY);
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; })) continue;
+    if (std::filesystem::read_symlink(entry.path() / "exe", ignored) != tool) continue;
+    std::ifstream file(entry.path() / "cmdline");
+    const std::string line{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (line.find(word) != std::string::npos) found.push_back(static_cast<pid_t>(std::stol(name)));
+  }
+  return found;
+}
+
+const std::vector<std::string> kGated{"--gates", "anchor", "--networks", "8", "--open", "2", "--encoding", "8"};
+
+std::vector<std::string> train_words(const std::string& data, const std::string& out,
+                                     const std::vector<std::string>& more) {
+  std::vector<std::string> words{"train", "--data", data, "--out", out, "--threads", "1", "--quiet", "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+}  // namespace
+
+TEST(CliProcessGroup, ProcessesTrainTheModelOfOne) {
+  SKIP_WITHOUT_MPI();
+  const TempDir dir;
+  const std::string data = write_data(dir);
+  const std::vector<std::pair<std::vector<std::string>, double>> cases{
+      {{"--gates", "always", "--refine-steps", "0"}, 1e-5},
+      {{"--method", "ridge"}, 1e-5},
+      {{"--method", "eszsl"}, 1e-5},
+      {kGated, 1e-3}};
+  for (const auto& [options, tolerance] : cases) {
+    const std::string one = (dir / "one.safetensors").string(), many = (dir / "many.safetensors").string();
+    ASSERT_EQ(run_cli(train_words(data, one, options)).exit_code, 0);
+    const Model expected = load_model(one);
+    for (const std::size_t count : {1u, 2u, 4u}) {
+      const CliResult result = run_processes(count, train_words(data, many, options));
+      ASSERT_EQ(result.exit_code, 0) << result.err;
+      EXPECT_EQ(result.json()["processes"], count);
+      const Model model = load_model(many);
+      EXPECT_LT(largest_difference(expected.networks, model.networks), tolerance) << options[1] << " " << count;
+      EXPECT_LT(largest_difference(expected.shared, model.shared), tolerance) << options[1] << " " << count;
+      EXPECT_NEAR(expected.gamma, model.gamma, 1e-3);
+      EXPECT_FALSE(std::filesystem::exists(many + ".checkpoint.fold0.done"));
+    }
+  }
+}
+
+TEST(CliProcessGroup, ClosedFormsSendTheirSumsAlone) {
+  SKIP_WITHOUT_MPI();
+  const TempDir dir;
+  const std::string data = write_data(dir), out = (dir / "m.safetensors").string();
+  const CliResult result = run_processes(2, train_words(data, out, {"--gates", "always", "--refine-steps", "0"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Dataset loaded = load_dataset(data);
+  const std::uint64_t d = loaded.features.cols(), c = loaded.classes(),
+                      fits = result.json()["record"]["validation"]["folds"].get<std::uint64_t>() + 1;
+  EXPECT_EQ(result.json()["bytes_sent"], fits * 8 * (d * d + c * d + c + 1));
+}
+
+TEST(CliProcessGroup, AProcessThatDiesLosesNothing) {
+  SKIP_WITHOUT_MPI();
+  const TempDir dir;
+  const std::string data = write_data(dir, 6000), whole = (dir / "whole.safetensors").string();
+  const std::filesystem::path folder = dir / "job";
+  std::filesystem::create_directory(folder);
+  const std::string out = (folder / "m.safetensors").string();
+  std::vector<std::string> options = kGated;
+  options.insert(options.end(), {"--refine-steps", "12"});
+  ASSERT_EQ(run_processes(2, train_words(data, whole, options)).exit_code, 0);
+  const int watch = ::inotify_init1(IN_CLOEXEC);
+  ASSERT_GE(::inotify_add_watch(watch, folder.c_str(), IN_MOVED_TO), 0);
+  std::string line = std::string(kMpirun) + "4 " + shell_quoted(PARSNETS_BINARY);
+  for (const auto& word : train_words(data, out, options)) line += " " + shell_quoted(word);
+  line += " > " + (dir / "out").string() + " 2> " + (dir / "err").string() + "; echo $? > " + (dir / "code").string();
+  const pid_t job = ::fork();
+  ASSERT_GE(job, 0);
+  if (job == 0) {
+    ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    ::_exit(127);
+  }
+  pollfd event{watch, POLLIN, 0};
+  ASSERT_GT(::poll(&event, 1, -1), 0);  // the first checkpoint is there
+  const std::vector<pid_t> trainers = processes_with(out);
+  ASSERT_EQ(trainers.size(), 4u);
+  ASSERT_EQ(::kill(trainers.back(), SIGKILL), 0);
+  ASSERT_EQ(::waitpid(job, nullptr, 0), job);
+  ::close(watch);
+  EXPECT_NE(read_text_file(dir / "code"), "0\n");
+  const std::string said = read_text_file(dir / "err");
+  EXPECT_NE(said.find("rank"), std::string::npos) << said;
+  EXPECT_FALSE(std::filesystem::exists(out));
+  EXPECT_TRUE(std::filesystem::exists(out + ".checkpoint.fold0.steps") ||
+              std::filesystem::exists(out + ".checkpoint.fold0.done"));
+  options.push_back("--resume");
+  const CliResult resumed = run_processes(2, train_words(data, out, options));
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  const Model expected = load_model(whole), model = load_model(out);
+  EXPECT_LT(largest_difference(expected.shared, model.shared), 1e-3);
+  EXPECT_NEAR(expected.gamma, model.gamma, 1e-3);
+}
+
+TEST(CliProcessGroup, OneErrorIsSaidOnce) {
+  SKIP_WITHOUT_MPI();
+  const TempDir dir;
+  const CliResult result =
+      run_processes(3, {"train", "--data", (dir / "none").string(), "--out", (dir / "m.safetensors").string()});
+  EXPECT_EQ(result.exit_code, 3);
+  std::size_t said = 0;
+  for (std::size_t at = result.err.find("parsnets: "); at != std::string::npos;
+       at = result.err.find("parsnets: ", at + 1))
+    ++said;
+  EXPECT_EQ(said, 1u) << result.err;
+  const CliResult wrong = run_processes(2, {"info", (dir / "none").string()});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("expected one process"), std::string::npos) << wrong.err;
+}
+
+}  // namespace parsnets::test

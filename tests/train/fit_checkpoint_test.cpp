@@ -1,0 +1,93 @@
+#include "train/fit_checkpoint.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+#include "parsnets/error.hpp"
+#include "small_training.hpp"
+#include "temp_dir.hpp"
+#include "train/fitter.hpp"
+
+namespace parsnets {
+namespace {
+
+TrainOptions refined_options(const Dataset& data) {
+  TrainOptions options = test::small_options(Method::parsnets);
+  options.refinement.steps = 6;
+  return resolve_options(options, data);
+}
+
+TEST(FitCheckpoint, RefinementGoesOnToTheSameModel) {
+  const test::TempDir dir;
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(1);
+  TrainOptions options = refined_options(data);
+  const Model whole = Fitter(data, data.split.trainval, pool, nullptr).fit(options);
+  struct Stop {};
+  Fitter fitter(data, data.split.trainval, pool, nullptr);
+  EXPECT_THROW(fitter.fit(options, dir / "c", nullptr,
+                          [](int steps, Model&, const DescentOutputs&) {
+                            if (steps == 2) throw Stop{};
+                            return true;
+                          }),
+               Stop);
+  ASSERT_TRUE(std::filesystem::exists(dir / "c.steps"));
+  options.run.resume = true;
+  std::vector<int> seen;
+  const Model resumed = Fitter(data, data.split.trainval, pool, nullptr)
+                            .fit(options, dir / "c", nullptr, [&](int steps, Model&, const DescentOutputs&) {
+                              seen.push_back(steps);
+                              return true;
+                            });
+  EXPECT_EQ(seen, (std::vector<int>{2, 3, 4, 5, 6}));
+  ASSERT_EQ(resumed.record.refinement.size(), whole.record.refinement.size());
+  for (std::size_t i = 0; i < whole.record.refinement.size(); ++i)
+    EXPECT_NEAR(resumed.record.refinement[i].objective, whole.record.refinement[i].objective, 1e-5);
+  for (std::size_t i = 0; i < whole.networks.size(); ++i)
+    EXPECT_NEAR(resumed.networks.data()[i], whole.networks.data()[i], 1e-4);
+}
+
+TEST(FitCheckpoint, FoldsComeBackAsTheyWere) {
+  const test::TempDir dir;
+  FoldState state;
+  state.result = {61.5, 42.25, 0.125, 0.0625};
+  state.field.emplace();
+  state.field->samples = Matrix<float>(3, 2, 0.5f);
+  state.field->held = Matrix<float>(1, 2, 0.25f);
+  state.field->fit = Matrix<float>(2, 2, -1.0f);
+  state.field->labels = {0, 1, 2};
+  state.field->unseen = 1;
+  state.field->placed = 2;
+  state.field->gamma = 0.5;
+  save_fold(dir / "f", "this fit", state);
+  const FoldState read = load_fold(dir / "f", "this fit");
+  EXPECT_EQ(read.result.zsl, 61.5);
+  EXPECT_EQ(read.result.temperature, 0.0625);
+  ASSERT_TRUE(read.field);
+  EXPECT_EQ(read.field->labels, state.field->labels);
+  EXPECT_EQ(read.field->fit(1, 1), -1.0f);
+  EXPECT_EQ(read.field->gamma, 0.5);
+}
+
+TEST(FitCheckpoint, OtherOrDamagedFilesAreRefused) {
+  const test::TempDir dir;
+  save_fold(dir / "f", "this fit", {});
+  const auto refused = [&](const std::string& fingerprint) {
+    try {
+      load_fold(dir / "f", fingerprint);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::bad_input);
+      return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused("another fit"));
+  EXPECT_FALSE(refused("this fit"));
+  std::string bytes = read_text_file(dir / "f");
+  bytes.replace(bytes.find("zsl"), 3, "zzz");
+  write_text_file(dir / "f", bytes);
+  EXPECT_TRUE(refused("this fit"));
+}
+
+}  // namespace
+}  // namespace parsnets
