@@ -41,6 +41,8 @@ double fixed_bytes(const Sizes& s) {
 
 double bytes_of_row(const Sizes& s) { return 4 * (3 * s.d + 2 * s.h + 4 * s.q) + 4 * s.open; }
 
+}  // namespace
+
 bool needs_all_samples(const TrainOptions& o) {
   const bool in_class_space = *o.class_space.targets == Targets::classes,
              networks = o.method == Method::parsnets || o.method == Method::mmg || o.method == Method::scln;
@@ -49,8 +51,6 @@ bool needs_all_samples(const TrainOptions& o) {
          (*o.gates.kind == GateKind::anchor && o.gates.anchors == AnchorChoice::kmeans) ||
          (!in_class_space && *o.class_space.prototype_width > 0) || *o.class_space.semantic_head > 0;
 }
-
-}  // namespace
 
 SamplePlace place_samples(const TrainOptions& o, const Dataset& data, Processes* processes) {
   SamplePlace place;

@@ -11,4 +11,8 @@ namespace parsnets {
 /// are as large as the limit allows. Throws usage when a limit is too low for any block.
 SamplePlace place_samples(const TrainOptions& resolved, const Dataset& data, Processes* processes);
 
+/// Whether fits with these options need all samples in the memory of one process. Several processes that can hold all
+/// of them make such a fit each.
+bool needs_all_samples(const TrainOptions& resolved);
+
 }  // namespace parsnets

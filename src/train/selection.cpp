@@ -15,6 +15,7 @@
 #include "train/fit_prototypes.hpp"
 #include "train/join_heads.hpp"
 #include "train/place_classes.hpp"
+#include "train/place_samples.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets {
@@ -161,16 +162,16 @@ bool Candidates::any_process(bool says) const {
   return count > 0;
 }
 
-bool Candidates::shares_fits(std::size_t candidates) const {
-  return place_.size() > 1 && !place_.streamed && candidates > 1;
-}
+bool Candidates::shares_fits() const { return place_.size() > 1 && !place_.streamed && field_folds_ == nullptr; }
 
-Fitter& Candidates::fitter(std::size_t fold) {
-  if (!fitter_ || fitted_fold_ != fold) {
+Fitter& Candidates::fitter(std::size_t fold, const TrainOptions& options) {
+  const bool alone = shares_fits() || (!place_.streamed && needs_all_samples(options));
+  if (!fitter_ || fitted_fold_ != fold || fitted_alone_ != alone) {
     fitter_.reset();  // one fold's data at a time
     heads_.clear();
-    fitter_ = std::make_unique<Fitter>(data_, folds_[fold].fit, pool_, progress_, alone_ ? SamplePlace{} : place_);
+    fitter_ = std::make_unique<Fitter>(data_, folds_[fold].fit, pool_, progress_, alone ? SamplePlace{} : place_);
     fitted_fold_ = fold;
+    fitted_alone_ = alone;
   }
   return *fitter_;
 }
@@ -178,7 +179,7 @@ Fitter& Candidates::fitter(std::size_t fold) {
 /// Null without a semantic head.
 const Candidates::Head* Candidates::head(const TrainOptions& options, std::size_t fold) {
   if (*options.class_space.semantic_head == 0) return nullptr;
-  Fitter& fitter = this->fitter(fold);
+  Fitter& fitter = this->fitter(fold, options);
   TrainOptions o = semantic_head_options(options, data_);
   const auto& axes = fitter.semantics(options).whitening;
   const std::string key(reinterpret_cast<const char*>(axes.data()), axes.size() * sizeof(float));
@@ -269,15 +270,15 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
   int reached = 0;
   ClassMeans last_means;
   Matrix<float> last_f;
-  Model model =
-      fitter(fold).fit(longest, checkpoint, nullptr, [&](int steps, Model& moved, const DescentOutputs& outputs) {
-        reached = steps;
-        evaluate_at(steps, moved, outputs, false);
-        last_means = {outputs.means.classes, outputs.means.samples,
-                      Matrix<double>::copy_of(outputs.means.means.view())};
-        last_f = Matrix<float>::copy_of(outputs.f);
-        return !waiting.empty();
-      });
+  Model model = fitter(fold, longest)
+                    .fit(longest, checkpoint, nullptr, [&](int steps, Model& moved, const DescentOutputs& outputs) {
+                      reached = steps;
+                      evaluate_at(steps, moved, outputs, false);
+                      last_means = {outputs.means.classes, outputs.means.samples,
+                                    Matrix<double>::copy_of(outputs.means.means.view())};
+                      last_f = Matrix<float>::copy_of(outputs.f);
+                      return !waiting.empty();
+                    });
   evaluate_at(reached, model, {last_means, last_f.view()}, true);  // descent may end before the steps do
 }
 
@@ -306,9 +307,7 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
     paths[text].push_back(&candidate);
     candidate.result.zsl = candidate.result.h = candidate.gamma = candidate.temperature = 0;
   }
-  const bool shares = shares_fits(candidates.size());
-  if (alone_ != shares) fitter_.reset();
-  alone_ = shares;
+  const bool shares = shares_fits();
   std::vector<std::uint64_t> cut(order.size(), 0);  // paths that were not begun on the first fold
   for (std::size_t f = 0; f < folds_.size(); ++f) {
     for (std::size_t p = 0; p < order.size(); ++p) {

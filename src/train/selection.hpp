@@ -48,8 +48,8 @@ std::vector<Candidate> combinations(const TrainOptions& options, const std::vect
 /// Refers to everything it is given.
 class Candidates {
  public:
-  /// The processes of `place` share the samples of every fit or, where there are several candidates and each process
-  /// can hold all samples, the fits.
+  /// While candidates are compared, the processes of `place` share the fits, unless samples are streamed; then, and for
+  /// the one that was chosen, they share the samples of every fit.
   Candidates(const Dataset& data, const std::vector<Fold>& folds, ThreadPool& pool, ProgressObserver* progress,
              SamplePlace place = {});
   /// Once `stop` says so no further path is begun on the first fold, and the candidates without figures are removed.
@@ -70,8 +70,8 @@ class Candidates {
     Matrix<float> unseen, seen;
   };
 
-  Fitter& fitter(std::size_t fold);
-  bool shares_fits(std::size_t candidates) const;
+  Fitter& fitter(std::size_t fold, const TrainOptions& options);
+  bool shares_fits() const;
   const Head* head(const TrainOptions& options, std::size_t fold);
   void evaluate_one(Candidate& candidate, std::size_t fold, const std::filesystem::path& checkpoint);
   void evaluate_path(std::span<Candidate*> path, std::size_t fold, bool quick, const std::filesystem::path& checkpoint);
@@ -81,10 +81,10 @@ class Candidates {
   ThreadPool& pool_;
   ProgressObserver* progress_;
   const SamplePlace place_;
-  bool alone_ = false;                 ///< the present fits are this process's own
   std::unique_ptr<Fitter> fitter_;     ///< of one fold
   std::map<std::string, Head> heads_;  ///< of the same fold, by their options
   std::size_t fitted_fold_ = 0;
+  bool fitted_alone_ = false;                      ///< the present fitter has all samples of the fold
   std::vector<FieldFold>* field_folds_ = nullptr;  ///< filled while the winner is evaluated
 };
 

@@ -110,7 +110,8 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   const auto checkpoint = options.run.checkpoint.empty()
                               ? std::filesystem::path()
                               : std::filesystem::path(options.run.checkpoint.string() + ".final");
-  Fitter fitter(data, data.split.trainval, pool, progress, place);
+  const bool alone = !place.streamed && needs_all_samples(options);
+  Fitter fitter(data, data.split.trainval, pool, progress, alone ? SamplePlace{} : place);
   Model model = fitter.fit(options, checkpoint, run);
   model.gamma = options.calibration.enabled ? selected.winner.gamma : 0;
   model.temperature = selected.winner.temperature;
