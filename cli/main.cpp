@@ -102,7 +102,7 @@ int run_in(ProcessGroup& group, Command& command, OptionTable& common, CommonOpt
     const auto given = assign(command.options, common, parsed);
     if (!group.is_alone() && !command.runs_in_processes)
       throw Error(ErrorCode::usage,
-                  fmt::format("{}: expected one process, found {}; train, predict and eval run in several",
+                  fmt::format("{}: expected one process, found {}; train, stats, predict and eval run in several",
                               command.name, group.processes().size()));
     if (parsed.print_config) {
       if (command.resolve) command.resolve(options);

@@ -63,14 +63,17 @@ void ProcessGroup::fail(int code, const std::string& message) {
     fmt::print(stderr, "parsnets: {}\n", message);
     return;
   }
-  const bool all = function_of<decltype(parsnets_mpi_all_fail)>(module_, "parsnets_mpi_all_fail")() != 0;
+  const auto all_fail = function_of<decltype(parsnets_mpi_all_fail)>(module_, "parsnets_mpi_all_fail");
+  const bool all = all_fail() != 0;
   if (!all)
     fmt::print(stderr, "parsnets: process {} of {}: {}\n", processes_->rank(), processes_->size(), message);
   else if (is_first())
     fmt::print(stderr, "parsnets: {}\n", message);
   std::fflush(stderr);
-  if (all) return;
-  function_of<decltype(parsnets_mpi_abort)>(module_, "parsnets_mpi_abort")(code);
+  if (all)
+    all_fail();  // mpirun ends the job as soon as one process has ended: not before the message
+  else
+    function_of<decltype(parsnets_mpi_abort)>(module_, "parsnets_mpi_abort")(code);
 }
 
 std::string mpi_library() {

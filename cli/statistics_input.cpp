@@ -1,10 +1,12 @@
 #include "statistics_input.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "base/file.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets::cli {
@@ -51,6 +53,27 @@ StatisticsInput read_statistics(const std::string& list, const std::string& opti
     }
   }
   return input;
+}
+
+Statistics sum_of_processes(Statistics own, Processes& processes) {
+  if (processes.size() == 1) return own;
+  // Kept samples and classes of other processes go with the sums: the file format has all of it.
+  const auto folder = std::filesystem::temp_directory_path();
+  const auto file = folder / fmt::format("parsnets-statistics-{}-{}", ::getpid(), processes.rank());
+  struct Removed {
+    const std::filesystem::path& file;
+    ~Removed() {
+      std::error_code ignored;
+      std::filesystem::remove(file, ignored);
+    }
+  } removed{file};
+  save_statistics(own, file);
+  const auto all = processes.gather(read_text_file(file));
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    write_text_file(file, all[rank]);
+    own.merge(load_statistics(file));
+  }
+  return own;
 }
 
 nlohmann::ordered_json statistics_info(const Statistics& statistics) {

@@ -28,8 +28,10 @@ Command stats_command() {
   Command command;
   command.name = "stats";
   command.summary = "compute the statistics that 'train --stats' needs, in one pass, or merge some";
+  command.runs_in_processes = true;
   command.example = "parsnets stats --data data/demo --out out/demo.stats.safetensors";
-  command.options.text("data", state->data, "data set folder")
+  command.options
+      .text("data", state->data, "data set folder; {rank} stands for the number of the process, from 0, under mpirun")
       .text("merge", state->merge, "statistics files to add up instead, separated by commas")
       .path("out", state->out, "statistics file to write")
       .choice("feature-scaling", state->scaling,
@@ -46,14 +48,25 @@ Command stats_command() {
     for (const char* option : {"feature-scaling", "groups", "keep", "memory-limit"})
       if (!state->merge.empty() && std::ranges::find(given, option) != given.end())
         throw Error(ErrorCode::usage, fmt::format("--merge conflicts with --{}: the files decide", option));
-    check_writable(state->out);
+    Processes& processes = context.processes;
+    if (processes.size() > 1) {
+      const auto place = state->data.find("{rank}");
+      if (place == std::string::npos)
+        throw Error(ErrorCode::usage, "stats: expected --data with {rank} in several processes, a folder for each");
+      state->data.replace(place, 6, std::to_string(processes.rank()));
+    }
+    const bool first = processes.rank() == 0;
+    if (first) check_writable(state->out);
     state->load.seed = context.common.seed;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     const StatisticsOptions options{state->scaling, static_cast<std::size_t>(state->groups),
                                     static_cast<std::size_t>(state->keep)};
-    const Statistics statistics = state->merge.empty() ? collect_statistics(state->data, state->load, options, pool,
-                                                                            context.progress, state->memory_limit)
-                                                       : read_statistics(state->merge, "merge", context.progress).sum;
+    const Statistics statistics = sum_of_processes(
+        state->merge.empty()
+            ? collect_statistics(state->data, state->load, options, pool, context.progress, state->memory_limit)
+            : read_statistics(state->merge, "merge", context.progress).sum,
+        processes);
+    if (!first) return Output{};
     make_folder_of(state->out);
     save_statistics(statistics, state->out);
     Output output;

@@ -164,14 +164,13 @@ bool Candidates::any_process(bool says) const {
 
 bool Candidates::shares_fits() const { return place_.size() > 1 && !place_.streamed && field_folds_ == nullptr; }
 
-Fitter& Candidates::fitter(std::size_t fold, const TrainOptions& options) {
-  const bool alone = shares_fits() || (!place_.streamed && needs_all_samples(options));
-  if (!fitter_ || fitted_fold_ != fold || fitted_alone_ != alone) {
+Fitter& Candidates::fitter(std::size_t fold) {
+  if (!fitter_ || fitted_fold_ != fold || fitted_alone_ != alone_) {
     fitter_.reset();  // one fold's data at a time
     heads_.clear();
-    fitter_ = std::make_unique<Fitter>(data_, folds_[fold].fit, pool_, progress_, alone ? SamplePlace{} : place_);
+    fitter_ = std::make_unique<Fitter>(data_, folds_[fold].fit, pool_, progress_, alone_ ? SamplePlace{} : place_);
     fitted_fold_ = fold;
-    fitted_alone_ = alone;
+    fitted_alone_ = alone_;
   }
   return *fitter_;
 }
@@ -179,7 +178,7 @@ Fitter& Candidates::fitter(std::size_t fold, const TrainOptions& options) {
 /// Null without a semantic head.
 const Candidates::Head* Candidates::head(const TrainOptions& options, std::size_t fold) {
   if (*options.class_space.semantic_head == 0) return nullptr;
-  Fitter& fitter = this->fitter(fold, options);
+  Fitter& fitter = this->fitter(fold);
   TrainOptions o = semantic_head_options(options, data_);
   const auto& axes = fitter.semantics(options).whitening;
   const std::string key(reinterpret_cast<const char*>(axes.data()), axes.size() * sizeof(float));
@@ -198,6 +197,9 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
                                const std::filesystem::path& checkpoint) {
   const Fold& split = folds_[fold];
   const double share = 1.0 / static_cast<double>(folds_.size());
+  alone_ =
+      place_.size() > 1 && !place_.streamed &&
+      (shares_fits() || std::ranges::any_of(path, [](const Candidate* c) { return needs_all_samples(c->options); }));
   const auto add = [&](Candidate& candidate, const FoldResult& result) {
     candidate.result.zsl += share * result.zsl;
     candidate.result.h += share * result.h;
@@ -270,15 +272,15 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
   int reached = 0;
   ClassMeans last_means;
   Matrix<float> last_f;
-  Model model = fitter(fold, longest)
-                    .fit(longest, checkpoint, nullptr, [&](int steps, Model& moved, const DescentOutputs& outputs) {
-                      reached = steps;
-                      evaluate_at(steps, moved, outputs, false);
-                      last_means = {outputs.means.classes, outputs.means.samples,
-                                    Matrix<double>::copy_of(outputs.means.means.view())};
-                      last_f = Matrix<float>::copy_of(outputs.f);
-                      return !waiting.empty();
-                    });
+  Model model =
+      fitter(fold).fit(longest, checkpoint, nullptr, [&](int steps, Model& moved, const DescentOutputs& outputs) {
+        reached = steps;
+        evaluate_at(steps, moved, outputs, false);
+        last_means = {outputs.means.classes, outputs.means.samples,
+                      Matrix<double>::copy_of(outputs.means.means.view())};
+        last_f = Matrix<float>::copy_of(outputs.f);
+        return !waiting.empty();
+      });
   evaluate_at(reached, model, {last_means, last_f.view()}, true);  // descent may end before the steps do
 }
 

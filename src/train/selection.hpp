@@ -70,7 +70,7 @@ class Candidates {
     Matrix<float> unseen, seen;
   };
 
-  Fitter& fitter(std::size_t fold, const TrainOptions& options);
+  Fitter& fitter(std::size_t fold);
   bool shares_fits() const;
   const Head* head(const TrainOptions& options, std::size_t fold);
   void evaluate_one(Candidate& candidate, std::size_t fold, const std::filesystem::path& checkpoint);
@@ -84,7 +84,7 @@ class Candidates {
   std::unique_ptr<Fitter> fitter_;     ///< of one fold
   std::map<std::string, Head> heads_;  ///< of the same fold, by their options
   std::size_t fitted_fold_ = 0;
-  bool fitted_alone_ = false;                      ///< the present fitter has all samples of the fold
+  bool alone_ = false, fitted_alone_ = false;      ///< the present path, and fitter, has all samples of the fold
   std::vector<FieldFold>* field_folds_ = nullptr;  ///< filled while the winner is evaluated
 };
 

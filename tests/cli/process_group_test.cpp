@@ -9,9 +9,11 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/rows.hpp"
 #include "cli/run_cli.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/model.hpp"
+#include "parsnets/statistics.hpp"
 #include "parsnets/synth.hpp"
 
 namespace parsnets::test {
@@ -120,6 +122,39 @@ TEST(CliProcessGroup, ClosedFormsSendTheirSumsAlone) {
   const std::uint64_t d = loaded.features.cols(), c = loaded.classes(),
                       fits = result.json()["record"]["validation"]["folds"].get<std::uint64_t>() + 1;
   EXPECT_EQ(result.json()["bytes_sent"], fits * 8 * (d * d + c * d + c + 1));
+}
+
+TEST(CliProcessGroup, AFolderForEachProcessGivesTheStatisticsOfAll) {
+  SKIP_WITHOUT_MPI();
+  const TempDir dir;
+  const Dataset whole = load_dataset(write_data(dir));
+  for (std::size_t part = 0; part < 3; ++part) {  // every third sample
+    Dataset shard;
+    shard.class_names = whole.class_names;
+    shard.semantics.values = Matrix<float>::copy_of(whole.semantics.values.view());
+    std::vector<std::int32_t> place(whole.samples(), -1), rows;
+    for (std::size_t r = part; r < whole.samples(); r += 3) {
+      place[r] = static_cast<std::int32_t>(rows.size());
+      rows.push_back(static_cast<std::int32_t>(r));
+      shard.labels.push_back(whole.labels[r]);
+    }
+    shard.features = gather_rows(whole.features.view(), rows);
+    for (const auto list : {&Split::trainval, &Split::test_seen, &Split::test_unseen, &Split::train, &Split::val})
+      for (const auto r : whole.split.*list)
+        if (place[static_cast<std::size_t>(r)] >= 0) (shard.split.*list).push_back(place[static_cast<std::size_t>(r)]);
+    save_dataset(shard, dir / ("shard" + std::to_string(part)), DataFormat::npy);
+  }
+  const std::string one = (dir / "one.safetensors").string(), many = (dir / "many.safetensors").string();
+  ASSERT_EQ(run_cli({"stats", "--data", (dir / "data").string(), "--out", one, "--quiet"}).exit_code, 0);
+  const CliResult result =
+      run_processes(3, {"stats", "--data", (dir / "shard{rank}").string(), "--out", many, "--quiet"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Statistics expected = load_statistics(one), sum = load_statistics(many);
+  EXPECT_EQ(sum.samples(), expected.samples());
+  EXPECT_EQ(sum.class_weights(), expected.class_weights());
+  EXPECT_EQ(sum.kept_rows(), expected.kept_rows());
+  const Matrix<double> a = expected.products(), b = sum.products();
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a.data()[i], b.data()[i], 1e-5 * a(0, 0));
 }
 
 TEST(CliProcessGroup, AProcessThatDiesLosesNothing) {
