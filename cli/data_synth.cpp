@@ -19,7 +19,7 @@ Command data_synth_command() {
     DataFormat format = DataFormat::npy;
   };
   auto state = std::make_shared<State>();
-  state->load.require_features = false;
+  state->load.require_features = state->load.read_features = false;
   state->load.require_split = false;
   Command command;
   command.name = "data synth";
@@ -53,18 +53,17 @@ Command data_synth_command() {
     state->load.seed = state->synth.seed = context.common.seed;
     std::optional<Dataset> given;
     if (!state->from.empty()) given = load_dataset(state->from, state->load, context.progress);
-    const Dataset data = synthesize(state->synth, given ? &*given : nullptr,
-                                    static_cast<unsigned>(context.common.threads), context.progress);
-    save_dataset(data, state->out, state->format, context.progress);
+    const Dataset data = synthesize_to(state->out, state->format, state->synth, given ? &*given : nullptr,
+                                       static_cast<unsigned>(context.common.threads), context.progress);
     Output output;
     output.json = {{"written", state->out},
                    {"samples", data.samples()},
-                   {"dimensions", data.features.cols()},
+                   {"dimensions", state->synth.dimensions},
                    {"classes", data.classes()},
                    {"unseen_classes", data.unseen_classes().size()},
                    {"seed", context.common.seed}};
     output.text = fmt::format("{}: {} samples x {} features, {} classes ({} unseen)\n", state->out, data.samples(),
-                              data.features.cols(), data.classes(), data.unseen_classes().size());
+                              state->synth.dimensions, data.classes(), data.unseen_classes().size());
     return output;
   };
   return command;

@@ -283,14 +283,15 @@ Dataset load_xlsa17(const fs::path& folder, const LoadOptions& options, Progress
   return data;
 }
 
-void save_xlsa17(const Dataset& data, const fs::path& folder, DataFormat format, ProgressObserver* progress) {
+void save_xlsa17(const Dataset& data, const RowBlocks<float>& values, const fs::path& folder, DataFormat format,
+                 ProgressObserver* progress) {
   const MatVersion version = format == DataFormat::mat73               ? MatVersion::v73
                              : format == DataFormat::mat5_uncompressed ? MatVersion::v5_uncompressed
                                                                        : MatVersion::v5;
-  if (!data.features.empty()) {
+  if (values.rows > 0) {
     const std::string stem = fs::path(data.features_name).stem().string();
     const auto features = MatWriter::create(folder / ((stem.empty() ? "features" : stem) + ".mat"), version);
-    features->write_columns("features", data.features.view(), progress);
+    features->write_blocks("features", values, progress);
     features->write_columns("labels", column(data.labels).view());
     if (!data.image_files.empty()) features->write_strings("image_files", data.image_files);
     features->commit();

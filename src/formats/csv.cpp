@@ -279,25 +279,27 @@ void write_csv(const std::filesystem::path& file, const CsvTable& table) {
   out.commit();
 }
 
-void write_csv(const std::filesystem::path& file, MatrixView<const float> values) {
+void write_csv(const std::filesystem::path& file, const RowBlocks<float>& values) {
   AtomicFile out(file);
   std::string lines;
-  for (std::size_t r = 0; r < values.rows(); ++r) {
-    for (std::size_t c = 0; c < values.cols(); ++c) {
-      if (std::isinf(values(r, c)))
-        throw Error(ErrorCode::failure,
-                    fmt::format("cannot write {}: row {}, column {} is infinite, which readers of the "
-                                "table would reject",
-                                file.string(), r + 1, c + 1));
-      if (c > 0) lines += ',';
-      lines += format_number(values(r, c));
+  for_each_block(values, [&](std::size_t first, MatrixView<const float> block) {
+    for (std::size_t r = 0; r < block.rows(); ++r) {
+      for (std::size_t c = 0; c < block.cols(); ++c) {
+        if (std::isinf(block(r, c)))
+          throw Error(ErrorCode::failure,
+                      fmt::format("cannot write {}: row {}, column {} is infinite, which readers of the "
+                                  "table would reject",
+                                  file.string(), first + r + 1, c + 1));
+        if (c > 0) lines += ',';
+        lines += format_number(block(r, c));
+      }
+      lines += '\n';
+      if (lines.size() > (1u << 20)) {
+        out.write(lines);
+        lines.clear();
+      }
     }
-    lines += '\n';
-    if (lines.size() > (1u << 20)) {
-      out.write(lines);
-      lines.clear();
-    }
-  }
+  });
   out.write(lines);
   out.commit();
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/row_blocks.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
 
@@ -37,7 +38,10 @@ bool parse_number(std::string_view cell, double& value);
 /// Writes atomically; quotes where needed; numbers with the fewest digits that read back to the same float.
 void write_csv(const std::filesystem::path& file, const CsvTable& table);
 /// Throws Error(failure) for an infinite value.
-void write_csv(const std::filesystem::path& file, MatrixView<const float> values);
+void write_csv(const std::filesystem::path& file, const RowBlocks<float>& values);
+inline void write_csv(const std::filesystem::path& file, MatrixView<const float> values) {
+  write_csv(file, blocks_of(values));
+}
 /// Shortest text that reads back to the same float, also through double; "nan" for NaN.
 std::string format_number(float value);
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/row_blocks.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
 
@@ -57,8 +58,11 @@ class MatWriter {
   virtual ~MatWriter() = default;
 
   /// Writes n x d row-major values as a MATLAB d x n `single` (features: samples are columns).
-  virtual void write_columns(std::string_view name, MatrixView<const float> values,
-                             ProgressObserver* progress = nullptr) = 0;
+  virtual void write_blocks(std::string_view name, const RowBlocks<float>& values,
+                            ProgressObserver* progress = nullptr) = 0;
+  void write_columns(std::string_view name, MatrixView<const float> values, ProgressObserver* progress = nullptr) {
+    write_blocks(name, blocks_of(values), progress);
+  }
   /// Writes n x d row-major values as a MATLAB d x n `double`.
   virtual void write_columns(std::string_view name, MatrixView<const double> values) = 0;
   /// Writes an n x 1 cell array of char row vectors (UTF-8 in).

@@ -201,24 +201,26 @@ std::vector<std::string> read_npy_strings(const NpyLocation& where) {
   return strings;
 }
 
-void encode_values(MatrixView<const float> values, bool half,
+void encode_values(const RowBlocks<float>& values, bool half,
                    const std::function<void(const void*, std::size_t)>& put) {
   constexpr std::size_t kValues = kPiece / sizeof(float);
   std::vector<std::uint16_t> halves(half ? std::min(kValues, values.size()) : 0);
-  for (std::size_t done = 0; done < values.size(); done += kValues) {
-    const std::size_t count = std::min(kValues, values.size() - done);
-    if (half) {
-      std::transform(values.data() + done, values.data() + done + count, halves.begin(), float_to_half);
-      put(halves.data(), count * sizeof(std::uint16_t));
-    } else {
-      put(values.data() + done, count * sizeof(float));
+  for_each_block(values, [&](std::size_t, MatrixView<const float> block) {
+    for (std::size_t done = 0; done < block.size(); done += kValues) {
+      const std::size_t count = std::min(kValues, block.size() - done);
+      if (half) {
+        std::transform(block.data() + done, block.data() + done + count, halves.begin(), float_to_half);
+        put(halves.data(), count * sizeof(std::uint16_t));
+      } else {
+        put(block.data() + done, count * sizeof(float));
+      }
     }
-  }
+  });
 }
 
-void write_npy(const std::filesystem::path& file, MatrixView<const float> values, bool half) {
+void write_npy(const std::filesystem::path& file, const RowBlocks<float>& values, bool half) {
   AtomicFile out(file);
-  out.write(npy_header_text(fmt::format("{}f{}", kNativeOrder, half ? 2 : 4), {values.rows(), values.cols()}));
+  out.write(npy_header_text(fmt::format("{}f{}", kNativeOrder, half ? 2 : 4), {values.rows, values.cols}));
   encode_values(values, half, [&](const void* data, std::size_t bytes) { out.write(data, bytes); });
   out.commit();
 }
