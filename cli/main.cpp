@@ -14,8 +14,10 @@
 
 #include "base/did_you_mean.hpp"
 #include "base/file.hpp"
+#include "base/memory_limit.hpp"
 #include "base/options.hpp"
 #include "command.hpp"
+#include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 #include "terminal.hpp"
@@ -93,6 +95,9 @@ void print_error(const CommonOptions& common, int code, const std::string& messa
   fmt::print(stderr, "parsnets: {}\n", message);
 }
 
+/// Whether --memory-limit was given.
+bool is_limit(const Option& option) { return option.value().get<std::uint64_t>() > 0; }
+
 int run(Command& command, OptionTable& common, CommonOptions& options, const Parsed& parsed) {
   try {
     const auto given = assign(command.options, common, parsed);
@@ -101,6 +106,8 @@ int run(Command& command, OptionTable& common, CommonOptions& options, const Par
       std::cout << "# parsnets " << command.name << "\n" << common.to_config() << command.options.to_config();
       return 0;
     }
+    if (const Option* limit = command.options.find(kMemoryLimit); limit != nullptr && is_limit(*limit))
+      return_freed_memory();
     TerminalProgress progress(options.quiet);
     const auto print = [&](const std::string& text) {
       progress.clear();

@@ -4,16 +4,21 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 
 #include "base/mapped_rows.hpp"
 #include "parsnets/matrix.hpp"
 
 namespace parsnets {
 
+/// Bytes of the rows that are in memory together.
+inline constexpr std::size_t kBlockBytes = 16u << 20;
+
 /// How many rows of `row_bytes` each go into one block: at least one.
 inline std::size_t rows_of_a_block(std::size_t row_bytes) {
-  constexpr std::size_t kBlockBytes = 16u << 20;
   return std::max<std::size_t>(1, kBlockBytes / std::max<std::size_t>(1, row_bytes));
 }
 
@@ -42,12 +47,25 @@ RowBlocks<T> blocks_of(MatrixView<const T> values) {
           }};
 }
 
-/// Of a matrix that outlives the result. Where it is mapped, rows are given back to the system once they were used.
-inline RowBlocks<float> blocks_of(const Matrix<float>& values) {
-  return {values.rows(), values.cols(), [&values, kept = std::size_t{0}](std::size_t first, std::size_t count) mutable {
+/// Of `rows` rows from `begin` on, or all, of a matrix that outlives the result. Where it is mapped, rows are given
+/// back to the system once they were used.
+inline RowBlocks<float> blocks_of(const Matrix<float>& values, std::size_t begin, std::size_t rows) {
+  return {rows, values.cols(), [&values, begin, kept = begin](std::size_t first, std::size_t count) mutable {
+            first += begin;
             release_rows(values, kept, first - kept);
             kept = first;
             return MatrixView<const float>(values.data() + first * values.cols(), count, values.cols());
+          }};
+}
+inline RowBlocks<float> blocks_of(const Matrix<float>& values) { return blocks_of(values, 0, values.rows()); }
+
+/// Of chosen rows, which are copied. Both outlive the result.
+inline RowBlocks<float> blocks_of(const Matrix<float>& values, std::span<const std::int32_t> rows) {
+  return {rows.size(), values.cols(),
+          [&values, rows, block = std::make_shared<Matrix<float>>()](std::size_t first, std::size_t count) {
+            *block = Matrix<float>();  // not two of them at a time
+            *block = gather_rows(values, rows.subspan(first, count));
+            return MatrixView<const float>(block->view());
           }};
 }
 

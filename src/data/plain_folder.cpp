@@ -52,7 +52,7 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
   if (!labels) require_one(folder, "labels", {".npy", ".npz", ".csv"}, "one label per sample");
   data.labels = std::move(labels->labels);
   if (options.read_features) {
-    data.features = read_feature_file(*features, progress);
+    data.features = read_feature_file(*features, progress, MatrixPlace::within(options.memory_limit));
     check_feature_rows(*features, data.features.rows(), data.features.cols(), data);
   }
   data.image_files = read_image_files(folder, data.samples());

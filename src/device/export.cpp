@@ -48,8 +48,8 @@ class ValidationModel {
     fold_ = std::move(folds.front());
     if (memory_limit > 0) options.run.memory_limit = memory_limit;
     model_ = refit(options, data, fold_.fit, pool, progress);
-    unseen_ = gather_rows(data.features.view(), fold_.unseen);
-    seen_ = gather_rows(data.features.view(), fold_.seen);
+    unseen_ = gather_rows(data.features, fold_.unseen);
+    seen_ = gather_rows(data.features, fold_.seen);
     const PreparedClasses prepared = model_.prepare_classes(pool);
     const FoldResult result =
         evaluate_fold(source_of(model_, prepared, unseen_.view(), pool),

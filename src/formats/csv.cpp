@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/file.hpp"
 #include "formats/text.hpp"
@@ -218,6 +219,36 @@ CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
   if (width == 0)
     throw Error(BadInput{file.string(), "", "a table of comma-separated cells", "blank lines only", "write it again"});
   return table;
+}
+
+CsvShape csv_shape(const std::filesystem::path& file) {
+  constexpr std::uint64_t kSmall = 16u << 20;
+  InputFile input(file);
+  if (input.size() <= kSmall) {
+    const CsvTable table = read_csv(file, true);
+    return {table.rows.size(), table.header.size()};
+  }
+  std::vector<char> piece(1u << 20);
+  std::size_t rows = 0, cells = 1, blank = 0;
+  bool quoted = false, empty = true;
+  const auto end_row = [&] {
+    if (empty) ++blank;  // counts unless it is one of the last
+    if (!empty) rows += 1 + std::exchange(blank, 0);
+    empty = true;
+  };
+  while (const std::size_t got = input.read_some(piece.data(), piece.size()))
+    for (std::size_t i = 0; i < got; ++i) {
+      const char c = piece[i];
+      if (c == '"') quoted = !quoted;  // a doubled quote is two of them
+      if (c == '\n' && !quoted) {
+        end_row();
+        continue;
+      }
+      if (c == ',' && !quoted && rows == 0) ++cells;
+      if (c != '\r') empty = false;
+    }
+  end_row();
+  return {rows - 1, cells};
 }
 
 bool parse_number(std::string_view cell, double& value) {

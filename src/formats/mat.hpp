@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/row_blocks.hpp"
+#include "base/scratch_file.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
 
@@ -36,7 +37,8 @@ class MatFile {
 
   /// Real numeric variable of rows x cols as a cols x rows float32 matrix (each MATLAB column one row). Streams: beside
   /// the result it needs at most a few MB. Any integer or floating type.
-  virtual Matrix<float> read_columns(std::string_view name, ProgressObserver* progress = nullptr) = 0;
+  virtual Matrix<float> read_columns(std::string_view name, ProgressObserver* progress = nullptr,
+                                     const MatrixPlace& place = {}) = 0;
   /// The same in float64 (indices, labels, small tables).
   virtual Matrix<double> read_columns_double(std::string_view name) = 0;
   /// Cell array of char vectors (or char matrix, one row each) as UTF-8 strings, in column-major order.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/row_blocks.hpp"
+#include "base/scratch_file.hpp"
 #include "formats/element_type.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
@@ -39,7 +40,8 @@ class NpySource;
 
 NpyHeader read_npy_header(const NpyLocation& where);
 /// n x d float32. A C-ordered little-endian float32 .npy is mapped, not copied; others are streamed into one matrix.
-Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* progress = nullptr);
+Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* progress = nullptr,
+                             const MatrixPlace& place = {});
 /// The rows of an array in their order, some at a time: memory does not grow with their number. Throws bad_input as
 /// read_npy_float.
 class NpyRowReader {

@@ -2,12 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <tuple>
+
 #include "cli/run_cli.hpp"
 #include "parsnets/synth.hpp"
 
 namespace parsnets::test {
 
 namespace {
+
+using namespace std::string_literals;
 
 constexpr std::uint64_t kMegabyte = 1'000'000;
 
@@ -62,6 +69,110 @@ TEST(CliMemory, ManyClassesStayWithinTheLimit) {
     const auto result = run_measured(command, peak);
     EXPECT_EQ(result.exit_code, 0) << command[0] << result.err;
     EXPECT_LT(peak, 300 * kMegabyte) << command[0];
+  }
+}
+
+/// A data set whose features are larger than the limit, and a model of it.
+struct LargeSet {
+  static constexpr std::uint64_t kLimit = 100 * kMegabyte;
+  TempDir dir;
+  std::string data = (dir / "data").string(), model = (dir / "m.safetensors").string();
+  std::string features = data + "/features.npy";
+
+  LargeSet() {
+    SynthOptions options;
+    options.classes = 40;
+    options.samples = 30'000;
+    options.dimensions = 1024;  // 123 MB
+    options.attributes = 16;
+    options.hidden = 16;
+    synthesize_to(data, DataFormat::npy, options);
+    const std::string sums = (dir / "sums.safetensors").string();
+    EXPECT_EQ(run_cli({"stats", "--data", data, "--out", sums, "--groups", "2"}).exit_code, 0);
+    EXPECT_EQ(run_cli({"train", "--stats", sums, "--data", data, "--out", model}).exit_code, 0);
+  }
+};
+
+/// Everything below a folder, or one file; "" where there is nothing.
+std::string contents(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return std::filesystem::exists(path) ? read_text_file(path, 1u << 30) : "";
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  std::ranges::sort(files);
+  std::string all;
+  for (const auto& file : files) all += file.filename().string() + "\n" + read_text_file(file, 1u << 30);
+  return all;
+}
+
+/// Runs a command with and without the limit. OUT in its arguments stands for a path to write.
+void expect_within(const LargeSet& set, const std::vector<std::string>& command) {
+  const std::string out = (set.dir / "out").string();
+  std::array<std::string, 2> said, written;
+  for (const bool limited : {false, true}) {
+    auto arguments = command;
+    for (auto& word : arguments)
+      if (const auto at = word.find("OUT"); at != std::string::npos) word.replace(at, 3, out);
+    arguments.insert(arguments.end(), {"--quiet"});
+    if (limited) arguments.insert(arguments.end(), {"--memory-limit", std::to_string(LargeSet::kLimit)});
+    std::uint64_t peak = 0;
+    const auto result = run_measured(arguments, peak);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    said[limited] = result.out;
+    for (const char* ending : {"", ".safetensors", ".csv", ".json", ".pnrt"}) {
+      written[limited] += contents(out + ending);
+      std::filesystem::remove_all(out + ending);
+    }
+    if (limited) EXPECT_LT(static_cast<double>(peak), 1.1 * static_cast<double>(LargeSet::kLimit));
+    if (limited) std::printf("%-14s peak %3.0f MB\n", command[0].c_str(), static_cast<double>(peak) / 1e6);
+  }
+  EXPECT_EQ(said[0], said[1]);
+  EXPECT_TRUE(written[0] == written[1]);
+}
+
+TEST(CliMemory, EveryCommandStaysWithinALimitBelowTheFeatures) {
+  const LargeSet set;
+  const std::string& data = set.data;
+  for (const auto& command : std::vector<std::vector<std::string>>{
+           {"stats", "--data", data, "--out", "OUT.safetensors", "--groups", "2"},
+           {"eval", "--data", data, "--model", set.model},
+           {"eval", "--data", data, "--model", set.model, "--transductive", "unseen"},
+           {"eval", "--data", data, "--model", set.model, "--few-shot", "1", "--draws", "1"},
+           {"predict", "--model", set.model, "--input", set.features, "--top", "1", "--out", "OUT.csv"},
+           {"adapt", "--model", set.model, "--input", set.features, "--out", "OUT.safetensors"},
+           {"classes", "teach", "class001", "--model", set.model, "--examples", set.features, "--out",
+            "OUT.safetensors"},
+           {"classes", "add", "--names", "new", "--model", set.model, "--examples", set.features, "--out",
+            "OUT.safetensors"},
+           {"explain", "--model", set.model, "--input", set.features, "--row", "29999"},
+           {"export", "--model", set.model, "--out", "OUT.pnrt"},
+           {"info", set.features},
+           {"data", "inspect", data},
+           {"data", "split", data, "--out", "OUT.json"},
+           {"data", "convert", data, "OUT"},
+           {"data", "synth", "OUT", "--samples", "30000", "--dimensions", "1024", "--attributes", "16", "--hidden",
+            "16"}}) {
+    SCOPED_TRACE(command[0] + " " + command[1]);
+    expect_within(set, command);
+  }
+}
+
+TEST(CliMemory, EveryFormatIsReadWithinALimitBelowTheFeatures) {
+  const LargeSet set;
+  const std::string other = (set.dir / "other").string(), back = (set.dir / "back").string();
+  for (const std::string format : {"npz", "csv", "mat5", "mat5-uncompressed", "mat73"}) {
+    SCOPED_TRACE(format);
+    for (const auto& [from, to, kind] : {std::tuple(set.data, other, format), std::tuple(other, back, "npy"s)}) {
+      std::uint64_t peak = 0;
+      const auto result = run_measured({"data", "convert", from, to, "--format", kind, "--quiet", "--memory-limit",
+                                        std::to_string(LargeSet::kLimit)},
+                                       peak);
+      ASSERT_EQ(result.exit_code, 0) << result.err;
+      EXPECT_LT(static_cast<double>(peak), 1.1 * static_cast<double>(LargeSet::kLimit)) << kind;
+    }
+    EXPECT_TRUE(contents(set.features) == contents(back + "/features.npy"));
+    std::filesystem::remove_all(other);
+    std::filesystem::remove_all(back);
   }
 }
 
