@@ -28,7 +28,7 @@ std::filesystem::path features_file(const std::filesystem::path& input) {
 
 /// One batch after the other, told as one.
 Adaptation adapt_in_batches(Model& model, const Matrix<float>& input, std::size_t batch, const AdaptOptions& options,
-                            ThreadPool& pool, ProgressObserver* progress) {
+                            std::uint64_t limit, ThreadPool& pool, ProgressObserver* progress) {
   const Matrix<float> before = model.class_vectors();
   std::vector<double> support(model.classes.names.size(), 0.0);
   Adaptation sum;
@@ -37,7 +37,8 @@ Adaptation adapt_in_batches(Model& model, const Matrix<float>& input, std::size_
   for (std::size_t b = 0; b < batches; ++b) {
     report(progress, {"adapt", b * batch, input.rows(), "samples"});
     const std::size_t first = b * batch, rows = (b + 1 == batches ? input.rows() : first + batch) - first;
-    const Adaptation one = adapt_rows(model, blocks_of(input, first, rows), options, pool);
+    const Adaptation one = adapt_rows(model, blocks_of(input, first, rows), options, limit, pool);
+    release_rows(input, first, rows);
     sum.samples += one.samples;
     sum.convincing += one.convincing;
     sum.rounds = std::max(sum.rounds, one.rounds);
@@ -135,8 +136,8 @@ Command adapt_command() {
     options.classes = parse_list(state->classes, "--classes");
     options.rounds = state->rounds;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    const Adaptation done =
-        adapt_in_batches(model, input, static_cast<std::size_t>(state->batch), options, pool, context.progress);
+    const Adaptation done = adapt_in_batches(model, input, static_cast<std::size_t>(state->batch), options,
+                                             state->memory_limit, pool, context.progress);
     return told(done, model, save_changed(model, state->model, state->out).string());
   };
   return command;

@@ -175,9 +175,9 @@ Command classes_add_command() {
       for (std::size_t c = 0; c < names.size(); ++c) {
         const auto own = blocks_of(examples, rows[c]);
         if (state->from.empty())
-          add_class_by_rows(model, names[c], own, pool);
+          add_class_by_rows(model, names[c], own, state->memory_limit, pool);
         else if (own.rows > 0)
-          teach_rows(model, names[c], own, pool);
+          teach_rows(model, names[c], own, state->memory_limit, pool);
       }
     }
     return save_and_tell(*state, model, fmt::format("added {}", names.size()));
@@ -204,7 +204,7 @@ Command classes_teach_command() {
     const Matrix<float> examples = read_feature_input(state->examples, context.progress, state->memory_limit);
     require_memory(state->memory_limit, field_bytes(model, examples.rows()), "learning examples", "raise the limit");
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    teach_rows(model, state->name, blocks_of(examples), pool);
+    teach_rows(model, state->name, blocks_of(examples), state->memory_limit, pool);
     return save_and_tell(*state, model, fmt::format("taught {} examples of '{}'", examples.rows(), state->name));
   };
   return command;

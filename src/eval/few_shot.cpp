@@ -60,7 +60,8 @@ Unseen unseen_of(const Model& model, const Dataset& data, ThreadPool& pool) {
     out.members[static_cast<std::size_t>(c)].push_back(static_cast<std::int32_t>(out.labels.size()));
     out.labels.push_back(c);
   }
-  out.f = predict_rows(out.model, blocks_of(data.features, data.split.test_unseen), pool);
+  out.f = predict_rows(out.model, blocks_of(data.features, data.split.test_unseen),
+                       data.loaded ? data.loaded->memory_limit : 0, pool);
   return out;
 }
 
