@@ -16,6 +16,7 @@
 #include "base/file.hpp"
 #include "base/memory_limit.hpp"
 #include "base/options.hpp"
+#include "base/row_blocks.hpp"
 #include "command.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
@@ -95,8 +96,14 @@ void print_error(const CommonOptions& common, int code, const std::string& messa
   fmt::print(stderr, "parsnets: {}\n", message);
 }
 
-/// Whether --memory-limit was given.
-bool is_limit(const Option& option) { return option.value().get<std::uint64_t>() > 0; }
+/// With --memory-limit: refuses one that holds no more than the program and some rows, before anything is read.
+void obey_memory_limit(const Command& command) {
+  const Option* option = command.options.find(kMemoryLimit);
+  const auto limit = option == nullptr ? 0 : option->value().get<std::uint64_t>();
+  if (limit == 0) return;
+  return_freed_memory();
+  require_memory(limit, kBlockBytes, fmt::format("'{}'", command.name), "raise the limit");
+}
 
 int run(Command& command, OptionTable& common, CommonOptions& options, const Parsed& parsed) {
   try {
@@ -106,8 +113,7 @@ int run(Command& command, OptionTable& common, CommonOptions& options, const Par
       std::cout << "# parsnets " << command.name << "\n" << common.to_config() << command.options.to_config();
       return 0;
     }
-    if (const Option* limit = command.options.find(kMemoryLimit); limit != nullptr && is_limit(*limit))
-      return_freed_memory();
+    obey_memory_limit(command);
     TerminalProgress progress(options.quiet);
     const auto print = [&](const std::string& text) {
       progress.clear();
