@@ -53,8 +53,8 @@ RunSamples run_samples(const Model& model, const Dataset& data, std::size_t most
   out.unseen = out.rows.size();
   take(data.split.test_seen);
   if (out.rows.size() < all)
-    report_message(progress, fmt::format("the figures show {} of {} test samples, as many as {} allows",
-                                         out.rows.size(), all, option_name("memory-limit")));
+    report_message(progress, fmt::format("the figures show {} of {} test samples, as many as the memory limit allows",
+                                         out.rows.size(), all));
   out.labels = labels_of(data, out.rows);
   check_finite_rows(data.features, out.rows, features_source(data));
   const Matrix<float> raw = gather_rows(data.features, out.rows);
