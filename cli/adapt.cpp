@@ -8,11 +8,10 @@
 #include "changed_model.hpp"
 #include "command.hpp"
 #include "data/folder_files.hpp"
-#include "eval/score_source.hpp"
+#include "eval/field_rows.hpp"
 #include "feature_input.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/field.hpp"
 
 namespace parsnets::cli {
 
@@ -29,7 +28,7 @@ std::filesystem::path features_file(const std::filesystem::path& input) {
 
 /// One batch after the other, told as one.
 Adaptation adapt_in_batches(Model& model, const Matrix<float>& input, std::size_t batch, const AdaptOptions& options,
-                            ThreadPool& pool, ProgressObserver* progress) {
+                            std::uint64_t limit, ThreadPool& pool, ProgressObserver* progress) {
   const Matrix<float> before = model.class_vectors();
   std::vector<double> support(model.classes.names.size(), 0.0);
   Adaptation sum;
@@ -38,7 +37,8 @@ Adaptation adapt_in_batches(Model& model, const Matrix<float>& input, std::size_
   for (std::size_t b = 0; b < batches; ++b) {
     report(progress, {"adapt", b * batch, input.rows(), "samples"});
     const std::size_t first = b * batch, rows = (b + 1 == batches ? input.rows() : first + batch) - first;
-    const Adaptation one = adapt(model, {input.data() + first * input.cols(), rows, input.cols()}, options, pool);
+    const Adaptation one = adapt_rows(model, blocks_of(input, first, rows), options, limit, pool);
+    release_rows(input, first, rows);
     sum.samples += one.samples;
     sum.convincing += one.convincing;
     sum.rounds = std::max(sum.rounds, one.rounds);
@@ -128,18 +128,16 @@ Command adapt_command() {
       output.text = fmt::format("{}: {}\n", file, was_adapted ? "adaptation undone" : "the model was not adapted");
       return output;
     }
-    const Matrix<float> input = read_feature_input(features_file(state->input), context.progress);
-    const double rows = std::min<double>(2.0 * state->batch, static_cast<double>(input.rows()));
+    const Matrix<float> input = read_feature_input(features_file(state->input), context.progress, state->memory_limit);
     require_memory(state->memory_limit,
-                   scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions) +
-                       rows * (12.0 * static_cast<double>(input.cols()) + 12.0 * static_cast<double>(model.outputs())),
-                   "adaptation", "raise the limit or lower --batch");
+                   field_bytes(model, std::min(2 * static_cast<std::size_t>(state->batch), input.rows())), "adaptation",
+                   "raise the limit or lower --batch");
     AdaptOptions options;
     options.classes = parse_list(state->classes, "--classes");
     options.rounds = state->rounds;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    const Adaptation done =
-        adapt_in_batches(model, input, static_cast<std::size_t>(state->batch), options, pool, context.progress);
+    const Adaptation done = adapt_in_batches(model, input, static_cast<std::size_t>(state->batch), options,
+                                             state->memory_limit, pool, context.progress);
     return told(done, model, save_changed(model, state->model, state->out).string());
   };
   return command;

@@ -117,6 +117,7 @@ Command bench_command() {
     check_table_files(state->tables);
     const auto own = state->rows.empty() ? std::vector<CitedRow>() : read_own_rows(state->rows);
     state->load.seed = context.common.seed;
+    state->load.memory_limit = state->train.run.memory_limit;
     const auto entries = entries_of(*state, context);
     const Dataset data = load_dataset(state->data, state->load, context.progress);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));

@@ -7,13 +7,14 @@
 #include <filesystem>
 #include <unordered_set>
 
-#include "base/rows.hpp"
+#include "base/memory_limit.hpp"
 #include "changed_model.hpp"
 #include "command.hpp"
+#include "eval/field_rows.hpp"
 #include "feature_input.hpp"
 #include "formats/csv.hpp"
+#include "load_flags.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/field.hpp"
 
 namespace parsnets::cli {
 
@@ -22,6 +23,7 @@ namespace {
 struct State {
   std::string model, from, names, name, examples, labels;
   std::filesystem::path out;
+  std::uint64_t memory_limit = 0;
 };
 
 void require_model(const State& state) {
@@ -154,6 +156,7 @@ Command classes_add_command() {
       .text("labels", state->labels,
             "their classes: .npy of texts or .csv, one name per row (default: all of the only class that is added)")
       .path("out", state->out, "model file to write (default: change --model in place)");
+  add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     require_model(*state);
     std::vector<std::string> names = parse_list(state->names, "--names");
@@ -165,15 +168,16 @@ Command classes_add_command() {
     Model model = load_model(state->model);
     if (!state->from.empty()) names = add_from(model, state->from, names);
     if (!state->examples.empty()) {
-      const Matrix<float> examples = read_feature_input(state->examples, context.progress);
+      const Matrix<float> examples = read_feature_input(state->examples, context.progress, state->memory_limit);
       const auto rows = rows_by_class(*state, examples, names);
+      require_memory(state->memory_limit, field_bytes(model, examples.rows()), "learning examples", "raise the limit");
       ThreadPool pool(static_cast<unsigned>(context.common.threads));
       for (std::size_t c = 0; c < names.size(); ++c) {
-        const Matrix<float> own = gather_rows(examples.view(), rows[c]);
+        const auto own = blocks_of(examples, rows[c]);
         if (state->from.empty())
-          add_class_by_examples(model, names[c], own.view(), pool);
-        else if (!own.empty())
-          teach(model, names[c], own.view(), pool);
+          add_class_by_rows(model, names[c], own, state->memory_limit, pool);
+        else if (own.rows > 0)
+          teach_rows(model, names[c], own, state->memory_limit, pool);
       }
     }
     return save_and_tell(*state, model, fmt::format("added {}", names.size()));
@@ -191,14 +195,16 @@ Command classes_teach_command() {
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("examples", state->examples, "features of the examples: .npy, .npz, .csv or .mat, one row each")
       .path("out", state->out, "model file to write (default: change --model in place)");
+  add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     require_model(*state);
     if (state->examples.empty()) throw Error(ErrorCode::usage, "classes teach: expected --examples FILE");
     const auto held = hold(state->model, state->out, context.progress);
     Model model = load_model(state->model);
-    const Matrix<float> examples = read_feature_input(state->examples, context.progress);
+    const Matrix<float> examples = read_feature_input(state->examples, context.progress, state->memory_limit);
+    require_memory(state->memory_limit, field_bytes(model, examples.rows()), "learning examples", "raise the limit");
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    teach(model, state->name, examples.view(), pool);
+    teach_rows(model, state->name, blocks_of(examples), state->memory_limit, pool);
     return save_and_tell(*state, model, fmt::format("taught {} examples of '{}'", examples.rows(), state->name));
   };
   return command;

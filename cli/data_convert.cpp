@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/file.hpp"
+#include "base/memory_limit.hpp"
+#include "base/row_blocks.hpp"
 #include "command.hpp"
 #include "load_flags.hpp"
 
@@ -32,10 +34,12 @@ Command data_convert_command() {
                           {"mat73", DataFormat::mat73}},
                          "plain folder (npy, npz, csv) or xlsa17-style (mat5, mat5-uncompressed, mat73)");
   add_load_options(command.options, state->load);
+  add_memory_limit(command.options, state->load.memory_limit);
   command.run = [state](Context& context) {
     check_writable_folder(state->out);
     state->load.seed = context.common.seed;
     const Dataset data = load_dataset(state->folder, state->load, context.progress);
+    require_memory(state->load.memory_limit, kBlockBytes, "conversion", "raise the limit");
     save_dataset(data, state->out, state->format, context.progress);
     Output output;
     output.json = {{"written", state->out},

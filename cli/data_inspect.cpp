@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "base/memory_limit.hpp"
+#include "base/row_blocks.hpp"
 #include "command.hpp"
 #include "data/split.hpp"
 #include "load_flags.hpp"
@@ -86,9 +88,12 @@ Command data_inspect_command() {
   command.example = "parsnets data inspect data/demo";
   command.arguments = {{"DIR", "data set folder (xlsa17-style or plain)", &state->folder, true}};
   add_load_options(command.options, state->load);
+  add_memory_limit(command.options, state->load.memory_limit);
   command.run = [state](Context& context) {
     state->load.seed = context.common.seed;
     const Dataset data = load_dataset(state->folder, state->load, context.progress);
+    require_memory(state->load.memory_limit, kBlockBytes + 40.0 * static_cast<double>(data.samples()), "inspection",
+                   "raise the limit");
     const Inspection inspection = inspect_dataset(data, context.progress);
     Output output;
     output.json = to_json(data, inspection);

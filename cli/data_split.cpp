@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/file.hpp"
+#include "base/memory_limit.hpp"
 #include "command.hpp"
 #include "data/folder.hpp"
 #include "data/split_json.hpp"
@@ -59,6 +60,7 @@ Command data_split_command() {
             "split file to write instead of DIR/split.json, for --split of other commands; required for .mat folders")
       .flag("force", state->force, "replace an existing split file");
   add_load_options(command.options, state->load);
+  add_memory_limit(command.options, state->load.memory_limit);
   command.run = [state](Context& context) {
     state->load.seed = state->split.seed = context.common.seed;
     if (state->out.empty() && std::filesystem::is_directory(state->folder) && is_xlsa17(state->folder))
@@ -72,7 +74,9 @@ Command data_split_command() {
       throw Error(ErrorCode::usage,
                   fmt::format("{} exists; use --force to replace it or --out to write elsewhere", file.string()));
     check_writable(file);
+    state->load.read_features = false;  // labels are enough
     const Dataset data = load_dataset(state->folder, state->load, context.progress);
+    require_memory(state->load.memory_limit, 60.0 * static_cast<double>(data.samples()), "a split", "raise the limit");
     state->split.unseen_classes = classes_by_name(state->unseen_classes, data.class_names);
     const ClassSplit split = make_class_split(data.labels, data.classes(), state->split);
     make_folder_of(file);

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "base/file.hpp"
+#include "base/memory_limit.hpp"
+#include "base/row_blocks.hpp"
 #include "command.hpp"
 #include "load_flags.hpp"
 #include "parsnets/synth.hpp"
@@ -19,7 +21,7 @@ Command data_synth_command() {
     DataFormat format = DataFormat::npy;
   };
   auto state = std::make_shared<State>();
-  state->load.require_features = false;
+  state->load.require_features = state->load.read_features = false;
   state->load.require_split = false;
   Command command;
   command.name = "data synth";
@@ -48,23 +50,28 @@ Command data_synth_command() {
                {"mat73", DataFormat::mat73}},
               "format to write");
   add_load_options(command.options, state->load);
+  add_memory_limit(command.options, state->load.memory_limit);
   command.run = [state](Context& context) {
     check_writable_folder(state->out);
     state->load.seed = state->synth.seed = context.common.seed;
     std::optional<Dataset> given;
     if (!state->from.empty()) given = load_dataset(state->from, state->load, context.progress);
-    const Dataset data = synthesize(state->synth, given ? &*given : nullptr,
-                                    static_cast<unsigned>(context.common.threads), context.progress);
-    save_dataset(data, state->out, state->format, context.progress);
+    const SynthOptions& synth = state->synth;
+    require_memory(
+        state->load.memory_limit,
+        2.0 * kBlockBytes + 24.0 * synth.samples + 8.0 * synth.hidden * (synth.dimensions + synth.attributes),
+        "generation", "raise the limit");
+    const Dataset data = synthesize_to(state->out, state->format, state->synth, given ? &*given : nullptr,
+                                       static_cast<unsigned>(context.common.threads), context.progress);
     Output output;
     output.json = {{"written", state->out},
                    {"samples", data.samples()},
-                   {"dimensions", data.features.cols()},
+                   {"dimensions", state->synth.dimensions},
                    {"classes", data.classes()},
                    {"unseen_classes", data.unseen_classes().size()},
                    {"seed", context.common.seed}};
     output.text = fmt::format("{}: {} samples x {} features, {} classes ({} unseen)\n", state->out, data.samples(),
-                              data.features.cols(), data.classes(), data.unseen_classes().size());
+                              state->synth.dimensions, data.classes(), data.unseen_classes().size());
     return output;
   };
   return command;

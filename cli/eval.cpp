@@ -39,15 +39,14 @@ void write_confusion(const std::filesystem::path& file, const Evaluation& result
   write_csv(file, table);
 }
 
-/// `all_at_once`: test samples and what the model predicts for them are in memory, too.
+/// `predicted_at_once`: what the model predicts for all test samples is in memory, too.
 void require_memory_for_evaluation(std::uint64_t limit, std::size_t classes, std::size_t outputs, const Dataset& data,
-                                   bool all_at_once) {
-  const auto samples = static_cast<double>(data.split.test_unseen.size() + data.split.test_seen.size()),
-             values = static_cast<double>(2 * data.features.cols() + 2 * outputs);
+                                   bool predicted_at_once) {
+  const auto samples = static_cast<double>(data.split.test_unseen.size() + data.split.test_seen.size());
   require_memory(limit,
-                 scoring_bytes(std::max(classes, data.classes()), outputs, data.features.cols()) + 100 * samples +
-                     (all_at_once ? 4 * samples * values : 0),
-                 "evaluation", "give more");
+                 scoring_bytes(std::max(classes, data.classes()), outputs, data.features.cols(), kScoredRows) +
+                     100 * samples + (predicted_at_once ? 8 * samples * static_cast<double>(outputs) : 0),
+                 "evaluation", "raise the limit");
 }
 
 /// A table of text has a cell for each pair of classes.
@@ -116,7 +115,6 @@ Command eval_command() {
     int draws = FewShotOptions{}.draws;
     /// Neither the inductive results nor their tables are printed.
     bool in_the_field() const { return transductive != Transductive::none || !few_shot.empty(); }
-    std::uint64_t memory_limit = 0;
     LoadOptions load;
   };
   auto state = std::make_shared<State>();
@@ -140,7 +138,7 @@ Command eval_command() {
       .flag("reference", state->reference, "also print the published rows for this data set, of the same protocol")
       .path("out", state->out, "also write the results to this JSON file");
   add_load_options(command.options, state->load);
-  add_memory_limit(command.options, state->memory_limit);
+  add_memory_limit(command.options, state->load.memory_limit);
   command.run = [state](Context& context) {
     if (state->data.empty() || state->model.empty())
       throw Error(ErrorCode::usage, "eval: expected --model FILE and --data DIR");
@@ -170,14 +168,14 @@ Command eval_command() {
       const DeviceModel model = load_device_model(state->model);
       data = load_dataset(state->data, state->load, context.progress);
       if (!state->confusion.empty()) require_few_classes(data);
-      require_memory_for_evaluation(state->memory_limit, model.class_names().size(), model.outputs(), data, false);
+      require_memory_for_evaluation(state->load.memory_limit, model.class_names().size(), model.outputs(), data, false);
       result = evaluate(model, data, pool, context.progress);
     } else {
       const Model model = load_model(state->model);
       load_as_trained(state->load, state->data, model.record.data, context.given);
       data = load_dataset(state->data, state->load, context.progress);
       if (!state->confusion.empty()) require_few_classes(data);
-      require_memory_for_evaluation(state->memory_limit, model.classes.names.size(), model.outputs(), data,
+      require_memory_for_evaluation(state->load.memory_limit, model.classes.names.size(), model.outputs(), data,
                                     state->in_the_field());
       if (state->transductive != Transductive::none) {
         const auto adapted = evaluate_transductive(

@@ -4,8 +4,11 @@
 
 #include <cmath>
 
+#include "base/memory_limit.hpp"
 #include "command.hpp"
+#include "eval/score_source.hpp"
 #include "feature_input.hpp"
+#include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 
@@ -15,6 +18,7 @@ Command explain_command() {
   struct State {
     std::string model, input;
     int row = 0, top = 8;
+    std::uint64_t memory_limit = 0;
   };
   auto state = std::make_shared<State>();
   Command command;
@@ -25,14 +29,17 @@ Command explain_command() {
       .text("input", state->input, "features of the samples: .npy, .npz, .csv or .mat, one row each")
       .integer("row", state->row, 0, 2000000000, "row of the sample, counted from 0")
       .integer("top", state->top, 1, 100000, "number of attributes to show");
+  add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     if (state->model.empty() || state->input.empty())
       throw Error(ErrorCode::usage, "explain: expected --model FILE and --input FILE");
     const Model model = load_model(state->model);
-    const Matrix<float> input = read_feature_input(state->input, context.progress);
+    const Matrix<float> input = read_feature_input(state->input, context.progress, state->memory_limit);
     if (static_cast<std::size_t>(state->row) >= input.rows())
       throw Error(ErrorCode::usage,
                   fmt::format("--row: expected a sample from 0 to {}, found {}", input.rows() - 1, state->row));
+    require_memory(state->memory_limit, scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, 1),
+                   "an explanation", "raise the limit");
     ThreadPool pool(1);
     const Explanation why = explain(model, input.row(static_cast<std::size_t>(state->row)), pool);
     const auto& winner = model.classes.names[static_cast<std::size_t>(why.winner)];

@@ -79,6 +79,7 @@ Command export_command() {
     Dataset data;
     if (!state->data.empty()) {
       state->load.seed = context.common.seed;
+      state->load.memory_limit = state->options.memory_limit;
       load_as_trained(state->load, state->data, model.record.data, context.given);
       data = load_dataset(state->data, state->load, context.progress);
     }

@@ -12,14 +12,17 @@
 namespace parsnets::cli {
 
 /// n x d from an .npy (mapped where it can be), .npz or .csv file, or from `features` of a .mat file.
-inline Matrix<float> read_feature_input(const std::filesystem::path& file, ProgressObserver* progress) {
+/// With a memory limit (0: none), large values stay on disk.
+inline Matrix<float> read_feature_input(const std::filesystem::path& file, ProgressObserver* progress,
+                                        std::uint64_t memory_limit) {
+  const MatrixPlace place = MatrixPlace::within(memory_limit);
   if (file.extension() == ".mat") {
     const auto mat = MatFile::open(file);
     require_variable(*mat, "features");
-    return mat->read_columns("features", progress);
+    return mat->read_columns("features", progress, place);
   }
   for (const char* ending : {".npy", ".npz", ".csv"})
-    if (file.extension() == ending) return read_feature_file(file, progress);
+    if (file.extension() == ending) return read_feature_file(file, progress, place);
   throw Error(BadInput{file.string(), "", "a .npy, .npz, .csv or .mat file", "'" + file.extension().string() + "'",
                        "convert it, e.g. with numpy.save"});
 }

@@ -77,7 +77,8 @@ std::function<MatrixView<const float>(std::size_t)> rows_of(std::shared_ptr<CsvR
 
 }  // namespace
 
-FeatureRows::FeatureRows(const std::string& input, ProgressObserver* progress) : name_(input) {
+FeatureRows::FeatureRows(const std::string& input, ProgressObserver* progress, std::uint64_t memory_limit)
+    : name_(input) {
   const std::string ending = std::filesystem::path(input).extension().string();
   if (input == "-") {
     name_ = "standard input";
@@ -95,7 +96,7 @@ FeatureRows::FeatureRows(const std::string& input, ProgressObserver* progress) :
       std::vector<char> piece(1u << 20);
       while ((got = read_standard_input(piece.data(), piece.size(), progress)) > 0) copy.write(piece.data(), got);
       try {
-        hand_out(read_npy_float({copy.path(), ""}, progress));
+        hand_out(read_npy_float({copy.path(), ""}, progress, MatrixPlace::within(memory_limit)));
       } catch (const Error& error) {
         const BadInput parts = error.parts();
         if (parts.expected.empty()) throw;
@@ -124,7 +125,7 @@ FeatureRows::FeatureRows(const std::string& input, ProgressObserver* progress) :
     cols_ = reader->cols();
     next_ = rows_of(reader);
   } else {
-    hand_out(read_feature_input(input, progress));
+    hand_out(read_feature_input(input, progress, memory_limit));
   }
 }
 
@@ -132,8 +133,10 @@ void FeatureRows::hand_out(Matrix<float> rows) {
   const auto array = std::make_shared<const Matrix<float>>(std::move(rows));
   total_ = array->rows();
   cols_ = array->cols();
-  next_ = [this, array, start = std::size_t{0}](std::size_t count) mutable {
+  next_ = [this, array, start = std::size_t{0}, last = std::size_t{0}](std::size_t count) mutable {
     const std::size_t some = std::min(count, array->rows() - start);
+    release_rows(*array, start - last, last);
+    last = some;
     const MatrixView<const float> block(array->data() + start * cols_, some, cols_);
     std::vector<std::int32_t> all(some);
     std::iota(all.begin(), all.end(), 0);

@@ -15,8 +15,9 @@ namespace parsnets::cli {
 /// that memory does not grow with the number of rows; a .npy on standard input goes through a temporary file.
 class FeatureRows {
  public:
-  /// Throws bad_input. Refers to `progress`, through which reading is cancelled.
-  FeatureRows(const std::string& input, ProgressObserver* progress);
+  /// Throws bad_input. Refers to `progress`, through which reading is cancelled. With a memory limit (0: none), large
+  /// arrays stay on disk.
+  FeatureRows(const std::string& input, ProgressObserver* progress, std::uint64_t memory_limit = 0);
   FeatureRows(const FeatureRows&) = delete;
   FeatureRows& operator=(const FeatureRows&) = delete;
 

@@ -6,11 +6,13 @@
 #include <filesystem>
 
 #include "base/file.hpp"
+#include "base/memory_limit.hpp"
 #include "command.hpp"
 #include "formats/csv.hpp"
 #include "formats/mat.hpp"
 #include "formats/npy.hpp"
 #include "formats/safetensors.hpp"
+#include "load_flags.hpp"
 #include "made_by.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
@@ -43,6 +45,12 @@ nlohmann::ordered_json tensor_info(const TensorView& tensor) {
   return {{"name", tensor.name}, {"type", tensor.dtype}, {"shape", fmt::format("{}", fmt::join(tensor.shape, " x "))}};
 }
 
+/// Models and statistics are read to validate them; the others have a header, or are read in pieces.
+double memory_of_info(const std::filesystem::path& path) {
+  const bool whole = path.extension() == ".safetensors" || is_device_file(path);
+  return (whole ? static_cast<double>(InputFile(path).size()) : 0);
+}
+
 nlohmann::ordered_json file_info(const std::filesystem::path& path) {
   nlohmann::ordered_json json{{"file", path.string()}, {"bytes", InputFile(path).size()}};
   auto contents = nlohmann::ordered_json::array();
@@ -56,10 +64,10 @@ nlohmann::ordered_json file_info(const std::filesystem::path& path) {
   } else if (ending == ".npz") {
     for (const auto& member : npz_members(path)) contents.push_back(array_info({path, member}));
   } else if (ending == ".csv") {
-    const CsvTable table = read_csv(path, true);
+    const CsvShape table = csv_shape(path);
     contents.push_back({{"name", path.filename().string()},
                         {"type", "table"},
-                        {"shape", fmt::format("{} x {}", table.rows.size(), table.header.size())}});
+                        {"shape", fmt::format("{} x {}", table.rows, table.cols)}});
   } else if (ending == ".safetensors" && is_statistics_file(path)) {
     json.update(statistics_info(load_statistics(path)));  // validates everything
     const SafetensorsFile file(path);
@@ -131,6 +139,7 @@ nlohmann::ordered_json shortened(const nlohmann::ordered_json& json) {
 Command info_command() {
   struct State {
     std::string file, model;
+    std::uint64_t memory_limit = 0;
   };
   auto state = std::make_shared<State>();
   Command command;
@@ -139,6 +148,7 @@ Command info_command() {
   command.example = "parsnets info data/demo/features.npy";
   command.arguments = {{"FILE", "a .safetensors, .pnrt, .mat, .npy, .npz or .csv file", &state->file, false}};
   command.options.text("model", state->model, "the file, as an option");
+  add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context&) {
     if (!state->file.empty() && !state->model.empty())
       throw Error(ErrorCode::usage, "info: expected FILE or --model FILE, found both");
@@ -153,6 +163,7 @@ Command info_command() {
                                 PARSNETS_COMPILER, *PARSNETS_SANITIZERS ? ", sanitized: " PARSNETS_SANITIZERS : "");
       return output;
     }
+    require_memory(state->memory_limit, memory_of_info(file), "this file", "raise the limit");
     output.json = file_info(file);
     output.text = fmt::format("{}: {}\n", file, format_bytes(output.json["bytes"].get<double>()));
     for (const auto& item : output.json["contents"])

@@ -13,8 +13,13 @@ namespace parsnets::cli {
 void load_as_trained(LoadOptions& load, const std::filesystem::path& folder, const DataProvenance& trained,
                      const std::vector<std::string>& given);
 
+/// The name by which a command's table has its limit.
+inline constexpr const char* kMemoryLimit = "memory-limit";
+
 inline void add_memory_limit(OptionTable& table, std::uint64_t& limit) {
-  table.bytes("memory-limit", limit, "maximum memory of the process; fails before starting if the work does not fit");
+  table.bytes(kMemoryLimit, limit,
+              "maximum memory of the process: larger features stay on disk; fails before starting if the work does not "
+              "fit");
 }
 
 }  // namespace parsnets::cli

@@ -14,8 +14,11 @@
 
 #include "base/did_you_mean.hpp"
 #include "base/file.hpp"
+#include "base/memory_limit.hpp"
 #include "base/options.hpp"
+#include "base/row_blocks.hpp"
 #include "command.hpp"
+#include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 #include "process_group.hpp"
@@ -97,6 +100,15 @@ void print_error(ProcessGroup& group, const CommonOptions& common, int code, con
 
 void print_usage_error(const std::string& message) { fmt::print(stderr, "parsnets: {}\n", message); }
 
+/// With --memory-limit: refuses one that holds no more than the program and some rows, before anything is read.
+void obey_memory_limit(const Command& command) {
+  const Option* option = command.options.find(kMemoryLimit);
+  const auto limit = option == nullptr ? 0 : option->value().get<std::uint64_t>();
+  if (limit == 0) return;
+  return_freed_memory();
+  require_memory(limit, kBlockBytes, fmt::format("'{}'", command.name), "raise the limit");
+}
+
 int run_in(ProcessGroup& group, Command& command, OptionTable& common, CommonOptions& options, const Parsed& parsed) {
   try {
     const auto given = assign(command.options, common, parsed);
@@ -110,6 +122,7 @@ int run_in(ProcessGroup& group, Command& command, OptionTable& common, CommonOpt
         std::cout << "# parsnets " << command.name << "\n" << common.to_config() << command.options.to_config();
       return 0;
     }
+    obey_memory_limit(command);
     TerminalProgress progress(options.quiet || !group.is_first());
     const auto print = [&](const std::string& text) {
       progress.clear();

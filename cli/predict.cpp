@@ -101,14 +101,15 @@ Command predict_command() {
     const Predictor model = open_predictor(state->model, pool);
     const Ranking ranking(model.seen, model.gamma, model.temperature, state->among);
     PredictionWriter writer(state->out, writes_json(state->out, context.common.json), model.names, model.seen);
-    FeatureRows input(state->input, context.progress);
+    FeatureRows input(state->input, context.progress, state->memory_limit);
     if (input.cols() != model.dimensions)
       throw Error(BadInput{input.name(), "features", fmt::format("{} per sample, as in training", model.dimensions),
                            fmt::format("{}", input.cols()), "use the features that the model was trained on"});
-    require_memory(state->memory_limit,
-                   scoring_bytes(model.names.size(), model.outputs, model.dimensions) +
-                       12.0 * state->batch * static_cast<double>(input.cols()),
-                   "prediction", "raise the limit or lower --batch");
+    require_memory(
+        state->memory_limit,
+        scoring_bytes(model.names.size(), model.outputs, model.dimensions, static_cast<std::size_t>(state->batch)) +
+            12.0 * state->batch * static_cast<double>(input.cols()),
+        "prediction", "raise the limit or lower --batch");
     std::vector<RankedClass> top(std::min(static_cast<std::size_t>(state->top), ranking.candidates().size()));
     // Written as it is computed, so that memory does not grow with the input.
     for (;;) {

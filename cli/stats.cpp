@@ -22,7 +22,6 @@ Command stats_command() {
     LoadOptions load;
     FeatureScaling scaling = FeatureScaling::sqrt_l2;
     int groups = 4, keep = 16;
-    std::uint64_t memory_limit = 0;
   };
   auto state = std::make_shared<State>();
   Command command;
@@ -39,7 +38,7 @@ Command stats_command() {
               "scaling of samples; the same for all statistics to be merged")
       .integer("groups", state->groups, 1, 1024, "groups of classes for calibration; 1: no calibration")
       .integer("keep", state->keep, 0, 1000000, "samples of each class to keep for calibration");
-  add_memory_limit(command.options, state->memory_limit);
+  add_memory_limit(command.options, state->load.memory_limit);
   add_load_options(command.options, state->load);
   command.run = [state](Context& context) {
     if (state->data.empty() == state->merge.empty() || state->out.empty())
@@ -63,7 +62,7 @@ Command stats_command() {
                                     static_cast<std::size_t>(state->keep)};
     const Statistics statistics = sum_of_processes(
         state->merge.empty()
-            ? collect_statistics(state->data, state->load, options, pool, context.progress, state->memory_limit)
+            ? collect_statistics(state->data, state->load, options, pool, context.progress, state->load.memory_limit)
             : read_statistics(state->merge, "merge", context.progress).sum,
         processes);
     if (!first) return Output{};

@@ -157,6 +157,7 @@ Command train_command() {
       make_folder_of(state->train.run.checkpoint);
     }
     if (!state->stats.empty()) without_features(state->load);
+    state->load.memory_limit = state->train.run.memory_limit;
     const Dataset data = load_dataset(state->data, state->load, context.progress);
     std::optional<StatisticsInput> sums;
     if (!state->stats.empty()) sums = read_statistics(state->stats, "stats", context.progress);

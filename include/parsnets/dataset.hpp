@@ -73,6 +73,9 @@ struct LoadOptions {
   /// testclasses.txt, or `standard`, which looks for such a folder at the usual places.
   std::filesystem::path split;
   std::uint64_t seed = 1;  ///< for validation classes where the split has none
+  /// Bytes for the whole process; 0: none. Features that would take more than a quarter of it are read in blocks and
+  /// stay on disk: in their own file (float32 .npy), or else in a temporary file in $TMPDIR that has no name.
+  std::uint64_t memory_limit = 0;
 };
 
 /// A zero-shot data set. `features` (and then labels) may be empty when a folder holds semantics and splits alone.

@@ -40,6 +40,8 @@ struct ReportOptions {
   bool compare_mmg = true;         ///< fit once more without MMG, to show what it does; for models that use it
   std::uint64_t seed = 1;          ///< of the t-SNE maps and the samples in them
   std::filesystem::path own_rows;  ///< file with rows of the user's own, shown beside the published ones; or empty
+  std::size_t samples = 0;         ///< test samples behind the figures, evenly spread, at most; 0: all
+  std::uint64_t memory_limit = 0;  ///< bytes for the whole process in the fit without MMG; 0: none
 };
 
 /// The photographs in a data set folder: thumbnails.jpg or .png, squares in the order of the samples that fill the

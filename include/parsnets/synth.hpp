@@ -29,4 +29,10 @@ struct SynthOptions {
 Dataset synthesize(const SynthOptions& options, const Dataset* semantics_from = nullptr, unsigned threads = 0,
                    ProgressObserver* progress = nullptr);
 
+/// Writes the same data set to `folder` as save_dataset does, without holding more than some rows of the features in
+/// memory. Returns it without features. Throws as both.
+Dataset synthesize_to(const std::filesystem::path& folder, DataFormat format, const SynthOptions& options,
+                      const Dataset* semantics_from = nullptr, unsigned threads = 0,
+                      ProgressObserver* progress = nullptr);
+
 }  // namespace parsnets

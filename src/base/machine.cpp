@@ -90,6 +90,8 @@ std::uint64_t peak_memory() {
 
 std::uint64_t resident_memory() { return proc_bytes("/proc/self/status", "VmRSS:"); }
 
+std::uint64_t anonymous_memory() { return proc_bytes("/proc/self/status", "RssAnon:"); }
+
 void use_serial_blas() { openblas_set_num_threads(1); }
 
 bool blas_is_thread_safe() { return openblas_get_parallel() != 0; }

@@ -6,8 +6,16 @@
 
 namespace parsnets {
 
-/// Throws usage, saying how much is needed for `work` and what to do, when `bytes` more than the process has now would
-/// be above `limit`; 0 means no limit.
+/// Resident memory that the process cannot give back, in bytes: its own, and an allowance for program and libraries.
+/// Pages of mapped files do not count.
+std::uint64_t held_memory();
+
+/// Throws usage, saying how much is needed for `work` and what to do, when `bytes` more than held_memory() would be
+/// above `limit`; 0 means no limit.
 void require_memory(std::uint64_t limit, double bytes, const std::string& work, const std::string& advice);
+
+/// Has the allocator return freed memory to the system from here on, so that what was freed does not count against a
+/// limit. Costs time where matrices are made again and again.
+void return_freed_memory();
 
 }  // namespace parsnets

@@ -61,12 +61,17 @@ Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& opt
 
 void save_dataset(const Dataset& data, const std::filesystem::path& folder, DataFormat format,
                   ProgressObserver* progress) {
+  save_dataset(data, blocks_of(data.features), folder, format, progress);
+}
+
+void save_dataset(const Dataset& data, const RowBlocks<float>& features, const std::filesystem::path& folder,
+                  DataFormat format, ProgressObserver* progress) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error || !std::filesystem::is_directory(folder))
     throw Error(ErrorCode::failure, fmt::format("cannot create the folder {}: {}", folder.string(), error.message()));
   const bool mat = format == DataFormat::mat5 || format == DataFormat::mat5_uncompressed || format == DataFormat::mat73;
-  (mat ? save_xlsa17 : save_plain)(data, folder, format, progress);
+  (mat ? save_xlsa17 : save_plain)(data, features, folder, format, progress);
   if (data.generated)
     write_text_file(folder / kGeneratedMark, "{\"generated\": true}\n");
   else

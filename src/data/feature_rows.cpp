@@ -28,12 +28,13 @@ NpyLocation npz_member(const fs::path& file, const std::string& wanted) {
                        "save it as np.savez(..., " + wanted + "=x)"});
 }
 
-Matrix<float> read_feature_file(const fs::path& file, ProgressObserver* progress) {
-  return file.extension() == ".csv" ? read_csv_float(file, progress) : read_npy_float(array_of(file), progress);
+Matrix<float> read_feature_file(const fs::path& file, ProgressObserver* progress, const MatrixPlace& place) {
+  return file.extension() == ".csv" ? read_csv_float(file, progress, place)
+                                    : read_npy_float(array_of(file), progress, place);
 }
 
 std::size_t count_feature_rows(const fs::path& file) {
-  if (file.extension() == ".csv") return read_csv_float(file).rows();
+  if (file.extension() == ".csv") return count_csv_rows(file);
   return NpyRowReader(array_of(file)).rows();
 }
 

@@ -14,9 +14,10 @@ namespace parsnets {
 NpyLocation npz_member(const std::filesystem::path& file, const std::string& wanted);
 
 /// N x d.
-Matrix<float> read_feature_file(const std::filesystem::path& file, ProgressObserver* progress);
+Matrix<float> read_feature_file(const std::filesystem::path& file, ProgressObserver* progress,
+                                const MatrixPlace& place = {});
 
-/// N; reads all of a .csv.
+/// N; reads the lines of a .csv.
 std::size_t count_feature_rows(const std::filesystem::path& file);
 
 /// A reader of data.features_file, or nothing for files that must be loaded whole: .csv, .mat, Fortran order. Throws

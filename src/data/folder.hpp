@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/row_blocks.hpp"
 #include "parsnets/dataset.hpp"
 
 namespace parsnets {
@@ -16,12 +17,15 @@ bool is_xlsa17(const std::filesystem::path& folder);
 std::string folder_name(const std::filesystem::path& folder);
 
 Dataset load_xlsa17(const std::filesystem::path& folder, const LoadOptions& options, ProgressObserver* progress);
-void save_xlsa17(const Dataset& data, const std::filesystem::path& folder, DataFormat format,
-                 ProgressObserver* progress);
+void save_xlsa17(const Dataset& data, const RowBlocks<float>& features, const std::filesystem::path& folder,
+                 DataFormat format, ProgressObserver* progress);
 
 Dataset load_plain(const std::filesystem::path& folder, const LoadOptions& options, ProgressObserver* progress);
-void save_plain(const Dataset& data, const std::filesystem::path& folder, DataFormat format,
-                ProgressObserver* progress);
+void save_plain(const Dataset& data, const RowBlocks<float>& features, const std::filesystem::path& folder,
+                DataFormat format, ProgressObserver* progress);
+/// As the public one, with features from elsewhere than data.features; none: rows is 0.
+void save_dataset(const Dataset& data, const RowBlocks<float>& features, const std::filesystem::path& folder,
+                  DataFormat format, ProgressObserver* progress);
 
 /// Integers held in a double array; throws bad_input naming the first value that is none.
 std::vector<std::int64_t> to_integers(std::span<const double> values, const std::string& file,

@@ -160,6 +160,7 @@ class Inspector {
     std::vector<float> low(x.cols(), std::numeric_limits<float>::infinity()),
         high(x.cols(), -std::numeric_limits<float>::infinity());
     std::size_t nan = 0, infinite = 0;
+    UsedRows used(x);
     for (std::size_t r = 0; r < x.rows(); ++r) {
       const auto row = x.row(r);
       for (std::size_t c = 0; c < row.size(); ++c) {
@@ -167,6 +168,7 @@ class Inspector {
         low[c] = row[c] < low[c] ? row[c] : low[c];
         high[c] = row[c] > high[c] ? row[c] : high[c];
       }
+      used.add(r, 1);
       if (r % 4096 == 0) report(progress_, {"check features", r, x.rows(), "samples"});
     }
     std::size_t constant = 0;
@@ -181,10 +183,12 @@ class Inspector {
     const auto& x = data_.features;
     std::vector<std::pair<std::uint64_t, std::int32_t>> hashes;
     hashes.reserve(x.rows());
+    UsedRows used(x);
     for (std::size_t r = 0; r < x.rows(); ++r) {
       std::uint64_t h = 0x9e3779b97f4a7c15u;
       for (const float v : x.row(r)) h = (std::rotl(h, 7) ^ std::bit_cast<std::uint32_t>(v)) * 0x2545f4914f6cdd1du;
       hashes.emplace_back(h, static_cast<std::int32_t>(r));
+      used.add(r, 1);
     }
     std::sort(hashes.begin(), hashes.end());
     std::vector<char> test(x.rows(), 0);
@@ -196,7 +200,10 @@ class Inspector {
     for (std::size_t i = 1; i < hashes.size(); ++i) {
       if (hashes[i].first != hashes[i - 1].first) continue;
       const auto a = static_cast<std::size_t>(hashes[i - 1].second), b = static_cast<std::size_t>(hashes[i].second);
-      if (std::memcmp(x.row(a).data(), x.row(b).data(), x.cols() * sizeof(float)) != 0) continue;
+      const bool same = std::memcmp(x.row(a).data(), x.row(b).data(), x.cols() * sizeof(float)) == 0;
+      used.add(a, 1);
+      used.add(b, 1);
+      if (!same) continue;
       ++duplicates;
       across += (test[a] && training[b]) || (test[b] && training[a]) ? 1 : 0;
     }

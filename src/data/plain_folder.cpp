@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "base/file.hpp"
 #include "data/feature_rows.hpp"
 #include "data/folder.hpp"
 #include "data/folder_files.hpp"
@@ -51,7 +52,7 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
   if (!labels) require_one(folder, "labels", {".npy", ".npz", ".csv"}, "one label per sample");
   data.labels = std::move(labels->labels);
   if (options.read_features) {
-    data.features = read_feature_file(*features, progress);
+    data.features = read_feature_file(*features, progress, MatrixPlace::within(options.memory_limit));
     check_feature_rows(*features, data.features.rows(), data.features.cols(), data);
   }
   data.image_files = read_image_files(folder, data.samples());
@@ -65,21 +66,22 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
   return data;
 }
 
-void save_plain(const Dataset& data, const fs::path& folder, DataFormat format, ProgressObserver*) {
-  if (!data.features.empty()) {
+void save_plain(const Dataset& data, const RowBlocks<float>& features, const fs::path& folder, DataFormat format,
+                ProgressObserver*) {
+  if (features.rows > 0) {
     if (format == DataFormat::csv) {
-      write_csv(folder / "features.csv", data.features.view());
+      write_csv(folder / "features.csv", features);
     } else if (format == DataFormat::npz) {
       NpzWriter archive(folder / "features.npz");
-      archive.add("features", data.features.view());
+      archive.add("features", features);
       archive.commit();
     } else {
-      write_npy(folder / "features.npy", data.features.view());
+      write_npy(folder / "features.npy", features);
     }
     if (format == DataFormat::csv) {
-      CsvTable labels{{}, {}};
-      for (const auto label : data.labels) labels.rows.push_back({std::to_string(label)});
-      write_csv(folder / "labels.csv", labels);
+      std::string lines;
+      for (const auto label : data.labels) lines += std::to_string(label) + '\n';
+      write_text_file(folder / "labels.csv", lines);
     } else {
       write_npy(folder / "labels.npy", data.labels);
     }

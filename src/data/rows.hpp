@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mapped_rows.hpp"
 #include "base/rows.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/error.hpp"
@@ -34,6 +35,16 @@ inline void check_finite_rows(MatrixView<const float> features, std::span<const 
     throw Error(BadInput{
         file, fmt::format("row {}, column {} (counted from 0)", first + static_cast<std::size_t>(r), bad - row.begin()),
         "a finite number", fmt::format("{}", *bad), "remove the row or correct the value"});
+  }
+}
+
+/// The same for a matrix that may be mapped: its rows leave memory once they are checked.
+inline void check_finite_rows(const Matrix<float>& features, std::span<const std::int32_t> rows,
+                              const std::string& file) {
+  UsedRows used(features);
+  for (const auto& r : rows) {
+    check_finite_rows(features.view(), {&r, 1}, file);
+    used.add(static_cast<std::size_t>(r), 1);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/rng.hpp"
+#include "data/folder.hpp"
 #include "data/split.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/threads.hpp"
@@ -114,51 +115,66 @@ Matrix<float> normal_matrix(std::size_t rows, std::size_t cols, double scale, Rn
   return m;
 }
 
-void generate_features(Dataset& data, const SynthOptions& o, unsigned threads, ProgressObserver* progress) {
-  const Matrix<float> attributes = standardised(data.semantics.values);
-  const std::size_t m = attributes.cols(), q = static_cast<std::size_t>(o.signature_dimensions),
-                    p = static_cast<std::size_t>(o.nuisance_dimensions), latent = m + q + p;
-  const auto hidden = static_cast<std::size_t>(o.hidden), d = static_cast<std::size_t>(o.dimensions);
-  const Matrix<float> signatures = normal_matrix(data.classes(), q, o.signature, Rng(o.seed, kSignature));
-  const Matrix<float> first =
-      normal_matrix(latent, hidden, 1.5 / std::sqrt(static_cast<double>(latent)), Rng(o.seed, kFirstLayer));
-  const Matrix<float> second =
-      normal_matrix(hidden + 1, d, 1.0 / std::sqrt(static_cast<double>(hidden)), Rng(o.seed, kSecondLayer));
-  data.features = Matrix<float>(data.samples(), d);
-  ThreadPool pool(threads);
-  constexpr std::size_t kGrain = 256, kBatch = 16 * kGrain;
-  for (std::size_t start = 0; start < data.samples(); start += kBatch) {
-    report(progress, {"generate", start, data.samples(), "samples"});
-    pool.parallel_for(
-        std::min(kBatch, data.samples() - start), kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
-          const std::size_t rows = end - begin;
-          Matrix<float> inner(rows, latent), middle(rows, hidden);
-          for (std::size_t r = 0; r < rows; ++r) {
-            const std::size_t sample = start + begin + r;
-            Rng rng(o.seed, kRows + sample);
-            const auto c = static_cast<std::size_t>(data.labels[sample]);
-            for (std::size_t a = 0; a < m; ++a)
-              inner(r, a) = attributes(c, a) + static_cast<float>(o.attribute_noise * rng.normal());
-            for (std::size_t s = 0; s < q; ++s) inner(r, m + s) = signatures(c, s);
-            for (std::size_t s = 0; s < p; ++s) inner(r, m + q + s) = static_cast<float>(o.nuisance * rng.normal());
-          }
-          cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), o.hidden,
-                      static_cast<int>(latent), 1.0f, inner.data(), static_cast<int>(latent), first.data(), o.hidden,
-                      0.0f, middle.data(), o.hidden);
-          for (auto& v : middle.values()) v = std::tanh(v);
-          float* out = data.features.row(start + begin).data();
-          cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), o.dimensions, o.hidden, 1.0f,
-                      middle.data(), o.hidden, second.data(), o.dimensions, 0.0f, out, o.dimensions);
-          const float* offset = second.row(hidden).data();
-          for (std::size_t r = 0; r < rows; ++r)
-            for (std::size_t c = 0; c < d; ++c) out[r * d + c] = std::max(0.0f, out[r * d + c] + offset[c]);
-        });
+/// Draws the features of any samples of a data set: what a sample gets depends on its number, not on those beside it.
+class FeatureGenerator {
+ public:
+  FeatureGenerator(const Dataset& data, const SynthOptions& options, unsigned threads)
+      : data_(data),
+        o_(options),
+        attributes_(standardised(data.semantics.values)),
+        signatures_(normal_matrix(data.classes(), static_cast<std::size_t>(options.signature_dimensions),
+                                  options.signature, Rng(options.seed, kSignature))),
+        first_(normal_matrix(latent(), static_cast<std::size_t>(options.hidden),
+                             1.5 / std::sqrt(static_cast<double>(latent())), Rng(options.seed, kFirstLayer))),
+        second_(normal_matrix(static_cast<std::size_t>(options.hidden) + 1, dimensions(),
+                              1.0 / std::sqrt(static_cast<double>(options.hidden)), Rng(options.seed, kSecondLayer))),
+        pool_(threads) {}
+
+  std::size_t dimensions() const { return static_cast<std::size_t>(o_.dimensions); }
+
+  /// `first`: a multiple of kGrain; `out`: count x d. Products of other grains might round differently.
+  void generate(std::size_t first, std::size_t count, float* out) {
+    pool_.parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+      generate_grain(first + begin, end - begin, out + begin * dimensions());
+    });
   }
-}
 
-}  // namespace
+  static constexpr std::size_t kGrain = 256;
 
-Dataset synthesize(const SynthOptions& o, const Dataset* semantics_from, unsigned threads, ProgressObserver* progress) {
+ private:
+  std::size_t latent() const {
+    return attributes_.cols() + static_cast<std::size_t>(o_.signature_dimensions + o_.nuisance_dimensions);
+  }
+
+  void generate_grain(std::size_t first, std::size_t rows, float* out) const {
+    const std::size_t m = attributes_.cols(), q = signatures_.cols(), all = latent(), d = dimensions();
+    Matrix<float> inner(rows, all), middle(rows, static_cast<std::size_t>(o_.hidden));
+    for (std::size_t r = 0; r < rows; ++r) {
+      Rng rng(o_.seed, kRows + first + r);
+      const auto c = static_cast<std::size_t>(data_.labels[first + r]);
+      for (std::size_t a = 0; a < m; ++a)
+        inner(r, a) = attributes_(c, a) + static_cast<float>(o_.attribute_noise * rng.normal());
+      for (std::size_t s = 0; s < q; ++s) inner(r, m + s) = signatures_(c, s);
+      for (std::size_t s = m + q; s < all; ++s) inner(r, s) = static_cast<float>(o_.nuisance * rng.normal());
+    }
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), o_.hidden, static_cast<int>(all),
+                1.0f, inner.data(), static_cast<int>(all), first_.data(), o_.hidden, 0.0f, middle.data(), o_.hidden);
+    for (auto& v : middle.values()) v = std::tanh(v);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), o_.dimensions, o_.hidden, 1.0f,
+                middle.data(), o_.hidden, second_.data(), o_.dimensions, 0.0f, out, o_.dimensions);
+    const float* offset = second_.row(static_cast<std::size_t>(o_.hidden)).data();
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t c = 0; c < d; ++c) out[r * d + c] = std::max(0.0f, out[r * d + c] + offset[c]);
+  }
+
+  const Dataset& data_;
+  SynthOptions o_;
+  Matrix<float> attributes_, signatures_, first_, second_;
+  ThreadPool pool_;
+};
+
+/// All but the features.
+Dataset synthesize_classes(const SynthOptions& o, const Dataset* semantics_from) {
   Dataset data;
   data.name = "synthetic";
   data.features_name = "synth";
@@ -184,7 +200,40 @@ Dataset synthesize(const SynthOptions& o, const Dataset* semantics_from, unsigne
     else
       label_given_split(data, o);
   }
-  generate_features(data, o, threads, progress);
+  return data;
+}
+
+}  // namespace
+
+Dataset synthesize(const SynthOptions& o, const Dataset* semantics_from, unsigned threads, ProgressObserver* progress) {
+  Dataset data = synthesize_classes(o, semantics_from);
+  FeatureGenerator generator(data, o, threads);
+  data.features = Matrix<float>(data.samples(), generator.dimensions());
+  constexpr std::size_t kBatch = 16 * FeatureGenerator::kGrain;
+  for (std::size_t start = 0; start < data.samples(); start += kBatch) {
+    report(progress, {"generate", start, data.samples(), "samples"});
+    generator.generate(start, std::min(kBatch, data.samples() - start), data.features.row(start).data());
+  }
+  return data;
+}
+
+Dataset synthesize_to(const std::filesystem::path& folder, DataFormat format, const SynthOptions& o,
+                      const Dataset* semantics_from, unsigned threads, ProgressObserver* progress) {
+  Dataset data = synthesize_classes(o, semantics_from);
+  FeatureGenerator generator(data, o, threads);
+  const std::size_t d = generator.dimensions();
+  Matrix<float> grains;  // the whole grains around the rows that are asked for
+  const RowBlocks<float> features{data.samples(), d, [&](std::size_t first, std::size_t count) {
+                                    constexpr std::size_t kGrain = FeatureGenerator::kGrain;
+                                    const std::size_t from = first / kGrain * kGrain;
+                                    const std::size_t to =
+                                        std::min(data.samples(), (first + count + kGrain - 1) / kGrain * kGrain);
+                                    report(progress, {"generate", first, data.samples(), "samples"});
+                                    if (grains.rows() < to - from) grains = Matrix<float>(to - from, d);
+                                    generator.generate(from, to - from, grains.data());
+                                    return MatrixView<const float>(grains.row(first - from).data(), count, d);
+                                  }};
+  save_dataset(data, features, folder, format, nullptr);
   return data;
 }
 

@@ -212,20 +212,21 @@ bool read_samples_beside(const fs::path& folder, const fs::path& features, Datas
 }
 
 /// Returns whether the labels are numbers of classes, not names.
-bool read_features(const fs::path& folder, const fs::path& path, bool with_values, Dataset& data,
+bool read_features(const fs::path& folder, const fs::path& path, const LoadOptions& options, Dataset& data,
                    ProgressObserver* progress) {
+  const MatrixPlace place = MatrixPlace::within(options.memory_limit);
   data.features_file = path.string();
   if (path.extension() == ".mat") {
     const auto file = MatFile::open(path);
     data.features_name = path.stem().string();
     read_samples(*file, data);
-    if (with_values) data.features = file->read_columns("features", progress);
+    if (options.read_features) data.features = file->read_columns("features", progress, place);
     return true;
   }
   data.features_name = path.filename().string();
   const bool numbers = read_samples_beside(folder, path, data);
-  if (with_values) {
-    data.features = read_feature_file(path, progress);
+  if (options.read_features) {
+    data.features = read_feature_file(path, progress, place);
     check_feature_rows(path, data.features.rows(), data.features.cols(), data);
   }
   return numbers;
@@ -269,7 +270,7 @@ Dataset load_xlsa17(const fs::path& folder, const LoadOptions& options, Progress
   data.semantics = join_tables(std::move(tables), data.class_names, splits->name());
   if (options.original_att) data.semantics.name += ":original_att";
   if (const auto features = choose_features(folder, options, data.classes()))
-    if (read_features(folder, *features, options.read_features, data, progress)) check_class_order(folder, first, data);
+    if (read_features(folder, *features, options, data, progress)) check_class_order(folder, first, data);
 
   if (!options.split.empty()) {
     data.split = read_split_file(options.split, folder, data, options.seed);
@@ -283,14 +284,15 @@ Dataset load_xlsa17(const fs::path& folder, const LoadOptions& options, Progress
   return data;
 }
 
-void save_xlsa17(const Dataset& data, const fs::path& folder, DataFormat format, ProgressObserver* progress) {
+void save_xlsa17(const Dataset& data, const RowBlocks<float>& values, const fs::path& folder, DataFormat format,
+                 ProgressObserver* progress) {
   const MatVersion version = format == DataFormat::mat73               ? MatVersion::v73
                              : format == DataFormat::mat5_uncompressed ? MatVersion::v5_uncompressed
                                                                        : MatVersion::v5;
-  if (!data.features.empty()) {
+  if (values.rows > 0) {
     const std::string stem = fs::path(data.features_name).stem().string();
     const auto features = MatWriter::create(folder / ((stem.empty() ? "features" : stem) + ".mat"), version);
-    features->write_columns("features", data.features.view(), progress);
+    features->write_blocks("features", values, progress);
     features->write_columns("labels", column(data.labels).view());
     if (!data.image_files.empty()) features->write_strings("image_files", data.image_files);
     features->commit();

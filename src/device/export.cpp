@@ -8,9 +8,11 @@
 #include <optional>
 #include <tuple>
 
+#include "base/scratch_file.hpp"
 #include "data/rows.hpp"
 #include "device/device_source.hpp"
 #include "eval/counts.hpp"
+#include "eval/row_scores.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "train/refit.hpp"
@@ -48,12 +50,18 @@ class ValidationModel {
     fold_ = std::move(folds.front());
     if (memory_limit > 0) options.run.memory_limit = memory_limit;
     model_ = refit(options, data, fold_.fit, pool, progress);
-    unseen_ = gather_rows(data.features.view(), fold_.unseen);
-    seen_ = gather_rows(data.features.view(), fold_.seen);
+    // Scored in blocks they round differently: without a limit they stay as they were.
+    const std::size_t rows = fold_.unseen.size() + fold_.seen.size();
+    if (!MatrixPlace::within(memory_limit).on_disk(rows, data.features.cols())) {
+      unseen_ = gather_rows(data.features, fold_.unseen);
+      seen_ = gather_rows(data.features, fold_.seen);
+    }
     const PreparedClasses prepared = model_.prepare_classes(pool);
-    const FoldResult result =
-        evaluate_fold(source_of(model_, prepared, unseen_.view(), pool),
-                      source_of(model_, prepared, seen_.view(), pool), data, fold_, /*with_temperature=*/false);
+    const auto score = [&](MatrixView<const float> x, const ScoreVisitor& visit) {
+      model_.visit_scores(x, prepared, pool, visit);
+    };
+    const FoldResult result = evaluate_fold(scores(fold_.unseen, unseen_, score), scores(fold_.seen, seen_, score),
+                                            data, fold_, /*with_temperature=*/false);
     before_ = {result.zsl, result.h};
     gamma_ = result.gamma;
   }
@@ -69,23 +77,37 @@ class ValidationModel {
     std::optional<GzslCount> gzsl;
     if (!fold_.seen.empty())
       gzsl.emplace(data_.classes(), GzslLabels{{unseen_labels, fold_.held_classes}, {seen_labels, fold_.fit_classes}});
-    source_of(device, unseen_.view(), pool_).visit([&](std::size_t first, MatrixView<const float> scores) {
-      zsl.add(first, scores);
-      if (gzsl) gzsl->add_unseen(first, scores);
+    const auto score = [&](MatrixView<const float> x, const ScoreVisitor& visit) {
+      source_of(device, x, pool_).visit(visit);
+    };
+    scores(fold_.unseen, unseen_, score).visit([&](std::size_t first, MatrixView<const float> some) {
+      zsl.add(first, some);
+      if (gzsl) gzsl->add_unseen(first, some);
     });
     if (!gzsl) return {zsl.result().top1_per_class, 0};
-    source_of(device, seen_.view(), pool_).visit([&](std::size_t first, MatrixView<const float> scores) {
-      gzsl->add_seen(first, scores);
+    scores(fold_.seen, seen_, score).visit([&](std::size_t first, MatrixView<const float> some) {
+      gzsl->add_seen(first, some);
     });
     return {zsl.result().top1_per_class, gzsl->at(gamma_).h};
   }
 
  private:
+  using Score = std::function<void(MatrixView<const float>, const ScoreVisitor&)>;
+
+  /// Of these samples, whose features are in `held` unless there are too many.
+  ScoreSource scores(std::span<const std::int32_t> rows, const Matrix<float>& held, Score score) const {
+    const std::size_t classes = model_.classes.names.size();
+    if (held.rows() != rows.size()) return scores_of_rows(data_.features, rows, classes, std::move(score));
+    return {rows.size(), classes, [x = held.view(), score = std::move(score)](const ScoreVisitor& visit) {
+              if (x.rows() > 0) score(x, visit);
+            }};
+  }
+
   const Dataset& data_;
   ThreadPool& pool_;
   Fold fold_;
   Model model_;
-  Matrix<float> unseen_, seen_;
+  Matrix<float> unseen_, seen_;  ///< features of the fold, unless they are too many
   ValidationAccuracy before_;
   double gamma_ = 0;
 };

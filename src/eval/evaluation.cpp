@@ -13,6 +13,7 @@
 #include "data/semantics.hpp"
 #include "eval/counts.hpp"
 #include "eval/model_data.hpp"
+#include "eval/score_source.hpp"
 #include "eval/scorer.hpp"
 #include "eval/scores.hpp"
 #include "parsnets/error.hpp"
@@ -25,12 +26,11 @@ namespace {
 void visit_in_order(const Scorer& scorer, const Dataset& data, std::span<const std::int32_t> rows,
                     const std::vector<std::int32_t>& position, ProgressObserver* progress, const char* stage,
                     const ScoreVisitor& visit) {
-  constexpr std::size_t kBatch = 2048;
-  for (std::size_t start = 0; start < rows.size(); start += kBatch) {
+  for (std::size_t start = 0; start < rows.size(); start += kScoredRows) {
     report(progress, {stage, start, rows.size(), "samples"});
-    const auto batch = rows.subspan(start, std::min(kBatch, rows.size() - start));
+    const auto batch = rows.subspan(start, std::min(kScoredRows, rows.size() - start));
     scorer.visit_scores(
-        gather_rows(data.features.view(), batch).view(), [&](std::size_t first, MatrixView<const float> scores) {
+        gather_rows(data.features, batch).view(), [&](std::size_t first, MatrixView<const float> scores) {
           Matrix<float> ordered(scores.rows(), position.size());
           for (std::size_t r = 0; r < scores.rows(); ++r)
             for (std::size_t c = 0; c < position.size(); ++c)
@@ -105,7 +105,7 @@ Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressOb
                            "evaluate on the split it was trained with"});
   }
   for (const auto* list : {&data.split.test_unseen, &data.split.test_seen})
-    check_finite_rows(data.features.view(), *list, features_source(data));
+    check_finite_rows(data.features, *list, features_source(data));
   Evaluation result;
   result.warnings = semantic_warnings(data);
   if (unseen.size() == 1)

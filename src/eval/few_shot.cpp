@@ -7,6 +7,7 @@
 #include "base/rng.hpp"
 #include "data/rows.hpp"
 #include "eval/counts.hpp"
+#include "eval/field_rows.hpp"
 #include "eval/model_data.hpp"
 #include "model/copy.hpp"
 #include "model/teaching.hpp"
@@ -59,7 +60,8 @@ Unseen unseen_of(const Model& model, const Dataset& data, ThreadPool& pool) {
     out.members[static_cast<std::size_t>(c)].push_back(static_cast<std::int32_t>(out.labels.size()));
     out.labels.push_back(c);
   }
-  out.f = out.model.predict(gather_rows(data.features.view(), data.split.test_unseen).view(), pool);
+  out.f = predict_rows(out.model, blocks_of(data.features, data.split.test_unseen),
+                       data.loaded ? data.loaded->memory_limit : 0, pool);
   return out;
 }
 

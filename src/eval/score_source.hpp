@@ -28,11 +28,15 @@ inline ScoreSource source_of(const Model& model, const PreparedClasses& prepared
           }};
 }
 
-/// Memory that scoring needs beside the samples, however many there are.
-inline double scoring_bytes(std::size_t classes, std::size_t outputs, std::size_t dimensions) {
-  constexpr double kBlocks = 2 * 32e6, kBatch = 2048;
+/// Samples that are scored at a time where not all of them are in memory.
+inline constexpr std::size_t kScoredRows = 2048;
+
+/// Memory that scoring needs beside the samples, `rows` of which are scored at a time.
+inline double scoring_bytes(std::size_t classes, std::size_t outputs, std::size_t dimensions,
+                            std::size_t rows = ~std::size_t{0}) {
+  constexpr double kBlock = 34e6, kBatch = kScoredRows;
   const auto c = static_cast<double>(classes), q = static_cast<double>(outputs), d = static_cast<double>(dimensions);
-  return kBlocks + 2 * 1024 * c + 12 * c * (q + 1) + 12 * kBatch * d;
+  return 2 * std::min(kBlock, 4 * c * static_cast<double>(rows)) + 2 * 1024 * c + 12 * c * (q + 1) + 12 * kBatch * d;
 }
 
 /// What is kept of scores that are visited several times; more than that is made anew each time.

@@ -1,6 +1,6 @@
 // Evaluation of a copy that has adapted to the test samples.
 
-#include "data/rows.hpp"
+#include "eval/field_rows.hpp"
 #include "model/copy.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
@@ -21,7 +21,8 @@ TransductiveEvaluation evaluate_transductive(const Model& model, const Dataset& 
     rows.insert(rows.end(), data.split.test_seen.begin(), data.split.test_seen.end());
   Model copy = shared_copy(model);
   report(progress, {"adapt", 0, rows.size(), "samples"});
-  result.adaptation = adapt(copy, gather_rows(data.features.view(), rows).view(), {}, pool);
+  result.adaptation =
+      adapt_rows(copy, blocks_of(data.features, rows), {}, data.loaded ? data.loaded->memory_limit : 0, pool);
   result.after = evaluate(copy, data, pool, progress);
   result.after.warnings = result.before.warnings;  // that it was adapted is what the protocol says
   return result;

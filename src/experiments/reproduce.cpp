@@ -125,7 +125,8 @@ class Study {
   }
 
   /// Nothing for a data set that cannot be read: the others go on, and the summary says why.
-  std::optional<Dataset> loaded(const StudyVariant& variant, const LoadOptions& load) {
+  std::optional<Dataset> loaded(const StudyVariant& variant, LoadOptions load) {
+    load.memory_limit = options_.memory_limit;
     try {
       return load_dataset(variant.found->folder, load, progress_);
     } catch (const Error& error) {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/file.hpp"
 #include "formats/text.hpp"
@@ -220,6 +221,36 @@ CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
   return table;
 }
 
+CsvShape csv_shape(const std::filesystem::path& file) {
+  constexpr std::uint64_t kSmall = 16u << 20;
+  InputFile input(file);
+  if (input.size() <= kSmall) {
+    const CsvTable table = read_csv(file, true);
+    return {table.rows.size(), table.header.size()};
+  }
+  std::vector<char> piece(1u << 20);
+  std::size_t rows = 0, cells = 1, blank = 0;
+  bool quoted = false, empty = true;
+  const auto end_row = [&] {
+    if (empty) ++blank;  // counts unless it is one of the last
+    if (!empty) rows += 1 + std::exchange(blank, 0);
+    empty = true;
+  };
+  while (const std::size_t got = input.read_some(piece.data(), piece.size()))
+    for (std::size_t i = 0; i < got; ++i) {
+      const char c = piece[i];
+      if (c == '"') quoted = !quoted;  // a doubled quote is two of them
+      if (c == '\n' && !quoted) {
+        end_row();
+        continue;
+      }
+      if (c == ',' && !quoted && rows == 0) ++cells;
+      if (c != '\r') empty = false;
+    }
+  end_row();
+  return {rows - 1, cells};
+}
+
 bool parse_number(std::string_view cell, double& value) {
   const std::size_t first = cell.find_first_not_of(" \t");
   if (first == std::string_view::npos) {
@@ -279,25 +310,27 @@ void write_csv(const std::filesystem::path& file, const CsvTable& table) {
   out.commit();
 }
 
-void write_csv(const std::filesystem::path& file, MatrixView<const float> values) {
+void write_csv(const std::filesystem::path& file, const RowBlocks<float>& values) {
   AtomicFile out(file);
   std::string lines;
-  for (std::size_t r = 0; r < values.rows(); ++r) {
-    for (std::size_t c = 0; c < values.cols(); ++c) {
-      if (std::isinf(values(r, c)))
-        throw Error(ErrorCode::failure,
-                    fmt::format("cannot write {}: row {}, column {} is infinite, which readers of the "
-                                "table would reject",
-                                file.string(), r + 1, c + 1));
-      if (c > 0) lines += ',';
-      lines += format_number(values(r, c));
+  for_each_block(values, [&](std::size_t first, MatrixView<const float> block) {
+    for (std::size_t r = 0; r < block.rows(); ++r) {
+      for (std::size_t c = 0; c < block.cols(); ++c) {
+        if (std::isinf(block(r, c)))
+          throw Error(ErrorCode::failure,
+                      fmt::format("cannot write {}: row {}, column {} is infinite, which readers of the "
+                                  "table would reject",
+                                  file.string(), first + r + 1, c + 1));
+        if (c > 0) lines += ',';
+        lines += format_number(block(r, c));
+      }
+      lines += '\n';
+      if (lines.size() > (1u << 20)) {
+        out.write(lines);
+        lines.clear();
+      }
     }
-    lines += '\n';
-    if (lines.size() > (1u << 20)) {
-      out.write(lines);
-      lines.clear();
-    }
-  }
+  });
   out.write(lines);
   out.commit();
 }

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/row_blocks.hpp"
+#include "base/scratch_file.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
 
@@ -21,6 +23,15 @@ struct CsvTable {
 /// bytes that are not UTF-8, NUL bytes, repeated column names. Blank lines at the end are ignored.
 CsvTable read_csv(const std::filesystem::path& file, bool has_header);
 
+/// Rows below the header, and columns.
+struct CsvShape {
+  std::size_t rows = 0, cols = 0;
+};
+
+/// Of a table with a header, which is checked as by read_csv where it is small (16 MB). Of a larger one the lines are
+/// counted, in pieces.
+CsvShape csv_shape(const std::filesystem::path& file);
+
 /// The cells of one line of CSV, as given to an option such as --names: names separated by commas, in quotes where they
 /// have a comma or a quote themselves (doubled inside). Throws usage naming `option`.
 std::vector<std::string> parse_list(std::string_view text, const std::string& option);
@@ -28,7 +39,10 @@ std::vector<std::string> parse_list(std::string_view text, const std::string& op
 /// Reads a purely numeric matrix, n x d, in two streaming passes (count, fill); each value is parsed as a double and
 /// rounded to float. A first line without a number is a header and skipped. Empty cells, "nan" and "na" read as NaN.
 /// Throws bad_input with file:line and column for anything else, infinities included.
-Matrix<float> read_csv_float(const std::filesystem::path& file, ProgressObserver* progress = nullptr);
+Matrix<float> read_csv_float(const std::filesystem::path& file, ProgressObserver* progress = nullptr,
+                             const MatrixPlace& place = {});
+/// n of that matrix: one pass over the lines.
+std::size_t count_csv_rows(const std::filesystem::path& file);
 
 /// Parses one cell (blanks around it are ignored); NaN for an empty cell, "nan" or "na". Returns false when it is not
 /// a finite decimal number. Independent of the locale.
@@ -37,7 +51,10 @@ bool parse_number(std::string_view cell, double& value);
 /// Writes atomically; quotes where needed; numbers with the fewest digits that read back to the same float.
 void write_csv(const std::filesystem::path& file, const CsvTable& table);
 /// Throws Error(failure) for an infinite value.
-void write_csv(const std::filesystem::path& file, MatrixView<const float> values);
+void write_csv(const std::filesystem::path& file, const RowBlocks<float>& values);
+inline void write_csv(const std::filesystem::path& file, MatrixView<const float> values) {
+  write_csv(file, blocks_of(values));
+}
 /// Shortest text that reads back to the same float, also through double; "nan" for NaN.
 std::string format_number(float value);
 

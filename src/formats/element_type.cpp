@@ -1,8 +1,8 @@
 #include "formats/element_type.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 
 #include "base/half.hpp"
 
@@ -40,21 +40,33 @@ struct Half {
   explicit operator double() const { return static_cast<double>(half_to_float(bits)); }
 };
 
+std::uint8_t swapped(std::uint8_t bits) { return bits; }
+std::uint16_t swapped(std::uint16_t bits) { return __builtin_bswap16(bits); }
+std::uint32_t swapped(std::uint32_t bits) { return __builtin_bswap32(bits); }
+std::uint64_t swapped(std::uint64_t bits) { return __builtin_bswap64(bits); }
+
+template <std::size_t bytes>
+using Bits = std::conditional_t<
+    bytes == 1, std::uint8_t,
+    std::conditional_t<bytes == 2, std::uint16_t, std::conditional_t<bytes == 4, std::uint32_t, std::uint64_t>>>;
+
+template <bool swap, class From, class To>
+void convert_all(const void* source, std::size_t count, To* destination) {
+  const auto* bytes = static_cast<const unsigned char*>(source);
+  for (std::size_t i = 0; i < count; ++i) {
+    Bits<sizeof(From)> bits;
+    std::memcpy(&bits, bytes + i * sizeof(From), sizeof bits);
+    if constexpr (swap) bits = swapped(bits);
+    destination[i] = static_cast<To>(std::bit_cast<From>(bits));
+  }
+}
+
 template <class From, class To>
 void convert(const void* source, std::size_t count, std::endian order, To* destination) {
-  const auto* bytes = static_cast<const unsigned char*>(source);
-  const bool swap = order != std::endian::native;
-  for (std::size_t i = 0; i < count; ++i) {
-    From value;
-    if (swap) {
-      std::array<unsigned char, sizeof(From)> reversed{};
-      std::reverse_copy(bytes + i * sizeof(From), bytes + (i + 1) * sizeof(From), reversed.begin());
-      std::memcpy(&value, reversed.data(), sizeof value);
-    } else {
-      std::memcpy(&value, bytes + i * sizeof(From), sizeof value);
-    }
-    destination[i] = static_cast<To>(value);
-  }
+  if (order == std::endian::native)
+    convert_all<false, From>(source, count, destination);
+  else
+    convert_all<true, From>(source, count, destination);
 }
 
 template <class To>

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/row_blocks.hpp"
+#include "base/scratch_file.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
 
@@ -35,7 +37,8 @@ class MatFile {
 
   /// Real numeric variable of rows x cols as a cols x rows float32 matrix (each MATLAB column one row). Streams: beside
   /// the result it needs at most a few MB. Any integer or floating type.
-  virtual Matrix<float> read_columns(std::string_view name, ProgressObserver* progress = nullptr) = 0;
+  virtual Matrix<float> read_columns(std::string_view name, ProgressObserver* progress = nullptr,
+                                     const MatrixPlace& place = {}) = 0;
   /// The same in float64 (indices, labels, small tables).
   virtual Matrix<double> read_columns_double(std::string_view name) = 0;
   /// Cell array of char vectors (or char matrix, one row each) as UTF-8 strings, in column-major order.
@@ -57,8 +60,11 @@ class MatWriter {
   virtual ~MatWriter() = default;
 
   /// Writes n x d row-major values as a MATLAB d x n `single` (features: samples are columns).
-  virtual void write_columns(std::string_view name, MatrixView<const float> values,
-                             ProgressObserver* progress = nullptr) = 0;
+  virtual void write_blocks(std::string_view name, const RowBlocks<float>& values,
+                            ProgressObserver* progress = nullptr) = 0;
+  void write_columns(std::string_view name, MatrixView<const float> values, ProgressObserver* progress = nullptr) {
+    write_blocks(name, blocks_of(values), progress);
+  }
   /// Writes n x d row-major values as a MATLAB d x n `double`.
   virtual void write_columns(std::string_view name, MatrixView<const double> values) = 0;
   /// Writes an n x 1 cell array of char row vectors (UTF-8 in).

@@ -56,6 +56,15 @@ std::string shape_text(const std::vector<std::uint64_t>& shape);
 std::string kind_advice(std::string_view kind);
 bool is_numeric_kind(std::string_view kind);
 
+/// rows x cols values to read into; single ones may go to a temporary file.
+template <class T>
+Matrix<T> result_matrix(std::size_t rows, std::size_t cols, const MatrixPlace& place, const std::string& file) {
+  if constexpr (std::is_same_v<T, float>)
+    return new_matrix(rows, cols, place, "the values of " + file);
+  else
+    return Matrix<T>(rows, cols);
+}
+
 /// Tells the observer every few MB.
 class ByteProgress {
  public:

@@ -141,11 +141,11 @@ class MatV5Reader final : public MatFile {
 
   const std::vector<MatVariable>& variables() const override { return variables_; }
 
-  Matrix<float> read_columns(std::string_view variable, ProgressObserver* progress) override {
-    return read_numeric<float>(variable, progress);
+  Matrix<float> read_columns(std::string_view variable, ProgressObserver* progress, const MatrixPlace& place) override {
+    return read_numeric<float>(variable, progress, place);
   }
   Matrix<double> read_columns_double(std::string_view variable) override {
-    return read_numeric<double>(variable, nullptr);
+    return read_numeric<double>(variable, nullptr, {});
   }
   std::vector<std::string> read_strings(std::string_view variable) override;
 
@@ -188,7 +188,7 @@ class MatV5Reader final : public MatFile {
   }
 
   template <class T>
-  Matrix<T> read_numeric(std::string_view variable, ProgressObserver* progress);
+  Matrix<T> read_numeric(std::string_view variable, ProgressObserver* progress, const MatrixPlace& place);
   std::vector<std::string> read_chars(MatrixBody& body, const ArrayHeader& header, std::uint64_t& budget) const;
 
   InputFile file_;
@@ -198,7 +198,7 @@ class MatV5Reader final : public MatFile {
 };
 
 template <class T>
-Matrix<T> MatV5Reader::read_numeric(std::string_view variable, ProgressObserver* progress) {
+Matrix<T> MatV5Reader::read_numeric(std::string_view variable, ProgressObserver* progress, const MatrixPlace& place) {
   ElementStream stream(file_, place_of(variable), order_, kReadChunk, std::string(variable));
   MatrixBody body(stream, stream.size());
   const ArrayHeader header = read_header(body);
@@ -218,7 +218,9 @@ Matrix<T> MatV5Reader::read_numeric(std::string_view variable, ProgressObserver*
     stream.damaged(shape_text(header.dims) + " values of " + std::string(element_name(*type)),
                    std::to_string(body.bytes()) + " bytes");
 
-  Matrix<T> out(header.dims[1], header.dims[0]);
+  Matrix<T> out = result_matrix<T>(header.dims[1], header.dims[0], place, name_);
+  UsedRows filled(out);
+  const auto advance = [&](std::uint64_t done, std::uint64_t n) { filled.add(done / out.cols(), n / out.cols() + 1); };
   ByteProgress told(progress, "load " + std::string(variable), count * sizeof(T));
   constexpr ElementType kSame = std::is_same_v<T, float> ? ElementType::f32 : ElementType::f64;
   if (*type == kSame && order_ == std::endian::native) {
@@ -226,6 +228,7 @@ Matrix<T> MatV5Reader::read_numeric(std::string_view variable, ProgressObserver*
     for (std::uint64_t done = 0; done < count;) {
       const std::uint64_t n = std::min(kStep, count - done);
       body.read(out.data() + done, n * sizeof(T));
+      advance(done, n);
       done += n;
       told.advance(n * sizeof(T));
     }
@@ -240,6 +243,7 @@ Matrix<T> MatV5Reader::read_numeric(std::string_view variable, ProgressObserver*
       } else {
         convert_to_double(*type, order_, raw.data(), n, out.data() + done);
       }
+      advance(done, n);
       done += n;
       told.advance(n * sizeof(T));
     }

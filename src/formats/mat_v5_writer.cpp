@@ -109,11 +109,11 @@ class MatV5Writer final : public MatWriter {
     file_.write(header.data(), header.size());
   }
 
-  void write_columns(std::string_view name, MatrixView<const float> values, ProgressObserver* progress) override {
+  void write_blocks(std::string_view name, const RowBlocks<float>& values, ProgressObserver* progress) override {
     write_numeric(name, values, kMxSingle, kMiSingle, progress);
   }
   void write_columns(std::string_view name, MatrixView<const double> values) override {
-    write_numeric(name, values, kMxDouble, kMiDouble, nullptr);
+    write_numeric(name, blocks_of(values), kMxDouble, kMiDouble, nullptr);
   }
 
   void write_strings(std::string_view name, const std::vector<std::string>& values) override {
@@ -142,20 +142,23 @@ class MatV5Writer final : public MatWriter {
 
  private:
   template <class T>
-  void write_numeric(std::string_view name, MatrixView<const T> values, std::uint32_t mx_class, std::uint32_t type,
+  void write_numeric(std::string_view name, const RowBlocks<T>& values, std::uint32_t mx_class, std::uint32_t type,
                      ProgressObserver* progress) {
     const std::uint64_t bytes = checked_mul(values.size(), sizeof(T)).value_or(~0ull / 2);
-    begin(name, mx_class, values.cols(), values.rows(), 8 + padded(bytes));
+    begin(name, mx_class, values.cols, values.rows, 8 + padded(bytes));
     tag(type, bytes);
     ByteProgress told(progress, "save " + std::string(name), bytes);
     constexpr std::uint64_t kStep = 1 << 20;
-    const auto* raw = reinterpret_cast<const unsigned char*>(values.data());
-    for (std::uint64_t done = 0; done < bytes;) {
-      const std::uint64_t n = std::min(kStep, bytes - done);
-      sink_.put(raw + done, n);
-      done += n;
-      told.advance(n);
-    }
+    for_each_block(values, [&](std::size_t, MatrixView<const T> block) {
+      const auto* raw = reinterpret_cast<const unsigned char*>(block.data());
+      const std::uint64_t all = block.size() * sizeof(T);
+      for (std::uint64_t done = 0; done < all;) {
+        const std::uint64_t n = std::min(kStep, all - done);
+        sink_.put(raw + done, n);
+        done += n;
+        told.advance(n);
+      }
+    });
     pad(bytes);
     end();
     told.finish();

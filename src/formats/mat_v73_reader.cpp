@@ -120,11 +120,11 @@ class MatV73Reader final : public MatFile {
 
   const std::vector<MatVariable>& variables() const override { return variables_; }
 
-  Matrix<float> read_columns(std::string_view variable, ProgressObserver* progress) override {
-    return read_numeric<float>(variable, progress);
+  Matrix<float> read_columns(std::string_view variable, ProgressObserver* progress, const MatrixPlace& place) override {
+    return read_numeric<float>(variable, progress, place);
   }
   Matrix<double> read_columns_double(std::string_view variable) override {
-    return read_numeric<double>(variable, nullptr);
+    return read_numeric<double>(variable, nullptr, {});
   }
   std::vector<std::string> read_strings(std::string_view variable) override;
 
@@ -134,7 +134,7 @@ class MatV73Reader final : public MatFile {
   Dataset open_dataset(Hdf5Handle id, std::string_view label);
   Dataset open_variable(std::string_view variable, bool numeric);
   template <class T>
-  Matrix<T> read_numeric(std::string_view variable, ProgressObserver* progress);
+  Matrix<T> read_numeric(std::string_view variable, ProgressObserver* progress, const MatrixPlace& place);
   std::vector<std::string> read_chars(const Dataset& data, std::string_view label, std::uint64_t& budget);
 
   InputFile raw_;
@@ -234,7 +234,7 @@ Dataset MatV73Reader::open_variable(std::string_view variable, bool numeric) {
 }
 
 template <class T>
-Matrix<T> MatV73Reader::read_numeric(std::string_view variable, ProgressObserver* progress) {
+Matrix<T> MatV73Reader::read_numeric(std::string_view variable, ProgressObserver* progress, const MatrixPlace& place) {
   Hdf5Guard guard;
   const Dataset data = open_variable(variable, true);
   if (!is_numeric_kind(data.kind)) refuse(name_, variable, "a numeric array", data.kind, kind_advice(data.kind));
@@ -252,7 +252,8 @@ Matrix<T> MatV73Reader::read_numeric(std::string_view variable, ProgressObserver
 
   RawData raw(raw_, check_, data.id.get(), variable);
   const std::endian order = order_of(data.type.get());
-  Matrix<T> out(rows, cols);
+  Matrix<T> out = result_matrix<T>(rows, cols, place, name_);
+  UsedRows filled(out);
   ByteProgress told(progress, "load " + std::string(variable), out.size() * sizeof(T));
   raw.read([&](const RawTile& tile) {
     for (std::uint64_t r = 0; r < tile.rows; ++r) {
@@ -263,6 +264,7 @@ Matrix<T> MatV73Reader::read_numeric(std::string_view variable, ProgressObserver
       } else {
         convert_to_double(*type, order, source, tile.cols, destination);
       }
+      filled.add(tile.row + r, 1);
     }
     told.advance(tile.rows * tile.cols * sizeof(T));
   });

@@ -31,11 +31,11 @@ class MatV73Writer final : public MatWriter {
     require(static_cast<bool>(hdf5_));
   }
 
-  void write_columns(std::string_view name, MatrixView<const float> values, ProgressObserver* progress) override {
+  void write_blocks(std::string_view name, const RowBlocks<float>& values, ProgressObserver* progress) override {
     write_numeric(name, values, "single", H5T_NATIVE_FLOAT, H5T_IEEE_F32LE, progress);
   }
   void write_columns(std::string_view name, MatrixView<const double> values) override {
-    write_numeric(name, values, "double", H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, nullptr);
+    write_numeric(name, blocks_of(values), "double", H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, nullptr);
   }
 
   void write_strings(std::string_view name, const std::vector<std::string>& values) override {
@@ -154,12 +154,12 @@ class MatV73Writer final : public MatWriter {
   }
 
   template <class T>
-  void write_numeric(std::string_view name, MatrixView<const T> values, std::string_view matlab_class, hid_t memory,
+  void write_numeric(std::string_view name, const RowBlocks<T>& values, std::string_view matlab_class, hid_t memory,
                      hid_t stored, ProgressObserver* progress) {
     Hdf5Guard guard;
-    const std::uint64_t rows = values.rows(), cols = values.cols();
+    const std::uint64_t rows = values.rows, cols = values.cols;
     begin(name);
-    if (values.empty()) {
+    if (values.size() == 0) {
       write_empty(hdf5_.get(), std::string(name), matlab_class, cols, rows);
       return end();
     }
@@ -172,15 +172,25 @@ class MatV73Writer final : public MatWriter {
                              chunked ? std::span<const hsize_t>(tile) : std::span<const hsize_t>());
     ByteProgress told(progress, "save " + std::string(name), values.size() * sizeof(T));
     const Hdf5Handle file_space(H5Screate_simple(2, extent.data(), nullptr), H5Sclose);
-    const Hdf5Handle memory_space(H5Screate_simple(2, extent.data(), nullptr), H5Sclose);
-    for (std::uint64_t r = 0; r < rows; r += tile[0]) {
-      for (std::uint64_t c = 0; c < cols; c += tile[1]) {
-        const std::array<hsize_t, 2> start{r, c};
-        const std::array<hsize_t, 2> count{std::min<hsize_t>(tile[0], rows - r), std::min<hsize_t>(tile[1], cols - c)};
-        for (const hid_t space : {file_space.get(), memory_space.get()})
-          require(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) >= 0);
-        require(H5Dwrite(data.get(), memory, memory_space.get(), file_space.get(), H5P_DEFAULT, values.data()) >= 0);
-        told.advance(count[0] * count[1] * sizeof(T));
+    // Whole tiles to a block, so that each is compressed once.
+    const std::uint64_t most = std::max<std::uint64_t>(1, rows_of_a_block(cols * sizeof(T)) / tile[0]) * tile[0];
+    for (std::uint64_t r = 0; r < rows; r += most) {
+      const MatrixView<const T> block = values.block(r, std::min(most, rows - r));
+      const std::array<hsize_t, 2> shape{block.rows(), cols};
+      const Hdf5Handle memory_space(H5Screate_simple(2, shape.data(), nullptr), H5Sclose);
+      for (std::uint64_t i = 0; i < block.rows(); i += tile[0]) {
+        for (std::uint64_t c = 0; c < cols; c += tile[1]) {
+          const std::array<hsize_t, 2> start{r + i, c}, inside{i, c};
+          const std::array<hsize_t, 2> count{std::min<hsize_t>(tile[0], block.rows() - i),
+                                             std::min<hsize_t>(tile[1], cols - c)};
+          const auto select = [&](hid_t space, const std::array<hsize_t, 2>& from) {
+            require(H5Sselect_hyperslab(space, H5S_SELECT_SET, from.data(), nullptr, count.data(), nullptr) >= 0);
+          };
+          select(file_space.get(), start);
+          select(memory_space.get(), inside);
+          require(H5Dwrite(data.get(), memory, memory_space.get(), file_space.get(), H5P_DEFAULT, block.data()) >= 0);
+          told.advance(count[0] * count[1] * sizeof(T));
+        }
       }
     }
     told.finish();

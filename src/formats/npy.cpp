@@ -58,10 +58,12 @@ template <class T>
 void read_c_order(NpySource& source, const NpyHeader& header, Matrix<T>& result, LoadProgress& progress) {
   const std::size_t width = element_size(header.type);
   std::vector<char> piece(std::min(kPiece, result.size() * width));
+  UsedRows filled(result);
   for (std::size_t done = 0; done < result.size();) {
     const std::size_t count = std::min(piece.size() / width, result.size() - done);
     source.read(piece.data(), count * width, "values");
     convert(header, piece.data(), count, result.data() + done);
+    filled.add(done / result.cols(), count / result.cols() + 1);
     done += count;
     progress.advance(count * width);
   }
@@ -92,14 +94,76 @@ void read_fortran_order(NpySource& source, const NpyHeader& header, Matrix<T>& r
   }
 }
 
+bool is_row_major(const NpyHeader& header) {
+  return !header.fortran_order || rows_of(header) == 1 || cols_of(header) == 1;
+}
+
 template <class T>
 Matrix<T> stream_matrix(NpySource& source, const NpyHeader& header, LoadProgress& progress) {
   Matrix<T> result(rows_of(header), cols_of(header));
-  if (header.fortran_order && result.rows() > 1 && result.cols() > 1)
-    read_fortran_order(source, header, result, progress);
-  else
+  if (is_row_major(header))
     read_c_order(source, header, result, progress);
+  else
+    read_fortran_order(source, header, result, progress);
   source.finish();
+  return result;
+}
+
+/// Reads `bytes` at `offset` from the first value on.
+using ReadAt = std::function<void(std::uint64_t offset, void* destination, std::size_t bytes)>;
+
+// A matrix that is not in memory is written some rows at a time: the parts of all columns that belong to them.
+void read_fortran_rows(const ReadAt& read, const NpyHeader& header, Matrix<float>& result, LoadProgress& progress) {
+  constexpr std::size_t kPanel = 16;  // columns: 64 bytes of a row
+  const std::size_t width = element_size(header.type), rows = result.rows(), cols = result.cols();
+  const std::size_t most = std::min(rows, rows_of_a_block(cols * sizeof(float)));
+  std::vector<char> raw(most * width);
+  std::vector<float> panel(kPanel * most);
+  for (std::size_t first = 0; first < rows; first += most) {
+    const std::size_t height = std::min(most, rows - first);
+    for (std::size_t c = 0; c < cols; c += kPanel) {
+      const std::size_t wide = std::min(kPanel, cols - c);
+      for (std::size_t k = 0; k < wide; ++k) {
+        read(((c + k) * rows + first) * width, raw.data(), height * width);
+        convert(header, raw.data(), height, panel.data() + k * height);
+      }
+      for (std::size_t i = 0; i < height; ++i)
+        for (std::size_t k = 0; k < wide; ++k) result(first + i, c + k) = panel[k * height + i];
+    }
+    release_rows(result, first, height);
+    progress.advance(height * cols * width);
+  }
+}
+
+Matrix<float> read_to_disk(const NpyLocation& where, NpySource& source, const NpyHeader& header,
+                           const MatrixPlace& place, LoadProgress& progress) {
+  Matrix<float> result = new_matrix(rows_of(header), cols_of(header), place, "the values of " + source.name());
+  if (is_row_major(header)) {
+    read_c_order(source, header, result, progress);
+    source.finish();
+  } else if (where.member.empty()) {
+    InputFile file(where.file);
+    const auto read = [&](std::uint64_t offset, void* destination, std::size_t bytes) {
+      file.seek(header.data_offset + offset);
+      file.read(destination, bytes, "values");
+    };
+    read_fortran_rows(read, header, result, progress);
+  } else {  // a member can be read forwards alone
+    const std::uint64_t all = source.size() - header.data_offset;
+    ScratchFile copy(all, "the columns of " + source.name());
+    std::vector<char> piece(kPiece);
+    for (std::uint64_t done = 0; done < all;) {
+      const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), all - done));
+      source.read(piece.data(), count, "values");
+      copy.write_at(done, piece.data(), count);
+      done += count;
+    }
+    source.finish();
+    const auto read = [&](std::uint64_t offset, void* destination, std::size_t bytes) {
+      copy.read_at(offset, destination, bytes);
+    };
+    read_fortran_rows(read, header, result, progress);
+  }
   return result;
 }
 
@@ -117,20 +181,20 @@ Matrix<float> map_matrix(const std::filesystem::path& file, const NpyHeader& hea
 
 NpyHeader read_npy_header(const NpyLocation& where) { return read_npy_header(*open_source(where)); }
 
-Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* observer) {
+Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* observer, const MatrixPlace& place) {
   const auto source = open_source(where);
   const NpyHeader header = read_npy_header(*source);
   require_numbers(header, *source);
   const std::uint64_t bytes = source->size() - header.data_offset;
   LoadProgress progress(observer, where.file, bytes);
   const bool native = header.big_endian == (std::endian::native == std::endian::big);
-  const bool row_major = !header.fortran_order || rows_of(header) == 1 || cols_of(header) == 1;
-  if (where.member.empty() && header.type == ElementType::f32 && native && row_major &&
+  if (where.member.empty() && header.type == ElementType::f32 && native && is_row_major(header) &&
       header.data_offset % alignof(float) == 0) {
     Matrix<float> result = map_matrix(where.file, header, *source);
     progress.advance(bytes);
     return result;
   }
+  if (place.on_disk(rows_of(header), cols_of(header))) return read_to_disk(where, *source, header, place, progress);
   return stream_matrix<float>(*source, header, progress);
 }
 
@@ -141,7 +205,7 @@ NpyRowReader::NpyRowReader(const NpyLocation& where)
 
 NpyRowReader::~NpyRowReader() = default;
 
-bool NpyRowReader::row_by_row() const { return !header_.fortran_order || rows() == 1 || cols() == 1; }
+bool NpyRowReader::row_by_row() const { return is_row_major(header_); }
 
 std::size_t NpyRowReader::rows() const { return rows_of(header_); }
 
@@ -201,24 +265,26 @@ std::vector<std::string> read_npy_strings(const NpyLocation& where) {
   return strings;
 }
 
-void encode_values(MatrixView<const float> values, bool half,
+void encode_values(const RowBlocks<float>& values, bool half,
                    const std::function<void(const void*, std::size_t)>& put) {
   constexpr std::size_t kValues = kPiece / sizeof(float);
   std::vector<std::uint16_t> halves(half ? std::min(kValues, values.size()) : 0);
-  for (std::size_t done = 0; done < values.size(); done += kValues) {
-    const std::size_t count = std::min(kValues, values.size() - done);
-    if (half) {
-      std::transform(values.data() + done, values.data() + done + count, halves.begin(), float_to_half);
-      put(halves.data(), count * sizeof(std::uint16_t));
-    } else {
-      put(values.data() + done, count * sizeof(float));
+  for_each_block(values, [&](std::size_t, MatrixView<const float> block) {
+    for (std::size_t done = 0; done < block.size(); done += kValues) {
+      const std::size_t count = std::min(kValues, block.size() - done);
+      if (half) {
+        std::transform(block.data() + done, block.data() + done + count, halves.begin(), float_to_half);
+        put(halves.data(), count * sizeof(std::uint16_t));
+      } else {
+        put(block.data() + done, count * sizeof(float));
+      }
     }
-  }
+  });
 }
 
-void write_npy(const std::filesystem::path& file, MatrixView<const float> values, bool half) {
+void write_npy(const std::filesystem::path& file, const RowBlocks<float>& values, bool half) {
   AtomicFile out(file);
-  out.write(npy_header_text(fmt::format("{}f{}", kNativeOrder, half ? 2 : 4), {values.rows(), values.cols()}));
+  out.write(npy_header_text(fmt::format("{}f{}", kNativeOrder, half ? 2 : 4), {values.rows, values.cols}));
   encode_values(values, half, [&](const void* data, std::size_t bytes) { out.write(data, bytes); });
   out.commit();
 }

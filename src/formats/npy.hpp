@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/row_blocks.hpp"
+#include "base/scratch_file.hpp"
 #include "formats/element_type.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
@@ -38,7 +40,8 @@ class NpySource;
 
 NpyHeader read_npy_header(const NpyLocation& where);
 /// n x d float32. A C-ordered little-endian float32 .npy is mapped, not copied; others are streamed into one matrix.
-Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* progress = nullptr);
+Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* progress = nullptr,
+                             const MatrixPlace& place = {});
 /// The rows of an array in their order, some at a time: memory does not grow with their number. Throws bad_input as
 /// read_npy_float.
 class NpyRowReader {
@@ -64,7 +67,10 @@ std::vector<std::string> read_npy_strings(const NpyLocation& where);
 std::vector<std::string> npz_members(const std::filesystem::path& file);
 
 /// Atomic writers. float32/float16 n x d in C order; int32 and UTF-8 text as 1-D arrays.
-void write_npy(const std::filesystem::path& file, MatrixView<const float> values, bool half = false);
+void write_npy(const std::filesystem::path& file, const RowBlocks<float>& values, bool half = false);
+inline void write_npy(const std::filesystem::path& file, MatrixView<const float> values, bool half = false) {
+  write_npy(file, blocks_of(values), half);
+}
 void write_npy(const std::filesystem::path& file, const std::vector<std::int32_t>& values);
 
 /// Writes an .npz (deflate or stored; zip64 where needed), atomically.
@@ -72,7 +78,10 @@ class NpzWriter {
  public:
   explicit NpzWriter(const std::filesystem::path& file, bool compressed = true);
   ~NpzWriter();
-  void add(const std::string& member, MatrixView<const float> values, bool half = false);
+  void add(const std::string& member, const RowBlocks<float>& values, bool half = false);
+  void add(const std::string& member, MatrixView<const float> values, bool half = false) {
+    add(member, blocks_of(values), half);
+  }
   void add(const std::string& member, const std::vector<std::int32_t>& values);
   void add(const std::string& member, const std::vector<std::string>& values);
   void commit();

@@ -48,6 +48,6 @@ inline constexpr char kNativeOrder = std::endian::native == std::endian::little 
 std::string npy_header_text(std::string_view descr, const std::vector<std::uint64_t>& shape);
 
 /// Encodes the values as float32 or float16 and hands them to `put` in pieces of about 1 MB.
-void encode_values(MatrixView<const float> values, bool half, const std::function<void(const void*, std::size_t)>& put);
+void encode_values(const RowBlocks<float>& values, bool half, const std::function<void(const void*, std::size_t)>& put);
 
 }  // namespace parsnets

@@ -208,9 +208,9 @@ NpzWriter::NpzWriter(const std::filesystem::path& file, bool compressed)
 
 NpzWriter::~NpzWriter() = default;
 
-void NpzWriter::add(const std::string& member, MatrixView<const float> values, bool half) {
+void NpzWriter::add(const std::string& member, const RowBlocks<float>& values, bool half) {
   const auto descr = fmt::format("{}f{}", kNativeOrder, half ? 2 : 4);
-  state_->add(member, npy_header_text(descr, {values.rows(), values.cols()}),
+  state_->add(member, npy_header_text(descr, {values.rows, values.cols}),
               [&](const State::Put& put) { encode_values(values, half, put); });
 }
 

@@ -25,18 +25,6 @@ void require_class_space(const Model& model) {
                                               option_name("targets", "classes")));
 }
 
-void require_samples(MatrixView<const float> x, const char* what) {
-  if (x.rows() == 0) throw Error(BadInput{what, "samples", "at least one", "none", ""});
-}
-
-std::size_t index_of(const Model& model, const std::string& name) {
-  const auto found = std::ranges::find(model.classes.names, name);
-  if (found == model.classes.names.end())
-    throw Error(BadInput{"class '" + name + "'", "name", "a class of the model", "none of that name",
-                         "check the names of the model's classes"});
-  return static_cast<std::size_t>(found - model.classes.names.begin());
-}
-
 /// A copy to write to: what is in the model may belong to a file or to other models, too.
 Experience writable(const Experience& experience, const Model& model) {
   const std::size_t classes = model.classes.names.size();
@@ -50,10 +38,6 @@ Matrix<float> unit_predictions(const Model& model, Matrix<float> f) {
   centre_rows(model, f.view());
   unit_rows(f.view());
   return f;
-}
-
-Matrix<float> unit_samples(const Model& model, MatrixView<const float> x, ThreadPool& pool) {
-  return unit_predictions(model, model.predict(x, pool));
 }
 
 /// Σ x̂ over examples, given their predictions.
@@ -115,15 +99,31 @@ void shift_gamma(Model& model) {
 
 }  // namespace
 
-Adaptation adapt(Model& model, MatrixView<const float> x, const AdaptOptions& options, ThreadPool& pool) {
+void check_field_samples(const Model& model, std::size_t samples, const char* what) {
   require_class_space(model);
-  require_samples(x, "adaptation");
+  if (samples == 0) throw Error(BadInput{what, "samples", "at least one", "none", ""});
+}
+
+std::size_t index_of_class(const Model& model, const std::string& name) {
+  const auto found = std::ranges::find(model.classes.names, name);
+  if (found == model.classes.names.end())
+    throw Error(BadInput{"class '" + name + "'", "name", "a class of the model", "none of that name",
+                         "check the names of the model's classes"});
+  return static_cast<std::size_t>(found - model.classes.names.begin());
+}
+
+Adaptation adapt(Model& model, MatrixView<const float> x, const AdaptOptions& options, ThreadPool& pool) {
+  check_field_samples(model, x.rows(), "adaptation");
+  return adapt_predicted(model, model.predict(x, pool), options, pool);
+}
+
+Adaptation adapt_predicted(Model& model, Matrix<float> f, const AdaptOptions& options, ThreadPool& pool) {
   if (options.rounds < 1) throw Error(ErrorCode::usage, "adaptation: expected at least one round");
   const std::size_t classes = model.classes.names.size(), p = model.class_outputs();
   std::vector<std::uint8_t> may_move(classes, 0);
   for (std::size_t c = 0; c < classes; ++c) may_move[c] = options.classes.empty() && !model.classes.seen[c];
-  for (const auto& name : options.classes) may_move[index_of(model, name)] = 1;
-  Pile pile{unit_samples(model, x, pool), {}, {}};
+  for (const auto& name : options.classes) may_move[index_of_class(model, name)] = 1;
+  Pile pile{unit_predictions(model, std::move(f)), {}, {}};
   pile.scale = scales(pile.samples, p);
   const Matrix<float> now = unit_vectors(model), before = vectors_before(model);
   std::vector<std::int32_t> moving, staying;
@@ -146,7 +146,7 @@ Adaptation adapt(Model& model, MatrixView<const float> x, const AdaptOptions& op
     std::ranges::copy(adapted.sums.row(c), movable.sums.row(k).begin());
   }
   const Moved moved = move_places(pile, movable, model.field, options.rounds, pool);
-  Adaptation result{x.rows(), moved.convincing, moved.rounds, moved.likelihood_gain, {}};
+  Adaptation result{pile.samples.rows(), moved.convincing, moved.rounds, moved.likelihood_gain, {}};
   for (std::size_t k = 0; k < moving.size(); ++k) {
     if (moved.support[k] < kLeastSupport) continue;
     const auto c = static_cast<std::size_t>(moving[k]);
@@ -186,9 +186,8 @@ bool is_taught(const Model& model) {
 }
 
 void teach(Model& model, const std::string& name, MatrixView<const float> examples, ThreadPool& pool) {
-  require_class_space(model);
-  require_samples(examples, "examples");
-  const std::size_t c = index_of(model, name);
+  check_field_samples(model, examples.rows(), "examples");
+  const std::size_t c = index_of_class(model, name);
   teach_predicted(model, c, model.predict(examples, pool));
 }
 
@@ -198,14 +197,17 @@ void teach_predicted(Model& model, std::size_t c, Matrix<float> f) {
 }
 
 void add_class_by_examples(Model& model, const std::string& name, MatrixView<const float> examples, ThreadPool& pool) {
-  require_class_space(model);
-  require_samples(examples, "examples");
-  const std::vector<double> sum =
-      sum_of(model, model.predict(examples, pool));  // wrong examples leave the model as it is
+  check_field_samples(model, examples.rows(), "examples");
+  add_class_predicted(model, name, model.predict(examples, pool));  // wrong examples leave the model as it is
+}
+
+void add_class_predicted(Model& model, const std::string& name, Matrix<float> f) {
+  const std::size_t examples = f.rows();
+  const std::vector<double> sum = sum_of(model, std::move(f));
   model.add_class(name, std::vector<float>(model.attributes(), 0.0f));
   if (model.classes.described.empty()) model.classes.described.assign(model.classes.names.size(), 1);
   model.classes.described.back() = 0;
-  add_examples(model, model.classes.names.size() - 1, examples.rows(), sum);
+  add_examples(model, model.classes.names.size() - 1, examples, sum);
 }
 
 }  // namespace parsnets

@@ -126,14 +126,15 @@ Json tsne_json(const Model& model, const Dataset& data, const RunSamples& sample
 }
 
 /// The model's options fitted again without MMG; nothing when the model does not use it.
-Matrix<float> mapped_without_mmg(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool,
-                                 ProgressObserver* progress) {
+Matrix<float> mapped_without_mmg(const Model& model, const Dataset& data, const RunSamples& samples,
+                                 std::uint64_t memory_limit, ThreadPool& pool, ProgressObserver* progress) {
   TrainOptions options = options_of(model);
+  if (memory_limit > 0) options.run.memory_limit = memory_limit;
   if (options.geometry.weight.value_or(0) == 0 || samples.mapped.empty()) return {};
   options.geometry.weight = 0;
   report_message(progress, "fitting again without MMG for comparison");
   const Model without = refit(options, data, data.split.trainval, pool, progress);
-  Matrix<float> mapped = without.predict(gather_rows(data.features.view(), samples.rows).view(), pool);
+  Matrix<float> mapped = without.predict(gather_rows(data.features, samples.rows).view(), pool);
   centre_rows(without, mapped.view());
   return mapped;
 }
@@ -244,7 +245,7 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
   const Model& model = *run.model;
   const Dataset& data = *run.data;
   const Evaluation test = evaluate(model, data, pool, progress);
-  const RunSamples samples = run_samples(model, data, pool, progress);
+  const RunSamples samples = run_samples(model, data, options.samples, pool, progress);
   Json json{{"name", run.name}, {"summary", summary_json(run, test)}};
   json["curve"] = test.has_gzsl ? curve_json(test.gzsl, kCurvePoints) : Json();
   json["per_class"] = per_class_json(test, data);
@@ -254,8 +255,9 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
     add_field_figures(bench.text, bench.name, data, test, json);
   }
   json["gates"] = gates_json(model, data, samples, pool);
-  const Matrix<float> without =
-      options.compare_mmg ? mapped_without_mmg(model, data, samples, pool, progress) : Matrix<float>();
+  const Matrix<float> without = options.compare_mmg
+                                    ? mapped_without_mmg(model, data, samples, options.memory_limit, pool, progress)
+                                    : Matrix<float>();
   std::vector<Space> spaces{{"raw", &samples.prepared}, {"mapped", &samples.mapped}};
   if (!without.empty()) spaces.push_back({"without_mmg", &without});
   add_geometry(model, data, samples, spaces, pool, json);

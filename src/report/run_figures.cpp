@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "base/linalg.hpp"
@@ -40,14 +41,26 @@ std::vector<std::int32_t> bank_places(const Model& model, const Dataset& data) {
 
 double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
-RunSamples run_samples(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress) {
+RunSamples run_samples(const Model& model, const Dataset& data, std::size_t most, ThreadPool& pool,
+                       ProgressObserver* progress) {
+  const std::size_t all = data.split.test_unseen.size() + data.split.test_seen.size();
   RunSamples out;
-  out.rows = data.split.test_unseen;
+  const auto take = [&](const std::vector<std::int32_t>& list) {
+    const std::size_t some = most == 0 || most >= all ? list.size() : (list.size() * most + all - 1) / all;
+    for (std::size_t i = 0; i < some; ++i) out.rows.push_back(list[i * list.size() / some]);
+  };
+  take(data.split.test_unseen);
   out.unseen = out.rows.size();
-  out.rows.insert(out.rows.end(), data.split.test_seen.begin(), data.split.test_seen.end());
+  take(data.split.test_seen);
+  if (out.rows.size() < all)
+    report_message(progress, fmt::format("the figures show {} of {} test samples, as many as the memory limit allows",
+                                         out.rows.size(), all));
   out.labels = labels_of(data, out.rows);
-  out.prepared = preprocessed_rows(model.feature_preprocess, data.features.view(), out.rows, pool);
-  const Matrix<float> raw = gather_rows(data.features.view(), out.rows);
+  check_finite_rows(data.features, out.rows, features_source(data));
+  const Matrix<float> raw = gather_rows(data.features, out.rows);
+  std::vector<std::int32_t> places_of_raw(out.rows.size());
+  std::iota(places_of_raw.begin(), places_of_raw.end(), 0);
+  out.prepared = preprocessed_rows(model.feature_preprocess, raw.view(), places_of_raw, pool);
   report(progress, {"score samples", 0, out.rows.size(), "samples"});
   out.scores = model.scores(raw.view(), pool);
   if (model.direction == Direction::forward) {
@@ -243,8 +256,7 @@ Json attributes_json(const Model& model, const Dataset& data, const RunSamples& 
   if (model.direction != Direction::forward || samples.rows.empty()) return nullptr;
   const std::size_t m = model.attributes(), n = samples.rows.size();
   const auto places = bank_places(model, data);
-  const Matrix<float> predicted =
-      scaled_attributes(model, gather_rows(data.features.view(), samples.rows).view(), pool);
+  const Matrix<float> predicted = scaled_attributes(model, gather_rows(data.features, samples.rows).view(), pool);
   Matrix<float> truth = Matrix<float>::copy_of(model.classes.semantics.view());
   for (std::size_t c = 0; c < truth.rows(); ++c) model.semantic_preprocess.apply(truth.row(c));
 

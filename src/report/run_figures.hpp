@@ -28,7 +28,9 @@ std::vector<std::int32_t> bank_places(const Model& model, const Dataset& data);
 /// To four digits, as the page wants its numbers.
 double rounded(double value);
 
-RunSamples run_samples(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress);
+/// Of at most `most` test samples, evenly spread over both lists; 0: all.
+RunSamples run_samples(const Model& model, const Dataset& data, std::size_t most, ThreadPool& pool,
+                       ProgressObserver* progress);
 
 Json summary_json(const ReportRun& run, const Evaluation& test);
 /// At most `most` points of the trade-off curve; the first, the last and the one in force at gamma are kept.

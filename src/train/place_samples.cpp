@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/machine.hpp"
 #include "base/memory_limit.hpp"
 #include "eval/score_source.hpp"
 #include "train/validation.hpp"
@@ -57,7 +56,7 @@ SamplePlace place_samples(const TrainOptions& o, const Dataset& data, Processes*
   place.group = processes;
   if (o.run.memory_limit == 0 || needs_all_samples(o)) return place;
   const Sizes s = sizes_of(o, data, place.size());
-  const double limit = static_cast<double>(o.run.memory_limit), used = static_cast<double>(resident_memory()),
+  const double limit = static_cast<double>(o.run.memory_limit), used = static_cast<double>(held_memory()),
                scoring = scoring_bytes(data.classes(), static_cast<std::size_t>(s.q), data.features.cols()),
                mapped = data.features.is_mapped() ? 4 * static_cast<double>(data.features.size()) : 0,
                kept = mapped + s.n * (4 * s.d + 4 * s.h + 2 * s.open + 20 * s.q), fixed = fixed_bytes(s) + scoring;

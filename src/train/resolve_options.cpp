@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "data/row_blocks.hpp"
+#include "data/visit_rows.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets {

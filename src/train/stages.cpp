@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "base/linalg.hpp"
-#include "data/row_blocks.hpp"
 #include "data/rows.hpp"
+#include "data/visit_rows.hpp"
 #include "features/fit_encoder.hpp"
 #include "features/preprocess.hpp"
 #include "parsnets/error.hpp"

@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include "base/machine.hpp"
-#include "data/row_blocks.hpp"
 #include "data/rows.hpp"
 #include "data/semantics.hpp"
 #include "parsnets/error.hpp"
@@ -19,8 +18,6 @@
 namespace parsnets {
 
 namespace {
-
-constexpr std::size_t kChecked = 8192;  ///< samples looked at before pages are given back
 
 /// With few classes a fold says little: gamma on two held-out classes varies more than it helps. So folds are drawn
 /// until some two dozen classes have been held out, and three times as many for the automatic search, which compares
@@ -49,9 +46,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
     throw Error(BadInput{data.name, "features", "features to train on", "none", "add a features file"});
   if (data.split.trainval.empty())
     throw Error(BadInput{data.name, "split", "training samples", "none", "check the split"});
-  visit_row_blocks(data, data.split.trainval, kChecked, [&](std::size_t, std::span<const std::int32_t> rows) {
-    check_finite_rows(data.features.view(), rows, features_source(data));
-  });
+  check_finite_rows(data.features, data.split.trainval, features_source(data));
   if (given.preset == Preset::automatic) {
     if (given.search.select || !given.search.grid.empty() || given.run.resume)
       throw Error(ErrorCode::usage,

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "base/rng.hpp"
-#include "data/row_blocks.hpp"
 #include "data/rows.hpp"
 #include "data/split.hpp"
+#include "data/visit_rows.hpp"
 #include "eval/counts.hpp"
 
 namespace parsnets {

@@ -78,7 +78,7 @@ TEST(CliAdapt, AMemoryLimitThatIsTooLowIsRefusedBeforeWork) {
   const auto refused =
       run_cli({"adapt", "--model", demo.model, "--input", demo.pile, "--out", out, "--memory-limit", "1MB"});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("adaptation"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("--memory-limit: expected at least"), std::string::npos) << refused.err;
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 

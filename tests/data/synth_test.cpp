@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/file.hpp"
 #include "parsnets/error.hpp"
 #include "shared_data.hpp"
+#include "temp_dir.hpp"
 
 namespace parsnets {
 
@@ -51,6 +53,24 @@ double nearest_mean_accuracy(const Dataset& data) {
 }
 
 }  // namespace
+
+TEST(Synth, WritesTheSameFilesWithoutHoldingTheFeatures) {
+  SynthOptions options = small();
+  options.samples = 9000;  // some blocks of 16 MB, and rows that are no multiple of a tile or a grain
+  options.dimensions = 1000;
+  for (const auto format : {DataFormat::npy, DataFormat::mat73}) {
+    const test::TempDir held, streamed;
+    save_dataset(synthesize(options), held.path(), format);
+    const Dataset rest = synthesize_to(streamed.path(), format, options);
+    EXPECT_TRUE(rest.features.empty());
+    EXPECT_EQ(rest.samples(), 9000u);
+    for (const auto& entry : std::filesystem::directory_iterator(held.path())) {
+      const auto name = entry.path().filename();
+      EXPECT_TRUE(read_text_file(held / name.string(), 1u << 30) == read_text_file(streamed / name.string(), 1u << 30))
+          << name;
+    }
+  }
+}
 
 TEST(Synth, TheSameSeedGivesTheSameDataForAnyNumberOfThreads) {
   const Dataset a = synthesize(small(), nullptr, 1), b = synthesize(small(), nullptr, 2);

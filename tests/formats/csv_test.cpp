@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/file.hpp"
 #include "base/rng.hpp"
 #include "formats/numpy_oracle.hpp"
 #include "same_bytes.hpp"
@@ -119,6 +120,22 @@ TEST_F(Csv, ParsesNumbersAsNumpyDoesBitForBit) {
   EXPECT_GT(rows, 10000u);
   const auto expected = test::read_raw<float>(dir_ / "numbers.f32");
   EXPECT_EQ(test::first_difference<float>(read.values(), expected), -1);
+  const Matrix<float> on_disk = read_csv_float(dir_ / "numbers.csv", nullptr, {1});
+  EXPECT_TRUE(on_disk.is_mapped());
+  EXPECT_EQ(test::first_difference<float>(on_disk.values(), expected), -1);
+  EXPECT_EQ(count_csv_rows(dir_ / "numbers.csv"), rows);
+}
+
+TEST_F(Csv, TheShapeOfALargeTableIsThatOfASmallOne) {
+  const std::string row = "\"a, b\nc\"\"\"," + std::string(100, 'x') + ",\n";
+  for (const std::size_t rows : {10u, 200'000u}) {  // 22 MB
+    std::string text = "one,\"tw,o\",three\n";
+    for (std::size_t r = 0; r < rows; ++r) text += row;
+    write_text_file(dir_ / "t.csv", text + "\n\n");
+    const CsvShape shape = csv_shape(dir_ / "t.csv");
+    EXPECT_EQ(shape.rows, rows);
+    EXPECT_EQ(shape.cols, 3u);
+  }
 }
 
 TEST_F(Csv, ParsesOneCell) {

@@ -90,6 +90,9 @@ TEST_P(MatVersions, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(in->find("names")->rows, names.size());
   EXPECT_EQ(in->find("no such"), nullptr);
   EXPECT_TRUE(test::same_bytes(test::bytes_of(in->read_columns("features")), test::bytes_of(features)));
+  const auto on_disk = in->read_columns("features", nullptr, {1});
+  EXPECT_TRUE(on_disk.is_mapped());
+  EXPECT_TRUE(test::same_bytes(test::bytes_of(on_disk), test::bytes_of(features)));
   EXPECT_TRUE(test::same_bytes(test::bytes_of(in->read_columns_double("table")), test::bytes_of(table)));
   EXPECT_EQ(in->read_strings("names"), names);
   const auto nothing = in->read_columns("nothing");

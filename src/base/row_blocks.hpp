@@ -1,0 +1,72 @@
+#pragma once
+// The rows of a matrix, some at a time and in their order: writers take them this way, so that they need not be in
+// memory together.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "base/mapped_rows.hpp"
+#include "parsnets/matrix.hpp"
+
+namespace parsnets {
+
+/// Bytes of the rows that are in memory together.
+inline constexpr std::size_t kBlockBytes = 16u << 20;
+
+/// How many rows of `row_bytes` each go into one block: at least one.
+inline std::size_t rows_of_a_block(std::size_t row_bytes) {
+  return std::max<std::size_t>(1, kBlockBytes / std::max<std::size_t>(1, row_bytes));
+}
+
+/// `block(first, count)` gives rows first, …, first + count − 1, valid until the next call; `first` never decreases.
+template <class T>
+struct RowBlocks {
+  std::size_t rows = 0, cols = 0;
+  std::function<MatrixView<const T>(std::size_t first, std::size_t count)> block = {};
+
+  std::size_t size() const { return rows * cols; }
+};
+
+/// Calls use(first, rows) for one block after the other.
+template <class T, class Use>
+void for_each_block(const RowBlocks<T>& source, Use use) {
+  const std::size_t most = rows_of_a_block(source.cols * sizeof(T));
+  for (std::size_t first = 0; first < source.rows; first += most)
+    use(first, source.block(first, std::min(most, source.rows - first)));
+}
+
+/// Of values that are in memory and stay there.
+template <class T>
+RowBlocks<T> blocks_of(MatrixView<const T> values) {
+  return {values.rows(), values.cols(), [values](std::size_t first, std::size_t count) {
+            return MatrixView<const T>(values.data() + first * values.cols(), count, values.cols());
+          }};
+}
+
+/// Of `rows` rows from `begin` on, or all, of a matrix that outlives the result. Where it is mapped, rows are given
+/// back to the system once they were used.
+inline RowBlocks<float> blocks_of(const Matrix<float>& values, std::size_t begin, std::size_t rows) {
+  return {rows, values.cols(), [&values, begin, kept = begin](std::size_t first, std::size_t count) mutable {
+            first += begin;
+            release_rows(values, kept, first - kept);
+            kept = first;
+            return MatrixView<const float>(values.data() + first * values.cols(), count, values.cols());
+          }};
+}
+inline RowBlocks<float> blocks_of(const Matrix<float>& values) { return blocks_of(values, 0, values.rows()); }
+
+/// Of chosen rows, which are copied. Both outlive the result.
+inline RowBlocks<float> blocks_of(const Matrix<float>& values, std::span<const std::int32_t> rows) {
+  return {rows.size(), values.cols(),
+          [&values, rows, block = std::make_shared<Matrix<float>>()](std::size_t first, std::size_t count) {
+            *block = Matrix<float>();  // not two of them at a time
+            *block = gather_rows(values, rows.subspan(first, count));
+            return MatrixView<const float>(block->view());
+          }};
+}
+
+}  // namespace parsnets

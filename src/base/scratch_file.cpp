@@ -1,0 +1,84 @@
+#include "base/scratch_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/options.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+std::string scratch_folder() {
+  const char* folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/tmp";
+}
+
+[[noreturn]] void refuse(const std::string& what, std::uint64_t bytes, const std::string& found) {
+  throw Error(BadInput{scratch_folder(), "", format_bytes(static_cast<double>(bytes)) + " of free space for " + what,
+                       found, "set TMPDIR to a folder with more space, or raise " + option_name("memory-limit")});
+}
+
+}  // namespace
+
+ScratchFile::ScratchFile(std::uint64_t bytes, const std::string& what) {
+  const std::string folder = scratch_folder();
+  struct statvfs room {};
+  if (::statvfs(folder.c_str(), &room) != 0) refuse(what, bytes, std::strerror(errno));
+  const std::uint64_t available = std::uint64_t{room.f_bavail} * room.f_frsize;
+  if (available < bytes) refuse(what, bytes, format_bytes(static_cast<double>(available)));
+  std::string name = folder + "/parsnets-XXXXXX";
+  fd_ = ::mkostemp(name.data(), O_CLOEXEC);
+  if (fd_ < 0) refuse(what, bytes, std::strerror(errno));
+  ::unlink(name.c_str());
+  // Without room for a page, a write to the mapping would end the process.
+  if (const int why = ::posix_fallocate(fd_, 0, static_cast<off_t>(bytes)); why != 0) {
+    ::close(fd_);
+    refuse(what, bytes, std::strerror(why));
+  }
+}
+
+ScratchFile::~ScratchFile() { ::close(fd_); }
+
+void ScratchFile::write_at(std::uint64_t offset, const void* data, std::size_t bytes) {
+  for (const char* in = static_cast<const char*>(data); bytes > 0;) {
+    const ssize_t put = ::pwrite(fd_, in, bytes, static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) refuse("temporary values", bytes, std::strerror(errno));
+    in += put;
+    offset += static_cast<std::uint64_t>(put);
+    bytes -= static_cast<std::size_t>(put);
+  }
+}
+
+void ScratchFile::read_at(std::uint64_t offset, void* destination, std::size_t bytes) {
+  for (char* out = static_cast<char*>(destination); bytes > 0;) {
+    const ssize_t got = ::pread(fd_, out, bytes, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0)
+      throw Error(ErrorCode::failure, std::string("cannot read a temporary file: ") +
+                                          (got < 0 ? std::strerror(errno) : "its end is missing"));
+    out += got;
+    offset += static_cast<std::uint64_t>(got);
+    bytes -= static_cast<std::size_t>(got);
+  }
+}
+
+Matrix<float> new_matrix(std::size_t rows, std::size_t cols, const MatrixPlace& place, const std::string& what) {
+  if (!place.on_disk(rows, cols)) return {rows, cols};
+  const std::size_t bytes = rows * cols * sizeof(float);
+  const ScratchFile file(bytes, what);
+  void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor(), 0);
+  if (mapped == MAP_FAILED) refuse(what, bytes, std::strerror(errno));
+  return Matrix<float>::adopt_mapped(static_cast<float*>(mapped), rows, cols,
+                                     [bytes](float* values) { ::munmap(values, bytes); });
+}
+
+}  // namespace parsnets

@@ -1,0 +1,44 @@
+#pragma once
+// Matrices that need not fit in memory: values of an unlinked temporary file that is mapped.
+
+#include <cstdint>
+#include <string>
+
+#include "parsnets/matrix.hpp"
+
+namespace parsnets {
+
+/// A file without a name in $TMPDIR (/tmp without it), which goes with this object. Not thread-safe.
+class ScratchFile {
+ public:
+  /// Takes the room at once. Throws bad_input naming the folder when there is too little; `what` is for the message.
+  ScratchFile(std::uint64_t bytes, const std::string& what);
+  ~ScratchFile();
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  void write_at(std::uint64_t offset, const void* data, std::size_t bytes);
+  void read_at(std::uint64_t offset, void* destination, std::size_t bytes);
+  int descriptor() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
+/// Where a reader puts a matrix.
+struct MatrixPlace {
+  std::uint64_t on_disk_from = 0;  ///< bytes from which a matrix goes to a temporary file; 0: never
+
+  /// In memory as long as a matrix takes no more than a quarter of the limit; 0: no limit.
+  static MatrixPlace within(std::uint64_t memory_limit) { return {memory_limit / 4}; }
+  bool on_disk(std::uint64_t rows, std::uint64_t cols) const {
+    return on_disk_from > 0 &&
+           static_cast<double>(rows) * static_cast<double>(cols) * sizeof(float) > static_cast<double>(on_disk_from);
+  }
+};
+
+/// `rows` x `cols` values to write. One on disk is mapped: rows that were written can be given back (release_rows) and
+/// keep their values. Throws as ScratchFile; `what` says what the values are.
+Matrix<float> new_matrix(std::size_t rows, std::size_t cols, const MatrixPlace& place, const std::string& what);
+
+}  // namespace parsnets

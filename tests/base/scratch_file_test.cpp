@@ -1,0 +1,69 @@
+#include "base/scratch_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/machine.hpp"
+#include "base/mapped_rows.hpp"
+#include "parsnets/error.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets {
+namespace {
+
+TEST(ScratchFile, ALargeMatrixLeavesMemoryAndKeepsItsValues) {
+  const test::TempDir dir;
+  ::setenv("TMPDIR", dir.path().c_str(), 1);
+  const std::size_t rows = 8192, cols = 1025;  // 34 MB, rows that are no multiple of a page
+  Matrix<float> matrix = new_matrix(rows, cols, {1u << 20}, "values");
+  ::unsetenv("TMPDIR");
+  ASSERT_TRUE(matrix.is_mapped());
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path())) << "the file has no name";
+  const auto before = resident_memory();
+  {
+    UsedRows used(matrix);
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t c = 0; c < cols; ++c) matrix(r, c) = static_cast<float>(r * 3 + c);
+      used.add(r, 1);
+    }
+  }
+  EXPECT_LT(resident_memory(), before + (20u << 20));
+  for (std::size_t r = 0; r < rows; r += 7)
+    for (std::size_t c = 0; c < cols; c += 11) ASSERT_EQ(matrix(r, c), static_cast<float>(r * 3 + c));
+}
+
+TEST(ScratchFile, ASmallMatrixStaysInMemory) {
+  EXPECT_FALSE(new_matrix(10, 10, MatrixPlace::within(1600), "values").is_mapped());
+  EXPECT_TRUE(new_matrix(10, 11, MatrixPlace::within(1600), "values").is_mapped());
+  EXPECT_FALSE(new_matrix(1000, 1000, MatrixPlace::within(0), "values").is_mapped());
+}
+
+TEST(ScratchFile, TooLittleSpaceIsRefusedBeforeTheWork) {
+  for (const auto& [folder, found] : {std::pair("/proc/nowhere", "No such file"), std::pair("/tmp", "GB")}) {
+    ::setenv("TMPDIR", folder, 1);
+    try {
+      new_matrix(std::size_t{1} << 40, 1024, {1}, "the values of x.npy");
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::bad_input);
+      const std::string message = error.what();
+      EXPECT_NE(message.find("free space for the values of x.npy"), std::string::npos) << message;
+      EXPECT_NE(message.find(found), std::string::npos) << message;
+      EXPECT_NE(message.find("set TMPDIR"), std::string::npos) << message;
+    }
+    ::unsetenv("TMPDIR");
+  }
+}
+
+TEST(ScratchFile, ReadsWhatWasWritten) {
+  ScratchFile file(100, "text");
+  file.write_at(40, "abcdef", 6);
+  std::string text(4, '\0');
+  file.read_at(41, text.data(), text.size());
+  EXPECT_EQ(text, "bcde");
+  EXPECT_THROW(file.read_at(98, text.data(), text.size()), Error);
+}
+
+}  // namespace
+}  // namespace parsnets
