@@ -5,8 +5,9 @@ Nothing here imports dask. Each call uses one thread of the engine, since a work
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Dict, FrozenSet, Iterable, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, Iterable, Iterator, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,17 +45,27 @@ class Sums:
         return object.__sizeof__(self) + sums
 
 
-def sums_of(x: Any, y: Any, weights: Any, number: int, plan: Plan) -> Sums:
-    """Return the sums over partition `number`. x: (n_samples, n_features); y: (n_samples,); weights: that or None."""
+@contextmanager
+def _partition(number: int) -> Iterator[None]:
+    """Say in which partition an error is."""
     try:
-        return _sums_of(x, y, weights, plan)
+        yield
     except (TypeError, ValueError) as error:
         raise BadInput(f"partition {number}: {error}") from None
 
 
-def _sums_of(x: Any, y: Any, weights: Any, plan: Plan) -> Sums:
-    rows, labelled = _rows(x, plan.dimensions), _column(y, len(x), "y")
-    given = None if weights is None else _column(weights, len(x), "sample_weight").astype(np.float64)
+def sums_of(blocks: Sequence[Any], number: int, plan: Plan) -> Sums:
+    """Return the sums over partition `number`.
+
+    blocks: samples, (n_samples, n_features); labels, (n_samples,); and, if there are any, weights, (n_samples,).
+    """
+    with _partition(number):
+        return _sums_of(blocks, plan)
+
+
+def _sums_of(blocks: Sequence[Any], plan: Plan) -> Sums:
+    rows = _rows(blocks[0], plan.dimensions)
+    labelled, given = _column(blocks[1], len(rows), "y"), _weights(blocks, len(rows))
     if len(rows) == 0:
         return Sums(plan.dimensions)
     if labelled.dtype.kind == "f" and not np.isfinite(labelled).all():
@@ -86,12 +97,10 @@ def total(parts: Sequence[Sums]) -> Sums:
     return Sums(dimensions, made[0].merged(*made[1:]) if len(made) > 1 else made[0] if made else None, labels)
 
 
-def counts_of(y: Any, number: int) -> Dict[Any, int]:
-    """Return how often labels occur in partition `number`."""
-    try:
-        labels, counts = np.unique(np.asarray(y), return_counts=True)
-    except TypeError as error:
-        raise BadInput(f"partition {number}: y: expected labels of one type ({error})") from None
+def counts_of(blocks: Sequence[Any], number: int, _: Any) -> Dict[Any, int]:
+    """Return how often labels occur in partition `number`. blocks: labels, (n_samples,)."""
+    with _partition(number):
+        labels, counts = np.unique(np.asarray(blocks[0]), return_counts=True)
     return dict(zip(labels.tolist(), counts.tolist()))
 
 
@@ -104,15 +113,14 @@ def total_counts(parts: Sequence[Dict[Any, int]]) -> Dict[Any, int]:
     return added
 
 
-def correct_of(x: Any, y: Any, weights: Any, number: int, estimator: Any) -> Tuple[float, float]:
+def correct_of(blocks: Sequence[Any], number: int, estimator: Any) -> Tuple[float, float]:
     """Return the weight of the samples of partition `number` that are predicted right, and that of all."""
-    try:
-        labelled = _column(y, len(x), "y")
-        given = np.ones(len(x)) if weights is None else _column(weights, len(x), "sample_weight").astype(np.float64)
-        right = estimator.predict(x) == labelled if len(x) else np.zeros(0, bool)
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"partition {number}: {error}") from None
-    return float(given[right].sum()), float(given.sum())
+    with _partition(number):
+        rows = len(blocks[0])
+        labelled, given = _column(blocks[1], rows, "y"), _weights(blocks, rows)
+        right = estimator.predict(blocks[0]) == labelled if rows else np.zeros(0, bool)
+    weights = np.ones(rows) if given is None else given
+    return float(weights[right].sum()), float(weights.sum())
 
 
 def total_correct(parts: Sequence[Tuple[float, float]]) -> Tuple[float, float]:
@@ -129,6 +137,10 @@ def _rows(x: Any, dimensions: int) -> Floats:
     if getattr(x, "ndim", 0) != 2 or x.shape[1] != dimensions:
         raise BadInput(f"X: expected {dimensions} columns as in the other partitions, found shape {np.shape(x)}")
     return np.require(np.asarray(x, np.float32), np.float32, ["C", "A"])
+
+
+def _weights(blocks: Sequence[Any], rows: int) -> Optional[NDArray[np.float64]]:
+    return _column(blocks[2], rows, "sample_weight").astype(np.float64) if len(blocks) > 2 else None
 
 
 def _column(values: Any, rows: int, what: str) -> NDArray[Any]:

@@ -7,18 +7,19 @@ imported on first use.
 from __future__ import annotations
 
 import copy
-import uuid
 import warnings
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar
+from dataclasses import replace
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from . import _partitions as on_worker
 from . import classifier
-from ._base import _competitors, _predicts_semantics, validated
+from ._base import _competitors, _predicts_semantics
+from ._graph import array_module, is_collection, matrix_of, partitioned, reduced, single
 from ._labels import class_table, listed, name_of, read_table
 from ._progress import ProgressCallback
 from ._statistics import Statistics
@@ -26,21 +27,7 @@ from .errors import BadInput, ParsNetsError, Usage
 
 __all__ = ["ParsNetsClassifier"]
 
-FAN_IN = 8  # sums that one task adds up
 Self = TypeVar("Self", bound="ParsNetsClassifier")
-
-
-def _array_module() -> Any:
-    try:
-        import dask.array
-    except ImportError as error:
-        raise ImportError("parsnets.dask needs dask, and distributed for a cluster: install Debian's packages "
-                          f"python3-dask and python3-distributed, or 'pip install dask distributed' ({error})") from None
-    return dask.array
-
-
-def _is_collection(values: Any) -> bool:
-    return hasattr(values, "__dask_graph__")
 
 
 class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=None):  # type: ignore[call-arg]
@@ -116,28 +103,25 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=No
         self : object
             Fitted estimator.
         """
-        _array_module()
+        array_module()
         if not isinstance(validation, str):
             raise Usage("validation: expected 'auto' or 'none' for statistics of samples, found labels")
         extra = self._validation_options(validation, class_attributes is not None)
-        if not _is_collection(X):
-            if _is_collection(y) or _is_collection(sample_weight):
+        if not is_collection(X):
+            if is_collection(y) or is_collection(sample_weight):
                 raise Usage("X: expected a dask array or DataFrame, as y or sample_weight is, found "
                             f"{type(X).__name__}")
             return self._fit_statistics(X, y, sample_weight, class_attributes, attribute_names, class_names, extra,
                                         progress)
         described = copy.copy(self)
-        matrix = _matrix(described, X, reset=True)
-        columns = [matrix, _column(y, matrix, "y")]
-        if sample_weight is not None:
-            columns.append(_column(sample_weight, matrix, "sample_weight"))
+        columns = partitioned(described, X, y, sample_weight, reset=True)
         known = _known_labels(class_attributes, class_names, attribute_names)
         self._rehearse(extra)
-        plan = on_worker.Plan(matrix.shape[1], self.feature_scaling or extra.get("feature-scaling"), known,
+        plan = on_worker.Plan(columns[0].shape[1], self.feature_scaling or extra.get("feature-scaling"), known,
                               self._class_weights(columns[1]))
-        found = _sums(columns, plan)
+        found = reduced("sum", columns, on_worker.sums_of, on_worker.total, plan)
         if found.negative:
-            found = _sums(columns, on_worker.Plan(plan.dimensions, "l2", known, plan.class_weight))
+            found = reduced("sum", columns, on_worker.sums_of, on_worker.total, replace(plan, scaling="l2"))
         if found.statistics is None:
             raise BadInput("X: expected samples, found none: all partitions are empty")
         seen = found.labels
@@ -183,8 +167,7 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=No
             return given
         if self.class_weight != "balanced":
             raise Usage(f"class_weight: expected a dict, 'balanced' or None, found {self.class_weight!r}")
-        counts: Dict[Any, int] = _reduced("count", [y], lambda keys, number: (on_worker.counts_of, keys[0], number),
-                                          on_worker.total_counts)
+        counts: Dict[Any, int] = reduced("count", [y], on_worker.counts_of, on_worker.total_counts)
         share = sum(counts.values()) / max(1, len(counts))
         return {label: share / count for label, count in counts.items()}
 
@@ -204,7 +187,7 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=No
         self : object
             Fitted estimator.
         """
-        if _is_collection(X) or _is_collection(y):
+        if is_collection(X) or is_collection(y):
             raise Usage("partial_fit: expected arrays in memory, found a dask collection; call fit with all samples")
         return super().partial_fit(X, y, classes, sample_weight, class_attributes=class_attributes,  # type: ignore
                                    attribute_names=attribute_names, class_names=class_names, progress=progress)
@@ -226,7 +209,7 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=No
         labels : dask array or ndarray of shape (n_samples,)
             Predicted labels. A dask array is lazy and has the partitions of `X`.
         """
-        if not _is_collection(X):
+        if not is_collection(X):
             return super().predict(X, classes)
         check_is_fitted(self)
         return self._lazy(X, "predict", (), self._model.labels.dtype, classes)
@@ -247,7 +230,7 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=No
             Softmax with `gamma_` and `temperature_` over the competing classes, in the order of `classes_`. Other
             classes get 0. A dask array is lazy and has the partitions of `X`.
         """
-        if not _is_collection(X):
+        if not is_collection(X):
             return super().predict_proba(X, classes)
         check_is_fitted(self)
         return self._lazy(X, "predict_proba", (self._model.classes,), np.float32, classes)
@@ -266,7 +249,7 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=No
             Scores. With two classes, the difference of the scores, which is positive for the second class. A dask
             array is lazy and has the partitions of `X`.
         """
-        if not _is_collection(X):
+        if not is_collection(X):
             return super().decision_function(X)
         check_is_fitted(self)
         width = () if self._model.classes == 2 else (self._model.classes,)
@@ -285,7 +268,7 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=No
         scores : dask array or ndarray of shape (n_samples, n_classes)
             Scores. A dask array is lazy and has the partitions of `X`.
         """
-        if not _is_collection(X):
+        if not is_collection(X):
             return super().class_scores(X)
         check_is_fitted(self)
         return self._lazy(X, "class_scores", (self._model.classes,), np.float32)
@@ -304,7 +287,7 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=No
         semantics : dask array or ndarray of shape (n_samples, n_attributes)
             Predicted attributes. A dask array is lazy and has the partitions of `X`.
         """
-        if not _is_collection(X):
+        if not is_collection(X):
             return super().transform(X)
         check_is_fitted(self)
         return self._lazy(X, "transform", (self._model.attributes,), np.float32)
@@ -326,32 +309,23 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=No
         accuracy : float
             Share of the samples that are predicted right.
         """
-        if not _is_collection(X):
+        if not is_collection(X):
             return float(super().score(X, y, sample_weight))
         check_is_fitted(self)
-        matrix = _matrix(self, X, reset=False)
-        columns = [matrix, _column(y, matrix, "y")]
-        if sample_weight is not None:
-            columns.append(_column(sample_weight, matrix, "sample_weight"))
-        key = f"parsnets-model-{uuid.uuid4().hex}"
-        right, of = _reduced("score", columns,
-                             lambda keys, number: (on_worker.correct_of, *_three(keys), number, key),
-                             on_worker.total_correct, {key: self._for_workers()})
+        right, of = reduced("score", partitioned(self, X, y, sample_weight, reset=False), on_worker.correct_of,
+                            on_worker.total_correct, self._for_workers())
         if not of > 0:
             raise BadInput("X: expected samples of positive weight, found none")
         return float(right / of)
 
     def _lazy(self, X: Any, method: str, width: Tuple[int, ...], dtype: Any, *classes: Any) -> Any:
         """Return self.method(X, *classes) as a dask array of blocks of shape (n_samples, *width)."""
-        da = _array_module()
-        from dask.delayed import Delayed
-        from dask.highlevelgraph import HighLevelGraph
+        da = array_module()
         for some in classes:
             self._model.competing(_competitors(some))  # raises now rather than on a worker
-        matrix = _matrix(self, X, reset=False)
+        matrix = matrix_of(self, X, reset=False)
         # One key for the model: it is pickled once for a computation, however many blocks and predictions need it.
-        key = f"parsnets-model-{self._model.token}"
-        model = Delayed(key, HighLevelGraph.from_collections(key, {key: self._for_workers()}, dependencies=()))
+        model = single(f"parsnets-model-{self._model.token}", self._for_workers())
         empty = np.empty((0, *width), dtype)
         shape: Dict[str, Any] = {"chunks": (matrix.chunks[0], width)} if width else {"drop_axis": 1}
         return da.map_blocks(on_worker.predicted, matrix, estimator=model, method=method, empty=empty,
@@ -366,57 +340,9 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=No
         return twin
 
     def _apply(self, X: ArrayLike, work: Callable[..., Any]) -> Any:
-        if _is_collection(X):
+        if is_collection(X):
             raise Usage("X: expected an array in memory, found a dask collection; call compute() on a few rows of it")
         return super()._apply(X, work)
-
-
-# ---- Partitions ----
-
-
-def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as a dask array of blocks of whole rows, after scikit-learn's checks of the columns."""
-    da = _array_module()
-    if hasattr(X, "to_dask_array"):
-        if not hasattr(X, "columns"):
-            raise BadInput(f"X: expected a dask DataFrame or array of 2 dimensions, found {type(X).__name__}")
-        example, matrix = X._meta_nonempty, X.to_dask_array()
-    elif isinstance(X, da.Array):
-        if X.ndim != 2 or np.isnan(X.shape[1]):
-            raise BadInput(f"X: expected 2 dimensions and a known number of columns, found shape {X.shape}")
-        example, matrix = np.zeros((2, X.shape[1]), np.float32), X
-    else:
-        raise BadInput(f"X: expected a dask array or DataFrame, found {type(X).__name__}")
-    validated(estimator, example, dtype=np.float32, reset=reset)
-    return matrix if matrix.numblocks[1] == 1 else matrix.rechunk({1: -1})
-
-
-def _column(values: Any, matrix: Any, what: str) -> Any:
-    """Return labels or weights as a dask array whose blocks belong to those of `matrix`."""
-    da = _array_module()
-    rows = matrix.chunks[0]
-    if not _is_collection(values):
-        array = np.asarray(values)
-        if np.isnan(rows).any():
-            raise BadInput(f"{what}: expected a dask array or Series, since the numbers of rows in the partitions of X "
-                           f"are not known, found {type(values).__name__}")
-        values = da.from_array(array, chunks=array.shape)
-    column = values.to_dask_array() if hasattr(values, "to_dask_array") else values
-    if not isinstance(column, da.Array):
-        raise BadInput(f"{what}: expected a dask array or Series, found {type(values).__name__}")
-    if column.ndim == 2 and column.shape[1] == 1:
-        column = column[:, 0]
-    if column.ndim != 1:
-        raise BadInput(f"{what}: expected one dimension, found shape {column.shape}")
-    if np.isnan(rows).any() or np.isnan(column.chunks[0]).any():
-        if len(column.chunks[0]) != len(rows):
-            raise BadInput(f"{what}: expected {len(rows)} partitions as in X, since their numbers of rows are not known, "
-                           f"found {len(column.chunks[0])}; call compute_chunk_sizes() on the arrays, or "
-                           "to_dask_array(lengths=True) on the data frames")
-        return column
-    if column.shape[0] != matrix.shape[0]:
-        raise BadInput(f"{what}: expected {matrix.shape[0]} values, one per row of X, found {column.shape[0]}")
-    return column if column.chunks[0] == rows else column.rechunk((rows,))
 
 
 def _known_labels(class_attributes: Any, class_names: Optional[ArrayLike],
@@ -429,42 +355,3 @@ def _known_labels(class_attributes: Any, class_names: Optional[ArrayLike],
     if class_names is not None:
         return frozenset(listed(class_names, "class_names"))
     return None if table is None else frozenset(table[0])
-
-
-def _three(keys: List[Any]) -> List[Any]:
-    """Return the keys of X, y and weights in a partition, None for no weights."""
-    return keys if len(keys) == 3 else [*keys, None]
-
-
-def _sums(columns: List[Any], plan: on_worker.Plan) -> Any:
-    key = f"parsnets-plan-{uuid.uuid4().hex}"
-    return _reduced("sum", columns, lambda keys, number: (on_worker.sums_of, *_three(keys), number, key),
-                    on_worker.total, {key: plan})
-
-
-def _reduced(name: str, columns: List[Any], leaf: Callable[[List[Any], int], Any], combine: Callable[..., Any],
-             shared: Optional[Mapping[str, Any]] = None) -> Any:
-    """Return what the workers make of all partitions: a tree of tasks with the result at its root.
-
-    leaf(keys, number): the task of a partition; combine: adds up a list of results; shared: further values by key. The
-    tree depends on the number of partitions alone, so that workers that come, go or die do not change the rounding.
-    """
-    import dask
-    from dask.core import flatten
-    from dask.delayed import Delayed
-    from dask.highlevelgraph import HighLevelGraph
-    columns = list(dask.optimize(*columns))  # together: partitions of X and y may come from one file
-    layer = f"parsnets-{name}-{uuid.uuid4().hex}"
-    tasks: Dict[Any, Any] = dict(shared or {})
-    level: List[Any] = []
-    for number, keys in enumerate(zip(*[list(flatten(column.__dask_keys__())) for column in columns])):
-        level.append((layer, 0, number))
-        tasks[level[-1]] = leaf(list(keys), number)
-    depth = 0
-    while len(level) > 1:
-        depth, below, level = depth + 1, level, []
-        for number in range(0, len(below), FAN_IN):
-            level.append((layer, depth, number // FAN_IN))
-            tasks[level[-1]] = (combine, below[number:number + FAN_IN])
-    graph = HighLevelGraph.from_collections(layer, tasks, dependencies=columns)
-    return Delayed(level[0], graph, layer=layer).compute()
