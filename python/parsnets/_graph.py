@@ -27,6 +27,11 @@ def is_collection(values: Any) -> bool:
     return hasattr(values, "__dask_graph__")
 
 
+def _is_frame(values: Any) -> bool:
+    """Return whether values are a dask DataFrame or Series. A Delayed has all public attributes that one asks for."""
+    return hasattr(values, "_meta_nonempty") and hasattr(values, "to_dask_array")
+
+
 def single(key: str, value: Any) -> Any:
     """Return a lazy value. However many tasks need it, it is pickled once and sent to a worker once."""
     from dask.delayed import Delayed
@@ -44,9 +49,7 @@ def partitioned(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bo
 def matrix_of(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return X as a dask array of blocks of whole rows, after scikit-learn's checks of the columns."""
     da = array_module()
-    if hasattr(X, "to_dask_array"):
-        if not hasattr(X, "columns"):
-            raise BadInput(f"X: expected a dask DataFrame or array of 2 dimensions, found {type(X).__name__}")
+    if _is_frame(X) and X.ndim == 2:
         example, matrix = X._meta_nonempty, X.to_dask_array()
     elif isinstance(X, da.Array):
         if X.ndim != 2 or np.isnan(X.shape[1]):
@@ -68,7 +71,7 @@ def column_of(values: Any, matrix: Any, what: str) -> Any:
             raise BadInput(f"{what}: expected a dask array or Series, since the numbers of rows in the partitions of X "
                            f"are not known, found {type(values).__name__}")
         values = da.from_array(array, chunks=array.shape)
-    column = values.to_dask_array() if hasattr(values, "to_dask_array") else values
+    column = values.to_dask_array() if _is_frame(values) else values
     if not isinstance(column, da.Array):
         raise BadInput(f"{what}: expected a dask array or Series, found {type(values).__name__}")
     if column.ndim == 2 and column.shape[1] == 1:
