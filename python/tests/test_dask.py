@@ -534,9 +534,13 @@ def test_dask_is_imported_only_when_it_is_needed():
     assert "python3-dask and python3-distributed" in run.stderr
 
 
-def test_the_block_of_the_documentation_runs(capsys):
+def test_the_blocks_of_the_documentation_run(demo, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "python-user.md").read_text("utf-8").split("## Larger than one machine")[1]
-    (block,) = re.findall(r"^```py\n(.*?)^```", text.split("\n## ")[0], flags=re.M | re.S)
+    fit, search = re.findall(r"^```py\n(.*?)^```", text.split("\n## ")[0], flags=re.M | re.S)
     names = {}
-    exec(compile(block, "docs/python-user.md", "exec"), names)
+    with in_this_thread():
+        exec(compile(fit, "docs/python-user.md", "exec"), names)
     assert isinstance(names["model"], parsnets_dask.ParsNetsClassifier) and len(names["model"].classes_) == 10
+    assert [file.name for file in tmp_path.iterdir()] == ["demo.safetensors"]
+    assert "with joblib.parallel_backend" in search  # test_grid_search_runs_on_the_workers does the same
