@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """parsnets.dask on local clusters of 1, 2 and 4 worker processes: the table of docs/scaling.md.
 
-    scripts/scaling_dask.py [--samples 131072] [--features 512] [--classes 100] [--partitions 32] [--rounds 5]
+    scripts/scaling_dask.py [--samples 262144] [--features 512] [--classes 100] [--partitions 16] [--rounds 5]
 
 All clusters run at once and take turns, so that other work on the machine disturbs them alike. The samples lie in the
 memory of the workers before the clock starts. Workers have one thread each. Uses the engine of build/ or of
@@ -101,7 +101,7 @@ def difference(model, other, x):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("samples", 131072), ("features", 512), ("classes", 100), ("partitions", 32), ("rounds", 5)):
+    for name, default in (("samples", 262144), ("features", 512), ("classes", 100), ("partitions", 16), ("rounds", 5)):
         parser.add_argument("--" + name, type=int, default=default)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -124,7 +124,7 @@ def main():
     part = sums_of([x, labels], 0, Plan(arguments.features, "l2", None, {}))
     print(f"{arguments.samples} samples of {arguments.features} features and {arguments.classes} classes in "
           f"{arguments.partitions} partitions, {os.cpu_count()} cores; medians of {arguments.rounds} fits; "
-          f"statistics of a partition: {len(part.statistics.__reduce__()[1][0]) / 1e6:.1f} MB\n")
+          f"statistics of a partition: {len(part.statistics.to_bytes()) / 1e6:.1f} MB\n")
     print("| workers | sums, seconds | speed-up | processor time of workers, seconds | training on the client, seconds | "
           "between workers, MB | to the client, MB | peak memory of a worker, MB | difference of scores |")
     print("|---" * 9 + "|")

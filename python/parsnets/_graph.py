@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any, Callable, List
+from typing import Any, Callable, Dict, List
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ._base import validated
 from .errors import BadInput
 
 FAN_IN = 8  # results that one task adds up
+RUNS = 64  # of partitions that are added up one after the other, where they are: so many at least keep workers busy
 
 
 def array_module() -> Any:
@@ -93,9 +94,9 @@ def reduced(name: str, columns: List[Any], leaf: Callable[..., Any], combine: Ca
             shared: Any = None) -> Any:
     """Return what the workers make of all partitions, by a tree of tasks with the result at its root.
 
-    leaf(blocks, number, shared): the task of a partition, with one block of each column; combine: adds up a list of
-    results. The tree depends on the number of partitions alone, so that workers that come, go or die do not change the
-    rounding.
+    leaf(blocks, number, shared, before): the result of a partition, with one block of each column, added to that of the
+    partitions before it in a run, or None; combine: adds up a list of results. The tree depends on the number of
+    partitions alone, so that workers that come, go or die do not change the rounding.
     """
     import dask
     from dask.core import flatten
@@ -104,13 +105,17 @@ def reduced(name: str, columns: List[Any], leaf: Callable[..., Any], combine: Ca
     from dask.optimization import fuse
     columns = list(dask.optimize(*columns))  # together: partitions of X and y may come from one file
     layer = f"parsnets-{name}-{uuid.uuid4().hex}"
-    tasks = {**HighLevelGraph.merge(*[column.__dask_graph__() for column in columns]), layer + "-shared": shared}
-    level: List[Any] = []
-    for number, keys in enumerate(zip(*[flatten(column.__dask_keys__()) for column in columns])):
-        level.append((layer, 0, number))
-        tasks[level[-1]] = (leaf, list(keys), number, layer + "-shared")
+    tasks: Dict[Any, Any] = {**HighLevelGraph.merge(*[column.__dask_graph__() for column in columns]),
+                             layer + "-shared": shared}
+    blocks = list(zip(*[flatten(column.__dask_keys__()) for column in columns]))
+    run = min(FAN_IN, max(1, len(blocks) // RUNS))
+    leaves = [(layer, 0, number) for number in range(len(blocks))]
+    for number, keys in enumerate(blocks):
+        tasks[leaves[number]] = (leaf, list(keys), number, layer + "-shared",
+                                 leaves[number - 1] if number % run else None)
     # A partition is made and added up in one task: it never has to move to another worker.
-    tasks, _ = fuse(tasks, level, ave_width=4, rename_keys=False)
+    tasks, _ = fuse(tasks, leaves, ave_width=4, rename_keys=False)
+    level = leaves[run - 1:-1:run] + leaves[-1:]
     depth = 0
     while len(level) > 1:
         depth, below, level = depth + 1, level, []

@@ -54,13 +54,14 @@ def _partition(number: int) -> Iterator[None]:
         raise BadInput(f"partition {number}: {error}") from None
 
 
-def sums_of(blocks: Sequence[Any], number: int, plan: Plan) -> Sums:
-    """Return the sums over partition `number`.
+def sums_of(blocks: Sequence[Any], number: int, plan: Plan, before: Optional[Sums] = None) -> Sums:
+    """Return the sums over partition `number`, and those before.
 
     blocks: samples, (n_samples, n_features); labels, (n_samples,); and, if there are any, weights, (n_samples,).
     """
     with _partition(number):
-        return _sums_of(blocks, plan)
+        made = _sums_of(blocks, plan)
+    return made if before is None else total([before, made])
 
 
 def _sums_of(blocks: Sequence[Any], plan: Plan) -> Sums:
@@ -97,11 +98,11 @@ def total(parts: Sequence[Sums]) -> Sums:
     return Sums(dimensions, made[0].merged(*made[1:]) if len(made) > 1 else made[0] if made else None, labels)
 
 
-def counts_of(blocks: Sequence[Any], number: int, _: Any) -> Dict[Any, int]:
-    """Return how often labels occur in partition `number`. blocks: labels, (n_samples,)."""
+def counts_of(blocks: Sequence[Any], number: int, _: Any, before: Optional[Dict[Any, int]]) -> Dict[Any, int]:
+    """Return how often labels occur in partition `number` and before. blocks: labels, (n_samples,)."""
     with _partition(number):
         labels, counts = np.unique(np.asarray(blocks[0]), return_counts=True)
-    return dict(zip(labels.tolist(), counts.tolist()))
+    return total_counts([before or {}, dict(zip(labels.tolist(), counts.tolist()))])
 
 
 def total_counts(parts: Sequence[Dict[Any, int]]) -> Dict[Any, int]:
@@ -113,14 +114,15 @@ def total_counts(parts: Sequence[Dict[Any, int]]) -> Dict[Any, int]:
     return added
 
 
-def correct_of(blocks: Sequence[Any], number: int, estimator: Any) -> Tuple[float, float]:
-    """Return the weight of the samples of partition `number` that are predicted right, and that of all."""
+def correct_of(blocks: Sequence[Any], number: int, estimator: Any,
+               before: Optional[Tuple[float, float]]) -> Tuple[float, float]:
+    """Return the weight of the samples of partition `number` and before that are predicted right, and that of all."""
     with _partition(number):
         rows = len(blocks[0])
         labelled, given = _column(blocks[1], rows, "y"), _weights(blocks, rows)
         right = estimator.predict(blocks[0]) == labelled if rows else np.zeros(0, bool)
     weights = np.ones(rows) if given is None else given
-    return float(weights[right].sum()), float(weights.sum())
+    return total_correct([before or (0.0, 0.0), (float(weights[right].sum()), float(weights.sum()))])
 
 
 def total_correct(parts: Sequence[Tuple[float, float]]) -> Tuple[float, float]:

@@ -58,11 +58,15 @@ class Statistics:
     def __deepcopy__(self, memo: Any) -> Statistics:
         return self  # never changed
 
-    def __reduce__(self) -> Any:
+    def to_bytes(self) -> bytes:
+        """Return the contents of a statistics file."""
         with tempfile.TemporaryDirectory(prefix="parsnets-") as folder:
             file = Path(folder) / "statistics.safetensors"
             call("statistics_save", self.handle, text(str(file), "file"))
-            return _from_bytes, (file.read_bytes(), self.scaling)
+            return file.read_bytes()
+
+    def __reduce__(self) -> Any:
+        return _from_bytes, (self.to_bytes(), self.scaling)
 
 
 def _from_bytes(data: bytes, scaling: str) -> Statistics:
