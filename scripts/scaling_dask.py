@@ -9,6 +9,7 @@ $PARSNETS_LIBRARY.
 """
 import argparse
 import os
+import pickle
 import re
 import statistics
 import sys
@@ -79,8 +80,8 @@ class Cluster:
         after = self.client.run(used)
         busy = sum(after[worker][0] - before[worker][0] for worker in after)
         sent = [entry for worker in after for entry in after[worker][2][len(before[worker][2]):]]
-        self.costs.append((training[0] - start, end - training[0], busy, sum(size for to_client, size in sent if not to_client),
-                           sum(size for to_client, size in sent if to_client),
+        between, to_client = (sum(size for whom, size in sent if whom == wanted) for wanted in (False, True))
+        self.costs.append((training[0] - start, end - training[0], busy, between, to_client,
                            max(one[1] for one in after.values())))
         return model
 
@@ -97,6 +98,16 @@ def difference(model, other, x):
     """The largest difference of scores, relative to the largest score."""
     scores, others = model.class_scores(x), other.class_scores(x)
     return np.abs(scores - others).max() / np.abs(others).max()
+
+
+def milliseconds(work):
+    """The median processor time of a few calls."""
+    taken = []
+    for _ in range(9):
+        start = time.process_time()
+        work()
+        taken.append(1e3 * (time.process_time() - start))
+    return statistics.median(taken)
 
 
 def main():
@@ -120,13 +131,16 @@ def main():
             cluster.client.close()
             cluster.local.close()
     one = in_one_process(arguments, means, attributes)
-    x, labels = block(arguments.partitions, 1000, means)
-    part = sums_of([x, labels], 0, Plan(arguments.features, "l2", None, {}))
+    x, labels = block(arguments.partitions, 10000, means)
+    plan = Plan(arguments.features, "l2", None, {})
+    part = sums_of([x, labels], 0, plan)
     print(f"{arguments.samples} samples of {arguments.features} features and {arguments.classes} classes in "
           f"{arguments.partitions} partitions, {os.cpu_count()} cores; medians of {arguments.rounds} fits; "
-          f"statistics of a partition: {len(part.statistics.to_bytes()) / 1e6:.1f} MB\n")
-    print("| workers | sums, seconds | speed-up | processor time of workers, seconds | training on the client, seconds | "
-          "between workers, MB | to the client, MB | peak memory of a worker, MB | difference of scores |")
+          f"processor time to add up 10,000 samples: {milliseconds(lambda: sums_of([x, labels], 0, plan)):.0f} ms, to "
+          f"pickle and unpickle {len(part.statistics.to_bytes()) / 1e6:.1f} MB of statistics: "
+          f"{milliseconds(lambda: pickle.loads(pickle.dumps(part))):.0f} ms\n")
+    print("| workers | sums, seconds | speed-up | processor time of workers, seconds | training on the client, seconds "
+          "| between workers, MB | to the client, MB | peak memory of a worker, MB | difference of scores |")
     print("|---" * 9 + "|")
     first = statistics.median(cost[0] for cost in clusters[1].costs)
     for workers, cluster in clusters.items():

@@ -20,7 +20,8 @@ def array_module() -> Any:
         import dask.array
     except ImportError as error:
         raise ImportError("parsnets.dask needs dask, and distributed for a cluster: install Debian's packages "
-                          f"python3-dask and python3-distributed, or 'pip install dask distributed' ({error})") from None
+                          "python3-dask and python3-distributed, or 'pip install dask distributed' "
+                          f"({error})") from None
     return dask.array
 
 
@@ -81,8 +82,8 @@ def column_of(values: Any, matrix: Any, what: str) -> Any:
         raise BadInput(f"{what}: expected one dimension, found shape {column.shape}")
     if np.isnan(rows).any() or np.isnan(column.chunks[0]).any():
         if len(column.chunks[0]) != len(rows):
-            raise BadInput(f"{what}: expected {len(rows)} partitions as in X, since their numbers of rows are not known, "
-                           f"found {len(column.chunks[0])}; call compute_chunk_sizes() on the arrays, or "
+            raise BadInput(f"{what}: expected {len(rows)} partitions as in X, since their numbers of rows are not "
+                           f"known, found {len(column.chunks[0])}; call compute_chunk_sizes() on the arrays, or "
                            "to_dask_array(lengths=True) on the data frames")
         return column
     if column.shape[0] != matrix.shape[0]:

@@ -230,7 +230,8 @@ class ParsNetsClassifier(ZeroShotClassifier):
         if not isinstance(validation, str):
             raise Usage(f"validation: expected 'auto' or 'none' with {self._weighted_by(sample_weight)}, found labels")
         extra = self._validation_options(validation, class_attributes is not None)
-        return self._fit_statistics(X, y, sample_weight, class_attributes, attribute_names, class_names, extra, progress)
+        return self._fit_statistics(X, y, sample_weight, class_attributes, attribute_names, class_names, extra,
+                                    progress)
 
     def _fit_statistics(self: Self, X: ArrayLike, y: ArrayLike, sample_weight: Optional[ArrayLike],
                         class_attributes: Any, attribute_names: Optional[Sequence[str]],
