@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """parsnets.dask on local clusters of 1, 2 and 4 worker processes: the table of docs/scaling.md.
 
-    scripts/scaling_dask.py [--samples 262144] [--features 512] [--classes 100] [--partitions 16] [--rounds 5]
+    scripts/scaling_dask.py [--samples 262144] [--features 512] [--classes 100] [--partitions 16] [--rounds 3]
 
-All clusters run at once and take turns, so that other work on the machine disturbs them alike. The samples lie in the
-memory of the workers before the clock starts. Workers have one thread each. Uses the engine of build/ or of
+All clusters run at once and take turns, so that other work on the machine disturbs them alike. Workers have one thread
+each and read .npy files, one per partition, which fit into the page cache. Uses the engine of build/ or of
 $PARSNETS_LIBRARY.
 """
 import argparse
@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
+import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 import distributed  # noqa: E402
 import numpy as np  # noqa: E402
@@ -36,15 +37,23 @@ def block(number, rows, means):
     return means[labels] + random.randn(rows, means.shape[1]).astype(np.float32), labels
 
 
-def samples(arguments, means):
-    """X and y as dask arrays that the workers make."""
+def write_samples(arguments, means, folder):
+    """One file of samples and one of labels per partition."""
     rows = arguments.samples // arguments.partitions
-    blocks = da.arange(arguments.partitions, chunks=1)
-    chunks = (rows,) * arguments.partitions
-    x = blocks.map_blocks(lambda number: block(int(number[0]), rows, means)[0], chunks=(chunks, (arguments.features,)),
-                          new_axis=1, dtype=np.float32, meta=np.empty((0, 0), np.float32))
-    y = blocks.map_blocks(lambda number: block(int(number[0]), rows, means)[1], chunks=(chunks,), dtype=np.int64)
-    return x, y
+    for number in range(arguments.partitions):
+        for name, values in zip("xy", block(number, rows, means)):
+            np.save(f"{folder}/{name}{number}.npy", values)
+
+
+def samples(arguments, folder):
+    """X and y as dask arrays that the workers read."""
+    rows = arguments.samples // arguments.partitions
+
+    def read(name, shape, kind):
+        return da.concatenate([da.from_delayed(dask.delayed(np.load)(f"{folder}/{name}{number}.npy"), shape, kind)
+                               for number in range(arguments.partitions)])
+
+    return read("x", (rows, arguments.features), np.float32), read("y", (rows,), np.int64)
 
 
 def used(dask_worker=None):
@@ -55,27 +64,24 @@ def used(dask_worker=None):
 
 
 class Cluster:
-    """Workers that hold the samples, and what each fit has cost."""
+    """Workers, and what each fit has cost."""
 
-    def __init__(self, workers, arguments, means, folder):
+    def __init__(self, workers, folder):
         self.local = distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None,
             memory_limit=0, silence_logs=50, local_directory=folder)
         self.client = distributed.Client(self.local)
         self.client.wait_for_workers(workers)
-        with self.client.as_current():
-            self.x, self.y = self.client.persist(samples(arguments, means))
-            distributed.wait([self.x, self.y])
         self.client.run(lambda: __import__("parsnets.dask"))
         self.costs = []
 
-    def fit(self, attributes):
+    def fit(self, x, y, attributes):
         before = self.client.run(used)
         with self.client.as_current():
             training = []  # when the client begins to train, and later steps
             start = time.perf_counter()
             model = parsnets_dask.ParsNetsClassifier(feature_scaling="l2", n_jobs=1).fit(
-                self.x, self.y, class_attributes=attributes, progress=lambda *_: training.append(time.perf_counter()))
+                x, y, class_attributes=attributes, progress=lambda *_: training.append(time.perf_counter()))
             end = time.perf_counter()
         after = self.client.run(used)
         busy = sum(after[worker][0] - before[worker][0] for worker in after)
@@ -84,14 +90,6 @@ class Cluster:
         self.costs.append((training[0] - start, end - training[0], busy, between, to_client,
                            max(one[1] for one in after.values())))
         return model
-
-
-def in_one_process(arguments, means, attributes):
-    """The model of the same samples without dask."""
-    rows = arguments.samples // arguments.partitions
-    made = [block(number, rows, means) for number in range(arguments.partitions)]
-    x, y = np.concatenate([one[0] for one in made]), np.concatenate([one[1] for one in made])
-    return parsnets_dask.ParsNetsClassifier(feature_scaling="l2", n_jobs=1).fit(x, y, class_attributes=attributes)
 
 
 def difference(model, other, x):
@@ -112,7 +110,7 @@ def milliseconds(work):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("samples", 262144), ("features", 512), ("classes", 100), ("partitions", 16), ("rounds", 5)):
+    for name, default in (("samples", 262144), ("features", 512), ("classes", 100), ("partitions", 16), ("rounds", 3)):
         parser.add_argument("--" + name, type=int, default=default)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -120,17 +118,20 @@ def main():
     means = random.randn(arguments.classes, arguments.features).astype(np.float32) / 8
     attributes = random.randn(arguments.classes, 64).astype(np.float32)
     with tempfile.TemporaryDirectory() as folder:
-        clusters = {workers: Cluster(workers, arguments, means, folder) for workers in (1, 2, 4)}
+        write_samples(arguments, means, folder)
+        data = samples(arguments, folder)
+        clusters = {workers: Cluster(workers, folder) for workers in (1, 2, 4)}
         models = {}
         for number in range(arguments.rounds + 1):
             for workers, cluster in clusters.items():
-                models[workers] = cluster.fit(attributes)
+                models[workers] = cluster.fit(*data, attributes)
                 if number == 0:
                     cluster.costs.clear()  # the first fit loads libraries
+        one = parsnets_dask.ParsNetsClassifier(feature_scaling="l2", n_jobs=1).fit(
+            *dask.compute(*data, scheduler="synchronous"), class_attributes=attributes)
         for cluster in clusters.values():
             cluster.client.close()
             cluster.local.close()
-    one = in_one_process(arguments, means, attributes)
     x, labels = block(arguments.partitions, 10000, means)
     plan = Plan(arguments.features, "l2", None, {})
     part = sums_of([x, labels], 0, plan)
