@@ -30,7 +30,7 @@ __all__ = ["ParsNetsClassifier"]
 Self = TypeVar("Self", bound="ParsNetsClassifier")
 
 
-class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class ParsNetsClassifier(classifier.ParsNetsClassifier):
     """Zero-shot classifier for dask arrays and data frames.
 
     `fit` trains the closed form of class space, ``gates="always"`` and ``refine_steps=0``, from statistics of the
@@ -146,7 +146,7 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=No
         made = Statistics.of(np.eye(4, 2, dtype=np.float32), np.array([0, 1, 0, 1], np.int32), None, names.tolist(),
                              scaling, threads=1)
         quiet = copy.copy(self)
-        quiet.verbose = False
+        quiet.verbose, quiet.random_state = False, 1
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -273,25 +273,6 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=No
         check_is_fitted(self)
         return self._lazy(X, "class_scores", (self._model.classes,), np.float32)
 
-    @available_if(_predicts_semantics)  # type: ignore[misc]
-    def transform(self, X: Any) -> Any:
-        """Predict the attributes of each sample, in the space in which classes are compared.
-
-        Parameters
-        ----------
-        X : dask array or dask DataFrame of shape (n_samples, n_features), or array-like
-            Samples.
-
-        Returns
-        -------
-        semantics : dask array or ndarray of shape (n_samples, n_attributes)
-            Predicted attributes. A dask array is lazy and has the partitions of `X`.
-        """
-        if not is_collection(X):
-            return super().transform(X)
-        check_is_fitted(self)
-        return self._lazy(X, "transform", (self._model.attributes,), np.float32)
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of the predictions. Workers count; only their counts reach the client.
 
@@ -343,6 +324,51 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier, auto_wrap_output_keys=No
         if is_collection(X):
             raise Usage("X: expected an array in memory, found a dask collection; call compute() on a few rows of it")
         return super()._apply(X, work)
+
+
+def transform(self: ParsNetsClassifier, X: Any) -> Any:
+    """Predict the attributes of each sample, in the space in which classes are compared.
+
+    Parameters
+    ----------
+    X : dask array or dask DataFrame of shape (n_samples, n_features), or array-like
+        Samples.
+
+    Returns
+    -------
+    semantics : dask array or ndarray of shape (n_samples, n_attributes)
+        Predicted attributes. A dask array is lazy and has the partitions of `X`.
+    """
+    if not is_collection(X):
+        return super(ParsNetsClassifier, self).transform(X)
+    check_is_fitted(self)
+    return self._lazy(X, "transform", (self._model.attributes,), np.float32)
+
+
+def fit_transform(self: ParsNetsClassifier, X: Any, y: Any, **parameters: Any) -> Any:
+    """Fit to samples and predict their attributes.
+
+    Parameters
+    ----------
+    X : dask array or dask DataFrame of shape (n_samples, n_features), or array-like
+        Samples.
+    y : dask array or dask Series of shape (n_samples,), or array-like
+        Labels.
+    **parameters : dict
+        Other parameters of `fit`.
+
+    Returns
+    -------
+    semantics : dask array or ndarray of shape (n_samples, n_attributes)
+        Result of `transform`.
+    """
+    return self.fit(X, y, **parameters).transform(X)
+
+
+# Not in the class: scikit-learn would wrap them for set_output(), which would compute dask arrays.
+for _wrapped in (transform, fit_transform):
+    setattr(ParsNetsClassifier, _wrapped.__name__, available_if(_predicts_semantics)(_wrapped))
+del transform, fit_transform
 
 
 def _known_labels(class_attributes: Any, class_names: Optional[ArrayLike],
