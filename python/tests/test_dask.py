@@ -143,7 +143,7 @@ def assert_equal(results, expected):
 
 
 @pytest.mark.parametrize("x_chunks, y_chunks", [
-    ((200, -1), (200,)), ((700, -1), (100,)), (((5, 1000, 531), 50), (1536,)), ((12, -1), (12,)), ((-1, -1), (-1,))])
+    ((200, -1), (200,)), ((700, -1), (100,)), (((5, 1000, 531), 50), (1536,)), ((9, -1), (9,)), ((-1, -1), (-1,))])
 def test_the_model_is_that_of_one_process(client, demo, training, one_process, x_chunks, y_chunks):
     x, y = da.from_array(training[0], chunks=x_chunks), da.from_array(training[1], chunks=y_chunks)
     model = dask_model(feature_scaling="l2").fit(x, y, class_attributes=demo.class_attributes)
