@@ -64,11 +64,17 @@ def public_modules():
 
 
 def public_objects(module):
-    """The classes and functions of a module by name: those of __all__, or those it defines."""
+    """The classes and functions of a module by name: those of __all__, or those it defines.
+
+    What has a name of the package but is something else is called by its module, too: dask.ParsNetsClassifier.
+    """
+    import parsnets
     names = getattr(module, "__all__", None) or [
         name for name, value in vars(module).items()
         if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__ and callable(value)]
-    return {name: getattr(module, name) for name in names}
+    found = {name: getattr(module, name) for name in names}
+    return {name if getattr(parsnets, name, value) is value else f"{module.__name__.partition('.')[2]}.{name}": value
+            for name, value in found.items()}
 
 
 def public_members(cls):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, List
 
 if TYPE_CHECKING:
     from . import (  # noqa: F401 - names for type checkers
-        baselines, classifier, datasets, device, errors, metrics, model_selection, plotting, reporting, reproduction,
-        results)
+        baselines, classifier, dask, datasets, device, errors, metrics, model_selection, plotting, reporting,
+        reproduction, results)
     from ._library import version as engine_version
     from .baselines import DAP, ESZSL, SAE, RidgeZSL
     from .classifier import ParsNetsClassifier, ZeroShotClassifier, load_model
@@ -28,7 +28,7 @@ __all__ = [
     "metrics", "model_selection", "plotting", "report", "reproduce",
 ]
 
-_MODULES = ("baselines", "classifier", "datasets", "device", "errors", "metrics", "model_selection", "plotting",
+_MODULES = ("baselines", "classifier", "dask", "datasets", "device", "errors", "metrics", "model_selection", "plotting",
             "reporting", "reproduction", "results")
 _MODULE_OF = {
     "BadInput": "errors", "Cancelled": "errors", "ParsNetsError": "errors", "Usage": "errors",

@@ -11,6 +11,7 @@ import functools
 import json
 import os
 import tempfile
+import uuid
 import weakref
 from dataclasses import replace
 from pathlib import Path
@@ -133,6 +134,11 @@ class Model:
     def semantics(self) -> Floats:
         """Class attributes as given, (n_classes, n_attributes). Read on demand: copying a large class bank is slow."""
         return copy_at(self._info().semantics, np.float32, self.classes, self.attributes)
+
+    @functools.cached_property
+    def token(self) -> str:
+        """A name of this model that no other has."""
+        return uuid.uuid4().hex
 
     @functools.cached_property
     def options(self) -> Dict[str, Any]:

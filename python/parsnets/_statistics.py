@@ -16,6 +16,8 @@ from ._labels import Floats
 from ._library import call, library, text
 from ._model import address
 
+GROUPS, KEPT_ROWS = 4, 16  # of classes, and raw samples of each class, for calibration: the engine's defaults
+
 
 def _names(names: Sequence[str], what: str) -> Any:
     return (ctypes.c_char_p * len(names))(*[text(name, what) for name in names])
@@ -35,7 +37,7 @@ class Statistics:
         """Return the statistics of samples. x: (n_samples, n_features); places: class numbers, (n_samples,)."""
         options = _library.StatisticsOptions(ctypes.sizeof(_library.StatisticsOptions),
                                              text("none" if scaling == "standardize" else scaling, "feature_scaling"),
-                                             4, 16)
+                                             GROUPS, KEPT_ROWS)
         handle = ctypes.c_void_p()
         call("statistics_create", _names(class_names, "class name"), len(class_names), x.shape[1],
              ctypes.byref(options), ctypes.byref(handle))
@@ -44,22 +46,27 @@ class Statistics:
              *x.shape, threads)
         return made
 
-    def merged(self, other: Statistics) -> Statistics:
-        """Return the sum of both."""
+    def merged(self, *others: Statistics) -> Statistics:
+        """Return the sum of all, added up in their order."""
         handle = ctypes.c_void_p()
         call("statistics_clone", self.handle, ctypes.byref(handle))
         made = Statistics(handle, self.scaling)
-        call("statistics_merge", handle, other.handle)
+        for other in others:
+            call("statistics_merge", handle, other.handle)
         return made
 
     def __deepcopy__(self, memo: Any) -> Statistics:
         return self  # never changed
 
-    def __reduce__(self) -> Any:
+    def to_bytes(self) -> bytes:
+        """Return the contents of a statistics file."""
         with tempfile.TemporaryDirectory(prefix="parsnets-") as folder:
             file = Path(folder) / "statistics.safetensors"
             call("statistics_save", self.handle, text(str(file), "file"))
-            return _from_bytes, (file.read_bytes(), self.scaling)
+            return file.read_bytes()
+
+    def __reduce__(self) -> Any:
+        return _from_bytes, (self.to_bytes(), self.scaling)
 
 
 def _from_bytes(data: bytes, scaling: str) -> Statistics:

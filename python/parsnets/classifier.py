@@ -230,6 +230,14 @@ class ParsNetsClassifier(ZeroShotClassifier):
         if not isinstance(validation, str):
             raise Usage(f"validation: expected 'auto' or 'none' with {self._weighted_by(sample_weight)}, found labels")
         extra = self._validation_options(validation, class_attributes is not None)
+        return self._fit_statistics(X, y, sample_weight, class_attributes, attribute_names, class_names, extra,
+                                    progress)
+
+    def _fit_statistics(self: Self, X: ArrayLike, y: ArrayLike, sample_weight: Optional[ArrayLike],
+                        class_attributes: Any, attribute_names: Optional[Sequence[str]],
+                        class_names: Optional[ArrayLike], extra: Mapping[str, Any],
+                        progress: Optional[ProgressCallback]) -> Self:
+        """Fit the closed form of class space to statistics of the samples, which are not kept."""
         fresh = {name: value for name, value in self.__dict__.items() if name in self.get_params(deep=False)}
         twin = copy.copy(self)
         twin.__dict__ = fresh
@@ -360,13 +368,21 @@ class ParsNetsClassifier(ZeroShotClassifier):
         statistics = Statistics.of(x, places, weights, names, scaling, threads_of(self.n_jobs))
         if before is not None:
             statistics = before.merged(statistics)
-        arrays = class_arrays(names, np.require(semantics, np.float32, ["C", "A"]), attribute_names)
-        options: Dict[str, Any] = {"feature-scaling": scaling} if self.feature_scaling is None else {}
-        if scaling == "standardize" and self.feature_scaling is None:
+        return self._train_statistics(statistics, labels, semantics, attribute_names, extra, progress,
+                                      feature_names=getattr(described, "feature_names_in_", None),
+                                      _statistics=statistics)
+
+    def _train_statistics(self: Self, statistics: Statistics, labels: NDArray[Any], semantics: Floats,
+                          attribute_names: Optional[Sequence[str]], extra: Mapping[str, Any],
+                          progress: Optional[ProgressCallback], **more: Any) -> Self:
+        """Train the closed form of class space. labels, semantics: of all classes; more: as in _train()."""
+        semantics = np.require(semantics, np.float32, ["C", "A"])  # outlives the struct that refers to it
+        arrays = class_arrays([name_of(label) for label in labels], semantics, attribute_names)
+        options: Dict[str, Any] = {"feature-scaling": statistics.scaling} if self.feature_scaling is None else {}
+        if statistics.scaling == "standardize" and self.feature_scaling is None:
             options["calibrate"] = False
         return self._train(("train_statistics", statistics.handle, ctypes.byref(arrays)), labels,
-                           {**extra, **options, "seed": seed_of(self.random_state)}, progress,
-                           feature_names=getattr(described, "feature_names_in_", None), _statistics=statistics)
+                           {**extra, **options, "seed": seed_of(self.random_state)}, progress, **more)
 
     def _weights(self, sample_weight: Optional[ArrayLike], x: Floats, labelled: NDArray[Any], labels: NDArray[Any],
                  places: NDArray[np.int32]) -> Optional[NDArray[np.float64]]:

@@ -66,7 +66,10 @@ parsnets_status parsnets_statistics_merge(parsnets_statistics* statistics, const
   return guarded([&] {
     require(statistics, "statistics");
     require(other, "other");
-    statistics->sums.merge(other->sums.copy());
+    if (other == statistics)
+      statistics->sums.merge(other->sums.copy());
+    else
+      statistics->sums.merge(other->sums);
   });
 }
 
