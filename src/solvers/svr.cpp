@@ -12,63 +12,14 @@
 #include "solvers/gated_kernel.hpp"
 #include "solvers/svr_checkpoint.hpp"
 #include "solvers/svr_engine.hpp"
+#include "solvers/svr_inputs.hpp"
 
 namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kSmallestBlock = 16;
-constexpr double kUsualPasses = 20;  // over which the cost of a stored kernel is spread
-
-[[noreturn]] void impossible(const std::string& what) { throw Error(ErrorCode::usage, "SVR options: " + what); }
-
-void check_options(const SvrOptions& o) {
-  if (!(o.c > 0) || !std::isfinite(static_cast<float>(o.c)) || !(static_cast<float>(o.c) > 0))
-    impossible(fmt::format("c must be a positive number, found {}", o.c));
-  if (!(o.epsilon >= 0) || !std::isfinite(static_cast<float>(o.epsilon)))
-    impossible(fmt::format("epsilon must be a number >= 0, found {}", o.epsilon));
-  if (!(o.tolerance > 0)) impossible(fmt::format("tolerance must be > 0, found {}", o.tolerance));
-  if (o.max_passes < 0) impossible(fmt::format("max_passes must be >= 0, found {}", o.max_passes));
-  if (o.block < static_cast<int>(kSmallestBlock))
-    impossible(fmt::format("block must be at least {}, found {}", kSmallestBlock, o.block));
-  if (o.checkpoint_passes < 1) impossible(fmt::format("checkpoint_passes must be >= 1, found {}", o.checkpoint_passes));
-  if (o.resume && o.checkpoint.empty()) impossible("resume needs a checkpoint path");
-}
-
-[[noreturn]] void bad_array(std::string field, std::string expected, std::string found) {
-  throw Error(BadInput{"SVR input", std::move(field), std::move(expected), std::move(found),
-                       "check the shapes of the samples, gates and targets"});
-}
-
-std::string shape(std::size_t rows, std::size_t cols) { return fmt::format("{} x {}", rows, cols); }
-
-void check_finite(ThreadPool& pool, MatrixView<const float> x, const char* field) {
-  std::vector<char> bad(ThreadPool::chunk_count(x.rows(), 256), 0);
-  pool.parallel_for(x.rows(), 256, [&](std::size_t first, std::size_t last, std::size_t chunk) {
-    for (std::size_t i = first * x.cols(); i < last * x.cols(); ++i)
-      if (!std::isfinite(x.data()[i])) bad[chunk] = 1;
-  });
-  if (std::any_of(bad.begin(), bad.end(), [](char b) { return b != 0; }))
-    bad_array(field, "finite values", "inf or nan");
-}
-
-void check_samples(const GatedSamples& s, ThreadPool& pool) {
-  const std::size_t n = s.z.rows(), k = s.open.cols();
-  const auto largest = static_cast<std::size_t>(std::numeric_limits<int>::max());
-  if (n == 0 || n > largest / 2 || s.z.cols() >= largest / 2)
-    bad_array("z", "at least one sample and dimensions below 2^30", shape(n, s.z.cols()));
-  if (s.open.rows() != n)
-    bad_array("open", fmt::format("{} rows, one per sample", n), fmt::format("{}", s.open.rows()));
-  if (s.networks == 0 || s.networks > 65536 || k == 0 || k > s.networks)
-    bad_array("open", fmt::format("1 to {} open networks per sample, at most 65536 networks", s.networks),
-              fmt::format("{}", k));
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < k; ++j)
-      if (s.open(i, j) >= s.networks || (j > 0 && s.open(i, j) <= s.open(i, j - 1)))
-        bad_array(fmt::format("open, row {}", i), fmt::format("ascending network numbers below {}", s.networks),
-                  fmt::format("{} at position {}", s.open(i, j), j));
-  check_finite(pool, s.z, "z");
-}
+constexpr std::size_t kBlock = 128, kPrimalBlock = 256;  // in primal form a block must give each network some samples
+constexpr double kUsualPasses = 20;                      // over which the cost of a stored kernel is spread
 
 struct Plan {
   SvrForm form;
@@ -105,15 +56,19 @@ Plan make_plan(const GatedSamples& s, std::size_t m, const SvrOptions& o) {
     std::stable_sort(forms.begin(), forms.end(), [&](SvrForm a, SvrForm b) { return cost(a) < cost(b); });
   }
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t block = std::min<std::size_t>(static_cast<std::size_t>(o.block), n);;
-       block = std::max(block / 2, kSmallestBlock)) {
+  for (std::size_t halvings = 0;; ++halvings) {
+    std::size_t largest = 0;
     for (SvrForm form : forms) {
+      const std::size_t usual = form == SvrForm::primal ? kPrimalBlock : kBlock;
+      const std::size_t whole = std::min(o.block == 0 ? usual : static_cast<std::size_t>(o.block), n);
+      const std::size_t block = halvings == 0 ? whole : std::max(whole >> halvings, kSmallestSvrBlock);
       const double need = bytes(form, block);
+      largest = std::max(largest, block);
       least = std::min(least, need);
       if (need <= limit)
         return {form, block, form == SvrForm::stored_kernel && need + ShiftedFactor::bytes_needed(n, block) <= limit};
     }
-    if (block <= kSmallestBlock) break;
+    if (largest <= kSmallestSvrBlock) break;
   }
   throw Error(ErrorCode::usage,
               fmt::format("{}: expected at least {:.0f} bytes for an SVR of {} samples and {} outputs, found {}",
@@ -125,15 +80,10 @@ Plan make_plan(const GatedSamples& s, std::size_t m, const SvrOptions& o) {
 SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets, const SvrOptions& options,
                     ThreadPool& pool, ProgressObserver* progress, MatrixView<const float> start) {
   use_serial_blas();
-  check_options(options);
-  check_samples(samples, pool);
+  check_svr_options(options);
+  check_svr_samples(samples, pool);
   const std::size_t n = samples.z.rows(), m = targets.cols();
-  if (targets.rows() != n || m == 0 || m > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    bad_array("targets", fmt::format("{} rows (one per sample) and at least one column", n), shape(targets.rows(), m));
-  if (!start.empty() && (start.rows() != n || start.cols() != m))
-    bad_array("start", shape(n, m), shape(start.rows(), start.cols()));
-  check_finite(pool, targets, "targets");
-  check_finite(pool, start, "start");
+  check_svr_targets(samples, targets, start, pool);
 
   const Plan plan = make_plan(samples, m, options);
   SvrOptions resolved = options;
@@ -181,9 +131,9 @@ SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets
 
 Matrix<float> networks_from_dual(const GatedSamples& samples, MatrixView<const float> beta, ThreadPool& pool) {
   use_serial_blas();
-  check_samples(samples, pool);
+  check_svr_samples(samples, pool);
+  check_svr_beta(samples, beta);
   const std::size_t n = samples.z.rows(), m = beta.cols();
-  if (beta.rows() != n || m == 0) bad_array("beta", fmt::format("{} rows", n), shape(beta.rows(), m));
   std::vector<std::size_t> order(n);
   for (std::size_t i = 0; i < n; ++i) order[i] = i;
   const std::size_t block = std::min<std::size_t>(n, 2048);

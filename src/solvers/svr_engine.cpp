@@ -16,11 +16,12 @@ namespace parsnets {
 namespace {
 
 constexpr std::size_t kRowGrain = 256;
-constexpr int kSweeps = 3;              // of coordinate descent in one visit of a block
+constexpr int kSweeps = 4;              // of coordinate descent in one visit of a block
 constexpr int kSweepsAlone = 12;        // when there is only one block
 constexpr int kRefresh = 32;            // passes after which accumulated roundings are removed
 constexpr double kNoise = 2e-7;         // relative rounding of a dual value
 constexpr double kFirstMomentum = 1.7;  // the sequence's second value is 1.62: an output there was not extrapolated
+constexpr double kDamping = 0.9;        // of the extrapolation: the whole of it overshoots and costs more passes
 constexpr double kConstantPart = 0.8;   // of the kernel's mean, taken out of the blocks' kernels
 
 double relative(double primal, double dual) { return (primal - dual) / std::max(primal, 1e-300); }
@@ -231,7 +232,7 @@ void SvrEngine::extrapolate() {
   for (std::size_t j = 0; j < active(); ++j) {
     double& t = s_.momentum[s_.output[j]];
     const double next = 0.5 * (1 + std::sqrt(1 + 4 * t * t));
-    theta[j] = static_cast<float>((t - 1) / next);
+    theta[j] = static_cast<float>(kDamping * (t - 1) / next);
     t = next;
   }
   const auto move = [&](Matrix<float>& now, Matrix<float>& before, std::size_t rows) {

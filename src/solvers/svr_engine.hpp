@@ -2,11 +2,12 @@
 // The SVR solver's state and its two kinds of step (see svr.hpp for the problem).
 //
 // Sweep (every form): blocks of samples in a seeded order, each solved in cache (svr_block.hpp) and committed to Tβ (or
-//   Θ) by matrix products. Between passes each output is extrapolated along its last step (Nesterov's sequence; Tβ is
-//   linear in β, so this is free) and falls back when its dual value drops. With a global bias, Σβ = 0 has a multiplier
-//   that is fixed during a pass: the bias that is optimal for the current θ or, for outputs where that failed to raise
-//   the dual value, the one of the method of multipliers (it moves along Σβ). The kernel's constant part τ11ᵀ, which
-//   would tie all samples together, is taken out of the blocks' kernels. The last block restores Σβ = 0.
+//   Θ) by matrix products. Between passes each output is extrapolated along its last step (Nesterov's sequence, damped;
+//   Tβ is linear in β, so this is free) and falls back when its dual value drops. With a global bias, Σβ = 0 has a
+//   multiplier that is fixed during a pass: the bias that is optimal for the current θ or, for outputs where that
+//   failed to raise the dual value, the one of the method of multipliers (it moves along Σβ). The kernel's constant
+//   part τ11ᵀ, which would tie all samples together, is taken out of the blocks' kernels. The last block restores Σβ =
+//   0.
 // Split (stored kernel): where sweeps would be slow (large C), alternating directions on β = w with T + ρI factored:
 //   x = (T + ρI)⁻¹(a + ρ(w − u) − b1), Σx = 0;   w = box_shrink(1.6x − 0.6w + u);   u += 1.6x − 0.6w_old − w.
 
