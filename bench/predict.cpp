@@ -1,46 +1,79 @@
-// Throughput of prediction in C++, for python/benchmarks/predict_overhead.py to compare with: scores and the best class
-// of every sample of a .npy file. Usage: bench_predict MODEL.safetensors FEATURES.npy REPEATS THREADS
+// Seconds of predicting all rows of a .npy file, as JSON:
+//   bench_predict MODEL.safetensors FEATURES.npy REPEATS THREADS
+// Prediction against what the machine allows (predict_bounds.hpp), for the models of CUB with random weights, or for a
+// model file:
+//   bench_predict bounds [THREADS=1] [MODEL.safetensors]
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "formats/npy.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/model.hpp"
+#include "predict_bounds.hpp"
 
 using namespace parsnets;
+using namespace parsnets::bench;
 
-int main(int argc, char** argv) try {
-  if (argc != 5) throw Error(ErrorCode::usage, "usage: bench_predict MODEL.safetensors FEATURES.npy REPEATS THREADS");
+namespace {
+
+void print_bounds(const char* name, const Model& model, ThreadPool& pool) {
+  constexpr std::size_t kSingle = 200, kMany = 11788;
+  const Matrix<float> x = random_features(kMany, model.dimensions);
+  const Predictor predictor(model, pool);
+  const Shape shape = shape_of(model);
+  fmt::print("{}: {:.2f} Mflop and {:.2f} MB of weights per sample\n", name, flops_of(shape) / 1e6,
+             bytes_of(shape) / 1e6);
+  for (const std::size_t n : {std::size_t{4096}, kMany}) {
+    const MachineRates rates = measure_machine(pool, 3);  // beside each measurement, as others may use the machine
+    const BatchTime batch = measure_batch(predictor, model, {x.data(), n, x.cols()}, pool, rates, 7);
+    fmt::print("  {} samples: {:.1f} us each, {:.0f} % of {:.1f} Gflop/s\n", n,
+               1e6 * batch.seconds / static_cast<double>(n), 100 * batch.share_of_peak, rates.flops / 1e9);
+  }
+  const MachineRates rates = measure_machine(pool, 3);
+  const SampleTime one = measure_sample(predictor, model, {x.data(), kSingle, x.cols()}, pool, rates);
+  fmt::print("  one sample: {:.0f} us, {:.2f} times the bound at {:.1f} GB/s read ({:.1f} GB/s copied)\n",
+             1e6 * one.seconds, one.times_bound, rates.read / 1e9, rates.copied / 1e9);
+}
+
+void print_all_bounds(unsigned threads, const char* file) {
+  ThreadPool pool(threads);
+  fmt::print("{} threads\n", pool.size());
+  if (file != nullptr) return print_bounds(file, load_model(file), pool);
+  print_bounds("default", random_model(default_shape()), pool);
+  print_bounds("paper", random_model(paper_shape()), pool);
+  Shape many = default_shape();
+  many.classes = 100'000;
+  print_bounds("default, 100,000 classes", random_model(many), pool);
+}
+
+void time_file(char** argv) {
   const Model model = load_model(argv[1]);
   const Matrix<float> x = read_npy_float({argv[2], ""});
   ThreadPool pool(static_cast<unsigned>(std::atoi(argv[4])));
-  const PreparedClasses classes = model.prepare_classes(pool);
-  std::vector<float> gamma(model.classes.seen.size(), 0);
-  for (std::size_t c = 0; c < gamma.size(); ++c)
-    if (model.classes.seen[c]) gamma[c] = static_cast<float>(model.gamma);
-  std::vector<std::size_t> best(x.rows());
-  constexpr std::size_t kBatch = 2048;  // keeps the intermediate matrices in the cache
+  const Predictor predictor(model, pool);
+  const Ranking ranking(model);
+  std::vector<RankedClass> best(x.rows());
   nlohmann::json seconds = nlohmann::json::array();
-  for (int repeat = 0; repeat < std::atoi(argv[3]); ++repeat) {
-    const auto start = std::chrono::steady_clock::now();
-    for (std::size_t first = 0; first < x.rows(); first += kBatch) {
-      const std::size_t rows = std::min(kBatch, x.rows() - first);
-      const Matrix<float> scores = model.scores({x.data() + first * x.cols(), rows, x.cols()}, classes, pool);
-      for (std::size_t r = 0; r < rows; ++r) {
-        std::size_t top = 0;
-        for (std::size_t c = 1; c < scores.cols(); ++c)
-          if (scores(r, c) - gamma[c] > scores(r, top) - gamma[top]) top = c;
-        best[first + r] = top;
-      }
-    }
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  fmt::print("{}\n", nlohmann::json{{"seconds", seconds}, {"first", best[0]}}.dump());
+  for (int repeat = 0; repeat < std::atoi(argv[3]); ++repeat)
+    seconds.push_back(seconds_of([&] { predictor.rank(x.view(), ranking, pool, best, false); }));
+  fmt::print("{}\n", nlohmann::json{{"seconds", seconds}, {"first", best[0].class_index}}.dump());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc >= 2 && std::string_view(argv[1]) == "bounds")
+    print_all_bounds(argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1, argc > 3 ? argv[3] : nullptr);
+  else if (argc == 5)
+    time_file(argv);
+  else
+    throw Error(ErrorCode::usage,
+                "usage: bench_predict MODEL.safetensors FEATURES.npy REPEATS THREADS, or bench_predict bounds [THREADS] "
+                "[MODEL.safetensors]");
 } catch (const std::exception& e) {
   fmt::print(stderr, "bench_predict: {}\n", e.what());
   return 1;

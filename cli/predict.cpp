@@ -14,6 +14,7 @@
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
+#include "parsnets/predictor.hpp"
 #include "parsnets/ranking.hpp"
 #include "prediction_writer.hpp"
 
@@ -22,37 +23,46 @@ namespace parsnets::cli {
 namespace {
 
 /// What prediction needs of a model file or a device file.
-struct Predictor {
+struct Recogniser {
   std::vector<std::string> names;
   std::vector<std::uint8_t> seen;
   double gamma = 0, temperature = 1;
   std::size_t dimensions = 0, outputs = 0;
-  std::function<void(MatrixView<const float>, const ScoreVisitor&)> visit_scores;
+  /// The best classes of each row, equally many.
+  std::function<void(MatrixView<const float>, const Ranking&, std::span<RankedClass>)> rank;
 };
 
-Predictor open_predictor(const std::string& file, ThreadPool& pool) {
-  if (is_device_file(file)) {
-    const auto model = std::make_shared<const DeviceModel>(load_device_model(file));
-    return {model->class_names(),
-            model->class_seen(),
-            model->gamma(),
-            model->temperature(),
-            model->dimensions(),
-            model->outputs(),
-            [model, &pool](MatrixView<const float> x, const ScoreVisitor& visit) {
-              visit(0, model->scores(x, pool).view());
-            }};
-  }
+Recogniser open_device(const std::string& file, ThreadPool& pool) {
+  const auto model = std::make_shared<const DeviceModel>(load_device_model(file));
+  return {model->class_names(),
+          model->class_seen(),
+          model->gamma(),
+          model->temperature(),
+          model->dimensions(),
+          model->outputs(),
+          [model, &pool](MatrixView<const float> x, const Ranking& ranking, std::span<RankedClass> best) {
+            constexpr std::size_t kRows = 512;  // whose scores are held at a time
+            const std::size_t top = best.size() / x.rows();
+            for (std::size_t first = 0; first < x.rows(); first += kRows) {
+              const Matrix<float> scores =
+                  model->scores({x.row(first).data(), std::min(kRows, x.rows() - first), x.cols()}, pool);
+              for (std::size_t r = 0; r < scores.rows(); ++r)
+                ranking.best(scores.row(r), best.subspan((first + r) * top, top));
+            }
+          }};
+}
+
+Recogniser open_model(const std::string& file, ThreadPool& pool) {
   const auto model = std::make_shared<const Model>(load_model(file));
-  const auto prepared = std::make_shared<const PreparedClasses>(model->prepare_classes(pool));
+  const auto predictor = std::make_shared<const Predictor>(*model, pool);
   return {model->classes.names,
           model->classes.seen,
           model->gamma,
           model->temperature,
           model->dimensions,
           model->outputs(),
-          [model, prepared, &pool](MatrixView<const float> x, const ScoreVisitor& visit) {
-            model->visit_scores(x, *prepared, pool, visit);
+          [model, predictor, &pool](MatrixView<const float> x, const Ranking& ranking, std::span<RankedClass> best) {
+            predictor->rank(x, ranking, pool, best);
           }};
 }
 
@@ -98,7 +108,8 @@ Command predict_command() {
       throw Error(ErrorCode::usage, "predict: expected --model FILE and --input FILE");
     check_out(state->out, {state->model, state->input});
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    const Predictor model = open_predictor(state->model, pool);
+    const Recogniser model =
+        is_device_file(state->model) ? open_device(state->model, pool) : open_model(state->model, pool);
     const Ranking ranking(model.seen, model.gamma, model.temperature, state->among);
     PredictionWriter writer(state->out, writes_json(state->out, context.common.json), model.names, model.seen);
     FeatureRows input(state->input, context.progress, state->memory_limit);
@@ -110,28 +121,31 @@ Command predict_command() {
         scoring_bytes(model.names.size(), model.outputs, model.dimensions, static_cast<std::size_t>(state->batch)) +
             12.0 * state->batch * static_cast<double>(input.cols()),
         "prediction", "raise the limit or lower --batch");
-    std::vector<RankedClass> top(std::min(static_cast<std::size_t>(state->top), ranking.candidates().size()));
+    constexpr std::size_t kMostRanked = 1'000'000;  // classes of some samples that are held at a time
+    const std::size_t top = std::min(static_cast<std::size_t>(state->top), ranking.candidates().size()),
+                      rows_at_a_time = std::max<std::size_t>(kMostRanked / top, 1);
+    std::vector<RankedClass> best;
     // Written as it is computed, so that memory does not grow with the input.
     for (;;) {
       report(context.progress, {"predict", writer.samples(), input.total(), "samples"});
       const MatrixView<const float> rows = input.next(static_cast<std::size_t>(state->batch));
       if (rows.rows() == 0) break;
-      model.visit_scores(rows, [&](std::size_t, MatrixView<const float> scores) {
-        for (std::size_t r = 0; r < scores.rows(); ++r) {
-          ranking.best(scores.row(r), top);
-          writer.add(top);
-        }
+      for (std::size_t first = 0; first < rows.rows(); first += rows_at_a_time) {
+        const std::size_t count = std::min(rows_at_a_time, rows.rows() - first);
+        best.resize(count * top);
+        model.rank({rows.row(first).data(), count, rows.cols()}, ranking, best);
+        for (std::size_t r = 0; r < count; ++r) writer.add(std::span(best).subspan(r * top, top));
         writer.flush();
-      });
+      }
     }
     if (writer.samples() == 0)
       throw Error(BadInput{input.name(), "", "rows of comma-separated numbers", "only a header", "write it again"});
     writer.finish();
     Output output;
     output.already_printed = state->out.empty();
-    output.json = {{"out", state->out.string()}, {"samples", writer.samples()}, {"top", top.size()}};
-    output.text = fmt::format("{}: {} samples, {} of {} classes each\n", state->out.string(), writer.samples(),
-                              top.size(), ranking.candidates().size());
+    output.json = {{"out", state->out.string()}, {"samples", writer.samples()}, {"top", top}};
+    output.text = fmt::format("{}: {} samples, {} of {} classes each\n", state->out.string(), writer.samples(), top,
+                              ranking.candidates().size());
     return output;
   };
   return command;

@@ -37,6 +37,22 @@ class Ranking {
 
   /// The best candidates of one row of C raw scores, best first, at most as many as there are; returns how many.
   std::size_t best(std::span<const float> scores, std::span<RankedClass> best) const;
+
+  /// Classes whose scores are ranked at a time; the last tile may have fewer.
+  static constexpr std::size_t kTile = 1024;
+  /// What the softmax needs to know of the candidates of a tile.
+  struct TileWeights {
+    float top = 0;   ///< the best of them
+    double sum = 0;  ///< Σ exp((score − top)/temperature); 0: no candidates
+  };
+  /// best() for scores that are never there all at once: first add_tile() for the tiles in order, then finish().
+  /// `scores` are those of the tile alone, `best` has room for at most as many classes as there are candidates, of
+  /// which `found` hold a class. The weights are left out on request.
+  TileWeights add_tile(std::size_t tile, std::span<const float> scores, std::span<RankedClass> best, std::size_t& found,
+                       bool weights = true) const;
+  /// Sorts `best` and gives each class its confidence, from the weights of all tiles; none: confidences are 0. The bits
+  /// are those of best().
+  void finish(std::span<const TileWeights> tiles, std::span<RankedClass> best) const;
   /// The best candidate.
   std::int32_t winner(std::span<const float> scores) const;
   /// What is compared: the raw score of class c without gamma for seen classes.
@@ -47,7 +63,10 @@ class Ranking {
   void to_confidences(std::span<float> scores) const;
 
  private:
+  double total(std::span<const TileWeights> tiles, float top) const;
+
   std::vector<std::int32_t> candidates_;
+  std::vector<std::size_t> tile_first_;  ///< of each tile, its first candidate; one more than tiles
   std::vector<float> penalty_;  ///< C: gamma for seen classes, else 0
   double temperature_;
 };

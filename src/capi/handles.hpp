@@ -16,6 +16,7 @@
 #include "parsnets/evaluation.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/parsnets.h"
+#include "parsnets/predictor.hpp"
 #include "parsnets/progress.hpp"
 #include "parsnets/ranking.hpp"
 #include "parsnets/training.hpp"
@@ -43,7 +44,7 @@ struct parsnets_model {
   std::unique_ptr<parsnets_model> clone() const;
 
   /// Made by the first caller after a change of the classes; the others wait for it.
-  const parsnets::PreparedClasses& prepared() const;
+  const parsnets::Predictor& predictor() const;
   void class_added();
   void class_removed();
   void places_moved();
@@ -56,6 +57,7 @@ struct parsnets_model {
   mutable std::mutex mutex;
   mutable std::atomic<bool> ready{false};
   mutable std::shared_ptr<const parsnets::PreparedClasses> classes;
+  mutable std::unique_ptr<const parsnets::Predictor> predictor_;
 };
 
 struct parsnets_statistics {

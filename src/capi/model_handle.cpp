@@ -44,27 +44,30 @@ std::unique_ptr<parsnets_model> parsnets_model::clone() const {
   auto made = std::make_unique<parsnets_model>(shared_copy(model), method, record);
   if (ready.load(std::memory_order_acquire)) {
     made->classes = classes;
+    made->predictor_ = std::make_unique<const Predictor>(made->model, classes);
     made->ready = true;
   }
   return made;
 }
 
-const PreparedClasses& parsnets_model::prepared() const {
+const Predictor& parsnets_model::predictor() const {
   if (!ready.load(std::memory_order_acquire)) {
     const std::lock_guard lock(mutex);
     if (!ready.load(std::memory_order_relaxed)) {
       ThreadPool pool(1);
       classes = std::make_shared<PreparedClasses>(model.prepare_classes(pool));
+      predictor_ = std::make_unique<const Predictor>(model, classes);
       ready.store(true, std::memory_order_release);
     }
   }
-  return *classes;
+  return *predictor_;
 }
 
 void parsnets_model::class_added() {
   if (!ready.exchange(false)) return;
   ThreadPool pool(1);
   classes = std::make_shared<PreparedClasses>(model.prepare_added_classes(*classes, pool));
+  predictor_ = std::make_unique<const Predictor>(model, classes);
   ready = true;
 }
 

@@ -11,32 +11,56 @@ using namespace parsnets::capi;
 
 namespace {
 
-constexpr std::size_t kBatch = 2048;  // bounds the memory of a call with many samples
-constexpr std::size_t kFew = 128;     // samples; products are not shared out below, so that threads would idle
+constexpr std::size_t kFew = 128;  // samples; starting threads for so few would take longer than they save
+constexpr std::size_t kBytes = std::size_t{32} << 20;  // of results that are made at a time before they are handed on
 
-using Take = std::function<void(std::size_t first, Matrix<float>& result, ThreadPool& pool)>;
+/// Rows at a time so that results of `bytes` each fit.
+std::size_t batch_of(std::size_t bytes) { return std::clamp<std::size_t>(kBytes / bytes, 1, 8192); }
 
-/// Calls `predict` for batches of rows and hands each result on.
-void for_each_batch(const Samples& input, const Predict& predict, const Take& take) {
-  const BlasGuard turn;
-  ThreadPool pool(input.count <= kFew ? 1 : input.threads);
-  for (std::size_t first = 0; first < input.count; first += kBatch) {
-    const std::size_t rows = std::min(kBatch, input.count - first);
-    Matrix<float> result = predict({input.x + first * input.dimensions, rows, input.dimensions}, pool);
-    take(first, result, pool);
+unsigned threads_for(const Samples& input) { return input.count <= kFew ? 1 : input.threads; }
+
+/// Calls body(first, rows) for batches of samples.
+template <class Body>
+void for_each_batch(const Samples& input, std::size_t rows, const Body& body) {
+  for (std::size_t first = 0; first < input.count; first += rows)
+    body(first,
+         MatrixView<const float>(input.x + first * input.dimensions, std::min(rows, input.count - first),
+                                 input.dimensions));
+}
+
+void check_k(std::size_t k, const Ranking& ranking) {
+  if (k < 1 || k > ranking.candidates().size())
+    throw Error(ErrorCode::usage,
+                fmt::format("argument 'k': expected 1 to {}, the number of competing classes, found {}",
+                            ranking.candidates().size(), k));
+}
+
+/// Best classes of samples from `first` on.
+void write_ranked(std::span<const RankedClass> best, std::size_t first, const RankedOutput& out) {
+  for (std::size_t i = 0, place = first * out.k; i < best.size(); ++i, ++place) {
+    out.classes[place] = best[i].class_index;
+    if (out.scores != nullptr) out.scores[place] = best[i].score;
+    if (out.confidences != nullptr) out.confidences[place] = best[i].confidence;
   }
 }
 
-Predict scores_of(const parsnets_model& model) {
-  return
-      [&model](MatrixView<const float> x, ThreadPool& pool) { return model.model.scores(x, model.prepared(), pool); };
+void rank_samples(const parsnets_model& model, const Samples& input, const Ranking& ranking, const RankedOutput& out) {
+  check_k(out.k, ranking);
+  const BlasGuard turn;
+  ThreadPool pool(threads_for(input));
+  const std::size_t most = std::min(input.count, batch_of(sizeof(RankedClass) * out.k));
+  std::vector<RankedClass> best(most * out.k);
+  for_each_batch(input, std::max<std::size_t>(most, 1), [&](std::size_t first, MatrixView<const float> rows) {
+    const auto part = std::span(best).first(rows.rows() * out.k);
+    model.predictor().rank(rows, ranking, pool, part, out.confidences != nullptr);
+    write_ranked(part, first, out);
+  });
 }
 
-/// Copies rows as they come to `output`, one after the other.
-Take copy_to(float* output) {
-  return [output](std::size_t first, Matrix<float>& result, ThreadPool&) {
-    std::copy(result.values().begin(), result.values().end(), output + first * result.cols());
-  };
+/// All scores, straight into the memory of the caller.
+void score_samples(const parsnets_model& model, const Samples& input, float* scores, ThreadPool& pool) {
+  const std::size_t classes = model.model.classes.names.size();
+  model.predictor().scores({input.x, input.count, input.dimensions}, pool, {scores, input.count, classes});
 }
 
 std::int32_t checked_among(std::int32_t among) {
@@ -49,24 +73,20 @@ std::int32_t checked_among(std::int32_t among) {
 
 void parsnets::capi::rank_batches(const Samples& input, const Ranking& ranking, const Predict& scores,
                                   const RankedOutput& out) {
-  const std::size_t k = out.k;
-  if (k < 1 || k > ranking.candidates().size())
-    throw Error(ErrorCode::usage,
-                fmt::format("argument 'k': expected 1 to {}, the number of competing classes, found {}",
-                            ranking.candidates().size(), k));
-  for_each_batch(input, scores, [&](std::size_t first, Matrix<float>& result, ThreadPool& pool) {
-    pool.parallel_for(result.rows(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
-      std::vector<RankedClass> best(k);
-      for (std::size_t r = begin; r < end; ++r) {
-        ranking.best(result.row(r), best);
-        for (std::size_t i = 0, place = (first + r) * k; i < k; ++i, ++place) {
-          out.classes[place] = best[i].class_index;
-          if (out.scores != nullptr) out.scores[place] = best[i].score;
-          if (out.confidences != nullptr) out.confidences[place] = best[i].confidence;
-        }
-      }
-    });
-  });
+  check_k(out.k, ranking);
+  const BlasGuard turn;
+  ThreadPool pool(threads_for(input));
+  for_each_batch(input, batch_of(sizeof(float) * ranking.classes()),
+                 [&](std::size_t first, MatrixView<const float> rows) {
+                   const Matrix<float> result = scores(rows, pool);
+                   pool.parallel_for(result.rows(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
+                     std::vector<RankedClass> best(out.k);
+                     for (std::size_t r = begin; r < end; ++r) {
+                       ranking.best(result.row(r), best);
+                       write_ranked(best, first + r, out);
+                     }
+                   });
+                 });
 }
 
 parsnets_status parsnets_predict_scores(const parsnets_model* model, const float* x, size_t samples, size_t dimensions,
@@ -75,7 +95,9 @@ parsnets_status parsnets_predict_scores(const parsnets_model* model, const float
     const Samples input{x, samples, dimensions, threads};
     check_samples(model, input, scores, "scores", classes);
     check_count("classes", model->model.classes.names.size(), classes);
-    for_each_batch(input, scores_of(*model), copy_to(scores));
+    const BlasGuard turn;
+    ThreadPool pool(threads_for(input));
+    score_samples(*model, input, scores, pool);
   });
 }
 
@@ -86,11 +108,11 @@ parsnets_status parsnets_predict_confidences(const parsnets_model* model, const 
     check_samples(model, input, confidences, "confidences", classes);
     check_count("classes", model->model.classes.names.size(), classes);
     const Ranking ranking(model->model);
-    for_each_batch(input, scores_of(*model), [&](std::size_t first, Matrix<float>& result, ThreadPool& pool) {
-      pool.parallel_for(result.rows(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
-        for (std::size_t r = begin; r < end; ++r) ranking.to_confidences(result.row(r));
-      });
-      copy_to(confidences)(first, result, pool);
+    const BlasGuard turn;
+    ThreadPool pool(threads_for(input));
+    score_samples(*model, input, confidences, pool);
+    pool.parallel_for(samples, 256, [&](std::size_t begin, std::size_t end, std::size_t) {
+      for (std::size_t r = begin; r < end; ++r) ranking.to_confidences({confidences + r * classes, classes});
     });
   });
 }
@@ -101,7 +123,7 @@ parsnets_status parsnets_predict_top(const parsnets_model* model, const float* x
     const Samples input{x, samples, dimensions, threads};
     check_samples(model, input, classes, "classes", k);
     const Ranking ranking(model->model, static_cast<Among>(checked_among(among)));
-    rank_batches(input, ranking, scores_of(*model), {k, classes, nullptr, confidences});
+    rank_samples(*model, input, ranking, {k, classes, nullptr, confidences});
   });
 }
 
@@ -113,7 +135,7 @@ parsnets_status parsnets_rank(const parsnets_model* model, const float* x, size_
     check_samples(model, input, classes, "classes", k);
     require(candidates, "candidates");
     const Ranking ranking(model->model, std::vector<std::int32_t>(candidates, candidates + count));
-    rank_batches(input, ranking, scores_of(*model), {k, classes, scores, confidences});
+    rank_samples(*model, input, ranking, {k, classes, scores, confidences});
   });
 }
 
@@ -123,10 +145,13 @@ parsnets_status parsnets_predict_semantics(const parsnets_model* model, const fl
     const Samples input{x, samples, dimensions, threads};
     check_samples(model, input, semantics, "semantics", attributes);
     check_count("attributes", model->model.attributes(), attributes);
-    for_each_batch(
-        input,
-        [&](MatrixView<const float> rows, ThreadPool& pool) { return model->model.predict_semantics(rows, pool); },
-        copy_to(semantics));
+    const BlasGuard turn;
+    ThreadPool pool(threads_for(input));
+    for_each_batch(input, batch_of(sizeof(float) * std::max<std::size_t>(attributes, 1)),
+                   [&](std::size_t first, MatrixView<const float> rows) {
+                     const Matrix<float> result = model->model.predict_semantics(rows, pool);
+                     std::ranges::copy(result.values(), semantics + first * attributes);
+                   });
   });
 }
 
@@ -141,7 +166,7 @@ parsnets_status parsnets_explain(const parsnets_model* model, const float* x, si
     if (open_networks != nullptr) check_count("open", model->model.gates.open, open);
     const BlasGuard turn;
     ThreadPool pool(1);
-    const Explanation why = explain(model->model, {x, dimensions}, model->prepared(), pool);
+    const Explanation why = explain(model->model, {x, dimensions}, model->predictor().classes(), pool);
     if (contributions != nullptr)
       for (const auto& c : why.attributes) contributions[c.index] = static_cast<float>(c.amount);
     if (semantics != nullptr) std::copy(why.predicted.begin(), why.predicted.end(), semantics);

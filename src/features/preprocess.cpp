@@ -7,31 +7,55 @@
 #include <limits>
 
 #include "base/linalg.hpp"
+#include "base/simd.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
 
 namespace {
 
+/// dot(x, x) to the bit.
+PARSNETS_SIMD double squared_length(const float* x, std::size_t count) {
+  constexpr std::size_t kLanes = 8;
+  double lanes[kLanes] = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += static_cast<double>(x[i + l]) * static_cast<double>(x[i + l]);
+  double sum = 0;
+  for (; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+PARSNETS_SIMD void multiply_all(float* x, std::size_t count, double factor) {
+  for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<float>(x[i] * factor);
+}
+
+PARSNETS_SIMD void signed_roots(float* x, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) x[i] = std::copysign(std::sqrt(std::abs(x[i])), x[i]);
+}
+
+PARSNETS_SIMD void subtract(float* x, const float* mean, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) x[i] -= mean[i];
+}
+
 /// A zero vector has no direction and stays zero.
 void to_unit_length(std::span<float> x) {
-  const double norm = std::sqrt(dot(x, x));
+  const double norm = std::sqrt(squared_length(x.data(), x.size()));
   if (norm == 0) return;
-  const double scale = 1 / norm;
-  for (float& v : x) v = static_cast<float>(v * scale);
+  multiply_all(x.data(), x.size(), 1 / norm);
 }
 
 void subtract_and_multiply(std::span<float> x, const std::vector<float>& mean, const std::vector<float>& factor) {
   if ((!mean.empty() && mean.size() != x.size()) || (!factor.empty() && factor.size() != x.size()))
     throw Error(ErrorCode::usage, fmt::format("preprocessing: expected {} values per row, found {}",
                                               mean.empty() ? factor.size() : mean.size(), x.size()));
-  for (std::size_t j = 0; j < mean.size(); ++j) x[j] -= mean[j];
+  subtract(x.data(), mean.data(), mean.size());
   for (std::size_t j = 0; j < factor.size(); ++j) x[j] *= factor[j];
 }
 
 void scale_sample(FeatureScaling scaling, std::span<float> x) {
-  if (scaling == FeatureScaling::sqrt_l2)
-    for (float& v : x) v = std::copysign(std::sqrt(std::abs(v)), v);
+  if (scaling == FeatureScaling::sqrt_l2) signed_roots(x.data(), x.size());
   if (scaling == FeatureScaling::l2 || scaling == FeatureScaling::sqrt_l2) to_unit_length(x);
 }
 

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/linalg.hpp"
+#include "base/row_products.hpp"
 #include "data/rows.hpp"
 #include "features/preprocess.hpp"
 #include "model/prediction.hpp"
@@ -40,18 +41,9 @@ Matrix<float> placed_classes(const Model& model, std::size_t first, MatrixView<c
   return places;
 }
 
-/// What predictions are compared with, of the classes of the bank from `first` on.
-Matrix<float> class_vectors_from(const Model& model, std::size_t first) {
-  const MatrixView<const float> semantics(model.classes.semantics.data() + first * model.attributes(),
-                                          model.classes.names.size() - first, model.attributes());
-  Matrix<float> bank = preprocessed_semantics(model.semantic_preprocess, semantics);
-  if (model.direction != Direction::forward) return bank;
-  if (model.targets == Targets::classes) {
-    Matrix<float> places = placed_classes(model, first, bank.view());
-    scale_heads(model, places.view());
-    return places;
-  }
-  centre_rows(model, bank.view());
+/// Class vectors of some classes with targets semantics, from their prepared semantics.
+void correct(const Model& model, MatrixView<float> bank) {
+  centre_rows(model, bank);
   std::vector<double> sum(bank.cols());
   for (std::size_t c = 0; c < bank.rows() && !model.prototypes.support.empty(); ++c) {
     const double length = std::sqrt(dot(bank.row(c), bank.row(c)));
@@ -60,16 +52,42 @@ Matrix<float> class_vectors_from(const Model& model, std::size_t first) {
     model.prototypes.add(bank.row(c), sum);
     for (std::size_t j = 0; j < sum.size(); ++j) bank(c, j) = static_cast<float>(sum[j]);
   }
-  return bank;
 }
 
-/// Prototypes of all classes in feature space: A R + r.
-Matrix<float> feature_prototypes(const Model& model, MatrixView<const float> semantics, ThreadPool& pool) {
-  const std::size_t m = model.outputs();
-  Matrix<float> out(semantics.rows(), model.reverse.cols());
-  const auto offset = model.reverse.row(m);
-  for (std::size_t c = 0; c < out.rows(); ++c) std::copy(offset.begin(), offset.end(), out.row(c).begin());
-  multiply(pool, Trans::no, semantics, Trans::no, {model.reverse.data(), m, model.reverse.cols()}, out.view(), 1, 1);
+/// Prototypes of classes in feature space: A R + r.
+Matrix<float> feature_prototypes(const Model& model, MatrixView<const float> semantics) {
+  const std::size_t m = semantics.cols(), h = model.reverse.cols();
+  Matrix<float> out(semantics.rows(), h);
+  std::vector<const float*> from(out.rows());
+  std::vector<float*> to(out.rows());
+  for (std::size_t c = 0; c < out.rows(); ++c) {
+    from[c] = semantics.row(c).data();
+    to[c] = out.row(c).data();
+  }
+  multiply_rows(from, m, model.reverse.data(), h, model.reverse.row(m).data(), Into::set, to);
+  return out;
+}
+
+/// What samples are compared with, of the classes of the bank from `first` on: class vectors, or for reverse models
+/// prototypes in feature space. Some classes at a time, so that nothing but the result grows with their number.
+Matrix<float> prepared_from(const Model& model, std::size_t first, ThreadPool& pool) {
+  constexpr std::size_t kClasses = 256;
+  const std::size_t count = model.classes.names.size() - first, m = model.attributes();
+  const bool forward = model.direction == Direction::forward;
+  Matrix<float> out(count, forward ? model.outputs() : model.reverse.cols());
+  pool.parallel_for(count, kClasses, [&](std::size_t begin, std::size_t end, std::size_t) {
+    const MatrixView<const float> given(model.classes.semantics.data() + (first + begin) * m, end - begin, m);
+    Matrix<float> bank = preprocessed_semantics(model.semantic_preprocess, given);
+    if (!forward) {
+      bank = feature_prototypes(model, bank.view());
+    } else if (model.targets == Targets::classes) {
+      bank = placed_classes(model, first + begin, bank.view());
+      scale_heads(model, bank.view());
+    } else {
+      correct(model, bank.view());
+    }
+    std::ranges::copy(bank.values(), out.row(begin).data());
+  });
   return out;
 }
 
@@ -146,7 +164,12 @@ void Prototypes::add(std::span<const float> a, std::span<double> out) const {
   }
 }
 
-Matrix<float> Model::class_vectors() const { return class_vectors_from(*this, 0); }
+Matrix<float> Model::class_vectors() const {
+  if (direction != Direction::forward)
+    return preprocessed_semantics(semantic_preprocess, classes.semantics.view());
+  ThreadPool caller(1);
+  return prepared_from(*this, 0, caller);
+}
 
 Matrix<float> class_places(const Model& model) {
   const auto semantics = preprocessed_semantics(model.semantic_preprocess, model.classes.semantics.view());
@@ -155,18 +178,16 @@ Matrix<float> class_places(const Model& model) {
 
 PreparedClasses Model::prepare_classes(ThreadPool& pool) const {
   PreparedClasses prepared;
-  prepared.vectors = class_vectors();
-  if (direction != Direction::forward) prepared.vectors = feature_prototypes(*this, prepared.vectors.view(), pool);
+  prepared.vectors = prepared_from(*this, 0, pool);
   prepared.squares = squared_lengths(prepared.vectors.view());
   return prepared;
 }
 
 PreparedClasses Model::prepare_added_classes(const PreparedClasses& before, ThreadPool& pool) const {
   const std::size_t known = before.vectors.rows(), all = classes.names.size();
-  // Reverse models multiply matrices, whose last bits depend on how many rows there are.
-  if (direction != Direction::forward || known > all) return prepare_classes(pool);
-  const Matrix<float> added = class_vectors_from(*this, known);
-  PreparedClasses prepared{Matrix<float>(all, outputs()), before.squares};
+  if (known > all) return prepare_classes(pool);
+  const Matrix<float> added = prepared_from(*this, known, pool);
+  PreparedClasses prepared{Matrix<float>(all, added.cols()), before.squares};
   std::ranges::copy(before.vectors.values(), prepared.vectors.data());
   std::ranges::copy(added.values(), prepared.vectors.data() + before.vectors.size());
   for (const float square : squared_lengths(added.view())) prepared.squares.push_back(square);

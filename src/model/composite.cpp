@@ -1,51 +1,50 @@
 #include "model/composite.hpp"
 
-#include <cblas.h>
-
 #include <algorithm>
-#include <vector>
+
+#include "base/row_products.hpp"
 
 namespace parsnets {
 
-namespace {
-
-/// Samples [begin, end): gathers the rows of each network, one GEMM per network, and adds the results back.
-void compose_rows(MatrixView<const float> z, MatrixView<const std::uint16_t> open, std::size_t networks_count,
-                  MatrixView<const float> networks, std::span<const float> bias, bool relu, MatrixView<float> out,
-                  std::size_t begin, std::size_t end) {
-  const std::size_t h = z.cols(), m = networks.cols();
-  std::vector<std::vector<std::size_t>> members(networks_count);
-  for (std::size_t r = begin; r < end; ++r) {
-    std::copy(bias.begin(), bias.end(), out.row(r).begin());
-    for (const auto i : open.row(r)) members[i].push_back(r);
-  }
-  Matrix<float> gathered(end - begin, h), result(end - begin, m);
-  for (std::size_t i = 0; i < networks_count; ++i) {
-    const auto& rows = members[i];
-    if (rows.empty()) continue;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      std::copy(z.row(rows[r]).begin(), z.row(rows[r]).end(), gathered.row(r).begin());
-      std::copy(networks.row(i * (h + 1)).begin(), networks.row(i * (h + 1)).end(), result.row(r).begin());
+void add_networks(const NetworkWeights& networks, std::span<const float* const> z, MatrixView<const std::uint16_t> open,
+                  GroupRoom& room, std::span<float* const> f) {
+  const std::size_t m = networks.values.cols(), rows_of_one = networks.values.rows() / networks.count;
+  room.first.assign(networks.count + 1, 0);
+  for (const std::uint16_t i : open.values()) ++room.first[i + 1];
+  for (std::size_t i = 0; i < networks.count; ++i) room.first[i + 1] += room.first[i];
+  room.next = room.first;
+  room.inputs.resize(open.size());
+  room.outputs.resize(open.size());
+  for (std::size_t r = 0; r < open.rows(); ++r)
+    for (const std::uint16_t i : open.row(r)) {
+      const std::size_t place = room.next[i]++;
+      room.inputs[place] = z[r];
+      room.outputs[place] = f[r];
     }
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows.size()), static_cast<int>(m),
-                static_cast<int>(h), 1.0f, gathered.data(), static_cast<int>(h), networks.row(i * (h + 1) + 1).data(),
-                static_cast<int>(m), 1.0f, result.data(), static_cast<int>(m));
-    if (relu)
-      for (float& v : MatrixView<float>(result.data(), rows.size(), m).values()) v = std::max(v, 0.0f);
-    for (std::size_t r = 0; r < rows.size(); ++r)
-      for (std::size_t j = 0; j < m; ++j) out(rows[r], j) += result(r, j);
+  for (std::size_t i = 0; i < networks.count; ++i) {
+    const std::size_t first = room.first[i], count = room.first[i + 1] - first;
+    const float* bias = networks.values.row(i * rows_of_one).data();
+    multiply_rows({room.inputs.data() + first, count}, rows_of_one - 1, bias + m, m, bias,
+                  networks.relu ? Into::add_positive : Into::add, {room.outputs.data() + first, count});
   }
 }
-
-}  // namespace
 
 Matrix<float> compose(MatrixView<const float> z, MatrixView<const std::uint16_t> open, std::size_t networks_count,
                       MatrixView<const float> networks, std::span<const float> bias, bool relu, ThreadPool& pool) {
   Matrix<float> out(z.rows(), networks.cols());
-  // Large chunks keep the per-network GEMMs large; their bounds depend on n alone.
+  // Large chunks read each network for many rows.
   const std::size_t grain = std::max<std::size_t>(256, std::min<std::size_t>(4096, (z.rows() + 7) / 8));
   pool.parallel_for(z.rows(), grain, [&](std::size_t begin, std::size_t end, std::size_t) {
-    compose_rows(z, open, networks_count, networks, bias, relu, out.view(), begin, end);
+    std::vector<const float*> inputs;
+    std::vector<float*> outputs;
+    for (std::size_t r = begin; r < end; ++r) {
+      std::ranges::copy(bias, out.row(r).begin());
+      inputs.push_back(z.row(r).data());
+      outputs.push_back(out.row(r).data());
+    }
+    GroupRoom room;
+    add_networks({networks, networks_count, relu}, inputs, {open.row(begin).data(), end - begin, open.cols()}, room,
+                 outputs);
   });
   return out;
 }

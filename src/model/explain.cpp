@@ -14,6 +14,7 @@
 #include <numbers>
 
 #include "base/linalg.hpp"
+#include "model/pipeline.hpp"
 #include "model/prediction.hpp"
 #include "model/scoring.hpp"
 #include "parsnets/error.hpp"
@@ -233,7 +234,9 @@ Explanation explain(const Model& model, std::span<const float> x, const Prepared
   check_prepared(model, prepared);
   if (model.direction != Direction::forward)
     throw Error(ErrorCode::usage, "only models that predict semantics can be explained by attribute");
-  auto [f, open] = predict_encoded(model, encode_all(model, {x.data(), 1, x.size()}, pool), pool);
+  Matrix<float> f(1, model.outputs());
+  Matrix<std::uint16_t> open(1, model.gates.open);
+  Pipeline(model).predict({x.data(), 1, x.size()}, pool, f.view(), open.view());
   Explanation result;
   const Matrix<float> predicted = as_attributes(model, Matrix<float>::copy_of(f.view()), pool);
   result.predicted.assign(predicted.values().begin(), predicted.values().end());

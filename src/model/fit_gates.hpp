@@ -31,6 +31,26 @@ using EncodingsOf = std::function<Matrix<float>(std::span<const std::size_t> sam
 Gates fit_gates(const GateOptions& options, std::size_t samples, std::size_t h, const EncodingsOf& encodings,
                 ThreadPool& pool);
 
+/// Memory of one thread in which gates choose; grows to what it needs and is kept.
+struct GateRoom {
+  Matrix<float> scores, product;  ///< `product`: what multiply_transposed() works in
+  std::vector<float> ranked;
+  std::vector<float*> rows;
+  std::vector<double> exact, sorted;
+};
+
+/// Chooses networks for many embeddings. Refers to the gates, which must not change.
+class GateChooser {
+ public:
+  explicit GateChooser(const Gates& gates);
+  /// The open networks of embeddings of h values each, as Gates::select() chooses them: rows x k.
+  void choose(std::span<const float* const> e, std::size_t h, GateRoom& room, MatrixView<std::uint16_t> chosen) const;
+
+ private:
+  const Gates& gates_;
+  double longest_ = 0;  ///< length of the longest anchor
+};
+
 /// The open networks of every row of E: N x k.
 Matrix<std::uint16_t> open_networks(const Gates& gates, MatrixView<const float> e, ThreadPool& pool);
 

@@ -1,5 +1,5 @@
 // Choosing the open networks of a sample, one by one or for a whole matrix, and fitting anchors. Both ways of choosing
-// give the same networks: a GEMM ranks the anchors in float, and only those whose rank its rounding could change are
+// give the same networks: a product in float ranks the anchors, and only those whose rank its rounding could change are
 // scored again as Gates::select does.
 
 #include "parsnets/gates.hpp"
@@ -15,6 +15,7 @@
 
 #include "base/linalg.hpp"
 #include "base/rng.hpp"
+#include "base/row_products.hpp"
 #include "model/fit_gates.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/option_name.hpp"
@@ -35,10 +36,10 @@ T kth_largest(std::span<T> scores, std::size_t k) {
   return scores[k - 1];
 }
 
-/// The indices of the largest scores, ascending; ties go to the lower index.
-void choose_largest(const std::vector<double>& scores, std::span<std::uint16_t> chosen) {
-  std::vector<double> scratch(scores);
-  const double threshold = kth_largest(std::span<double>(scratch), chosen.size());
+/// The indices of the largest scores, ascending; ties go to the lower index. `sorted` is room for as many scores.
+void choose_largest(std::span<const double> scores, std::span<double> sorted, std::span<std::uint16_t> chosen) {
+  std::ranges::copy(scores, sorted.begin());
+  const double threshold = kth_largest(sorted, chosen.size());
   auto ties = chosen.size() - static_cast<std::size_t>(
                                   std::count_if(scores.begin(), scores.end(), [&](double s) { return s > threshold; }));
   auto out = chosen.begin();
@@ -65,7 +66,7 @@ void check_embedding(const Gates& gates, std::size_t h) {
 }
 
 /// Mean squared deviation of each part from the mean of the whole embedding.
-void part_energies(std::span<const float> e, std::vector<double>& energy) {
+void part_energies(std::span<const float> e, std::span<double> energy) {
   double mean = 0;
   for (const float v : e) mean += v;
   mean /= static_cast<double>(e.size());
@@ -77,45 +78,41 @@ void part_energies(std::span<const float> e, std::vector<double>& energy) {
   }
 }
 
-/// Row by row from approximate scores (rows x K), each within `relative` times the row's length of the true one.
-void choose_by_anchors(const Gates& gates, MatrixView<const float> e, MatrixView<const float> scores, double relative,
-                       MatrixView<std::uint16_t> chosen) {
-  std::vector<float> scratch(gates.networks);
-  std::vector<double> exact(gates.networks);
-  for (std::size_t r = 0; r < e.rows(); ++r) {
-    const auto row = scores.row(r);
-    const double margin = 2 * (relative * std::sqrt(dot(e.row(r), e.row(r))) +
-                               static_cast<double>(e.cols()) * std::numeric_limits<float>::min());
-    if (!std::ranges::all_of(row, [](float s) { return std::isfinite(s); })) {
-      gates.select(e.row(r), chosen.row(r));
-      continue;
-    }
-    std::ranges::copy(row, scratch.begin());
-    const double threshold = kth_largest(std::span<float>(scratch), gates.open);
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const double distance = row[i] - threshold;
-      exact[i] = std::abs(distance) <= margin ? rankable(dot(gates.anchors.row(i), e.row(r)))
-                 : distance > 0               ? std::numeric_limits<double>::infinity()
-                                              : -std::numeric_limits<double>::infinity();
-    }
-    choose_largest(exact, chosen.row(r));
-  }
+/// The definition: `exact` and `sorted` are room for K values each.
+void select_exactly(const Gates& gates, std::span<const float> e, std::span<double> exact, std::span<double> sorted,
+                    std::span<std::uint16_t> chosen) {
+  std::ranges::fill(exact, 0.0);
+  if (gates.kind == GateKind::energy) part_energies(e, exact);
+  if (gates.kind == GateKind::anchor)  // the length of e does not change the order of the cosines
+    for (std::size_t i = 0; i < gates.networks; ++i) exact[i] = rankable(dot(gates.anchors.row(i), e));
+  choose_largest(exact, sorted, chosen);
 }
 
-Matrix<std::uint16_t> open_by_anchors(const Gates& gates, MatrixView<const float> e, ThreadPool& pool) {
-  double longest = 0;
-  for (std::size_t i = 0; i < gates.networks; ++i)
-    longest = std::max(longest, std::sqrt(dot(gates.anchors.row(i), gates.anchors.row(i))));
-  // |fl(aᵀe) − aᵀe| ≤ h·u/(1 − h·u)·‖a‖·‖e‖ for a sum in any order, u = 2⁻²⁴; 1.1 covers the denominator.
-  const double relative = 1.1 * static_cast<double>(e.cols()) * 0x1.0p-24 * longest;
-  Matrix<std::uint16_t> chosen(e.rows(), gates.open);
-  pool.parallel_for(e.rows(), kRows, [&](std::size_t begin, std::size_t end, std::size_t) {
-    const MatrixView<const float> part(e.data() + begin * e.cols(), end - begin, e.cols());
-    Matrix<float> scores(end - begin, gates.networks);
-    multiply(pool, Trans::no, part, Trans::yes, gates.anchors.view(), scores.view());
-    choose_by_anchors(gates, part, scores.view(), relative, {chosen.row(begin).data(), end - begin, gates.open});
-  });
-  return chosen;
+/// From approximate scores (K values), each within margin/2 of the true one.
+void select_by_scores(const Gates& gates, std::span<const float> e, std::span<const float> scores, double margin,
+                      GateRoom& room, std::span<std::uint16_t> chosen) {
+  if (!std::isfinite(margin) || !std::ranges::all_of(scores, [](float s) { return std::isfinite(s); }))
+    return select_exactly(gates, e, room.exact, room.sorted, chosen);
+  std::ranges::copy(scores, room.ranked.begin());
+  const double threshold = kth_largest(std::span(room.ranked), gates.open);
+  std::size_t unsure = 0, sure = 0;
+  for (const float score : scores) {
+    unsure += std::abs(score - threshold) <= margin;
+    sure += score - threshold > margin;
+  }
+  if (sure + unsure == gates.open) {  // nothing that the rounding could change
+    auto out = chosen.begin();
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      if (scores[i] - threshold >= -margin) *out++ = static_cast<std::uint16_t>(i);
+    return;
+  }
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const double distance = scores[i] - threshold;
+    room.exact[i] = std::abs(distance) <= margin ? rankable(dot(gates.anchors.row(i), e))
+                    : distance > 0               ? std::numeric_limits<double>::infinity()
+                                                 : -std::numeric_limits<double>::infinity();
+  }
+  choose_largest(room.exact, room.sorted, chosen);
 }
 
 /// The rows of E that have a direction, at unit length.
@@ -247,11 +244,39 @@ void Gates::select(std::span<const float> e, std::span<std::uint16_t> chosen) co
   check_embedding(*this, e.size());
   if (chosen.size() != open)
     throw Error(ErrorCode::usage, fmt::format("gates: expected {} active networks, found {}", open, chosen.size()));
-  std::vector<double> scores(networks, 0.0);
-  if (kind == GateKind::energy) part_energies(e, scores);
-  if (kind == GateKind::anchor)  // the length of e does not change the order of the cosines
-    for (std::size_t i = 0; i < networks; ++i) scores[i] = rankable(dot(anchors.row(i), e));
-  choose_largest(scores, chosen);
+  std::vector<double> exact(networks), sorted(networks);
+  select_exactly(*this, e, exact, sorted, chosen);
+}
+
+GateChooser::GateChooser(const Gates& gates) : gates_(gates) {
+  for (std::size_t i = 0; i < gates.anchors.rows(); ++i)
+    longest_ = std::max(longest_, std::sqrt(dot(gates.anchors.row(i), gates.anchors.row(i))));
+}
+
+void GateChooser::choose(std::span<const float* const> e, std::size_t h, GateRoom& room,
+                         MatrixView<std::uint16_t> chosen) const {
+  check_embedding(gates_, h);
+  const std::size_t networks = gates_.networks;
+  room.exact.resize(networks);
+  room.sorted.resize(networks);
+  if (gates_.kind != GateKind::anchor) {
+    for (std::size_t r = 0; r < e.size(); ++r)
+      select_exactly(gates_, {e[r], h}, room.exact, room.sorted, chosen.row(r));
+    return;
+  }
+  room.ranked.resize(networks);
+  float* scores = at_least(room.scores, e.size() * networks);
+  room.rows.resize(e.size());
+  for (std::size_t r = 0; r < e.size(); ++r) room.rows[r] = scores + r * networks;
+  multiply_transposed(e, h, gates_.anchors.data(), networks, at_least(room.product, kProductScratch), room.rows);
+  // |fl(aᵀe) − aᵀe| ≤ h·u/(1 − h·u)·‖a‖·‖e‖ for a sum in any order, u = 2⁻²⁴; 1.1 covers the denominator.
+  const double relative = 1.1 * static_cast<double>(h) * 0x1.0p-24 * longest_,
+               smallest = static_cast<double>(h) * std::numeric_limits<float>::min();
+  for (std::size_t r = 0; r < e.size(); ++r) {
+    const std::span<const float> row(e[r], h);
+    const double margin = 2 * (relative * std::sqrt(dot(row, row)) + smallest);
+    select_by_scores(gates_, row, {room.rows[r], networks}, margin, room, chosen.row(r));
+  }
 }
 
 Gates fit_gates(const GateOptions& options, MatrixView<const float> e, ThreadPool& pool) {
@@ -269,10 +294,13 @@ Gates fit_gates(const GateOptions& options, std::size_t samples, std::size_t h, 
 
 Matrix<std::uint16_t> open_networks(const Gates& gates, MatrixView<const float> e, ThreadPool& pool) {
   check_embedding(gates, e.cols());
-  if (gates.kind == GateKind::anchor) return open_by_anchors(gates, e, pool);
+  const GateChooser chooser(gates);
   Matrix<std::uint16_t> chosen(e.rows(), gates.open);
   pool.parallel_for(e.rows(), kRows, [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (std::size_t i = begin; i < end; ++i) gates.select(e.row(i), chosen.row(i));
+    std::vector<const float*> rows(end - begin);
+    for (std::size_t r = begin; r < end; ++r) rows[r - begin] = e.row(r).data();
+    GateRoom room;
+    chooser.choose(rows, e.cols(), room, {chosen.row(begin).data(), end - begin, gates.open});
   });
   return chosen;
 }

@@ -1,59 +1,12 @@
 #include "model/prediction.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/linalg.hpp"
-#include "features/fit_encoder.hpp"
-#include "features/preprocess.hpp"
-#include "model/composite.hpp"
-#include "model/fit_gates.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
-
-namespace {
-
-/// Preprocessed rows of raw input.
-Matrix<float> prepared(const Model& model, MatrixView<const float> x, ThreadPool& pool) {
-  if (x.cols() != model.dimensions)
-    throw Error(BadInput{"input", "features", fmt::format("{} per sample, as in training", model.dimensions),
-                         std::to_string(x.cols()), "use the features of the training data"});
-  for (std::size_t i = 0; i < x.size(); ++i)
-    if (!std::isfinite(x.data()[i]))
-      throw Error(BadInput{"input", fmt::format("sample {}, feature {}", i / x.cols(), i % x.cols()), "a finite number",
-                           fmt::format("{}", x.data()[i]), "remove or replace the value"});
-  Matrix<float> rows = Matrix<float>::copy_of(x);
-  pool.parallel_for(rows.rows(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (std::size_t r = begin; r < end; ++r) model.feature_preprocess.apply(rows.row(r));
-  });
-  return rows;
-}
-
-}  // namespace
-
-Encoded encode_all(const Model& model, MatrixView<const float> x, ThreadPool& pool) {
-  Encoded out;
-  out.x = prepared(model, x, pool);
-  if (!model.encoder.is_identity()) out.e = encoded(model.encoder, out.x.view(), pool);
-  return out;
-}
-
-MatrixView<const float> network_input(const Model& model, const Encoded& encoded) {
-  return model.networks_see_encoding ? encoded.embedding() : encoded.x.view();
-}
-
-Predicted predict_encoded(const Model& model, const Encoded& input, ThreadPool& pool) {
-  Predicted out;
-  out.open = open_networks(model.gates, input.embedding(), pool);
-  out.f = compose(network_input(model, input), out.open.view(), model.gates.networks, model.networks.view(), model.bias,
-                  model.relu, pool);
-  if (!model.shared.empty())
-    multiply(pool, Trans::no, input.x.view(), Trans::no, model.shared.view(), out.f.view(), 1, 1);
-  return out;
-}
 
 void scale_heads(const Model& model, MatrixView<float> rows) {
   if (model.head_weight == 0) return;

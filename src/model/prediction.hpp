@@ -1,28 +1,11 @@
 #pragma once
-// From raw features to predicted class vectors, in the steps that prediction and explanations share.
+// Steps of prediction that explanations and the class bank share.
 
 #include <cstdint>
 
 #include "parsnets/model.hpp"
 
 namespace parsnets {
-
-struct Encoded {
-  Matrix<float> x, e;  ///< e is empty when the encoder is the identity
-  MatrixView<const float> embedding() const { return e.empty() ? x.view() : e.view(); }
-};
-
-/// Preprocesses and encodes n x d raw features. Throws bad_input for a wrong d or non-finite values.
-Encoded encode_all(const Model& model, MatrixView<const float> x, ThreadPool& pool);
-/// z: what the gated networks see.
-MatrixView<const float> network_input(const Model& model, const Encoded& encoded);
-
-struct Predicted {
-  Matrix<float> f;             ///< n x o
-  Matrix<std::uint16_t> open;  ///< n x k
-};
-
-Predicted predict_encoded(const Model& model, const Encoded& input, ThreadPool& pool);
 
 /// With two heads: scales both parts of every row (n x o) so that their squared lengths are the heads' weights,
 /// 1/(1 + ω) and ω/(1 + ω). The cosine of two such rows is the score. A part of length 0 stays as it is.

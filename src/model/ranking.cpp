@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
+#include "base/simd.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -21,6 +24,76 @@ std::vector<std::int32_t> classes_among(std::span<const std::uint8_t> seen, Amon
                                                                             : among == Among::seen ? "seen "
                                                                                                    : "unseen "));
   return found;
+}
+
+/// e^x in float for x <= 0, within two units of the last place; 0 below -87. Plain arithmetic, so that loops over it
+/// are vectorised and one value has the bits it has there. Argument reduction and polynomial are those of Cephes.
+inline float exp_of(float x) {
+  const float shifted = x * 1.44269504f + 12582912.0f, n = shifted - 12582912.0f;  // rounds to a whole number
+  const float r = x - n * 0.693359375f + n * 2.12194440e-4f;
+  float y = 1.9875691500e-4f;
+  y = y * r + 1.3981999507e-3f;
+  y = y * r + 8.3334519073e-3f;
+  y = y * r + 4.1665795894e-2f;
+  y = y * r + 1.6666665459e-1f;
+  y = y * r + 5.0000001201e-1f;
+  y = y * r * r + r + 1.0f;
+  const std::uint32_t exponent = (std::bit_cast<std::uint32_t>(shifted) - 0x4b400000u + 127u) << 23;
+  const std::uint32_t kept = x >= -87.0f ? 0xffffffffu : 0u;  // a branch could not be vectorised
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(y * std::bit_cast<float>(exponent)) & kept);
+}
+
+/// exp((score − top)/temperature), `scale` one over the temperature.
+inline float weight_of(float score, float top, double scale) {
+  return exp_of(static_cast<float>(static_cast<double>(score - top) * scale));
+}
+
+PARSNETS_SIMD void calibrate(const float* scores, const float* penalty, float* out, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = scores[i] - penalty[i];
+}
+
+PARSNETS_SIMD float largest(const float* scores, std::size_t count) {
+  constexpr std::size_t kLanes = 16;
+  float lanes[kLanes];
+  std::fill_n(lanes, kLanes, scores[0]);
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] = scores[i + l] > lanes[l] ? scores[i + l] : lanes[l];
+  float top = lanes[0];
+  for (const float lane : lanes) top = lane > top ? lane : top;
+  for (; i < count; ++i) top = scores[i] > top ? scores[i] : top;
+  return top;
+}
+
+/// weight_of() of all, in place; returns their sum.
+PARSNETS_SIMD double to_weights(float* scores, std::size_t count, float top, double scale) {
+  for (std::size_t i = 0; i < count; ++i) scores[i] = weight_of(scores[i], top, scale);
+  constexpr std::size_t kLanes = 8;
+  double lanes[kLanes] = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += scores[i + l];
+  double sum = 0;
+  for (; i < count; ++i) sum += scores[i];
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+/// The first place from `i` on with a score above the threshold; `count` if there is none.
+PARSNETS_SIMD std::size_t next_above(const float* scores, std::size_t i, std::size_t count, float threshold) {
+  constexpr std::size_t kLanes = 32;
+  for (; i + kLanes <= count; i += kLanes) {
+    unsigned above = 0;
+    for (std::size_t l = 0; l < kLanes; ++l) above += scores[i + l] > threshold ? 1u : 0u;
+    if (above > 0) break;
+  }
+  while (i < count && !(scores[i] > threshold)) ++i;
+  return i;
+}
+
+/// Ties go to the earlier class.
+bool is_better(const RankedClass& a, const RankedClass& b) {
+  return a.score > b.score || (a.score == b.score && a.class_index < b.class_index);
 }
 
 }  // namespace
@@ -47,6 +120,9 @@ Ranking::Ranking(std::span<const std::uint8_t> seen, double gamma, double temper
     throw Error(ErrorCode::usage, fmt::format("candidate classes: class {} is listed twice", *twice));
   penalty_.reserve(seen.size());
   for (const auto one : seen) penalty_.push_back(one ? static_cast<float>(gamma) : 0.0f);
+  for (std::size_t first = 0; first < seen.size() + kTile; first += kTile)
+    tile_first_.push_back(static_cast<std::size_t>(
+        std::ranges::lower_bound(candidates_, static_cast<std::int64_t>(first)) - candidates_.begin()));
 }
 
 std::int32_t Ranking::winner(std::span<const float> scores) const {
@@ -60,44 +136,76 @@ std::int32_t Ranking::winner(std::span<const float> scores) const {
   return best;
 }
 
-std::size_t Ranking::best(std::span<const float> scores, std::span<RankedClass> best) const {
-  const std::size_t count = std::min(best.size(), candidates_.size());
-  if (count == 0) return 0;
-  if (count == 1) {
-    best[0].class_index = winner(scores);
-  } else {
-    std::vector<std::int32_t> order(count);
-    std::partial_sort_copy(candidates_.begin(), candidates_.end(), order.begin(), order.end(),
-                           [&](std::int32_t a, std::int32_t b) {
-                             const float x = calibrated(scores, a), y = calibrated(scores, b);
-                             return x > y || (x == y && a < b);
-                           });
-    for (std::size_t i = 0; i < count; ++i) best[i].class_index = order[i];
+Ranking::TileWeights Ranking::add_tile(std::size_t tile, std::span<const float> scores, std::span<RankedClass> best,
+                                       std::size_t& found, bool weights) const {
+  const std::size_t first = tile * kTile, start = tile_first_[tile], count = tile_first_[tile + 1] - start;
+  if (count == 0) return {};
+  float compared[kTile];
+  if (count == scores.size())
+    calibrate(scores.data(), penalty_.data() + first, compared, count);
+  else
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto c = static_cast<std::size_t>(candidates_[start + i]);
+      compared[i] = scores[c - first] - penalty_[c];
+    }
+  const float top = largest(compared, count);
+  std::size_t i = 0;
+  const auto at = [&] { return RankedClass{candidates_[start + i], compared[i], 0}; };
+  for (; i < count && found < best.size(); ++i) {  // a heap whose front is the worst of those kept
+    best[found++] = at();
+    std::push_heap(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(found), is_better);
   }
-  const float top = calibrated(scores, best[0].class_index);
-  const auto weight = [&](std::int32_t c) {
-    return static_cast<float>(std::exp((calibrated(scores, c) - top) / temperature_));
-  };
+  while (i < count && top > best[0].score && (i = next_above(compared, i, count, best[0].score)) < count) {
+    std::pop_heap(best.begin(), best.end(), is_better);
+    best.back() = at();
+    std::push_heap(best.begin(), best.end(), is_better);
+    ++i;
+  }
+  return {top, weights ? to_weights(compared, count, top, 1 / temperature_) : 0};
+}
+
+double Ranking::total(std::span<const TileWeights> tiles, float top) const {
   double sum = 0;
-  for (const auto c : candidates_) sum += weight(c);
-  for (auto& one : best.first(count)) {
-    one.score = calibrated(scores, one.class_index);
-    one.confidence = static_cast<float>(weight(one.class_index) / sum);
-  }
-  return count;
+  for (const TileWeights& tile : tiles)
+    if (tile.sum > 0) sum += tile.sum * std::exp(static_cast<double>(tile.top - top) / temperature_);
+  return sum;
+}
+
+void Ranking::finish(std::span<const TileWeights> tiles, std::span<RankedClass> best) const {
+  std::sort_heap(best.begin(), best.end(), is_better);
+  if (tiles.empty() || best.empty()) return;
+  const float top = best[0].score;
+  const double sum = total(tiles, top);
+  for (RankedClass& one : best)
+    one.confidence = static_cast<float>(weight_of(one.score, top, 1 / temperature_) / sum);
+}
+
+std::size_t Ranking::best(std::span<const float> scores, std::span<RankedClass> best) const {
+  best = best.first(std::min(best.size(), candidates_.size()));
+  if (best.empty()) return 0;
+  std::vector<TileWeights> tiles;
+  std::size_t found = 0;
+  for (std::size_t t = 0; t + 1 < tile_first_.size(); ++t)
+    tiles.push_back(add_tile(t, scores.subspan(t * kTile, std::min(kTile, scores.size() - t * kTile)), best, found));
+  finish(tiles, best);
+  return best.size();
 }
 
 void Ranking::to_confidences(std::span<float> scores) const {
-  const float top = calibrated(scores, winner(scores));
-  double sum = 0;
+  std::vector<TileWeights> tiles;
+  RankedClass top;
+  std::size_t found = 0;
+  for (std::size_t t = 0; t + 1 < tile_first_.size(); ++t)
+    tiles.push_back(
+        add_tile(t, scores.subspan(t * kTile, std::min(kTile, scores.size() - t * kTile)), {&top, 1}, found));
+  const double sum = total(tiles, top.score);
   std::size_t next = 0;
   for (std::size_t c = 0; c < scores.size(); ++c) {
     const bool candidate = next < candidates_.size() && static_cast<std::size_t>(candidates_[next]) == c;
     next += candidate;
-    scores[c] = candidate ? static_cast<float>(std::exp((scores[c] - penalty_[c] - top) / temperature_)) : 0.0f;
-    sum += scores[c];
+    scores[c] = candidate ? static_cast<float>(weight_of(scores[c] - penalty_[c], top.score, 1 / temperature_) / sum)
+                          : 0.0f;
   }
-  for (float& s : scores) s = static_cast<float>(s / sum);
 }
 
 }  // namespace parsnets

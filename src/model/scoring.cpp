@@ -1,21 +1,82 @@
 #include "model/scoring.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include "base/linalg.hpp"
+#include "base/row_products.hpp"
+#include "base/simd.hpp"
 
 namespace parsnets {
 
-std::vector<float> squared_lengths(MatrixView<const float> rows) {
-  std::vector<float> norms;
-  norms.reserve(rows.rows());
-  for (std::size_t r = 0; r < rows.rows(); ++r) {
-    double sum = 0;
-    for (const float v : rows.row(r)) sum += static_cast<double>(v) * v;
-    norms.push_back(static_cast<float>(sum));
+namespace {
+
+/// The bits of an exponent that no finite number has; or-ing them up is faster than asking each number.
+constexpr std::uint32_t kNotFinite = 0x7f800000;
+constexpr std::size_t kRowsAtATime = 256;
+
+/// 0 if all are finite.
+PARSNETS_SIMD std::uint32_t not_finite(const float* scores, std::size_t count) {
+  std::uint32_t found = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    found |= (std::bit_cast<std::uint32_t>(scores[i]) & kNotFinite) == kNotFinite ? 1u : 0u;
+  return found;
+}
+
+PARSNETS_SIMD void to_lengths(const float* squares, float* lengths, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) lengths[i] = std::sqrt(squares[i]);
+}
+
+/// `lengths` of classes, infinite for a zero vector; `length` of the row.
+PARSNETS_SIMD void to_cosines(float* products, const float* lengths, std::size_t count, float length) {
+  for (std::size_t i = 0; i < count; ++i) products[i] = products[i] / (length * lengths[i]);
+}
+
+PARSNETS_SIMD void to_distances(float* products, const float* squares, std::size_t count, float square) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const float rest = square + squares[i] - 2 * products[i];
+    products[i] = -std::sqrt(rest < 0 ? 0.0f : rest);
   }
-  return norms;
+}
+
+}  // namespace
+
+std::vector<float> squared_lengths(MatrixView<const float> rows) {
+  std::vector<float> squares(rows.rows());
+  for (std::size_t r = 0; r < rows.rows(); ++r) squares[r] = static_cast<float>(dot(rows.row(r), rows.row(r)));
+  return squares;
+}
+
+void measure_rows(std::span<const float* const> f, std::size_t m, ScoreRoom& room) {
+  room.squares.resize(f.size());
+  for (std::size_t r = 0; r < f.size(); ++r)
+    room.squares[r] = static_cast<float>(dot(std::span(f[r], m), std::span(f[r], m)));
+}
+
+bool score_block(Similarity kind, std::span<const float* const> f, const ClassBlock& classes, ScoreRoom& room,
+                 std::span<float* const> out, std::size_t offset) {
+  const std::size_t count = classes.vectors.rows();
+  multiply_transposed(f, classes.vectors.cols(), classes.vectors.data(), count,
+                      at_least(room.product, kProductScratch), out, offset);
+  float* lengths = at_least(room.class_lengths, kScoredClasses);
+  if (kind == Similarity::cosine) {
+    to_lengths(classes.squares.data(), lengths, count);
+    std::replace(lengths, lengths + count, 0.0f, std::numeric_limits<float>::infinity());
+  }
+  std::uint32_t bad = 0;
+  for (std::size_t r = 0; r < f.size(); ++r) {
+    float* scores = out[r] + offset;
+    if (kind == Similarity::euclidean) to_distances(scores, classes.squares.data(), count, room.squares[r]);
+    if (kind == Similarity::cosine && room.squares[r] > 0)
+      to_cosines(scores, lengths, count, std::sqrt(room.squares[r]));
+    else if (kind == Similarity::cosine && room.squares[r] == 0)
+      std::fill_n(scores, count, 0.0f);
+    bad |= not_finite(scores, count);
+  }
+  return bad == 0;
 }
 
 Matrix<float> similarities(Similarity kind, MatrixView<const float> f, MatrixView<const float> bank, ThreadPool& pool) {
@@ -23,19 +84,25 @@ Matrix<float> similarities(Similarity kind, MatrixView<const float> f, MatrixVie
 }
 
 Matrix<float> similarities(Similarity kind, MatrixView<const float> f, MatrixView<const float> bank,
-                           std::span<const float> nb, ThreadPool& pool) {
+                           std::span<const float> bank_squares, ThreadPool& pool) {
   Matrix<float> scores(f.rows(), bank.rows());
-  multiply(pool, Trans::no, f, Trans::yes, bank, scores.view());
-  if (kind == Similarity::dot) return scores;
-  const auto nf = squared_lengths(f);
-  for (std::size_t r = 0; r < scores.rows(); ++r)
-    for (std::size_t c = 0; c < scores.cols(); ++c) {
-      float& s = scores(r, c);
-      if (kind == Similarity::euclidean)
-        s = -std::sqrt(std::max(0.0f, nf[r] + nb[c] - 2 * s));
-      else
-        s = nf[r] > 0 && nb[c] > 0 ? s / (std::sqrt(nf[r]) * std::sqrt(nb[c])) : 0.0f;
+  pool.parallel_for(f.rows(), kRowsAtATime, [&](std::size_t begin, std::size_t end, std::size_t) {
+    std::vector<const float*> rows;
+    std::vector<float*> out;
+    for (std::size_t r = begin; r < end; ++r) {
+      rows.push_back(f.row(r).data());
+      out.push_back(scores.row(r).data());
     }
+    ScoreRoom room;
+    measure_rows(rows, f.cols(), room);
+    for (std::size_t first = 0; first < bank.rows(); first += kScoredClasses) {
+      const std::size_t count = std::min(kScoredClasses, bank.rows() - first);
+      score_block(kind, rows,
+                  {{bank.row(first).data(), count, bank.cols()},
+                   bank_squares.empty() ? bank_squares : bank_squares.subspan(first, count)},
+                  room, out, first);
+    }
+  });
   return scores;
 }
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "parsnets/error.hpp"
@@ -68,6 +70,36 @@ TEST(Ranking, ConfidencesAreTheSoftmaxOverTheCandidates) {
       EXPECT_EQ(one.confidence, all[c]);
     }
     EXPECT_NEAR(std::accumulate(all.begin(), all.end(), 0.0), 1, 1e-6) << "the others have 0";
+  }
+}
+
+// Scores of few values, so that ties are everywhere; more classes than a tile has.
+TEST(Ranking, ManyClassesAreRankedAsASortDoes) {
+  std::vector<std::uint8_t> seen(3 * Ranking::kTile + 77);
+  std::vector<float> scores(seen.size());
+  for (std::size_t c = 0; c < seen.size(); ++c) {
+    seen[c] = c % 3 == 0;
+    scores[c] = static_cast<float>((c * 7919) % 101) / 101;
+  }
+  const Model model = bank(seen, 0.125, 0.3);
+  for (const Among among : {Among::all, Among::seen, Among::unseen}) {
+    const Ranking ranking(model, among);
+    Order expected(ranking.candidates().begin(), ranking.candidates().end());
+    std::ranges::stable_sort(expected, std::greater{}, [&](std::int32_t c) { return ranking.calibrated(scores, c); });
+    double sum = 0;
+    for (const auto c : expected) sum += std::exp(ranking.calibrated(scores, c) / 0.3);
+    std::vector<float> confidences = scores;
+    ranking.to_confidences(confidences);
+    for (const std::size_t k : {std::size_t{1}, std::size_t{7}, std::size_t{1500}, expected.size()}) {
+      std::vector<RankedClass> best(std::min(k, expected.size()));
+      ASSERT_EQ(ranking.best(scores, best), best.size());
+      for (std::size_t i = 0; i < best.size(); ++i) {
+        ASSERT_EQ(best[i].class_index, expected[i]) << "place " << i << " of " << k;
+        ASSERT_EQ(best[i].score, ranking.calibrated(scores, expected[i]));
+        ASSERT_NEAR(best[i].confidence / (std::exp(best[i].score / 0.3) / sum), 1, 1e-6);
+        ASSERT_EQ(best[i].confidence, confidences[static_cast<std::size_t>(expected[i])]);
+      }
+    }
   }
 }
 

@@ -1,0 +1,247 @@
+#include "model/pipeline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+
+#include "base/row_products.hpp"
+#include "base/simd.hpp"
+#include "model/composite.hpp"
+#include "model/prediction.hpp"
+#include "model/scoring.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kMostRows = 512;   // of a block: networks are read once for all of them
+constexpr std::size_t kFewestRows = 32;  // that are worth a thread of their own
+static_assert(kScoredClasses == Ranking::kTile);
+
+/// Copies a sample; 0 if all its values are finite.
+PARSNETS_SIMD std::uint32_t copy_sample(const float* from, float* to, std::size_t count) {
+  std::uint32_t bad = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    to[i] = from[i];
+    bad |= (std::bit_cast<std::uint32_t>(from[i]) & 0x7f800000u) == 0x7f800000u ? 1u : 0u;
+  }
+  return bad;
+}
+
+[[noreturn]] void refuse_sample(std::span<const float> x, std::size_t sample) {
+  const auto bad = std::ranges::find_if(x, [](float v) { return !std::isfinite(v); });
+  throw Error(BadInput{"input", fmt::format("sample {}, feature {}", sample, bad - x.begin()), "a finite number",
+                       fmt::format("{}", *bad), "remove or replace the value"});
+}
+
+/// So that all threads have work, and about as much.
+std::size_t rows_of_block(std::size_t rows, std::size_t threads) {
+  std::size_t blocks = (rows + kMostRows - 1) / kMostRows;
+  if (rows >= threads * kFewestRows) blocks = (blocks + threads - 1) / threads * threads;
+  return (rows + blocks - 1) / std::max<std::size_t>(blocks, 1);
+}
+
+void point_to_rows(MatrixView<float> values, std::vector<float*>& rows) {
+  rows.resize(values.rows());
+  for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = values.row(r).data();
+}
+
+std::span<const float* const> read_only(const std::vector<float*>& rows) { return {rows.data(), rows.size()}; }
+
+}  // namespace
+
+/// Memory of one thread; grows to what a block needs and is kept.
+struct Pipeline::Room {
+  Matrix<float> x, e, f, tile, product;
+  std::vector<float*> x_rows, e_rows, f_rows, tile_rows;
+  std::vector<std::uint16_t> open;
+  std::vector<std::size_t> found;
+  std::vector<Ranking::TileWeights> weights;
+  GateRoom gates;
+  GroupRoom groups;
+  ScoreRoom scores;
+
+  std::span<const float* const> compared;  ///< rows that are compared with the classes: of f, x or e
+  std::size_t compared_values = 0;
+};
+
+/// A room, given back in the end.
+class Pipeline::Borrowed {
+ public:
+  explicit Borrowed(const Pipeline& owner) : owner_(owner) {
+    const std::lock_guard lock(owner.mutex_);
+    if (owner.rooms_.empty()) {
+      room_ = std::make_unique<Room>();
+    } else {
+      room_ = std::move(owner.rooms_.back());
+      owner.rooms_.pop_back();
+    }
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  ~Borrowed() {
+    const std::lock_guard lock(owner_.mutex_);
+    owner_.rooms_.push_back(std::move(room_));
+  }
+  Room& operator*() const { return *room_; }
+
+ private:
+  const Pipeline& owner_;
+  std::unique_ptr<Room> room_;
+};
+
+Pipeline::Pipeline(const Model& model) : model_(model), gates_(model.gates) {}
+Pipeline::~Pipeline() = default;
+
+/// body(begin, end, room) for blocks of rows.
+template <class Body>
+void Pipeline::for_blocks(std::size_t rows, ThreadPool& pool, const Body& body) const {
+  const auto block = [&](std::size_t begin, std::size_t end, std::size_t) {
+    const Borrowed room(*this);
+    body(begin, end, *room);
+  };
+  pool.parallel_for(rows, rows_of_block(rows, pool.size()), std::cref(block));  // a reference needs no memory
+}
+
+/// Preprocesses and encodes samples, of which the first has number `first`.
+void Pipeline::embed(MatrixView<const float> x, std::size_t first, Room& room) const {
+  const std::size_t n = x.rows(), d = x.cols(), h = model_.encoder.weights.rows();
+  point_to_rows({at_least(room.x, n * d), n, d}, room.x_rows);
+  for (std::size_t r = 0; r < n; ++r) {
+    if (copy_sample(x.row(r).data(), room.x_rows[r], d) != 0) refuse_sample(x.row(r), first + r);
+    model_.feature_preprocess.apply({room.x_rows[r], d});
+  }
+  if (model_.encoder.is_identity()) return;
+  point_to_rows({at_least(room.e, n * h), n, h}, room.e_rows);
+  multiply_transposed(read_only(room.x_rows), d, model_.encoder.weights.data(), h,
+                      at_least(room.product, kProductScratch), room.e_rows);
+}
+
+/// Class vectors of what was embedded; `open`: rows x k, where the chosen networks go.
+void Pipeline::compose(Room& room, MatrixView<std::uint16_t> open, std::span<float* const> f) const {
+  const bool identity = model_.encoder.is_identity();
+  const auto x = read_only(room.x_rows), e = identity ? x : read_only(room.e_rows),
+             z = model_.networks_see_encoding ? e : x;
+  gates_.choose(e, identity ? model_.dimensions : model_.encoder.weights.rows(), room.gates, open);
+  const std::size_t o = model_.networks.cols();
+  if (model_.shared.empty())
+    for (float* row : f) std::ranges::copy(model_.bias, row);
+  else
+    multiply_rows(x, model_.dimensions, model_.shared.data(), o, model_.bias.data(), Into::set, f);
+  add_networks({model_.networks.view(), model_.gates.networks, model_.relu}, z, open, room.groups, f);
+}
+
+/// What is compared with classes, of samples that were embedded.
+void Pipeline::represent(Room& room) const {
+  const std::size_t n = room.x_rows.size(), k = model_.gates.open;
+  if (model_.direction == Direction::forward) {
+    const MatrixView<float> f(at_least(room.f, n * model_.networks.cols()), n, model_.networks.cols());
+    point_to_rows(f, room.f_rows);
+    room.open.resize(n * k);
+    compose(room, {room.open.data(), n, k}, room.f_rows);
+    centre_rows(model_, f);
+    room.compared = read_only(room.f_rows);
+    room.compared_values = f.cols();
+  } else {
+    const bool encoded = model_.networks_see_encoding && !model_.encoder.is_identity();
+    room.compared = read_only(encoded ? room.e_rows : room.x_rows);
+    room.compared_values = model_.z_dimensions();
+  }
+  measure_rows(room.compared, room.compared_values, room.scores);
+}
+
+/// Scores of what is compared against classes first, first + 1, …
+void Pipeline::score(Room& room, const PreparedClasses& classes, std::size_t first, std::size_t count,
+                     std::span<float* const> out, std::size_t offset) const {
+  const ClassBlock block{{classes.vectors.row(first).data(), count, room.compared_values},
+                         std::span(classes.squares).subspan(first, count)};
+  const bool finite = score_block(model_.similarity, room.compared, block, room.scores, out, offset);
+  if (!finite && model_.direction == Direction::forward)
+    throw Error(BadInput{"the model", "weights", "finite scores for finite features", "a score that is not finite",
+                         "train it again"});
+}
+
+void Pipeline::check(MatrixView<const float> x) const {
+  if (x.cols() != model_.dimensions)
+    throw Error(BadInput{"input", "features", fmt::format("{} per sample, as in training", model_.dimensions),
+                         std::to_string(x.cols()), "use the features of the training data"});
+}
+
+void Pipeline::predict(MatrixView<const float> x, ThreadPool& pool, MatrixView<float> f,
+                       MatrixView<std::uint16_t> open) const {
+  check(x);
+  const std::size_t k = model_.gates.open;
+  for_blocks(x.rows(), pool, [&](std::size_t begin, std::size_t end, Room& room) {
+    embed({x.row(begin).data(), end - begin, x.cols()}, begin, room);
+    point_to_rows({f.row(begin).data(), end - begin, f.cols()}, room.f_rows);
+    room.open.resize((end - begin) * k);
+    compose(room, {open.empty() ? room.open.data() : open.row(begin).data(), end - begin, k}, room.f_rows);
+  });
+}
+
+void Pipeline::scores(MatrixView<const float> x, const PreparedClasses& classes, ThreadPool& pool,
+                      MatrixView<float> scores, std::size_t first) const {
+  check(x);
+  check_prepared(model_, classes);
+  for_blocks(x.rows(), pool, [&](std::size_t begin, std::size_t end, Room& room) {
+    embed({x.row(begin).data(), end - begin, x.cols()}, first + begin, room);
+    represent(room);
+    score_all(room, classes, {scores.row(begin).data(), end - begin, scores.cols()});
+  });
+}
+
+void Pipeline::compare(MatrixView<const float> f, const PreparedClasses& classes, ThreadPool& pool,
+                       MatrixView<float> scores) const {
+  check_prepared(model_, classes);
+  for_blocks(f.rows(), pool, [&](std::size_t begin, std::size_t end, Room& room) {
+    const MatrixView<float> centred(at_least(room.f, (end - begin) * f.cols()), end - begin, f.cols());
+    std::copy_n(f.row(begin).data(), centred.size(), centred.data());
+    centre_rows(model_, centred);
+    point_to_rows(centred, room.f_rows);
+    room.compared = read_only(room.f_rows);
+    room.compared_values = f.cols();
+    measure_rows(room.compared, f.cols(), room.scores);
+    score_all(room, classes, {scores.row(begin).data(), end - begin, scores.cols()});
+  });
+}
+
+void Pipeline::score_all(Room& room, const PreparedClasses& classes, MatrixView<float> scores) const {
+  point_to_rows(scores, room.tile_rows);
+  for (std::size_t first = 0; first < scores.cols(); first += kScoredClasses)
+    score(room, classes, first, std::min(kScoredClasses, scores.cols() - first), room.tile_rows, first);
+}
+
+void Pipeline::rank(MatrixView<const float> x, const PreparedClasses& classes, const Ranking& ranking, ThreadPool& pool,
+                    std::span<RankedClass> best, bool with_confidences) const {
+  check(x);
+  check_prepared(model_, classes);
+  if (x.rows() == 0) return;
+  const std::size_t k = best.size() / x.rows(), all = classes.vectors.rows(),
+                    tiles = (all + kScoredClasses - 1) / kScoredClasses;
+  for_blocks(x.rows(), pool, [&](std::size_t begin, std::size_t end, Room& room) {
+    const std::size_t n = end - begin, width = std::min(all, kScoredClasses);
+    embed({x.row(begin).data(), n, x.cols()}, begin, room);
+    represent(room);
+    const MatrixView<float> tile(at_least(room.tile, n * width), n, width);
+    point_to_rows(tile, room.tile_rows);
+    room.found.assign(n, 0);
+    room.weights.resize(n * tiles);
+    for (std::size_t t = 0; t < tiles; ++t) {
+      const std::size_t first = t * kScoredClasses, count = std::min(kScoredClasses, all - first);
+      score(room, classes, first, count, room.tile_rows, 0);
+      for (std::size_t r = 0; r < n; ++r)
+        room.weights[r * tiles + t] = ranking.add_tile(t, {room.tile_rows[r], count}, best.subspan((begin + r) * k, k),
+                                                       room.found[r], with_confidences);
+    }
+    for (std::size_t r = 0; r < n; ++r)
+      ranking.finish(with_confidences ? std::span(room.weights).subspan(r * tiles, tiles)
+                                      : std::span<Ranking::TileWeights>(),
+                     best.subspan((begin + r) * k, k));
+  });
+}
+
+}  // namespace parsnets
