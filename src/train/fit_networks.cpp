@@ -9,6 +9,8 @@
 #include "base/linalg.hpp"
 #include "base/machine.hpp"
 #include "solvers/joint.hpp"
+#include "solvers/svr_shards.hpp"
+#include "train/fit_checkpoint.hpp"
 
 namespace parsnets {
 
@@ -31,6 +33,23 @@ SvrCertificate certificate(const TrainOptions& o, double spread, double relative
   made.relative_gap = relative_gap;
   made.converged = converged;
   return made;
+}
+
+/// Root mean square deviation of the values of x from the mean of their column, over the rows of all processes.
+double spread_of(MatrixView<const float> x, Processes* group) {
+  if (group == nullptr || group->size() == 1) return std::sqrt(mean_eigenvalue(x) / static_cast<double>(x.rows()));
+  std::vector<double> sums(x.cols() + 2, 0.0);  // of each column, of all squares, rows
+  for (std::size_t r = 0; r < x.rows(); ++r)
+    for (std::size_t c = 0; c < x.cols(); ++c) {
+      sums[c] += x(r, c);
+      sums[x.cols()] += static_cast<double>(x(r, c)) * x(r, c);
+    }
+  sums[x.cols() + 1] = static_cast<double>(x.rows());
+  group->sum(std::span<double>(sums));
+  const double rows = sums[x.cols() + 1];
+  double squares = sums[x.cols()];
+  for (std::size_t c = 0; c < x.cols(); ++c) squares -= sums[c] * sums[c] / rows;
+  return std::sqrt(std::max(squares, 1e-12) / static_cast<double>(x.cols()) / rows);
 }
 
 void set_gates(Stages& stages, const TrainOptions& o, Model& model) {
@@ -73,7 +92,7 @@ LinearMap solve_ridge(Stages& stages, const TrainOptions& o) {
 
 void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, const std::filesystem::path& checkpoint,
                             TrainRun* run) {
-  stages_.require_all_samples("fit", "svr");
+  if (stages_.place.streamed) stages_.require_all_samples("fit", "svr");
   set_gates(stages_, o, model);
   // Targets of unit variance make C and epsilon mean the same for every semantics.
   Matrix<float> scaled = stages_.sample_semantics(o);
@@ -87,7 +106,7 @@ void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, const std::file
     model.shared = std::move(map.weights);
     model.bias = std::move(map.bias);
   }
-  const double spread = std::sqrt(mean_eigenvalue(scaled.view()) / static_cast<double>(scaled.rows()));
+  const double spread = spread_of(scaled.view(), stages_.place.group);
   for (float& v : scaled.values()) v = static_cast<float>(v / spread);
 
   if (o.run.memory_limit > 0 && o.fit.input == NetworkInput::encoding) {
@@ -101,7 +120,7 @@ void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, const std::file
   svr.max_passes = o.fit.max_passes;
   svr.seed = o.run.seed;
   svr.checkpoint = checkpoint;
-  svr.resume = o.run.resume && !checkpoint.empty() && std::filesystem::exists(checkpoint);
+  svr.resume = o.run.resume && !checkpoint.empty() && first_process_has(checkpoint, stages_.place.group);
   if (o.run.memory_limit > 0) {
     const std::uint64_t used = resident_memory() + gated.networks * (gated.z.cols() + 1) * m * 4;
     svr.memory_limit = o.run.memory_limit > used ? o.run.memory_limit - used : 1;
@@ -132,7 +151,10 @@ void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, const std::file
     set_networks(model, std::move(joint.networks), joint.bias, spread);
     warm_beta_ = std::move(joint.start_beta);
   } else {
-    SvrResult solved = solve_svr(gated, scaled.view(), svr, stages_.pool, stages_.progress, start);
+    Processes* group = stages_.place.size() > 1 ? stages_.place.group : nullptr;
+    SvrResult solved = group != nullptr
+                           ? solve_svr(gated, scaled.view(), svr, *group, stages_.pool, stages_.progress, start)
+                           : solve_svr(gated, scaled.view(), svr, stages_.pool, stages_.progress, start);
     SvrCertificate& svr_record =
         model.record.svr.emplace(certificate(o, spread, solved.relative_gap, solved.converged));
     svr_record.primal = solved.primal;
@@ -148,7 +170,10 @@ void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, const std::file
       run->svr_seconds.clear();
       for (const SvrPass& p : traced) run->svr_seconds.push_back(p.seconds);
     }
-    set_networks(model, networks_from_dual(gated, solved.beta.view(), stages_.pool), solved.bias, spread);
+    set_networks(model,
+                 group != nullptr ? networks_from_dual(gated, solved.beta.view(), *group, stages_.pool)
+                                  : networks_from_dual(gated, solved.beta.view(), stages_.pool),
+                 solved.bias, spread);
     warm_beta_ = std::move(solved.beta);
   }
   warm_key_ = key;

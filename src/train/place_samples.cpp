@@ -40,13 +40,18 @@ double fixed_bytes(const Sizes& s) {
 
 double bytes_of_row(const Sizes& s) { return 4 * (3 * s.d + 2 * s.h + 4 * s.q) + 4 * s.open; }
 
+/// The SVR keeps the encodings of its samples, and has smaller forms of its own.
+bool solves_svr(const TrainOptions& o) {
+  const bool networks = o.method == Method::parsnets || o.method == Method::mmg || o.method == Method::scln;
+  return networks && *o.fit.kind == Fit::svr;
+}
+
 }  // namespace
 
 bool needs_all_samples(const TrainOptions& o) {
-  const bool in_class_space = *o.class_space.targets == Targets::classes,
-             networks = o.method == Method::parsnets || o.method == Method::mmg || o.method == Method::scln;
+  const bool in_class_space = *o.class_space.targets == Targets::classes;
   return o.method == Method::dap || o.method == Method::reverse_ridge || !o.preprocessing.centre ||
-         (networks && *o.fit.kind == Fit::svr) || *o.geometry.weight > 0 || *o.geometry.joint_steps > 0 || o.fit.relu ||
+         *o.geometry.weight > 0 || *o.geometry.joint_steps > 0 || o.fit.relu ||
          (*o.gates.kind == GateKind::anchor && o.gates.anchors == AnchorChoice::kmeans) ||
          (!in_class_space && *o.class_space.prototype_width > 0) || *o.class_space.semantic_head > 0;
 }
@@ -54,7 +59,7 @@ bool needs_all_samples(const TrainOptions& o) {
 SamplePlace place_samples(const TrainOptions& o, const Dataset& data, Processes* processes) {
   SamplePlace place;
   place.group = processes;
-  if (o.run.memory_limit == 0 || needs_all_samples(o)) return place;
+  if (o.run.memory_limit == 0 || needs_all_samples(o) || solves_svr(o)) return place;
   const Sizes s = sizes_of(o, data, place.size());
   const double limit = static_cast<double>(o.run.memory_limit), used = static_cast<double>(held_memory()),
                scoring = scoring_bytes(data.classes(), static_cast<std::size_t>(s.q), data.features.cols()),

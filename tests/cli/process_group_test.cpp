@@ -112,6 +112,27 @@ TEST(CliProcessGroup, ProcessesTrainTheModelOfOne) {
   }
 }
 
+TEST(CliProcessGroup, TheSvrEndsWithinItsGapOfTheOptimum) {
+  SKIP_WITHOUT_MPI();
+  const TempDir dir;
+  const std::string data = write_data(dir, 800), out = (dir / "m.safetensors").string();
+  const std::vector<std::string> options{"--method",  "scln",      "--networks", "8",          "--open",
+                                         "2",         "--folds",   "1",          "--encoding", "16",
+                                         "--targets", "semantics", "--gates",    "anchor"};
+  const auto certificate = [&](const CliResult& result) {
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.json()["record"]["svr"];
+  };
+  const auto expected = certificate(run_cli(train_words(data, out, options)));
+  for (const std::size_t count : {2u, 4u}) {
+    const auto found = certificate(run_processes(count, train_words(data, out, options)));
+    EXPECT_LE(found["relative_gap"].get<double>(), 1e-3);
+    EXPECT_NEAR(found["primal"].get<double>(), expected["primal"].get<double>(),
+                2e-3 * expected["primal"].get<double>());
+    EXPECT_LE(found["dual"].get<double>(), expected["primal"].get<double>());
+  }
+}
+
 TEST(CliProcessGroup, ClosedFormsSendTheirSumsAlone) {
   SKIP_WITHOUT_MPI();
   const TempDir dir;
