@@ -120,6 +120,7 @@ Command eval_command() {
   auto state = std::make_shared<State>();
   Command command;
   command.name = "eval";
+  command.runs_in_processes = true;
   command.summary = "evaluate a model on the test samples of a data set";
   command.example = "parsnets eval --model out/demo.safetensors --data data/demo";
   command.options.text("model", state->model, "model file, or a device file, which the C runtime then runs")
@@ -152,8 +153,12 @@ Command eval_command() {
       throw Error(ErrorCode::usage, "--reference: expected without --few-shot, of which there are no published rows");
     FewShotOptions few_shot{{}, state->draws, context.common.seed};
     if (!state->few_shot.empty()) few_shot.examples = parse_example_counts(state->few_shot);
+    const bool alone = context.processes.size() == 1, first = context.processes.rank() == 0;
+    if (!alone && (state->in_the_field() || is_device_file(state->model)))
+      throw Error(ErrorCode::usage,
+                  "eval: expected a model file without --transductive and --few-shot in several processes");
     for (const auto& file : {state->confusion, state->out})
-      if (!file.empty()) check_writable(file);
+      if (!file.empty() && first) check_writable(file);
     state->load.seed = context.common.seed;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     Evaluation result;
@@ -190,7 +195,7 @@ Command eval_command() {
         output.json["few_shot"] = few_shot_json(taught, few_shot);
         output.text = few_shot_text(taught, few_shot);
       } else {
-        result = evaluate(model, data, pool, context.progress, state->allow_trained);
+        result = evaluate(model, data, pool, context.progress, state->allow_trained, &context.processes);
       }
       gamma_from = model.record.validation.gamma_from;
       if (is_adapted(model))
@@ -201,6 +206,7 @@ Command eval_command() {
         weights = nlohmann::json::parse(model.options).value("semantic-weights", "");
       if (!model.record.data.semantics.empty()) data.semantics.name = model.record.data.semantics;
     }
+    if (!first) return output;
     const std::string split = split_name(data.split);
     nlohmann::ordered_json json{{"model", state->model},
                                 {"data", data.name},

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "base/memory_limit.hpp"
 #include "command.hpp"
@@ -77,6 +79,19 @@ void check_out(const std::filesystem::path& out, std::initializer_list<std::file
       throw Error(ErrorCode::usage, "--out: expected another file than " + file.string() + ", which is read");
 }
 
+/// What all processes ranked, in the order of their shares, for the first one.
+std::vector<RankedClass> gathered(std::vector<RankedClass> own, Processes& processes) {
+  if (processes.size() == 1) return own;
+  const auto parts = processes.gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(RankedClass)});
+  std::vector<RankedClass> all;
+  for (const std::string& part : parts) {
+    const std::size_t before = all.size();
+    all.resize(before + part.size() / sizeof(RankedClass));
+    std::memcpy(all.data() + before, part.data(), part.size());
+  }
+  return all;
+}
+
 }  // namespace
 
 Command predict_command() {
@@ -90,6 +105,7 @@ Command predict_command() {
   auto state = std::make_shared<State>();
   Command command;
   command.name = "predict";
+  command.runs_in_processes = true;
   command.summary = "predict the classes of new samples, with confidences";
   command.example = "parsnets predict --model out/demo.safetensors --input data/demo/features.npy --top 3";
   command.options.text("model", state->model, "model file or device file")
@@ -107,11 +123,16 @@ Command predict_command() {
     if (state->model.empty() || state->input.empty())
       throw Error(ErrorCode::usage, "predict: expected --model FILE and --input FILE");
     check_out(state->out, {state->model, state->input});
+    Processes& processes = context.processes;
+    if (processes.size() > 1 && state->input == "-")
+      throw Error(ErrorCode::usage, "--input: expected a file that every process can read, found standard input");
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     const Recogniser model =
         is_device_file(state->model) ? open_device(state->model, pool) : open_model(state->model, pool);
     const Ranking ranking(model.seen, model.gamma, model.temperature, state->among);
-    PredictionWriter writer(state->out, writes_json(state->out, context.common.json), model.names, model.seen);
+    std::optional<PredictionWriter> writer;
+    if (processes.rank() == 0)
+      writer.emplace(state->out, writes_json(state->out, context.common.json), model.names, model.seen);
     FeatureRows input(state->input, context.progress, state->memory_limit);
     if (input.cols() != model.dimensions)
       throw Error(BadInput{input.name(), "features", fmt::format("{} per sample, as in training", model.dimensions),
@@ -124,27 +145,33 @@ Command predict_command() {
     constexpr std::size_t kMostRanked = 1'000'000;  // classes of some samples that are held at a time
     const std::size_t top = std::min(static_cast<std::size_t>(state->top), ranking.candidates().size()),
                       rows_at_a_time = std::max<std::size_t>(kMostRanked / top, 1);
+    std::size_t samples = 0;
     std::vector<RankedClass> best;
     // Written as it is computed, so that memory does not grow with the input.
     for (;;) {
-      report(context.progress, {"predict", writer.samples(), input.total(), "samples"});
+      report(context.progress, {"predict", samples, input.total(), "samples"});
       const MatrixView<const float> rows = input.next(static_cast<std::size_t>(state->batch));
       if (rows.rows() == 0) break;
+      samples += rows.rows();
       for (std::size_t first = 0; first < rows.rows(); first += rows_at_a_time) {
         const std::size_t count = std::min(rows_at_a_time, rows.rows() - first);
-        best.resize(count * top);
-        model.rank({rows.row(first).data(), count, rows.cols()}, ranking, best);
-        for (std::size_t r = 0; r < count; ++r) writer.add(std::span(best).subspan(r * top, top));
-        writer.flush();
+        const Share own = processes.share(count);
+        best.resize(own.count * top);
+        if (own.count > 0) model.rank({rows.row(first + own.first).data(), own.count, rows.cols()}, ranking, best);
+        best = gathered(std::move(best), processes);
+        if (!writer) continue;
+        for (std::size_t r = 0; r < count; ++r) writer->add(std::span(best).subspan(r * top, top));
+        writer->flush();
       }
     }
-    if (writer.samples() == 0)
+    if (samples == 0)
       throw Error(BadInput{input.name(), "", "rows of comma-separated numbers", "only a header", "write it again"});
-    writer.finish();
+    if (!writer) return Output{};
+    writer->finish();
     Output output;
     output.already_printed = state->out.empty();
-    output.json = {{"out", state->out.string()}, {"samples", writer.samples()}, {"top", top}};
-    output.text = fmt::format("{}: {} samples, {} of {} classes each\n", state->out.string(), writer.samples(), top,
+    output.json = {{"out", state->out.string()}, {"samples", samples}, {"top", top}};
+    output.text = fmt::format("{}: {} samples, {} of {} classes each\n", state->out.string(), samples, top,
                               ranking.candidates().size());
     return output;
   };

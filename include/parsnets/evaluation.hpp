@@ -11,6 +11,7 @@
 #include "parsnets/field.hpp"
 #include "parsnets/metrics.hpp"
 #include "parsnets/model.hpp"
+#include "parsnets/processes.hpp"
 #include "parsnets/progress.hpp"
 #include "parsnets/threads.hpp"
 
@@ -41,9 +42,10 @@ struct Evaluation {
 };
 /// Evaluates a model. Classes are matched by name; throws bad_input when the model lacks a test class, when the data
 /// set was loaded with other semantics than the model's, and when it was trained on test samples unless
-/// `allow_trained_samples`.
+/// `allow_trained_samples`. With `processes` every process calls it with the same model and data; each scores a part of
+/// the samples, scores go to all (4·C bytes a sample), and all get the same result.
 Evaluation evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress = nullptr,
-                    bool allow_trained_samples = false);
+                    bool allow_trained_samples = false, Processes* processes = nullptr);
 
 /// Which test samples a model adapts to before it is evaluated on them. Labels are never used.
 enum class TransductiveProtocol {

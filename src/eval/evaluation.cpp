@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -22,21 +23,56 @@ namespace parsnets {
 
 namespace {
 
-/// Scores in the data set's class order; classes the model does not have score lowest and are no candidates.
+/// Scores of rows in the data set's class order; classes the model does not have score lowest and are no candidates.
+void visit_ordered(const Scorer& scorer, const Dataset& data, std::span<const std::int32_t> rows,
+                   const std::vector<std::int32_t>& position, const ScoreVisitor& visit) {
+  if (rows.empty()) return;
+  scorer.visit_scores(gather_rows(data.features, rows).view(), [&](std::size_t first, MatrixView<const float> scores) {
+    Matrix<float> ordered(scores.rows(), position.size());
+    for (std::size_t r = 0; r < scores.rows(); ++r)
+      for (std::size_t c = 0; c < position.size(); ++c)
+        ordered(r, c) = position[c] < 0 ? -3e38f : scores(r, static_cast<std::size_t>(position[c]));
+    visit(first, ordered.view());
+  });
+}
+
+/// The same for a batch of which each process scores a part; all of them visit all rows.
+void visit_shared(const Scorer& scorer, const Dataset& data, std::span<const std::int32_t> rows,
+                  const std::vector<std::int32_t>& position, const ScoreVisitor& visit) {
+  Processes& processes = *scorer.processes;
+  const Share own = processes.share(rows.size());
+  std::string bytes;
+  visit_ordered(scorer, data, rows.subspan(own.first, own.count), position,
+                [&](std::size_t, MatrixView<const float> scores) {
+                  bytes.append(reinterpret_cast<const char*>(scores.data()), scores.size() * sizeof(float));
+                });
+  std::size_t first = 0;
+  for (std::size_t rank = 0; rank < processes.size(); ++rank) {
+    std::string part = rank == processes.rank() ? std::move(bytes) : std::string();
+    processes.broadcast(part, rank);
+    Matrix<float> scores(part.size() / sizeof(float) / position.size(), position.size());
+    if (part.empty()) continue;
+    std::memcpy(scores.data(), part.data(), part.size());
+    visit(first, scores.view());
+    first += scores.rows();
+  }
+}
+
 void visit_in_order(const Scorer& scorer, const Dataset& data, std::span<const std::int32_t> rows,
                     const std::vector<std::int32_t>& position, ProgressObserver* progress, const char* stage,
                     const ScoreVisitor& visit) {
-  for (std::size_t start = 0; start < rows.size(); start += kScoredRows) {
+  constexpr std::size_t kSharedScores = std::size_t{4} << 20;  // of one batch that goes to all processes
+  const bool shared = scorer.processes != nullptr && scorer.processes->size() > 1;
+  const std::size_t most =
+      shared ? std::clamp(kSharedScores / position.size(), scorer.processes->size(), kScoredRows) : kScoredRows;
+  for (std::size_t start = 0; start < rows.size(); start += most) {
     report(progress, {stage, start, rows.size(), "samples"});
-    const auto batch = rows.subspan(start, std::min(kScoredRows, rows.size() - start));
-    scorer.visit_scores(
-        gather_rows(data.features, batch).view(), [&](std::size_t first, MatrixView<const float> scores) {
-          Matrix<float> ordered(scores.rows(), position.size());
-          for (std::size_t r = 0; r < scores.rows(); ++r)
-            for (std::size_t c = 0; c < position.size(); ++c)
-              ordered(r, c) = position[c] < 0 ? -3e38f : scores(r, static_cast<std::size_t>(position[c]));
-          visit(start + first, ordered.view());
-        });
+    const auto batch = rows.subspan(start, std::min(most, rows.size() - start));
+    const auto take = [&](std::size_t first, MatrixView<const float> scores) { visit(start + first, scores); };
+    if (shared)
+      visit_shared(scorer, data, batch, position, take);
+    else
+      visit_ordered(scorer, data, batch, position, take);
   }
 }
 
@@ -141,13 +177,14 @@ Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressOb
 }
 
 Evaluation evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress,
-                    bool allow_trained_samples) {
+                    bool allow_trained_samples, Processes* processes) {
   check_semantics(model, data);
   const auto trained_samples = check_trained_samples(model, data, allow_trained_samples);
   const PreparedClasses prepared = model.prepare_classes(pool);
   Evaluation result = evaluate_scorer(
       {model.classes.names, model.classes.seen, model.gamma,
-       [&](MatrixView<const float> x, const ScoreVisitor& visit) { model.visit_scores(x, prepared, pool, visit); }},
+       [&](MatrixView<const float> x, const ScoreVisitor& visit) { model.visit_scores(x, prepared, pool, visit); },
+       processes},
       data, progress);
   result.trained_samples = trained_samples;
   if (is_adapted(model))

@@ -145,6 +145,29 @@ TEST(CliProcessGroup, ClosedFormsSendTheirSumsAlone) {
   EXPECT_EQ(result.json()["bytes_sent"], fits * 8 * (d * d + c * d + c + 1));
 }
 
+TEST(CliProcessGroup, ProcessesPredictAndEvaluateAsOne) {
+  SKIP_WITHOUT_MPI();
+  const TempDir dir;
+  const std::string data = write_data(dir), model = (dir / "m.safetensors").string();
+  ASSERT_EQ(run_cli(train_words(data, model, {"--gates", "always"})).exit_code, 0);
+  const std::vector<std::string> predict{"predict", "--model", model,     "--input", data + "/features.npy",
+                                         "--top",   "3",       "--batch", "700",     "--quiet"},
+      eval{"eval", "--model", model, "--data", data, "--json", "--quiet"};
+  const CliResult predicted = run_cli(predict), evaluated = run_cli(eval);
+  ASSERT_EQ(predicted.exit_code, 0);
+  ASSERT_EQ(evaluated.exit_code, 0);
+  for (const std::size_t count : {2u, 3u}) {
+    const CliResult shared = run_processes(count, predict);
+    EXPECT_EQ(shared.exit_code, 0) << shared.err;
+    EXPECT_EQ(shared.out, predicted.out);
+    const CliResult counted = run_processes(count, eval);
+    EXPECT_EQ(counted.exit_code, 0) << counted.err;
+    EXPECT_EQ(counted.json()["zsl"], evaluated.json()["zsl"]);
+    EXPECT_EQ(counted.json()["gzsl"], evaluated.json()["gzsl"]);
+  }
+  EXPECT_EQ(run_processes(2, {"predict", "--model", model, "--input", "-"}).exit_code, 2);
+}
+
 TEST(CliProcessGroup, AFolderForEachProcessGivesTheStatisticsOfAll) {
   SKIP_WITHOUT_MPI();
   const TempDir dir;
