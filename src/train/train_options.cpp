@@ -127,7 +127,8 @@ OptionTable train_option_table(TrainOptions& o) {
       .number("time-budget", o.search.time_budget, 0, 1e9,
               "seconds after which preset auto starts no new candidate; 0: no limit")
       .bytes("memory-limit", o.run.memory_limit,
-             "maximum memory of the process; the SVR takes smaller blocks, other work fails if it does not fit");
+             "maximum memory of the process: samples that do not fit are prepared in blocks, the SVR takes smaller ones; "
+             "fails before starting if the work does not fit");
   return table;
 }
 
