@@ -20,7 +20,8 @@ void release_rows(const Matrix<float>& matrix, std::size_t first, std::size_t co
 }
 
 void UsedRows::add(std::size_t first, std::size_t count) {
-  constexpr std::size_t kAround = 64u << 10;  // the system maps so many bytes around one that is read
+  // The system maps pages around one that is read: 64 kB and more, 370 kB were measured on Linux 6.18.
+  constexpr std::size_t kAround = 512u << 10;
   constexpr std::size_t kMost = 16u << 20;
   if (matrix_ == nullptr || !matrix_->is_mapped() || count == 0) return;
   const std::size_t end = std::min(first + count, matrix_->rows()), row = matrix_->cols() * sizeof(float);

@@ -10,7 +10,7 @@
 namespace parsnets {
 
 std::uint64_t held_memory() {
-  constexpr std::uint64_t kProgram = 24u << 20;  // of 19 to 23 MB that commands on small data were measured to use
+  constexpr std::uint64_t kProgram = 24u << 20;  // 17 MB are resident in a training on CUB
   const std::uint64_t own = anonymous_memory();
   return own > 0 ? own + kProgram : resident_memory();
 }

@@ -28,9 +28,10 @@ class ScratchFile {
 /// Where a reader puts a matrix.
 struct MatrixPlace {
   std::uint64_t on_disk_from = 0;  ///< bytes from which a matrix goes to a temporary file; 0: never
+  std::uint64_t memory_limit = 0;  ///< bytes for the whole process, for what a reader needs beside the matrix; 0: none
 
   /// In memory as long as a matrix takes no more than a quarter of the limit; 0: no limit.
-  static MatrixPlace within(std::uint64_t memory_limit) { return {memory_limit / 4}; }
+  static MatrixPlace within(std::uint64_t memory_limit) { return {memory_limit / 4, memory_limit}; }
   bool on_disk(std::uint64_t rows, std::uint64_t cols) const {
     return on_disk_from > 0 &&
            static_cast<double>(rows) * static_cast<double>(cols) * sizeof(float) > static_cast<double>(on_disk_from);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/mapped_rows.hpp"
+
 namespace parsnets {
 
 namespace {
@@ -35,13 +37,16 @@ std::vector<std::int32_t> samples_from_hex(std::string_view hex) {
   return samples;
 }
 
-std::string features_checksum(MatrixView<const float> features, std::span<const std::int32_t> samples) {
+std::string features_checksum(const Matrix<float>& features, std::span<const std::int32_t> samples) {
   constexpr std::size_t kMost = 256;
   const std::size_t taken = std::min(kMost, samples.size());
   uLong sum = ::crc32_z(0, nullptr, 0);
+  UsedRows used(features);
   for (std::size_t i = 0; i < taken; ++i) {
-    const auto row = features.row(static_cast<std::size_t>(samples[i * samples.size() / taken]));
+    const auto r = static_cast<std::size_t>(samples[i * samples.size() / taken]);
+    const auto row = features.row(r);
     sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(row.data()), row.size_bytes());
+    used.add(r, 1);
   }
   return fmt::format("{:08x}", sum);
 }

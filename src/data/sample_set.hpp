@@ -18,6 +18,6 @@ std::vector<std::int32_t> samples_from_hex(std::string_view hex);
 
 /// CRC-32, as 8 hexadecimal digits, of the features of these samples; of 256 of them, evenly spread, when there are
 /// more. `samples` ascending.
-std::string features_checksum(MatrixView<const float> features, std::span<const std::int32_t> samples);
+std::string features_checksum(const Matrix<float>& features, std::span<const std::int32_t> samples);
 
 }  // namespace parsnets

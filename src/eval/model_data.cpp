@@ -37,7 +37,7 @@ std::optional<std::size_t> count_trained_samples(const Model& model, const Datas
   const DataProvenance& record = model.record.data;
   if (const auto trained = samples_from_hex(record.trained.samples); !trained.empty()) {
     const bool same = static_cast<std::size_t>(trained.back()) < data.samples() &&
-                      features_checksum(data.features.view(), trained) == record.trained.crc32;
+                      features_checksum(data.features, trained) == record.trained.crc32;
     return same ? tested(trained, data.split) : 0;
   }
   if (record.samples != data.samples() || record.dimensions != data.features.cols() ||

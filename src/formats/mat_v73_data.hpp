@@ -30,6 +30,8 @@ class RawData {
   std::uint64_t rows() const { return extent_[0]; }
   std::uint64_t cols() const { return extent_[1]; }
   std::size_t value_bytes() const { return value_bytes_; }
+  /// What read() needs: a chunk as it is stored, inflated and unshuffled.
+  std::uint64_t working_bytes() const { return layout_ == H5D_CHUNKED ? 3 * chunk_bytes_ : 0; }
   /// Calls `take` with every value once.
   void read(const std::function<void(const RawTile&)>& take);
   /// All values, row after row; for small datasets.

@@ -8,6 +8,7 @@
 
 #include "base/checked.hpp"
 #include "base/file.hpp"
+#include "base/memory_limit.hpp"
 #include "formats/element_type.hpp"
 #include "formats/mat_common.hpp"
 #include "formats/mat_v73.hpp"
@@ -251,6 +252,8 @@ Matrix<T> MatV73Reader::read_numeric(std::string_view variable, ProgressObserver
   if (rows == 0 || cols == 0) return Matrix<T>(rows, cols);
 
   RawData raw(raw_, check_, data.id.get(), variable);
+  require_memory(place.memory_limit, static_cast<double>(raw.working_bytes()), "a chunk of " + name_,
+                 "raise the limit or save the file with smaller chunks");
   const std::endian order = order_of(data.type.get());
   Matrix<T> out = result_matrix<T>(rows, cols, place, name_);
   UsedRows filled(out);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/mapped_rows.hpp"
 #include "base/memory_limit.hpp"
 #include "data/feature_rows.hpp"
 #include "data/rows.hpp"
@@ -60,6 +61,7 @@ Statistics collect_statistics(const std::filesystem::path& folder, const LoadOpt
     for (const auto r : rows)
       negative = negative || std::ranges::any_of(block.row(static_cast<std::size_t>(r)), [](float v) { return v < 0; });
     sums.add(block, std::span(data.labels).subspan(first, count), rows, pool);
+    release_rows(data.features, first, count);
     first += count;
   }
   if (negative && options.scaling == FeatureScaling::sqrt_l2)

@@ -49,7 +49,7 @@ DataProvenance provenance(const Dataset& data) {
   DataProvenance made = common_provenance(data);
   const auto trained = distinct(data.split.trainval);
   made.dimensions = data.features.cols();
-  made.trained = {samples_to_hex(trained), features_checksum(data.features.view(), trained)};
+  made.trained = {samples_to_hex(trained), features_checksum(data.features, trained)};
   return made;
 }
 

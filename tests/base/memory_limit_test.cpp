@@ -24,7 +24,7 @@ TEST(MemoryLimit, SaysWhatIsNeededAndWhatToDo) {
 }
 
 TEST(MemoryLimit, PagesOfMappedFilesDoNotCount) {
-  Matrix<float> mapped = new_matrix(20'000, 1000, {1}, "values");  // 80 MB
+  Matrix<float> mapped = new_matrix(20'000, 1000, {1, 0}, "values");  // 80 MB
   const auto before = held_memory(), resident = resident_memory();
   for (float& v : mapped.values()) v = 1;
   EXPECT_GT(resident_memory(), resident + 70'000'000);

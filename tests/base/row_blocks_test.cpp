@@ -12,7 +12,7 @@ namespace {
 
 TEST(RowBlocks, EveryRowComesOnceAndInOrder) {
   for (const bool on_disk : {false, true}) {
-    Matrix<float> values = new_matrix(10'000, 1000, {on_disk ? 1u : 0u}, "values");  // 40 MB: three blocks
+    Matrix<float> values = new_matrix(10'000, 1000, {on_disk ? 1u : 0u, 0}, "values");  // 40 MB: three blocks
     std::iota(values.values().begin(), values.values().end(), 0.0f);
     std::size_t next = 0, blocks = 0;
     for_each_block(blocks_of(values), [&](std::size_t first, MatrixView<const float> block) {
@@ -28,7 +28,7 @@ TEST(RowBlocks, EveryRowComesOnceAndInOrder) {
 
 TEST(RowBlocks, ChosenRowsComeInTheirOrder) {
   const std::size_t rows = 1000, cols = 3000;
-  Matrix<float> values = new_matrix(rows, cols, {1}, "values");
+  Matrix<float> values = new_matrix(rows, cols, {1, 0}, "values");
   for (std::size_t r = 0; r < rows; ++r) values(r, 2) = static_cast<float>(r);
   const std::vector<std::int32_t> chosen{999, 3, 3, 500, 0};
   const auto blocks = blocks_of(values, chosen);

@@ -16,7 +16,7 @@ TEST(ScratchFile, ALargeMatrixLeavesMemoryAndKeepsItsValues) {
   const test::TempDir dir;
   ::setenv("TMPDIR", dir.path().c_str(), 1);
   const std::size_t rows = 8192, cols = 1025;  // 34 MB, rows that are no multiple of a page
-  Matrix<float> matrix = new_matrix(rows, cols, {1u << 20}, "values");
+  Matrix<float> matrix = new_matrix(rows, cols, {1u << 20, 0}, "values");
   ::unsetenv("TMPDIR");
   ASSERT_TRUE(matrix.is_mapped());
   EXPECT_TRUE(std::filesystem::is_empty(dir.path())) << "the file has no name";
@@ -43,7 +43,7 @@ TEST(ScratchFile, TooLittleSpaceIsRefusedBeforeTheWork) {
   for (const auto& [folder, found] : {std::pair("/proc/nowhere", "No such file"), std::pair("/tmp", "GB")}) {
     ::setenv("TMPDIR", folder, 1);
     try {
-      new_matrix(std::size_t{1} << 40, 1024, {1}, "the values of x.npy");
+      new_matrix(std::size_t{1} << 40, 1024, {1, 0}, "the values of x.npy");
       FAIL();
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::bad_input);

@@ -173,6 +173,22 @@ TEST(CliMemory, StatisticsDoNotHoldTheFeatures) {
   EXPECT_TRUE(contents(out) == contents((set.dir / "sums.safetensors").string()));
 }
 
+TEST(CliMemory, AReportShowsTheSamplesThatFit) {
+  const LargeSet& set = large_set();
+  const std::string run = (set.dir / "run").string(), out = (set.dir / "report.html").string();
+  ASSERT_EQ(run_cli({"train", "--data", set.data, "--run", run, "--method", "ridge", "--folds", "1"}).exit_code, 0);
+  std::uint64_t peak = 0;
+  const auto result = run_measured(
+      {"report", "--run", run, "--out", out, "--points", "50", "--memory-limit", std::to_string(LargeSet::kLimit)},
+      peak);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("test samples, as many as the memory limit allows"), std::string::npos) << result.err;
+  EXPECT_LT(static_cast<double>(peak), 1.1 * static_cast<double>(LargeSet::kLimit));
+  EXPECT_TRUE(std::filesystem::exists(out));
+  // A model that knows its training samples looks at some of them, all over the file.
+  expect_within(set, {"eval", "--data", set.data, "--model", run + "/model.safetensors"});
+}
+
 TEST(CliMemory, WhatTheWorkItselfNeedsIsRefusedToo) {
   const LargeSet& set = large_set();
   const std::string out = (set.dir / "out").string();

@@ -17,7 +17,7 @@ namespace {
 /// On disk, and more than are predicted at a time where the limit is as low as can be.
 Matrix<float> many_samples(const Dataset& data) {
   const std::size_t rows = 5000;
-  Matrix<float> samples = new_matrix(rows, data.features.cols(), {1}, "samples");
+  Matrix<float> samples = new_matrix(rows, data.features.cols(), {1, 0}, "samples");
   for (std::size_t r = 0; r < rows; ++r) {
     std::ranges::copy(data.features.row(r * 7 % data.samples()), samples.row(r).begin());
     samples(r, 0) += static_cast<float>(r) * 1e-5f;

@@ -120,7 +120,7 @@ TEST_F(Csv, ParsesNumbersAsNumpyDoesBitForBit) {
   EXPECT_GT(rows, 10000u);
   const auto expected = test::read_raw<float>(dir_ / "numbers.f32");
   EXPECT_EQ(test::first_difference<float>(read.values(), expected), -1);
-  const Matrix<float> on_disk = read_csv_float(dir_ / "numbers.csv", nullptr, {1});
+  const Matrix<float> on_disk = read_csv_float(dir_ / "numbers.csv", nullptr, {1, 0});
   EXPECT_TRUE(on_disk.is_mapped());
   EXPECT_EQ(test::first_difference<float>(on_disk.values(), expected), -1);
   EXPECT_EQ(count_csv_rows(dir_ / "numbers.csv"), rows);

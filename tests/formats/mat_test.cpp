@@ -90,7 +90,7 @@ TEST_P(MatVersions, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(in->find("names")->rows, names.size());
   EXPECT_EQ(in->find("no such"), nullptr);
   EXPECT_TRUE(test::same_bytes(test::bytes_of(in->read_columns("features")), test::bytes_of(features)));
-  const auto on_disk = in->read_columns("features", nullptr, {1});
+  const auto on_disk = in->read_columns("features", nullptr, {1, 0});
   EXPECT_TRUE(on_disk.is_mapped());
   EXPECT_TRUE(test::same_bytes(test::bytes_of(on_disk), test::bytes_of(features)));
   EXPECT_TRUE(test::same_bytes(test::bytes_of(in->read_columns_double("table")), test::bytes_of(table)));

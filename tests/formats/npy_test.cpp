@@ -79,7 +79,7 @@ TEST(Npy, ReadsWhatNumpyWritesBitForBit) {
     ASSERT_EQ(single.cols(), cols);
     const auto expected = test::read_raw<float>(dir / (name + ".f32"));
     EXPECT_EQ(test::first_difference<float>(single.values(), expected), -1);
-    const Matrix<float> on_disk = read_npy_float(where, nullptr, {1});
+    const Matrix<float> on_disk = read_npy_float(where, nullptr, {1, 0});
     EXPECT_EQ(on_disk.is_mapped(), single.size() > 0);
     EXPECT_EQ(test::first_difference<float>(on_disk.values(), expected), -1);
     const Matrix<double> wide = read_npy_double(where);
@@ -116,7 +116,7 @@ TEST(Npy, ColumnsBecomeRowsOnDiskBlockByBlock) {
     for (std::size_t c = 0; c < cols; ++c) columns[c * rows + r] = static_cast<float>(r * cols + c);
   test::write_bytes(dir / "f.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (3000, 2100), }\n",
                                        test::raw_bytes(columns)));
-  const Matrix<float> read = read_npy_float({dir / "f.npy", ""}, nullptr, {1});
+  const Matrix<float> read = read_npy_float({dir / "f.npy", ""}, nullptr, {1, 0});
   ASSERT_TRUE(read.is_mapped());
   for (std::size_t i = 0; i < read.size(); ++i) ASSERT_EQ(read.data()[i], static_cast<float>(i));
 }
