@@ -41,7 +41,7 @@ from parsnets._statistics import Statistics
 from parsnets.errors import BadInput, Usage
 
 ROOT = Path(__file__).resolve().parents[2]
-WAIT = 120  # seconds until a test gives up, on a machine with much else to do
+WAIT = 300  # seconds until a test gives up, on a machine with much else to do
 pytestmark = pytest.mark.filterwarnings("ignore:validation holds out one class", "ignore:no calibration")
 
 
