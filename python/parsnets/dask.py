@@ -113,6 +113,9 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
                             f"{type(X).__name__}")
             return self._fit_statistics(X, y, sample_weight, class_attributes, attribute_names, class_names, extra,
                                         progress)
+        if class_attributes is None and class_names is not None:
+            raise Usage("class_names: expected class_attributes as well, found none; classes without samples need "
+                        "attributes")
         described = copy.copy(self)
         columns = partitioned(described, X, y, sample_weight, reset=True)
         known = _known_labels(class_attributes, class_names, attribute_names)
@@ -126,16 +129,13 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
             raise BadInput("X: expected samples, found none: all partitions are empty")
         seen = found.labels
         if class_attributes is None:
-            if class_names is not None:
-                raise Usage("class_names: expected class_attributes as well, found none; classes without samples need "
-                            "attributes")
             labels, semantics = seen, np.eye(len(seen), dtype=np.float32)
             attribute_names = [name_of(label) for label in seen] if attribute_names is None else attribute_names
         else:
             labels, semantics, attribute_names = class_table(class_attributes, seen, class_names, attribute_names)
-        unknown = [label for label in plan.class_weight if label not in labels.tolist()]
+        unknown = set(plan.class_weight) - set(labels.tolist())
         if unknown:
-            raise Usage(f"class_weight: expected labels of classes, found {unknown[0]!r}")
+            raise Usage(f"class_weight: expected labels of classes, found {unknown.pop()!r}")
         return self._train_statistics(found.statistics, labels, semantics, attribute_names, extra, progress,
                                       feature_names=getattr(described, "feature_names_in_", None))
 

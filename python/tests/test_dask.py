@@ -41,7 +41,7 @@ from parsnets._statistics import Statistics
 from parsnets.errors import BadInput, Usage
 
 ROOT = Path(__file__).resolve().parents[2]
-WAIT = 120  # seconds until a test gives up, on a machine with much else to do
+WAIT = 300  # seconds until a test gives up, on a machine with much else to do
 pytestmark = pytest.mark.filterwarnings("ignore:validation holds out one class", "ignore:no calibration")
 
 
@@ -389,6 +389,8 @@ def test_errors_that_are_known_before_samples_are_read(demo, training, made_on_w
         dask_model(feature_scaling="l3").fit(x, y, **table)
     with pytest.raises(Usage, match="validation: expected 'auto' or 'none'"):
         dask_model().fit(x, y, validation=["frog"], **table)
+    with pytest.raises(Usage, match="class_names: expected class_attributes as well"):
+        dask_model().fit(x, y, class_names=["frog"])
     with pytest.raises(Usage, match="class_weight: expected a dict, 'balanced' or None"):
         dask_model(class_weight="equal").fit(x, y, **table)
     with pytest.raises(Usage, match="class_weight: expected finite weights"):
