@@ -143,8 +143,8 @@ Command predict_command() {
     Output output;
     output.already_printed = state->out.empty();
     output.json = {{"out", state->out.string()}, {"samples", writer.samples()}, {"top", top}};
-    output.text = fmt::format("{}: {} samples, {} of {} classes each\n", state->out.string(), writer.samples(),
-                              top, ranking.candidates().size());
+    output.text = fmt::format("{}: {} samples, {} of {} classes each\n", state->out.string(), writer.samples(), top,
+                              ranking.candidates().size());
     return output;
   };
   return command;
