@@ -28,15 +28,19 @@ void print_bounds(const char* name, const Model& model, ThreadPool& pool) {
   fmt::print("{}: {:.2f} Mflop and {:.2f} MB of weights per sample\n", name, flops_of(shape) / 1e6,
              bytes_of(shape) / 1e6);
   for (const std::size_t n : {std::size_t{4096}, kMany}) {
-    const MachineRates rates = measure_machine(pool, 3);  // beside each measurement, as others may use the machine
+    const MachineRates rates = measure_machine(pool, 5);  // beside each measurement, as others may use the machine
     const BatchTime batch = measure_batch(predictor, model, {x.data(), n, x.cols()}, pool, rates, 7);
-    fmt::print("  {} samples: {:.1f} us each, {:.0f} % of {:.1f} Gflop/s\n", n,
-               1e6 * batch.seconds / static_cast<double>(n), 100 * batch.share_of_peak, rates.flops / 1e9);
+    fmt::print("  {} samples: {:.0f} % of {:.1f} Gflop/s by processor time ({:.0f} % by the clock, {:.1f} us each)\n",
+               n, 100 * batch.share_of_peak.processor, rates.flops.processor / 1e9, 100 * batch.share_of_peak.wall,
+               1e6 * batch.spent.wall / static_cast<double>(n));
   }
-  const MachineRates rates = measure_machine(pool, 3);
+  const MachineRates rates = measure_machine(pool, 5);
   const SampleTime one = measure_sample(predictor, model, {x.data(), kSingle, x.cols()}, pool, rates);
-  fmt::print("  one sample: {:.0f} us, {:.2f} times the bound at {:.1f} GB/s read ({:.1f} GB/s copied)\n",
-             1e6 * one.seconds, one.times_bound, rates.read / 1e9, rates.copied / 1e9);
+  fmt::print(
+      "  one sample: {:.2f} times the bound of {:.1f} GB/s read by processor time ({:.2f} times by the clock, {:.0f} "
+      "us); {:.1f} GB/s copied\n",
+      one.times_bound.processor, rates.read.processor / 1e9, one.times_bound.wall, 1e6 * one.spent.wall,
+      rates.copied.processor / 1e9);
 }
 
 void print_all_bounds(unsigned threads, const char* file) {
@@ -59,7 +63,7 @@ void time_file(char** argv) {
   std::vector<RankedClass> best(x.rows());
   nlohmann::json seconds = nlohmann::json::array();
   for (int repeat = 0; repeat < std::atoi(argv[3]); ++repeat)
-    seconds.push_back(seconds_of([&] { predictor.rank(x.view(), ranking, pool, best, false); }));
+    seconds.push_back(time_of([&] { predictor.rank(x.view(), ranking, pool, best, false); }).wall);
   fmt::print("{}\n", nlohmann::json{{"seconds", seconds}, {"first", best[0].class_index}}.dump());
 }
 
@@ -71,9 +75,10 @@ int main(int argc, char** argv) try {
   else if (argc == 5)
     time_file(argv);
   else
-    throw Error(ErrorCode::usage,
-                "usage: bench_predict MODEL.safetensors FEATURES.npy REPEATS THREADS, or bench_predict bounds [THREADS] "
-                "[MODEL.safetensors]");
+    throw Error(
+        ErrorCode::usage,
+        "usage: bench_predict MODEL.safetensors FEATURES.npy REPEATS THREADS, or bench_predict bounds [THREADS] "
+        "[MODEL.safetensors]");
 } catch (const std::exception& e) {
   fmt::print(stderr, "bench_predict: {}\n", e.what());
   return 1;

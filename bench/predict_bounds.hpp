@@ -1,11 +1,11 @@
 #pragma once
-// Prediction against what the machine allows. measure_machine() gives the rates of the machine, measure_prediction()
-// the times of a model beside the bounds that these rates give, measure_many_classes() those of a large class bank.
+// Prediction against what the machine allows: measure_machine() gives the rates of the machine, measure_batch() and
+// measure_sample() the times of a model beside the bounds that these rates set.
 
 #include <cblas.h>
+#include <time.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -13,35 +13,56 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "base/simd.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/predictor.hpp"
 #include "parsnets/ranking.hpp"
 
 namespace parsnets::bench {
 
-using Clock = std::chrono::steady_clock;
+/// Wall clock, and processor time of all threads: the latter leaves out what others did on the machine meanwhile.
+struct Spent {
+  double wall = std::numeric_limits<double>::infinity(), processor = std::numeric_limits<double>::infinity();
+};
 
-inline double seconds_of(const std::function<void()>& work) {
-  const auto start = Clock::now();
-  work();
-  return std::chrono::duration<double>(Clock::now() - start).count();
+inline double clock_seconds(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Others may use the machine as well: the shortest time says most about the work.
-inline double shortest(int repeats, const std::function<void()>& work) {
-  double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < repeats; ++i) least = std::min(least, seconds_of(work));
+inline Spent time_of(const std::function<void()>& work) {
+  const double wall = clock_seconds(CLOCK_MONOTONIC), processor = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+  work();
+  return {clock_seconds(CLOCK_MONOTONIC) - wall, clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - processor};
+}
+
+/// The shortest of each.
+inline Spent shortest(int repeats, const std::function<void()>& work) {
+  Spent least;
+  for (int i = 0; i < repeats; ++i) {
+    const Spent one = time_of(work);
+    least = {std::min(least.wall, one.wall), std::min(least.processor, one.processor)};
+  }
   return least;
 }
 
-struct MachineRates {
-  double flops = 0;  ///< of a float32 GEMM of 1024 x 1024 x 1024 per thread, per second, all threads together
-  double copied = 0, read = 0;  ///< bytes per second of 256 MB; a copied byte is read and written
+/// So much work per second of the wall clock, and as it would be if all threads had a processor to themselves.
+struct Rate {
+  double wall = 0, processor = 0;
 };
 
-/// Adds 16 streams, so that loads and not additions set the pace.
-__attribute__((optimize("no-tree-slp-vectorize"), target_clones("default", "avx2", "avx512f"))) inline float sum_of(
-    const float* values, std::size_t count) {
+inline Rate rate_of(double work, const Spent& spent, std::size_t threads) {
+  return {work / spent.wall, work / spent.processor * static_cast<double>(threads)};
+}
+
+struct MachineRates {
+  Rate flops;         ///< of a float32 GEMM of 1024 x 1024 x 1024 per thread, all threads together
+  Rate copied, read;  ///< bytes of 256 MB; a copied byte is read and written
+};
+
+/// Adds in 64 lanes, so that loads and not additions set the pace.
+PARSNETS_SIMD inline float sum_of(const float* values, std::size_t count) {
   constexpr std::size_t kLanes = 64;
   float lanes[kLanes] = {};
   for (std::size_t i = 0; i + kLanes <= count; i += kLanes)
@@ -57,7 +78,7 @@ inline MachineRates measure_machine(ThreadPool& pool, int repeats) {
   MachineRates rates;
   {
     Matrix<float> a(threads * kSide, kSide, 0.5f), b(threads * kSide, kSide, 0.25f), c(threads * kSide, kSide, 0.0f);
-    const double seconds = shortest(repeats, [&] {
+    const Spent spent = shortest(repeats, [&] {
       pool.parallel_for(threads, 1, [&](std::size_t t, std::size_t, std::size_t) {
         const std::size_t first = t * kSide * kSide;
         constexpr int side = static_cast<int>(kSide);
@@ -65,20 +86,20 @@ inline MachineRates measure_machine(ThreadPool& pool, int repeats) {
                     b.data() + first, side, 0, c.data() + first, side);
       });
     });
-    rates.flops = 2.0 * kSide * kSide * kSide * static_cast<double>(threads) / seconds;
+    rates.flops = rate_of(2.0 * kSide * kSide * kSide * static_cast<double>(threads), spent, threads);
   }
   Matrix<float> from(1, kFloats, 1.0f), to(1, kFloats, 0.0f);
   std::vector<float> sums(threads * 16);  // a cache line each
-  const auto shared_out = [&](const std::function<void(std::size_t, std::size_t, std::size_t)>& part) {
-    return shortest(repeats, [&] { pool.parallel_for(kFloats, kFloats / threads, part); });
+  const auto rate_of_parts = [&](const std::function<void(std::size_t, std::size_t, std::size_t)>& part) {
+    return rate_of(static_cast<double>(kFloats) * sizeof(float),
+                   shortest(repeats, [&] { pool.parallel_for(kFloats, kFloats / threads, part); }), threads);
   };
-  const double bytes = static_cast<double>(kFloats) * sizeof(float);
-  rates.copied = bytes / shared_out([&](std::size_t begin, std::size_t end, std::size_t) {
-                   std::memcpy(to.data() + begin, from.data() + begin, (end - begin) * sizeof(float));
-                 });
-  rates.read = bytes / shared_out([&](std::size_t begin, std::size_t end, std::size_t chunk) {
-                 sums[chunk % threads * 16] = sum_of(from.data() + begin, end - begin);
-               });
+  rates.copied = rate_of_parts([&](std::size_t begin, std::size_t end, std::size_t) {
+    std::memcpy(to.data() + begin, from.data() + begin, (end - begin) * sizeof(float));
+  });
+  rates.read = rate_of_parts([&](std::size_t begin, std::size_t end, std::size_t chunk) {
+    sums[chunk % threads * 16] = sum_of(from.data() + begin, end - begin);
+  });
   return rates;
 }
 
@@ -90,14 +111,10 @@ struct Shape {
 };
 
 inline Shape shape_of(const Model& model) {
-  return {model.dimensions,
-          model.encoder.is_identity() ? 0 : model.encoder.weights.rows(),
-          model.gates.networks,
-          model.gates.open,
-          model.outputs(),
-          model.classes.names.size(),
-          !model.shared.empty(),
-          model.gates.kind};
+  return {model.dimensions,      model.encoder.is_identity() ? 0 : model.encoder.weights.rows(),
+          model.gates.networks,  model.gates.open,
+          model.outputs(),       model.classes.names.size(),
+          !model.shared.empty(), model.gates.kind};
 }
 
 /// The default model of CUB, and that of the paper there.
@@ -156,26 +173,29 @@ inline double flops_of(const Shape& s) {
 inline double bytes_of(const Shape& s) {
   const auto n = [](std::size_t v) { return static_cast<double>(v); };
   const double z = s.h == 0 ? n(s.d) : n(s.h);
-  return sizeof(float) * (n(s.d) + n(s.h) * n(s.d) + (s.gates == GateKind::anchor ? n(s.networks) * z : 0) +
-                          (s.shared ? n(s.d) * n(s.outputs) : 0) + n(s.open) * (z + 1) * n(s.outputs) +
-                          n(s.classes) * n(s.outputs));
+  return sizeof(float) *
+         (n(s.d) + n(s.h) * n(s.d) + (s.gates == GateKind::anchor ? n(s.networks) * z : 0) +
+          (s.shared ? n(s.d) * n(s.outputs) : 0) + n(s.open) * (z + 1) * n(s.outputs) + n(s.classes) * n(s.outputs));
 }
 
 struct BatchTime {
-  std::size_t samples = 0;
-  double seconds = 0, share_of_peak = 0;  ///< share_of_peak: of what flops_of() takes at the rate of a GEMM
+  Spent spent;
+  Rate share_of_peak;  ///< 1: flops_of() at the rate of a GEMM
 };
 
 struct SampleTime {
-  double seconds = 0, times_bound = 0;  ///< times_bound: how often the time in which bytes_of() are read
+  Spent spent;
+  Rate times_bound;  ///< 1: as long as reading bytes_of() takes
 };
 
 inline BatchTime measure_batch(const Predictor& predictor, const Model& model, MatrixView<const float> x,
                                ThreadPool& pool, const MachineRates& rates, int repeats) {
   const Ranking ranking(model);
   std::vector<RankedClass> best(x.rows());
-  BatchTime time{x.rows(), shortest(repeats, [&] { predictor.rank(x, ranking, pool, best); }), 0};
-  time.share_of_peak = flops_of(shape_of(model)) * static_cast<double>(x.rows()) / time.seconds / rates.flops;
+  BatchTime time;
+  time.spent = shortest(repeats, [&] { predictor.rank(x, ranking, pool, best); });
+  const Rate found = rate_of(flops_of(shape_of(model)) * static_cast<double>(x.rows()), time.spent, pool.size());
+  time.share_of_peak = {found.wall / rates.flops.wall, found.processor / rates.flops.processor};
   return time;
 }
 
@@ -184,15 +204,22 @@ inline SampleTime measure_sample(const Predictor& predictor, const Model& model,
                                  ThreadPool& pool, const MachineRates& rates) {
   const Ranking ranking(model);
   std::vector<RankedClass> best(1);
-  std::vector<double> seconds;
-  for (int round = 0; round < 2; ++round)  // the first warms up
+  std::vector<double> wall, processor;
+  for (int round = 0; round < 3; ++round)  // the first warms up
     for (std::size_t i = 0; i < x.rows(); ++i) {
-      const double time = seconds_of([&] { predictor.rank({x.row(i).data(), 1, x.cols()}, ranking, pool, best); });
-      if (round > 0) seconds.push_back(time);
+      const Spent one = time_of([&] { predictor.rank({x.row(i).data(), 1, x.cols()}, ranking, pool, best); });
+      if (round == 0) continue;
+      wall.push_back(one.wall);
+      processor.push_back(one.processor);
     }
-  std::ranges::nth_element(seconds, seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
-  SampleTime time{seconds[seconds.size() / 2], 0};
-  time.times_bound = time.seconds / (bytes_of(shape_of(model)) / rates.read);
+  const auto median = [](std::vector<double>& values) {
+    std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+    return values[values.size() / 2];
+  };
+  SampleTime time;
+  time.spent = {median(wall), median(processor)};
+  const double bytes = bytes_of(shape_of(model));
+  time.times_bound = {time.spent.wall * rates.read.wall / bytes, time.spent.processor * rates.read.processor / bytes};
   return time;
 }
 

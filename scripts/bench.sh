@@ -12,6 +12,9 @@ build/bench_svr_vs_liblinear --data "$data/CUB" --features res50 --c 0.001,0.01,
 echo
 build/bench_field "$data/CUB" att 3 res50
 echo
+build/bench_predict bounds 1
+build/bench_predict bounds 2
+echo
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 build/parsnets train --data "$data/CUB" --features res50 --out "$work/cub.safetensors" --quiet

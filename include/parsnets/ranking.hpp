@@ -67,7 +67,7 @@ class Ranking {
 
   std::vector<std::int32_t> candidates_;
   std::vector<std::size_t> tile_first_;  ///< of each tile, its first candidate; one more than tiles
-  std::vector<float> penalty_;  ///< C: gamma for seen classes, else 0
+  std::vector<float> penalty_;           ///< C: gamma for seen classes, else 0
   double temperature_;
 };
 

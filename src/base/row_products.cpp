@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -16,9 +17,10 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kPanel = 64;         // columns that are turned at a time
-constexpr std::size_t kDepth = 512;        // inner values at a time: a panel of them stays in the cache beside rows of a
+constexpr std::size_t kPanel = 64;   // columns that are turned at a time
+constexpr std::size_t kDepth = 512;  // inner values at a time: a panel of them stays in the cache beside rows of a
 constexpr std::size_t kShallowDepth = 64;  // for a single row: the turned panel stays in the first cache
+constexpr std::size_t kShortRow = 512;     // up to which the processor does not foresee which memory comes next
 static_assert(kPanel * kDepth == kProductScratch);
 
 struct Product {

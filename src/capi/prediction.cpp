@@ -23,9 +23,8 @@ unsigned threads_for(const Samples& input) { return input.count <= kFew ? 1 : in
 template <class Body>
 void for_each_batch(const Samples& input, std::size_t rows, const Body& body) {
   for (std::size_t first = 0; first < input.count; first += rows)
-    body(first,
-         MatrixView<const float>(input.x + first * input.dimensions, std::min(rows, input.count - first),
-                                 input.dimensions));
+    body(first, MatrixView<const float>(input.x + first * input.dimensions, std::min(rows, input.count - first),
+                                        input.dimensions));
 }
 
 void check_k(std::size_t k, const Ranking& ranking) {

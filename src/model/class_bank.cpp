@@ -165,8 +165,7 @@ void Prototypes::add(std::span<const float> a, std::span<double> out) const {
 }
 
 Matrix<float> Model::class_vectors() const {
-  if (direction != Direction::forward)
-    return preprocessed_semantics(semantic_preprocess, classes.semantics.view());
+  if (direction != Direction::forward) return preprocessed_semantics(semantic_preprocess, classes.semantics.view());
   ThreadPool caller(1);
   return prepared_from(*this, 0, caller);
 }

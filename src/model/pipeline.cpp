@@ -238,9 +238,9 @@ void Pipeline::rank(MatrixView<const float> x, const PreparedClasses& classes, c
                                                        room.found[r], with_confidences);
     }
     for (std::size_t r = 0; r < n; ++r)
-      ranking.finish(with_confidences ? std::span(room.weights).subspan(r * tiles, tiles)
-                                      : std::span<Ranking::TileWeights>(),
-                     best.subspan((begin + r) * k, k));
+      ranking.finish(
+          with_confidences ? std::span(room.weights).subspan(r * tiles, tiles) : std::span<Ranking::TileWeights>(),
+          best.subspan((begin + r) * k, k));
   });
 }
 

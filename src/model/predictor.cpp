@@ -35,8 +35,8 @@ void Predictor::rank(MatrixView<const float> x, const Ranking& ranking, ThreadPo
                                               classes_->vectors.rows(), ranking.classes()));
   if (n > 0 && (best.size() % n != 0 || best.empty() || best.size() / n > most))
     throw Error(ErrorCode::usage,
-                fmt::format("ranking: expected room for 1 to {} classes of each of {} samples, found {} in all", most, n,
-                            best.size()));
+                fmt::format("ranking: expected room for 1 to {} classes of each of {} samples, found {} in all", most,
+                            n, best.size()));
   pipeline_->rank(x, *classes_, ranking, pool, best, with_confidences);
 }
 

@@ -176,8 +176,7 @@ void Ranking::finish(std::span<const TileWeights> tiles, std::span<RankedClass> 
   if (tiles.empty() || best.empty()) return;
   const float top = best[0].score;
   const double sum = total(tiles, top);
-  for (RankedClass& one : best)
-    one.confidence = static_cast<float>(weight_of(one.score, top, 1 / temperature_) / sum);
+  for (RankedClass& one : best) one.confidence = static_cast<float>(weight_of(one.score, top, 1 / temperature_) / sum);
 }
 
 std::size_t Ranking::best(std::span<const float> scores, std::span<RankedClass> best) const {
@@ -203,8 +202,8 @@ void Ranking::to_confidences(std::span<float> scores) const {
   for (std::size_t c = 0; c < scores.size(); ++c) {
     const bool candidate = next < candidates_.size() && static_cast<std::size_t>(candidates_[next]) == c;
     next += candidate;
-    scores[c] = candidate ? static_cast<float>(weight_of(scores[c] - penalty_[c], top.score, 1 / temperature_) / sum)
-                          : 0.0f;
+    scores[c] =
+        candidate ? static_cast<float>(weight_of(scores[c] - penalty_[c], top.score, 1 / temperature_) / sum) : 0.0f;
   }
 }
 

@@ -59,8 +59,8 @@ void measure_rows(std::span<const float* const> f, std::size_t m, ScoreRoom& roo
 bool score_block(Similarity kind, std::span<const float* const> f, const ClassBlock& classes, ScoreRoom& room,
                  std::span<float* const> out, std::size_t offset) {
   const std::size_t count = classes.vectors.rows();
-  multiply_transposed(f, classes.vectors.cols(), classes.vectors.data(), count,
-                      at_least(room.product, kProductScratch), out, offset);
+  multiply_transposed(f, classes.vectors.cols(), classes.vectors.data(), count, at_least(room.product, kProductScratch),
+                      out, offset);
   float* lengths = at_least(room.class_lengths, kScoredClasses);
   if (kind == Similarity::cosine) {
     to_lengths(classes.squares.data(), lengths, count);

@@ -5,12 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-// Loops that the compiler vectorises once per instruction set. Sanitizers cannot run in the resolvers this needs.
-#if defined(PARSNETS_SANITIZED) || !defined(__x86_64__) || !defined(__GNUC__) || defined(__clang__)
-#define PARSNETS_SIMD
-#else
-#define PARSNETS_SIMD __attribute__((target_clones("default", "avx2", "avx512f")))
-#endif
+#include "base/simd.hpp"
 
 namespace parsnets {
 

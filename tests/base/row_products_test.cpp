@@ -46,8 +46,9 @@ std::vector<RowSimd> levels() {
   return found;
 }
 
-const std::vector<std::tuple<std::size_t, std::size_t, std::size_t>> kShapes{
-    {1, 1, 1}, {1, 70, 5}, {1, 33, 400}, {2, 3, 17}, {5, 513, 64}, {6, 64, 149}, {13, 1100, 70}, {67, 40, 3}, {4, 0, 9}};
+const std::vector<std::tuple<std::size_t, std::size_t, std::size_t>> kShapes{{1, 1, 1},      {1, 70, 5},   {1, 33, 400},
+                                                                             {2, 3, 17},     {5, 513, 64}, {6, 64, 149},
+                                                                             {13, 1100, 70}, {67, 40, 3},  {4, 0, 9}};
 
 }  // namespace
 

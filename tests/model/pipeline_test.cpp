@@ -59,8 +59,7 @@ Model model_of(const Kind& kind) {
   model.dimensions = kDimensions;
   model.feature_preprocess.scaling = kind.scaling;
   model.feature_preprocess.mean = random_vector(rng, kDimensions);
-  if (kind.scaling == FeatureScaling::standardize)
-    model.feature_preprocess.factor = random_vector(rng, kDimensions);
+  if (kind.scaling == FeatureScaling::standardize) model.feature_preprocess.factor = random_vector(rng, kDimensions);
   if (kind.encoder) model.encoder.weights = random_matrix(rng, kEncoding, kDimensions);
   const std::size_t e = kind.encoder ? kEncoding : kDimensions;
   model.networks_see_encoding = kind.see_encoding;
