@@ -26,13 +26,13 @@ namespace {
 constexpr std::size_t kRowGrain = 256;
 constexpr std::size_t kFeatureBlock = 2048;  // samples that go through the features together
 constexpr std::size_t kBlock = 128, kPrimalBlock = 256;
-constexpr int kSweeps = 4;  // of coordinate descent in one visit of a block
-static const int kLocalPasses = getenv("LOCAL") ? atoi(getenv("LOCAL")) : 4;
-static const double kSigma = getenv("SIGMA") ? atof(getenv("SIGMA")) : 1;
-static const double kDamping = getenv("DAMP") ? atof(getenv("DAMP")) : 0.9;
-constexpr double kConstantPart = 0.8;   // of the kernel's mean, taken out of the blocks' kernels
+constexpr int kSweeps = 4;              // of coordinate descent in one visit of a block
+constexpr int kLocalPasses = 4;         // over the own samples in a round
+constexpr double kCoupling = 0.5;       // of σ′ = 1 + kCoupling·(P − 1); 1 always holds, but is slower
+constexpr double kDamping = 0.9;        // of the extrapolation
+constexpr double kConstantPart = 0.8;   // of the kernel's mean, which is scaled apart
 constexpr double kFirstMomentum = 1.7;  // the sequence's second value is 1.62: an output there was not extrapolated
-static const double kShortStep = getenv("SHORT") ? atof(getenv("SHORT")) : 0.05;
+constexpr double kShortStep = 0.05;     // ends the extrapolation
 
 struct Plan {
   SvrForm form;
@@ -85,7 +85,7 @@ class SvrShard {
         progress_(group.rank() == 0 ? progress : nullptr),
         n_(samples.z.rows()),
         m_(targets.cols()),
-        sigma_(static_cast<float>(1 + kSigma * static_cast<double>(group.size() - 1))),
+        sigma_(static_cast<float>(1 + kCoupling * static_cast<double>(group.size() - 1))),
         order_(Rng(options.seed, group.rank()).permutation(n_)),
         features_(samples, order_, std::min(n_, kFeatureBlock), SvrForm::primal, pool, nullptr),
         local_(samples, order_, plan.block, plan.form, pool, nullptr),
@@ -113,7 +113,6 @@ class SvrShard {
   /// Sizes and the kernel's constant part, over all processes.
   void meet(std::uint64_t total) {
     total_ = total;
-    if (!options_.global_bias) return;
     std::vector<double> smallest(group_.size(), 0.0);
     double& own = smallest[group_.rank()] = local_.diagonal(0);
     for (std::size_t i = 1; i < n_; ++i) own = std::min(own, local_.diagonal(i));
@@ -161,7 +160,7 @@ class SvrShard {
     double ended[2] = {asked_to_stop_ ? 1.0 : 0.0, group_.rank() == 0 ? seconds() : 0.0};
     group_.sum(std::span<double>(ended));
     log_round(ended[1]);
-    if (ended[0] != 0) throw Error(ErrorCode::cancelled, "cancelled");
+    if (ended[0] != 0) throw Error(ErrorCode::cancelled, "interrupted during: svr");
   }
 
   Matrix<float> beta() const {
@@ -178,6 +177,11 @@ class SvrShard {
 
  private:
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  // Added to the scaled kernel. With Σβ = 0 the constant part τ11ᵀ of T counts for nothing; without, it ties all
+  // processes together and gets the full scale.
+  float constant() const {
+    return s_.tau * (options_.global_bias ? -sigma_ : static_cast<float>(group_.size()) - sigma_);
+  }
   bool primal_form() const { return local_.form() == SvrForm::primal; }
   Matrix<float>& values() { return primal_form() ? theta_ : f_; }
   template <class F>
@@ -235,7 +239,7 @@ class SvrShard {
           {"svr", static_cast<std::uint64_t>(s_.round), static_cast<std::uint64_t>(options_.max_passes), "rounds"});
     const std::size_t n = local_.size(block), row = local_.begin(block);
     local_.diagonal_block(block, block_kernel_.data());
-    for (std::size_t i = 0; i < n * n; ++i) block_kernel_.data()[i] = sigma_ * (block_kernel_.data()[i] - s_.tau);
+    for (std::size_t i = 0; i < n * n; ++i) block_kernel_.data()[i] = sigma_ * block_kernel_.data()[i] + constant();
     local_.block_values(block, values().view(), gradient_.data());
     BlockProblem p;
     p.n = n;
@@ -249,7 +253,7 @@ class SvrShard {
     p.sweeps = kSweeps;
     pool_.parallel_for(m_, column_grain(m_), [&](std::size_t first, std::size_t last, std::size_t) {
       for (std::size_t j = first; j < last; ++j) {
-        const float shift = s_.multiplier[j] - sigma_ * s_.tau * static_cast<float>(sum[j]);
+        const float shift = s_.multiplier[j] + constant() * static_cast<float>(sum[j]);
         for (std::size_t i = 0; i < n; ++i) gradient_.data()[i * m_ + j] += shift - a_(row + i, j);
       }
       solve_block(p, first, last, sum.data());
@@ -270,7 +274,7 @@ class SvrShard {
     for_rows([&](std::size_t i) {
       weight[i] = 1 / (sigma_ * static_cast<float>(local_.diagonal(i) - s_.tau));
       for (std::size_t j = 0; j < m_; ++j) {
-        const float shift = s_.multiplier[j] - sigma_ * s_.tau * static_cast<float>(sum[j]);
+        const float shift = s_.multiplier[j] + constant() * static_cast<float>(sum[j]);
         beta_(i, j) -= (f_(i, j) - a_(i, j) + shift) * weight[i];
       }
     });
@@ -444,7 +448,8 @@ SvrResult solve_svr(const GatedSamples& own_samples, MatrixView<const float> own
 
 Matrix<float> networks_from_dual(const GatedSamples& own_samples, MatrixView<const float> own_beta,
                                  Processes& processes, ThreadPool& pool) {
-  Matrix<float> theta = networks_from_dual(own_samples, own_beta, pool);
+  Matrix<float> theta;
+  together(processes, [&] { theta = networks_from_dual(own_samples, own_beta, pool); });
   processes.sum(theta.values());
   return theta;
 }

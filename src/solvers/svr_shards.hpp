@@ -2,15 +2,16 @@
 // The SVR of svr.hpp over a group of processes, each with its own samples: the same problem over the union of them.
 //
 // Round: every process improves its own β by sweeps over blocks (svr_block.hpp) as if the others stood still, with the
-//   kernel scaled by σ′ in [1, P] for what the others do at the same time. Θ = Φᵀβ is then summed over the processes,
-//   from nothing each time, and every output goes as far along the common step as raises its dual value most. Between
-//   rounds outputs are extrapolated as in svr_engine.hpp. Σβ = 0 and the optimal bias are found by bisection on sums
-//   over the processes. Primal, dual and gap are those of svr_certificate.hpp over all samples.
-// Local sweeps hold the kernel of the own samples or, where that is cheaper or must fit, go through the features.
+//   kernel scaled by σ′ = (P + 1)/2 for what the others do at the same time (the kernel's constant part, which couples
+//   all samples, by P). Θ = Φᵀβ is then summed over the processes, from nothing each time, and every output goes as far
+//   along the common step as raises its dual value most: the dual value never falls. Between rounds outputs are
+//   extrapolated as in svr_engine.hpp. Σβ = 0 and the optimal bias are found by bisection on sums over the processes.
+//   Primal, dual and gap are those of svr_certificate.hpp over all samples.
+// Local sweeps use the kernel of the own samples or, where that is cheaper or memory is short, its features.
 //
 // Bytes that a process puts into collective calls, for R rounds from β = 0, P > 1 processes, K networks, m outputs:
-//   56·P + R·(4·K·(h+1)·m + 48·m + 16) + 32·m                                             without a global bias
-//   64·P + 4·K·(h+1) + R·(4·K·(h+1)·m + 864·m + 16) + 544·m                               with one
+//   64·P + 4·K·(h+1) + 32·m + R·(4·K·(h+1)·m + 48·m + 16)       without a global bias
+//   64·P + 4·K·(h+1) + 544·m + R·(4·K·(h+1)·m + 864·m + 16)     with one
 // and 8·P + 4·n·m for each checkpoint (n own samples), 8 once if checkpoints are written.
 
 #include "parsnets/matrix.hpp"
@@ -31,7 +32,8 @@ SvrResult solve_svr(const GatedSamples& own_samples, MatrixView<const float> own
                     Processes& processes, ThreadPool& pool, ProgressObserver* progress = nullptr,
                     MatrixView<const float> own_start = {});
 
-/// Θ of the union as networks_from_dual of one process, bitwise equal on all. Collective; 4·K·(h+1)·m bytes.
+/// Θ of the union as networks_from_dual of one process, bitwise equal on all. Collective; 4·K·(h+1)·m + 8·P
+/// bytes.
 Matrix<float> networks_from_dual(const GatedSamples& own_samples, MatrixView<const float> own_beta,
                                  Processes& processes, ThreadPool& pool);
 

@@ -69,7 +69,7 @@ std::uint64_t shard_options_key(const SvrOptions& o) {
   f.value(o.checkpoint_passes);
   f.value(static_cast<int>(o.checkpoint.empty()));
   f.value(static_cast<int>(o.resume));
-  return f.get() >> 32;
+  return f.get();
 }
 
 ShardCheckpoint::ShardCheckpoint(const GatedSamples& own_samples, MatrixView<const float> own_targets,

@@ -183,8 +183,8 @@ TEST(SvrShards, BytesAreThoseOfTheFormula) {
         const GroupResult g = solve(size, p, o);
         const auto rounds = static_cast<std::uint64_t>(g.of[0].passes.back().pass);
         ASSERT_EQ(rounds, 5u);
-        std::uint64_t expected = bias ? 64 * size + 4 * weights + rounds * (4 * weights * m + 864 * m + 16) + 544 * m
-                                      : 56 * size + rounds * (4 * weights * m + 48 * m + 16) + 32 * m;
+        const std::uint64_t once = bias ? 544 : 32, each = bias ? 864 : 48;
+        const std::uint64_t expected = 64 * size + 4 * weights + once * m + rounds * (4 * weights * m + each * m + 16);
         for (std::size_t rank = 0; rank < size; ++rank) {
           const std::uint64_t written = 2 * (8 * size + 4 * g.of[rank].beta.rows() * m) + 8;
           EXPECT_EQ(g.bytes[rank], expected + (checkpoints ? written : 0)) << "process " << rank << " of " << size;
