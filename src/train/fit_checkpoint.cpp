@@ -89,7 +89,7 @@ std::string fit_fingerprint(const Dataset& data, const std::vector<std::int32_t>
   TrainOptions steering = options;
   steering.run.memory_limit = 0;
   return fmt::format("{} {} {:08x} {} {}", data.name, rows.size(), index_checksum(rows),
-                     features_checksum(data.features.view(), rows),
+                     features_checksum(data.features, rows),
                      train_option_table(steering).to_json().dump() + fmt::format(" seed {}", options.run.seed));
 }
 

@@ -126,9 +126,10 @@ OptionTable train_option_table(TrainOptions& o) {
                "(class space: two), otherwise three to twelve; auto: four")
       .number("time-budget", o.search.time_budget, 0, 1e9,
               "seconds after which preset auto starts no new candidate; 0: no limit")
-      .bytes("memory-limit", o.run.memory_limit,
-             "maximum memory of the process: samples that do not fit are prepared in blocks, the SVR takes smaller ones; "
-             "fails before starting if the work does not fit");
+      .bytes(
+          "memory-limit", o.run.memory_limit,
+          "maximum memory of the process: samples that do not fit are prepared in blocks, the SVR takes smaller ones; "
+          "fails before starting if the work does not fit");
   return table;
 }
 
