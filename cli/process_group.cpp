@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -63,6 +64,7 @@ void ProcessGroup::fail(int code, const std::string& message) {
     fmt::print(stderr, "parsnets: {}\n", message);
     return;
   }
+  std::signal(SIGTERM, SIG_DFL);  // mpirun sends it once a process has ended, and there is nothing more to say
   const auto all_fail = function_of<decltype(parsnets_mpi_all_fail)>(module_, "parsnets_mpi_all_fail");
   const bool all = all_fail() != 0;
   if (!all)

@@ -74,11 +74,11 @@ class MpiProcesses final : public Processes {
 
   /// Whether all processes come here within a while: then all have failed in the same way.
   bool all_come() const {
-    constexpr auto kPatience = std::chrono::seconds(2);
+    const auto patience = std::chrono::seconds(bytes() == 0 ? 30 : 2);
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Ibarrier(farewell_, &request);
     const auto start = std::chrono::steady_clock::now();
-    for (int done = 0; std::chrono::steady_clock::now() - start < kPatience;) {
+    for (int done = 0; std::chrono::steady_clock::now() - start < patience;) {
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
       if (done != 0) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
