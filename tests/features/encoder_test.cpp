@@ -134,6 +134,22 @@ TEST(Encoder, ProductsThatAreThereAlreadyGiveTheSameAxes) {
   }
 }
 
+TEST(Encoder, ProductsAloneGiveTheSameEncoder) {
+  ThreadPool pool(1);
+  for (const std::size_t n : {300u, 30u}) {  // fewer samples than features, too
+    const Matrix<float> x = decaying(n, 40, 5);
+    const Matrix<float> products = gram_of_columns(pool, x.view());
+    EncoderOptions options;
+    options.dimensions = 6;
+    options.rotation = Rotation::identity;
+    const Encoder expected = fit_encoder(options, x.view(), pool),
+                  found = fit_encoder(options, n, products.view(), pool);
+    for (std::size_t i = 0; i < expected.weights.size(); ++i)
+      EXPECT_NEAR(found.weights.data()[i], expected.weights.data()[i], 1e-4);
+    EXPECT_NEAR(found.reconstruction_error, expected.reconstruction_error, 1e-4);
+  }
+}
+
 TEST(Encoder, ARotationChangesTheBasisButNotTheReconstruction) {
   ThreadPool pool(2);
   const auto x = decaying(200, 60, 4);

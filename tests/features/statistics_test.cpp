@@ -10,6 +10,7 @@
 
 #include "base/rng.hpp"
 #include "parsnets/error.hpp"
+#include "thread_processes.hpp"
 
 namespace parsnets {
 namespace {
@@ -87,6 +88,27 @@ TEST(Statistics, OfShardsAddUpInAnyOrder) {
     EXPECT_LT(largest_difference(merged.class_sums().values(), whole.class_sums().values()), 1e-9);
     EXPECT_LT(largest_difference(merged.products().values(), whole.products().values()), 1e-3);
   }
+}
+
+TEST(Statistics, AddUpOverProcesses) {
+  const Samples s(700, 9, 4);
+  ThreadPool pool(1);
+  Statistics whole(FeatureScaling::l2, names(4), 9);
+  whole.add(s.x.view(), s.labels, s.rows, pool);
+  run_as_processes(3, [&](Processes& group) {
+    ThreadPool own_pool(1);
+    const Share own = group.share(s.rows.size());
+    Statistics part(FeatureScaling::l2, names(4), 9);
+    part.add(s.x.view(), s.labels, std::span(s.rows).subspan(own.first, own.count), own_pool);
+    part.sum_over(group);
+    EXPECT_EQ(part.samples(), whole.samples());
+    EXPECT_EQ(part.class_weights(), whole.class_weights());
+    EXPECT_LT(largest_difference(part.class_sums().values(), whole.class_sums().values()), 1e-5);
+    EXPECT_LT(largest_difference(part.products().values(), whole.products().values()), 1e-4);
+    EXPECT_EQ(group.bytes(), 8u * (9 * 9 + 4 * 9 + 4 + 1));
+    Statistics keeping({FeatureScaling::l2, 2, 3}, names(4), 9);
+    EXPECT_THROW(keeping.sum_over(group), Error);
+  });
 }
 
 TEST(Statistics, ClassesAreMatchedByName) {

@@ -98,6 +98,27 @@ TEST(Gates, TheSingleNetworkIsAlwaysOpen) {
   expect_batch_equals_select(gates, e, pool);
 }
 
+TEST(Gates, AnchorsOfSamplesThatAreNotInMemoryAreTheSame) {
+  ThreadPool pool(1);
+  const auto e = random_embeddings(50, 7, 4);
+  GateOptions options;
+  options.kind = GateKind::anchor;
+  options.networks = 9;
+  options.open = 2;
+  std::size_t asked = 0;
+  const auto encodings = [&](std::span<const std::size_t> samples) {
+    Matrix<float> some(samples.size(), 7);
+    for (std::size_t i = 0; i < samples.size(); ++i) std::ranges::copy(e.row(samples[i]), some.row(i).begin());
+    asked += samples.size();
+    return some;
+  };
+  const Gates expected = fit_gates(options, e.view(), pool), found = fit_gates(options, 50, 7, encodings, pool);
+  EXPECT_TRUE(std::ranges::equal(found.anchors.values(), expected.anchors.values()));
+  EXPECT_EQ(asked, 9u);
+  options.anchors = AnchorChoice::kmeans;
+  EXPECT_THROW(fit_gates(options, 50, 7, encodings, pool), Error);
+}
+
 TEST(Gates, EnergyIsMeasuredAboutTheMeanOfTheWholeEmbedding) {
   Gates gates;
   gates.kind = GateKind::energy;
