@@ -18,8 +18,8 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kBlock = 128, kPrimalBlock = 256;  // in primal form a block must give each network some samples
-constexpr double kUsualPasses = 20;                      // over which the cost of a stored kernel is spread
+constexpr std::size_t kBlock = 64, kPrimalBlock = 256;  // in primal form a block must give each network some samples
+constexpr double kUsualPasses = 20;                     // over which the cost of a stored kernel is spread
 
 struct Plan {
   SvrForm form;

@@ -24,7 +24,7 @@ struct SvrOptions {
   bool global_bias = true;  ///< unregularised b_j
   double tolerance = 1e-3;  ///< stop at this relative duality gap, summed over the outputs
   int max_passes = 1000;
-  int block = 0;                      ///< samples solved together in cache, at least 16; 0: 128, in primal form 256
+  int block = 0;                      ///< samples solved together in cache, at least 16; 0: 64, in primal form 256
   SvrForm form = SvrForm::automatic;  ///< automatic: the cheapest that fits memory_limit
   std::uint64_t memory_limit = 0;     ///< bytes the solver may hold beside its inputs; 0 = no limit
   std::uint64_t seed = 1;
