@@ -7,12 +7,13 @@ build="g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev li
 python="$build python3 python3-numpy python3-sklearn python3-tqdm python3-venv python3-pip python3-setuptools python3-wheel"
 wheel="$python patchelf"
 quick_lint="clang-format shellcheck python3-pyflakes python3-pycodestyle"
-test="$wheel libgtest-dev libsvm-dev python3-scipy python3-h5py python3-pandas python3-matplotlib python3-pytest mypy $quick_lint"
+test="$wheel libgtest-dev libsvm-dev python3-scipy python3-h5py python3-pandas python3-matplotlib python3-pytest mypy valgrind
+      $quick_lint"
 lint="python3 $quick_lint cppcheck"
 tidy="$test clang-tidy"
 clang="$test clang"
 docs="$build python3 python3-numpy python3-sklearn doxygen"
-bench="$test libbenchmark-dev liblinear-dev"
+bench="$build git liblinear-dev libsvm-dev python3 python3-numpy python3-scipy python3-sklearn python3-torch"
 peers="$test octave texlive-latex-base"
 page="$build chromium"
 # For ARM: compilers, an emulator and what the tests ask of the host. scripts/cross.sh fetches the ARM libraries itself.

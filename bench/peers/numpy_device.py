@@ -1,11 +1,10 @@
-#!/usr/bin/python3
 """The C runtime beside numpy, one sample at a time on one core, both on the same float32 arithmetic.
 
-    scripts/bench_device.py MODEL.safetensors FEATURES.npy [--parsnets build/parsnets] [--repeats 2000]
+    numpy_device.py --model MODEL.safetensors --features FEATURES.npy --parsnets PROGRAM --out RESULT.json
 
 Exports the model as float32, float16 and int8, times `parsnets bench-device` and a numpy implementation of
-docs/format.md (class vectors prepared beforehand, as in the runtime), in turns, and prints the ratio of the medians.
-The confidences of both are compared first.
+docs/format.md (class vectors prepared beforehand, as in the runtime), in turns. The confidences of both are compared
+first.
 """
 import argparse
 import json
@@ -67,10 +66,11 @@ class NumpyModel:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model")
-    parser.add_argument("features", help=".npy, rows of float32")
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--features", required=True, help=".npy, rows of float32")
     parser.add_argument("--parsnets", default="build/parsnets")
     parser.add_argument("--repeats", type=int, default=2000)
+    parser.add_argument("--out", required=True)
     args = parser.parse_args()
     x = np.load(args.features).astype(np.float32)[:200]
     ours = NumpyModel(args.model)
@@ -85,7 +85,6 @@ def main():
         largest = 0.0
         for row, item in zip(x, predicted["predictions"]):
             largest = max(largest, abs(ours.confidences(row).max() - item["top"][0]["confidence"]))
-        print(f"numpy and the library agree on the best confidence of {len(x)} samples within {largest:.1e}")
         files = {}
         for precision in ("float32", "float16", "int8"):
             files[precision] = os.path.join(work, precision + ".pnrt")
@@ -100,11 +99,12 @@ def main():
                 out = json.loads(run("bench-device", "--model", file, "--input", sample, "--classes", "0", "--repeats",
                                      str(args.repeats // 4), "--json"))["runs"][0]
                 times[precision] += out["steady_us"]["samples"]
-        print("| | min us | median us | numpy median / ours |\n|---|---|---|---|")
-        print(f"| numpy float32 | {min(numpy_times):.1f} | {np.median(numpy_times):.1f} | 1.0 |")
-        for precision, values in times.items():
-            print(f"| runtime {precision} | {min(values):.1f} | {np.median(values):.1f} | "
-                  f"{np.median(numpy_times) / np.median(values):.1f} |")
+    runs = {"numpy float32": numpy_times, **{f"runtime {p}": values for p, values in times.items()}}
+    with open(args.out, "w") as out:
+        json.dump({"numpy": np.__version__, "samples": len(x), "largest_difference_of_confidence": float(largest),
+                   "runs": {name: {"samples_us": values, "median_us": float(np.median(values)),
+                                   "times_faster_than_numpy": float(np.median(numpy_times) / np.median(values))}
+                            for name, values in runs.items()}}, out)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,48 @@
+#include "environment.hpp"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <cstdlib>
+
+#include "base/machine.hpp"
+#include "parsnets/version.hpp"
+#include "svr_peers.hpp"
+
+namespace bench {
+
+double load_average() {
+  double load[1] = {0};
+  return ::getloadavg(load, 1) == 1 ? load[0] : 0;
+}
+
+json environment(const Settings& settings) {
+  const parsnets::MachineInfo machine = parsnets::machine_info();
+  const auto git = [&](const std::string& what) {
+    return first_line(fmt::format("git -C '{}' {} 2>/dev/null", settings.sources.string(), what));
+  };
+  utsname system{};
+  ::uname(&system);
+  json libraries, peers{{"LIBLINEAR", liblinear_release()}, {"LIBSVM", libsvm_release()}};
+  for (const auto& [name, version] : machine.libraries) libraries[name] = version;
+  for (const char* module : {"numpy", "scipy", "sklearn", "torch"}) {
+    const std::string version = first_line(
+        fmt::format("'{}' -c 'import {}; print({}.__version__)' 2>/dev/null", settings.python.string(), module, module));
+    peers[module] = version.empty() ? "missing" : version;
+  }
+  return {{"parsnets", PARSNETS_VERSION},
+          {"commit", git("rev-parse --short=12 HEAD")},
+          {"sources_changed", !git("status --porcelain -- src include runtime cli bench").empty()},
+          {"cpu", machine.cpu},
+          {"simd", machine.simd},
+          {"cores", machine.cores},
+          {"memory", machine.memory},
+          {"blas", machine.blas},
+          {"system", fmt::format("{} {} {}", system.sysname, system.release, system.machine)},
+          {"compiler", PARSNETS_COMPILER},
+          {"build_type", PARSNETS_BUILD_TYPE},
+          {"libraries", libraries},
+          {"peers", peers}};
+}
+
+}  // namespace bench

@@ -1,0 +1,191 @@
+// The SVR of all outputs on CUB beside LIBLINEAR and LIBSVM, which solve one output at a time. They are timed on a sample
+// of outputs, and their time is scaled to all of them.
+//
+// Each problem is solved to a relative duality gap of 1e-3. A peer stops by a rule of its own, so it is called with
+// eps = 0.1, 0.01, 0.001 until its gap is as small; the time is that of the last call alone. Without a bias
+// (LIBLINEAR), gaps are taken to our dual value, which bounds the optimum from below; LIBSVM gives its own dual variables.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+#include "base/linalg.hpp"
+#include "base/rng.hpp"
+#include "model/composite.hpp"
+#include "solvers/svr_certificate.hpp"
+#include "svr_peers.hpp"
+
+namespace bench {
+
+namespace {
+
+using namespace parsnets;
+
+constexpr double kEpsilon = 0.1, kGap = 1e-3;
+constexpr double kBounds[] = {0.01, 0.1, 1};
+constexpr double kCriteria[] = {0.1, 0.01, 0.001};
+
+/// T of all samples, n x n.
+Matrix<float> gated_kernel(const Problem& p, ThreadPool& pool) {
+  const std::size_t n = p.z.rows();
+  Matrix<float> open(n, p.gates.networks, 0.0f), shared(n, n), kernel(n, n, 1.0f);
+  for (std::size_t i = 0; i < n; ++i)
+    for (const auto g : p.open.row(i)) open(i, g) = 1;
+  multiply(pool, Trans::no, open.view(), Trans::yes, open.view(), shared.view());
+  multiply(pool, Trans::no, p.z.view(), Trans::yes, p.z.view(), kernel.view(), 1, 1);
+  for (std::size_t i = 0; i < kernel.size(); ++i) kernel.data()[i] *= shared.data()[i];
+  return kernel;
+}
+
+/// Primal and dual values of some columns of β, with f = Tβ.
+struct Values {
+  std::vector<double> primal, dual;
+};
+Values values_of(MatrixView<const float> targets, MatrixView<const float> f, MatrixView<const float> beta, double c,
+                 bool bias, ThreadPool& pool) {
+  const std::size_t m = targets.cols();
+  Values v{std::vector<double>(m), std::vector<double>(m)};
+  std::vector<float> biases(m);
+  evaluate_svr(pool, targets, f, beta, c, kEpsilon, bias, {v.primal, v.dual, biases});
+  return v;
+}
+
+Matrix<float> column(MatrixView<const float> a, std::size_t j) {
+  Matrix<float> out(a.rows(), 1);
+  for (std::size_t i = 0; i < a.rows(); ++i) out(i, 0) = a(i, j);
+  return out;
+}
+
+Matrix<float> outputs_of(const Problem& p, MatrixView<const float> theta, ThreadPool& pool) {
+  return compose(p.z.view(), p.open.view(), p.gates.networks, theta, std::vector<float>(theta.cols(), 0.0f), false,
+                 pool);
+}
+
+double half_square(const std::vector<double>& w) {
+  return std::inner_product(w.begin(), w.end(), w.begin(), 0.0) / 2;
+}
+
+/// Calls the peer with its criteria in turn until `gap_of` its solution is small enough.
+template <class GapOf>
+json solve_with(SvrPeer& peer, std::size_t output, double c, double needed, GapOf&& gap_of) {
+  json tried = json::array();
+  for (const double eps : kCriteria) {
+    const PeerSolution solution = peer.solve(output, c, kEpsilon, eps);
+    const double gap = gap_of(solution);
+    tried.push_back({{"eps", eps}, {"seconds", solution.seconds}, {"relative_gap", gap}});
+    if (gap <= needed) break;
+  }
+  return {{"output", output}, {"seconds", tried.back()["seconds"]}, {"relative_gap", tried.back()["relative_gap"]},
+          {"reached", tried.back()["relative_gap"].get<double>() <= needed}, {"tried", tried}};
+}
+
+json scaled(json outputs, std::size_t all, double ours) {
+  double sum = 0;
+  for (const auto& one : outputs) sum += one["seconds"].get<double>();
+  const double seconds = sum / static_cast<double>(outputs.size()) * static_cast<double>(all);
+  return {{"outputs", outputs}, {"seconds_of_all", seconds}, {"times_ours", seconds / ours}};
+}
+
+struct Ours {
+  SvrResult result;
+  std::vector<double> samples;
+  double seconds() const { return median(samples); }
+};
+Ours solve(const Problem& p, double c, bool bias, int samples, ThreadPool& pool) {
+  SvrOptions options;
+  options.c = c;
+  options.epsilon = kEpsilon;
+  options.tolerance = kGap;
+  options.global_bias = bias;
+  Ours ours;
+  for (int i = 0; i < samples; ++i)
+    ours.samples.push_back(seconds_of([&] { ours.result = solve_svr(p.samples(), p.targets.view(), options, pool); }));
+  return ours;
+}
+
+json record_of(const Ours& ours, double peak) {
+  return {{"samples", ours.samples},
+          {"seconds", ours.seconds()},
+          {"relative_gap", ours.result.relative_gap},
+          {"passes", ours.result.passes.size()},
+          {"flops", ours.result.flops},
+          {"bytes", ours.result.bytes},
+          {"of_gemm_peak", ours.result.flops / ours.seconds() / peak}};
+}
+
+}  // namespace
+
+json measure_svr(const Settings& settings) {
+  const DataSource source = cub(settings);
+  const Dataset data = load_dataset(source.folder, source.load);
+  ThreadPool pool;
+  const Problem p = paper_problem(data, data.split.trainval, source.open, pool);
+  const std::size_t m = p.targets.cols();
+  auto sample = Rng(1).permutation(m);
+  sample.resize(settings.quick ? 1 : 3);
+  json result{{"data", sizes_of(source, data)}, {"encoding", p.z.cols()}, {"networks", p.gates.networks},
+              {"open", p.gates.open},           {"outputs", m},           {"epsilon", kEpsilon},
+              {"relative_gap", kGap},           {"threads", pool.size()}, {"sampled_outputs", sample},
+              {"bounds", json::array()}};
+  const auto linear = liblinear_peer(p);
+  const Matrix<float> kernel = gated_kernel(p, pool);
+  const auto kernel_machine = libsvm_peer(p, kernel);
+  if (!linear) result["liblinear"] = missing_peer("LIBLINEAR", "liblinear-dev was not there when the suite was built");
+  if (!kernel_machine) result["libsvm"] = missing_peer("LIBSVM", "libsvm-dev was not there when the suite was built");
+  fmt::print("\nSVR on CUB: {} samples, h {}, K {}, k {}, {} outputs, relative gap {}, {} threads\n", p.z.rows(),
+             p.z.cols(), p.gates.networks, p.gates.open, m, kGap, pool.size());
+  for (const double c : kBounds) {
+    MachinePeaks peaks;
+    peaks.sample(pool);
+    const Ours plain = solve(p, c, false, settings.quick ? 1 : 3, pool), biased = solve(p, c, true, 1, pool);
+    peaks.sample(pool);
+    json entry{{"c", c}, {"ours", record_of(plain, peaks.gemm32(2))}, {"ours_with_bias", record_of(biased, peaks.gemm32(2))}};
+    fmt::print("  C {:<5} ours {:.2f} s ({:.0f} % of the GEMM peak), with a bias {:.2f} s\n", c, plain.seconds(),
+               100 * entry["ours"]["of_gemm_peak"].get<double>(), biased.seconds());
+    std::fflush(stdout);
+    if (linear) {
+      json outputs = json::array();
+      for (const std::size_t j : sample) {
+        const Matrix<float> beta = column(plain.result.beta.view(), j), a = column(p.targets.view(), j);
+        const Matrix<float> theta = networks_from_dual(p.samples(), beta.view(), pool);
+        const double dual = values_of(a.view(), outputs_of(p, theta.view(), pool).view(), beta.view(), c, false, pool).dual[0];
+        outputs.push_back(solve_with(*linear, j, c, kGap, [&](const PeerSolution& s) {
+          Matrix<float> w(s.weights.size(), 1);
+          std::ranges::transform(s.weights, w.data(), [](double v) { return static_cast<float>(v); });
+          const Matrix<float> f = outputs_of(p, w.view(), pool);
+          double primal = half_square(s.weights);
+          for (std::size_t i = 0; i < f.rows(); ++i)
+            primal += c * std::max(0.0, std::fabs(static_cast<double>(a(i, 0)) - f(i, 0)) - kEpsilon);
+          return (primal - dual) / primal;
+        }));
+      }
+      entry["liblinear"] = scaled(std::move(outputs), m, plain.seconds());
+      fmt::print("          LIBLINEAR {:.0f} s for all outputs, {:.0f} times ours\n",
+                 entry["liblinear"]["seconds_of_all"].get<double>(), entry["liblinear"]["times_ours"].get<double>());
+    }
+    if (kernel_machine) {
+      json outputs = json::array();
+      for (const std::size_t j : {sample.front()}) {
+        const Matrix<float> a = column(p.targets.view(), j);
+        outputs.push_back(solve_with(*kernel_machine, j, c, kGap, [&](const PeerSolution& s) {
+          Matrix<float> beta(s.beta.size(), 1), f(s.beta.size(), 1);
+          std::ranges::copy(s.beta, beta.data());
+          multiply(pool, Trans::no, kernel.view(), Trans::no, beta.view(), f.view());
+          const Values v = values_of(a.view(), f.view(), beta.view(), c, true, pool);
+          return (v.primal[0] - v.dual[0]) / v.primal[0];
+        }));
+      }
+      entry["libsvm"] = scaled(std::move(outputs), m, biased.seconds());
+      fmt::print("          LIBSVM {:.0f} s for all outputs, {:.0f} times ours\n",
+                 entry["libsvm"]["seconds_of_all"].get<double>(), entry["libsvm"]["times_ours"].get<double>());
+    }
+    std::fflush(stdout);
+    result["bounds"].push_back(std::move(entry));
+  }
+  return result;
+}
+
+}  // namespace bench

@@ -1,0 +1,149 @@
+// Runs each hot kernel once on small drawn inputs, in one thread, for callgrind to count its instructions
+// (check_counts.py). Prints what the counts depend on, as JSON. Usage: instruction_kernels GOLDEN_MODEL.pnrt
+
+#include <fmt/format.h>
+#include <valgrind/callgrind.h>
+
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <numeric>
+
+#include "base/machine.hpp"
+#include "base/rng.hpp"
+#include "features/preprocess.hpp"
+#include "model/composite.hpp"
+#include "model/fit_gates.hpp"
+#include "model/scoring.hpp"
+#include "parsnets/device.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/ranking.hpp"
+#include "parsnets/statistics.hpp"
+#include "parsnets/version.hpp"
+#include "solvers/descent_loss.hpp"
+#include "solvers/gated_direction.hpp"
+#include "solvers/svr_block.hpp"
+#include "solvers/svr_certificate.hpp"
+
+namespace {
+
+using namespace parsnets;
+
+constexpr std::size_t kSamples = 400, kDimensions = 96, kEncoding = 40, kNetworks = 20, kOpen = 5, kOutputs = 48,
+                      kClasses = 25;
+
+Matrix<float> drawn(std::size_t rows, std::size_t cols, std::uint64_t seed) {
+  Matrix<float> out(rows, cols);
+  Rng rng(seed);
+  for (float& v : out.values()) v = static_cast<float>(rng.normal());
+  return out;
+}
+
+/// Counts what `work` executes, and nothing else, under `name`.
+void count(const char* name, const std::function<void()>& work) {
+  work();  // symbols are bound and tables are made at the first call
+  CALLGRIND_START_INSTRUMENTATION;
+  CALLGRIND_ZERO_STATS;
+  work();
+  CALLGRIND_DUMP_STATS_AT(name);
+  CALLGRIND_STOP_INSTRUMENTATION;
+}
+
+std::vector<std::byte> bytes_of(const char* file) {
+  std::vector<std::byte> bytes;
+  FILE* in = std::fopen(file, "rb");
+  if (in == nullptr) throw Error(BadInput{file, "", "a device file", "no file that can be read", ""});
+  for (int c = std::fgetc(in); c != EOF; c = std::fgetc(in)) bytes.push_back(static_cast<std::byte>(c));
+  std::fclose(in);
+  return bytes;
+}
+
+void count_all(const char* device_file) {
+  ThreadPool pool(1);
+  const Matrix<float> features = drawn(kSamples, kDimensions, 1), z = drawn(kSamples, kEncoding, 2),
+                      f = drawn(kSamples, kOutputs, 3), classes = drawn(kClasses, kOutputs, 4);
+  std::vector<std::int32_t> labels(kSamples), rows(kSamples);
+  std::iota(rows.begin(), rows.end(), 0);
+  for (std::size_t l = 0; l < kSamples; ++l) labels[l] = static_cast<std::int32_t>(l % kClasses);
+  std::vector<std::string> names;
+  for (std::size_t c = 0; c < kClasses; ++c) names.push_back(std::to_string(c));
+
+  count("preprocess", [&] {
+    preprocessed_rows(fit_feature_preprocess(FeatureScaling::sqrt_l2, true, features.view(), rows, pool),
+                      features.view(), rows, pool);
+  });
+  count("statistics", [&] {
+    Statistics sums(FeatureScaling::sqrt_l2, names, kDimensions);
+    sums.add(features.view(), labels, rows, pool);
+  });
+
+  GateOptions energy;
+  energy.networks = kNetworks;
+  energy.open = kOpen;
+  GateOptions anchor = energy;
+  anchor.kind = GateKind::anchor;
+  const Gates energy_gates = fit_gates(energy, z.view(), pool), anchor_gates = fit_gates(anchor, z.view(), pool);
+  count("gates, energy", [&] { open_networks(energy_gates, z.view(), pool); });
+  count("gates, anchors", [&] { open_networks(anchor_gates, z.view(), pool); });
+
+  const Matrix<std::uint16_t> open = open_networks(anchor_gates, z.view(), pool);
+  const Matrix<float> networks = drawn(kNetworks * (kEncoding + 1), kOutputs, 5);
+  count("compose", [&] {
+    compose(z.view(), open.view(), kNetworks, networks.view(), std::vector<float>(kOutputs, 0.0f), false, pool);
+  });
+  const GatedDirection step(z.view(), open.view(), kNetworks, 1, pool);
+  count("gated direction", [&] { step.direction(f.view(), 1, 0, networks.view(), false, pool); });
+
+  DescentSamples samples;
+  samples.x = features.view();
+  samples.labels = labels;
+  samples.semantics = classes.view();
+  const LossOfOutputs loss(samples, {}, {}, pool);
+  Matrix<float> gradient(kSamples, kOutputs);
+  count("descent loss", [&] { loss.evaluate(f.view(), gradient.view()); });
+
+  constexpr std::size_t kBlock = 64;
+  Matrix<float> kernel(kBlock, kBlock);
+  for (std::size_t i = 0; i < kBlock; ++i)
+    for (std::size_t j = 0; j < kBlock; ++j)
+      kernel(i, j) = std::exp(-0.05f * std::fabs(static_cast<float>(i) - static_cast<float>(j)));
+  Matrix<float> beta(kBlock, kOutputs), delta(kBlock, kOutputs);
+  std::vector<double> sum(kOutputs);
+  count("SVR block", [&] {
+    std::ranges::fill(beta.values(), 0.0f);
+    solve_block({kBlock, kOutputs, kernel.data(), f.data(), beta.data(), delta.data(), 1, 0.1f, 2}, 0, kOutputs,
+                sum.data());
+  });
+  const Matrix<float> dual(kSamples, kOutputs, 0.01f), targets = drawn(kSamples, kOutputs, 6);
+  std::vector<double> primal(kOutputs), lower(kOutputs);
+  std::vector<float> bias(kOutputs);
+  count("SVR certificate", [&] {
+    evaluate_svr(pool, targets.view(), f.view(), dual.view(), 0.1, 0.1, true, {primal, lower, bias});
+  });
+
+  Matrix<float> scores;
+  count("scores", [&] { scores = similarities(Similarity::cosine, f.view(), classes.view(), pool); });
+  std::vector<std::uint8_t> seen(kClasses, 1);
+  const Ranking ranking(seen, 0.1, 0.5, Among::all);
+  std::vector<RankedClass> best(5);
+  count("ranking", [&] {
+    for (std::size_t l = 0; l < kSamples; ++l) ranking.best(scores.row(l), best);
+  });
+
+  const DeviceModel device(bytes_of(device_file), device_file);
+  const Matrix<float> inputs = drawn(20, device.dimensions(), 7);
+  count("C runtime", [&] { device.scores(inputs.view(), pool); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc != 2) throw Error(ErrorCode::usage, "usage: instruction_kernels GOLDEN_MODEL.pnrt");
+  count_all(argv[1]);
+  fmt::print(R"({{"compiler": "{}", "build_type": "{}", "simd": "{}"}})"
+             "\n",
+             PARSNETS_COMPILER, PARSNETS_BUILD_TYPE, machine_info().simd);
+} catch (const parsnets::Error& error) {
+  fmt::print(stderr, "{}\n", error.what());
+  return static_cast<int>(error.code());
+}
