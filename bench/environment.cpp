@@ -26,8 +26,8 @@ json environment(const Settings& settings) {
   json libraries, peers{{"LIBLINEAR", liblinear_release()}, {"LIBSVM", libsvm_release()}};
   for (const auto& [name, version] : machine.libraries) libraries[name] = version;
   for (const char* module : {"numpy", "scipy", "sklearn", "torch"}) {
-    const std::string version = first_line(
-        fmt::format("'{}' -c 'import {}; print({}.__version__)' 2>/dev/null", settings.python.string(), module, module));
+    const std::string version = first_line(fmt::format("'{}' -c 'import {}; print({}.__version__)' 2>/dev/null",
+                                                       settings.python.string(), module, module));
     peers[module] = version.empty() ? "missing" : version;
   }
   return {{"parsnets", PARSNETS_VERSION},

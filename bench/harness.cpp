@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 
 #include "base/file.hpp"
@@ -35,6 +36,12 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+double cpu_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 Stages::Stages(std::string data, const Settings& settings) : data_(std::move(data)), quick_(settings.quick) {
   pools_.push_back(std::make_unique<ThreadPool>(1));
   if (parsnets::available_cores() > 1) pools_.push_back(std::make_unique<ThreadPool>(2));
@@ -50,7 +57,8 @@ void Stages::measure(const std::string& name, const Cost& cost, const std::funct
 
 void Stages::measure_serial(const std::string& name, const Cost& cost, const std::function<void()>& work,
                             Repeats repeats) {
-  run(name, cost, std::span(pools_).first(1), [&](ThreadPool&) { work(); }, repeats, 1);
+  run(
+      name, cost, std::span(pools_).first(1), [&](ThreadPool&) { work(); }, repeats, 1);
 }
 
 void Stages::run(const std::string& name, const Cost& cost, std::span<const std::unique_ptr<ThreadPool>> pools,
@@ -153,7 +161,7 @@ std::string first_line(const std::string& command) {
 }
 
 json missing_peer(const std::string& name, const std::string& why) {
-  fmt::print(stderr, "\nPEER MISSING: {}: {}\n\n", name, why);
+  fmt::print(stderr, "\nPEER MISSING OR BROKEN: {}: {}\n\n", name, why);
   return {{"missing", why}};
 }
 

@@ -49,6 +49,9 @@ double seconds_of(Work&& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Seconds that all threads of this process have computed.
+double cpu_seconds();
+
 /// How often a stage runs: after warming up, until there are `fewest` samples and `seconds` have passed, or `most`.
 struct Repeats {
   int warm_up = 1, fewest = 3, most = 20;
@@ -57,9 +60,9 @@ struct Repeats {
 
 /// What a stage must compute and move, counted from its sizes.
 struct Cost {
-  double flops = 0;       ///< a multiply-add counts 2
-  double bytes = 0;       ///< inputs and results, each once
-  bool in_double = false; ///< compared with the peak of float64
+  double flops = 0;        ///< a multiply-add counts 2
+  double bytes = 0;        ///< inputs and results, each once
+  bool in_double = false;  ///< compared with the peak of float64
 };
 
 /// Measures stages on 1 and 2 threads (one where there is one core) and keeps what it measured.
@@ -67,7 +70,7 @@ class Stages {
  public:
   Stages(std::string data, const Settings& settings);
 
-  /// `work` runs on the pool that it is given; `items` is how often it does what `cost` counts (batch 1: many).
+  /// `work` runs on the pool that it is given and may set `cost`; `items` is how often it does what that counts.
   void measure(const std::string& name, const Cost& cost, const std::function<void(ThreadPool&)>& work,
                Repeats repeats = {}, double items = 1);
   /// The same for a stage that has no threads.
@@ -97,7 +100,8 @@ Run run_program(const std::vector<std::string>& words, const std::filesystem::pa
 /// The first line that a command prints; empty: it failed.
 std::string first_line(const std::string& command);
 
-/// Runs a Python peer with these arguments and `--out FILE`. Its JSON, or {"missing": why}, said aloud on standard error.
+/// Runs a Python peer with these arguments and `--out FILE`. Its JSON, or {"missing": why}, said aloud on standard
+/// error.
 json run_peer(const Settings& settings, const Workspace& work, const std::string& script,
               std::vector<std::string> arguments);
 /// The same record for a peer that was not there when the suite was built.

@@ -42,7 +42,9 @@ class Liblinear : public SvrPeer {
     options.p = epsilon;
     PeerSolution solution;
     model* trained = nullptr;
+    const double before = cpu_seconds();
     solution.seconds = seconds_of([&] { trained = ::train(&data, &options); });
+    solution.cpu = cpu_seconds() - before;
     solution.weights.assign(trained->w, trained->w + data.n);
     free_and_destroy_model(&trained);
     return solution;

@@ -42,7 +42,9 @@ class Libsvm : public SvrPeer {
     options.shrinking = 1;
     PeerSolution solution;
     svm_model* trained = nullptr;
+    const double before = cpu_seconds();
     solution.seconds = seconds_of([&] { trained = svm_train(&data, &options); });
+    solution.cpu = cpu_seconds() - before;
     solution.beta.assign(rows_.size(), 0.0f);
     for (int s = 0; s < trained->l; ++s)
       solution.beta[static_cast<std::size_t>(trained->sv_indices[s] - 1)] = static_cast<float>(trained->sv_coef[0][s]);

@@ -14,8 +14,8 @@ namespace {
 
 using namespace parsnets;
 
-constexpr std::size_t kSide = 2048;           // of square products: 17 Gflop
-constexpr std::size_t kBytes = 256u << 20;    // of a copied buffer: eight times a cache of 32 MB
+constexpr std::size_t kSide = 2048;         // of square products: 17 Gflop
+constexpr std::size_t kBytes = 256u << 20;  // of a copied buffer: eight times a cache of 32 MB
 constexpr std::size_t kPiece = 4u << 20;
 
 template <class T>
@@ -58,9 +58,7 @@ double MachinePeaks::gemm64(std::size_t count) const { return recent(gemm64_, co
 double MachinePeaks::copy(std::size_t count) const { return recent(copy_, count); }
 
 nlohmann::json MachinePeaks::results() const {
-  return {{"gemm32_flops_per_second", gemm32_},
-          {"gemm64_flops_per_second", gemm64_},
-          {"copy_bytes_per_second", copy_}};
+  return {{"gemm32_flops_per_second", gemm32_}, {"gemm64_flops_per_second", gemm64_}, {"copy_bytes_per_second", copy_}};
 }
 
 }  // namespace bench

@@ -1,5 +1,5 @@
-// The benchmark suite: runs its parts one after the other and writes results.json after each, so that an interrupted run
-// keeps what it has. Parts of an earlier run stay in the file while machine, libraries and commit are the same.
+// The benchmark suite: runs its parts one after the other and writes results.json after each, so that an interrupted
+// run keeps what it has. Parts of an earlier run stay in the file while machine, libraries and commit are the same.
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

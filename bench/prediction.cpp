@@ -1,5 +1,5 @@
-// Prediction one sample at a time with the default model of CUB: the device runtime beside numpy, and what Python adds to
-// the engine.
+// Prediction one sample at a time with the default model of CUB: the device runtime beside numpy, and what Python adds
+// to the engine.
 
 #include <fmt/format.h>
 

@@ -27,8 +27,8 @@ DataSource cub(const Settings& settings);
 DataSource awa2_sized(const Settings& settings, const Workspace& work);
 json sizes_of(const DataSource& source, const parsnets::Dataset& data);
 
-/// Training samples as `train --method scln --preset paper` sees them: sqrt-l2 features, h = 400 with a random rotation,
-/// energy gates with K = 200.
+/// Training samples as `train --method scln --preset paper` sees them: sqrt-l2 features, h = 400 with a random
+/// rotation, energy gates with K = 200.
 struct Problem {
   parsnets::FeaturePreprocess preprocess;
   parsnets::Matrix<float> x, z;  ///< n x d, n x h

@@ -28,8 +28,7 @@ json measure_pytorch(const Settings& settings) {
   for (int i = 0; i < (settings.quick ? 1 : 3); ++i) {
     whole.push_back(seconds_of([&] { train(data, {}, pool); }));
     Model model;
-    once.push_back(
-        seconds_of([&] { model = refit(resolve_options({}, data), data, fold.fit, pool, nullptr); }));
+    once.push_back(seconds_of([&] { model = refit(resolve_options({}, data), data, fold.fit, pool, nullptr); }));
     accuracy = evaluate_fold(model, data, fold, pool).zsl;
   }
   const auto preprocess = fit_feature_preprocess(FeatureScaling::sqrt_l2, true, data.features.view(), fold.fit, pool);
@@ -41,9 +40,10 @@ json measure_pytorch(const Settings& settings) {
   write_npy(work / "held.npy", prepared(fold.unseen).view());
   write_npy(work / "held_labels.npy", labels_of(data, fold.unseen));
   write_npy(work / "semantics.npy", data.semantics.values.view());
-  fmt::print("\nPyTorch on CUB, {} threads: the default model reaches {:.2f} % on validation classes; training {:.2f} s, "
-             "of which a fit of that fold {:.2f} s\n",
-             pool.size(), accuracy, median(whole), median(once));
+  fmt::print(
+      "\nPyTorch on CUB, {} threads: the default model reaches {:.2f} % on validation classes; training {:.2f} s, "
+      "of which a fit of that fold {:.2f} s\n",
+      pool.size(), accuracy, median(whole), median(once));
   std::fflush(stdout);
   json networks = json::array();
   for (const char* loss : {"softmax", "squared"}) {

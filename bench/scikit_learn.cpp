@@ -44,8 +44,7 @@ json compare_svr(const Settings& settings, const Problem& p, ThreadPool& pool) {
   options.epsilon = 0.1;
   options.global_bias = false;
   SvrResult solved;
-  const auto seconds =
-      samples_of(2, [&] { solved = solve_svr(p.samples(), p.targets.view(), options, pool); });
+  const auto seconds = samples_of(2, [&] { solved = solve_svr(p.samples(), p.targets.view(), options, pool); });
   auto sample = Rng(1).permutation(m);
   sample.resize(outputs);
   Matrix<float> targets(p.targets.rows(), outputs), beta(p.targets.rows(), outputs);
@@ -66,8 +65,13 @@ json compare_svr(const Settings& settings, const Problem& p, ThreadPool& pool) {
                        {"--folder", (work / "").string(), "--networks", std::to_string(p.gates.networks), "--c",
                         std::to_string(options.c), "--epsilon", std::to_string(options.epsilon), "--duals",
                         fmt::format("{}", fmt::join(dual, ","))});
-  json result{{"c", options.c},       {"outputs", m},          {"sampled_outputs", sample}, {"ours_samples", seconds},
-              {"ours", median(seconds)}, {"relative_gap", 1e-3}, {"peer", peer}};
+  json result{{"c", options.c},
+              {"outputs", m},
+              {"sampled_outputs", sample},
+              {"ours_samples", seconds},
+              {"ours", median(seconds)},
+              {"relative_gap", 1e-3},
+              {"peer", peer}};
   if (!peer.contains("missing")) {
     const double all = peer["seconds"].get<double>() / static_cast<double>(outputs) * static_cast<double>(m);
     result["peer_seconds_of_all"] = all;
@@ -132,8 +136,7 @@ double nearest_mean_accuracy(const ClassMap& map, const std::vector<std::int32_t
 json compare_class_space(const Settings& settings, const Dataset& data, ThreadPool& pool) {
   const Workspace work;
   const Fold fold = validation_folds(data, 1, 1).front();
-  const auto preprocess =
-      fit_feature_preprocess(FeatureScaling::sqrt_l2, true, data.features.view(), fold.fit, pool);
+  const auto preprocess = fit_feature_preprocess(FeatureScaling::sqrt_l2, true, data.features.view(), fold.fit, pool);
   const Matrix<float> x = preprocessed_rows(preprocess, data.features.view(), fold.fit, pool),
                       held = preprocessed_rows(preprocess, data.features.view(), fold.seen, pool);
   const auto labels = labels_of(data, fold.fit), held_labels = labels_of(data, fold.seen);
@@ -157,8 +160,13 @@ json compare_class_space(const Settings& settings, const Dataset& data, ThreadPo
   write_npy(work / "held_labels.npy", held_labels);
   json peer = run_peer(settings, work, "sklearn_lda.py",
                        {"--folder", (work / "").string(), "--shrinkage", fmt::format("{}", rho / (1 + rho))});
-  json result{{"rho", rho},           {"samples", x.rows()},     {"classes", classes.size()}, {"ours_samples", seconds},
-              {"ours", median(seconds)}, {"accuracy", accuracy}, {"peer", peer}};
+  json result{{"rho", rho},
+              {"samples", x.rows()},
+              {"classes", classes.size()},
+              {"ours_samples", seconds},
+              {"ours", median(seconds)},
+              {"accuracy", accuracy},
+              {"peer", peer}};
   if (!peer.contains("missing")) {
     result["times_ours"] = peer["seconds"].get<double>() / median(seconds);
     fmt::print(

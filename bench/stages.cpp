@@ -22,7 +22,7 @@ namespace {
 
 using namespace parsnets;
 
-constexpr Repeats kLong{0, 2, 2, 0};   // stages of many seconds
+constexpr Repeats kOnce{0, 1, 3, 10};  // stages of seconds: again only while that takes little
 constexpr Repeats kShort{2, 5, 50, 1};
 
 double as_double(std::size_t n) { return static_cast<double>(n); }
@@ -80,15 +80,11 @@ void measure_features(Stages& stages, const Dataset& data, const Problem& p, con
   GateOptions energy;
   energy.open = static_cast<int>(s.open);
   stages.measure("gates, energy", {4 * s.n * s.h + s.n * s.networks, 4 * s.n * s.h + 2 * s.n * s.open},
-                 [&](ThreadPool& pool) {
-                   open_networks(fit_gates(energy, p.z.view(), pool), p.z.view(), pool);
-                 });
+                 [&](ThreadPool& pool) { open_networks(fit_gates(energy, p.z.view(), pool), p.z.view(), pool); });
   GateOptions anchor = energy;
   anchor.kind = GateKind::anchor;
   stages.measure("gates, anchors", {2 * s.n * s.h * s.networks + 2 * s.n * s.h, 4 * s.n * s.h + 2 * s.n * s.open},
-                 [&](ThreadPool& pool) {
-                   open_networks(fit_gates(anchor, p.z.view(), pool), p.z.view(), pool);
-                 });
+                 [&](ThreadPool& pool) { open_networks(fit_gates(anchor, p.z.view(), pool), p.z.view(), pool); });
 }
 
 /// The SVR, and MMG of the networks that it gives.
@@ -96,19 +92,24 @@ void measure_networks(Stages& stages, const Problem& p, const Sizes& s) {
   SvrOptions options;
   options.c = 0.01;
   options.epsilon = 0.1;
-  SvrResult solved = solve_svr(p.samples(), p.targets.view(), options, stages.fastest());
-  stages.measure("SVR, C 0.01", {solved.flops, solved.bytes},  // counted by the solver: passes depend on the data
-                 [&](ThreadPool& pool) { solve_svr(p.samples(), p.targets.view(), options, pool); }, kLong);
+  SvrResult solved;
+  Cost cost;  // counted by the solvers: passes and groups of samples depend on the data
+  stages.measure(
+      "SVR, C 0.01", cost,
+      [&](ThreadPool& pool) {
+        solved = solve_svr(p.samples(), p.targets.view(), options, pool);
+        cost = {solved.flops, solved.bytes};
+      },
+      kOnce);
 
   const Matrix<float> networks = networks_from_dual(p.samples(), solved.beta.view(), stages.fastest());
-  const double flops =
-      mmg_of_networks(p.samples(), p.labels, networks.view(), MmgSamples::active, {}, true, stages.fastest()).flops;
-  stages.measure("MMG of networks",
-                 {flops, 8 * s.networks * (s.h + 1) * s.m + 4 * s.n * s.open * (s.h + s.m)},
-                 [&](ThreadPool& pool) {
-                   mmg_of_networks(p.samples(), p.labels, networks.view(), MmgSamples::active, {}, true, pool);
-                 },
-                 kLong);
+  stages.measure(
+      "MMG of networks", cost,
+      [&](ThreadPool& pool) {
+        cost = {mmg_of_networks(p.samples(), p.labels, networks.view(), MmgSamples::active, {}, true, pool).flops,
+                8 * s.networks * (s.h + 1) * s.m + 4 * s.n * s.open * (s.h + s.m)};
+      },
+      kOnce);
 }
 
 /// Three steps of refinement from zero: a shared network on x and K gated ones on an encoding of 64.
@@ -163,11 +164,11 @@ void measure_refinement(Stages& stages, const Dataset& data, const Problem& p, c
 void measure_predictions(Stages& stages, const Dataset& data, const Problem& p, const Sizes& s) {
   const std::vector<float> squares = squared_lengths(data.semantics.values.view());
   Matrix<float> scores;
-  stages.measure("score", {2 * s.n * s.m * s.classes + 2 * s.n * s.m, 4 * (s.n * s.m + s.classes * s.m + s.n * s.classes)},
-                 [&](ThreadPool& pool) {
-                   scores = similarities(Similarity::cosine, p.targets.view(), data.semantics.values.view(), squares,
-                                         pool);
-                 });
+  stages.measure(
+      "score", {2 * s.n * s.m * s.classes + 2 * s.n * s.m, 4 * (s.n * s.m + s.classes * s.m + s.n * s.classes)},
+      [&](ThreadPool& pool) {
+        scores = similarities(Similarity::cosine, p.targets.view(), data.semantics.values.view(), squares, pool);
+      });
   const Model model = train(data, {}, stages.fastest());
   const Ranking ranking(model);
   std::vector<RankedClass> best(5);
@@ -188,8 +189,8 @@ void measure_predictions(Stages& stages, const Dataset& data, const Problem& p, 
                z = as_double(model.z_dimensions()), k = as_double(model.gates.open),
                anchors = as_double(model.gates.anchors.size()),
                // scaling, encoding, gates, open networks, shared network, comparison with every class
-               flops = 5 * d + 2 * d * h + 2 * anchors + 2 * k * (z + 1) * o +
-                       (model.shared.empty() ? 0 : 2 * d * o) + 2 * o * s.classes,
+      flops = 5 * d + 2 * d * h + 2 * anchors + 2 * k * (z + 1) * o + (model.shared.empty() ? 0 : 2 * d * o) +
+              2 * o * s.classes,
                touched = 4 * (d * h + anchors + k * (z + 1) * o + as_double(model.shared.size()) + o * s.classes);
   const Matrix<float> x = gather_rows(data.features.view(), data.split.trainval);
   stages.measure("predict, all samples", {s.n * flops, 4 * s.n * (d + s.classes) + 4 * weights}, [&](ThreadPool& pool) {
@@ -201,26 +202,31 @@ void measure_predictions(Stages& stages, const Dataset& data, const Problem& p, 
   const auto singles = [&](auto&& scores_of) {
     for (std::size_t l = 0; l < kSingles; ++l) ranking.winner(scores_of({x.data() + l * x.cols(), 1, x.cols()}).row(0));
   };
-  stages.measure("predict, batch 1", {flops, 4 * (d + s.classes) + touched},
-                 [&](ThreadPool& pool) {
-                   singles([&](MatrixView<const float> one) { return model.scores(one, prepared, pool); });
-                 },
-                 kShort, kSingles);
+  stages.measure(
+      "predict, batch 1", {flops, 4 * (d + s.classes) + touched},
+      [&](ThreadPool& pool) {
+        singles([&](MatrixView<const float> one) { return model.scores(one, prepared, pool); });
+      },
+      kShort, kSingles);
   const DeviceModel device(std::move(file), "int8");
-  stages.measure("predict, C runtime, int8", {flops, 4 * (d + s.classes) + touched / 4},
-                 [&](ThreadPool& pool) {
-                   singles([&](MatrixView<const float> one) { return device.scores(one, pool); });
-                 },
-                 kShort, kSingles);
+  stages.measure(
+      "predict, C runtime, int8", {flops, 4 * (d + s.classes) + touched / 4},
+      [&](ThreadPool& pool) { singles([&](MatrixView<const float> one) { return device.scores(one, pool); }); }, kShort,
+      kSingles);
 }
 
 json measure_data(const DataSource& source, const Settings& settings) {
   const Dataset data = load_dataset(source.folder, source.load);
   Stages stages(source.name, settings);
   const Problem p = paper_problem(data, data.split.trainval, source.open, stages.fastest());
-  const Sizes s{as_double(p.x.rows()),   as_double(p.x.cols()),         as_double(p.targets.cols()),
-                as_double(data.classes()), as_double(data.seen_classes().size()), as_double(p.gates.networks),
-                as_double(p.gates.open), as_double(p.z.cols())};
+  const Sizes s{as_double(p.x.rows()),
+                as_double(p.x.cols()),
+                as_double(p.targets.cols()),
+                as_double(data.classes()),
+                as_double(data.seen_classes().size()),
+                as_double(p.gates.networks),
+                as_double(p.gates.open),
+                as_double(p.z.cols())};
   measure_files(stages, source, data);
   measure_features(stages, data, p, s);
   measure_networks(stages, p, s);

@@ -14,6 +14,7 @@ std::string liblinear_release(), libsvm_release();  ///< "missing" where the lib
 /// What a peer makes of one output.
 struct PeerSolution {
   double seconds = 0;           ///< of training alone: data are handed over before
+  double cpu = 0;               ///< the same of the processor
   std::vector<double> weights;  ///< LIBLINEAR: K·(h+1)
   std::vector<float> beta;      ///< LIBSVM: n
 };

@@ -26,8 +26,11 @@ json train_on(const DataSource& source, const Settings& settings, const Workspac
     for (std::size_t t = 0; t < threads.size(); ++t) {  // in turns, and so are the peaks
       ThreadPool pool(static_cast<unsigned>(threads[t]));
       peaks[t].sample(pool);
-      std::vector<std::string> words{settings.program, "train", "--data", source.folder, "--out",
-                                     work / "model.safetensors", "--threads", std::to_string(threads[t]), "--quiet"};
+      std::vector<std::string> words{settings.program, "train",
+                                     "--data",         source.folder,
+                                     "--out",          work / "model.safetensors",
+                                     "--threads",      std::to_string(threads[t]),
+                                     "--quiet"};
       if (!load.features.empty()) words.insert(words.end(), {"--features", load.features});
       const Run run = run_program(words, work / "train.log");
       if (run.exit_code != 0)

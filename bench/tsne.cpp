@@ -54,7 +54,8 @@ json measure_tsne(const Settings& settings) {
   parsnets::Affinities p;
   parsnets::Matrix<float> y;
   const double components = seconds_of([&] { reduced = parsnets::principal_coordinates(x.view(), 50, pool); });
-  const double neighbours = seconds_of([&] { p = parsnets::tsne_affinities(reduced.view(), options.perplexity, pool); });
+  const double neighbours =
+      seconds_of([&] { p = parsnets::tsne_affinities(reduced.view(), options.perplexity, pool); });
   const double whole = seconds_of([&] { y = parsnets::tsne(x.view(), options, pool); });
   parsnets::Matrix<double> points(rows, 2);
   std::copy(y.values().begin(), y.values().end(), points.values().begin());

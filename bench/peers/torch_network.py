@@ -53,6 +53,7 @@ def main():
     torch.set_num_threads(given.threads)
     x, labels, held, held_labels, semantics = (torch.from_numpy(np.load(os.path.join(given.folder, name + ".npy")))
                                                for name in ("x", "labels", "held", "held_labels", "semantics"))
+    labels, held_labels = labels.long(), held_labels.long()
     seen, own = torch.unique(labels, return_inverse=True)
     unseen, held_own = torch.unique(held_labels, return_inverse=True)
     semantics = torch.nn.functional.normalize(semantics)
