@@ -66,7 +66,8 @@ def environment_block(results):
                   f"{here['build_type']}"),
              item(f"{here['cpu']}, {here['simd']}, {here['cores']} cores, {here['memory'] / 2**30:.0f} GiB, "
                   f"{here['system']}"),
-             item(f"BLAS: {' '.join(here['blas'].split())}"), item(f"Libraries: {libraries}"), item(f"Peers: {peers}"), ""]
+             item(f"BLAS: {' '.join(here['blas'].split())}"), item(f"Libraries: {libraries}"),
+             item(f"Peers: {peers}"), ""]
     rows, busy = [], False
     for name, part in results["parts"].items():
         rows.append([name, f"`{part['command']}`", part["started"], "failed" if "failed" in part
@@ -280,8 +281,8 @@ def block(results):
     lines = ["### Environment", "", *environment_block(results)]
     rows = goals(parts)
     if rows:
-        lines += ["### Goals", "", *table(["goal", "measured", "holds"], [[what, found, "yes" if holds else "**no**"]
-                                                                        for what, found, holds in rows])]
+        cells = [[what, found, "yes" if holds else "**no**"] for what, found, holds in rows]
+        lines += ["### Goals", "", *table(["goal", "measured", "holds"], cells)]
     for name, title, make in BLOCKS:
         lines += [f"### {title}", ""]
         lines += make(parts[name]) if name in parts else ["Not in these results.", ""]

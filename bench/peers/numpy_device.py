@@ -16,6 +16,8 @@ import time
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np  # noqa: E402  (after the thread count is set)
 
+MOST_DIFFERENCE = 1e-3
+
 
 class NumpyModel:
     """Prediction as docs/format.md says it, for cosine models with anchor gates and a shared network."""
@@ -38,12 +40,21 @@ class NumpyModel:
         self.biases, self.weights = np.ascontiguousarray(networks[:, 0]), np.ascontiguousarray(networks[:, 1:])
         self.shared, self.bias, self.centre = np.ascontiguousarray(t["shared"].T), t["bias"], t["semantic_centre"]
         self.open, self.gamma, self.temperature = info["open_networks"], info["gamma"], info["temperature"]
-        a = t["class_semantics"] / np.linalg.norm(t["class_semantics"], axis=1, keepdims=True)
-        b = (a - t["whitening_centre"]) @ t["whitening"].T - self.centre
+        a = t["class_semantics"]
+        if "semantic_factor" in t:
+            a = a * t["semantic_factor"]
+        a = a / np.linalg.norm(a, axis=1, keepdims=True)
+        b = (a - t["whitening_centre"]) @ t["whitening"].T
+        places = info.get("targets") == "classes"
+        if not places:
+            b = b - self.centre
         b /= np.linalg.norm(b, axis=1, keepdims=True)
         if info["prototype_support"] > 0:
             likeness = np.exp((b @ t["prototype_support"].T - 1) / info["prototype_width"]**2)
-            b = b + likeness @ t["prototype_weights"]
+            predicted = likeness @ t["prototype_weights"]
+            n = t["class_samples"][:, None] if places else 0
+            b = (n * t["class_means"] + info["prior_samples"] * predicted) / (n + info["prior_samples"]) if places \
+                else b + predicted
             b /= np.linalg.norm(b, axis=1, keepdims=True)
         self.classes = b.astype(np.float32)
         self.penalty = (self.gamma * t["class_seen"]).astype(np.float32)
@@ -85,6 +96,8 @@ def main():
         largest = 0.0
         for row, item in zip(x, predicted["predictions"]):
             largest = max(largest, abs(ours.confidences(row).max() - item["top"][0]["confidence"]))
+        if largest > MOST_DIFFERENCE:
+            raise SystemExit(f"numpy and the library differ by {largest} in the confidence of a sample")
         files = {}
         for precision in ("float32", "float16", "int8"):
             files[precision] = os.path.join(work, precision + ".pnrt")

@@ -26,7 +26,7 @@ def main():
     means, mapped = model.transform(model.means_), model.transform(held)
     distances = (mapped**2).sum(1)[:, None] - 2 * mapped @ means.T + (means**2).sum(1)
     right = model.classes_[distances.argmin(1)] == held_labels
-    accuracy = 100 * np.mean([right[held_labels == c].mean() for c in np.unique(held_labels)])
+    accuracy = 100 * float(np.mean([right[held_labels == c].mean() for c in np.unique(held_labels)]))
     with open(given.out, "w") as out:
         json.dump({"scikit-learn": sklearn.__version__, "seconds": seconds, "accuracy": accuracy}, out)
 

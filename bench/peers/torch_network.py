@@ -64,7 +64,7 @@ def main():
         with torch.no_grad():
             f = torch.cat([network(part)[1] for part in held.split(512)])
         best = (torch.nn.functional.normalize(f - centre) @ directions[unseen].T).argmax(1)
-        return 100 * np.mean([(best[held_own == c] == c).float().mean().item() for c in range(len(unseen))])
+        return 100 * float(np.mean([(best[held_own == c] == c).float().mean().item() for c in range(len(unseen))]))
 
     start = time.perf_counter()
     network = Network(x.shape[1], given.encoding, given.networks, given.open, semantics.shape[1])
