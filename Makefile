@@ -93,7 +93,7 @@ lint-tidy:
 # ARGS="--only stages,training" runs some parts, ARGS="--quick" fewer samples; docs/benchmarks.md describes them.
 bench:
 	@scripts/setup.sh bench
-	@cmake --preset release -DPARSNETS_BUILD_BENCH=ON > /dev/null
+	@cmake --preset release -DPARSNETS_BUILD_TESTS=OFF -DPARSNETS_BUILD_BENCH=ON > /dev/null
 	@cmake --build build -j $(JOBS) --target parsnets_bench
 	@build/parsnets_bench $(ARGS)
 

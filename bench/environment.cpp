@@ -11,6 +11,12 @@
 
 namespace bench {
 
+namespace {
+
+constexpr const char* kMeasured = "src include runtime cli bench CMakeLists.txt cmake";
+
+}  // namespace
+
 double load_average() {
   double load[1] = {0};
   return ::getloadavg(load, 1) == 1 ? load[0] : 0;
@@ -31,8 +37,9 @@ json environment(const Settings& settings) {
     peers[module] = version.empty() ? "missing" : version;
   }
   return {{"parsnets", PARSNETS_VERSION},
-          {"commit", git("rev-parse --short=12 HEAD")},
-          {"sources_changed", !git("status --porcelain -- src include runtime cli bench").empty()},
+          // The last that changed what is measured or how: later ones, of pages, leave results as they are.
+          {"commit", git(fmt::format("log -1 --format=%h --abbrev=12 -- {}", kMeasured))},
+          {"sources_changed", !git(fmt::format("status --porcelain -- {}", kMeasured)).empty()},
           {"cpu", machine.cpu},
           {"simd", machine.simd},
           {"cores", machine.cores},

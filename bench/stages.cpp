@@ -70,11 +70,14 @@ void measure_features(Stages& stages, const Dataset& data, const Problem& p, con
 
   // Gram matrix, four powers of a range of h + 20 axes with their QR, then the samples on h axes and their residual.
   const double l = s.h + 20;
+  EncoderOptions randomized;
+  randomized.method = EncoderMethod::randomized;
   stages.measure("encode",
                  {s.n * s.d * (s.d + 1) + 4 * (2 * s.d * s.d * l + 4 * s.d * l * l) + 2 * s.d * s.d * l +
                       4 * s.d * s.h * l + 6 * s.n * s.d * s.h,
                   8 * s.n * s.d + 4 * s.n * s.h + 8 * s.d * s.d},
-                 [&](ThreadPool& pool) { encoded(fit_encoder({}, p.x.view(), pool), p.x.view(), pool); }, {0, 2, 3, 4});
+                 [&](ThreadPool& pool) { encoded(fit_encoder(randomized, p.x.view(), pool), p.x.view(), pool); },
+                 {0, 2, 3, 4});
 
   // A difference, a square and a sum for each value; then the k largest of K.
   GateOptions energy;

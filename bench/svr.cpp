@@ -27,7 +27,8 @@ using namespace parsnets;
 
 constexpr double kEpsilon = 0.1, kGap = 1e-3;
 constexpr double kBounds[] = {0.01, 0.1, 1};
-constexpr double kPeerSeconds = 30;  // after which no further output of a sample is begun
+constexpr double kPeerSeconds = 30;      // after which no further output of a sample is begun
+constexpr double kLongestSeconds = 100;  // after which an output is not tried with a smaller eps: a lower bound
 constexpr double kCriteria[] = {0.1, 0.01, 0.001};
 
 /// T of all samples, n x n.
@@ -73,6 +74,7 @@ double half_square(const std::vector<double>& w) { return std::inner_product(w.b
 template <class GapOf>
 json solve_with(SvrPeer& peer, std::size_t output, double c, double& first, GapOf&& gap_of) {
   json tried = json::array();
+  double spent = 0;
   for (const double eps : kCriteria) {
     if (eps > first) continue;
     first = eps;
@@ -80,7 +82,8 @@ json solve_with(SvrPeer& peer, std::size_t output, double c, double& first, GapO
     const double gap = gap_of(solution);
     tried.push_back(
         {{"eps", eps}, {"seconds", solution.seconds}, {"cpu_seconds", solution.cpu}, {"relative_gap", gap}});
-    if (gap <= kGap) break;
+    spent += solution.seconds;
+    if (gap <= kGap || spent > kLongestSeconds) break;
   }
   json result = tried.back();
   result["output"] = output;
