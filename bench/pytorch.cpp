@@ -49,7 +49,7 @@ json measure_pytorch(const Settings& settings) {
   for (const char* loss : {"softmax", "squared"}) {
     json peer = run_peer(settings, work, "torch_network.py",
                          {"--folder", (work / "").string(), "--loss", loss, "--target", fmt::format("{}", accuracy),
-                          "--seconds", settings.quick ? "20" : "150", "--threads", std::to_string(pool.size()),
+                          "--seconds", settings.quick ? "20" : "120", "--threads", std::to_string(pool.size()),
                           "--networks", "200", "--open", std::to_string(source.open), "--encoding", "400"});
     if (!peer.contains("missing")) {
       peer["times_ours"] = peer["seconds"].get<double>() / median(whole);

@@ -6,7 +6,7 @@ to the attributes of the class, or a softmax over the cosines with all training 
 the accuracy on held-out classes is measured (its time does not count); training ends when that reaches the target or
 the time is up. The best accuracy so far is reported.
 
-    torch_network.py --folder FOLDER --loss softmax --target 66.0 --seconds 150 --out RESULT.json
+    torch_network.py --folder FOLDER --loss softmax --target 66.0 --seconds 120 --out RESULT.json
 """
 import argparse
 import json
