@@ -1,7 +1,7 @@
 """Counts the instructions of the hot kernels under callgrind and compares them with tests/golden/instructions.json.
 
-    check_counts.py PROGRAM MODEL.pnrt FILE.json           compares; exit code 1 where a count moved by more than 2 %
-    check_counts.py PROGRAM MODEL.pnrt FILE.json --write   writes the file: `make instruction-counts`
+    check_counts.py PROGRAM FILE.json           compares; exit code 1 where a count moved by more than 2 %
+    check_counts.py PROGRAM FILE.json --write   writes the file: `make instruction-counts`
 
 Counted is what the program's own code executes. OpenBLAS, libm and libc choose their code by the processor and are left
 out, so that the counts are the same on every machine with the same instruction set, as valgrind emulates it (AVX2 at
@@ -45,13 +45,13 @@ def own_instructions(path, program):
     return description, total
 
 
-def measure(program, model):
+def measure(program):
     """What the counts depend on, and the counts by kernel."""
     program = os.path.realpath(program)
     with tempfile.TemporaryDirectory(prefix="parsnets-") as folder:
         out = os.path.join(folder, "counts")
         run = subprocess.run(["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={out}",
-                              program, model], capture_output=True, text=True,
+                              program], capture_output=True, text=True,
                              env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "LC_ALL": "C"})
         if run.returncode != 0:
             raise SystemExit(f"{program} failed under callgrind:\n{run.stderr}")
@@ -61,12 +61,12 @@ def measure(program, model):
 
 
 def main():
-    if len(sys.argv) not in (4, 5) or (len(sys.argv) == 5 and sys.argv[4] != "--write"):
+    if len(sys.argv) not in (3, 4) or (len(sys.argv) == 4 and sys.argv[3] != "--write"):
         print(__doc__, file=sys.stderr)
         return 2
-    program, model, path = sys.argv[1:4]
-    made_with, counts = measure(program, model)
-    if len(sys.argv) == 5:
+    program, path = sys.argv[1:3]
+    made_with, counts = measure(program)
+    if len(sys.argv) == 4:
         with open(path, "w") as out:
             json.dump({"made_with": made_with, "instructions": counts}, out, indent=2)
             out.write("\n")

@@ -1,5 +1,5 @@
 // Runs each hot kernel once on small drawn inputs, in one thread, for callgrind to count its instructions
-// (check_counts.py). Prints what the counts depend on, as JSON. Usage: instruction_kernels GOLDEN_MODEL.pnrt
+// (check_counts.py). Prints what the counts depend on, as JSON.
 
 #include <fmt/format.h>
 #include <valgrind/callgrind.h>
@@ -49,16 +49,29 @@ void count(const char* name, const std::function<void()>& work) {
   CALLGRIND_STOP_INSTRUMENTATION;
 }
 
-std::vector<std::byte> bytes_of(const char* file) {
-  std::vector<std::byte> bytes;
-  FILE* in = std::fopen(file, "rb");
-  if (in == nullptr) throw Error(BadInput{file, "", "a device file", "no file that can be read", ""});
-  for (int c = std::fgetc(in); c != EOF; c = std::fgetc(in)) bytes.push_back(static_cast<std::byte>(c));
-  std::fclose(in);
-  return bytes;
+/// A model with drawn weights: the runtime executes the same instructions for any.
+Model drawn_model() {
+  constexpr std::size_t kFeatures = 512;
+  Model model;
+  model.dimensions = kFeatures;
+  model.feature_preprocess.mean.assign(kFeatures, 0.01f);
+  model.encoder.weights = drawn(kEncoding, kFeatures, 11);
+  model.gates.kind = GateKind::anchor;
+  model.gates.networks = kNetworks;
+  model.gates.open = kOpen;
+  model.gates.anchors = drawn(kNetworks, kEncoding, 12);
+  model.networks_see_encoding = true;
+  model.networks = drawn(kNetworks * (kEncoding + 1), kOutputs, 13);
+  model.shared = drawn(kFeatures, kOutputs, 14);
+  model.bias.assign(kOutputs, 0.1f);
+  model.semantic_centre.assign(kOutputs, 0.0f);
+  model.classes.semantics = drawn(kClasses, kOutputs, 15);
+  model.classes.seen.assign(kClasses, 1);
+  for (std::size_t c = 0; c < kClasses; ++c) model.classes.names.push_back(std::to_string(c));
+  return model;
 }
 
-void count_all(const char* device_file) {
+void count_all() {
   ThreadPool pool(1);
   const Matrix<float> features = drawn(kSamples, kDimensions, 1), z = drawn(kSamples, kEncoding, 2),
                       f = drawn(kSamples, kOutputs, 3), classes = drawn(kClasses, kOutputs, 4);
@@ -130,16 +143,18 @@ void count_all(const char* device_file) {
     for (std::size_t l = 0; l < kSamples; ++l) ranking.best(scores.row(l), best);
   });
 
-  const DeviceModel device(bytes_of(device_file), device_file);
-  const Matrix<float> inputs = drawn(20, device.dimensions(), 7);
-  count("C runtime", [&] { device.scores(inputs.view(), pool); });
+  const Model model = drawn_model();
+  const Matrix<float> inputs = drawn(20, model.dimensions, 7);
+  const DeviceModel exact(device_file(model, Precision::float32, 0, pool), "float32"),
+      rounded(device_file(model, Precision::int8, 0, pool), "int8");
+  count("C runtime, float32", [&] { exact.scores(inputs.view(), pool); });
+  count("C runtime, int8", [&] { rounded.scores(inputs.view(), pool); });
 }
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  if (argc != 2) throw Error(ErrorCode::usage, "usage: instruction_kernels GOLDEN_MODEL.pnrt");
-  count_all(argv[1]);
+int main() try {
+  count_all();
   fmt::print(R"({{"compiler": "{}", "build_type": "{}", "simd": "{}"}})"
              "\n",
              PARSNETS_COMPILER, PARSNETS_BUILD_TYPE, machine_info().simd);
