@@ -31,6 +31,13 @@ DataSource awa2_sized(const Settings& settings, const Workspace& work) {
   return source;
 }
 
+std::vector<std::int32_t> compared_rows(const Settings& settings, const Dataset& data) {
+  const auto& all = data.split.trainval;
+  std::vector<std::int32_t> rows;
+  for (std::size_t i = 0; i < all.size(); i += settings.quick ? 4 : 1) rows.push_back(all[i]);
+  return rows;
+}
+
 json sizes_of(const DataSource& source, const Dataset& data) {
   return {{"name", source.name},
           {"features", data.features_name},

@@ -25,6 +25,8 @@ struct DataSource {
 DataSource cub(const Settings& settings);
 /// AWA2's classes, attributes and split with features drawn by `parsnets data synth`, written to `work`.
 DataSource awa2_sized(const Settings& settings, const Workspace& work);
+/// The samples that solvers are compared on: all of training, or with --quick a quarter of them.
+std::vector<std::int32_t> compared_rows(const Settings& settings, const parsnets::Dataset& data);
 json sizes_of(const DataSource& source, const parsnets::Dataset& data);
 
 /// Training samples as `train --method scln --preset paper` sees them: sqrt-l2 features, h = 400 with a random

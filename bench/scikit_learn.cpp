@@ -184,8 +184,8 @@ json measure_scikit_learn(const Settings& settings) {
   const Dataset data = load_dataset(source.folder, source.load);
   ThreadPool pool;
   fmt::print("\nscikit-learn on CUB, {} threads\n", pool.size());
-  const Problem p = paper_problem(data, data.split.trainval, source.open, pool);
-  json result{{"data", sizes_of(source, data)}, {"threads", pool.size()}};
+  const Problem p = paper_problem(data, compared_rows(settings, data), source.open, pool);
+  json result{{"data", sizes_of(source, data)}, {"samples", p.x.rows()}, {"threads", pool.size()}};
   result["class_space"] = compare_class_space(settings, data, pool);
   result["ridge"] = compare_ridge(settings, data, p, pool);
   result["svr"] = compare_svr(settings, p, pool);

@@ -159,8 +159,10 @@ def svr_block(part):
                          seconds(peer["seconds_of_all"]), seconds(peer["cpu_seconds_of_all"]),
                          f"{gap:.1e}" + ("" if reached else " (not reached)"), "", times(peer["times_ours"]),
                          times(peer["times_our_cpu"])])
-    return table(["C", "solver", "all outputs", "CPU time", "relative gap", "of GEMM peak", "times ours",
-                  "times our CPU time"], rows)
+    sizes = (f"{part['data']['name']}, {part['samples']:,} samples, h {part['encoding']}, K {part['networks']}, "
+             f"k {part['open']}, {part['outputs']} outputs, epsilon {part['epsilon']}, {part['threads']} threads:")
+    head = ["C", "solver", "all outputs", "CPU time", "relative gap", "of GEMM peak", "times ours", "times our CPU time"]
+    return [wrapped(sizes), "", *table(head, rows)]
 
 
 def scikit_learn_block(part):
