@@ -161,7 +161,7 @@ def svr_block(part):
                          times(peer["times_our_cpu"])])
     sizes = (f"{part['data']['name']}, {part['samples']:,} samples, h {part['encoding']}, K {part['networks']}, "
              f"k {part['open']}, {part['outputs']} outputs, epsilon {part['epsilon']}, {part['threads']} threads:")
-    head = ["C", "solver", "all outputs", "CPU time", "relative gap", "of GEMM peak", "times ours", "times our CPU time"]
+    head = ["C", "solver", "all outputs", "CPU time", "relative gap", "of GEMM peak", "times ours", "times our CPU"]
     return [wrapped(sizes), "", *table(head, rows)]
 
 
