@@ -27,6 +27,7 @@ using namespace parsnets;
 
 /// How often the median of our short solvers is taken.
 constexpr int kSamples = 5;
+constexpr double kGap = 1e-3;
 
 template <class Work>
 std::vector<double> samples_of(int count, Work&& work) {
@@ -58,19 +59,21 @@ json compare_svr(const Settings& settings, const Problem& p, ThreadPool& pool) {
   const Matrix<float> theta = networks_from_dual(p.samples(), beta.view(), pool);
   const Matrix<float> f = compose(p.z.view(), p.open.view(), p.gates.networks, theta.view(), bias, false, pool);
   evaluate_svr(pool, targets.view(), f.view(), beta.view(), options.c, options.epsilon, false, {primal, dual, bias});
+  std::vector<double> needed;  // what makes a solution as good as ours
+  for (std::size_t j = 0; j < outputs; ++j) needed.push_back(std::max(kGap, (primal[j] - dual[j]) / primal[j]));
   write_npy(work / "z.npy", p.z.view());
   write_npy(work / "open.npy", std::vector<std::int32_t>(p.open.values().begin(), p.open.values().end()));
   write_npy(work / "targets.npy", targets.view());
   json peer = run_peer(settings, work, "sklearn_svr.py",
                        {"--folder", (work / "").string(), "--networks", std::to_string(p.gates.networks), "--c",
                         std::to_string(options.c), "--epsilon", std::to_string(options.epsilon), "--duals",
-                        fmt::format("{}", fmt::join(dual, ","))});
+                        fmt::format("{}", fmt::join(dual, ",")), "--gaps", fmt::format("{}", fmt::join(needed, ","))});
   json result{{"c", options.c},
               {"outputs", m},
               {"sampled_outputs", sample},
               {"ours_samples", seconds},
               {"ours", median(seconds)},
-              {"relative_gap", 1e-3},
+              {"relative_gap", kGap},
               {"peer", peer}};
   if (!peer.contains("missing")) {
     const double all = peer["seconds"].get<double>() / static_cast<double>(outputs) * static_cast<double>(m);

@@ -77,6 +77,9 @@ def environment_block(results):
     if busy:
         lines += [wrapped("The load says that other programs ran at the same time: times are too long, ratios within a "
                           "row less so."), ""]
+    if any(part["quick"] for part in results["parts"].values()):
+        lines += [wrapped("Parts with `--quick` are trials of the suite, with few samples, a quarter of the training "
+                          "samples where solvers are compared, and short limits. Goals are not judged by them."), ""]
     for name, part in results["parts"].items():
         if "failed" in part:
             lines += [wrapped(f"The part {name} failed: {part['failed']}"), ""]
@@ -286,7 +289,7 @@ BLOCKS = (("stages", "Stages", stages_block), ("training", "Training from end to
 def block(results):
     parts = {name: part["results"] for name, part in results["parts"].items() if "results" in part}
     lines = ["### Environment", "", *environment_block(results)]
-    rows = goals(parts)
+    rows = goals({name: part for name, part in parts.items() if not results["parts"][name]["quick"]})
     if rows:
         said = {True: "yes", False: "**no**", None: "not decided"}
         cells = [[what, found, said[holds]] for what, found, holds in rows]

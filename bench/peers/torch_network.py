@@ -22,7 +22,7 @@ class Network(torch.nn.Module):
         super().__init__()
         self.opened, self.networks = opened, networks
         self.encoder = torch.nn.Parameter(torch.linalg.qr(torch.randn(dimensions, encoding)).Q.T.contiguous())
-        self.theta = torch.nn.Parameter(torch.randn(networks * (encoding + 1), outputs) / encoding**0.5)
+        self.theta = torch.nn.Parameter(torch.zeros(networks * (encoding + 1), outputs))
         self.bias = torch.nn.Parameter(torch.zeros(outputs))
 
     def forward(self, x):
@@ -86,7 +86,7 @@ def main():
             optimiser.step()
             steps += 1
             seconds = time.perf_counter() - start - evaluating
-            if steps % max(1, per_epoch // 10) == 0:
+            if steps % max(1, per_epoch // 10) == 0 or seconds >= given.seconds:
                 begin = time.perf_counter()
                 trace.append([seconds, accuracy(network)])
                 best = max(best, trace[-1][1])
