@@ -75,8 +75,8 @@ def environment_block(results):
         busy = busy or part["load_before"] > here["cores"] * IDLE + 1
     lines += table(["part", "command", "started", "took", "load before", "load after"], rows)
     if busy:
-        lines += [wrapped("The load says that other programs ran at the same time. Times are too long then, and ratios of "
-                          "times are chance; ratios of CPU times are less affected."), ""]
+        lines += [wrapped("The load says that other programs ran at the same time. Times are too long then, and ratios "
+                          "of times are chance; ratios of CPU times are less affected."), ""]
     if any(part["quick"] for part in results["parts"].values()):
         lines += [wrapped("Parts with `--quick` are trials of the suite, with few samples, a quarter of the training "
                           "samples where solvers are compared, and short limits. Goals are not judged by them."), ""]
