@@ -1,6 +1,6 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
-.PHONY: demo reproduce test build test-peers test-page test-python test-clang python wheel bench sanitize stress \
-        stress-chroot coverage cross lint lint-tidy runtime-size docs install clean
+.PHONY: demo reproduce test build test-peers test-page test-python test-clang instruction-counts python wheel bench \
+        benchmarks-page sanitize stress stress-chroot coverage cross lint lint-tidy runtime-size docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -71,6 +71,12 @@ test-clang:
 	@scripts/setup.sh clang
 	@cmake --preset clang > /dev/null && cmake --build --preset clang -j $(JOBS) && ctest --preset clang -j $(JOBS)
 
+# Records the instruction counts of the hot kernels that `make test` compares with.
+instruction-counts:
+	@scripts/setup.sh test
+	@cmake --preset release -DPARSNETS_BUILD_TESTS=ON -DPARSNETS_BUILD_BENCH=OFF > /dev/null
+	@cmake --build build -j $(JOBS) --target instruction_counts
+
 # Format, shell, Python, whitespace, Markdown, includes, cppcheck; JavaScript where there is Node.js.
 lint:
 	@scripts/setup.sh lint
@@ -83,11 +89,17 @@ lint-tidy:
 	@cmake --preset release > /dev/null
 	@/usr/bin/python3 /usr/bin/run-clang-tidy -quiet -j $(JOBS) -p build '^$(CURDIR)/$(TIDY)/'
 
+# The benchmark suite, on the data in $PARSNETS_DATA (or ../shared/data); writes out/bench/results.json.
+# ARGS="--only stages,training" runs some parts, ARGS="--quick" fewer samples; docs/benchmarks.md describes them.
 bench:
 	@scripts/setup.sh bench
-	@cmake --preset release -DPARSNETS_BUILD_BENCH=ON > /dev/null
-	@cmake --build build -j $(JOBS)
-	@scripts/bench.sh
+	@cmake --preset release -DPARSNETS_BUILD_TESTS=OFF -DPARSNETS_BUILD_BENCH=ON > /dev/null
+	@cmake --build build -j $(JOBS) --target parsnets_bench
+	@build/parsnets_bench $(ARGS)
+
+# docs/benchmarks.md from what `make bench` has written.
+benchmarks-page:
+	@scripts/benchmarks_page.py out/bench/results.json
 
 # The whole test suite under the address, undefined-behaviour and thread sanitizers.
 sanitize:

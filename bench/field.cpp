@@ -1,16 +1,15 @@
-// How adapting to unlabelled samples copes with piles that are not what it expects.
-// Usage: bench_field DATA [semantics=att] [seeds=3] [features=]
+// How adapting to unlabelled samples copes with piles that are not what it expects: accuracies, not times.
 //
 // The validation classes of the data set's split play the unseen classes; test samples are never read. Per seed, a
 // model is trained without them and without a fifth of the samples of each other class, which are the test samples of
 // seen classes. Half of the samples of each of these two kinds is what piles are drawn from, the other half is what is
-// evaluated, so that gains are not of samples that the model has adapted to. Figures are means over the seeds.
+// evaluated, so that gains are not of samples that the model has adapted to.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <cstdio>
 #include <map>
 #include <string>
 
@@ -21,6 +20,9 @@
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
 #include "parsnets/training.hpp"
+#include "problem.hpp"
+
+namespace bench {
 
 namespace {
 
@@ -125,18 +127,22 @@ struct Line {
   std::vector<double> sizes;
 };
 
-std::string mean_of(const std::vector<Figures>& list, double Figures::*field) {
+std::vector<double> values_of(const std::vector<Figures>& list, double Figures::*field) {
   std::vector<double> values;
   for (const auto& one : list) values.push_back(one.*field);
-  const Interval interval = confidence_interval(values);
-  return values.size() < 2 ? fmt::format("{:.2f}", interval.mean)
-                           : fmt::format("{:.2f} ± {:.2f}", interval.mean, interval.sd);
+  return values;
 }
 
-std::string change(const Line& line, double Figures::*field) {
-  std::vector<double> values;
-  for (std::size_t i = 0; i < line.after.size(); ++i) values.push_back(line.after[i].*field - line.before[i].*field);
-  return fmt::format("{:+.2f}", confidence_interval(values).mean);
+double mean_of(const std::vector<double>& values) { return confidence_interval(values).mean; }
+
+json record_of(const Line& line) {
+  return {{"pile", line.pile},
+          {"samples", line.sizes},
+          {"classes_moved", values_of(line.after, &Figures::classes)},
+          {"zsl_without", values_of(line.before, &Figures::zsl)},
+          {"zsl_with", values_of(line.after, &Figures::zsl)},
+          {"h_without", values_of(line.before, &Figures::h)},
+          {"h_with", values_of(line.after, &Figures::h)}};
 }
 
 void measure(const Model& model, const Dataset& data, const Rows& pile, ThreadPool& pool, Line& line) {
@@ -151,7 +157,7 @@ void measure(const Model& model, const Dataset& data, const Rows& pile, ThreadPo
   line.sizes.push_back(static_cast<double>(pile.size()));
 }
 
-int run(const std::string& folder, const LoadOptions& load, int seeds) {
+json measure_piles(const DataSource& source, const LoadOptions& load, int seeds) {
   ThreadPool pool;
   std::vector<Line> lines;
   for (const char* name : {"mixed", "unseen alone", "mixed, half of the unseen classes missing",
@@ -159,7 +165,7 @@ int run(const std::string& folder, const LoadOptions& load, int seeds) {
                            "unseen alone, 30 % of their classes not in the model", "seen alone"})
     lines.push_back({name, {}, {}, {}});
   for (int seed = 1; seed <= seeds; ++seed) {
-    Problem problem = validation_problem(folder, load, static_cast<std::uint64_t>(seed));
+    Problem problem = validation_problem(source.folder, load, static_cast<std::uint64_t>(seed));
     Dataset& data = problem.data;
     Model model = trained(data, static_cast<std::uint64_t>(seed), pool);
     Rng rng(static_cast<std::uint64_t>(seed), 18);
@@ -180,31 +186,30 @@ int run(const std::string& folder, const LoadOptions& load, int seeds) {
     data.split.test_unseen = without(data, data.split.test_unseen, unknown);
     measure(model, data, problem.unseen, pool, lines[4]);
   }
-  fmt::print(
-      "| pile | samples | classes moved | ZSL without | ZSL with | change | H without | H with | change |\n"
-      "|---|---|---|---|---|---|---|---|---|\n");
-  for (const Line& line : lines)
-    fmt::print("| {} | {:.0f} | {:.0f} | {} | {} | {} | {} | {} | {} |\n", line.pile,
-               confidence_interval(line.sizes).mean, std::stod(mean_of(line.after, &Figures::classes)),
-               mean_of(line.before, &Figures::zsl), mean_of(line.after, &Figures::zsl), change(line, &Figures::zsl),
-               mean_of(line.before, &Figures::h), mean_of(line.after, &Figures::h), change(line, &Figures::h));
-  return 0;
+  json piles = json::array();
+  fmt::print("\n{} {}, {} seeds: change of ZSL and H by adapting\n", source.name, load.semantics, seeds);
+  for (const Line& line : lines) {
+    piles.push_back(record_of(line));
+    const auto change = [&](double Figures::*field) {
+      return mean_of(values_of(line.after, field)) - mean_of(values_of(line.before, field));
+    };
+    fmt::print("  {:<54}{:+8.2f}{:+8.2f}\n", line.pile, change(&Figures::zsl), change(&Figures::h));
+  }
+  std::fflush(stdout);
+  return {{"data", source.name}, {"semantics", load.semantics}, {"seeds", seeds}, {"piles", piles}};
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc < 2) {
-    fmt::print(stderr, "usage: bench_field DATA [semantics=att] [seeds=3] [features=]\n");
-    return 2;
+json measure_field(const Settings& settings) {
+  const DataSource source = cub(settings);
+  json sets = json::array();
+  for (const char* semantics : {"att", "sent"}) {
+    LoadOptions load = source.load;
+    load.semantics = semantics;
+    sets.push_back(measure_piles(source, load, settings.quick ? 1 : 3));
   }
-  try {
-    LoadOptions load;
-    if (argc > 2) load.semantics = argv[2];
-    if (argc > 4) load.features = argv[4];
-    return run(argv[1], load, argc > 3 ? std::max(1, std::atoi(argv[3])) : 3);
-  } catch (const Error& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 3;
-  }
+  return {{"sets", sets}};
 }
+
+}  // namespace bench

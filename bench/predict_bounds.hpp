@@ -18,7 +18,9 @@
 #include "parsnets/predictor.hpp"
 #include "parsnets/ranking.hpp"
 
-namespace parsnets::bench {
+namespace bench {
+
+using namespace parsnets;
 
 /// Wall clock, and processor time of all threads: the latter leaves out what others did on the machine meanwhile.
 struct Spent {
@@ -223,4 +225,4 @@ inline SampleTime measure_sample(const Predictor& predictor, const Model& model,
   return time;
 }
 
-}  // namespace parsnets::bench
+}  // namespace bench

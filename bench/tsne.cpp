@@ -1,17 +1,16 @@
 // Seconds of a t-SNE map of Gaussian clusters in rectified features, by stage, and the objective it reaches.
-// Usage: bench_tsne [rows=10000] [columns=2048] [classes=50] [threads=0]
 
 #include "report/tsne.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdlib>
 
 #include "base/rng.hpp"
-#include "parsnets/error.hpp"
+#include "harness.hpp"
+
+namespace bench {
 
 namespace {
 
@@ -44,42 +43,35 @@ double agreement(const parsnets::Matrix<float>& y, std::size_t classes) {
   return static_cast<double>(same) / static_cast<double>(y.rows());
 }
 
-template <class Work>
-auto timed(const char* what, Work work) {
-  const auto start = std::chrono::steady_clock::now();
-  auto result = work();
-  fmt::print("{:<34}{:>8.2f} s\n", what,
-             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  return result;
-}
-
 }  // namespace
 
-int main(int argc, char** argv) try {
-  const auto argument = [&](int i, std::size_t otherwise) {
-    return argc > i ? static_cast<std::size_t>(std::max(0L, std::atol(argv[i]))) : otherwise;
-  };
-  const std::size_t rows = argument(1, 10000), columns = argument(2, 2048), classes = argument(3, 50);
-  if (rows < 2 || columns < 1 || classes < 1) {
-    fmt::print(stderr, "usage: bench_tsne [rows >= 2] [columns >= 1] [classes >= 1] [threads]\n");
-    return 2;
-  }
-  parsnets::ThreadPool pool(static_cast<unsigned>(argument(4, 0)));
+json measure_tsne(const Settings& settings) {
+  const std::size_t rows = settings.quick ? 2000 : 10000, columns = 2048, classes = 50;
+  ThreadPool pool;
   const auto x = clusters(rows, columns, classes);
   const parsnets::TsneOptions options;
-  fmt::print("{} x {}, {} classes, {} threads, {} iterations\n", rows, columns, classes, pool.size(),
-             options.iterations);
-  const auto reduced =
-      timed("of which principal components", [&] { return parsnets::principal_coordinates(x.view(), 50, pool); });
-  const auto p = timed("of which neighbours and affinities",
-                       [&] { return parsnets::tsne_affinities(reduced.view(), options.perplexity, pool); });
-  const auto y = timed("tsne", [&] { return parsnets::tsne(x.view(), options, pool); });
+  parsnets::Matrix<double> reduced;
+  parsnets::Affinities p;
+  parsnets::Matrix<float> y;
+  const double components = seconds_of([&] { reduced = parsnets::principal_coordinates(x.view(), 50, pool); });
+  const double neighbours =
+      seconds_of([&] { p = parsnets::tsne_affinities(reduced.view(), options.perplexity, pool); });
+  const double whole = seconds_of([&] { y = parsnets::tsne(x.view(), options, pool); });
   parsnets::Matrix<double> points(rows, 2);
   std::copy(y.values().begin(), y.values().end(), points.values().begin());
-  fmt::print("KL divergence {:.4f}, nearest point of the same class {:.4f}\n",
-             parsnets::tsne_objective(p, points.view(), 0.2, pool), agreement(y, classes));
-  return 0;
-} catch (const parsnets::Error& e) {
-  fmt::print(stderr, "bench_tsne: {}\n", e.what());
-  return static_cast<int>(e.code());
+  const double objective = parsnets::tsne_objective(p, points.view(), 0.2, pool), same = agreement(y, classes);
+  fmt::print("\nt-SNE of {} x {}, {} threads: {:.2f} s, KL divergence {:.4f}, nearest point of the same class {:.4f}\n",
+             rows, columns, pool.size(), whole, objective, same);
+  return {{"rows", rows},
+          {"columns", columns},
+          {"classes", classes},
+          {"threads", pool.size()},
+          {"iterations", options.iterations},
+          {"seconds", whole},
+          {"seconds_of_components", components},
+          {"seconds_of_neighbours", neighbours},
+          {"kl_divergence", objective},
+          {"nearest_of_same_class", same}};
 }
+
+}  // namespace bench

@@ -8,12 +8,12 @@ python="$build python3 python3-numpy python3-sklearn python3-tqdm python3-venv p
 wheel="$python patchelf"
 quick_lint="clang-format shellcheck python3-pyflakes python3-pycodestyle"
 test="$wheel libgtest-dev libsvm-dev python3-scipy python3-h5py python3-pandas python3-matplotlib python3-pytest mypy
-      openmpi-bin libopenmpi-dev python3-dask python3-distributed $quick_lint"
+      openmpi-bin libopenmpi-dev python3-dask python3-distributed valgrind $quick_lint"
 lint="python3 $quick_lint cppcheck"
 tidy="$test clang-tidy"
 clang="$test clang"
 docs="$build python3 python3-numpy python3-sklearn doxygen"
-bench="$test libbenchmark-dev liblinear-dev"
+bench="$build git liblinear-dev libsvm-dev python3 python3-numpy python3-scipy python3-sklearn python3-torch"
 peers="$test octave texlive-latex-base"
 page="$build chromium"
 # For ARM: compilers, an emulator and what the tests ask of the host. scripts/cross.sh fetches the ARM libraries itself.

@@ -1,4 +1,4 @@
-"""What predict() does beyond the engine's own work, in counts; python/benchmarks/predict_overhead.py measures times."""
+"""What predict() does beyond the engine's own work, in counts; bench/peers/predict_overhead.py measures times."""
 
 import sys
 import tracemalloc

@@ -1,0 +1,72 @@
+// `parsnets train` with default options, from the command to the model file: seconds, memory, the second thread.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/file.hpp"
+#include "parsnets/error.hpp"
+#include "problem.hpp"
+
+namespace bench {
+
+namespace {
+
+using namespace parsnets;
+
+json train_on(const DataSource& source, const Settings& settings, const Workspace& work, int samples) {
+  LoadOptions load = source.load;
+  const Dataset data = load_dataset(source.folder, load);
+  const double features = 4 * static_cast<double>(data.features.size());
+  std::vector<int> threads{1};
+  if (available_cores() > 1) threads.push_back(2);
+  std::vector<std::vector<double>> seconds(threads.size()), memory(threads.size());
+  std::vector<MachinePeaks> peaks(threads.size());
+  for (int sample = 0; sample < samples; ++sample)
+    for (std::size_t t = 0; t < threads.size(); ++t) {  // in turns, and so are the peaks
+      ThreadPool pool(static_cast<unsigned>(threads[t]));
+      peaks[t].sample(pool);
+      std::vector<std::string> words{settings.program, "train",
+                                     "--data",         source.folder,
+                                     "--out",          work / "model.safetensors",
+                                     "--threads",      std::to_string(threads[t]),
+                                     "--quiet"};
+      if (!load.features.empty()) words.insert(words.end(), {"--features", load.features});
+      const Run run = run_program(words, work / "train.log");
+      if (run.exit_code != 0)
+        throw Error(ErrorCode::failure, "parsnets train failed: " + read_text_file(work / "train.log"));
+      seconds[t].push_back(run.seconds);
+      memory[t].push_back(run.peak_rss);
+    }
+  json runs = json::array();
+  for (std::size_t t = 0; t < threads.size(); ++t) {
+    const double middle = median(seconds[t]), rss = median(memory[t]), all = static_cast<double>(seconds[t].size());
+    json run{{"threads", threads[t]},
+             {"samples", seconds[t]},
+             {"seconds", middle},
+             {"peak_rss", rss},
+             {"peak_rss_samples", memory[t]},
+             {"rss_above_features", rss - features},
+             {"gemm32_flops_per_second", peaks[t].gemm32(static_cast<std::size_t>(all))}};
+    if (t > 0) {
+      run["times_one_thread"] = median(seconds[0]) / middle;
+      run["gemm_times_one_thread"] = peaks[t].gemm32(seconds[t].size()) / peaks[0].gemm32(seconds[0].size());
+    }
+    fmt::print("{:<12} train, {} thread{}: {:.2f} s, peak {:.0f} MB, {:.0f} MB above the features\n", source.name,
+               threads[t], threads[t] == 1 ? "" : "s", middle, rss / 1e6, (rss - features) / 1e6);
+    std::fflush(stdout);
+    runs.push_back(std::move(run));
+  }
+  return {{"data", sizes_of(source, data)}, {"features_bytes", features}, {"runs", runs}};
+}
+
+}  // namespace
+
+json measure_training(const Settings& settings) {
+  const Workspace work;
+  json sets = json::array({train_on(cub(settings), settings, work, settings.quick ? 1 : 5)});
+  if (!settings.quick) sets.push_back(train_on(awa2_sized(settings, work), settings, work, 3));
+  return {{"sets", sets}};
+}
+
+}  // namespace bench

@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""Puts the results of the benchmark suite into docs/benchmarks.md, between its marks.
+
+  benchmarks_page.py RESULTS   RESULTS: out/bench/results.json, written by `make bench`
+"""
+
+import json
+import statistics
+import sys
+import textwrap
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
+COLUMNS = 119
+IDLE = 0.7  # processes that may want a core before a part starts: the suite itself leaves some load behind
+
+
+def wrapped(text):
+    return textwrap.fill(text, COLUMNS, break_long_words=False, break_on_hyphens=False)
+
+
+def item(text):
+    return textwrap.fill(text, COLUMNS, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
+
+
+def table(head, rows):
+    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head),
+            *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows), ""]
+
+
+def seconds(value):
+    if value < 1e-3:
+        return f"{1e6 * value:.0f} us"
+    return f"{1e3 * value:.1f} ms" if value < 1 else f"{value:.2f} s" if value < 100 else f"{value:.0f} s"
+
+
+def megabytes(value):
+    return f"{value / 1e6:,.0f} MB" if value >= 1e7 else f"{value / 1e6:.2g} MB"
+
+
+def gflop(value):
+    return "" if value == 0 else f"{value / 1e9:,.1f}" if value >= 1e9 else f"{value / 1e9:.2g}"
+
+
+def percent(value):
+    return f"{100 * value:.0f} %"
+
+
+def times(value):
+    return f"{value:,.0f}" if value >= 20 else f"{value:.1f}" if value >= 2 else f"{value:.2f}"
+
+
+def size_of(data):
+    kind = "generated features" if data["generated"] else data["features"]
+    return (f"{data['training_samples']:,} training samples of {data['samples']:,}, {data['dimensions']} features "
+            f"({kind}), {data['attributes']} attributes, {data['classes']} classes ({data['seen_classes']} seen)")
+
+
+def environment_block(results):
+    here = results["environment"]
+    libraries = ", ".join(f"{name} {version}" for name, version in here["libraries"].items())
+    peers = ", ".join(f"{name} {version}" for name, version in here["peers"].items())
+    changed = " with changed sources" if here["sources_changed"] else ""
+    lines = [item(f"ParsNets {here['parsnets']}, commit {here['commit']}{changed}, {here['compiler']}, "
+                  f"{here['build_type']}"),
+             item(f"{here['cpu']}, {here['simd']}, {here['cores']} cores, {here['memory'] / 2**30:.0f} GiB, "
+                  f"{here['system']}"),
+             item(f"BLAS: {' '.join(here['blas'].split())}"), item(f"Libraries: {libraries}"),
+             item(f"Peers: {peers}"), ""]
+    rows, busy = [], False
+    for name, part in results["parts"].items():
+        rows.append([name, f"`{part['command']}`", part["started"], "failed" if "failed" in part
+                     else seconds(part["took_seconds"]), f"{part['load_before']:.1f}", f"{part['load_after']:.1f}"])
+        busy = busy or part["load_before"] > here["cores"] * IDLE + 1
+    lines += table(["part", "command", "started", "took", "load before", "load after"], rows)
+    if busy:
+        lines += [wrapped("The load says that other programs ran at the same time. Times are too long then, and ratios "
+                          "of times are chance; ratios of CPU times are less affected."), ""]
+    if any(part["quick"] for part in results["parts"].values()):
+        lines += [wrapped("Parts with `--quick` are trials of the suite, with few samples, a quarter of the training "
+                          "samples where solvers are compared, and short limits. Goals are not judged by them."), ""]
+    for name, part in results["parts"].items():
+        if "failed" in part:
+            lines += [wrapped(f"The part {name} failed: {part['failed']}"), ""]
+    return lines
+
+
+def stages_block(part):
+    lines = []
+    for data in part["sets"]:
+        sizes = data["data"]
+        lines += [f"#### {sizes['name']}", "",
+                  wrapped(f"{size_of(sizes)}; h {sizes['encoding']}, K {sizes['networks']}, k {sizes['open']}."), ""]
+        peaks = {peak["threads"]: peak for peak in data["peaks"]}
+        rows = []
+        for key, name, unit in (("gemm32_flops_per_second", "float32 products, Gflop/s", 1e9),
+                                ("gemm64_flops_per_second", "float64 products, Gflop/s", 1e9),
+                                ("copy_bytes_per_second", "copies, GB/s read and written", 1e9)):
+            middle = {threads: statistics.median(peak[key]) / unit for threads, peak in peaks.items()}
+            two = middle.get(2)
+            rows.append([name, f"{middle[1]:.1f}", f"{two:.1f}" if two else "", times(two / middle[1]) if two else ""])
+        lines += table(["peak", "1 thread", "2 threads", "ratio"], rows)
+        stages = {}
+        for stage in data["stages"]:
+            stages.setdefault(stage["stage"], {})[stage["threads"]] = stage
+        rows = []
+        for name, runs in stages.items():
+            one, two = runs[1], runs.get(2)
+            best = two or one
+            rows.append([name, gflop(one["flops"]), megabytes(one["bytes"]), seconds(one["seconds"]),
+                         seconds(two["seconds"]) if two else "", times(two["times_one_thread"]) if two else "",
+                         f"{best['flops_per_second'] / 1e9:.1f}" if one["flops"] else "",
+                         " / ".join(percent(run["of_gemm_peak"]) for run in runs.values()) if one["flops"] else "",
+                         " / ".join(percent(run["of_copy_bandwidth"]) for run in runs.values())])
+        lines += table(["stage", "Gflop", "bytes", "1 thread", "2 threads", "ratio", "Gflop/s", "of GEMM peak",
+                        "of copy bandwidth"], rows)
+    return lines
+
+
+def training_block(part):
+    rows = []
+    for data in part["sets"]:
+        for run in data["runs"]:
+            rows.append([data["data"]["name"], run["threads"], seconds(run["seconds"]),
+                         f"{seconds(min(run['samples']))} to {seconds(max(run['samples']))}",
+                         times(run["times_one_thread"]) if "times_one_thread" in run else "",
+                         times(run["gemm_times_one_thread"]) if "gemm_times_one_thread" in run else "",
+                         megabytes(run["peak_rss"]), megabytes(run["rss_above_features"])])
+    return table(["data", "threads", "median", "range", "ratio", "ratio of GEMM", "peak memory", "above the features"],
+                 rows)
+
+
+def missing(peer):
+    return f"MISSING: {peer['missing']}"
+
+
+def load_block(part):
+    ours, scipy = part["ours"], part["scipy"]
+    rows = [["ParsNets", seconds(ours["seconds"]), times(ours["peak_of_matrix"]), ""]]
+    rows.append(["scipy.io.loadmat", missing(scipy), "", ""] if "missing" in scipy else
+                ["scipy.io.loadmat", seconds(scipy["seconds"]), times(scipy["peak_of_matrix"]),
+                 times(scipy["times_ours"])])
+    return table([part["file"], "seconds", "peak memory over the float32 matrix", "times ours"], rows)
+
+
+def svr_block(part):
+    rows = []
+    for bound in part["bounds"]:
+        for key, name in (("ours", "ParsNets"), ("ours_with_bias", "ParsNets, with a bias")):
+            ours = bound[key]
+            rows.append([bound["c"], name, seconds(ours["seconds"]), seconds(ours["cpu_seconds"]),
+                         f"{ours['relative_gap']:.1e}", percent(ours["of_gemm_peak"]), "", ""])
+        for key, name in (("liblinear", "LIBLINEAR"), ("libsvm", "LIBSVM, with a bias")):
+            if key not in bound:
+                rows.append([bound["c"], name, missing(part[key]), "", "", "", "", ""])
+                continue
+            peer = bound[key]
+            gap = max(one["relative_gap"] for one in peer["outputs"])
+            reached = all(one["reached"] for one in peer["outputs"])
+            rows.append([bound["c"], f"{name}, {len(peer['outputs'])} of {part['outputs']} outputs",
+                         seconds(peer["seconds_of_all"]), seconds(peer["cpu_seconds_of_all"]),
+                         f"{gap:.1e}" + ("" if reached else " (not reached)"), "", times(peer["times_ours"]),
+                         times(peer["times_our_cpu"])])
+    sizes = (f"{part['data']['name']}, {part['samples']:,} samples, h {part['encoding']}, K {part['networks']}, "
+             f"k {part['open']}, {part['outputs']} outputs, epsilon {part['epsilon']}, {part['threads']} threads:")
+    head = ["C", "solver", "all outputs", "CPU time", "relative gap", "of GEMM peak", "times ours", "times our CPU"]
+    return [wrapped(sizes), "", *table(head, rows)]
+
+
+def scikit_learn_block(part):
+    rows = []
+    for key, name, compared in (("svr", "MultiOutputRegressor(LinearSVR)", "relative gap"),
+                                ("ridge", "KernelRidge(kernel=\"linear\")", "difference of weights"),
+                                ("class_space", "LinearDiscriminantAnalysis(solver=\"eigen\")", "accuracy")):
+        entry, peer = part[key], part[key]["peer"]
+        if "missing" in peer:
+            rows.append([name, missing(peer), seconds(entry["ours"]), "", ""])
+            continue
+        said = {"svr": lambda: f"relative gap {peer['relative_gap']:.1e}",
+                "ridge": lambda: f"weights differ by {peer['relative_difference']:.0e} of their length",
+                "class_space": lambda: f"accuracy {peer['accuracy']:.2f} %, ours {entry['accuracy']:.2f} %"}[key]()
+        rows.append([name, seconds(entry.get("peer_seconds_of_all", peer["seconds"])), seconds(entry["ours"]),
+                     times(entry["times_ours"]), said])
+    return table(["scikit-learn", "its time", "ours", "times ours", "result"], rows)
+
+
+def pytorch_block(part):
+    rows = [["ParsNets, default training", seconds(part["ours"]), f"{part['accuracy']:.2f} %", "", ""],
+            ["of which one fit, of the validation fold", seconds(part["fit_of_the_fold"]), "", "", ""]]
+    for network in part["networks"]:
+        peer, name = network["peer"], f"PyTorch, {network['loss']} loss"
+        if "missing" in peer:
+            rows.append([name, missing(peer), "", "", ""])
+            continue
+        bound = "" if peer["reached"] else "at least "
+        rows.append([name, seconds(peer["seconds"]) + ("" if peer["reached"] else " (its limit)"),
+                     f"{peer['accuracy']:.2f} %", peer["epochs"], bound + times(peer["times_ours"])])
+    return table(["", "time", "accuracy on validation classes", "epochs", "times ours"], rows)
+
+
+def prediction_block(part):
+    device, python, lines = part["device"], part["python"], []
+    if part.get("bounds"):
+        rows = []
+        for row in part["bounds"]:
+            shares = " / ".join(percent(batch["share_of_peak"]) for batch in row["batches"])
+            rows.append([row["model"], row["threads"], f"{row['flops'] / 1e6:.2f} Mflop", megabytes(row["bytes"]), shares,
+                         f"{row['one']['seconds'] * 1e6:.0f} us", times(row["one"]["times_bound"])])
+        lines += table(["model", "threads", "arithmetic of a sample", "weights it reads",
+                        "share of the GEMM peak, 4,096 / 11,788 samples", "one sample", "of reading its weights"], rows)
+    if "missing" in device:
+        lines += [missing(device), ""]
+    else:
+        lines += table(["one sample", "median", "times faster than numpy"],
+                       [[name, f"{run['median_us']:.1f} us", times(run["times_faster_than_numpy"])]
+                        for name, run in device["runs"].items()])
+    if "missing" in python:
+        return lines + [missing(python), ""]
+    one = python["one_sample"]
+    rows = [["one sample", 1, f"{one['c_us']:.1f} us", f"{one['predict_us']:.1f} us", f"{one['overhead_us']:+.1f} us"]]
+    for many in python["many_samples"]:
+        rows.append([f"{many['samples']:,} samples", many["threads"], f"{many['c_per_second']:,.0f} per second",
+                     f"{many['predict_per_second']:,.0f} per second", f"ratio {many['ratio']:.3f}"])
+    return lines + table(["Python", "threads", "`parsnets_predict_top`", "`predict`", "difference"], rows)
+
+
+def spread(values):
+    mean = f"{statistics.mean(values):.2f}"
+    return mean if len(values) < 2 else f"{mean} ± {statistics.stdev(values):.2f}"
+
+
+def field_block(part):
+    lines = []
+    for data in part["sets"]:
+        lines += [f"{data['data']}, semantics `{data['semantics']}`, {data['seeds']} seeds:", ""]
+        rows = []
+        for pile in data["piles"]:
+            change = [statistics.mean(pile[f"{figure}_with"]) - statistics.mean(pile[f"{figure}_without"])
+                      for figure in ("zsl", "h")]
+            rows.append([pile["pile"], f"{statistics.mean(pile['samples']):.0f}",
+                         f"{statistics.mean(pile['classes_moved']):.0f}", spread(pile["zsl_without"]),
+                         spread(pile["zsl_with"]), f"{change[0]:+.2f}", spread(pile["h_without"]),
+                         spread(pile["h_with"]), f"{change[1]:+.2f}"])
+        lines += table(["pile", "samples", "classes moved", "ZSL without", "ZSL with", "change", "H without", "H with",
+                        "change"], rows)
+    return lines
+
+
+def tsne_block(part):
+    return table(["rows", "features", "threads", "time", "principal components", "neighbours", "KL divergence",
+                  "nearest point of the same class"],
+                 [[f"{part['rows']:,}", f"{part['columns']:,}", part["threads"], seconds(part["seconds"]),
+                   seconds(part["seconds_of_components"]), seconds(part["seconds_of_neighbours"]),
+                   f"{part['kl_divergence']:.3f}", percent(part["nearest_of_same_class"])]])
+
+
+def at_least(ratio, exact, wanted):
+    """(text, whether it holds) of a peer's time over ours; a lower bound below the goal decides nothing."""
+    return f"{'' if exact else 'less than '}1/{ratio:.0f}", True if ratio >= wanted else False if exact else None
+
+
+def goals(parts):
+    """(what is promised, what was measured, whether it holds or None) of the parts that are there."""
+    rows = []
+    for data in parts.get("training", {}).get("sets", []):
+        name, run = data["data"]["name"], data["runs"][-1]
+        if name == "AWA2-sized":
+            rows.append(["default training on AWA2-sized data takes at most 15 s", seconds(run["seconds"]),
+                         run["seconds"] <= 15])
+            rows.append(["and at most 1 GB above the features", megabytes(run["rss_above_features"]),
+                         run["rss_above_features"] <= 1e9])
+        if "times_one_thread" in run and run["gemm_times_one_thread"] >= 1.6:
+            rows.append([f"the second thread makes training on {name} 1.6 times faster, where it does so for GEMM",
+                         f"{times(run['times_one_thread'])}, GEMM {times(run['gemm_times_one_thread'])}",
+                         run["times_one_thread"] >= 1.6])
+    for bound in parts.get("svr", {}).get("bounds", []):
+        if "liblinear" in bound:
+            ratio, outputs = bound["liblinear"]["times_ours"], bound["liblinear"]["outputs"]
+            rows.append([f"the SVR with C {bound['c']} takes at most 1/200 of LIBLINEAR's time",
+                         *at_least(ratio, all(one["reached"] for one in outputs), 200)])
+    networks = [network["peer"] for network in parts.get("pytorch", {}).get("networks", [])]
+    ratios = [(peer["times_ours"], peer["reached"]) for peer in networks if "missing" not in peer]
+    if ratios:
+        rows.append(["default training takes at most 1/10 of the time of the PyTorch network, for the same accuracy",
+                     *at_least(*min(ratios), 10)])
+    bounds = parts.get("prediction", {}).get("bounds", [])
+    if bounds:
+        least = min(batch["share_of_peak"] for row in bounds for batch in row["batches"])
+        most = max(row["one"]["times_bound"] for row in bounds)
+        rows.append(["batches are predicted at 40 % of the GEMM peak or more", percent(least), least >= 0.4])
+        rows.append(["one sample takes at most 3 times as long as reading its weights", times(most), most <= 3])
+    return rows
+
+
+BLOCKS = (("stages", "Stages", stages_block), ("training", "Training from end to end", training_block),
+          ("svr", "SVR beside LIBLINEAR and LIBSVM", svr_block), ("scikit-learn", "scikit-learn", scikit_learn_block),
+          ("pytorch", "PyTorch", pytorch_block), ("load", "Reading features", load_block),
+          ("prediction", "Prediction", prediction_block),
+          ("field", "Unlabelled samples that do not suit", field_block), ("tsne", "t-SNE of the report", tsne_block))
+
+
+def block(results):
+    parts = {name: part["results"] for name, part in results["parts"].items() if "results" in part}
+    lines = ["### Environment", "", *environment_block(results)]
+    rows = goals({name: part for name, part in parts.items() if not results["parts"][name]["quick"]})
+    if rows:
+        said = {True: "yes", False: "**no**", None: "not decided"}
+        cells = [[what, found, said[holds]] for what, found, holds in rows]
+        lines += ["### Goals", "", *table(["goal", "measured", "holds"], cells)]
+    for name, title, make in BLOCKS:
+        lines += [f"### {title}", ""]
+        lines += make(parts[name]) if name in parts else ["Not in these results.", ""]
+    return "\n".join(lines).rstrip()
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    page = PAGE.read_text("utf-8")
+    try:
+        before, rest = page.split(BEGIN)
+        _, after = rest.split(END)
+        made = block(json.loads(Path(sys.argv[1]).read_text("utf-8")))
+    except (OSError, ValueError, KeyError) as error:
+        print(f"benchmarks_page.py: {error!r}", file=sys.stderr)
+        return 3
+    PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

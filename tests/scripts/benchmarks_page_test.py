@@ -1,0 +1,58 @@
+"""scripts/benchmarks_page.py: what is missing or not reached is said, and goals are decided by the figures."""
+
+import importlib.util
+import unittest
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "benchmarks_page.py"
+spec = importlib.util.spec_from_file_location("benchmarks_page", str(SCRIPT))
+page = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(page)
+
+
+def training(name, threads_ratio, gemm_ratio, seconds=3.0, above=2e8):
+    runs = [{"threads": 1, "samples": [9.0], "seconds": 9.0, "peak_rss": 3e8, "rss_above_features": 2e8},
+            {"threads": 2, "samples": [seconds], "seconds": seconds, "peak_rss": 1e8 + above,
+             "rss_above_features": above, "times_one_thread": threads_ratio, "gemm_times_one_thread": gemm_ratio}]
+    return {"data": {"name": name}, "runs": runs}
+
+
+def svr(ratio, reached):
+    ours = {"seconds": 2.0, "cpu_seconds": 4.0, "relative_gap": 9e-4, "of_gemm_peak": 0.8}
+    peer = {"outputs": [{"relative_gap": 5e-4, "reached": reached}], "seconds_of_all": 2 * ratio,
+            "cpu_seconds_of_all": 2 * ratio, "times_ours": ratio, "times_our_cpu": ratio / 2}
+    return {"data": {"name": "CUB"}, "samples": 7057, "encoding": 400, "networks": 200, "open": 40, "outputs": 312,
+            "epsilon": 0.1, "threads": 2, "libsvm": {"missing": "no libsvm"},
+            "bounds": [{"c": 0.1, "ours": ours, "ours_with_bias": ours, "liblinear": peer}]}
+
+
+class BenchmarksPage(unittest.TestCase):
+    def holds(self, parts):
+        return [holds for _, _, holds in page.goals(parts)]
+
+    def test_training_has_limits_of_time_and_memory_on_the_large_set(self):
+        self.assertEqual(self.holds({"training": {"sets": [training("AWA2-sized", 1.7, 1.9)]}}), [True, True, True])
+        self.assertEqual(self.holds({"training": {"sets": [training("AWA2-sized", 1.7, 1.9, 15.1, 1.1e9)]}}),
+                         [False, False, True])
+
+    def test_the_second_thread_is_judged_only_where_products_gain_by_it(self):
+        self.assertEqual(self.holds({"training": {"sets": [training("CUB", 1.5, 1.9)]}}), [False])
+        self.assertEqual(self.holds({"training": {"sets": [training("CUB", 1.0, 1.2)]}}), [])
+
+    def test_a_lower_bound_below_the_goal_decides_nothing(self):
+        self.assertEqual(self.holds({"svr": svr(250, True)}), [True])
+        self.assertEqual(self.holds({"svr": svr(250, False)}), [True])
+        self.assertEqual(self.holds({"svr": svr(150, True)}), [False])
+        self.assertEqual(self.holds({"svr": svr(150, False)}), [None])
+
+    def test_missing_peers_and_gaps_that_were_not_reached_are_named(self):
+        text = "\n".join(page.svr_block(svr(150, False)))
+        self.assertIn("MISSING: no libsvm", text)
+        self.assertIn("not reached", text)
+
+    def test_times_have_the_unit_that_suits(self):
+        self.assertEqual([page.seconds(v) for v in (2e-6, 0.0123, 1.234, 987)], ["2 us", "12.3 ms", "1.23 s", "987 s"])
+
+
+if __name__ == "__main__":
+    unittest.main()
