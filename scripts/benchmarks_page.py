@@ -205,8 +205,8 @@ def prediction_block(part):
         rows = []
         for row in part["bounds"]:
             shares = " / ".join(percent(batch["share_of_peak"]) for batch in row["batches"])
-            rows.append([row["model"], row["threads"], f"{row['flops'] / 1e6:.2f} Mflop", megabytes(row["bytes"]), shares,
-                         f"{row['one']['seconds'] * 1e6:.0f} us", times(row["one"]["times_bound"])])
+            rows.append([row["model"], row["threads"], f"{row['flops'] / 1e6:.2f} Mflop", megabytes(row["bytes"]),
+                         shares, f"{row['one']['seconds'] * 1e6:.0f} us", times(row["one"]["times_bound"])])
         lines += table(["model", "threads", "arithmetic of a sample", "weights it reads",
                         "share of the GEMM peak, 4,096 / 11,788 samples", "one sample", "of reading its weights"], rows)
     if "missing" in device:
