@@ -6,6 +6,7 @@
 
 #include "base/file.hpp"
 #include "base/memory_limit.hpp"
+#include "base/together.hpp"
 #include "command.hpp"
 #include "data/split.hpp"
 #include "eval/model_data.hpp"
@@ -157,8 +158,10 @@ Command eval_command() {
     if (!alone && (state->in_the_field() || is_device_file(state->model)))
       throw Error(ErrorCode::usage,
                   "eval: expected a model file without --transductive and --few-shot in several processes");
-    for (const auto& file : {state->confusion, state->out})
-      if (!file.empty() && first) check_writable(file);
+    together(context.processes, [&] {
+      for (const auto& file : {state->confusion, state->out})
+        if (!file.empty() && first) check_writable(file);
+    });
     state->load.seed = context.common.seed;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     Evaluation result;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/memory_limit.hpp"
+#include "base/together.hpp"
 #include "command.hpp"
 #include "eval/score_source.hpp"
 #include "feature_rows.hpp"
@@ -131,8 +132,10 @@ Command predict_command() {
         is_device_file(state->model) ? open_device(state->model, pool) : open_model(state->model, pool);
     const Ranking ranking(model.seen, model.gamma, model.temperature, state->among);
     std::optional<PredictionWriter> writer;
-    if (processes.rank() == 0)
-      writer.emplace(state->out, writes_json(state->out, context.common.json), model.names, model.seen);
+    together(processes, [&] {
+      if (processes.rank() == 0)
+        writer.emplace(state->out, writes_json(state->out, context.common.json), model.names, model.seen);
+    });
     FeatureRows input(state->input, context.progress, state->memory_limit);
     if (input.cols() != model.dimensions)
       throw Error(BadInput{input.name(), "features", fmt::format("{} per sample, as in training", model.dimensions),

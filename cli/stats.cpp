@@ -7,6 +7,7 @@
 
 #include "base/file.hpp"
 #include "base/options.hpp"
+#include "base/together.hpp"
 #include "command.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
@@ -48,14 +49,15 @@ Command stats_command() {
       if (!state->merge.empty() && std::ranges::find(given, option) != given.end())
         throw Error(ErrorCode::usage, fmt::format("--merge conflicts with --{}: the files decide", option));
     Processes& processes = context.processes;
-    if (processes.size() > 1) {
-      const auto place = state->data.find("{rank}");
-      if (place == std::string::npos)
-        throw Error(ErrorCode::usage, "stats: expected --data with {rank} in several processes, a folder for each");
-      state->data.replace(place, 6, std::to_string(processes.rank()));
-    }
+    const std::string wanted = "{rank}";
+    if (processes.size() > 1 && state->data.find(wanted) == std::string::npos)
+      throw Error(ErrorCode::usage, "stats: expected --data with {rank} in several processes, a folder for each");
+    for (auto place = state->data.find(wanted); place != std::string::npos; place = state->data.find(wanted))
+      state->data.replace(place, wanted.size(), std::to_string(processes.rank()));
     const bool first = processes.rank() == 0;
-    if (first) check_writable(state->out);
+    together(processes, [&] {
+      if (first) check_writable(state->out);
+    });
     state->load.seed = context.common.seed;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     const StatisticsOptions options{state->scaling, static_cast<std::size_t>(state->groups),

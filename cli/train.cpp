@@ -8,6 +8,7 @@
 
 #include "base/file.hpp"
 #include "base/options.hpp"
+#include "base/together.hpp"
 #include "command.hpp"
 #include "data/split.hpp"
 #include "experiments/run_folder.hpp"
@@ -141,21 +142,31 @@ Command train_command() {
       repeated->ask_again(state->data, state->train, state->load);
     }
     const bool first = context.processes.rank() == 0;
+    const std::string out = state->out.string();
     if (context.processes.size() > 1) {
       if (!state->stats.empty() || !state->like.empty())
         throw Error(ErrorCode::usage, "--stats and --like run in one process");
-      if (state->train.run.checkpoint.empty()) state->train.run.checkpoint = state->out.string() + ".checkpoint";
-      end_when_terminated(first ? fmt::format("parsnets: the job ended before its time, as when a process of it dies; "
-                                              "what is finished is kept in {}.*: train again with --resume\n",
-                                              state->train.run.checkpoint.string())
-                                : "");
+      const bool searches = state->train.search.select || state->train.preset == Preset::automatic;
+      if (first)
+        end_when_terminated(fmt::format("parsnets: the job was ended{}\n",
+                                        searches ? ""
+                                                 : "; what is finished is kept in " + out +
+                                                       ".checkpoint.*, or where "
+                                                       "--checkpoint says: train again with --resume"));
+      else
+        end_when_terminated("");
     }
-    if (first) check_writable(state->out);
-    if (first && !state->run.empty()) check_writable(run_json_file(state->run));
-    if (first && !state->train.run.checkpoint.empty()) {
+    if (state->train.run.checkpoint.empty() && (context.processes.size() > 1 || state->train.run.resume))
+      state->train.run.checkpoint = out + ".checkpoint";
+    together(context.processes, [&] {
+      if (!first) return;
+      check_writable(state->out);
+      if (!state->run.empty()) check_writable(run_json_file(state->run));
+      if (state->train.run.checkpoint.empty()) return;
       check_writable(state->train.run.checkpoint.string() + ".final");
       make_folder_of(state->train.run.checkpoint);
-    }
+      if (!state->train.run.resume) remove_checkpoints(state->train.run.checkpoint);
+    });
     if (!state->stats.empty()) without_features(state->load);
     state->load.memory_limit = state->train.run.memory_limit;
     const Dataset data = load_dataset(state->data, state->load, context.progress);

@@ -30,7 +30,8 @@ struct SvrOptions {
   std::uint64_t seed = 1;
   std::filesystem::path checkpoint;  ///< written every checkpoint_passes passes when not empty
   int checkpoint_passes = 10;
-  bool resume = false;  ///< continue from `checkpoint`, if it exists, to the same result, bit for bit
+  std::uint64_t problem = 0;  ///< over processes: says whose checkpoint it is; 0: the values of samples and targets do
+  bool resume = false;        ///< continue from `checkpoint`, if it exists, to the same result, bit for bit
 };
 
 /// The samples as the gated kernel sees them. Nothing is owned.

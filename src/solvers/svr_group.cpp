@@ -28,30 +28,6 @@ float float_of(std::uint32_t key) { return std::bit_cast<float>((key & 0x8000000
 
 }  // namespace
 
-void together(Processes& processes, const std::function<void()>& body) {
-  std::vector<std::uint64_t> failed(processes.size(), 0);
-  std::string message;
-  std::exception_ptr own;
-  try {
-    body();
-  } catch (const Error& e) {
-    failed[processes.rank()] = static_cast<std::uint64_t>(e.code());
-    message = e.what();
-    own = std::current_exception();
-  } catch (const std::exception& e) {
-    failed[processes.rank()] = static_cast<std::uint64_t>(ErrorCode::failure);
-    message = e.what();
-    own = std::current_exception();
-  }
-  processes.sum(failed);
-  const auto first = std::find_if(failed.begin(), failed.end(), [](std::uint64_t f) { return f != 0; });
-  if (first == failed.end()) return;
-  const auto root = static_cast<std::size_t>(first - failed.begin());
-  processes.broadcast(message, root);
-  if (processes.rank() == root) std::rethrow_exception(own);
-  throw Error(static_cast<ErrorCode>(*first), fmt::format("process {}: {}", root, message));
-}
-
 std::vector<float> smallest_float(std::size_t columns,
                                   const std::function<void(std::span<const float>, std::span<std::uint8_t>)>& holds) {
   const float most = std::numeric_limits<float>::max();

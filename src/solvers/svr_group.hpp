@@ -6,14 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "base/together.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/processes.hpp"
 #include "parsnets/threads.hpp"
 
 namespace parsnets {
-
-/// Calls body() on every process. When it throws on one or more, all throw the error of the first of these.
-void together(Processes& processes, const std::function<void()>& body);
 
 /// Per column, the smallest finite float for which `holds` is true; it must be so from some float on. Calls
 /// holds(points, result) 32 times, on all processes alike.

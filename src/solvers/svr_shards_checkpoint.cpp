@@ -84,7 +84,7 @@ ShardCheckpoint::ShardCheckpoint(const GatedSamples& own_samples, MatrixView<con
   std::uint64_t number = std::accumulate(
       counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(processes.rank()), std::uint64_t{0});
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < own_targets.rows(); ++i) {
+  for (std::size_t i = 0; i < own_targets.rows() && options.problem == 0; ++i) {
     Fingerprint f;
     f.value(number++);
     f.add(own_samples.z.row(i).data(), own_samples.z.cols() * sizeof(float));
@@ -94,7 +94,7 @@ ShardCheckpoint::ShardCheckpoint(const GatedSamples& own_samples, MatrixView<con
   }
   processes.sum(std::span<std::uint64_t>(&sum, 1));
   Fingerprint f;
-  f.value(sum);
+  f.value(options.problem != 0 ? options.problem : sum);
   f.value(static_cast<std::uint64_t>(own_samples.networks));
   f.value(options.c);
   f.value(options.epsilon);

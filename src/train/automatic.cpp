@@ -188,7 +188,7 @@ class Search {
       if (!given_.is_set("open")) c.options.gates.open = std::min(*c.options.gates.open, *c.options.gates.networks);
       try {
         validate(c.options);
-        return false;
+        return !evaluator_.can_fit(c.options);
       } catch (const Error& error) {
         problem_ = error.message();  // what was given does not go with it
         return true;

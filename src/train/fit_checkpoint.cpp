@@ -9,6 +9,7 @@
 #include "data/sample_set.hpp"
 #include "formats/safetensors.hpp"
 #include "parsnets/error.hpp"
+#include "solvers/svr_fingerprint.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets {
@@ -85,12 +86,21 @@ auto reading(const std::filesystem::path& path, const F& read) {
 
 }  // namespace
 
-std::string fit_fingerprint(const Dataset& data, const std::vector<std::int32_t>& rows, const TrainOptions& options) {
+std::string fit_fingerprint(const Dataset& data, const std::vector<std::int32_t>& rows, const TrainOptions& options,
+                            const std::vector<std::int32_t>& judged) {
   TrainOptions steering = options;
   steering.run.memory_limit = 0;
-  return fmt::format("{} {} {:08x} {} {}", data.name, rows.size(), index_checksum(rows),
-                     features_checksum(data.features, rows),
-                     train_option_table(steering).to_json().dump() + fmt::format(" seed {}", options.run.seed));
+  Fingerprint of_data;
+  for (const auto& name : data.class_names) of_data.add(name.data(), name.size());
+  of_data.matrix(MatrixView<const float>(data.semantics.values.view()));
+  for (const auto* list : {&rows, &judged})
+    for (const auto r : *list) {
+      of_data.value(r);
+      of_data.value(data.labels[static_cast<std::size_t>(r)]);
+    }
+  return fmt::format("{} {} {:016x} {} {} seed {}", data.name, rows.size(), of_data.get(),
+                     features_checksum(data.features, rows), train_option_table(steering).to_json().dump(),
+                     options.run.seed);
 }
 
 void save_refinement(const std::filesystem::path& file, const std::string& fingerprint, const DescentPlace& place,

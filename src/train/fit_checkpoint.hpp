@@ -15,8 +15,10 @@
 
 namespace parsnets {
 
-/// Says whose state a file is: the data, the samples of the fit and the options that steer it.
-std::string fit_fingerprint(const Dataset& data, const std::vector<std::int32_t>& rows, const TrainOptions& options);
+/// Says whose state a file is: classes, semantics and labels of the data, the samples of the fit (their numbers, and
+/// the features of some of them), those it is `judged` by, and the options that steer it.
+std::string fit_fingerprint(const Dataset& data, const std::vector<std::int32_t>& rows, const TrainOptions& options,
+                            const std::vector<std::int32_t>& judged = {});
 
 /// How far refinement has come, with the networks of `model`.
 void save_refinement(const std::filesystem::path& file, const std::string& fingerprint, const DescentPlace& place,

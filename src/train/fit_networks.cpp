@@ -9,6 +9,7 @@
 #include "base/linalg.hpp"
 #include "base/machine.hpp"
 #include "solvers/joint.hpp"
+#include "solvers/svr_fingerprint.hpp"
 #include "solvers/svr_shards.hpp"
 #include "train/fit_checkpoint.hpp"
 
@@ -120,6 +121,12 @@ void NetworkFitter::fit_svr(const TrainOptions& o, Model& model, const std::file
   svr.max_passes = o.fit.max_passes;
   svr.seed = o.run.seed;
   svr.checkpoint = checkpoint;
+  if (!checkpoint.empty() && stages_.place.size() > 1) {  // encodings depend on the processes in their last digits
+    Fingerprint problem;
+    const std::string text = fit_fingerprint(stages_.data, stages_.all_rows, o);
+    problem.add(text.data(), text.size());
+    svr.problem = problem.get();
+  }
   svr.resume = o.run.resume && !checkpoint.empty() && first_process_has(checkpoint, stages_.place.group);
   if (o.run.memory_limit > 0) {
     const std::uint64_t used = resident_memory() + gated.networks * (gated.z.cols() + 1) * m * 4;

@@ -12,18 +12,23 @@ namespace {
 
 constexpr std::size_t kFewestRows = 256, kMostRows = 8192;
 
+bool has_networks(const TrainOptions& o) {
+  return o.method == Method::parsnets || o.method == Method::mmg || o.method == Method::scln;
+}
+
 struct Sizes {
   double n, d, p, q, h, networks, open, classes, judged;
 };
 
 Sizes sizes_of(const TrainOptions& o, const Dataset& data, std::size_t processes) {
-  const bool in_class_space = *o.class_space.targets == Targets::classes, gated = *o.gates.kind != GateKind::always;
+  const bool in_class_space = *o.class_space.targets == Targets::classes,
+             gated = has_networks(o) && *o.gates.kind != GateKind::always;
   Sizes s;
   s.n = static_cast<double>(data.split.trainval.size()) / static_cast<double>(processes);
   s.d = static_cast<double>(data.features.cols());
   s.classes = static_cast<double>(data.classes());
   s.p = static_cast<double>(data.seen_classes().size());
-  s.q = in_class_space ? s.p : static_cast<double>(data.semantics.values.cols());
+  s.q = in_class_space ? std::min(s.d, s.p) : static_cast<double>(data.semantics.values.cols());
   s.h = !gated ? 0 : o.fit.input == NetworkInput::encoding ? static_cast<double>(*o.encoder.dimensions) : s.d;
   s.networks = gated ? static_cast<double>(*o.gates.networks) : 0;
   s.open = gated ? static_cast<double>(*o.gates.open) : 0;
@@ -35,18 +40,25 @@ Sizes sizes_of(const TrainOptions& o, const Dataset& data, std::size_t processes
 /// outputs that models are judged by.
 double fixed_bytes(const Sizes& s) {
   return 44 * s.d * s.d + 24 * s.p * s.d + 20 * s.d * s.q + s.networks * (s.h + 1) * (20 * s.q + 4 * (s.h + 1)) +
-         8 * s.h * s.d + 64 * s.p * s.q + 24 * s.classes * s.q + 12 * s.judged * s.q;
+         8 * s.h * s.d + 64 * s.p * s.q + 24 * s.classes * s.q + 12 * s.judged * s.q +
+         2 * std::min(static_cast<double>(kKeptScores), 4 * s.judged * s.classes);
 }
 
 double bytes_of_row(const Sizes& s) { return 4 * (3 * s.d + 2 * s.h + 4 * s.q) + 4 * s.open; }
 
 /// The SVR keeps the encodings of its samples, and has smaller forms of its own.
-bool solves_svr(const TrainOptions& o) {
-  const bool networks = o.method == Method::parsnets || o.method == Method::mmg || o.method == Method::scln;
-  return networks && *o.fit.kind == Fit::svr;
+bool solves_svr(const TrainOptions& o) { return has_networks(o) && *o.fit.kind == Fit::svr; }
+
+/// The same in all processes, which must not decide differently.
+double mean_over_processes(double value, Processes* processes) {
+  if (processes == nullptr) return value;
+  processes->sum(std::span<double>(&value, 1));
+  return value / static_cast<double>(processes->size());
 }
 
 }  // namespace
+
+bool can_be_streamed(const TrainOptions& o) { return !needs_all_samples(o) && !solves_svr(o); }
 
 bool needs_all_samples(const TrainOptions& o) {
   const bool in_class_space = *o.class_space.targets == Targets::classes;
@@ -59,10 +71,12 @@ bool needs_all_samples(const TrainOptions& o) {
 SamplePlace place_samples(const TrainOptions& o, const Dataset& data, Processes* processes) {
   SamplePlace place;
   place.group = processes;
-  if (o.run.memory_limit == 0 || needs_all_samples(o) || solves_svr(o)) return place;
+  if (o.run.memory_limit == 0 || !can_be_streamed(o)) return place;
   const Sizes s = sizes_of(o, data, place.size());
-  const double limit = static_cast<double>(o.run.memory_limit), used = static_cast<double>(held_memory()),
-               scoring = scoring_bytes(data.classes(), static_cast<std::size_t>(s.q), data.features.cols()),
+  const double limit = static_cast<double>(o.run.memory_limit),
+               used = mean_over_processes(static_cast<double>(held_memory()), processes),
+               scoring = scoring_bytes(data.classes(), static_cast<std::size_t>(s.q), data.features.cols(),
+                                       static_cast<std::size_t>(s.judged)),
                mapped = data.features.is_mapped() ? 4 * static_cast<double>(data.features.size()) : 0,
                kept = mapped + s.n * (4 * s.d + 4 * s.h + 2 * s.open + 20 * s.q), fixed = fixed_bytes(s) + scoring;
   // Large features stay on disk: what they do not fill of the limit is left to other processes and the page cache.
@@ -70,7 +84,9 @@ SamplePlace place_samples(const TrainOptions& o, const Dataset& data, Processes*
   if (fits || s.n <= static_cast<double>(kMostRows)) return place;  // few samples: nothing to gain
   place.streamed = true;
   const double row = bytes_of_row(s), fewest = static_cast<double>(kFewestRows);
-  require_memory(o.run.memory_limit, fixed + fewest * row, "training", "raise the limit or use fewer networks");
+  if (used + fixed + fewest * row > limit)  // by the same figures in all processes
+    require_memory(o.run.memory_limit, std::max(fixed + fewest * row, limit - static_cast<double>(held_memory()) + 1),
+                   "training", "raise the limit or use fewer networks");
   const double left = limit - used - fixed, encodings = s.n * (4 * s.h + 2 * s.open);
   const double blocks = std::clamp(left / 4 / (fewest * row), 1.0, static_cast<double>(kMostRows / kFewestRows));
   place.block_rows = kFewestRows * static_cast<std::size_t>(blocks);

@@ -14,5 +14,7 @@ SamplePlace place_samples(const TrainOptions& resolved, const Dataset& data, Pro
 /// Whether fits with these options need all samples in the memory of one process. Several processes that can hold all
 /// of them make such a fit each.
 bool needs_all_samples(const TrainOptions& resolved);
+/// Whether samples of fits with these options can be prepared in blocks.
+bool can_be_streamed(const TrainOptions& resolved);
 
 }  // namespace parsnets

@@ -156,6 +156,8 @@ Candidates::Candidates(const Dataset& data, const std::vector<Fold>& folds, Thre
                        ProgressObserver* progress, SamplePlace place)
     : data_(data), folds_(folds), pool_(pool), progress_(progress), place_(place) {}
 
+bool Candidates::can_fit(const TrainOptions& options) const { return !place_.streamed || can_be_streamed(options); }
+
 bool Candidates::any_process(bool says) const {
   std::uint64_t count = says ? 1 : 0;
   if (place_.group != nullptr) place_.group->sum(std::span<std::uint64_t>(&count, 1));
@@ -290,6 +292,12 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
   std::vector<std::string> order;
   for (auto& candidate : candidates) {
     validate(candidate.options);
+    if (!can_fit(candidate.options))
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("{} is too low for a candidate that needs all samples in memory: {}; raise it or leave the "
+                      "candidate out",
+                      option_name("memory-limit"), candidate.result.choice));
     TrainOptions key = candidate.options;
     key.refinement.steps = 0;
     key.class_space.semantic_head = 0;
@@ -317,7 +325,7 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
       const std::size_t fit = f * order.size() + p;
       // Neighbouring fits have stages in common: each process has paths of its own on a fold.
       if (shares && p * place_.size() / order.size() != (place_.group->rank() + f) % place_.size()) continue;
-      if (f == 0 && p > 0 && stop && stop()) cut[p] = 1;
+      if (f == 0 && p > 0 && stop) cut[p] = shares ? stop() : any_process(stop());
       if (cut[p] > 0) continue;
       report(progress_, {candidates.size() > 1 ? "select" : "calibrate", fit, folds_.size() * order.size(), "fits"});
       if (candidates.size() > 1 || checkpoint.empty())
@@ -340,7 +348,9 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
 /// A fold that is done is not fitted again.
 void Candidates::evaluate_one(Candidate& candidate, std::size_t fold, const std::filesystem::path& checkpoint) {
   const std::filesystem::path done = checkpoint.string() + ".done";
-  const std::string fingerprint = fit_fingerprint(data_, folds_[fold].fit, candidate.options);
+  std::vector<std::int32_t> judged = folds_[fold].unseen;
+  judged.insert(judged.end(), folds_[fold].seen.begin(), folds_[fold].seen.end());
+  const std::string fingerprint = fit_fingerprint(data_, folds_[fold].fit, candidate.options, judged);
   const double share = 1.0 / static_cast<double>(folds_.size());
   if (candidate.options.run.resume && first_process_has(done, place_.group)) {
     FoldState state = load_fold(done, fingerprint);
@@ -354,7 +364,9 @@ void Candidates::evaluate_one(Candidate& candidate, std::size_t fold, const std:
   const Candidate before = candidate;
   const std::size_t fields = field_folds_ == nullptr ? 0 : field_folds_->size();
   Candidate* path[] = {&candidate};
-  evaluate_path(path, fold, false, checkpoint);
+  // Of processes that make the same fit each, none may go on from where another was.
+  const bool same_fits = place_.size() > 1 && !place_.streamed && needs_all_samples(candidate.options);
+  evaluate_path(path, fold, false, same_fits ? std::filesystem::path() : checkpoint);
   if (place_.group != nullptr && place_.group->rank() > 0) return;
   FoldState state;
   state.result = {(candidate.result.zsl - before.result.zsl) / share, (candidate.result.h - before.result.h) / share,

@@ -61,6 +61,8 @@ class Candidates {
                                              const std::filesystem::path& checkpoint = {});
   /// Whether any process says so: processes must not decide by clocks of their own. A collective call.
   bool any_process(bool says) const;
+  /// False: samples are streamed, and these options need all of them in memory.
+  bool can_fit(const TrainOptions& options) const;
 
  private:
   /// A semantic head that was fitted on one fold, and its outputs for the fold's samples.

@@ -107,7 +107,8 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
                               : std::filesystem::path(options.run.checkpoint.string() + ".final");
   const bool alone = !place.streamed && needs_all_samples(options);
   Fitter fitter(data, data.split.trainval, pool, progress, alone ? SamplePlace{} : place);
-  Model model = fitter.fit(options, checkpoint, run);
+  const bool same_fits = alone && place.size() > 1;  // none may go on from where another was
+  Model model = fitter.fit(options, same_fits ? std::filesystem::path() : checkpoint, run);
   model.gamma = options.calibration.enabled ? selected.winner.gamma : 0;
   model.temperature = selected.winner.temperature;
   model.record.data = provenance(data);
@@ -142,14 +143,17 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
 }
 
 void remove_checkpoints(const std::filesystem::path& checkpoint) {
-  constexpr int kMostFolds = 100;
   if (checkpoint.empty()) return;
   std::error_code ignored;
-  const auto remove = [&](const std::string& part) {
-    for (const char* end : {"", ".steps", ".done"}) std::filesystem::remove(checkpoint.string() + part + end, ignored);
-  };
-  remove(".final");
-  for (int fold = 0; fold <= kMostFolds; ++fold) remove(".fold" + std::to_string(fold));
+  const auto folder = checkpoint.parent_path().empty() ? std::filesystem::path(".") : checkpoint.parent_path();
+  const std::string name = checkpoint.filename().string();
+  std::vector<std::filesystem::path>
+      files;  // CHECKPOINT.final, .fold3.done, .fold0.steps, and what a kill left of them
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string file = entry.path().filename().string();
+    if (file.starts_with(name + ".final") || file.starts_with(name + ".fold")) files.push_back(entry.path());
+  }
+  for (const auto& file : files) std::filesystem::remove(file, ignored);
 }
 
 }  // namespace parsnets

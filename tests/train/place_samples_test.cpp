@@ -29,7 +29,7 @@ TEST(PlaceSamples, SamplesAreStreamedWhenTheLimitIsTooLowForThem) {
   EXPECT_FALSE(place_samples(options, data, nullptr).streamed);
   options.run.memory_limit = held_memory() + (std::uint64_t{4} << 30);
   EXPECT_FALSE(place_samples(options, data, nullptr).streamed);
-  options.run.memory_limit = held_memory() + (std::uint64_t{72} << 20);
+  options.run.memory_limit = held_memory() + (std::uint64_t{14} << 20);
   const SamplePlace place = place_samples(options, data, nullptr);
   EXPECT_TRUE(place.streamed);
   EXPECT_GE(place.block_rows, 256u);
@@ -42,7 +42,7 @@ TEST(PlaceSamples, WhatNeedsAllSamplesIsNotStreamed) {
   TrainOptions options;
   options.geometry.weight = 0.1;
   options = resolve_options(options, data);
-  options.run.memory_limit = held_memory() + (std::uint64_t{80} << 20);
+  options.run.memory_limit = held_memory() + (std::uint64_t{14} << 20);
   EXPECT_FALSE(place_samples(options, data, nullptr).streamed);
 }
 
