@@ -13,7 +13,7 @@ namespace bench {
 
 namespace {
 
-constexpr const char* kMeasured = "src include runtime cli bench CMakeLists.txt cmake";
+constexpr const char* kMeasured = "src include runtime cli CMakeLists.txt cmake";
 
 }  // namespace
 

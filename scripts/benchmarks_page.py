@@ -122,13 +122,14 @@ def training_block(part):
     rows = []
     for data in part["sets"]:
         for run in data["runs"]:
-            rows.append([data["data"]["name"], run["threads"], seconds(run["seconds"]),
-                         f"{seconds(min(run['samples']))} to {seconds(max(run['samples']))}",
+            rows.append([f"{data['data']['name']} {' '.join(run.get('options', []))}".strip(), run["threads"],
+                         seconds(run["seconds"]), f"{seconds(min(run['samples']))} to {seconds(max(run['samples']))}",
+                         seconds(run.get("training_seconds", run["seconds"])),
                          times(run["times_one_thread"]) if "times_one_thread" in run else "",
                          times(run["gemm_times_one_thread"]) if "gemm_times_one_thread" in run else "",
                          megabytes(run["peak_rss"]), megabytes(run["rss_above_features"])])
-    return table(["data", "threads", "median", "range", "ratio", "ratio of GEMM", "peak memory", "above the features"],
-                 rows)
+    return table(["data", "threads", "median", "range", "of it training", "ratio of training", "ratio of GEMM",
+                  "peak memory", "above the features"], rows)
 
 
 def missing(peer):
