@@ -9,9 +9,9 @@ import re
 import shlex
 import sys
 import textwrap
-from pathlib import Path
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmark.md"
+from fill_page import fill_page
+
 BEGIN, END = "<!-- reproduce: begin -->", "<!-- reproduce: end -->"
 COLUMNS = 120
 STARTS_A_BLOCK = re.compile(r"^([-+*>#]|\d+[.)])(?=\s|$)", re.M)  # what Markdown would not read as running text
@@ -56,21 +56,5 @@ def block(out):
     return "\n".join(lines)
 
 
-def main():
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        print(__doc__, file=sys.stderr)
-        return 2
-    page = PAGE.read_text("utf-8")
-    try:
-        before, rest = page.split(BEGIN)
-        _, after = rest.split(END)
-        made = block(Path(sys.argv[1]))
-    except (OSError, ValueError, KeyError) as error:
-        print(f"benchmark_page.py: {error}", file=sys.stderr)
-        return 3
-    PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", "utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fill_page("benchmark.md", BEGIN, END, block, __doc__))

@@ -8,9 +8,9 @@ import json
 import statistics
 import sys
 import textwrap
-from pathlib import Path
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+from fill_page import fill_page
+
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 COLUMNS = 119
 IDLE = 0.7  # processes that may want a core before a part starts: the suite itself leaves some load behind
@@ -315,21 +315,9 @@ def block(results):
     return "\n".join(lines).rstrip()
 
 
-def main():
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        print(__doc__, file=sys.stderr)
-        return 2
-    page = PAGE.read_text("utf-8")
-    try:
-        before, rest = page.split(BEGIN)
-        _, after = rest.split(END)
-        made = block(json.loads(Path(sys.argv[1]).read_text("utf-8")))
-    except (OSError, ValueError, KeyError) as error:
-        print(f"benchmarks_page.py: {error!r}", file=sys.stderr)
-        return 3
-    PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", "utf-8")
-    return 0
+def block_of(file):
+    return block(json.loads(file.read_text("utf-8")))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fill_page("benchmarks.md", BEGIN, END, block_of, __doc__))

@@ -15,13 +15,16 @@ std::uint64_t held_memory() {
   return own > 0 ? own + kProgram : resident_memory();
 }
 
+void refuse_memory(std::uint64_t limit, double needed, const std::string& work, const std::string& advice) {
+  throw Error(ErrorCode::usage,
+              fmt::format("{}: expected at least {} for {}, found {}; {}", option_name("memory-limit"),
+                          format_bytes(needed), work, format_bytes(static_cast<double>(limit)), advice));
+}
+
 void require_memory(std::uint64_t limit, double bytes, const std::string& work, const std::string& advice) {
   if (limit == 0) return;
   const double needed = static_cast<double>(held_memory()) + bytes;
-  if (needed > static_cast<double>(limit))
-    throw Error(ErrorCode::usage,
-                fmt::format("{}: expected at least {} for {}, found {}; {}", option_name("memory-limit"),
-                            format_bytes(needed), work, format_bytes(static_cast<double>(limit)), advice));
+  if (needed > static_cast<double>(limit)) refuse_memory(limit, needed, work, advice);
 }
 
 void return_freed_memory() {

@@ -10,6 +10,9 @@ namespace parsnets {
 /// Pages of mapped files do not count.
 std::uint64_t held_memory();
 
+/// Throws usage: `needed` bytes in all for `work`, which is more than `limit`; `advice` says what to do.
+[[noreturn]] void refuse_memory(std::uint64_t limit, double needed, const std::string& work, const std::string& advice);
+
 /// Throws usage, saying how much is needed for `work` and what to do, when `bytes` more than held_memory() would be
 /// above `limit`; 0 means no limit.
 void require_memory(std::uint64_t limit, double bytes, const std::string& work, const std::string& advice);

@@ -84,9 +84,8 @@ SamplePlace place_samples(const TrainOptions& o, const Dataset& data, Processes*
   if (fits || s.n <= static_cast<double>(kMostRows)) return place;  // few samples: nothing to gain
   place.streamed = true;
   const double row = bytes_of_row(s), fewest = static_cast<double>(kFewestRows);
-  if (used + fixed + fewest * row > limit)  // by the same figures in all processes
-    require_memory(o.run.memory_limit, std::max(fixed + fewest * row, limit - static_cast<double>(held_memory()) + 1),
-                   "training", "raise the limit or use fewer networks");
+  if (const double needed = used + fixed + fewest * row; needed > limit)  // the same in all processes
+    refuse_memory(o.run.memory_limit, needed, "training", "raise the limit or use fewer networks");
   const double left = limit - used - fixed, encodings = s.n * (4 * s.h + 2 * s.open);
   const double blocks = std::clamp(left / 4 / (fewest * row), 1.0, static_cast<double>(kMostRows / kFewestRows));
   place.block_rows = kFewestRows * static_cast<std::size_t>(blocks);

@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "cli/run_cli.hpp"
+#include "largest_difference.hpp"
+#include "parsnets/model.hpp"
 #include "parsnets/synth.hpp"
 
 namespace parsnets::test {
@@ -231,6 +233,32 @@ TEST(CliMemory, EveryFormatIsReadWithinALimitBelowTheFeatures) {
     std::filesystem::remove_all(other);
     std::filesystem::remove_all(back);
   }
+}
+
+TEST(CliMemory, TrainingReadsFeaturesLargerThanItsLimitInBlocks) {
+  TempDir dir;
+  const std::string data = (dir / "data").string(), model = (dir / "m.safetensors").string(),
+                    streamed = (dir / "s.safetensors").string();
+  ASSERT_EQ(run_cli({"data", "synth", data, "--samples", "50000", "--dimensions", "512", "--classes", "20", "--hidden",
+                     "32", "--quiet"})
+                .exit_code,
+            0);  // 102 MB
+  const std::vector<std::string> options{"--gates", "anchor",     "--networks", "10",      "--open",
+                                         "2",       "--encoding", "16",         "--folds", "1",
+                                         "--json",  "--quiet",    "--data",     data};
+  std::vector<std::string> whole{"train", "--out", model},
+      limited{"train", "--out", streamed, "--memory-limit", "90MB"};
+  whole.insert(whole.end(), options.begin(), options.end());
+  limited.insert(limited.end(), options.begin(), options.end());
+  const auto expected = run_cli(whole);
+  ASSERT_EQ(expected.exit_code, 0) << expected.err;
+  std::uint64_t peak = 0;
+  const auto found = run_measured(limited, peak);
+  ASSERT_EQ(found.exit_code, 0) << found.err;
+  EXPECT_FALSE(expected.json()["streamed"].get<bool>());
+  EXPECT_TRUE(found.json()["streamed"].get<bool>());
+  EXPECT_LT(peak, 99 * kMegabyte);
+  EXPECT_LT(largest_difference(load_model(model).shared, load_model(streamed).shared), 1e-3);
 }
 
 TEST(CliMemory, ALimitThatCannotHoldIsRefusedWithWhatIsNeeded) {

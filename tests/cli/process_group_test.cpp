@@ -11,6 +11,7 @@
 
 #include "base/rows.hpp"
 #include "cli/run_cli.hpp"
+#include "largest_difference.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/statistics.hpp"
@@ -47,16 +48,6 @@ std::string write_data(const TempDir& dir, std::size_t samples = 2000) {
   const std::string folder = (dir / "data").string();
   save_dataset(synthesize(options), folder, DataFormat::npy);
   return folder;
-}
-
-double largest_difference(const Matrix<float>& a, const Matrix<float>& b) {
-  EXPECT_EQ(a.size(), b.size());
-  double most = 0, scale = 1e-30;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    most = std::max(most, std::fabs(static_cast<double>(a.data()[i]) - b.data()[i]));
-    scale = std::max(scale, std::fabs(static_cast<double>(a.data()[i])));
-  }
-  return most / scale;
 }
 
 /// The running processes of the tool that have this word on their command line.
@@ -241,6 +232,27 @@ TEST(CliProcessGroup, AProcessThatDiesLosesNothing) {
   const Model expected = load_model(whole), model = load_model(out);
   EXPECT_LT(largest_difference(expected.shared, model.shared), 1e-3);
   EXPECT_NEAR(expected.gamma, model.gamma, 1e-3);
+}
+
+TEST(CliProcessGroup, FitsOnAllSamplesLeaveNoCheckpoint) {
+  SKIP_WITHOUT_MPI();
+  const TempDir dir;
+  const std::string data = write_data(dir), out = (dir / "m.safetensors").string();
+  const CliResult result = run_processes(
+      3, train_words(data, out, {"--targets", "semantics", "--refine-steps", "3", "--prototype-width", "1.4"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const auto& entry : std::filesystem::directory_iterator(dir.path()))
+    EXPECT_EQ(entry.path().string().find(out + "."), std::string::npos) << entry.path();
+}
+
+TEST(CliProcessGroup, WhatOneProcessCannotWriteEndsAll) {
+  SKIP_WITHOUT_MPI();
+  const TempDir dir;
+  write_text_file(dir / "file", "no folder");
+  const std::string data = write_data(dir), out = (dir / "file" / "m.safetensors").string();
+  const CliResult result = run_processes(2, train_words(data, out, {}));
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.err.find("expected a writable path"), std::string::npos) << result.err;
 }
 
 TEST(CliProcessGroup, OneErrorIsSaidOnce) {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/rng.hpp"
+#include "largest_difference.hpp"
 #include "model/composite.hpp"
 #include "parsnets/error.hpp"
 #include "solvers/baselines/linear_map.hpp"
@@ -236,15 +237,6 @@ SampleBlocks in_blocks(const Problem& p, Share own, std::size_t size) {
             std::span<const std::int32_t>(p.labels).subspan(first, rows)});
     }
   };
-}
-
-double largest_difference(const Matrix<float>& a, const Matrix<float>& b) {
-  double most = 0, scale = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    most = std::max(most, std::fabs(static_cast<double>(a.data()[i]) - b.data()[i]));
-    scale = std::max(scale, std::fabs(static_cast<double>(a.data()[i])));
-  }
-  return most / scale;
 }
 
 TEST(Descent, SamplesInBlocksAndOverProcessesGiveTheSameNetworksForTheBytesOfTheFormula) {

@@ -69,6 +69,27 @@ TEST(FitCheckpoint, FoldsComeBackAsTheyWere) {
   EXPECT_EQ(read.field->gamma, 0.5);
 }
 
+TEST(FitCheckpoint, FingerprintsTellApartWhatAFitDependsOn) {
+  Dataset data = test::small_training_set();
+  const TrainOptions options = refined_options(data);
+  const auto of = [&](const TrainOptions& o) {
+    return fit_fingerprint(data, data.split.trainval, o, data.split.test_seen);
+  };
+  const std::string before = of(options);
+  TrainOptions other = options;
+  other.run.memory_limit = 1 << 30;  // does not steer the fit
+  EXPECT_EQ(of(other), before);
+  other.refinement.steps = 7;
+  EXPECT_NE(of(other), before);
+  EXPECT_NE(fit_fingerprint(data, data.split.trainval, options), before);
+  data.semantics.values(0, 0) += 1;
+  EXPECT_NE(of(options), before);
+  data.semantics.values(0, 0) -= 1;
+  EXPECT_EQ(of(options), before);
+  data.labels[static_cast<std::size_t>(data.split.trainval[0])] += 1;
+  EXPECT_NE(of(options), before);
+}
+
 TEST(FitCheckpoint, OtherOrDamagedFilesAreRefused) {
   const test::TempDir dir;
   save_fold(dir / "f", "this fit", {});

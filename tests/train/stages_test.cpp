@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 
+#include "largest_difference.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/synth.hpp"
 #include "thread_processes.hpp"
@@ -31,17 +32,6 @@ TrainOptions gated_options() {
   options.fit.shared = true;
   options.refinement.steps = 3;
   return options;
-}
-
-double largest_difference(const Matrix<float>& a, const Matrix<float>& b) {
-  EXPECT_EQ(a.rows(), b.rows());
-  EXPECT_EQ(a.cols(), b.cols());
-  double most = 0, scale = 1e-30;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    most = std::max(most, std::fabs(static_cast<double>(a.data()[i]) - b.data()[i]));
-    scale = std::max(scale, std::fabs(static_cast<double>(a.data()[i])));
-  }
-  return most / scale;
 }
 
 struct Case {
@@ -89,6 +79,18 @@ TEST(Stages, SamplesInBlocksAndOverProcessesGiveTheModelOfSamplesInMemory) {
           }
         });
   }
+}
+
+TEST(Stages, StreamedFitsHaveTheSameBitsForOneAndTwoThreads) {
+  const Dataset data = generated_set();
+  const TrainOptions options = resolve_options(gated_options(), data);
+  const auto fit = [&](unsigned threads) {
+    ThreadPool pool(threads);
+    return Fitter(data, data.split.trainval, pool, nullptr, {nullptr, true, 100, false}).fit(options);
+  };
+  const Model one = fit(1), two = fit(2);
+  EXPECT_TRUE(std::ranges::equal(one.networks.values(), two.networks.values()));
+  EXPECT_TRUE(std::ranges::equal(one.shared.values(), two.shared.values()));
 }
 
 }  // namespace
