@@ -6,7 +6,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 def fill_page(name, begin, end, make, usage):
-    """Fills docs/NAME between `begin` and `end` with make(the file or folder on the command line). Returns the exit code."""
+    """Fills docs/NAME between `begin` and `end` with make(argument of the command line). Returns the exit code."""
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         print(usage, file=sys.stderr)
         return 2
