@@ -13,7 +13,9 @@
 #include "parsnets/encoder.hpp"
 #include "parsnets/gates.hpp"
 #include "parsnets/matrix.hpp"
+#include "parsnets/prediction_sets.hpp"
 #include "parsnets/preprocess.hpp"
+#include "parsnets/rejection.hpp"
 #include "parsnets/threads.hpp"
 #include "parsnets/train_record.hpp"
 
@@ -81,6 +83,7 @@ struct Prototypes {
 struct PreparedClasses {
   Matrix<float> vectors;       ///< forward: C x o class vectors; reverse: C x h prototypes in the space of z
   std::vector<float> squares;  ///< C, squared lengths of the rows
+  std::vector<float> lengths;  ///< C, targets classes: of the places in class space, before heads are scaled
 };
 
 /// How examples and unlabelled samples move places of classes (parsnets/field.hpp).
@@ -128,6 +131,8 @@ struct Model {
   std::vector<std::string> feature_names;    ///< d, or empty
   double gamma = 0;                          ///< subtracted from the scores of seen classes in generalised recognition
   double temperature = 1;                    ///< of the softmax that turns scores into confidences
+  Rejection rejection;                       ///< what tells unknown samples; or empty
+  PredictionSets sets;                       ///< what prediction sets are made by; or empty
   std::string options;                       ///< JSON: the options it was trained with
   TrainRecord record;                        ///< what training tells of itself
 

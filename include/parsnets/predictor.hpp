@@ -31,10 +31,16 @@ class Predictor {
   /// which take a softmax over the candidates, they are 0. Throws as scores().
   void rank(MatrixView<const float> x, const Ranking& ranking, ThreadPool& pool, std::span<RankedClass> best,
             bool with_confidences = true) const;
+  /// The same with confidences, and what Model::rejection judges each sample by (n values). Throws usage for models
+  /// that are reverse or do not compare by cosine.
+  void rank(MatrixView<const float> x, const Ranking& ranking, ThreadPool& pool, std::span<RankedClass> best,
+            std::span<Evidence> evidence) const;
 
   const PreparedClasses& classes() const { return *classes_; }  ///< what samples are compared with
 
  private:
+  void check_ranking(std::size_t n, const Ranking& ranking, std::span<RankedClass> best) const;
+
   std::shared_ptr<const PreparedClasses> classes_;
   std::unique_ptr<const Pipeline> pipeline_;
 };

@@ -32,6 +32,9 @@ class Ranking {
   /// The same for those of one kind.
   Ranking(std::span<const std::uint8_t> seen, double gamma, double temperature, Among among);
 
+  double temperature() const { return temperature_; }  ///< of the softmax
+  /// What is subtracted from the score of class c: gamma for seen classes, else 0.
+  float penalty(std::int32_t c) const { return penalty_[static_cast<std::size_t>(c)]; }
   std::span<const std::int32_t> candidates() const { return candidates_; }  ///< ascending
   std::size_t classes() const { return penalty_.size(); }                   ///< C
 

@@ -148,6 +148,16 @@ struct AdaptationRecord {
   bool operator==(const AdaptationRecord&) const = default;  ///< every field
 };
 
+/// What rejection (parsnets/rejection.hpp) reached on held-out classes, in percent.
+struct RejectionRecord {
+  std::size_t folds = 0, classes = 0, samples = 0;  ///< fits; classes held out in turn, and their samples
+  double false_accept = 0;                          ///< that was asked for
+  double accept_low = 0, accept_high = 0;           ///< 95 % confidence interval of the accepted share over classes
+  double rejected_seen = 0, rejected_unseen = 0;    ///< its price: known samples of seen, of unseen classes rejected
+  double auroc = 0, confidence_auroc = 0;           ///< of known_score(), and of the confidence in its place
+  bool operator==(const RejectionRecord&) const = default;  ///< every field
+};
+
 /// Parts that the method does not have are empty. All of it is, for a model that train() did not make.
 struct TrainRecord {
   DataProvenance data;                                  ///< what it was trained on
@@ -166,6 +176,7 @@ struct TrainRecord {
   std::vector<ObjectiveStep> refinement;                ///< the start and every step
   std::vector<std::string> warnings;                    ///< why some results are meaningless
   std::optional<FieldRecord> field;                     ///< targets classes with validation classes
+  std::optional<RejectionRecord> rejection;             ///< none: no rejection was calibrated
   std::vector<AdaptationRecord> adaptations;            ///< since training, the latest 100; empty after they are undone
   bool operator==(const TrainRecord&) const = default;  ///< every field
 };

@@ -70,24 +70,30 @@ Matrix<float> feature_prototypes(const Model& model, MatrixView<const float> sem
 
 /// What samples are compared with, of the classes of the bank from `first` on: class vectors, or for reverse models
 /// prototypes in feature space. Some classes at a time, so that nothing but the result grows with their number.
-Matrix<float> prepared_from(const Model& model, std::size_t first, ThreadPool& pool) {
+PreparedClasses prepared_from(const Model& model, std::size_t first, ThreadPool& pool) {
   constexpr std::size_t kClasses = 256;
   const std::size_t count = model.classes.names.size() - first, m = model.attributes();
-  const bool forward = model.direction == Direction::forward;
-  Matrix<float> out(count, forward ? model.outputs() : model.reverse.cols());
+  const bool forward = model.direction == Direction::forward, placed = model.targets == Targets::classes;
+  PreparedClasses out{Matrix<float>(count, forward ? model.outputs() : model.reverse.cols()), std::vector<float>(count),
+                      std::vector<float>(placed ? count : 0)};
   pool.parallel_for(count, kClasses, [&](std::size_t begin, std::size_t end, std::size_t) {
     const MatrixView<const float> given(model.classes.semantics.data() + (first + begin) * m, end - begin, m);
     Matrix<float> bank = preprocessed_semantics(model.semantic_preprocess, given);
     if (!forward) {
       bank = feature_prototypes(model, bank.view());
-    } else if (model.targets == Targets::classes) {
+    } else if (placed) {
       bank = placed_classes(model, first + begin, bank.view());
+      for (std::size_t c = begin; c < end; ++c) {
+        const auto place = bank.row(c - begin).first(model.class_outputs());
+        out.lengths[c] = static_cast<float>(std::sqrt(dot(place, place)));
+      }
       scale_heads(model, bank.view());
     } else {
       correct(model, bank.view());
     }
-    std::ranges::copy(bank.values(), out.row(begin).data());
+    std::ranges::copy(bank.values(), out.vectors.row(begin).data());
   });
+  out.squares = squared_lengths(out.vectors.view());
   return out;
 }
 
@@ -100,6 +106,19 @@ Experience with_room(const Experience& known, std::size_t classes) {
   more.sums = Matrix<float>(classes, known.sums.cols(), 0.0f);
   std::ranges::copy(known.sums.values(), more.sums.data());
   return more;
+}
+
+/// Calibration of the classes that stay.
+PredictionSets without(const PredictionSets& sets, std::span<const std::uint8_t> goes) {
+  std::vector<std::uint32_t> place(goes.size(), 0);
+  for (std::size_t c = 1; c < goes.size(); ++c) place[c] = place[c - 1] + (goes[c - 1] ? 0 : 1);
+  PredictionSets left{{}, {}, sets.unseen};
+  for (std::size_t i = 0; i < sets.seen.size(); ++i) {
+    if (goes[sets.seen_classes[i]]) continue;
+    left.seen.push_back(sets.seen[i]);
+    left.seen_classes.push_back(place[sets.seen_classes[i]]);
+  }
+  return left;
 }
 
 Experience without(const Experience& known, std::span<const std::uint8_t> goes) {
@@ -167,7 +186,7 @@ void Prototypes::add(std::span<const float> a, std::span<double> out) const {
 Matrix<float> Model::class_vectors() const {
   if (direction != Direction::forward) return preprocessed_semantics(semantic_preprocess, classes.semantics.view());
   ThreadPool caller(1);
-  return prepared_from(*this, 0, caller);
+  return std::move(prepared_from(*this, 0, caller).vectors);
 }
 
 Matrix<float> class_places(const Model& model) {
@@ -175,21 +194,17 @@ Matrix<float> class_places(const Model& model) {
   return placed_classes(model, 0, semantics.view());
 }
 
-PreparedClasses Model::prepare_classes(ThreadPool& pool) const {
-  PreparedClasses prepared;
-  prepared.vectors = prepared_from(*this, 0, pool);
-  prepared.squares = squared_lengths(prepared.vectors.view());
-  return prepared;
-}
+PreparedClasses Model::prepare_classes(ThreadPool& pool) const { return prepared_from(*this, 0, pool); }
 
 PreparedClasses Model::prepare_added_classes(const PreparedClasses& before, ThreadPool& pool) const {
   const std::size_t known = before.vectors.rows(), all = classes.names.size();
   if (known > all) return prepare_classes(pool);
-  const Matrix<float> added = prepared_from(*this, known, pool);
-  PreparedClasses prepared{Matrix<float>(all, added.cols()), before.squares};
+  const PreparedClasses added = prepared_from(*this, known, pool);
+  PreparedClasses prepared{Matrix<float>(all, added.vectors.cols()), before.squares, before.lengths};
   std::ranges::copy(before.vectors.values(), prepared.vectors.data());
-  std::ranges::copy(added.values(), prepared.vectors.data() + before.vectors.size());
-  for (const float square : squared_lengths(added.view())) prepared.squares.push_back(square);
+  std::ranges::copy(added.vectors.values(), prepared.vectors.data() + before.vectors.size());
+  prepared.squares.insert(prepared.squares.end(), added.squares.begin(), added.squares.end());
+  prepared.lengths.insert(prepared.lengths.end(), added.lengths.begin(), added.lengths.end());
   return prepared;
 }
 
@@ -277,6 +292,7 @@ void Model::remove_classes(std::span<const std::string> names) {
   left.adapted = without(classes.adapted, goes);
   left.semantics = std::move(shrunk);
   if (!classes.samples.empty()) left.means = std::move(means);
+  sets = without(sets, goes);
   classes = std::move(left);
 }
 

@@ -12,8 +12,8 @@ template <class Take>
 Model copy(const Model& model, const Take& take) {
   const auto& [dimensions, feature_preprocess, encoder, gates, see_encoding, direction, targets, networks, relu, shared,
                bias, reverse, semantic_preprocess, centre, similarity, prototypes, prior_samples, attribute_head,
-               head_weight, field, classes, attribute_names, feature_names, gamma, temperature, options, record] =
-      model;
+               head_weight, field, classes, attribute_names, feature_names, gamma, temperature, rejection, sets,
+               options, record] = model;
   const auto& [weights, error] = encoder;
   const auto& [kind, count, open, anchors] = gates;
   const auto& [support, prototype_weights, width] = prototypes;
@@ -51,6 +51,8 @@ Model copy(const Model& model, const Take& take) {
           feature_names,
           gamma,
           temperature,
+          rejection,
+          sets,
           options,
           record};
 }

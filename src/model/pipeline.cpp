@@ -61,6 +61,8 @@ struct Pipeline::Room {
   std::vector<std::uint16_t> open;
   std::vector<std::size_t> found;
   std::vector<Ranking::TileWeights> weights;
+  std::vector<float> outside, lengths;  ///< of each row, where evidence is asked for
+  std::vector<RankedClass> two;         ///< best of each row, where the caller wants one
   GateRoom gates;
   GroupRoom groups;
   ScoreRoom scores;
@@ -122,7 +124,8 @@ void Pipeline::embed(MatrixView<const float> x, std::size_t first, Room& room) c
 }
 
 /// Class vectors of what was embedded; `open`: rows x k, where the chosen networks go.
-void Pipeline::compose(Room& room, MatrixView<std::uint16_t> open, std::span<float* const> f) const {
+void Pipeline::compose(Room& room, MatrixView<std::uint16_t> open, std::span<float* const> f,
+                       const LinearSpan* span) const {
   const bool identity = model_.encoder.is_identity();
   const auto x = read_only(room.x_rows), e = identity ? x : read_only(room.e_rows),
              z = model_.networks_see_encoding ? e : x;
@@ -132,17 +135,21 @@ void Pipeline::compose(Room& room, MatrixView<std::uint16_t> open, std::span<flo
     for (float* row : f) std::ranges::copy(model_.bias, row);
   else
     multiply_rows(x, model_.dimensions, model_.shared.data(), o, model_.bias.data(), Into::set, f);
+  const bool of_shared = !model_.shared.empty();
+  if (span != nullptr && of_shared) span->measure(x, model_.dimensions, f, room.outside);
   add_networks({model_.networks.view(), model_.gates.networks, model_.relu}, z, open, room.groups, f);
+  if (span != nullptr && !of_shared) span->measure(x, model_.dimensions, f, room.outside);
 }
 
 /// What is compared with classes, of samples that were embedded.
-void Pipeline::represent(Room& room) const {
+void Pipeline::represent(Room& room, const LinearSpan* span) const {
   const std::size_t n = room.x_rows.size(), k = model_.gates.open;
   if (model_.direction == Direction::forward) {
     const MatrixView<float> f(at_least(room.f, n * model_.networks.cols()), n, model_.networks.cols());
     point_to_rows(f, room.f_rows);
     room.open.resize(n * k);
-    compose(room, {room.open.data(), n, k}, room.f_rows);
+    compose(room, {room.open.data(), n, k}, room.f_rows, span);
+    if (span != nullptr) lengths_in_class_space(model_, read_only(room.f_rows), room.lengths);
     centre_rows(model_, f);
     room.compared = read_only(room.f_rows);
     room.compared_values = f.cols();
@@ -215,17 +222,31 @@ void Pipeline::score_all(Room& room, const PreparedClasses& classes, MatrixView<
     score(room, classes, first, std::min(kScoredClasses, scores.cols() - first), room.tile_rows, first);
 }
 
+const LinearSpan& Pipeline::linear_span(ThreadPool& pool) const {
+  const std::lock_guard lock(mutex_);
+  if (!span_) span_.emplace(model_, pool);
+  return *span_;
+}
+
 void Pipeline::rank(MatrixView<const float> x, const PreparedClasses& classes, const Ranking& ranking, ThreadPool& pool,
-                    std::span<RankedClass> best, bool with_confidences) const {
+                    std::span<RankedClass> best, bool with_confidences, std::span<Evidence> evidence) const {
   check(x);
   check_prepared(model_, classes);
   if (x.rows() == 0) return;
-  const std::size_t k = best.size() / x.rows(), all = classes.vectors.rows(),
+  const LinearSpan* span = evidence.empty() ? nullptr : &linear_span(pool);
+  const std::size_t wanted = best.size() / x.rows(), all = classes.vectors.rows(),
                     tiles = (all + kScoredClasses - 1) / kScoredClasses;
+  // Evidence needs the second best, too.
+  const bool needs_two = span != nullptr && wanted == 1 && ranking.candidates().size() > 1;
+  const std::size_t k = needs_two ? 2 : wanted;
   for_blocks(x.rows(), pool, [&](std::size_t begin, std::size_t end, Room& room) {
     const std::size_t n = end - begin, width = std::min(all, kScoredClasses);
     embed({x.row(begin).data(), n, x.cols()}, begin, room);
-    represent(room);
+    represent(room, span);
+    if (needs_two) room.two.resize(n * 2);
+    const auto best_of = [&](std::size_t r) {
+      return needs_two ? std::span(room.two).subspan(2 * r, 2) : best.subspan((begin + r) * k, k);
+    };
     const MatrixView<float> tile(at_least(room.tile, n * width), n, width);
     point_to_rows(tile, room.tile_rows);
     room.found.assign(n, 0);
@@ -234,13 +255,17 @@ void Pipeline::rank(MatrixView<const float> x, const PreparedClasses& classes, c
       const std::size_t first = t * kScoredClasses, count = std::min(kScoredClasses, all - first);
       score(room, classes, first, count, room.tile_rows, 0);
       for (std::size_t r = 0; r < n; ++r)
-        room.weights[r * tiles + t] = ranking.add_tile(t, {room.tile_rows[r], count}, best.subspan((begin + r) * k, k),
-                                                       room.found[r], with_confidences);
+        room.weights[r * tiles + t] =
+            ranking.add_tile(t, {room.tile_rows[r], count}, best_of(r), room.found[r], with_confidences);
     }
-    for (std::size_t r = 0; r < n; ++r)
+    for (std::size_t r = 0; r < n; ++r) {
       ranking.finish(
           with_confidences ? std::span(room.weights).subspan(r * tiles, tiles) : std::span<Ranking::TileWeights>(),
-          best.subspan((begin + r) * k, k));
+          best_of(r));
+      if (span != nullptr)
+        evidence[begin + r] = evidence_of(ranking, classes, best_of(r), room.lengths[r], room.outside[r]);
+      if (needs_two) best[begin + r] = room.two[2 * r];
+    }
   });
 }
 

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "model/evidence.hpp"
 #include "model/fit_gates.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/ranking.hpp"
@@ -33,8 +35,9 @@ class Pipeline {
                MatrixView<float> scores) const;
   /// n x d raw features to the best classes of each, `best`: n rows of equally many, at most as many as there are
   /// candidates. Never holds more scores than those of a block of samples to a block of classes.
+  /// `evidence`: one per sample, with confidences; or empty.
   void rank(MatrixView<const float> x, const PreparedClasses& classes, const Ranking& ranking, ThreadPool& pool,
-            std::span<RankedClass> best, bool with_confidences) const;
+            std::span<RankedClass> best, bool with_confidences, std::span<Evidence> evidence = {}) const;
 
  private:
   struct Room;
@@ -43,8 +46,10 @@ class Pipeline {
   void for_blocks(std::size_t rows, ThreadPool& pool, const Body& body) const;
   void check(MatrixView<const float> x) const;
   void embed(MatrixView<const float> x, std::size_t first, Room& room) const;
-  void compose(Room& room, MatrixView<std::uint16_t> open, std::span<float* const> f) const;
-  void represent(Room& room) const;
+  void compose(Room& room, MatrixView<std::uint16_t> open, std::span<float* const> f,
+               const LinearSpan* span = nullptr) const;
+  void represent(Room& room, const LinearSpan* span = nullptr) const;
+  const LinearSpan& linear_span(ThreadPool& pool) const;
   void score(Room& room, const PreparedClasses& classes, std::size_t first, std::size_t count,
              std::span<float* const> out, std::size_t offset) const;
   void score_all(Room& room, const PreparedClasses& classes, MatrixView<float> scores) const;
@@ -52,6 +57,7 @@ class Pipeline {
   const Model& model_;
   GateChooser gates_;
   mutable std::mutex mutex_;
+  mutable std::optional<LinearSpan> span_;            ///< made when evidence is first asked for
   mutable std::vector<std::unique_ptr<Room>> rooms_;  ///< those that no thread works in
 };
 

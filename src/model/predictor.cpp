@@ -27,9 +27,8 @@ void Predictor::scores(MatrixView<const float> x, ThreadPool& pool, MatrixView<f
   pipeline_->scores(x, *classes_, pool, scores);
 }
 
-void Predictor::rank(MatrixView<const float> x, const Ranking& ranking, ThreadPool& pool, std::span<RankedClass> best,
-                     bool with_confidences) const {
-  const std::size_t n = x.rows(), most = ranking.candidates().size();
+void Predictor::check_ranking(std::size_t n, const Ranking& ranking, std::span<RankedClass> best) const {
+  const std::size_t most = ranking.candidates().size();
   if (ranking.classes() != classes_->vectors.rows())
     throw Error(ErrorCode::usage, fmt::format("ranking: expected one of {} classes, found one of {}",
                                               classes_->vectors.rows(), ranking.classes()));
@@ -37,7 +36,21 @@ void Predictor::rank(MatrixView<const float> x, const Ranking& ranking, ThreadPo
     throw Error(ErrorCode::usage,
                 fmt::format("ranking: expected room for 1 to {} classes of each of {} samples, found {} in all", most,
                             n, best.size()));
+}
+
+void Predictor::rank(MatrixView<const float> x, const Ranking& ranking, ThreadPool& pool, std::span<RankedClass> best,
+                     bool with_confidences) const {
+  check_ranking(x.rows(), ranking, best);
   pipeline_->rank(x, *classes_, ranking, pool, best, with_confidences);
+}
+
+void Predictor::rank(MatrixView<const float> x, const Ranking& ranking, ThreadPool& pool, std::span<RankedClass> best,
+                     std::span<Evidence> evidence) const {
+  check_ranking(x.rows(), ranking, best);
+  if (evidence.size() != x.rows())
+    throw Error(ErrorCode::usage,
+                fmt::format("evidence: expected room for {} samples, found {}", x.rows(), evidence.size()));
+  pipeline_->rank(x, *classes_, ranking, pool, best, true, evidence);
 }
 
 }  // namespace parsnets

@@ -134,6 +134,15 @@ class Reader {
     return {values.data(), values.data() + size};
   }
 
+  /// Of a vector; 0: there is no such tensor.
+  std::size_t length(const std::string& tensor) const {
+    const TensorView* found = file_.find(tensor);
+    if (found == nullptr) return 0;
+    if (found->shape.size() != 1 || found->shape[0] == 0)
+      fail("tensor '" + tensor + "'", "a vector", fmt::format("shape [{}]", fmt::join(found->shape, ", ")), "");
+    return found->shape[0];
+  }
+
   /// Columns of each table of semantics, `attributes` in all; none for one table.
   std::vector<std::uint32_t> tables(std::size_t attributes) const {
     const TensorView* found = file_.find("semantic_tables");
@@ -195,6 +204,41 @@ Experience read_experience(const Reader& in, const std::string& name, std::size_
   return experience;
 }
 
+Rejection read_rejection(const Reader& in, const Model& model) {
+  Rejection rejection;
+  if (!in.has("rejection_weights")) return rejection;
+  if (model.similarity != Similarity::cosine || model.direction != Direction::forward)
+    in.fail("tensor 'rejection_weights'", "direction forward and similarity cosine", "others", "");
+  rejection.false_accept = in.number("false_accept", 1e-9, 1);
+  const Matrix<float> weights = in.floats("rejection_weights", 2, Evidence::kCount + 1),
+                      range = in.floats("rejection_range", 2, Evidence::kCount);
+  in.require("rejection_thresholds", "F32", 0, 2);
+  const std::vector<float> thresholds = in.vector("rejection_thresholds", 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    std::ranges::copy(weights.row(i), rejection.weights[i].begin());
+    std::ranges::copy(range.row(i), rejection.range[i].begin());
+  }
+  std::ranges::copy(thresholds, rejection.thresholds.begin());
+  return rejection;
+}
+
+PredictionSets read_sets(const Reader& in, std::size_t classes) {
+  PredictionSets sets;
+  const std::size_t seen = in.length("set_confidences"), unseen = in.length("set_unseen");
+  if (seen == 0) return sets;
+  sets.seen = in.vector("set_confidences", seen);
+  sets.unseen = in.vector("set_unseen", unseen);
+  sets.seen_classes.resize(seen);
+  std::memcpy(sets.seen_classes.data(), in.require("set_classes", "U32", 0, seen).data, seen * sizeof(std::uint32_t));
+  if (!std::ranges::is_sorted(sets.seen_classes) || sets.seen_classes.back() >= classes)
+    in.fail("tensor 'set_classes'", fmt::format("ascending places below {}", classes), "others", "");
+  if (!std::ranges::is_sorted(sets.unseen)) in.fail("tensor 'set_unseen'", "ascending values", "others", "");
+  for (const auto* list : {&sets.seen, &sets.unseen})
+    for (const float v : *list)
+      if (v < 0 || v > 1) in.fail("tensor 'set_confidences'", "values from 0 to 1", fmt::format("{}", v), "");
+  return sets;
+}
+
 }  // namespace
 
 Model load_model(const std::filesystem::path& path) {
@@ -227,7 +271,13 @@ Model load_model(const std::filesystem::path& path) {
                      "taught_samples",
                      "taught_sums",
                      "adapted_samples",
-                     "adapted_sums"});
+                     "adapted_sums",
+                     "rejection_weights",
+                     "rejection_range",
+                     "rejection_thresholds",
+                     "set_confidences",
+                     "set_classes",
+                     "set_unseen"});
   Model model;
   model.classes.names = in.strings("classes");
   model.attribute_names = in.strings("attributes");
@@ -357,6 +407,8 @@ Model load_model(const std::filesystem::path& path) {
       }
     }
   }
+  model.rejection = read_rejection(in, model);
+  model.sets = read_sets(in, c);
   const Matrix<float> vectors = model.class_vectors();
   for (const float v : vectors.values())
     if (!std::isfinite(v))
@@ -406,6 +458,7 @@ FileContents contents_of(const Model& model) {
   }
   model_json["gamma"] = model.gamma;
   model_json["temperature"] = model.temperature;
+  if (!model.rejection.empty()) model_json["false_accept"] = model.rejection.false_accept;
 
   FileContents file;
   auto& tensors = file.tensors;
@@ -445,6 +498,20 @@ FileContents contents_of(const Model& model) {
   add_matrix("taught_sums", model.classes.taught.sums);
   add_vector("adapted_samples", model.classes.adapted.samples);
   add_matrix("adapted_sums", model.classes.adapted.sums);
+  if (const Rejection& rejection = model.rejection; !rejection.empty()) {
+    static_assert(sizeof rejection.weights == 2 * (Evidence::kCount + 1) * sizeof(float));
+    tensors.push_back(float_tensor("rejection_weights", rejection.weights[0].data(), {2, Evidence::kCount + 1}));
+    tensors.push_back(float_tensor("rejection_range", rejection.range[0].data(), {2, Evidence::kCount}));
+    tensors.push_back(float_tensor("rejection_thresholds", rejection.thresholds.data(), {2}));
+  }
+  add_vector("set_confidences", model.sets.seen);
+  if (const auto& classes = model.sets.seen_classes; !classes.empty())
+    tensors.push_back({"set_classes",
+                       "U32",
+                       {classes.size()},
+                       reinterpret_cast<const std::byte*>(classes.data()),
+                       classes.size() * sizeof(std::uint32_t)});
+  add_vector("set_unseen", model.sets.unseen);
   if (!model.classes.described.empty())
     tensors.push_back({"class_described",
                        "U8",

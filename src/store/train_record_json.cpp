@@ -137,6 +137,19 @@ void fields(auto& io, Is<FieldRecord> auto& field) {
   io.required("five_examples_zsl", field.five_examples_zsl);
 }
 
+void fields(auto& io, Is<RejectionRecord> auto& rejection) {
+  io.required("folds", rejection.folds);
+  io.required("classes", rejection.classes);
+  io.required("samples", rejection.samples);
+  io.required("false_accept", rejection.false_accept);
+  io.required("accept_low", rejection.accept_low);
+  io.required("accept_high", rejection.accept_high);
+  io.required("rejected_seen", rejection.rejected_seen);
+  io.required("rejected_unseen", rejection.rejected_unseen);
+  io.required("auroc", rejection.auroc);
+  io.required("confidence_auroc", rejection.confidence_auroc);
+}
+
 void fields(auto& io, Is<AdaptationRecord> auto& adaptation) {
   io.required("samples", adaptation.samples);
   io.required("convincing", adaptation.convincing);
@@ -164,6 +177,7 @@ void fields(auto& io, Is<TrainRecord> auto& record) {
   io.optional("refinement", record.refinement);
   io.optional("warnings", record.warnings);
   io.optional("field", record.field);
+  io.optional("rejection", record.rejection);
   io.optional("adaptations", record.adaptations);
 }
 

@@ -1,0 +1,52 @@
+#pragma once
+// Rejection: whether a sample is of any class of the bank at all.
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace parsnets {
+
+/// What is known of a sample and its best class w before it is accepted. s are scores with gamma subtracted from seen
+/// classes, cos the score of w without that, T the temperature, x the prepared features. v is the sample in class space
+/// (with targets semantics: f), minus the mean of the seen classes.
+struct Evidence {
+  float score = 0;     ///< s_w
+  float margin = 0;    ///< s_w minus the second best score; 0 with one candidate
+  float energy = 0;    ///< T·log Σ_c exp(s_c/T) over the candidates
+  float length = 0;    ///< ‖v‖
+  float distance = 0;  ///< of v from the line through the origin and class w: ‖v‖·√(1 − cos²)
+  float outside = 0;   ///< share of ‖x‖² outside of the span of the linear map from x to v; 0 without such a map
+  float fit = 0;       ///< ‖v‖·cos/‖place of w in class space‖; with targets semantics ‖v‖·cos
+
+  static constexpr std::size_t kCount = 7;  ///< numbers in it
+  /// Their names, in the order of values().
+  static constexpr std::array<std::string_view, kCount> kNames{"score",    "margin",  "energy", "length",
+                                                               "distance", "outside", "fit"};
+  /// All of them.
+  std::array<float, kCount> values() const { return {score, margin, energy, length, distance, outside, fit}; }
+};
+
+/// How a model tells samples of its classes from others. Where two values are kept, the first is for samples whose best
+/// class is unseen, the second for those whose best class is seen. Chosen on held-out classes
+/// (parsnets/open_set.hpp).
+struct Rejection {
+  /// Weights of the evidence, then the intercept.
+  std::array<std::array<float, Evidence::kCount + 1>, 2> weights{};
+  /// Evidence of known samples lies between these: the lowest values, then the highest.
+  std::array<std::array<float, Evidence::kCount>, 2> range{};
+  std::array<float, 2> thresholds{};  ///< samples with a lower known_score() are unknown
+  double false_accept = 0;            ///< share of unknown samples that these accept; 0: none chosen
+
+  /// No rejection was calibrated.
+  bool empty() const { return false_accept == 0; }
+  /// Log-odds of a known sample against an unknown one; the lowest float for evidence out of range.
+  float known_score(const Evidence& evidence, bool best_is_seen) const;
+  /// Whether the sample is of no class.
+  bool is_unknown(const Evidence& evidence, bool best_is_seen) const {
+    return known_score(evidence, best_is_seen) < thresholds[best_is_seen ? 1 : 0];
+  }
+  bool operator==(const Rejection&) const = default;  ///< every field
+};
+
+}  // namespace parsnets

@@ -1,0 +1,98 @@
+#include "model/evidence.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/linalg.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+/// The linear map from x to class space, d x o with p columns that count; empty: none.
+MatrixView<const float> linear_map(const Model& model) {
+  if (!model.shared.empty()) return model.shared.view();
+  if (model.gates.networks != 1 || model.networks_see_encoding || model.relu) return {};
+  return {model.networks.row(1).data(), model.dimensions, model.networks.cols()};
+}
+
+}  // namespace
+
+void require_evidence(const Model& model) {
+  if (model.direction != Direction::forward || model.similarity != Similarity::cosine)
+    throw Error(ErrorCode::usage,
+                "unknown samples: expected a model that predicts class vectors and compares them by cosine; train it "
+                "with another method or similarity");
+}
+
+LinearSpan::LinearSpan(const Model& model, ThreadPool& pool) {
+  require_evidence(model);
+  const MatrixView<const float> map = linear_map(model);
+  const std::size_t p = model.class_outputs(), d = map.rows();
+  if (map.empty() || p >= d) return;
+  Matrix<float> v(d, p);
+  for (std::size_t r = 0; r < d; ++r) std::ranges::copy(map.row(r).first(p), v.row(r).begin());
+  Matrix<float> products(p, p);
+  multiply(pool, Trans::yes, v.view(), Trans::no, v.view(), products.view(), 1, 0);
+  const EigenPairs pairs = largest_eigenpairs(to_double(products.view()).view());
+  constexpr double kSmallest = 1e-6;  // of the largest: below, float32 sums say nothing
+  const auto rank = static_cast<std::size_t>(std::ranges::count_if(
+      pairs.values, [&](double value) { return value > kSmallest * pairs.values[0] && value > 0; }));
+  basis_ = Matrix<float>(rank, p);
+  for (std::size_t i = 0; i < rank; ++i)
+    for (std::size_t j = 0; j < p; ++j)
+      basis_(i, j) = static_cast<float>(pairs.vectors(i, j) / std::sqrt(pairs.values[i]));
+  offset_.assign(model.bias.begin(), model.bias.begin() + static_cast<std::ptrdiff_t>(p));
+  if (model.shared.empty())
+    for (std::size_t j = 0; j < p; ++j) offset_[j] += model.networks(0, j);
+}
+
+void LinearSpan::measure(std::span<const float* const> x, std::size_t dimensions, std::span<float* const> f,
+                         std::vector<float>& outside) const {
+  outside.assign(x.size(), 0.0f);
+  if (basis_.empty()) return;
+  std::vector<float> centred(offset_.size());
+  for (std::size_t r = 0; r < x.size(); ++r) {
+    const double all = dot(std::span(x[r], dimensions), std::span(x[r], dimensions));
+    if (!(all > 0)) continue;
+    for (std::size_t j = 0; j < centred.size(); ++j) centred[j] = f[r][j] - offset_[j];
+    double inside = 0;
+    for (std::size_t i = 0; i < basis_.rows(); ++i) {
+      const double along = dot(basis_.row(i), std::span<const float>(centred));
+      inside += along * along;
+    }
+    outside[r] = static_cast<float>(std::max(0.0, 1 - inside / all));
+  }
+}
+
+void lengths_in_class_space(const Model& model, std::span<const float* const> f, std::vector<float>& lengths) {
+  const std::size_t p = model.class_outputs();
+  lengths.resize(f.size());
+  for (std::size_t r = 0; r < f.size(); ++r) {
+    double square = 0;
+    for (std::size_t j = 0; j < p; ++j) {
+      const double v = f[r][j] - (model.semantic_centre.empty() ? 0.0f : model.semantic_centre[j]);
+      square += v * v;
+    }
+    lengths[r] = static_cast<float>(std::sqrt(square));
+  }
+}
+
+Evidence evidence_of(const Ranking& ranking, const PreparedClasses& classes, std::span<const RankedClass> best,
+                     float length, float outside) {
+  const RankedClass& winner = best[0];
+  const float cosine = std::clamp(winner.score + ranking.penalty(winner.class_index), -1.0f, 1.0f),
+              place = classes.lengths.empty() ? 1.0f : classes.lengths[static_cast<std::size_t>(winner.class_index)];
+  Evidence evidence;
+  evidence.score = winner.score;
+  evidence.margin = best.size() > 1 ? winner.score - best[1].score : 0.0f;
+  evidence.energy = static_cast<float>(winner.score - ranking.temperature() * std::log(winner.confidence));
+  evidence.length = length;
+  evidence.distance = length * std::sqrt(1 - cosine * cosine);
+  evidence.outside = outside;
+  evidence.fit = place > 0 ? length * cosine / place : 0.0f;
+  return evidence;
+}
+
+}  // namespace parsnets
