@@ -41,17 +41,19 @@ struct JudgedSample {
 
 /// How well a score tells known samples from unknown ones, over all turns.
 struct OpenSetQuality {
+  static constexpr std::size_t kCurvePoints = 500;  ///< that are kept of each curve, evenly spread
+
   double auroc = 0;                              ///< area under the ROC curve, percent
   double fpr95 = 0;                              ///< unknown samples accepted where 95 % of the known ones are
   double oscr = 0;                               ///< area under the OSCR curve, percent
-  std::vector<AcceptancePoint> roc, oscr_curve;  ///< all points
+  std::vector<AcceptancePoint> roc, oscr_curve;  ///< thinned; the areas are those of all points
 };
 
 /// Samples of one kind at the model's thresholds, over all turns.
 struct AcceptedShare {
   std::size_t samples = 0, classes = 0;  ///< a sample counts in each of its turns
   double accepted = 0;                   ///< percent of the samples; 0 without any
-  Interval of_classes;                   ///< the same over the shares of the classes; nan without any
+  Interval of_classes;  ///< mean over the shares of the classes, its interval within 0 to 100; nan without any
 };
 
 /// Inputs that are of no class by construction, among all classes of the bank. Their features are made from the overall

@@ -198,6 +198,10 @@ AcceptedShare accepted_share(const std::vector<JudgedSample>& samples, const Dat
   }
   share.accepted = 100.0 * static_cast<double>(total) / static_cast<double>(share.samples);
   share.of_classes = confidence_interval(of_classes);
+  if (of_classes.size() > 1) {
+    share.of_classes.low = std::max(0.0, share.of_classes.low);
+    share.of_classes.high = std::min(100.0, share.of_classes.high);
+  }
   return share;
 }
 
@@ -212,9 +216,10 @@ OpenSetQuality quality(const std::vector<JudgedSample>& samples, float JudgedSam
       right.push_back(sample.right);
     }
   }
-  Oscr classified = oscr(known, right, unknown);
-  return {auroc(known, unknown), false_positive_rate(known, unknown), classified.area, roc_curve(known, unknown),
-          std::move(classified.curve)};
+  const Oscr classified = oscr(known, right, unknown);
+  return {auroc(known, unknown), false_positive_rate(known, unknown), classified.area,
+          thinned(roc_curve(known, unknown), OpenSetQuality::kCurvePoints),
+          thinned(classified.curve, OpenSetQuality::kCurvePoints)};
 }
 
 /// Inputs of no class, and the test samples beside them, among all classes of the bank.

@@ -162,7 +162,8 @@ TEST(OpenSet, SharesAndAreasAreThoseOfTheSamples) {
   for (const auto& [name, of] : classes) shares.push_back(100 * of.first / of.second);
   const Interval interval = confidence_interval(shares);
   EXPECT_NEAR(result.unknown.of_classes.mean, interval.mean, 1e-9);
-  EXPECT_NEAR(result.unknown.of_classes.high, interval.high, 1e-9);
+  EXPECT_NEAR(result.unknown.of_classes.low, std::max(0.0, interval.low), 1e-9);
+  EXPECT_NEAR(result.unknown.of_classes.high, std::min(100.0, interval.high), 1e-9);
   EXPECT_EQ(result.by_known_score.auroc, auroc(known_scores, unknown_scores));
   EXPECT_EQ(result.by_known_score.fpr95, false_positive_rate(known_scores, unknown_scores));
   EXPECT_EQ(result.by_confidence.auroc, auroc(known_confidences, unknown_confidences));
