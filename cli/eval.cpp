@@ -214,7 +214,7 @@ Command eval_command() {
         output.json["few_shot"] = few_shot_json(taught, few_shot);
         output.text = few_shot_text(taught, few_shot);
       } else if (state->open_set) {
-        OpenSetOptions options;
+        OpenSetEvaluationOptions options;
         options.unknown_classes = parse_unknown_classes(state->unknown_classes, data);
         options.seed = context.common.seed;
         const auto judged = evaluate_open_set(model, data, options, pool, context.progress);

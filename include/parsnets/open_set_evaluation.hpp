@@ -18,7 +18,7 @@ namespace parsnets {
 
 /// Which classes are unknown. Those of the data set that the model's bank lacks always are, unless they have training
 /// samples.
-struct OpenSetOptions {
+struct OpenSetEvaluationOptions {
   /// Unseen classes that are left out of the bank, in one turn. Empty: the unseen classes in two halves, drawn by seed;
   /// each is left out in turn while the other stays. A single unseen class is left out.
   std::vector<std::string> unknown_classes;
@@ -82,7 +82,7 @@ struct OpenSetEvaluation {
 /// Results depend on the seed, not on the number of threads. Throws usage for a model without rejection and options out
 /// of range, bad_input as evaluate(), for classes that cannot be left out, and where there are no known or no unknown
 /// samples.
-OpenSetEvaluation evaluate_open_set(const Model& model, const Dataset& data, const OpenSetOptions& options,
+OpenSetEvaluation evaluate_open_set(const Model& model, const Dataset& data, const OpenSetEvaluationOptions& options,
                                     ThreadPool& pool, ProgressObserver* progress = nullptr);
 
 }  // namespace parsnets

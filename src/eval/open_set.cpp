@@ -27,7 +27,7 @@ using Places = std::vector<std::int32_t>;
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-void check(const Model& model, const Dataset& data, const OpenSetOptions& options) {
+void check(const Model& model, const Dataset& data, const OpenSetEvaluationOptions& options) {
   if (model.rejection.empty())
     throw Error(ErrorCode::usage,
                 fmt::format("open-set recognition: expected a model that rejects unknown samples; calibrate it ({})",
@@ -84,7 +84,7 @@ Known known_classes(const Model& model, const Dataset& data) {
 }
 
 /// The classes that each turn leaves out.
-std::vector<Places> turns_of(const Known& known, const Dataset& data, const OpenSetOptions& options) {
+std::vector<Places> turns_of(const Known& known, const Dataset& data, const OpenSetEvaluationOptions& options) {
   if (options.unknown_classes.empty()) {
     if (known.unseen.size() < 2) return {known.unseen};
     Places order = known.unseen;
@@ -224,8 +224,9 @@ OpenSetQuality quality(const std::vector<JudgedSample>& samples, float JudgedSam
 
 /// Inputs of no class, and the test samples beside them, among all classes of the bank.
 std::vector<NoClassInputs> judge_no_class(const Model& model, const Predictor& predictor, const Dataset& data,
-                                          std::span<const std::int32_t> known_rows, const OpenSetOptions& options,
-                                          ThreadPool& pool, ProgressObserver* progress) {
+                                          std::span<const std::int32_t> known_rows,
+                                          const OpenSetEvaluationOptions& options, ThreadPool& pool,
+                                          ProgressObserver* progress) {
   const Ranking all(model);
   Judge judge(model, predictor, all, pool);
   std::vector<float> known;
@@ -258,7 +259,7 @@ std::vector<std::string> names_of(const Places& classes, const Dataset& data) {
 
 }  // namespace
 
-OpenSetEvaluation evaluate_open_set(const Model& model, const Dataset& data, const OpenSetOptions& options,
+OpenSetEvaluation evaluate_open_set(const Model& model, const Dataset& data, const OpenSetEvaluationOptions& options,
                                     ThreadPool& pool, ProgressObserver* progress) {
   check(model, data, options);
   const Known known = known_classes(model, data);

@@ -69,8 +69,8 @@ void expect_error(ErrorCode code, const std::string& part, const std::function<v
   }
 }
 
-OpenSetOptions few_inputs(Names unknown = {}, std::uint64_t seed = 1) {
-  OpenSetOptions options;
+OpenSetEvaluationOptions few_inputs(Names unknown = {}, std::uint64_t seed = 1) {
+  OpenSetEvaluationOptions options;
   options.unknown_classes = std::move(unknown);
   options.inputs = 20;
   options.seed = seed;
@@ -281,14 +281,14 @@ TEST(OpenSet, FieldLearningIsToldInAWarning) {
 
 TEST(OpenSet, WhatCannotBeEvaluatedIsRefused) {
   Copy t;
-  const auto evaluate_with = [&](const OpenSetOptions& options) {
+  const auto evaluate_with = [&](const OpenSetEvaluationOptions& options) {
     evaluate_open_set(t.model, t.data, options, t.pool);
   };
   const Names unseen = trained().unseen_names();
   const std::string& seen = t.data.class_names[static_cast<std::size_t>(t.data.seen_classes()[0])];
   expect_error(ErrorCode::bad_input, "did you mean", [&] { evaluate_with(few_inputs({unseen[0] + "x"})); });
   expect_error(ErrorCode::bad_input, "unseen", [&] { evaluate_with(few_inputs({seen})); });
-  OpenSetOptions none;
+  OpenSetEvaluationOptions none;
   none.inputs = 0;
   expect_error(ErrorCode::usage, "at least 1", [&] { evaluate_with(none); });
   const auto test_seen = t.data.split.test_seen;
