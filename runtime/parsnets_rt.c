@@ -684,7 +684,7 @@ static int check_tables(const pnrt_model* m) {
 }
 
 /* What is known of a sample before it is accepted; docs/device.md. */
-enum { kScore, kMargin, kEnergyOf, kLength, kDistance, kOutside, kFit, kEvidence };
+enum { kScore, kEnergyOf, kLength, kDistance, kOutside, kFit, kEvidence };
 /* Where weights, the range of evidence and thresholds are in the section `rejection`. */
 enum { kLow = 2 * (kEvidence + 1), kHigh = kLow + kEvidence, kThresholds = kHigh + kEvidence };
 
@@ -1477,9 +1477,8 @@ static pnrt_status place_length(const pnrt_model* m, const pnrt_bank* bank, uint
   return status;
 }
 
-/* Judges a sample by its evidence, of which length and outside are there. `second`: the second best score; `sum`: of
- * the softmax. */
-static pnrt_status reject(const pnrt_model* m, const pnrt_bank* bank, const pnrt_match* best, float second, float sum,
+/* Judges a sample by its evidence, of which length and outside are there. `sum`: of the softmax. */
+static pnrt_status reject(const pnrt_model* m, const pnrt_bank* bank, const pnrt_match* best, float sum,
                           float* evidence, pnrt_verdict* verdict, arena a) {
   const int seen = is_seen(m, best->index);
   const float *weight = m->rejection + (seen ? kEvidence + 1 : 0), *low = m->rejection + kLow,
@@ -1490,7 +1489,6 @@ static pnrt_status reject(const pnrt_model* m, const pnrt_bank* bank, const pnrt
   if (status != PNRT_OK) return status;
   cosine = cosine > 1 ? 1 : cosine < -1 ? -1 : cosine;
   evidence[kScore] = best->score;
-  evidence[kMargin] = best->score - second;
   evidence[kEnergyOf] = best->score + m->temperature * logarithm(sum);
   evidence[kDistance] = evidence[kLength] * sqrtf(1 - cosine * cosine);
   evidence[kFit] = place > 0 ? evidence[kLength] * cosine / place : 0;
@@ -1510,7 +1508,7 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
   const uint32_t slots = pnrt_class_slots(model, bank);
   const int rejects = query && query->reject;
   arena a;
-  float *f, *scores, sum = 0, second = -FLT_MAX, evidence[kEvidence];
+  float *f, *scores, sum = 0, evidence[kEvidence];
   uint32_t c, i;
   pnrt_status status = start(&a, model, bank, work, work_bytes);
   if (status != PNRT_OK) return status;
@@ -1532,18 +1530,14 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
     top[i].index = c;
     top[i].score = scores[c];
   }
-  for (c = 0; c < slots; ++c) {
-    if (!competes(model, bank, c, among)) continue;
-    sum += exponential((scores[c] - top[0].score) / model->temperature);
-    if (c != top[0].index && scores[c] > second) second = scores[c];
-  }
+  for (c = 0; c < slots; ++c)
+    if (competes(model, bank, c, among)) sum += exponential((scores[c] - top[0].score) / model->temperature);
   for (i = 0; i < verdict->count; ++i)
     top[i].confidence = exponential((top[i].score - top[0].score) / model->temperature) / sum;
   verdict->unknown = verdict->count == 0;
   verdict->known_score = rejects ? -FLT_MAX : 0;
   if (!rejects || verdict->count == 0) return PNRT_OK;
-  if (second == -FLT_MAX) second = top[0].score;
-  return reject(model, bank, top, second, sum, evidence, verdict, a);
+  return reject(model, bank, top, sum, evidence, verdict, a);
 }
 
 /* ---- learning ---- */

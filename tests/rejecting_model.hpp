@@ -60,7 +60,7 @@ inline float between(std::vector<float> values, double quantile) {
 
 /// Evidence counts in units of its spread; the outermost 0.5 % of each is out of range, of the rest 40 % unknown.
 inline void reject_by_hand(Model& model, MatrixView<const float> x, ThreadPool& pool) {
-  constexpr float signs[Evidence::kCount] = {1, 0.5f, 1, -0.5f, -0.7f, -1, 0.4f};
+  constexpr float signs[Evidence::kCount] = {1, 1, -0.5f, -0.7f, -1, 0.4f};
   model.rejection = {};
   model.rejection.false_accept = 0.05;
   std::vector<Judged> judged = judge(model, x, Ranking(model), pool);

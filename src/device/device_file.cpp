@@ -230,6 +230,8 @@ void put_class_targets(Writer& out, const Model& model) {
   out.bytes(DevicePart::semantic_tables, std::as_bytes(std::span(tables)));
 }
 
+static_assert(Evidence::kCount == kDeviceEvidence);
+
 void put_rejection(Writer& out, const Model& model, ThreadPool& pool) {
   const Rejection& r = model.rejection;
   std::vector<float> values;

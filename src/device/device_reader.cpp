@@ -211,7 +211,7 @@ class Reader {
              {"class_lengths", vector, 1, C, placed},
              {"class_predicted", vector, 1, C, placed},
              {"semantic_tables", bytes, 1, 4 * f.tables.size(), when(!f.tables.empty())},
-             {"rejection", vector, 1, kDeviceRejectionValues, when(rejects)},
+             {"rejection", vector, 1, 4 * kDeviceEvidence + 4, when(rejects)},
              {"span", matrix, p, p, rejects ? Need::may : Need::must_not},
              {"span_offset", vector, 1, p, when(f.section(DevicePart::span).present())}}};
   }
@@ -293,12 +293,13 @@ class Reader {
         fail(s.name, expected, fmt::format("{} for class {}", v, c));
   }
 
-  /// The range of evidence: 7 lowest values from number 16 on, then the highest.
+  /// Weights and intercept of two kinds of samples come first, then the lowest values of evidence, then the highest.
   void check_rejection() const {
     const auto& s = info_.section(DevicePart::rejection);
-    for (std::size_t i = 16; s.present() && i < 23; ++i) {
-      const float low = f32_at(bytes_.data() + s.offset + 4 * i), high = f32_at(bytes_.data() + s.offset + 4 * (i + 7));
-      if (low > high) fail(s.name, "a range from low to high", fmt::format("{} to {} for value {}", low, high, i - 16));
+    const std::byte* range = bytes_.data() + s.offset + 4 * 2 * (kDeviceEvidence + 1);
+    for (std::size_t i = 0; s.present() && i < kDeviceEvidence; ++i) {
+      const float low = f32_at(range + 4 * i), high = f32_at(range + 4 * (kDeviceEvidence + i));
+      if (low > high) fail(s.name, "a range from low to high", fmt::format("{} to {} for value {}", low, high, i));
     }
   }
 

@@ -52,7 +52,7 @@ enum class DevicePart : std::uint8_t {
 inline constexpr std::size_t kDeviceParts = 31, kDeviceParts2 = 28, kDeviceParts1 = 23;  ///< of versions 3, 2 and 1
 inline constexpr std::size_t kDeviceHeaderBytes = 144, kDeviceHeaderBytes1 = 112;        ///< since version 2; of 1
 inline constexpr std::size_t kDeviceHeadWeightAt = 124, kDeviceFieldAt = 128;            ///< since version 2
-inline constexpr std::size_t kDeviceRejectionValues = 32;  ///< weights 2 x 8, range 2 x 7, two thresholds
+inline constexpr std::size_t kDeviceEvidence = 6;  ///< numbers that rejection judges a sample by
 
 struct DeviceSection {
   const char* name = "";           ///< as docs/device.md has it

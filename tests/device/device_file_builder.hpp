@@ -406,11 +406,11 @@ class DeviceFileMaker {
 
   /// Weights, a range that holds about half of all evidence, thresholds.
   void add_rejection() {
-    add_vector(28, 32);
+    add_vector(28, 28);
     auto& part = parts_.sections[28];
-    for (std::size_t i = 16; i < 23; ++i) {
+    for (std::size_t i = 14; i < 20; ++i) {
       part.values[i] = -5;
-      part.values[i + 7] = 1 + 30 * std::fabs(part.values[i + 7]);
+      part.values[i + 6] = 1 + 30 * std::fabs(part.values[i + 6]);
     }
     part.contents.clear();
     for (const float v : part.values) append_f32(part.contents, v);

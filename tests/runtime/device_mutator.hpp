@@ -134,7 +134,7 @@ class Mutator {
                                  k.classes,
                                  k.prepared(),
                                  k.class_outputs() * k.class_outputs(),
-                                 32};
+                                 28};
     const auto count = part.type != 0 && part.type != 4 ? part.values.size() : sizes[below(std::size(sizes))];
     part.type = static_cast<std::uint8_t>(part.type != 0 && below(2) == 0 ? 0 : 1 + below(4));
     part.scales.assign(part.type == 3 ? 4 * part.rows : 0, std::byte{0});

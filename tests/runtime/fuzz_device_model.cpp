@@ -257,17 +257,15 @@ class Trial {
       return;
     }
     const bool seen = top[0].index < model_.classes && model_.class_seen[top[0].index] == 1;
-    const float *weight = model_.rejection + (seen ? 8 : 0), *low = model_.rejection + 16, *high = low + 7;
+    const float *weight = model_.rejection + (seen ? 7 : 0), *low = model_.rejection + 14, *high = low + 6;
     require_finite(std::vector{verdict.known_score}, "known score");
-    require(verdict.unknown == (verdict.known_score < model_.rejection[seen ? 31 : 30] ? 1u : 0u),
+    require(verdict.unknown == (verdict.known_score < model_.rejection[seen ? 27 : 26] ? 1u : 0u),
             "unknown is what is below the threshold");
     ++(verdict.unknown ? rejected : accepted);
-    const float margin = ranks.size() > 1 ? ranks[0].first - ranks[1].first : 0, values[] = {ranks[0].first, margin};
-    for (std::size_t i = 0; i < 2; ++i)
-      if (!(values[i] >= low[i] && values[i] <= high[i]))
-        require(verdict.known_score == -FLT_MAX, "out of range is unlike everything");
-    if (std::all_of(weight, weight + 7, [](float w) { return w == 0; }) && verdict.known_score != -FLT_MAX)
-      require(verdict.known_score == weight[7], "without weights the intercept is left");
+    if (!(ranks[0].first >= low[0] && ranks[0].first <= high[0]))
+      require(verdict.known_score == -FLT_MAX, "out of range is unlike everything");
+    if (std::all_of(weight, weight + 6, [](float w) { return w == 0; }) && verdict.known_score != -FLT_MAX)
+      require(verdict.known_score == weight[6], "without weights the intercept is left");
   }
 
   void classify(const pnrt_bank* bank, const Exact<float>& features, bool good, const Exact<float>& all) {
