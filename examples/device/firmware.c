@@ -2,8 +2,8 @@
  * 'parsnets export --c-header'), all memory is one static block of 64 KB, and nothing is allocated. The only thing that
  * depends on the board is board_print.
  *
- * It names the class of a sample, takes the class away, which makes the sample something else or unknown, and learns
- * the class again from its attributes alone. Frames that show no class at all, a dark one and noise, are unknown. */
+ * It names the class of a sample, takes the class away, which makes the sample something else, and learns the class
+ * again from its attributes alone. Frames without any class, a blank one and noise, are unknown. */
 #include <stdint.h>
 
 #include "firmware_model.h"
@@ -63,12 +63,12 @@ static pnrt_status name_class(const pnrt_bank* bank, const float* features, void
   return PNRT_OK;
 }
 
-/* Stands in for a camera: a dark frame, or noise. */
+/* Stands in for a camera: features of a blank frame, or noise. */
 static void take_frame(float* frame, uint32_t features, int noise) {
   uint32_t state = 1, i;
   for (i = 0; i < features; ++i) {
     state = state * 1664525u + 1013904223u;
-    frame[i] = noise ? (float)(state >> 8) / 16777216.0f : 0;
+    frame[i] = noise ? (float)(state >> 8) / 16777216.0f : 1;
   }
 }
 
@@ -106,7 +106,7 @@ int main(void) {
   }
   for (noise = 0; noise < 2; ++noise) {
     take_frame(frame, model.features, noise);
-    board_print(noise ? "noise is: " : "a dark frame is: ");
+    board_print(noise ? "noise is: " : "a blank frame is: ");
     status = name_class(&bank, frame, work);
     if (status != PNRT_OK) return fail("classify", status);
   }
