@@ -46,20 +46,19 @@ LinearSpan::LinearSpan(const Model& model, ThreadPool& pool) {
   offset_.assign(model.bias.begin(), model.bias.begin() + static_cast<std::ptrdiff_t>(p));
   if (model.shared.empty())
     for (std::size_t j = 0; j < p; ++j) offset_[j] += model.networks(0, j);
+  for (std::size_t i = 0; i < rank; ++i) along_offset_.push_back(dot(basis_.row(i), std::span<const float>(offset_)));
 }
 
 void LinearSpan::measure(std::span<const float* const> x, std::size_t dimensions, std::span<float* const> f,
                          std::vector<float>& outside) const {
   outside.assign(x.size(), 0.0f);
   if (basis_.empty()) return;
-  std::vector<float> centred(offset_.size());
   for (std::size_t r = 0; r < x.size(); ++r) {
     const double all = dot(std::span(x[r], dimensions), std::span(x[r], dimensions));
     if (!(all > 0)) continue;
-    for (std::size_t j = 0; j < centred.size(); ++j) centred[j] = f[r][j] - offset_[j];
     double inside = 0;
     for (std::size_t i = 0; i < basis_.rows(); ++i) {
-      const double along = dot(basis_.row(i), std::span<const float>(centred));
+      const double along = dot(basis_.row(i), std::span<const float>(f[r], basis_.cols())) - along_offset_[i];
       inside += along * along;
     }
     outside[r] = static_cast<float>(std::max(0.0, 1 - inside / all));
@@ -79,15 +78,13 @@ void lengths_in_class_space(const Model& model, std::span<const float* const> f,
   }
 }
 
-Evidence evidence_of(const Ranking& ranking, const PreparedClasses& classes, std::span<const RankedClass> best,
-                     float length, float outside) {
-  const RankedClass& winner = best[0];
-  const float cosine = std::clamp(winner.score + ranking.penalty(winner.class_index), -1.0f, 1.0f),
-              place = classes.lengths.empty() ? 1.0f : classes.lengths[static_cast<std::size_t>(winner.class_index)];
+Evidence evidence_of(const Ranking& ranking, const PreparedClasses& classes, const RankedClass& best, float length,
+                     float outside) {
+  const float cosine = std::clamp(best.score + ranking.penalty(best.class_index), -1.0f, 1.0f),
+              place = classes.lengths.empty() ? 1.0f : classes.lengths[static_cast<std::size_t>(best.class_index)];
   Evidence evidence;
-  evidence.score = winner.score;
-  evidence.margin = best.size() > 1 ? winner.score - best[1].score : 0.0f;
-  evidence.energy = static_cast<float>(winner.score - ranking.temperature() * std::log(winner.confidence));
+  evidence.score = best.score;
+  evidence.energy = static_cast<float>(best.score - ranking.temperature() * std::log(best.confidence));
   evidence.length = length;
   evidence.distance = length * std::sqrt(1 - cosine * cosine);
   evidence.outside = outside;
