@@ -233,4 +233,41 @@ TEST(CliEval, PublishedTransductiveRowsAreABlockOfTheirOwn) {
   EXPECT_TRUE(transductive.json()["transductive"].contains("CUB"));
 }
 
+TEST(CliEval, CoverageAndReliabilityAreReportedForSeenAndUnseenClassesApart) {
+  TempDir dir;
+  const std::string model = (dir / "m.safetensors").string(), open = (dir / "open.safetensors").string();
+  ASSERT_EQ(train_ridge(kDemo, model).exit_code, 0);
+  const std::vector<std::string> words{"eval", "--data", kDemo, "--model"};
+  const auto evaluated = [&words](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return run_cli(more);
+  };
+  const auto plain = evaluated({model, "--json"}).json();
+  EXPECT_FALSE(plain.contains("sets"));
+  double gaps = 0, samples = 0;
+  for (const auto& bin : plain["reliability"]["unseen"]["bins"]) {
+    const auto count = bin["samples"].get<double>();
+    samples += count;
+    if (count > 0) gaps += count * std::abs(bin["accuracy"].get<double>() - bin["confidence"].get<double>());
+  }
+  EXPECT_EQ(samples, plain["reliability"]["unseen"]["samples"].get<double>());
+  EXPECT_NEAR(plain["reliability"]["unseen"]["ece"].get<double>(), gaps / samples, 1e-9);
+  const auto refused = evaluated({model, "--coverage", "90%"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_TRUE(has(refused.err, "the model has no prediction sets; calibrate it with 'parsnets calibrate'"));
+  ASSERT_EQ(run_cli({"calibrate", "--model", model, "--data", kDemo, "--out", open, "--folds", "2"}).exit_code, 0);
+  const auto all = evaluated({open, "--json"}).json()["sets"],
+             one = evaluated({open, "--json", "--coverage", "90%"}).json()["sets"];
+  ASSERT_EQ(all.size(), 3u);
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0], all[1]);
+  EXPECT_EQ(one[0]["stated"], 90);
+  EXPECT_LE(all[0]["seen"]["size"], all[2]["seen"]["size"]);
+  const auto text = evaluated({open, "--coverage", "90%"}).out;
+  EXPECT_TRUE(has(text, "ECE   seen ")) << text;
+  EXPECT_TRUE(has(text, "sets  90 stated: seen ")) << text;
+  EXPECT_TRUE(has(text, "(calibrated on validation classes)")) << text;
+  EXPECT_EQ(evaluated({open, "--coverage", "90%", "--few-shot", "1"}).exit_code, 2);
+}
+
 }  // namespace parsnets::test

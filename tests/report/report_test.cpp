@@ -43,6 +43,9 @@ TEST(Report, FiguresAreThoseOfTheEvaluation) {
   EXPECT_EQ(one["summary"]["zsl"].get<double>(), test.zsl.top1_per_class);
   EXPECT_EQ(one["summary"]["h"].get<double>(), test.gzsl.h);
   EXPECT_EQ(one["summary"]["ausuc"].get<double>(), test.gzsl.ausuc);
+  EXPECT_EQ(one["reliability"]["seen"]["ece"].get<double>(), test.seen_reliability.ece);
+  EXPECT_EQ(one["reliability"]["unseen"]["bins"].size(), 15u);
+  EXPECT_TRUE(one["sets"].is_null()) << "not calibrated";
   std::size_t samples = 0, listed = 0;
   for (const auto& cell : one["confusion"]["counts"]) samples += cell[2].get<std::size_t>();
   EXPECT_EQ(samples, run.data.split.test_seen.size() + run.data.split.test_unseen.size());
@@ -66,6 +69,21 @@ TEST(Report, FiguresAreThoseOfTheEvaluation) {
   EXPECT_EQ(one["tsne"]["raw"].size(), all);
   EXPECT_EQ(one["tsne"]["mapped"].size(), all);
   EXPECT_GT(right, 0u);
+}
+
+TEST(Report, ShowsThePredictionSetsOfACalibratedModel) {
+  ThreadPool pool(1);
+  SmallRun run = small_run(Method::ridge);
+  run.model.sets = {{0.1f, 0.2f, 0.3f}, {0, 0, 1}, {0.1f, 0.3f}};
+  const Evaluation test = evaluate(run.model, run.data, pool);
+  const json sets = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0]["sets"];
+  ASSERT_EQ(sets.size(), kCoverages.size());
+  for (std::size_t k = 0; k < sets.size(); ++k) {
+    EXPECT_EQ(sets[k]["stated"].get<double>(), 100 * kCoverages[k]);
+    EXPECT_EQ(sets[k]["seen"]["coverage"].get<double>(), test.sets[k].seen.coverage);
+    EXPECT_EQ(sets[k]["unseen"]["size"].get<double>(), test.sets[k].unseen.size);
+    EXPECT_EQ(sets[k]["unseen"]["calibrated_on"], "validation classes");
+  }
 }
 
 TEST(Report, HasEveryPartForAModelWithGatesAndMmg) {
