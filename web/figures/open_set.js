@@ -12,9 +12,11 @@ defineFigure({
   missing: "No rejection in this model: add it with `parsnets calibrate --false-accept 5% --out DIR/model.safetensors`.",
   data: (run) => run.open_set || null,
 
-  sentence({ known_score: score, confidence, at_thresholds: chosen, turns }) {
-    const turn = turns.length === 2 ? "Unseen classes are left out of the bank in two turns" : `${count(turns[0].length, "unseen class", "unseen classes")} left out of the bank`;
-    return `${turn}: AUROC is ${percent(score.auroc)} by the known score and ${percent(confidence.auroc)} by the largest softmax, `
+  sentence({ known_score: score, confidence, at_thresholds: chosen, turns, not_in_bank: missing }) {
+    const out = turns.length === 2 ? "Unseen classes are left out of the bank in two turns"
+      : [turns[0].length && `${count(turns[0].length, "unseen class", "unseen classes")} left out of the bank`,
+        missing.length && `${count(missing.length, "class", "classes")} not in the bank`].filter(Boolean).join(", ");
+    return `${out}: AUROC is ${percent(score.auroc)} by the known score and ${percent(confidence.auroc)} by the largest softmax, `
       + `OSCR ${percent(score.oscr)} and ${percent(confidence.oscr)}; the thresholds accept ${percent(chosen.unknown)} % of the unknown and ${percent(chosen.known)} % of the known samples.`;
   },
 

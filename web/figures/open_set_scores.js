@@ -38,12 +38,12 @@ defineFigure({
     const height = 380;
     frame.marks(drawLines(frame.svg(height), { x: 0, y: 0, width: Math.min(frame.width, 760), height }, {
       x: { label: "Known score minus the threshold that applies", domain: d3.extent(edges) },
-      y: { label: "Samples of the kind, %", domain: [0, 1.12 * (d3.max(series, (one) => d3.max(one.points, (point) => point.y)) || 1)] },
+      y: { label: "Samples of the kind, %", domain: [0, 1.2 * (d3.max(series, (one) => d3.max(one.points, (point) => point.y)) || 1)] },
       series,
       after(g, x, y, plot) {
-        g.append("line").attr("class", "guide").attr("x1", x(0)).attr("x2", x(0)).attr("y1", plot.top - 14).attr("y2", plot.bottom);
-        g.append("text").attr("class", "strong halo end").attr("x", x(0) - 6).attr("y", plot.top - 4).text("rejected");
-        g.append("text").attr("class", "strong halo").attr("x", x(0) + 6).attr("y", plot.top - 4).text("accepted");
+        g.append("line").attr("class", "guide").attr("x1", x(0)).attr("x2", x(0)).attr("y1", plot.top).attr("y2", plot.bottom);
+        g.append("text").attr("class", "strong halo end").attr("x", x(0) - 6).attr("y", plot.top + 12).text("rejected");
+        g.append("text").attr("class", "strong halo").attr("x", x(0) + 6).attr("y", plot.top + 12).text("accepted");
       },
     }), { radius: 60 });
   },
