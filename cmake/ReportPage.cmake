@@ -18,6 +18,7 @@ set(PARSNETS_REPORT_SCRIPTS
   figures/reliability.js figures/prediction_sets.js
   figures/sweep.js figures/ablation.js figures/gates.js
   figures/transductive.js figures/class_moves.js figures/few_shot.js
+  figures/open_set.js figures/open_set_scores.js figures/no_class.js
   figures/spectrum.js figures/angles.js figures/places.js figures/tsne.js figures/subspaces.js figures/hubness.js
   figures/training.js figures/attributes.js figures/explanations.js
   results.js overview.js provenance.js part.js page.js only.js start.js)

@@ -5,6 +5,7 @@ const SECTIONS = [
   ["accuracy", "Accuracy"],
   ["design", "Design choices"],
   ["field", "Learning in the field"],
+  ["open-set", "Unknown samples"],
   ["geometry", "Geometry"],
   ["training", "Training"],
   ["attributes", "Attributes"],

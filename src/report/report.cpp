@@ -19,6 +19,7 @@
 #include "report/bench_figures.hpp"
 #include "report/field_figures.hpp"
 #include "report/geometry.hpp"
+#include "report/open_set_figures.hpp"
 #include "report/overview.hpp"
 #include "report/page.hpp"
 #include "report/places.hpp"
@@ -257,6 +258,7 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
     add_bench_figures(bench.text, bench.name, data, json);
     add_field_figures(bench.text, bench.name, data, test, json);
   }
+  json["open_set"] = open_set_figures(model, data, options.seed, pool, progress);
   json["gates"] = gates_json(model, data, samples, pool);
   const Matrix<float> without = options.compare_mmg
                                     ? mapped_without_mmg(model, data, samples, options.memory_limit, pool, progress)

@@ -35,6 +35,18 @@ json data_of(const std::vector<ReportRun>& runs, unsigned threads = 1, const Thu
   return json::parse(report_data(runs, thumbnails, options, pool));
 }
 
+TEST(Report, UnknownSamplesAreShownForModelsThatRejectThem) {
+  SmallRun run = small_run(Method::parsnets);
+  EXPECT_TRUE(data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0]["open_set"].is_null());
+  for (auto& weights : run.model.rejection.weights) weights[0] = 1;
+  run.model.rejection.range[0].fill(-1e6f);
+  run.model.rejection.range[1].fill(1e6f);
+  run.model.rejection.false_accept = 0.05;
+  const json shown = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0]["open_set"];
+  EXPECT_EQ(shown["turns"].size(), 2u);
+  EXPECT_EQ(shown["unknown"]["samples"], run.data.split.test_unseen.size());
+}
+
 TEST(Report, FiguresAreThoseOfTheEvaluation) {
   ThreadPool pool(1);
   const SmallRun run = small_run(Method::parsnets);

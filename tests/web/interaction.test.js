@@ -187,7 +187,7 @@ describe("results", () => {
 describe("navigation and theme", () => {
   test("contents lead to their sections by keyboard and mark the current one", () => withPage("full", async (page) => {
     const links = page.locator("#contents a");
-    assert.equal(await links.count(), 8);
+    assert.equal(await links.count(), 9);
     for (let i = 0; i < 8; i += 1) {
       await links.nth(i).focus();
       await page.keyboard.press("Enter");
@@ -372,6 +372,10 @@ describe("downloads", () => {
     await same("transductive", ["protocol", "metric", "before", "after"], run.transductive.flatMap(({ protocol, before, after }) => ["zsl", "u", "s", "h"].map((key) => [protocol, key, before[key], after[key]])));
     await same("class-moves", ["protocol", "class", "degrees", "support"], run.transductive.flatMap(({ protocol, moves }) => moves.map((one) => [protocol, one.class, one.degrees, one.support])));
     await same("few-shot", ["examples", "taught mean", "taught sd", "examples alone mean", "examples alone sd"], [[0, run.few_shot.descriptions_alone, null, null, null], ...run.few_shot.rows.map((row) => [row.examples, row.taught.mean, row.taught.sd, row.examples_alone.mean, row.examples_alone.sd])]);
+    const open = run.open_set;
+    await same("open-set", ["curve", "score", "unknown accepted", "known accepted"], [["ROC", "roc"], ["OSCR", "oscr_curve"]].flatMap(([label, curve]) => [["known score", "known_score"], ["largest softmax", "confidence"]].flatMap(([name, key]) => open[key][curve].map((point) => [label, name, ...point]))));
+    await same("open-set-scores", ["from", "to", "known, seen classes, %", "known, unseen classes, %", "unknown, %"], [["out of range", null, 0.5, 1.5, 12.5], ...open.histogram.unknown.map((share, i) => [open.histogram.edges[i], open.histogram.edges[i + 1], open.histogram.known_seen[i], open.histogram.known_unseen[i], share])]);
+    await same("no-class", ["inputs", "features", "number", "rejected", "auroc"], open.no_class.map((kind) => [kind.name, kind.features, kind.inputs, kind.rejected, kind.auroc]));
     await same("ablation", ["variant", "zsl mean", "zsl sd", "h mean", "h sd"], run.ablation.rows.map((row) => [row.label, row.zsl.mean, row.zsl.sd, row.h.mean, row.h.sd]));
     await same("gate-usage", ["network", "usage"], run.gates.usage.map((share, i) => [i, share]));
     await same("gate-heat", ["class", ...run.gates.usage.map((_, i) => `network ${i}`)], run.gates.by_class.classes.map((name, i) => [name, ...run.gates.by_class.share[i]]));
@@ -397,7 +401,7 @@ describe("downloads", () => {
 
   test("SVG files stand alone: they parse, have size, colours and marks, and no style sheet", () => withPage("full", async (page) => {
     const figures = await page.locator("figure.figure").evaluateAll((nodes) => nodes.filter((node) => node.querySelector(".chart > svg")).map((node) => node.id.replace("fig-", "")));
-    assert.equal(figures.length, 20);
+    assert.equal(figures.length, 23);
     for (const figure of figures) {
       const { name, bytes } = await download(page, figure, "SVG");
       assert.ok(name.endsWith(".svg"));

@@ -75,7 +75,7 @@ describe("several data sets", () => {
     assert.deepEqual(await shown(), ["Overview", "CUB", "SUN 2"]);
     await view.page.locator("#contents a", { hasText: "SUN 2" }).click();
     await until(view.page, () => document.querySelector("#contents a[aria-current]").textContent === "SUN 2");
-    assert.equal((await shown()).length, 11);
+    assert.equal((await shown()).length, 12);
     await view.page.locator("#contents a:visible", { hasText: "Geometry" }).click();
     await until(view.page, () => document.querySelectorAll("#contents a[aria-current]")[1].hash === "#SUN_2-geometry");
   });
@@ -98,7 +98,7 @@ describe("several data sets", () => {
     await view.page.emulateMedia({ media: "print" });
     await until(view.page, () => document.documentElement.classList.contains("printing"));
     const heights = await view.page.locator("section").evaluateAll((nodes) => nodes.map((node) => node.getBoundingClientRect().height));
-    assert.equal(heights.length, 17);
+    assert.equal(heights.length, 19);
     assert.ok(heights.every((height) => height > 20));
     await view.page.emulateMedia({ media: "screen" });
   });

@@ -16,6 +16,7 @@ function expectedFigures(run) {
     tradeoff: run.curve, "class-strip": run.per_class.some((one) => one.zsl !== null || one.gzsl !== null), "per-class": run.per_class.length,
     confusion: run.confusion.counts.length, reliability: run.reliability, "prediction-sets": run.sets, sweep: run.sweep, ablation: run.ablation, "gate-usage": run.gates, "gate-heat": run.gates && run.gates.by_class,
     transductive: run.transductive, "class-moves": run.transductive && run.transductive.some((one) => one.moves.length), "few-shot": run.few_shot,
+    "open-set": run.open_set, "open-set-scores": run.open_set, "no-class": run.open_set && run.open_set.no_class.length,
     spectrum: run.spectrum, angles: run.angles, places: run.places, tsne: run.tsne, "subspaces-2d": run.subspaces, "subspaces-3d": run.subspaces, hubness: run.hubness,
     objective: run.training && run.training.stages.length, "svr-gap": run.training && run.training.svr, attributes: run.attributes, explanations: run.explanations,
   };
@@ -245,7 +246,7 @@ for (const [name, sample] of samples) {
       await view.page.emulateMedia({ media: "print" });
       await until(view.page, () => document.documentElement.classList.contains("printing"));
       const sections = await view.page.locator("section").evaluateAll((nodes) => nodes.map((node) => node.getBoundingClientRect().height));
-      assert.equal(sections.length, 8);
+      assert.equal(sections.length, 9);
       assert.ok(sections.every((height) => height > 20));
       assert.ok(await view.page.locator(".toolbar, #contents").evaluateAll((nodes) => nodes.every((node) => getComputedStyle(node).display === "none")));
       assert.equal(await view.page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor), "rgb(255, 255, 255)");

@@ -181,6 +181,7 @@ function makeRun(random, { name, classes, points = 600, attributes = 312, networ
     transductive: ["mixed", "unseen"].map((protocol, i) => ({ protocol, samples: gzsl ? 4731 : 2967, before: { zsl: 61.2, u: gzsl ? 55.1 : null, s: gzsl ? 62.4 : null, h: gzsl ? 58.5 : null },
       after: { zsl: 64.9 + i, u: gzsl ? 58.8 : null, s: gzsl ? 62.1 : null, h: gzsl ? 60.4 : null }, moves: names.filter((one, c) => unseen[c]).map((one, c) => ({ class: one, support: 12.5 + c, degrees: round(5 + (c * 7) % 20 + i, 2) })) })),
     few_shot: { draws: 20, descriptions_alone: 61.2, rows: [1, 2, 5, 10].map((examples, i) => ({ examples, taught: { mean: 65 + 3 * i, sd: 0.8 }, examples_alone: { mean: 38 + 10 * i, sd: 1.2 } })) },
+    open_set: makeOpenSet(names.filter((one, c) => unseen[c]), gzsl),
     gates: { networks, open: Math.min(20, networks / 4), entropy: 0.991, usage, by_class: { classes: names.slice(0, 40), share: names.slice(0, 40).map(() => usage.map((share) => round(clamp(share * (0.3 + 1.8 * random()), 0, 1), 3))) } },
     spectrum: { classes: names.slice(0, 12).map((one) => ({ class: one, raw: decay(random, 20, 0.12), without_mmg: decay(random, 20, 0.3), mapped: decay(random, 20, 0.6) })),
       mean: { raw: decay(random, 20, 0.12), without_mmg: decay(random, 20, 0.3), mapped: decay(random, 20, 0.6) } },
@@ -207,6 +208,23 @@ function makeRun(random, { name, classes, points = 600, attributes = 312, networ
   };
 }
 
+// Without generalised evaluation there are no known samples of seen classes.
+function makeOpenSet(names, gzsl) {
+  const random = makeRandom(11);
+  const share = (samples, classes, accepted) => ({ samples, classes, accepted, rejected: 100 - accepted, accepted_of_classes: { mean: accepted, low: accepted - 2, high: accepted + 2 } });
+  const none = { samples: 0, classes: 0, accepted: null, rejected: null, accepted_of_classes: { mean: null, low: null, high: null } };
+  const curve = (power, top) => range(101).map((i) => [i, round(top * (i / 100) ** power, 3)]);
+  const score = (auroc, power) => ({ auroc, fpr95: 100 - auroc / 2, oscr: auroc - 20, roc: curve(power, 100), oscr_curve: curve(power, 78.5) });
+  const bins = (centre) => histogram(random, 40, centre, 6, 1000).map((number) => number / 10);
+  const kinds = [["uniform", 100], ["gaussian", 99.9], ["shuffled", 84.1], ["scaled", 85.6], ["far", 99.7], ["constant", 100], ["zero", 0]];
+  return { units: "percent", false_accept: 5, turns: [names.filter((_, i) => i % 2), names.filter((_, i) => i % 2 === 0)], not_in_bank: [],
+    known_seen: gzsl ? share(3528, 150, 81.25) : none, known_unseen: share(2967, 50, 66.5), unknown: share(2967, 50, 5.25), known_right: 78.5,
+    known_score: score(91.5, 0.12), confidence: score(72.25, 0.4),
+    no_class: kinds.map(([name, rejected]) => ({ name, features: `how ${name} inputs are made`, inputs: name === "zero" ? 1 : 1000, rejected, auroc: round(50 + rejected / 2, 2) })),
+    at_thresholds: { unknown: 5.25, known: 74.5, known_right: 62.75 },
+    histogram: { edges: range(41).map((i) => round((i - 16) / 4, 2)), known_seen: gzsl ? bins(28) : null, known_unseen: bins(22), unknown: bins(9), out_of_range: { known_seen: gzsl ? 0.5 : null, known_unseen: 1.5, unknown: 12.5 } } };
+}
+
 function makeReference(random) {
   const names = ["DAP", "ALE", "DEVISE", "SJE", "ESZSL", "SYNC", "SAE", "f-CLSWGAN", "CADA-VAE", "TF-VAEGAN", "FREE", "APN", "CE-GZSL", "TransZero", "MSDN", "I2DFormer", "SDGZSL", "HSVA", "DVBE", "ParsNets (published)"];
   return names.map((method, i) => {
@@ -225,7 +243,7 @@ function makeReport(kind) {
       return report([makeRun(random, { name: "demo", classes: 200, points: 3000 })], { thumbnails: sprite(random, 600, 60, 32) });
     case "minimal": {
       const run = makeRun(random, { name: "minimal", classes: 20, points: 50 });
-      for (const key of ["rank", "curve", "reliability", "sets", "sweep", "ablation", "transductive", "few_shot", "gates", "spectrum", "angles", "places", "tsne", "subspaces", "training", "hubness", "attributes", "explanations"]) run[key] = null;
+      for (const key of ["rank", "curve", "reliability", "sets", "sweep", "ablation", "transductive", "few_shot", "open_set", "gates", "spectrum", "angles", "places", "tsne", "subspaces", "training", "hubness", "attributes", "explanations"]) run[key] = null;
       delete run.hubness;
       return report([run], { reference: [] });
     }
