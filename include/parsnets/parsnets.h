@@ -364,6 +364,31 @@ PARSNETS_API parsnets_status parsnets_explain(const parsnets_model *model, const
                                               parsnets_explanation *explanation, float *contributions, float *semantics,
                                               size_t attributes, int32_t *open_networks, size_t open);
 
+/* ---- Unknown samples, and prediction sets (docs/open-set.md). Both need calibration: PARSNETS_USAGE without. ---- */
+
+/* Whether a model is calibrated, and what was measured on held-out classes. */
+typedef struct parsnets_open_set {
+  size_t size;                           /* sizeof(parsnets_open_set) */
+  int32_t has_rejection;                 /* 1: parsnets_predict_known works */
+  int32_t has_sets;                      /* 1: parsnets_predict_sets works */
+  double false_accept;                   /* share of unknown samples to accept; 0 without rejection */
+  size_t folds, classes, samples;        /* fits, classes held out in turn, and their samples; 0: no record, as below */
+  double accept_low, accept_high;        /* percent; 95 % interval over classes of the share that is accepted */
+  double rejected_seen, rejected_unseen; /* percent; known samples of seen and of unseen classes that are rejected */
+  double auroc, confidence_auroc;        /* percent; of the known score, and of the confidence in its place */
+} parsnets_open_set;
+/* Never PARSNETS_USAGE for lack of calibration. */
+PARSNETS_API parsnets_status parsnets_model_get_open_set(const parsnets_model *model, parsnets_open_set *open_set);
+
+/* The best class of each sample, and whether the sample is of any class at all. `candidates`: the indices of `count`
+ * competing classes; or NULL: all. Outputs have `samples` values each: class indices; confidences; known scores, the
+ * log-odds that the sample is of a class (-FLT_MAX if it is unlike all known samples); and flags, 1 for unknown
+ * samples. Each of the last three or NULL. */
+PARSNETS_API parsnets_status parsnets_predict_known(const parsnets_model *model, const float *x, size_t samples,
+                                                    size_t dimensions, const int32_t *candidates, size_t count,
+                                                    uint32_t threads, int32_t *classes, float *confidences,
+                                                    float *known_scores, uint8_t *unknown);
+
 /* ---- Evaluation ---- */
 
 /* A result and its 95 % interval over test classes and samples (docs/method.md). */

@@ -1,0 +1,77 @@
+// Unknown samples and prediction sets behind parsnets.h.
+
+#include <fmt/format.h>
+
+#include "capi/batches.hpp"
+#include "capi/handles.hpp"
+#include "parsnets/option_name.hpp"
+
+using namespace parsnets;
+using namespace parsnets::capi;
+
+namespace {
+
+[[noreturn]] void not_calibrated(const char* what) {
+  throw Error(ErrorCode::usage,
+              fmt::format("{}: expected a model that is calibrated for them; calibrate it on the data "
+                          "set it was trained on, or train it with {}",
+                          what, option_name("false-accept")));
+}
+
+Ranking ranking_of(const Model& model, const std::int32_t* candidates, std::size_t count) {
+  if (candidates == nullptr) return Ranking(model);
+  return Ranking(model, std::vector<std::int32_t>(candidates, candidates + count));
+}
+
+}  // namespace
+
+parsnets_status parsnets_model_get_open_set(const parsnets_model* model, parsnets_open_set* open_set) {
+  return guarded([&] {
+    require(model, "model");
+    require(open_set, "open_set");
+    parsnets_open_set known{};
+    known.has_rejection = model->model.rejection.empty() ? 0 : 1;
+    known.has_sets = model->model.sets.empty() ? 0 : 1;
+    known.false_accept = model->model.rejection.false_accept;
+    if (const auto& record = model->model.record.rejection) {
+      known.folds = record->folds;
+      known.classes = record->classes;
+      known.samples = record->samples;
+      known.accept_low = record->accept_low;
+      known.accept_high = record->accept_high;
+      known.rejected_seen = record->rejected_seen;
+      known.rejected_unseen = record->rejected_unseen;
+      known.auroc = record->auroc;
+      known.confidence_auroc = record->confidence_auroc;
+    }
+    write_struct(open_set, known, "parsnets_open_set");
+  });
+}
+
+parsnets_status parsnets_predict_known(const parsnets_model* model, const float* x, size_t samples, size_t dimensions,
+                                       const int32_t* candidates, size_t count, uint32_t threads, int32_t* classes,
+                                       float* confidences, float* known_scores, uint8_t* unknown) {
+  return guarded([&] {
+    const Samples input{x, samples, dimensions, threads};
+    check_samples(model, input, classes, "classes", 1);
+    const Rejection& rejection = model->model.rejection;
+    if (rejection.empty()) not_calibrated("unknown samples");
+    const Ranking ranking = ranking_of(model->model, candidates, count);
+    const BlasGuard turn;
+    ThreadPool pool(threads_for(input));
+    const std::size_t most = std::min(samples, batch_of(sizeof(RankedClass) + sizeof(Evidence)));
+    std::vector<RankedClass> best(most);
+    std::vector<Evidence> evidence(most);
+    for_each_batch(input, std::max<std::size_t>(most, 1), [&](std::size_t first, MatrixView<const float> rows) {
+      model->predictor().rank(rows, ranking, pool, std::span(best).first(rows.rows()),
+                              std::span(evidence).first(rows.rows()));
+      for (std::size_t r = 0; r < rows.rows(); ++r) {
+        const bool seen = model->model.classes.seen[static_cast<std::size_t>(best[r].class_index)] != 0;
+        classes[first + r] = best[r].class_index;
+        if (confidences != nullptr) confidences[first + r] = best[r].confidence;
+        if (known_scores != nullptr) known_scores[first + r] = rejection.known_score(evidence[r], seen);
+        if (unknown != nullptr) unknown[first + r] = rejection.is_unknown(evidence[r], seen) ? 1 : 0;
+      }
+    });
+  });
+}

@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "capi/small_handles.hpp"
+#include "parsnets/predictor.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+/// Evidence of every sample, its best class among `ranking`, by C++.
+struct Judged {
+  Judged(const Model& model, MatrixView<const float> x, const Ranking& ranking) : best(x.rows()), evidence(x.rows()) {
+    ThreadPool pool(1);
+    Predictor(model, pool).rank(x, ranking, pool, best, evidence);
+  }
+  std::vector<RankedClass> best;
+  std::vector<Evidence> evidence;
+};
+
+/// A model whose rejection is the score of the best class, with the median of the samples as threshold; evidence of the
+/// longest tenth of the samples is out of range. Read by the C ABI and by C++.
+struct Pair {
+  SmallArrays small;
+  TempDir dir;
+  DatasetHandle data = small.handle();
+  ModelHandle plain = trained(data.get(), {{"method", "parsnets"}});
+  ModelHandle c;
+  Model cpp;
+  MatrixView<const float> x = small.data.features.view();
+
+  Pair() {
+    const std::string file = (dir / "m.safetensors").string();
+    EXPECT_OK(parsnets_model_save(plain.get(), file.c_str()));
+    Model model = load_model(file);
+    const Judged judged(model, x, Ranking(model));
+    std::vector<float> scores, lengths;
+    for (const auto& one : judged.evidence) {
+      scores.push_back(one.score);
+      lengths.push_back(one.length);
+    }
+    std::ranges::sort(scores);
+    std::ranges::sort(lengths);
+    Rejection& rejection = model.rejection;
+    rejection.false_accept = 0.1;
+    for (auto& weights : rejection.weights) weights[0] = 2;
+    rejection.thresholds.fill(2 * scores[scores.size() / 2]);
+    rejection.range[0].fill(-1e6f);
+    rejection.range[1].fill(1e6f);
+    rejection.range[1][3] = lengths[lengths.size() * 9 / 10];
+    save_model(model, file);
+    c = loaded(file);
+    cpp = load_model(file);
+  }
+};
+
+}  // namespace
+
+TEST(CApiOpenSet, UnknownSamplesAreThoseOfCpp) {
+  const Pair pair;
+  const std::vector<std::int32_t> candidates{1, 3, 4, 7, 8};
+  for (const bool all : {true, false})
+    for (const std::uint32_t threads : {1u, 3u}) {
+      const Ranking ranking = all ? Ranking(pair.cpp) : Ranking(pair.cpp, candidates);
+      const Judged expected(pair.cpp, pair.x, ranking);
+      const std::size_t n = pair.x.rows();
+      std::vector<std::int32_t> classes(n);
+      std::vector<float> confidences(n), known(n);
+      std::vector<std::uint8_t> unknown(n);
+      ASSERT_OK(parsnets_predict_known(pair.c.get(), pair.x.data(), n, pair.x.cols(), all ? nullptr : candidates.data(),
+                                       candidates.size(), threads, classes.data(), confidences.data(), known.data(),
+                                       unknown.data()));
+      std::size_t out_of_range = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        const bool seen = pair.cpp.classes.seen[static_cast<std::size_t>(classes[i])] != 0;
+        ASSERT_EQ(classes[i], expected.best[i].class_index);
+        ASSERT_EQ(confidences[i], expected.best[i].confidence);
+        ASSERT_EQ(known[i], pair.cpp.rejection.known_score(expected.evidence[i], seen));
+        ASSERT_EQ(unknown[i] != 0, pair.cpp.rejection.is_unknown(expected.evidence[i], seen));
+        out_of_range += known[i] == std::numeric_limits<float>::lowest();
+      }
+      const auto rejected = static_cast<std::size_t>(std::ranges::count(unknown, 1));
+      EXPECT_GT(out_of_range, 0u);
+      EXPECT_GT(rejected, out_of_range);
+      EXPECT_LT(rejected, n);
+    }
+}
+
+TEST(CApiOpenSet, OutputsButTheClassesMayBeLeftOut) {
+  const Pair pair;
+  const std::size_t n = 20;
+  std::vector<std::int32_t> classes(n), top(n);
+  ASSERT_OK(parsnets_predict_known(pair.c.get(), pair.x.data(), n, pair.x.cols(), nullptr, 0, 1, classes.data(),
+                                   nullptr, nullptr, nullptr));
+  ASSERT_OK(
+      parsnets_predict_top(pair.c.get(), pair.x.data(), n, pair.x.cols(), PARSNETS_ALL, 1, 1, top.data(), nullptr));
+  EXPECT_EQ(classes, top);
+  EXPECT_EQ(parsnets_predict_known(pair.c.get(), pair.x.data(), n, pair.x.cols(), nullptr, 0, 1, nullptr, nullptr,
+                                   nullptr, nullptr),
+            PARSNETS_USAGE);
+  const std::int32_t twice[] = {1, 1};
+  EXPECT_EQ(parsnets_predict_known(pair.c.get(), pair.x.data(), n, pair.x.cols(), twice, 2, 1, classes.data(), nullptr,
+                                   nullptr, nullptr),
+            PARSNETS_USAGE);
+}
+
+TEST(CApiOpenSet, AModelTellsWhetherItIsCalibrated) {
+  const Pair pair;
+  parsnets_open_set found{};
+  found.size = sizeof found;
+  ASSERT_OK(parsnets_model_get_open_set(pair.plain.get(), &found));
+  EXPECT_EQ(found.has_rejection, 0);
+  EXPECT_EQ(found.has_sets, 0);
+  EXPECT_EQ(found.false_accept, 0);
+  ASSERT_OK(parsnets_model_get_open_set(clone_of(pair.c.get()).get(), &found));
+  EXPECT_EQ(found.has_rejection, 1);
+  EXPECT_EQ(found.has_sets, 0);
+  EXPECT_EQ(found.false_accept, 0.1);
+  EXPECT_EQ(found.samples, 0u) << "no record";
+  std::int32_t best = 0;
+  EXPECT_EQ(parsnets_predict_known(pair.plain.get(), pair.x.data(), 1, pair.x.cols(), nullptr, 0, 1, &best, nullptr,
+                                   nullptr, nullptr),
+            PARSNETS_USAGE);
+  EXPECT_TRUE(last_error_has("calibrate")) << parsnets_last_error();
+  EXPECT_TRUE(last_error_has("'false-accept'")) << parsnets_last_error();
+}
+
+}  // namespace parsnets::test
