@@ -62,6 +62,13 @@ class Adaptation(ctypes.Structure):
                 ("rounds", c_int32), ("reserved", c_int32), ("likelihood_gain", c_double)]
 
 
+class OpenSet(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("has_rejection", c_int32), ("has_sets", c_int32), ("false_accept", c_double),
+                ("folds", c_size_t), ("classes", c_size_t), ("samples", c_size_t), ("accept_low", c_double),
+                ("accept_high", c_double), ("rejected_seen", c_double), ("rejected_unseen", c_double),
+                ("auroc", c_double), ("confidence_auroc", c_double)]
+
+
 class Explanation(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("winner", c_int32), ("runner_up", c_int32), ("winner_score", c_double),
                 ("runner_up_score", c_double), ("calibration", c_double), ("examples", c_double)]
@@ -189,6 +196,8 @@ _STATUS: Dict[str, List[Any]] = {
     "rank": [*_BATCH, c_void_p, c_size_t, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p],
     "device_rank": [*_BATCH, c_void_p, c_size_t, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p],
     "predict_top": [*_BATCH, c_int32, c_size_t, c_uint32, c_void_p, c_void_p],
+    "model_get_open_set": [c_void_p, POINTER(OpenSet)],
+    "predict_known": [*_BATCH, c_void_p, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p, c_void_p],
     "predict_semantics": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "explain": [c_void_p, c_void_p, c_size_t, POINTER(Explanation), c_void_p, c_void_p, c_size_t, c_void_p, c_size_t],
     "evaluate_with_options": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation), c_void_p, c_void_p, c_void_p,

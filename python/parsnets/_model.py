@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _library
-from ._labels import Floats, file_labels, name_of, places_of
+from ._labels import Floats, file_labels, listed, name_of, places_of, with_unknown
 from ._library import call, copy_at, last_error, library, text, text_at
 from ._progress import ProgressCallback, Watch
 from ._threads import run
@@ -48,6 +48,17 @@ def readable(x: Any, dimensions: int) -> bool:
     """Return whether the engine can read x, shape (n_samples, n_features), in place."""
     return (type(x) is np.ndarray and x.dtype == _FLOAT32 and x.ndim == 2 and x.shape[1] == dimensions
             and x.shape[0] > 0 and x.flags.c_contiguous and x.flags.aligned)
+
+
+def competitors(classes: Any) -> Any:
+    """Return the competing classes: a key of AMONG, or a list of labels."""
+    if classes is None:
+        return "all"
+    if not isinstance(classes, str):
+        return listed(classes, "classes")
+    if classes not in AMONG:
+        raise Usage(f"classes: expected {', '.join(AMONG)} or labels, found {classes!r}")
+    return classes
 
 
 def ranked(function: str, handle: ctypes.c_void_p, x: Floats, candidates: NDArray[Any], k: int,
@@ -290,6 +301,30 @@ class Model:
         candidates = self.competing(classes)
         places, _, shares = ranked("rank", self.handle, x, candidates, min(most, len(candidates)), threads)
         return places.astype(np.intp), shares
+
+    @property
+    def open_set(self) -> _library.OpenSet:
+        """What the model is calibrated for."""
+        found = _library.OpenSet(size=ctypes.sizeof(_library.OpenSet))
+        call("model_get_open_set", self.handle, ctypes.byref(found))
+        return found
+
+    @functools.cached_property
+    def labels_and_unknown(self) -> NDArray[Any]:
+        """Class labels and the label of unknown samples, (n_classes + 1,)."""
+        return with_unknown(self.labels)
+
+    def known(self, x: Floats, classes: Any, threads: int) -> Tuple[NDArray[np.int32], Floats, NDArray[np.bool_]]:
+        """Return class numbers, known scores and whether samples are unknown, (n_samples,) each.
+
+        classes: as in competing().
+        """
+        among = None if isinstance(classes, str) and classes == "all" else self.competing(classes).astype(np.int32)
+        places, scores = np.empty(len(x), np.int32), np.empty(len(x), np.float32)
+        unknown = np.empty(len(x), np.bool_)
+        call("predict_known", self.handle, address(x), *x.shape, None if among is None else address(among),
+             0 if among is None else len(among), threads, address(places), None, address(scores), address(unknown))
+        return places, scores, unknown
 
     def predicted_semantics(self, x: Floats, threads: int) -> Floats:
         """Return predicted attributes, (n_samples, n_attributes)."""

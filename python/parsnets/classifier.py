@@ -14,12 +14,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from ._base import COMMON, ZeroShotClassifier, validated
+from ._base import COMMON, ZeroShotClassifier
 from ._labels import Floats, class_table, name_of, places_of
 from ._model import PathLike
 from ._progress import ProgressCallback
 from ._statistics import Statistics, class_arrays
-from ._training import seed_of, threads_of
+from ._training import seed_of, threads_of, validated
 from .datasets import Dataset
 from .errors import BadInput, Usage
 

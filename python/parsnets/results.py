@@ -40,6 +40,38 @@ class Adaptation:
     degrees: Dict[Any, float]
 
 
+@dataclass(frozen=True)
+class Rejection:
+    """What rejection of unknown samples reached on held-out classes, in percent except for `false_accept`.
+
+    Attributes
+    ----------
+    false_accept : float
+        Share of unknown samples to accept that was asked for, from 0 to 1.
+    accept_low, accept_high : float
+        95 % confidence interval over classes of the share of unknown samples that is accepted.
+    rejected_seen, rejected_unseen : float
+        Price: share of the samples of seen and of unseen classes that is rejected.
+    auroc : float
+        Area under the ROC curve of `known_score`, which tells known samples from unknown ones.
+    confidence_auroc : float
+        The same of the confidence in the best class.
+    folds, classes, samples : int
+        Fits without held-out classes, the classes that were held out in turn, and their samples.
+    """
+
+    false_accept: float
+    accept_low: float
+    accept_high: float
+    rejected_seen: float
+    rejected_unseen: float
+    auroc: float
+    confidence_auroc: float
+    folds: int
+    classes: int
+    samples: int
+
+
 @dataclass(frozen=True, eq=False)  # == of arrays is not a single value
 class Explanation:
     """Explanation of the prediction for one sample.
