@@ -72,6 +72,7 @@ Command eval_command();
 Command predict_command();
 Command explain_command();
 Command adapt_command();
+Command calibrate_command();
 Command classes_list_command();
 Command classes_add_command();
 Command classes_teach_command();

@@ -16,6 +16,7 @@
 #include "made_by.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
+#include "rejection_text.hpp"
 #include "repeat.hpp"
 #include "statistics_input.hpp"
 #include "store/train_record_json.hpp"
@@ -64,6 +65,7 @@ std::string to_text(const std::string& out, const std::string& split, const Trai
   };
   add_stage("joint", record.joint);
   add_stage("refinement", record.refinement);
+  if (record.rejection) text += "rejection: " + rejection_text(*record.rejection);
   if (const auto& svr = record.svr) {
     text += "svr: ";
     if (svr->primal) text += fmt::format("primal {:.6g}, dual {:.6g}, ", *svr->primal, *svr->dual);

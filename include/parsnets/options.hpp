@@ -104,7 +104,8 @@ struct ClassSpaceOptions {
 
 /// The choice of gamma and temperature.
 struct CalibrationOptions {
-  bool enabled = true;  ///< choose gamma and temperature on validation classes
+  bool enabled = true;                 ///< choose gamma and temperature on validation classes
+  std::optional<double> false_accept;  ///< share of unknown samples that rejection may accept (open_set.hpp); or none
 };
 
 /// The search on validation classes.

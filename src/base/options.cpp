@@ -49,6 +49,22 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
 
 }  // namespace
 
+std::optional<double> parse_share(std::string_view text) {
+  const bool percent = text.ends_with('%');
+  if (percent) text = trim(text.substr(0, text.size() - 1));
+  double value = 0;
+  if (!parse_all(text, value)) return std::nullopt;
+  if (percent) value /= 100;
+  return value > 0 && value < 1 ? std::optional(value) : std::nullopt;
+}
+
+std::string format_share(double share) {
+  // 100 times a share can be off by one in the last digit: the fewest digits that give the share back.
+  for (int digits = 6; digits < 17; ++digits)
+    if (auto text = fmt::format("{:.{}g}%", 100 * share, digits); parse_share(text) == share) return text;
+  return fmt::format("{}", share);
+}
+
 std::string format_bytes(double bytes) {
   if (bytes < 1000) return fmt::format("{:.0f} B", bytes);
   const char* units[] = {"kB", "MB", "GB", "TB"};
@@ -90,6 +106,9 @@ std::optional<bool> parse_bool(std::string_view text) {
   return text == "true";
 }
 
+const char* const kShare = "a share above 0 and below 1, such as 5% or 0.05";
+nlohmann::json share_json(double share) { return format_share(share); }
+
 nlohmann::json as_json(const auto& value) { return nlohmann::json(value); }
 
 }  // namespace
@@ -118,6 +137,14 @@ OptionTable& OptionTable::number(std::string name, std::optional<double>& field,
                                  std::string help) {
   return add(std::move(name), field, fmt::format("a number from {} to {}", low, high), std::move(help),
              number_between(low, high), as_json<double>);
+}
+
+OptionTable& OptionTable::share(std::string name, double& field, std::string help) {
+  return add(std::move(name), field, kShare, std::move(help), parse_share, share_json);
+}
+
+OptionTable& OptionTable::share(std::string name, std::optional<double>& field, std::string help) {
+  return add(std::move(name), field, kShare, std::move(help), parse_share, share_json);
 }
 
 OptionTable& OptionTable::positive_numbers(std::string name, std::optional<std::vector<double>>& field,

@@ -52,6 +52,9 @@ class OptionTable {
   OptionTable& unsigned_integer(std::string name, std::uint64_t& field, std::string help);
   OptionTable& number(std::string name, double& field, double low, double high, std::string help);
   OptionTable& number(std::string name, std::optional<double>& field, double low, double high, std::string help);
+  /// A share strictly between 0 and 1: "5%" or "0.05"; its JSON is the percentage.
+  OptionTable& share(std::string name, double& field, std::string help);
+  OptionTable& share(std::string name, std::optional<double>& field, std::string help);
   /// Positive numbers, separated by commas or, inside a grid, by colons.
   OptionTable& positive_numbers(std::string name, std::optional<std::vector<double>>& field, std::string help);
   OptionTable& flag(std::string name, bool& field, std::string help);
@@ -155,6 +158,11 @@ OptionTable& OptionTable::choice(std::string name, Field& field, const Choices<F
   options_.back().choices = std::move(choices);
   return *this;
 }
+
+/// The share that "5%" or "0.05" means; nothing unless it lies strictly between 0 and 1.
+std::optional<double> parse_share(std::string_view text);
+/// "5%", "97.5%": parse_share() gives the same value back.
+std::string format_share(double share);
 
 /// "1.5 GB", "96.6 MB", "312 B" (powers of 1000).
 std::string format_bytes(double bytes);

@@ -7,6 +7,7 @@
 #include "data/rows.hpp"
 #include "data/semantics.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/open_set.hpp"
 #include "parsnets/training.hpp"
 #include "train/fitter.hpp"
 #include "train/place_samples.hpp"
@@ -133,6 +134,12 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   options.gates.networks = static_cast<int>(model.gates.networks);
   options.gates.open = static_cast<int>(model.gates.open);
   model.options = train_option_table(options).to_json().dump();
+  if (options.calibration.false_accept) {
+    OpenSetOptions open_set;
+    open_set.false_accept = *options.calibration.false_accept;
+    open_set.seed = options.run.seed;
+    calibrate_open_set(model, data, open_set, pool, progress);
+  }
   if (run != nullptr) {
     run->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     run->peak_memory = peak_memory();

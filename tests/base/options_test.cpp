@@ -66,6 +66,27 @@ TEST(Options, ValuesOutOfRangeChangeNothing) {
   EXPECT_EQ(s.c, 0.5);
 }
 
+TEST(Options, SharesTakePercentAndNumbersAndReadBackExactly) {
+  double share = 0.05;
+  std::optional<double> other;
+  OptionTable table;
+  table.share("share", share, "a share").share("other", other, "another");
+  EXPECT_EQ(table.find("share")->default_text, "5%");
+  EXPECT_EQ(table.find("other")->default_text, "auto");
+  for (const char* bad : {"0", "1", "0%", "100%", "-5%", "101%", "5", "nan", "", "%", "5 percent"})
+    EXPECT_TRUE(table.find("share")->assign(bad)) << bad;
+  EXPECT_EQ(share, 0.05);
+  for (const auto& [text, value] : {std::pair("90%", 0.9), {"0.9", 0.9}, {"2.5 %", 0.025}, {"0.07", 0.07}}) {
+    EXPECT_FALSE(table.find("other")->assign(text));
+    EXPECT_EQ(other, value) << text;
+  }
+  EXPECT_EQ(table.to_json()["other"], "7%");
+  for (const double value : {0.07, 0.29, 1.0 / 3, 0.95, 1e-9, 0.9999999999999999}) {
+    EXPECT_FALSE(table.find("share")->assign(format_share(value)));
+    EXPECT_EQ(share, value) << format_share(value);
+  }
+}
+
 TEST(Options, SizesTakeUnits) {
   Sample s;
   auto table = s.table();

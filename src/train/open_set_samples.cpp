@@ -1,0 +1,182 @@
+#include "train/open_set_samples.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/rng.hpp"
+#include "data/rows.hpp"
+#include "data/visit_rows.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/predictor.hpp"
+#include "train/fitter.hpp"
+#include "train/place_samples.hpp"
+#include "train/refit.hpp"
+
+namespace parsnets {
+
+namespace {
+
+using Indices = std::vector<std::int32_t>;
+
+constexpr std::size_t kFewestClasses = 4;
+constexpr std::size_t kSampleFolds = 10;   ///< every kept class leaves out one sample of so many
+constexpr std::size_t kMostOfClass = 500;  ///< samples of a class that are judged; more would not tell more
+constexpr std::size_t kJudgedRows = 1024;  ///< at a time
+
+/// One fit: which classes are left out of it, and which samples.
+struct OpenFold {
+  Indices fit, held_out;    ///< rows: fitted; of the kept classes, left out
+  Indices unknown[2];       ///< classes that are unknown in each of the two turns
+  Indices unknown_rows[2];  ///< their samples
+};
+
+Indices seen_classes_of(const Dataset& data) { return distinct(labels_of(data, data.split.trainval)); }
+
+/// Classes in a random order are dealt out to the folds, and in each fold to its two halves.
+std::vector<OpenFold> open_folds(const Dataset& data, const OpenSetOptions& options) {
+  Indices classes = seen_classes_of(data);
+  if (classes.size() < kFewestClasses)
+    throw Error(BadInput{data.name, "split", fmt::format("at least {} seen classes with samples", kFewestClasses),
+                         std::to_string(classes.size()), "unknown samples cannot be calibrated on fewer"});
+  std::map<std::int32_t, Indices> members;
+  for (const auto r : data.split.trainval) members[data.labels[static_cast<std::size_t>(r)]].push_back(r);
+  for (auto& [label, rows] : members) Rng(options.seed, 7000 + static_cast<std::uint64_t>(label)).shuffle(rows);
+  Rng(options.seed, 6999).shuffle(classes);
+  std::vector<OpenFold> folds(std::min(static_cast<std::size_t>(options.folds), classes.size()));
+  for (std::size_t f = 0; f < folds.size(); ++f) {
+    OpenFold& fold = folds[f];
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      const Indices& rows = members.at(classes[i]);
+      if (i % folds.size() == f) {
+        const std::size_t turn = (i / folds.size()) % 2;
+        fold.unknown[turn].push_back(classes[i]);
+        fold.unknown_rows[turn].insert(fold.unknown_rows[turn].end(), rows.begin(),
+                                       rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), kMostOfClass)));
+        continue;
+      }
+      std::size_t judged = 0;
+      for (std::size_t r = 0; r < rows.size(); ++r)
+        if (r % kSampleFolds != f % kSampleFolds || rows.size() < 2)
+          fold.fit.push_back(rows[r]);
+        else if (judged++ < kMostOfClass / kSampleFolds)
+          fold.held_out.push_back(rows[r]);
+    }
+    for (Indices* list : {&fold.fit, &fold.held_out, &fold.unknown_rows[0], &fold.unknown_rows[1]})
+      std::ranges::sort(*list);
+  }
+  return folds;
+}
+
+/// A model that was fitted without a part of the classes, with the bank of the model that is calibrated.
+class FoldJudge {
+ public:
+  FoldJudge(const Model& model, const TrainOptions& options, const Dataset& data, const OpenFold& fold,
+            ThreadPool& pool, ProgressObserver* progress)
+      : data_(data), pool_(pool), own_(fit_fold(model, options, data, fold, pool, progress)), predictor_(own_, pool) {
+    const std::vector<std::string>& bank = model.classes.names;
+    for (std::size_t c = 0; c < own_.classes.names.size(); ++c)
+      if (std::ranges::find(bank, own_.classes.names[c]) != bank.end()) bank_.push_back(static_cast<std::int32_t>(c));
+  }
+
+  /// Judges rows of the data set with the classes of one turn unknown.
+  void judge(std::span<const std::int32_t> rows, std::uint32_t number, const Indices& unknown,
+             std::vector<JudgedSample>& judged) const {
+    Indices candidates;
+    for (const auto c : bank_)
+      if (std::ranges::find(unknown, c) == unknown.end()) candidates.push_back(c);
+    std::vector<std::uint8_t> in_bank(own_.classes.names.size(), 0);
+    for (const auto c : candidates) in_bank[static_cast<std::size_t>(c)] = 1;
+    const Ranking ranking(own_, std::move(candidates));
+    std::vector<RankedClass> best;
+    std::vector<Evidence> evidence;
+    visit_row_blocks(data_, rows, kJudgedRows, [&](std::size_t, std::span<const std::int32_t> block) {
+      best.resize(block.size());
+      evidence.resize(block.size());
+      predictor_.rank(gather_rows(data_.features.view(), block).view(), ranking, pool_, best, evidence);
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        const std::int32_t label = data_.labels[static_cast<std::size_t>(block[i])];
+        const bool known = in_bank[static_cast<std::size_t>(label)] != 0;
+        judged.push_back({label, number, known, known && is_seen(label), is_seen(best[i].class_index),
+                          best[i].confidence, evidence[i]});
+      }
+    });
+  }
+
+  /// Adds what rows of the data set give their own class among all classes.
+  void own_confidences(std::span<const std::int32_t> rows, std::vector<OwnConfidence>& own) const {
+    const Ranking ranking(own_, bank_);
+    visit_row_blocks(data_, rows, kJudgedRows, [&](std::size_t, std::span<const std::int32_t> block) {
+      Matrix<float> scores(block.size(), own_.classes.names.size());
+      predictor_.scores(gather_rows(data_.features.view(), block).view(), pool_, scores.view());
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        const std::int32_t label = data_.labels[static_cast<std::size_t>(block[i])];
+        if (std::ranges::find(bank_, label) == bank_.end()) continue;
+        ranking.to_confidences(scores.row(i));
+        own.push_back({label, is_seen(label), scores(i, static_cast<std::size_t>(label))});
+      }
+    });
+  }
+
+ private:
+  static Model fit_fold(const Model& model, const TrainOptions& options, const Dataset& data, const OpenFold& fold,
+                        ThreadPool& pool, ProgressObserver* progress) {
+    Fitter fitter(data, fold.fit, pool, progress, place_samples(options, data, nullptr));
+    Model own = fitter.fit(options);
+    own.gamma = model.gamma;
+    own.temperature = model.temperature;
+    std::vector<std::string> added;
+    Indices rows;
+    for (std::size_t c = 0; c < model.classes.names.size(); ++c)
+      if (std::ranges::find(own.classes.names, model.classes.names[c]) == own.classes.names.end()) {
+        added.push_back(model.classes.names[c]);
+        rows.push_back(static_cast<std::int32_t>(c));
+      }
+    if (!added.empty()) own.add_classes(added, gather_rows(model.classes.semantics.view(), rows).view());
+    return own;
+  }
+
+  bool is_seen(std::int32_t c) const { return own_.classes.seen[static_cast<std::size_t>(c)] != 0; }
+
+  const Dataset& data_;
+  ThreadPool& pool_;
+  const Model own_;
+  const Predictor predictor_;
+  Indices bank_;  ///< classes that the calibrated model has
+};
+
+/// Every second one from `first` on.
+Indices every_second(const Indices& rows, std::size_t first) {
+  Indices some;
+  for (std::size_t i = first; i < rows.size(); i += 2) some.push_back(rows[i]);
+  return some;
+}
+
+}  // namespace
+
+OpenSetSamples collect_open_set(const Model& model, const Dataset& data, const OpenSetOptions& options,
+                                ThreadPool& pool, ProgressObserver* progress) {
+  TrainOptions fit = options_of(model);
+  if (options.memory_limit > 0) fit.run.memory_limit = options.memory_limit;
+  fit = resolve_options(fit, data);
+  const std::vector<OpenFold> folds = open_folds(data, options);
+  OpenSetSamples samples;
+  samples.folds = folds.size();
+  for (std::size_t f = 0; f < folds.size(); ++f) {
+    report(progress, {"calibrate", f, folds.size(), "folds"});
+    const OpenFold& fold = folds[f];
+    const FoldJudge judge(model, fit, data, fold, pool, nullptr);
+    for (std::size_t turn = 0; turn < 2; ++turn) {
+      const auto number = static_cast<std::uint32_t>(f);
+      for (const Indices& rows : {every_second(fold.held_out, turn), fold.unknown_rows[0], fold.unknown_rows[1]})
+        judge.judge(rows, number, fold.unknown[turn], samples.judged);
+      judge.own_confidences(fold.unknown_rows[turn], samples.own);
+    }
+    judge.own_confidences(fold.held_out, samples.own);
+  }
+  report(progress, {"calibrate", folds.size(), folds.size(), "folds"});
+  return samples;
+}
+
+}  // namespace parsnets

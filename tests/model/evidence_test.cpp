@@ -1,0 +1,172 @@
+#include "model/evidence.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/linalg.hpp"
+#include "data/rows.hpp"
+#include "model/prediction.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/predictor.hpp"
+#include "small_training.hpp"
+
+namespace parsnets {
+namespace {
+
+using Trained = test::TrainedModel;
+
+std::vector<Evidence> evidence_of_rows(const Model& model, MatrixView<const float> x, const Ranking& ranking,
+                                       ThreadPool& pool, std::size_t k = 1) {
+  const Predictor predictor(model, pool);
+  std::vector<RankedClass> best(x.rows() * k);
+  std::vector<Evidence> evidence(x.rows());
+  predictor.rank(x, ranking, pool, best, evidence);
+  return evidence;
+}
+
+/// Share of ‖x‖² outside of the span of the columns of V, by projecting on an orthonormal basis of them.
+double outside_of(std::span<const float> x, MatrixView<const float> v, std::size_t columns) {
+  Matrix<double> rows(columns, v.rows());
+  for (std::size_t j = 0; j < columns; ++j)
+    for (std::size_t i = 0; i < v.rows(); ++i) rows(j, i) = v(i, j);
+  orthonormalise_rows(rows.view());
+  double inside = 0, all = 0;
+  for (std::size_t j = 0; j < columns; ++j) {
+    double along = 0;
+    for (std::size_t i = 0; i < v.rows(); ++i) along += rows(j, i) * static_cast<double>(x[i]);
+    inside += along * along;
+  }
+  for (const float value : x) all += static_cast<double>(value) * value;
+  return 1 - inside / all;
+}
+
+/// Every number as rejection.hpp defines it, from what the model tells in other ways.
+void expect_by_definition(const Trained& trained, double tolerance) {
+  const Model& model = trained.model;
+  ThreadPool pool(1);
+  const Ranking ranking(model);
+  const auto rows = trained.data.split.test_seen;
+  const Matrix<float> x = gather_rows(trained.data.features.view(), rows), f = model.predict(x.view(), pool),
+                      scores = model.scores(x.view(), pool), places = class_places(model);
+  const auto evidence = evidence_of_rows(model, x.view(), ranking, pool);
+  const std::size_t p = model.class_outputs();
+  // The linear map: the shared network, or without gates the only one, whose first row is its bias.
+  const MatrixView<const float> map =
+      model.shared.empty()
+          ? MatrixView<const float>(model.networks.row(1).data(), model.dimensions, model.networks.cols())
+          : model.shared.view();
+  for (std::size_t i = 0; i < x.rows(); ++i) {
+    std::vector<double> compared;
+    for (std::size_t c = 0; c < scores.cols(); ++c)
+      compared.push_back(scores(i, c) - (model.classes.seen[c] ? static_cast<float>(model.gamma) : 0.0f));
+    const auto winner = static_cast<std::size_t>(std::ranges::max_element(compared) - compared.begin());
+    std::vector<double> sorted = compared;
+    std::ranges::sort(sorted, std::greater());
+    double sum = 0, length = 0, place = 0;
+    for (const double s : compared) sum += std::exp((s - sorted[0]) / model.temperature);
+    for (std::size_t j = 0; j < p; ++j) {
+      length += std::pow(f(i, j) - model.semantic_centre[j], 2);
+      place += std::pow(places(winner, j), 2);
+    }
+    length = std::sqrt(length);
+    place = std::sqrt(place);
+    const double cosine = scores(i, winner);
+    EXPECT_NEAR(evidence[i].score, sorted[0], tolerance);
+    EXPECT_NEAR(evidence[i].margin, sorted[0] - sorted[1], tolerance);
+    EXPECT_NEAR(evidence[i].energy, sorted[0] + model.temperature * std::log(sum), tolerance);
+    EXPECT_NEAR(evidence[i].length, length, tolerance * length);
+    EXPECT_NEAR(evidence[i].distance, length * std::sqrt(1 - cosine * cosine), tolerance * length);
+    EXPECT_NEAR(evidence[i].fit, length * cosine / place, tolerance * length / place);
+    std::vector<float> prepared(x.row(i).begin(), x.row(i).end());
+    model.feature_preprocess.apply(prepared);
+    EXPECT_NEAR(evidence[i].outside, outside_of(prepared, map, p), 1e-4);
+  }
+}
+
+TrainOptions class_space_options() {
+  TrainOptions options;
+  options.class_space.targets = Targets::classes;
+  return options;
+}
+
+TEST(Evidence, IsWhatItsDefinitionSays) { expect_by_definition(Trained(class_space_options()), 2e-5); }
+
+TEST(Evidence, IsTheSameWithGatedNetworksAndASemanticHead) {
+  TrainOptions gated = test::small_options(Method::parsnets);
+  gated.gates.kind = GateKind::anchor;
+  gated.class_space.targets = Targets::classes;
+  expect_by_definition(Trained(gated), 2e-5);
+  TrainOptions head = class_space_options();
+  head.class_space.semantic_head = 0.5;
+  expect_by_definition(Trained(head), 2e-5);
+}
+
+TEST(Evidence, DoesNotDependOnBatchThreadsOrTheNumberOfClassesAskedFor) {
+  const Trained trained(class_space_options());
+  ThreadPool one(1), three(3);
+  const Ranking ranking(trained.model);
+  const auto all = evidence_of_rows(trained.model, trained.data.features.view(), ranking, one);
+  const auto again = evidence_of_rows(trained.model, trained.data.features.view(), ranking, three, 4);
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].values(), again[i].values());
+  for (const std::size_t i : {std::size_t{0}, all.size() / 2, all.size() - 1}) {
+    const MatrixView<const float> alone(trained.data.features.row(i).data(), 1, trained.data.features.cols());
+    EXPECT_EQ(evidence_of_rows(trained.model, alone, ranking, one)[0].values(), all[i].values());
+  }
+}
+
+TEST(Evidence, OneCandidateHasNoMargin) {
+  const Trained trained(class_space_options());
+  ThreadPool pool(1);
+  const auto evidence =
+      evidence_of_rows(trained.model, trained.data.features.view(), Ranking(trained.model, {3}), pool);
+  for (const Evidence& one : evidence) EXPECT_EQ(one.margin, 0);
+}
+
+TEST(Evidence, AZeroVectorHasFiniteEvidence) {
+  const Trained trained(class_space_options());
+  ThreadPool pool(1);
+  const Matrix<float> zero(1, trained.data.features.cols(), 0.0f);
+  for (const float v : evidence_of_rows(trained.model, zero.view(), Ranking(trained.model), pool)[0].values())
+    EXPECT_TRUE(std::isfinite(v));
+}
+
+TEST(Evidence, TheSpanMeasuresWhatIsOutsideOfIt) {
+  Model model;
+  model.dimensions = 4;
+  model.classes.semantics = Matrix<float>(2, 2, 1.0f);
+  model.targets = Targets::classes;
+  model.shared = Matrix<float>(4, 2, 0.0f);
+  model.shared(0, 0) = 2;
+  model.shared(0, 1) = model.shared(1, 1) = 5;  // spans the first two axes
+  model.networks = Matrix<float>(5, 2, 0.0f);
+  model.bias = {10, 20};
+  ThreadPool pool(1);
+  const LinearSpan span(model, pool);
+  const auto share = [&](std::vector<float> x) {
+    std::vector<float> f = model.bias, outside;
+    for (std::size_t j = 0; j < 2; ++j)
+      for (std::size_t i = 0; i < 4; ++i) f[j] += model.shared(i, j) * x[i];
+    const float* in = x.data();
+    float* out = f.data();
+    span.measure({&in, 1}, 4, {&out, 1}, outside);
+    return outside[0];
+  };
+  EXPECT_NEAR(share({3, -1, 0, 0}), 0, 1e-6);
+  EXPECT_NEAR(share({0, 0, 2, 5}), 1, 1e-6);
+  EXPECT_NEAR(share({1, 0, 1, 0}), 0.5, 1e-6);
+  EXPECT_EQ(share({0, 0, 0, 0}), 0);
+}
+
+TEST(Evidence, OtherSimilaritiesAreRefused) {
+  TrainOptions options = test::small_options(Method::ridge);
+  options.class_space.similarity = Similarity::dot;
+  const Trained dot(options);
+  EXPECT_THROW(require_evidence(dot.model), Error);
+  EXPECT_THROW(require_evidence(Trained(Method::reverse_ridge).model), Error);
+  EXPECT_NO_THROW(require_evidence(Trained(Method::ridge).model));
+}
+
+}  // namespace
+}  // namespace parsnets

@@ -1,0 +1,92 @@
+#include "train/open_set_samples.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "parsnets/error.hpp"
+#include "small_training.hpp"
+
+namespace parsnets {
+namespace {
+
+using Trained = test::TrainedModel;
+
+struct Role {
+  std::set<std::uint32_t> folds;
+  std::size_t unknown = 0, unseen = 0, seen = 0;
+};
+
+TEST(OpenSetSamples, EveryClassIsUnknownOnceUnseenOnceAndSeenInOtherFolds) {
+  const Trained trained(Method::parsnets);
+  ThreadPool pool(1);
+  OpenSetOptions options;
+  options.folds = 4;
+  const OpenSetSamples samples = collect_open_set(trained.model, trained.data, options, pool, nullptr);
+  EXPECT_EQ(samples.folds, 4u);
+  std::map<std::int32_t, Role> classes;
+  std::map<std::int32_t, std::size_t> sizes;
+  for (const auto r : trained.data.split.trainval) ++sizes[trained.data.labels[static_cast<std::size_t>(r)]];
+  for (const JudgedSample& s : samples.judged) {
+    Role& role = classes[s.label];
+    if (s.seen) {
+      EXPECT_TRUE(s.known);
+      ++role.seen;
+    } else {
+      role.folds.insert(s.fold);
+      ++(s.known ? role.unseen : role.unknown);
+    }
+  }
+  EXPECT_EQ(classes.size(), sizes.size());
+  for (const auto& [label, role] : classes) {
+    EXPECT_EQ(role.folds.size(), 1u);  // in one fold no sample of it was fitted
+    EXPECT_EQ(role.unknown, sizes[label]);
+    EXPECT_EQ(role.unseen, sizes[label]);
+    EXPECT_GT(role.seen, 0u);
+    EXPECT_LE(role.seen, sizes[label]);
+  }
+  std::size_t seen = 0, unseen = 0;
+  for (const OwnConfidence& own : samples.own) {
+    ++(own.seen ? seen : unseen);
+    EXPECT_GE(own.confidence, 0);
+    EXPECT_LE(own.confidence, 1);
+  }
+  EXPECT_EQ(unseen, trained.data.split.trainval.size());
+  EXPECT_GT(seen, unseen / 4);  // 3 of 4 folds, a tenth of the samples each
+}
+
+TEST(OpenSetSamples, OneClassPerFoldIsUnknownInOneTurnAndUnseenInTheOther) {
+  const Trained trained(Method::parsnets);
+  ThreadPool pool(1);
+  OpenSetOptions options;
+  options.folds = 100;
+  const OpenSetSamples samples = collect_open_set(trained.model, trained.data, options, pool, nullptr);
+  EXPECT_EQ(samples.folds, trained.data.seen_classes().size());
+  std::size_t unknown = 0, unseen = 0;
+  for (const JudgedSample& s : samples.judged) {
+    unknown += !s.known;
+    unseen += s.known && !s.seen;
+  }
+  EXPECT_EQ(unknown, trained.data.split.trainval.size());
+  EXPECT_EQ(unseen, unknown);
+}
+
+TEST(OpenSetSamples, SamplesOfClassesThatTheBankLacksAreUnknown) {
+  Trained trained(Method::parsnets);
+  const std::string removed = trained.data.class_names[static_cast<std::size_t>(trained.data.seen_classes()[0])];
+  trained.model.remove_class(removed);
+  trained.model.add_class("okapi", std::vector<float>(trained.model.attributes(), 0.5f));
+  ThreadPool pool(1);
+  OpenSetOptions options;
+  options.folds = 2;
+  const OpenSetSamples samples = collect_open_set(trained.model, trained.data, options, pool, nullptr);
+  const std::int32_t label = trained.data.seen_classes()[0];
+  for (const JudgedSample& s : samples.judged) {
+    EXPECT_FALSE(s.label == label && s.known);
+  }
+  for (const OwnConfidence& own : samples.own) EXPECT_NE(own.label, label);
+}
+
+}  // namespace
+}  // namespace parsnets
