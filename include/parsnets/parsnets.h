@@ -366,6 +366,29 @@ PARSNETS_API parsnets_status parsnets_explain(const parsnets_model *model, const
 
 /* ---- Unknown samples, and prediction sets (docs/open-set.md). Both need calibration: PARSNETS_USAGE without. ---- */
 
+/* Options of parsnets_model_calibrate_open_set. */
+typedef struct parsnets_open_set_options {
+  size_t size;           /* sizeof(parsnets_open_set_options) */
+  double false_accept;   /* share of unknown samples to accept, between 0 and 1 */
+  int32_t folds;         /* fits, each without a part of the seen classes; at least 2, at most one per class is used */
+  int32_t reserved;      /* 0 */
+  uint64_t seed;         /* of the folds */
+  uint64_t memory_limit; /* bytes for the whole process; 0: that of training */
+} parsnets_open_set_options;
+/* The defaults: parsnets_open_set_options x = PARSNETS_OPEN_SET_OPTIONS_INIT. */
+#define PARSNETS_OPEN_SET_OPTIONS_INIT \
+  { sizeof(parsnets_open_set_options), 0.05, 10, 0, 1, 0 }
+
+/* Chooses what tells unknown samples from those of the model's classes, and what prediction sets are made of.
+ * `dataset`: the data set that the model was trained on (otherwise PARSNETS_BAD_INPUT); its options are fitted again
+ * without held-out classes. Only these parts and the training record change; on failure, nothing does. `options` or
+ * NULL: the defaults. `progress` or NULL. PARSNETS_USAGE for models that do not predict semantics or do not compare by
+ * cosine. */
+PARSNETS_API parsnets_status parsnets_model_calibrate_open_set(parsnets_model *model, const parsnets_dataset *dataset,
+                                                               const parsnets_open_set_options *options,
+                                                               uint32_t threads, parsnets_progress_function progress,
+                                                               void *user);
+
 /* Whether a model is calibrated, and what was measured on held-out classes. */
 typedef struct parsnets_open_set {
   size_t size;                           /* sizeof(parsnets_open_set) */

@@ -69,6 +69,11 @@ class OpenSet(ctypes.Structure):
                 ("auroc", c_double), ("confidence_auroc", c_double)]
 
 
+class OpenSetOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("false_accept", c_double), ("folds", c_int32), ("reserved", c_int32),
+                ("seed", c_uint64), ("memory_limit", c_uint64)]
+
+
 class Explanation(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("winner", c_int32), ("runner_up", c_int32), ("winner_score", c_double),
                 ("runner_up_score", c_double), ("calibration", c_double), ("examples", c_double)]
@@ -196,6 +201,7 @@ _STATUS: Dict[str, List[Any]] = {
     "rank": [*_BATCH, c_void_p, c_size_t, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p],
     "device_rank": [*_BATCH, c_void_p, c_size_t, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p],
     "predict_top": [*_BATCH, c_int32, c_size_t, c_uint32, c_void_p, c_void_p],
+    "model_calibrate_open_set": [c_void_p, c_void_p, POINTER(OpenSetOptions), *_WATCHED],
     "model_get_open_set": [c_void_p, POINTER(OpenSet)],
     "predict_known": [*_BATCH, c_void_p, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p, c_void_p],
     "predict_semantics": [*_BATCH, c_uint32, c_void_p, c_size_t],

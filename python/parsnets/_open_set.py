@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+import ctypes
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from ._labels import Floats
+from ._labels import Floats, name_of, places_of
+from ._library import OpenSetOptions, call, real, unsigned
 from ._model import Model, competitors
-from ._training import threads_of
+from ._progress import ProgressCallback, Watch
+from ._training import seed_of, threads_of, validated
+from .datasets import Dataset, checked, from_arrays
 from .results import Rejection
 
 Result = TypeVar("Result")
+Self = TypeVar("Self", bound="OpenSet")
 
 
 class OpenSet:
@@ -20,6 +26,7 @@ class OpenSet:
 
     _model: Model
     n_jobs: Any
+    random_state: Any
 
     if TYPE_CHECKING:
 
@@ -43,6 +50,69 @@ class OpenSet:
         share, found = self.false_accept_, self._fitted.open_set
         return Rejection(share, found.accept_low, found.accept_high, found.rejected_seen, found.rejected_unseen,
                          found.auroc, found.confidence_auroc, found.folds, found.classes, found.samples)
+
+    def calibrate_open_set(self: Self, X: ArrayLike, y: ArrayLike, *, false_accept: float = 0.05, folds: int = 10,
+                           progress: Optional[ProgressCallback] = None) -> Self:
+        """Calibrate rejection of unknown samples, and prediction sets, on the training samples.
+
+        The model is fitted again without a part of the seen classes, once per fold. Samples of these classes show what
+        unknown ones look like. Predictions do not change. If an exception is raised, the estimator is unchanged.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples of `fit`, in the same order. At least four classes are needed.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        false_accept : float, default=0.05
+            Share of unknown samples to accept, between 0 and 1.
+        folds : int, default=10
+            Number of fits, each without a part of the seen classes; at most one per class is used.
+        progress : callable, default=None
+            Called with (stage, done, total, unit). A true result stops calibration, which raises Cancelled.
+
+        Returns
+        -------
+        self : object
+            The changed estimator.
+        """
+        check_is_fitted(self)
+        model = self._model
+        x, labelled = validated(self, X, y, dtype=np.float32, order="C", reset=False)
+        data = from_arrays(np.require(x, np.float32, ["C", "A"]), places_of(model.labels, labelled, "y"),
+                           model.semantics, [name_of(label) for label in model.labels])
+        return self.calibrate_open_set_dataset(data, false_accept=false_accept, folds=folds, progress=progress)
+
+    def calibrate_open_set_dataset(self: Self, data: Dataset, *, false_accept: float = 0.05, folds: int = 10,
+                                   progress: Optional[ProgressCallback] = None) -> Self:
+        """Calibrate as `calibrate_open_set`, on the data set of `fit_dataset`.
+
+        Parameters
+        ----------
+        data : Dataset
+            Data set that the model was trained on.
+        false_accept : float, default=0.05
+            Share of unknown samples to accept, between 0 and 1.
+        folds : int, default=10
+            Number of fits, each without a part of the seen classes; at most one per class is used.
+        progress : callable, default=None
+            Called with (stage, done, total, unit). A true result stops calibration, which raises Cancelled.
+
+        Returns
+        -------
+        self : object
+            The changed estimator.
+        """
+        check_is_fitted(self)
+        checked(data, "for arrays call calibrate_open_set(X, y)")
+        model, threads = self._model, threads_of(self.n_jobs)
+        options = OpenSetOptions(ctypes.sizeof(OpenSetOptions), real(false_accept, "false_accept"),
+                                 unsigned(folds, "folds", 31), 0, seed_of(self.random_state), 0)
+        with Watch(progress) as watch:
+            self._model = model.changed(
+                lambda handle: call("model_calibrate_open_set", handle, data.pointer, ctypes.byref(options), threads,
+                                    watch.function, None), model.labels, with_record=True)
+        return self
 
     def is_unknown(self, X: ArrayLike, classes: Any = None) -> NDArray[np.bool_]:
         """Tell samples of no class from those of the classes.

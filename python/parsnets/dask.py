@@ -50,9 +50,9 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
     ----------
     method, networks, open, gates, encoding, loss, c, epsilon, alpha, mmg, refine_steps, prototype_width
         See :class:`ParsNetsClassifier`.
-    semantic_head, class_weight, feature_scaling, semantic_scaling, semantic_whitening, similarity, preset, select
+    semantic_head, false_accept, class_weight, feature_scaling, semantic_scaling, semantic_whitening, similarity
         See :class:`ParsNetsClassifier`.
-    options, random_state, n_jobs, verbose, open_networks
+    preset, select, options, random_state, n_jobs, verbose, open_networks
         See :class:`ParsNetsClassifier`.
 
     Examples

@@ -48,6 +48,7 @@ struct parsnets_model {
   void class_added();
   void class_removed();
   void places_moved();
+  void record_changed();
 
   parsnets::Model model;
   std::string method;

@@ -1,5 +1,7 @@
 // Unknown samples and prediction sets behind parsnets.h.
 
+#include "parsnets/open_set.hpp"
+
 #include <fmt/format.h>
 
 #include "capi/batches.hpp"
@@ -24,6 +26,25 @@ Ranking ranking_of(const Model& model, const std::int32_t* candidates, std::size
 }
 
 }  // namespace
+
+parsnets_status parsnets_model_calibrate_open_set(parsnets_model* model, const parsnets_dataset* dataset,
+                                                  const parsnets_open_set_options* options, uint32_t threads,
+                                                  parsnets_progress_function progress, void* user) {
+  return guarded([&] {
+    require(model, "model");
+    require(dataset, "dataset");
+    const parsnets_open_set_options defaults = PARSNETS_OPEN_SET_OPTIONS_INIT;
+    const auto given = options == nullptr ? defaults : read_struct(options, defaults, "parsnets_open_set_options");
+    if (given.reserved != 0) throw Error(ErrorCode::usage, "struct parsnets_open_set_options, reserved: expected 0");
+    const OpenSetOptions wanted{given.false_accept, given.folds, given.seed, given.memory_limit};
+    const unsigned most = checked_threads(threads);
+    CallbackObserver observer(progress, user);
+    const BlasGuard turn;
+    ThreadPool pool(most);
+    calibrate_open_set(model->model, dataset->data, wanted, pool, observer.get());
+    model->record_changed();
+  });
+}
 
 parsnets_status parsnets_model_get_open_set(const parsnets_model* model, parsnets_open_set* open_set) {
   return guarded([&] {

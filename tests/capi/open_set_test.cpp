@@ -127,4 +127,73 @@ TEST(CApiOpenSet, AModelTellsWhetherItIsCalibrated) {
   EXPECT_TRUE(last_error_has("'false-accept'")) << parsnets_last_error();
 }
 
+TEST(CApiOpenSet, CalibrationIsThatOfTheOptionOfTraining) {
+  const SmallArrays small;
+  const auto data = small.handle();
+  const auto at_once = trained(data.get(), {{"method", "ridge"}, {"false-accept", "0.2"}, {"seed", "5"}});
+  const auto model = trained(data.get(), {{"method", "ridge"}, {"seed", "5"}});
+  parsnets_open_set_options options = PARSNETS_OPEN_SET_OPTIONS_INIT;
+  options.false_accept = 0.2;
+  options.seed = 5;
+  unsigned steps = 0;
+  const auto count = [](const parsnets_progress*, void* user) {
+    ++*static_cast<unsigned*>(user);
+    return 0;
+  };
+  ASSERT_OK(parsnets_model_calibrate_open_set(model.get(), data.get(), &options, 2, count, &steps));
+  EXPECT_GT(steps, 0u);
+  parsnets_open_set found{}, expected{};
+  found.size = expected.size = sizeof found;
+  ASSERT_OK(parsnets_model_get_open_set(model.get(), &found));
+  ASSERT_OK(parsnets_model_get_open_set(at_once.get(), &expected));
+  EXPECT_EQ(found.has_rejection, 1);
+  EXPECT_EQ(found.has_sets, 1);
+  EXPECT_EQ(found.false_accept, 0.2);
+  EXPECT_EQ(found.classes, small.data.seen_classes().size());
+  EXPECT_GT(found.samples, 0u);
+  EXPECT_LE(found.accept_low, 20);
+  EXPECT_EQ(found.accept_low, expected.accept_low);
+  EXPECT_EQ(found.accept_high, expected.accept_high);
+  EXPECT_EQ(found.rejected_seen, expected.rejected_seen);
+  EXPECT_EQ(found.rejected_unseen, expected.rejected_unseen);
+  EXPECT_EQ(found.auroc, expected.auroc);
+  EXPECT_EQ(found.confidence_auroc, expected.confidence_auroc);
+  EXPECT_NE(std::string(info_of(model.get()).record).find("\"rejection\""), std::string::npos);
+
+  const std::size_t n = small.data.samples();
+  std::vector<std::int32_t> classes(n);
+  std::vector<float> known(n), also_known(n);
+  for (const auto& [one, out] : {std::pair{model.get(), &known}, std::pair{at_once.get(), &also_known}})
+    ASSERT_OK(parsnets_predict_known(one, small.arrays.features, n, small.arrays.dimensions, nullptr, 0, 1,
+                                     classes.data(), nullptr, out->data(), nullptr));
+  EXPECT_EQ(known, also_known);
+}
+
+TEST(CApiOpenSet, CalibrationThatFailsLeavesTheModelAlone) {
+  const SmallArrays small, other(4);
+  const auto data = small.handle(), another = other.handle();
+  const auto model = trained(data.get()), reverse = trained(data.get(), {{"method", "reverse-ridge"}});
+  const auto calibrate = [&](const parsnets_model& which, const parsnets_dataset* on, parsnets_open_set_options options,
+                             parsnets_progress_function progress = nullptr) {
+    return parsnets_model_calibrate_open_set(const_cast<parsnets_model*>(&which), on, &options, 1, progress, nullptr);
+  };
+  const parsnets_open_set_options defaults = PARSNETS_OPEN_SET_OPTIONS_INIT;
+  auto wrong = defaults;
+  wrong.false_accept = 1;
+  EXPECT_EQ(calibrate(*model, data.get(), wrong), PARSNETS_USAGE);
+  EXPECT_TRUE(last_error_has("'false-accept'")) << parsnets_last_error();
+  wrong = defaults;
+  wrong.reserved = 1;
+  EXPECT_EQ(calibrate(*model, data.get(), wrong), PARSNETS_USAGE);
+  EXPECT_EQ(calibrate(*reverse, data.get(), defaults), PARSNETS_USAGE);
+  EXPECT_EQ(calibrate(*model, another.get(), defaults), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(calibrate(*model, data.get(), defaults, [](const parsnets_progress*, void*) { return 1; }),
+            PARSNETS_CANCELLED);
+  parsnets_open_set found{};
+  found.size = sizeof found;
+  ASSERT_OK(parsnets_model_get_open_set(model.get(), &found));
+  EXPECT_EQ(found.has_rejection, 0);
+  EXPECT_EQ(found.has_sets, 0);
+}
+
 }  // namespace parsnets::test
