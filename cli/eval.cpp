@@ -1,4 +1,5 @@
-// parsnets eval: the zero-shot protocol on the test samples of a data set, or one of those that learn in the field.
+// parsnets eval: the zero-shot protocol on the test samples of a data set, one of those that learn in the field, or
+// open-set recognition.
 
 #include <fmt/format.h>
 
@@ -10,7 +11,9 @@
 #include "command.hpp"
 #include "data/split.hpp"
 #include "eval/model_data.hpp"
+#include "eval/open_set_json.hpp"
 #include "eval/score_source.hpp"
+#include "eval_open_set.hpp"
 #include "eval_protocols.hpp"
 #include "experiments/evaluation_json.hpp"
 #include "formats/csv.hpp"
@@ -42,11 +45,11 @@ void write_confusion(const std::filesystem::path& file, const Evaluation& result
 
 /// `predicted_at_once`: what the model predicts for all test samples is in memory, too.
 void require_memory_for_evaluation(std::uint64_t limit, std::size_t classes, std::size_t outputs, const Dataset& data,
-                                   bool predicted_at_once) {
+                                   bool predicted_at_once, double bytes_of_sample = 100) {
   const auto samples = static_cast<double>(data.split.test_unseen.size() + data.split.test_seen.size());
   require_memory(limit,
                  scoring_bytes(std::max(classes, data.classes()), outputs, data.features.cols(), kScoredRows) +
-                     100 * samples + (predicted_at_once ? 8 * samples * static_cast<double>(outputs) : 0),
+                     bytes_of_sample * samples + (predicted_at_once ? 8 * samples * static_cast<double>(outputs) : 0),
                  "evaluation", "raise the limit");
 }
 
@@ -109,13 +112,14 @@ enum class Transductive { none, unseen, mixed };
 
 Command eval_command() {
   struct State {
-    std::string data, model, few_shot;
+    std::string data, model, few_shot, unknown_classes;
     std::filesystem::path confusion, out;
-    bool per_class = false, allow_trained = false, reference = false;
+    bool per_class = false, allow_trained = false, reference = false, open_set = false;
     Transductive transductive = Transductive::none;
     int draws = FewShotOptions{}.draws;
-    /// Neither the inductive results nor their tables are printed.
     bool in_the_field() const { return transductive != Transductive::none || !few_shot.empty(); }
+    /// Neither the inductive results nor their tables are printed.
+    bool other_protocol() const { return in_the_field() || open_set; }
     LoadOptions load;
   };
   auto state = std::make_shared<State>();
@@ -137,6 +141,12 @@ Command eval_command() {
             "teach copies of the model so many examples of each unseen class, such as 1,2,5,10, and evaluate ZSL on "
             "the other test samples")
       .integer("draws", state->draws, 1, 10000, "few-shot: draws of the examples, by --seed")
+      .flag(
+          "open-set", state->open_set,
+          "evaluate the rejection of unknown samples: leave unseen classes out of the bank, and try inputs of no class")
+      .text("unknown-classes", state->unknown_classes,
+            "open-set: unseen classes to leave out, comma-separated, or 'all' (default: one half, then the other, by "
+            "--seed)")
       .flag("reference", state->reference, "also print the published rows for this data set, of the same protocol")
       .path("out", state->out, "also write the results to this JSON file");
   add_load_options(command.options, state->load);
@@ -144,20 +154,25 @@ Command eval_command() {
   command.run = [state](Context& context) {
     if (state->data.empty() || state->model.empty())
       throw Error(ErrorCode::usage, "eval: expected --model FILE and --data DIR");
-    if (state->in_the_field() && (!state->confusion.empty() || state->per_class || state->allow_trained))
-      throw Error(
-          ErrorCode::usage,
-          "--confusion, --per-class and --allow-trained-samples: expected without --transductive and --few-shot");
+    if (state->other_protocol() && (!state->confusion.empty() || state->per_class || state->allow_trained))
+      throw Error(ErrorCode::usage,
+                  "--confusion, --per-class and --allow-trained-samples: expected without --transductive, --few-shot "
+                  "and --open-set");
+    if (state->open_set && state->in_the_field())
+      throw Error(ErrorCode::usage, "--open-set conflicts with --transductive and --few-shot: one protocol at a time");
+    if (!state->unknown_classes.empty() && !state->open_set)
+      throw Error(ErrorCode::usage, "--unknown-classes: expected with --open-set");
     if (state->transductive != Transductive::none && !state->few_shot.empty())
       throw Error(ErrorCode::usage, "--transductive conflicts with --few-shot: one protocol at a time");
-    if (state->reference && !state->few_shot.empty())
-      throw Error(ErrorCode::usage, "--reference: expected without --few-shot, of which there are no published rows");
+    if (state->reference && (!state->few_shot.empty() || state->open_set))
+      throw Error(ErrorCode::usage,
+                  "--reference: expected without --few-shot and --open-set, of which there are no published rows");
     FewShotOptions few_shot{{}, state->draws, context.common.seed};
     if (!state->few_shot.empty()) few_shot.examples = parse_example_counts(state->few_shot);
     const bool alone = context.processes.size() == 1, first = context.processes.rank() == 0;
-    if (!alone && (state->in_the_field() || is_device_file(state->model)))
+    if (!alone && (state->other_protocol() || is_device_file(state->model)))
       throw Error(ErrorCode::usage,
-                  "eval: expected a model file without --transductive and --few-shot in several processes");
+                  "eval: expected a model file without --transductive, --few-shot and --open-set in several processes");
     together(context.processes, [&] {
       for (const auto& file : {state->confusion, state->out})
         if (!file.empty() && first) check_writable(file);
@@ -171,8 +186,9 @@ Command eval_command() {
     Output output;
     std::string learned;  // since training: figures are not inductive
     if (is_device_file(state->model)) {
-      if (state->in_the_field())
-        throw Error(ErrorCode::usage, "--transductive and --few-shot: expected a model file, found a device file");
+      if (state->other_protocol())
+        throw Error(ErrorCode::usage,
+                    "--transductive, --few-shot and --open-set: expected a model file, found a device file");
       const DeviceModel model = load_device_model(state->model);
       data = load_dataset(state->data, state->load, context.progress);
       if (!state->confusion.empty()) require_few_classes(data);
@@ -184,7 +200,7 @@ Command eval_command() {
       data = load_dataset(state->data, state->load, context.progress);
       if (!state->confusion.empty()) require_few_classes(data);
       require_memory_for_evaluation(state->load.memory_limit, model.classes.names.size(), model.outputs(), data,
-                                    state->in_the_field());
+                                    state->in_the_field(), state->open_set ? 400 : 100);
       if (state->transductive != Transductive::none) {
         const auto adapted = evaluate_transductive(
             model, data, pool,
@@ -197,6 +213,13 @@ Command eval_command() {
         const auto taught = evaluate_few_shot(model, data, few_shot, pool, context.progress);
         output.json["few_shot"] = few_shot_json(taught, few_shot);
         output.text = few_shot_text(taught, few_shot);
+      } else if (state->open_set) {
+        OpenSetEvaluationOptions options;
+        options.unknown_classes = parse_unknown_classes(state->unknown_classes, data);
+        options.seed = context.common.seed;
+        const auto judged = evaluate_open_set(model, data, options, pool, context.progress);
+        output.json["open_set"] = open_set_json(judged, model.rejection);
+        output.text = open_set_text(judged, model.rejection) + warning_lines(output.json["open_set"]);
       } else {
         result = evaluate(model, data, pool, context.progress, state->allow_trained, &context.processes);
       }
@@ -223,7 +246,7 @@ Command eval_command() {
     output.text = fmt::format("{} ({}, {}{}{}{})\n", data.name, data.features_name, data.semantics.name,
                               weights.empty() ? "" : " weighted " + weights, split.empty() ? "" : ", ", split) +
                   output.text;
-    if (!state->in_the_field()) {
+    if (!state->other_protocol()) {
       const auto intervals = intervals_of(result, data, pool);
       output.json.update(evaluation_json(result, gamma_from));
       output.json["intervals"] = intervals_json(intervals);

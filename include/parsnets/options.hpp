@@ -104,8 +104,8 @@ struct ClassSpaceOptions {
 
 /// The choice of gamma and temperature.
 struct CalibrationOptions {
-  bool enabled = true;                 ///< choose gamma and temperature on validation classes
-  std::optional<double> false_accept;  ///< share of unknown samples that rejection may accept (open_set.hpp); or none
+  bool enabled = true;      ///< choose gamma and temperature on validation classes
+  double false_accept = 0;  ///< share of unknown samples that rejection may accept (open_set.hpp); 0: no rejection
 };
 
 /// The search on validation classes.

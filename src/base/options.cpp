@@ -147,6 +147,14 @@ OptionTable& OptionTable::share(std::string name, std::optional<double>& field, 
   return add(std::move(name), field, kShare, std::move(help), parse_share, share_json);
 }
 
+OptionTable& OptionTable::share_or_none(std::string name, double& field, std::string help) {
+  const auto parse = [](std::string_view text) {
+    double zero = 1;
+    return parse_all(text, zero) && zero == 0 ? std::optional(zero) : parse_share(text);
+  };
+  return add(std::move(name), field, "0, or a share below 1 such as 5% or 0.05", std::move(help), parse, share_json);
+}
+
 OptionTable& OptionTable::positive_numbers(std::string name, std::optional<std::vector<double>>& field,
                                            std::string help) {
   const auto parse = [](std::string_view text) -> std::optional<std::vector<double>> {

@@ -55,6 +55,8 @@ class OptionTable {
   /// A share strictly between 0 and 1: "5%" or "0.05"; its JSON is the percentage.
   OptionTable& share(std::string name, double& field, std::string help);
   OptionTable& share(std::string name, std::optional<double>& field, std::string help);
+  /// The same, or 0.
+  OptionTable& share_or_none(std::string name, double& field, std::string help);
   /// Positive numbers, separated by commas or, inside a grid, by colons.
   OptionTable& positive_numbers(std::string name, std::optional<std::vector<double>>& field, std::string help);
   OptionTable& flag(std::string name, bool& field, std::string help);

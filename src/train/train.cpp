@@ -134,9 +134,9 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   options.gates.networks = static_cast<int>(model.gates.networks);
   options.gates.open = static_cast<int>(model.gates.open);
   model.options = train_option_table(options).to_json().dump();
-  if (options.calibration.false_accept) {
+  if (options.calibration.false_accept > 0) {
     OpenSetOptions open_set;
-    open_set.false_accept = *options.calibration.false_accept;
+    open_set.false_accept = options.calibration.false_accept;
     open_set.seed = options.run.seed;
     calibrate_open_set(model, data, open_set, pool, progress);
   }

@@ -118,10 +118,9 @@ OptionTable train_option_table(TrainOptions& o) {
       .number("tolerance", o.fit.tolerance, 1e-9, 0.5, "SVR: relative duality gap at which to stop")
       .integer("max-passes", o.fit.max_passes, 1, 10000000, "SVR: maximum number of passes")
       .flag_value("calibrate", o.calibration.enabled, "choose gamma and temperature on validation classes")
-      .share("false-accept", o.calibration.false_accept,
-             "calibrate rejection and prediction sets on held-out classes, so that this share of unknown samples is "
-             "accepted")
-      .automatic("no rejection; see 'calibrate'")
+      .share_or_none("false-accept", o.calibration.false_accept,
+                     "calibrate rejection and prediction sets on held-out classes, so that this share of unknown "
+                     "samples is accepted; 0: do not calibrate them")
       .flag("select", o.search.select,
             "search the method's grid on validation classes; options that are given stay fixed")
       .text("grid", o.search.grid, "grid to search instead of the method's own: \"name=v1,v2;name=v1,v2\"")

@@ -71,7 +71,7 @@ void refuse_other_options(const TrainOptions& given, const TrainOptions& used) {
     if (value != empty.find(option.name)->value() && value != uses.find(option.name)->value()) add(option.name);
   }
   if (!given.run.checkpoint.empty()) add("checkpoint");
-  if (given.calibration.false_accept) add("false-accept");
+  if (given.calibration.false_accept > 0) add("false-accept");
   if (!found.empty())
     throw Error(ErrorCode::usage,
                 fmt::format("training from statistics: expected no options that need samples, found {}; it fits the "

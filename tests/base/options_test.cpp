@@ -72,6 +72,14 @@ TEST(Options, SharesTakePercentAndNumbersAndReadBackExactly) {
   OptionTable table;
   table.share("share", share, "a share").share("other", other, "another");
   EXPECT_EQ(table.find("share")->default_text, "5%");
+  double none = 0;
+  table.share_or_none("none", none, "a share or none");
+  EXPECT_EQ(table.find("none")->default_text, "0");
+  EXPECT_FALSE(table.find("none")->assign("20%"));
+  EXPECT_EQ(none, 0.2);
+  EXPECT_FALSE(table.find("none")->assign("0"));
+  EXPECT_EQ(none, 0);
+  EXPECT_TRUE(table.find("none")->assign("100%"));
   EXPECT_EQ(table.find("other")->default_text, "auto");
   for (const char* bad : {"0", "1", "0%", "100%", "-5%", "101%", "5", "nan", "", "%", "5 percent"})
     EXPECT_TRUE(table.find("share")->assign(bad)) << bad;

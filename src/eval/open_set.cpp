@@ -1,0 +1,304 @@
+// Open-set recognition on a data set's test samples.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/did_you_mean.hpp"
+#include "base/rng.hpp"
+#include "data/rows.hpp"
+#include "data/semantics.hpp"
+#include "eval/model_data.hpp"
+#include "eval/no_class_inputs.hpp"
+#include "eval/score_source.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/field.hpp"
+#include "parsnets/open_set_evaluation.hpp"
+#include "parsnets/predictor.hpp"
+
+namespace parsnets {
+
+namespace {
+
+using Places = std::vector<std::int32_t>;
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+void check(const Model& model, const Dataset& data, const OpenSetEvaluationOptions& options) {
+  if (model.rejection.empty())
+    throw Error(ErrorCode::usage,
+                fmt::format("open-set recognition: expected a model that rejects unknown samples; calibrate it ({})",
+                            option_name("false-accept")));
+  if (options.inputs < 1) throw Error(ErrorCode::usage, "open-set recognition: expected at least 1 input of each kind");
+  check_semantics(model, data);
+  check_trained_samples(model, data, false);
+}
+
+[[noreturn]] void refuse_class(const Dataset& data, std::int32_t c, const char* expected, const char* found,
+                               const std::string& advice) {
+  throw Error(BadInput{data.name, "class '" + data.class_names[at(c)] + "'", expected, found, advice});
+}
+
+/// The classes of a data set as a model knows them.
+struct Known {
+  Places place;     ///< of each class in the bank; -1: it is not there
+  Places unseen;    ///< classes with test samples that the bank has and the model never had samples of
+  Places missing;   ///< classes without training samples that the bank lacks, though there are samples
+  Places rows_out;  ///< the samples of those
+};
+
+Known known_classes(const Model& model, const Dataset& data) {
+  std::unordered_map<std::string_view, std::int32_t> places;
+  for (std::size_t c = 0; c < model.classes.names.size(); ++c)
+    places.emplace(model.classes.names[c], static_cast<std::int32_t>(c));
+  Known known;
+  for (const auto& name : data.class_names) {
+    const auto found = places.find(name);
+    known.place.push_back(found == places.end() ? -1 : found->second);
+  }
+  for (const auto c : data.unseen_classes()) {
+    if (known.place[at(c)] < 0) continue;
+    if (model.classes.seen[at(known.place[at(c)])])
+      refuse_class(data, c, "an unseen class", "one that the model was trained on",
+                   "evaluate on the split it was trained with");
+    known.unseen.push_back(c);
+  }
+  for (const auto row : data.split.test_seen)
+    if (const auto c = data.labels[at(row)]; known.place[at(c)] < 0 || !model.classes.seen[at(known.place[at(c)])])
+      refuse_class(data, c, "a class that the model was trained on", "none of that name",
+                   "evaluate on the split it was trained with");
+  const auto trained = data.seen_classes();
+  std::vector<std::uint8_t> counts(data.classes(), 0);
+  for (std::size_t c = 0; c < counts.size(); ++c)
+    counts[c] = known.place[c] < 0 && !std::ranges::binary_search(trained, static_cast<std::int32_t>(c));
+  for (std::size_t row = 0; row < data.samples(); ++row)
+    if (counts[at(data.labels[row])]) {
+      known.rows_out.push_back(static_cast<std::int32_t>(row));
+      known.missing.push_back(data.labels[row]);
+    }
+  known.missing = distinct(known.missing);
+  return known;
+}
+
+/// The classes that each turn leaves out.
+std::vector<Places> turns_of(const Known& known, const Dataset& data, const OpenSetEvaluationOptions& options) {
+  if (options.unknown_classes.empty()) {
+    if (known.unseen.size() < 2) return {known.unseen};
+    Places order = known.unseen;
+    Rng(options.seed).shuffle(order);
+    std::vector<Places> halves(2);
+    for (std::size_t i = 0; i < order.size(); ++i) halves[i % 2].push_back(order[i]);
+    for (auto& half : halves) std::ranges::sort(half);
+    return halves;
+  }
+  Places chosen;
+  for (const auto& name : options.unknown_classes) {
+    const auto found = std::ranges::find(data.class_names, name);
+    if (found == data.class_names.end())
+      throw Error(BadInput{data.name, "class '" + name + "'", "a class of the data set", "none of that name",
+                           "check " + option_name("unknown-classes") + did_you_mean(name, data.class_names)});
+    const auto c = static_cast<std::int32_t>(found - data.class_names.begin());
+    if (std::ranges::binary_search(known.missing, c)) continue;  // it is unknown as it is
+    if (!std::ranges::binary_search(known.unseen, c))
+      refuse_class(data, c, "an unseen class with test samples", "none", "leave out unseen classes alone");
+    chosen.push_back(c);
+  }
+  return {distinct(chosen)};
+}
+
+/// Judges samples among the candidates of a ranking.
+class Judge {
+ public:
+  Judge(const Model& model, const Predictor& predictor, const Ranking& ranking, ThreadPool& pool)
+      : model_(model), predictor_(predictor), ranking_(ranking), pool_(pool) {}
+
+  /// Calls use(i, sample, best class) for each of at most kScoredRows samples; row, kind and right are not set.
+  template <class Use>
+  void visit(MatrixView<const float> x, Use use) {
+    best_.resize(x.rows());
+    evidence_.resize(x.rows());
+    predictor_.rank(x, ranking_, pool_, best_, evidence_);
+    for (std::size_t i = 0; i < x.rows(); ++i) {
+      const bool seen = model_.classes.seen[at(best_[i].class_index)] != 0;
+      JudgedSample sample;
+      sample.known_score = model_.rejection.known_score(evidence_[i], seen);
+      sample.above_threshold = sample.known_score - model_.rejection.thresholds[seen ? 1 : 0];
+      sample.confidence = best_[i].confidence;
+      use(i, sample, best_[i].class_index);
+    }
+  }
+
+ private:
+  const Model& model_;
+  const Predictor& predictor_;
+  const Ranking& ranking_;
+  ThreadPool& pool_;
+  std::vector<RankedClass> best_;
+  std::vector<Evidence> evidence_;
+};
+
+/// The same for rows of a data set, in blocks: use(row, sample, best class).
+template <class Use>
+void judge_rows(Judge& judge, const Dataset& data, std::span<const std::int32_t> rows, ProgressObserver* progress,
+                const std::string& stage, Use use) {
+  for (std::size_t first = 0; first < rows.size(); first += kScoredRows) {
+    report(progress, {stage, first, rows.size(), "samples"});
+    const auto batch = rows.subspan(first, std::min(kScoredRows, rows.size() - first));
+    judge.visit(gather_rows(data.features, batch).view(),
+                [&](std::size_t i, const JudgedSample& sample, std::int32_t best) { use(batch[i], sample, best); });
+  }
+}
+
+/// All samples while the classes `left_out` are not in the bank.
+void judge_turn(const Model& model, const Predictor& predictor, const Dataset& data, const Known& known,
+                const Places& left_out, std::span<const std::int32_t> rows, ThreadPool& pool,
+                ProgressObserver* progress, const std::string& stage, std::vector<JudgedSample>& samples) {
+  std::vector<std::uint8_t> out(model.classes.names.size(), 0);
+  for (const auto c : left_out) out[at(known.place[at(c)])] = 1;
+  Places candidates;
+  for (std::size_t c = 0; c < out.size(); ++c)
+    if (!out[c]) candidates.push_back(static_cast<std::int32_t>(c));
+  const Ranking ranking(model, std::move(candidates));
+  Judge judge(model, predictor, ranking, pool);
+  judge_rows(judge, data, rows, progress, stage, [&](std::int32_t row, JudgedSample sample, std::int32_t best) {
+    const std::int32_t place = known.place[at(data.labels[at(row)])];
+    sample.row = row;
+    sample.kind = place < 0 || out[at(place)]     ? OpenSetKind::unknown
+                  : model.classes.seen[at(place)] ? OpenSetKind::known_seen
+                                                  : OpenSetKind::known_unseen;
+    sample.right = best == place;
+    samples.push_back(sample);
+  });
+}
+
+AcceptedShare accepted_share(const std::vector<JudgedSample>& samples, const Dataset& data, OpenSetKind kind) {
+  std::vector<std::size_t> all(data.classes(), 0), accepted(data.classes(), 0);
+  AcceptedShare share;
+  std::size_t total = 0;
+  for (const auto& sample : samples) {
+    if (sample.kind != kind) continue;
+    const std::size_t c = at(data.labels[at(sample.row)]);
+    const bool is_accepted = sample.above_threshold >= 0;
+    ++share.samples;
+    ++all[c];
+    accepted[c] += is_accepted;
+    total += is_accepted;
+  }
+  std::vector<double> of_classes;
+  for (std::size_t c = 0; c < all.size(); ++c)
+    if (all[c] > 0) of_classes.push_back(100.0 * static_cast<double>(accepted[c]) / static_cast<double>(all[c]));
+  share.classes = of_classes.size();
+  if (share.samples == 0) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    share.of_classes = {nan, nan, nan, nan};
+    return share;
+  }
+  share.accepted = 100.0 * static_cast<double>(total) / static_cast<double>(share.samples);
+  share.of_classes = confidence_interval(of_classes);
+  if (of_classes.size() > 1) {
+    share.of_classes.low = std::max(0.0, share.of_classes.low);
+    share.of_classes.high = std::min(100.0, share.of_classes.high);
+  }
+  return share;
+}
+
+OpenSetQuality quality(const std::vector<JudgedSample>& samples, float JudgedSample::*score) {
+  std::vector<float> known, unknown;
+  std::vector<std::uint8_t> right;
+  for (const auto& sample : samples) {
+    if (sample.kind == OpenSetKind::unknown) {
+      unknown.push_back(sample.*score);
+    } else {
+      known.push_back(sample.*score);
+      right.push_back(sample.right);
+    }
+  }
+  const Oscr classified = oscr(known, right, unknown);
+  return {auroc(known, unknown), false_positive_rate(known, unknown), classified.area,
+          thinned(roc_curve(known, unknown), OpenSetQuality::kCurvePoints),
+          thinned(classified.curve, OpenSetQuality::kCurvePoints)};
+}
+
+/// Inputs of no class, and the test samples beside them, among all classes of the bank.
+std::vector<NoClassInputs> judge_no_class(const Model& model, const Predictor& predictor, const Dataset& data,
+                                          std::span<const std::int32_t> known_rows,
+                                          const OpenSetEvaluationOptions& options, ThreadPool& pool,
+                                          ProgressObserver* progress) {
+  const Ranking all(model);
+  Judge judge(model, predictor, all, pool);
+  std::vector<float> known;
+  judge_rows(judge, data, known_rows, progress, "judge samples, all classes",
+             [&](std::int32_t, const JudgedSample& sample, std::int32_t) { known.push_back(sample.known_score); });
+  std::vector<NoClassInputs> result;
+  visit_no_class_inputs(
+      data.features, known_rows, options.inputs, options.seed,
+      [&](std::string_view name, std::string_view features, MatrixView<const float> x) {
+        report(progress, {"judge inputs of no class", result.size(), 0, "kinds"});
+        std::vector<float> scores;
+        std::size_t rejected = 0;
+        for (std::size_t first = 0; first < x.rows(); first += kScoredRows)
+          judge.visit({x.data() + first * x.cols(), std::min(kScoredRows, x.rows() - first), x.cols()},
+                      [&](std::size_t, const JudgedSample& sample, std::int32_t) {
+                        scores.push_back(sample.known_score);
+                        rejected += sample.above_threshold < 0;
+                      });
+        result.push_back({name, features, x.rows(),
+                          100.0 * static_cast<double>(rejected) / static_cast<double>(x.rows()), auroc(known, scores)});
+      });
+  return result;
+}
+
+std::vector<std::string> names_of(const Places& classes, const Dataset& data) {
+  std::vector<std::string> names;
+  for (const auto c : classes) names.push_back(data.class_names[at(c)]);
+  return names;
+}
+
+}  // namespace
+
+OpenSetEvaluation evaluate_open_set(const Model& model, const Dataset& data, const OpenSetEvaluationOptions& options,
+                                    ThreadPool& pool, ProgressObserver* progress) {
+  check(model, data, options);
+  const Known known = known_classes(model, data);
+  const std::vector<Places> turns = turns_of(known, data, options);
+  if (turns[0].empty() && known.missing.empty())
+    throw Error(BadInput{data.name, "split", "test samples of unseen classes, which can be left out of the bank",
+                         "none", "check the split"});
+  if (data.split.test_seen.empty() && turns[0].size() == known.unseen.size())
+    throw Error(BadInput{data.name, "split", "test samples of classes that stay in the bank", "none",
+                         "leave out fewer classes (" + option_name("unknown-classes") +
+                             "), or use a split with test samples of seen classes"});
+  Places test = data.split.test_seen;  // of classes of the bank
+  for (const auto row : data.split.test_unseen)
+    if (known.place[at(data.labels[at(row)])] >= 0) test.push_back(row);
+  Places rows = test;
+  rows.insert(rows.end(), known.rows_out.begin(), known.rows_out.end());
+  check_finite_rows(data.features, rows, features_source(data));
+  OpenSetEvaluation result;
+  result.not_in_bank = names_of(known.missing, data);
+  result.warnings = semantic_warnings(data);
+  if (is_adapted(model))
+    result.warnings.push_back("the model has been adapted to unlabelled samples: these are not inductive results");
+  if (is_taught(model))
+    result.warnings.push_back("the model has been taught examples: these are not zero-shot results");
+  const Predictor predictor(model, pool);
+  for (std::size_t turn = 0; turn < turns.size(); ++turn) {
+    result.turns.push_back(names_of(turns[turn], data));
+    judge_turn(model, predictor, data, known, turns[turn], rows, pool, progress,
+               fmt::format("judge samples, turn {} of {}", turn + 1, turns.size()), result.samples);
+  }
+  result.known_seen = accepted_share(result.samples, data, OpenSetKind::known_seen);
+  result.known_unseen = accepted_share(result.samples, data, OpenSetKind::known_unseen);
+  result.unknown = accepted_share(result.samples, data, OpenSetKind::unknown);
+  result.known_right = 100.0 * static_cast<double>(std::ranges::count(result.samples, true, &JudgedSample::right)) /
+                       static_cast<double>(result.samples.size() - result.unknown.samples);
+  result.by_known_score = quality(result.samples, &JudgedSample::known_score);
+  result.by_confidence = quality(result.samples, &JudgedSample::confidence);
+  result.no_class = judge_no_class(model, predictor, data, test, options, pool, progress);
+  return result;
+}
+
+}  // namespace parsnets
