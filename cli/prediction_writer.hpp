@@ -13,15 +13,22 @@
 
 namespace parsnets::cli {
 
+/// Whether a sample is of any class of the model (Rejection).
+struct Verdict {
+  float known_score = 0;
+  bool is_unknown = false;
+};
+
 class PredictionWriter {
  public:
-  /// `out` empty: standard output. Refers to `names` and `seen`. Throws bad_input if `out` cannot be written.
+  /// `out` empty: standard output. With a coverage the classes of samples are prediction sets. Refers to `names` and
+  /// `seen`. Throws bad_input if `out` cannot be written.
   PredictionWriter(const std::filesystem::path& out, bool json, const std::vector<std::string>& names,
-                   std::span<const std::uint8_t> seen);
+                   std::span<const std::uint8_t> seen, std::optional<double> coverage);
 
   std::size_t samples() const { return samples_; }
-  /// The classes of the next sample, best first.
-  void add(std::span<const RankedClass> top);
+  /// The classes of the next sample, best first, and the verdict where samples are judged, else null.
+  void add(std::span<const RankedClass> classes, const Verdict* verdict);
   /// Hands on what was added so far.
   void flush();
   /// After the last sample: the file replaces an earlier one.
@@ -33,6 +40,7 @@ class PredictionWriter {
   std::span<const std::uint8_t> seen_;
   std::optional<AtomicFile> file_;
   std::string text_;
+  const char* classes_key_;
   std::size_t samples_ = 0;
 };
 

@@ -2,6 +2,7 @@
 // Evaluation on the test samples of a data set: the zero-shot protocol, and two that learn in the field and are kept
 // apart from it.
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -30,6 +31,23 @@ struct Correctness {
   std::vector<std::uint8_t> seen;    ///< test_seen, likewise
 };
 
+/// Prediction sets of the test samples of seen or of unseen classes.
+struct SetSide {
+  std::size_t samples = 0;  ///< if there are none, the others are 0
+  double coverage = 0;      ///< share of samples whose class is in their set, in percent
+  double size = 0;          ///< classes in a set, on average
+};
+
+/// Prediction sets of one coverage, over all classes that model and data set share.
+struct SetResult {
+  double stated = 0;  ///< the coverage that was asked for, in percent
+  SetSide seen;       ///< test_seen
+  SetSide unseen;     ///< test_unseen; the thresholds of unseen classes are calibrated on validation classes
+};
+
+/// Coverages that evaluation makes prediction sets for.
+inline constexpr std::array<double, 3> kCoverages{0.8, 0.9, 0.95};
+
 /// Everything the protocol asks of a model on a data set's test samples.
 struct Evaluation {
   Accuracy zsl;                       ///< unseen test samples among the unseen classes
@@ -37,15 +55,19 @@ struct Evaluation {
   Gzsl gzsl;                          ///< among all classes, at the model's gamma
   std::vector<Confusion> confusion;   ///< pairs that occur, by label: all test samples among all classes, with gamma
   Correctness correct;                ///< what zsl and gzsl count, sample by sample
+  std::vector<SetResult> sets;        ///< by coverage; empty for models without prediction sets
+  Reliability seen_reliability;       ///< of the confidences of test_seen among all classes; no bins without samples
+  Reliability unseen_reliability;     ///< of those of test_unseen
   std::vector<std::string> warnings;  ///< which results are meaningless, and why
   std::int64_t trained_samples = 0;   ///< test samples that the model was trained on; -1: some, the number is not known
 };
 /// Evaluates a model. Classes are matched by name; throws bad_input when the model lacks a test class, when the data
 /// set was loaded with other semantics than the model's, and when it was trained on test samples unless
 /// `allow_trained_samples`. With `processes` every process calls it with the same model and data; each scores a part of
-/// the samples, scores go to all (4·C bytes a sample), and all get the same result.
+/// the samples, scores go to all (4·C bytes a sample), and all get the same result. `coverages` are shares.
 Evaluation evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress = nullptr,
-                    bool allow_trained_samples = false, Processes* processes = nullptr);
+                    bool allow_trained_samples = false, Processes* processes = nullptr,
+                    std::span<const double> coverages = kCoverages);
 
 /// Which test samples a model adapts to before it is evaluated on them. Labels are never used.
 enum class TransductiveProtocol {

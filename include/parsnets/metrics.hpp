@@ -84,6 +84,25 @@ double fit_temperature(const GzslScores& scores, double gamma);
 Matrix<std::uint32_t> confusion_matrix(MatrixView<const float> scores, std::span<const std::int32_t> labels,
                                        std::span<const std::int32_t> candidates, std::size_t classes);
 
+/// Samples whose best class has a confidence in one of equal parts of 0 to 1.
+struct ReliabilityBin {
+  std::size_t samples = 0;  ///< in it; if there are none, the others are 0
+  double confidence = 0;    ///< their mean, in percent
+  double accuracy = 0;      ///< share that is predicted right, in percent
+};
+
+/// Whether confidences are shares of right predictions.
+struct Reliability {
+  std::size_t samples = 0;  ///< in all bins
+  double ece = 0;           ///< expected calibration error: mean over samples of |accuracy − confidence| of bins
+  std::vector<ReliabilityBin> bins;  ///< by rising confidence
+};
+
+/// Reliability of n confidences from 0 to 1 of the predicted classes, `correct` (n) telling which were right. Bin i of
+/// B takes those above i/B up to (i+1)/B, the first also 0. Bad_input for none, for other numbers and for no bins.
+Reliability reliability(std::span<const float> confidences, std::span<const std::uint8_t> correct,
+                        std::size_t bins = 15);
+
 /// A mean and how sure it is.
 struct Interval {
   double mean = 0;           ///< of the values

@@ -40,6 +40,9 @@ class Ranking {
 
   /// The best candidates of one row of C raw scores, best first, at most as many as there are; returns how many.
   std::size_t best(std::span<const float> scores, std::span<RankedClass> best) const;
+  /// The prediction set of one row of C raw scores, best first: the best candidate, and those whose confidence is at
+  /// least theirs of C thresholds (PredictionSets::thresholds).
+  std::vector<RankedClass> set(std::span<const float> scores, std::span<const float> thresholds) const;
 
   /// Classes whose scores are ranked at a time; the last tile may have fewer.
   static constexpr std::size_t kTile = 1024;

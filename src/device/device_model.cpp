@@ -84,7 +84,8 @@ bool is_device_file(const std::filesystem::path& path) {
 Evaluation evaluate(const DeviceModel& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress) {
   return evaluate_scorer(
       {model.class_names(), model.class_seen(), model.gamma(),
-       [&](MatrixView<const float> x, const ScoreVisitor& visit) { source_of(model, x, pool).visit(visit); }},
+       [&](MatrixView<const float> x, const ScoreVisitor& visit) { source_of(model, x, pool).visit(visit); },
+       model.temperature()},
       data, progress);
 }
 

@@ -12,6 +12,7 @@
 
 #include "data/rows.hpp"
 #include "data/semantics.hpp"
+#include "eval/confidence_count.hpp"
 #include "eval/counts.hpp"
 #include "eval/model_data.hpp"
 #include "eval/score_source.hpp"
@@ -112,6 +113,32 @@ class ConfusionCount {
   std::vector<std::pair<std::int32_t, std::int32_t>> pairs_;
 };
 
+/// The data set's classes as a ranking compares all that the model has, and their thresholds of prediction sets.
+struct OrderedClasses {
+  Ranking ranking;
+  std::vector<std::vector<float>> thresholds;  ///< of each coverage
+};
+
+/// `position`: of each class in the model's bank, -1 if it is not there.
+OrderedClasses ordered_classes(const Scorer& scorer, const std::vector<std::int32_t>& position) {
+  std::vector<std::uint8_t> seen(position.size());
+  std::vector<std::int32_t> candidates;
+  for (std::size_t c = 0; c < position.size(); ++c) {
+    if (position[c] < 0) continue;
+    seen[c] = scorer.class_seen[static_cast<std::size_t>(position[c])];
+    candidates.push_back(static_cast<std::int32_t>(c));
+  }
+  OrderedClasses ordered{Ranking(seen, scorer.gamma, scorer.temperature, std::move(candidates)), {}};
+  if (scorer.sets == nullptr || scorer.sets->empty()) return ordered;
+  for (const double coverage : scorer.coverages) {
+    const auto in_bank = scorer.sets->thresholds(coverage, scorer.class_seen);
+    auto& thresholds = ordered.thresholds.emplace_back(position.size());
+    for (std::size_t c = 0; c < position.size(); ++c)
+      if (position[c] >= 0) thresholds[c] = in_bank[static_cast<std::size_t>(position[c])];
+  }
+  return ordered;
+}
+
 }  // namespace
 
 Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressObserver* progress) {
@@ -154,21 +181,30 @@ Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressOb
   std::optional<GzslCount> gzsl;
   if (result.has_gzsl) gzsl.emplace(data.classes(), GzslLabels{{unseen_labels, unseen}, {seen_labels, seen}});
   ConfusionCount confusion(unseen, seen, scorer.gamma);
+  const OrderedClasses ordered = ordered_classes(scorer, position);
+  ConfidenceCount unseen_confidences(ordered.ranking, ordered.thresholds),
+      seen_confidences(ordered.ranking, ordered.thresholds);
   visit_in_order(scorer, data, data.split.test_unseen, position, progress, "score unseen",
                  [&](std::size_t first, MatrixView<const float> scores) {
                    zsl.add(first, scores);
+                   unseen_confidences.add(std::span(unseen_labels).subspan(first), scores);
                    if (!gzsl) return;
                    gzsl->add_unseen(first, scores);
                    confusion.add(std::span(unseen_labels).subspan(first), scores);
                  });
   result.zsl = zsl.result();
   result.correct.zsl = zsl.correct();
-  if (!gzsl) return result;
   visit_in_order(scorer, data, data.split.test_seen, position, progress, "score seen",
                  [&](std::size_t first, MatrixView<const float> scores) {
                    gzsl->add_seen(first, scores);
+                   seen_confidences.add(std::span(seen_labels).subspan(first), scores);
                    confusion.add(std::span(seen_labels).subspan(first), scores);
                  });
+  result.unseen_reliability = unseen_confidences.reliability();
+  result.seen_reliability = seen_confidences.reliability();
+  for (std::size_t k = 0; k < ordered.thresholds.size(); ++k)
+    result.sets.push_back({100 * scorer.coverages[k], seen_confidences.set(k), unseen_confidences.set(k)});
+  if (!gzsl) return result;
   result.gzsl = gzsl->at(scorer.gamma);
   result.correct.unseen = gzsl->correct_unseen(scorer.gamma);
   result.correct.seen = gzsl->correct_seen(scorer.gamma);
@@ -177,14 +213,14 @@ Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressOb
 }
 
 Evaluation evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress,
-                    bool allow_trained_samples, Processes* processes) {
+                    bool allow_trained_samples, Processes* processes, std::span<const double> coverages) {
   check_semantics(model, data);
   const auto trained_samples = check_trained_samples(model, data, allow_trained_samples);
   const PreparedClasses prepared = model.prepare_classes(pool);
   Evaluation result = evaluate_scorer(
       {model.classes.names, model.classes.seen, model.gamma,
        [&](MatrixView<const float> x, const ScoreVisitor& visit) { model.visit_scores(x, prepared, pool, visit); },
-       processes},
+       model.temperature, processes, &model.sets, coverages},
       data, progress);
   result.trained_samples = trained_samples;
   if (is_adapted(model))

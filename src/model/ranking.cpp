@@ -190,6 +190,21 @@ std::size_t Ranking::best(std::span<const float> scores, std::span<RankedClass> 
   return best.size();
 }
 
+std::vector<RankedClass> Ranking::set(std::span<const float> scores, std::span<const float> thresholds) const {
+  if (thresholds.size() != scores.size())
+    throw Error(ErrorCode::usage, fmt::format("thresholds: expected one of each of {} classes, found {}", scores.size(),
+                                              thresholds.size()));
+  std::vector<float> confidences(scores.begin(), scores.end());
+  to_confidences(confidences);
+  const std::int32_t top = winner(scores);
+  std::vector<RankedClass> set;
+  for (const auto c : candidates_)
+    if (const auto i = static_cast<std::size_t>(c); c == top || confidences[i] >= thresholds[i])
+      set.push_back({c, calibrated(scores, c), confidences[i]});
+  std::ranges::sort(set, is_better);
+  return set;
+}
+
 void Ranking::to_confidences(std::span<float> scores) const {
   std::vector<TileWeights> tiles;
   RankedClass top;

@@ -1,0 +1,36 @@
+#pragma once
+// What confidences are worth on test samples: reliability, and prediction sets.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "parsnets/evaluation.hpp"
+#include "parsnets/ranking.hpp"
+
+namespace parsnets {
+
+/// Of the test samples of seen or of unseen classes, added some at a time. Refers to everything it is given.
+class ConfidenceCount {
+ public:
+  /// `thresholds`: of each coverage one per class of the ranking.
+  ConfidenceCount(const Ranking& ranking, std::span<const std::vector<float>> thresholds)
+      : ranking_(ranking), thresholds_(thresholds), covered_(thresholds.size()), classes_(thresholds.size()) {}
+
+  /// n x C raw scores and n labels, which are candidates.
+  void add(std::span<const std::int32_t> labels, MatrixView<const float> scores);
+
+  /// Without bins if no sample was added.
+  Reliability reliability() const;
+  /// Of the sets of one coverage.
+  SetSide set(std::size_t coverage) const;
+
+ private:
+  const Ranking& ranking_;
+  std::span<const std::vector<float>> thresholds_;
+  std::vector<float> row_, confidences_;
+  std::vector<std::uint8_t> correct_;
+  std::vector<std::uint64_t> covered_, classes_;  ///< of each coverage: samples with their class, and classes in sets
+};
+
+}  // namespace parsnets
