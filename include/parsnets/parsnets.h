@@ -412,6 +412,13 @@ PARSNETS_API parsnets_status parsnets_predict_known(const parsnets_model *model,
                                                     uint32_t threads, int32_t *classes, float *confidences,
                                                     float *known_scores, uint8_t *unknown);
 
+/* The classes that each sample may be of: the best one, and others so that its own is among them with probability
+ * `coverage`, between 0 and 1 (docs/open-set.md says when this holds). `members`: samples x C class indices; in each
+ * row the set comes first, best first, and -1 follows. `counts`: the sizes of the sets, `samples` values. */
+PARSNETS_API parsnets_status parsnets_predict_sets(const parsnets_model *model, const float *x, size_t samples,
+                                                   size_t dimensions, double coverage, uint32_t threads,
+                                                   int32_t *members, size_t *counts, size_t classes);
+
 /* ---- Evaluation ---- */
 
 /* A result and its 95 % interval over test classes and samples (docs/method.md). */

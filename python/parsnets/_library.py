@@ -204,6 +204,7 @@ _STATUS: Dict[str, List[Any]] = {
     "model_calibrate_open_set": [c_void_p, c_void_p, POINTER(OpenSetOptions), *_WATCHED],
     "model_get_open_set": [c_void_p, POINTER(OpenSet)],
     "predict_known": [*_BATCH, c_void_p, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p, c_void_p],
+    "predict_sets": [*_BATCH, c_double, c_uint32, c_void_p, c_void_p, c_size_t],
     "predict_semantics": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "explain": [c_void_p, c_void_p, c_size_t, POINTER(Explanation), c_void_p, c_void_p, c_size_t, c_void_p, c_size_t],
     "evaluate_with_options": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation), c_void_p, c_void_p, c_void_p,

@@ -15,7 +15,7 @@ import uuid
 import weakref
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 PathLike = Union[str, "os.PathLike[str]"]
 AMONG = {"all": 0, "seen": 1, "unseen": 2}
+SET_PLACES = 1 << 23  # class numbers of prediction sets that are held at a time
 
 
 _FLOAT32 = np.dtype(np.float32)
@@ -325,6 +326,18 @@ class Model:
         call("predict_known", self.handle, address(x), *x.shape, None if among is None else address(among),
              0 if among is None else len(among), threads, address(places), None, address(scores), address(unknown))
         return places, scores, unknown
+
+    def sets(self, x: Floats, coverage: float, threads: int) -> List[NDArray[Any]]:
+        """Return the labels of each sample's prediction set, best first."""
+        found: List[NDArray[Any]] = []
+        rows = max(1, SET_PLACES // self.classes)
+        for first in range(0, len(x), rows):
+            part = x[first:first + rows]
+            members, counts = np.empty((len(part), self.classes), np.int32), np.empty(len(part), np.uintp)
+            call("predict_sets", self.handle, address(part), *part.shape, coverage, threads, address(members),
+                 address(counts), self.classes)
+            found.extend(self.labels[row[:count]] for row, count in zip(members, counts.tolist()))
+        return found
 
     def predicted_semantics(self, x: Floats, threads: int) -> Floats:
         """Return predicted attributes, (n_samples, n_attributes)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -154,6 +154,27 @@ class OpenSet:
         """
         wanted = competitors(classes)
         return self._apply(X, lambda model, x: model.known(x, wanted, threads_of(self.n_jobs))[1])
+
+    def predict_set(self, X: ArrayLike, coverage: float = 0.9) -> List[NDArray[Any]]:
+        """Predict the classes that each sample may be of.
+
+        The model must be calibrated, see `calibrate_open_set`; otherwise Usage is raised. docs/open-set.md says when
+        the coverage holds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        coverage : float, default=0.9
+            Probability that the class of a sample is in its set, between 0 and 1.
+
+        Returns
+        -------
+        sets : list of ndarray
+            Labels of each sample's set, best first. The label of `predict` is always in it.
+        """
+        share = real(coverage, "coverage")
+        return self._apply(X, lambda model, x: model.sets(x, share, threads_of(self.n_jobs)))
 
     def _predict_or_reject(self, X: ArrayLike, classes: Any) -> NDArray[Any]:
         """Return predict(X, classes, reject=True)."""

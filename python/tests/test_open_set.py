@@ -128,10 +128,10 @@ def test_a_class_with_the_label_of_unknown_samples_is_refused(demo, numbered, la
 
 
 def test_calibration_is_asked_for(demo, plain):
-    for call in (plain.is_unknown, plain.known_score, lambda x: plain.predict(x, reject=True)):
+    for call in (plain.is_unknown, plain.known_score, plain.predict_set, lambda x: plain.predict(x, reject=True)):
         with pytest.raises(Usage, match="calibrate.*false_accept"):
             call(demo.X)
-    for call in (ParsNetsClassifier().is_unknown, ParsNetsClassifier().known_score,
+    for call in (ParsNetsClassifier().is_unknown, ParsNetsClassifier().known_score, ParsNetsClassifier().predict_set,
                  lambda x: ParsNetsClassifier().predict(x, reject=True),
                  lambda x: ParsNetsClassifier().calibrate_open_set(x, demo.y)):
         with pytest.raises(NotFittedError):
@@ -156,6 +156,9 @@ def test_wrong_arguments_change_nothing(demo, model):
     with pytest.raises(Cancelled):
         model.calibrate_open_set(x, y, false_accept=0.3, progress=lambda *_: True)
     assert model.rejection_ == before
+    for wrong in (0, 1, "90%"):
+        with pytest.raises(Usage, match="coverage"):
+            model.predict_set(x, wrong)
     with pytest.raises(Usage, match="similarity"):
         RidgeZSL(reverse=True).fit(x, y, class_attributes=demo.class_attributes).calibrate_open_set(x, y)
 
@@ -177,6 +180,28 @@ def test_files_copies_and_pickles_keep_it(demo, model, tmp_path):
     for other in (load_model(tmp_path / "m.safetensors"), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
         assert other.rejection_ == model.rejection_
         assert np.array_equal(other.predict(demo.X, reject=True), model.predict(demo.X, reject=True))
+
+
+def test_sets_have_the_stated_coverage_and_grow_with_it(demo, model):
+    x, y = demo.X[demo.test_seen], demo.y[demo.test_seen]
+    best = model.predict(x)
+    sizes = {}
+    for coverage in (0.5, 0.8, 0.95):
+        sets = model.predict_set(x, coverage)
+        assert len(sets) == len(x)
+        assert all(found[0] == label and len(set(found)) == len(found) for found, label in zip(sets, best))
+        covered = np.mean([label in found for label, found in zip(y, sets)])
+        assert covered > coverage - 3 * np.sqrt(coverage * (1 - coverage) / len(x))
+        sizes[coverage] = np.array([len(found) for found in sets])
+    assert (sizes[0.5] <= sizes[0.8]).all() and (sizes[0.8] <= sizes[0.95]).all()
+    assert sizes[0.5].mean() < sizes[0.95].mean() < len(model.classes_)
+    assert all(map(np.array_equal, model.predict_set(x), model.predict_set(x, 0.9)))
+
+
+def test_sets_of_many_classes_come_in_batches(demo, model, monkeypatch):
+    expected = model.predict_set(demo.X)
+    monkeypatch.setattr("parsnets._model.SET_PLACES", 300 * len(model.classes_))
+    assert all(map(np.array_equal, model.predict_set(demo.X), expected))
 
 
 def test_classes_may_change_afterwards(demo, model):

@@ -96,3 +96,34 @@ parsnets_status parsnets_predict_known(const parsnets_model* model, const float*
     });
   });
 }
+
+parsnets_status parsnets_predict_sets(const parsnets_model* model, const float* x, size_t samples, size_t dimensions,
+                                      double coverage, uint32_t threads, int32_t* members, size_t* counts,
+                                      size_t classes) {
+  return guarded([&] {
+    const Samples input{x, samples, dimensions, threads};
+    check_samples(model, input, members, "members", classes);
+    require(counts, "counts");
+    const Model& own = model->model;
+    check_count("classes", own.classes.names.size(), classes);
+    if (own.sets.empty()) not_calibrated("prediction sets");
+    const std::vector<float> thresholds = own.sets.thresholds(coverage, own.classes.seen);
+    const Ranking ranking(own);
+    const BlasGuard turn;
+    ThreadPool pool(threads_for(input));
+    const std::size_t most = std::min(samples, batch_of(sizeof(float) * classes));
+    Matrix<float> scores(most, classes);
+    for_each_batch(input, std::max<std::size_t>(most, 1), [&](std::size_t first, MatrixView<const float> rows) {
+      model->predictor().scores(rows, pool, {scores.data(), rows.rows(), classes});
+      pool.parallel_for(rows.rows(), 64, [&](std::size_t begin, std::size_t end, std::size_t) {
+        for (std::size_t r = begin; r < end; ++r) {
+          const std::vector<RankedClass> set = ranking.set(scores.row(r), thresholds);
+          std::int32_t* out = members + (first + r) * classes;
+          for (const RankedClass& one : set) *out++ = one.class_index;
+          std::fill(out, members + (first + r + 1) * classes, -1);
+          counts[first + r] = set.size();
+        }
+      });
+    });
+  });
+}

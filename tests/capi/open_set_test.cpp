@@ -169,6 +169,51 @@ TEST(CApiOpenSet, CalibrationIsThatOfTheOptionOfTraining) {
   EXPECT_EQ(known, also_known);
 }
 
+TEST(CApiOpenSet, SetsAreThoseOfCpp) {
+  const SmallArrays small;
+  const auto data = small.handle();
+  const auto model = trained(data.get(), {{"method", "ridge"}, {"false-accept", "0.2"}});
+  const TempDir dir;
+  const std::string file = (dir / "m.safetensors").string();
+  ASSERT_OK(parsnets_model_save(model.get(), file.c_str()));
+  const Model cpp = load_model(file);
+  const Ranking ranking(cpp);
+  ThreadPool pool(1);
+  const Matrix<float> scores = cpp.scores(small.data.features.view(), pool);
+  const std::size_t n = scores.rows(), c = scores.cols();
+  std::vector<std::int32_t> members(n * c);
+  std::vector<std::size_t> counts(n);
+  std::size_t smaller = 0;
+  for (const double coverage : {0.5, 0.95})
+    for (const std::uint32_t threads : {1u, 3u}) {
+      ASSERT_OK(parsnets_predict_sets(model.get(), small.arrays.features, n, small.arrays.dimensions, coverage, threads,
+                                      members.data(), counts.data(), c));
+      const auto thresholds = cpp.sets.thresholds(coverage, cpp.classes.seen);
+      std::size_t all = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto expected = ranking.set(scores.row(i), thresholds);
+        ASSERT_EQ(counts[i], expected.size());
+        for (std::size_t j = 0; j < c; ++j)
+          ASSERT_EQ(members[i * c + j], j < expected.size() ? expected[j].class_index : -1);
+        all += counts[i];
+      }
+      EXPECT_GE(all, n) << "the best class at least";
+      if (coverage == 0.5)
+        smaller = all;
+      else
+        EXPECT_GT(all, smaller);
+    }
+  const auto predict = [&](const parsnets_model* which, double coverage, std::size_t classes) {
+    return parsnets_predict_sets(which, small.arrays.features, 1, small.arrays.dimensions, coverage, 1, members.data(),
+                                 counts.data(), classes);
+  };
+  EXPECT_EQ(predict(model.get(), 1, c), PARSNETS_USAGE);
+  EXPECT_TRUE(last_error_has("coverage")) << parsnets_last_error();
+  EXPECT_EQ(predict(model.get(), 0.9, c - 1), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(predict(trained(data.get()).get(), 0.9, c), PARSNETS_USAGE);
+  EXPECT_TRUE(last_error_has("calibrate")) << parsnets_last_error();
+}
+
 TEST(CApiOpenSet, CalibrationThatFailsLeavesTheModelAlone) {
   const SmallArrays small, other(4);
   const auto data = small.handle(), another = other.handle();
