@@ -10,6 +10,7 @@
 #include "base/together.hpp"
 #include "command.hpp"
 #include "data/split.hpp"
+#include "eval/confidence_json.hpp"
 #include "eval/model_data.hpp"
 #include "eval/open_set_json.hpp"
 #include "eval/score_source.hpp"
@@ -86,6 +87,21 @@ std::string evaluation_text(const Evaluation& result, const std::string& gamma_f
   return text;
 }
 
+/// How far confidences and prediction sets hold.
+std::string confidence_text(const Evaluation& result) {
+  std::string text = "ECE   ";
+  if (result.has_gzsl) text += fmt::format("seen {:.2f}, ", result.seen_reliability.ece);
+  text += fmt::format("unseen {:.2f}: expected calibration error of confidences\n", result.unseen_reliability.ece);
+  for (const SetResult& sets : result.sets) {
+    text += fmt::format("sets  {:g} stated: ", sets.stated);
+    if (sets.seen.samples > 0)
+      text += fmt::format("seen {:.2f} with {:.2f} classes; ", sets.seen.coverage, sets.seen.size);
+    text += fmt::format("unseen {:.2f} with {:.2f} classes (calibrated on validation classes)\n", sets.unseen.coverage,
+                        sets.unseen.size);
+  }
+  return text;
+}
+
 /// Accuracies by class; `in_text`: not in the JSON alone.
 void add_classes(const Evaluation& result, const Dataset& data, bool in_text, Output& output) {
   const auto add = [&](const char* key, const std::vector<ClassAccuracy>& classes, bool among_all) {
@@ -117,6 +133,7 @@ Command eval_command() {
     bool per_class = false, allow_trained = false, reference = false, open_set = false;
     Transductive transductive = Transductive::none;
     int draws = FewShotOptions{}.draws;
+    std::optional<double> coverage;
     bool in_the_field() const { return transductive != Transductive::none || !few_shot.empty(); }
     /// Neither the inductive results nor their tables are printed.
     bool other_protocol() const { return in_the_field() || open_set; }
@@ -147,6 +164,8 @@ Command eval_command() {
       .text("unknown-classes", state->unknown_classes,
             "open-set: unseen classes to leave out, comma-separated, or 'all' (default: one half, then the other, by "
             "--seed)")
+      .share("coverage", state->coverage, "coverage of the prediction sets of a calibrated model")
+      .automatic("80%, 90% and 95%")
       .flag("reference", state->reference, "also print the published rows for this data set, of the same protocol")
       .path("out", state->out, "also write the results to this JSON file");
   add_load_options(command.options, state->load);
@@ -162,6 +181,8 @@ Command eval_command() {
       throw Error(ErrorCode::usage, "--open-set conflicts with --transductive and --few-shot: one protocol at a time");
     if (!state->unknown_classes.empty() && !state->open_set)
       throw Error(ErrorCode::usage, "--unknown-classes: expected with --open-set");
+    if (state->other_protocol() && state->coverage)
+      throw Error(ErrorCode::usage, "--coverage: expected without --transductive, --few-shot and --open-set");
     if (state->transductive != Transductive::none && !state->few_shot.empty())
       throw Error(ErrorCode::usage, "--transductive conflicts with --few-shot: one protocol at a time");
     if (state->reference && (!state->few_shot.empty() || state->open_set))
@@ -189,6 +210,7 @@ Command eval_command() {
       if (state->other_protocol())
         throw Error(ErrorCode::usage,
                     "--transductive, --few-shot and --open-set: expected a model file, found a device file");
+      if (state->coverage) throw Error(ErrorCode::usage, "--coverage: expected a model file, found a device file");
       const DeviceModel model = load_device_model(state->model);
       data = load_dataset(state->data, state->load, context.progress);
       if (!state->confusion.empty()) require_few_classes(data);
@@ -196,6 +218,8 @@ Command eval_command() {
       result = evaluate(model, data, pool, context.progress);
     } else {
       const Model model = load_model(state->model);
+      if (state->coverage && model.sets.empty())
+        throw Error(ErrorCode::usage, "the model has no prediction sets; calibrate it with 'parsnets calibrate'");
       load_as_trained(state->load, state->data, model.record.data, context.given);
       data = load_dataset(state->data, state->load, context.progress);
       if (!state->confusion.empty()) require_few_classes(data);
@@ -221,7 +245,8 @@ Command eval_command() {
         output.json["open_set"] = open_set_json(judged, model.rejection);
         output.text = open_set_text(judged, model.rejection) + warning_lines(output.json["open_set"]);
       } else {
-        result = evaluate(model, data, pool, context.progress, state->allow_trained, &context.processes);
+        result = evaluate(model, data, pool, context.progress, state->allow_trained, &context.processes,
+                          state->coverage ? std::span(&*state->coverage, 1) : std::span<const double>(kCoverages));
       }
       gamma_from = model.record.validation.gamma_from;
       if (is_adapted(model))
@@ -252,6 +277,9 @@ Command eval_command() {
       output.json["intervals"] = intervals_json(intervals);
       output.text += evaluation_text(result, gamma_from, learned) +
                      intervals_text(intervals, learned.empty() ? "" : learned + " ");
+      output.json["reliability"] = reliability_json(result);
+      if (!result.sets.empty()) output.json["sets"] = sets_json(result);
+      output.text += confidence_text(result);
       add_classes(result, data, state->per_class, output);
       output.text += warning_lines(output.json);
     }

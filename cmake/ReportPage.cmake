@@ -15,6 +15,7 @@ set(PARSNETS_REPORT_PAGE_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
 set(PARSNETS_REPORT_SCRIPTS
   lib/format.js lib/dom.js lib/theme.js lib/photos.js lib/tooltip.js lib/download.js lib/figure.js lib/chart.js
   figures/tradeoff.js figures/class_strip.js figures/per_class.js figures/confusion.js
+  figures/reliability.js figures/prediction_sets.js
   figures/sweep.js figures/ablation.js figures/gates.js
   figures/transductive.js figures/class_moves.js figures/few_shot.js
   figures/spectrum.js figures/angles.js figures/places.js figures/tsne.js figures/subspaces.js figures/hubness.js

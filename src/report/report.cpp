@@ -10,6 +10,7 @@
 #include "base/linalg.hpp"
 #include "base/rng.hpp"
 #include "data/rows.hpp"
+#include "eval/confidence_json.hpp"
 #include "eval/own_rows.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
@@ -250,6 +251,8 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
   json["curve"] = test.has_gzsl ? curve_json(test.gzsl, kCurvePoints) : Json();
   json["per_class"] = per_class_json(test, data);
   json["confusion"] = confusion_json(test, model, data);
+  json["reliability"] = reliability_json(test);
+  json["sets"] = sets_json(test);
   for (const auto& bench : run.benches) {
     add_bench_figures(bench.text, bench.name, data, json);
     add_field_figures(bench.text, bench.name, data, test, json);

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "cli/interrupted.hpp"
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
+#include "parsnets/predictor.hpp"
 #include "same_bytes.hpp"
 
 namespace parsnets::test {
@@ -28,6 +32,36 @@ struct Files {
 
 const Files& files() {
   static const Files made;
+  return made;
+}
+
+/// The model with rejection and prediction sets that some of those samples tell apart.
+struct Calibrated {
+  std::string file = (files().dir / "calibrated.safetensors").string();
+  Model model = load_model(files().model);
+  Calibrated() {
+    const Matrix<float> x = read_npy_float({files().npy, ""});
+    ThreadPool pool(1);
+    std::vector<RankedClass> best(x.rows());
+    Predictor(model, pool).rank(x.view(), Ranking(model), pool, best);
+    std::ranges::nth_element(best, best.begin() + 100, {}, &RankedClass::score);
+    model.rejection.false_accept = 0.05;
+    model.rejection.thresholds = {best[100].score, best[100].score};
+    model.rejection.range[0].fill(-1e6f);
+    model.rejection.range[1].fill(1e6f);
+    for (auto& weights : model.rejection.weights) weights[0] = 1;
+    for (std::uint32_t c = 0; c < model.classes.names.size(); ++c)
+      for (int i = 1; model.classes.seen[c] && i <= 40; ++i) {
+        model.sets.seen.push_back(static_cast<float>(i) / 45);
+        model.sets.seen_classes.push_back(c);
+      }
+    for (int i = 1; i < 40; ++i) model.sets.unseen.push_back(static_cast<float>(i) / 60);
+    save_model(model, file);
+  }
+};
+
+const Calibrated& calibrated() {
+  static const Calibrated made;
   return made;
 }
 
@@ -144,6 +178,117 @@ TEST(CliPredict, AnArchiveOnStandardInputIsToldApartFromRows) {
       run_cli({"predict", "--model", files().model, "--input", "-"}, "cat " + (dir / "x.npz").string() + " |");
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_NE(result.err.find("give the file by its name"), std::string::npos) << result.err;
+}
+
+TEST(CliPredict, RejectedSamplesAreUnknownAndOthersStayAsTheyAre) {
+  const Model& model = calibrated().model;
+  const std::vector<std::string> words{"predict", "--model", calibrated().file, "--input", files().npy, "--top", "2"};
+  const auto with = [&words](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return run_cli(more);
+  };
+  const auto plain = with({"--json"}).json()["predictions"],
+             judged = with({"--json", "--reject"}).json()["predictions"];
+  const Matrix<float> x = read_npy_float({files().npy, ""});
+  ThreadPool pool(1);
+  std::vector<RankedClass> best(x.rows());
+  std::vector<Evidence> evidence(x.rows());
+  Predictor(model, pool).rank(x.view(), Ranking(model), pool, best, evidence);
+  std::istringstream csv(with({"--reject"}).out), all(with({}).out);
+  std::string line, other;
+  std::getline(csv, line);
+  std::getline(all, other);
+  EXPECT_EQ(line, other);
+  std::size_t unknown = 0;
+  for (std::size_t i = 0; i < x.rows(); ++i) {
+    const bool seen = model.classes.seen[static_cast<std::size_t>(best[i].class_index)] != 0,
+               is_unknown = model.rejection.is_unknown(evidence[i], seen);
+    EXPECT_EQ(judged[i]["unknown"], is_unknown);
+    EXPECT_EQ(judged[i]["known_score"].get<float>(), model.rejection.known_score(evidence[i], seen));
+    EXPECT_EQ(judged[i]["top"], plain[i]["top"]);
+    EXPECT_FALSE(plain[i].contains("unknown"));
+    for (int rank = 0; rank < 2; ++rank) {
+      std::getline(all, other);
+      if (is_unknown && rank > 0) continue;
+      std::getline(csv, line);
+      EXPECT_EQ(line, is_unknown ? std::to_string(i) + ",1,unknown," : other);
+    }
+    unknown += is_unknown;
+  }
+  EXPECT_FALSE(std::getline(csv, line));
+  EXPECT_EQ(unknown, 100u);
+}
+
+TEST(CliPredict, ACoverageGivesPredictionSets) {
+  const Model& model = calibrated().model;
+  const std::vector<std::string> words{"predict", "--model", calibrated().file, "--input", files().npy, "--json"};
+  const auto with = [&words](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return run_cli(more);
+  };
+  const auto result = with({"--coverage", "90%"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(same_bytes(with({"--coverage", "0.9", "--batch", "7", "--threads", "2"}).out, result.out));
+  const auto found = result.json();
+  EXPECT_EQ(found["coverage"], 0.9);
+  const Matrix<float> x = read_npy_float({files().npy, ""});
+  ThreadPool pool(1);
+  const Matrix<float> scores = model.scores(x.view(), pool);
+  const auto thresholds = model.sets.thresholds(0.9, model.classes.seen);
+  std::size_t classes = 0;
+  for (std::size_t i = 0; i < x.rows(); ++i) {
+    const auto set = Ranking(model).set(scores.row(i), thresholds);
+    const auto& listed = found["predictions"][i]["set"];
+    EXPECT_FALSE(found["predictions"][i].contains("top"));
+    ASSERT_EQ(listed.size(), set.size());
+    for (std::size_t k = 0; k < set.size(); ++k) {
+      const auto c = static_cast<std::size_t>(set[k].class_index);
+      EXPECT_EQ(listed[k]["class"], model.classes.names[c]);
+      EXPECT_EQ(listed[k]["confidence"].get<float>(), set[k].confidence);
+      EXPECT_EQ(listed[k]["seen"], model.classes.seen[c] != 0);
+    }
+    classes += set.size();
+  }
+  EXPECT_GT(classes, 330u);
+  EXPECT_LT(classes, 2700u);
+  const auto csv = run_cli({"predict", "--model", calibrated().file, "--input", files().npy, "--coverage", "90%"});
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), static_cast<std::ptrdiff_t>(classes) + 1);
+  const auto both = with({"--coverage", "90%", "--reject"}).json()["predictions"],
+             judged = with({"--reject"}).json()["predictions"];
+  for (std::size_t i = 0; i < x.rows(); ++i) {
+    EXPECT_EQ(both[i]["set"], found["predictions"][i]["set"]);
+    EXPECT_EQ(both[i]["known_score"], judged[i]["known_score"]);
+    EXPECT_EQ(both[i]["unknown"], judged[i]["unknown"]);
+  }
+  TempDir dir;
+  const auto told = with({"--coverage", "90%", "--reject", "--out", (dir / "p.csv").string()}).json();
+  EXPECT_EQ(told["average_size"], static_cast<double>(classes) / 300);
+  EXPECT_EQ(told["unknown"], 100);
+}
+
+TEST(CliPredict, RejectionAndSetsNeedACalibratedModelAndAllClasses) {
+  TempDir dir;
+  const std::string device = (dir / "a.model").string(), out = (dir / "p.csv").string();
+  ASSERT_EQ(run_cli({"export", "--model", files().model, "--out", device}).exit_code, 0);
+  const auto refused = [&](const std::string& model, std::vector<std::string> options, const char* part) {
+    options.insert(options.begin(), {"predict", "--model", model, "--input", files().npy, "--out", out});
+    const auto result = run_cli(options);
+    EXPECT_EQ(result.exit_code, 2) << part;
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+    EXPECT_FALSE(std::filesystem::exists(out));
+  };
+  const std::string good = calibrated().file;
+  refused(files().model, {"--reject"}, "the model has no rejection; calibrate it with 'parsnets calibrate'");
+  refused(files().model, {"--coverage", "90%"},
+          "the model has no prediction sets; calibrate it with 'parsnets calibrate'");
+  refused(device, {"--coverage", "90%"}, "--coverage: expected a model file, found a device file");
+  refused(good, {"--coverage", "90%", "--top", "3"}, "--coverage conflicts with --top");
+  for (const char* among : {"seen", "unseen"}) {
+    refused(good, {"--coverage", "90%", "--among", among}, "--coverage conflicts with --among");
+    refused(good, {"--reject", "--among", among}, "--reject conflicts with --among");
+  }
+  for (const char* bad : {"0", "1", "100%", "90", "x"})
+    refused(good, {"--coverage", bad}, "a share above 0 and below 1");
 }
 
 TEST(CliPredict, NeverWritesOverWhatItReads) {

@@ -157,6 +157,17 @@ TEST(CliProcessGroup, ProcessesPredictAndEvaluateAsOne) {
     EXPECT_EQ(counted.json()["gzsl"], evaluated.json()["gzsl"]);
   }
   EXPECT_EQ(run_processes(2, {"predict", "--model", model, "--input", "-"}).exit_code, 2);
+  ASSERT_EQ(run_cli({"calibrate", "--model", model, "--data", data, "--folds", "2", "--quiet"}).exit_code, 0);
+  const std::vector<std::string> sets{"predict", "--model",  model,     "--input", data + "/features.npy", "--batch",
+                                      "700",     "--reject", "--quiet", "--json",  "--coverage",           "80%"};
+  const CliResult alone = run_cli(sets), measured = run_cli(eval);
+  ASSERT_EQ(alone.exit_code, 0) << alone.err;
+  const CliResult shared = run_processes(3, sets), counted = run_processes(3, eval);
+  EXPECT_EQ(shared.exit_code, 0) << shared.err;
+  EXPECT_EQ(shared.out, alone.out);
+  EXPECT_EQ(counted.json()["sets"], measured.json()["sets"]);
+  EXPECT_EQ(counted.json()["sets"].size(), 3u);
+  EXPECT_EQ(counted.json()["reliability"], measured.json()["reliability"]);
 }
 
 TEST(CliProcessGroup, AFolderForEachProcessGivesTheStatisticsOfAll) {

@@ -103,6 +103,31 @@ TEST(Ranking, ManyClassesAreRankedAsASortDoes) {
   }
 }
 
+TEST(Ranking, ASetHasTheBestClassAndThoseThatReachTheirThreshold) {
+  const Model model = bank({1, 1, 0, 0, 0}, 0.1, 0.5);
+  const std::vector<float> scores{0.5f, 0.9f, 0.2f, 0.7f, 0.7f};
+  const Ranking ranking(model), without_last(model, {0, 1, 2, 3});
+  const auto set_of = [&scores](const Ranking& one, const std::vector<float>& thresholds) {
+    Order order;
+    std::vector<RankedClass> all(5);
+    all.resize(one.best(scores, all));
+    for (const auto& member : one.set(scores, thresholds)) {
+      const auto same = std::ranges::find(all, member.class_index, &RankedClass::class_index);
+      EXPECT_EQ(member.confidence, same->confidence);
+      EXPECT_EQ(member.score, same->score);
+      order.push_back(member.class_index);
+    }
+    return order;
+  };
+  EXPECT_EQ(set_of(ranking, std::vector<float>(5, 0)), order_of(ranking, scores)) << "every class, best first";
+  EXPECT_EQ(set_of(ranking, std::vector<float>(5, 1)), (Order{1})) << "never empty";
+  std::vector<float> exact = scores;
+  ranking.to_confidences(exact);
+  EXPECT_EQ(set_of(ranking, {1, 1, exact[2], 1, exact[4]}), (Order{1, 4, 2})) << "thresholds belong to the set";
+  EXPECT_EQ(set_of(without_last, std::vector<float>(5, 0)), (Order{1, 3, 0, 2}));
+  EXPECT_THROW(ranking.set(scores, std::vector<float>(4)), Error);
+}
+
 TEST(Ranking, RefusesCandidatesThatAreNotThere) {
   const Model model = bank({1, 1}, 0, 1);
   for (const Order& bad : {Order{}, Order{-1}, Order{2}, Order{0, 0}})

@@ -366,6 +366,8 @@ describe("downloads", () => {
     await same("tradeoff", ["gamma", "u", "s", "h"], run.curve.map(([gamma, u, s]) => [gamma, u, s, h(u, s)]));
     await same("per-class", ["class", "unseen", "samples", "zsl", "gzsl"], run.per_class.map((one) => [one.class, one.unseen ? "yes" : "no", one.samples, one.zsl, one.gzsl]));
     await same("confusion", ["truth", "predicted", "count"], run.confusion.counts.map(([row, column, number]) => [run.confusion.classes[row], run.confusion.classes[column], number]));
+    await same("reliability", ["classes", "above %", "up to %", "samples", "mean confidence", "accuracy"], ["seen", "unseen"].flatMap((key) => run.reliability[key].bins.map((bin, i) => [key, (100 * i) / 15, (100 * (i + 1)) / 15, bin.samples, bin.confidence, bin.accuracy])));
+    await same("prediction-sets", ["stated coverage", "classes", "samples", "measured coverage", "average size"], run.sets.flatMap((one) => ["seen", "unseen"].map((key) => [one.stated, key, one[key].samples, one[key].coverage, one[key].size])));
     await same("sweep", ["open", "sparsity", "seeds", "zsl mean", "zsl sd", "h mean", "h sd"], run.sweep.rows.map((row) => [row.value, row.sparsity, row.seeds, row.zsl.mean, row.zsl.sd, row.h.mean, row.h.sd]));
     await same("transductive", ["protocol", "metric", "before", "after"], run.transductive.flatMap(({ protocol, before, after }) => ["zsl", "u", "s", "h"].map((key) => [protocol, key, before[key], after[key]])));
     await same("class-moves", ["protocol", "class", "degrees", "support"], run.transductive.flatMap(({ protocol, moves }) => moves.map((one) => [protocol, one.class, one.degrees, one.support])));

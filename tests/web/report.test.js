@@ -14,7 +14,7 @@ const samples = process.env.PAGE ? [[process.env.PAGE, realPage(process.env.PAGE
 function expectedFigures(run) {
   const has = {
     tradeoff: run.curve, "class-strip": run.per_class.some((one) => one.zsl !== null || one.gzsl !== null), "per-class": run.per_class.length,
-    confusion: run.confusion.counts.length, sweep: run.sweep, ablation: run.ablation, "gate-usage": run.gates, "gate-heat": run.gates && run.gates.by_class,
+    confusion: run.confusion.counts.length, reliability: run.reliability, "prediction-sets": run.sets, sweep: run.sweep, ablation: run.ablation, "gate-usage": run.gates, "gate-heat": run.gates && run.gates.by_class,
     transductive: run.transductive, "class-moves": run.transductive && run.transductive.some((one) => one.moves.length), "few-shot": run.few_shot,
     spectrum: run.spectrum, angles: run.angles, places: run.places, tsne: run.tsne, "subspaces-2d": run.subspaces, "subspaces-3d": run.subspaces, hubness: run.hubness,
     objective: run.training && run.training.stages.length, "svr-gap": run.training && run.training.svr, attributes: run.attributes, explanations: run.explanations,

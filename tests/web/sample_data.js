@@ -136,6 +136,19 @@ function makePlaces(names, unseen) {
   }) };
 }
 
+// Bins of rising confidence, over which accuracy lies by `gap`; the first two are empty.
+function makeReliability(samples, gap) {
+  const bins = range(15).map((i) => (i < 2 ? { samples: 0, confidence: null, accuracy: null }
+    : { samples: samples * (i + 1), confidence: round((100 * (i + 0.5)) / 15), accuracy: round(clamp((100 * (i + 0.5)) / 15 + gap, 0, 100)) }));
+  const all = bins.reduce((sum, bin) => sum + bin.samples, 0);
+  return { samples: all, ece: round(bins.reduce((sum, bin) => sum + bin.samples * Math.abs(bin.accuracy - bin.confidence), 0) / all), bins };
+}
+
+function makeSets(gzsl) {
+  return [80, 90, 95].map((stated, i) => ({ stated, seen: gzsl ? { samples: 1764, coverage: stated + 0.7, size: 1.2 + i } : null,
+    unseen: { samples: 2967, coverage: stated - 3.2, size: 2.4 + 2 * i, calibrated_on: "validation classes" } }));
+}
+
 function makeRun(random, { name, classes, points = 600, attributes = 312, networks = 200, gzsl = true }) {
   const names = classNames(classes);
   const unseen = names.map((_, i) => (classes === 2 ? i === 1 : i % 4 === 3));
@@ -160,6 +173,8 @@ function makeRun(random, { name, classes, points = 600, attributes = 312, networ
     curve,
     per_class: perClass,
     confusion: makeConfusion(random, names, unseen),
+    reliability: { seen: gzsl ? makeReliability(9, 3) : null, unseen: makeReliability(14, -11) },
+    sets: makeSets(gzsl),
     sweep: { option: "open", networks, rows: [5, 10, 20, 40, 80, 120, 200].filter((value) => value <= networks || networks < 10).map((value) => (networks < 10 ? Math.max(1, Math.round(value / 50)) : value)).filter((value, i, all) => all.indexOf(value) === i).map((value) => ({ value, sparsity: round(value / networks, 3), seeds: 3,
       zsl: cell(63 - Math.abs(Math.log(value / 25)) * 3), h: gzsl ? cell(60 - Math.abs(Math.log(value / 30)) * 4) : { mean: null, sd: null } })) },
     ablation: { rows: ["one linear network", "SCLN without MMG", "SCLN", "SCLN + refinement", "SCLN + refinement + prototypes"].map((label, i) => ({ label, zsl: cell(52 + 2.6 * i), h: cell(44 + 4.2 * i) })) },
@@ -210,7 +225,7 @@ function makeReport(kind) {
       return report([makeRun(random, { name: "demo", classes: 200, points: 3000 })], { thumbnails: sprite(random, 600, 60, 32) });
     case "minimal": {
       const run = makeRun(random, { name: "minimal", classes: 20, points: 50 });
-      for (const key of ["rank", "curve", "sweep", "ablation", "transductive", "few_shot", "gates", "spectrum", "angles", "places", "tsne", "subspaces", "training", "hubness", "attributes", "explanations"]) run[key] = null;
+      for (const key of ["rank", "curve", "reliability", "sets", "sweep", "ablation", "transductive", "few_shot", "gates", "spectrum", "angles", "places", "tsne", "subspaces", "training", "hubness", "attributes", "explanations"]) run[key] = null;
       delete run.hubness;
       return report([run], { reference: [] });
     }

@@ -13,7 +13,7 @@ function layoutPanels(count, width, height, least = 330, gap = 28) {
   return { boxes, height: Math.ceil(count / columns) * (height + gap) - gap };
 }
 
-// A legend line: items are {name, tone, dash?, mark?: "line" | "dot" | "ring" | "bar"}. Returns the height it took.
+// A legend line: items are {name, tone, dash?, mark?: "line" | "dot" | "ring" | "bar" | "gap"}. Returns the height it took.
 function drawLegend(root, items, x, y, width) {
   let left = x;
   let top = y;
@@ -26,8 +26,8 @@ function drawLegend(root, items, x, y, width) {
     const g = root.append("g").attr("class", `legend tone-${item.tone}`).attr("transform", `translate(${left},${top})`);
     if (item.mark === "dot" || item.mark === "ring") {
       g.append("circle").attr("class", item.mark).attr("cx", 14).attr("cy", 8).attr("r", 4.5);
-    } else if (item.mark === "bar") {
-      g.append("rect").attr("class", "bar").attr("x", 6).attr("y", 3).attr("width", 16).attr("height", 10);
+    } else if (item.mark === "bar" || item.mark === "gap") {
+      g.append("rect").attr("class", item.mark).attr("x", 6).attr("y", 3).attr("width", 16).attr("height", 10);
     } else {
       g.append("line").attr("class", "line").attr("x1", 2).attr("x2", 24).attr("y1", 8).attr("y2", 8)
         .attr("stroke-dasharray", item.dash || null);
