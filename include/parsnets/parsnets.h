@@ -438,6 +438,8 @@ typedef struct parsnets_evaluation {
   int64_t trained_samples;                       /* test samples that were used in training; -1: some, number unknown */
   parsnets_interval zsl_interval;                /* of zsl_top1_per_class */
   parsnets_interval u_interval, s_interval, h_interval; /* 0 without has_gzsl */
+  double seen_ece, unseen_ece; /* percent; expected calibration error of the confidences of test samples of seen and of
+                                  unseen classes, among all classes; 0 without such samples */
 } parsnets_evaluation;
 
 /* Evaluates the model on the test samples; classes are matched by name. PARSNETS_BAD_INPUT if there are no test samples
@@ -455,6 +457,8 @@ PARSNETS_API parsnets_status parsnets_evaluate_classes(const parsnets_model *mod
                                                        void *user, parsnets_evaluation *evaluation, double *zsl,
                                                        double *gzsl, uint32_t *confusion, size_t classes);
 
+/* Bins of confidences in a reliability diagram. */
+enum { PARSNETS_RELIABILITY_BINS = 15 };
 /* Options of parsnets_evaluate_with_options. */
 typedef struct parsnets_evaluate_options {
   size_t size;                   /* sizeof(parsnets_evaluate_options) */
@@ -465,10 +469,19 @@ typedef struct parsnets_evaluate_options {
   size_t curve_capacity;         /* points that fit; the number of test samples + 1 is always enough */
   size_t *curve_points;          /* receives the number of points, 0 without test samples of seen classes; NULL only if
                                     curve is */
+  const double *coverages;       /* NULL, or coverage_count shares between 0 and 1, for which the model, which must be
+                                    calibrated, gives prediction sets */
+  size_t coverage_count;         /* number of coverages */
+  double *sets;                  /* 4 * coverage_count values: of each coverage, the percentage of test samples of seen
+                                    classes whose class is in their set, and the mean size of these sets, then the same
+                                    of unseen classes; 0 without such samples. NULL only if coverages is */
+  double *reliability;           /* NULL, or 2 * PARSNETS_RELIABILITY_BINS * 3 values: for test samples of seen, then of
+                                    unseen classes, the number of samples with a confidence in each of equal parts of 0
+                                    to 1, their mean confidence and the share that is predicted right, in percent */
 } parsnets_evaluate_options;
 /* The defaults: parsnets_evaluate_options x = PARSNETS_EVALUATE_OPTIONS_INIT. */
 #define PARSNETS_EVALUATE_OPTIONS_INIT \
-  { sizeof(parsnets_evaluate_options), 0, 0, NULL, 0, NULL }
+  { sizeof(parsnets_evaluate_options), 0, 0, NULL, 0, NULL, NULL, 0, NULL, NULL }
 
 /* The same with options, or NULL: the defaults. */
 PARSNETS_API parsnets_status parsnets_evaluate_with_options(const parsnets_model *model,
@@ -477,6 +490,61 @@ PARSNETS_API parsnets_status parsnets_evaluate_with_options(const parsnets_model
                                                             parsnets_evaluation *evaluation, double *zsl, double *gzsl,
                                                             uint32_t *confusion, size_t classes,
                                                             const parsnets_evaluate_options *options);
+
+/* Inputs that are of no class by construction. */
+typedef struct parsnets_no_class_inputs {
+  const char *name; /* "uniform", "gaussian", "zero" ...; never freed */
+  size_t inputs;    /* how many */
+  double rejected;  /* percent of them */
+  double auroc;     /* percent; of the known score, against all test samples */
+} parsnets_no_class_inputs;
+
+/* Options of parsnets_evaluate_open_set. */
+typedef struct parsnets_open_set_evaluation_options {
+  size_t size;                        /* sizeof(parsnets_open_set_evaluation_options) */
+  const char *const *unknown_classes; /* unseen classes that are left out of the model; or NULL: one half of them after
+                                         the other */
+  size_t unknown_count;               /* number of unknown_classes */
+  size_t inputs;                      /* of each kind that is of no class; at least 1 */
+  uint64_t seed;                      /* of the halves and these inputs */
+  parsnets_no_class_inputs *no_class; /* receives the results of at most no_class_capacity kinds; or NULL */
+  size_t no_class_capacity;           /* kinds that fit; 16 is enough */
+  size_t *no_class_count;             /* receives the number of kinds; NULL only if no_class is */
+} parsnets_open_set_evaluation_options;
+/* The defaults: parsnets_open_set_evaluation_options x = PARSNETS_OPEN_SET_EVALUATION_OPTIONS_INIT. */
+#define PARSNETS_OPEN_SET_EVALUATION_OPTIONS_INIT \
+  { sizeof(parsnets_open_set_evaluation_options), NULL, 0, 1000, 1, NULL, 0, NULL }
+
+/* Test samples of one kind at the model's thresholds. */
+typedef struct parsnets_accepted_share {
+  size_t samples, classes;      /* a sample counts in each turn */
+  double accepted;              /* percent of the samples; 0 without any */
+  parsnets_interval of_classes; /* mean over the classes, and its 95 % confidence interval; NaN without any */
+} parsnets_accepted_share;
+
+/* How well a score tells known samples from unknown ones, in percent. */
+typedef struct parsnets_open_set_quality {
+  double auroc; /* area under the ROC curve */
+  double fpr95; /* unknown samples that are accepted where 95 % of the known ones are */
+  double oscr;  /* area under the curve of open-set classification rates */
+} parsnets_open_set_quality;
+
+/* Results of parsnets_evaluate_open_set. */
+typedef struct parsnets_open_set_evaluation {
+  size_t size;                                               /* sizeof(parsnets_open_set_evaluation) */
+  size_t turns;                                              /* of leaving classes out */
+  parsnets_accepted_share known_seen, known_unseen, unknown; /* samples of the classes that stay, and of the others */
+  double known_right;                                        /* percent of known samples that are given their class */
+  parsnets_open_set_quality known_score, confidence;         /* of the known score, and of the confidence beside it */
+} parsnets_open_set_evaluation;
+
+/* Evaluates the rejection of unknown samples on the test samples: some unseen classes are left out of the model, which
+ * stays as it is, and inputs of no class are made. `options` or NULL: the defaults. `progress` or NULL. PARSNETS_USAGE
+ * for models without rejection; PARSNETS_BAD_INPUT as parsnets_evaluate, and without known or unknown samples. */
+PARSNETS_API parsnets_status parsnets_evaluate_open_set(const parsnets_model *model, const parsnets_dataset *dataset,
+                                                        const parsnets_open_set_evaluation_options *options,
+                                                        uint32_t threads, parsnets_progress_function progress,
+                                                        void *user, parsnets_open_set_evaluation *evaluation);
 
 /* ---- Uncertainty: intervals of results, and comparison of two methods (docs/method.md) ---- */
 

@@ -396,6 +396,7 @@ class ZeroShotClassifier(OpenSet, FittedProperties, TransformerMixin, Classifier
         return self._apply(X, lambda model, x: Explanations(model.explain(row) for row in x))
 
     def evaluate(self, data: Dataset, *, allow_trained_samples: bool = False,
+                 coverages: Sequence[float] = (0.8, 0.9, 0.95),
                  progress: Optional[ProgressCallback] = None) -> Evaluation:
         """Evaluate the model on the test samples of a data set, by the zero-shot protocol.
 
@@ -407,6 +408,8 @@ class ZeroShotClassifier(OpenSet, FittedProperties, TransformerMixin, Classifier
             Data set of `parsnets.datasets`.
         allow_trained_samples : bool, default=False
             Whether to accept test samples that the model was trained on. If False, they raise BadInput.
+        coverages : sequence of float, default=(0.8, 0.9, 0.95)
+            Coverages of the prediction sets that are evaluated if the model is calibrated (see `predict_set`).
         progress : callable, default=None
             Called with (stage, done, total, unit). A true result stops the evaluation, which raises Cancelled.
 
@@ -417,7 +420,8 @@ class ZeroShotClassifier(OpenSet, FittedProperties, TransformerMixin, Classifier
         """
         check_is_fitted(self)
         checked(data, "for arrays call predict(X)")
-        return self._model.evaluate(data, threads_of(self.n_jobs), progress, allow_trained_samples)
+        shares = [real(share, "coverages") for share in coverages]
+        return self._model.evaluate(data, threads_of(self.n_jobs), progress, allow_trained_samples, shares)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the output columns of `transform`.

@@ -15,7 +15,7 @@ import uuid
 import weakref
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +26,14 @@ from ._library import call, copy_at, last_error, library, text, text_at
 from ._progress import ProgressCallback, Watch
 from ._threads import run
 from .errors import Usage
-from .results import Evaluation, Explanation, Interval
+from .results import Evaluation, Explanation, Interval, SetResult
 
 if TYPE_CHECKING:
     from .datasets import Dataset
 
 PathLike = Union[str, "os.PathLike[str]"]
 AMONG = {"all": 0, "seen": 1, "unseen": 2}
+BINS = 15  # of confidences: PARSNETS_RELIABILITY_BINS
 SET_PLACES = 1 << 23  # class numbers of prediction sets that are held at a time
 
 
@@ -98,7 +99,14 @@ def evaluation(function: str, handle: ctypes.c_void_p, data: Dataset, threads: i
         intervals.update(u=out.u_interval, s=out.s_interval, h=out.h_interval)
     return Evaluation(out.zsl_top1_per_class, out.zsl_top1, out.zsl_top5, u, s, h, ausuc, gamma,
                       None if out.trained_samples < 0 else out.trained_samples,
-                      {name: Interval(one.estimate, one.low, one.high) for name, one in intervals.items()})
+                      {name: Interval(one.estimate, one.low, one.high) for name, one in intervals.items()},
+                      ece=_sides(data, out.seen_ece, out.unseen_ece))
+
+
+def _sides(data: Dataset, seen: Any, unseen: Any) -> Dict[str, Any]:
+    """Return the values of test samples of seen and of unseen classes, if there are such samples."""
+    rows = {"seen": data.test_seen, "unseen": data.test_unseen}
+    return {side: value for side, value in zip(rows, (seen, unseen)) if len(rows[side])}
 
 
 def _json_object(said: str) -> Dict[str, Any]:
@@ -358,15 +366,23 @@ class Model:
                            self.semantics[out.winner], self.semantics[out.runner_up])
 
     def evaluate(self, data: Dataset, threads: int, progress: Optional[ProgressCallback],
-                 allow_trained_samples: bool) -> Evaluation:
+                 allow_trained_samples: bool, coverages: Sequence[float]) -> Evaluation:
         """Evaluate on the test samples by the zero-shot protocol. Classes are matched by name."""
+        shares = np.array(coverages if self.open_set.has_sets else [], np.float64)
+        sets, reliability = np.empty((len(shares), 4)), np.empty((2, BINS, 3))
         count = len(data.class_names)
         zsl, gzsl, confusion = np.empty(count), np.empty(count), np.empty((count, count), np.uint32)
         curve, points = np.empty((len(data.test_seen) + len(data.test_unseen) + 1, 3)), ctypes.c_size_t()
         options = _library.EvaluateOptions(ctypes.sizeof(_library.EvaluateOptions), bool(allow_trained_samples), 0,
-                                           address(curve), len(curve), ctypes.pointer(points))
+                                           address(curve), len(curve), ctypes.pointer(points),
+                                           address(shares) if len(shares) else None, len(shares), address(sets),
+                                           address(reliability))
         result = evaluation("evaluate_with_options", self.handle, data, threads, progress, address(zsl),
                             address(gzsl), address(confusion), count, ctypes.byref(options))
+        result = replace(result, reliability=_sides(data, *reliability), sets={
+            float(share): SetResult(*(value if count else None for value, count in zip(
+                row, np.repeat([len(data.test_seen), len(data.test_unseen)], 2))))
+            for share, row in zip(shares, sets.tolist())})
         ours = {name_of(label): label for label in self.labels.tolist()}
         labels = tuple(ours.get(name, name) for name in data.class_names)
         of_unseen, of_all = ({label: value for label, value in zip(labels, values.tolist()) if value == value}  # no NaN

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Callable, List, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ._labels import Floats, name_of, places_of
-from ._library import OpenSetOptions, call, real, unsigned
+from ._labels import Floats, listed, name_of, places_of
+from ._library import NoClassInputs, OpenSetEvaluationOptions, OpenSetOptions, call, real, text, unsigned
+from ._library import OpenSetEvaluation as _OpenSetEvaluation
 from ._model import Model, competitors
 from ._progress import ProgressCallback, Watch
 from ._training import seed_of, threads_of, validated
 from .datasets import Dataset, checked, from_arrays
-from .results import Rejection
+from .errors import Usage
+from .results import AcceptedShare, Interval, OpenSetEvaluation, OpenSetQuality, Rejection
 
 Result = TypeVar("Result")
 Self = TypeVar("Self", bound="OpenSet")
+
+
+def _share(found: Any) -> AcceptedShare:
+    of_classes = Interval(found.of_classes.estimate, found.of_classes.low, found.of_classes.high)
+    return AcceptedShare(found.samples, found.classes, found.accepted, of_classes)
+
+
+def _quality(found: Any) -> OpenSetQuality:
+    return OpenSetQuality(found.auroc, found.fpr95, found.oscr)
 
 
 class OpenSet:
@@ -175,6 +186,47 @@ class OpenSet:
         """
         share = real(coverage, "coverage")
         return self._apply(X, lambda model, x: model.sets(x, share, threads_of(self.n_jobs)))
+
+    def evaluate_open_set(self, data: Dataset, *, unknown_classes: Optional[Sequence[Any]] = None, seed: int = 1,
+                          progress: Optional[ProgressCallback] = None) -> OpenSetEvaluation:
+        """Evaluate the rejection of unknown samples on the test samples of a data set.
+
+        Some unseen classes are left out, so that their samples are unknown; inputs that are of no class are made, such
+        as noise. The model must be calibrated, see `calibrate_open_set`; otherwise Usage is raised. It is unchanged.
+
+        Parameters
+        ----------
+        data : Dataset
+            Data set of `parsnets.datasets`.
+        unknown_classes : sequence of labels, default=None
+            Unseen classes that are left out. None leaves out one half of them after the other.
+        seed : int, default=1
+            Random seed of the halves and of the inputs that are of no class.
+        progress : callable, default=None
+            Called with (stage, done, total, unit). A true result stops the evaluation, which raises Cancelled.
+
+        Returns
+        -------
+        evaluation : OpenSetEvaluation
+            Results in percent.
+        """
+        check_is_fitted(self)
+        checked(data, "for arrays call is_unknown(X)")
+        names = [text(name_of(label), "unknown_classes")
+                 for label in ([] if unknown_classes is None else listed(unknown_classes, "unknown_classes"))]
+        if unknown_classes is not None and not names:
+            raise Usage("unknown_classes: expected at least one label, or None, found none")
+        kinds, count = (NoClassInputs * 16)(), ctypes.c_size_t()
+        options = OpenSetEvaluationOptions(
+            ctypes.sizeof(OpenSetEvaluationOptions), (ctypes.c_char_p * len(names))(*names) if names else None,
+            len(names), 1000, unsigned(seed, "seed", 64), kinds, len(kinds), ctypes.pointer(count))
+        out = _OpenSetEvaluation(size=ctypes.sizeof(_OpenSetEvaluation))
+        with Watch(progress) as watch:
+            call("evaluate_open_set", self._model.handle, data.pointer, ctypes.byref(options),
+                 threads_of(self.n_jobs), watch.function, None, ctypes.byref(out))
+        return OpenSetEvaluation(_share(out.known_seen), _share(out.known_unseen), _share(out.unknown),
+                                 out.known_right, _quality(out.known_score), _quality(out.confidence),
+                                 {kind.name.decode(): kind.rejected for kind in kinds[:count.value]}, out.turns)
 
     def _predict_or_reject(self, X: ArrayLike, classes: Any) -> NDArray[Any]:
         """Return predict(X, classes, reject=True)."""

@@ -118,6 +118,9 @@ void write_struct(Struct* target, Struct value, const char* name) {
   std::memcpy(static_cast<void*>(target), &value, std::min(value.size, sizeof(Struct)));
 }
 
+/// Throws usage for a model that was not calibrated for `what`, unknown samples or prediction sets.
+[[noreturn]] void throw_not_calibrated(const char* what);
+
 /// Throws usage for more threads than anyone can mean.
 unsigned checked_threads(std::uint32_t threads);
 

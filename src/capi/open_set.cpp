@@ -6,6 +6,7 @@
 
 #include "capi/batches.hpp"
 #include "capi/handles.hpp"
+#include "parsnets/open_set_evaluation.hpp"
 #include "parsnets/option_name.hpp"
 
 using namespace parsnets;
@@ -13,19 +14,38 @@ using namespace parsnets::capi;
 
 namespace {
 
-[[noreturn]] void not_calibrated(const char* what) {
-  throw Error(ErrorCode::usage,
-              fmt::format("{}: expected a model that is calibrated for them; calibrate it on the data "
-                          "set it was trained on, or train it with {}",
-                          what, option_name("false-accept")));
-}
-
 Ranking ranking_of(const Model& model, const std::int32_t* candidates, std::size_t count) {
   if (candidates == nullptr) return Ranking(model);
   return Ranking(model, std::vector<std::int32_t>(candidates, candidates + count));
 }
 
+parsnets_accepted_share share_of(const AcceptedShare& share) {
+  const Interval& interval = share.of_classes;
+  return {share.samples, share.classes, share.accepted, {interval.mean, interval.low, interval.high}};
+}
+
+parsnets_open_set_quality quality_of(const OpenSetQuality& quality) {
+  return {quality.auroc, quality.fpr95, quality.oscr};
+}
+
+void write_no_class(const std::vector<NoClassInputs>& kinds, const parsnets_open_set_evaluation_options& options) {
+  if (options.no_class == nullptr) return;
+  if (kinds.size() > options.no_class_capacity)
+    throw Error(ErrorCode::usage, fmt::format("no_class_capacity: expected at least {}, found {}", kinds.size(),
+                                              options.no_class_capacity));
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    options.no_class[i] = {kinds[i].name.data(), kinds[i].inputs, kinds[i].rejected, kinds[i].auroc};
+  *options.no_class_count = kinds.size();
+}
+
 }  // namespace
+
+void parsnets::capi::throw_not_calibrated(const char* what) {
+  throw Error(ErrorCode::usage,
+              fmt::format("{}: expected a model that is calibrated for them; calibrate it on the data "
+                          "set it was trained on, or train it with {}",
+                          what, option_name("false-accept")));
+}
 
 parsnets_status parsnets_model_calibrate_open_set(parsnets_model* model, const parsnets_dataset* dataset,
                                                   const parsnets_open_set_options* options, uint32_t threads,
@@ -76,7 +96,7 @@ parsnets_status parsnets_predict_known(const parsnets_model* model, const float*
     const Samples input{x, samples, dimensions, threads};
     check_samples(model, input, classes, "classes", 1);
     const Rejection& rejection = model->model.rejection;
-    if (rejection.empty()) not_calibrated("unknown samples");
+    if (rejection.empty()) throw_not_calibrated("unknown samples");
     const Ranking ranking = ranking_of(model->model, candidates, count);
     const BlasGuard turn;
     ThreadPool pool(threads_for(input));
@@ -106,7 +126,7 @@ parsnets_status parsnets_predict_sets(const parsnets_model* model, const float* 
     require(counts, "counts");
     const Model& own = model->model;
     check_count("classes", own.classes.names.size(), classes);
-    if (own.sets.empty()) not_calibrated("prediction sets");
+    if (own.sets.empty()) throw_not_calibrated("prediction sets");
     const std::vector<float> thresholds = own.sets.thresholds(coverage, own.classes.seen);
     const Ranking ranking(own);
     const BlasGuard turn;
@@ -125,5 +145,42 @@ parsnets_status parsnets_predict_sets(const parsnets_model* model, const float* 
         }
       });
     });
+  });
+}
+
+parsnets_status parsnets_evaluate_open_set(const parsnets_model* model, const parsnets_dataset* dataset,
+                                           const parsnets_open_set_evaluation_options* options, uint32_t threads,
+                                           parsnets_progress_function progress, void* user,
+                                           parsnets_open_set_evaluation* evaluation) {
+  return guarded([&] {
+    require(model, "model");
+    require(dataset, "dataset");
+    require(evaluation, "evaluation");
+    check_struct_size(evaluation->size, "parsnets_open_set_evaluation");
+    const parsnets_open_set_evaluation_options defaults = PARSNETS_OPEN_SET_EVALUATION_OPTIONS_INIT;
+    const auto given =
+        options == nullptr ? defaults : read_struct(options, defaults, "parsnets_open_set_evaluation_options");
+    if (given.no_class != nullptr) require(given.no_class_count, "no_class_count");
+    if (model->model.rejection.empty()) throw_not_calibrated("unknown samples");
+    OpenSetEvaluationOptions wanted;
+    wanted.inputs = given.inputs;
+    wanted.seed = given.seed;
+    if (given.unknown_classes != nullptr)
+      wanted.unknown_classes = distinct_names(given.unknown_classes, given.unknown_count, "unknown_classes");
+    const unsigned most = checked_threads(threads);
+    CallbackObserver observer(progress, user);
+    const BlasGuard turn;
+    ThreadPool pool(most);
+    const OpenSetEvaluation result = evaluate_open_set(model->model, dataset->data, wanted, pool, observer.get());
+    write_no_class(result.no_class, given);
+    parsnets_open_set_evaluation known{};
+    known.turns = result.turns.size();
+    known.known_seen = share_of(result.known_seen);
+    known.known_unseen = share_of(result.known_unseen);
+    known.unknown = share_of(result.unknown);
+    known.known_right = result.known_right;
+    known.known_score = quality_of(result.by_known_score);
+    known.confidence = quality_of(result.by_confidence);
+    write_struct(evaluation, known, "parsnets_open_set_evaluation");
   });
 }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "capi/small_handles.hpp"
+#include "parsnets/open_set_evaluation.hpp"
 #include "parsnets/predictor.hpp"
 #include "temp_dir.hpp"
 
@@ -212,6 +213,59 @@ TEST(CApiOpenSet, SetsAreThoseOfCpp) {
   EXPECT_EQ(predict(model.get(), 0.9, c - 1), PARSNETS_BAD_INPUT);
   EXPECT_EQ(predict(trained(data.get()).get(), 0.9, c), PARSNETS_USAGE);
   EXPECT_TRUE(last_error_has("calibrate")) << parsnets_last_error();
+}
+
+TEST(CApiOpenSet, EvaluationIsThatOfCpp) {
+  const SmallArrays small;
+  const auto data = small.handle();
+  const auto model = trained(data.get(), {{"method", "ridge"}, {"false-accept", "0.2"}});
+  const TempDir dir;
+  const std::string file = (dir / "m.safetensors").string();
+  ASSERT_OK(parsnets_model_save(model.get(), file.c_str()));
+  const auto unseen = small.data.unseen_classes();
+  const std::string left_out = small.data.class_names[static_cast<std::size_t>(unseen[0])];
+  for (const bool chosen : {false, true}) {
+    OpenSetEvaluationOptions wanted;
+    wanted.inputs = 50;
+    wanted.seed = 3;
+    if (chosen) wanted.unknown_classes = {left_out};
+    ThreadPool pool(1);
+    const OpenSetEvaluation expected = evaluate_open_set(load_model(file), small.data, wanted, pool);
+    parsnets_no_class_inputs no_class[16];
+    std::size_t kinds = 0;
+    const char* name = left_out.c_str();
+    parsnets_open_set_evaluation_options options = PARSNETS_OPEN_SET_EVALUATION_OPTIONS_INIT;
+    options.inputs = 50;
+    options.seed = 3;
+    options.unknown_classes = chosen ? &name : nullptr;
+    options.unknown_count = chosen ? 1 : 0;
+    options.no_class = no_class;
+    options.no_class_capacity = 16;
+    options.no_class_count = &kinds;
+    parsnets_open_set_evaluation found{};
+    found.size = sizeof found;
+    ASSERT_OK(parsnets_evaluate_open_set(model.get(), data.get(), &options, 2, nullptr, nullptr, &found));
+    EXPECT_EQ(found.turns, chosen ? 1u : 2u);
+    EXPECT_EQ(found.unknown.samples, expected.unknown.samples);
+    EXPECT_EQ(found.unknown.accepted, expected.unknown.accepted);
+    EXPECT_EQ(found.known_seen.accepted, expected.known_seen.accepted);
+    EXPECT_EQ(found.known_unseen.of_classes.estimate, expected.known_unseen.of_classes.mean);
+    EXPECT_EQ(found.known_right, expected.known_right);
+    EXPECT_EQ(found.known_score.auroc, expected.by_known_score.auroc);
+    EXPECT_EQ(found.known_score.fpr95, expected.by_known_score.fpr95);
+    EXPECT_EQ(found.confidence.oscr, expected.by_confidence.oscr);
+    ASSERT_EQ(kinds, expected.no_class.size());
+    for (std::size_t i = 0; i < kinds; ++i) {
+      EXPECT_EQ(no_class[i].name, expected.no_class[i].name);
+      EXPECT_EQ(no_class[i].rejected, expected.no_class[i].rejected);
+    }
+    options.no_class_capacity = 1;
+    EXPECT_EQ(parsnets_evaluate_open_set(model.get(), data.get(), &options, 1, nullptr, nullptr, &found),
+              PARSNETS_USAGE);
+    EXPECT_EQ(parsnets_evaluate_open_set(trained(data.get()).get(), data.get(), nullptr, 1, nullptr, nullptr, &found),
+              PARSNETS_USAGE);
+    EXPECT_TRUE(last_error_has("calibrate")) << parsnets_last_error();
+  }
 }
 
 TEST(CApiOpenSet, CalibrationThatFailsLeavesTheModelAlone) {
