@@ -19,8 +19,9 @@ namespace parsnets {
 /// Which classes are unknown. Those of the data set that the model's bank lacks always are, unless they have training
 /// samples.
 struct OpenSetEvaluationOptions {
-  /// Unseen classes that are left out of the bank, in one turn. Empty: the unseen classes in two halves, drawn by seed;
-  /// each is left out in turn while the other stays. A single unseen class is left out.
+  /// Unseen classes that are left out of the bank, in one turn. Empty: none if the bank lacks classes anyway, else the
+  /// unseen classes in two halves, drawn by seed; each is left out in turn while the other stays. A single unseen class
+  /// is left out.
   std::vector<std::string> unknown_classes;
   std::size_t inputs = 1000;  ///< of each kind that is of no class; at least 1
   std::uint64_t seed = 1;     ///< of the halves and of these inputs

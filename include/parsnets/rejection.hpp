@@ -12,19 +12,18 @@ namespace parsnets {
 /// (with targets semantics: f), minus the mean of the seen classes.
 struct Evidence {
   float score = 0;     ///< s_w
-  float margin = 0;    ///< s_w minus the second best score; 0 with one candidate
   float energy = 0;    ///< T·log Σ_c exp(s_c/T) over the candidates
   float length = 0;    ///< ‖v‖
   float distance = 0;  ///< of v from the line through the origin and class w: ‖v‖·√(1 − cos²)
   float outside = 0;   ///< share of ‖x‖² outside of the span of the linear map from x to v; 0 without such a map
   float fit = 0;       ///< ‖v‖·cos/‖place of w in class space‖; with targets semantics ‖v‖·cos
 
-  static constexpr std::size_t kCount = 7;  ///< numbers in it
+  static constexpr std::size_t kCount = 6;  ///< numbers in it
   /// Their names, in the order of values().
-  static constexpr std::array<std::string_view, kCount> kNames{"score",    "margin",  "energy", "length",
+  static constexpr std::array<std::string_view, kCount> kNames{"score",    "energy",  "length",
                                                                "distance", "outside", "fit"};
   /// All of them.
-  std::array<float, kCount> values() const { return {score, margin, energy, length, distance, outside, fit}; }
+  std::array<float, kCount> values() const { return {score, energy, length, distance, outside, fit}; }
 };
 
 /// How a model tells samples of its classes from others. Where two values are kept, the first is for samples whose best

@@ -86,6 +86,7 @@ Known known_classes(const Model& model, const Dataset& data) {
 /// The classes that each turn leaves out.
 std::vector<Places> turns_of(const Known& known, const Dataset& data, const OpenSetEvaluationOptions& options) {
   if (options.unknown_classes.empty()) {
+    if (!known.missing.empty()) return {{}};  // there are unknown classes as it is
     if (known.unseen.size() < 2) return {known.unseen};
     Places order = known.unseen;
     Rng(options.seed).shuffle(order);

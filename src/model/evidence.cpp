@@ -79,15 +79,13 @@ void lengths_in_class_space(const Model& model, std::span<const float* const> f,
   }
 }
 
-Evidence evidence_of(const Ranking& ranking, const PreparedClasses& classes, std::span<const RankedClass> best,
-                     float length, float outside) {
-  const RankedClass& winner = best[0];
-  const float cosine = std::clamp(winner.score + ranking.penalty(winner.class_index), -1.0f, 1.0f),
-              place = classes.lengths.empty() ? 1.0f : classes.lengths[static_cast<std::size_t>(winner.class_index)];
+Evidence evidence_of(const Ranking& ranking, const PreparedClasses& classes, const RankedClass& best, float length,
+                     float outside) {
+  const float cosine = std::clamp(best.score + ranking.penalty(best.class_index), -1.0f, 1.0f),
+              place = classes.lengths.empty() ? 1.0f : classes.lengths[static_cast<std::size_t>(best.class_index)];
   Evidence evidence;
-  evidence.score = winner.score;
-  evidence.margin = best.size() > 1 ? winner.score - best[1].score : 0.0f;
-  evidence.energy = static_cast<float>(winner.score - ranking.temperature() * std::log(winner.confidence));
+  evidence.score = best.score;
+  evidence.energy = static_cast<float>(best.score - ranking.temperature() * std::log(best.confidence));
   evidence.length = length;
   evidence.distance = length * std::sqrt(1 - cosine * cosine);
   evidence.outside = outside;

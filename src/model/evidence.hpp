@@ -38,8 +38,8 @@ class LinearSpan {
 /// ‖v‖ of each row of outputs f, which are not yet centred.
 void lengths_in_class_space(const Model& model, std::span<const float* const> f, std::vector<float>& lengths);
 
-/// `best`: the best candidate with its confidence, and the second one if there is any. `length`: ‖v‖.
-Evidence evidence_of(const Ranking& ranking, const PreparedClasses& classes, std::span<const RankedClass> best,
-                     float length, float outside);
+/// `best`: the best candidate with its confidence. `length`: ‖v‖.
+Evidence evidence_of(const Ranking& ranking, const PreparedClasses& classes, const RankedClass& best, float length,
+                     float outside);
 
 }  // namespace parsnets

@@ -62,7 +62,6 @@ struct Pipeline::Room {
   std::vector<std::size_t> found;
   std::vector<Ranking::TileWeights> weights;
   std::vector<float> outside, lengths;  ///< of each row, where evidence is asked for
-  std::vector<RankedClass> two;         ///< best of each row, where the caller wants one
   GateRoom gates;
   GroupRoom groups;
   ScoreRoom scores;
@@ -234,19 +233,13 @@ void Pipeline::rank(MatrixView<const float> x, const PreparedClasses& classes, c
   check_prepared(model_, classes);
   if (x.rows() == 0) return;
   const LinearSpan* span = evidence.empty() ? nullptr : &linear_span(pool);
-  const std::size_t wanted = best.size() / x.rows(), all = classes.vectors.rows(),
+  const std::size_t k = best.size() / x.rows(), all = classes.vectors.rows(),
                     tiles = (all + kScoredClasses - 1) / kScoredClasses;
-  // Evidence needs the second best, too.
-  const bool needs_two = span != nullptr && wanted == 1 && ranking.candidates().size() > 1;
-  const std::size_t k = needs_two ? 2 : wanted;
   for_blocks(x.rows(), pool, [&](std::size_t begin, std::size_t end, Room& room) {
     const std::size_t n = end - begin, width = std::min(all, kScoredClasses);
     embed({x.row(begin).data(), n, x.cols()}, begin, room);
     represent(room, span);
-    if (needs_two) room.two.resize(n * 2);
-    const auto best_of = [&](std::size_t r) {
-      return needs_two ? std::span(room.two).subspan(2 * r, 2) : best.subspan((begin + r) * k, k);
-    };
+    const auto best_of = [&](std::size_t r) { return best.subspan((begin + r) * k, k); };
     const MatrixView<float> tile(at_least(room.tile, n * width), n, width);
     point_to_rows(tile, room.tile_rows);
     room.found.assign(n, 0);
@@ -263,8 +256,7 @@ void Pipeline::rank(MatrixView<const float> x, const PreparedClasses& classes, c
           with_confidences ? std::span(room.weights).subspan(r * tiles, tiles) : std::span<Ranking::TileWeights>(),
           best_of(r));
       if (span != nullptr)
-        evidence[begin + r] = evidence_of(ranking, classes, best_of(r), room.lengths[r], room.outside[r]);
-      if (needs_two) best[begin + r] = room.two[2 * r];
+        evidence[begin + r] = evidence_of(ranking, classes, best_of(r)[0], room.lengths[r], room.outside[r]);
     }
   });
 }

@@ -33,17 +33,17 @@ using Weights = std::array<std::array<float, Evidence::kCount + 1>, 2>;
 
 /// Of every sample: known ones of seen classes, known ones of unseen classes and unknown ones weigh 1 : 1 : 2 in all,
 /// and so do all unknown classes the same.
-std::vector<double> importance_of(const std::vector<JudgedSample>& samples) {
+std::vector<double> importance_of(const std::vector<HeldOutSample>& samples) {
   double seen = 0, unseen = 0;
   std::map<std::int32_t, double> unknown;
-  for (const JudgedSample& s : samples) {
+  for (const HeldOutSample& s : samples) {
     if (s.known)
       (s.seen ? seen : unseen) += 1;
     else
       unknown[s.label] += 1;
   }
   std::vector<double> importance;
-  for (const JudgedSample& s : samples)
+  for (const HeldOutSample& s : samples)
     importance.push_back(s.known ? 1 / (s.seen ? seen : unseen)
                                  : 2 / (static_cast<double>(unknown.size()) * unknown.at(s.label)));
   return importance;
@@ -51,7 +51,7 @@ std::vector<double> importance_of(const std::vector<JudgedSample>& samples) {
 
 /// A regression on the samples that `takes` says. None: too few for one.
 template <class Takes>
-std::optional<LogisticFit> regress(const std::vector<JudgedSample>& samples, const std::vector<double>& importance,
+std::optional<LogisticFit> regress(const std::vector<HeldOutSample>& samples, const std::vector<double>& importance,
                                    const Takes& takes) {
   std::vector<std::size_t> taken;
   std::vector<std::uint8_t> known;
@@ -72,14 +72,14 @@ std::optional<LogisticFit> regress(const std::vector<JudgedSample>& samples, con
 }
 
 /// The weights of both kinds from the samples of all folds but one.
-Weights fit_weights(const std::vector<JudgedSample>& samples, const std::vector<double>& importance,
+Weights fit_weights(const std::vector<HeldOutSample>& samples, const std::vector<double>& importance,
                     std::optional<std::uint32_t> without) {
-  const auto takes = [&](const JudgedSample& s) { return !without || s.fold != *without; };
+  const auto takes = [&](const HeldOutSample& s) { return !without || s.fold != *without; };
   std::optional<LogisticFit> both;
   Weights weights{};
   for (std::size_t kind = 0; kind < 2; ++kind) {
     std::optional<LogisticFit> fit =
-        regress(samples, importance, [&](const JudgedSample& s) { return takes(s) && s.best_is_seen == (kind == 1); });
+        regress(samples, importance, [&](const HeldOutSample& s) { return takes(s) && s.best_is_seen == (kind == 1); });
     if (!fit) {  // what all samples say is better than what a few do
       if (!both) both = regress(samples, importance, takes);
       fit = both;
@@ -92,12 +92,12 @@ Weights fit_weights(const std::vector<JudgedSample>& samples, const std::vector<
 }
 
 /// Between which evidence of known samples lies, with some room.
-std::array<std::array<float, Evidence::kCount>, 2> range_of(const std::vector<JudgedSample>& samples) {
+std::array<std::array<float, Evidence::kCount>, 2> range_of(const std::vector<HeldOutSample>& samples) {
   std::array<std::array<float, Evidence::kCount>, 2> range{};
   std::vector<float> values;
   for (std::size_t j = 0; j < Evidence::kCount; ++j) {
     values.clear();
-    for (const JudgedSample& s : samples)
+    for (const HeldOutSample& s : samples)
       if (s.known) values.push_back(s.evidence.values()[j]);
     std::ranges::sort(values);
     const auto tail = static_cast<std::size_t>(kRangeTail * static_cast<double>(values.size()));
@@ -165,7 +165,7 @@ RejectionRecord calibrate_open_set(Model& model, const Dataset& data, const Open
                                               option_name("similarity", "cosine")));
   require_training_data(model, data);
   const OpenSetSamples samples = collect_open_set(model, data, options, pool, progress);
-  const std::vector<JudgedSample>& judged = samples.judged;
+  const std::vector<HeldOutSample>& judged = samples.judged;
   const std::vector<double> importance = importance_of(judged);
 
   Rejection rejection;
@@ -207,7 +207,7 @@ RejectionRecord calibrate_open_set(Model& model, const Dataset& data, const Open
   Count seen, unseen;
   std::vector<float> known, unknown, known_confidence, unknown_confidence;
   for (std::size_t i = 0; i < judged.size(); ++i) {
-    const JudgedSample& s = judged[i];
+    const HeldOutSample& s = judged[i];
     (s.known ? known : unknown).push_back(scores[i]);
     (s.known ? known_confidence : unknown_confidence).push_back(s.confidence);
     Count& count = !s.known ? classes[s.label] : s.seen ? seen : unseen;

@@ -82,7 +82,7 @@ class FoldJudge {
 
   /// Judges rows of the data set with the classes of one turn unknown.
   void judge(std::span<const std::int32_t> rows, std::uint32_t number, const Indices& unknown,
-             std::vector<JudgedSample>& judged) const {
+             std::vector<HeldOutSample>& judged) const {
     Indices candidates;
     for (const auto c : bank_)
       if (std::ranges::find(unknown, c) == unknown.end()) candidates.push_back(c);

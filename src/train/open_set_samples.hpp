@@ -10,7 +10,7 @@
 namespace parsnets {
 
 /// A sample that a model was fitted without, judged with a part of the classes unknown.
-struct JudgedSample {
+struct HeldOutSample {
   std::int32_t label = 0;  ///< class of the data set
   std::uint32_t fold = 0;  ///< in which it was left out
   bool known = false;      ///< its class is in the bank
@@ -29,7 +29,7 @@ struct OwnConfidence {
 
 struct OpenSetSamples {
   std::size_t folds = 0;
-  std::vector<JudgedSample> judged;
+  std::vector<HeldOutSample> judged;
   std::vector<OwnConfidence> own;
 };
 

@@ -74,7 +74,6 @@ void expect_by_definition(const Trained& trained, double tolerance) {
     place = std::sqrt(place);
     const double cosine = scores(i, winner);
     EXPECT_NEAR(evidence[i].score, sorted[0], tolerance);
-    EXPECT_NEAR(evidence[i].margin, sorted[0] - sorted[1], tolerance);
     EXPECT_NEAR(evidence[i].energy, sorted[0] + model.temperature * std::log(sum), tolerance);
     EXPECT_NEAR(evidence[i].length, length, tolerance * length);
     EXPECT_NEAR(evidence[i].distance, length * std::sqrt(1 - cosine * cosine), tolerance * length);
@@ -114,14 +113,6 @@ TEST(Evidence, DoesNotDependOnBatchThreadsOrTheNumberOfClassesAskedFor) {
     const MatrixView<const float> alone(trained.data.features.row(i).data(), 1, trained.data.features.cols());
     EXPECT_EQ(evidence_of_rows(trained.model, alone, ranking, one)[0].values(), all[i].values());
   }
-}
-
-TEST(Evidence, OneCandidateHasNoMargin) {
-  const Trained trained(class_space_options());
-  ThreadPool pool(1);
-  const auto evidence =
-      evidence_of_rows(trained.model, trained.data.features.view(), Ranking(trained.model, {3}), pool);
-  for (const Evidence& one : evidence) EXPECT_EQ(one.margin, 0);
 }
 
 TEST(Evidence, AZeroVectorHasFiniteEvidence) {

@@ -28,7 +28,7 @@ TEST(OpenSetSamples, EveryClassIsUnknownOnceUnseenOnceAndSeenInOtherFolds) {
   std::map<std::int32_t, Role> classes;
   std::map<std::int32_t, std::size_t> sizes;
   for (const auto r : trained.data.split.trainval) ++sizes[trained.data.labels[static_cast<std::size_t>(r)]];
-  for (const JudgedSample& s : samples.judged) {
+  for (const HeldOutSample& s : samples.judged) {
     Role& role = classes[s.label];
     if (s.seen) {
       EXPECT_TRUE(s.known);
@@ -64,7 +64,7 @@ TEST(OpenSetSamples, OneClassPerFoldIsUnknownInOneTurnAndUnseenInTheOther) {
   const OpenSetSamples samples = collect_open_set(trained.model, trained.data, options, pool, nullptr);
   EXPECT_EQ(samples.folds, trained.data.seen_classes().size());
   std::size_t unknown = 0, unseen = 0;
-  for (const JudgedSample& s : samples.judged) {
+  for (const HeldOutSample& s : samples.judged) {
     unknown += !s.known;
     unseen += s.known && !s.seen;
   }
@@ -82,7 +82,7 @@ TEST(OpenSetSamples, SamplesOfClassesThatTheBankLacksAreUnknown) {
   options.folds = 2;
   const OpenSetSamples samples = collect_open_set(trained.model, trained.data, options, pool, nullptr);
   const std::int32_t label = trained.data.seen_classes()[0];
-  for (const JudgedSample& s : samples.judged) {
+  for (const HeldOutSample& s : samples.judged) {
     EXPECT_FALSE(s.label == label && s.known);
   }
   for (const OwnConfidence& own : samples.own) EXPECT_NE(own.label, label);
