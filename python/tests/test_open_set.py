@@ -225,3 +225,54 @@ def test_dask_arrays_are_predicted_lazily(demo, model):
     untold = Lazy().fit(*training(demo), class_attributes=demo.class_attributes)
     with pytest.raises(Usage, match="calibrate"):
         untold.predict(da.from_array(demo.X, chunks=(500, -1)), reject=True)
+
+
+def test_evaluate_tells_reliability_and_sets(demo, plain, model):
+    result = model.evaluate(demo, coverages=(0.5, 0.9))
+    assert list(result.sets) == [0.5, 0.9]
+    rows = {"seen": demo.test_seen, "unseen": demo.test_unseen}
+    for coverage, found in result.sets.items():
+        for side, samples in rows.items():
+            sets = model.predict_set(demo.X[samples], coverage)
+            covered = 100 * np.mean([label in one for label, one in zip(demo.y[samples], sets)])
+            assert getattr(found, side + "_coverage") == pytest.approx(covered)
+            assert getattr(found, side + "_size") == pytest.approx(np.mean([len(one) for one in sets]))
+    assert set(result.ece) == set(result.reliability) == {"seen", "unseen"}
+    for side, samples in rows.items():
+        bins = result.reliability[side]
+        right = 100 * np.mean(model.predict(demo.X[samples]) == demo.y[samples])
+        assert bins.shape == (15, 3) and bins[:, 0].sum() == len(samples)
+        assert np.average(bins[:, 2], weights=bins[:, 0]) == pytest.approx(right)
+        assert np.average(bins[:, 1], weights=bins[:, 0]) == pytest.approx(
+            100 * model.predict_proba(demo.X[samples]).max(axis=1).mean(), rel=1e-4)
+        assert np.average(abs(bins[:, 1] - bins[:, 2]), weights=bins[:, 0]) == pytest.approx(result.ece[side])
+    untold = plain.evaluate(demo)
+    assert untold.sets == {} and untold.ece.keys() == {"seen", "unseen"}
+    assert untold == model.evaluate(demo)  # the same predictions
+    with pytest.raises(Usage, match="coverage"):
+        model.evaluate(demo, coverages=[1.5])
+
+
+def test_rejection_is_evaluated_on_classes_that_are_left_out(demo, plain, model):
+    before = model.classes_.tolist()
+    result = model.evaluate_open_set(demo)
+    unseen = model.classes_[~model.seen_]
+    assert result.turns == 2 and result.unknown.classes == len(unseen)
+    assert result.unknown.samples == len(demo.test_unseen) and result.known_seen.samples == 2 * len(demo.test_seen)
+    assert 0 < result.known_score.auroc < 100 and 0 < result.confidence.auroc < 100
+    assert {"uniform", "gaussian", "zero"} <= set(result.no_class)
+    assert model.classes_.tolist() == before
+    one = model.evaluate_open_set(demo, unknown_classes=[unseen[0]])
+    by_hand = copy.copy(model).remove_class(unseen[0])
+    samples = demo.X[demo.test_unseen][demo.y[demo.test_unseen] == unseen[0]]
+    assert one.turns == 1 and one.unknown.samples == len(samples)
+    assert one.unknown.accepted == pytest.approx(100 * (~by_hand.is_unknown(samples)).mean())
+    assert one.known_seen.accepted == pytest.approx(100 * (~by_hand.is_unknown(demo.X[demo.test_seen])).mean())
+    with pytest.raises(Usage, match="calibrate"):
+        plain.evaluate_open_set(demo)
+    with pytest.raises(Usage, match="unknown_classes"):
+        model.evaluate_open_set(demo, unknown_classes=[])
+    with pytest.raises(BadInput, match="nobody"):
+        model.evaluate_open_set(demo, unknown_classes=["nobody"])
+    with pytest.raises(Usage, match="is_unknown"):
+        model.evaluate_open_set(demo.X)

@@ -50,7 +50,8 @@ struct Pair {
     rejection.thresholds.fill(2 * scores[scores.size() / 2]);
     rejection.range[0].fill(-1e6f);
     rejection.range[1].fill(1e6f);
-    rejection.range[1][3] = lengths[lengths.size() * 9 / 10];
+    const auto length = std::ranges::find(Evidence::kNames, "length") - Evidence::kNames.begin();
+    rejection.range[1][static_cast<std::size_t>(length)] = lengths[lengths.size() * 9 / 10];
     save_model(model, file);
     c = loaded(file);
     cpp = load_model(file);
