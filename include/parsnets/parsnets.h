@@ -438,8 +438,8 @@ typedef struct parsnets_evaluation {
   int64_t trained_samples;                       /* test samples that were used in training; -1: some, number unknown */
   parsnets_interval zsl_interval;                /* of zsl_top1_per_class */
   parsnets_interval u_interval, s_interval, h_interval; /* 0 without has_gzsl */
-  double seen_ece, unseen_ece; /* percent; expected calibration error of the confidences of test samples of seen and of
-                                  unseen classes, among all classes; 0 without such samples */
+  double seen_ece;   /* percent; expected calibration error of confidences among all classes; test_seen; 0 without */
+  double unseen_ece; /* the same of test_unseen */
 } parsnets_evaluation;
 
 /* Evaluates the model on the test samples; classes are matched by name. PARSNETS_BAD_INPUT if there are no test samples
