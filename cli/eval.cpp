@@ -164,7 +164,7 @@ Command eval_command() {
       .text("unknown-classes", state->unknown_classes,
             "open-set: unseen classes to leave out, comma-separated, or 'all' (default: one half, then the other, by "
             "--seed)")
-      .share("coverage", state->coverage, "coverage of the prediction sets of a calibrated model")
+      .share("coverage", state->coverage, "coverage of prediction sets, which calibrated models have")
       .automatic("80%, 90% and 95%")
       .flag("reference", state->reference, "also print the published rows for this data set, of the same protocol")
       .path("out", state->out, "also write the results to this JSON file");

@@ -111,6 +111,10 @@ Command export_command() {
                     state->out.empty() ? state->header.string() : state->out.string(),
                     precision_text(exported.choice.precision), rank_text(exported.choice.rank), exported.choice.bytes,
                     std::filesystem::file_size(state->model), device.work_bytes(), device.multiply_adds());
+    for (const auto& warning : exported.warnings) {
+      output.json["warnings"].push_back(warning);
+      output.text += "warning: " + warning + "\n";
+    }
     if (!exported.validated) {
       output.json["validation"] = nullptr;
       output.text += "accuracy was not measured; give --data, the data set the model was trained on\n";

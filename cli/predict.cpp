@@ -207,10 +207,10 @@ Command predict_command() {
       .choice("among", state->among, {{"all", Among::all}, {"seen", Among::seen}, {"unseen", Among::unseen}},
               "candidate classes")
       .flag("reject", state->wanted.reject,
-            "report samples that are of no class of the model as unknown; needs a calibrated model")
+            "report samples of no class of the model as unknown; needs a calibrated model")
       .share("coverage", state->wanted.coverage,
-             "instead of the best classes, the set of those that has the sample's own with this probability; needs a "
-             "calibrated model")
+             "print the set of classes that contains the right one with this probability, instead of the best "
+             "classes; needs a calibrated model")
       .automatic("no sets")
       .integer("batch", state->batch, 1, 1000000, "samples per batch; results are written after each");
   add_memory_limit(command.options, state->memory_limit);

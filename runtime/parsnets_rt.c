@@ -40,12 +40,12 @@
 #endif
 
 enum { kTypes = 88, kTables = 120, kHeadWeight = 124, kField = 128, kAlign = 16 };
-enum { kHeader1 = 112, kSections1 = 23, kHeader2 = 144, kSections2 = 28 }; /* of format versions 1 and 2 */
-enum { kSavedHeader = 32, kSavedVersion = 1 };                             /* of a bank */
-enum { kScaleNone = 0, kScaleUnit = 1, kScaleRoot = 2 };                   /* features */
-enum { kPlain = 0, kUnit = 1, kBinary = 2 };                               /* semantics */
-enum { kAlways = 0, kEnergy = 1, kAnchor = 2 };                            /* gates */
-enum { kCosine = 0, kDot = 1, kEuclidean = 2 };                            /* similarity */
+enum { kHeader1 = 112, kSections1 = 23, kHeader2 = 144, kSections2 = 28, kSections3 = 31 }; /* of format versions */
+enum { kSavedHeader = 32, kSavedVersion = 1 };                                              /* of a bank */
+enum { kScaleNone = 0, kScaleUnit = 1, kScaleRoot = 2 };                                    /* features */
+enum { kPlain = 0, kUnit = 1, kBinary = 2 };                                                /* semantics */
+enum { kAlways = 0, kEnergy = 1, kAnchor = 2 };                                             /* gates */
+enum { kCosine = 0, kDot = 1, kEuclidean = 2 };                                             /* similarity */
 
 typedef union {
   float value;
@@ -68,7 +68,8 @@ const char* pnrt_status_text(pnrt_status status) {
                                      "there is no such class",
                                      "the bank is full",
                                      "there is no learning memory, or the model has no class space",
-                                     "the bank was saved with another model"};
+                                     "the bank was saved with another model",
+                                     "the model has no rejection: calibrate it before export"};
   return (unsigned)status < sizeof text / sizeof text[0] ? text[status] : "unknown status";
 }
 
@@ -177,6 +178,21 @@ static float exponential(float x) {
   return power.value *
          (1 + r * (1 + r * (0.5f +
                             r * (1.66666667e-1f + r * (4.16666667e-2f + r * (8.33333333e-3f + r * 1.38888889e-3f))))));
+}
+
+/* ln x of x >= 1 by its exponent and a series for the rest, which lies between sqrt(1/2) and sqrt(2). */
+static float logarithm(float x) {
+  float_bits in;
+  float n, s, square;
+  in.value = x;
+  n = (float)(int32_t)((in.bits + 0x004afb0du) >> 23) - 127;
+  in.bits -= (uint32_t)(int32_t)n << 23;
+  s = (in.value - 1) / (in.value + 1);
+  square = s * s;
+  return n * 0.693359375f +
+         (2 * s *
+              (1 + square * (3.33333333e-1f + square * (0.2f + square * (1.42857143e-1f + square * 1.11111111e-1f)))) -
+          n * 2.12194440e-4f);
 }
 
 /* ---- rows times vector ---- */
@@ -520,9 +536,11 @@ static int take(walk* w, uint64_t bytes, const void** data) {
   return 1;
 }
 
+static const pnrt_matrix none = {0, 0, 0, 0, PNRT_ABSENT};
+
 static pnrt_matrix section(walk* w, int kind, int presence, uint64_t rows, uint64_t cols) {
   const unsigned type = w->file[kTypes + w->section++];
-  pnrt_matrix out = {0, 0, 0, 0, PNRT_ABSENT};
+  pnrt_matrix out = none;
   const void *data = 0, *scale = 0;
   const uint64_t count = rows * cols;
   if (!w->good || (type == PNRT_ABSENT && presence != kMust)) return out;
@@ -556,10 +574,9 @@ static const float* floats(walk* w, int presence, uint64_t count) {
   return (const float*)section(w, kVector, presence, 1, count).data;
 }
 
-/* A section that files of version 2 must have, and those of version 1 cannot. */
+/* A section that files must have since version 2, and cannot in version 1. */
 static pnrt_matrix class_targets_section(walk* w, const pnrt_model* m, int kind, uint64_t rows, uint64_t cols) {
-  const pnrt_matrix absent = {0, 0, 0, 0, PNRT_ABSENT};
-  return m->class_targets ? section(w, kind, kMust, rows, cols) : absent;
+  return m->class_targets ? section(w, kind, kMust, rows, cols) : none;
 }
 
 static int compare_names(const char* a, const char* b) {
@@ -598,12 +615,14 @@ static uint32_t embedding_size(const pnrt_model* m) { return m->encoding ? m->en
 static uint32_t input_size(const pnrt_model* m) { return m->encoding && m->sees_encoding ? m->encoding : m->features; }
 
 static uint32_t header_of(const pnrt_model* m) { return m->class_targets ? kHeader2 : kHeader1; }
-static uint32_t sections_of(const pnrt_model* m) { return m->class_targets ? kSections2 : kSections1; }
+static uint32_t sections_of(uint32_t version) {
+  return version == 3 ? kSections3 : version == 2 ? kSections2 : kSections1;
+}
 
 static int read_header(pnrt_model* m, const unsigned char* p) {
-  const uint32_t most = 65536, bits = u32_at(p + 68);
+  const uint32_t most = 65536, bits = u32_at(p + 68), version = u32_at(p + 8);
   uint32_t i;
-  m->class_targets = u32_at(p + 8) == 2;
+  m->class_targets = version > 1;
   m->features = u32_at(p + 20);
   m->attributes = u32_at(p + 24);
   m->outputs = u32_at(p + 28);
@@ -637,7 +656,7 @@ static int read_header(pnrt_model* m, const unsigned char* p) {
   if (m->feature_scaling > kScaleRoot || m->semantic_scaling > kBinary || m->gates > kAnchor ||
       m->similarity > kEuclidean || bits > 3 || (!m->class_targets && u32_at(p + 84) != 0))
     return 0;
-  for (i = kTypes + sections_of(m); i < (m->class_targets ? (uint32_t)kTables : header_of(m)); ++i)
+  for (i = kTypes + sections_of(version); i < (m->class_targets ? (uint32_t)kTables : header_of(m)); ++i)
     if (p[i] != 0) return 0;
   if (m->head_weight != 0 && (!(m->head_weight >= 1e-6f && m->head_weight <= 1e6f) || m->outputs <= m->semantics))
     return 0;
@@ -662,6 +681,18 @@ static int check_tables(const pnrt_model* m) {
     sum += m->table_attributes[t];
   }
   return m->tables == 0 || sum == m->attributes;
+}
+
+/* What is known of a sample before it is accepted; docs/device.md. */
+enum { kScore, kEnergyOf, kLength, kDistance, kOutside, kFit, kEvidence };
+/* Where weights, the range of evidence and thresholds are in the section `rejection`. */
+enum { kLow = 2 * (kEvidence + 1), kHigh = kLow + kEvidence, kThresholds = kHigh + kEvidence };
+
+static int check_rejection(const pnrt_model* m) {
+  uint32_t i;
+  for (i = 0; m->rejection && i < kEvidence; ++i)
+    if (m->rejection[kLow + i] > m->rejection[kHigh + i]) return 0;
+  return 1;
 }
 
 /* Every value of the vector lies within 0 and `most`. */
@@ -695,8 +726,8 @@ pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
   if (!starts_with(p, size, "PARSNETS")) return PNRT_NOT_A_MODEL;
   if (size < kHeader1) return PNRT_TRUNCATED;
   version = u32_at(p + 8);
-  if (version != 1 && version != PNRT_FORMAT_VERSION) return PNRT_OTHER_VERSION;
-  status = check_contents(p, size, version == 2 ? kHeader2 : kHeader1);
+  if (version < 1 || version > PNRT_FORMAT_VERSION) return PNRT_OTHER_VERSION;
+  status = check_contents(p, size, version > 1 ? kHeader2 : kHeader1);
   if (status != PNRT_OK) return status;
   if (!read_header(model, p)) return PNRT_INVALID;
   d = model->features;
@@ -742,8 +773,15 @@ pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
   if (model->class_targets)
     model->table_attributes =
         (const uint32_t*)section(&w, kBytes, model->tables ? kMust : kNever, 4, model->tables).data;
+  model->rejection = model->span_offset = 0;
+  model->span = none;
+  if (version == 3) {
+    model->rejection = floats(&w, kMust, kThresholds + 2);
+    model->span = section(&w, kMatrix, kMay, model->placed, model->placed);
+    model->span_offset = floats(&w, p[kTypes + 29] ? kMust : kNever, model->placed);
+  }
   if (!w.good || w.at != size || (!model->whitening.data && q != m)) return PNRT_INVALID;
-  if (!check_tables(model)) return PNRT_INVALID;
+  if (!check_tables(model) || !check_rejection(model)) return PNRT_INVALID;
   if (model->class_targets &&
       (!within(model->class_lengths, model->classes, FLT_MAX) || !within(model->class_predicted, model->classes, 1)))
     return PNRT_INVALID;
@@ -753,7 +791,7 @@ pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
       (attribute_names && !check_names(model->attribute_names, attribute_names, m, 0)))
     return PNRT_INVALID;
   model->integer = 0;
-  for (i = 0; i < sections_of(model); ++i) model->integer |= p[kTypes + i] == PNRT_I8;
+  for (i = 0; i < sections_of(version); ++i) model->integer |= p[kTypes + i] == PNRT_I8;
   model->path = best_path();
   return PNRT_OK;
 }
@@ -797,7 +835,7 @@ size_t pnrt_work_bytes(const pnrt_model* model, const pnrt_bank* bank) {
   q = model->semantics;
   s = model->support;
   predict = 6 * (d + e) + 4 * (uint64_t)model->networks + 6 * (uint64_t)model->open +
-            4 * (uint64_t)model->basis * (model->relu ? o + 1 : 1) + 4 * o;
+            4 * (uint64_t)model->basis * (model->relu ? o + 1 : 1) + 4 * o + (model->span.data ? 4 * model->placed : 0);
   explain = 14 * m + 16 * o + 10 * (q + s) + 4 * most_of(m, o) + 4 * most_of(m, most_of(q, s)); /* and adding classes */
   total = 4 * o + 4 * (uint64_t)pnrt_class_slots(model, bank) + most_of(predict, explain) + 32 * 16; /* f, scores */
   total = aligned(total);
@@ -921,9 +959,33 @@ static void compose(const pnrt_model* m, const vector* z, const uint16_t* open, 
   }
 }
 
-static pnrt_status predict(const pnrt_model* m, const float* features, float* f, uint16_t* chosen, arena a) {
+/* The share of |x|^2 outside of the span of the linear map from x to f - `span_offset`. Float on every path, so that
+ * its bits are equal. Squares are of values relative to the largest, which cannot overflow. `row` and `v`: p values. */
+static float outside_span(const pnrt_model* m, const float* x, const float* f, float* row, float* v) {
+  const uint32_t p = m->placed;
+  const float unit = largest_of(x, m->features);
+  float part[8] = {0, 0, 0, 0, 0, 0, 0, 0}, inside = 0, all = 0, share;
+  uint32_t i, j;
+  if (!m->span.data || !(unit > 0)) return 0;
+  for (i = 0; i < m->features; i += 8)
+    for (j = 0; j < 8 && i + j < m->features; ++j) part[j] += x[i + j] / unit * (x[i + j] / unit);
+  for (j = 0; j < 8; ++j) all += part[j];
+  for (i = 0; i < p; ++i) v[i] = (f[i] - m->span_offset[i]) / unit;
+  for (i = 0; i < p; ++i) {
+    float along;
+    read_row(&m->span, i, row);
+    along = product_sum(row, v, p);
+    inside += along * along;
+  }
+  share = 1 - inside / all;
+  return share > 0 ? share : 0;
+}
+
+/* `chosen` and `evidence` may be null. */
+static pnrt_status predict(const pnrt_model* m, const float* features, float* f, uint16_t* chosen, float* evidence,
+                           arena a) {
   const uint32_t o = m->outputs;
-  float *x, *e = 0, *rank, *best, *mix, *outputs = 0, *row;
+  float *x, *e = 0, *rank, *best, *mix, *outputs = 0, *row, *v = 0;
   int16_t *xi, *ei = 0;
   uint16_t* open;
   vector vx, ve;
@@ -941,6 +1003,7 @@ static pnrt_status predict(const pnrt_model* m, const float* features, float* f,
   mix = carve_floats(&a, m->basis);
   if (m->relu && m->mixing) outputs = carve_floats(&a, (uint64_t)m->basis * o);
   row = carve_floats(&a, o);
+  if (evidence && m->span.data) v = carve_floats(&a, m->placed);
   if (!a.good) return PNRT_NO_MEMORY;
 
   prepare_features(m, features, x);
@@ -958,7 +1021,9 @@ static pnrt_status predict(const pnrt_model* m, const float* features, float* f,
   else
     for (j = 0; j < o; ++j) f[j] = 0;
   for (j = 0; j < o; ++j) f[j] += m->bias[j];
+  if (evidence && m->shared.data) evidence[kOutside] = outside_span(m, x, f, row, v);
   compose(m, m->sees_encoding ? &ve : &vx, open, mix, outputs, row, f);
+  if (evidence && !m->shared.data) evidence[kOutside] = outside_span(m, x, f, row, v);
   if (chosen)
     for (i = 0; i < m->open; ++i) chosen[i] = open[i];
   return all_finite(f, o) ? PNRT_OK : PNRT_NOT_FINITE;
@@ -969,7 +1034,7 @@ pnrt_status pnrt_predict(const pnrt_model* model, const float* features, float* 
   arena a;
   const pnrt_status status = start(&a, model, 0, work, work_bytes);
   if (status != PNRT_OK) return status;
-  return features && prediction ? predict(model, features, prediction, open, a) : PNRT_BAD_ARGUMENT;
+  return features && prediction ? predict(model, features, prediction, open, 0, a) : PNRT_BAD_ARGUMENT;
 }
 
 /* ---- the bank ---- */
@@ -1309,17 +1374,19 @@ pnrt_status pnrt_class_vector(const pnrt_model* model, const pnrt_bank* bank, ui
 /* ---- scores ---- */
 
 /* f as it is compared with class vectors, in place. */
-static pnrt_status centre(const pnrt_model* m, float* f) {
+static pnrt_status centre(const pnrt_model* m, float* f, float* evidence) {
   uint32_t j;
   if (m->similarity == kCosine && m->semantic_centre)
     for (j = 0; j < m->outputs; ++j) f[j] -= m->semantic_centre[j];
   if (!is_finite(product_sum(f, f, m->outputs))) return PNRT_NOT_FINITE;
+  if (evidence) evidence[kLength] = length_of(f, m->placed);
   scale_heads(m, f);
   return PNRT_OK;
 }
 
-/* f is centred in place for cosine; scores has a value per slot. */
-static pnrt_status score(const pnrt_model* m, const pnrt_bank* bank, float* f, float* scores, arena a) {
+/* f is centred in place for cosine; scores has a value per slot; `evidence` may be null. */
+static pnrt_status score(const pnrt_model* m, const pnrt_bank* bank, float* f, float* scores, float* evidence,
+                         arena a) {
   const uint32_t o = m->outputs, slots = pnrt_class_slots(m, bank);
   int16_t* oi = carve_integers(&a, m, o);
   float* row = m->similarity == kEuclidean ? carve_floats(&a, o) : 0;
@@ -1327,7 +1394,7 @@ static pnrt_status score(const pnrt_model* m, const pnrt_bank* bank, float* f, f
   vector v;
   uint32_t c;
   if (!a.good) return PNRT_NO_MEMORY;
-  if (centre(m, f) != PNRT_OK) return PNRT_NOT_FINITE;
+  if (centre(m, f, evidence) != PNRT_OK) return PNRT_NOT_FINITE;
   square = product_sum(f, f, o);
   length = sqrtf(square);
   prepare(&v, f, o, oi);
@@ -1370,8 +1437,8 @@ pnrt_status pnrt_scores(const pnrt_model* model, const pnrt_bank* bank, const fl
   if (status != PNRT_OK) return status;
   if (!features || !scores) return PNRT_BAD_ARGUMENT;
   f = carve_floats(&a, model->outputs);
-  status = predict(model, features, f, 0, a);
-  return status == PNRT_OK ? score(model, bank, f, scores, a) : status;
+  status = predict(model, features, f, 0, 0, a);
+  return status == PNRT_OK ? score(model, bank, f, scores, 0, a) : status;
 }
 
 uint64_t pnrt_multiply_adds(const pnrt_model* model, const pnrt_bank* bank) {
@@ -1391,23 +1458,69 @@ static int competes(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, 
   return is_class(m, bank, index) && (among == PNRT_ALL || (among == PNRT_SEEN) == is_seen(m, index));
 }
 
+/* The length of the place of a class in class space. Of an added class it is not stored: its attributes tell. */
+static pnrt_status place_length(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, float* length, arena work) {
+  description d;
+  float* attributes;
+  pnrt_status status;
+  if (index < m->classes) {
+    *length = m->class_lengths[index];
+    return PNRT_OK;
+  }
+  attributes = carve_floats(&work, m->attributes);
+  carve_description(&work, m, &d);
+  if (!work.good) return PNRT_NO_MEMORY;
+  stored_row(m, bank, index, 1, attributes);
+  scale_attributes(m, attributes);
+  status = describe(m, attributes, &d, work);
+  if (status == PNRT_OK) *length = length_of(d.vector, m->placed);
+  return status;
+}
+
+/* Judges a sample by its evidence, of which length and outside are there. `sum`: of the softmax. */
+static pnrt_status reject(const pnrt_model* m, const pnrt_bank* bank, const pnrt_match* best, float sum,
+                          float* evidence, pnrt_verdict* verdict, arena a) {
+  const int seen = is_seen(m, best->index);
+  const float *weight = m->rejection + (seen ? kEvidence + 1 : 0), *low = m->rejection + kLow,
+              *high = m->rejection + kHigh;
+  float cosine = seen ? best->score + m->gamma : best->score, place, known = weight[kEvidence];
+  const pnrt_status status = place_length(m, bank, best->index, &place, a);
+  uint32_t i;
+  if (status != PNRT_OK) return status;
+  cosine = cosine > 1 ? 1 : cosine < -1 ? -1 : cosine;
+  evidence[kScore] = best->score;
+  evidence[kEnergyOf] = best->score + m->temperature * logarithm(sum);
+  evidence[kDistance] = evidence[kLength] * sqrtf(1 - cosine * cosine);
+  evidence[kFit] = place > 0 ? evidence[kLength] * cosine / place : 0;
+  for (i = 0; i < kEvidence; ++i) {
+    known += weight[i] * evidence[i];
+    if (!(evidence[i] >= low[i] && evidence[i] <= high[i])) break;
+  }
+  verdict->known_score = i == kEvidence && is_finite(known) ? known : -FLT_MAX;
+  verdict->unknown = verdict->known_score < m->rejection[kThresholds + (seen ? 1 : 0)];
+  return PNRT_OK;
+}
+
 pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const float* features,
                           const pnrt_query* query, pnrt_match* top, uint32_t k, pnrt_verdict* verdict, void* work,
                           size_t work_bytes) {
   const uint32_t among = query ? query->among : PNRT_ALL;
   const uint32_t slots = pnrt_class_slots(model, bank);
+  const int rejects = query && query->reject;
   arena a;
-  float *f, *scores, sum = 0;
+  float *f, *scores, sum = 0, evidence[kEvidence];
   uint32_t c, i;
   pnrt_status status = start(&a, model, bank, work, work_bytes);
   if (status != PNRT_OK) return status;
-  if (!features || !top || !verdict || k == 0 || among > PNRT_UNSEEN) return PNRT_BAD_ARGUMENT;
+  if (!features || !top || !verdict || k == 0 || among > PNRT_UNSEEN || (rejects && query->reject != 1))
+    return PNRT_BAD_ARGUMENT;
+  if (rejects && !model->rejection) return PNRT_NO_REJECTION;
   f = carve_floats(&a, model->outputs);
   scores = carve_floats(&a, slots);
-  status = predict(model, features, f, 0, a);
-  if (status == PNRT_OK) status = score(model, bank, f, scores, a);
+  status = predict(model, features, f, 0, rejects ? evidence : 0, a);
+  if (status == PNRT_OK) status = score(model, bank, f, scores, rejects ? evidence : 0, a);
   if (status != PNRT_OK) return status;
-  verdict->count = verdict->unknown = 0;
+  verdict->count = 0;
   for (c = 0; c < slots; ++c) { /* insertion into the k best */
     if (!competes(model, bank, c, among)) continue;
     if (is_seen(model, c)) scores[c] -= model->gamma;
@@ -1421,8 +1534,10 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
     if (competes(model, bank, c, among)) sum += exponential((scores[c] - top[0].score) / model->temperature);
   for (i = 0; i < verdict->count; ++i)
     top[i].confidence = exponential((top[i].score - top[0].score) / model->temperature) / sum;
-  verdict->unknown = verdict->count == 0 || (query && top[0].confidence < query->unknown_below);
-  return PNRT_OK;
+  verdict->unknown = verdict->count == 0;
+  verdict->known_score = rejects ? -FLT_MAX : 0;
+  if (!rejects || verdict->count == 0) return PNRT_OK;
+  return reject(model, bank, top, sum, evidence, verdict, a);
 }
 
 /* ---- learning ---- */
@@ -1536,8 +1651,8 @@ static pnrt_status take_samples(const pnrt_bank* bank, uint32_t index, const flo
     clear(sums_of(e) + 2 * (size_t)m->placed, 4 * (uint64_t)m->placed);
   }
   for (; count > 0; --count, features += m->features) {
-    status = predict(m, features, f, 0, a);
-    if (status == PNRT_OK) status = index < slots ? centre(m, f) : score(m, bank, f, scores, a);
+    status = predict(m, features, f, 0, 0, a);
+    if (status == PNRT_OK) status = index < slots ? centre(m, f, 0) : score(m, bank, f, scores, 0, a);
     if (status != PNRT_OK) break;
     to_unit_length(f, m->placed);
     if (!(length_of(f, m->placed) > 0)) continue;
@@ -1954,9 +2069,9 @@ pnrt_status pnrt_explain(const pnrt_model* model, const pnrt_bank* bank, const f
   best = second = slots;
   f = carve_floats(&a, model->outputs);
   scores = carve_floats(&a, slots);
-  status = predict(model, features, f, 0, a);
+  status = predict(model, features, f, 0, 0, a);
   if (status == PNRT_OK && predicted) status = predict_attributes(model, f, predicted, a);
-  if (status == PNRT_OK) status = score(model, bank, f, scores, a);
+  if (status == PNRT_OK) status = score(model, bank, f, scores, 0, a);
   if (status != PNRT_OK) return status;
   for (c = 0; c < slots; ++c) {
     if (!is_class(model, bank, c)) continue;

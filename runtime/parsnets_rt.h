@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define PNRT_FORMAT_VERSION 2 /* newest version of device files that pnrt_open accepts; it accepts all since 1 */
+#define PNRT_FORMAT_VERSION 3 /* newest version of device files that pnrt_open accepts; it accepts all since 1 */
 #define PNRT_NAME_BYTES 64    /* maximum for a class added at run time, including NUL */
 
 /* Status of a call. */
@@ -46,7 +46,8 @@ typedef enum pnrt_status {
   PNRT_NOT_FOUND,     /* there is no class of that name, or no class at all */
   PNRT_FULL,          /* the bank has no free slot */
   PNRT_CANNOT_LEARN,  /* the bank has no learning memory, or its model no class space */
-  PNRT_OTHER_MODEL    /* the bank was saved with another model */
+  PNRT_OTHER_MODEL,   /* the bank was saved with another model */
+  PNRT_NO_REJECTION   /* the model cannot tell unknown samples: it was not calibrated for that before export */
 } pnrt_status;
 
 /* Description of a status; never null. */
@@ -90,7 +91,9 @@ typedef struct pnrt_model {
   pnrt_matrix encoder, anchors, weights, shared, whitening, prototype_support, prototype_weights; /* sections */
   pnrt_matrix class_vectors, class_attributes, attribute_head;                                    /* sections */
   const float *attribute_offset, *class_lengths, *class_predicted;                                /* sections */
-  const uint8_t* class_seen;                                                                      /* C values, 0 or 1 */
+  const float *rejection, *span_offset;      /* sections; null: the model has no rejection, or no span */
+  pnrt_matrix span;                          /* section */
+  const uint8_t* class_seen;                 /* C values, 0 or 1 */
   const uint16_t* class_order;               /* class indices, sorted by name */
   const uint32_t* class_name_offsets;        /* of each class in class_names */
   const uint32_t* table_attributes;          /* of each table, m in all; null: one table */
@@ -180,8 +183,8 @@ typedef enum pnrt_among { PNRT_ALL = 0, PNRT_SEEN = 1, PNRT_UNSEEN = 2 } pnrt_am
 
 /* Options of pnrt_classify. */
 typedef struct pnrt_query {
-  float unknown_below; /* the verdict is `unknown` if the best confidence is below this; 0: never */
-  uint32_t among;      /* a pnrt_among: which classes compete */
+  uint32_t reject; /* 1: the model's rejection tells unknown samples, PNRT_NO_REJECTION if it has none; 0: not asked */
+  uint32_t among;  /* a pnrt_among: which classes compete */
 } pnrt_query;
 
 /* A predicted class. */
@@ -193,11 +196,13 @@ typedef struct pnrt_match {
 
 /* Result of pnrt_classify. */
 typedef struct pnrt_verdict {
-  uint32_t count;   /* number of matches written, at most k; best first, ties by index */
-  uint32_t unknown; /* 1: none of the classes */
+  uint32_t count;    /* number of matches written, at most k; best first, ties by index */
+  uint32_t unknown;  /* 1: the sample is of no class, or no class competes */
+  float known_score; /* what `unknown` follows from: higher is more like known samples, -FLT_MAX unlike all of them;
+                      * 0 unless rejection was asked for */
 } pnrt_verdict;
 
-/* Finds the k best classes. `query` may be null: all classes, never unknown. */
+/* Finds the k best classes. `query` may be null: all classes, without rejection. */
 pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const float* features,
                           const pnrt_query* query, pnrt_match* top, uint32_t k, pnrt_verdict* verdict, void* work,
                           size_t work_bytes);

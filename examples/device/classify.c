@@ -1,9 +1,10 @@
 /* Classifies the rows of a feature file with a device model, as one would on a Raspberry Pi.
  *
- *   classify MODEL.pnrt FEATURES.npy [UNKNOWN_BELOW]
+ *   classify MODEL.pnrt FEATURES.npy
  *
  * FEATURES.npy holds rows of float32 or float16 (numpy.save). The model is mapped, not read: its pages are shared
- * between processes and loaded as they are used. Prints one line per row: the class, its confidence, the runner-up. */
+ * between processes and loaded as they are used. Prints one line per row: the class, its confidence, the runner-up. A
+ * model that was calibrated for unknown samples has `unknown` for a class where it rejects one. */
 #define _POSIX_C_SOURCE 200809L
 #include "npy.h"
 #include "parsnets_rt.h"
@@ -14,21 +15,22 @@ int main(int argc, char** argv) {
   const void* model_file;
   float* features;
   npy input;
-  pnrt_query query = {0, PNRT_ALL};
+  pnrt_query query;
   pnrt_model model;
   pnrt_status status;
   void* work;
-  if (argc < 3 || argc > 4) {
-    fprintf(stderr, "usage: classify MODEL.pnrt FEATURES.npy [UNKNOWN_BELOW]\n");
+  if (argc != 3) {
+    fprintf(stderr, "usage: classify MODEL.pnrt FEATURES.npy\n");
     return 2;
   }
-  if (argc == 4) query.unknown_below = (float)atof(argv[3]);
   model_file = map_file(argv[1], &model_bytes);
   status = pnrt_open(&model, model_file, model_bytes);
   if (status != PNRT_OK) {
     fprintf(stderr, "%s: %s\n", argv[1], pnrt_status_text(status));
     return 3;
   }
+  query.reject = model.rejection != 0;
+  query.among = PNRT_ALL;
   input = need_npy(argv[2], 0, model.features);
   work_bytes = pnrt_work_bytes(&model, 0);
   work = malloc(work_bytes); /* once; the runtime itself never allocates */

@@ -13,6 +13,7 @@
 #include "parsnets/evaluation.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/progress.hpp"
+#include "parsnets/ranking.hpp"
 #include "parsnets/threads.hpp"
 #include "parsnets/training.hpp"
 
@@ -25,9 +26,10 @@ enum class Precision {
   int8  ///< a scale per row; sums are exact, so results are equal bit for bit on every machine
 };
 
-/// The device file of a forward model: format version 2 with targets classes, else 1. `rank` r: the K networks become
-/// mixtures of r stored ones (0 or K: stored as they are). The bytes depend on the arguments alone. Throws usage for a
-/// reverse model or a rank above K, bad_input for a model the format cannot hold.
+/// The device file of a forward model: format version 1 with targets semantics, which leaves out its rejection, 2 with
+/// targets classes, 3 if that has a rejection. `rank` r: the K networks become mixtures of r stored ones (0 or K:
+/// stored as they are). The bytes depend on the arguments alone. Throws usage for a reverse model or a rank above K,
+/// bad_input for a model the format cannot hold.
 std::vector<std::byte> device_file(const Model& model, Precision precision, std::size_t rank, ThreadPool& pool);
 
 /// One part of a device file, as `parsnets info` lists it.
@@ -66,6 +68,11 @@ class DeviceModel {
   /// The same to n x C scores; gamma is not applied.
   Matrix<float> scores(MatrixView<const float> x, ThreadPool& pool) const;
 
+  bool rejects() const;  ///< whether the file has what tells unknown samples
+  /// n x d raw features to n verdicts; 1: of none of the classes among which the best was looked for, or there are
+  /// none. Throws usage for a model that does not reject, bad_input.
+  std::vector<std::uint8_t> unknown(MatrixView<const float> x, Among among, ThreadPool& pool) const;
+
  private:
   friend class DeviceBank;
   struct State;
@@ -100,6 +107,9 @@ class DeviceBank {
 
   /// n x d raw features to n x slots scores; gamma is not applied, slots without a class have the lowest float.
   Matrix<float> scores(MatrixView<const float> x, ThreadPool& pool) const;
+  bool rejects() const;  ///< as of the model
+  /// n x d raw features to n verdicts, as of the model, with the classes of the bank.
+  std::vector<std::uint8_t> unknown(MatrixView<const float> x, Among among, ThreadPool& pool) const;
   /// slots x o: the vectors that predictions are compared with; 0 for slots without a class.
   Matrix<float> vectors() const;
 
@@ -151,6 +161,7 @@ struct Exported {
   bool validated = false;              ///< false: no data were given, there are no accuracies
   ValidationAccuracy before;           ///< of the model before export
   std::vector<ExportCandidate> tried;  ///< what was measured under max_bytes
+  std::vector<std::string> warnings;   ///< what the file lacks of the model
 };
 
 /// Exports a model. With `data` (the set the model was trained on) the cost is measured: the model's options are fitted

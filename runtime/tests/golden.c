@@ -1,6 +1,7 @@
-/* Runs an int8 golden model on 10,000 samples and compares the CRC-32 of its predictions, scores and matches, and that
- * of its explanations, with the golden file; in class space also that of the places of classes after adapting to 10,000
- * samples, and of what teaching, saving and loading make of them; on every path this build has. The samples come from
+/* Runs an int8 golden model on 10,000 samples and compares the CRC-32 of its predictions, scores and matches, with
+ * rejection also of its verdicts, and that of its explanations, with the golden file; in class space also that of the
+ * places of classes after adapting to 10,000 samples, and of what teaching, saving and loading make of them; on every
+ * path this build has. The samples come from
  * integers, so that every machine makes the same. Usage: golden MODEL GOLDEN [SAMPLES]     (SAMPLES other than 10000:
  * prints, compares nothing) */
 #include <stdio.h>
@@ -97,9 +98,10 @@ static sums run(pnrt_model* model, int samples) {
   float* attributes = allocate(model->attributes * sizeof(float));
   float *prediction = allocate(model->outputs * sizeof(float)), *scores;
   uint16_t* open = allocate(model->open * sizeof(uint16_t));
+  const pnrt_query query = {model->rejection != 0, PNRT_ALL};
   size_t work_bytes, i;
   pnrt_bank bank;
-  int s;
+  int s, unknown = 0;
   require(pnrt_bank_init(&bank, model, kAdded, memory, bank_bytes), "bank");
   work_bytes = pnrt_work_bytes(model, &bank);
   work = allocate(work_bytes);
@@ -125,16 +127,22 @@ static sums run(pnrt_model* model, int samples) {
     }
     require(pnrt_predict(model, features, prediction, open, work, work_bytes), "predict");
     require(pnrt_scores(model, &bank, features, scores, work, work_bytes), "scores");
-    require(pnrt_classify(model, &bank, features, 0, top, 5, &verdict, work, work_bytes), "classify");
+    require(pnrt_classify(model, &bank, features, &query, top, 5, &verdict, work, work_bytes), "classify");
     feed(&crc.outputs, prediction, model->outputs * sizeof(float));
     feed(&crc.outputs, open, model->open * sizeof(uint16_t));
     feed(&crc.outputs, scores, pnrt_class_slots(model, &bank) * sizeof(float));
     feed(&crc.outputs, top, verdict.count * sizeof top[0]);
+    if (query.reject) feed(&crc.outputs, &verdict, sizeof verdict);
+    unknown += (int)verdict.unknown;
     if (s % 100 == 0) {
       require(pnrt_explain(model, &bank, features, &why, attributes, 0, work, work_bytes), "explain");
       feed(&crc.explanations, &why, sizeof why);
       feed(&crc.explanations, attributes, model->attributes * sizeof(float));
     }
+  }
+  if (query.reject && samples == kSamples && (unknown < samples / 10 || unknown > samples - samples / 10)) {
+    fprintf(stderr, "%d of %d samples are unknown\n", unknown, samples);
+    exit(1);
   }
   free(memory);
   free(work);

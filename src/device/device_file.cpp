@@ -13,6 +13,7 @@
 #include "base/linalg.hpp"
 #include "device/device_reader.hpp"
 #include "device/mix_networks.hpp"
+#include "model/evidence.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
@@ -52,6 +53,11 @@ class Writer {
   /// `unit`: int8 scales are such that the rounded rows keep length 1.
   void matrix(DevicePart part, MatrixView<const float> values, bool unit = false) {
     matrix(part, values, unit, precision_);
+  }
+
+  /// A matrix that no precision rounds: its rows are worth too little at lower ones.
+  void exact_matrix(DevicePart part, MatrixView<const float> values) {
+    matrix(part, values, false, Precision::float32);
   }
 
   /// Attributes of one class may differ by orders of magnitude, which one scale per class would round away: int8 files
@@ -224,17 +230,35 @@ void put_class_targets(Writer& out, const Model& model) {
   out.bytes(DevicePart::semantic_tables, std::as_bytes(std::span(tables)));
 }
 
+static_assert(Evidence::kCount == kDeviceEvidence);
+
+void put_rejection(Writer& out, const Model& model, ThreadPool& pool) {
+  const Rejection& r = model.rejection;
+  std::vector<float> values;
+  for (const auto& part : r.weights) values.insert(values.end(), part.begin(), part.end());
+  for (const auto& part : r.range) values.insert(values.end(), part.begin(), part.end());
+  values.insert(values.end(), r.thresholds.begin(), r.thresholds.end());
+  out.vector(DevicePart::rejection, values);
+  const LinearSpan span(model, pool);
+  const Matrix<float>& basis = span.basis();
+  if (basis.empty()) return;
+  Matrix<float> square(basis.cols(), basis.cols(), 0.0f);
+  std::ranges::copy(basis.values(), square.data());
+  out.exact_matrix(DevicePart::span, square.view());
+  out.vector(DevicePart::span_offset, span.offset());
+}
+
 }  // namespace
 
 std::vector<std::byte> device_file(const Model& model, Precision precision, std::size_t rank, ThreadPool& pool) {
   check_fits(model, rank);
-  const bool placed = model.targets == Targets::classes;
+  const bool placed = model.targets == Targets::classes, rejects = placed && !model.rejection.empty();
   const std::size_t d = model.dimensions, m = model.attributes(), o = model.outputs(), z = model.z_dimensions(),
                     networks = model.gates.networks, stored = rank == 0 ? networks : rank,
                     support = model.prototypes.support.rows();
   Writer out(precision, placed ? kDeviceHeaderBytes : kDeviceHeaderBytes1);
   for (std::size_t i = 0; i < 8; ++i) out.put_u8(i, static_cast<unsigned char>("PARSNETS"[i]));
-  out.put_u32(8, placed ? 2 : 1);
+  out.put_u32(8, rejects ? 3 : placed ? 2 : 1);
   const std::size_t sizes[] = {
       d, m, o, model.encoder.weights.rows(), networks, model.gates.open, stored, model.classes.names.size(), support};
   for (std::size_t i = 0; i < std::size(sizes); ++i) out.put_u32(20 + 4 * i, sizes[i]);
@@ -286,6 +310,7 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
     out.bytes(DevicePart::attribute_names, text);
   }
   if (placed) put_class_targets(out, model);
+  if (rejects) put_rejection(out, model, pool);
   return out.finish();
 }
 

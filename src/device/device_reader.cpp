@@ -48,6 +48,7 @@ class Reader {
     for (const auto& s : info_.sections) check_values(s);
     check_range(DevicePart::class_lengths, std::numeric_limits<float>::max(), "lengths, none negative");
     check_range(DevicePart::class_predicted, 1, "weights from 0 to 1");
+    check_rejection();
     read_tables();
     read_classes();
     return std::move(info_);
@@ -91,7 +92,9 @@ class Reader {
   }
 
   std::size_t header_bytes() const { return info_.class_targets ? kDeviceHeaderBytes : kDeviceHeaderBytes1; }
-  std::size_t parts() const { return info_.class_targets ? kDeviceParts : kDeviceParts1; }
+  std::size_t parts() const {
+    return info_.version == 3 ? kDeviceParts : info_.version == 2 ? kDeviceParts2 : kDeviceParts1;
+  }
 
   void check_envelope() {
     if (!looks_like_device_file(bytes_))
@@ -99,11 +102,11 @@ class Reader {
     if (bytes_.size() < kDeviceHeaderBytes1)
       fail("header", fmt::format("{} bytes", kDeviceHeaderBytes1), std::to_string(bytes_.size()),
            "the file is truncated: copy it again");
-    const auto version = u32_at(&bytes_[8]);
-    if (version != 1 && version != 2)
-      fail("format version", "1 or 2", std::to_string(version),
+    info_.version = u32_at(&bytes_[8]);
+    if (info_.version < 1 || info_.version > 3)
+      fail("format version", "1 to 3", std::to_string(info_.version),
            "it was written for another version of ParsNets: export the model again");
-    info_.class_targets = version == 2;
+    info_.class_targets = info_.version > 1;
     if (const auto size = number(12, "bytes of the file", static_cast<std::uint32_t>(header_bytes()), kLargestFile);
         size != bytes_.size())
       fail("bytes of the file", fmt::format("{}, the size of the file", bytes_.size()), std::to_string(size),
@@ -177,6 +180,8 @@ class Reader {
     const auto when = [](bool so) { return so ? Need::must : Need::must_not; };
     const auto placed = when(f.class_targets);
     const auto whitened = when(f.section(DevicePart::whitening).present());
+    const bool rejects = f.version == 3;
+    const std::uint64_t p = f.head_weight > 0 ? o - q : o;
     using enum Kind;
     return {{{"feature_mean", vector, 1, d, Need::may},
              {"feature_factor", vector, 1, d, Need::may},
@@ -201,11 +206,14 @@ class Reader {
              {"class_name_offsets", bytes, 1, 4 * C, Need::must},
              {"class_names", bytes, 1, class_name_bytes_, Need::must},
              {"attribute_names", bytes, 1, attribute_name_bytes_, when(attribute_name_bytes_ > 0)},
-             {"attribute_head", matrix, m, f.head_weight > 0 ? o - q : o, placed},
+             {"attribute_head", matrix, m, p, placed},
              {"attribute_offset", vector, 1, m, placed},
              {"class_lengths", vector, 1, C, placed},
              {"class_predicted", vector, 1, C, placed},
-             {"semantic_tables", bytes, 1, 4 * f.tables.size(), when(!f.tables.empty())}}};
+             {"semantic_tables", bytes, 1, 4 * f.tables.size(), when(!f.tables.empty())},
+             {"rejection", vector, 1, 4 * kDeviceEvidence + 4, when(rejects)},
+             {"span", matrix, p, p, rejects ? Need::may : Need::must_not},
+             {"span_offset", vector, 1, p, when(f.section(DevicePart::span).present())}}};
   }
 
   /// The offset behind `count` bytes at `at` and the padding that follows them, which is checked.
@@ -283,6 +291,16 @@ class Reader {
     for (std::size_t c = 0; c < s.cols; ++c)
       if (const float v = f32_at(bytes_.data() + s.offset + 4 * c); !(v >= 0 && v <= most))
         fail(s.name, expected, fmt::format("{} for class {}", v, c));
+  }
+
+  /// Weights and intercept of two kinds of samples come first, then the lowest values of evidence, then the highest.
+  void check_rejection() const {
+    const auto& s = info_.section(DevicePart::rejection);
+    const std::byte* range = bytes_.data() + s.offset + 4 * 2 * (kDeviceEvidence + 1);
+    for (std::size_t i = 0; s.present() && i < kDeviceEvidence; ++i) {
+      const float low = f32_at(range + 4 * i), high = f32_at(range + 4 * (kDeviceEvidence + i));
+      if (low > high) fail(s.name, "a range from low to high", fmt::format("{} to {} for value {}", low, high, i));
+    }
   }
 
   std::vector<std::string> names(DevicePart part, std::uint32_t count) const {

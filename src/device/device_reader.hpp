@@ -43,12 +43,16 @@ enum class DevicePart : std::uint8_t {
   attribute_offset,
   class_lengths,
   class_predicted,
-  semantic_tables
+  semantic_tables,
+  rejection,  // from here on in version 3 alone
+  span,
+  span_offset
 };
 
-inline constexpr std::size_t kDeviceParts = 28, kDeviceParts1 = 23;                ///< of versions 2 and 1
-inline constexpr std::size_t kDeviceHeaderBytes = 144, kDeviceHeaderBytes1 = 112;  ///< of versions 2 and 1
-inline constexpr std::size_t kDeviceHeadWeightAt = 124, kDeviceFieldAt = 128;      ///< in version 2
+inline constexpr std::size_t kDeviceParts = 31, kDeviceParts2 = 28, kDeviceParts1 = 23;  ///< of versions 3, 2 and 1
+inline constexpr std::size_t kDeviceHeaderBytes = 144, kDeviceHeaderBytes1 = 112;        ///< since version 2; of 1
+inline constexpr std::size_t kDeviceHeadWeightAt = 124, kDeviceFieldAt = 128;            ///< since version 2
+inline constexpr std::size_t kDeviceEvidence = 6;  ///< numbers that rejection judges a sample by
 
 struct DeviceSection {
   const char* name = "";           ///< as docs/device.md has it
@@ -62,7 +66,8 @@ struct DeviceSection {
 
 /// A checked device file. Numbers that name a choice are those of the header.
 struct DeviceInfo {
-  bool class_targets = false;  ///< version 2: predictions are places in class space
+  std::uint32_t version = 1;   ///< of the format
+  bool class_targets = false;  ///< since version 2: predictions are places in class space
   std::uint32_t features = 0, attributes = 0, outputs = 0, semantics = 0, encoding = 0;  ///< d, m, o, q, h
   std::uint32_t networks = 0, open = 0, stored_networks = 0;                             ///< K, k, r
   std::uint32_t classes = 0, support = 0;                                                ///< C, S
@@ -70,7 +75,7 @@ struct DeviceInfo {
   bool networks_see_encoding = false, relu = false;
   float gamma = 0, temperature = 0, width = 0;
   float head_weight = 0;                                                ///< of the semantic head; 0: none
-  float example_prior = 1, strength = 1, sharpness = 1, certainty = 0;  ///< κ_t, β, τ, θ; version 2 alone
+  float example_prior = 1, strength = 1, sharpness = 1, certainty = 0;  ///< κ_t, β, τ, θ; since version 2
   std::array<DeviceSection, kDeviceParts> sections;
   std::vector<std::uint32_t> tables;                      ///< attributes of each table; none: one table
   std::vector<std::string> class_names, attribute_names;  ///< C; m or none

@@ -41,6 +41,25 @@ struct DeviceModel::State {
     });
     return out;
   }
+
+  /// 1: the row is of none of the classes.
+  std::vector<std::uint8_t> unknown(MatrixView<const float> x, Among among, const pnrt_bank* bank,
+                                    ThreadPool& pool) const {
+    if (runtime.rejection == nullptr)
+      throw Error(ErrorCode::usage, fmt::format("{}: {}", name, pnrt_status_text(PNRT_NO_REJECTION)));
+    const pnrt_query query{1, static_cast<std::uint32_t>(among)};
+    const Matrix<float> verdicts =
+        each_row(x, 1, bank, pool, [&](const float* row, float* out, void* work, std::size_t bytes) {
+          pnrt_match best;
+          pnrt_verdict verdict;
+          const pnrt_status status = pnrt_classify(&runtime, bank, row, &query, &best, 1, &verdict, work, bytes);
+          *out = status == PNRT_OK && verdict.unknown != 0 ? 1.0f : 0.0f;
+          return status;
+        });
+    std::vector<std::uint8_t> out;
+    for (const float verdict : verdicts.values()) out.push_back(verdict != 0 ? 1 : 0);
+    return out;
+  }
 };
 
 }  // namespace parsnets

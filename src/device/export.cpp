@@ -203,6 +203,9 @@ Exported export_model(const Model& model, const Dataset* data, const ExportOptio
     result.file = device_file(model, result.choice.precision, result.choice.rank, pool);
   }
   result.choice.bytes = result.file.size();
+  if (!model.rejection.empty() && model.targets == Targets::semantics)
+    result.warnings.push_back(
+        fmt::format("the device file cannot tell unknown samples: that needs {}", option_name("targets", "classes")));
   // What was written must open: by our own reader and by the runtime.
   const DeviceModel opens(result.file, "the exported model");
   return result;

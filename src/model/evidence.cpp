@@ -46,20 +46,19 @@ LinearSpan::LinearSpan(const Model& model, ThreadPool& pool) {
   offset_.assign(model.bias.begin(), model.bias.begin() + static_cast<std::ptrdiff_t>(p));
   if (model.shared.empty())
     for (std::size_t j = 0; j < p; ++j) offset_[j] += model.networks(0, j);
+  for (std::size_t i = 0; i < rank; ++i) along_offset_.push_back(dot(basis_.row(i), std::span<const float>(offset_)));
 }
 
 void LinearSpan::measure(std::span<const float* const> x, std::size_t dimensions, std::span<float* const> f,
                          std::vector<float>& outside) const {
   outside.assign(x.size(), 0.0f);
   if (basis_.empty()) return;
-  std::vector<float> centred(offset_.size());
   for (std::size_t r = 0; r < x.size(); ++r) {
     const double all = dot(std::span(x[r], dimensions), std::span(x[r], dimensions));
     if (!(all > 0)) continue;
-    for (std::size_t j = 0; j < centred.size(); ++j) centred[j] = f[r][j] - offset_[j];
     double inside = 0;
     for (std::size_t i = 0; i < basis_.rows(); ++i) {
-      const double along = dot(basis_.row(i), std::span<const float>(centred));
+      const double along = dot(basis_.row(i), std::span<const float>(f[r], basis_.cols())) - along_offset_[i];
       inside += along * along;
     }
     outside[r] = static_cast<float>(std::max(0.0, 1 - inside / all));

@@ -33,6 +33,7 @@ class LinearSpan {
  private:
   Matrix<float> basis_;
   std::vector<float> offset_;
+  std::vector<double> along_offset_;  ///< of each row of the basis
 };
 
 /// ‖v‖ of each row of outputs f, which are not yet centred.

@@ -219,6 +219,9 @@ Rejection read_rejection(const Reader& in, const Model& model) {
     std::ranges::copy(range.row(i), rejection.range[i].begin());
   }
   std::ranges::copy(thresholds, rejection.thresholds.begin());
+  for (std::size_t j = 0; j < Evidence::kCount; ++j)
+    if (rejection.range[0][j] > rejection.range[1][j])
+      in.fail("tensor 'rejection_range'", "highest values that are not below the lowest", "lower ones", "");
   return rejection;
 }
 

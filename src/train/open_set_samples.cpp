@@ -37,9 +37,6 @@ Indices seen_classes_of(const Dataset& data) { return distinct(labels_of(data, d
 /// Classes in a random order are dealt out to the folds, and in each fold to its two halves.
 std::vector<OpenFold> open_folds(const Dataset& data, const OpenSetOptions& options) {
   Indices classes = seen_classes_of(data);
-  if (classes.size() < kFewestClasses)
-    throw Error(BadInput{data.name, "split", fmt::format("at least {} seen classes with samples", kFewestClasses),
-                         std::to_string(classes.size()), "unknown samples cannot be calibrated on fewer"});
   std::map<std::int32_t, Indices> members;
   for (const auto r : data.split.trainval) members[data.labels[static_cast<std::size_t>(r)]].push_back(r);
   for (auto& [label, rows] : members) Rng(options.seed, 7000 + static_cast<std::uint64_t>(label)).shuffle(rows);
@@ -155,11 +152,18 @@ Indices every_second(const Indices& rows, std::size_t first) {
 
 }  // namespace
 
+void require_open_set_classes(const Dataset& data) {
+  if (const std::size_t classes = seen_classes_of(data).size(); classes < kFewestClasses)
+    throw Error(BadInput{data.name, "split", fmt::format("at least {} seen classes with samples", kFewestClasses),
+                         std::to_string(classes), "unknown samples cannot be calibrated on fewer"});
+}
+
 OpenSetSamples collect_open_set(const Model& model, const Dataset& data, const OpenSetOptions& options,
                                 ThreadPool& pool, ProgressObserver* progress) {
   TrainOptions fit = options_of(model);
   if (options.memory_limit > 0) fit.run.memory_limit = options.memory_limit;
   fit = resolve_options(fit, data);
+  require_open_set_classes(data);
   const std::vector<OpenFold> folds = open_folds(data, options);
   OpenSetSamples samples;
   samples.folds = folds.size();

@@ -33,6 +33,9 @@ struct OpenSetSamples {
   std::vector<OwnConfidence> own;
 };
 
+/// Throws bad_input where there are too few classes with training samples to hold some out.
+void require_open_set_classes(const Dataset& data);
+
 /// As calibrate_open_set() says.
 OpenSetSamples collect_open_set(const Model& model, const Dataset& data, const OpenSetOptions& options,
                                 ThreadPool& pool, ProgressObserver* progress);

@@ -10,6 +10,7 @@
 #include "parsnets/open_set.hpp"
 #include "parsnets/training.hpp"
 #include "train/fitter.hpp"
+#include "train/open_set_samples.hpp"
 #include "train/place_samples.hpp"
 #include "train/provenance.hpp"
 #include "train/selection.hpp"
@@ -67,6 +68,8 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   if (const std::string note = reduced_preset(options, data); !note.empty()) warnings.push_back(note);
   const bool searches = options.search.select || options.preset == Preset::automatic;
   if (!searches) validate(options);  // selection validates each of its candidates
+
+  if (options.calibration.false_accept > 0) require_open_set_classes(data);
 
   const SamplePlace place = place_samples(options, data, processes);
   Selected selected;

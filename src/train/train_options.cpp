@@ -148,6 +148,9 @@ void validate(const TrainOptions& o) {
       (reverse || *o.class_space.similarity != Similarity::cosine))
     complain(fmt::format("{} and {} require a forward method and {}", option_name("refine-steps"),
                          option_name("prototype-width"), option_name("similarity", "cosine")));
+  if (o.calibration.false_accept > 0 && (reverse || *o.class_space.similarity != Similarity::cosine))
+    complain(fmt::format("{} requires a forward method and {}", option_name("false-accept"),
+                         option_name("similarity", "cosine")));
   if (networks && *o.fit.kind == Fit::ridge && *o.gates.kind != GateKind::always && !*o.fit.shared)
     complain(fmt::format("{} conflicts with {}: gated networks correct the shared one", option_name("shared", "false"),
                          option_name("fit", "ridge")));

@@ -51,10 +51,13 @@ struct DeviceKind {
   std::uint32_t semantics = 0;  ///< 0: version 1, in which they are as many as the outputs
   float width = 1.5f;
   std::vector<std::uint32_t> tables = {};          ///< attributes of each table; none: one table
-  float head_weight = 0;                           ///< of the semantic head; version 2 alone
-  std::array<float, 4> field = {5, 20, 40, 0.5f};  ///< example prior, strength, sharpness, certainty; version 2 alone
+  float head_weight = 0;                           ///< of the semantic head; since version 2
+  std::array<float, 4> field = {5, 20, 40, 0.5f};  ///< example prior, strength, sharpness, certainty; since version 2
+  bool rejection = false, span = false;            ///< version 3; span: of the linear map
 
-  bool placed() const { return semantics > 0; }  ///< version 2, targets classes
+  bool placed() const { return semantics > 0; }  ///< since version 2, targets classes
+  std::uint32_t version() const { return rejection ? 3 : placed() ? 2 : 1; }
+  std::uint32_t class_outputs() const { return head_weight > 0 ? outputs - semantics : outputs; }
   std::uint32_t prepared() const { return placed() ? semantics : outputs; }
 };
 
@@ -237,6 +240,40 @@ inline std::vector<DeviceKind> device_kinds() {
        .whitening = true,
        .semantics = 5,
        .tables = {4, 1, 4}},
+      {.name = "rejection f32", .outputs = 3, .support = 2, .semantics = 4, .rejection = true},
+      {.name = "rejection int8 heads",
+       .type = 3,
+       .features = 18,
+       .attributes = 11,
+       .outputs = 9,
+       .encoding = 6,
+       .networks = 3,
+       .open = 2,
+       .stored = 2,
+       .classes = 5,
+       .support = 3,
+       .feature_scaling = 2,
+       .semantic_scaling = 1,
+       .gates = 2,
+       .bits = 1,
+       .optional_parts = true,
+       .whitening = true,
+       .semantics = 4,
+       .head_weight = 0.7f,
+       .rejection = true,
+       .span = true},
+      {.name = "rejection mixed tables",
+       .type = 0,
+       .features = 8,
+       .attributes = 9,
+       .outputs = 4,
+       .support = 2,
+       .semantic_scaling = 1,
+       .whitening = true,
+       .semantics = 5,
+       .tables = {4, 5},
+       .rejection = true,
+       .span = true},
   };
 }
 
@@ -249,14 +286,14 @@ struct DeviceFilePart {
 
 struct DeviceFileParts {
   Bytes header = Bytes(112);
-  std::array<DeviceFilePart, 28> sections;
+  std::array<DeviceFilePart, 31> sections;
   std::vector<std::string> class_names, attribute_names;
   std::vector<std::uint8_t> class_seen;
 };
 
 struct DeviceFile {
   Bytes bytes;
-  std::array<std::size_t, 28> offset{}, scale_offset{}, end{};  ///< of values and scales; behind the values
+  std::array<std::size_t, 31> offset{}, scale_offset{}, end{};  ///< of values and scales; behind the values
 };
 
 inline DeviceFile assemble(const DeviceFileParts& parts) {
@@ -267,7 +304,8 @@ inline DeviceFile assemble(const DeviceFileParts& parts) {
     file.bytes.resize((end + 15) / 16 * 16);
     return end;
   };
-  for (std::size_t i = 0; i < (parts.header.size() == 112 ? 23u : 28u); ++i) {
+  const std::size_t counts[] = {23, 28, 31};  // of versions 1 to 3
+  for (std::size_t i = 0; i < counts[std::to_integer<std::size_t>(parts.header[8]) - 1]; ++i) {
     const auto& part = parts.sections[i];
     file.bytes[88 + i] = static_cast<std::byte>(part.type);
     if (part.type == 0) continue;
@@ -317,13 +355,18 @@ class DeviceFileMaker {
     add_matrix(17, k.classes, k.attributes);
     add_classes();
     if (k.placed()) {
-      add_matrix(23, k.attributes, k.head_weight > 0 ? k.outputs - k.semantics : k.outputs);
+      add_matrix(23, k.attributes, k.class_outputs());
       add_vector(24, k.attributes);
       add_vector(25, k.classes, 2);
       add_vector(26, k.classes, 1);
     }
     for (const std::uint32_t attributes : k.tables) append_u32(parts_.sections[27].contents, attributes);
     if (!k.tables.empty()) parts_.sections[27].type = 4;
+    if (k.rejection) add_rejection();
+    if (k.span) {
+      add_matrix(29, k.class_outputs(), k.class_outputs());
+      add_vector(30, k.class_outputs());
+    }
     return std::move(parts_);
   }
 
@@ -337,7 +380,7 @@ class DeviceFileMaker {
       put_u32(header, 124, std::bit_cast<std::uint32_t>(k.head_weight));
       for (std::size_t i = 0; i < 4; ++i) put_u32(header, 128 + 4 * i, std::bit_cast<std::uint32_t>(k.field[i]));
     }
-    put_u32(header, 8, k.placed() ? 2 : 1);
+    put_u32(header, 8, k.version());
     put_u32(header, 84, k.semantics);
     if (k.placed()) put_u32(header, 120, static_cast<std::uint32_t>(k.tables.size()));
     const std::uint32_t numbers[] = {k.features, k.attributes, k.outputs, k.encoding, k.networks,
@@ -359,6 +402,18 @@ class DeviceFileMaker {
       part.values.push_back(static_cast<float>(most > 0 ? most * rng_.uniform() : rng_.normal()));
       append_f32(part.contents, part.values.back());
     }
+  }
+
+  /// Weights, a range that holds about half of all evidence, thresholds.
+  void add_rejection() {
+    add_vector(28, 28);
+    auto& part = parts_.sections[28];
+    for (std::size_t i = 14; i < 20; ++i) {
+      part.values[i] = -5;
+      part.values[i + 6] = 1 + 30 * std::fabs(part.values[i + 6]);
+    }
+    part.contents.clear();
+    for (const float v : part.values) append_f32(part.contents, v);
   }
 
   void add_matrix(std::size_t number, std::uint32_t rows, std::uint32_t cols, bool unit_rows = false) {

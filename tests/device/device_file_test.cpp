@@ -3,9 +3,11 @@
 #include <cmath>
 
 #include "base/linalg.hpp"
+#include "device/device_file_builder.hpp"
 #include "device/device_reader.hpp"
+#include "model/evidence.hpp"
 #include "parsnets/error.hpp"
-#include "small_device.hpp"
+#include "rejecting_model.hpp"
 
 namespace parsnets {
 namespace {
@@ -111,6 +113,70 @@ TEST(DeviceFile, TargetsClassesMakeVersionTwo) {
     EXPECT_NEAR(predicted(0, c), n > 0 ? model.prior_samples / (n + model.prior_samples) : 1, 1e-6);
     for (std::size_t j = 0; j < vectors.cols(); ++j) EXPECT_NEAR(lengths(0, c) * unit(c, j), vectors(c, j), 1e-5);
   }
+}
+
+/// A file of version 3 without the sections that version 2 lacks.
+std::vector<std::byte> without_rejection(std::vector<std::byte> file, const DeviceInfo& info) {
+  file.resize(info.section(DevicePart::rejection).offset);
+  file[8] = std::byte{2};
+  for (std::size_t i = kDeviceParts2; i < kDeviceParts; ++i) file[88 + i] = std::byte{0};
+  test::mend(file);
+  return file;
+}
+
+TEST(DeviceFile, RejectionMakesVersionThreeAndChangesNothingElse) {
+  ThreadPool pool(1);
+  for (const char* kind : {"classes", "classes closed", "classes heads"})
+    for (const Precision precision : {Precision::float32, Precision::float16, Precision::int8}) {
+      Model model = test::rejecting_model(kind, pool);
+      const Rejection& rejection = model.rejection;
+      const auto file = device_file(model, precision, 0, pool);
+      const DeviceInfo info = read_device_info(file, "test");
+      EXPECT_EQ(info.version, 3u);
+      const Matrix<float> values = device_matrix(file, info, DevicePart::rejection),
+                          basis = device_matrix(file, info, DevicePart::span),
+                          offset = device_matrix(file, info, DevicePart::span_offset);
+      std::vector<float> expected;
+      for (const auto& part : rejection.weights) expected.insert(expected.end(), part.begin(), part.end());
+      for (const auto& part : rejection.range) expected.insert(expected.end(), part.begin(), part.end());
+      expected.insert(expected.end(), rejection.thresholds.begin(), rejection.thresholds.end());
+      EXPECT_TRUE(std::ranges::equal(values.values(), expected)) << kind;
+      const LinearSpan span(model, pool);
+      ASSERT_FALSE(span.basis().empty());
+      ASSERT_EQ(basis.rows(), model.class_outputs());
+      ASSERT_EQ(basis.cols(), model.class_outputs());
+      for (std::size_t i = 0; i < basis.rows(); ++i)
+        for (std::size_t j = 0; j < basis.cols(); ++j)
+          EXPECT_EQ(basis(i, j), i < span.basis().rows() ? span.basis()(i, j) : 0.0f) << kind;
+      EXPECT_TRUE(std::ranges::equal(offset.values(), span.offset())) << kind;
+      model.rejection = {};
+      EXPECT_EQ(device_file(model, precision, 0, pool), without_rejection(file, info)) << kind;
+    }
+}
+
+TEST(DeviceFile, AMapThatSpansEverythingHasNoSpan) {
+  ThreadPool pool(1);
+  SynthOptions synth;
+  synth.classes = 16;
+  synth.attributes = 20;
+  synth.samples = 400;
+  synth.dimensions = 8;  // fewer than seen classes
+  const Dataset data = synthesize(synth);
+  TrainOptions options;
+  options.class_space.targets = Targets::classes;
+  options.calibration.enabled = false;
+  Model model = train(data, options, pool);
+  ASSERT_GE(model.class_outputs(), model.dimensions);
+  test::reject_by_hand(model, data.features.view(), pool);
+  const auto file = device_file(model, Precision::float32, 0, pool);
+  const DeviceInfo info = read_device_info(file, "test");
+  EXPECT_EQ(info.version, 3u);
+  EXPECT_FALSE(info.section(DevicePart::span).present());
+  EXPECT_FALSE(info.section(DevicePart::span_offset).present());
+  const auto verdicts = DeviceModel(file, "test").unknown(data.features.view(), Among::all, pool);
+  const auto engine = test::judge(model, data.features.view(), Ranking(model), pool);
+  for (std::size_t i = 0; i < engine.size(); ++i)
+    EXPECT_TRUE(engine[i].slack(model.rejection) <= 1e-4f || (verdicts[i] != 0) == engine[i].unknown) << i;
 }
 
 TEST(DeviceFile, SeveralTablesOfSemanticTargetsAreRefusedOnlyWhereEachHasUnitLength) {

@@ -46,12 +46,16 @@ constexpr const char* kSectionNames[] = {"feature_mean",
                                          "attribute_offset",
                                          "class_lengths",
                                          "class_predicted",
-                                         "semantic_tables"};
+                                         "semantic_tables",
+                                         "rejection",
+                                         "span",
+                                         "span_offset"};
+constexpr std::size_t kParts[] = {kDeviceParts1, kDeviceParts2, kDeviceParts};  // of versions 1 to 3
 
 bool is_bytes(std::size_t section) { return (section >= 18 && section <= 22) || section == 27; }
 bool is_matrix(std::size_t section) {
   return (section >= 2 && section <= 4) || section == 7 || section == 12 || (section >= 14 && section <= 17) ||
-         section == 23;
+         section == 23 || section == 29;
 }
 
 DeviceKind kind_named(const std::string& name) {
@@ -107,6 +111,7 @@ TEST(DeviceReader, AllKindsOfFilesReadBack) {
     EXPECT_EQ(info.features, kind.features);
     EXPECT_EQ(info.attributes, kind.attributes);
     EXPECT_EQ(info.outputs, kind.outputs);
+    EXPECT_EQ(info.version, kind.version());
     EXPECT_EQ(info.class_targets, kind.placed());
     EXPECT_EQ(info.semantics, kind.prepared());
     EXPECT_EQ(info.encoding, kind.encoding);
@@ -164,7 +169,11 @@ TEST(DeviceReader, EveryHeaderFieldIsCheckedByItself) {
   const Case cases[] = {{"always f32", 0, 0x53524150 + 1, "magic"},
                         {"always f32", 4, 0x5354454e + 0x01000000, "magic"},
                         {"always f32", 8, 0, "format version"},
-                        {"always f32", 8, 3, "format version"},
+                        {"always f32", 8, 4, "format version"},
+                        {"always f32", 8, 3, "prototype support"},
+                        {"classes f32", 8, 3, "type of section rejection"},
+                        {"rejection f32", 8, 2, "reserved"},
+                        {"rejection f32", 8, 1, "reserved"},
                         {"always f32", 8, 2, "prototype support"},
                         {"classes f32", 8, 1, "reserved"},
                         {"always f32", 20, 0, "features"},
@@ -248,6 +257,8 @@ TEST(DeviceReader, EveryHeaderFieldIsCheckedByItself) {
   EXPECT_EQ(refused_after_byte(file, 111, 128), "reserved");
   const auto placed = assemble(test::make_device_file(kind_named("classes f32"))).bytes;
   for (std::size_t i = 116; i < 120; ++i) EXPECT_EQ(refused_after_byte(placed, i, 1), "reserved");
+  EXPECT_EQ(refused_after_byte(assemble(test::make_device_file(kind_named("rejection f32"))).bytes, 119, 1),
+            "reserved");
 }
 
 TEST(DeviceReader, TheBoundsOfTheHeaderBelongToIt) {
@@ -282,6 +293,19 @@ TEST(DeviceReader, HowClassesAreMadeUpIsChecked) {
   EXPECT_EQ(set(DevicePart::class_lengths, std::numeric_limits<float>::max()), "");
   EXPECT_EQ(set(DevicePart::class_lengths, -1e-45f), "class_lengths");
   for (const float bad : {-1e-45f, 1.0000001f}) EXPECT_EQ(set(DevicePart::class_predicted, bad), "class_predicted");
+}
+
+TEST(DeviceReader, TheRangeOfEvidenceIsChecked) {
+  const auto file = assemble(test::make_device_file(kind_named("rejection f32")));
+  const std::size_t at = file.offset[static_cast<std::size_t>(DevicePart::rejection)];
+  for (std::size_t i = 0; i < 6; ++i) {
+    auto changed = file.bytes;
+    test::put_u32(changed, at + 4 * (14 + i), bits_of(0.5f));
+    EXPECT_EQ(refused_after(changed, at + 4 * (20 + i), bits_of(0.5f)), "");
+    EXPECT_EQ(refused_after(changed, at + 4 * (20 + i), bits_of(0.49f)), "rejection");
+  }
+  EXPECT_EQ(refused_after(file.bytes, at + 4 * 13, bits_of(1e30f)), "") << "weights may be anything";
+  EXPECT_EQ(refused_after(file.bytes, at + 4 * 26, bits_of(1e30f)), "") << "thresholds may be anything";
 }
 
 TEST(DeviceReader, TablesHaveAttributesAndTogetherAllOfThem) {
@@ -321,8 +345,9 @@ TEST(DeviceReader, SectionsArePresentExactlyWhenTheyShould) {
   for (const auto& kind : test::device_kinds()) {
     SCOPED_TRACE(kind.name);
     const auto parts = test::make_device_file(kind);
-    for (std::size_t i = 0; i < (kind.placed() ? kDeviceParts : kDeviceParts1); ++i) {
+    for (std::size_t i = 0; i < kParts[kind.version() - 1]; ++i) {
       SCOPED_TRACE(kSectionNames[i]);
+      if (i == 29) continue;  // optional, but not without its offset: below
       const bool optional = i == 0 || i == 1 || i == 7 || i == 9 || i == 10 || i == 13;
       auto changed = parts;
       if (parts.sections[i].type != 0) {
@@ -342,7 +367,12 @@ TEST(DeviceReader, SectionsArePresentExactlyWhenTheyShould) {
       }
     }
   }
-  EXPECT_EQ(dropped.size(), kDeviceParts);
+  EXPECT_EQ(dropped.size(), kDeviceParts - 1);
+  auto spanned = test::make_device_file(kind_named("rejection int8 heads"));
+  spanned.sections[29].type = 0;
+  EXPECT_EQ(refused_field(assemble(spanned).bytes), type_field(30));
+  spanned.sections[30].type = 0;
+  EXPECT_EQ(refused_field(assemble(spanned).bytes), "");
   for (const char* name : {"encoder", "anchors", "mixing", "whitening_centre", "prototype_support", "prototype_weights",
                            "attribute_names"})
     EXPECT_GT(added[name], 0) << name;
@@ -366,7 +396,7 @@ TEST(DeviceReader, ValuesThatAreNotFiniteAreRefused) {
   for (const auto& kind : test::device_kinds()) {
     SCOPED_TRACE(kind.name);
     const auto file = assemble(test::make_device_file(kind));
-    for (std::size_t i = 0; i < (kind.placed() ? kDeviceParts : kDeviceParts1); ++i) {
+    for (std::size_t i = 0; i < kParts[kind.version() - 1]; ++i) {
       SCOPED_TRACE(kSectionNames[i]);
       const int type = std::to_integer<int>(file.bytes[88 + i]);
       if (type == 1) {

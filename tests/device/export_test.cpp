@@ -24,6 +24,19 @@ TEST(Export, MeasuresTheCostOnValidationClasses) {
   EXPECT_EQ(exported.file, device_file(model, Precision::float32, 0, pool));
 }
 
+TEST(Export, WarnsThatSemanticTargetsAreExportedWithoutRejection) {
+  ThreadPool pool(1);
+  Model semantics = test::small_model("anchor", pool), classes = test::small_model("classes", pool);
+  const auto plain = device_file(semantics, Precision::int8, 0, pool);
+  EXPECT_TRUE(export_model(semantics, nullptr, {}, pool).warnings.empty());
+  for (Model* model : {&semantics, &classes}) model->rejection.false_accept = 0.05;
+  const Exported exported = export_model(semantics, nullptr, {}, pool);
+  EXPECT_EQ(exported.file, plain);
+  ASSERT_EQ(exported.warnings.size(), 1u);
+  EXPECT_NE(exported.warnings[0].find("unknown samples"), std::string::npos) << exported.warnings[0];
+  EXPECT_TRUE(export_model(classes, nullptr, {}, pool).warnings.empty());
+}
+
 TEST(Export, RefusesADropAboveTheLimit) {
   ThreadPool pool(1);
   const Dataset data = test::small_training_set();

@@ -166,4 +166,15 @@ TEST(Model, ConfidencesAreASoftmaxWithGammaAndTemperature) {
   EXPECT_NEAR(std::accumulate(scores.begin(), scores.end(), 0.0), 1.0, 1e-5);
 }
 
+TEST(Model, RemovedClassesTakeTheirCalibrationAlong) {
+  test::TrainedModel trained(Method::ridge);
+  Model& model = trained.model;
+  model.sets = {{0.1f, 0.2f, 0.3f, 0.4f}, {0, 1, 1, 3}, {0.5f}};
+  const std::vector<std::string> names{model.classes.names[1], model.classes.names[2]};
+  model.remove_classes(names);
+  EXPECT_EQ(model.sets, (PredictionSets{{0.1f, 0.4f}, {0, 1}, {0.5f}}));
+  model.add_class("okapi", std::vector<float>(model.attributes(), 0.5f));
+  EXPECT_EQ(model.sets, (PredictionSets{{0.1f, 0.4f}, {0, 1}, {0.5f}}));
+}
+
 }  // namespace parsnets

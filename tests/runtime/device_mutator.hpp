@@ -83,6 +83,8 @@ inline DeviceKind random_kind(Rng& rng) {
       const auto first = pick(1, kind.attributes - 1);
       kind.tables = {first, kind.attributes - first};
     }
+    kind.rejection = rng.below(2) == 0;
+    kind.span = kind.rejection && rng.below(2) == 0;
   }
   return kind;
 }
@@ -124,8 +126,15 @@ class Mutator {
     const auto number = below(parts.sections.size());
     auto& part = parts.sections[number];
     const auto& k = seed_->kind;
-    const std::size_t sizes[] = {k.features, k.attributes, k.outputs, k.encoding, k.networks * k.stored,
-                                 k.classes,  k.prepared()};
+    const std::size_t sizes[] = {k.features,
+                                 k.attributes,
+                                 k.outputs,
+                                 k.encoding,
+                                 k.networks * k.stored,
+                                 k.classes,
+                                 k.prepared(),
+                                 k.class_outputs() * k.class_outputs(),
+                                 28};
     const auto count = part.type != 0 && part.type != 4 ? part.values.size() : sizes[below(std::size(sizes))];
     part.type = static_cast<std::uint8_t>(part.type != 0 && below(2) == 0 ? 0 : 1 + below(4));
     part.scales.assign(part.type == 3 ? 4 * part.rows : 0, std::byte{0});
@@ -190,7 +199,7 @@ class Mutator {
         return note("count", at);
       }
       case 6: {  // choices, bits and types with values that may be right
-        const auto at = below(2) == 0 ? 64 + below(5) : 88 + below(29);
+        const auto at = below(2) == 0 ? 64 + below(5) : 88 + below(32);
         file[at] = static_cast<std::byte>(below(5));
         return note("choice", at);
       }

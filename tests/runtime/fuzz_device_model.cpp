@@ -88,6 +88,7 @@ class Trial {
   }
 
   static inline std::map<std::string, std::size_t> not_finite;  ///< calls that returned that, by function
+  static inline std::size_t rejected = 0, accepted = 0;         ///< samples that were judged
 
  private:
   void require(bool good, const std::string& what) const {
@@ -248,9 +249,28 @@ class Trial {
     return ranks;
   }
 
+  void check_verdict(const pnrt_query& query, const pnrt_verdict& verdict, const Exact<pnrt_match>& top,
+                     const std::vector<std::pair<float, std::uint32_t>>& ranks) const {
+    if (query.reject == 0 || ranks.empty()) {
+      require(verdict.unknown == (ranks.empty() ? 1u : 0u), "unknown is what is not asked for only without classes");
+      require(verdict.known_score == (query.reject == 0 ? 0 : -FLT_MAX), "no score of what is not judged");
+      return;
+    }
+    const bool seen = top[0].index < model_.classes && model_.class_seen[top[0].index] == 1;
+    const float *weight = model_.rejection + (seen ? 7 : 0), *low = model_.rejection + 14, *high = low + 6;
+    require_finite(std::vector{verdict.known_score}, "known score");
+    require(verdict.unknown == (verdict.known_score < model_.rejection[seen ? 27 : 26] ? 1u : 0u),
+            "unknown is what is below the threshold");
+    ++(verdict.unknown ? rejected : accepted);
+    if (!(ranks[0].first >= low[0] && ranks[0].first <= high[0]))
+      require(verdict.known_score == -FLT_MAX, "out of range is unlike everything");
+    if (std::all_of(weight, weight + 6, [](float w) { return w == 0; }) && verdict.known_score != -FLT_MAX)
+      require(verdict.known_score == weight[6], "without weights the intercept is left");
+  }
+
   void classify(const pnrt_bank* bank, const Exact<float>& features, bool good, const Exact<float>& all) {
     Exact<std::byte> work(pnrt_work_bytes(&model_, bank));
-    const pnrt_query query{static_cast<float>(rng_.uniform()), static_cast<std::uint32_t>(rng_.below(3))};
+    pnrt_query query{static_cast<std::uint32_t>(rng_.below(2)), static_cast<std::uint32_t>(rng_.below(3))};
     Exact<pnrt_match> top(1 + rng_.below(all.size() + 1));
     const auto k = static_cast<std::uint32_t>(top.size());
     pnrt_verdict verdict{};
@@ -258,11 +278,27 @@ class Trial {
       return pnrt_classify(&model_, bank, features.data(), &query, top.data(), k, &verdict, work.data(), bytes);
     };
     require(call(work.size() - 1) == PNRT_NO_MEMORY, "less working memory than needed is refused");
-    require(good == well("pnrt_classify", call(work.size())), "pnrt_classify can what pnrt_scores can");
-    if (!good) return;
+    if (query.reject == 1 && model_.rejection == nullptr) {
+      require(call(work.size()) == PNRT_NO_REJECTION, "no rejection without its sections");
+      query.reject = 0;
+    }
+    const auto status = call(work.size());
+    // An added class with a place that rounding of its attributes made infinite.
+    const bool no_place = query.reject == 1 && bank != nullptr && bank->added > 0 && status == PNRT_NOT_FINITE;
+    const bool well_done = well(query.reject == 1 ? "pnrt_classify with rejection" : "pnrt_classify", status);
+    require(good == well_done || no_place, "pnrt_classify can what pnrt_scores can");
+    if (!good || !well_done) return;
     const auto ranks = ranking(bank, all, query.among);
     require(verdict.count == std::min<std::size_t>(k, ranks.size()), "as many matches as there are classes");
-    require(verdict.unknown == (verdict.count == 0 || top[0].confidence < query.unknown_below), "unknown when unsure");
+    check_verdict(query, verdict, top, ranks);
+    if (query.reject == 1 && integer_) {
+      const pnrt_verdict fast = verdict;
+      const auto path = model_.path;
+      model_.path = PNRT_SCALAR;
+      require(call(work.size()) == PNRT_OK && std::memcmp(&fast, &verdict, sizeof fast) == 0,
+              "the same verdict with and without SIMD");
+      model_.path = path;
+    }
     float sum = 0;
     for (std::uint32_t i = 0; i < verdict.count; ++i) {
       require(top[i].index == ranks[i].second && top[i].score == ranks[i].first, "best first, ties by index");
@@ -509,6 +545,11 @@ int main(int argc, char** argv) {
     std::printf("%s returned '%s' %zu times\n", function.c_str(), pnrt_status_text(PNRT_NOT_FINITE), count);
   if (untouched.of(PNRT_OK) != 20 * seeds.size() || resized.of(PNRT_OK) != 0) {
     std::printf("FAILED: a valid file was refused, or one of a wrong length accepted\n");
+    return 1;
+  }
+  std::printf("rejection: %zu samples unknown, %zu known\n", Trial::rejected, Trial::accepted);
+  if (Trial::rejected < 100 || Trial::accepted < 100) {
+    std::printf("FAILED: rejection gave nearly always the same verdict, which leaves it untested\n");
     return 1;
   }
   if (50 * mutated.of(PNRT_OK) < mutations) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/file.hpp"
 #include "base/rng.hpp"
@@ -112,6 +113,50 @@ TEST(ModelFile, TablesOfSemanticsSurviveAndHaveToAddUp) {
       EXPECT_THROW(load_model(dir / "bad"), Error);
     }
   }
+}
+
+TEST(ModelFile, RejectionAndSetsSurviveAndHaveToMakeSense) {
+  test::TempDir dir;
+  ThreadPool pool(1);
+  const auto calibrated = [&] {
+    Model model = small_model(Method::parsnets, pool);
+    model.rejection.false_accept = 0.05;
+    model.rejection.weights[0].fill(0.5f);
+    model.rejection.weights[1].fill(-2);
+    model.rejection.range[0].fill(-3);
+    model.rejection.range[1].fill(3);
+    model.rejection.thresholds = {0.25f, -0.75f};
+    model.sets = {{0.5f, 0.25f, 1}, {0, 0, 2}, {0, 0.75f}};
+    model.record.rejection = RejectionRecord{10, 16, 960, 5, 3.5, 6.5, 40, 60, 80, 70};
+    return model;
+  };
+  const Model model = calibrated();
+  save_model(model, dir / "m");
+  const Model loaded = load_model(dir / "m");
+  EXPECT_EQ(loaded.rejection, model.rejection);
+  EXPECT_EQ(loaded.sets, model.sets);
+  EXPECT_EQ(loaded.record.rejection, model.record.rejection);
+  save_model(loaded, dir / "again");
+  EXPECT_TRUE(test::same_file_bytes(dir / "m", dir / "again"));
+  const auto refused = [&](auto spoil) {
+    Model bad = calibrated();
+    spoil(bad);
+    save_model(bad, dir / "bad");
+    try {
+      load_model(dir / "bad");
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::bad_input;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused([](Model& m) { m.rejection.false_accept = 1.5; }));
+  EXPECT_TRUE(refused([](Model& m) { m.rejection.weights[1][3] = std::numeric_limits<float>::infinity(); }));
+  EXPECT_TRUE(refused([](Model& m) { m.rejection.range[1][0] = -4; }));
+  EXPECT_TRUE(refused([](Model& m) { m.sets.seen_classes = {2, 0, 0}; }));
+  EXPECT_TRUE(refused([](Model& m) { m.sets.seen_classes = {0, 0, 99}; }));
+  EXPECT_TRUE(refused([](Model& m) { m.sets.seen_classes = {0, 0}; }));
+  EXPECT_TRUE(refused([](Model& m) { m.sets.seen[0] = 1.5f; }));
+  EXPECT_TRUE(refused([](Model& m) { m.sets.unseen = {0.75f, 0}; }));
 }
 
 TEST(ModelFile, ReluNetworksSurvive) {

@@ -164,5 +164,28 @@ TEST(CalibrateOpenSet, WhatCannotBeCalibratedIsRefusedAndLeavesTheModel) {
   EXPECT_THROW(calibrate_open_set(reverse, data, OpenSetOptions{}, pool), Error);
 }
 
+TEST(CalibrateOpenSet, TrainingRefusesBeforeTheWorkWhatItCannotCalibrate) {
+  ThreadPool pool(1);
+  Dataset data = test::small_training_set();
+  const auto message_of = [&](const TrainOptions& options) {
+    try {
+      train(data, options, pool);
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return std::string();
+  };
+  TrainOptions options = test::small_options(Method::eszsl);  // compares by dot products
+  options.calibration.false_accept = 0.05;
+  EXPECT_NE(message_of(options).find("forward method"), std::string::npos);
+  TrainOptions few;
+  few.calibration.false_accept = 0.05;
+  const auto seen = data.seen_classes();
+  std::erase_if(data.split.trainval, [&](std::int32_t r) {
+    return std::ranges::find(seen.begin() + 3, seen.end(), data.labels[static_cast<std::size_t>(r)]) != seen.end();
+  });
+  EXPECT_NE(message_of(few).find("at least 4 seen classes"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace parsnets

@@ -1,0 +1,309 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "base/rng.hpp"
+#include "device/device_reader.hpp"
+#include "parsnets/device.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/field.hpp"
+#include "parsnets/predictor.hpp"
+#include "parsnets_rt.h"
+#include "rejecting_model.hpp"
+#include "small_device.hpp"
+
+namespace parsnets {
+namespace {
+
+using test::Judged;
+using test::small_model;
+using test::SmallDevice;
+
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+
+/// What the runtime says of each row.
+std::vector<pnrt_verdict> verdicts_of(const pnrt_model& model, const pnrt_bank* bank, MatrixView<const float> x,
+                                      Among among, std::uint32_t k = 1) {
+  std::vector<std::uint32_t> work((pnrt_work_bytes(&model, bank) + 3) / 4);
+  std::vector<pnrt_match> top(k);
+  std::vector<pnrt_verdict> verdicts(x.rows());
+  const pnrt_query query{1, static_cast<std::uint32_t>(among)};
+  for (std::size_t r = 0; r < x.rows(); ++r)
+    EXPECT_EQ(pnrt_classify(&model, bank, x.row(r).data(), &query, top.data(), k, &verdicts[r], work.data(),
+                            pnrt_work_bytes(&model, bank)),
+              PNRT_OK);
+  return verdicts;
+}
+
+struct Agreement {
+  std::size_t near_a_bound = 0;  ///< samples with a score or evidence within the tolerance of a threshold or bound
+  std::size_t unknown = 0;       ///< by the engine
+};
+
+/// Verdicts are equal but where the engine's own are within `tolerance` of changing, and so are known scores.
+Agreement expect_agreement(const Rejection& rejection, const std::vector<Judged>& engine,
+                           const std::vector<pnrt_verdict>& device, float tolerance, const std::string& what) {
+  Agreement found;
+  std::size_t wrong = 0, far = 0;
+  for (std::size_t i = 0; i < engine.size(); ++i) {
+    const Judged& one = engine[i];
+    found.unknown += one.unknown ? 1 : 0;
+    if (one.slack(rejection) <= tolerance) {
+      ++found.near_a_bound;
+      continue;
+    }
+    wrong += (device[i].unknown != 0) != one.unknown ? 1 : 0;
+    far += one.score == kLowest ? device[i].known_score != kLowest
+                                : !(std::abs(device[i].known_score - one.score) <= tolerance);
+  }
+  EXPECT_EQ(wrong, 0u) << what;
+  EXPECT_EQ(far, 0u) << what;
+  return found;
+}
+
+TEST(DeviceModel, TenThousandSamplesGetTheVerdictsOfTheEngine) {
+  ThreadPool pool(2);
+  SynthOptions synth;
+  synth.classes = 40;
+  synth.attributes = 30;
+  synth.samples = 12000;
+  synth.dimensions = 96;
+  synth.hidden = 128;
+  const Dataset data = synthesize(synth);
+  TrainOptions options;
+  options.class_space.targets = Targets::classes;
+  Model model = train(data, options, pool);
+  const MatrixView<const float> x(data.features.view().data(), 10000, data.features.cols());
+  test::reject_by_hand(model, x, pool);
+  const DeviceModel device(device_file(model, Precision::float32, 0, pool), "device");
+  const SmallDevice runtime({device.bytes().begin(), device.bytes().end()});
+  for (const Among among : {Among::all, Among::seen, Among::unseen}) {
+    const auto engine = test::judge(model, x, Ranking(model, among), pool);
+    const auto found = expect_agreement(model.rejection, engine, verdicts_of(runtime.model, nullptr, x, among), 3e-5f,
+                                        "among " + std::to_string(static_cast<int>(among)));
+    EXPECT_LE(found.near_a_bound, 5u) << "of 10000 samples, for which no verdict is expected";
+    EXPECT_GT(found.unknown, 1000u);
+    EXPECT_LT(found.unknown, among == Among::all ? 7000u : 10000u);
+    RecordProperty("near_a_bound_" + std::to_string(static_cast<int>(among)), static_cast<int>(found.near_a_bound));
+    std::size_t unknown = 0;
+    for (const auto verdict : device.unknown(x, among, pool)) unknown += verdict;
+    EXPECT_NEAR(static_cast<double>(unknown), static_cast<double>(found.unknown), found.near_a_bound);
+  }
+}
+
+TEST(DeviceModel, VerdictsAreThoseOfTheEngineForEveryKindOfModel) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(900);
+  std::set<bool> spans, shared, heads;
+  for (const char* kind : {"classes", "classes closed", "classes linear", "classes heads", "classes tables"}) {
+    Model model = test::rejecting_model(kind, pool);
+    const auto file = device_file(model, Precision::float32, 0, pool);
+    const DeviceInfo info = read_device_info(file, kind);
+    spans.insert(info.section(DevicePart::span).present());
+    shared.insert(info.section(DevicePart::shared).present());
+    heads.insert(info.head_weight > 0);
+    const SmallDevice runtime(file);
+    for (const Among among : {Among::all, Among::seen, Among::unseen}) {
+      const auto engine = test::judge(model, x.view(), Ranking(model, among), pool);
+      const auto one = verdicts_of(runtime.model, nullptr, x.view(), among),
+                 many = verdicts_of(runtime.model, nullptr, x.view(), among, 5);
+      const auto found = expect_agreement(model.rejection, engine, one, 3e-5f, kind);
+      EXPECT_LE(found.near_a_bound, 2u) << kind;
+      EXPECT_GT(found.unknown, 90u) << kind;
+      for (std::size_t i = 0; i < one.size(); ++i) {
+        EXPECT_EQ(one[i].known_score, many[i].known_score) << kind << ": the number of classes asked for says nothing";
+        EXPECT_EQ(one[i].unknown, many[i].unknown) << kind;
+      }
+    }
+  }
+  EXPECT_EQ(spans.size() + shared.size() + heads.size(), 5u) << "with a span always; with and without the others";
+}
+
+TEST(DeviceModel, RoundedModelsGiveNearlyTheSameVerdicts) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(900);
+  for (const char* kind : {"classes", "classes closed", "classes linear", "classes heads", "classes tables"}) {
+    const Model model = test::rejecting_model(kind, pool);
+    const auto engine = test::judge(model, x.view(), Ranking(model), pool);
+    for (const auto& [precision, most, error] :
+         {std::tuple{Precision::float16, 9, 0.01}, std::tuple{Precision::int8, 27, 0.05}}) {
+      const DeviceModel device(device_file(model, precision, 0, pool), kind);
+      const auto verdicts = device.unknown(x.view(), Among::all, pool);
+      const SmallDevice runtime({device.bytes().begin(), device.bytes().end()});
+      const auto scores = verdicts_of(runtime.model, nullptr, x.view(), Among::all);
+      int other = 0, compared = 0;
+      double sum = 0;
+      for (std::size_t i = 0; i < engine.size(); ++i) {
+        other += (verdicts[i] != 0) != engine[i].unknown;
+        if (engine[i].score == kLowest || scores[i].known_score == kLowest) continue;
+        ++compared;
+        sum += std::abs(engine[i].score - scores[i].known_score);
+      }
+      EXPECT_LE(other, most) << kind << " of 900 samples";
+      EXPECT_LT(sum / compared, error) << kind;
+    }
+  }
+}
+
+TEST(DeviceModel, Int8VerdictsHaveTheSameBitsOnEveryPath) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(300);
+  for (const char* kind : {"classes", "classes closed", "classes linear", "classes heads", "classes tables"}) {
+    const Model model = test::rejecting_model(kind, pool);
+    SmallDevice device(device_file(model, Precision::int8, 0, pool));
+    const auto fast = verdicts_of(device.model, nullptr, x.view(), Among::all);
+    device.model.path = PNRT_SCALAR;
+    const auto plain = verdicts_of(device.model, nullptr, x.view(), Among::all);
+    for (std::size_t i = 0; i < fast.size(); ++i) ASSERT_EQ(fast[i].known_score, plain[i].known_score) << kind;
+  }
+}
+
+TEST(DeviceModel, AZeroVectorNoiseAndHugeValuesGetTheVerdictOfTheEngine) {
+  ThreadPool pool(1);
+  for (const char* kind : {"classes", "classes closed", "classes heads"}) {
+    const Model model = test::rejecting_model(kind, pool);
+    const SmallDevice device(device_file(model, Precision::float32, 0, pool));
+    for (const float size : {0.0f, 1e-30f, 1e-6f, 1.0f, 100.0f, 1e10f, 1e19f}) {
+      Matrix<float> x(20, model.dimensions);
+      Rng rng(5);
+      for (float& v : x.values()) v = size * static_cast<float>(rng.normal());
+      const auto engine = test::judge(model, x.view(), Ranking(model), pool);
+      const auto found = verdicts_of(device.model, nullptr, x.view(), Among::all);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        if (engine[i].slack(model.rejection) <= 1e-3f) continue;
+        EXPECT_EQ(found[i].unknown != 0, engine[i].unknown) << kind << ", size " << size;
+      }
+    }
+  }
+}
+
+/// A bank of the runtime with learning memory.
+struct Bank {
+  std::vector<std::uint32_t> memory, learning, work;
+  pnrt_bank bank{};
+  Bank(const pnrt_model& model, std::uint32_t capacity) : memory(pnrt_bank_bytes(&model, capacity) / 4 + 1) {
+    EXPECT_EQ(pnrt_bank_init(&bank, &model, capacity, memory.data(), memory.size() * 4), PNRT_OK);
+    learning.resize(pnrt_learning_bytes(&bank) / 4 + 1);
+    EXPECT_EQ(pnrt_bank_learn(&bank, learning.data(), learning.size() * 4), PNRT_OK);
+    work.resize(pnrt_work_bytes(&model, &bank) / 4 + 1);
+  }
+};
+
+TEST(DeviceModel, AddedRemovedAndTaughtClassesAreJudgedAsInTheEngine) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(900);
+  for (const char* kind : {"classes", "classes closed", "classes linear", "classes heads", "classes tables"}) {
+    Model model = test::rejecting_model(kind, pool);
+    SmallDevice device(device_file(model, Precision::float32, 0, pool));
+    Bank bank(device.model, 4);
+    const std::vector<std::string> gone{model.classes.names[1], model.classes.names.back()};
+    std::vector<std::vector<float>> attributes;
+    for (const auto& name : gone) {
+      const auto c =
+          static_cast<std::size_t>(std::ranges::find(model.classes.names, name) - model.classes.names.begin());
+      attributes.emplace_back(model.classes.semantics.row(c).begin(), model.classes.semantics.row(c).end());
+      ASSERT_EQ(pnrt_remove_class(&bank.bank, name.c_str()), PNRT_OK);
+    }
+    for (std::size_t i = 0; i < gone.size(); ++i)
+      ASSERT_EQ(pnrt_add_class(&bank.bank, ("new " + gone[i]).c_str(), attributes[i].data(), nullptr, bank.work.data(),
+                               bank.work.size() * 4),
+                PNRT_OK);
+    const Matrix<float> examples = test::small_samples(3);
+    const std::vector<std::string> taught{model.classes.names[0], "new " + gone[1]};
+    for (const auto& name : taught)
+      ASSERT_EQ(pnrt_teach(&bank.bank, name.c_str(), examples.data(), 3, bank.work.data(), bank.work.size() * 4),
+                PNRT_OK);
+    for (std::size_t i = 0; i < gone.size(); ++i) model.add_class("new " + gone[i], attributes[i]);
+    model.remove_classes(gone);
+    // A class that has learned keeps the length that its place had.
+    PreparedClasses before = model.prepare_classes(pool);
+    for (const auto& name : taught) teach(model, name, examples.view(), pool);
+    auto prepared = std::make_shared<PreparedClasses>(model.prepare_classes(pool));
+    EXPECT_NE(prepared->lengths, before.lengths);
+    prepared->lengths = before.lengths;
+    const Predictor predictor(model, prepared);
+    std::size_t added = 0;
+    for (const Among among : {Among::all, Among::seen, Among::unseen}) {
+      const auto engine = test::judge(model, predictor, x.view(), Ranking(model, among), pool);
+      const auto found = expect_agreement(model.rejection, engine,
+                                          verdicts_of(device.model, &bank.bank, x.view(), among), 3e-4f, kind);
+      EXPECT_LE(found.near_a_bound, 9u) << kind;
+      for (const Judged& one : engine) added += model.classes.names[one.best].starts_with("new ");
+    }
+    EXPECT_GT(added, 50u) << kind << ": added classes must win";
+  }
+}
+
+TEST(DeviceModel, ABankRejectsAsItsModelAndGoesOnAfterLoading) {
+  ThreadPool pool(1);
+  const Model model = test::rejecting_model("classes heads", pool);
+  const DeviceModel device(device_file(model, Precision::int8, 0, pool), "device");
+  const Matrix<float> x = test::small_samples(300);
+  DeviceBank bank(device, 2), again(device, 2);
+  ASSERT_TRUE(device.rejects());
+  ASSERT_TRUE(bank.rejects());
+  EXPECT_EQ(bank.unknown(x.view(), Among::all, pool), device.unknown(x.view(), Among::all, pool));
+  bank.add_class("new", model.classes.semantics.row(2));
+  bank.teach("new", test::small_samples(4).view());
+  bank.remove_class(model.classes.names[2]);
+  const auto changed = bank.unknown(x.view(), Among::all, pool);
+  EXPECT_NE(changed, device.unknown(x.view(), Among::all, pool));
+  again.load(bank.save());
+  EXPECT_EQ(again.unknown(x.view(), Among::all, pool), changed);
+}
+
+TEST(DeviceModel, OneCandidateIsJudgedAndNoneIsUnknown) {
+  ThreadPool pool(1);
+  const Model model = test::rejecting_model("classes", pool);
+  SmallDevice device(device_file(model, Precision::float32, 0, pool));
+  Bank bank(device.model, 1);
+  const Matrix<float> x = test::small_samples(50);
+  for (std::size_t c = 1; c < model.classes.names.size(); ++c)
+    ASSERT_EQ(pnrt_remove_class(&bank.bank, model.classes.names[c].c_str()), PNRT_OK);
+  const auto engine = test::judge(model, x.view(), Ranking(model, {0}), pool);
+  expect_agreement(model.rejection, engine, verdicts_of(device.model, &bank.bank, x.view(), Among::all), 3e-4f, "one");
+  ASSERT_EQ(pnrt_remove_class(&bank.bank, model.classes.names[0].c_str()), PNRT_OK);
+  for (const auto& verdict : verdicts_of(device.model, &bank.bank, x.view(), Among::all)) {
+    EXPECT_EQ(verdict.count, 0u);
+    EXPECT_EQ(verdict.unknown, 1u);
+    EXPECT_EQ(verdict.known_score, kLowest);
+  }
+}
+
+TEST(DeviceModel, RejectionIsRefusedWhereThereIsNone) {
+  ThreadPool pool(1);
+  const Matrix<float> x = test::small_samples(1);
+  const DeviceModel device(device_file(small_model("classes", pool), Precision::int8, 0, pool), "device");
+  EXPECT_FALSE(device.rejects());
+  EXPECT_FALSE(DeviceBank(device).rejects());
+  const auto expect_refused = [](const auto& call) {
+    try {
+      call();
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::usage);
+      EXPECT_NE(std::string(error.what()).find("no rejection"), std::string::npos) << error.what();
+    }
+  };
+  expect_refused([&] { device.unknown(x.view(), Among::all, pool); });
+  expect_refused([&] { DeviceBank(device).unknown(x.view(), Among::all, pool); });
+  SmallDevice runtime({device.bytes().begin(), device.bytes().end()});
+  pnrt_match best;
+  pnrt_verdict verdict;
+  const auto classify = [&](std::uint32_t reject) {
+    const pnrt_query query{reject, PNRT_ALL};
+    return pnrt_classify(&runtime.model, nullptr, x.data(), &query, &best, 1, &verdict, runtime.work.data(),
+                         runtime.work_bytes());
+  };
+  EXPECT_EQ(classify(1), PNRT_NO_REJECTION);
+  EXPECT_EQ(classify(2), PNRT_BAD_ARGUMENT);
+  EXPECT_EQ(classify(0), PNRT_OK);
+  EXPECT_EQ(verdict.unknown, 0u);
+  EXPECT_EQ(verdict.known_score, 0.0f);
+}
+
+}  // namespace
+}  // namespace parsnets
