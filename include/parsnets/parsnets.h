@@ -364,6 +364,61 @@ PARSNETS_API parsnets_status parsnets_explain(const parsnets_model *model, const
                                               parsnets_explanation *explanation, float *contributions, float *semantics,
                                               size_t attributes, int32_t *open_networks, size_t open);
 
+/* ---- Unknown samples, and prediction sets (docs/open-set.md). Both need calibration: PARSNETS_USAGE without. ---- */
+
+/* Options of parsnets_model_calibrate_open_set. */
+typedef struct parsnets_open_set_options {
+  size_t size;           /* sizeof(parsnets_open_set_options) */
+  double false_accept;   /* share of unknown samples to accept, between 0 and 1 */
+  int32_t folds;         /* fits, each without a part of the seen classes; at least 2, at most one per class is used */
+  int32_t reserved;      /* 0 */
+  uint64_t seed;         /* of the folds */
+  uint64_t memory_limit; /* bytes for the whole process; 0: that of training */
+} parsnets_open_set_options;
+/* The defaults: parsnets_open_set_options x = PARSNETS_OPEN_SET_OPTIONS_INIT. */
+#define PARSNETS_OPEN_SET_OPTIONS_INIT \
+  { sizeof(parsnets_open_set_options), 0.05, 10, 0, 1, 0 }
+
+/* Chooses what tells unknown samples from those of the model's classes, and what prediction sets are made of.
+ * `dataset`: the data set that the model was trained on (otherwise PARSNETS_BAD_INPUT); its options are fitted again
+ * without held-out classes. Only these parts and the training record change; on failure, nothing does. `options` or
+ * NULL: the defaults. `progress` or NULL. PARSNETS_USAGE for models that do not predict semantics or do not compare by
+ * cosine. */
+PARSNETS_API parsnets_status parsnets_model_calibrate_open_set(parsnets_model *model, const parsnets_dataset *dataset,
+                                                               const parsnets_open_set_options *options,
+                                                               uint32_t threads, parsnets_progress_function progress,
+                                                               void *user);
+
+/* Whether a model is calibrated, and what was measured on held-out classes. */
+typedef struct parsnets_open_set {
+  size_t size;                           /* sizeof(parsnets_open_set) */
+  int32_t has_rejection;                 /* 1: parsnets_predict_known works */
+  int32_t has_sets;                      /* 1: parsnets_predict_sets works */
+  double false_accept;                   /* share of unknown samples to accept; 0 without rejection */
+  size_t folds, classes, samples;        /* fits, classes held out in turn, and their samples; 0: no record, as below */
+  double accept_low, accept_high;        /* percent; 95 % interval over classes of the share that is accepted */
+  double rejected_seen, rejected_unseen; /* percent; known samples of seen and of unseen classes that are rejected */
+  double auroc, confidence_auroc;        /* percent; of the known score, and of the confidence in its place */
+} parsnets_open_set;
+/* Never PARSNETS_USAGE for lack of calibration. */
+PARSNETS_API parsnets_status parsnets_model_get_open_set(const parsnets_model *model, parsnets_open_set *open_set);
+
+/* The best class of each sample, and whether the sample is of any class at all. `candidates`: the indices of `count`
+ * competing classes; or NULL: all. Outputs have `samples` values each: class indices; confidences; known scores, the
+ * log-odds that the sample is of a class (-FLT_MAX if it is unlike all known samples); and flags, 1 for unknown
+ * samples. Each of the last three or NULL. */
+PARSNETS_API parsnets_status parsnets_predict_known(const parsnets_model *model, const float *x, size_t samples,
+                                                    size_t dimensions, const int32_t *candidates, size_t count,
+                                                    uint32_t threads, int32_t *classes, float *confidences,
+                                                    float *known_scores, uint8_t *unknown);
+
+/* The classes that each sample may be of: the best one, and others so that its own is among them with probability
+ * `coverage`, between 0 and 1 (docs/open-set.md says when this holds). `members`: samples x C class indices; in each
+ * row the set comes first, best first, and -1 follows. `counts`: the sizes of the sets, `samples` values. */
+PARSNETS_API parsnets_status parsnets_predict_sets(const parsnets_model *model, const float *x, size_t samples,
+                                                   size_t dimensions, double coverage, uint32_t threads,
+                                                   int32_t *members, size_t *counts, size_t classes);
+
 /* ---- Evaluation ---- */
 
 /* A result and its 95 % interval over test classes and samples (docs/method.md). */
@@ -383,6 +438,8 @@ typedef struct parsnets_evaluation {
   int64_t trained_samples;                       /* test samples that were used in training; -1: some, number unknown */
   parsnets_interval zsl_interval;                /* of zsl_top1_per_class */
   parsnets_interval u_interval, s_interval, h_interval; /* 0 without has_gzsl */
+  double seen_ece;   /* percent; expected calibration error of confidences among all classes; test_seen; 0 without */
+  double unseen_ece; /* the same of test_unseen */
 } parsnets_evaluation;
 
 /* Evaluates the model on the test samples; classes are matched by name. PARSNETS_BAD_INPUT if there are no test samples
@@ -400,6 +457,8 @@ PARSNETS_API parsnets_status parsnets_evaluate_classes(const parsnets_model *mod
                                                        void *user, parsnets_evaluation *evaluation, double *zsl,
                                                        double *gzsl, uint32_t *confusion, size_t classes);
 
+/* Bins of confidences in a reliability diagram. */
+enum { PARSNETS_RELIABILITY_BINS = 15 };
 /* Options of parsnets_evaluate_with_options. */
 typedef struct parsnets_evaluate_options {
   size_t size;                   /* sizeof(parsnets_evaluate_options) */
@@ -410,10 +469,19 @@ typedef struct parsnets_evaluate_options {
   size_t curve_capacity;         /* points that fit; the number of test samples + 1 is always enough */
   size_t *curve_points;          /* receives the number of points, 0 without test samples of seen classes; NULL only if
                                     curve is */
+  const double *coverages;       /* NULL, or coverage_count shares between 0 and 1, for which the model, which must be
+                                    calibrated, gives prediction sets */
+  size_t coverage_count;         /* number of coverages */
+  double *sets;                  /* 4 * coverage_count values: of each coverage, the percentage of test samples of seen
+                                    classes whose class is in their set, and the mean size of these sets, then the same
+                                    of unseen classes; 0 without such samples. NULL only if coverages is */
+  double *reliability;           /* NULL, or 2 * PARSNETS_RELIABILITY_BINS * 3 values: for test samples of seen, then of
+                                    unseen classes, the number of samples with a confidence in each of equal parts of 0
+                                    to 1, their mean confidence and the share that is predicted right, in percent */
 } parsnets_evaluate_options;
 /* The defaults: parsnets_evaluate_options x = PARSNETS_EVALUATE_OPTIONS_INIT. */
 #define PARSNETS_EVALUATE_OPTIONS_INIT \
-  { sizeof(parsnets_evaluate_options), 0, 0, NULL, 0, NULL }
+  { sizeof(parsnets_evaluate_options), 0, 0, NULL, 0, NULL, NULL, 0, NULL, NULL }
 
 /* The same with options, or NULL: the defaults. */
 PARSNETS_API parsnets_status parsnets_evaluate_with_options(const parsnets_model *model,
@@ -422,6 +490,61 @@ PARSNETS_API parsnets_status parsnets_evaluate_with_options(const parsnets_model
                                                             parsnets_evaluation *evaluation, double *zsl, double *gzsl,
                                                             uint32_t *confusion, size_t classes,
                                                             const parsnets_evaluate_options *options);
+
+/* Inputs that are of no class by construction. */
+typedef struct parsnets_no_class_inputs {
+  const char *name; /* "uniform", "gaussian", "zero" ...; never freed */
+  size_t inputs;    /* how many */
+  double rejected;  /* percent of them */
+  double auroc;     /* percent; of the known score, against all test samples */
+} parsnets_no_class_inputs;
+
+/* Options of parsnets_evaluate_open_set. */
+typedef struct parsnets_open_set_evaluation_options {
+  size_t size;                        /* sizeof(parsnets_open_set_evaluation_options) */
+  const char *const *unknown_classes; /* unseen classes that are left out of the model; or NULL: one half of them after
+                                         the other */
+  size_t unknown_count;               /* number of unknown_classes */
+  size_t inputs;                      /* of each kind that is of no class; at least 1 */
+  uint64_t seed;                      /* of the halves and these inputs */
+  parsnets_no_class_inputs *no_class; /* receives the results of at most no_class_capacity kinds; or NULL */
+  size_t no_class_capacity;           /* kinds that fit; 16 is enough */
+  size_t *no_class_count;             /* receives the number of kinds; NULL only if no_class is */
+} parsnets_open_set_evaluation_options;
+/* The defaults: parsnets_open_set_evaluation_options x = PARSNETS_OPEN_SET_EVALUATION_OPTIONS_INIT. */
+#define PARSNETS_OPEN_SET_EVALUATION_OPTIONS_INIT \
+  { sizeof(parsnets_open_set_evaluation_options), NULL, 0, 1000, 1, NULL, 0, NULL }
+
+/* Test samples of one kind at the model's thresholds. */
+typedef struct parsnets_accepted_share {
+  size_t samples, classes;      /* a sample counts in each turn */
+  double accepted;              /* percent of the samples; 0 without any */
+  parsnets_interval of_classes; /* mean over the classes, and its 95 % confidence interval; NaN without any */
+} parsnets_accepted_share;
+
+/* How well a score tells known samples from unknown ones, in percent. */
+typedef struct parsnets_open_set_quality {
+  double auroc; /* area under the ROC curve */
+  double fpr95; /* unknown samples that are accepted where 95 % of the known ones are */
+  double oscr;  /* area under the curve of open-set classification rates */
+} parsnets_open_set_quality;
+
+/* Results of parsnets_evaluate_open_set. */
+typedef struct parsnets_open_set_evaluation {
+  size_t size;                                               /* sizeof(parsnets_open_set_evaluation) */
+  size_t turns;                                              /* of leaving classes out */
+  parsnets_accepted_share known_seen, known_unseen, unknown; /* samples of the classes that stay, and of the others */
+  double known_right;                                        /* percent of known samples that are given their class */
+  parsnets_open_set_quality known_score, confidence;         /* of the known score, and of the confidence beside it */
+} parsnets_open_set_evaluation;
+
+/* Evaluates the rejection of unknown samples on the test samples: some unseen classes are left out of the model, which
+ * stays as it is, and inputs of no class are made. `options` or NULL: the defaults. `progress` or NULL. PARSNETS_USAGE
+ * for models without rejection; PARSNETS_BAD_INPUT as parsnets_evaluate, and without known or unknown samples. */
+PARSNETS_API parsnets_status parsnets_evaluate_open_set(const parsnets_model *model, const parsnets_dataset *dataset,
+                                                        const parsnets_open_set_evaluation_options *options,
+                                                        uint32_t threads, parsnets_progress_function progress,
+                                                        void *user, parsnets_open_set_evaluation *evaluation);
 
 /* ---- Uncertainty: intervals of results, and comparison of two methods (docs/method.md) ---- */
 

@@ -18,14 +18,17 @@ if TYPE_CHECKING:
     from .model_selection import ClassDisjointKFold
     from .reporting import report
     from .reproduction import Reproduction, ResultTable, reproduce
-    from .results import Adaptation, Evaluation, Explanation, Explanations, Interval, PairedTest
+    from .results import (
+        AcceptedShare, Adaptation, Evaluation, Explanation, Explanations, Interval, OpenSetEvaluation, OpenSetQuality,
+        PairedTest, Rejection, SetResult)
 
 __version__: str  # the engine's, when it is asked for
 __all__ = [
-    "Adaptation", "BadInput", "Cancelled", "ClassDisjointKFold", "DAP", "DeviceModel", "ESZSL", "Evaluation",
-    "Explanation", "Explanations", "Interval", "PairedTest", "ParsNetsClassifier", "ParsNetsError", "Reproduction",
-    "ResultTable", "RidgeZSL", "SAE", "Usage", "ZeroShotClassifier", "datasets", "engine_version", "load_model",
-    "metrics", "model_selection", "plotting", "report", "reproduce",
+    "AcceptedShare", "Adaptation", "BadInput", "Cancelled", "ClassDisjointKFold", "DAP", "DeviceModel", "ESZSL",
+    "Evaluation", "Explanation", "Explanations", "Interval", "OpenSetEvaluation", "OpenSetQuality", "PairedTest",
+    "ParsNetsClassifier", "ParsNetsError", "Rejection", "Reproduction", "ResultTable", "RidgeZSL", "SAE", "SetResult",
+    "Usage", "ZeroShotClassifier", "datasets", "engine_version", "load_model", "metrics", "model_selection", "plotting",
+    "report", "reproduce",
 ]
 
 _MODULES = ("baselines", "classifier", "dask", "datasets", "device", "errors", "metrics", "model_selection", "plotting",
@@ -36,7 +39,8 @@ _MODULE_OF = {
     "Reproduction": "reproduction", "ResultTable": "reproduction", "reproduce": "reproduction",
     "DAP": "baselines", "ESZSL": "baselines", "RidgeZSL": "baselines", "SAE": "baselines",
     "Adaptation": "results", "Evaluation": "results", "Explanation": "results", "Explanations": "results",
-    "Interval": "results", "PairedTest": "results",
+    "Interval": "results", "PairedTest": "results", "Rejection": "results", "SetResult": "results",
+    "AcceptedShare": "results", "OpenSetEvaluation": "results", "OpenSetQuality": "results",
     "engine_version": "_library",
     "ParsNetsClassifier": "classifier", "ZeroShotClassifier": "classifier", "load_model": "classifier",
 }

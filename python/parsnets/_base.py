@@ -16,29 +16,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ._fitted import FittedProperties
-from ._labels import (Floats, class_table, listed, name_of, places_of, read_table, refuse_repeated, validation_flags,
+from ._labels import (Floats, class_table, name_of, places_of, read_table, refuse_repeated, validation_flags,
                       with_labels)
 from ._library import Adaptation as _Adaptation
 from ._library import call, real, text, unsigned
-from ._model import AMONG, Model, PathLike, address, readable
+from ._model import Model, PathLike, address, competitors, readable
+from ._open_set import OpenSet
 from ._progress import ProgressCallback
-from ._training import seed_of, threads_of, train
+from ._training import seed_of, threads_of, train, validated
 from .datasets import Dataset, checked, from_arrays
 from .errors import BadInput, Usage
 from .results import Adaptation, Evaluation, Explanations
 
 if TYPE_CHECKING:
     from .device import DeviceModel
-
-try:
-    from sklearn.utils.validation import validate_data
-
-    validated: Callable[..., Any] = validate_data
-except ImportError:  # before scikit-learn 1.6
-
-    def validated(estimator: Any, *arguments: Any, **options: Any) -> Any:
-        return estimator._validate_data(*arguments, **options)
-
 
 Self = TypeVar("Self", bound="ZeroShotClassifier")
 Result = TypeVar("Result")
@@ -51,7 +42,8 @@ COMMON = {"feature_scaling": "feature-scaling", "semantic_scaling": "semantic-sc
           "semantic_whitening": "semantic-whitening", "similarity": "similarity"}
 
 
-class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ZeroShotClassifier(OpenSet, FittedProperties, TransformerMixin, ClassifierMixin,  # type: ignore[misc]
+                         BaseEstimator):  # type: ignore[misc]
     """Base class of ParsNetsClassifier and the baselines.
 
     `ZeroShotClassifier.load` reads the model file of any of them.
@@ -260,7 +252,7 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
 
     # ---- Prediction ----
 
-    def predict(self, X: ArrayLike, classes: Any = None) -> NDArray[Any]:
+    def predict(self, X: ArrayLike, classes: Any = None, reject: bool = False) -> NDArray[Any]:
         """Predict the class of each sample.
 
         A C-contiguous float32 array is read in place; one such sample costs a few microseconds in addition to the
@@ -272,18 +264,23 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
             Samples.
         classes : {"seen", "unseen"}, list of labels or None, default=None
             Classes that compete. None means all.
+        reject : bool, default=False
+            Whether to mark samples of no class (see `is_unknown`): by -1 if the labels are numbers, otherwise by
+            "unknown". A model with a class of this label raises Usage.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             Predicted labels.
         """
+        if reject:
+            return self._predict_or_reject(X, classes)
         fitted = self.__dict__
         if classes is None and "_model" in fitted and "feature_names_in_" not in fitted:
             label = fitted["_model"].label_of_one(X)
             if label is not None:
                 return label  # type: ignore[no-any-return]
-        wanted = _competitors(classes)
+        wanted = competitors(classes)
         return self._apply(X, lambda model, x: model.labels[model.best(x, wanted, threads_of(self.n_jobs))])
 
     def predict_proba(self, X: ArrayLike, classes: Any = None) -> Floats:
@@ -302,7 +299,7 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
             Softmax with `gamma_` and `temperature_` over the competing classes, in the order of `classes_`. Other
             classes get 0.
         """
-        wanted = _competitors(classes)
+        wanted = competitors(classes)
         return self._apply(X, lambda model, x: model.confidences(x, wanted, threads_of(self.n_jobs)))
 
     def predict_top(self, X: ArrayLike, k: int = 5, classes: Any = None) -> Tuple[NDArray[Any], Floats]:
@@ -324,7 +321,7 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
         confidences : ndarray of shape (n_samples, k)
             Their confidences among the competing classes.
         """
-        wanted, most = _competitors(classes), unsigned(k, "k", 31)
+        wanted, most = competitors(classes), unsigned(k, "k", 31)
         if most == 0:
             raise Usage("k: expected at least 1, found 0")
 
@@ -399,6 +396,7 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
         return self._apply(X, lambda model, x: Explanations(model.explain(row) for row in x))
 
     def evaluate(self, data: Dataset, *, allow_trained_samples: bool = False,
+                 coverages: Sequence[float] = (0.8, 0.9, 0.95),
                  progress: Optional[ProgressCallback] = None) -> Evaluation:
         """Evaluate the model on the test samples of a data set, by the zero-shot protocol.
 
@@ -410,6 +408,8 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
             Data set of `parsnets.datasets`.
         allow_trained_samples : bool, default=False
             Whether to accept test samples that the model was trained on. If False, they raise BadInput.
+        coverages : sequence of float, default=(0.8, 0.9, 0.95)
+            Coverages of the prediction sets that are evaluated if the model is calibrated (see `predict_set`).
         progress : callable, default=None
             Called with (stage, done, total, unit). A true result stops the evaluation, which raises Cancelled.
 
@@ -420,7 +420,8 @@ class ZeroShotClassifier(FittedProperties, TransformerMixin, ClassifierMixin, Ba
         """
         check_is_fitted(self)
         checked(data, "for arrays call predict(X)")
-        return self._model.evaluate(data, threads_of(self.n_jobs), progress, allow_trained_samples)
+        shares = [real(share, "coverages") for share in coverages]
+        return self._model.evaluate(data, threads_of(self.n_jobs), progress, allow_trained_samples, shares)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the output columns of `transform`.
@@ -792,17 +793,6 @@ def _level_of_caller() -> int:
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(__package__ + "."):
         frame, level = frame.f_back, level + 1
     return max(1, level)
-
-
-def _competitors(classes: Any) -> Any:
-    """Return the competing classes: a key of AMONG, or a list of labels."""
-    if classes is None:
-        return "all"
-    if not isinstance(classes, str):
-        return listed(classes, "classes")
-    if classes not in AMONG:
-        raise Usage(f"classes: expected {', '.join(AMONG)} or labels, found {classes!r}")
-    return classes
 
 
 def _predicts_semantics(estimator: ZeroShotClassifier) -> bool:

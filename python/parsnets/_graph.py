@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List
 
 import numpy as np
 
-from ._base import validated
+from ._training import validated
 from .errors import BadInput
 
 FAN_IN = 8  # results that one task adds up

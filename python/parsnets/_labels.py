@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import BadInput
+from .errors import BadInput, Usage
 
 Floats = NDArray[np.float32]
 
@@ -71,6 +71,17 @@ def with_labels(labels: NDArray[Any], new: Any) -> NDArray[Any]:
     if equal:
         raise BadInput(f"label: expected new labels, found {equal.pop()!r}, which equals the label of a class")
     return _array(known + names, labels.dtype)
+
+
+def with_unknown(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return `labels` followed by that of unknown samples: -1 if all are numbers, otherwise "unknown"."""
+    known = labels.tolist()
+    unknown: Any = "unknown"
+    if all(isinstance(label, (int, float)) for label in known):
+        unknown = -1.0 if labels.dtype.kind == "f" else -1
+    if unknown in known:
+        raise Usage(f"reject: expected no class {unknown!r}, which would mark unknown samples; use is_unknown()")
+    return _array([*known, unknown], labels.dtype)
 
 
 def file_labels(given: Any, names: Sequence[str]) -> NDArray[Any]:

@@ -62,6 +62,18 @@ class Adaptation(ctypes.Structure):
                 ("rounds", c_int32), ("reserved", c_int32), ("likelihood_gain", c_double)]
 
 
+class OpenSet(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("has_rejection", c_int32), ("has_sets", c_int32), ("false_accept", c_double),
+                ("folds", c_size_t), ("classes", c_size_t), ("samples", c_size_t), ("accept_low", c_double),
+                ("accept_high", c_double), ("rejected_seen", c_double), ("rejected_unseen", c_double),
+                ("auroc", c_double), ("confidence_auroc", c_double)]
+
+
+class OpenSetOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("false_accept", c_double), ("folds", c_int32), ("reserved", c_int32),
+                ("seed", c_uint64), ("memory_limit", c_uint64)]
+
+
 class Explanation(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("winner", c_int32), ("runner_up", c_int32), ("winner_score", c_double),
                 ("runner_up_score", c_double), ("calibration", c_double), ("examples", c_double)]
@@ -75,7 +87,8 @@ class Evaluation(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("zsl_top1_per_class", c_double), ("zsl_top1", c_double), ("zsl_top5", c_double),
                 ("u", c_double), ("s", c_double), ("h", c_double), ("ausuc", c_double), ("gamma", c_double),
                 ("has_gzsl", c_int32), ("trained_samples", c_int64), ("zsl_interval", Interval),
-                ("u_interval", Interval), ("s_interval", Interval), ("h_interval", Interval)]
+                ("u_interval", Interval), ("s_interval", Interval), ("h_interval", Interval), ("seen_ece", c_double),
+                ("unseen_ece", c_double)]
 
 
 class Outcomes(ctypes.Structure):
@@ -106,7 +119,32 @@ class StatisticsOptions(ctypes.Structure):
 
 class EvaluateOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("allow_trained_samples", c_int32), ("reserved", c_int32), ("curve", c_void_p),
-                ("curve_capacity", c_size_t), ("curve_points", POINTER(c_size_t))]
+                ("curve_capacity", c_size_t), ("curve_points", POINTER(c_size_t)), ("coverages", c_void_p),
+                ("coverage_count", c_size_t), ("sets", c_void_p), ("reliability", c_void_p)]
+
+
+class NoClassInputs(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("inputs", c_size_t), ("rejected", c_double), ("auroc", c_double)]
+
+
+class OpenSetEvaluationOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("unknown_classes", POINTER(c_char_p)), ("unknown_count", c_size_t),
+                ("inputs", c_size_t), ("seed", c_uint64), ("no_class", POINTER(NoClassInputs)),
+                ("no_class_capacity", c_size_t), ("no_class_count", POINTER(c_size_t))]
+
+
+class AcceptedShare(ctypes.Structure):
+    _fields_ = [("samples", c_size_t), ("classes", c_size_t), ("accepted", c_double), ("of_classes", Interval)]
+
+
+class OpenSetQuality(ctypes.Structure):
+    _fields_ = [("auroc", c_double), ("fpr95", c_double), ("oscr", c_double)]
+
+
+class OpenSetEvaluation(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("turns", c_size_t), ("known_seen", AcceptedShare),
+                ("known_unseen", AcceptedShare), ("unknown", AcceptedShare), ("known_right", c_double),
+                ("known_score", OpenSetQuality), ("confidence", OpenSetQuality)]
 
 
 class ExportOptions(ctypes.Structure):
@@ -189,10 +227,16 @@ _STATUS: Dict[str, List[Any]] = {
     "rank": [*_BATCH, c_void_p, c_size_t, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p],
     "device_rank": [*_BATCH, c_void_p, c_size_t, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p],
     "predict_top": [*_BATCH, c_int32, c_size_t, c_uint32, c_void_p, c_void_p],
+    "model_calibrate_open_set": [c_void_p, c_void_p, POINTER(OpenSetOptions), *_WATCHED],
+    "model_get_open_set": [c_void_p, POINTER(OpenSet)],
+    "predict_known": [*_BATCH, c_void_p, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p, c_void_p],
+    "predict_sets": [*_BATCH, c_double, c_uint32, c_void_p, c_void_p, c_size_t],
     "predict_semantics": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "explain": [c_void_p, c_void_p, c_size_t, POINTER(Explanation), c_void_p, c_void_p, c_size_t, c_void_p, c_size_t],
     "evaluate_with_options": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation), c_void_p, c_void_p, c_void_p,
                               c_size_t, POINTER(EvaluateOptions)],
+    "evaluate_open_set": [c_void_p, c_void_p, POINTER(OpenSetEvaluationOptions), *_WATCHED,
+                          POINTER(OpenSetEvaluation)],
     "bootstrap_intervals": [POINTER(Outcomes), POINTER(UncertaintyOptions), c_uint32, POINTER(Intervals)],
     "compare_paired": [POINTER(Outcomes), POINTER(Outcomes), POINTER(UncertaintyOptions), c_uint32,
                        POINTER(Comparison)],

@@ -15,24 +15,26 @@ import uuid
 import weakref
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _library
-from ._labels import Floats, file_labels, name_of, places_of
+from ._labels import Floats, file_labels, listed, name_of, places_of, with_unknown
 from ._library import call, copy_at, last_error, library, text, text_at
 from ._progress import ProgressCallback, Watch
 from ._threads import run
 from .errors import Usage
-from .results import Evaluation, Explanation, Interval
+from .results import Evaluation, Explanation, Interval, SetResult
 
 if TYPE_CHECKING:
     from .datasets import Dataset
 
 PathLike = Union[str, "os.PathLike[str]"]
 AMONG = {"all": 0, "seen": 1, "unseen": 2}
+BINS = 15  # of confidences: PARSNETS_RELIABILITY_BINS
+SET_PLACES = 1 << 23  # class numbers of prediction sets that are held at a time
 
 
 _FLOAT32 = np.dtype(np.float32)
@@ -48,6 +50,17 @@ def readable(x: Any, dimensions: int) -> bool:
     """Return whether the engine can read x, shape (n_samples, n_features), in place."""
     return (type(x) is np.ndarray and x.dtype == _FLOAT32 and x.ndim == 2 and x.shape[1] == dimensions
             and x.shape[0] > 0 and x.flags.c_contiguous and x.flags.aligned)
+
+
+def competitors(classes: Any) -> Any:
+    """Return the competing classes: a key of AMONG, or a list of labels."""
+    if classes is None:
+        return "all"
+    if not isinstance(classes, str):
+        return listed(classes, "classes")
+    if classes not in AMONG:
+        raise Usage(f"classes: expected {', '.join(AMONG)} or labels, found {classes!r}")
+    return classes
 
 
 def ranked(function: str, handle: ctypes.c_void_p, x: Floats, candidates: NDArray[Any], k: int,
@@ -86,7 +99,14 @@ def evaluation(function: str, handle: ctypes.c_void_p, data: Dataset, threads: i
         intervals.update(u=out.u_interval, s=out.s_interval, h=out.h_interval)
     return Evaluation(out.zsl_top1_per_class, out.zsl_top1, out.zsl_top5, u, s, h, ausuc, gamma,
                       None if out.trained_samples < 0 else out.trained_samples,
-                      {name: Interval(one.estimate, one.low, one.high) for name, one in intervals.items()})
+                      {name: Interval(one.estimate, one.low, one.high) for name, one in intervals.items()},
+                      ece=_sides(data, out.seen_ece, out.unseen_ece))
+
+
+def _sides(data: Dataset, seen: Any, unseen: Any) -> Dict[str, Any]:
+    """Return the values of test samples of seen and of unseen classes, if there are such samples."""
+    rows = {"seen": data.test_seen, "unseen": data.test_unseen}
+    return {side: value for side, value in zip(rows, (seen, unseen)) if len(rows[side])}
 
 
 def _json_object(said: str) -> Dict[str, Any]:
@@ -291,6 +311,42 @@ class Model:
         places, _, shares = ranked("rank", self.handle, x, candidates, min(most, len(candidates)), threads)
         return places.astype(np.intp), shares
 
+    @property
+    def open_set(self) -> _library.OpenSet:
+        """What the model is calibrated for."""
+        found = _library.OpenSet(size=ctypes.sizeof(_library.OpenSet))
+        call("model_get_open_set", self.handle, ctypes.byref(found))
+        return found
+
+    @functools.cached_property
+    def labels_and_unknown(self) -> NDArray[Any]:
+        """Class labels and the label of unknown samples, (n_classes + 1,)."""
+        return with_unknown(self.labels)
+
+    def known(self, x: Floats, classes: Any, threads: int) -> Tuple[NDArray[np.int32], Floats, NDArray[np.bool_]]:
+        """Return class numbers, known scores and whether samples are unknown, (n_samples,) each.
+
+        classes: as in competing().
+        """
+        among = None if isinstance(classes, str) and classes == "all" else self.competing(classes).astype(np.int32)
+        places, scores = np.empty(len(x), np.int32), np.empty(len(x), np.float32)
+        unknown = np.empty(len(x), np.bool_)
+        call("predict_known", self.handle, address(x), *x.shape, None if among is None else address(among),
+             0 if among is None else len(among), threads, address(places), None, address(scores), address(unknown))
+        return places, scores, unknown
+
+    def sets(self, x: Floats, coverage: float, threads: int) -> List[NDArray[Any]]:
+        """Return the labels of each sample's prediction set, best first."""
+        found: List[NDArray[Any]] = []
+        rows = max(1, SET_PLACES // self.classes)
+        for first in range(0, len(x), rows):
+            part = x[first:first + rows]
+            members, counts = np.empty((len(part), self.classes), np.int32), np.empty(len(part), np.uintp)
+            call("predict_sets", self.handle, address(part), *part.shape, coverage, threads, address(members),
+                 address(counts), self.classes)
+            found.extend(self.labels[row[:count]] for row, count in zip(members, counts.tolist()))
+        return found
+
     def predicted_semantics(self, x: Floats, threads: int) -> Floats:
         """Return predicted attributes, (n_samples, n_attributes)."""
         out = np.empty((len(x), self.attributes), np.float32)
@@ -310,15 +366,23 @@ class Model:
                            self.semantics[out.winner], self.semantics[out.runner_up])
 
     def evaluate(self, data: Dataset, threads: int, progress: Optional[ProgressCallback],
-                 allow_trained_samples: bool) -> Evaluation:
+                 allow_trained_samples: bool, coverages: Sequence[float]) -> Evaluation:
         """Evaluate on the test samples by the zero-shot protocol. Classes are matched by name."""
+        shares = np.array(coverages if self.open_set.has_sets else [], np.float64)
+        sets, reliability = np.empty((len(shares), 4)), np.empty((2, BINS, 3))
         count = len(data.class_names)
         zsl, gzsl, confusion = np.empty(count), np.empty(count), np.empty((count, count), np.uint32)
         curve, points = np.empty((len(data.test_seen) + len(data.test_unseen) + 1, 3)), ctypes.c_size_t()
         options = _library.EvaluateOptions(ctypes.sizeof(_library.EvaluateOptions), bool(allow_trained_samples), 0,
-                                           address(curve), len(curve), ctypes.pointer(points))
+                                           address(curve), len(curve), ctypes.pointer(points),
+                                           address(shares) if len(shares) else None, len(shares), address(sets),
+                                           address(reliability))
         result = evaluation("evaluate_with_options", self.handle, data, threads, progress, address(zsl),
                             address(gzsl), address(confusion), count, ctypes.byref(options))
+        result = replace(result, reliability=_sides(data, *reliability), sets={
+            float(share): SetResult(*(value if count else None for value, count in zip(
+                row, np.repeat([len(data.test_seen), len(data.test_unseen)], 2))))
+            for share, row in zip(shares, sets.tolist())})
         ours = {name_of(label): label for label in self.labels.tolist()}
         labels = tuple(ours.get(name, name) for name in data.class_names)
         of_unseen, of_all = ({label: value for label, value in zip(labels, values.tolist()) if value == value}  # no NaN

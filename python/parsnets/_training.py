@@ -17,6 +17,15 @@ from ._model import Model
 from ._progress import ProgressCallback, Terminal, Watch
 from .errors import Usage
 
+try:
+    from sklearn.utils.validation import validate_data
+
+    validated: Callable[..., Any] = validate_data
+except ImportError:  # before scikit-learn 1.6
+
+    def validated(estimator: Any, *arguments: Any, **options: Any) -> Any:
+        return estimator._validate_data(*arguments, **options)
+
 
 class Options:
     """Training options by their command-line names; underscores are read as hyphens."""

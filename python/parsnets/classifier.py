@@ -14,12 +14,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from ._base import COMMON, ZeroShotClassifier, validated
+from ._base import COMMON, ZeroShotClassifier
 from ._labels import Floats, class_table, name_of, places_of
 from ._model import PathLike
 from ._progress import ProgressCallback
 from ._statistics import Statistics, class_arrays
-from ._training import seed_of, threads_of
+from ._training import seed_of, threads_of, validated
 from .datasets import Dataset
 from .errors import BadInput, Usage
 
@@ -78,6 +78,10 @@ class ParsNetsClassifier(ZeroShotClassifier):
         correction of the class vectors for the other targets.
     semantic_head : float, default=None
         Weight of a second head that predicts attributes, beside class space. None means 0: no such head.
+    false_accept : float, default=None
+        Share of unknown samples to accept, between 0 and 1. `fit` then calibrates rejection and prediction sets by ten
+        more fits, see `calibrate_open_set`. Statistics of samples do not suffice for it: `partial_fit` and weights
+        raise Usage. None does not calibrate.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn: a dict of labels to weights, where missing labels have weight 1, or
         "balanced" for weights that are inversely proportional to the number of samples of a class in `y`. They are
@@ -122,6 +126,10 @@ class ParsNetsClassifier(ZeroShotClassifier):
         Value that is subtracted from the scores of seen classes.
     temperature_ : float
         Temperature of the softmax of `predict_proba`.
+    false_accept_ : float
+        Share of unknown samples to accept. Defined only when the model is calibrated, as is `rejection_`.
+    rejection_ : Rejection
+        What rejection of unknown samples reached on held-out classes.
     record_ : dict
         Record of training.
     trained_options_ : dict
@@ -150,7 +158,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
     _option_of = {**COMMON, "networks": "networks", "open": "open", "gates": "gates", "encoding": "encoding",
                   "loss": "fit", "c": "c", "epsilon": "epsilon", "alpha": "lambda", "mmg": "mmg",
                   "refine_steps": "refine-steps", "prototype_width": "prototype-width",
-                  "semantic_head": "semantic-head"}
+                  "semantic_head": "semantic-head", "false_accept": "false-accept"}
     _former_names = {"open_networks": "open"}
     _methods = {"": {}, **{method: {"method": method} for method in _METHODS}}
 
@@ -159,7 +167,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
                  c: Optional[float] = None, epsilon: Optional[float] = None, alpha: Optional[float] = None,
                  mmg: Optional[float] = None, refine_steps: Optional[int] = None,
                  prototype_width: Optional[float] = None, semantic_head: Optional[float] = None,
-                 class_weight: Any = None, feature_scaling: Optional[str] = None,
+                 false_accept: Optional[float] = None, class_weight: Any = None, feature_scaling: Optional[str] = None,
                  semantic_scaling: Optional[str] = None, semantic_whitening: Optional[float] = None,
                  similarity: Optional[str] = None, preset: str = "none", select: bool = False,
                  options: Optional[Dict[str, Any]] = None, random_state: Any = 1, n_jobs: Optional[int] = -1,
@@ -178,6 +186,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
         self.refine_steps = refine_steps
         self.prototype_width = prototype_width
         self.semantic_head = semantic_head
+        self.false_accept = false_accept
         self.class_weight = class_weight
         super().__init__(feature_scaling=feature_scaling, semantic_scaling=semantic_scaling,
                          semantic_whitening=semantic_whitening, similarity=similarity, preset=preset, select=select,

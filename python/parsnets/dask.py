@@ -18,9 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _partitions as on_worker
 from . import classifier
-from ._base import _competitors, _predicts_semantics
+from ._base import _predicts_semantics
 from ._graph import array_module, is_collection, matrix_of, partitioned, reduced, single
 from ._labels import class_table, listed, name_of, read_table
+from ._model import competitors
 from ._progress import ProgressCallback
 from ._statistics import Statistics
 from .errors import BadInput, ParsNetsError, Usage
@@ -49,9 +50,9 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
     ----------
     method, networks, open, gates, encoding, loss, c, epsilon, alpha, mmg, refine_steps, prototype_width
         See :class:`ParsNetsClassifier`.
-    semantic_head, class_weight, feature_scaling, semantic_scaling, semantic_whitening, similarity, preset, select
+    semantic_head, false_accept, class_weight, feature_scaling, semantic_scaling, semantic_whitening, similarity
         See :class:`ParsNetsClassifier`.
-    options, random_state, n_jobs, verbose, open_networks
+    preset, select, options, random_state, n_jobs, verbose, open_networks
         See :class:`ParsNetsClassifier`.
 
     Examples
@@ -194,7 +195,7 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
 
     # ---- Prediction ----
 
-    def predict(self, X: Any, classes: Any = None) -> Any:
+    def predict(self, X: Any, classes: Any = None, reject: bool = False) -> Any:
         """Predict the class of each sample.
 
         Parameters
@@ -203,6 +204,8 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
             Samples.
         classes : {"seen", "unseen"}, list of labels or None, default=None
             Classes that compete. None means all.
+        reject : bool, default=False
+            Whether to mark samples of no class, as in :meth:`ZeroShotClassifier.predict`.
 
         Returns
         -------
@@ -210,9 +213,12 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
             Predicted labels. A dask array is lazy and has the partitions of `X`.
         """
         if not is_collection(X):
-            return super().predict(X, classes)
+            return super().predict(X, classes, reject)
         check_is_fitted(self)
-        return self._lazy(X, "predict", (), self._model.labels.dtype, classes)
+        if not reject:
+            return self._lazy(X, "predict", (), self._model.labels.dtype, classes)
+        self._model.known(np.empty((0, self._model.dimensions), np.float32), "all", 1)  # raises now, see _lazy()
+        return self._lazy(X, "predict", (), self._model.labels_and_unknown.dtype, classes, True)
 
     def predict_proba(self, X: Any, classes: Any = None) -> Any:
         """Predict the confidence of each class.
@@ -299,18 +305,21 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
             raise BadInput("X: expected samples of positive weight, found none")
         return float(right / of)
 
-    def _lazy(self, X: Any, method: str, width: Tuple[int, ...], dtype: Any, *classes: Any) -> Any:
-        """Return self.method(X, *classes) as a dask array of blocks of shape (n_samples, *width)."""
+    def _lazy(self, X: Any, method: str, width: Tuple[int, ...], dtype: Any, *arguments: Any) -> Any:
+        """Return self.method(X, *arguments) as a dask array of blocks of shape (n_samples, *width).
+
+        The first argument, if any, are the competing classes.
+        """
         da = array_module()
-        for some in classes:
-            self._model.competing(_competitors(some))  # raises now rather than on a worker
+        for classes in arguments[:1]:
+            self._model.competing(competitors(classes))  # raises now rather than on a worker
         matrix = matrix_of(self, X, reset=False)
         # One key for the model: it is pickled once for a computation, however many blocks and predictions need it.
         model = single(f"parsnets-model-{self._model.token}", self._for_workers())
         empty = np.empty((0, *width), dtype)
         shape: Dict[str, Any] = {"chunks": (matrix.chunks[0], width)} if width else {"drop_axis": 1}
         return da.map_blocks(on_worker.predicted, matrix, estimator=model, method=method, empty=empty,
-                             arguments=list(classes), dtype=empty.dtype, meta=empty, **shape)
+                             arguments=list(arguments), dtype=empty.dtype, meta=empty, **shape)
 
     def _for_workers(self: Self) -> Self:
         """Return a copy that predicts blocks: the model and no statistics, names of features or own threads."""

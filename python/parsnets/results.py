@@ -40,6 +40,38 @@ class Adaptation:
     degrees: Dict[Any, float]
 
 
+@dataclass(frozen=True)
+class Rejection:
+    """What rejection of unknown samples reached on held-out classes, in percent except for `false_accept`.
+
+    Attributes
+    ----------
+    false_accept : float
+        Share of unknown samples to accept that was asked for, from 0 to 1.
+    accept_low, accept_high : float
+        95 % confidence interval over classes of the share of unknown samples that is accepted.
+    rejected_seen, rejected_unseen : float
+        Price: share of the samples of seen and of unseen classes that is rejected.
+    auroc : float
+        Area under the ROC curve of `known_score`, which tells known samples from unknown ones.
+    confidence_auroc : float
+        The same of the confidence in the best class.
+    folds, classes, samples : int
+        Fits without held-out classes, the classes that were held out in turn, and their samples.
+    """
+
+    false_accept: float
+    accept_low: float
+    accept_high: float
+    rejected_seen: float
+    rejected_unseen: float
+    auroc: float
+    confidence_auroc: float
+    folds: int
+    classes: int
+    samples: int
+
+
 @dataclass(frozen=True, eq=False)  # == of arrays is not a single value
 class Explanation:
     """Explanation of the prediction for one sample.
@@ -152,6 +184,93 @@ class Interval:
 
 
 @dataclass(frozen=True)
+class SetResult:
+    """Prediction sets of one coverage on test samples. Values are None without such samples.
+
+    Attributes
+    ----------
+    seen_coverage, unseen_coverage : float or None
+        Share of the samples of seen and of unseen classes whose class is in their set, in percent.
+    seen_size, unseen_size : float or None
+        Mean number of classes in these sets.
+    """
+
+    seen_coverage: Optional[float]
+    seen_size: Optional[float]
+    unseen_coverage: Optional[float]
+    unseen_size: Optional[float]
+
+
+@dataclass(frozen=True)
+class AcceptedShare:
+    """Test samples of one kind that rejection accepts.
+
+    Attributes
+    ----------
+    samples, classes : int
+        Number of samples and of their classes. A sample counts in each turn.
+    accepted : float
+        Share of the samples that is accepted, in percent.
+    of_classes : Interval
+        Mean over the classes, and its 95 % confidence interval.
+    """
+
+    samples: int
+    classes: int
+    accepted: float
+    of_classes: Interval
+
+
+@dataclass(frozen=True)
+class OpenSetQuality:
+    """How well a score tells known samples from unknown ones, in percent.
+
+    Attributes
+    ----------
+    auroc : float
+        Area under the ROC curve.
+    fpr95 : float
+        Share of unknown samples that is accepted where 95 % of the known ones are.
+    oscr : float
+        Area under the curve of open-set classification rates.
+    """
+
+    auroc: float
+    fpr95: float
+    oscr: float
+
+
+@dataclass(frozen=True)
+class OpenSetEvaluation:
+    """Results of the rejection of unknown samples, in percent.
+
+    Attributes
+    ----------
+    known_seen, known_unseen : AcceptedShare
+        Samples of seen classes, and of unseen classes of the model.
+    unknown : AcceptedShare
+        Samples of classes that were left out of the model.
+    known_right : float
+        Share of the known samples that are given their class, rejected ones included.
+    known_score, confidence : OpenSetQuality
+        Quality of `known_score` and, for comparison, of the confidence in the best class.
+    no_class : dict
+        Kind of input that is of no class, such as "uniform", to the share of such inputs that is rejected.
+    turns : int
+        Number of turns in which classes were left out.
+    """
+
+    known_seen: AcceptedShare
+    known_unseen: AcceptedShare
+    unknown: AcceptedShare
+    known_right: float
+    known_score: OpenSetQuality
+    confidence: OpenSetQuality
+    no_class: Dict[str, float]
+    turns: int
+
+
+@dataclass(frozen=True)
 class PairedTest:
     """Comparison of two methods on the same samples: the first minus the second.
 
@@ -210,6 +329,14 @@ class Evaluation:
     curve : ndarray of shape (n_points, 3) or None
         Seen-unseen curve: gamma, and `u` and `s` from this gamma to that of the next point. None if `gzsl_per_class`
         is.
+    ece : dict
+        Expected calibration error of the confidences when all classes compete: "seen" and "unseen" to that of the test
+        samples of such classes.
+    reliability : dict or None
+        "seen" and "unseen" to an array of shape (15, 3), for confidences in equal parts of 0 to 1: number of samples,
+        mean confidence, and share that is predicted right. None for device models.
+    sets : dict
+        Coverage to :class:`SetResult`. Empty for models that are not calibrated.
     """
 
     zsl_top1_per_class: float
@@ -227,6 +354,9 @@ class Evaluation:
     confusion: Optional[NDArray[np.uint32]] = field(default=None, repr=False, compare=False)
     class_names: Optional[Tuple[Any, ...]] = field(default=None, repr=False, compare=False)
     curve: Optional[NDArray[np.float64]] = field(default=None, repr=False, compare=False)
+    ece: Dict[str, float] = field(default_factory=dict, repr=False, compare=False)
+    reliability: Optional[Dict[str, NDArray[np.float64]]] = field(default=None, repr=False, compare=False)
+    sets: Dict[float, SetResult] = field(default_factory=dict, repr=False, compare=False)
 
     def to_dict(self) -> Dict[str, Optional[float]]:
         """Return the results over all classes by name, for example as a row of a DataFrame.

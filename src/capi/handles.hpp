@@ -48,6 +48,7 @@ struct parsnets_model {
   void class_added();
   void class_removed();
   void places_moved();
+  void record_changed();
 
   parsnets::Model model;
   std::string method;
@@ -116,6 +117,9 @@ void write_struct(Struct* target, Struct value, const char* name) {
     std::memset(reinterpret_cast<unsigned char*>(target) + sizeof(Struct), 0, value.size - sizeof(Struct));
   std::memcpy(static_cast<void*>(target), &value, std::min(value.size, sizeof(Struct)));
 }
+
+/// Throws usage for a model that was not calibrated for `what`, unknown samples or prediction sets.
+[[noreturn]] void throw_not_calibrated(const char* what);
 
 /// Throws usage for more threads than anyone can mean.
 unsigned checked_threads(std::uint32_t threads);

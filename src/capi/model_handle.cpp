@@ -75,8 +75,10 @@ void parsnets_model::class_removed() { ready = false; }
 
 void parsnets_model::places_moved() {
   ready = false;
-  record = to_json(model.record).dump();
+  record_changed();
 }
+
+void parsnets_model::record_changed() { record = to_json(model.record).dump(); }
 
 parsnets_status parsnets_model_load(const char* file, parsnets_model** model) {
   return guarded([&] {

@@ -4,28 +4,13 @@
 
 #include <algorithm>
 
+#include "capi/batches.hpp"
 #include "capi/handles.hpp"
 
 using namespace parsnets;
 using namespace parsnets::capi;
 
 namespace {
-
-constexpr std::size_t kFew = 128;  // samples; starting threads for so few would take longer than they save
-constexpr std::size_t kBytes = std::size_t{32} << 20;  // of results that are made at a time before they are handed on
-
-/// Rows at a time so that results of `bytes` each fit.
-std::size_t batch_of(std::size_t bytes) { return std::clamp<std::size_t>(kBytes / bytes, 1, 8192); }
-
-unsigned threads_for(const Samples& input) { return input.count <= kFew ? 1 : input.threads; }
-
-/// Calls body(first, rows) for batches of samples.
-template <class Body>
-void for_each_batch(const Samples& input, std::size_t rows, const Body& body) {
-  for (std::size_t first = 0; first < input.count; first += rows)
-    body(first, MatrixView<const float>(input.x + first * input.dimensions, std::min(rows, input.count - first),
-                                        input.dimensions));
-}
 
 void check_k(std::size_t k, const Ranking& ranking) {
   if (k < 1 || k > ranking.candidates().size())

@@ -36,6 +36,8 @@ void parsnets::capi::write_evaluation(const Evaluation& result, const Dataset& d
   known.ausuc = result.gzsl.ausuc;
   known.gamma = result.gzsl.gamma;
   known.trained_samples = result.trained_samples;
+  known.seen_ece = result.seen_reliability.ece;
+  known.unseen_ece = result.unseen_reliability.ece;
   if (evaluation->size > offsetof(parsnets_evaluation, zsl_interval)) {
     const auto intervals = bootstrap_intervals(outcomes_of(data, {&result.correct, 1}), pool);
     known.zsl_interval = interval_of(intervals.zsl);
@@ -57,6 +59,32 @@ void write_curve(const std::vector<TradeOff>& curve, const parsnets_evaluate_opt
   for (const auto& [gamma, u, s] : curve)
     for (const double value : {gamma, u, s}) *out++ = value;
   *options.curve_points = curve.size();
+}
+
+std::span<const double> checked_coverages(const parsnets_evaluate_options& options, const Model& model) {
+  if (options.coverages == nullptr) return {};
+  require(options.sets, "sets");
+  if (model.sets.empty()) throw_not_calibrated("prediction sets");
+  for (std::size_t i = 0; i < options.coverage_count; ++i)
+    model.sets.thresholds(options.coverages[i], model.classes.seen);
+  return {options.coverages, options.coverage_count};
+}
+
+void write_confidences(const Evaluation& result, const parsnets_evaluate_options& options) {
+  double* out = options.sets;
+  for (const SetResult& set : result.sets)
+    for (const SetSide& side : {set.seen, set.unseen})
+      for (const double value : {side.coverage, side.size}) *out++ = value;
+  if (options.reliability == nullptr) return;
+  constexpr std::size_t kBins = PARSNETS_RELIABILITY_BINS;
+  std::fill_n(options.reliability, 2 * 3 * kBins, 0.0);
+  out = options.reliability;
+  for (const Reliability* side : {&result.seen_reliability, &result.unseen_reliability}) {
+    double* value = out;
+    for (const ReliabilityBin& bin : std::span(side->bins).first(std::min(side->bins.size(), kBins)))
+      for (const double one : {static_cast<double>(bin.samples), bin.confidence, bin.accuracy}) *value++ = one;
+    out += 3 * kBins;
+  }
 }
 
 void write_accuracies(const std::vector<ClassAccuracy>& list, double* out) {
@@ -94,13 +122,15 @@ parsnets_status parsnets_evaluate_with_options(const parsnets_model* model, cons
     const auto given = options == nullptr ? defaults : read_struct(options, defaults, "parsnets_evaluate_options");
     if (given.curve != nullptr) require(given.curve_points, "curve_points");
     if (given.reserved != 0) throw Error(ErrorCode::usage, "struct parsnets_evaluate_options, reserved: expected 0");
+    const auto coverages = checked_coverages(given, model->model);
     const unsigned wanted = checked_threads(threads);
     CallbackObserver observer(progress, user);
     const BlasGuard turn;
     ThreadPool pool(wanted);
-    const Evaluation result =
-        evaluate(model->model, dataset->data, pool, observer.get(), given.allow_trained_samples != 0);
+    const Evaluation result = evaluate(model->model, dataset->data, pool, observer.get(),
+                                       given.allow_trained_samples != 0, nullptr, coverages);
     write_curve(result.gzsl.curve, given);
+    write_confidences(result, given);
     write_evaluation(result, dataset->data, pool, evaluation);
     for (double* values : {zsl, gzsl})
       if (values != nullptr) std::fill_n(values, classes, std::nan(""));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -133,6 +134,60 @@ TEST(CApiTraining, TheCurveGoesThroughTheResultsAtGamma) {
   options.curve_capacity = points - 1;
   EXPECT_EQ(evaluate(), PARSNETS_USAGE);
   EXPECT_TRUE(last_error_has("curve_capacity"));
+}
+
+TEST(CApiTraining, SetsAndReliabilityAreMeasuredOnTestSamples) {
+  const auto data = demo();
+  const auto model = trained(data.get(), {{"method", "ridge"}, {"false-accept", "0.2"}}), plain = trained(data.get());
+  const auto info = info_of(data.get());
+  parsnets_evaluation figures{};
+  figures.size = sizeof figures;
+  const double coverages[] = {0.6, 0.95};
+  double sets[8], reliability[2][PARSNETS_RELIABILITY_BINS][3];
+  parsnets_evaluate_options options = PARSNETS_EVALUATE_OPTIONS_INIT;
+  options.coverages = coverages;
+  options.coverage_count = 2;
+  options.reliability = &reliability[0][0][0];
+  const auto evaluate = [&](const parsnets_model* which) {
+    return parsnets_evaluate_with_options(which, data.get(), 1, nullptr, nullptr, &figures, nullptr, nullptr, nullptr,
+                                          0, &options);
+  };
+  EXPECT_EQ(evaluate(model.get()), PARSNETS_USAGE) << "no room for the sets";
+  options.sets = sets;
+  ASSERT_OK(evaluate(model.get()));
+  const double expected_ece[] = {figures.seen_ece, figures.unseen_ece};
+  const std::size_t samples[] = {info.test_seen, info.test_unseen};
+  for (const std::size_t side : {0u, 1u}) {
+    double count = 0, error = 0;
+    for (const auto& bin : reliability[side]) {
+      count += bin[0];
+      error += bin[0] * std::abs(bin[1] - bin[2]);
+    }
+    EXPECT_EQ(count, static_cast<double>(samples[side]));
+    EXPECT_NEAR(error / count, expected_ece[side], 1e-9);
+    EXPECT_GT(expected_ece[side], 0);
+  }
+  std::vector<std::int32_t> members(info.classes);
+  for (const std::size_t k : {0u, 1u})
+    for (const std::size_t side : {0u, 1u}) {
+      const std::int32_t* rows = nullptr;
+      std::size_t count = 0, covered = 0, size = 0, all = 0;
+      ASSERT_OK(parsnets_dataset_split(data.get(), side == 0 ? PARSNETS_SPLIT_TEST_SEEN : PARSNETS_SPLIT_TEST_UNSEEN,
+                                       &rows, &count));
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto row = static_cast<std::size_t>(rows[i]);
+        ASSERT_OK(parsnets_predict_sets(model.get(), info.features + row * info.dimensions, 1, info.dimensions,
+                                        coverages[k], 1, members.data(), &size, info.classes));
+        covered += static_cast<std::size_t>(std::count(members.begin(), members.end(), info.labels[row]));
+        all += size;
+      }
+      EXPECT_NEAR(sets[4 * k + 2 * side], 100.0 * static_cast<double>(covered) / static_cast<double>(count), 1e-9);
+      EXPECT_NEAR(sets[4 * k + 2 * side + 1], static_cast<double>(all) / static_cast<double>(count), 1e-9);
+    }
+  EXPECT_EQ(evaluate(plain.get()), PARSNETS_USAGE);
+  EXPECT_TRUE(last_error_has("calibrate")) << parsnets_last_error();
+  options.coverages = nullptr;
+  EXPECT_OK(evaluate(plain.get()));
 }
 
 TEST(CApiTraining, TestSamplesThatWereTrainedOnAreRefusedUnlessAllowed) {

@@ -1,0 +1,299 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "capi/small_handles.hpp"
+#include "parsnets/open_set_evaluation.hpp"
+#include "parsnets/predictor.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+/// Evidence of every sample, its best class among `ranking`, by C++.
+struct Judged {
+  Judged(const Model& model, MatrixView<const float> x, const Ranking& ranking) : best(x.rows()), evidence(x.rows()) {
+    ThreadPool pool(1);
+    Predictor(model, pool).rank(x, ranking, pool, best, evidence);
+  }
+  std::vector<RankedClass> best;
+  std::vector<Evidence> evidence;
+};
+
+/// A model whose rejection is the score of the best class, with the median of the samples as threshold; evidence of the
+/// longest tenth of the samples is out of range. Read by the C ABI and by C++.
+struct Pair {
+  SmallArrays small;
+  TempDir dir;
+  DatasetHandle data = small.handle();
+  ModelHandle plain = trained(data.get(), {{"method", "parsnets"}});
+  ModelHandle c;
+  Model cpp;
+  MatrixView<const float> x = small.data.features.view();
+
+  Pair() {
+    const std::string file = (dir / "m.safetensors").string();
+    EXPECT_OK(parsnets_model_save(plain.get(), file.c_str()));
+    Model model = load_model(file);
+    const Judged judged(model, x, Ranking(model));
+    std::vector<float> scores, lengths;
+    for (const auto& one : judged.evidence) {
+      scores.push_back(one.score);
+      lengths.push_back(one.length);
+    }
+    std::ranges::sort(scores);
+    std::ranges::sort(lengths);
+    Rejection& rejection = model.rejection;
+    rejection.false_accept = 0.1;
+    for (auto& weights : rejection.weights) weights[0] = 2;
+    rejection.thresholds.fill(2 * scores[scores.size() / 2]);
+    rejection.range[0].fill(-1e6f);
+    rejection.range[1].fill(1e6f);
+    const auto length = std::ranges::find(Evidence::kNames, "length") - Evidence::kNames.begin();
+    rejection.range[1][static_cast<std::size_t>(length)] = lengths[lengths.size() * 9 / 10];
+    save_model(model, file);
+    c = loaded(file);
+    cpp = load_model(file);
+  }
+};
+
+}  // namespace
+
+TEST(CApiOpenSet, UnknownSamplesAreThoseOfCpp) {
+  const Pair pair;
+  const std::vector<std::int32_t> candidates{1, 3, 4, 7, 8};
+  for (const bool all : {true, false})
+    for (const std::uint32_t threads : {1u, 3u}) {
+      const Ranking ranking = all ? Ranking(pair.cpp) : Ranking(pair.cpp, candidates);
+      const Judged expected(pair.cpp, pair.x, ranking);
+      const std::size_t n = pair.x.rows();
+      std::vector<std::int32_t> classes(n);
+      std::vector<float> confidences(n), known(n);
+      std::vector<std::uint8_t> unknown(n);
+      ASSERT_OK(parsnets_predict_known(pair.c.get(), pair.x.data(), n, pair.x.cols(), all ? nullptr : candidates.data(),
+                                       candidates.size(), threads, classes.data(), confidences.data(), known.data(),
+                                       unknown.data()));
+      std::size_t out_of_range = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        const bool seen = pair.cpp.classes.seen[static_cast<std::size_t>(classes[i])] != 0;
+        ASSERT_EQ(classes[i], expected.best[i].class_index);
+        ASSERT_EQ(confidences[i], expected.best[i].confidence);
+        ASSERT_EQ(known[i], pair.cpp.rejection.known_score(expected.evidence[i], seen));
+        ASSERT_EQ(unknown[i] != 0, pair.cpp.rejection.is_unknown(expected.evidence[i], seen));
+        out_of_range += known[i] == std::numeric_limits<float>::lowest();
+      }
+      const auto rejected = static_cast<std::size_t>(std::ranges::count(unknown, 1));
+      EXPECT_GT(out_of_range, 0u);
+      EXPECT_GT(rejected, out_of_range);
+      EXPECT_LT(rejected, n);
+    }
+}
+
+TEST(CApiOpenSet, OutputsButTheClassesMayBeLeftOut) {
+  const Pair pair;
+  const std::size_t n = 20;
+  std::vector<std::int32_t> classes(n), top(n);
+  ASSERT_OK(parsnets_predict_known(pair.c.get(), pair.x.data(), n, pair.x.cols(), nullptr, 0, 1, classes.data(),
+                                   nullptr, nullptr, nullptr));
+  ASSERT_OK(
+      parsnets_predict_top(pair.c.get(), pair.x.data(), n, pair.x.cols(), PARSNETS_ALL, 1, 1, top.data(), nullptr));
+  EXPECT_EQ(classes, top);
+  EXPECT_EQ(parsnets_predict_known(pair.c.get(), pair.x.data(), n, pair.x.cols(), nullptr, 0, 1, nullptr, nullptr,
+                                   nullptr, nullptr),
+            PARSNETS_USAGE);
+  const std::int32_t twice[] = {1, 1};
+  EXPECT_EQ(parsnets_predict_known(pair.c.get(), pair.x.data(), n, pair.x.cols(), twice, 2, 1, classes.data(), nullptr,
+                                   nullptr, nullptr),
+            PARSNETS_USAGE);
+}
+
+TEST(CApiOpenSet, AModelTellsWhetherItIsCalibrated) {
+  const Pair pair;
+  parsnets_open_set found{};
+  found.size = sizeof found;
+  ASSERT_OK(parsnets_model_get_open_set(pair.plain.get(), &found));
+  EXPECT_EQ(found.has_rejection, 0);
+  EXPECT_EQ(found.has_sets, 0);
+  EXPECT_EQ(found.false_accept, 0);
+  ASSERT_OK(parsnets_model_get_open_set(clone_of(pair.c.get()).get(), &found));
+  EXPECT_EQ(found.has_rejection, 1);
+  EXPECT_EQ(found.has_sets, 0);
+  EXPECT_EQ(found.false_accept, 0.1);
+  EXPECT_EQ(found.samples, 0u) << "no record";
+  std::int32_t best = 0;
+  EXPECT_EQ(parsnets_predict_known(pair.plain.get(), pair.x.data(), 1, pair.x.cols(), nullptr, 0, 1, &best, nullptr,
+                                   nullptr, nullptr),
+            PARSNETS_USAGE);
+  EXPECT_TRUE(last_error_has("calibrate")) << parsnets_last_error();
+  EXPECT_TRUE(last_error_has("'false-accept'")) << parsnets_last_error();
+}
+
+TEST(CApiOpenSet, CalibrationIsThatOfTheOptionOfTraining) {
+  const SmallArrays small;
+  const auto data = small.handle();
+  const auto at_once = trained(data.get(), {{"method", "ridge"}, {"false-accept", "0.2"}, {"seed", "5"}});
+  const auto model = trained(data.get(), {{"method", "ridge"}, {"seed", "5"}});
+  parsnets_open_set_options options = PARSNETS_OPEN_SET_OPTIONS_INIT;
+  options.false_accept = 0.2;
+  options.seed = 5;
+  unsigned steps = 0;
+  const auto count = [](const parsnets_progress*, void* user) {
+    ++*static_cast<unsigned*>(user);
+    return 0;
+  };
+  ASSERT_OK(parsnets_model_calibrate_open_set(model.get(), data.get(), &options, 2, count, &steps));
+  EXPECT_GT(steps, 0u);
+  parsnets_open_set found{}, expected{};
+  found.size = expected.size = sizeof found;
+  ASSERT_OK(parsnets_model_get_open_set(model.get(), &found));
+  ASSERT_OK(parsnets_model_get_open_set(at_once.get(), &expected));
+  EXPECT_EQ(found.has_rejection, 1);
+  EXPECT_EQ(found.has_sets, 1);
+  EXPECT_EQ(found.false_accept, 0.2);
+  EXPECT_EQ(found.classes, small.data.seen_classes().size());
+  EXPECT_GT(found.samples, 0u);
+  EXPECT_LE(found.accept_low, 20);
+  EXPECT_EQ(found.accept_low, expected.accept_low);
+  EXPECT_EQ(found.accept_high, expected.accept_high);
+  EXPECT_EQ(found.rejected_seen, expected.rejected_seen);
+  EXPECT_EQ(found.rejected_unseen, expected.rejected_unseen);
+  EXPECT_EQ(found.auroc, expected.auroc);
+  EXPECT_EQ(found.confidence_auroc, expected.confidence_auroc);
+  EXPECT_NE(std::string(info_of(model.get()).record).find("\"rejection\""), std::string::npos);
+
+  const std::size_t n = small.data.samples();
+  std::vector<std::int32_t> classes(n);
+  std::vector<float> known(n), also_known(n);
+  for (const auto& [one, out] : {std::pair{model.get(), &known}, std::pair{at_once.get(), &also_known}})
+    ASSERT_OK(parsnets_predict_known(one, small.arrays.features, n, small.arrays.dimensions, nullptr, 0, 1,
+                                     classes.data(), nullptr, out->data(), nullptr));
+  EXPECT_EQ(known, also_known);
+}
+
+TEST(CApiOpenSet, SetsAreThoseOfCpp) {
+  const SmallArrays small;
+  const auto data = small.handle();
+  const auto model = trained(data.get(), {{"method", "ridge"}, {"false-accept", "0.2"}});
+  const TempDir dir;
+  const std::string file = (dir / "m.safetensors").string();
+  ASSERT_OK(parsnets_model_save(model.get(), file.c_str()));
+  const Model cpp = load_model(file);
+  const Ranking ranking(cpp);
+  ThreadPool pool(1);
+  const Matrix<float> scores = cpp.scores(small.data.features.view(), pool);
+  const std::size_t n = scores.rows(), c = scores.cols();
+  std::vector<std::int32_t> members(n * c);
+  std::vector<std::size_t> counts(n);
+  std::size_t smaller = 0;
+  for (const double coverage : {0.5, 0.95})
+    for (const std::uint32_t threads : {1u, 3u}) {
+      ASSERT_OK(parsnets_predict_sets(model.get(), small.arrays.features, n, small.arrays.dimensions, coverage, threads,
+                                      members.data(), counts.data(), c));
+      const auto thresholds = cpp.sets.thresholds(coverage, cpp.classes.seen);
+      std::size_t all = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto expected = ranking.set(scores.row(i), thresholds);
+        ASSERT_EQ(counts[i], expected.size());
+        for (std::size_t j = 0; j < c; ++j)
+          ASSERT_EQ(members[i * c + j], j < expected.size() ? expected[j].class_index : -1);
+        all += counts[i];
+      }
+      EXPECT_GE(all, n) << "the best class at least";
+      if (coverage == 0.5)
+        smaller = all;
+      else
+        EXPECT_GT(all, smaller);
+    }
+  const auto predict = [&](const parsnets_model* which, double coverage, std::size_t classes) {
+    return parsnets_predict_sets(which, small.arrays.features, 1, small.arrays.dimensions, coverage, 1, members.data(),
+                                 counts.data(), classes);
+  };
+  EXPECT_EQ(predict(model.get(), 1, c), PARSNETS_USAGE);
+  EXPECT_TRUE(last_error_has("coverage")) << parsnets_last_error();
+  EXPECT_EQ(predict(model.get(), 0.9, c - 1), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(predict(trained(data.get()).get(), 0.9, c), PARSNETS_USAGE);
+  EXPECT_TRUE(last_error_has("calibrate")) << parsnets_last_error();
+}
+
+TEST(CApiOpenSet, EvaluationIsThatOfCpp) {
+  const SmallArrays small;
+  const auto data = small.handle();
+  const auto model = trained(data.get(), {{"method", "ridge"}, {"false-accept", "0.2"}});
+  const TempDir dir;
+  const std::string file = (dir / "m.safetensors").string();
+  ASSERT_OK(parsnets_model_save(model.get(), file.c_str()));
+  const auto unseen = small.data.unseen_classes();
+  const std::string left_out = small.data.class_names[static_cast<std::size_t>(unseen[0])];
+  for (const bool chosen : {false, true}) {
+    OpenSetEvaluationOptions wanted;
+    wanted.inputs = 50;
+    wanted.seed = 3;
+    if (chosen) wanted.unknown_classes = {left_out};
+    ThreadPool pool(1);
+    const OpenSetEvaluation expected = evaluate_open_set(load_model(file), small.data, wanted, pool);
+    parsnets_no_class_inputs no_class[16];
+    std::size_t kinds = 0;
+    const char* name = left_out.c_str();
+    parsnets_open_set_evaluation_options options = PARSNETS_OPEN_SET_EVALUATION_OPTIONS_INIT;
+    options.inputs = 50;
+    options.seed = 3;
+    options.unknown_classes = chosen ? &name : nullptr;
+    options.unknown_count = chosen ? 1 : 0;
+    options.no_class = no_class;
+    options.no_class_capacity = 16;
+    options.no_class_count = &kinds;
+    parsnets_open_set_evaluation found{};
+    found.size = sizeof found;
+    ASSERT_OK(parsnets_evaluate_open_set(model.get(), data.get(), &options, 2, nullptr, nullptr, &found));
+    EXPECT_EQ(found.turns, chosen ? 1u : 2u);
+    EXPECT_EQ(found.unknown.samples, expected.unknown.samples);
+    EXPECT_EQ(found.unknown.accepted, expected.unknown.accepted);
+    EXPECT_EQ(found.known_seen.accepted, expected.known_seen.accepted);
+    EXPECT_EQ(found.known_unseen.of_classes.estimate, expected.known_unseen.of_classes.mean);
+    EXPECT_EQ(found.known_right, expected.known_right);
+    EXPECT_EQ(found.known_score.auroc, expected.by_known_score.auroc);
+    EXPECT_EQ(found.known_score.fpr95, expected.by_known_score.fpr95);
+    EXPECT_EQ(found.confidence.oscr, expected.by_confidence.oscr);
+    ASSERT_EQ(kinds, expected.no_class.size());
+    for (std::size_t i = 0; i < kinds; ++i) {
+      EXPECT_EQ(no_class[i].name, expected.no_class[i].name);
+      EXPECT_EQ(no_class[i].rejected, expected.no_class[i].rejected);
+    }
+    options.no_class_capacity = 1;
+    EXPECT_EQ(parsnets_evaluate_open_set(model.get(), data.get(), &options, 1, nullptr, nullptr, &found),
+              PARSNETS_USAGE);
+    EXPECT_EQ(parsnets_evaluate_open_set(trained(data.get()).get(), data.get(), nullptr, 1, nullptr, nullptr, &found),
+              PARSNETS_USAGE);
+    EXPECT_TRUE(last_error_has("calibrate")) << parsnets_last_error();
+  }
+}
+
+TEST(CApiOpenSet, CalibrationThatFailsLeavesTheModelAlone) {
+  const SmallArrays small, other(4);
+  const auto data = small.handle(), another = other.handle();
+  const auto model = trained(data.get()), reverse = trained(data.get(), {{"method", "reverse-ridge"}});
+  const auto calibrate = [&](const parsnets_model& which, const parsnets_dataset* on, parsnets_open_set_options options,
+                             parsnets_progress_function progress = nullptr) {
+    return parsnets_model_calibrate_open_set(const_cast<parsnets_model*>(&which), on, &options, 1, progress, nullptr);
+  };
+  const parsnets_open_set_options defaults = PARSNETS_OPEN_SET_OPTIONS_INIT;
+  auto wrong = defaults;
+  wrong.false_accept = 1;
+  EXPECT_EQ(calibrate(*model, data.get(), wrong), PARSNETS_USAGE);
+  EXPECT_TRUE(last_error_has("'false-accept'")) << parsnets_last_error();
+  wrong = defaults;
+  wrong.reserved = 1;
+  EXPECT_EQ(calibrate(*model, data.get(), wrong), PARSNETS_USAGE);
+  EXPECT_EQ(calibrate(*reverse, data.get(), defaults), PARSNETS_USAGE);
+  EXPECT_EQ(calibrate(*model, another.get(), defaults), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(calibrate(*model, data.get(), defaults, [](const parsnets_progress*, void*) { return 1; }),
+            PARSNETS_CANCELLED);
+  parsnets_open_set found{};
+  found.size = sizeof found;
+  ASSERT_OK(parsnets_model_get_open_set(model.get(), &found));
+  EXPECT_EQ(found.has_rejection, 0);
+  EXPECT_EQ(found.has_sets, 0);
+}
+
+}  // namespace parsnets::test
