@@ -47,8 +47,9 @@ struct Recogniser {
 Recogniser open_device(const std::string& file, const Wanted& wanted, ThreadPool& pool) {
   if (wanted.coverage) throw Error(ErrorCode::usage, "--coverage: expected a model file, found a device file");
   const auto model = std::make_shared<const DeviceModel>(load_device_model(file));
-  if (wanted.reject)
-    throw Error(ErrorCode::usage, "--reject: expected a model file, found a device file without rejection");
+  if (wanted.reject && !model->rejects())
+    throw Error(ErrorCode::usage,
+                "the device file has no rejection; calibrate the model with 'parsnets calibrate' and export it again");
   return {model->class_names(),
           model->class_seen(),
           model->gamma(),
@@ -56,7 +57,12 @@ Recogniser open_device(const std::string& file, const Wanted& wanted, ThreadPool
           model->dimensions(),
           model->outputs(),
           [model, &pool](MatrixView<const float> x, const Ranking& ranking, std::span<RankedClass> best,
-                         std::span<Verdict>) {
+                         std::span<Verdict> verdicts) {
+            if (!verdicts.empty()) {
+              std::vector<float> known_scores(x.rows());
+              const auto unknown = model->unknown(x, Among::all, pool, known_scores);
+              for (std::size_t r = 0; r < x.rows(); ++r) verdicts[r] = {known_scores[r], unknown[r] != 0};
+            }
             constexpr std::size_t kRows = 512;  // whose scores are held at a time
             const std::size_t top = best.size() / x.rows();
             for (std::size_t first = 0; first < x.rows(); first += kRows) {

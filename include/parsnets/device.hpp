@@ -70,8 +70,10 @@ class DeviceModel {
 
   bool rejects() const;  ///< whether the file has what tells unknown samples
   /// n x d raw features to n verdicts; 1: of none of the classes among which the best was looked for, or there are
-  /// none. Throws usage for a model that does not reject, bad_input.
-  std::vector<std::uint8_t> unknown(MatrixView<const float> x, Among among, ThreadPool& pool) const;
+  /// none. `known_scores` receives n values of Rejection::known_score() unless it is empty. Throws usage for a model
+  /// that does not reject, bad_input.
+  std::vector<std::uint8_t> unknown(MatrixView<const float> x, Among among, ThreadPool& pool,
+                                    std::span<float> known_scores = {}) const;
 
  private:
   friend class DeviceBank;

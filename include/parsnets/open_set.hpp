@@ -20,13 +20,13 @@ struct OpenSetOptions {
 };
 
 /// Sets Model::rejection, Model::sets and the record of it; nothing else changes. The model's options are fitted again
-/// without a part of the seen classes and a tenth of the samples of the others, once per fold. In each fold one half of
-/// the classes left out is unknown; the other half is described by its semantics alone, as are the unseen classes of
-/// the bank. Then the halves change places. `data` is the set that the model was trained on. Returns what rejection
-/// reached on the held-out classes, each judged by weights that were fitted without its fold. The same data, options
-/// and seed give the same bits for any number of threads. Throws usage for options out of range and for a model that is
-/// reverse or does not compare by cosine, bad_input for another data set or fewer than four seen classes with samples,
-/// cancelled by `progress`.
+/// without a part of the seen classes and a twentieth of the samples of the others, once per fold. In each fold one
+/// half of the classes left out is unknown; the other half is described by its semantics alone, as are the unseen
+/// classes of the bank. Then the halves change places. `data` is the set that the model was trained on. Returns what
+/// rejection reached on the held-out classes, each judged by weights that were fitted without its fold. The same data,
+/// options and seed give the same bits for any number of threads. Throws usage for options out of range and for a model
+/// that is reverse or does not compare by cosine, bad_input for another data set or fewer than four seen classes with
+/// samples, cancelled by `progress`.
 RejectionRecord calibrate_open_set(Model& model, const Dataset& data, const OpenSetOptions& options, ThreadPool& pool,
                                    ProgressObserver* progress = nullptr);
 

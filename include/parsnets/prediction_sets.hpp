@@ -18,7 +18,7 @@
 
 namespace parsnets {
 
-/// Confidences that held-out samples gave their own class among all classes of the bank
+/// Confidences that held-out samples gave their own class among all classes of the bank, 1 where that was the best
 /// (parsnets/open_set.hpp). By them a set of any coverage is made.
 struct PredictionSets {
   std::vector<float> seen;                  ///< of samples of seen classes that the model was fitted without
@@ -28,7 +28,7 @@ struct PredictionSets {
   bool empty() const { return seen.empty(); }  ///< nothing was calibrated
   /// The thresholds of C classes, of which `is_seen` (C values) were trained on, for sets of a coverage strictly
   /// between 0 and 1. With n confidences it is the ⌈(n+1)·coverage⌉-th largest, or 0, which every class reaches, if
-  /// there are not so many. They are the class's own where (n+1)·(1 − coverage) >= 3; otherwise those of all seen
+  /// there are not so many. They are the class's own where (n+1)·(1 − coverage) >= 5; otherwise those of all seen
   /// classes, and for unseen classes `unseen`. Throws usage for a coverage out of range or fewer classes than `seen`
   /// is of.
   std::vector<float> thresholds(double coverage, std::span<const std::uint8_t> is_seen) const;

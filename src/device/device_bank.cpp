@@ -92,7 +92,7 @@ Matrix<float> DeviceBank::scores(MatrixView<const float> x, ThreadPool& pool) co
 bool DeviceBank::rejects() const { return state_->bank.model->rejection != nullptr; }
 
 std::vector<std::uint8_t> DeviceBank::unknown(MatrixView<const float> x, Among among, ThreadPool& pool) const {
-  return state_->model->unknown(x, among, &state_->bank, pool);
+  return state_->model->unknown(x, among, &state_->bank, pool, {});
 }
 
 Matrix<float> DeviceBank::vectors() const {

@@ -69,8 +69,9 @@ Matrix<float> DeviceModel::scores(MatrixView<const float> x, ThreadPool& pool) c
 
 bool DeviceModel::rejects() const { return state_->runtime.rejection != nullptr; }
 
-std::vector<std::uint8_t> DeviceModel::unknown(MatrixView<const float> x, Among among, ThreadPool& pool) const {
-  return state_->unknown(x, among, nullptr, pool);
+std::vector<std::uint8_t> DeviceModel::unknown(MatrixView<const float> x, Among among, ThreadPool& pool,
+                                               std::span<float> known_scores) const {
+  return state_->unknown(x, among, nullptr, pool, known_scores);
 }
 
 DeviceModel load_device_model(const std::filesystem::path& path) {

@@ -42,22 +42,27 @@ struct DeviceModel::State {
     return out;
   }
 
-  /// 1: the row is of none of the classes.
-  std::vector<std::uint8_t> unknown(MatrixView<const float> x, Among among, const pnrt_bank* bank,
-                                    ThreadPool& pool) const {
+  /// 1: the row is of none of the classes. `known_scores`: n values or none.
+  std::vector<std::uint8_t> unknown(MatrixView<const float> x, Among among, const pnrt_bank* bank, ThreadPool& pool,
+                                    std::span<float> known_scores) const {
     if (runtime.rejection == nullptr)
       throw Error(ErrorCode::usage, fmt::format("{}: {}", name, pnrt_status_text(PNRT_NO_REJECTION)));
     const pnrt_query query{1, static_cast<std::uint32_t>(among)};
     const Matrix<float> verdicts =
-        each_row(x, 1, bank, pool, [&](const float* row, float* out, void* work, std::size_t bytes) {
+        each_row(x, 2, bank, pool, [&](const float* row, float* out, void* work, std::size_t bytes) {
           pnrt_match best;
           pnrt_verdict verdict;
           const pnrt_status status = pnrt_classify(&runtime, bank, row, &query, &best, 1, &verdict, work, bytes);
-          *out = status == PNRT_OK && verdict.unknown != 0 ? 1.0f : 0.0f;
+          if (status != PNRT_OK) return status;
+          out[0] = verdict.unknown != 0 ? 1.0f : 0.0f;
+          out[1] = verdict.known_score;
           return status;
         });
     std::vector<std::uint8_t> out;
-    for (const float verdict : verdicts.values()) out.push_back(verdict != 0 ? 1 : 0);
+    for (std::size_t r = 0; r < verdicts.rows(); ++r) {
+      out.push_back(verdicts(r, 0) != 0 ? 1 : 0);
+      if (!known_scores.empty()) known_scores[r] = verdicts(r, 1);
+    }
     return out;
   }
 };

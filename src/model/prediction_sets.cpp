@@ -43,7 +43,7 @@ std::vector<float> PredictionSets::thresholds(double coverage, std::span<const s
     const auto start = seen.begin() + (first - seen_classes.begin());
     own.assign(start, start + (last - first));
     first = last;
-    const bool suffices = (static_cast<double>(own.size()) + 1) * (1 - coverage) >= 3 - kRounding;
+    const bool suffices = (static_cast<double>(own.size()) + 1) * (1 - coverage) >= 5 - kRounding;
     thresholds[c] = !is_seen[c] ? of_unseen : suffices ? conformal_quantile(own, coverage) : of_seen;
   }
   return thresholds;

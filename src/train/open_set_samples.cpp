@@ -21,7 +21,7 @@ namespace {
 using Indices = std::vector<std::int32_t>;
 
 constexpr std::size_t kFewestClasses = 4;
-constexpr std::size_t kSampleFolds = 10;   ///< every kept class leaves out one sample of so many
+constexpr std::size_t kSampleFolds = 20;   ///< every kept class leaves out one sample of so many
 constexpr std::size_t kMostOfClass = 500;  ///< samples of a class that are judged; more would not tell more
 constexpr std::size_t kJudgedRows = 1024;  ///< at a time
 
@@ -101,9 +101,13 @@ class FoldJudge {
     });
   }
 
-  /// Adds what rows of the data set give their own class among all classes.
-  void own_confidences(std::span<const std::int32_t> rows, std::vector<OwnConfidence>& own) const {
-    const Ranking ranking(own_, bank_);
+  /// Adds what rows of the data set give their own class among all classes. Where the rows are of fitted classes, those
+  /// that were left out count as seen, as they do in the calibrated model: without gamma they would compete harder.
+  void own_confidences(std::span<const std::int32_t> rows, bool fitted, std::vector<OwnConfidence>& own) const {
+    std::vector<std::uint8_t> seen = own_.classes.seen;
+    if (fitted)
+      for (const auto c : data_.seen_classes()) seen[static_cast<std::size_t>(c)] = 1;
+    const Ranking ranking(seen, own_.gamma, own_.temperature, bank_);
     visit_row_blocks(data_, rows, kJudgedRows, [&](std::size_t, std::span<const std::int32_t> block) {
       Matrix<float> scores(block.size(), own_.classes.names.size());
       predictor_.scores(gather_rows(data_.features.view(), block).view(), pool_, scores.view());
@@ -111,7 +115,9 @@ class FoldJudge {
         const std::int32_t label = data_.labels[static_cast<std::size_t>(block[i])];
         if (std::ranges::find(bank_, label) == bank_.end()) continue;
         ranking.to_confidences(scores.row(i));
-        own.push_back({label, is_seen(label), scores(i, static_cast<std::size_t>(label))});
+        const float confidence = scores(i, static_cast<std::size_t>(label));
+        const bool is_best = confidence == std::ranges::max(scores.row(i));
+        own.push_back({label, is_seen(label), is_best ? 1.0f : confidence});
       }
     });
   }
@@ -175,9 +181,9 @@ OpenSetSamples collect_open_set(const Model& model, const Dataset& data, const O
       const auto number = static_cast<std::uint32_t>(f);
       for (const Indices& rows : {every_second(fold.held_out, turn), fold.unknown_rows[0], fold.unknown_rows[1]})
         judge.judge(rows, number, fold.unknown[turn], samples.judged);
-      judge.own_confidences(fold.unknown_rows[turn], samples.own);
+      judge.own_confidences(fold.unknown_rows[turn], false, samples.own);
     }
-    judge.own_confidences(fold.held_out, samples.own);
+    judge.own_confidences(fold.held_out, true, samples.own);
   }
   report(progress, {"calibrate", folds.size(), folds.size(), "folds"});
   return samples;

@@ -20,7 +20,7 @@ struct HeldOutSample {
   Evidence evidence;
 };
 
-/// The confidence that a sample gave its own class, with all classes in the bank.
+/// The confidence that a sample gave its own class, with all classes in the bank; 1 if that class was the best.
 struct OwnConfidence {
   std::int32_t label = 0;  ///< class of the data set
   bool seen = false;       ///< as above
