@@ -401,7 +401,7 @@ describe("downloads", () => {
 
   test("SVG files stand alone: they parse, have size, colours and marks, and no style sheet", () => withPage("full", async (page) => {
     const figures = await page.locator("figure.figure").evaluateAll((nodes) => nodes.filter((node) => node.querySelector(".chart > svg")).map((node) => node.id.replace("fig-", "")));
-    assert.equal(figures.length, 23);
+    assert.equal(figures.length, 25);
     for (const figure of figures) {
       const { name, bytes } = await download(page, figure, "SVG");
       assert.ok(name.endsWith(".svg"));
