@@ -367,11 +367,12 @@ def test_every_parameter_is_the_option_of_its_name_in_the_engine(demo):
              "epsilon": 0.05, "alpha": 5.0, "mmg": 0.2, "refine_steps": 3, "prototype_width": 1.1,
              "semantic_head": 0.4,
              "feature_scaling": "l2", "semantic_scaling": "centre-l2", "semantic_whitening": 0.3,
-             "similarity": "cosine"}
+             "similarity": "cosine", "false_accept": 0.1}
     assert set(given) == set(ParsNetsClassifier._option_of)
     model = ParsNetsClassifier(**given).fit_dataset(demo)
     trained = model.trained_options_
-    for parameter, value in given.items():
+    told = {**given, "false_accept": "10%"}  # shares are told as percentages
+    for parameter, value in told.items():
         assert trained[ParsNetsClassifier._option_of[parameter]] == value, parameter
     assert model._model.networks == 16 and model.explain(demo.X[:1])[0].open_networks.shape == (4,)
     options = {ParsNetsClassifier._option_of[parameter]: value for parameter, value in given.items()}
