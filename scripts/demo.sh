@@ -25,6 +25,11 @@ echo "Why is sample 2200, a truck, called what it is called?"
 step build/parsnets explain --model $model --input data/demo/features.npy --row 2200
 
 echo
+echo "Not every sample is of a class that the model has. Calibration holds classes out in turn, and learns to say 'unknown'."
+step build/parsnets calibrate --model $model --data data/demo --false-accept 5% --quiet
+step build/parsnets eval --model $model --data data/demo --open-set
+
+echo
 echo "For a device: the same model as a file that two C files run (runtime/). What that costs is measured on validation classes."
 step build/parsnets export --model $model --data data/demo --out out/demo/model.pnrt --max-drop 1 --quiet
 step build/parsnets eval --model out/demo/model.pnrt --data data/demo
