@@ -151,6 +151,9 @@ TEST(DeviceFile, RejectionMakesVersionThreeAndChangesNothingElse) {
       EXPECT_TRUE(std::ranges::equal(offset.values(), span.offset())) << kind;
       model.rejection = {};
       EXPECT_EQ(device_file(model, precision, 0, pool), without_rejection(file, info)) << kind;
+      const DeviceModel with(file, kind), plain(device_file(model, precision, 0, pool), kind);
+      EXPECT_GE(with.work_bytes(), plain.work_bytes()) << kind;
+      EXPECT_LE(with.work_bytes(), plain.work_bytes() + 4 * model.class_outputs() + 16) << kind;
     }
 }
 
