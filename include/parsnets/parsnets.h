@@ -404,17 +404,18 @@ typedef struct parsnets_open_set {
 PARSNETS_API parsnets_status parsnets_model_get_open_set(const parsnets_model *model, parsnets_open_set *open_set);
 
 /* The best class of each sample, and whether the sample is of any class at all. `candidates`: the indices of `count`
- * competing classes; or NULL: all. Outputs have `samples` values each: class indices; confidences; known scores, the
- * log-odds that the sample is of a class (-FLT_MAX if it is unlike all known samples); and flags, 1 for unknown
- * samples. Each of the last three or NULL. */
+ * competing classes; or NULL: all, for which rejection is calibrated. Outputs have `samples` values each: class
+ * indices; confidences; known scores, the log-odds that the sample is of a class (-FLT_MAX if it is unlike all known
+ * samples); and flags, 1 for unknown samples. Each of the last three or NULL. */
 PARSNETS_API parsnets_status parsnets_predict_known(const parsnets_model *model, const float *x, size_t samples,
                                                     size_t dimensions, const int32_t *candidates, size_t count,
                                                     uint32_t threads, int32_t *classes, float *confidences,
                                                     float *known_scores, uint8_t *unknown);
 
 /* The classes that each sample may be of: the best one, and others so that its own is among them with probability
- * `coverage`, between 0 and 1 (docs/open-set.md says when this holds). `members`: samples x C class indices; in each
- * row the set comes first, best first, and -1 follows. `counts`: the sizes of the sets, `samples` values. */
+ * `coverage`, between 0 and 1 (docs/prediction-sets.md says when this holds). `members`: samples x C class
+ * indices; in each row the set comes first, best first, and -1 follows. `counts`: the sizes of the sets, `samples`
+ * values. */
 PARSNETS_API parsnets_status parsnets_predict_sets(const parsnets_model *model, const float *x, size_t samples,
                                                    size_t dimensions, double coverage, uint32_t threads,
                                                    int32_t *members, size_t *counts, size_t classes);

@@ -135,7 +135,7 @@ class OpenSet:
         X : array-like of shape (n_samples, n_features)
             Samples.
         classes : {"seen", "unseen"}, list of labels or None, default=None
-            Classes that compete. None means all.
+            Classes that compete. None means all, for which rejection is calibrated.
 
         Returns
         -------
@@ -155,7 +155,7 @@ class OpenSet:
         X : array-like of shape (n_samples, n_features)
             Samples.
         classes : {"seen", "unseen"}, list of labels or None, default=None
-            Classes that compete. None means all.
+            Classes that compete. None means all, for which rejection is calibrated.
 
         Returns
         -------
@@ -169,8 +169,8 @@ class OpenSet:
     def predict_set(self, X: ArrayLike, coverage: float = 0.9) -> List[NDArray[Any]]:
         """Predict the classes that each sample may be of.
 
-        The model must be calibrated, see `calibrate_open_set`; otherwise Usage is raised. docs/open-set.md says when
-        the coverage holds.
+        The model must be calibrated, see `calibrate_open_set`; otherwise Usage is raised.
+        docs/prediction-sets.md says when the coverage holds.
 
         Parameters
         ----------

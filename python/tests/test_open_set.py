@@ -69,7 +69,7 @@ def test_unknown_samples_get_a_label_of_their_own(demo, plain, model):
 
 
 def test_noise_is_unknown_and_known_samples_have_higher_scores(demo, model):
-    assert model.is_unknown(noise(demo, 500)).mean() > 0.95
+    assert model.is_unknown(noise(demo)).mean() > 0.8  # false_accept is 0.2
     x = demo.X[demo.test_seen]
     scores, unknown = model.known_score(x), model.is_unknown(x)
     assert scores.dtype == np.float32 and scores.shape == (len(x),)
