@@ -26,7 +26,8 @@ namespace {
 
 constexpr double kLambda = 1e-3;            // of the logistic regression, whose loss is a mean
 constexpr std::size_t kFewestSamples = 50;  // of known, and of unknown ones, that a regression of its own needs
-constexpr double kRangeTail = 5e-4, kRangeMargin = 0.1;
+constexpr double kRangeTail = 5e-4;         // of known samples that lie out of range on either side
+constexpr float kRangeMargin = 0.1f;        // by which the range is wider, relative to its distance from the median
 constexpr std::size_t kMostOwn = 200, kMostUnseen = 20000;  // confidences kept: of a seen class, of unseen ones in all
 
 using Weights = std::array<std::array<float, Evidence::kCount + 1>, 2>;
@@ -101,10 +102,9 @@ std::array<std::array<float, Evidence::kCount>, 2> range_of(const std::vector<He
       if (s.known) values.push_back(s.evidence.values()[j]);
     std::ranges::sort(values);
     const auto tail = static_cast<std::size_t>(kRangeTail * static_cast<double>(values.size()));
-    const float low = values[tail], high = values[values.size() - 1 - tail];
-    const auto room = static_cast<float>(kRangeMargin) * (high - low);
-    range[0][j] = low - room;
-    range[1][j] = high + room;
+    const float low = values[tail], middle = values[values.size() / 2], high = values[values.size() - 1 - tail];
+    range[0][j] = low - kRangeMargin * (middle - low);
+    range[1][j] = high + kRangeMargin * (high - middle);
   }
   return range;
 }

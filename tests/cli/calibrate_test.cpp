@@ -47,6 +47,20 @@ TEST(CliCalibrate, StoresRejectionAtTheStatedRateAndSaysWhatItCosts) {
   EXPECT_EQ(load_model(demo.model).rejection.false_accept, 0.05);  // in place
 }
 
+TEST(CliCalibrate, ZeroAndConstantVectorsAreUnknown) {
+  const Calibrated demo;  // its features have a mean near 0: a zero vector is near the centre of all classes
+  ASSERT_EQ(demo.calibrate({"--false-accept", "20%"}).exit_code, 0);
+  const auto result = run_cli({"eval", "--model", demo.model, "--data", kDemo, "--open-set", "--json", "--quiet"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::size_t found = 0;
+  for (const auto& kind : result.json()["open_set"]["no_class"])
+    if (kind["name"] == "zero" || kind["name"] == "constant") {
+      EXPECT_EQ(kind["rejected"], 100) << kind["name"];
+      ++found;
+    }
+  EXPECT_EQ(found, 2u);
+}
+
 TEST(CliCalibrate, TrainingWithTheSameRateWritesTheSameRejection) {
   const Calibrated demo;
   ASSERT_EQ(demo.calibrate({"--false-accept", "20%"}).exit_code, 0);
