@@ -677,6 +677,11 @@ PARSNETS_API parsnets_status parsnets_device_rank(const parsnets_device *device,
                                                   size_t dimensions, const int32_t *candidates, size_t count, size_t k,
                                                   uint32_t threads, int32_t *classes, float *scores,
                                                   float *confidences);
+/* The verdicts of the runtime among all classes: `samples` known scores and `samples` flags, 1 for unknown samples, as
+ * parsnets_predict_known. PARSNETS_USAGE for a device model without rejection. */
+PARSNETS_API parsnets_status parsnets_device_known(const parsnets_device *device, const float *x, size_t samples,
+                                                   size_t dimensions, uint32_t threads, float *known_scores,
+                                                   uint8_t *unknown);
 /* Like parsnets_evaluate. */
 PARSNETS_API parsnets_status parsnets_device_evaluate(const parsnets_device *device, const parsnets_dataset *dataset,
                                                       uint32_t threads, parsnets_progress_function progress, void *user,

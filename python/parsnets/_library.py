@@ -226,6 +226,7 @@ _STATUS: Dict[str, List[Any]] = {
     "predict_confidences": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "rank": [*_BATCH, c_void_p, c_size_t, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p],
     "device_rank": [*_BATCH, c_void_p, c_size_t, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p],
+    "device_known": [*_BATCH, c_uint32, c_void_p, c_void_p],
     "predict_top": [*_BATCH, c_int32, c_size_t, c_uint32, c_void_p, c_void_p],
     "model_calibrate_open_set": [c_void_p, c_void_p, POINTER(OpenSetOptions), *_WATCHED],
     "model_get_open_set": [c_void_p, POINTER(OpenSet)],

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _library
-from ._labels import Floats, file_labels, name_of, places_of
+from ._labels import Floats, file_labels, name_of, places_of, with_unknown
 from ._library import call, copy_at, library, real, text, text_at, unsigned
 from ._model import Model, PathLike, address, by_class, evaluation, ranked
 from ._progress import ProgressCallback, Watch
@@ -164,7 +164,7 @@ class DeviceModel:
 
     # ---- Prediction ----
 
-    def predict(self, X: ArrayLike, classes: Any = None) -> NDArray[Any]:
+    def predict(self, X: ArrayLike, classes: Any = None, *, reject: bool = False) -> NDArray[Any]:
         """Predict the class of each sample.
 
         Parameters
@@ -173,15 +173,57 @@ class DeviceModel:
             Samples.
         classes : {"seen", "unseen"}, list of labels or None, default=None
             Classes that compete. None means all.
+        reject : bool, default=False
+            Give samples of no class the label -1 if labels are integers, otherwise "unknown". All classes compete.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             Predicted labels.
         """
-        places, _, _ = self._ranked(X, self._competing(classes), 1)
-        labels: NDArray[Any] = self.classes_[places[:, 0]]
-        return labels
+        if reject and classes is not None:
+            raise Usage("classes: expected None with reject=True: unknown samples are told from those of all classes")
+        places = self._ranked(X, self._competing(classes), 1)[0][:, 0]
+        if not reject:
+            labels: NDArray[Any] = self.classes_[places]
+            return labels
+        rejected: NDArray[Any] = with_unknown(self.classes_)[np.where(self.is_unknown(X), len(self.classes_), places)]
+        return rejected
+
+    def is_unknown(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Tell which samples are of no class, as the runtime does on a device.
+
+        Usage is raised unless the model was calibrated before export.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        unknown : ndarray of shape (n_samples,), bool
+            True for samples of no class.
+        """
+        return self._known(X)[1]
+
+    def known_score(self, X: ArrayLike) -> Floats:
+        """Return the score by which unknown samples are told from others.
+
+        Usage is raised unless the model was calibrated before export.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Log-odds of a sample of a class against one of no class; the lowest float32 for samples unlike all known
+            ones.
+        """
+        return self._known(X)[0]
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the scores of the classes, with `gamma_` subtracted for seen classes.
@@ -276,6 +318,13 @@ class DeviceModel:
         if x.ndim != 2:
             raise BadInput(f"{wanted}, found shape {x.shape}; reshape it")
         return x
+
+    def _known(self, X: ArrayLike) -> Tuple[Floats, NDArray[np.bool_]]:
+        x = self._samples(X)
+        scores, unknown = np.empty(len(x), np.float32), np.empty(len(x), np.bool_)
+        call("device_known", self._handle, address(x), *x.shape, threads_of(self.n_jobs), address(scores),
+             address(unknown))
+        return scores, unknown
 
     def _ranked(self, X: ArrayLike, candidates: NDArray[np.intp],
                 k: int) -> Tuple[NDArray[np.int32], Floats, Floats]:

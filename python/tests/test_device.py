@@ -241,3 +241,22 @@ def test_it_shows_itself_in_notebooks(fitted, device):
     html = device._repr_html_()
     assert f"{device.bytes:,} bytes" in html and f"{device.validation['after']['zsl']:.1f}\u202f%" in html
     assert "was not measured" in fitted.export()._repr_html_()
+
+
+def test_unknown_samples_are_those_of_the_engine(demo, device):
+    calibrated = ParsNetsClassifier(false_accept=0.2).fit_dataset(demo)
+    exported = calibrated.export(precision="float32")
+    x = np.concatenate([demo.X[demo.test_seen], demo.X[demo.test_unseen], np.zeros((1, demo.X.shape[1]))])
+    unknown = exported.is_unknown(x)
+    assert unknown.dtype == bool and unknown[-1] and 0.1 < unknown.mean() < 0.9
+    assert (unknown == calibrated.is_unknown(x)).mean() > 0.998  # a score may lie at its threshold
+    known = exported.known_score(x)[:-1]
+    inside = known > -1e30
+    assert np.allclose(known[inside], calibrated.known_score(x)[:-1][inside], atol=1e-3)
+    assert np.array_equal(exported.predict(x, reject=True) == "unknown", unknown)
+    assert np.array_equal(exported.predict(x, reject=True)[~unknown], exported.predict(x)[~unknown])
+    assert exported.is_unknown(np.empty((0, x.shape[1]))).shape == (0,)
+    with pytest.raises(Usage, match="no rejection"):
+        device.is_unknown(x)
+    with pytest.raises(Usage, match="reject"):
+        exported.predict(x, "seen", reject=True)

@@ -172,6 +172,18 @@ parsnets_status parsnets_device_rank(const parsnets_device* device, const float*
   });
 }
 
+parsnets_status parsnets_device_known(const parsnets_device* device, const float* x, size_t samples, size_t dimensions,
+                                      uint32_t threads, float* known_scores, uint8_t* unknown) {
+  return guarded([&] {
+    require(device, "device");
+    check_samples({x, samples, dimensions, threads}, device->model.dimensions(), known_scores, "known_scores", 1);
+    require(unknown, "unknown");
+    ThreadPool pool(threads);
+    std::ranges::copy(
+        device->model.unknown({x, samples, dimensions}, Among::all, pool, std::span(known_scores, samples)), unknown);
+  });
+}
+
 parsnets_status parsnets_device_evaluate(const parsnets_device* device, const parsnets_dataset* dataset,
                                          uint32_t threads, parsnets_progress_function progress, void* user,
                                          parsnets_evaluation* evaluation) {
