@@ -1477,21 +1477,23 @@ static pnrt_status place_length(const pnrt_model* m, const pnrt_bank* bank, uint
   return status;
 }
 
-/* Judges a sample by its evidence, of which length and outside are there. `sum`: of the softmax. */
+/* Judges a sample by its evidence, of which length and outside are there. `sum`: of the softmax over `classes`. */
 static pnrt_status reject(const pnrt_model* m, const pnrt_bank* bank, const pnrt_match* best, float sum,
-                          float* evidence, pnrt_verdict* verdict, arena a) {
+                          uint32_t classes, float* evidence, pnrt_verdict* verdict, arena a) {
   const int seen = is_seen(m, best->index);
   const float *weight = m->rejection + (seen ? kEvidence + 1 : 0), *low = m->rejection + kLow,
               *high = m->rejection + kHigh;
+  const float root = sqrtf((float)m->placed);
   float cosine = seen ? best->score + m->gamma : best->score, place, known = weight[kEvidence];
   const pnrt_status status = place_length(m, bank, best->index, &place, a);
   uint32_t i;
   if (status != PNRT_OK) return status;
   cosine = cosine > 1 ? 1 : cosine < -1 ? -1 : cosine;
   evidence[kScore] = best->score;
-  evidence[kEnergyOf] = best->score + m->temperature * logarithm(sum);
-  evidence[kDistance] = evidence[kLength] * sqrtf(1 - cosine * cosine);
+  evidence[kEnergyOf] = best->score + m->temperature * (logarithm(sum) - logarithm((float)classes));
+  evidence[kDistance] = evidence[kLength] * sqrtf(1 - cosine * cosine) / root;
   evidence[kFit] = place > 0 ? evidence[kLength] * cosine / place : 0;
+  evidence[kLength] /= root;
   for (i = 0; i < kEvidence; ++i) {
     known += weight[i] * evidence[i];
     if (!(evidence[i] >= low[i] && evidence[i] <= high[i])) break;
@@ -1509,7 +1511,7 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
   const int rejects = query && query->reject;
   arena a;
   float *f, *scores, sum = 0, evidence[kEvidence];
-  uint32_t c, i;
+  uint32_t c, i, classes = 0;
   pnrt_status status = start(&a, model, bank, work, work_bytes);
   if (status != PNRT_OK) return status;
   if (!features || !top || !verdict || k == 0 || among > PNRT_UNSEEN || (rejects && query->reject != 1))
@@ -1523,6 +1525,7 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
   verdict->count = 0;
   for (c = 0; c < slots; ++c) { /* insertion into the k best */
     if (!competes(model, bank, c, among)) continue;
+    ++classes;
     if (is_seen(model, c)) scores[c] -= model->gamma;
     if (verdict->count == k && !(scores[c] > top[k - 1].score)) continue;
     i = verdict->count < k ? verdict->count++ : k - 1;
@@ -1537,7 +1540,7 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
   verdict->unknown = verdict->count == 0;
   verdict->known_score = rejects ? -FLT_MAX : 0;
   if (!rejects || verdict->count == 0) return PNRT_OK;
-  return reject(model, bank, top, sum, evidence, verdict, a);
+  return reject(model, bank, top, sum, classes, evidence, verdict, a);
 }
 
 /* ---- learning ---- */

@@ -25,7 +25,7 @@ struct PredictionSets {
   std::vector<std::uint32_t> seen_classes;  ///< as many: their classes, places in the bank, ascending
   std::vector<float> unseen;  ///< of samples of validation classes that the model was fitted without, ascending
 
-  bool empty() const { return seen.empty(); }  ///< nothing was calibrated
+  bool empty() const { return seen.empty() && unseen.empty(); }  ///< nothing was calibrated
   /// The thresholds of C classes, of which `is_seen` (C values) were trained on, for sets of a coverage strictly
   /// between 0 and 1. With n confidences it is the ⌈(n+1)·coverage⌉-th largest, or 0, which every class reaches, if
   /// there are not so many. They are the class's own where (n+1)·(1 − coverage) >= 5; otherwise those of all seen

@@ -12,9 +12,9 @@ namespace parsnets {
 /// (with targets semantics: f), minus the mean of the seen classes.
 struct Evidence {
   float score = 0;     ///< s_w
-  float energy = 0;    ///< T·log Σ_c exp(s_c/T) over the candidates
-  float length = 0;    ///< ‖v‖
-  float distance = 0;  ///< of v from the line through the origin and class w: ‖v‖·√(1 − cos²)
+  float energy = 0;    ///< T·log of the mean of exp(s_c/T) over the candidates
+  float length = 0;    ///< ‖v‖/√p, p the dimensions of v
+  float distance = 0;  ///< of v from the line through the origin and class w: ‖v‖·√(1 − cos²)/√p
   float outside = 0;   ///< share of ‖x‖² outside of the span of the linear map from x to v; 0 without such a map
   float fit = 0;       ///< ‖v‖·cos/‖place of w in class space‖; with targets semantics ‖v‖·cos
 

@@ -151,7 +151,8 @@ struct AdaptationRecord {
 /// What rejection (parsnets/rejection.hpp) reached on held-out classes, in percent.
 struct RejectionRecord {
   std::size_t folds = 0, classes = 0, samples = 0;  ///< fits; classes held out in turn, and their samples
-  double false_accept = 0;                          ///< that was asked for
+  double false_accept = 0;                          ///< share of unknown samples that may be accepted, as asked for
+  double accepted = 0;                              ///< share that is, mean over the held-out classes
   double accept_low = 0, accept_high = 0;           ///< 95 % confidence interval of the accepted share over classes
   double rejected_seen = 0, rejected_unseen = 0;    ///< its price: known samples of seen, of unseen classes rejected
   double auroc = 0, confidence_auroc = 0;           ///< of known_score(), and of the confidence in its place

@@ -62,7 +62,7 @@ class OpenSet:
         return Rejection(share, found.accept_low, found.accept_high, found.rejected_seen, found.rejected_unseen,
                          found.auroc, found.confidence_auroc, found.folds, found.classes, found.samples)
 
-    def calibrate_open_set(self: Self, X: ArrayLike, y: ArrayLike, *, false_accept: float = 0.05, folds: int = 10,
+    def calibrate_open_set(self: Self, X: ArrayLike, y: ArrayLike, *, false_accept: float = 0.05, folds: int = 20,
                            progress: Optional[ProgressCallback] = None) -> Self:
         """Calibrate rejection of unknown samples, and prediction sets, on the training samples.
 
@@ -77,7 +77,7 @@ class OpenSet:
             Their labels.
         false_accept : float, default=0.05
             Share of unknown samples to accept, between 0 and 1.
-        folds : int, default=10
+        folds : int, default=20
             Number of fits, each without a part of the seen classes; at most one per class is used.
         progress : callable, default=None
             Called with (stage, done, total, unit). A true result stops calibration, which raises Cancelled.
@@ -94,7 +94,7 @@ class OpenSet:
                            model.semantics, [name_of(label) for label in model.labels])
         return self.calibrate_open_set_dataset(data, false_accept=false_accept, folds=folds, progress=progress)
 
-    def calibrate_open_set_dataset(self: Self, data: Dataset, *, false_accept: float = 0.05, folds: int = 10,
+    def calibrate_open_set_dataset(self: Self, data: Dataset, *, false_accept: float = 0.05, folds: int = 20,
                                    progress: Optional[ProgressCallback] = None) -> Self:
         """Calibrate as `calibrate_open_set`, on the data set of `fit_dataset`.
 
@@ -104,7 +104,7 @@ class OpenSet:
             Data set that the model was trained on.
         false_accept : float, default=0.05
             Share of unknown samples to accept, between 0 and 1.
-        folds : int, default=10
+        folds : int, default=20
             Number of fits, each without a part of the seen classes; at most one per class is used.
         progress : callable, default=None
             Called with (stage, done, total, unit). A true result stops calibration, which raises Cancelled.

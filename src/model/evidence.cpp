@@ -79,14 +79,16 @@ void lengths_in_class_space(const Model& model, std::span<const float* const> f,
 }
 
 Evidence evidence_of(const Ranking& ranking, const PreparedClasses& classes, const RankedClass& best, float length,
-                     float outside) {
+                     std::size_t p, float outside) {
   const float cosine = std::clamp(best.score + ranking.penalty(best.class_index), -1.0f, 1.0f),
-              place = classes.lengths.empty() ? 1.0f : classes.lengths[static_cast<std::size_t>(best.class_index)];
+              place = classes.lengths.empty() ? 1.0f : classes.lengths[static_cast<std::size_t>(best.class_index)],
+              root = std::sqrt(static_cast<float>(p));
+  const double mean = 1 / (static_cast<double>(best.confidence) * static_cast<double>(ranking.candidates().size()));
   Evidence evidence;
   evidence.score = best.score;
-  evidence.energy = static_cast<float>(best.score - ranking.temperature() * std::log(best.confidence));
-  evidence.length = length;
-  evidence.distance = length * std::sqrt(1 - cosine * cosine);
+  evidence.energy = static_cast<float>(best.score + ranking.temperature() * std::log(mean));
+  evidence.length = length / root;
+  evidence.distance = length * std::sqrt(1 - cosine * cosine) / root;
   evidence.outside = outside;
   evidence.fit = place > 0 ? length * cosine / place : 0.0f;
   return evidence;

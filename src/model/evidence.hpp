@@ -39,8 +39,8 @@ class LinearSpan {
 /// ‖v‖ of each row of outputs f, which are not yet centred.
 void lengths_in_class_space(const Model& model, std::span<const float* const> f, std::vector<float>& lengths);
 
-/// `best`: the best candidate with its confidence. `length`: ‖v‖.
+/// `best`: the best candidate with its confidence. `length`: ‖v‖, of a vector of p values.
 Evidence evidence_of(const Ranking& ranking, const PreparedClasses& classes, const RankedClass& best, float length,
-                     float outside);
+                     std::size_t p, float outside);
 
 }  // namespace parsnets

@@ -256,7 +256,8 @@ void Pipeline::rank(MatrixView<const float> x, const PreparedClasses& classes, c
           with_confidences ? std::span(room.weights).subspan(r * tiles, tiles) : std::span<Ranking::TileWeights>(),
           best_of(r));
       if (span != nullptr)
-        evidence[begin + r] = evidence_of(ranking, classes, best_of(r)[0], room.lengths[r], room.outside[r]);
+        evidence[begin + r] =
+            evidence_of(ranking, classes, best_of(r)[0], room.lengths[r], model_.class_outputs(), room.outside[r]);
     }
   });
 }

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/json_file.hpp"
 #include "formats/device_magic.hpp"
@@ -122,16 +123,22 @@ class Reader {
       values = Matrix<float>(rows, cols);
       std::memcpy(values.data(), t.data, t.bytes);
     }
-    for (const float v : values.values())
+    require_finite(tensor, values.values());
+    return values;
+  }
+
+  void require_finite(const std::string& tensor, std::span<const float> values) const {
+    for (const float v : values)
       if (!std::isfinite(v))
         fail("tensor '" + tensor + "'", "finite values", fmt::format("{}", v), "train the model again");
-    return values;
   }
 
   std::vector<float> vector(const std::string& tensor, std::size_t size) const {
     if (!has(tensor)) return {};
-    const Matrix<float> values = floats(tensor, 0, size);
-    return {values.data(), values.data() + size};
+    std::vector<float> values(size);
+    std::memcpy(values.data(), require(tensor, "F32", 0, size).data, size * sizeof(float));
+    require_finite(tensor, values);
+    return values;
   }
 
   /// Of a vector; 0: there is no such tensor.
@@ -209,7 +216,7 @@ Rejection read_rejection(const Reader& in, const Model& model) {
   if (!in.has("rejection_weights")) return rejection;
   if (model.similarity != Similarity::cosine || model.direction != Direction::forward)
     in.fail("tensor 'rejection_weights'", "direction forward and similarity cosine", "others", "");
-  rejection.false_accept = in.number("false_accept", 1e-9, 1);
+  rejection.false_accept = in.number("false_accept", std::numeric_limits<double>::min(), 1);
   const Matrix<float> weights = in.floats("rejection_weights", 2, Evidence::kCount + 1),
                       range = in.floats("rejection_range", 2, Evidence::kCount);
   in.require("rejection_thresholds", "F32", 0, 2);
@@ -228,17 +235,20 @@ Rejection read_rejection(const Reader& in, const Model& model) {
 PredictionSets read_sets(const Reader& in, std::size_t classes) {
   PredictionSets sets;
   const std::size_t seen = in.length("set_confidences"), unseen = in.length("set_unseen");
+  const auto confidences = [&](const std::string& tensor, std::size_t count) {
+    std::vector<float> values = in.vector(tensor, count);
+    for (const float v : values)
+      if (v < 0 || v > 1) in.fail("tensor '" + tensor + "'", "values from 0 to 1", fmt::format("{}", v), "");
+    return values;
+  };
+  sets.unseen = confidences("set_unseen", unseen);
+  if (!std::ranges::is_sorted(sets.unseen)) in.fail("tensor 'set_unseen'", "ascending values", "others", "");
   if (seen == 0) return sets;
-  sets.seen = in.vector("set_confidences", seen);
-  sets.unseen = in.vector("set_unseen", unseen);
+  sets.seen = confidences("set_confidences", seen);
   sets.seen_classes.resize(seen);
   std::memcpy(sets.seen_classes.data(), in.require("set_classes", "U32", 0, seen).data, seen * sizeof(std::uint32_t));
   if (!std::ranges::is_sorted(sets.seen_classes) || sets.seen_classes.back() >= classes)
     in.fail("tensor 'set_classes'", fmt::format("ascending places below {}", classes), "others", "");
-  if (!std::ranges::is_sorted(sets.unseen)) in.fail("tensor 'set_unseen'", "ascending values", "others", "");
-  for (const auto* list : {&sets.seen, &sets.unseen})
-    for (const float v : *list)
-      if (v < 0 || v > 1) in.fail("tensor 'set_confidences'", "values from 0 to 1", fmt::format("{}", v), "");
   return sets;
 }
 

@@ -142,6 +142,7 @@ void fields(auto& io, Is<RejectionRecord> auto& rejection) {
   io.required("classes", rejection.classes);
   io.required("samples", rejection.samples);
   io.required("false_accept", rejection.false_accept);
+  io.required("accepted", rejection.accepted);
   io.required("accept_low", rejection.accept_low);
   io.required("accept_high", rejection.accept_high);
   io.required("rejected_seen", rejection.rejected_seen);

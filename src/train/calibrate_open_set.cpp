@@ -25,7 +25,7 @@ namespace parsnets {
 namespace {
 
 constexpr double kLambda = 1e-3;            // of the logistic regression, whose loss is a mean
-constexpr std::size_t kFewestSamples = 50;  // of known, and of unknown ones, that a regression of its own needs
+constexpr std::size_t kFewestSamples = 30;  // of known, and of unknown ones, that a regression of its own needs
 constexpr double kRangeTail = 5e-4;         // of known samples that lie out of range on either side
 constexpr float kRangeMargin = 0.1f;        // by which the range is wider, relative to its distance from the median
 constexpr std::size_t kMostOwn = 200, kMostUnseen = 20000;  // confidences kept: of a seen class, of unseen ones in all
@@ -92,6 +92,13 @@ Weights fit_weights(const std::vector<HeldOutSample>& samples, const std::vector
   return weights;
 }
 
+/// Whether evidence number j below (side 0) or above (side 1) that of known samples speaks against a sample.
+bool is_bounded(std::size_t j, int side) {
+  const std::string_view name = Evidence::kNames[j];
+  if (name == "length") return true;
+  return (name == "distance" || name == "outside") == (side == 1);
+}
+
 /// Between which evidence of known samples lies, with some room.
 std::array<std::array<float, Evidence::kCount>, 2> range_of(const std::vector<HeldOutSample>& samples) {
   std::array<std::array<float, Evidence::kCount>, 2> range{};
@@ -103,8 +110,9 @@ std::array<std::array<float, Evidence::kCount>, 2> range_of(const std::vector<He
     std::ranges::sort(values);
     const auto tail = static_cast<std::size_t>(kRangeTail * static_cast<double>(values.size()));
     const float low = values[tail], middle = values[values.size() / 2], high = values[values.size() - 1 - tail];
-    range[0][j] = low - kRangeMargin * (middle - low);
-    range[1][j] = high + kRangeMargin * (high - middle);
+    const float most = std::numeric_limits<float>::max();
+    range[0][j] = is_bounded(j, 0) ? low - kRangeMargin * (middle - low) : -most;
+    range[1][j] = is_bounded(j, 1) ? high + kRangeMargin * (high - middle) : most;
   }
   return range;
 }
@@ -170,12 +178,13 @@ RejectionRecord calibrate_open_set(Model& model, const Dataset& data, const Open
 
   Rejection rejection;
   rejection.false_accept = options.false_accept;
-  rejection.range = range_of(judged);
   rejection.weights = fit_weights(judged, importance, {});
   if (rejection.weights == Weights{})
-    throw Error(BadInput{data.name, "samples",
-                         fmt::format("at least {} of held-out classes and as many of others", kFewestSamples), "fewer",
-                         "unknown samples cannot be calibrated on so few"});
+    throw Error(
+        BadInput{data.name, "samples",
+                 fmt::format("at least {} of classes of the model, and as many of classes held out", kFewestSamples),
+                 "fewer", "unknown samples cannot be calibrated on so few"});
+  rejection.range = range_of(judged);
 
   // Every fold is judged by the others: the threshold and the figures hold for classes that no weight was fitted to.
   std::vector<float> scores(judged.size());
@@ -219,6 +228,7 @@ RejectionRecord calibrate_open_set(Model& model, const Dataset& data, const Open
   std::vector<double> rates;
   for (const auto& [label, count] : classes) rates.push_back(percent(count.accepted, count.all));
   const Interval interval = confidence_interval(rates);
+  record.accepted = interval.mean;
   record.accept_low = std::max(0.0, interval.low);
   record.accept_high = std::min(100.0, interval.high);
   record.rejected_seen = percent(seen.all - seen.accepted, seen.all);

@@ -8,6 +8,8 @@
 #include "base/rng.hpp"
 #include "data/rows.hpp"
 #include "data/visit_rows.hpp"
+#include "model/evidence.hpp"
+#include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/predictor.hpp"
 #include "train/fitter.hpp"
@@ -20,7 +22,7 @@ namespace {
 
 using Indices = std::vector<std::int32_t>;
 
-constexpr std::size_t kFewestClasses = 4;
+constexpr std::size_t kFewestClasses = 4, kFewestSamples = 100;
 constexpr std::size_t kSampleFolds = 20;   ///< every kept class leaves out one sample of so many
 constexpr std::size_t kMostOfClass = 500;  ///< samples of a class that are judged; more would not tell more
 constexpr std::size_t kJudgedRows = 1024;  ///< at a time
@@ -34,20 +36,21 @@ struct OpenFold {
 
 Indices seen_classes_of(const Dataset& data) { return distinct(labels_of(data, data.split.trainval)); }
 
-/// Classes in a random order are dealt out to the folds, and in each fold to its two halves.
-std::vector<OpenFold> open_folds(const Dataset& data, const OpenSetOptions& options) {
+/// Classes in a random order are dealt out to the folds, and in each fold to its two halves, or all to the first.
+std::vector<OpenFold> open_folds(const Dataset& data, const OpenSetOptions& options, bool halves) {
   Indices classes = seen_classes_of(data);
   std::map<std::int32_t, Indices> members;
   for (const auto r : data.split.trainval) members[data.labels[static_cast<std::size_t>(r)]].push_back(r);
   for (auto& [label, rows] : members) Rng(options.seed, 7000 + static_cast<std::uint64_t>(label)).shuffle(rows);
   Rng(options.seed, 6999).shuffle(classes);
-  std::vector<OpenFold> folds(std::min(static_cast<std::size_t>(options.folds), classes.size()));
+  // Both halves of a fold have classes: otherwise the number of candidates would tell known samples from unknown ones.
+  std::vector<OpenFold> folds(std::min(static_cast<std::size_t>(options.folds), classes.size() / 2));
   for (std::size_t f = 0; f < folds.size(); ++f) {
     OpenFold& fold = folds[f];
     for (std::size_t i = 0; i < classes.size(); ++i) {
       const Indices& rows = members.at(classes[i]);
       if (i % folds.size() == f) {
-        const std::size_t turn = (i / folds.size()) % 2;
+        const std::size_t turn = halves ? (i / folds.size()) % 2 : 0;
         fold.unknown[turn].push_back(classes[i]);
         fold.unknown_rows[turn].insert(fold.unknown_rows[turn].end(), rows.begin(),
                                        rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), kMostOfClass)));
@@ -55,7 +58,7 @@ std::vector<OpenFold> open_folds(const Dataset& data, const OpenSetOptions& opti
       }
       std::size_t judged = 0;
       for (std::size_t r = 0; r < rows.size(); ++r)
-        if (r % kSampleFolds != f % kSampleFolds || rows.size() < 2)
+        if (r % kSampleFolds != f || rows.size() < 2)  // every sample at most once, however many folds there are
           fold.fit.push_back(rows[r]);
         else if (judged++ < kMostOfClass / kSampleFolds)
           fold.held_out.push_back(rows[r]);
@@ -132,7 +135,8 @@ class FoldJudge {
     std::vector<std::string> added;
     Indices rows;
     for (std::size_t c = 0; c < model.classes.names.size(); ++c)
-      if (std::ranges::find(own.classes.names, model.classes.names[c]) == own.classes.names.end()) {
+      if (is_described(model.classes, c) &&
+          std::ranges::find(own.classes.names, model.classes.names[c]) == own.classes.names.end()) {
         added.push_back(model.classes.names[c]);
         rows.push_back(static_cast<std::int32_t>(c));
       }
@@ -149,6 +153,17 @@ class FoldJudge {
   Indices bank_;  ///< classes that the calibrated model has
 };
 
+/// Lets a fit be cancelled without telling of its own stages.
+class SameStage : public ProgressObserver {
+ public:
+  SameStage(ProgressObserver* observer, ProgressEvent event) : observer_(observer), event_(event) {}
+  bool on_progress(const ProgressEvent&) override { return observer_ == nullptr || observer_->on_progress(event_); }
+
+ private:
+  ProgressObserver* observer_;
+  ProgressEvent event_;
+};
+
 /// Every second one from `first` on.
 Indices every_second(const Indices& rows, std::size_t first) {
   Indices some;
@@ -162,6 +177,9 @@ void require_open_set_classes(const Dataset& data) {
   if (const std::size_t classes = seen_classes_of(data).size(); classes < kFewestClasses)
     throw Error(BadInput{data.name, "split", fmt::format("at least {} seen classes with samples", kFewestClasses),
                          std::to_string(classes), "unknown samples cannot be calibrated on fewer"});
+  if (const std::size_t samples = data.split.trainval.size(); samples < kFewestSamples)
+    throw Error(BadInput{data.name, "split", fmt::format("at least {} training samples", kFewestSamples),
+                         std::to_string(samples), "unknown samples cannot be calibrated on fewer"});
 }
 
 OpenSetSamples collect_open_set(const Model& model, const Dataset& data, const OpenSetOptions& options,
@@ -170,22 +188,29 @@ OpenSetSamples collect_open_set(const Model& model, const Dataset& data, const O
   if (options.memory_limit > 0) fit.run.memory_limit = options.memory_limit;
   fit = resolve_options(fit, data);
   require_open_set_classes(data);
-  const std::vector<OpenFold> folds = open_folds(data, options);
+  // Classes that are known by their semantics alone are judged where the bank has such classes.
+  const bool has_unseen = std::ranges::count(model.classes.seen, std::uint8_t{0}) > 0,
+             has_span = !LinearSpan(model, pool).basis().empty();
+  const std::vector<OpenFold> folds = open_folds(data, options, has_unseen);
   OpenSetSamples samples;
   samples.folds = folds.size();
   for (std::size_t f = 0; f < folds.size(); ++f) {
     report(progress, {"calibrate", f, folds.size(), "folds"});
     const OpenFold& fold = folds[f];
-    const FoldJudge judge(model, fit, data, fold, pool, nullptr);
-    for (std::size_t turn = 0; turn < 2; ++turn) {
+    SameStage same(progress, {"calibrate", f, folds.size(), "folds"});
+    const FoldJudge judge(model, fit, data, fold, pool, &same);
+    for (std::size_t turn = 0; turn < (has_unseen ? 2 : 1); ++turn) {
       const auto number = static_cast<std::uint32_t>(f);
-      for (const Indices& rows : {every_second(fold.held_out, turn), fold.unknown_rows[0], fold.unknown_rows[1]})
+      const Indices seen = has_unseen ? every_second(fold.held_out, turn) : fold.held_out;
+      for (const Indices& rows : {seen, fold.unknown_rows[0], fold.unknown_rows[1]})
         judge.judge(rows, number, fold.unknown[turn], samples.judged);
-      judge.own_confidences(fold.unknown_rows[turn], false, samples.own);
+      if (has_unseen) judge.own_confidences(fold.unknown_rows[turn], false, samples.own);
     }
     judge.own_confidences(fold.held_out, true, samples.own);
   }
   report(progress, {"calibrate", folds.size(), folds.size(), "folds"});
+  if (!has_span)  // folds with fewer axes may have one, which says nothing of the model
+    for (HeldOutSample& sample : samples.judged) sample.evidence.outside = 0;
   return samples;
 }
 

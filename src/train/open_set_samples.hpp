@@ -33,7 +33,7 @@ struct OpenSetSamples {
   std::vector<OwnConfidence> own;
 };
 
-/// Throws bad_input where there are too few classes with training samples to hold some out.
+/// Throws bad_input where there are too few classes with training samples, or too few samples, to hold some out.
 void require_open_set_classes(const Dataset& data);
 
 /// As calibrate_open_set() says.

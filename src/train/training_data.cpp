@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "parsnets/error.hpp"
+#include "train/provenance.hpp"
 
 namespace parsnets {
 
@@ -26,6 +27,9 @@ void require_training_data(const Model& model, const Dataset& data) {
   }
   if (data.features.cols() != model.dimensions)
     refuse("features", fmt::format("{} per sample", model.dimensions), std::to_string(data.features.cols()));
+  if (const std::string& trained = model.record.data.trained.crc32; !trained.empty())
+    if (const std::string found = provenance(data).trained.crc32; found != trained)
+      refuse("features of the training samples", "checksum " + trained, "checksum " + found);
   if (data.semantics.values.cols() != model.attributes())
     refuse("attributes", std::to_string(model.attributes()), std::to_string(data.semantics.values.cols()));
   for (std::size_t c = 0; c < model.classes.names.size(); ++c) {

@@ -74,9 +74,11 @@ void expect_by_definition(const Trained& trained, double tolerance) {
     place = std::sqrt(place);
     const double cosine = scores(i, winner);
     EXPECT_NEAR(evidence[i].score, sorted[0], tolerance);
-    EXPECT_NEAR(evidence[i].energy, sorted[0] + model.temperature * std::log(sum), tolerance);
-    EXPECT_NEAR(evidence[i].length, length, tolerance * length);
-    EXPECT_NEAR(evidence[i].distance, length * std::sqrt(1 - cosine * cosine), tolerance * length);
+    EXPECT_NEAR(evidence[i].energy,
+                sorted[0] + model.temperature * std::log(sum / static_cast<double>(compared.size())), tolerance);
+    const double root = std::sqrt(static_cast<double>(p));
+    EXPECT_NEAR(evidence[i].length, length / root, tolerance * length);
+    EXPECT_NEAR(evidence[i].distance, length * std::sqrt(1 - cosine * cosine) / root, tolerance * length);
     EXPECT_NEAR(evidence[i].fit, length * cosine / place, tolerance * length / place);
     std::vector<float> prepared(x.row(i).begin(), x.row(i).end());
     model.feature_preprocess.apply(prepared);

@@ -56,20 +56,44 @@ TEST(OpenSetSamples, EveryClassIsUnknownOnceUnseenOnceAndSeenInOtherFolds) {
   EXPECT_GT(seen, unseen / 10);  // 3 of 4 folds, a twentieth of the samples each
 }
 
-TEST(OpenSetSamples, OneClassPerFoldIsUnknownInOneTurnAndUnseenInTheOther) {
+TEST(OpenSetSamples, BothHalvesOfAFoldHaveClassesHoweverManyFoldsAreAskedFor) {
   const Trained trained(Method::parsnets);
   ThreadPool pool(1);
   OpenSetOptions options;
   options.folds = 100;
   const OpenSetSamples samples = collect_open_set(trained.model, trained.data, options, pool, nullptr);
-  EXPECT_EQ(samples.folds, trained.data.seen_classes().size());
-  std::size_t unknown = 0, unseen = 0;
+  EXPECT_EQ(samples.folds, trained.data.seen_classes().size() / 2);
+  // The number of candidates must not tell known samples from unknown ones.
+  std::map<std::uint32_t, std::set<std::int32_t>> unknown, unseen;
+  std::map<std::int32_t, std::size_t> seen, sizes;
   for (const HeldOutSample& s : samples.judged) {
+    if (!s.known) unknown[s.fold].insert(s.label);
+    if (s.known && !s.seen) unseen[s.fold].insert(s.label);
+    if (s.seen) ++seen[s.label];
+  }
+  for (std::uint32_t f = 0; f < samples.folds; ++f) {
+    EXPECT_GE(unknown[f].size(), 2u);
+    EXPECT_EQ(unknown[f], unseen[f]);  // in the other turn
+  }
+  for (const auto r : trained.data.split.trainval) ++sizes[trained.data.labels[static_cast<std::size_t>(r)]];
+  for (const auto& [label, count] : seen) EXPECT_LE(count, sizes[label]);  // a sample is left out once
+}
+
+TEST(OpenSetSamples, WithoutUnseenClassesInTheBankNoneAreJudged) {
+  Trained trained(Method::parsnets);
+  std::vector<std::string> unseen;
+  for (const auto c : trained.data.unseen_classes())
+    unseen.push_back(trained.data.class_names[static_cast<std::size_t>(c)]);
+  trained.model.remove_classes(unseen);
+  ThreadPool pool(1);
+  const OpenSetSamples samples = collect_open_set(trained.model, trained.data, OpenSetOptions{}, pool, nullptr);
+  std::size_t unknown = 0;
+  for (const HeldOutSample& s : samples.judged) {
+    EXPECT_EQ(s.known, s.seen);
     unknown += !s.known;
-    unseen += s.known && !s.seen;
   }
   EXPECT_EQ(unknown, trained.data.split.trainval.size());
-  EXPECT_EQ(unseen, unknown);
+  for (const OwnConfidence& own : samples.own) EXPECT_TRUE(own.seen);
 }
 
 TEST(OpenSetSamples, SamplesOfClassesThatTheBankLacksAreUnknown) {
