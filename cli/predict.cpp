@@ -48,8 +48,9 @@ Recogniser open_device(const std::string& file, const Wanted& wanted, ThreadPool
   if (wanted.coverage) throw Error(ErrorCode::usage, "--coverage: expected a model file, found a device file");
   const auto model = std::make_shared<const DeviceModel>(load_device_model(file));
   if (wanted.reject && !model->rejects())
-    throw Error(ErrorCode::usage,
-                "the device file has no rejection; calibrate a model of class space with 'parsnets calibrate' and export it");
+    throw Error(
+        ErrorCode::usage,
+        "the device file has no rejection; calibrate a model of class space with 'parsnets calibrate' and export it");
   return {model->class_names(),
           model->class_seen(),
           model->gamma(),

@@ -43,7 +43,9 @@ TEST(CliCalibrate, StoresRejectionAtTheStatedRateAndSaysWhatItCosts) {
   EXPECT_FALSE(model.sets.empty());
   const auto text = demo.calibrate({});
   ASSERT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_NE(text.out.find(" % of unknown samples where 5 % may be (95 % interval over 8 held-out classes: "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find(" % of unknown samples where 5 % may be (95 % interval over 8 held-out classes: "),
+            std::string::npos)
+      << text.out;
   EXPECT_NE(text.out.find("price: rejects"), std::string::npos) << text.out;
   EXPECT_EQ(load_model(demo.model).rejection.false_accept, 0.05);  // in place
 }
