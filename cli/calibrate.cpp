@@ -6,6 +6,7 @@
 #include "command.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/field.hpp"
 #include "parsnets/open_set.hpp"
 #include "rejection_text.hpp"
 
@@ -47,6 +48,12 @@ Command calibrate_command() {
     Output output;
     output.json = {{"model", file}, {"units", "percent"}, {"rejection", rejection_json(record)}};
     output.text = file + ": " + rejection_text(record);
+    if (is_taught(model) || is_adapted(model)) {
+      const std::string warning =
+          "folds are fitted anew: what classes have learned since training is not in these figures";
+      output.json["warnings"] = {warning};
+      output.text += "warning: " + warning + "\n";
+    }
     return output;
   };
   return command;
