@@ -30,7 +30,7 @@ Command calibrate_command() {
       .path("out", state->out, "model file to write (default: change --model in place)")
       .share("false-accept", state->options.false_accept, "share of unknown samples that may be accepted")
       .integer("folds", state->options.folds, 2, 1000,
-               "fits, each without a part of the seen classes; at most one per class");
+               "fits, each without a part of the seen classes; at most one per two classes");
   add_load_options(command.options, state->load);
   add_memory_limit(command.options, state->load.memory_limit);
   command.run = [state](Context& context) {

@@ -14,7 +14,7 @@ namespace parsnets {
 /// How a model is calibrated for unknown samples.
 struct OpenSetOptions {
   double false_accept = 0.05;      ///< share of unknown samples that may be accepted, between 0 and 1
-  int folds = 20;                  ///< fits, each without a part of the seen classes; at most one per class
+  int folds = 20;                  ///< fits, each without a part of the seen classes; at most one per two classes
   std::uint64_t seed = 1;          ///< of the folds
   std::uint64_t memory_limit = 0;  ///< bytes for the whole process; 0: that of training
 };
@@ -22,11 +22,12 @@ struct OpenSetOptions {
 /// Sets Model::rejection, Model::sets and the record of it; nothing else changes. The model's options are fitted again
 /// without a part of the seen classes and a twentieth of the samples of the others, once per fold. In each fold one
 /// half of the classes left out is unknown; the other half is described by its semantics alone, as are the unseen
-/// classes of the bank. Then the halves change places. `data` is the set that the model was trained on. Returns what
-/// rejection reached on the held-out classes, each judged by weights that were fitted without its fold. The same data,
-/// options and seed give the same bits for any number of threads. Throws usage for options out of range and for a model
-/// that is reverse or does not compare by cosine, bad_input for another data set or fewer than four seen classes with
-/// samples, cancelled by `progress`.
+/// classes of the bank. Then the halves change places. Without unseen classes in the bank, all of them are unknown.
+/// `data` is the set that the model was trained on. Returns what rejection reached on the held-out classes, each judged
+/// by weights that were fitted without its fold. The same data, options and seed give the same bits for any number of
+/// threads. Throws usage for options out of range and for a model that is reverse or does not compare by cosine,
+/// bad_input for another data set, fewer than four seen classes with samples or too few samples, cancelled by
+/// `progress`.
 RejectionRecord calibrate_open_set(Model& model, const Dataset& data, const OpenSetOptions& options, ThreadPool& pool,
                                    ProgressObserver* progress = nullptr);
 

@@ -78,7 +78,7 @@ class OpenSet:
         false_accept : float, default=0.05
             Share of unknown samples to accept, between 0 and 1.
         folds : int, default=20
-            Number of fits, each without a part of the seen classes; at most one per class is used.
+            Number of fits, each without a part of the seen classes; at most one per two classes is used.
         progress : callable, default=None
             Called with (stage, done, total, unit). A true result stops calibration, which raises Cancelled.
 
@@ -105,7 +105,7 @@ class OpenSet:
         false_accept : float, default=0.05
             Share of unknown samples to accept, between 0 and 1.
         folds : int, default=20
-            Number of fits, each without a part of the seen classes; at most one per class is used.
+            Number of fits, each without a part of the seen classes; at most one per two classes is used.
         progress : callable, default=None
             Called with (stage, done, total, unit). A true result stops calibration, which raises Cancelled.
 
