@@ -370,7 +370,7 @@ PARSNETS_API parsnets_status parsnets_explain(const parsnets_model *model, const
 typedef struct parsnets_open_set_options {
   size_t size;           /* sizeof(parsnets_open_set_options) */
   double false_accept;   /* share of unknown samples to accept, between 0 and 1 */
-  int32_t folds;         /* fits, each without a part of the seen classes; at least 2, at most one per two classes is used */
+  int32_t folds;         /* fits, each without a part of the seen classes; at least 2, at most one per two classes */
   int32_t reserved;      /* 0 */
   uint64_t seed;         /* of the folds */
   uint64_t memory_limit; /* bytes for the whole process; 0: that of training */
