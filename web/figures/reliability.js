@@ -30,7 +30,7 @@ defineFigure({
     const sides = reliabilitySides(reliability);
     const { boxes, height } = layoutPanels(sides.length, sides.length > 1 ? frame.width : Math.min(frame.width, 560), 430);
     const svg = frame.svg(height);
-    frame.marks(sides.map((side, i) => drawReliability(svg, boxes[i], side)), { radius: 60 });
+    frame.marks(sides.map((side, i) => drawReliability(svg, boxes[i], side)), { radius: 200 });
   },
 });
 
