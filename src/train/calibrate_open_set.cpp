@@ -159,6 +159,56 @@ PredictionSets sets_of(const Model& model, const Dataset& data, std::vector<OwnC
 
 double percent(double part, double all) { return all > 0 ? 100 * part / all : 0; }
 
+/// The thresholds of both kinds, by scores of samples that no weight of theirs was fitted to.
+std::array<float, 2> choose_thresholds(const std::vector<HeldOutSample>& judged, const std::vector<float>& scores,
+                                       const std::vector<double>& importance, double false_accept) {
+  std::array<float, 2> thresholds{};
+  for (std::size_t kind = 0; kind < 2; ++kind) {
+    std::vector<std::pair<float, double>> own, all;
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+      if (judged[i].known) continue;
+      all.emplace_back(scores[i], importance[i]);
+      if (judged[i].best_is_seen == (kind == 1)) own.push_back(all.back());
+    }
+    thresholds[kind] = threshold_at(own.size() < kFewestSamples ? std::move(all) : std::move(own), false_accept);
+  }
+  return thresholds;
+}
+
+/// What the thresholds reach on these samples, by the same scores.
+RejectionRecord record_of(const std::vector<HeldOutSample>& judged, const std::vector<float>& scores,
+                          const Rejection& rejection) {
+  RejectionRecord record;
+  record.false_accept = 100 * rejection.false_accept;
+  struct Count {
+    double accepted = 0, all = 0;
+  };
+  std::map<std::int32_t, Count> classes;
+  Count seen, unseen;
+  std::vector<float> known, unknown, known_confidence, unknown_confidence;
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    const HeldOutSample& s = judged[i];
+    (s.known ? known : unknown).push_back(scores[i]);
+    (s.known ? known_confidence : unknown_confidence).push_back(s.confidence);
+    Count& count = !s.known ? classes[s.label] : s.seen ? seen : unseen;
+    count.all += 1;
+    count.accepted += scores[i] >= rejection.thresholds[s.best_is_seen ? 1 : 0] ? 1 : 0;
+  }
+  record.classes = classes.size();
+  record.samples = unknown.size();
+  std::vector<double> rates;
+  for (const auto& [label, count] : classes) rates.push_back(percent(count.accepted, count.all));
+  const Interval interval = confidence_interval(rates);
+  record.accepted = interval.mean;
+  record.accept_low = std::max(0.0, interval.low);
+  record.accept_high = std::min(100.0, interval.high);
+  record.rejected_seen = percent(seen.all - seen.accepted, seen.all);
+  record.rejected_unseen = percent(unseen.all - unseen.accepted, unseen.all);
+  record.auroc = auroc(known, unknown);
+  record.confidence_auroc = auroc(known_confidence, unknown_confidence);
+  return record;
+}
+
 }  // namespace
 
 RejectionRecord calibrate_open_set(Model& model, const Dataset& data, const OpenSetOptions& options, ThreadPool& pool,
@@ -195,47 +245,10 @@ RejectionRecord calibrate_open_set(Model& model, const Dataset& data, const Open
     for (std::size_t i = 0; i < judged.size(); ++i)
       if (judged[i].fold == fold) scores[i] = others.known_score(judged[i].evidence, judged[i].best_is_seen);
   }
-  for (std::size_t kind = 0; kind < 2; ++kind) {
-    std::vector<std::pair<float, double>> own, all;
-    for (std::size_t i = 0; i < judged.size(); ++i) {
-      if (judged[i].known) continue;
-      all.emplace_back(scores[i], importance[i]);
-      if (judged[i].best_is_seen == (kind == 1)) own.push_back(all.back());
-    }
-    rejection.thresholds[kind] =
-        threshold_at(own.size() < kFewestSamples ? std::move(all) : std::move(own), options.false_accept);
-  }
+  rejection.thresholds = choose_thresholds(judged, scores, importance, options.false_accept);
 
-  RejectionRecord record;
+  RejectionRecord record = record_of(judged, scores, rejection);
   record.folds = samples.folds;
-  record.false_accept = 100 * options.false_accept;
-  struct Count {
-    double accepted = 0, all = 0;
-  };
-  std::map<std::int32_t, Count> classes;
-  Count seen, unseen;
-  std::vector<float> known, unknown, known_confidence, unknown_confidence;
-  for (std::size_t i = 0; i < judged.size(); ++i) {
-    const HeldOutSample& s = judged[i];
-    (s.known ? known : unknown).push_back(scores[i]);
-    (s.known ? known_confidence : unknown_confidence).push_back(s.confidence);
-    Count& count = !s.known ? classes[s.label] : s.seen ? seen : unseen;
-    count.all += 1;
-    count.accepted += scores[i] >= rejection.thresholds[s.best_is_seen ? 1 : 0] ? 1 : 0;
-  }
-  record.classes = classes.size();
-  record.samples = unknown.size();
-  std::vector<double> rates;
-  for (const auto& [label, count] : classes) rates.push_back(percent(count.accepted, count.all));
-  const Interval interval = confidence_interval(rates);
-  record.accepted = interval.mean;
-  record.accept_low = std::max(0.0, interval.low);
-  record.accept_high = std::min(100.0, interval.high);
-  record.rejected_seen = percent(seen.all - seen.accepted, seen.all);
-  record.rejected_unseen = percent(unseen.all - unseen.accepted, unseen.all);
-  record.auroc = auroc(known, unknown);
-  record.confidence_auroc = auroc(known_confidence, unknown_confidence);
-
   model.sets = sets_of(model, data, samples.own, options.seed);
   model.rejection = rejection;
   model.record.rejection = record;
