@@ -3,12 +3,15 @@
 set -eu
 
 build="g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev libhdf5-dev zlib1g-dev libzip-dev
-       libcli11-dev nlohmann-json3-dev libfmt-dev node-d3"
+       libcli11-dev nlohmann-json3-dev libfmt-dev libcpp-httplib-dev node-d3"
+# What reads photographs; without it everything else works.
+photos="$build libopencv-dnn-dev libopencv-imgcodecs-dev"
 python="$build python3 python3-numpy python3-sklearn python3-tqdm python3-venv python3-pip python3-setuptools python3-wheel"
 wheel="$python patchelf"
 quick_lint="clang-format shellcheck python3-pyflakes python3-pycodestyle"
 test="$wheel libgtest-dev libsvm-dev python3-scipy python3-h5py python3-pandas python3-matplotlib python3-pytest mypy
-      openmpi-bin libopenmpi-dev python3-dask python3-distributed valgrind $quick_lint"
+      openmpi-bin libopenmpi-dev python3-dask python3-distributed valgrind $quick_lint
+      $photos python3-onnx python3-pil"
 lint="python3 $quick_lint cppcheck"
 tidy="$test clang-tidy"
 clang="$test clang"
@@ -22,6 +25,7 @@ cross="cmake ninja-build pkg-config g++-aarch64-linux-gnu libc6-dev-arm64-cross 
 
 case "${1:-}" in
   build) wanted=$build ;;
+  photos) wanted=$photos ;;
   test) wanted=$test ;;
   bench) wanted=$bench ;;
   peers) wanted=$peers ;;
@@ -34,7 +38,7 @@ case "${1:-}" in
   tidy) wanted=$tidy ;;
   clang) wanted=$clang ;;
   chroot) wanted=debootstrap ;;
-  *) echo "usage: setup.sh build|test|bench|peers|page|python|wheel|cross|docs|lint|tidy|clang|chroot" >&2; exit 2 ;;
+  *) echo "usage: setup.sh build|photos|test|bench|peers|page|python|wheel|cross|docs|lint|tidy|clang|chroot" >&2; exit 2 ;;
 esac
 
 missing=""

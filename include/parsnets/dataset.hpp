@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "parsnets/feature_source.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
 
@@ -90,6 +91,7 @@ struct Dataset {
   Semantics semantics;                   ///< of all C classes
   Split split;                           ///< which samples train and which test
   std::vector<std::string> image_files;  ///< N, or empty
+  std::optional<FeatureSource> source;   ///< what made the features; none: not known
   ChosenFiles chosen;                    ///< files from elsewhere
   bool generated = false;                ///< the features are synthetic: no published result is about them
   std::vector<std::string> notes;        ///< what the reader had to assume, one sentence each

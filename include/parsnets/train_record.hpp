@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "parsnets/feature_source.hpp"
+
 namespace parsnets {
 
 /// One list of samples of a split.
@@ -49,6 +51,7 @@ struct DataProvenance {
   TrainedSamples trained;                                  ///< the distinct samples of trainval
   std::vector<StatisticsPart> statistics;                  ///< where it was trained from statistics, not from samples
   std::string features_path, semantics_path, split_path;   ///< as in ChosenFiles; empty: the folder's own
+  std::optional<FeatureSource> source;                     ///< what made the features; none: not known
   bool operator==(const DataProvenance&) const = default;  ///< every field
 };
 

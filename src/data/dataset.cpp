@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/file.hpp"
+#include "data/feature_source.hpp"
 #include "data/folder.hpp"
 #include "data/folder_files.hpp"
 #include "data/known_sets.hpp"
@@ -54,6 +55,7 @@ Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& opt
   data.chosen = chosen_files(options, folder);
   data.generated = std::filesystem::exists(folder / kGeneratedMark);
   if (!data.generated) recognise(data);
+  if (!data.features_file.empty()) data.source = read_feature_source(data.features_file);
   data.loaded = options;
   for (const auto& note : data.notes) report_message(progress, note);
   return data;
@@ -76,6 +78,10 @@ void save_dataset(const Dataset& data, const RowBlocks<float>& features, const s
     write_text_file(folder / kGeneratedMark, "{\"generated\": true}\n");
   else
     std::filesystem::remove(folder / kGeneratedMark, error);
+  if (data.source)
+    write_text_file(folder / kExtractionFile, to_json(*data.source).dump(2) + "\n");
+  else
+    std::filesystem::remove(folder / kExtractionFile, error);
 }
 
 std::vector<std::int64_t> to_integers(std::span<const double> values, const std::string& file,

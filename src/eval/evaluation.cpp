@@ -214,6 +214,7 @@ Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressOb
 
 Evaluation evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress,
                     bool allow_trained_samples, Processes* processes, std::span<const double> coverages) {
+  check_source(model, data);
   check_semantics(model, data);
   const auto trained_samples = check_trained_samples(model, data, allow_trained_samples);
   const PreparedClasses prepared = model.prepare_classes(pool);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/feature_source.hpp"
 #include "data/sample_set.hpp"
 #include "parsnets/error.hpp"
 
@@ -62,6 +63,11 @@ std::int64_t check_trained_samples(const Model& model, const Dataset& data, bool
                          "evaluate with the split of training, or use " + option_name("allow-trained-samples")});
   }
   return count ? static_cast<std::int64_t>(*count) : -1;
+}
+
+void check_source(const Model& model, const Dataset& data) {
+  require_same_source(model.record.data.source, data.source,
+                      data.features_file.empty() ? data.name : data.features_file);
 }
 
 void check_semantics(const Model& model, const Dataset& data) {

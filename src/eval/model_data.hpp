@@ -16,6 +16,10 @@ std::optional<std::size_t> count_trained_samples(const Model& model, const Datas
 /// The same as a field of an evaluation, -1 when the number is not known. Throws bad_input unless it is 0 or `allowed`.
 std::int64_t check_trained_samples(const Model& model, const Dataset& data, bool allowed);
 
+/// Throws bad_input when features of the data set were made by another backbone than those that the model was trained
+/// on, as far as both are known.
+void check_source(const Model& model, const Dataset& data);
+
 /// Throws bad_input when the data set was loaded with other semantics than the model was trained with: of another name
 /// or size, and other values for a class that the model was trained on.
 void check_semantics(const Model& model, const Dataset& data);

@@ -33,6 +33,7 @@ void check(const Model& model, const Dataset& data, const OpenSetEvaluationOptio
                 fmt::format("open-set recognition: expected a model that rejects unknown samples; calibrate it ({})",
                             option_name("false-accept")));
   if (options.inputs < 1) throw Error(ErrorCode::usage, "open-set recognition: expected at least 1 input of each kind");
+  check_source(model, data);
   check_semantics(model, data);
   check_trained_samples(model, data, false);
 }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/json_file.hpp"
+#include "data/feature_source.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -57,6 +58,7 @@ void fields(auto& io, Is<DataProvenance> auto& data) {
   io.optional("features_path", data.features_path);
   io.optional("semantics_path", data.semantics_path);
   io.optional("split_path", data.split_path);
+  io.optional("source", data.source);
 }
 
 void fields(auto& io, Is<TrainingRequest> auto& asked) {
@@ -206,6 +208,7 @@ class Writer {
   }
 
   static nlohmann::ordered_json written(const std::map<std::string, std::string>& values) { return values; }
+  static nlohmann::ordered_json written(const FeatureSource& source) { return to_json(source); }
 
   void required(const char* key, const auto& value) { json_[key] = written(value); }
   template <class T>
@@ -279,6 +282,9 @@ class Reader {
   void read(const nlohmann::json& json, const std::string& at, std::map<std::string, std::string>& values) const {
     if (!json.is_object()) mismatch(at, "an object", json);
     for (const auto& [key, value] : json.items()) read(value, at + "." + key, values[key]);
+  }
+  void read(const nlohmann::json& json, const std::string& at, FeatureSource& source) const {
+    source = feature_source_from_json(json, name_, at);
   }
   void read(const nlohmann::json& json, const std::string& at, auto& part) const {
     const Reader reader(json, name_, at);

@@ -40,6 +40,7 @@ DataProvenance common_provenance(const Dataset& data) {
   made.features_path = data.chosen.features;
   made.semantics_path = data.chosen.semantics;
   made.split_path = data.chosen.split;
+  made.source = data.source;
   return made;
 }
 

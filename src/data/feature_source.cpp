@@ -1,0 +1,124 @@
+#include "data/feature_source.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "base/json_file.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::array<std::pair<PixelPreset, const char*>, 3> kPresets{
+    {{PixelPreset::torchvision, "torchvision"}, {PixelPreset::caffe, "caffe"}, {PixelPreset::tf, "tf"}}};
+constexpr std::array<std::pair<ImageFit, const char*>, 2> kFits{
+    {{ImageFit::centre, "centre"}, {ImageFit::whole, "whole"}}};
+constexpr std::size_t kMostPixels = 8192;  // of a side of the input
+
+/// Reads the keys of one object.
+class Keys {
+ public:
+  Keys(const nlohmann::json& json, const std::string& file, const std::string& at) : json_(json), file_(file), at_(at) {
+    if (!json.is_object()) fail("", "an object", json.type_name());
+  }
+
+  std::string text(const char* key) const {
+    const auto& value = at(key);
+    if (!value.is_string()) fail(key, "text", value.type_name());
+    return value.get<std::string>();
+  }
+  std::size_t number(const char* key, std::size_t least, std::size_t most) const {
+    const auto& value = at(key);
+    if (!value.is_number_unsigned() || value.get<std::size_t>() < least || value.get<std::size_t>() > most)
+      fail(key, fmt::format("a whole number from {} to {}", least, most), value.dump());
+    return value.get<std::size_t>();
+  }
+  template <class T, std::size_t n>
+  T choice(const char* key, const std::array<std::pair<T, const char*>, n>& choices) const {
+    const std::string found = text(key);
+    std::string expected;
+    for (const auto& [value, name] : choices) {
+      if (found == name) return value;
+      expected += (expected.empty() ? "" : " or ") + std::string(name);
+    }
+    fail(key, expected, "'" + found + "'");
+  }
+  [[noreturn]] void fail(const std::string& key, const std::string& expected, const std::string& found) const {
+    throw Error(BadInput{file_, at_.empty() || key.empty() ? at_ + key : at_ + "." + key, expected, found,
+                         "the file is damaged: get it again, or extract the features again"});
+  }
+
+ private:
+  const nlohmann::json& at(const char* key) const {
+    const auto found = json_.find(key);
+    if (found == json_.end()) fail(key, "a value", "none");
+    return *found;
+  }
+
+  const nlohmann::json& json_;
+  const std::string &file_, &at_;
+};
+
+template <class T, std::size_t n>
+const char* name_in(T value, const std::array<std::pair<T, const char*>, n>& choices) {
+  for (const auto& [choice, name] : choices)
+    if (choice == value) return name;
+  return "";
+}
+
+}  // namespace
+
+const char* name_of(PixelPreset preset) { return name_in(preset, kPresets); }
+const char* name_of(ImageFit fit) { return name_in(fit, kFits); }
+
+nlohmann::ordered_json to_json(const FeatureSource& source) {
+  return {{"backbone", source.backbone},
+          {"sha256", source.sha256},
+          {"layer", source.layer},
+          {"preset", name_of(source.input.preset)},
+          {"fit", name_of(source.input.fit)},
+          {"width", source.input.width},
+          {"height", source.input.height},
+          {"dimensions", source.dimensions}};
+}
+
+FeatureSource feature_source_from_json(const nlohmann::json& json, const std::string& file, const std::string& at) {
+  const Keys keys(json, file, at);
+  FeatureSource source;
+  source.backbone = keys.text("backbone");
+  source.sha256 = keys.text("sha256");
+  if (source.sha256.size() != 64 || source.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
+    keys.fail("sha256", "64 hexadecimal digits", "'" + source.sha256.substr(0, 80) + "'");
+  source.layer = keys.text("layer");
+  source.input.preset = keys.choice("preset", kPresets);
+  source.input.fit = keys.choice("fit", kFits);
+  source.input.width = keys.number("width", 1, kMostPixels);
+  source.input.height = keys.number("height", 1, kMostPixels);
+  source.dimensions = keys.number("dimensions", 1, 100'000'000);
+  return source;
+}
+
+std::optional<FeatureSource> read_feature_source(const std::filesystem::path& features_file) {
+  const auto file = features_file.parent_path() / kExtractionFile;
+  std::error_code absent;
+  if (!std::filesystem::exists(file, absent)) return std::nullopt;
+  return feature_source_from_json(read_json_file(file), file.string());
+}
+
+std::string describe(const FeatureSource& source) {
+  return fmt::format("{} (sha256 {}), layer {}, {} x {} {} {}", source.backbone, source.sha256.substr(0, 12),
+                     source.layer, source.input.width, source.input.height, name_of(source.input.preset),
+                     name_of(source.input.fit));
+}
+
+void require_same_source(const std::optional<FeatureSource>& trained, const std::optional<FeatureSource>& found,
+                         const std::string& file) {
+  if (!trained || !found || trained->makes_features_of(*found)) return;
+  throw Error(BadInput{file, "features", "features of the model's backbone, " + describe(*trained), describe(*found),
+                       "extract the features with the backbone and the settings of training"});
+}
+
+}  // namespace parsnets
