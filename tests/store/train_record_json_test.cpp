@@ -30,7 +30,8 @@ TrainRecord full_record() {
                  {{"a.stats", 40}},
                  "/data/clip.npy",
                  "att,/data/w2v.txt",
-                 "standard"};
+                 "standard",
+                 FeatureSource{"net.onnx", std::string(64, '0'), "out", {PixelPreset::tf, ImageFit::whole, 32, 48}, 12}};
   record.seed = std::uint64_t{1} << 63;
   record.asked = {{{"preset", "auto"}, {"split", "my.json"}}, true, 7};
   record.validation = {"validation classes", 3, "drawn", 61.25, 1.0 / 3};
