@@ -160,7 +160,8 @@ std::string output_to_append(const std::string& value) {
     }
     return bytes + content;
   };
-  return field(kGraph, field(kOutput, field(1, value)));
+  const std::string type = field(2, field(1, std::string("\x08\x01\x12\x00", 4)));  // 32-bit floats, an empty shape
+  return field(kGraph, field(kOutput, field(1, value) + type));
 }
 
 }  // namespace parsnets

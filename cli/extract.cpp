@@ -26,7 +26,7 @@ std::vector<std::filesystem::path> places_of(const std::string& images) {
 /// What the folder still needs before a model can be trained on it.
 std::string next_step(const Extraction& done, const std::string& folder) {
   if (!done.has_labels)
-    return fmt::format("no classes: predict them with 'parsnets predict --features {}'\n",
+    return fmt::format("no classes; a model predicts them: parsnets predict --model MODEL --input {}\n",
                        (std::filesystem::path(folder) / "features.npy").string());
   std::string text;
   if (!done.has_attributes)
@@ -52,7 +52,7 @@ Output output_of(const Extraction& done, const ImageList& list, const FeatureSou
                  {"backbone", to_json(source)}};
   auto& text = output.text;
   text = fmt::format("{}: {} photographs x {} features, {} classes\n", folder, done.images, done.dimensions,
-                     done.classes.size());
+                     done.has_labels ? std::to_string(done.classes.size()) : "no");
   text += fmt::format("backbone: {}, run by {}\n", describe(source), engine);
   if (done.continued > 0) text += fmt::format("{} photographs were done by an earlier run\n", done.continued);
   if (!done.unreadable.empty()) {
