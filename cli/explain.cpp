@@ -11,6 +11,7 @@
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
+#include "prediction_writer.hpp"
 
 namespace parsnets::cli {
 
@@ -34,7 +35,8 @@ Command explain_command() {
     if (state->model.empty() || state->input.empty())
       throw Error(ErrorCode::usage, "explain: expected --model FILE and --input FILE");
     const Model model = load_model(state->model);
-    const Matrix<float> input = read_feature_input(state->input, context.progress, state->memory_limit);
+    const Matrix<float> input =
+        read_feature_input(state->input, model.record.data.source, context.progress, state->memory_limit);
     if (static_cast<std::size_t>(state->row) >= input.rows())
       throw Error(ErrorCode::usage,
                   fmt::format("--row: expected a sample from 0 to {}, found {}", input.rows() - 1, state->row));
@@ -44,9 +46,7 @@ Command explain_command() {
     const Explanation why = explain(model, input.row(static_cast<std::size_t>(state->row)), pool);
     const auto& winner = model.classes.names[static_cast<std::size_t>(why.winner)];
     const auto& runner_up = model.classes.names[static_cast<std::size_t>(why.runner_up)];
-    const auto attribute = [&](std::size_t a) {
-      return a < model.attribute_names.size() ? model.attribute_names[a] : fmt::format("attribute {}", a + 1);
-    };
+    const auto attribute = [&](std::size_t a) { return attribute_name(model.attribute_names, a); };
     Output output;
     output.json = {{"sample", state->row},
                    {"winner", winner},

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "parsnets/feature_source.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
 
@@ -15,9 +17,11 @@ namespace parsnets::cli {
 /// that memory does not grow with the number of rows; a .npy on standard input goes through a temporary file.
 class FeatureRows {
  public:
-  /// Throws bad_input. Refers to `progress`, through which reading is cancelled. With a memory limit (0: none), large
-  /// arrays stay on disk.
-  FeatureRows(const std::string& input, ProgressObserver* progress, std::uint64_t memory_limit = 0);
+  /// `trained` is what made the features of the model that the rows are for. Refers to `progress`, through which
+  /// reading is cancelled. With a memory limit (0: none), large arrays stay on disk. Throws bad_input, also for
+  /// features of another backbone.
+  FeatureRows(const std::string& input, const std::optional<FeatureSource>& trained, ProgressObserver* progress,
+              std::uint64_t memory_limit = 0);
   FeatureRows(const FeatureRows&) = delete;
   FeatureRows& operator=(const FeatureRows&) = delete;
 

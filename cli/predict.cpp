@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <functional>
-#include <memory>
 #include <optional>
 
 #include "base/memory_limit.hpp"
@@ -14,138 +11,13 @@
 #include "eval/score_source.hpp"
 #include "feature_rows.hpp"
 #include "load_flags.hpp"
-#include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/model.hpp"
-#include "parsnets/predictor.hpp"
-#include "parsnets/ranking.hpp"
 #include "prediction_writer.hpp"
+#include "recogniser.hpp"
 
 namespace parsnets::cli {
 
 namespace {
-
-/// What is asked beside the best classes.
-struct Wanted {
-  bool reject = false;
-  std::optional<double> coverage;
-};
-
-/// What prediction needs of a model file or a device file.
-struct Recogniser {
-  std::vector<std::string> names;
-  std::vector<std::uint8_t> seen;
-  double gamma = 0, temperature = 1;
-  std::size_t dimensions = 0, outputs = 0;
-  /// The best classes of each row, equally many. Verdicts: none, or one per row.
-  std::function<void(MatrixView<const float>, const Ranking&, std::span<RankedClass>, std::span<Verdict>)> rank;
-  /// Of each class, the confidence from which on it is in prediction sets; empty without a coverage.
-  std::vector<float> thresholds;
-  std::function<void(MatrixView<const float>, const ScoreVisitor&)> visit_scores;  ///< for prediction sets
-};
-
-Recogniser open_device(const std::string& file, const Wanted& wanted, ThreadPool& pool) {
-  if (wanted.coverage) throw Error(ErrorCode::usage, "--coverage: expected a model file, found a device file");
-  const auto model = std::make_shared<const DeviceModel>(load_device_model(file));
-  if (wanted.reject && !model->rejects())
-    throw Error(
-        ErrorCode::usage,
-        "the device file has no rejection; calibrate a model of class space with 'parsnets calibrate' and export it");
-  return {model->class_names(),
-          model->class_seen(),
-          model->gamma(),
-          model->temperature(),
-          model->dimensions(),
-          model->outputs(),
-          [model, &pool](MatrixView<const float> x, const Ranking& ranking, std::span<RankedClass> best,
-                         std::span<Verdict> verdicts) {
-            if (!verdicts.empty()) {
-              std::vector<float> known_scores(x.rows());
-              const auto unknown = model->unknown(x, Among::all, pool, known_scores);
-              for (std::size_t r = 0; r < x.rows(); ++r) verdicts[r] = {known_scores[r], unknown[r] != 0};
-            }
-            constexpr std::size_t kRows = 512;  // whose scores are held at a time
-            const std::size_t top = best.size() / x.rows();
-            for (std::size_t first = 0; first < x.rows(); first += kRows) {
-              const Matrix<float> scores =
-                  model->scores({x.row(first).data(), std::min(kRows, x.rows() - first), x.cols()}, pool);
-              for (std::size_t r = 0; r < scores.rows(); ++r)
-                ranking.best(scores.row(r), best.subspan((first + r) * top, top));
-            }
-          },
-          {},
-          {}};
-}
-
-Recogniser open_model(const std::string& file, const Wanted& wanted, ThreadPool& pool) {
-  const auto model = std::make_shared<const Model>(load_model(file));
-  if (wanted.reject && model->rejection.empty())
-    throw Error(ErrorCode::usage, "the model has no rejection; calibrate it with 'parsnets calibrate'");
-  if (wanted.coverage && model->sets.empty())
-    throw Error(ErrorCode::usage, "the model has no prediction sets; calibrate it with 'parsnets calibrate'");
-  const auto predictor = std::make_shared<const Predictor>(*model, pool);
-  return {model->classes.names,
-          model->classes.seen,
-          model->gamma,
-          model->temperature,
-          model->dimensions,
-          model->outputs(),
-          [model, predictor, &pool](MatrixView<const float> x, const Ranking& ranking, std::span<RankedClass> best,
-                                    std::span<Verdict> verdicts) {
-            if (verdicts.empty()) return predictor->rank(x, ranking, pool, best);
-            std::vector<Evidence> evidence(x.rows());
-            predictor->rank(x, ranking, pool, best, evidence);
-            for (std::size_t r = 0; r < x.rows(); ++r) {
-              const auto winner = static_cast<std::size_t>(best[r * (best.size() / x.rows())].class_index);
-              const bool seen = model->classes.seen[winner] != 0;
-              verdicts[r] = {model->rejection.known_score(evidence[r], seen),
-                             model->rejection.is_unknown(evidence[r], seen)};
-            }
-          },
-          wanted.coverage ? model->sets.thresholds(*wanted.coverage, model->classes.seen) : std::vector<float>(),
-          [model, predictor, &pool](MatrixView<const float> x, const ScoreVisitor& visit) {
-            model->visit_scores(x, predictor->classes(), pool, visit);
-          }};
-}
-
-/// What was found for some samples, in their order.
-struct Predictions {
-  std::vector<RankedClass> classes;
-  std::vector<std::uint32_t> counts;  ///< classes of each sample
-  std::vector<Verdict> verdicts;      ///< of each, or none
-};
-
-/// Prediction sets of rows.
-void add_sets(const Recogniser& model, const Ranking& ranking, MatrixView<const float> rows, ThreadPool& pool,
-              Predictions& out) {
-  model.visit_scores(rows, [&](std::size_t, MatrixView<const float> scores) {
-    std::vector<std::vector<RankedClass>> sets(scores.rows());
-    pool.parallel_for(scores.rows(), 16, [&](std::size_t begin, std::size_t end, std::size_t) {
-      for (std::size_t r = begin; r < end; ++r) sets[r] = ranking.set(scores.row(r), model.thresholds);
-    });
-    for (const auto& set : sets) {
-      out.counts.push_back(static_cast<std::uint32_t>(set.size()));
-      out.classes.insert(out.classes.end(), set.begin(), set.end());
-    }
-  });
-}
-
-/// `top` classes of each row, or prediction sets where the model has thresholds.
-Predictions predictions_of(const Recogniser& model, const Ranking& ranking, MatrixView<const float> rows,
-                           std::size_t top, bool reject, ThreadPool& pool) {
-  Predictions out;
-  if (rows.rows() == 0) return out;
-  const bool sets = !model.thresholds.empty();
-  out.verdicts.resize(reject ? rows.rows() : 0);
-  if (sets) add_sets(model, ranking, rows, pool, out);
-  if (sets && !reject) return out;
-  std::vector<RankedClass> best(rows.rows() * top);
-  model.rank(rows, ranking, best, out.verdicts);
-  if (sets) return out;
-  out.classes = std::move(best);
-  out.counts.assign(rows.rows(), static_cast<std::uint32_t>(top));
-  return out;
-}
 
 /// What is written is text for a program to read by its ending, and never replaces what is read.
 void check_out(const std::filesystem::path& out, std::initializer_list<std::filesystem::path> read) {
@@ -158,33 +30,16 @@ void check_out(const std::filesystem::path& out, std::initializer_list<std::file
       throw Error(ErrorCode::usage, "--out: expected another file than " + file.string() + ", which is read");
 }
 
-/// Both are calibrated among all classes.
+/// Verdicts, sets and explanations are of all classes.
 void check_wanted(const Wanted& wanted, Among among, const std::vector<std::string>& given) {
   if (among != Among::all && wanted.coverage)
     throw Error(ErrorCode::usage, "--coverage conflicts with --among: sets are made of all classes");
   if (among != Among::all && wanted.reject)
     throw Error(ErrorCode::usage, "--reject conflicts with --among: samples are compared with all classes");
+  if (among != Among::all && wanted.reasons > 0)
+    throw Error(ErrorCode::usage, "--explain conflicts with --among: the best class is compared with all classes");
   if (wanted.coverage && std::ranges::find(given, "top") != given.end())
     throw Error(ErrorCode::usage, "--coverage conflicts with --top: the coverage decides how many classes there are");
-}
-
-/// The values of all processes, in the order of their shares, for the first one.
-template <class T>
-std::vector<T> gathered(std::vector<T> own, Processes& processes) {
-  if (processes.size() == 1) return own;
-  const auto parts = processes.gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(T)});
-  std::vector<T> all;
-  for (const std::string& part : parts) {
-    const std::size_t before = all.size();
-    all.resize(before + part.size() / sizeof(T));
-    std::memcpy(all.data() + before, part.data(), part.size());
-  }
-  return all;
-}
-
-Predictions gathered(Predictions own, Processes& processes) {
-  return {gathered(std::move(own.classes), processes), gathered(std::move(own.counts), processes),
-          gathered(std::move(own.verdicts), processes)};
 }
 
 }  // namespace
@@ -193,7 +48,8 @@ Command predict_command() {
   struct State {
     std::string model, input;
     std::filesystem::path out;
-    int top = 5, batch = 1024;
+    int top = 5, batch = 1024, reasons = 0;
+    bool table = false;
     std::uint64_t memory_limit = 0;
     Among among = Among::all;
     Wanted wanted;
@@ -219,35 +75,47 @@ Command predict_command() {
              "print the set of classes that contains the right one with this probability, instead of the best "
              "classes; needs a calibrated model")
       .automatic("no sets")
+      .integer("explain", state->reasons, 0, 100000,
+               "number of attributes to print that decided for the best class against the next; see also 'parsnets "
+               "explain'")
+      .flag("table", state->table, "print a table for people instead of CSV")
       .integer("batch", state->batch, 1, 1000000, "samples per batch; results are written after each");
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     if (state->model.empty() || state->input.empty())
       throw Error(ErrorCode::usage, "predict: expected --model FILE and --input FILE");
-    const Wanted& wanted = state->wanted;
+    Wanted& wanted = state->wanted;
+    wanted.reasons = static_cast<std::size_t>(state->reasons);
     check_wanted(wanted, state->among, context.given);
+    if (state->table && (context.common.json || !state->out.empty()))
+      throw Error(ErrorCode::usage, fmt::format("--table conflicts with {}: tables are for people to look at",
+                                                context.common.json ? "--json" : "--out"));
     check_out(state->out, {state->model, state->input});
     Processes& processes = context.processes;
     if (processes.size() > 1 && state->input == "-")
       throw Error(ErrorCode::usage, "--input: expected a file that every process can read, found standard input");
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    const Recogniser model =
-        is_device_file(state->model) ? open_device(state->model, wanted, pool) : open_model(state->model, wanted, pool);
+    const Recogniser model = open_recogniser(state->model, wanted, pool);
     const Ranking ranking(model.seen, model.gamma, model.temperature, state->among);
+    PredictionColumns columns;
+    if (state->table) columns.format = PredictionFormat::table;
+    if (writes_json(state->out, context.common.json)) columns.format = PredictionFormat::json;
+    columns.coverage = wanted.coverage;
+    columns.reasons = wanted.reasons > 0;
+    columns.why = wanted.reject && model.why;
     std::optional<PredictionWriter> writer;
     together(processes, [&] {
-      if (processes.rank() == 0)
-        writer.emplace(state->out, writes_json(state->out, context.common.json), model.names, model.seen,
-                       wanted.coverage);
+      if (processes.rank() == 0) writer.emplace(state->out, columns, model);
     });
-    FeatureRows input(state->input, context.progress, state->memory_limit);
+    FeatureRows input(state->input, model.source, context.progress, state->memory_limit);
     if (input.cols() != model.dimensions)
       throw Error(BadInput{input.name(), "features", fmt::format("{} per sample, as in training", model.dimensions),
                            fmt::format("{}", input.cols()), "use the features that the model was trained on"});
     constexpr std::size_t kMostRanked = 1'000'000;  // classes of some samples that are held at a time
     const std::size_t candidates = ranking.candidates().size(),
                       top = wanted.coverage ? 1 : std::min(static_cast<std::size_t>(state->top), candidates),
-                      rows_at_a_time = std::max<std::size_t>(kMostRanked / (wanted.coverage ? candidates : top), 1);
+                      rows_at_a_time = std::max<std::size_t>(
+                          kMostRanked / std::max(wanted.coverage ? candidates : top, wanted.reasons), 1);
     const double batch = state->batch,
                  in_sets = wanted.coverage
                                ? std::min(batch, static_cast<double>(rows_at_a_time)) * static_cast<double>(candidates)
@@ -268,14 +136,20 @@ Command predict_command() {
         const std::size_t count = std::min(rows_at_a_time, rows.rows() - first);
         const Share own = processes.share(count);
         const MatrixView<const float> part(rows.data() + (first + own.first) * rows.cols(), own.count, rows.cols());
-        const Predictions found = gathered(predictions_of(model, ranking, part, top, wanted.reject, pool), processes);
+        const Predictions found = gathered(predictions_of(model, ranking, part, top, wanted, pool), processes);
         if (!writer) continue;
         std::span<const RankedClass> left(found.classes);
+        const std::size_t reasons = found.reasons.size() / count;
         for (std::size_t r = 0; r < count; ++r) {
-          const Verdict* verdict = wanted.reject ? &found.verdicts[r] : nullptr;
-          writer->add(left.first(found.counts[r]), verdict);
+          Prediction one{left.first(found.counts[r])};
           left = left.subspan(found.counts[r]);
-          unknown += verdict != nullptr && verdict->is_unknown;
+          if (wanted.reject) one.verdict = &found.verdicts[r];
+          const bool is_unknown = wanted.reject && one.verdict->is_unknown;
+          if (is_unknown && model.why) one.why = model.why(*one.verdict);
+          if (wanted.reasons > 0) one.runner_up = found.runners_up[r];
+          one.reasons = std::span(found.reasons).subspan(r * reasons, reasons);
+          writer->add(one);
+          unknown += is_unknown;
         }
         classes += found.classes.size();
         writer->flush();
@@ -284,11 +158,11 @@ Command predict_command() {
     if (samples == 0)
       throw Error(BadInput{input.name(), "", "rows of comma-separated numbers", "only a header", "write it again"});
     if (!writer) return Output{};
-    writer->finish();
+    writer->finish({});
     Output output;
-    output.already_printed = state->out.empty();
+    output.already_printed = state->out.empty() && !state->table;
     output.json = {{"out", state->out.string()}, {"samples", samples}};
-    output.text = fmt::format("{}: {} samples, ", state->out.string(), samples);
+    output.text = fmt::format("{}{} samples, ", state->table ? "\n" : state->out.string() + ": ", samples);
     if (wanted.coverage) {
       const double size = static_cast<double>(classes) / static_cast<double>(samples);
       output.json["coverage"] = *wanted.coverage;
