@@ -131,6 +131,11 @@ FeatureRows::FeatureRows(const std::string& input, const std::optional<FeatureSo
   }
 }
 
+FeatureRows::FeatureRows(std::unique_ptr<PhotoRows> photos)
+    : name_(photos->network()), total_(photos->total()), cols_(photos->cols()), photos_(std::move(photos)) {
+  next_ = [this](std::size_t count) { return photos_->next(count); };
+}
+
 void FeatureRows::hand_out(Matrix<float> rows) {
   const auto array = std::make_shared<const Matrix<float>>(std::move(rows));
   total_ = array->rows();

@@ -1,4 +1,4 @@
-// parsnets predict: classes and confidences for the rows of a features file, streamed in batches.
+// parsnets predict: classes and confidences for the rows of a features file or for photographs, streamed in batches.
 
 #include <fmt/format.h>
 
@@ -19,6 +19,19 @@ namespace parsnets::cli {
 
 namespace {
 
+struct State {
+  std::string model, input;
+  std::filesystem::path out;
+  int top = 5, batch = 1024, reasons = 0;
+  bool table = false, trust_backbone = false;
+  std::uint64_t memory_limit = 0;
+  Among among = Among::all;
+  Wanted wanted;
+  BackboneChoice backbone;
+
+  bool photographs() const { return !backbone.file.empty(); }
+};
+
 /// What is written is text for a program to read by its ending, and never replaces what is read.
 void check_out(const std::filesystem::path& out, std::initializer_list<std::filesystem::path> read) {
   if (out.empty()) return;
@@ -31,29 +44,161 @@ void check_out(const std::filesystem::path& out, std::initializer_list<std::file
 }
 
 /// Verdicts, sets and explanations are of all classes.
-void check_wanted(const Wanted& wanted, Among among, const std::vector<std::string>& given) {
-  if (among != Among::all && wanted.coverage)
+void check_wanted(const State& state, const std::vector<std::string>& given) {
+  const Wanted& wanted = state.wanted;
+  if (state.among != Among::all && wanted.coverage)
     throw Error(ErrorCode::usage, "--coverage conflicts with --among: sets are made of all classes");
-  if (among != Among::all && wanted.reject)
+  if (state.among != Among::all && wanted.reject)
     throw Error(ErrorCode::usage, "--reject conflicts with --among: samples are compared with all classes");
-  if (among != Among::all && wanted.reasons > 0)
+  if (state.among != Among::all && wanted.reasons > 0)
     throw Error(ErrorCode::usage, "--explain conflicts with --among: the best class is compared with all classes");
   if (wanted.coverage && std::ranges::find(given, "top") != given.end())
     throw Error(ErrorCode::usage, "--coverage conflicts with --top: the coverage decides how many classes there are");
 }
 
+void check(const State& state, const Context& context) {
+  if (state.model.empty() || state.input.empty())
+    throw Error(ErrorCode::usage, "predict: expected --model FILE and --input FILE");
+  check_wanted(state, context.given);
+  check_photographs(state.input, state.backbone, state.trust_backbone);
+  if (state.table && (context.common.json || !state.out.empty()))
+    throw Error(ErrorCode::usage, fmt::format("--table conflicts with {}: tables are for people to look at",
+                                              context.common.json ? "--json" : "--out"));
+  check_out(state.out, {state.model, state.input});
+  if (context.processes.size() > 1 && (state.input == "-" || state.photographs()))
+    throw Error(ErrorCode::usage, fmt::format("--input: expected a file that every process can read, found {}",
+                                              state.input == "-" ? "standard input" : "photographs"));
+}
+
+PredictionColumns columns_of(const State& state, const Recogniser& model, const std::vector<ListedImage>& photos,
+                             bool json) {
+  PredictionColumns columns;
+  if (state.table) columns.format = PredictionFormat::table;
+  if (writes_json(state.out, json)) columns.format = PredictionFormat::json;
+  columns.coverage = state.wanted.coverage;
+  columns.reasons = state.wanted.reasons > 0;
+  columns.why = state.wanted.reject && model.why;
+  columns.images = state.photographs();
+  for (const ListedImage& photo : photos) columns.widen_samples(photo.name);
+  return columns;
+}
+
+/// Samples, and what was found of them.
+struct Counts {
+  std::size_t samples = 0, unknown = 0, classes = 0;
+};
+
+/// The predictions of samples, of which `names` are the images if they have any.
+void write(const Predictions& found, const Recogniser& model, std::span<const std::string> names,
+           PredictionWriter& writer, Counts& counts) {
+  std::span<const RankedClass> left(found.classes);
+  const std::size_t samples = found.counts.size(), reasons = found.reasons.size() / samples;
+  for (std::size_t r = 0; r < samples; ++r) {
+    Prediction one{left.first(found.counts[r])};
+    left = left.subspan(found.counts[r]);
+    if (!names.empty()) one.image = names[r];
+    if (!found.verdicts.empty()) one.verdict = &found.verdicts[r];
+    const bool is_unknown = one.verdict != nullptr && one.verdict->is_unknown;
+    if (is_unknown && model.why) one.why = model.why(*one.verdict);
+    if (!found.runners_up.empty()) one.runner_up = found.runners_up[r];
+    one.reasons = std::span(found.reasons).subspan(r * reasons, reasons);
+    writer.add(one);
+    counts.unknown += is_unknown;
+  }
+  counts.samples += samples;
+  counts.classes += found.classes.size();
+  writer.flush();
+}
+
+Output told(const State& state, const Counts& counts, std::size_t top, std::size_t candidates, std::size_t unreadable) {
+  Output output;
+  output.already_printed = state.out.empty() && !state.table;
+  output.json = {{"out", state.out.string()}, {"samples", counts.samples}};
+  output.text = fmt::format("{}{} {}{}, ", state.table ? "\n" : state.out.string() + ": ", counts.samples,
+                            state.photographs() ? "photograph" : "sample", counts.samples == 1 ? "" : "s");
+  if (state.wanted.coverage) {
+    const double size = static_cast<double>(counts.classes) / static_cast<double>(counts.samples);
+    output.json["coverage"] = *state.wanted.coverage;
+    output.json["average_size"] = size;
+    output.text += fmt::format("sets of {:.2f} of {} classes on average, coverage {}\n", size, candidates,
+                               format_share(*state.wanted.coverage));
+  } else {
+    output.json["top"] = top;
+    output.text += fmt::format("{} of {} classes each\n", top, candidates);
+  }
+  if (state.wanted.reject) {
+    output.json["unknown"] = counts.unknown;
+    output.text += fmt::format("{} of the samples are unknown\n", counts.unknown);
+  }
+  if (state.photographs()) output.json["unreadable"] = unreadable;
+  if (unreadable > 0) output.text += unreadable_text(unreadable);
+  return output;
+}
+
+Output run(State& state, Context& context) {
+  Wanted& wanted = state.wanted;
+  wanted.reasons = static_cast<std::size_t>(state.reasons);
+  check(state, context);
+  Processes& processes = context.processes;
+  ThreadPool pool(static_cast<unsigned>(context.common.threads));
+  const Recogniser model = open_recogniser(state.model, wanted, pool);
+  const Ranking ranking(model.seen, model.gamma, model.temperature, state.among);
+  std::vector<ListedImage> photos;
+  if (state.photographs()) photos = photos_of(state.input);
+  std::optional<PredictionWriter> writer;
+  together(processes, [&] {
+    if (processes.rank() == 0) writer.emplace(state.out, columns_of(state, model, photos, context.common.json), model);
+  });
+  state.backbone.threads = static_cast<unsigned>(context.common.threads);
+  FeatureRows input = state.photographs()
+                          ? FeatureRows(std::make_unique<PhotoRows>(std::move(photos), model.source, state.backbone,
+                                                                    state.trust_backbone, pool, context.progress))
+                          : FeatureRows(state.input, model.source, context.progress, state.memory_limit);
+  if (input.cols() != model.dimensions)
+    throw Error(BadInput{input.name(), "features", fmt::format("{} per sample, as in training", model.dimensions),
+                         fmt::format("{}", input.cols()), "use the features that the model was trained on"});
+  constexpr std::size_t kMostRanked = 1'000'000;  // classes of some samples that are held at a time
+  const std::size_t candidates = ranking.candidates().size(), batch = static_cast<std::size_t>(state.batch),
+                    top = wanted.coverage ? 1 : std::min(static_cast<std::size_t>(state.top), candidates),
+                    rows_at_a_time = std::max<std::size_t>(
+                        kMostRanked / std::max(wanted.coverage ? candidates : top, wanted.reasons), 1);
+  const double in_sets =
+      wanted.coverage ? static_cast<double>(std::min(batch, rows_at_a_time)) * static_cast<double>(candidates) : 0;
+  require_memory(state.memory_limit,
+                 scoring_bytes(model.names.size(), model.outputs, model.dimensions, batch) +
+                     12.0 * static_cast<double>(batch) * static_cast<double>(input.cols()) +
+                     3 * sizeof(RankedClass) * in_sets +
+                     (input.photos() != nullptr ? input.photos()->decoding_bytes() : 0),
+                 "prediction", "raise the limit or lower --batch");
+  Counts counts;
+  std::size_t done = 0;
+  // Written as it is computed, so that memory does not grow with the input.
+  for (;;) {
+    report(context.progress, {"predict", done, input.total(), state.photographs() ? "photographs" : "samples"});
+    const MatrixView<const float> rows = input.next(batch);
+    if (rows.rows() == 0) break;
+    for (std::size_t first = 0; first < rows.rows(); first += rows_at_a_time) {
+      const std::size_t count = std::min(rows_at_a_time, rows.rows() - first);
+      const Share own = processes.share(count);
+      const MatrixView<const float> part(rows.data() + (first + own.first) * rows.cols(), own.count, rows.cols());
+      const Predictions found = gathered(predictions_of(model, ranking, part, top, wanted, pool), processes);
+      if (!writer) continue;
+      const auto names = input.photos() != nullptr ? input.photos()->names() : std::span<const std::string>();
+      write(found, model, names.empty() ? names : names.subspan(first, count), *writer, counts);
+    }
+    done = input.photos() != nullptr ? input.photos()->done() : done + rows.rows();
+  }
+  if (done == 0)
+    throw Error(BadInput{input.name(), "", "rows of comma-separated numbers", "only a header", "write it again"});
+  if (!writer) return Output{};
+  const auto unreadable = input.photos() != nullptr ? input.photos()->unreadable() : std::span<const UnreadableImage>();
+  writer->finish(unreadable);
+  return told(state, counts, top, candidates, unreadable.size());
+}
+
 }  // namespace
 
 Command predict_command() {
-  struct State {
-    std::string model, input;
-    std::filesystem::path out;
-    int top = 5, batch = 1024, reasons = 0;
-    bool table = false;
-    std::uint64_t memory_limit = 0;
-    Among among = Among::all;
-    Wanted wanted;
-  };
   auto state = std::make_shared<State>();
   Command command;
   command.name = "predict";
@@ -63,14 +208,14 @@ Command predict_command() {
   command.options.text("model", state->model, "model file or device file")
       .text("input", state->input,
             "features of the samples, one row each: a .npy, .npz, .mat or .csv file, or - for .npy or .csv on standard "
-            "input")
+            "input; with --backbone photographs: an image file, a folder, or several, comma-separated")
       .path("out", state->out,
             "file to write instead of standard output: .csv or .json by its ending; replaced when all is done")
       .integer("top", state->top, 1, 100000, "number of classes per sample")
       .choice("among", state->among, {{"all", Among::all}, {"seen", Among::seen}, {"unseen", Among::unseen}},
               "candidate classes")
       .flag("reject", state->wanted.reject,
-            "report samples of no class of the model as unknown; needs a calibrated model")
+            "report samples of no class of the model as unknown, and why; needs a calibrated model")
       .share("coverage", state->wanted.coverage,
              "print the set of classes that contains the right one with this probability, instead of the best "
              "classes; needs a calibrated model")
@@ -78,107 +223,12 @@ Command predict_command() {
       .integer("explain", state->reasons, 0, 100000,
                "number of attributes to print that decided for the best class against the next; see also 'parsnets "
                "explain'")
-      .flag("table", state->table, "print a table for people instead of CSV")
-      .integer("batch", state->batch, 1, 1000000, "samples per batch; results are written after each");
+      .flag("table", state->table, "print a table for people instead of CSV");
+  add_photo_options(command.options, state->backbone, state->trust_backbone);
+  command.options.integer("batch", state->batch, 1, 1000000,
+                          "samples per batch, of photographs at most 32; results are written after each");
   add_memory_limit(command.options, state->memory_limit);
-  command.run = [state](Context& context) {
-    if (state->model.empty() || state->input.empty())
-      throw Error(ErrorCode::usage, "predict: expected --model FILE and --input FILE");
-    Wanted& wanted = state->wanted;
-    wanted.reasons = static_cast<std::size_t>(state->reasons);
-    check_wanted(wanted, state->among, context.given);
-    if (state->table && (context.common.json || !state->out.empty()))
-      throw Error(ErrorCode::usage, fmt::format("--table conflicts with {}: tables are for people to look at",
-                                                context.common.json ? "--json" : "--out"));
-    check_out(state->out, {state->model, state->input});
-    Processes& processes = context.processes;
-    if (processes.size() > 1 && state->input == "-")
-      throw Error(ErrorCode::usage, "--input: expected a file that every process can read, found standard input");
-    ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    const Recogniser model = open_recogniser(state->model, wanted, pool);
-    const Ranking ranking(model.seen, model.gamma, model.temperature, state->among);
-    PredictionColumns columns;
-    if (state->table) columns.format = PredictionFormat::table;
-    if (writes_json(state->out, context.common.json)) columns.format = PredictionFormat::json;
-    columns.coverage = wanted.coverage;
-    columns.reasons = wanted.reasons > 0;
-    columns.why = wanted.reject && model.why;
-    std::optional<PredictionWriter> writer;
-    together(processes, [&] {
-      if (processes.rank() == 0) writer.emplace(state->out, columns, model);
-    });
-    FeatureRows input(state->input, model.source, context.progress, state->memory_limit);
-    if (input.cols() != model.dimensions)
-      throw Error(BadInput{input.name(), "features", fmt::format("{} per sample, as in training", model.dimensions),
-                           fmt::format("{}", input.cols()), "use the features that the model was trained on"});
-    constexpr std::size_t kMostRanked = 1'000'000;  // classes of some samples that are held at a time
-    const std::size_t candidates = ranking.candidates().size(),
-                      top = wanted.coverage ? 1 : std::min(static_cast<std::size_t>(state->top), candidates),
-                      rows_at_a_time = std::max<std::size_t>(
-                          kMostRanked / std::max(wanted.coverage ? candidates : top, wanted.reasons), 1);
-    const double batch = state->batch,
-                 in_sets = wanted.coverage
-                               ? std::min(batch, static_cast<double>(rows_at_a_time)) * static_cast<double>(candidates)
-                               : 0;
-    require_memory(
-        state->memory_limit,
-        scoring_bytes(model.names.size(), model.outputs, model.dimensions, static_cast<std::size_t>(state->batch)) +
-            12.0 * batch * static_cast<double>(input.cols()) + 3 * sizeof(RankedClass) * in_sets,
-        "prediction", "raise the limit or lower --batch");
-    std::size_t samples = 0, unknown = 0, classes = 0;
-    // Written as it is computed, so that memory does not grow with the input.
-    for (;;) {
-      report(context.progress, {"predict", samples, input.total(), "samples"});
-      const MatrixView<const float> rows = input.next(static_cast<std::size_t>(state->batch));
-      if (rows.rows() == 0) break;
-      samples += rows.rows();
-      for (std::size_t first = 0; first < rows.rows(); first += rows_at_a_time) {
-        const std::size_t count = std::min(rows_at_a_time, rows.rows() - first);
-        const Share own = processes.share(count);
-        const MatrixView<const float> part(rows.data() + (first + own.first) * rows.cols(), own.count, rows.cols());
-        const Predictions found = gathered(predictions_of(model, ranking, part, top, wanted, pool), processes);
-        if (!writer) continue;
-        std::span<const RankedClass> left(found.classes);
-        const std::size_t reasons = found.reasons.size() / count;
-        for (std::size_t r = 0; r < count; ++r) {
-          Prediction one{left.first(found.counts[r])};
-          left = left.subspan(found.counts[r]);
-          if (wanted.reject) one.verdict = &found.verdicts[r];
-          const bool is_unknown = wanted.reject && one.verdict->is_unknown;
-          if (is_unknown && model.why) one.why = model.why(*one.verdict);
-          if (wanted.reasons > 0) one.runner_up = found.runners_up[r];
-          one.reasons = std::span(found.reasons).subspan(r * reasons, reasons);
-          writer->add(one);
-          unknown += is_unknown;
-        }
-        classes += found.classes.size();
-        writer->flush();
-      }
-    }
-    if (samples == 0)
-      throw Error(BadInput{input.name(), "", "rows of comma-separated numbers", "only a header", "write it again"});
-    if (!writer) return Output{};
-    writer->finish({});
-    Output output;
-    output.already_printed = state->out.empty() && !state->table;
-    output.json = {{"out", state->out.string()}, {"samples", samples}};
-    output.text = fmt::format("{}{} samples, ", state->table ? "\n" : state->out.string() + ": ", samples);
-    if (wanted.coverage) {
-      const double size = static_cast<double>(classes) / static_cast<double>(samples);
-      output.json["coverage"] = *wanted.coverage;
-      output.json["average_size"] = size;
-      output.text += fmt::format("sets of {:.2f} of {} classes on average, coverage {}\n", size, candidates,
-                                 format_share(*wanted.coverage));
-    } else {
-      output.json["top"] = top;
-      output.text += fmt::format("{} of {} classes each\n", top, candidates);
-    }
-    if (wanted.reject) {
-      output.json["unknown"] = unknown;
-      output.text += fmt::format("{} of the samples are unknown\n", unknown);
-    }
-    return output;
-  };
+  command.run = [state](Context& context) { return run(*state, context); };
   return command;
 }
 

@@ -12,7 +12,7 @@ namespace parsnets::cli {
 
 namespace {
 
-constexpr std::size_t kWidestClass = 40;  // of the column of a table
+constexpr std::size_t kWidestClass = 40, kWidestSample = 60;  // of the columns of a table
 
 /// Characters, not bytes.
 std::size_t width_of(std::string_view text) {
@@ -26,6 +26,10 @@ std::string padded(const std::string& text, std::size_t width) {
 std::string percent(float confidence) { return fmt::format("{:.1f} %", 100 * confidence); }
 
 }  // namespace
+
+void PredictionColumns::widen_samples(const std::string& name) {
+  sample_width = std::max(sample_width, std::min(width_of(name), kWidestSample));
+}
 
 std::string attribute_name(const std::vector<std::string>& names, std::size_t a) {
   return a < names.size() ? names[a] : fmt::format("attribute {}", a + 1);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "photo_rows.hpp"
 #include "recogniser.hpp"
 
 namespace parsnets::cli {
@@ -23,6 +24,9 @@ struct PredictionColumns {
   bool why = false;                     ///< why samples are unknown
   std::size_t sample_width = 6;         ///< of a sample's number or the name of its image, in a table
   bool images = false;                  ///< samples are photographs
+
+  /// Makes room for a name in a table.
+  void widen_samples(const std::string& name);
 };
 
 /// What was found for one sample.
@@ -33,11 +37,6 @@ struct Prediction {
   std::int32_t runner_up = 0;                  ///< what `reasons` decided against
   std::span<const Contribution> reasons = {};  ///< largest first; those that are not positive are not told
   std::string image = {};                      ///< file, of a photograph
-};
-
-/// An image that was skipped.
-struct UnreadableImage {
-  std::string image, problem;
 };
 
 class PredictionWriter {

@@ -56,8 +56,7 @@ TEST(FeatureInput, FeaturesOfAnotherBackboneAreRefusedByEveryCommand) {
       {{"classes", "add", "--names", "new", "--model", f.model, "--out", changed, "--examples"}, "/rows/some.csv"},
       {{"calibrate", "--model", f.model, "--out", changed, "--folds", "2", "--data"}, ""},
       {{"export", "--model", f.model, "--out", (f.dir / "m.pnrt").string(), "--data"}, ""},
-      {{"eval", "--model", f.model, "--data"}, ""},
-      {{"report", "--model", f.model, "--out", (f.dir / "r.html").string(), "--data"}, ""}};
+      {{"eval", "--model", f.model, "--data"}, ""}};
   for (const auto& [words, file] : commands) {
     auto own = words, other = words;
     own.push_back(f.a + file);

@@ -214,7 +214,7 @@ TEST(CliPredict, RejectedSamplesAreUnknownAndOthersStayAsTheyAre) {
       std::getline(csv, line);
       const std::string why = is_unknown ? unknown_because(model.rejection, evidence[i], seen) : "";
       EXPECT_EQ(judged[i].value("why", ""), why);
-      EXPECT_EQ(line, is_unknown ? std::to_string(i) + ",1,unknown,," + why : other + ",");
+      EXPECT_EQ(line, is_unknown ? std::to_string(i) + ",1,unknown,,\"" + why + "\"" : other + ",");
     }
     unknown += is_unknown;
   }
