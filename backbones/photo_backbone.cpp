@@ -13,6 +13,7 @@
 #include "engine.hpp"
 #include "images/pixels.hpp"
 #include "onnx_outline.hpp"
+#include "quiet_thread.hpp"
 
 namespace parsnets {
 
@@ -23,9 +24,10 @@ void silence_opencv() {
   cv::redirectError([](int, const char*, const char*, const char*, int, void*) { return 0; });
 }
 
-/// The text of any exception; of OpenCV's without its source file.
+/// The text of any exception; of OpenCV's without its source file. Prints nothing.
 template <class Work>
 std::string problem_of(Work work) {
+  const QuietThread quiet;
   try {
     return work();
   } catch (const cv::Exception& error) {
@@ -69,6 +71,7 @@ class PhotoBackbone final : public Backbone {
       if (image.empty() || input.size() != values_per_input()) return "expected an image and room for its pixels";
       const cv::Mat bytes(1, static_cast<int>(image.size()), CV_8U,
                           const_cast<std::byte*>(image.data()));     // which it does not change
+      const DecoderMessages messages;                                // damage is reported by the result
       const cv::Mat pixels = cv::imdecode(bytes, cv::IMREAD_COLOR);  // 8 bits, three channels, upright
       if (pixels.empty() || pixels.type() != CV_8UC3) return "the image is damaged or of an unknown variant";
       to_network_input({pixels.ptr<std::uint8_t>(), static_cast<std::size_t>(pixels.cols),

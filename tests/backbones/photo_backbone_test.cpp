@@ -1,6 +1,7 @@
 // The module as a whole: decoding, the network's input, layers, problems. Needs OpenCV.
 
 #include <cmath>
+#include <iostream>
 #include <random>
 #include <thread>
 
@@ -220,7 +221,9 @@ TEST_F(PhotoBackboneTest, DamagedFilesGiveAProblemAndPrintNothing) {
         ++tried;
       }
     }
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  std::fputs("stdio still prints, ", stderr);
+  std::cerr << "streams, too";
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "stdio still prints, streams, too");
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
   EXPECT_EQ(tried, 540u);
   EXPECT_GT(refused, tried / 4);
