@@ -71,7 +71,6 @@ class PhotoBackbone final : public Backbone {
       if (image.empty() || input.size() != values_per_input()) return "expected an image and room for its pixels";
       const cv::Mat bytes(1, static_cast<int>(image.size()), CV_8U,
                           const_cast<std::byte*>(image.data()));     // which it does not change
-      const DecoderMessages messages;                                // damage is reported by the result
       const cv::Mat pixels = cv::imdecode(bytes, cv::IMREAD_COLOR);  // 8 bits, three channels, upright
       if (pixels.empty() || pixels.type() != CV_8UC3) return "the image is damaged or of an unknown variant";
       to_network_input({pixels.ptr<std::uint8_t>(), static_cast<std::size_t>(pixels.cols),

@@ -83,7 +83,7 @@ def scaled_in_double(pixels, width, height):
         weights = np.maximum(0, 1 - np.abs((np.arange(source)[None] + 0.5 - centres) / reach))
         return weights / weights.sum(axis=1, keepdims=True)
     down, across = matrix(pixels.shape[0], height), matrix(pixels.shape[1], width)
-    return np.einsum("hy,yxc,wx->hwc", down, pixels.astype(float), across)
+    return np.einsum("hy,yxc,wx->hwc", down, pixels.astype(float), across, optimize=True)
 
 
 def scaled(pixels, width, height):
