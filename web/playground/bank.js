@@ -152,6 +152,11 @@ class Bank {
   }
 }
 
+// Unseen classes, or samples of them, before the others.
+function unseenFirst(list) {
+  return [...list.filter((one) => !one.seen), ...list.filter((one) => one.seen)];
+}
+
 // The name of an attribute as words.
 function words(name) {
   return name.replace(/[_]+/g, " ");

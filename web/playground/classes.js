@@ -15,6 +15,7 @@ class ClassList {
       element("div", { class: "panel-head" }, element("h2", { id: "classes-heading" }, "Classes"),
         element("button", { type: "button", id: "new-class", class: "primary", onclick: () => page.edit(page.bank.add("", NOTHING)) }, "New class"),
         element("button", { type: "button", id: "export", onclick: () => this.save() }, "Export")),
+      element("p", { class: "note guide" }, "Make a class that nobody has trained: say which class it is like, and move the sliders of what is different. The pictures follow at once. Or describe an unseen class anew, without looking at its attributes."),
       this.page.bank.classes.length > 15 ? this.search : "",
       this.rows, this.exported);
   }
@@ -24,7 +25,7 @@ class ClassList {
     const held = this.rows.contains(document.activeElement) ? document.activeElement.dataset.action : null;
     const rows = [
       ...bank.state.own.map((one) => ({ name: one.name || "unnamed", one, own: true, problem: bank.problem(one) })),
-      ...bank.classes.map((one) => ({ ...one, own: false })),
+      ...unseenFirst(bank.classes).map((one) => ({ ...one, own: false })),
     ].filter((row) => row.name.toLowerCase().includes(this.query));
     this.rows.replaceChildren(...rows.map((row) => (row.own ? this.ownRow(row) : this.modelRow(row))));
     const again = held && [...this.rows.querySelectorAll("button")].find((button) => button.dataset.action === held);
@@ -55,7 +56,7 @@ class ClassList {
     return element("li", { class: hidden ? "hidden-class" : null }, classTag(name, seen, false),
       element("span", { class: "note taken" }, hidden ? "hidden" : taken === null ? "" : count(taken, "picture")),
       element("span", { class: "actions" },
-        hidden ? null : this.action("Describe anew", name, () => page.edit(bank.describeAnew(name, NOTHING)), bank.present().length < 3),
+        hidden || seen ? null : this.action("Describe anew", name, () => page.edit(bank.describeAnew(name, NOTHING)), bank.present().length < 3),
         this.action(hidden ? "Show" : "Hide", name, () => {
           bank.hide(name, !hidden);
           page.announce(`${name} is ${hidden ? "shown" : "hidden"}.`);

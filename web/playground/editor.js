@@ -35,7 +35,7 @@ class Editor {
       element("label", { class: "control wide" }, element("span", {}, "Name"), this.name), this.warning,
       this.base, this.sentence, this.effect,
       element("div", { class: "filters" },
-        searchControl("but with", (query) => {
+        searchControl("Find an attribute", (query) => {
           this.query = query;
           this.filter();
         }),
@@ -87,7 +87,7 @@ class Editor {
       reset.setAttribute("aria-label", `Reset ${text} to ${compact(base[j])}`);
       node.classList.toggle("changed", changed);
     }
-    const changes = Object.keys(one.changes).map((j) => `${words(bank.attributes[j].name)} ${compact(one.changes[j])}`);
+    const changes = Object.keys(one.changes).map((j) => `${words(bank.attributes[j].name).replace(/^has /, "")} ${compact(one.changes[j])}`);
     const start = one.base === NOTHING ? null : one.base === AVERAGE ? "the average" : one.base;
     this.sentence.textContent = start && changes.length ? `Like ${start}, but with ${wordList(changes)}.`
       : start ? `Like ${start}. Change what is different.` : changes.length ? `With ${wordList(changes)}.` : "Choose a class that it is like, or move sliders.";

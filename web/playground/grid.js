@@ -125,8 +125,8 @@ class Grid {
     const { all, right, unknown } = this.page.score(name);
     const described = bank.byName.get(name);
     const absent = !bank.present().some((one) => one.name === name);
-    const text = absent ? `${count(all, "picture")} of ${name}, a class that is hidden`
-      : `of ${count(all, "picture")} of ${name}, ${right} ${right === 1 ? "is" : "are"} given to ${name}${unknown ? `, ${unknown} unknown` : ""}`;
+    const text = absent ? `${count(all, "picture")}; the class is hidden`
+      : `of ${count(all, "picture")}, ${right} ${right === 1 ? "is" : "are"} given to ${name}${unknown ? `, ${unknown} unknown` : ""}`;
     const meter = element("span", { class: "meter", "aria-hidden": "true" }, element("span", {}));
     meter.firstChild.style.width = `${absent ? 0 : (100 * right) / all}%`;
     return [classTag(name, described && described.seen, bank.isOwn(name)), element("span", { class: "score" }, text), meter];

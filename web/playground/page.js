@@ -24,7 +24,7 @@ const Page = {
     const [model, described, samples] = await Promise.all(["/v1/model", "/v1/classes", "/v1/samples"].map((path) => Server.json(path)));
     Page.model = model;
     Page.pictures = new Pictures(samples);
-    Page.items = samples.samples.map((sample) => ({ ...sample, photo: false, prediction: null }));
+    Page.items = unseenFirst(samples.samples).map((sample) => ({ ...sample, photo: false, prediction: null }));
     await Page.pictures.load();
     Page.bank = new Bank(described, `parsnets-bank ${model.name} ${described.classes.map((one) => one.name).join()}`, () => Page.changed());
     const seen = count(model.seen, "seen class", "seen classes");
@@ -34,8 +34,9 @@ const Page = {
     Page.editor = new Editor(Page);
     Page.grid = new Grid(Page);
     Page.photoInput = new PhotoInput(Page);
-    Page.all = new Live((signal) => Page.predictAll(signal), Page.problem);
-    Page.one = new Live((signal) => Page.predictOne(signal), Page.problem, 0);
+    const tell = { onProblem: (error) => Page.problem(error), onBusy: () => Page.busy() };
+    Page.all = new Live((signal) => Page.predictAll(signal), { ...tell, pause: 50 });
+    Page.one = new Live((signal) => Page.predictOne(signal), { ...tell, pause: 0 });
     document.getElementById("undo").addEventListener("click", () => Page.step("undo"));
     document.getElementById("redo").addEventListener("click", () => Page.step("redo"));
     document.getElementById("dismiss").addEventListener("click", () => Page.solved(Page.saidAbout));
@@ -58,9 +59,10 @@ const Page = {
     const ask = (what, items) => (items.length ? Server.json("/v1/predict", Page.request({ ...what, top: 1 }), signal) : { predictions: [] });
     const [ofPhotos, ofSamples] = await Promise.all([ask({ features: photos.map((item) => item.features) }, photos), ask({ samples: "all" }, samples)]);
     return () => {
-      [...photos, ...samples].forEach((item, i) => {
-        item.prediction = [...ofPhotos.predictions, ...ofSamples.predictions][i];
+      photos.forEach((item, i) => {
+        item.prediction = ofPhotos.predictions[i];
       });
+      for (const item of samples) item.prediction = ofSamples.predictions[item.id];
       Page.solved("prediction");
       Page.showAll();
     };
@@ -102,6 +104,10 @@ const Page = {
     return Page.rejecting && item.prediction.unknown ? UNKNOWN : item.prediction.classes[0].name;
   },
 
+  busy() {
+    document.getElementById("main").setAttribute("aria-busy", String(Page.all.busy || Page.one.busy));
+  },
+
   // How many pictures of the class there are, and how many of them are given to it.
   score(label) {
     const verdicts = Page.items.filter((item) => item.label === label).map(Page.verdict);
@@ -118,7 +124,9 @@ const Page = {
     const byLabel = new Map();
     for (const { label } of mine) byLabel.set(label, (byLabel.get(label) || 0) + 1);
     const parts = [...byLabel].sort((a, b) => b[1] - a[1]).map(([label, number]) => `${number} of ${label || "your photos"}`);
-    return mine.length ? `It takes ${count(mine.length, "picture")}: ${wordList(parts)}.` : "It takes no picture.";
+    const { all, right } = Page.score(name);
+    const share = all ? ` Of ${count(all, "picture")} of ${name}, ${right} ${right === 1 ? "is" : "are"} given to it.` : "";
+    return `It takes ${mine.length ? `${count(mine.length, "picture")}: ${wordList(parts)}` : "no picture"}.${share}`;
   },
 
   // What the reader does ---------------------------------------------------------------------------------------------
