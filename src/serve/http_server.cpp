@@ -148,13 +148,13 @@ class HttpServer::State : private httplib::Server {
     });
     Post(".*", [this](const httplib::Request& request, httplib::Response& response,
                       const httplib::ContentReader& reader) { read_body_and_answer(request, response, reader); });
-    set_error_handler([](const httplib::Request&, httplib::Response& response) {  // its own refusals have no body
+    set_error_handler(HandlerWithResponse([](const httplib::Request&, httplib::Response& response) {  // its own refusals have no body
       current->status = response.status;
       if (!response.body.empty()) return HandlerResponse::Unhandled;
       fill(response, error_response(HttpError(response.status, "the request is not valid")), false);
       response.set_header("Connection", "close");
       return HandlerResponse::Handled;
-    });
+    }));
   }
 
   ~State() override {

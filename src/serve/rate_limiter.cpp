@@ -15,9 +15,10 @@ bool RateLimiter::allows(const std::string& client, Clock::time_point now) {
   std::lock_guard lock(mutex_);
   auto found = buckets_.find(client);
   if (found == buckets_.end() && buckets_.size() >= most_clients_)
-    std::erase_if(buckets_, [&](auto& entry) {
-      fill(entry.second, now);
-      return entry.second.tokens >= burst();
+    std::erase_if(buckets_, [&](const auto& entry) {
+      Bucket bucket = entry.second;
+      fill(bucket, now);
+      return bucket.tokens >= burst();
     });
   if (found == buckets_.end()) {
     const bool full = buckets_.size() >= most_clients_;
