@@ -99,7 +99,9 @@ std::vector<std::pair<std::string, std::string>> headers_of(const HttpResponse& 
 
 /// A response that needs no parsed request, with the end of the connection.
 std::string closing_text(const HttpResponse& response) {
-  std::string text = fmt::format("HTTP/1.1 {} {}\r\n", response.status, http_error_code(response.status));
+  std::string reason(http_error_code(response.status));
+  std::ranges::replace(reason, '_', ' ');
+  std::string text = fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason);
   for (const auto& [name, value] : headers_of(response, false)) text += fmt::format("{}: {}\r\n", name, value);
   return text + fmt::format("Connection: close\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}", response.type,
                             response.body.size(), response.body);

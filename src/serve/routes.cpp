@@ -45,12 +45,16 @@ HttpResponse not_there(const char* what) { throw HttpError(404, fmt::format("the
 
 std::vector<Route> routes_of(const Service& service, Metrics& metrics) {
   std::vector<Route> routes;
-  for (const PlaygroundFile& file : playground_files())
-    routes.push_back({"GET", std::string(file.path),
-                      [&file](const HttpRequest&) {
-                        return HttpResponse{200, std::string(file.type), std::string(file.content)};
+  const auto page = [&](const char* path, const char* type, std::string_view (*content)()) {
+    routes.push_back({"GET", path,
+                      [type, content](const HttpRequest&) {
+                        return HttpResponse{200, std::string(type) + "; charset=utf-8", std::string(content())};
                       },
                       true, true});
+  };
+  page("/", "text/html", playground_html);
+  page("/playground.css", "text/css", playground_css);
+  page("/playground.js", "text/javascript", playground_js);
   const auto get = [&](const char* path, auto handle, bool open = false) {
     routes.push_back({"GET", path, handle, open, false});
   };
