@@ -66,6 +66,7 @@ OptionTable common_options(CommonOptions& common);
 /// What the commands of a group ("data", "classes") do, in one line.
 std::string group_summary(const std::string& group);
 
+Command extract_command();
 Command train_command();
 Command stats_command();
 Command eval_command();

@@ -67,7 +67,8 @@ Output serve(State& state, Context& context) {
   if (state.allow_remote && token.empty())
     throw Error(ErrorCode::usage, "--allow-remote: expected a token in --token-file or PARSNETS_TOKEN, found none");
   Model model = load_model(state.model);
-  const auto connections = static_cast<std::size_t>(state.connections), batch = static_cast<std::size_t>(state.max_batch);
+  const auto connections = static_cast<std::size_t>(state.connections),
+             batch = static_cast<std::size_t>(state.max_batch);
   require_memory(state.memory_limit,
                  scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, batch) +
                      static_cast<double>(connections) * 2 * static_cast<double>(state.max_body),

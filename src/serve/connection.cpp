@@ -69,7 +69,8 @@ std::string Connection::read_head(std::size_t most) {
     const std::string_view head = std::string_view(received_).substr(taken_);
     for (; checked < std::min(head.size(), most); ++checked) {
       const char c = head[checked];
-      if ((c == '\n' && (checked == 0 || head[checked - 1] != '\r')) || (checked > 0 && head[checked - 1] == '\r' && c != '\n'))
+      if ((c == '\n' && (checked == 0 || head[checked - 1] != '\r')) ||
+          (checked > 0 && head[checked - 1] == '\r' && c != '\n'))
         throw HttpError(400, "a line of the head does not end in CRLF");
       if (static_cast<unsigned char>(c) < ' ' && c != '\r' && c != '\n' && c != '\t')
         throw HttpError(400, "the head contains a control character");

@@ -46,9 +46,9 @@ HttpResponse error_response(const HttpError& error) {
   if (!error.place().expected.empty()) json["expected"] = error.place().expected;
   if (!error.place().found.empty()) json["found"] = error.place().found;
   // What was found may be any bytes.
-  HttpResponse response{error.status(), "application/json",
-                        nlohmann::ordered_json{{"error", json}}.dump(-1, ' ', false,
-                                                                     nlohmann::json::error_handler_t::replace)};
+  HttpResponse response{
+      error.status(), "application/json",
+      nlohmann::ordered_json{{"error", json}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
   if (error.status() == 429 || error.status() == 503) response.headers.emplace_back("Retry-After", "1");
   if (error.status() == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;

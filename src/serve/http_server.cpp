@@ -113,7 +113,8 @@ HttpResponse response_of(const std::function<HttpResponse()>& work) {
   } catch (const HttpError& e) {
     return error_response(e);
   } catch (const Error& e) {
-    if (e.code() != ErrorCode::bad_input && e.code() != ErrorCode::usage) return error_response(HttpError(500, e.what()));
+    if (e.code() != ErrorCode::bad_input && e.code() != ErrorCode::usage)
+      return error_response(HttpError(500, e.what()));
     const BadInput parts = e.parts();
     return error_response(HttpError(400, e.message(), {parts.field, parts.expected, parts.found}));
   } catch (const std::bad_alloc&) {
@@ -150,13 +151,14 @@ class HttpServer::State : private httplib::Server {
     });
     Post(".*", [this](const httplib::Request& request, httplib::Response& response,
                       const httplib::ContentReader& reader) { read_body_and_answer(request, response, reader); });
-    set_error_handler(HandlerWithResponse([](const httplib::Request&, httplib::Response& response) {  // its own refusals have no body
-      current->status = response.status;
-      if (!response.body.empty()) return HandlerResponse::Unhandled;
-      fill(response, error_response(HttpError(response.status, "the request is not valid")), false);
-      response.set_header("Connection", "close");
-      return HandlerResponse::Handled;
-    }));
+    set_error_handler(
+        HandlerWithResponse([](const httplib::Request&, httplib::Response& response) {  // its own refusals have no body
+          current->status = response.status;
+          if (!response.body.empty()) return HandlerResponse::Unhandled;
+          fill(response, error_response(HttpError(response.status, "the request is not valid")), false);
+          response.set_header("Connection", "close");
+          return HandlerResponse::Handled;
+        }));
   }
 
   ~State() override {
@@ -369,8 +371,8 @@ class HttpServer::State : private httplib::Server {
       drain(refusals);
       sockaddr_storage peer{};
       socklen_t size = sizeof peer;
-      const int socket = ::accept4(listener_.socket(), reinterpret_cast<sockaddr*>(&peer), &size,
-                                   SOCK_CLOEXEC | SOCK_NONBLOCK);
+      const int socket =
+          ::accept4(listener_.socket(), reinterpret_cast<sockaddr*>(&peer), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (socket < 0) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
           std::this_thread::sleep_for(std::chrono::milliseconds(10));  // until a connection ends

@@ -216,7 +216,8 @@ void JsonReader::append_escape(const std::string& field, std::string& out) {
     unsigned code = 0;
     const auto [last, failed] = end_ - at_ < 4 ? std::from_chars_result{at_, std::errc::invalid_argument}
                                                : std::from_chars(at_, at_ + 4, code, 16);
-    if (failed != std::errc() || last != at_ + 4) throw HttpError({field, "four hexadecimal digits after \\u", "others"});
+    if (failed != std::errc() || last != at_ + 4)
+      throw HttpError({field, "four hexadecimal digits after \\u", "others"});
     at_ += 4;
     return code;
   };

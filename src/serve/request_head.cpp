@@ -18,12 +18,14 @@ constexpr std::size_t kMostHeaders = 100;
 
 bool is_token(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos;
+    return std::isalnum(c) != 0 ||
+           std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos;
   });
 }
 
 bool is_visible(std::string_view text, bool blanks) {
-  return std::ranges::all_of(text, [&](unsigned char c) { return (c > ' ' && c != 127) || (blanks && (c == ' ' || c == '\t')); });
+  return std::ranges::all_of(
+      text, [&](unsigned char c) { return (c > ' ' && c != 127) || (blanks && (c == ' ' || c == '\t')); });
 }
 
 std::string lower(std::string_view text) {

@@ -57,9 +57,8 @@ BankEdit bank_edit(JsonReader& json, const RequestLimits& limits) {
         bank.add.push_back(added_class(json, fmt::format("bank.add[{}]", i), limits));
       });
     else if (key == "remove")
-      json.array("bank.remove", [&](std::size_t i) {
-        bank.remove.push_back(class_name(json, fmt::format("bank.remove[{}]", i)));
-      });
+      json.array("bank.remove",
+                 [&](std::size_t i) { bank.remove.push_back(class_name(json, fmt::format("bank.remove[{}]", i))); });
     else
       throw HttpError({"bank", "add and remove", "'" + key.substr(0, 64) + "'"});
   });
@@ -74,8 +73,8 @@ void read_features(JsonReader& json, const RequestLimits& limits, PredictRequest
     const std::string field = fmt::format("features[{}]", i);
     json.numbers(field, limits.dimensions, request.features);
     if (request.features.size() - before != limits.dimensions)
-      throw HttpError({field, fmt::format("{} numbers", limits.dimensions),
-                       fmt::format("{}", request.features.size() - before)});
+      throw HttpError(
+          {field, fmt::format("{} numbers", limits.dimensions), fmt::format("{}", request.features.size() - before)});
     ++request.rows;
   });
   if (request.rows == 0) throw HttpError({"features", "at least one sample", "none"});

@@ -18,10 +18,12 @@ struct Asked {
 Matrix<float> npy_features(const Service& service, const std::string& body) {
   Matrix<float> features = parse_npy_float(std::as_bytes(std::span(body)), "the body");
   if (features.cols() != service.limits().dimensions)
-    throw HttpError({"array", fmt::format("{} columns", service.limits().dimensions), fmt::format("{}", features.cols())});
+    throw HttpError(
+        {"array", fmt::format("{} columns", service.limits().dimensions), fmt::format("{}", features.cols())});
   if (features.rows() > service.limits().batch)
-    throw HttpError(413, "the array has too many rows",
-                    {"array", fmt::format("at most {} rows", service.limits().batch), fmt::format("{}", features.rows())});
+    throw HttpError(
+        413, "the array has too many rows",
+        {"array", fmt::format("at most {} rows", service.limits().batch), fmt::format("{}", features.rows())});
   return features;
 }
 
@@ -58,7 +60,12 @@ std::vector<Route> routes_of(const Service& service, Metrics& metrics) {
   const auto get = [&](const char* path, auto handle, bool open = false) {
     routes.push_back({"GET", path, handle, open, false});
   };
-  get("/healthz", [](const HttpRequest&) { return HttpResponse{200, "application/json", "{\"status\":\"ok\"}"}; }, true);
+  get(
+      "/healthz",
+      [](const HttpRequest&) {
+        return HttpResponse{200, "application/json", "{\"status\":\"ok\"}"};
+      },
+      true);
   get("/metrics", [&metrics](const HttpRequest&) {
     return HttpResponse{200, "text/plain; version=0.0.4", metrics.text()};
   });
@@ -68,7 +75,8 @@ std::vector<Route> routes_of(const Service& service, Metrics& metrics) {
   get("/v1/samples", [&service, json](const HttpRequest&) { return json(service.samples_json()); });
   get("/v1/samples/sheet", [&service](const HttpRequest&) {
     const ServedSamples& samples = service.samples();
-    return samples.sheet.empty() ? not_there("sheet of pictures") : HttpResponse{200, samples.sheet_type, samples.sheet};
+    return samples.sheet.empty() ? not_there("sheet of pictures")
+                                 : HttpResponse{200, samples.sheet_type, samples.sheet};
   });
   get("/v1/samples/*/picture", [](const HttpRequest&) { return not_there("such picture"); });
   routes.push_back({"POST", "/v1/predict", [&service, &metrics, json](const HttpRequest& http) {
@@ -84,7 +92,8 @@ std::vector<Route> routes_of(const Service& service, Metrics& metrics) {
   routes.push_back({"POST", "/v1/bank", [&service](const HttpRequest& http) {
                       if (http.type != "application/json")
                         throw HttpError(415, "the body is not JSON", {"Content-Type", "application/json", http.type});
-                      return HttpResponse{200, "text/csv; charset=utf-8",
+                      return HttpResponse{200,
+                                          "text/csv; charset=utf-8",
                                           service.bank_csv(parse_bank_request(http.body, service.limits())),
                                           {{"Content-Disposition", "attachment; filename=\"classes.csv\""}}};
                     }});

@@ -39,12 +39,9 @@ void append_numbers(std::span<const float> values, std::string& out) {
 
 Json source_json(const FeatureSource& source) {
   static constexpr const char* kPresets[]{"torchvision", "caffe", "tf"};
-  return {{"name", source.backbone},
-          {"sha256", source.sha256},
-          {"layer", source.layer},
-          {"preset", kPresets[static_cast<std::size_t>(source.input.preset)]},
-          {"width", source.input.width},
-          {"height", source.input.height}};
+  return {{"name", source.backbone},     {"sha256", source.sha256},
+          {"layer", source.layer},       {"preset", kPresets[static_cast<std::size_t>(source.input.preset)]},
+          {"width", source.input.width}, {"height", source.input.height}};
 }
 
 void require_size(std::size_t rows, std::size_t per_row, std::size_t most, const char* field) {
@@ -61,7 +58,8 @@ std::vector<std::string> sets_of(const ServedBank& bank, double coverage, Matrix
     for (std::size_t r = 0; r < scores.rows(); ++r) {
       std::string set = "[";
       for (const RankedClass& c : bank.ranking.set(scores.row(r), thresholds))
-        set += (set.size() > 1 ? "," : "") + json_string(bank.model.classes.names[static_cast<std::size_t>(c.class_index)]);
+        set += (set.size() > 1 ? "," : "") +
+               json_string(bank.model.classes.names[static_cast<std::size_t>(c.class_index)]);
       sets.push_back(set + "]");
     }
   });
@@ -131,8 +129,9 @@ std::string Service::classes_json() const {
   out += "],\"classes\":[";
   for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
     const bool described = model.classes.described.empty() || model.classes.described[c] != 0;
-    fmt::format_to(std::back_inserter(out), "{}{{\"name\":{},\"seen\":{},\"described\":{},\"attributes\":",
-                   c > 0 ? "," : "", json_string(model.classes.names[c]), model.classes.seen[c] != 0, described);
+    fmt::format_to(std::back_inserter(out),
+                   "{}{{\"name\":{},\"seen\":{},\"described\":{},\"attributes\":", c > 0 ? "," : "",
+                   json_string(model.classes.names[c]), model.classes.seen[c] != 0, described);
     append_numbers(model.classes.semantics.row(c), out);
     out += '}';
   }
@@ -146,9 +145,8 @@ std::string Service::samples_json() const {
     json["samples"].push_back({{"id", i}, {"name", sample.name}, {"label", sample.label}, {"seen", sample.seen}});
   }
   if (!samples_.sheet.empty())
-    json["sheet"] = {{"columns", samples_.sheet_columns},
-                     {"size", samples_.sheet_size},
-                     {"pictures", samples_.sheet_places}};
+    json["sheet"] = {
+        {"columns", samples_.sheet_columns}, {"size", samples_.sheet_size}, {"pictures", samples_.sheet_places}};
   return text_of(json);
 }
 
@@ -168,10 +166,12 @@ std::string Service::predict(const PredictRequest& request, MatrixView<const flo
   const auto bank = banks_.after(request.bank, pool_);
   const Model& model = bank->model;
   const bool all = request.among == Among::all, reject = request.reject.value_or(all && !model.rejection.empty());
-  if (reject && model.rejection.empty()) throw HttpError(400, "the model has no rejection", {"reject", "false", "true"});
+  if (reject && model.rejection.empty())
+    throw HttpError(400, "the model has no rejection", {"reject", "false", "true"});
   if (reject && !all) throw HttpError({"reject", "false where not all classes compete", "true"});
   if (request.coverage && (model.sets.empty() || !all))
-    throw HttpError({"coverage", "a model with prediction sets, among all classes", model.sets.empty() ? "none" : "a part of them"});
+    throw HttpError({"coverage", "a model with prediction sets, among all classes",
+                     model.sets.empty() ? "none" : "a part of them"});
   std::optional<Ranking> part;
   if (!all) part.emplace(model, request.among);
   const Ranking& ranking = part ? *part : bank->ranking;
@@ -185,7 +185,8 @@ std::string Service::predict(const PredictRequest& request, MatrixView<const flo
     bank->predictor.rank(x, ranking, pool_, best, evidence);
   else
     bank->predictor.rank(x, ranking, pool_, best);
-  const std::vector<std::string> sets = request.coverage ? sets_of(*bank, *request.coverage, x, pool_) : std::vector<std::string>();
+  const std::vector<std::string> sets =
+      request.coverage ? sets_of(*bank, *request.coverage, x, pool_) : std::vector<std::string>();
   Matrix<float> attributes;
   if (request.attributes) {
     attributes = model.predict_semantics(x, pool_);
