@@ -1,6 +1,6 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
-.PHONY: demo reproduce test build test-peers test-page test-python test-clang instruction-counts python wheel bench \
-        benchmarks-page sanitize stress stress-chroot coverage cross lint lint-tidy runtime-size docs install clean
+.PHONY: demo photos reproduce test build test-peers test-page test-python test-clang instruction-counts python wheel \
+        bench benchmarks-page sanitize stress stress-chroot coverage cross lint lint-tidy runtime-size docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -9,6 +9,14 @@ build:
 	@scripts/setup.sh build
 	@[ -f build/build.ninja ] || cmake --preset release -DPARSNETS_BUILD_TESTS=OFF -DPARSNETS_BUILD_BENCH=OFF > /dev/null
 	@cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared
+
+# What reads photographs (`parsnets extract`): a module beside the tool, on Debian's OpenCV.
+photos:
+	@scripts/setup.sh photos
+	@[ -f build/build.ninja ] || cmake --preset release -DPARSNETS_BUILD_TESTS=OFF -DPARSNETS_BUILD_BENCH=OFF > /dev/null
+	@cmake -B build -DPARSNETS_IMAGES=ON > /dev/null
+	@cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared
+	@$(CLI) doctor | grep photos
 
 demo: build
 	@scripts/demo.sh

@@ -66,6 +66,7 @@ OptionTable common_options(CommonOptions& common);
 /// What the commands of a group ("data", "classes") do, in one line.
 std::string group_summary(const std::string& group);
 
+Command extract_command();
 Command train_command();
 Command stats_command();
 Command eval_command();
@@ -77,6 +78,7 @@ Command classes_list_command();
 Command classes_add_command();
 Command classes_teach_command();
 Command classes_remove_command();
+Command serve_command();
 Command export_command();
 Command bench_device_command();
 Command bench_command();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "backbone_module.hpp"
 #include "base/machine.hpp"
 #include "command.hpp"
 #include "parsnets/version.hpp"
@@ -35,6 +36,12 @@ Command doctor_command() {
     json["mpi"] = mpi;
     text += fmt::format("{:<10}{}\n", "MPI",
                         mpi.empty() ? "none (install libopenmpi-dev and openmpi-bin and build again)" : mpi);
+    const std::string photos = backbone_engines();
+    json["photos"] = photos;
+    text += fmt::format("{:<10}{}\n", "photos",
+                        photos.empty() ? "none (install libopencv-dnn-dev and libopencv-imgcodecs-dev and run "
+                                         "`make photos`)"
+                                       : photos);
     json["problems"] = nlohmann::ordered_json::array();
     const auto problem = [&](const std::string& what) {
       json["problems"].push_back(what);

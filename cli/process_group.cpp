@@ -1,13 +1,12 @@
 #include "process_group.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
+#include "module_file.hpp"
 #include "mpi_module.hpp"
 #include "parsnets/error.hpp"
 
@@ -24,29 +23,14 @@ bool started_by_mpirun() {
   return false;
 }
 
-void* open_module(std::string* problem) {
-  std::error_code ignored;
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const auto& place : {folder / kModule, folder / ".." / PARSNETS_MODULE_FOLDER / kModule})
-    if (std::filesystem::exists(place, ignored)) {
-      if (void* module = ::dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL)) return module;
-      const char* why = ::dlerror();
-      if (problem != nullptr) *problem = why != nullptr ? why : "";
-    }
-  return nullptr;
-}
-
-template <class F>
-F* function_of(void* module, const char* name) {
-  return reinterpret_cast<F*>(::dlsym(module, name));
-}
+void* mpi_module(std::string& problem) { return open_module(kModule, RTLD_NOW | RTLD_GLOBAL, problem); }
 
 }  // namespace
 
 ProcessGroup::ProcessGroup() {
   if (!started_by_mpirun()) return;
   std::string problem;
-  module_ = open_module(&problem);
+  module_ = mpi_module(problem);
   if (module_ == nullptr)
     throw Error(
         ErrorCode::usage,
@@ -79,7 +63,8 @@ void ProcessGroup::fail(int code, const std::string& message) {
 }
 
 std::string mpi_library() {
-  void* module = open_module(nullptr);
+  std::string problem;
+  void* module = mpi_module(problem);
   if (module == nullptr) return "";
   const std::string text = function_of<decltype(parsnets_mpi_library)>(module, "parsnets_mpi_library")();
   return text.substr(0, text.find(','));

@@ -3,32 +3,13 @@
 #include <fmt/format.h>
 
 #include "base/file.hpp"
+#include "images/image_header.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/report.hpp"
 
 namespace parsnets {
 
 namespace {
-
-std::size_t big_endian(const std::string& bytes, std::size_t at, std::size_t count) {
-  std::size_t value = 0;
-  for (std::size_t i = 0; i < count; ++i) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
-  return value;
-}
-
-/// Width and height from the headers; zeros for anything but a PNG or JPEG.
-std::pair<std::size_t, std::size_t> picture_size(const std::string& bytes) {
-  if (bytes.size() > 24 && bytes.compare(1, 3, "PNG") == 0) return {big_endian(bytes, 16, 4), big_endian(bytes, 20, 4)};
-  if (bytes.size() < 4 || bytes.compare(0, 2, "\xff\xd8") != 0) return {0, 0};
-  for (std::size_t at = 2; at + 9 < bytes.size();) {  // segments: ff, marker, length
-    const auto marker = static_cast<unsigned char>(bytes[at + 1]);
-    if (static_cast<unsigned char>(bytes[at]) != 0xff) return {0, 0};
-    const bool frame = marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
-    if (frame) return {big_endian(bytes, at + 7, 2), big_endian(bytes, at + 5, 2)};
-    at += 2 + big_endian(bytes, at + 2, 2);
-  }
-  return {0, 0};
-}
 
 std::string base64(const std::string& bytes) {
   static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -50,7 +31,8 @@ Thumbnails read_thumbnails(const std::filesystem::path& folder, std::size_t samp
     const auto file = folder / (std::string("thumbnails.") + (type[0] == 'j' ? "jpg" : "png"));
     if (!std::filesystem::is_regular_file(file)) continue;
     const std::string bytes = read_text_file(file);
-    const auto [width, height] = picture_size(bytes);
+    const auto header = read_image_header(std::as_bytes(std::span(bytes)));
+    const std::size_t width = header ? header->width : 0, height = header ? header->height : 0;
     std::size_t size = std::min(width, height);
     while (size > 0 && (width / size) * (height / size) < samples) --size;
     if (size == 0)

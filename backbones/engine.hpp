@@ -1,0 +1,34 @@
+#pragma once
+// What runs a network: OpenCV, or ONNX Runtime where the module is built with it.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parsnets/backbone.hpp"
+
+namespace parsnets {
+
+/// Throws std::exception; the border of the module turns that into text.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual std::string name() const = 0;
+  /// One photograph at a time: batches would round it in other ways than alone, and many networks take no other.
+  /// `features` becomes as long as the network's output; an output with positions is averaged over them.
+  virtual void run(std::span<const float> input, std::vector<float>& features) = 0;
+};
+
+/// `network`: the bytes of an ONNX file in which `layer` is an output.
+std::unique_ptr<Engine> open_engine(std::string network, const std::string& layer, const BackboneOptions& options);
+
+/// "OpenCV 4.6.0", "ONNX Runtime 1.17.0"
+std::string engine_name();
+
+/// Of an output of this shape, batch first: a value per channel, the mean over positions. Throws for other shapes.
+void average_positions(std::span<const float> values, const std::vector<std::int64_t>& shape,
+                       std::vector<float>& features);
+
+}  // namespace parsnets

@@ -1,0 +1,43 @@
+#include <opencv2/dnn.hpp>
+
+#include "engine.hpp"
+
+namespace parsnets {
+
+namespace {
+
+class OpenCvEngine final : public Engine {
+ public:
+  OpenCvEngine(const std::string& network, std::string layer, const BackboneOptions& options)
+      : net_(cv::dnn::readNetFromONNX(network.data(), network.size())),
+        layer_(std::move(layer)),
+        shape_{1, 3, static_cast<int>(options.input.height), static_cast<int>(options.input.width)} {
+    net_.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
+    net_.setPreferableTarget(cv::dnn::DNN_TARGET_CPU);
+  }
+
+  std::string name() const override { return engine_name(); }
+
+  void run(std::span<const float> input, std::vector<float>& features) override {
+    net_.setInput(cv::Mat(shape_, CV_32F, const_cast<float*>(input.data())));  // which it does not change
+    const cv::Mat output = net_.forward(layer_);
+    if (output.type() != CV_32F || !output.isContinuous())
+      throw std::runtime_error("expected a layer of 32-bit floating-point values, found another type");
+    average_positions({output.ptr<float>(), output.total()}, {output.size.p, output.size.p + output.dims}, features);
+  }
+
+ private:
+  cv::dnn::Net net_;
+  std::string layer_;
+  std::vector<int> shape_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> open_engine(std::string network, const std::string& layer, const BackboneOptions& options) {
+  return std::make_unique<OpenCvEngine>(network, layer, options);
+}
+
+std::string engine_name() { return "OpenCV " + cv::getVersionString(); }
+
+}  // namespace parsnets

@@ -1,0 +1,125 @@
+#include "backbone_module.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "backbones_module.hpp"
+#include "base/file.hpp"
+#include "base/json_file.hpp"
+#include "base/sha256.hpp"
+#include "data/feature_source.hpp"
+#include "module_file.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+constexpr const char* kModule = "parsnets-backbones.so";
+
+void* module_of_photographs(std::string& problem) { return open_module(kModule, RTLD_NOW | RTLD_LOCAL, problem); }
+
+void set_size(const std::string& text, ImageInput& input) {
+  const auto number = [&](std::string_view digits) {
+    std::size_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size() || value < 1 || value > 8192)
+      throw Error(ErrorCode::usage,
+                  fmt::format("--input-size: expected a size such as 224, or width and height such as 320x240, up to "
+                              "8192, found '{}'",
+                              text));
+    return value;
+  };
+  const auto cross = text.find('x');
+  input.width = number(std::string_view(text).substr(0, cross));
+  input.height = cross == std::string::npos ? input.width : number(std::string_view(text).substr(cross + 1));
+}
+
+/// The card of a network has some of the keys that describe features.
+void read_card(const std::filesystem::path& network, BackboneOptions& options) {
+  auto card = network;
+  card.replace_extension(".json");
+  std::error_code absent;
+  if (!std::filesystem::is_regular_file(card, absent)) return;
+  nlohmann::json json = read_json_file(card);
+  FeatureSource defaults{network.filename().string(), std::string(64, '0'), "", options.input, 1};
+  const nlohmann::json complete = to_json(defaults);
+  if (json.is_object())
+    for (const auto& [key, value] : complete.items())
+      if (!json.contains(key) || key == "sha256" || key == "dimensions") json[key] = value;
+  const FeatureSource source = feature_source_from_json(json, card.string());
+  options.layer = source.layer;
+  options.input = source.input;
+}
+
+OpenedBackbone open(const BackboneOptions& options, std::string sha256) {
+  std::string problem;
+  void* module = module_of_photographs(problem);
+  if (module == nullptr)
+    throw Error(ErrorCode::usage, fmt::format("photographs need the module {}, found {}; install libopencv-dnn-dev and "
+                                              "libopencv-imgcodecs-dev and run `make photos`",
+                                              kModule, problem.empty() ? "none" : problem));
+  OpenedBackbone opened;
+  opened.backbone.reset(function_of<OpenBackbone>(module, kOpenBackbone)(options, problem));
+  if (opened.backbone == nullptr) throw Error(ErrorCode::bad_input, options.file.string() + ": " + problem);
+  opened.source = {options.file.filename().string(), std::move(sha256), opened.backbone->layer(), options.input,
+                   opened.backbone->dimensions()};
+  return opened;
+}
+
+}  // namespace
+
+void add_backbone_options(OptionTable& options, BackboneChoice& choice) {
+  options.path("backbone", choice.file, "network that turns photographs into features, an ONNX file")
+      .choice("preset", choice.preset,
+              {{"torchvision", PixelPreset::torchvision}, {"caffe", PixelPreset::caffe}, {"tf", PixelPreset::tf}},
+              "colours of the network's input: normalised RGB, BGR less its mean, or RGB from -1 to 1")
+      .automatic("as its card NAME.json says, else torchvision")
+      .text("input-size", choice.input_size,
+            "pixels of the network's input, such as 224 or 320x240 (default: as its card says, else 224)")
+      .choice("fit", choice.fit, {{"centre", ImageFit::centre}, {"whole", ImageFit::whole}},
+              "part of a photograph that the network sees")
+      .automatic("as its card says, else centre")
+      .text("layer", choice.layer, "output of the network to read (default: as its card says, else the last one)");
+}
+
+OpenedBackbone open_backbone(const BackboneChoice& choice) {
+  BackboneOptions options;
+  options.file = choice.file;
+  options.threads = choice.threads;
+  const InputFile readable(choice.file);
+  read_card(choice.file, options);
+  if (choice.preset) options.input.preset = *choice.preset;
+  if (choice.fit) options.input.fit = *choice.fit;
+  if (!choice.input_size.empty()) set_size(choice.input_size, options.input);
+  if (!choice.layer.empty()) options.layer = choice.layer;
+  return open(options, sha256_of_file(choice.file));
+}
+
+OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, const BackboneChoice& choice, bool trust) {
+  if (!trained && trust) return open_backbone(choice);
+  if (!trained)
+    throw Error(BadInput{choice.file.string(), "", "a model whose features were extracted by parsnets",
+                         "a model that does not say which network made its features",
+                         "extract features from photographs and train on them, or use --trust-backbone"});
+  std::string sha256 = sha256_of_file(choice.file);
+  if (sha256 != trained->sha256)
+    throw Error(
+        BadInput{choice.file.string(), "",
+                 fmt::format("the model's backbone {} (sha256 {})", trained->backbone, trained->sha256.substr(0, 12)),
+                 fmt::format("another network (sha256 {})", sha256.substr(0, 12)),
+                 "features of another backbone mean nothing to the model"});
+  OpenedBackbone opened = open({choice.file, trained->layer, trained->input, choice.threads}, std::move(sha256));
+  require_same_source(trained, opened.source, choice.file.string());
+  return opened;
+}
+
+std::string backbone_engines() {
+  std::string problem;
+  void* module = module_of_photographs(problem);
+  return module == nullptr ? ""
+                           : function_of<decltype(parsnets_backbone_engines)>(module, "parsnets_backbone_engines")();
+}
+
+}  // namespace parsnets::cli

@@ -1,0 +1,43 @@
+#pragma once
+// The module that turns photographs into features, and the networks that it opens.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/options.hpp"
+#include "parsnets/backbone.hpp"
+
+namespace parsnets::cli {
+
+/// What the command line says of a network. What is not given is on its card, NAME.json beside NAME.onnx; without one,
+/// as in ImageInput.
+struct BackboneChoice {
+  std::filesystem::path file;
+  std::optional<PixelPreset> preset;
+  std::optional<ImageFit> fit;
+  std::string input_size;  ///< "224" or "320x240"
+  std::string layer;
+  unsigned threads = 0;
+};
+
+/// --backbone, --preset, --input-size, --fit, --layer
+void add_backbone_options(OptionTable& options, BackboneChoice& choice);
+
+struct OpenedBackbone {
+  std::unique_ptr<Backbone> backbone;
+  FeatureSource source;
+};
+
+/// Throws usage when this build has no such module, bad_input when the network cannot be used.
+OpenedBackbone open_backbone(const BackboneChoice& choice);
+
+/// For photographs that a model judges: the settings are those that made its features. Throws bad_input when the file
+/// is another network than `trained`, and when that is not known unless `trust`; then the settings are those of the
+/// choice.
+OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, const BackboneChoice& choice, bool trust);
+
+/// For doctor: what the module of this build runs, or empty when there is none.
+std::string backbone_engines();
+
+}  // namespace parsnets::cli

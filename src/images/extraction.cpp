@@ -1,0 +1,228 @@
+#include "images/extraction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/did_you_mean.hpp"
+#include "base/file.hpp"
+#include "base/memory_limit.hpp"
+#include "data/class_table_file.hpp"
+#include "data/feature_source.hpp"
+#include "data/folder.hpp"
+#include "formats/csv.hpp"
+#include "formats/npy.hpp"
+#include "images/features_of_image.hpp"
+#include "images/partial_features.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAttributes = "attributes.csv";
+
+std::string found_in(const Error& error) {
+  const BadInput parts = error.parts();
+  return parts.found.empty() ? error.what() : parts.found;
+}
+
+/// One call of extract_features().
+class Extractor {
+ public:
+  Extractor(Backbone& backbone, const FeatureSource& source, const ImageList& list, const ExtractionOptions& options,
+            PartialFeatures& partial, ProgressObserver* progress)
+      : backbone_(backbone), source_(source), list_(list), options_(options), partial_(partial), progress_(progress) {}
+
+  /// Fills `partial` with every image that can be read. Returns how many it had before.
+  std::size_t run(ThreadPool& pool) {
+    std::vector<std::size_t> missing;
+    problems_.resize(list_.images.size());
+    for (std::size_t i = 0; i < list_.images.size(); ++i)
+      if (!is_done(i)) missing.push_back(i);
+    const std::size_t continued = list_.images.size() - missing.size();
+    if (continued > 0)
+      report_message(progress_, fmt::format("{} of {} photographs are done already", continued, list_.images.size()));
+    std::vector<float> inputs(std::min(options_.batch, missing.size()) * values());
+    for (std::size_t first = 0; first < missing.size(); first += options_.batch) {
+      report(progress_, {"extract features", first, missing.size(), "photographs"});
+      batch(std::span(missing).subspan(first, std::min(options_.batch, missing.size() - first)), inputs, pool);
+    }
+    return continued;
+  }
+
+  /// Why image i cannot be read; empty: it can.
+  const std::string& problem(std::size_t i) const { return problems_[i]; }
+
+ private:
+  std::size_t values() const { return 3 * source_.input.width * source_.input.height; }
+
+  bool is_done(std::size_t i) const {
+    try {
+      return partial_.has(list_.images[i].name, key_of(list_.images[i].file));
+    } catch (const Error&) {
+      return false;  // reported when it is read
+    }
+  }
+
+  void batch(std::span<const std::size_t> images, std::span<float> inputs, ThreadPool& pool) {
+    std::vector<ImageKey> keys(images.size());
+    pool.parallel_for(images.size(), 1, [&](std::size_t k, std::size_t, std::size_t) {
+      const auto& image = list_.images[images[k]];
+      try {
+        keys[k] = key_of(image.file);
+        prepare_image(backbone_, read_image_file(image.file, options_.limits), image.name,
+                      inputs.subspan(k * values(), values()), options_.limits);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::bad_input) throw;
+        problems_[images[k]] = found_in(error);
+      }
+    });
+    std::vector<float> features(source_.dimensions);
+    for (std::size_t k = 0; k < images.size(); ++k) {
+      std::string& problem = problems_[images[k]];
+      if (problem.empty()) problem = backbone_.run(inputs.subspan(k * values(), values()), 1, features);
+      if (problem.empty()) partial_.append(list_.images[images[k]].name, keys[k], features);
+    }
+  }
+
+  Backbone& backbone_;
+  const FeatureSource& source_;
+  const ImageList& list_;
+  const ExtractionOptions& options_;
+  PartialFeatures& partial_;
+  ProgressObserver* progress_;
+  std::vector<std::string> problems_;
+};
+
+/// The classes of the data set: those of its table, or those of the images.
+std::vector<std::string> classes_of(const fs::path& attributes, const ImageList& list) {
+  if (!attributes.empty()) {
+    check_attributes(attributes, list);
+    return table_class_names(attributes);
+  }
+  for (const auto& name : list.class_names)
+    if (double number = 0; parse_number(name, number))
+      throw Error(BadInput{list.images.front().file.string(), "class",
+                           "class names that are no numbers, or a table of attributes", "'" + name + "'",
+                           "rename the class, or use " + option_name("attributes")});
+  return list.class_names;
+}
+
+void require_memory_for(const ExtractionOptions& options, const FeatureSource& source, const ThreadPool& pool) {
+  const double input = 12.0 * static_cast<double>(source.input.width * source.input.height);
+  const double decoded = 6.0 * static_cast<double>(options.limits.max_pixels);  // and once more while it is turned
+  require_memory(options.memory_limit,
+                 static_cast<double>(options.batch) * input +
+                     pool.size() * (decoded + static_cast<double>(options.limits.max_bytes)),
+                 "decoding photographs", "raise the limit, or use fewer " + option_name("threads"));
+}
+
+/// Columns of one value per row.
+void write_column(const fs::path& file, std::vector<std::string> header, const std::vector<std::string>& values) {
+  CsvTable table{std::move(header), {}};
+  for (const auto& value : values) table.rows.push_back({value});
+  write_csv(file, table);
+}
+
+void write_labels(const fs::path& folder, const std::vector<std::string>& labels,
+                  const std::vector<std::string>& classes, bool numbered) {
+  if (!numbered) return write_column(folder / "labels.csv", {}, labels);
+  std::map<std::string, std::int32_t> number_of;
+  for (const auto& name : classes) number_of.emplace(name, static_cast<std::int32_t>(number_of.size()));
+  std::vector<std::int32_t> numbers;
+  for (const auto& label : labels) numbers.push_back(number_of.at(label));
+  write_npy(folder / "labels.npy", numbers);
+}
+
+}  // namespace
+
+void check_attributes(const fs::path& table, const ImageList& list) {
+  if (table.extension() != ".csv")
+    throw Error(BadInput{table.string(), "", "a .csv file with a column 'class' and the attributes",
+                         "a file with another ending", "write it as CSV"});
+  Dataset data;
+  read_class_table(table, "attributes", MissingPolicy::attribute_mean, data, nullptr);
+  const auto described = table_class_names(table);
+  const std::set<std::string> known(described.begin(), described.end());
+  std::vector<std::string> missing;
+  std::ranges::set_difference(list.class_names, known, std::back_inserter(missing));
+  if (!missing.empty())
+    throw Error(BadInput{table.string(), "class", "a row for every class of the photographs",
+                         "none for " + quoted_list(missing) + did_you_mean(missing.front(), described),
+                         "add the rows, or name the classes as the table does"});
+}
+
+Extraction extract_features(Backbone& backbone, const FeatureSource& source, const ImageList& list,
+                            const fs::path& folder, const ExtractionOptions& options, ThreadPool& pool,
+                            ProgressObserver* progress) {
+  fs::path attributes = options.attributes;
+  if (fs::exists(folder / kAttributes)) {
+    if (!attributes.empty() && read_text_file(attributes) != read_text_file(folder / kAttributes))
+      throw Error(ErrorCode::usage, fmt::format("{} is there already and differs from {}: choose another folder",
+                                                (folder / kAttributes).string(), attributes.string()));
+    attributes = folder / kAttributes;
+  }
+  Extraction result;
+  result.dimensions = source.dimensions;
+  result.classes = classes_of(attributes, list);
+  result.has_labels = !list.class_names.empty();
+  result.has_attributes = !attributes.empty();
+  check_writable_folder(folder);
+  require_memory_for(options, source, pool);
+
+  PartialFeatures partial(folder, source, progress);
+  Extractor extractor(backbone, source, list, options, partial, progress);
+  try {
+    result.continued = extractor.run(pool);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::cancelled || partial.size() == 0) throw;
+    throw Error(ErrorCode::cancelled, fmt::format("{}; the features of {} photographs are in {}: the same command goes "
+                                                  "on from them",
+                                                  error.what(), partial.size(), partial.file().string()));
+  }
+
+  std::vector<std::string> names, labels;
+  std::set<std::string> readable(list.class_names.begin(), list.class_names.end());
+  for (std::size_t i = 0; i < list.images.size(); ++i) {
+    const auto& image = list.images[i];
+    if (extractor.problem(i).empty()) {
+      names.push_back(image.name);
+      labels.push_back(image.class_name);
+    } else {
+      result.unreadable.push_back(image.name + ": " + extractor.problem(i));
+    }
+  }
+  if (names.empty())
+    throw Error(BadInput{
+        list.images.front().file.string(), "", "at least one readable image",
+        fmt::format("{} images, none readable; the first: {}", list.images.size(), result.unreadable.front()), ""});
+  result.images = names.size();
+  for (const auto& label : labels) readable.erase(label);  // what is left has none
+  result.classes_without_images.assign(readable.begin(), readable.end());
+  result.classes_without_images.insert(result.classes_without_images.end(), list.empty_folders.begin(),
+                                       list.empty_folders.end());
+
+  // From here on nothing is cancelled; the partial file goes last, so that a crash between the files is made good by
+  // the same command.
+  Matrix<float> block;
+  const RowBlocks<float> rows{names.size(), source.dimensions, [&](std::size_t first, std::size_t count) {
+                                if (block.rows() != count) block = Matrix<float>(count, source.dimensions);
+                                for (std::size_t r = 0; r < count; ++r) partial.read(names[first + r], block.row(r));
+                                return MatrixView<const float>(block.view());
+                              }};
+  if (!attributes.empty() && attributes != folder / kAttributes)
+    write_text_file(folder / kAttributes, read_text_file(attributes));
+  write_npy(folder / "features.npy", rows);
+  if (result.has_labels) write_labels(folder, labels, result.classes, result.has_attributes);
+  write_column(folder / "image_files.csv", {"image_file"}, names);
+  write_text_file(folder / kExtractionFile, to_json(source).dump(2) + "\n");
+  partial.remove();
+  return result;
+}
+
+}  // namespace parsnets

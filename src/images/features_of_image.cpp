@@ -1,0 +1,42 @@
+#include "images/features_of_image.hpp"
+
+#include <fmt/format.h>
+
+#include "base/file.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+std::vector<std::byte> read_image_file(const std::filesystem::path& file, const ImageLimits& limits) {
+  InputFile source(file);
+  if (source.size() > limits.max_bytes)
+    throw Error(BadInput{file.string(), "", fmt::format("an image file of at most {} bytes", limits.max_bytes),
+                         fmt::format("{} bytes", source.size()), "make the photograph smaller"});
+  std::vector<std::byte> bytes(source.size());
+  source.read(bytes.data(), bytes.size(), "image");
+  return bytes;
+}
+
+void prepare_image(const Backbone& backbone, std::span<const std::byte> bytes, const std::string& name,
+                   std::span<float> input, const ImageLimits& limits) {
+  const ImageHeader header = check_image(bytes, limits, name);
+  const std::string problem = backbone.prepare(bytes, input);
+  if (!problem.empty())
+    throw Error(BadInput{name, "", fmt::format("a complete {} image", name_of(header.format)), problem,
+                         "get the file again, or convert it"});
+}
+
+void run_backbone(Backbone& backbone, std::span<const float> inputs, std::size_t n, std::span<float> features) {
+  const std::string problem = backbone.run(inputs, n, features);
+  if (!problem.empty()) throw Error(ErrorCode::failure, "the backbone failed: " + problem);
+}
+
+std::vector<float> features_of_image(Backbone& backbone, const ImageInput& input, std::span<const std::byte> bytes,
+                                     const std::string& name, const ImageLimits& limits) {
+  std::vector<float> pixels(3 * input.width * input.height), features(backbone.dimensions());
+  prepare_image(backbone, bytes, name, pixels, limits);
+  run_backbone(backbone, pixels, 1, features);
+  return features;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,33 @@
+#pragma once
+// Which photographs, and of which classes.
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace parsnets {
+
+struct ListedImage {
+  std::filesystem::path file;
+  std::string name;        ///< for image_files.csv: below its folder; as given for single files and several folders
+  std::string class_name;  ///< empty: not known
+};
+
+struct ImageList {
+  std::vector<ListedImage> images;         ///< by name, each once
+  std::vector<std::string> class_names;    ///< sorted; empty: no image has a class
+  std::vector<std::string> empty_folders;  ///< of classes, without images
+  std::size_t unused_labels = 0;           ///< lines of the table of labels whose file is not among the images
+};
+
+/// Whether a name ends in .jpg, .jpeg, .png, .webp or .bmp, in any case.
+bool has_image_ending(const std::filesystem::path& file);
+
+/// The images of `places`: single files, and folders with all folders below them. Names that begin with a dot are left
+/// out. The class of an image is the first folder below the one given, or that of `labels`, a .csv with the columns
+/// `file` and `class`, which names every image as `name` does. Throws bad_input when there are no images, when some
+/// have a class and others have none, and for names that are not UTF-8.
+ImageList list_images(const std::vector<std::filesystem::path>& places, const std::filesystem::path& labels = {});
+
+}  // namespace parsnets
