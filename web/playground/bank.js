@@ -7,7 +7,7 @@ const AVERAGE = "\u0000average";
 class Bank {
   // `described`: the answer of /v1/classes. `onChange` is called after each edit.
   constructor(described, storageKey, onChange) {
-    this.attributes = described.attributes;
+    this.attributes = withScale(described.attributes);
     this.classes = described.classes;
     this.storageKey = storageKey;
     this.onChange = onChange;
@@ -155,6 +155,14 @@ class Bank {
 // Unseen classes, or samples of them, before the others.
 function unseenFirst(list) {
   return [...list.filter((one) => !one.seen), ...list.filter((one) => one.seen)];
+}
+
+// Attributes with the range of their sliders: shares and percentages have one scale, others the range of their classes.
+function withScale(attributes) {
+  const least = Math.min(...attributes.map((one) => one.minimum));
+  const most = Math.max(...attributes.map((one) => one.maximum));
+  const maximum = [1, 100].find((end) => least >= 0 && most <= end && most > end / 2);
+  return maximum ? attributes.map((one) => ({ ...one, minimum: 0, maximum })) : attributes;
 }
 
 // The name of an attribute as words.

@@ -35,7 +35,7 @@ class Editor {
       element("label", { class: "control wide" }, element("span", {}, "Name"), this.name), this.warning,
       this.base, this.sentence, this.effect,
       element("div", { class: "filters" },
-        searchControl("Find an attribute", (query) => {
+        searchControl("Find attribute", (query) => {
           this.query = query;
           this.filter();
         }),
@@ -52,15 +52,14 @@ class Editor {
     const { bank } = this.page;
     const text = words(name);
     const range = { min: minimum, max: maximum, step: step || niceStep(maximum - minimum) };
-    const set = (value) => bank.set(this.id, j, Math.max(minimum, Math.min(maximum, value)));
-    const slider = element("input", { type: "range", ...range, "aria-label": text, oninput: () => set(Number(slider.value)) });
-    const number = element("input", { type: "number", ...range, step: "any", "aria-label": `${text}, number`, onchange: () => {
-      if (number.value !== "") set(Number(number.value));
+    const slider = element("input", { type: "range", ...range, "aria-label": text, oninput: () => bank.set(this.id, j, Number(slider.value)) });
+    const number = element("input", { type: "number", step: "any", "aria-label": `${text}, number`, onchange: () => {
+      if (number.value !== "") bank.set(this.id, j, Number(number.value));
       this.update();
     } });
     const reset = element("button", { type: "button", class: "small reset", onclick: () => {
+      slider.focus();  // before the change, which would hide it where only changed ones are shown
       bank.set(this.id, j, null);
-      slider.focus();
       this.page.announce(`${text} is reset.`);
     } }, "↺");
     const node = element("li", {}, element("span", { class: "attribute-name", title: text }, text), slider, number, reset);

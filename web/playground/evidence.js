@@ -40,12 +40,13 @@ class Evidence {
 
   why({ winner, runner_up: second, attributes, examples, calibration }) {
     const rows = [...attributes.slice(0, 8).map((one) => ({ ...one, name: words(one.name) })),
-      { name: "its training pictures", contribution: examples }, { name: "handicap of seen classes", contribution: calibration }]
-      .filter((row) => row.contribution);
+      { name: "pictures in training", contribution: examples }, { name: "handicap of seen classes", contribution: calibration }]
+      .filter((row) => row.contribution).sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
     const most = Math.max(...rows.map((row) => Math.abs(row.contribution)));
     const list = (sign) => wordList(attributes.filter((one) => Math.sign(one.contribution) === sign).slice(0, 3).map((one) => words(one.name)));
     const speaks = (name, sign) => (list(sign) ? `For ${name}: ${list(sign)}. ` : "");
-    return element("div", {}, element("p", {}, speaks(winner.name, 1), speaks(second.name, -1)),
+    const handicap = winner.score - second.score < calibration ? `Without the handicap of seen classes it would be ${second.name}.` : "";
+    return element("div", {}, element("p", {}, speaks(winner.name, 1), speaks(second.name, -1), handicap),
       element("table", { class: "why" },
         element("caption", { class: "visually-hidden" }, `What each attribute adds to ${winner.name} against ${second.name}`),
         element("thead", {}, element("tr", {}, ...[["Attribute"], [winner.name], [second.name], [`for ${second.name} ◂ ▸ for ${winner.name}`, "balance"]]
