@@ -72,6 +72,7 @@ bool matches(std::string_view pattern, std::string_view path, std::vector<std::s
     path.remove_prefix(star);
     pattern.remove_prefix(star + 1);
     captured.emplace_back(path.substr(0, path.find('/')));
+    if (captured.back().empty()) return false;
     path.remove_prefix(captured.back().size());
   }
 }
