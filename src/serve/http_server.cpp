@@ -47,8 +47,8 @@ struct Exchange {
   const Route* route = nullptr;
   HttpRequest request;
   Connection* connection = nullptr;
-  bool body_complete = false;
-  int status = 0;  ///< of the response that was written
+  bool body_complete = false;  ///< or there is none
+  int status = 0;              ///< of the response that was written
 };
 
 /// cpp-httplib does not tell its handlers which connection they serve.
@@ -319,6 +319,7 @@ class HttpServer::State : private httplib::Server {
   /// Every request of a connection.
   void serve(const Accepted& accepted) {
     Connection connection(accepted.socket, stop_event_);
+    bool unread = false;
     while (connection.wait_for_request(options_.idle)) {
       const auto begin = Clock::now();
       connection.set_deadline(begin + options_.request);
@@ -330,6 +331,7 @@ class HttpServer::State : private httplib::Server {
         const std::string head = connection.read_head(kMostHeadBytes);
         if (head.empty()) break;
         exchange.head = parse_request_head(head);
+        exchange.body_complete = !exchange.head.has_body();
         check(exchange, accepted.address);
         keep = answer_on(connection, exchange);
       } catch (const HttpError& e) {
@@ -346,9 +348,11 @@ class HttpServer::State : private httplib::Server {
       }
       metrics_.add_request(exchange.route == nullptr ? "none" : exchange.route->path, exchange.status,
                            std::chrono::duration<double>(Clock::now() - begin).count());
-      if (!keep) break;
+      if (keep) continue;
+      unread = error || !exchange.body_complete;
+      break;
     }
-    connection.close_gently();
+    if (unread) connection.close_gently();
     ::close(accepted.socket);
   }
 
@@ -360,7 +364,7 @@ class HttpServer::State : private httplib::Server {
     bool closed = false;
     const bool written = process_request(connection, last, closed, nullptr) && connection.flush();
     current = nullptr;
-    return written && !last && !closed && (!exchange.head.has_body() || exchange.body_complete);
+    return written && !last && !closed && exchange.body_complete;
   }
 
   void accept_connections() {
