@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "backbone_module.hpp"
 #include "base/file.hpp"
 #include "base/memory_limit.hpp"
 #include "command.hpp"
@@ -17,6 +18,7 @@
 #include "terminal.hpp"
 #ifdef PARSNETS_WITH_SERVER
 #include "serve/http_server.hpp"
+#include "serve/photographs.hpp"
 #include "serve/routes.hpp"
 #endif
 
@@ -25,8 +27,10 @@ namespace parsnets::cli {
 namespace {
 
 struct State {
-  std::string model, data, backbone, host = "127.0.0.1";
-  std::filesystem::path token_file;
+  std::string model, data, host = "127.0.0.1";
+  std::filesystem::path token_file, images;
+  BackboneChoice backbone;
+  bool trust_backbone = false;
   int port = 8080, samples = 240, connections = 64, max_batch = 4096;
   bool allow_remote = false;
   std::optional<double> rate_limit;
@@ -58,7 +62,26 @@ ServedSamples read_samples(State& state, const Model& model, Context& context) {
   state.load.seed = context.common.seed;
   state.load.memory_limit = state.memory_limit;
   const Dataset data = load_dataset(state.data, state.load, context.progress);
-  return choose_samples(data, model, state.data, static_cast<std::size_t>(state.samples));
+  return choose_samples(data, model, state.data,
+                        state.images.empty() ? std::filesystem::path(state.data) : state.images,
+                        static_cast<std::size_t>(state.samples));
+}
+
+/// None without --backbone.
+std::unique_ptr<Photographs> open_photographs(State& state, const Model& model, Context& context) {
+  if (state.backbone.file.empty()) return nullptr;
+  const auto threads = static_cast<unsigned>(context.common.threads);
+  state.backbone.threads = threads;
+  OpenedBackbone opened = open_backbone_of(model.record.data.source, state.backbone, state.trust_backbone);
+  if (opened.source.dimensions != model.dimensions)
+    throw Error(BadInput{state.backbone.file.string(), "", fmt::format("{} features, as in training", model.dimensions),
+                         fmt::format("{}", opened.source.dimensions),
+                         "use the network that the model was trained with"});
+  ImageLimits limits;
+  limits.max_pixels = state.max_pixels;
+  limits.max_bytes = state.max_body;
+  return std::make_unique<Photographs>(std::move(opened.backbone), std::move(opened.source), limits,
+                                       threads > 0 ? threads : available_cores());
 }
 
 Output serve(State& state, Context& context) {
@@ -73,12 +96,14 @@ Output serve(State& state, Context& context) {
                  scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, batch) +
                      static_cast<double>(connections) * 2 * static_cast<double>(state.max_body),
                  "serving", "raise the limit or lower --connections or --max-body");
+  const std::unique_ptr<Photographs> photographs = open_photographs(state, model, context);
   ServedSamples samples = read_samples(state, model, context);
   ServiceOptions options;
   options.name = std::filesystem::path(state.model).filename().string();
   options.batch = batch;
   options.body_bytes = state.max_body;
   options.pixels = state.max_pixels;
+  if (photographs) options.photos = photographs->source();
   const Service service(std::move(model), std::move(samples), std::move(options));
   Metrics metrics;
   HttpServerOptions http;
@@ -90,7 +115,7 @@ Output serve(State& state, Context& context) {
   http.request = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * state.request_timeout));
   http.body_bytes = state.max_body;
   http.rate = state.rate_limit.value_or(state.allow_remote ? 50 : 0);
-  HttpServer server(http, routes_of(service, metrics), metrics);
+  HttpServer server(http, routes_of(service, photographs.get(), metrics), metrics);
   server.start();
   const std::string address = server.address();
   context.print(context.common.json
@@ -122,7 +147,7 @@ Command serve_command() {
   command.example = "parsnets serve --model out/demo.safetensors --data data/demo";
   command.options.text("model", state->model, "model file")
       .text("data", state->data, "data set whose test samples the page shows")
-      .text("backbone", state->backbone, "network that turns photographs into features, as .onnx")
+      .path("images", state->images, "folder of the data set's photographs; default: the data set's")
       .text("host", state->host, "name or address to listen on")
       .integer("port", state->port, 0, 65535, "port to listen on; 0: any that is free")
       .integer("samples", state->samples, 0, 10000, "samples of the data set to hold, evenly spread over its classes")
@@ -136,6 +161,9 @@ Command serve_command() {
       .bytes("max-body", state->max_body, "maximum size of a request")
       .unsigned_integer("max-pixels", state->max_pixels, "maximum pixels of a photograph")
       .integer("max-batch", state->max_batch, 1, 1000000, "maximum samples of a request");
+  add_backbone_options(command.options, state->backbone);
+  command.options.flag("trust-backbone", state->trust_backbone,
+                       "take a backbone for a model that does not say which network made its features");
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) { return serve(*state, context); };
   return command;

@@ -47,8 +47,8 @@ struct Exchange {
   const Route* route = nullptr;
   HttpRequest request;
   Connection* connection = nullptr;
-  bool body_complete = false;
-  int status = 0;  ///< of the response that was written
+  bool body_complete = false;  ///< or there is none
+  int status = 0;              ///< of the response that was written
 };
 
 /// cpp-httplib does not tell its handlers which connection they serve.
@@ -72,6 +72,7 @@ bool matches(std::string_view pattern, std::string_view path, std::vector<std::s
     path.remove_prefix(star);
     pattern.remove_prefix(star + 1);
     captured.emplace_back(path.substr(0, path.find('/')));
+    if (captured.back().empty()) return false;
     path.remove_prefix(captured.back().size());
   }
 }
@@ -318,6 +319,7 @@ class HttpServer::State : private httplib::Server {
   /// Every request of a connection.
   void serve(const Accepted& accepted) {
     Connection connection(accepted.socket, stop_event_);
+    bool unread = false;
     while (connection.wait_for_request(options_.idle)) {
       const auto begin = Clock::now();
       connection.set_deadline(begin + options_.request);
@@ -329,6 +331,7 @@ class HttpServer::State : private httplib::Server {
         const std::string head = connection.read_head(kMostHeadBytes);
         if (head.empty()) break;
         exchange.head = parse_request_head(head);
+        exchange.body_complete = !exchange.head.has_body();
         check(exchange, accepted.address);
         keep = answer_on(connection, exchange);
       } catch (const HttpError& e) {
@@ -345,9 +348,11 @@ class HttpServer::State : private httplib::Server {
       }
       metrics_.add_request(exchange.route == nullptr ? "none" : exchange.route->path, exchange.status,
                            std::chrono::duration<double>(Clock::now() - begin).count());
-      if (!keep) break;
+      if (keep) continue;
+      unread = error || !exchange.body_complete;
+      break;
     }
-    connection.close_gently();
+    if (unread) connection.close_gently();
     ::close(accepted.socket);
   }
 
@@ -359,7 +364,7 @@ class HttpServer::State : private httplib::Server {
     bool closed = false;
     const bool written = process_request(connection, last, closed, nullptr) && connection.flush();
     current = nullptr;
-    return written && !last && !closed && (!exchange.head.has_body() || exchange.body_complete);
+    return written && !last && !closed && exchange.body_complete;
   }
 
   void accept_connections() {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <span>
+
 #include "formats/npy.hpp"
 #include "serve/playground_files.hpp"
 
@@ -27,7 +30,34 @@ Matrix<float> npy_features(const Service& service, const std::string& body) {
   return features;
 }
 
-Asked asked_of(const Service& service, const HttpRequest& http) {
+Matrix<float> photograph(const Photographs* photographs, const std::string& bytes, const HttpRequest& http) {
+  if (photographs == nullptr)
+    throw HttpError(415, "the server takes no photographs: it was started without a backbone");
+  return photographs->features_of(std::as_bytes(std::span(bytes)), http.deadline);
+}
+
+/// Parts `image` and, if need be, `request`.
+Asked asked_of_parts(const Service& service, const Photographs* photographs, const HttpRequest& http) {
+  const std::string *image = nullptr, *request = nullptr;
+  for (const HttpPart& part : http.parts) {
+    const std::string** place = part.name == "image" ? &image : part.name == "request" ? &request : nullptr;
+    if (place == nullptr || *place != nullptr)
+      throw HttpError({"parts", "image and request, each once", "'" + part.name.substr(0, 64) + "'"});
+    *place = &part.content;
+  }
+  if (image == nullptr) throw HttpError({"image", "a part with a photograph", "none"});
+  Asked asked;
+  if (request != nullptr) asked.request = parse_predict_request(*request, service.limits());
+  if (asked.request.has_input) throw HttpError({"request", "neither features nor samples beside an image", "some"});
+  asked.features = photograph(photographs, *image, http);
+  return asked;
+}
+
+bool is_photograph(const std::string& type) {
+  return type == "image/jpeg" || type == "image/png" || type == "image/webp" || type == "image/bmp";
+}
+
+Asked asked_of(const Service& service, const Photographs* photographs, const HttpRequest& http) {
   if (http.type == "application/json") {
     if (!http.query.empty()) throw HttpError({"query", "no parameters beside a JSON body", "some"});
     Asked asked{parse_predict_request(http.body, service.limits()), {}};
@@ -36,8 +66,15 @@ Asked asked_of(const Service& service, const HttpRequest& http) {
   }
   if (http.type == "application/x-npy")
     return {parse_predict_query(http.query, service.limits()), npy_features(service, http.body)};
-  throw HttpError(415, "the body is neither JSON nor an array",
-                  {"Content-Type", "application/json or application/x-npy",
+  if (is_photograph(http.type)) {
+    PredictRequest request = parse_predict_query(http.query, service.limits());
+    return {std::move(request), photograph(photographs, http.body, http)};
+  }
+  if (http.type == "multipart/form-data") return asked_of_parts(service, photographs, http);
+  throw HttpError(415, "the body is neither JSON, nor an array, nor a photograph",
+                  {"Content-Type",
+                   "application/json, application/x-npy, multipart/form-data, image/jpeg, image/png, image/webp or "
+                   "image/bmp",
                    http.type.empty() ? "none" : "'" + http.type.substr(0, 64) + "'"});
 }
 
@@ -45,7 +82,7 @@ HttpResponse not_there(const char* what) { throw HttpError(404, fmt::format("the
 
 }  // namespace
 
-std::vector<Route> routes_of(const Service& service, Metrics& metrics) {
+std::vector<Route> routes_of(const Service& service, const Photographs* photographs, Metrics& metrics) {
   std::vector<Route> routes;
   const auto page = [&](const char* path, const char* type, std::string_view (*content)()) {
     routes.push_back({"GET", path,
@@ -78,15 +115,23 @@ std::vector<Route> routes_of(const Service& service, Metrics& metrics) {
     return samples.sheet.empty() ? not_there("sheet of pictures")
                                  : HttpResponse{200, samples.sheet_type, samples.sheet};
   });
-  get("/v1/samples/*/picture", [](const HttpRequest&) { return not_there("such picture"); });
-  routes.push_back({"POST", "/v1/predict", [&service, &metrics, json](const HttpRequest& http) {
-                      const Asked asked = asked_of(service, http);
+  get("/v1/samples/*/picture", [&service](const HttpRequest& http) {
+    const std::string& id = http.captured[0];
+    std::size_t place = 0;
+    const auto [end, failed] = std::from_chars(id.data(), id.data() + id.size(), place);
+    const auto& pictures = service.samples().pictures;
+    if (id.empty() || failed != std::errc() || end != id.data() + id.size() || place >= pictures.size())
+      return not_there("such picture");
+    return HttpResponse{200, pictures[place].type, pictures[place].bytes};
+  });
+  routes.push_back({"POST", "/v1/predict", [&service, photographs, &metrics, json](const HttpRequest& http) {
+                      const Asked asked = asked_of(service, photographs, http);
                       std::string text = service.predict(asked.request, asked.features.view());
                       metrics.add_predictions(asked.features.rows());
                       return json(std::move(text));
                     }});
-  routes.push_back({"POST", "/v1/explain", [&service, json](const HttpRequest& http) {
-                      const Asked asked = asked_of(service, http);
+  routes.push_back({"POST", "/v1/explain", [&service, photographs, json](const HttpRequest& http) {
+                      const Asked asked = asked_of(service, photographs, http);
                       return json(service.explain(asked.request, asked.features.view()));
                     }});
   routes.push_back({"POST", "/v1/bank", [&service](const HttpRequest& http) {

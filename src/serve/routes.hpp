@@ -5,11 +5,12 @@
 
 #include "serve/http.hpp"
 #include "serve/metrics.hpp"
+#include "serve/photographs.hpp"
 #include "serve/service.hpp"
 
 namespace parsnets {
 
-/// Both must outlive the routes.
-std::vector<Route> routes_of(const Service& service, Metrics& metrics);
+/// All must outlive the routes. `photographs`: null where the server takes none.
+std::vector<Route> routes_of(const Service& service, const Photographs* photographs, Metrics& metrics);
 
 }  // namespace parsnets

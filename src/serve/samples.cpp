@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "base/file.hpp"
 #include "eval/model_data.hpp"
+#include "images/image_header.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/report.hpp"
 
@@ -50,10 +52,30 @@ void read_sheet(const Dataset& data, const std::filesystem::path& folder, const 
   out.sheet_places.assign(chosen.begin(), chosen.end());
 }
 
+constexpr std::size_t kMostPictureBytes = 2u << 20, kMostBytesOfPictures = 128u << 20;
+
+/// Pictures of all samples, or of none: a client should not have to ask for each.
+std::vector<Picture> read_pictures(const std::vector<ServedSample>& samples, const std::filesystem::path& images) {
+  std::vector<Picture> pictures;
+  std::size_t bytes = 0;
+  for (const ServedSample& sample : samples) {
+    const std::filesystem::path file = images / sample.name;
+    std::error_code absent;
+    const auto size = std::filesystem::file_size(file, absent);
+    if (absent || size == 0 || size > kMostPictureBytes || bytes + size > kMostBytesOfPictures) return {};
+    std::string content = read_text_file(file);
+    const auto header = read_image_header(std::as_bytes(std::span(content)));
+    if (!header) return {};
+    bytes += size;
+    pictures.push_back({std::move(content), media_type(header->format)});
+  }
+  return pictures;
+}
+
 }  // namespace
 
 ServedSamples choose_samples(const Dataset& data, const Model& model, const std::filesystem::path& folder,
-                             std::size_t most) {
+                             const std::filesystem::path& images, std::size_t most) {
   if (data.features.cols() != model.dimensions)
     throw Error(BadInput{folder.string(), "features", fmt::format("{} per sample, as in training", model.dimensions),
                          fmt::format("{}", data.features.cols()), "use the features that the model was trained on"});
@@ -72,6 +94,7 @@ ServedSamples choose_samples(const Dataset& data, const Model& model, const std:
         {data.image_files.empty() ? fmt::format("sample {}", sample) : data.image_files[sample], label, seen});
   }
   read_sheet(data, folder, chosen, out);
+  if (!data.image_files.empty()) out.pictures = read_pictures(out.samples, images);
   return out;
 }
 

@@ -139,7 +139,7 @@ std::string Service::classes_json() const {
 }
 
 std::string Service::samples_json() const {
-  Json json{{"samples", Json::array()}, {"sheet", nullptr}};
+  Json json{{"samples", Json::array()}, {"sheet", nullptr}, {"pictures", !samples_.pictures.empty()}};
   for (std::size_t i = 0; i < samples_.samples.size(); ++i) {
     const ServedSample& sample = samples_.samples[i];
     json["samples"].push_back({{"id", i}, {"name", sample.name}, {"label", sample.label}, {"seen", sample.seen}});
