@@ -220,6 +220,34 @@ describe("a picture", () => {
   }));
 });
 
+describe("a model", () => {
+  // Everything on the page that depends on calibration or pictures is left out.
+  test("without calibration, and samples without pictures", limit, async () => {
+    const data = path.join(folder, "bare");
+    fs.mkdirSync(data);
+    for (const file of ["features.npy", "labels.npy", "attributes.csv", "split.json"]) fs.copyFileSync(path.join(DEMO, file), path.join(data, file));
+    const model = path.join(folder, "uncalibrated.safetensors");
+    parsnets("train", "--data", data, "--out", model, "--quiet");
+    const bare = await serve(["--model", model, "--data", data, "--port", "0"]);
+    const view = await openPlayground(browser, bare.url);
+    const text = await view.page.locator("main").innerText();
+    assert.doesNotMatch(text, /null|undefined|NaN|Prediction set|Allow the answer/);
+    assert.match(await view.page.locator(".tile").first().textContent(), /sample \d+/);
+    assert.deepEqual(view.problems, []);
+    await view.context.close();
+    await bare.stop();
+    // Nor does it need samples.
+    const empty = await serve(["--model", model, "--port", "0"]);
+    const plain = await openPlayground(browser, empty.url, { ready: ".class-rows li" });
+    assert.match(await plain.page.locator("#result-body").textContent(), /no pictures/);
+    await plain.page.getByRole("button", { name: "Hide ship" }).click();
+    assert.match(await plain.page.locator(".class-rows").textContent(), /ship seen\s*hidden/);
+    assert.deepEqual(plain.problems, []);
+    await plain.context.close();
+    await empty.stop();
+  });
+});
+
 // The sample number in the data set of the selected picture.
 async function sampleOf(page) {
   const name = await page.locator('.tile[aria-pressed="true"]').getAttribute("aria-label");

@@ -81,7 +81,7 @@ class Editor {
     for (const { slider, number, reset, text, j, node } of this.rows) {
       const changed = j in one.changes;
       if (Number(slider.value) !== values[j]) slider.value = values[j];
-      if (document.activeElement !== number) number.value = Number(values[j].toPrecision(6));
+      if (document.activeElement !== number) number.value = Number(values[j].toPrecision(4));
       reset.disabled = !changed;
       reset.setAttribute("aria-label", `Reset ${text} to ${compact(base[j])}`);
       node.classList.toggle("changed", changed);

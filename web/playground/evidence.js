@@ -49,8 +49,8 @@ class Evidence {
     return element("div", {}, element("p", {}, speaks(winner.name, 1), speaks(second.name, -1), handicap),
       element("table", { class: "why" },
         element("caption", { class: "visually-hidden" }, `What each attribute adds to ${winner.name} against ${second.name}`),
-        element("thead", {}, element("tr", {}, ...[["Attribute"], [winner.name], [second.name], [`for ${second.name} ◂ ▸ for ${winner.name}`, "balance"]]
-          .map(([text, kind]) => element("th", { scope: "col", class: kind }, text)))),
+        element("thead", {}, element("tr", {}, ...[["Attribute"], [winner.name], [second.name], ["against ◂ ▸ for", "balance"]]
+          .map(([text, kind]) => element("th", { scope: "col", class: kind, title: text }, text)))),
         element("tbody", {}, ...rows.map((row) => {
           const bar = element("span", { class: `swing ${row.contribution < 0 ? "against" : "for"}` });
           bar.style.width = `${(50 * Math.abs(row.contribution)) / most}%`;

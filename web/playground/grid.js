@@ -11,6 +11,7 @@ class Grid {
   constructor(page) {
     this.page = page;
     this.node = document.getElementById("grid");
+    this.node.classList.toggle("named", !page.pictures.any);
     this.label = "";
     this.given = "";
     this.onlyUnseen = false;

@@ -6,7 +6,7 @@ const UNKNOWN = "unknown";
 function classTag(name, seen, own) {
   const [sign, kind] = own ? ["★", "yours"] : seen ? ["●", "seen"] : ["◇", "unseen"];
   return element("span", { class: `class-tag ${kind}` }, element("span", { class: "sign", "aria-hidden": "true" }, sign),
-    ` ${name} `, element("span", { class: "kind" }, kind));
+    `\u00a0${name} `, element("span", { class: "kind" }, kind));
 }
 
 class Result {
@@ -28,7 +28,7 @@ class Result {
     const doubt = !rejecting && prediction.unknown
       ? `Allowed to, the model would say unknown${prediction.why ? `: ${prediction.why}` : ""}` : null;
     const truth = item.label ? `Its label is ${item.label}.` : item.name;
-    this.node.replaceChildren(
+    this.node.replaceChildren(...[
       element("div", { class: "verdict" }, this.page.pictures.node(item, true),
         element("div", {},
           element("p", { class: "verdict-name" }, unknown ? UNKNOWN : best.name,
@@ -40,7 +40,8 @@ class Result {
       this.ranking(prediction.classes),
       prediction.set ? this.set(prediction) : null,
       model.rejects ? this.rejectControl() : null,
-      this.evidence.show(prediction, explanation));
+      this.evidence.show(prediction, explanation),
+    ].filter(Boolean));
   }
 
   ranking(classes) {
