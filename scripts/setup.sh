@@ -20,7 +20,8 @@ bench="$build git liblinear-dev libsvm-dev python3 python3-numpy python3-scipy p
 # Networks as ONNX files (scripts/get-backbone); PyTorch checks the numbers of one.
 backbone="python3 python3-numpy python3-onnx python3-pil python3-torch"
 peers="$test octave texlive-latex-base $backbone"
-page="$build chromium"
+playground="$photos python3-numpy python3-pil"
+page="$playground chromium python3-onnx"
 # For ARM: compilers, an emulator and what the tests ask of the host. scripts/cross.sh fetches the ARM libraries itself.
 cross="cmake ninja-build pkg-config g++-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf
        libc6-dev-armhf-cross qemu-user node-d3 python3 python3-numpy python3-scipy python3-h5py"
@@ -35,6 +36,7 @@ case "${1:-}" in
   backbone) wanted=$backbone; needs_npm=1 ;;
   python) wanted=$python ;;
   wheel) wanted=$wheel ;;
+  playground) wanted=$playground ;;
   page) wanted=$page; needs_npm=1 ;;
   cross) wanted=$cross ;;
   docs) wanted=$docs ;;
@@ -42,7 +44,7 @@ case "${1:-}" in
   tidy) wanted=$tidy ;;
   clang) wanted=$clang ;;
   chroot) wanted=debootstrap ;;
-  *) echo "usage: setup.sh build|photos|test|bench|peers|backbone|page|python|wheel|cross|docs|lint|tidy|clang|chroot" >&2; exit 2 ;;
+  *) echo "usage: setup.sh build|photos|test|bench|peers|backbone|playground|page|python|wheel|cross|docs|lint|tidy|clang|chroot" >&2; exit 2 ;;
 esac
 [ "$needs_npm" = 0 ] || command -v npm > /dev/null || wanted="$wanted nodejs npm"  # which may come from elsewhere
 
