@@ -78,6 +78,7 @@ Command classes_list_command();
 Command classes_add_command();
 Command classes_teach_command();
 Command classes_remove_command();
+Command serve_command();
 Command export_command();
 Command bench_device_command();
 Command bench_command();

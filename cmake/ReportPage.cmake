@@ -13,7 +13,7 @@ set(PARSNETS_WEB_DIR ${CMAKE_CURRENT_LIST_DIR}/../web)
 set(PARSNETS_REPORT_PAGE_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
 # In the order they run.
 set(PARSNETS_REPORT_SCRIPTS
-  lib/format.js lib/dom.js lib/theme.js lib/photos.js lib/tooltip.js lib/download.js lib/figure.js lib/chart.js
+  lib/format.js lib/dom.js lib/theme.js lib/palette.js lib/photos.js lib/tooltip.js lib/download.js lib/figure.js lib/chart.js
   figures/tradeoff.js figures/class_strip.js figures/per_class.js figures/confusion.js
   figures/reliability.js figures/prediction_sets.js
   figures/sweep.js figures/ablation.js figures/gates.js
@@ -35,7 +35,9 @@ endfunction()
 
 function(parsnets_write_report_page folder)
   file(READ ${PARSNETS_WEB_DIR}/report.html page)
-  file(READ ${PARSNETS_WEB_DIR}/report.css style)
+  file(READ ${PARSNETS_WEB_DIR}/lib/base.css style)
+  file(READ ${PARSNETS_WEB_DIR}/report.css own_style)
+  string(APPEND style "\n${own_style}")
   file(READ ${PARSNETS_D3} d3)
   set(script "")
   foreach(path IN LISTS PARSNETS_REPORT_SCRIPTS)
@@ -58,8 +60,8 @@ function(parsnets_report_page target)
   set(folder ${CMAKE_BINARY_DIR}/generated)
   add_custom_command(OUTPUT ${folder}/report_page.cpp BYPRODUCTS ${folder}/report_page.html
     COMMAND ${CMAKE_COMMAND} -DOUTPUT=${folder} -DPARSNETS_D3=${PARSNETS_D3} -P ${PARSNETS_REPORT_PAGE_SCRIPT}
-    DEPENDS ${PARSNETS_REPORT_PAGE_SCRIPT} ${PARSNETS_WEB_DIR}/report.html ${PARSNETS_WEB_DIR}/report.css
-            ${PARSNETS_REPORT_SCRIPTS} ${PARSNETS_D3}
+    DEPENDS ${PARSNETS_REPORT_PAGE_SCRIPT} ${PARSNETS_WEB_DIR}/report.html ${PARSNETS_WEB_DIR}/lib/base.css
+            ${PARSNETS_WEB_DIR}/report.css ${PARSNETS_REPORT_SCRIPTS} ${PARSNETS_D3}
     COMMENT "Joining the report page" VERBATIM)
   target_sources(${target} PRIVATE ${folder}/report_page.cpp)
 endfunction()

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace parsnets {
@@ -35,7 +37,9 @@ struct Rejection {
   /// Evidence of known samples lies between these: the lowest values, then the highest.
   std::array<std::array<float, Evidence::kCount>, 2> range{};
   std::array<float, 2> thresholds{};  ///< samples with a lower known_score() are unknown
-  double false_accept = 0;            ///< share of unknown samples that these accept; 0: none chosen
+  /// Medians of the evidence of known samples; none: calibrated before these were kept. Only words depend on it.
+  std::optional<std::array<std::array<float, Evidence::kCount>, 2>> typical;
+  double false_accept = 0;  ///< share of unknown samples that these accept; 0: none chosen
 
   /// No rejection was calibrated.
   bool empty() const { return false_accept == 0; }
@@ -47,5 +51,11 @@ struct Rejection {
   }
   bool operator==(const Rejection&) const = default;  ///< every field
 };
+
+/// Why a sample is unknown, in one sentence for people. Evidence out of range is named first, by its order; otherwise
+/// the evidence that takes most from known_score(): the lowest weight·(value − typical value) among low score, energy
+/// and fit, high distance and outside, and length on either side. Where none of these lowers it, or no typical values
+/// are known, the sentence says that all of it together is too weak. Meaningless for samples that are not unknown.
+std::string unknown_because(const Rejection& rejection, const Evidence& evidence, bool best_is_seen);
 
 }  // namespace parsnets

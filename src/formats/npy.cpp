@@ -32,6 +32,22 @@ class FileSource : public NpySource {
   InputFile file_;
 };
 
+class MemorySource : public NpySource {
+ public:
+  MemorySource(std::span<const std::byte> bytes, const std::string& name)
+      : NpySource(name, bytes.size()), left_(bytes) {}
+  void read(void* destination, std::size_t bytes, std::string_view field) override {
+    if (bytes > left_.size())
+      throw Error(BadInput{name(), std::string(field), fmt::format("{} bytes", bytes), fmt::format("{}", left_.size()),
+                           "send the whole array"});
+    std::memcpy(destination, left_.data(), bytes);
+    left_ = left_.subspan(bytes);
+  }
+
+ private:
+  std::span<const std::byte> left_;
+};
+
 std::unique_ptr<NpySource> open_source(const NpyLocation& where) {
   if (!where.member.empty()) return open_npz_member(where.file, where.member);
   return std::make_unique<FileSource>(InputFile(where.file));
@@ -196,6 +212,14 @@ Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* observe
   }
   if (place.on_disk(rows_of(header), cols_of(header))) return read_to_disk(where, *source, header, place, progress);
   return stream_matrix<float>(*source, header, progress);
+}
+
+Matrix<float> parse_npy_float(std::span<const std::byte> file, const std::string& name) {
+  MemorySource source(file, name);
+  const NpyHeader header = read_npy_header(source);
+  require_numbers(header, source);
+  LoadProgress progress(nullptr, name, source.size() - header.data_offset);
+  return stream_matrix<float>(source, header, progress);
 }
 
 NpyRowReader::NpyRowReader(const NpyLocation& where)

@@ -226,6 +226,11 @@ Rejection read_rejection(const Reader& in, const Model& model) {
     std::ranges::copy(range.row(i), rejection.range[i].begin());
   }
   std::ranges::copy(thresholds, rejection.thresholds.begin());
+  if (in.has("rejection_typical")) {
+    const Matrix<float> typical = in.floats("rejection_typical", 2, Evidence::kCount);
+    rejection.typical.emplace();
+    for (std::size_t i = 0; i < 2; ++i) std::ranges::copy(typical.row(i), (*rejection.typical)[i].begin());
+  }
   for (std::size_t j = 0; j < Evidence::kCount; ++j)
     if (rejection.range[0][j] > rejection.range[1][j])
       in.fail("tensor 'rejection_range'", "highest values that are not below the lowest", "lower ones", "");
@@ -288,6 +293,7 @@ Model load_model(const std::filesystem::path& path) {
                      "rejection_weights",
                      "rejection_range",
                      "rejection_thresholds",
+                     "rejection_typical",
                      "set_confidences",
                      "set_classes",
                      "set_unseen"});
@@ -516,6 +522,8 @@ FileContents contents_of(const Model& model) {
     tensors.push_back(float_tensor("rejection_weights", rejection.weights[0].data(), {2, Evidence::kCount + 1}));
     tensors.push_back(float_tensor("rejection_range", rejection.range[0].data(), {2, Evidence::kCount}));
     tensors.push_back(float_tensor("rejection_thresholds", rejection.thresholds.data(), {2}));
+    if (rejection.typical)
+      tensors.push_back(float_tensor("rejection_typical", (*rejection.typical)[0].data(), {2, Evidence::kCount}));
   }
   add_vector("set_confidences", model.sets.seen);
   if (const auto& classes = model.sets.seen_classes; !classes.empty())

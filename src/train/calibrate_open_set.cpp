@@ -117,6 +117,26 @@ std::array<std::array<float, Evidence::kCount>, 2> range_of(const std::vector<He
   return range;
 }
 
+/// Medians of the evidence of known samples whose best class is unseen, and of those whose best class is seen; of both
+/// where there are none of a kind.
+std::array<std::array<float, Evidence::kCount>, 2> typical_of(const std::vector<HeldOutSample>& samples) {
+  std::array<std::array<float, Evidence::kCount>, 2> typical{};
+  for (std::size_t kind = 0; kind < 2; ++kind)
+    for (std::size_t j = 0; j < Evidence::kCount; ++j) {
+      std::vector<float> own, all;
+      for (const HeldOutSample& s : samples) {
+        if (!s.known) continue;
+        all.push_back(s.evidence.values()[j]);
+        if (s.best_is_seen == (kind == 1)) own.push_back(all.back());
+      }
+      std::vector<float>& values = own.empty() ? all : own;
+      const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+      std::ranges::nth_element(values, middle);
+      typical[kind][j] = *middle;
+    }
+  return typical;
+}
+
 /// The lowest threshold at which the scores that are not below it weigh at most `share` of all.
 float threshold_at(std::vector<std::pair<float, double>> scores_and_weights, double share) {
   std::ranges::sort(scores_and_weights, std::greater());
@@ -235,6 +255,7 @@ RejectionRecord calibrate_open_set(Model& model, const Dataset& data, const Open
                  fmt::format("at least {} of classes of the model, and as many of classes held out", kFewestSamples),
                  "fewer", "unknown samples cannot be calibrated on so few"});
   rejection.range = range_of(judged);
+  rejection.typical = typical_of(judged);
 
   // Every fold is judged by the others: the threshold and the figures hold for classes that no weight was fitted to.
   std::vector<float> scores(judged.size());

@@ -15,11 +15,11 @@
 
 namespace {
 
-const std::vector<std::string> kOrder{"base", "formats", "data",  "images", "features", "model",       "solvers",
-                                      "eval", "train",   "store", "device", "report",   "experiments", "capi"};
+const std::vector<std::string> kOrder{"base",  "formats", "data",   "images", "features",    "model", "solvers", "eval",
+                                      "train", "store",   "device", "report", "experiments", "capi",  "serve"};
 
-const std::set<std::string> kRoomsOfTheCommandLine{"base",  "data",  "eval",        "formats", "images",
-                                                   "train", "store", "experiments", "include", "runtime"};
+const std::set<std::string> kRoomsOfTheCommandLine{"base",  "data",        "eval",    "formats", "images", "train",
+                                                   "store", "experiments", "include", "runtime", "serve"};
 
 // Tests of no single source: of a whole program, of what several files promise together, or of data.
 const std::set<std::string> kTestsOfSeveralFiles{

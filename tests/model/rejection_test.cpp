@@ -42,6 +42,42 @@ TEST(Rejection, EvidenceOutOfRangeIsUnknownHoweverHighItsScore) {
     }
 }
 
+TEST(Rejection, TheReasonNamesEvidenceOutOfRangeFirst) {
+  Rejection rejection = some();
+  rejection.typical.emplace();
+  EXPECT_EQ(unknown_because(rejection, {.score = -1, .distance = 1.5f}, true),
+            "it differs too much from its best class: distance 1.5, known samples have at most 1");
+  EXPECT_EQ(unknown_because(rejection, {.length = -2}, false),
+            "it has too little of what tells the classes apart: length -2, known samples have at least -1");
+  EXPECT_EQ(unknown_because(rejection, {.length = 2}, false),
+            "it has far more of what tells the classes apart: length 2, known samples have at most 1");
+}
+
+TEST(Rejection, TheReasonIsTheEvidenceThatTakesMostFromTheScore) {
+  Rejection rejection = some();
+  rejection.typical.emplace();
+  (*rejection.typical)[1] = {0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f};
+  // Of a sample whose best class is seen the score weighs 6, fit weighs 1: 6·0.2 is more than 1·0.9.
+  const Evidence evidence{0.3f, 0.5f, 0.5f, 0.5f, 0.5f, -0.4f};
+  EXPECT_EQ(unknown_because(rejection, evidence, true),
+            "it matches its best class too little: score 0.3, typical of known samples is 0.5");
+  // Otherwise the score weighs 1, fit 6, and typical values are zero.
+  EXPECT_EQ(unknown_because(rejection, evidence, false),
+            "it shows the marks of its best class too weakly: fit -0.4, typical of known samples is 0");
+}
+
+TEST(Rejection, AReasonIsNotEvidenceThatSpeaksForTheSample) {
+  Rejection rejection = some();
+  rejection.weights[0] = {-5, 0, 0, 0, -1, 0, 1};  // a high score lowers the sum, and so does a part outside
+  rejection.typical.emplace();
+  EXPECT_EQ(unknown_because(rejection, {.score = 0.9f, .outside = 0.1f}, false),
+            "too much of it is unlike anything the classes have: outside 0.1, typical of known samples is 0");
+  const std::string together = "all evidence together is too weak: known score -3.5, accepted from 3";
+  EXPECT_EQ(unknown_because(rejection, {.score = 0.9f}, false), together);
+  rejection.typical.reset();
+  EXPECT_EQ(unknown_because(rejection, {.score = 0.9f}, false), together);
+}
+
 TEST(Rejection, IsEmptyUntilCalibrated) {
   EXPECT_TRUE(Rejection().empty());
   EXPECT_FALSE(some().empty());

@@ -126,6 +126,7 @@ TEST(ModelFile, RejectionAndSetsSurviveAndHaveToMakeSense) {
     model.rejection.range[0].fill(-3);
     model.rejection.range[1].fill(3);
     model.rejection.thresholds = {0.25f, -0.75f};
+    model.rejection.typical = {{{1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1}}};
     model.sets = {{0.5f, 0.25f, 1}, {0, 0, 2}, {0, 0.75f}};
     model.record.rejection = RejectionRecord{10, 16, 960, 5, 4.9, 3.5, 6.5, 40, 60, 80, 70};
     return model;

@@ -1,0 +1,172 @@
+// parsnets serve: predictions over HTTP, and a page on which classes can be defined.
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "backbone_module.hpp"
+#include "base/file.hpp"
+#include "base/memory_limit.hpp"
+#include "command.hpp"
+#include "eval/score_source.hpp"
+#include "load_flags.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/model.hpp"
+#include "terminal.hpp"
+#ifdef PARSNETS_WITH_SERVER
+#include "serve/http_server.hpp"
+#include "serve/photographs.hpp"
+#include "serve/routes.hpp"
+#endif
+
+namespace parsnets::cli {
+
+namespace {
+
+struct State {
+  std::string model, data, host = "127.0.0.1";
+  std::filesystem::path token_file, images;
+  BackboneChoice backbone;
+  bool trust_backbone = false;
+  int port = 8080, samples = 240, connections = 64, max_batch = 4096;
+  bool allow_remote = false;
+  std::optional<double> rate_limit;
+  double request_timeout = 10;
+  std::uint64_t max_body = 16'000'000, max_pixels = 50'000'000, memory_limit = 0;
+  LoadOptions load;
+};
+
+#ifdef PARSNETS_WITH_SERVER
+
+/// The token of the server, without a line end; empty: none.
+std::string read_token(const State& state) {
+  const char* variable = std::getenv("PARSNETS_TOKEN");
+  std::string token = !state.token_file.empty() ? read_text_file(state.token_file, 4096)
+                      : variable != nullptr     ? variable
+                                                : "";
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  const bool given = !state.token_file.empty() || variable != nullptr;
+  const bool printable = std::ranges::all_of(token, [](unsigned char c) { return c > ' ' && c < 127; });
+  if (given && (token.size() < 16 || !printable))
+    throw Error(ErrorCode::usage, fmt::format("{}: expected at least 16 visible ASCII characters without blanks",
+                                              state.token_file.empty() ? "PARSNETS_TOKEN" : "--token-file"));
+  return token;
+}
+
+ServedSamples read_samples(State& state, const Model& model, Context& context) {
+  if (state.data.empty() || state.samples == 0) return {};
+  load_as_trained(state.load, state.data, model.record.data, context.given);
+  state.load.seed = context.common.seed;
+  state.load.memory_limit = state.memory_limit;
+  const Dataset data = load_dataset(state.data, state.load, context.progress);
+  return choose_samples(data, model, state.data,
+                        state.images.empty() ? std::filesystem::path(state.data) : state.images,
+                        static_cast<std::size_t>(state.samples));
+}
+
+/// None without --backbone.
+std::unique_ptr<Photographs> open_photographs(State& state, const Model& model, Context& context) {
+  if (state.backbone.file.empty()) return nullptr;
+  const auto threads = static_cast<unsigned>(context.common.threads);
+  state.backbone.threads = threads;
+  OpenedBackbone opened = open_backbone_of(model.record.data.source, state.backbone, state.trust_backbone);
+  if (opened.source.dimensions != model.dimensions)
+    throw Error(BadInput{state.backbone.file.string(), "", fmt::format("{} features, as in training", model.dimensions),
+                         fmt::format("{}", opened.source.dimensions),
+                         "use the network that the model was trained with"});
+  ImageLimits limits;
+  limits.max_pixels = state.max_pixels;
+  limits.max_bytes = state.max_body;
+  return std::make_unique<Photographs>(std::move(opened.backbone), std::move(opened.source), limits,
+                                       threads > 0 ? threads : available_cores());
+}
+
+Output serve(State& state, Context& context) {
+  if (state.model.empty()) throw Error(ErrorCode::usage, "serve: expected --model FILE");
+  const std::string token = read_token(state);
+  if (state.allow_remote && token.empty())
+    throw Error(ErrorCode::usage, "--allow-remote: expected a token in --token-file or PARSNETS_TOKEN, found none");
+  Model model = load_model(state.model);
+  const auto connections = static_cast<std::size_t>(state.connections),
+             batch = static_cast<std::size_t>(state.max_batch);
+  require_memory(state.memory_limit,
+                 scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, batch) +
+                     static_cast<double>(connections) * 2 * static_cast<double>(state.max_body),
+                 "serving", "raise the limit or lower --connections or --max-body");
+  const std::unique_ptr<Photographs> photographs = open_photographs(state, model, context);
+  ServedSamples samples = read_samples(state, model, context);
+  ServiceOptions options;
+  options.name = std::filesystem::path(state.model).filename().string();
+  options.batch = batch;
+  options.body_bytes = state.max_body;
+  options.pixels = state.max_pixels;
+  if (photographs) options.photos = photographs->source();
+  const Service service(std::move(model), std::move(samples), std::move(options));
+  Metrics metrics;
+  HttpServerOptions http;
+  http.host = state.host;
+  http.port = state.port;
+  http.allow_remote = state.allow_remote;
+  http.token = token;
+  http.connections = connections;
+  http.request = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * state.request_timeout));
+  http.body_bytes = state.max_body;
+  http.rate = state.rate_limit.value_or(state.allow_remote ? 50 : 0);
+  HttpServer server(http, routes_of(service, photographs.get(), metrics), metrics);
+  server.start();
+  const std::string address = server.address();
+  context.print(context.common.json
+                    ? nlohmann::ordered_json{{"address", address}, {"port", server.port()}}.dump() + "\n"
+                    : fmt::format("serving {} on {}\n", state.model, address));
+  while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  server.stop();
+  Output output;
+  output.already_printed = true;
+  return output;
+}
+
+#else
+
+Output serve(State&, Context&) {
+  throw Error(ErrorCode::usage,
+              "serve: this build has no HTTP server; install libcpp-httplib-dev and libssl-dev and build again");
+}
+
+#endif
+
+}  // namespace
+
+Command serve_command() {
+  auto state = std::make_shared<State>();
+  Command command;
+  command.name = "serve";
+  command.summary = "answer predictions over HTTP, with a page to define classes on";
+  command.example = "parsnets serve --model out/demo.safetensors --data data/demo";
+  command.options.text("model", state->model, "model file")
+      .text("data", state->data, "data set whose test samples the page shows")
+      .path("images", state->images, "folder of the data set's photographs; default: the data set's")
+      .text("host", state->host, "name or address to listen on")
+      .integer("port", state->port, 0, 65535, "port to listen on; 0: any that is free")
+      .integer("samples", state->samples, 0, 10000, "samples of the data set to hold, evenly spread over its classes")
+      .flag("allow-remote", state->allow_remote, "allow an address that other machines can reach; needs a token")
+      .path("token-file", state->token_file,
+            "file with the token that requests must carry; the variable PARSNETS_TOKEN may hold it instead")
+      .number("rate-limit", state->rate_limit, 0, 1e6, "requests per second and address; 0: any number")
+      .automatic("any number, 50 with --allow-remote")
+      .integer("connections", state->connections, 1, 1000, "connections at a time; further ones are refused")
+      .number("request-timeout", state->request_timeout, 0.1, 3600, "seconds for a request, and again for its response")
+      .bytes("max-body", state->max_body, "maximum size of a request")
+      .unsigned_integer("max-pixels", state->max_pixels, "maximum pixels of a photograph")
+      .integer("max-batch", state->max_batch, 1, 1000000, "maximum samples of a request");
+  add_backbone_options(command.options, state->backbone);
+  command.options.flag("trust-backbone", state->trust_backbone,
+                       "take a backbone for a model that does not say which network made its features");
+  add_memory_limit(command.options, state->memory_limit);
+  command.run = [state](Context& context) { return serve(*state, context); };
+  return command;
+}
+
+}  // namespace parsnets::cli

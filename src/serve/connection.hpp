@@ -1,0 +1,59 @@
+#pragma once
+// One connection: buffered, with a time by which reading or writing has to be done, however slow the other side is.
+
+#include <httplib.h>
+
+#include <string>
+#include <string_view>
+
+#include "serve/http.hpp"
+
+namespace parsnets {
+
+/// Does not own the socket, which must not block. The stream that cpp-httplib reads a request from and writes its
+/// response to.
+class Connection : public httplib::Stream {
+ public:
+  /// `stop`: a descriptor that becomes readable when the server stops.
+  Connection(int socket, int stop) : socket_(socket), stop_(stop) {}
+
+  /// Waits for the first byte of a request; false: none came, or the server stops.
+  bool wait_for_request(std::chrono::milliseconds most);
+  /// From here on read() and write() fail after this time.
+  void set_deadline(Clock::time_point deadline) { deadline_ = deadline; }
+  Clock::time_point deadline() const { return deadline_; }
+  /// Bytes up to and including the empty line; they are consumed. Empty: the connection ended first. Throws HttpError:
+  /// 408, 431 above `most` bytes, 400 for what can be no head.
+  std::string read_head(std::size_t most);
+  /// What read() gives before the bytes that come from the other side.
+  void replay(std::string head);
+  /// Sends what was written.
+  bool flush();
+  /// Ends the connection so that a response can be read by a client that is still sending.
+  void close_gently();
+
+  bool timed_out() const { return timed_out_; }
+  std::uint64_t bytes_read() const { return bytes_read_; }  ///< by read(), since replay(), without what was replayed
+
+  bool is_readable() const override { return true; }
+  bool is_writable() const override { return true; }
+  ssize_t read(char* data, std::size_t size) override;
+  ssize_t write(const char* data, std::size_t size) override;
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  socket_t socket() const override { return socket_; }
+
+ private:
+  bool receive();
+  bool wait(short events);
+  bool send_all(std::string_view data, bool more);
+
+  int socket_, stop_;
+  Clock::time_point deadline_ = Clock::time_point::max();
+  std::string received_, replayed_, written_;
+  std::size_t taken_ = 0, replayed_taken_ = 0;  ///< of received_, of replayed_
+  std::uint64_t bytes_read_ = 0;
+  bool timed_out_ = false, ended_ = false;
+};
+
+}  // namespace parsnets

@@ -1,0 +1,74 @@
+#pragma once
+// What the server and the routes exchange: requests, responses, and errors that become responses.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace parsnets {
+
+using Clock = std::chrono::steady_clock;
+
+/// A part of a multipart body.
+struct HttpPart {
+  std::string name, type, content;
+};
+
+/// A request whose framing was valid and whose body is complete.
+struct HttpRequest {
+  std::string method, path;
+  std::map<std::string, std::string> query;  ///< decoded; the first of each name
+  std::string type;                          ///< media type without parameters, lower case; empty: no body
+  std::string body;                          ///< empty for multipart bodies
+  std::vector<HttpPart> parts;
+  std::vector<std::string> captured;  ///< what stood in place of `*` in the path of the route
+  Clock::time_point deadline;         ///< work that waits gives up then
+};
+
+/// What is sent back. Security headers are the server's business.
+struct HttpResponse {
+  int status = 200;
+  std::string type = "application/json";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers = {};
+};
+
+/// The parts of an error that name a place in the request; all may be empty.
+struct HttpErrorPlace {
+  std::string field, expected, found;
+};
+
+/// Ends a request with a status and a JSON body.
+class HttpError : public std::runtime_error {
+ public:
+  HttpError(int status, const std::string& message, HttpErrorPlace place = {})
+      : std::runtime_error(message), status_(status), place_(std::move(place)) {}
+  /// 400; the message is made of the parts.
+  explicit HttpError(HttpErrorPlace place);
+  int status() const { return status_; }
+  const HttpErrorPlace& place() const { return place_; }
+
+ private:
+  int status_;
+  HttpErrorPlace place_;
+};
+
+/// The word for a status in the JSON of errors: 404 is "not_found".
+std::string_view http_error_code(int status);
+/// {"error": {"code", "message", …}}.
+HttpResponse error_response(const HttpError& error);
+
+/// A path and what answers it. `*` stands for one segment without a slash.
+struct Route {
+  std::string method, path;
+  std::function<HttpResponse(const HttpRequest&)> handle;
+  bool open = false;  ///< needs no token
+  bool page = false;  ///< part of the page: may be cached, and gets its content security policy
+};
+
+}  // namespace parsnets

@@ -1,0 +1,270 @@
+#include "serve/json_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include "serve/http.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kMostLevels = 16;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// The end of a number by the grammar of JSON; `from` where there is none.
+const char* number_end(const char* from, const char* end) {
+  const char* at = from;
+  const auto digits = [&] {
+    const char* first = at;
+    while (at != end && is_digit(*at)) ++at;
+    return at != first;
+  };
+  if (at != end && *at == '-') ++at;
+  if (at != end && *at == '0')
+    ++at;
+  else if (!digits())
+    return from;
+  if (at != end && *at == '.') {
+    ++at;
+    if (!digits()) return from;
+  }
+  if (at != end && (*at == 'e' || *at == 'E')) {
+    ++at;
+    if (at != end && (*at == '+' || *at == '-')) ++at;
+    if (!digits()) return from;
+  }
+  return at;
+}
+
+/// Numbers too small for a double are 0; too large ones are infinite.
+double double_of(const char* from, const char* end) {
+  double value = 0;
+  if (std::from_chars(from, end, value).ec != std::errc::result_out_of_range) return value;
+  const char* exponent = std::find_if(from, end, [](char c) { return c == 'e' || c == 'E'; });
+  const bool small = exponent != end && exponent[1] == '-';
+  return small ? 0 : std::numeric_limits<double>::infinity();
+}
+
+/// Length of the UTF-8 character at `at`; 0: none.
+std::size_t utf8_length(const char* at, const char* end) {
+  const auto byte = [&](std::ptrdiff_t i) { return i < end - at ? static_cast<unsigned char>(at[i]) : 0u; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(static_cast<std::ptrdiff_t>(i)) & 0xc0) != 0x80) return 0;
+  if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f) || (first == 0xf0 && byte(1) < 0x90) ||
+      (first == 0xf4 && byte(1) > 0x8f))
+    return 0;
+  return length;
+}
+
+void append_utf8(unsigned code, std::string& out) {
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+    return;
+  }
+  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  const unsigned lead[]{0, 0xc0, 0xe0, 0xf0};
+  out += static_cast<char>(lead[more] | code >> (6 * more));
+  for (int i = more - 1; i >= 0; --i) out += static_cast<char>(0x80 | (code >> (6 * i) & 0x3f));
+}
+
+}  // namespace
+
+char JsonReader::kind() {
+  while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
+  return at_ == end_ ? '\0' : *at_;
+}
+
+std::string JsonReader::found() {
+  switch (const char c = kind()) {
+    case '\0': return at_ == end_ ? "the end of the text" : "a NUL byte";
+    case '{': return "an object";
+    case '[': return "an array";
+    case '"': return "a string";
+    case 't':
+    case 'f': return "true or false";
+    case 'n': return "null";
+    default: {
+      const char* last = std::find_if(at_, end_, [](char d) { return std::strchr(",]}: \n\r\t", d) != nullptr; });
+      const auto length = std::min<std::size_t>(static_cast<std::size_t>(last - at_), 24);
+      return static_cast<unsigned char>(c) < 0x80 ? "'" + std::string(at_, std::max<std::size_t>(length, 1)) + "'"
+                                                  : "other bytes";
+    }
+  }
+}
+
+void JsonReader::wrong(const std::string& field, const std::string& expected) {
+  throw HttpError(HttpErrorPlace{field, expected, found()});
+}
+
+void JsonReader::expect(char c, const std::string& field, const char* expected) {
+  if (kind() != c) wrong(field, expected);
+  ++at_;
+}
+
+void JsonReader::object(const std::string& field, const std::function<void(const std::string&)>& member) {
+  expect('{', field, "an object");
+  if (++depth_ > kMostLevels) wrong(field, fmt::format("at most {} levels", kMostLevels));
+  std::unordered_set<std::string> known;
+  for (bool first = true; kind() != '}' || !first; first = false) {
+    if (kind() != '"') wrong(field, "a key in quotes");
+    const std::string key = string(field);
+    if (!known.insert(key).second) throw HttpError({field, "each key once", "'" + key.substr(0, 64) + "' twice"});
+    expect(':', field, "':' after a key");
+    member(key);
+    if (kind() == '}') break;
+    expect(',', field, "',' or '}'");
+  }
+  ++at_;
+  --depth_;
+}
+
+void JsonReader::array(const std::string& field, const std::function<void(std::size_t)>& element) {
+  expect('[', field, "an array");
+  if (++depth_ > kMostLevels) wrong(field, fmt::format("at most {} levels", kMostLevels));
+  for (std::size_t index = 0; kind() != ']' || index > 0; ++index) {
+    element(index);
+    if (kind() == ']') break;
+    expect(',', field, "',' or ']'");
+  }
+  ++at_;
+  --depth_;
+}
+
+/// The usual number, quickly; false: nothing was read, and number() tells why.
+bool JsonReader::float_here(float& value) {
+  const char* first = at_ + (*at_ == '-' ? 1 : 0);
+  if (end_ - first < 2 || !is_digit(*first) || (*first == '0' && is_digit(first[1]))) return false;
+  const auto [last, failed] = std::from_chars(at_, end_, value);
+  if (failed != std::errc() || last == end_ || (*last != ',' && *last != ']')) return false;
+  const void* point = std::memchr(first, '.', static_cast<std::size_t>(last - first));
+  if (point != nullptr && !is_digit(static_cast<const char*>(point)[1])) return false;
+  at_ = last;
+  return true;
+}
+
+void JsonReader::numbers(const std::string& field, std::size_t most, std::vector<float>& out) {
+  expect('[', field, "an array of numbers");
+  if (depth_ + 1 > kMostLevels) wrong(field, fmt::format("at most {} levels", kMostLevels));
+  for (std::size_t index = 0; kind() != ']' || index > 0; ++index) {
+    float value = 0;
+    if (kind() == '\0') wrong(field, "',' or ']'");
+    if (index >= most) throw HttpError({field, fmt::format("{} numbers", most), "more"});
+    if (!float_here(value)) {
+      const std::string place = fmt::format("{}[{}]", field, index);
+      const char* const start = at_;
+      const double wide = number(place);
+      if (std::abs(wide) > std::numeric_limits<float>::max()) {
+        at_ = start;
+        wrong(place, "a finite 32-bit number");
+      }
+      value = static_cast<float>(wide);
+    }
+    out.push_back(value);
+    const char next = at_ != end_ && *at_ == ',' ? ',' : kind();
+    if (next == ']') break;
+    if (next != ',') wrong(field, "',' or ']'");
+    ++at_;
+  }
+  ++at_;
+}
+
+double JsonReader::number(const std::string& field) {
+  kind();
+  const char* const last = number_end(at_, end_);
+  if (last == at_) wrong(field, "a number");
+  const double value = double_of(at_, last);
+  if (!std::isfinite(value)) wrong(field, "a finite number");
+  at_ = last;
+  return value;
+}
+
+std::size_t JsonReader::integer(const std::string& field, std::size_t low, std::size_t high) {
+  kind();
+  const char* const start = at_;
+  const double value = kind() == '-' || is_digit(kind()) ? number(field) : -1;
+  if (value >= static_cast<double>(low) && value <= static_cast<double>(high) && value == std::floor(value))
+    return static_cast<std::size_t>(value);
+  at_ = start;
+  wrong(field, fmt::format("a whole number from {} to {}", low, high));
+}
+
+bool JsonReader::boolean(const std::string& field) {
+  kind();
+  for (const std::string_view word : {"true", "false"})
+    if (std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(word)) {
+      at_ += word.size();
+      return word == "true";
+    }
+  wrong(field, "true or false");
+}
+
+void JsonReader::append_escape(const std::string& field, std::string& out) {
+  const auto hex = [&] {
+    unsigned code = 0;
+    const auto [last, failed] = end_ - at_ < 4 ? std::from_chars_result{at_, std::errc::invalid_argument}
+                                               : std::from_chars(at_, at_ + 4, code, 16);
+    if (failed != std::errc() || last != at_ + 4)
+      throw HttpError({field, "four hexadecimal digits after \\u", "others"});
+    at_ += 4;
+    return code;
+  };
+  static constexpr std::string_view kNames = "\"\\/bfnrt", kValues = "\"\\/\b\f\n\r\t";
+  if (at_ == end_) return;
+  const char name = *at_++;
+  if (const auto place = kNames.find(name); place != std::string_view::npos) {
+    out += kValues[place];
+    return;
+  }
+  if (name != 'u') throw HttpError({field, "an escape of JSON", "another"});
+  unsigned code = hex();
+  if (code >= 0xd800 && code < 0xdc00 && end_ - at_ >= 6 && at_[0] == '\\' && at_[1] == 'u') {
+    at_ += 2;
+    const unsigned low = hex();
+    code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00) : 0xd800;
+  }
+  if (code >= 0xd800 && code < 0xe000) throw HttpError({field, "a pair of surrogates", "one alone"});
+  append_utf8(code, out);
+}
+
+std::string JsonReader::string(const std::string& field) {
+  expect('"', field, "a string");
+  std::string out;
+  while (at_ != end_ && *at_ != '"') {
+    if (static_cast<unsigned char>(*at_) < ' ') throw HttpError({field, "a string", "one with a control character"});
+    if (*at_ == '\\') {
+      ++at_;
+      append_escape(field, out);
+      continue;
+    }
+    const std::size_t length = utf8_length(at_, end_);
+    if (length == 0) throw HttpError({field, "text in UTF-8", "other bytes"});
+    out.append(at_, length);
+    at_ += length;
+  }
+  if (at_ == end_) throw HttpError({field, "a string", "one without an end"});
+  ++at_;
+  return out;
+}
+
+void JsonReader::finish() {
+  if (kind() != '\0' || at_ != end_) wrong("", "nothing after the JSON value");
+}
+
+std::string json_string(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace parsnets

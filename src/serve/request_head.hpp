@@ -1,0 +1,36 @@
+#pragma once
+// The request line and the headers, checked before anything acts on them: two readers of a head that is not exact could
+// disagree on where the request ends.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace parsnets {
+
+/// A head that was valid.
+struct RequestHead {
+  std::string method, target;
+  bool http_1_0 = false;
+  std::vector<std::pair<std::string, std::string>> headers;  ///< names in lower case
+  std::optional<std::uint64_t> length;                       ///< of the body
+  bool chunked = false;
+
+  bool has_body() const { return chunked || length.value_or(0) > 0; }
+  /// The value of a header; null: none.
+  const std::string* find(std::string_view name) const;
+  /// Whether the client wants the connection closed after this request.
+  bool closes() const;
+  /// The head again, with the headers that decide about the body and no other that would change the response.
+  std::string text() const;
+};
+
+/// Parses a head up to and including its empty line. Throws HttpError: 400 for anything but lines that end in CRLF, a
+/// known form, visible characters and one meaning of the body's length; 405 for methods that no route has; 414, 431,
+/// 501 for transfer codings but chunked, 505.
+RequestHead parse_request_head(std::string_view text);
+
+}  // namespace parsnets

@@ -1,0 +1,171 @@
+#include "serve/request_json.hpp"
+
+#include <fmt/format.h>
+
+#include "serve/http.hpp"
+#include "serve/json_reader.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kMostNameBytes = 200;
+
+[[noreturn]] void too_many(const std::string& field, std::size_t most, const char* what) {
+  throw HttpError(413, fmt::format("{}: more than {} {}", field, most, what),
+                  {field, fmt::format("at most {} {}", most, what), "more"});
+}
+
+Among among_of(const std::string& text) {
+  if (text == "all") return Among::all;
+  if (text == "seen") return Among::seen;
+  if (text == "unseen") return Among::unseen;
+  throw HttpError({"among", "all, seen or unseen", "'" + text.substr(0, 24) + "'"});
+}
+
+std::string class_name(JsonReader& json, const std::string& field) {
+  std::string name = json.string(field);
+  if (name.empty() || name.size() > kMostNameBytes)
+    throw HttpError({field, fmt::format("a name of 1 to {} bytes", kMostNameBytes), fmt::format("{}", name.size())});
+  return name;
+}
+
+AddedClass added_class(JsonReader& json, const std::string& field, const RequestLimits& limits) {
+  AddedClass added;
+  json.object(field, [&](const std::string& key) {
+    const std::string place = field + "." + key.substr(0, 64);
+    if (key == "name")
+      added.name = class_name(json, place);
+    else if (key == "attributes")
+      json.numbers(place, limits.attributes, added.attributes);
+    else
+      throw HttpError({field, "name and attributes", "'" + key.substr(0, 64) + "'"});
+  });
+  if (added.name.empty()) throw HttpError({field, "a name", "none"});
+  if (added.attributes.size() != limits.attributes)
+    throw HttpError({field + ".attributes", fmt::format("{} numbers", limits.attributes),
+                     fmt::format("{}", added.attributes.size())});
+  return added;
+}
+
+BankEdit bank_edit(JsonReader& json, const RequestLimits& limits) {
+  BankEdit bank;
+  json.object("bank", [&](const std::string& key) {
+    if (key == "add")
+      json.array("bank.add", [&](std::size_t i) {
+        if (i == limits.bank_classes) too_many("bank.add", limits.bank_classes, "classes");
+        bank.add.push_back(added_class(json, fmt::format("bank.add[{}]", i), limits));
+      });
+    else if (key == "remove")
+      json.array("bank.remove",
+                 [&](std::size_t i) { bank.remove.push_back(class_name(json, fmt::format("bank.remove[{}]", i))); });
+    else
+      throw HttpError({"bank", "add and remove", "'" + key.substr(0, 64) + "'"});
+  });
+  return bank;
+}
+
+void read_features(JsonReader& json, const RequestLimits& limits, PredictRequest& request) {
+  request.has_input = true;
+  json.array("features", [&](std::size_t i) {
+    if (i == limits.batch) too_many("features", limits.batch, "samples");
+    const std::size_t before = request.features.size();
+    const std::string field = fmt::format("features[{}]", i);
+    json.numbers(field, limits.dimensions, request.features);
+    if (request.features.size() - before != limits.dimensions)
+      throw HttpError(
+          {field, fmt::format("{} numbers", limits.dimensions), fmt::format("{}", request.features.size() - before)});
+    ++request.rows;
+  });
+  if (request.rows == 0) throw HttpError({"features", "at least one sample", "none"});
+}
+
+void read_samples(JsonReader& json, const RequestLimits& limits, PredictRequest& request) {
+  request.has_input = true;
+  if (limits.samples == 0) throw HttpError(400, "the server holds no samples", {"samples", "features", "samples"});
+  if (json.at_string()) {
+    if (json.string("samples") != "all") throw HttpError({"samples", "ids or \"all\"", "another text"});
+    for (std::size_t i = 0; i < limits.samples; ++i) request.samples.push_back(i);
+  } else {
+    json.array("samples", [&](std::size_t i) {
+      if (i == limits.batch) too_many("samples", limits.batch, "samples");
+      request.samples.push_back(json.integer(fmt::format("samples[{}]", i), 0, limits.samples - 1));
+    });
+  }
+  if (request.samples.empty()) throw HttpError({"samples", "at least one sample", "none"});
+}
+
+double checked_coverage(double coverage) {
+  if (coverage > 0 && coverage < 1) return coverage;
+  throw HttpError({"coverage", "a number between 0 and 1", fmt::format("{}", coverage)});
+}
+
+/// One of the options that a query may have, too; false: none of that name.
+bool read_option(JsonReader& json, const std::string& key, const RequestLimits& limits, PredictRequest& request) {
+  if (key == "top")
+    request.top = json.integer("top", 1, RequestLimits::kTop);
+  else if (key == "reject")
+    request.reject = json.boolean("reject");
+  else if (key == "coverage")
+    request.coverage = checked_coverage(json.number("coverage"));
+  else if (key == "attributes")
+    request.attributes = json.boolean("attributes");
+  else if (key == "return_features")
+    request.return_features = json.boolean("return_features");
+  else if (key == "bank")
+    request.bank = bank_edit(json, limits);
+  else
+    return false;
+  return true;
+}
+
+}  // namespace
+
+PredictRequest parse_predict_request(std::string_view text, const RequestLimits& limits) {
+  PredictRequest request;
+  JsonReader json(text);
+  json.object("", [&](const std::string& key) {
+    if (key == "features")
+      read_features(json, limits, request);
+    else if (key == "samples")
+      read_samples(json, limits, request);
+    else if (key == "among")
+      request.among = among_of(json.string("among"));
+    else if (!read_option(json, key, limits, request))
+      throw HttpError({key.substr(0, 64),
+                       "features, samples, top, among, reject, coverage, attributes, return_features or bank",
+                       "another key"});
+  });
+  json.finish();
+  if (request.rows > 0 && !request.samples.empty()) throw HttpError({"samples", "either features or samples", "both"});
+  return request;
+}
+
+PredictRequest parse_predict_query(const std::map<std::string, std::string>& query, const RequestLimits& limits) {
+  PredictRequest request;
+  for (const auto& [key, value] : query) {
+    JsonReader json(value);
+    if (key == "among") {
+      request.among = among_of(value);
+      continue;
+    }
+    if (!read_option(json, key, limits, request))
+      throw HttpError({key.substr(0, 64), "top, among, reject, coverage, attributes, return_features or bank",
+                       "another parameter"});
+    json.finish();
+  }
+  return request;
+}
+
+BankEdit parse_bank_request(std::string_view text, const RequestLimits& limits) {
+  BankEdit bank;
+  JsonReader json(text);
+  json.object("", [&](const std::string& key) {
+    if (key != "bank") throw HttpError({key.substr(0, 64), "bank", "another key"});
+    bank = bank_edit(json, limits);
+  });
+  json.finish();
+  return bank;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,56 @@
+#pragma once
+// What a request asks for: from the JSON of its body, or from its query.
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parsnets/ranking.hpp"
+
+namespace parsnets {
+
+/// What a request may be at most, and what fits the model.
+struct RequestLimits {
+  std::size_t dimensions = 0, attributes = 0;  ///< numbers per sample and per class
+  std::size_t batch = 4096;                    ///< samples of a request
+  std::size_t samples = 0;                     ///< that the server holds
+  std::size_t bank_classes = 64;               ///< that a request may add
+  static constexpr std::size_t kTop = 1000;    ///< classes per sample
+};
+
+struct AddedClass {
+  std::string name;
+  std::vector<float> attributes;  ///< in the user's scale
+};
+
+/// Changes of the class bank that hold for one request.
+struct BankEdit {
+  std::vector<AddedClass> add;
+  std::vector<std::string> remove;
+  bool empty() const { return add.empty() && remove.empty(); }
+};
+
+struct PredictRequest {
+  std::vector<float> features;       ///< n x d
+  std::size_t rows = 0;              ///< n
+  std::vector<std::size_t> samples;  ///< ids, in place of features
+  bool has_input = false;            ///< features or samples were given
+  std::size_t top = 5;
+  Among among = Among::all;
+  std::optional<bool> reject;
+  std::optional<double> coverage;
+  bool attributes = false, return_features = false;
+  BankEdit bank;
+};
+
+/// The body of /v1/predict and /v1/explain. Throws HttpError 400, 413 for too many samples or classes.
+PredictRequest parse_predict_request(std::string_view json, const RequestLimits& limits);
+/// The same without features and samples, from the parameters of a query; `bank` is JSON.
+PredictRequest parse_predict_query(const std::map<std::string, std::string>& query, const RequestLimits& limits);
+/// {"bank": {…}}.
+BankEdit parse_bank_request(std::string_view json, const RequestLimits& limits);
+
+}  // namespace parsnets

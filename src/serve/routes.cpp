@@ -1,0 +1,148 @@
+#include "serve/routes.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <span>
+
+#include "formats/npy.hpp"
+#include "serve/playground_files.hpp"
+
+namespace parsnets {
+
+namespace {
+
+/// A request of /v1/predict or /v1/explain and its features.
+struct Asked {
+  PredictRequest request;
+  Matrix<float> features;
+};
+
+Matrix<float> npy_features(const Service& service, const std::string& body) {
+  Matrix<float> features = parse_npy_float(std::as_bytes(std::span(body)), "the body");
+  if (features.cols() != service.limits().dimensions)
+    throw HttpError(
+        {"array", fmt::format("{} columns", service.limits().dimensions), fmt::format("{}", features.cols())});
+  if (features.rows() > service.limits().batch)
+    throw HttpError(
+        413, "the array has too many rows",
+        {"array", fmt::format("at most {} rows", service.limits().batch), fmt::format("{}", features.rows())});
+  return features;
+}
+
+Matrix<float> photograph(const Photographs* photographs, const std::string& bytes, const HttpRequest& http) {
+  if (photographs == nullptr)
+    throw HttpError(415, "the server takes no photographs: it was started without a backbone");
+  return photographs->features_of(std::as_bytes(std::span(bytes)), http.deadline);
+}
+
+/// Parts `image` and, if need be, `request`.
+Asked asked_of_parts(const Service& service, const Photographs* photographs, const HttpRequest& http) {
+  const std::string *image = nullptr, *request = nullptr;
+  for (const HttpPart& part : http.parts) {
+    const std::string** place = part.name == "image" ? &image : part.name == "request" ? &request : nullptr;
+    if (place == nullptr || *place != nullptr)
+      throw HttpError({"parts", "image and request, each once", "'" + part.name.substr(0, 64) + "'"});
+    *place = &part.content;
+  }
+  if (image == nullptr) throw HttpError({"image", "a part with a photograph", "none"});
+  Asked asked;
+  if (request != nullptr) asked.request = parse_predict_request(*request, service.limits());
+  if (asked.request.has_input) throw HttpError({"request", "neither features nor samples beside an image", "some"});
+  asked.features = photograph(photographs, *image, http);
+  return asked;
+}
+
+bool is_photograph(const std::string& type) {
+  return type == "image/jpeg" || type == "image/png" || type == "image/webp" || type == "image/bmp";
+}
+
+Asked asked_of(const Service& service, const Photographs* photographs, const HttpRequest& http) {
+  if (http.type == "application/json") {
+    if (!http.query.empty()) throw HttpError({"query", "no parameters beside a JSON body", "some"});
+    Asked asked{parse_predict_request(http.body, service.limits()), {}};
+    asked.features = service.features_of(asked.request);
+    return asked;
+  }
+  if (http.type == "application/x-npy")
+    return {parse_predict_query(http.query, service.limits()), npy_features(service, http.body)};
+  if (is_photograph(http.type)) {
+    PredictRequest request = parse_predict_query(http.query, service.limits());
+    return {std::move(request), photograph(photographs, http.body, http)};
+  }
+  if (http.type == "multipart/form-data") return asked_of_parts(service, photographs, http);
+  throw HttpError(415, "the body is neither JSON, nor an array, nor a photograph",
+                  {"Content-Type",
+                   "application/json, application/x-npy, multipart/form-data, image/jpeg, image/png, image/webp or "
+                   "image/bmp",
+                   http.type.empty() ? "none" : "'" + http.type.substr(0, 64) + "'"});
+}
+
+HttpResponse not_there(const char* what) { throw HttpError(404, fmt::format("the server has no {}", what)); }
+
+}  // namespace
+
+std::vector<Route> routes_of(const Service& service, const Photographs* photographs, Metrics& metrics) {
+  std::vector<Route> routes;
+  const auto page = [&](const char* path, const char* type, std::string_view (*content)()) {
+    routes.push_back({"GET", path,
+                      [type, content](const HttpRequest&) {
+                        return HttpResponse{200, std::string(type) + "; charset=utf-8", std::string(content())};
+                      },
+                      true, true});
+  };
+  page("/", "text/html", playground_html);
+  page("/playground.css", "text/css", playground_css);
+  page("/playground.js", "text/javascript", playground_js);
+  const auto get = [&](const char* path, auto handle, bool open = false) {
+    routes.push_back({"GET", path, handle, open, false});
+  };
+  get(
+      "/healthz",
+      [](const HttpRequest&) {
+        return HttpResponse{200, "application/json", "{\"status\":\"ok\"}"};
+      },
+      true);
+  get("/metrics", [&metrics](const HttpRequest&) {
+    return HttpResponse{200, "text/plain; version=0.0.4", metrics.text()};
+  });
+  const auto json = [](std::string text) { return HttpResponse{200, "application/json", std::move(text)}; };
+  get("/v1/model", [&service, json](const HttpRequest&) { return json(service.model_json()); });
+  get("/v1/classes", [&service, json](const HttpRequest&) { return json(service.classes_json()); });
+  get("/v1/samples", [&service, json](const HttpRequest&) { return json(service.samples_json()); });
+  get("/v1/samples/sheet", [&service](const HttpRequest&) {
+    const ServedSamples& samples = service.samples();
+    return samples.sheet.empty() ? not_there("sheet of pictures")
+                                 : HttpResponse{200, samples.sheet_type, samples.sheet};
+  });
+  get("/v1/samples/*/picture", [&service](const HttpRequest& http) {
+    const std::string& id = http.captured[0];
+    std::size_t place = 0;
+    const auto [end, failed] = std::from_chars(id.data(), id.data() + id.size(), place);
+    const auto& pictures = service.samples().pictures;
+    if (id.empty() || failed != std::errc() || end != id.data() + id.size() || place >= pictures.size())
+      return not_there("such picture");
+    return HttpResponse{200, pictures[place].type, pictures[place].bytes};
+  });
+  routes.push_back({"POST", "/v1/predict", [&service, photographs, &metrics, json](const HttpRequest& http) {
+                      const Asked asked = asked_of(service, photographs, http);
+                      std::string text = service.predict(asked.request, asked.features.view());
+                      metrics.add_predictions(asked.features.rows());
+                      return json(std::move(text));
+                    }});
+  routes.push_back({"POST", "/v1/explain", [&service, photographs, json](const HttpRequest& http) {
+                      const Asked asked = asked_of(service, photographs, http);
+                      return json(service.explain(asked.request, asked.features.view()));
+                    }});
+  routes.push_back({"POST", "/v1/bank", [&service](const HttpRequest& http) {
+                      if (http.type != "application/json")
+                        throw HttpError(415, "the body is not JSON", {"Content-Type", "application/json", http.type});
+                      return HttpResponse{200,
+                                          "text/csv; charset=utf-8",
+                                          service.bank_csv(parse_bank_request(http.body, service.limits())),
+                                          {{"Content-Disposition", "attachment; filename=\"classes.csv\""}}};
+                    }});
+  return routes;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,16 @@
+#pragma once
+// The paths of the server (docs/openapi.json).
+
+#include <vector>
+
+#include "serve/http.hpp"
+#include "serve/metrics.hpp"
+#include "serve/photographs.hpp"
+#include "serve/service.hpp"
+
+namespace parsnets {
+
+/// All must outlive the routes. `photographs`: null where the server takes none.
+std::vector<Route> routes_of(const Service& service, const Photographs* photographs, Metrics& metrics);
+
+}  // namespace parsnets

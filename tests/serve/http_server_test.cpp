@@ -1,0 +1,273 @@
+// The server with routes that know nothing of models.
+
+#include "serve/http_server.hpp"
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <future>
+#include <semaphore>
+
+#include "parsnets/error.hpp"
+#include "serve/raw_client.hpp"
+
+namespace {
+
+using namespace parsnets;
+using namespace parsnets::test;
+using namespace std::chrono_literals;
+
+struct TestServer {
+  Metrics metrics;
+  std::counting_semaphore<> entered{0}, leave{0};
+  HttpServer server;
+
+  explicit TestServer(HttpServerOptions options = {})
+      : server(
+            [&] {
+              options.port = 0;
+              return options;
+            }(),
+            routes(), metrics) {
+    server.start();
+  }
+  std::vector<Route> routes() {
+    return {
+        {"GET", "/",
+         [](const HttpRequest&) {
+           return HttpResponse{200, "text/html", "<p>"};
+         },
+         true, true},
+        {"GET", "/things/*/name",
+         [](const HttpRequest& r) {
+           return HttpResponse{200, "text/plain", r.captured[0] + r.query.at("x")};
+         }},
+        {"GET", "/large",
+         [](const HttpRequest&) {
+           return HttpResponse{200, "text/plain", std::string(32 << 20, 'x')};
+         }},
+        {"GET", "/slow",
+         [this](const HttpRequest&) {
+           entered.release();
+           leave.acquire();
+           return HttpResponse{200, "text/plain", "done"};
+         }},
+        {"GET", "/breaks", [](const HttpRequest&) -> HttpResponse { throw std::logic_error("a secret"); }},
+        {"POST", "/echo",
+         [](const HttpRequest& r) {
+           return HttpResponse{200, "text/plain", r.type + "|" + r.body};
+         }},
+        {"POST", "/parts",
+         [](const HttpRequest& r) {
+           std::string text;
+           for (const auto& part : r.parts) text += part.name + "=" + part.content + ";";
+           return HttpResponse{200, "text/plain", text};
+         }},
+    };
+  }
+  int port() const { return server.port(); }
+  std::string get(const std::string& target, const std::string& more = "") {
+    return request_text(port(), "GET", target, "", "", more);
+  }
+};
+
+HttpServerOptions quick() {
+  HttpServerOptions options;
+  options.request = 300ms;
+  options.body_bytes = 1000;
+  return options;
+}
+
+}  // namespace
+
+TEST(HttpServer, AnswersSeveralRequestsOfAConnectionInTheirOrder) {
+  TestServer server;
+  RawClient client(server.port());
+  client.send(server.get("/things/a%20b/name?x=1%202") +
+              request_text(server.port(), "POST", "/echo", "A/B; c=d", "body"));
+  const auto first = client.receive(), second = client.receive();
+  EXPECT_EQ(first.body, "a%20b1 2");
+  EXPECT_EQ(second.body, "a/b|body");
+  client.send(server.get("/", "Connection: close\r\n"));
+  EXPECT_EQ(client.receive().headers["connection"], "close");
+  EXPECT_TRUE(client.closed());
+}
+
+TEST(HttpServer, HeadHasTheHeadersOfGetAndNoBody) {
+  TestServer server;
+  RawClient client(server.port());
+  client.send(request_text(server.port(), "HEAD", "/"));
+  const auto head = client.receive(true);
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.headers.at("content-length"), "3");
+  client.send(server.get("/"));
+  EXPECT_EQ(client.receive().body, "<p>");
+}
+
+TEST(HttpServer, EveryResponseHasSecurityHeaders) {
+  TestServer server;
+  for (const char* target : {"/", "/nothing", "/breaks"}) {
+    auto response = ask(server.port(), server.get(target));
+    EXPECT_EQ(response.headers["x-content-type-options"], "nosniff") << target;
+    EXPECT_NE(response.headers["content-security-policy"].find("default-src 'none'"), std::string::npos) << target;
+    EXPECT_NE(response.headers["content-security-policy"].find("frame-ancestors 'none'"), std::string::npos) << target;
+    EXPECT_EQ(response.headers["cross-origin-resource-policy"], "same-origin") << target;
+  }
+}
+
+TEST(HttpServer, PathsAndMethodsThatThereAreNotAreErrors) {
+  TestServer server;
+  EXPECT_EQ(ask(server.port(), server.get("/nothing")).error_code(), "not_found");
+  for (const char* target : {"/things//name", "/things/a/b/name", "/things/../name/x", "//", "/../../etc/passwd"})
+    EXPECT_EQ(ask(server.port(), server.get(target)).status, 404) << target;
+  const auto wrong = ask(server.port(), request_text(server.port(), "DELETE", "/echo"));
+  EXPECT_EQ(wrong.status, 405);
+  EXPECT_EQ(wrong.headers.at("allow"), "POST");
+}
+
+TEST(HttpServer, AFailingRouteTellsNoDetails) {
+  TestServer server;
+  const auto response = ask(server.port(), server.get("/breaks"));
+  EXPECT_EQ(response.status, 500);
+  EXPECT_EQ(response.error_code(), "failure");
+  EXPECT_EQ(response.body.find("secret"), std::string::npos);
+}
+
+TEST(HttpServer, OtherHostsAndOriginsAreForbidden) {
+  TestServer server;
+  const std::string port = std::to_string(server.port());
+  const auto host = [&](const std::string& name) {
+    return ask(server.port(), "GET / HTTP/1.1\r\nHost: " + name + "\r\n\r\n").status;
+  };
+  EXPECT_EQ(host("localhost:" + port), 200);
+  EXPECT_EQ(host("[::1]:" + port), 200);
+  for (const std::string& name :
+       {std::string("evil.example"), "127.0.0.1.evil.example:" + port, std::string("localhost"), std::string("")})
+    EXPECT_EQ(host(name), 403) << name;
+  const auto origin = [&](const std::string& from) {
+    return ask(server.port(), request_text(server.port(), "POST", "/echo", "a/b", "", "Origin: " + from + "\r\n"))
+        .status;
+  };
+  EXPECT_EQ(origin("http://127.0.0.1:" + port), 200);
+  for (const std::string& from : {std::string("http://evil.example"), std::string("null"), "http://localhost:" + port})
+    EXPECT_EQ(origin(from), 403) << from;
+}
+
+TEST(HttpServer, TheTokenGuardsAllButOpenRoutes) {
+  HttpServerOptions options;
+  options.token = "0123456789abcdef";
+  TestServer server(options);
+  EXPECT_EQ(ask(server.port(), server.get("/")).status, 200);
+  for (const char* given :
+       {"", "Authorization: Bearer 0123456789abcdeF\r\n", "Authorization: Bearer \r\n",
+        "Authorization: Bearer 0123456789abcdef0\r\n", "Authorization: Basic 0123456789abcdef\r\n"}) {
+    const auto response = ask(server.port(), server.get("/things/a/name?x=1", given));
+    EXPECT_EQ(response.error_code(), "unauthorized") << given;
+    EXPECT_EQ(response.headers.at("www-authenticate"), "Bearer");
+    EXPECT_EQ(ask(server.port(), server.get("/nothing", given)).status, 401) << "which paths there are is not told";
+  }
+  EXPECT_EQ(ask(server.port(), server.get("/things/a/name?x=1", "Authorization: Bearer 0123456789abcdef\r\n")).body,
+            "a1");
+}
+
+TEST(HttpServer, BodiesBeyondTheLimitAreRefused) {
+  TestServer server(quick());
+  EXPECT_EQ(ask(server.port(), request_text(server.port(), "POST", "/echo", "a/b", std::string(1000, 'x'))).status,
+            200);
+  EXPECT_EQ(
+      ask(server.port(), request_text(server.port(), "POST", "/echo", "a/b", std::string(1001, 'x'))).error_code(),
+      "too_large");
+  const std::string start = "POST /echo HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(server.port()) +
+                            "\r\nTransfer-Encoding: chunked\r\n\r\n";
+  EXPECT_EQ(ask(server.port(), start + "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n").body, "|abcde");
+  std::string many = start;
+  for (int i = 0; i < 11; ++i) many += "64\r\n" + std::string(100, 'x') + "\r\n";
+  EXPECT_EQ(ask(server.port(), many + "0\r\n\r\n").error_code(), "too_large");
+}
+
+TEST(HttpServer, PartsOfAMultipartBodyArrive) {
+  TestServer server;
+  const std::string body =
+      "--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"../x\"\r\nContent-Type: "
+      "image/png\r\n\r\n1\r\n2\r\n"
+      "--b\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n{}\r\n--b--\r\n";
+  const std::string type = "multipart/form-data; boundary=b";
+  EXPECT_EQ(ask(server.port(), request_text(server.port(), "POST", "/parts", type, body)).body,
+            "image=1\r\n2;request={};");
+  std::string many;
+  for (int i = 0; i < 9; ++i) many += "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nx\r\n";
+  EXPECT_EQ(ask(server.port(), request_text(server.port(), "POST", "/parts", type, many + "--b--\r\n")).status, 400);
+  EXPECT_EQ(ask(server.port(), request_text(server.port(), "POST", "/parts", type, "--b\r\nbroken")).status, 400);
+}
+
+TEST(HttpServer, SlowHeadsAndBodiesEndInTime) {
+  TestServer server(quick());
+  RawClient head(server.port()), body(server.port());
+  head.send("GET / HTTP/1.1\r\nHost: ");
+  body.send("POST /echo HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(server.port()) +
+            "\r\nContent-Length: 10\r\n\r\nabc");
+  EXPECT_EQ(head.receive().error_code(), "timeout");
+  EXPECT_EQ(body.receive().error_code(), "timeout");
+  EXPECT_TRUE(head.closed());
+  EXPECT_TRUE(body.closed());
+}
+
+TEST(HttpServer, AReaderThatDoesNotReadIsLeft) {
+  HttpServerOptions options = quick();
+  options.connections = 1;
+  TestServer server(options);
+  RawClient lazy(server.port(), 4096);
+  lazy.send(server.get("/large"));
+  // The only connection is free again although the response was never read.
+  for (int status = 503; status == 503;) status = ask(server.port(), server.get("/")).status;
+}
+
+TEST(HttpServer, ConnectionsBeyondTheLimitAreToldSo) {
+  HttpServerOptions options;
+  options.connections = 2;
+  TestServer server(options);
+  RawClient first(server.port()), second(server.port());
+  for (RawClient* client : {&first, &second}) {
+    client->send(server.get("/slow"));
+    server.entered.acquire();
+  }
+  auto refused = ask(server.port(), server.get("/"));
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.headers["retry-after"], "1");
+  server.leave.release(2);
+  EXPECT_EQ(first.receive().body, "done");
+  EXPECT_EQ(second.receive().body, "done");
+  EXPECT_NE(server.metrics.text().find("parsnets_refused_total{reason=\"connections\"} 1"), std::string::npos);
+}
+
+TEST(HttpServer, AddressesThatAskTooOftenAreToldSo) {
+  HttpServerOptions options;
+  options.rate = 1;
+  TestServer server(options);
+  int refused = 0;
+  for (int i = 0; i < 20; ++i) refused += ask(server.port(), server.get("/")).status == 429;
+  EXPECT_GE(refused, 10);
+}
+
+TEST(HttpServer, StoppingFinishesWhatRuns) {
+  TestServer server;
+  RawClient idle(server.port()), running(server.port());
+  idle.send(server.get("/"));
+  idle.receive();
+  running.send(server.get("/slow"));
+  server.entered.acquire();
+  auto stopped = std::async(std::launch::async, [&] { server.server.stop(); });
+  EXPECT_TRUE(idle.closed()) << "nobody waits for a connection without a request";
+  server.leave.release();
+  EXPECT_EQ(running.receive().body, "done");
+  stopped.get();
+  EXPECT_FALSE(RawClient(server.port()).connected());
+}
+
+TEST(HttpServer, APortThatIsTakenIsAUsageError) {
+  TestServer server;
+  Metrics metrics;
+  HttpServerOptions options;
+  options.port = server.port();
+  EXPECT_THROW(HttpServer(options, {}, metrics), Error);
+}

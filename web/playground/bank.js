@@ -1,0 +1,171 @@
+// The class bank as edited on the page: classes of one's own, and classes of the model that are hidden. A class of one's
+// own is a class to start from and the attributes that differ: {id, name, base, changes: {attribute: value}}.
+// `base` is the name of a class, or one of these.
+const NOTHING = "";
+const AVERAGE = "\u0000average";
+
+class Bank {
+  // `described`: the answer of /v1/classes. `onChange` is called after each edit.
+  constructor(described, storageKey, onChange) {
+    this.attributes = withScale(described.attributes);
+    this.classes = described.classes;
+    this.storageKey = storageKey;
+    this.onChange = onChange;
+    this.byName = new Map(this.classes.map((one) => [one.name, one]));
+    this.average = this.attributes.map((attribute, j) => {
+      const known = this.classes.map((one) => one.attributes && one.attributes[j]).filter(isNumber);
+      return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : attribute.minimum;
+    });
+    this.state = this.restored() || { own: [], hidden: [], next: 1 };
+    this.past = [];  // {state, text}: before the edit that `text` describes
+    this.future = [];
+  }
+
+  own(id) {
+    return this.state.own.find((one) => one.id === id);
+  }
+
+  isOwn(name) {
+    return this.state.own.some((one) => one.name === name && !this.problem(one));
+  }
+
+  isHidden(name) {
+    return this.state.hidden.includes(name);
+  }
+
+  // Classes that the model chooses from: {name, seen, own}.
+  present() {
+    return [
+      ...this.classes.filter((one) => !this.isHidden(one.name)).map(({ name, seen }) => ({ name, seen, own: false })),
+      ...this.state.own.filter((one) => !this.problem(one)).map(({ name }) => ({ name, seen: false, own: true })),
+    ];
+  }
+
+  baseValues(base) {
+    if (base === NOTHING) return this.attributes.map((attribute) => attribute.minimum);
+    const values = base === AVERAGE ? this.average : this.byName.get(base).attributes;
+    return this.average.map((value, j) => (isNumber(values[j]) ? values[j] : value));
+  }
+
+  values(one) {
+    return this.baseValues(one.base).map((value, j) => (j in one.changes ? one.changes[j] : value));
+  }
+
+  // Why the class cannot be used yet, or null.
+  problem(one) {
+    if (!one.name) return "Give the class a name.";
+    if (this.byName.has(one.name) && !this.isHidden(one.name)) return `The model has a class ${one.name}. Choose another name, or hide that class.`;
+    const first = this.state.own.find((other) => other.name === one.name);
+    return first && first !== one ? `Another class of yours is called ${one.name}.` : null;
+  }
+
+  // What requests carry; undefined without edits.
+  request() {
+    const add = this.state.own.filter((one) => !this.problem(one)).map((one) => ({ name: one.name, attributes: this.values(one) }));
+    return add.length || this.state.hidden.length ? { add, remove: this.state.hidden } : undefined;
+  }
+
+  // Edits ------------------------------------------------------------------------------------------------------------
+  // An edit soon after one with the same `key` is part of it: a slider that moves is undone at once.
+  edit(text, key, state) {
+    const last = this.past[this.past.length - 1];
+    const now = Date.now();
+    if (key && last && last.key === key && now - last.time < 1500 && !this.future.length) last.time = now;
+    else this.past.push({ state: this.state, text, key, time: now });
+    this.future = [];
+    this.state = state;
+    this.changed();
+  }
+
+  add(name, base) {
+    const { own, hidden, next } = this.state;
+    this.edit(`new class${name ? ` ${name}` : ""}`, null, { own: [...own, { id: next, name, base, changes: {} }], hidden, next: next + 1 });
+    return next;
+  }
+
+  // Hides a class of the model and adds one of the same name.
+  describeAnew(name, base) {
+    const { own, hidden, next } = this.state;
+    this.edit(`describe ${name} anew`, null,
+      { own: [...own, { id: next, name, base, changes: {} }], hidden: [...hidden, name], next: next + 1 });
+    return next;
+  }
+
+  hide(name, hidden) {
+    const others = this.state.hidden.filter((other) => other !== name);
+    this.edit(`${hidden ? "hide" : "show"} ${name}`, null, { ...this.state, hidden: hidden ? [...others, name] : others });
+  }
+
+  remove(id) {
+    this.edit(`delete ${this.own(id).name}`, null, { ...this.state, own: this.state.own.filter((one) => one.id !== id) });
+  }
+
+  replace(id, text, key, part) {
+    this.edit(text, `${id} ${key}`, { ...this.state, own: this.state.own.map((one) => (one.id === id ? { ...one, ...part } : one)) });
+  }
+
+  rename(id, name) {
+    this.replace(id, `name ${name}`, "name", { name });
+  }
+
+  startFrom(id, base) {
+    this.replace(id, "start from another class", "base", { base });
+  }
+
+  // A value like that of the base is no change.
+  set(id, attribute, value) {
+    const one = this.own(id);
+    const { [attribute]: _, ...others } = one.changes;
+    const same = value === null || value === this.baseValues(one.base)[attribute];
+    this.replace(id, `${words(this.attributes[attribute].name)} of ${one.name}`, attribute, { changes: same ? others : { ...others, [attribute]: value } });
+  }
+
+  undo() {
+    return this.step(this.past, this.future, "Undone");
+  }
+
+  redo() {
+    return this.step(this.future, this.past, "Redone");
+  }
+
+  // Says what was done, or null.
+  step(from, to, verb) {
+    const entry = from.pop();
+    if (!entry) return null;
+    to.push({ ...entry, key: null, state: this.state });
+    this.state = entry.state;
+    this.changed();
+    return `${verb}: ${entry.text}.`;
+  }
+
+  changed() {
+    window.sessionStorage.setItem(this.storageKey, JSON.stringify(this.state));
+    this.onChange();
+  }
+
+  // The edits of this session, if they still fit the model.
+  restored() {
+    const state = JSON.parse(window.sessionStorage.getItem(this.storageKey) || "null");
+    const fits = state && state.own.every(({ base, changes }) => (base === NOTHING || base === AVERAGE || this.byName.has(base))
+      && Object.keys(changes).every((j) => j < this.attributes.length)) && state.hidden.every((name) => this.byName.has(name));
+    return fits ? state : null;
+  }
+}
+
+// Unseen classes, or samples of them, before the others.
+function unseenFirst(list) {
+  return [...list.filter((one) => !one.seen), ...list.filter((one) => one.seen)];
+}
+
+// Attributes with the range of their sliders: shares and percentages have one scale, others the range of their classes.
+function withScale(attributes) {
+  const least = Math.min(...attributes.map((one) => one.minimum));
+  const most = Math.max(...attributes.map((one) => one.maximum));
+  const maximum = [1, 100].find((end) => least >= 0 && most <= end && most > end / 2);
+  return maximum ? attributes.map((one) => ({ ...one, minimum: 0, maximum })) : attributes;
+}
+
+// The name of an attribute as words.
+function words(name) {
+  return name.replace(/[_]+/g, " ");
+}

@@ -1,0 +1,88 @@
+// The classes of the bank: hide, describe anew, edit, delete, export.
+
+class ClassList {
+  constructor(page) {
+    this.page = page;
+    this.node = document.getElementById("class-list");
+    this.query = "";
+    this.rows = element("ul", { class: "class-rows scrolls" });
+    this.exported = element("div", { class: "exported", "aria-live": "polite" });
+    this.search = searchControl("Find", (query) => {
+      this.query = query;
+      this.update();
+    });
+    this.node.append(
+      element("div", { class: "panel-head" }, element("h2", { id: "classes-heading" }, "Classes"),
+        element("button", { type: "button", id: "new-class", class: "primary", onclick: () => page.edit(page.bank.add("", NOTHING)) }, "New class"),
+        element("button", { type: "button", id: "export", onclick: () => this.save() }, "Export")),
+      element("p", { class: "note guide" }, "Make a class that nobody has trained: say which class it is like, and move the sliders of what is different. The pictures follow at once. Or describe an unseen class anew, without looking at its attributes."),
+      this.page.bank.classes.length > 15 ? this.search : "",
+      this.rows, this.exported);
+  }
+
+  update() {
+    const { bank } = this.page;
+    const held = this.rows.contains(document.activeElement) ? document.activeElement.dataset.action : null;
+    const rows = [
+      ...bank.state.own.map((one) => ({ name: one.name || "unnamed", one, own: true, problem: bank.problem(one) })),
+      ...unseenFirst(bank.classes).map((one) => ({ ...one, own: false })),
+    ].filter((row) => row.name.toLowerCase().includes(this.query));
+    this.rows.replaceChildren(...rows.map((row) => (row.own ? this.ownRow(row) : this.modelRow(row))));
+    const again = held && [...this.rows.querySelectorAll("button")].find((button) => button.dataset.action === held);
+    if (again) again.focus();
+  }
+
+  action(text, name, work, disabled = false) {
+    return element("button", { type: "button", class: "small", "aria-label": `${text} ${name}`, "data-action": `${text === "Show" ? "Hide" : text} ${name}`,
+      disabled, onclick: work }, text);
+  }
+
+  ownRow({ name, one, problem }) {
+    const { page } = this;
+    return element("li", { class: "own" }, classTag(name, false, true), element("span", { class: "actions" },
+      this.action("Edit", name, () => page.edit(one.id)), this.action("Delete", name, () => {
+        page.bank.remove(one.id);
+        page.announce(`${name} is deleted.`);
+        document.getElementById("new-class").focus();
+      })),
+    element("p", { class: "note" }, problem || page.takes(name)));
+  }
+
+  modelRow({ name, seen }) {
+    const { page } = this;
+    const { bank } = page;
+    const hidden = bank.isHidden(name);
+    const taken = page.taken(name);
+    return element("li", { class: hidden ? "hidden-class" : null }, classTag(name, seen, false),
+      element("span", { class: "note taken" }, hidden ? "hidden" : taken === null ? "" : count(taken, "picture")),
+      element("span", { class: "actions" },
+        hidden || seen ? null : this.action("Describe anew", name, () => page.edit(bank.describeAnew(name, NOTHING)), bank.present().length < 3),
+        this.action(hidden ? "Show" : "Hide", name, () => {
+          bank.hide(name, !hidden);
+          page.announce(`${name} is ${hidden ? "shown" : "hidden"}.`);
+        }, !hidden && bank.present().length < 3)));
+  }
+
+  async save() {
+    const { bank, model } = this.page;
+    const request = bank.request();
+    try {
+      const blob = await (await Server.call("/v1/bank", { body: { bank: request || {} } })).blob();
+      const link = element("a", { href: URL.createObjectURL(blob), download: "classes.csv" });
+      link.click();
+      window.setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    } catch (error) {
+      this.page.problem(error, "export");
+      return;
+    }
+    this.page.solved("export");
+    const quoted = (names) => names.map((name) => (/^[\w.,-]+$/.test(name) ? name : `'${name.replace(/'/g, "'\\''")}'`)).join(",");
+    const commands = request ? [
+      request.remove.length ? `parsnets classes remove --model ${quoted([model.name])} --names ${quoted(request.remove)}` : null,
+      request.add.length ? `parsnets classes add --model ${quoted([model.name])} --from classes.csv --names ${quoted(request.add.map((one) => one.name))}` : null,
+    ].filter(Boolean) : [];
+    this.exported.replaceChildren(element("p", { class: "note" }, commands.length
+      ? "classes.csv is saved. Your edits in a model file:" : "classes.csv is saved: every class with its attributes. For a new class: parsnets classes add --from classes.csv"),
+    commands.length ? element("pre", { tabindex: "0", "aria-label": "Commands" }, commands.join("\n")) : "");
+  }
+}

@@ -1,0 +1,97 @@
+// Why a class was chosen: attributes that decided against the runner-up, and the attributes seen in the picture.
+
+class Evidence {
+  constructor(page) {
+    this.page = page;
+    this.tab = "why";
+    this.all = false;
+  }
+
+  show(prediction, explanation) {
+    const tabs = [
+      ["why", explanation ? `Why not ${explanation.runner_up.name}?` : "Why?", () => this.why(explanation)],
+      ["attributes", "Attributes in the picture", () => this.attributes(prediction)],
+    ].filter(([key]) => (key === "why" ? explanation : prediction.attributes));
+    if (!tabs.length) return element("p", { class: "note" }, "The server explains nothing for this model.");
+    if (!tabs.some(([key]) => key === this.tab)) [[this.tab]] = tabs;
+    const panel = element("div", { role: "tabpanel", id: "evidence-panel", class: "evidence", tabindex: "0" });
+    const buttons = tabs.map(([key, text]) => element("button", { type: "button", role: "tab", id: `tab-${key}`,
+      "aria-controls": "evidence-panel", onclick: () => choose(key) }, text));
+    const choose = (key) => {
+      this.tab = key;
+      tabs.forEach(([other, , make], i) => {
+        buttons[i].setAttribute("aria-selected", String(other === key));
+        buttons[i].tabIndex = other === key ? 0 : -1;
+        if (other === key) panel.replaceChildren(make());
+      });
+      panel.setAttribute("aria-labelledby", `tab-${key}`);
+    };
+    const list = element("div", { role: "tablist", class: "tabs", "aria-label": "Evidence", onkeydown: (event) => {
+      const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!way) return;
+      event.preventDefault();
+      const next = buttons[(buttons.indexOf(document.activeElement) + way + buttons.length) % buttons.length];
+      next.click();
+      next.focus();
+    } }, ...buttons);
+    choose(this.tab);
+    return element("div", {}, list, panel);
+  }
+
+  why({ winner, runner_up: second, attributes, examples, calibration }) {
+    const rows = [...attributes.slice(0, 8).map((one) => ({ ...one, name: words(one.name) })),
+      { name: "pictures in training", contribution: examples }, { name: "handicap of seen classes", contribution: calibration }]
+      .filter((row) => row.contribution).sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
+    const most = Math.max(...rows.map((row) => Math.abs(row.contribution)));
+    const list = (sign) => wordList(attributes.filter((one) => Math.sign(one.contribution) === sign).slice(0, 3).map((one) => words(one.name)));
+    const speaks = (name, sign) => (list(sign) ? `For ${name}: ${list(sign)}. ` : "");
+    const handicap = winner.score - second.score < calibration ? `Without the handicap of seen classes it would be ${second.name}.` : "";
+    return element("div", {}, element("p", {}, speaks(winner.name, 1), speaks(second.name, -1), handicap),
+      element("table", { class: "why" },
+        element("caption", { class: "visually-hidden" }, `What each attribute adds to ${winner.name} against ${second.name}`),
+        element("thead", {}, element("tr", {}, ...[["Attribute"], [winner.name], [second.name], ["against ◂ ▸ for", "balance"]]
+          .map(([text, kind]) => element("th", { scope: "col", class: kind, title: text }, text)))),
+        element("tbody", {}, ...rows.map((row) => {
+          const bar = element("span", { class: `swing ${row.contribution < 0 ? "against" : "for"}` });
+          bar.style.width = `${(50 * Math.abs(row.contribution)) / most}%`;
+          return element("tr", {}, element("th", { scope: "row" }, row.name), element("td", {}, "winner" in row ? compact(row.winner) : ""),
+            element("td", {}, "runner_up" in row ? compact(row.runner_up) : ""),
+            element("td", { class: "balance" }, bar, element("span", { class: "visually-hidden" }, fixed(row.contribution, 4))));
+        }))));
+  }
+
+  // The predicted value as a bar, that of the best class as a line.
+  attributes(prediction) {
+    const { bank } = this.page;
+    const { name } = prediction.classes[0];
+    const own = bank.state.own.find((one) => one.name === name && !bank.problem(one));
+    const values = own ? bank.values(own) : (bank.byName.get(name) || {}).attributes;
+    const share = (value, { minimum, maximum }) => Math.max(0, Math.min(1, (value - minimum) / (maximum - minimum || 1)));
+    const rows = bank.attributes.map((attribute, j) => ({ attribute, predicted: prediction.attributes[j], value: values ? values[j] : null }))
+      .sort((a, b) => share(b.predicted, b.attribute) - share(a.predicted, a.attribute));
+    const shown = this.all ? rows : rows.slice(0, 10);
+    const panel = element("div", {}, element("p", {}, `Bars: what the picture shows. Lines: the description of ${name}.`),
+      element("table", { class: "seen-attributes" },
+        element("caption", { class: "visually-hidden" }, `Attributes predicted from the picture, and those of ${name}`),
+        element("thead", { class: "visually-hidden" }, element("tr", {}, ...["Attribute", "Chart", "In the picture", name].map((text) => element("th", { scope: "col" }, text)))),
+        element("tbody", {}, ...shown.map(({ attribute, predicted, value }) => {
+          const bar = element("span", { class: "bar" }, element("span", {}));
+          bar.firstChild.style.width = `${100 * share(predicted, attribute)}%`;
+          if (isNumber(value)) {
+            bar.append(element("i", {}));
+            bar.lastChild.style.left = `${100 * share(value, attribute)}%`;
+          }
+          return element("tr", {}, element("th", { scope: "row" }, words(attribute.name)), element("td", { "aria-hidden": "true" }, bar),
+            element("td", { class: "number" }, compact(Number(predicted.toPrecision(2)))), element("td", { class: "number" }, compact(value)));
+        }))));
+    if (rows.length > 10) {
+      panel.append(element("button", { type: "button", class: "link", onclick: () => {
+        this.all = !this.all;
+        const next = this.attributes(prediction);
+        panel.replaceWith(next);
+        next.lastChild.focus();
+      } }, this.all ? "Show fewer" : `Show all ${rows.length} attributes`));
+    }
+    return panel;
+  }
+}

@@ -1,0 +1,164 @@
+// The grid of pictures: one group per class where that leaves groups of some size, filters, marks, arrow keys.
+
+const MARKS = {
+  own: ["★", "given to a class of yours"],
+  wrong: ["×", "given to another class"],
+  unknown: ["?", "unknown"],
+};
+
+class Grid {
+  // `page` provides bank, items, pictures, selected, verdict(item), select(item).
+  constructor(page) {
+    this.page = page;
+    this.node = document.getElementById("grid");
+    this.node.classList.toggle("named", !page.pictures.any);
+    this.label = "";
+    this.given = "";
+    this.onlyUnseen = false;
+    this.tiles = new Map();
+    this.heads = [];
+    this.node.addEventListener("keydown", (event) => this.key(event));
+    this.filters = document.getElementById("filters");
+    document.getElementById("legend").append(...Object.values(MARKS)
+      .map(([mark, text]) => element("span", {}, element("span", { class: "mark", "aria-hidden": "true" }, mark), ` ${text}`)));
+  }
+
+  labels() {
+    return [...new Set(this.page.items.map((item) => item.label).filter(Boolean))];
+  }
+
+  // Controls and tiles anew.
+  build() {
+    this.buildFilters();
+    this.buildTiles();
+  }
+
+  buildFilters() {
+    const given = [...this.page.bank.present().map((one) => one.name), ...(this.page.rejecting ? [UNKNOWN] : [])];
+    if (!given.includes(this.given)) this.given = "";
+    const change = (field) => (value) => {
+      this[field] = value;
+      this.buildTiles();
+    };
+    const held = this.filters.contains(document.activeElement) && document.activeElement.closest("label").dataset.filter;
+    const controls = {
+      label: selectControl("Of", [["", "all classes"], ...this.labels().map((name) => [name, name])], this.label, change("label")),
+      given: selectControl("Given to", [["", "any"], ...given.map((name) => [name, name])], this.given, change("given")),
+      onlyUnseen: checkboxControl("Only unseen classes", this.onlyUnseen, change("onlyUnseen")),
+    };
+    for (const [name, control] of Object.entries(controls)) control.dataset.filter = name;
+    this.filters.replaceChildren(controls.label, controls.given, ...(this.unseen().size ? [controls.onlyUnseen] : []));
+    if (held) controls[held].querySelector("select, input").focus();
+  }
+
+  unseen() {
+    return new Set(this.page.bank.classes.filter((one) => !one.seen).map((one) => one.name));
+  }
+
+  shown() {
+    const unseen = this.unseen();
+    return this.page.items.filter((item) => (!this.given || this.page.verdict(item) === this.given)
+      && (item.photo || ((!this.label || item.label === this.label) && (!this.onlyUnseen || unseen.has(item.label)))));
+  }
+
+  buildTiles() {
+    const shown = this.shown();
+    const groups = new Map();
+    const grouped = shown.length >= 4 * new Set(shown.map((item) => item.label)).size;
+    for (const item of shown) {
+      const name = item.photo ? "Your photos" : grouped ? item.label : null;
+      if (!groups.has(name)) groups.set(name, []);
+      groups.get(name).push(item);
+    }
+    const held = [...this.tiles].find(([, tile]) => tile === document.activeElement);
+    this.tiles.clear();
+    this.heads = [];
+    this.node.replaceChildren(...[...groups].map(([name, items]) => this.group(name, items)));
+    if (!shown.length) this.node.append(element("p", { class: "note" }, "No picture is like that."));
+    this.mark();
+    if (held) (this.tiles.get(held[0]) || this.node.querySelector("[tabindex='0']") || this.filters.querySelector("select")).focus();
+  }
+
+  // After predictions: the filter by class given may show others.
+  update() {
+    const shown = this.shown();
+    if (shown.length !== this.tiles.size || shown.some((item) => !this.tiles.has(item))) this.buildTiles();
+    else this.mark();
+  }
+
+  group(name, items) {
+    const head = element("h3", { class: "group-head" });
+    this.heads.push({ head, name, photos: items[0].photo });
+    return element("div", { class: "group" }, head, element("div", { class: "tiles" }, ...items.map((item) => {
+      const tile = element("button", { type: "button", class: "tile", tabindex: "-1",
+        onclick: () => this.page.select(item) }, this.page.pictures.node(item), element("span", { class: "mark", "aria-hidden": "true" }));
+      this.tiles.set(item, tile);
+      return tile;
+    })));
+  }
+
+  // What the predictions say: marks, names of tiles, and one line per class.
+  mark() {
+    for (const [item, tile] of this.tiles) {
+      const verdict = this.page.verdict(item);
+      const kind = this.kind(item, verdict);
+      const selected = item === this.page.selected;
+      tile.className = `tile${kind ? ` ${kind}` : ""}`;
+      tile.lastElementChild.textContent = kind ? MARKS[kind][0] : "";
+      tile.setAttribute("aria-pressed", String(selected));
+      tile.setAttribute("aria-label", `${item.label ? `${item.label}, ` : ""}${item.name}${verdict ? `: ${verdict}` : ""}`);
+      tile.tabIndex = selected ? 0 : -1;
+    }
+    if (!this.tiles.has(this.page.selected) && this.tiles.size) this.tiles.values().next().value.tabIndex = 0;
+    for (const { head, name, photos } of this.heads) head.replaceChildren(...(photos ? [name] : this.line(name)));
+  }
+
+  kind(item, verdict) {
+    if (!verdict) return null;
+    if (verdict === UNKNOWN) return "unknown";
+    if (this.page.bank.isOwn(verdict)) return "own";
+    return item.label && item.label !== verdict ? "wrong" : null;
+  }
+
+  line(name) {
+    const { bank } = this.page;
+    if (name === null) return [count(this.tiles.size, "picture")];
+    const { all, right, unknown } = this.page.score(name);
+    const described = bank.byName.get(name);
+    const absent = !bank.present().some((one) => one.name === name);
+    const text = absent ? `${count(all, "picture")}; the class is hidden`
+      : `of ${count(all, "picture")}, ${right} ${right === 1 ? "is" : "are"} given to ${name}${unknown ? `, ${unknown} unknown` : ""}`;
+    const meter = element("span", { class: "meter", "aria-hidden": "true" }, element("span", {}));
+    meter.firstChild.style.width = `${absent ? 0 : (100 * right) / all}%`;
+    return [classTag(name, described && described.seen, bank.isOwn(name)), element("span", { class: "score" }, text), meter];
+  }
+
+  key(event) {
+    const tiles = [...this.tiles.values()];
+    const at = tiles.indexOf(document.activeElement);
+    if (at < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: tiles.length - 1 }[event.key]
+      ?? { ArrowUp: this.above(tiles, at, -1), ArrowDown: this.above(tiles, at, 1) }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const tile = tiles[Math.max(0, Math.min(tiles.length - 1, to))];
+    tile.focus();
+    tile.click();
+  }
+
+  // The tile of the next row (or the one before) that is nearest.
+  above(tiles, at, way) {
+    const place = (tile) => tile.getBoundingClientRect();
+    const here = place(tiles[at]);
+    let best = at;
+    let row = null;
+    for (let i = at + way; i >= 0 && i < tiles.length; i += way) {
+      const there = place(tiles[i]);
+      if (Math.abs(there.top - here.top) < 2) continue;
+      if (row === null) row = there.top;
+      if (Math.abs(there.top - row) > 2) break;
+      if (best === at || Math.abs(there.left - here.left) < Math.abs(place(tiles[best]).left - here.left)) best = i;
+    }
+    return best;
+  }
+}

@@ -1,0 +1,35 @@
+// Work that follows the reader: after poke() it runs once more, one run at a time, so that an older answer never
+// replaces a newer one. poke({drop: true}) gives up the run under way, whose answer nobody wants any more.
+
+class Live {
+  // `onBusy` is called when the work becomes due and when it is done.
+  constructor(work, { onProblem, onBusy, pause }) {
+    Object.assign(this, { work, onProblem, onBusy, pause, wanted: false, running: null, timer: null });
+  }
+
+  get busy() {
+    return this.timer !== null || this.running !== null;
+  }
+
+  poke({ drop = false } = {}) {
+    this.wanted = true;
+    if (drop && this.running) this.running.abort();
+    if (!this.busy) this.timer = window.setTimeout(() => this.run(), this.pause);
+    this.onBusy();
+  }
+
+  async run() {
+    this.timer = null;
+    this.wanted = false;
+    this.running = new AbortController();
+    try {
+      const show = await this.work(this.running.signal);
+      if (!this.running.signal.aborted) show();
+    } catch (error) {
+      if (error.name !== "AbortError") this.onProblem(error);
+    }
+    this.running = null;
+    if (this.wanted) this.poke();
+    else this.onBusy();
+  }
+}

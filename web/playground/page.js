@@ -1,0 +1,240 @@
+// Puts the parts together: what is selected, what is predicted, who is told.
+
+const Page = {
+  selected: null,
+  rejecting: false,
+  coverage: 0.9,
+  items: [],  // photos of one's own, then samples: {photo, id, name, label, features, url, prediction}
+
+  async start() {
+    Theme.start(() => {});
+    Server.start();
+    Server.onLost = () => Page.say("The server does not answer. The page goes on as soon as it is back.", "server");
+    try {
+      await Page.load();
+    } catch (error) {
+      Page.problem(error);
+      Server.onReturn = () => window.location.reload();
+      return;
+    }
+    Server.onReturn = () => Page.returned();
+  },
+
+  async load() {
+    const [model, described, samples] = await Promise.all(["/v1/model", "/v1/classes", "/v1/samples"].map((path) => Server.json(path)));
+    Page.model = model;
+    Page.pictures = new Pictures(samples);
+    Page.items = unseenFirst(samples.samples).map((sample) => ({ ...sample, photo: false, prediction: null }));
+    await Page.pictures.load();
+    Page.bank = new Bank(described, `parsnets-bank ${model.name} ${described.classes.map((one) => one.name).join()}`, () => Page.changed());
+    const seen = count(model.seen, "seen class", "seen classes");
+    document.getElementById("model-line").textContent = `${model.name}: ${seen}, ${model.classes - model.seen} unseen, ${count(model.attributes, "attribute")}`;
+    Page.result = new Result(Page);
+    Page.list = new ClassList(Page);
+    Page.editor = new Editor(Page);
+    Page.grid = new Grid(Page);
+    Page.photoInput = new PhotoInput(Page);
+    const tell = { onProblem: (error) => Page.problem(error), onBusy: () => Page.busy() };
+    Page.all = new Live((signal) => Page.predictAll(signal), { ...tell, pause: 50 });
+    Page.one = new Live((signal) => Page.predictOne(signal), { ...tell, pause: 0 });
+    document.getElementById("undo").addEventListener("click", () => Page.step("undo"));
+    document.getElementById("redo").addEventListener("click", () => Page.step("redo"));
+    document.getElementById("dismiss").addEventListener("click", () => Page.solved(Page.saidAbout));
+    window.addEventListener("keydown", Page.shortcut);
+    Page.grid.build();
+    const first = Page.items.find((item) => item.label && !item.seen) || Page.items[0];
+    if (first) Page.select(first);
+    else Page.result.empty(model.photos ? "Add a photo." : "The server has no pictures: start it with a data set.");
+    Page.changed();
+  },
+
+  // Predictions ------------------------------------------------------------------------------------------------------
+  request(more) {
+    return { reject: Page.model.rejects, bank: Page.bank.request(), ...more };
+  },
+
+  async predictAll(signal) {
+    const photos = Page.items.filter((item) => item.photo);
+    const samples = Page.items.filter((item) => !item.photo);
+    const ask = (what, items) => (items.length ? Server.json("/v1/predict", Page.request({ ...what, top: 1 }), signal) : { predictions: [] });
+    const [ofPhotos, ofSamples] = await Promise.all([ask({ features: photos.map((item) => item.features) }, photos), ask({ samples: "all" }, samples)]);
+    return () => {
+      photos.forEach((item, i) => {
+        item.prediction = ofPhotos.predictions[i];
+      });
+      for (const item of samples) item.prediction = ofSamples.predictions[item.id];
+      Page.solved("prediction");
+      Page.showAll();
+    };
+  },
+
+  async predictOne(signal) {
+    const item = Page.selected;
+    const what = item.photo ? { features: [item.features] } : { samples: [item.id] };
+    const more = { ...what, top: 5, attributes: true, ...(Page.model.sets ? { coverage: Page.coverage } : {}) };
+    const [answer, explanation] = await Promise.all([
+      Server.json("/v1/predict", Page.request(more), signal), Page.model.explains ? Server.json("/v1/explain", Page.request(what), signal) : null]);
+    return () => {
+      Page.solved("prediction");
+      Page.shown = { item, prediction: answer.predictions[0], explanation };
+      Page.showOne();
+    };
+  },
+
+  showAll() {
+    Page.grid.update();
+    Page.list.update();
+    if (Page.editor.id !== null) {
+      Page.editor.showEffect();
+      Page.announce(Page.editor.effect.textContent);
+    }
+  },
+
+  showOne() {
+    const { item, prediction, explanation } = Page.shown;
+    Page.result.show(item, prediction, explanation);
+    const verdict = Page.rejecting && prediction.unknown ? UNKNOWN : prediction.classes[0].name;
+    if (Page.told !== item) Page.announce(`${item.label || item.name}: ${verdict}, ${percentOf(prediction.classes[0].confidence)}.`);
+    Page.told = item;
+  },
+
+  // The class that the item is given to, "unknown", or null before it is predicted.
+  verdict(item) {
+    if (!item.prediction) return null;
+    return Page.rejecting && item.prediction.unknown ? UNKNOWN : item.prediction.classes[0].name;
+  },
+
+  busy() {
+    document.getElementById("main").setAttribute("aria-busy", String(Page.all.busy || Page.one.busy));
+  },
+
+  // How many pictures of the class there are, and how many of them are given to it.
+  score(label) {
+    const verdicts = Page.items.filter((item) => item.label === label).map(Page.verdict);
+    return { all: verdicts.length, right: verdicts.filter((name) => name === label).length, unknown: verdicts.filter((name) => name === UNKNOWN).length };
+  },
+
+  taken(name) {
+    return Page.items.some((item) => item.prediction) ? Page.items.filter((item) => Page.verdict(item) === name).length : null;
+  },
+
+  // "It takes 14 pictures: 9 of horse, 5 of deer."
+  takes(name) {
+    const mine = Page.items.filter((item) => Page.verdict(item) === name);
+    const byLabel = new Map();
+    for (const { label } of mine) byLabel.set(label, (byLabel.get(label) || 0) + 1);
+    const parts = [...byLabel].sort((a, b) => b[1] - a[1]).map(([label, number]) => `${number} of ${label || "your photos"}`);
+    const { all, right } = Page.score(name);
+    const share = all ? ` Of ${count(all, "picture")} of ${name}, ${right} ${right === 1 ? "is" : "are"} given to it.` : "";
+    return `It takes ${mine.length ? `${count(mine.length, "picture")}: ${wordList(parts)}` : "no picture"}.${share}`;
+  },
+
+  // What the reader does ---------------------------------------------------------------------------------------------
+  select(item) {
+    Page.selected = item;
+    Page.grid.mark();
+    Page.one.poke({ drop: true });
+  },
+
+  addPhoto(photo) {
+    Page.items.unshift({ ...photo, prediction: null });
+    Page.grid.build();
+    Page.select(Page.items[0]);
+    Page.all.poke();
+  },
+
+  setRejecting(on) {
+    Page.rejecting = on;
+    Page.grid.build();
+    Page.list.update();
+    Page.showOne();
+    Page.result.node.querySelector("[type=checkbox]").focus();
+  },
+
+  setCoverage(coverage) {
+    Page.coverage = coverage;
+    Page.one.poke({ drop: true });
+  },
+
+  // Opens the editor; null closes it.
+  edit(id) {
+    const open = id !== null;
+    const before = Page.editor.id;
+    document.getElementById("editor").hidden = !open;
+    document.getElementById("class-list").hidden = open;
+    Page.editor.id = id;
+    if (open) Page.editor.open(id);
+    else if (before !== null) document.getElementById("new-class").focus();
+  },
+
+  // After each edit of the bank.
+  changed() {
+    if (!Page.grid) return;
+    document.getElementById("undo").disabled = !Page.bank.past.length;
+    document.getElementById("redo").disabled = !Page.bank.future.length;
+    if (Page.editor.id !== null) {
+      if (Page.bank.own(Page.editor.id)) Page.editor.update();
+      else Page.edit(null);
+    }
+    Page.list.update();
+    Page.grid.buildFilters();
+    Page.grid.update();
+    Page.all.poke();
+    if (Page.selected) Page.one.poke();
+  },
+
+  step(way) {
+    const button = document.getElementById(way);
+    const done = Page.bank[way]();
+    if (done) Page.announce(done);
+    if (document.activeElement === document.body) (button.disabled ? document.getElementById(way === "undo" ? "redo" : "undo") : button).focus();
+  },
+
+  // Text fields undo their own text.
+  shortcut(event) {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || !["z", "y"].includes(event.key.toLowerCase())) return;
+    if (event.target.matches("input[type=text], input[type=search]")) return;
+    event.preventDefault();
+    Page.step(event.shiftKey || event.key.toLowerCase() === "y" ? "redo" : "undo");
+  },
+
+  // Messages ---------------------------------------------------------------------------------------------------------
+  announce(text) {
+    document.getElementById("announcer").textContent = text;
+  },
+
+  // A problem in plain words; `about` says what would solve it.
+  say(text, about) {
+    const node = document.getElementById("problem");
+    node.hidden = false;
+    node.firstElementChild.textContent = text;
+    Page.saidAbout = about;
+  },
+
+  solved(about) {
+    if (Page.saidAbout !== about) return;
+    document.getElementById("problem").hidden = true;
+    Page.saidAbout = null;
+  },
+
+  problem(error, about = "prediction") {
+    if (!(error instanceof ServerProblem)) throw error;
+    if (error.code !== "lost") Page.say(error.message, about);
+  },
+
+  // The server is back: the same, or another one.
+  async returned() {
+    try {
+      const model = await Server.json("/v1/model");
+      if (JSON.stringify(model) !== JSON.stringify(Page.model)) window.location.reload();
+      Page.solved("server");
+      Page.announce("The server is back.");
+      Page.all.poke();
+      Page.one.poke();
+    } catch (error) {
+      Page.problem(error);
+    }
+  },
+};
+
+Page.start();
