@@ -19,6 +19,7 @@ class Grid {
     this.heads = [];
     this.node.addEventListener("keydown", (event) => this.key(event));
     this.filters = document.getElementById("filters");
+    this.removal = element("button", { type: "button", class: "small", id: "remove-photos", onclick: () => page.removePhotos() }, "Remove them");
     document.getElementById("legend").append(...Object.values(MARKS)
       .map(([mark, text]) => element("span", {}, element("span", { class: "mark", "aria-hidden": "true" }, mark), ` ${text}`)));
   }
@@ -110,7 +111,7 @@ class Grid {
       tile.tabIndex = selected ? 0 : -1;
     }
     if (!this.tiles.has(this.page.selected) && this.tiles.size) this.tiles.values().next().value.tabIndex = 0;
-    for (const { head, name, photos } of this.heads) head.replaceChildren(...(photos ? [name] : this.line(name)));
+    for (const { head, name, photos } of this.heads) head.replaceChildren(...(photos ? [name, this.removal] : this.line(name)));
   }
 
   kind(item, verdict) {

@@ -44,7 +44,7 @@ const Page = {
     Page.grid.build();
     const first = Page.items.find((item) => item.label && !item.seen) || Page.items[0];
     if (first) Page.select(first);
-    else Page.result.empty(model.photos ? "Add a photo." : "The server has no pictures: start it with a data set.");
+    else Page.selectNothing();
     Page.changed();
   },
 
@@ -136,11 +136,33 @@ const Page = {
     Page.one.poke({ drop: true });
   },
 
+  // The newest first. They are sent with every request, so they are not many.
   addPhoto(photo) {
+    const most = 64;
+    const photos = Page.items.filter((item) => item.photo);
+    if (photos.length === most) Page.drop([photos[most - 1]]);
     Page.items.unshift({ ...photo, prediction: null });
     Page.grid.build();
     Page.select(Page.items[0]);
     Page.all.poke();
+  },
+
+  removePhotos() {
+    Page.drop(Page.items.filter((item) => item.photo));
+    Page.grid.build();
+    if (Page.items.length) Page.select(Page.items[0]);
+    else Page.selectNothing();
+    document.getElementById("choose-photo").focus();
+  },
+
+  drop(photos) {
+    for (const { url } of photos) URL.revokeObjectURL(url);
+    Page.items = Page.items.filter((item) => !photos.includes(item));
+  },
+
+  selectNothing() {
+    Page.selected = null;
+    Page.result.empty(Page.model.photos ? "Add a photo." : "The server has no pictures: start it with a data set.");
   },
 
   setRejecting(on) {
@@ -230,7 +252,7 @@ const Page = {
       Page.solved("server");
       Page.announce("The server is back.");
       Page.all.poke();
-      Page.one.poke();
+      if (Page.selected) Page.one.poke();
     } catch (error) {
       Page.problem(error);
     }
