@@ -36,6 +36,8 @@ class Grid {
 
   buildFilters() {
     const given = [...this.page.bank.present().map((one) => one.name), ...(this.page.rejecting ? [UNKNOWN] : [])];
+    if (this.filters.dataset.given === given.join()) return;
+    this.filters.dataset.given = given.join();
     if (!given.includes(this.given)) this.given = "";
     const change = (field) => (value) => {
       this[field] = value;
@@ -65,7 +67,7 @@ class Grid {
   buildTiles() {
     const shown = this.shown();
     const groups = new Map();
-    const grouped = shown.length >= 4 * new Set(shown.map((item) => item.label)).size;
+    const grouped = this.label || shown.length >= 4 * new Set(shown.map((item) => item.label)).size;
     for (const item of shown) {
       const name = item.photo ? "Your photos" : grouped ? item.label : null;
       if (!groups.has(name)) groups.set(name, []);
@@ -123,7 +125,11 @@ class Grid {
 
   line(name) {
     const { bank } = this.page;
-    if (name === null) return [count(this.tiles.size, "picture")];
+    if (name === null) {
+      const samples = [...this.tiles.keys()].filter((item) => item.label);
+      const right = samples.filter((item) => this.page.verdict(item) === item.label).length;
+      return [`of ${count(samples.length, "picture")}, ${right} ${right === 1 ? "is" : "are"} given to ${samples.length === 1 ? "its class" : "their classes"}`];
+    }
     const { all, right, unknown } = this.page.score(name);
     const described = bank.byName.get(name);
     const absent = !bank.present().some((one) => one.name === name);

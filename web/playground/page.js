@@ -83,10 +83,11 @@ const Page = {
 
   showAll() {
     Page.grid.update();
-    Page.list.update();
-    if (Page.editor.id !== null) {
+    if (Page.editor.id === null) {
+      Page.list.update();
+    } else {
       Page.editor.showEffect();
-      Page.announce(Page.editor.effect.textContent);
+      Page.announce(Page.editor.effect.textContent, "effect");
     }
   },
 
@@ -185,8 +186,12 @@ const Page = {
     document.getElementById("editor").hidden = !open;
     document.getElementById("class-list").hidden = open;
     Page.editor.id = id;
-    if (open) Page.editor.open(id);
-    else if (before !== null) document.getElementById("new-class").focus();
+    if (open) {
+      Page.editor.open(id);
+      return;
+    }
+    Page.list.update();
+    if (before !== null) document.getElementById("new-class").focus();
   },
 
   // After each edit of the bank.
@@ -194,11 +199,9 @@ const Page = {
     if (!Page.grid) return;
     document.getElementById("undo").disabled = !Page.bank.past.length;
     document.getElementById("redo").disabled = !Page.bank.future.length;
-    if (Page.editor.id !== null) {
-      if (Page.bank.own(Page.editor.id)) Page.editor.update();
-      else Page.edit(null);
-    }
-    Page.list.update();
+    if (Page.editor.id === null) Page.list.update();
+    else if (Page.bank.own(Page.editor.id)) Page.editor.update();
+    else Page.edit(null);
     Page.grid.buildFilters();
     Page.grid.update();
     Page.all.poke();
@@ -221,8 +224,15 @@ const Page = {
   },
 
   // Messages ---------------------------------------------------------------------------------------------------------
-  announce(text) {
-    document.getElementById("announcer").textContent = text;
+  // For screen readers. Messages stay for a while, so that one does not silence the other; a newer one of the same kind
+  // takes the place of the older.
+  announce(text, kind = "") {
+    const announcer = document.getElementById("announcer");
+    const last = announcer.lastElementChild;
+    if (kind && last && last.dataset.kind === kind) last.remove();
+    const message = element("p", { "data-kind": kind }, text);
+    announcer.append(message);
+    window.setTimeout(() => message.remove(), 10000);
   },
 
   // A problem in plain words; `about` says what would solve it.
@@ -248,7 +258,10 @@ const Page = {
   async returned() {
     try {
       const model = await Server.json("/v1/model");
-      if (JSON.stringify(model) !== JSON.stringify(Page.model)) window.location.reload();
+      if (JSON.stringify(model) !== JSON.stringify(Page.model)) {
+        window.location.reload();
+        return;
+      }
       Page.solved("server");
       Page.announce("The server is back.");
       Page.all.poke();
