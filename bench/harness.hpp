@@ -24,6 +24,8 @@ struct Settings {
   std::filesystem::path out;                       ///< results.json
   std::filesystem::path program, sources, python;  ///< the command line tool, the project, the interpreter of peers
   bool quick = false;                              ///< fewer samples, smaller problems
+  int serve_clients = 16;                          ///< of the part serve
+  double serve_seconds = 60;                       ///< of each run of it
 };
 
 /// A folder that lives as long as the object.
@@ -116,5 +118,6 @@ json measure_pytorch(const Settings& settings);
 json measure_prediction(const Settings& settings);
 json measure_field(const Settings& settings);
 json measure_tsne(const Settings& settings);
+json measure_serving(const Settings& settings);
 
 }  // namespace bench

@@ -29,7 +29,8 @@ constexpr Part kParts[] = {{"stages", measure_stages},
                            {"pytorch", measure_pytorch},
                            {"prediction", measure_prediction},
                            {"field", measure_field},
-                           {"tsne", measure_tsne}};
+                           {"tsne", measure_tsne},
+                           {"serve", measure_serving}};
 
 /// Results of an earlier run on the same machine with the same sources, or nothing.
 json earlier(const std::filesystem::path& file, const json& here) {
@@ -84,6 +85,12 @@ int main(int argc, char** argv) {
   app.add_flag("--quick", settings.quick, "fewer samples, CUB alone, short limits");
   app.add_option("--out", settings.out, "results, as JSON")->capture_default_str();
   app.add_option("--data", settings.data, "folder that holds CUB and AWA2")->capture_default_str();
+  app.add_option("--clients", settings.serve_clients, "connections of the part serve")
+      ->check(CLI::Range(1, 512))
+      ->capture_default_str();
+  app.add_option("--seconds", settings.serve_seconds, "of each run of the part serve")
+      ->check(CLI::Range(1.0, 3600.0))
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   std::string command = "parsnets_bench";
   if (!only.empty()) command += fmt::format(" --only {}", fmt::join(only, ","));

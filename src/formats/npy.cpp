@@ -218,6 +218,12 @@ Matrix<float> parse_npy_float(std::span<const std::byte> file, const std::string
   MemorySource source(file, name);
   const NpyHeader header = read_npy_header(source);
   require_numbers(header, source);
+  const bool native = header.big_endian == (std::endian::native == std::endian::big);
+  if (header.type == ElementType::f32 && native && is_row_major(header)) {
+    Matrix<float> result(rows_of(header), cols_of(header));
+    source.read(result.data(), result.size() * sizeof(float), "values");
+    return result;
+  }
   LoadProgress progress(nullptr, name, source.size() - header.data_offset);
   return stream_matrix<float>(source, header, progress);
 }

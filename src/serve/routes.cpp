@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <optional>
 #include <span>
 
 #include "formats/npy.hpp"
@@ -57,6 +58,10 @@ bool is_photograph(const std::string& type) {
   return type == "image/jpeg" || type == "image/png" || type == "image/webp" || type == "image/bmp";
 }
 
+bool shows_photograph(const HttpRequest& http) {
+  return is_photograph(http.type) || http.type == "multipart/form-data";
+}
+
 Asked asked_of(const Service& service, const Photographs* photographs, const HttpRequest& http) {
   if (http.type == "application/json") {
     if (!http.query.empty()) throw HttpError({"query", "no parameters beside a JSON body", "some"});
@@ -82,7 +87,8 @@ HttpResponse not_there(const char* what) { throw HttpError(404, fmt::format("the
 
 }  // namespace
 
-std::vector<Route> routes_of(const Service& service, const Photographs* photographs, Metrics& metrics) {
+std::vector<Route> routes_of(const Service& service, const Photographs* photographs, Turnstile& turnstile,
+                             Metrics& metrics) {
   std::vector<Route> routes;
   const auto page = [&](const char* path, const char* type, std::string_view (*content)()) {
     routes.push_back({"GET", path,
@@ -124,16 +130,23 @@ std::vector<Route> routes_of(const Service& service, const Photographs* photogra
       return not_there("such picture");
     return HttpResponse{200, pictures[place].type, pictures[place].bytes};
   });
-  routes.push_back({"POST", "/v1/predict", [&service, photographs, &metrics, json](const HttpRequest& http) {
-                      const Asked asked = asked_of(service, photographs, http);
-                      std::string text = service.predict(asked.request, asked.features.view());
-                      metrics.add_predictions(asked.features.rows());
-                      return json(std::move(text));
-                    }});
-  routes.push_back({"POST", "/v1/explain", [&service, photographs, json](const HttpRequest& http) {
-                      const Asked asked = asked_of(service, photographs, http);
-                      return json(service.explain(asked.request, asked.features.view()));
-                    }});
+  const auto compute = [&](const char* path, auto answer) {
+    routes.push_back({"POST", path, [&service, photographs, &turnstile, json, answer](const HttpRequest& http) {
+                        // A photograph has a queue of its own.
+                        std::optional<Asked> asked;
+                        if (shows_photograph(http)) asked = asked_of(service, photographs, http);
+                        const auto turn = turnstile.enter(http.deadline);
+                        if (!asked) asked = asked_of(service, photographs, http);
+                        return json(answer(*asked));
+                      }});
+  };
+  compute("/v1/predict", [&service, &metrics](const Asked& asked) {
+    std::string text = service.predict(asked.request, asked.features.view());
+    metrics.add_predictions(asked.features.rows());
+    return text;
+  });
+  compute("/v1/explain",
+          [&service](const Asked& asked) { return service.explain(asked.request, asked.features.view()); });
   routes.push_back({"POST", "/v1/bank", [&service](const HttpRequest& http) {
                       if (http.type != "application/json")
                         throw HttpError(415, "the body is not JSON", {"Content-Type", "application/json", http.type});

@@ -187,10 +187,11 @@ TEST(Routes, TheDescriptionMatchesTheServer) {
   cases["get /v1/samples/sheet 404"] = [] {
     ThreadPool pool(1);
     Metrics metrics;
+    Turnstile turnstile(1);
     const Service bare(model_to_serve(pool), {}, {});
     HttpServerOptions options;
     options.port = 0;
-    HttpServer server(options, routes_of(bare, nullptr, metrics), metrics);
+    HttpServer server(options, routes_of(bare, nullptr, turnstile, metrics), metrics);
     server.start();
     return ask(server.port(), request_text(server.port(), "GET", "/v1/samples/sheet"));
   };
@@ -214,7 +215,7 @@ TEST(Routes, TheDescriptionMatchesTheServer) {
       }
   EXPECT_GT(checked, 40u);
   // Every route of the server is documented.
-  for (const Route& route : routes_of(s.service, nullptr, s.metrics)) {
+  for (const Route& route : routes_of(s.service, nullptr, s.turnstile, s.metrics)) {
     std::string path = route.path, method = route.method == "GET" ? "get" : "post";
     if (const auto star = path.find('*'); star != std::string::npos) path.replace(star, 1, "{id}");
     EXPECT_TRUE(document["paths"].contains(path) && document["paths"][path].contains(method)) << route.path;

@@ -79,6 +79,7 @@ inline std::string bmp_file(std::uint32_t width, std::uint32_t height) {
 struct ServedModel {
   ThreadPool pool{1};
   Metrics metrics;
+  Turnstile turnstile{2};
   Service service;
   std::unique_ptr<Photographs> photographs;
   HttpServer server;
@@ -97,7 +98,7 @@ struct ServedModel {
               options.port = 0;
               return options;
             }(),
-            routes_of(service, photographs.get(), metrics), metrics) {
+            routes_of(service, photographs.get(), turnstile, metrics), metrics) {
     server.start();
   }
   int port() const { return server.port(); }
