@@ -36,7 +36,7 @@ test:
 	@cmake --build build -j $(JOBS)
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
 
-# Oracles that are heavy to install (Octave).
+# Oracles that are heavy to install (Octave, LaTeX), and photographs with networks that are fetched.
 test-peers:
 	@scripts/setup.sh peers
 	@$(MAKE) --no-print-directory test

@@ -13,6 +13,7 @@
 #include "engine.hpp"
 #include "images/pixels.hpp"
 #include "onnx_outline.hpp"
+#include "quiet_thread.hpp"
 
 namespace parsnets {
 
@@ -23,9 +24,10 @@ void silence_opencv() {
   cv::redirectError([](int, const char*, const char*, const char*, int, void*) { return 0; });
 }
 
-/// The text of any exception; of OpenCV's without its source file.
+/// The text of any exception; of OpenCV's without its source file. Prints nothing.
 template <class Work>
 std::string problem_of(Work work) {
+  const QuietThread quiet;
   try {
     return work();
   } catch (const cv::Exception& error) {

@@ -158,26 +158,31 @@ Output run(State& state, Context& context) {
     throw Error(BadInput{input.name(), "features", fmt::format("{} per sample, as in training", model.dimensions),
                          fmt::format("{}", input.cols()), "use the features that the model was trained on"});
   constexpr std::size_t kMostRanked = 1'000'000;  // classes of some samples that are held at a time
+  constexpr std::size_t kMostExplained = 64;      // samples at a time: tens of milliseconds each with many attributes
   const std::size_t candidates = ranking.candidates().size(), batch = static_cast<std::size_t>(state.batch),
                     top = wanted.coverage ? 1 : std::min(static_cast<std::size_t>(state.top), candidates),
-                    rows_at_a_time = std::max<std::size_t>(
-                        kMostRanked / std::max(wanted.coverage ? candidates : top, wanted.reasons), 1);
+                    held = std::max(wanted.coverage ? candidates : top, wanted.reasons),
+                    rows_at_a_time = std::clamp<std::size_t>(kMostRanked / held, 1,
+                                                             wanted.reasons > 0 ? kMostExplained : kMostRanked);
   const double in_sets =
       wanted.coverage ? static_cast<double>(std::min(batch, rows_at_a_time)) * static_cast<double>(candidates) : 0;
-  require_memory(state.memory_limit,
-                 scoring_bytes(model.names.size(), model.outputs, model.dimensions, batch) +
-                     12.0 * static_cast<double>(batch) * static_cast<double>(input.cols()) +
-                     3 * sizeof(RankedClass) * in_sets +
-                     (input.photos() != nullptr ? input.photos()->decoding_bytes() : 0),
-                 "prediction", "raise the limit or lower --batch");
+  require_memory(
+      state.memory_limit,
+      scoring_bytes(model.names.size(), model.outputs, model.dimensions, batch) +
+          12.0 * static_cast<double>(batch) * static_cast<double>(input.cols()) + 3 * sizeof(RankedClass) * in_sets +
+          3.0 * sizeof(Contribution) * static_cast<double>(std::min(batch, rows_at_a_time) * wanted.reasons) +
+          (input.photos() != nullptr ? input.photos()->decoding_bytes() : 0),
+      "prediction", "raise the limit or lower --batch");
   Counts counts;
   std::size_t done = 0;
   // Written as it is computed, so that memory does not grow with the input.
   for (;;) {
-    report(context.progress, {"predict", done, input.total(), state.photographs() ? "photographs" : "samples"});
+    const char* unit = state.photographs() ? "photographs" : "samples";
+    report(context.progress, {"predict", done, input.total(), unit});
     const MatrixView<const float> rows = input.next(batch);
     if (rows.rows() == 0) break;
     for (std::size_t first = 0; first < rows.rows(); first += rows_at_a_time) {
+      if (first > 0) report(context.progress, {"predict", done + first, input.total(), unit});
       const std::size_t count = std::min(rows_at_a_time, rows.rows() - first);
       const Share own = processes.share(count);
       const MatrixView<const float> part(rows.data() + (first + own.first) * rows.cols(), own.count, rows.cols());

@@ -101,9 +101,9 @@ void add_reasons(const Recogniser& model, MatrixView<const float> rows, std::siz
     for (std::size_t r = begin; r < end; ++r) {
       Explanation why = model.explain(rows.row(r), pool);
       out.runners_up[r] = why.runner_up;
-      std::ranges::stable_sort(why.attributes, std::greater{}, &Contribution::amount);
-      why.attributes.resize(std::min(most, why.attributes.size()));
-      reasons[r] = std::move(why.attributes);
+      auto& all = why.attributes;
+      std::ranges::stable_sort(all, std::greater{}, &Contribution::amount);
+      reasons[r].assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size())));
     }
   });
   for (const auto& own : reasons) out.reasons.insert(out.reasons.end(), own.begin(), own.end());

@@ -1,4 +1,4 @@
-"""From photograph files to class names, with a network in between. Usage: photos_test.py PARSNETS tiny|resnet50|mobilenet
+"""From photograph files to class names. Usage: photos_test.py PARSNETS tiny|resnet50|mobilenet
 
 Features of photographs are those of a reference; a model that is trained on photographs of eight classes tells
 photographs of two others apart, by their attributes alone; and photographs have the classes that their extracted
@@ -58,7 +58,8 @@ def check_features(parsnets, backbone, work):
     (work / "large").mkdir()
     for number, photo in enumerate(large):
         photo.save(work / "large" / f"{number}.png")
-    run(parsnets, "extract", "--images", work / "large", "--backbone", backbone, "--fit", "whole", "--out", work / "three")
+    run(parsnets, "extract", "--images", work / "large", "--backbone", backbone, "--fit", "whole",
+        "--out", work / "three")
     pixels = np.stack([np.asarray(photo) for photo in large]).astype(np.float32)
     expected = onnx_numpy.run(backbone, COLOURS[card["preset"]](pixels).transpose(0, 3, 1, 2))["features"]
     found = np.load(work / "three" / "features.npy")

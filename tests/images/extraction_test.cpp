@@ -128,6 +128,7 @@ TEST_F(ExtractionTest, CancelledAtOnceLeavesNothing) {
 TEST_F(ExtractionTest, UnreadableImagesAreLeftOutAndNamed) {
   write_text_file(dir_ / "photos/bear/1.bmp", "BM, but no more");
   write_text_file(dir_ / "photos/bear/2.png", "a text");
+  fs::create_directories(dir_ / "photos/cat");
   write_text_file(dir_ / "photos/cat/only.bmp", bmp_photo(8, 6, 1).substr(0, 100));
   fs::create_symlink(dir_ / "nowhere", dir_ / "photos/deer/gone.bmp");
   fs::create_directories(dir_ / "photos/nothing");

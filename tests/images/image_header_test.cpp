@@ -33,7 +33,8 @@ std::string png(std::size_t width, std::size_t height) {
 std::string jpeg(std::size_t width, std::size_t height, unsigned frame = 0xc2) {
   const std::string thumbnail = "\xff\xd8\xff\xc0\0\x11\x08"s + big(99, 2) + big(77, 2);
   return "\xff\xd8\xff\xe1"s + big(2 + thumbnail.size(), 2) + thumbnail + "stray" + "\xff\xff\xff"s +
-         static_cast<char>(frame) + big(17, 2) + "\x08" + big(height, 2) + big(width, 2) + std::string(10, '\3');
+         static_cast<char>(frame) + big(17, 2) + "\x08" + big(height, 2) + big(width, 2) + std::string(10, '\3') +
+         "\xff\xda\0\x08......the scan\xff\0 of it\xff\xd9 and what a camera adds"s;
 }
 std::string webp(const std::string& chunk, const std::string& content) {
   const std::string body = "WEBP" + chunk + little(content.size(), 4) + content;
@@ -133,6 +134,13 @@ TEST(ImageHeader, BombsAndLargeFilesAreRefused) {
   EXPECT_NE(message_of(png(1, 1), {10, 100}).find("at most 10 bytes"), std::string::npos);
   EXPECT_NE(message_of(png(0, 5)).find("damaged header"), std::string::npos);
   EXPECT_NE(message_of(jpeg(5, 0)).find("damaged header"), std::string::npos);
+}
+
+TEST(ImageHeader, AJpegThatWasCutOffIsRefused) {
+  const std::string whole = jpeg(640, 480);
+  const std::size_t scan = whole.rfind("\xff\xda"), end = whole.rfind("\xff\xd9");
+  for (std::size_t length = scan; length < whole.size(); ++length)
+    EXPECT_EQ(message_of(whole.substr(0, length)).find("ends early") == std::string::npos, length >= end + 2) << length;
 }
 
 TEST(ImageHeader, OtherFormatsAreNamed) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -72,7 +73,7 @@ TEST(PartialFeatures, DamageAtAnyByteCostsAtMostWhatFollows) {
     for (const bool cut : {true, false}) {
       std::string damaged = cut ? whole.substr(0, at) : whole;
       if (!cut) damaged[at] ^= 4;
-      write_text_file(file, damaged);
+      std::ofstream(file, std::ios::binary) << damaged;
       Messages messages;
       PartialFeatures partial(dir / "out", source_of_bmp_backbone(), &messages);
       ASSERT_EQ(partial.size(), (at - header) / record) << at << cut;
