@@ -38,9 +38,9 @@ async function withPage(work, options) {
 async function score(page, name) {
   await settled(page);
   const lines = await page.locator(".group-head").allTextContents();
-  const found = lines.map((line) => /of (\d+) pictures, (\d+) (?:is|are) given to (\w+)/.exec(line)).find((match) => match && match[3] === name);
+  const found = lines.map((line) => /(\d+) of (\d+) (?:is|are) given to (\w+)/.exec(line)).find((match) => match && match[3] === name);
   assert.ok(found, `no line about ${name} in ${lines}`);
-  return { all: Number(found[1]), right: Number(found[2]) };
+  return { all: Number(found[2]), right: Number(found[1]) };
 }
 
 const slider = (page, name) => page.getByRole("slider", { name, exact: true });

@@ -128,13 +128,13 @@ class Grid {
     if (name === null) {
       const samples = [...this.tiles.keys()].filter((item) => item.label);
       const right = samples.filter((item) => this.page.verdict(item) === item.label).length;
-      return [`of ${count(samples.length, "picture")}, ${right} ${right === 1 ? "is" : "are"} given to ${samples.length === 1 ? "its class" : "their classes"}`];
+      return [`${right} of ${count(samples.length, "picture")} ${right === 1 ? "is" : "are"} given to the class of ${right === 1 ? "its" : "their"} label`];
     }
     const { all, right, unknown } = this.page.score(name);
     const described = bank.byName.get(name);
     const absent = !bank.present().some((one) => one.name === name);
     const text = absent ? `${count(all, "picture")}; the class is hidden`
-      : `of ${count(all, "picture")}, ${right} ${right === 1 ? "is" : "are"} given to ${name}${unknown ? `, ${unknown} unknown` : ""}`;
+      : `${right} of ${all} ${right === 1 ? "is" : "are"} given to ${name}${unknown ? `, ${unknown} unknown` : ""}`;
     const meter = element("span", { class: "meter", "aria-hidden": "true" }, element("span", {}));
     meter.firstChild.style.width = `${absent ? 0 : (100 * right) / all}%`;
     return [classTag(name, described && described.seen, bank.isOwn(name)), element("span", { class: "score" }, text), meter];
