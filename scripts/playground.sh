@@ -23,7 +23,7 @@ if [ -n "$backbone" ]; then
   model=$data.safetensors
   if [ ! -f "$model" ]; then
     [ -d out/playground/photos ] || { scripts/demo_photos.py --out out/playground/new && mv out/playground/new out/playground/photos; }
-    build/parsnets extract --images out/playground/photos --backbone "$backbone" --attributes data/demo/attributes.csv --out "$data"
+    build/parsnets extract --images out/playground/photos --backbone "$backbone" --attributes data/demo/attributes.csv --out "$data" > /dev/null
     cp data/demo/split.json data/demo/thumbnails.jpg "$data"
   fi
   train "$model" "$data"

@@ -38,14 +38,14 @@ async function withPage(work, options) {
 async function score(page, name) {
   await settled(page);
   const lines = await page.locator(".group-head").allTextContents();
-  const found = lines.map((line) => /of (\d+) pictures, (\d+) (?:is|are) given to (\w+)/.exec(line)).find((match) => match && match[3] === name);
+  const found = lines.map((line) => /(\d+) of (\d+) (?:is|are) given to (\w+)/.exec(line)).find((match) => match && match[3] === name);
   assert.ok(found, `no line about ${name} in ${lines}`);
-  return { all: Number(found[1]), right: Number(found[2]) };
+  return { all: Number(found[2]), right: Number(found[1]) };
 }
 
 const slider = (page, name) => page.getByRole("slider", { name, exact: true });
 const tile = (page, label, index = 0) => page.locator(`.tile[aria-label^="${label},"]`).nth(index);
-const announced = (page, pattern) => until(page, (source) => new RegExp(source).test(document.getElementById("announcer").textContent), pattern.source);
+const announced = (page, pattern) => until(page, (source) => [...document.querySelectorAll("#announcer p")].some((one) => new RegExp(source).test(one.textContent)), pattern.source);
 
 async function describeAnew(page, name, base, values) {
   await page.getByRole("button", { name: `Describe anew ${name}` }).click();
@@ -419,7 +419,7 @@ describe("problems", () => {
     assert.match(await page.locator("#problem").textContent(), /The server does not answer/);
     const second = await serve([...args, "--port", new URL(first.url).port]);
     await page.waitForSelector("#problem", { state: "hidden" });
-    await announced(page, /The server is back|ship/);
+    await announced(page, /^The server is back\.$/);
     await settled(page);
     await until(page, () => !document.querySelector('.tile[aria-label$=": ship"]'));
     assert.deepEqual(view.problems, []);

@@ -96,6 +96,9 @@ describe("photographs", () => {
     await page.getByRole("button", { name: `Hide ${best.split(" ")[0]}` }).click();
     await settled(page);
     assert.notEqual((await page.locator(".verdict-name").textContent()).split(" ")[0], best.split(" ")[0]);
+    await page.getByRole("button", { name: "Remove them" }).click();
+    assert.equal(await page.locator(".tile").count(), 240);
+    await until(page, () => document.querySelector(".verdict .note").textContent.startsWith("Its label is"));
   }));
 
   test("that cannot be read are named, and why", limit, () => withPage(async (page) => {

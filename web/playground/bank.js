@@ -139,13 +139,13 @@ class Bank {
   }
 
   changed() {
-    window.sessionStorage.setItem(this.storageKey, JSON.stringify(this.state));
+    Session.set(this.storageKey, JSON.stringify(this.state));
     this.onChange();
   }
 
   // The edits of this session, if they still fit the model.
   restored() {
-    const state = JSON.parse(window.sessionStorage.getItem(this.storageKey) || "null");
+    const state = JSON.parse(Session.get(this.storageKey) || "null");
     const fits = state && state.own.every(({ base, changes }) => (base === NOTHING || base === AVERAGE || this.byName.has(base))
       && Object.keys(changes).every((j) => j < this.attributes.length)) && state.hidden.every((name) => this.byName.has(name));
     return fits ? state : null;

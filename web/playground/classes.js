@@ -54,7 +54,7 @@ class ClassList {
     const hidden = bank.isHidden(name);
     const taken = page.taken(name);
     return element("li", { class: hidden ? "hidden-class" : null }, classTag(name, seen, false),
-      element("span", { class: "note taken" }, hidden ? "hidden" : taken === null ? "" : count(taken, "picture")),
+      element("span", { class: "note taken" }, hidden ? "hidden" : taken === null ? "" : `takes ${taken}`),
       element("span", { class: "actions" },
         hidden || seen ? null : this.action("Describe anew", name, () => page.edit(bank.describeAnew(name, NOTHING)), bank.present().length < 3),
         this.action(hidden ? "Show" : "Hide", name, () => {

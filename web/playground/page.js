@@ -44,7 +44,7 @@ const Page = {
     Page.grid.build();
     const first = Page.items.find((item) => item.label && !item.seen) || Page.items[0];
     if (first) Page.select(first);
-    else Page.result.empty(model.photos ? "Add a photo." : "The server has no pictures: start it with a data set.");
+    else Page.selectNothing();
     Page.changed();
   },
 
@@ -83,10 +83,11 @@ const Page = {
 
   showAll() {
     Page.grid.update();
-    Page.list.update();
-    if (Page.editor.id !== null) {
+    if (Page.editor.id === null) {
+      Page.list.update();
+    } else {
       Page.editor.showEffect();
-      Page.announce(Page.editor.effect.textContent);
+      Page.announce(Page.editor.effect.textContent, "effect");
     }
   },
 
@@ -136,11 +137,33 @@ const Page = {
     Page.one.poke({ drop: true });
   },
 
+  // The newest first. They are sent with every request, so they are not many.
   addPhoto(photo) {
+    const most = 64;
+    const photos = Page.items.filter((item) => item.photo);
+    if (photos.length === most) Page.drop([photos[most - 1]]);
     Page.items.unshift({ ...photo, prediction: null });
     Page.grid.build();
     Page.select(Page.items[0]);
     Page.all.poke();
+  },
+
+  removePhotos() {
+    Page.drop(Page.items.filter((item) => item.photo));
+    Page.grid.build();
+    if (Page.items.length) Page.select(Page.items[0]);
+    else Page.selectNothing();
+    document.getElementById("choose-photo").focus();
+  },
+
+  drop(photos) {
+    for (const { url } of photos) URL.revokeObjectURL(url);
+    Page.items = Page.items.filter((item) => !photos.includes(item));
+  },
+
+  selectNothing() {
+    Page.selected = null;
+    Page.result.empty(Page.model.photos ? "Add a photo." : "The server has no pictures: start it with a data set.");
   },
 
   setRejecting(on) {
@@ -163,8 +186,12 @@ const Page = {
     document.getElementById("editor").hidden = !open;
     document.getElementById("class-list").hidden = open;
     Page.editor.id = id;
-    if (open) Page.editor.open(id);
-    else if (before !== null) document.getElementById("new-class").focus();
+    if (open) {
+      Page.editor.open(id);
+      return;
+    }
+    Page.list.update();
+    if (before !== null) document.getElementById("new-class").focus();
   },
 
   // After each edit of the bank.
@@ -172,11 +199,9 @@ const Page = {
     if (!Page.grid) return;
     document.getElementById("undo").disabled = !Page.bank.past.length;
     document.getElementById("redo").disabled = !Page.bank.future.length;
-    if (Page.editor.id !== null) {
-      if (Page.bank.own(Page.editor.id)) Page.editor.update();
-      else Page.edit(null);
-    }
-    Page.list.update();
+    if (Page.editor.id === null) Page.list.update();
+    else if (Page.bank.own(Page.editor.id)) Page.editor.update();
+    else Page.edit(null);
     Page.grid.buildFilters();
     Page.grid.update();
     Page.all.poke();
@@ -199,8 +224,15 @@ const Page = {
   },
 
   // Messages ---------------------------------------------------------------------------------------------------------
-  announce(text) {
-    document.getElementById("announcer").textContent = text;
+  // For screen readers. Messages stay for a while, so that one does not silence the other; a newer one of the same kind
+  // takes the place of the older.
+  announce(text, kind = "") {
+    const announcer = document.getElementById("announcer");
+    const last = announcer.lastElementChild;
+    if (kind && last && last.dataset.kind === kind) last.remove();
+    const message = element("p", { "data-kind": kind }, text);
+    announcer.append(message);
+    window.setTimeout(() => message.remove(), 10000);
   },
 
   // A problem in plain words; `about` says what would solve it.
@@ -226,11 +258,14 @@ const Page = {
   async returned() {
     try {
       const model = await Server.json("/v1/model");
-      if (JSON.stringify(model) !== JSON.stringify(Page.model)) window.location.reload();
+      if (JSON.stringify(model) !== JSON.stringify(Page.model)) {
+        window.location.reload();
+        return;
+      }
       Page.solved("server");
       Page.announce("The server is back.");
       Page.all.poke();
-      Page.one.poke();
+      if (Page.selected) Page.one.poke();
     } catch (error) {
       Page.problem(error);
     }
