@@ -88,6 +88,9 @@ std::unique_ptr<Photographs> open_photographs(State& state, const Model& model, 
 
 Output serve(State& state, Context& context) {
   if (state.model.empty()) throw Error(ErrorCode::usage, "serve: expected --model FILE");
+  if (state.max_body == 0 || state.max_pixels == 0)
+    throw Error(ErrorCode::usage,
+                fmt::format("--max-{}: expected more than 0", state.max_body == 0 ? "body" : "pixels"));
   const std::string token = read_token(state);
   return_freed_memory();  // what one large request needed must not stay for as long as the server runs
   if (state.allow_remote && token.empty())
@@ -152,7 +155,7 @@ Command serve_command() {
   command.example = "parsnets serve --model out/demo.safetensors --data data/demo";
   command.options.text("model", state->model, "model file")
       .text("data", state->data, "data set whose test samples the page shows")
-      .path("images", state->images, "folder of the data set's photographs; default: the data set's")
+      .path("images", state->images, "folder of the data set's photographs (default: the data set's)")
       .text("host", state->host, "name or address to listen on")
       .integer("port", state->port, 0, 65535, "port to listen on; 0: any that is free")
       .integer("samples", state->samples, 0, 10000, "samples of the data set to hold, evenly spread over its classes")
@@ -161,7 +164,7 @@ Command serve_command() {
             "file with the token that requests must carry; the variable PARSNETS_TOKEN may hold it instead")
       .number("rate-limit", state->rate_limit, 0, 1e6, "requests per second and address; 0: any number")
       .automatic("any number, 50 with --allow-remote")
-      .integer("connections", state->connections, 1, 1000, "connections at a time; further ones are refused")
+      .integer("connections", state->connections, 1, 500, "connections at a time; further ones are refused")
       .number("request-timeout", state->request_timeout, 0.1, 3600, "seconds for a request, and again for its response")
       .bytes("max-body", state->max_body, "maximum size of a request")
       .unsigned_integer("max-pixels", state->max_pixels, "maximum pixels of a photograph")

@@ -77,7 +77,8 @@ TEST(Serve, RemoteAddressesNeedTheOptionAndAToken) {
                                              {"--host", "no such host"},
                                              {"--token-file", (dir / "short").string()},
                                              {"--port", "65536"},
-                                             {"--connections", "0"}}) {
+                                             {"--connections", "0"},
+                                             {"--max-body", "0"}}) {
     std::vector<std::string> words{"serve", "--model", model, "--port", "0"};
     words.insert(words.end(), more.begin(), more.end());
     EXPECT_EQ(run_cli(words).exit_code, 2) << more[0] << " " << more.back();
