@@ -155,4 +155,14 @@ void FeatureRows::hand_out(Matrix<float> rows) {
 
 MatrixView<const float> FeatureRows::next(std::size_t count) { return next_(count); }
 
+std::span<const std::string> FeatureRows::names() const {
+  return photos_ ? photos_->names() : std::span<const std::string>();
+}
+
+std::span<const UnreadableImage> FeatureRows::unreadable() const {
+  return photos_ ? photos_->unreadable() : std::span<const UnreadableImage>();
+}
+
+double FeatureRows::decoding_bytes() const { return photos_ ? photos_->decoding_bytes() : 0; }
+
 }  // namespace parsnets::cli

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "parsnets/feature_source.hpp"
@@ -35,7 +36,11 @@ class FeatureRows {
   /// The next rows, at most `count`; none at the end. Valid until the next call. Throws bad_input naming the line of a
   /// row that is not made of finite numbers.
   MatrixView<const float> next(std::size_t count);
-  const PhotoRows* photos() const { return photos_.get(); }  ///< null: rows of a file
+
+  // Of photographs; nothing for rows of a file.
+  std::span<const std::string> names() const;           ///< of the rows that next() gave last
+  std::span<const UnreadableImage> unreadable() const;  ///< so far
+  double decoding_bytes() const;
 
  private:
   void hand_out(Matrix<float> rows);

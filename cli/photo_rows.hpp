@@ -49,8 +49,6 @@ class PhotoRows {
 
   /// File name of the network.
   const std::string& network() const { return backbone_.source.backbone; }
-  /// Images that were read or skipped.
-  std::size_t done() const { return next_; }
   /// Bytes that decoding takes.
   double decoding_bytes() const;
 

@@ -171,12 +171,13 @@ Output run(State& state, Context& context) {
       scoring_bytes(model.names.size(), model.outputs, model.dimensions, batch) +
           12.0 * static_cast<double>(batch) * static_cast<double>(input.cols()) + 3 * sizeof(RankedClass) * in_sets +
           3.0 * sizeof(Contribution) * static_cast<double>(std::min(batch, rows_at_a_time) * wanted.reasons) +
-          (input.photos() != nullptr ? input.photos()->decoding_bytes() : 0),
+          input.decoding_bytes(),
       "prediction", "raise the limit or lower --batch");
   Counts counts;
-  std::size_t done = 0;
+  std::size_t samples = 0;
   // Written as it is computed, so that memory does not grow with the input.
   for (;;) {
+    const std::size_t done = samples + input.unreadable().size();
     const char* unit = state.photographs() ? "photographs" : "samples";
     report(context.progress, {"predict", done, input.total(), unit});
     const MatrixView<const float> rows = input.next(batch);
@@ -188,17 +189,16 @@ Output run(State& state, Context& context) {
       const MatrixView<const float> part(rows.data() + (first + own.first) * rows.cols(), own.count, rows.cols());
       const Predictions found = gathered(predictions_of(model, ranking, part, top, wanted, pool), processes);
       if (!writer) continue;
-      const auto names = input.photos() != nullptr ? input.photos()->names() : std::span<const std::string>();
+      const auto names = input.names();
       write(found, model, names.empty() ? names : names.subspan(first, count), *writer, counts);
     }
-    done = input.photos() != nullptr ? input.photos()->done() : done + rows.rows();
+    samples += rows.rows();
   }
-  if (done == 0)
+  if (samples == 0)
     throw Error(BadInput{input.name(), "", "rows of comma-separated numbers", "only a header", "write it again"});
   if (!writer) return Output{};
-  const auto unreadable = input.photos() != nullptr ? input.photos()->unreadable() : std::span<const UnreadableImage>();
-  writer->finish(unreadable);
-  return told(state, counts, top, candidates, unreadable.size());
+  writer->finish(input.unreadable());
+  return told(state, counts, top, candidates, input.unreadable().size());
 }
 
 }  // namespace

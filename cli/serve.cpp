@@ -1,7 +1,6 @@
 // parsnets serve: predictions over HTTP, and a page on which classes can be defined.
 
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -68,16 +67,6 @@ ServedSamples read_samples(State& state, const Model& model, Context& context) {
                         static_cast<std::size_t>(state.samples));
 }
 
-/// What a large request needed must not stay in memory for as long as the server runs. Usual requests find theirs
-/// again: mapped anew each time, a fourth of the time goes into page faults.
-void return_large_blocks() {
-#ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 4 << 20);
-  mallopt(M_TRIM_THRESHOLD, 16 << 20);
-  mallopt(M_ARENA_MAX, 4);
-#endif
-}
-
 unsigned cores_of(const Context& context) {
   return context.common.threads > 0 ? static_cast<unsigned>(context.common.threads) : available_cores();
 }
@@ -100,7 +89,7 @@ std::unique_ptr<Photographs> open_photographs(State& state, const Model& model, 
 Output serve(State& state, Context& context) {
   if (state.model.empty()) throw Error(ErrorCode::usage, "serve: expected --model FILE");
   const std::string token = read_token(state);
-  if (state.memory_limit == 0) return_large_blocks();
+  return_freed_memory();  // what one large request needed must not stay for as long as the server runs
   if (state.allow_remote && token.empty())
     throw Error(ErrorCode::usage, "--allow-remote: expected a token in --token-file or PARSNETS_TOKEN, found none");
   Model model = load_model(state.model);

@@ -219,11 +219,11 @@ Matrix<float> parse_npy_float(std::span<const std::byte> file, const std::string
   const NpyHeader header = read_npy_header(source);
   require_numbers(header, source);
   const bool native = header.big_endian == (std::endian::native == std::endian::big);
-  if (header.type == ElementType::f32 && native && is_row_major(header)) {
-    Matrix<float> result(rows_of(header), cols_of(header));
-    source.read(result.data(), result.size() * sizeof(float), "values");
-    return result;
-  }
+  const auto values = file.subspan(header.data_offset);
+  if (header.type == ElementType::f32 && native && is_row_major(header) &&
+      reinterpret_cast<std::uintptr_t>(values.data()) % alignof(float) == 0)
+    return Matrix<float>::adopt(const_cast<float*>(reinterpret_cast<const float*>(values.data())), rows_of(header),
+                                cols_of(header), [](float*) {});
   LoadProgress progress(nullptr, name, source.size() - header.data_offset);
   return stream_matrix<float>(source, header, progress);
 }

@@ -44,7 +44,8 @@ NpyHeader read_npy_header(const NpyLocation& where);
 /// n x d float32. A C-ordered little-endian float32 .npy is mapped, not copied; others are streamed into one matrix.
 Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* progress = nullptr,
                              const MatrixPlace& place = {});
-/// The same of a .npy file in memory; `name` stands for it in errors.
+/// The same of a .npy file in memory, which must outlive the matrix: float32 values stay where they are, and must not
+/// be changed. `name` stands for the file in errors.
 Matrix<float> parse_npy_float(std::span<const std::byte> file, const std::string& name);
 /// The rows of an array in their order, some at a time: memory does not grow with their number. Throws bad_input as
 /// read_npy_float.

@@ -28,7 +28,8 @@ namespace {
 
 constexpr std::size_t kMostHeadBytes = 32 << 10;
 constexpr std::size_t kMostParts = 8;
-constexpr std::size_t kMostRefused = 64;  // connections that are told so and have not hung up yet
+constexpr std::size_t kMostKept = 1 << 20;  // bytes of a body whose memory a connection keeps
+constexpr std::size_t kMostRefused = 64;    // connections that are told so and have not hung up yet
 
 const std::pair<const char*, const char*> kSecurityHeaders[]{
     {"X-Content-Type-Options", "nosniff"},
@@ -47,6 +48,7 @@ struct Exchange {
   const Route* route = nullptr;
   HttpRequest request;
   Connection* connection = nullptr;
+  std::string room;            ///< memory for the body, used again by the next request of the connection
   bool body_complete = false;  ///< or there is none
   int status = 0;              ///< of the response that was written
 };
@@ -242,7 +244,9 @@ class HttpServer::State : private httplib::Server {
             return true;
           });
     } else {
-      asked.body.reserve(std::min<std::size_t>(exchange.head.length.value_or(0), 1 << 20));
+      asked.body = std::move(exchange.room);
+      asked.body.clear();
+      asked.body.reserve(std::min<std::size_t>(exchange.head.length.value_or(0), kMostKept));
       complete = reader([&](const char* data, std::size_t size) {
         if (!fits(size)) return false;
         asked.body.append(data, size);
@@ -320,11 +324,13 @@ class HttpServer::State : private httplib::Server {
   void serve(const Accepted& accepted) {
     Connection connection(accepted.socket, stop_event_);
     bool unread = false;
+    std::string room;
     while (connection.wait_for_request(options_.idle)) {
       const auto begin = Clock::now();
       connection.set_deadline(begin + options_.request);
       Exchange exchange;
       exchange.connection = &connection;
+      exchange.room = std::move(room);
       bool keep = false;
       std::optional<HttpError> error;
       try {
@@ -348,6 +354,8 @@ class HttpServer::State : private httplib::Server {
       }
       metrics_.add_request(exchange.route == nullptr ? "none" : exchange.route->path, exchange.status,
                            std::chrono::duration<double>(Clock::now() - begin).count());
+      room = std::move(exchange.request.body.empty() ? exchange.room : exchange.request.body);
+      if (room.capacity() > 2 * kMostKept) room = {};
       if (keep) continue;
       unread = error || !exchange.body_complete;
       break;

@@ -69,7 +69,8 @@ TEST(OnnxOutline, AnAppendedOutputJoinsTheGraph) {
                                       {},
                                       {onnx_value("image", {0, 3, 2, 2})},
                                       {onnx_value("y", {})}});
-  EXPECT_EQ(outline_of(file + output_to_append(long_name)).outputs, (Names{"y", long_name}));
+  for (const bool shape : {false, true})
+    EXPECT_EQ(outline_of(file + output_to_append(long_name, shape)).outputs, (Names{"y", long_name}));
 }
 
 TEST(OnnxOutline, DamagedFilesAreRefusedOrRead) {

@@ -26,7 +26,7 @@ def scene(width, height):
     return np.stack(planes, axis=2).astype(np.uint8)
 
 
-def with_orientation(image, value):
+def with_orientation(value):
     exif = Image.Exif()
     exif[0x0112] = value
     return {"exif": exif.tobytes()}
@@ -39,8 +39,8 @@ def png_of_16_bits(values):
 
     def chunk(kind, content):
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 16, 2, 0, 0, 0)) +
-            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 16, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
 def photographs():
@@ -54,8 +54,8 @@ def photographs():
         return buffer.getvalue(), np.asarray(shown.convert("RGB"))
 
     for value in range(1, 9):
-        yield f"turned{value}.jpg", *saved(image, "jpg", quality=95, **with_orientation(image, value))
-    yield "turned.png", *saved(image, "png", **with_orientation(image, 6))
+        yield f"turned{value}.jpg", *saved(image, "jpg", quality=95, **with_orientation(value))
+    yield "turned.png", *saved(image, "png", **with_orientation(6))
     yield "plain.png", *saved(image, "png")
     yield "plain.bmp", *saved(image, "bmp")
     yield "lossless.webp", *saved(image, "webp", lossless=True)

@@ -43,7 +43,7 @@ const Folders& folders() {
 
 }  // namespace
 
-TEST(FeatureInput, FeaturesOfAnotherBackboneAreRefusedByEveryCommand) {
+TEST(CliFeatureSource, FeaturesOfAnotherBackboneAreRefusedByEveryCommand) {
   const auto& f = folders();
   const std::string changed = (f.dir / "changed.safetensors").string();
   // The last word is the file or folder.
@@ -71,7 +71,7 @@ TEST(FeatureInput, FeaturesOfAnotherBackboneAreRefusedByEveryCommand) {
   }
 }
 
-TEST(FeatureInput, StatisticsOfDifferentBackbonesDoNotAddUp) {
+TEST(CliFeatureSource, StatisticsOfDifferentBackbonesDoNotAddUp) {
   const auto& f = folders();
   const auto file = [&f](const char* name) { return (f.dir / name).string(); };
   for (const auto& [folder, name] :
@@ -97,7 +97,7 @@ TEST(FeatureInput, StatisticsOfDifferentBackbonesDoNotAddUp) {
   EXPECT_EQ(run_cli({"info", file("t.safetensors"), "--json"}).json()["source"]["sha256"], std::string(64, 'a'));
 }
 
-TEST(FeatureInput, TheSourceIsShown) {
+TEST(CliFeatureSource, TheSourceIsShown) {
   const auto& f = folders();
   const std::string line = "features by net.onnx (sha256 aaaaaaaaaaaa), layer features, 96 x 96 torchvision centre\n";
   for (const std::vector<std::string>& words :

@@ -1,0 +1,128 @@
+// parsnets serve as a program: what it refuses, how it ends, and the commands of docs/serve.md.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <regex>
+
+#include "cli/run_cli.hpp"
+#include "serve/raw_client.hpp"
+
+namespace {
+
+using namespace parsnets;
+using namespace parsnets::test;
+
+const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
+
+const std::string& demo_model() {
+  static const TempDir dir;
+  static const std::string file = (dir / "demo.safetensors").string();
+  static const CliResult trained =
+      run_cli({"train", "--data", kDemo, "--out", file, "--false-accept", "5%", "--quiet"});
+  EXPECT_EQ(trained.exit_code, 0) << trained.err;
+  return file;
+}
+
+/// The tool as a server; its standard output is read.
+class ServerProcess {
+ public:
+  explicit ServerProcess(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {PARSNETS_BINARY, "serve", "--port", "0"});
+    std::vector<char*> line;
+    for (auto& argument : arguments) line.push_back(argument.data());
+    line.push_back(nullptr);
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    const int failed = ::posix_spawn(&id_, PARSNETS_BINARY, &actions, nullptr, line.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[1]);
+    for (char c = 0; failed == 0 && ::read(ends[0], &c, 1) == 1 && c != '\n';) said_ += c;
+    ::close(ends[0]);
+    std::smatch found;
+    if (std::regex_search(said_, found, std::regex("http://127\\.0\\.0\\.1:(\\d+)"))) port_ = std::stoi(found[1]);
+  }
+  ~ServerProcess() {
+    if (id_ > 0) finish();
+  }
+  int port() const { return port_; }
+  const std::string& said() const { return said_; }
+  void interrupt() { ::kill(id_, SIGTERM); }
+  int finish() {
+    interrupt();
+    int status = 0;
+    ::waitpid(id_, &status, 0);
+    id_ = -1;
+    return exit_code_of(status);
+  }
+
+ private:
+  pid_t id_ = -1;
+  int port_ = 0;
+  std::string said_;
+};
+
+}  // namespace
+
+TEST(Serve, RemoteAddressesNeedTheOptionAndAToken) {
+  const TempDir dir;
+  std::ofstream(dir / "short") << "abc\n";
+  const std::string model = demo_model();
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{"--host", "0.0.0.0"},
+                                             {"--host", "0.0.0.0", "--allow-remote"},
+                                             {"--host", "no such host"},
+                                             {"--token-file", (dir / "short").string()},
+                                             {"--port", "65536"},
+                                             {"--connections", "0"}}) {
+    std::vector<std::string> words{"serve", "--model", model, "--port", "0"};
+    words.insert(words.end(), more.begin(), more.end());
+    EXPECT_EQ(run_cli(words).exit_code, 2) << more[0] << " " << more.back();
+  }
+  EXPECT_EQ(run_cli({"serve"}).exit_code, 2);
+  EXPECT_EQ(run_cli({"serve", "--model", "missing.safetensors"}).exit_code, 3);
+}
+
+TEST(Serve, FinishesARequestThatHasBegunAndEndsWithZero) {
+  ServerProcess server({"--model", demo_model(), "--data", kDemo, "--samples", "20", "--json"});
+  ASSERT_GT(server.port(), 0) << server.said();
+  EXPECT_EQ(nlohmann::json::parse(server.said())["port"], server.port());
+  EXPECT_EQ(ask(server.port(), request_text(server.port(), "GET", "/v1/samples")).json()["samples"].size(), 20u);
+  const std::string whole =
+      request_text(server.port(), "POST", "/v1/predict", "application/json", "{\"samples\":\"all\"}");
+  RawClient client(server.port());
+  client.send(whole.substr(0, whole.size() - 5));
+  // The server has taken the request up once it says so.
+  while (ask(server.port(), request_text(server.port(), "GET", "/metrics")).body.find("parsnets_connections 2") ==
+         std::string::npos) {
+  }
+  server.interrupt();
+  while (RawClient(server.port()).connected()) {  // until nobody is let in any more
+  }
+  client.send(whole.substr(whole.size() - 5));
+  const auto response = client.receive();
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.json()["predictions"].size(), 20u);
+  EXPECT_EQ(server.finish(), 0);
+}
+
+TEST(Serve, TheCommandsOfTheGuideWork) {
+  if (std::system("command -v curl > /dev/null") != 0) GTEST_SKIP() << "curl is not installed";
+  ServerProcess server({"--model", demo_model(), "--data", kDemo});
+  ASSERT_GT(server.port(), 0) << server.said();
+  const TempDir dir;
+  std::ifstream guide(std::string(PARSNETS_SOURCE_DIR) + "/docs/serve.md");
+  std::size_t commands = 0;
+  for (std::string line; std::getline(guide, line);) {
+    if (!line.starts_with("curl ")) continue;
+    ++commands;
+    line = std::regex_replace(line, std::regex(":8080"), ":" + std::to_string(server.port()));
+    line = "cd " + shell_quoted(PARSNETS_SOURCE_DIR) + " && " + line + " --silent --fail-with-body --max-time 60 > " +
+           (dir / "answer").string();
+    EXPECT_EQ(std::system(line.c_str()), 0) << line << "\n" << read_text_file(dir / "answer");
+  }
+  EXPECT_EQ(commands, 6u);
+}
