@@ -235,7 +235,7 @@ const Page = {
     if (kind && last && last.dataset.kind === kind) last.remove();
     const message = element("p", { "data-kind": kind }, text);
     announcer.append(message);
-    window.setTimeout(() => message.remove(), 10000);
+    window.setTimeout(() => message.remove(), 30000);
   },
 
   // A problem in plain words; `about` says what would solve it.
