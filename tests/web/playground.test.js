@@ -351,7 +351,7 @@ describe("keyboard", () => {
     await page.keyboard.press("Enter");
     await page.keyboard.type("zebra");
     await tabTo(page, "#class-base");
-    await page.keyboard.type("horse");
+    await page.keyboard.press("h");  // more letters may come too slowly to count as one word
     await tabTo(page, "input[type=search]");
     await page.keyboard.type("wild");
     await tabTo(page, "input[type=range]");

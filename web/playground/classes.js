@@ -15,7 +15,8 @@ class ClassList {
       element("div", { class: "panel-head" }, element("h2", { id: "classes-heading" }, "Classes"),
         element("button", { type: "button", id: "new-class", class: "primary", onclick: () => page.edit(page.bank.add("", NOTHING)) }, "New class"),
         element("button", { type: "button", id: "export", onclick: () => this.save() }, "Export")),
-      element("p", { class: "note guide" }, "Make a class that nobody has trained: say which class it is like, and move the sliders of what is different. The pictures follow at once. Or describe an unseen class anew, without looking at its attributes."),
+      element("p", { class: "note guide" }, "Make a class that nobody has trained: say which class it is like, and move the "
+        + "sliders of what is different. The pictures follow at once. Or describe an unseen class anew, from scratch."),
       this.page.bank.classes.length > 15 ? this.search : "",
       this.rows, this.exported);
   }
@@ -77,12 +78,13 @@ class ClassList {
     }
     this.page.solved("export");
     const quoted = (names) => names.map((name) => (/^[\w.,-]+$/.test(name) ? name : `'${name.replace(/'/g, "'\\''")}'`)).join(",");
-    const commands = request ? [
-      request.remove.length ? `parsnets classes remove --model ${quoted([model.name])} --names ${quoted(request.remove)}` : null,
-      request.add.length ? `parsnets classes add --model ${quoted([model.name])} --from classes.csv --names ${quoted(request.add.map((one) => one.name))}` : null,
-    ].filter(Boolean) : [];
-    this.exported.replaceChildren(element("p", { class: "note" }, commands.length
-      ? "classes.csv is saved. Your edits in a model file:" : "classes.csv is saved: every class with its attributes. For a new class: parsnets classes add --from classes.csv"),
-    commands.length ? element("pre", { tabindex: "0", "aria-label": "Commands" }, commands.join("\n")) : "");
+    const command = (verb, names) => `parsnets classes ${verb} --model ${quoted([model.name])}`
+      + `${verb === "add" ? " --from classes.csv" : ""} --names ${quoted(names)}`;
+    const commands = [["remove", request ? request.remove : []], ["add", request ? request.add.map((one) => one.name) : []]]
+      .filter(([, names]) => names.length).map(([verb, names]) => command(verb, names));
+    this.exported.replaceChildren(
+      element("p", { class: "note" }, commands.length ? "classes.csv is saved. Your edits in a model file:"
+        : "classes.csv is saved: every class of the model with its attributes."),
+      commands.length ? element("pre", { tabindex: "0", "aria-label": "Commands" }, commands.join("\n")) : "");
   }
 }

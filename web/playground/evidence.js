@@ -73,7 +73,8 @@ class Evidence {
     const panel = element("div", {}, element("p", {}, `Bars: what the picture shows. Lines: the description of ${name}.`),
       element("table", { class: "seen-attributes" },
         element("caption", { class: "visually-hidden" }, `Attributes predicted from the picture, and those of ${name}`),
-        element("thead", { class: "visually-hidden" }, element("tr", {}, ...["Attribute", "Chart", "In the picture", name].map((text) => element("th", { scope: "col" }, text)))),
+        element("thead", { class: "visually-hidden" }, element("tr", {},
+          ...["Attribute", "Chart", "In the picture", name].map((text) => element("th", { scope: "col" }, text)))),
         element("tbody", {}, ...shown.map(({ attribute, predicted, value }) => {
           const bar = element("span", { class: "bar" }, element("span", {}));
           bar.firstChild.style.width = `${100 * share(predicted, attribute)}%`;

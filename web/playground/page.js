@@ -28,7 +28,8 @@ const Page = {
     await Page.pictures.load();
     Page.bank = new Bank(described, `parsnets-bank ${model.name} ${described.classes.map((one) => one.name).join()}`, () => Page.changed());
     const seen = count(model.seen, "seen class", "seen classes");
-    document.getElementById("model-line").textContent = `${model.name}: ${seen}, ${model.classes - model.seen} unseen, ${count(model.attributes, "attribute")}`;
+    document.getElementById("model-line").textContent =
+      `${model.name}: ${seen}, ${model.classes - model.seen} unseen, ${count(model.attributes, "attribute")}`;
     Page.result = new Result(Page);
     Page.list = new ClassList(Page);
     Page.editor = new Editor(Page);
@@ -57,7 +58,8 @@ const Page = {
     const photos = Page.items.filter((item) => item.photo);
     const samples = Page.items.filter((item) => !item.photo);
     const ask = (what, items) => (items.length ? Server.json("/v1/predict", Page.request({ ...what, top: 1 }), signal) : { predictions: [] });
-    const [ofPhotos, ofSamples] = await Promise.all([ask({ features: photos.map((item) => item.features) }, photos), ask({ samples: "all" }, samples)]);
+    const [ofPhotos, ofSamples] = await Promise.all([
+      ask({ features: photos.map((item) => item.features) }, photos), ask({ samples: "all" }, samples)]);
     return () => {
       photos.forEach((item, i) => {
         item.prediction = ofPhotos.predictions[i];
@@ -112,7 +114,8 @@ const Page = {
   // How many pictures of the class there are, and how many of them are given to it.
   score(label) {
     const verdicts = Page.items.filter((item) => item.label === label).map(Page.verdict);
-    return { all: verdicts.length, right: verdicts.filter((name) => name === label).length, unknown: verdicts.filter((name) => name === UNKNOWN).length };
+    const number = (wanted) => verdicts.filter((name) => name === wanted).length;
+    return { all: verdicts.length, right: number(label), unknown: number(UNKNOWN) };
   },
 
   taken(name) {
@@ -232,7 +235,7 @@ const Page = {
     if (kind && last && last.dataset.kind === kind) last.remove();
     const message = element("p", { "data-kind": kind }, text);
     announcer.append(message);
-    window.setTimeout(() => message.remove(), 10000);
+    window.setTimeout(() => message.remove(), 30000);
   },
 
   // A problem in plain words; `about` says what would solve it.
