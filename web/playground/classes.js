@@ -77,9 +77,10 @@ class ClassList {
       return;
     }
     this.page.solved("export");
-    const quoted = (names) => names.map((name) => (/^[\w.,-]+$/.test(name) ? name : `'${name.replace(/'/g, "'\\''")}'`)).join(",");
-    const command = (verb, names) => `parsnets classes ${verb} --model ${quoted([model.name])}`
-      + `${verb === "add" ? " --from classes.csv" : ""} --names ${quoted(names)}`;
+    const shell = (word) => (/^[\w.,-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
+    const list = (names) => names.map((name) => (/[",]/.test(name) ? `"${name.replace(/"/g, '""')}"` : name)).join(",");
+    const command = (verb, names) => `parsnets classes ${verb} --model ${shell(model.name)}`
+      + `${verb === "add" ? " --from classes.csv" : ""} --names ${shell(list(names))}`;
     const commands = [["remove", request ? request.remove : []], ["add", request ? request.add.map((one) => one.name) : []]]
       .filter(([, names]) => names.length).map(([verb, names]) => command(verb, names));
     this.exported.replaceChildren(
