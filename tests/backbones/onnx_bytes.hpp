@@ -2,6 +2,7 @@
 // Small networks as ONNX files, written field by field.
 
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,26 @@ inline std::string onnx_of_pixels(std::uint64_t width = 0, std::uint64_t height 
                     {},
                     {onnx_value("image", {0, 3, height, width})},
                     {onnx_value("pixels", {0, 0})}});
+}
+
+/// Two convolutions with weights drawn at random, then the mean over positions and a product.
+inline std::string onnx_with_convolutions(std::uint64_t side) {
+  std::mt19937 draw(3);
+  std::normal_distribution<float> normal;
+  const auto values = [&](std::size_t count) {
+    std::vector<float> drawn(count);
+    for (float& value : drawn) value = normal(draw) / 5;
+    return drawn;
+  };
+  return onnx_file(
+      {{onnx_node("Conv", {"image", "w1"}, "a", onnx_integers("kernel_shape", {3, 3})), onnx_node("Relu", {"a"}, "b"),
+        onnx_node("Conv", {"b", "w2"}, "c", onnx_integers("kernel_shape", {5, 5})),
+        onnx_node("GlobalAveragePool", {"c"}, "d"), onnx_node("Flatten", {"d"}, "e"),
+        onnx_node("MatMul", {"e", "w3"}, "features")},
+       {onnx_weights("w1", {24, 3, 3, 3}, values(24 * 27)), onnx_weights("w2", {40, 24, 5, 5}, values(40 * 24 * 25)),
+        onnx_weights("w3", {40, 33}, values(40 * 33))},
+       {onnx_value("image", {0, 3, side, side})},
+       {onnx_value("features", {0, 33})}});
 }
 
 }  // namespace parsnets::test

@@ -39,26 +39,6 @@ class PhotoBackboneTest : public testing::Test {
   std::string problem_;
 };
 
-/// Two convolutions with weights drawn at random, then the mean over positions and a product.
-std::string random_network(std::uint64_t side) {
-  std::mt19937 draw(3);
-  std::normal_distribution<float> normal;
-  const auto values = [&](std::size_t count) {
-    std::vector<float> drawn(count);
-    for (float& value : drawn) value = normal(draw) / 5;
-    return drawn;
-  };
-  return onnx_file(
-      {{onnx_node("Conv", {"image", "w1"}, "a", onnx_integers("kernel_shape", {3, 3})), onnx_node("Relu", {"a"}, "b"),
-        onnx_node("Conv", {"b", "w2"}, "c", onnx_integers("kernel_shape", {5, 5})),
-        onnx_node("GlobalAveragePool", {"c"}, "d"), onnx_node("Flatten", {"d"}, "e"),
-        onnx_node("MatMul", {"e", "w3"}, "features")},
-       {onnx_weights("w1", {24, 3, 3, 3}, values(24 * 27)), onnx_weights("w2", {40, 24, 5, 5}, values(40 * 24 * 25)),
-        onnx_weights("w3", {40, 33}, values(40 * 33))},
-       {onnx_value("image", {0, 3, side, side})},
-       {onnx_value("features", {0, 33})}});
-}
-
 }  // namespace
 
 TEST_F(PhotoBackboneTest, EveryKindOfPhotographAsNumpyAndPillowSeeIt) {
@@ -126,7 +106,7 @@ TEST_F(PhotoBackboneTest, APhotographIsTheSameAloneInABatchAndWithAnyThreads) {
   std::vector<float> inputs(count * values);
   std::vector<std::vector<float>> results;
   for (const unsigned threads : {1u, 2u, 3u}) {
-    const auto backbone = open(random_network(30), input, "", threads);
+    const auto backbone = open(onnx_with_convolutions(30), input, "", threads);
     ASSERT_NE(backbone, nullptr) << problem_;
     for (unsigned i = 0; i < count; ++i) {
       const std::string photo = bmp_photo(40, 50, i % 4);  // the last is the first
@@ -196,7 +176,7 @@ TEST_F(PhotoBackboneTest, DamagedFilesGiveAProblemAndPrintNothing) {
   const ImageInput input{PixelPreset::caffe, ImageFit::whole, 28, 20};
   testing::internal::CaptureStderr();
   testing::internal::CaptureStdout();
-  const std::string network = random_network(20);
+  const std::string network = onnx_with_convolutions(20);
   for (std::size_t length = 0; length < network.size(); length += 1 + network.size() / 40)
     open(network.substr(0, length), input);
   const auto backbone = open(onnx_of_pixels(), input);

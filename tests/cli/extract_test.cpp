@@ -6,7 +6,6 @@
 
 #include "backbones/backbones_module.hpp"
 #include "backbones/onnx_bytes.hpp"
-#include "cli/interrupted.hpp"
 #include "cli/run_cli.hpp"
 #include "formats/npy.hpp"
 #include "images/bmp_photos.hpp"
@@ -90,17 +89,28 @@ TEST_F(ExtractCommand, TellsWhatIsMissing) {
 }
 
 TEST_F(ExtractCommand, InterruptedItGoesOnAndEndsWithTheSameBytes) {
-  for (unsigned i = 12; i < 600; ++i) write_photo(dir_ / "photos" / class_of(i) / (std::to_string(i) + ".bmp"), i);
-  ASSERT_EQ(run_cli(words("whole")).exit_code, 0);
-  fs::create_directories(dir_ / "data");
-  EXPECT_EQ(interrupted_after_a_file(words("data", {"--batch", "1"}), dir_ / "data", IN_MODIFY), 130);
+  for (unsigned i = 12; i < 150; ++i) write_photo(dir_ / "photos" / class_of(i) / (std::to_string(i) + ".bmp"), i);
+  write_text_file(dir_ / "network.onnx", onnx_with_convolutions(60));  // takes its time
+  const Words slow{"--batch", "1", "--input-size", "60"};
+  ASSERT_EQ(run_cli(words("whole", slow)).exit_code, 0);
+  CliProcess process(words("data", slow));
+  std::error_code absent;
+  const fs::path partial = dir_ / "data/extraction.partial";
+  while (!fs::exists(partial, absent) || fs::file_size(partial, absent) < 2000) {  // some photographs
+    ASSERT_FALSE(fs::exists(dir_ / "data/extraction.json", absent)) << "it has ended";
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  process.send(SIGINT);
+  const auto interrupted = process.finish();
+  EXPECT_EQ(interrupted.exit_code, 130);
+  EXPECT_NE(interrupted.err.find("the same command goes on"), std::string::npos) << interrupted.err;
   const auto left = files("data");
   ASSERT_EQ(left.size(), 1u);
   EXPECT_EQ(left.begin()->first, "extraction.partial") << "no half-written data set";
-  const auto result = run_cli(words("data", {"--json"}));
+  const auto result = run_cli(words("data", {"--json", "--input-size", "60"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_GT(result.json()["continued"], 0);
-  EXPECT_LT(result.json()["continued"], 600);
+  EXPECT_LT(result.json()["continued"], 150);
   EXPECT_EQ(files("data"), files("whole"));
 }
 
