@@ -1,6 +1,6 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
-.PHONY: demo photos reproduce test build test-peers test-page test-python test-clang instruction-counts python wheel \
-        bench benchmarks-page sanitize stress stress-chroot coverage cross lint lint-tidy runtime-size docs install clean
+.PHONY: demo photos playground reproduce test build test-peers test-page test-python test-clang instruction-counts python \
+        wheel bench benchmarks-page sanitize stress stress-chroot coverage cross lint lint-tidy runtime-size docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -21,6 +21,11 @@ photos:
 demo: build
 	@scripts/demo.sh
 
+# A page on which one defines classes, at an address that it prints; BACKBONE=FILE.onnx reads photos, PORT=8080.
+playground: photos
+	@scripts/setup.sh playground
+	@BACKBONE="$(BACKBONE)" PORT="$(PORT)" scripts/playground.sh
+
 # The paper's tables and one report in out/reproduction: the demo set and the data sets of $PARSNETS_DATA; ARGS="--seeds 1".
 reproduce: build
 	@scripts/reproduce.sh $(ARGS)
@@ -31,14 +36,15 @@ test:
 	@cmake --build build -j $(JOBS)
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
 
-# Oracles that are heavy to install (Octave).
+# Oracles that are heavy to install (Octave, LaTeX), and photographs with networks that are fetched.
 test-peers:
 	@scripts/setup.sh peers
 	@$(MAKE) --no-print-directory test
 	@PARSNETS_PEERS=1 ctest --test-dir build --output-on-failure --no-tests=error -R Peers
 
-# The report's page in headless Chromium: figures, keyboard, pointer, downloads, accessibility; then the demo's own report.
-test-page: demo
+# The pages in headless Chromium. The report: figures, keyboard, pointer, downloads, accessibility; then the demo's own.
+# The playground, with a server that runs: predictions, classes by sliders, photographs, keyboard, accessibility.
+test-page: photos demo
 	@scripts/setup.sh page
 	@npm --prefix tests/web ci --no-audit --no-fund --loglevel=error
 	@npm --prefix tests/web test --silent

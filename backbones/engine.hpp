@@ -1,13 +1,12 @@
 #pragma once
 // What runs a network: OpenCV, or ONNX Runtime where the module is built with it.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "parsnets/backbone.hpp"
 
 namespace parsnets {
 
@@ -21,8 +20,15 @@ class Engine {
   virtual void run(std::span<const float> input, std::vector<float>& features) = 0;
 };
 
-/// `network`: the bytes of an ONNX file in which `layer` is an output.
-std::unique_ptr<Engine> open_engine(std::string network, const std::string& layer, const BackboneOptions& options);
+struct EngineOptions {
+  std::string input, layer;     ///< names of values of the graph
+  bool layer_is_output = true;  ///< false: the engine makes it one (output_to_append)
+  std::size_t width, height;    ///< of the input
+  unsigned threads;             ///< 0: one per core
+};
+
+/// `network`: the bytes of an ONNX file.
+std::unique_ptr<Engine> open_engine(std::string network, const EngineOptions& options);
 
 /// "OpenCV 4.6.0", "ONNX Runtime 1.17.0"
 std::string engine_name();

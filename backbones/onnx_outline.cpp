@@ -151,7 +151,7 @@ std::string OnnxOutline::check_input(std::size_t width, std::size_t height) cons
          std::to_string(height) + " x " + std::to_string(width);
 }
 
-std::string output_to_append(const std::string& value) {
+std::string output_to_append(const std::string& value, bool with_empty_shape) {
   const auto field = [](std::uint64_t number, const std::string& content) {
     std::string bytes(1, static_cast<char>(number << 3 | 2));
     for (std::uint64_t length = content.size(); bytes.size() < 12; length >>= 7) {
@@ -160,7 +160,8 @@ std::string output_to_append(const std::string& value) {
     }
     return bytes + content;
   };
-  const std::string type = field(2, field(1, std::string("\x08\x01\x12\x00", 4)));  // 32-bit floats, an empty shape
+  const std::string floats("\x08\x01\x12\x00", with_empty_shape ? 4 : 2);  // element type 1, shape of no dimensions
+  const std::string type = field(2, field(1, floats));
   return field(kGraph, field(kOutput, field(1, value) + type));
 }
 

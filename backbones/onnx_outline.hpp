@@ -27,7 +27,9 @@ struct OnnxOutline {
 /// Returns what is wrong, or nothing. Reads no byte outside.
 std::string read_outline(std::span<const std::byte> file, OnnxOutline& outline);
 
-/// Bytes that, put after those of a file, make `value` an output of its graph: fields of the same number are merged.
-std::string output_to_append(const std::string& value);
+/// Bytes that, put after those of a file, make `value`, 32-bit floats, an output of its graph: fields of the same
+/// number are merged. OpenCV wants a shape and reads nothing from it; to ONNX Runtime an empty one would be a single
+/// value.
+std::string output_to_append(const std::string& value, bool with_empty_shape);
 
 }  // namespace parsnets

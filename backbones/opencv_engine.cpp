@@ -1,6 +1,7 @@
 #include <opencv2/dnn.hpp>
 
 #include "engine.hpp"
+#include "onnx_outline.hpp"
 
 namespace parsnets {
 
@@ -8,10 +9,10 @@ namespace {
 
 class OpenCvEngine final : public Engine {
  public:
-  OpenCvEngine(const std::string& network, std::string layer, const BackboneOptions& options)
+  OpenCvEngine(const std::string& network, const EngineOptions& options)
       : net_(cv::dnn::readNetFromONNX(network.data(), network.size())),
-        layer_(std::move(layer)),
-        shape_{1, 3, static_cast<int>(options.input.height), static_cast<int>(options.input.width)} {
+        layer_(options.layer),
+        shape_{1, 3, static_cast<int>(options.height), static_cast<int>(options.width)} {
     net_.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
     net_.setPreferableTarget(cv::dnn::DNN_TARGET_CPU);
   }
@@ -34,8 +35,9 @@ class OpenCvEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> open_engine(std::string network, const std::string& layer, const BackboneOptions& options) {
-  return std::make_unique<OpenCvEngine>(network, layer, options);
+std::unique_ptr<Engine> open_engine(std::string network, const EngineOptions& options) {
+  if (!options.layer_is_output) network += output_to_append(options.layer, true);
+  return std::make_unique<OpenCvEngine>(network, options);
 }
 
 std::string engine_name() { return "OpenCV " + cv::getVersionString(); }

@@ -13,6 +13,7 @@
 #include "engine.hpp"
 #include "images/pixels.hpp"
 #include "onnx_outline.hpp"
+#include "quiet_thread.hpp"
 
 namespace parsnets {
 
@@ -23,9 +24,10 @@ void silence_opencv() {
   cv::redirectError([](int, const char*, const char*, const char*, int, void*) { return 0; });
 }
 
-/// The text of any exception; of OpenCV's without its source file.
+/// The text of any exception; of OpenCV's without its source file. Prints nothing.
 template <class Work>
 std::string problem_of(Work work) {
+  const QuietThread quiet;
   try {
     return work();
   } catch (const cv::Exception& error) {
@@ -52,8 +54,9 @@ class PhotoBackbone final : public Backbone {
     if (problem.empty()) problem = outline.choose(options_.layer);
     if (problem.empty()) problem = outline.check_input(options_.input.width, options_.input.height);
     if (!problem.empty()) return problem;
-    if (std::ranges::count(outline.outputs, options_.layer) == 0) network += output_to_append(options_.layer);
-    engine_ = open_engine(std::move(network), options_.layer, options_);
+    const bool is_output = std::ranges::count(outline.outputs, options_.layer) > 0;
+    engine_ = open_engine(std::move(network), {outline.inputs.front().name, options_.layer, is_output,
+                                               options_.input.width, options_.input.height, options_.threads});
     std::vector<float> features;  // the length of its output is known once it has run
     engine_->run(std::vector<float>(values_per_input()), features);
     dimensions_ = features.size();

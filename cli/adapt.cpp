@@ -128,7 +128,8 @@ Command adapt_command() {
       output.text = fmt::format("{}: {}\n", file, was_adapted ? "adaptation undone" : "the model was not adapted");
       return output;
     }
-    const Matrix<float> input = read_feature_input(features_file(state->input), context.progress, state->memory_limit);
+    const Matrix<float> input = read_feature_input(features_file(state->input), model.record.data.source,
+                                                   context.progress, state->memory_limit);
     require_memory(state->memory_limit,
                    field_bytes(model, std::min(2 * static_cast<std::size_t>(state->batch), input.rows())), "adaptation",
                    "raise the limit or lower --batch");

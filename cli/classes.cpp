@@ -168,7 +168,8 @@ Command classes_add_command() {
     Model model = load_model(state->model);
     if (!state->from.empty()) names = add_from(model, state->from, names);
     if (!state->examples.empty()) {
-      const Matrix<float> examples = read_feature_input(state->examples, context.progress, state->memory_limit);
+      const Matrix<float> examples =
+          read_feature_input(state->examples, model.record.data.source, context.progress, state->memory_limit);
       const auto rows = rows_by_class(*state, examples, names);
       require_memory(state->memory_limit, field_bytes(model, examples.rows()), "learning examples", "raise the limit");
       ThreadPool pool(static_cast<unsigned>(context.common.threads));
@@ -201,7 +202,8 @@ Command classes_teach_command() {
     if (state->examples.empty()) throw Error(ErrorCode::usage, "classes teach: expected --examples FILE");
     const auto held = hold(state->model, state->out, context.progress);
     Model model = load_model(state->model);
-    const Matrix<float> examples = read_feature_input(state->examples, context.progress, state->memory_limit);
+    const Matrix<float> examples =
+        read_feature_input(state->examples, model.record.data.source, context.progress, state->memory_limit);
     require_memory(state->memory_limit, field_bytes(model, examples.rows()), "learning examples", "raise the limit");
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     teach_rows(model, state->name, blocks_of(examples), state->memory_limit, pool);

@@ -7,6 +7,7 @@
 #include "base/memory_limit.hpp"
 #include "base/row_blocks.hpp"
 #include "command.hpp"
+#include "data/feature_source.hpp"
 #include "data/split.hpp"
 #include "load_flags.hpp"
 #include "parsnets/inspect.hpp"
@@ -25,6 +26,7 @@ nlohmann::ordered_json to_json(const Dataset& data, const Inspection& r) {
   json["known_as"] = data.known_as;
   json["features"] = data.features_name;
   json["semantics"] = data.semantics.name;
+  if (data.source) json["source"] = parsnets::to_json(*data.source);
   for (const SemanticTable& table : data.semantics.tables)
     json["tables"].push_back({{"name", table.name}, {"attributes", table.columns}});
   json["samples"] = r.samples;
@@ -57,6 +59,7 @@ std::string to_text(const Dataset& data, const Inspection& r) {
   std::string text = fmt::format("{}: {} samples x {} features ({}), {} classes x {} attributes ({})\n", data.name,
                                  r.samples, r.dimensions, data.features_name.empty() ? "none" : data.features_name,
                                  r.classes, r.attributes, data.semantics.name);
+  if (data.source) text += "features by " + describe(*data.source) + "\n";
   for (const SemanticTable& table : data.semantics.tables)
     text += fmt::format("{}: {} attributes\n", table.name, table.columns);
   if (r.samples > 0) text += fmt::format("{} seen and {} unseen classes\n", r.seen_classes, r.unseen_classes);

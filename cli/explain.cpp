@@ -11,42 +11,81 @@
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
+#include "photo_rows.hpp"
+#include "prediction_writer.hpp"
 
 namespace parsnets::cli {
 
+namespace {
+
+struct State {
+  std::string model, input;
+  int row = 0, top = 8;
+  std::uint64_t memory_limit = 0;
+  BackboneChoice backbone;
+  bool trust_backbone = false;
+};
+
+struct Sample {
+  std::string image;  ///< empty: a row of features
+  std::vector<float> features;
+};
+
+std::size_t row_of(const State& state, std::size_t rows) {
+  if (static_cast<std::size_t>(state.row) >= rows)
+    throw Error(ErrorCode::usage, fmt::format("--row: expected a sample from 0 to {}, found {}", rows - 1, state.row));
+  return static_cast<std::size_t>(state.row);
+}
+
+Sample read_sample(const State& state, const Model& model, ThreadPool& pool, ProgressObserver* progress) {
+  const auto& source = model.record.data.source;
+  if (state.backbone.file.empty()) {
+    const Matrix<float> input = read_feature_input(state.input, source, progress, state.memory_limit);
+    const auto row = input.row(row_of(state, input.rows()));
+    return {"", {row.begin(), row.end()}};
+  }
+  const auto photos = photos_of(state.input);
+  PhotoRows input({photos[row_of(state, photos.size())]}, source, state.backbone, state.trust_backbone, pool, progress);
+  require_memory(state.memory_limit, input.decoding_bytes(), "decoding a photograph", "raise the limit");
+  const auto row = input.next(1).row(0);
+  return {input.names().front(), {row.begin(), row.end()}};
+}
+
+}  // namespace
+
 Command explain_command() {
-  struct State {
-    std::string model, input;
-    int row = 0, top = 8;
-    std::uint64_t memory_limit = 0;
-  };
   auto state = std::make_shared<State>();
   Command command;
   command.name = "explain";
   command.summary = "show which attributes and networks decided a prediction";
   command.example = "parsnets explain --model out/demo.safetensors --input data/demo/features.npy --row 1100";
   command.options.text("model", state->model, "model file")
-      .text("input", state->input, "features of the samples: .npy, .npz, .csv or .mat, one row each")
-      .integer("row", state->row, 0, 2000000000, "row of the sample, counted from 0")
+      .text("input", state->input,
+            "features of the samples: .npy, .npz, .csv or .mat, one row each; with --backbone photographs: an image "
+            "file, a folder, or several, comma-separated")
+      .integer("row", state->row, 0, 2000000000,
+               "row of the sample, counted from 0; of photographs, by the order of their names")
       .integer("top", state->top, 1, 100000, "number of attributes to show");
+  add_photo_options(command.options, state->backbone, state->trust_backbone);
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     if (state->model.empty() || state->input.empty())
       throw Error(ErrorCode::usage, "explain: expected --model FILE and --input FILE");
+    check_photographs(state->input, state->backbone, state->trust_backbone);
     const Model model = load_model(state->model);
-    const Matrix<float> input = read_feature_input(state->input, context.progress, state->memory_limit);
-    if (static_cast<std::size_t>(state->row) >= input.rows())
-      throw Error(ErrorCode::usage,
-                  fmt::format("--row: expected a sample from 0 to {}, found {}", input.rows() - 1, state->row));
     require_memory(state->memory_limit, scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, 1),
                    "an explanation", "raise the limit");
     ThreadPool pool(1);
-    const Explanation why = explain(model, input.row(static_cast<std::size_t>(state->row)), pool);
+    const Sample sample = read_sample(*state, model, pool, context.progress);
+    if (sample.features.size() != model.dimensions)
+      throw Error(BadInput{sample.image.empty() ? state->input : sample.image, "features",
+                           fmt::format("{} per sample, as in training", model.dimensions),
+                           fmt::format("{}", sample.features.size()),
+                           "use the features that the model was trained on"});
+    const Explanation why = explain(model, sample.features, pool);
     const auto& winner = model.classes.names[static_cast<std::size_t>(why.winner)];
     const auto& runner_up = model.classes.names[static_cast<std::size_t>(why.runner_up)];
-    const auto attribute = [&](std::size_t a) {
-      return a < model.attribute_names.size() ? model.attribute_names[a] : fmt::format("attribute {}", a + 1);
-    };
+    const auto attribute = [&](std::size_t a) { return attribute_name(model.attribute_names, a); };
     Output output;
     output.json = {{"sample", state->row},
                    {"winner", winner},
@@ -54,6 +93,7 @@ Command explain_command() {
                    {"runner_up", runner_up},
                    {"runner_up_score", why.runner_up_score},
                    {"open_networks", why.open_networks}};
+    if (!sample.image.empty()) output.json["image"] = sample.image;
     output.json["calibration"] = why.calibration;
     output.json["examples"] = why.examples;
     for (const auto& c : why.attributes)
@@ -63,8 +103,9 @@ Command explain_command() {
            {"predicted", why.predicted[c.index]},
            {"winner", model.classes.semantics(static_cast<std::size_t>(why.winner), c.index)},
            {"runner_up", model.classes.semantics(static_cast<std::size_t>(why.runner_up), c.index)}});
-    output.text = fmt::format("sample {}: {} ({:.4f}) before {} ({:.4f})\n", state->row, winner, why.winner_score,
-                              runner_up, why.runner_up_score);
+    output.text = fmt::format("{}: {} ({:.4f}) before {} ({:.4f})\n",
+                              sample.image.empty() ? fmt::format("sample {}", state->row) : sample.image, winner,
+                              why.winner_score, runner_up, why.runner_up_score);
     output.text +=
         fmt::format("{:>9}  {:<28}{:>12}{:>12}\n", "", "attribute", winner.substr(0, 11), runner_up.substr(0, 11));
     for (std::size_t i = 0; i < std::min<std::size_t>(why.attributes.size(), static_cast<std::size_t>(state->top));

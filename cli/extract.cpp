@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t kShown = 5;  // of the images that cannot be read
 
 std::vector<std::filesystem::path> places_of(const std::string& images) {
+  std::error_code absent;
+  if (std::filesystem::exists(images, absent)) return {images};  // its name may have a comma
   const auto names = parse_list(images, "--images");
   return {names.begin(), names.end()};
 }

@@ -2,19 +2,23 @@
 // Features given on the command line as a file of their own.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "data/feature_rows.hpp"
+#include "data/feature_source.hpp"
 #include "data/split_file.hpp"
 #include "formats/csv.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 
-/// n x d from an .npy (mapped where it can be), .npz or .csv file, or from `features` of a .mat file.
-/// With a memory limit (0: none), large values stay on disk.
-inline Matrix<float> read_feature_input(const std::filesystem::path& file, ProgressObserver* progress,
-                                        std::uint64_t memory_limit) {
+/// n x d from an .npy (mapped where it can be), .npz or .csv file, or from `features` of a .mat file. `trained` is what
+/// made the features of the model they are for. With a memory limit (0: none), large values stay on disk. Throws
+/// bad_input, also for features of another backbone.
+inline Matrix<float> read_feature_input(const std::filesystem::path& file, const std::optional<FeatureSource>& trained,
+                                        ProgressObserver* progress, std::uint64_t memory_limit) {
+  require_same_source(trained, read_feature_source(file), file.string());
   const MatrixPlace place = MatrixPlace::within(memory_limit);
   if (file.extension() == ".mat") {
     const auto mat = MatFile::open(file);

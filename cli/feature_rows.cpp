@@ -77,7 +77,8 @@ std::function<MatrixView<const float>(std::size_t)> rows_of(std::shared_ptr<CsvR
 
 }  // namespace
 
-FeatureRows::FeatureRows(const std::string& input, ProgressObserver* progress, std::uint64_t memory_limit)
+FeatureRows::FeatureRows(const std::string& input, const std::optional<FeatureSource>& trained,
+                         ProgressObserver* progress, std::uint64_t memory_limit)
     : name_(input) {
   const std::string ending = std::filesystem::path(input).extension().string();
   if (input == "-") {
@@ -119,14 +120,20 @@ FeatureRows::FeatureRows(const std::string& input, ProgressObserver* progress, s
     cols_ = reader->cols();
     next_ = rows_of(reader);
   } else if (ending == ".csv") {
+    require_same_source(trained, read_feature_source(input), name_);
     const auto file = std::make_shared<InputFile>(input);
     const auto reader = std::make_shared<CsvRowReader>(
         name_, [file](void* destination, std::size_t bytes) { return file->read_some(destination, bytes); });
     cols_ = reader->cols();
     next_ = rows_of(reader);
   } else {
-    hand_out(read_feature_input(input, progress, memory_limit));
+    hand_out(read_feature_input(input, trained, progress, memory_limit));
   }
+}
+
+FeatureRows::FeatureRows(std::unique_ptr<PhotoRows> photos)
+    : name_(photos->network()), total_(photos->total()), cols_(photos->cols()), photos_(std::move(photos)) {
+  next_ = [this](std::size_t count) { return photos_->next(count); };
 }
 
 void FeatureRows::hand_out(Matrix<float> rows) {
@@ -147,5 +154,15 @@ void FeatureRows::hand_out(Matrix<float> rows) {
 }
 
 MatrixView<const float> FeatureRows::next(std::size_t count) { return next_(count); }
+
+std::span<const std::string> FeatureRows::names() const {
+  return photos_ ? photos_->names() : std::span<const std::string>();
+}
+
+std::span<const UnreadableImage> FeatureRows::unreadable() const {
+  return photos_ ? photos_->unreadable() : std::span<const UnreadableImage>();
+}
+
+double FeatureRows::decoding_bytes() const { return photos_ ? photos_->decoding_bytes() : 0; }
 
 }  // namespace parsnets::cli

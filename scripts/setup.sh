@@ -17,29 +17,36 @@ tidy="$test clang-tidy"
 clang="$test clang"
 docs="$build python3 python3-numpy python3-sklearn doxygen"
 bench="$build git liblinear-dev libsvm-dev python3 python3-numpy python3-scipy python3-sklearn python3-torch"
-peers="$test octave texlive-latex-base"
-page="$build chromium"
+# Networks as ONNX files (scripts/get-backbone); PyTorch checks the numbers of one.
+backbone="python3 python3-numpy python3-onnx python3-pil python3-torch"
+peers="$test octave texlive-latex-base $backbone"
+playground="$photos python3-numpy python3-pil"
+page="$playground chromium python3-onnx"
 # For ARM: compilers, an emulator and what the tests ask of the host. scripts/cross.sh fetches the ARM libraries itself.
 cross="cmake ninja-build pkg-config g++-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf
        libc6-dev-armhf-cross qemu-user node-d3 python3 python3-numpy python3-scipy python3-h5py"
 
+needs_npm=0
 case "${1:-}" in
   build) wanted=$build ;;
   photos) wanted=$photos ;;
   test) wanted=$test ;;
   bench) wanted=$bench ;;
-  peers) wanted=$peers ;;
+  peers) wanted=$peers; needs_npm=1 ;;
+  backbone) wanted=$backbone; needs_npm=1 ;;
   python) wanted=$python ;;
   wheel) wanted=$wheel ;;
-  page) wanted=$page; command -v npm > /dev/null || wanted="$wanted nodejs npm" ;;
+  playground) wanted=$playground ;;
+  page) wanted=$page; needs_npm=1 ;;
   cross) wanted=$cross ;;
   docs) wanted=$docs ;;
   lint) wanted=$lint ;;
   tidy) wanted=$tidy ;;
   clang) wanted=$clang ;;
   chroot) wanted=debootstrap ;;
-  *) echo "usage: setup.sh build|photos|test|bench|peers|page|python|wheel|cross|docs|lint|tidy|clang|chroot" >&2; exit 2 ;;
+  *) echo "usage: setup.sh build|photos|test|bench|peers|backbone|playground|page|python|wheel|cross|docs|lint|tidy|clang|chroot" >&2; exit 2 ;;
 esac
+[ "$needs_npm" = 0 ] || command -v npm > /dev/null || wanted="$wanted nodejs npm"  # which may come from elsewhere
 
 missing=""
 for package in $wanted; do

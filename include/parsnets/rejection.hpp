@@ -39,7 +39,7 @@ struct Rejection {
   std::array<float, 2> thresholds{};  ///< samples with a lower known_score() are unknown
   /// Medians of the evidence of known samples; none: calibrated before these were kept. Only words depend on it.
   std::optional<std::array<std::array<float, Evidence::kCount>, 2>> typical;
-  double false_accept = 0;            ///< share of unknown samples that these accept; 0: none chosen
+  double false_accept = 0;  ///< share of unknown samples that these accept; 0: none chosen
 
   /// No rejection was calibrated.
   bool empty() const { return false_accept == 0; }

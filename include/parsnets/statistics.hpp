@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "parsnets/feature_source.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/preprocess.hpp"
 #include "parsnets/processes.hpp"
@@ -55,8 +57,8 @@ class Statistics {
   /// Removed rows are no longer kept, and others do not take their place.
   void remove(MatrixView<const float> features, std::span<const std::int32_t> labels,
               std::span<const std::int32_t> rows, ThreadPool& pool, std::span<const double> weights = {});
-  /// Adds the sums of `other`; classes are matched by name, new ones are appended. Throws bad_input unless options and
-  /// dimensions agree.
+  /// Adds the sums of `other`; classes are matched by name, new ones are appended. Throws bad_input unless options,
+  /// dimensions and, where both are known, what made the features agree.
   void merge(const Statistics& other);
   /// Subtracts the sums of `other`, with the rounding error of remove(). Throws bad_input for what is not contained.
   void subtract(const Statistics& other);
@@ -74,6 +76,10 @@ class Statistics {
   const std::vector<std::string>& class_names() const { return names_; }  ///< C
   const std::vector<double>& class_weights() const { return weights_; }   ///< C
   const Matrix<double>& class_sums() const { return sums_; }              ///< C x d
+  /// What made the features; none: not known. Where the parts of a sum differ in knowing it, what is known counts.
+  const std::optional<FeatureSource>& source() const { return source_; }
+  /// Says what made the features that were or will be added.
+  void set_source(std::optional<FeatureSource> source) { source_ = std::move(source); }
   /// d x d, symmetric: the sum over all groups.
   Matrix<double> products() const;
   /// G matrices, d x d each.
@@ -95,6 +101,7 @@ class Statistics {
     Matrix<double> class_sums;               ///< C x d
     std::vector<Matrix<double>> products;    ///< G, d x d each
     std::vector<std::vector<KeptRow>> kept;  ///< C; hashes are computed anew
+    std::optional<FeatureSource> source;     ///< as source()
   };
   /// Throws bad_input when shapes do not agree, a value is not finite, or kept rows are not as promised above.
   static Statistics from_parts(Parts parts);
@@ -112,6 +119,7 @@ class Statistics {
   Matrix<double> sums_;
   std::vector<Matrix<double>> products_;
   std::vector<std::vector<KeptRow>> kept_;
+  std::optional<FeatureSource> source_;
 };
 
 /// Reads and fully validates a statistics file (docs/format.md). Throws bad_input.

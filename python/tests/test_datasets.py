@@ -73,6 +73,19 @@ def test_other_semantics_than_the_models_are_refused(demo):
         datasets.load_folder(DEMO, semantics="nonsense")
 
 
+def test_features_of_another_backbone_than_the_models_are_refused(tmp_path):
+    source = {"backbone": "net.onnx", "layer": "features", "preset": "tf", "fit": "whole", "width": 32, "height": 32,
+              "dimensions": 192}
+    for digit in "ab":
+        shutil.copytree(DEMO, tmp_path / digit)
+        (tmp_path / digit / "extraction.json").write_text(json.dumps({**source, "sha256": 64 * digit}))
+    own, other = (datasets.load_folder(tmp_path / digit) for digit in "ab")
+    model = ESZSL().fit_dataset(own)
+    assert model.evaluate(own).zsl_top1_per_class > 50
+    with pytest.raises(BadInput, match="expected features of the backbone of training.*aaaaaaaaaaaa.*bbbbbbbbbbbb"):
+        model.evaluate(other)
+
+
 def test_several_tables_of_semantics_describe_classes_together(demo, tmp_path):
     folder = tmp_path / "data"
     shutil.copytree(DEMO, folder)

@@ -117,8 +117,8 @@ std::string describe(const FeatureSource& source) {
 void require_same_source(const std::optional<FeatureSource>& trained, const std::optional<FeatureSource>& found,
                          const std::string& file) {
   if (!trained || !found || trained->makes_features_of(*found)) return;
-  throw Error(BadInput{file, "features", "features of the model's backbone, " + describe(*trained), describe(*found),
-                       "extract the features with the backbone and the settings of training"});
+  throw Error(BadInput{file, "features", "features of the backbone of training, " + describe(*trained),
+                       describe(*found), "extract the features with the backbone and the settings of training"});
 }
 
 }  // namespace parsnets

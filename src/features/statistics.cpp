@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "base/linalg.hpp"
+#include "data/feature_source.hpp"
 #include "features/preprocess.hpp"
 #include "parsnets/error.hpp"
 
@@ -197,6 +198,8 @@ void Statistics::accumulate(const Statistics& other, double sign) {
   if (other.options_.scaling != options_.scaling)
     throw Error(
         BadInput{"statistics", "feature scaling", "the same in both", "another", "make both with the same options"});
+  require_same_source(source_, other.source_, "statistics");
+  if (!source_) source_ = other.source_;
   std::unordered_map<std::string, std::size_t> places;
   for (std::size_t c = 0; c < names_.size(); ++c) places.emplace(names_[c], c);
   for (const auto& name : other.names_)
@@ -255,6 +258,7 @@ Statistics Statistics::copy() const {
   same.sums_ = Matrix<double>::copy_of(sums_.view());
   for (const auto& products : products_) same.products_.push_back(Matrix<double>::copy_of(products.view()));
   same.kept_ = kept_;
+  same.source_ = source_;
   return same;
 }
 
@@ -300,6 +304,7 @@ Statistics Statistics::from_parts(Parts parts) {
   made.sums_ = std::move(parts.class_sums);
   made.products_ = std::move(parts.products);
   made.kept_ = std::move(parts.kept);
+  made.source_ = std::move(parts.source);
   return made;
 }
 

@@ -43,21 +43,50 @@ class Bytes {
 
 using Size = std::optional<std::pair<std::size_t, std::size_t>>;
 
+struct JpegSegment {
+  std::size_t marker, content;  ///< `content` is where its length is
+};
+
+constexpr std::size_t kStartOfScan = 0xda, kEndOfImage = 0xd9, kStartOfImage = 0xd8;
+
 /// Markers are found as libjpeg finds them: bytes between segments are skipped up to the next 0xff.
-Size jpeg_size(const Bytes& bytes) {
-  for (std::size_t at = 2; at < bytes.size();) {
+std::optional<JpegSegment> next_segment(const Bytes& bytes, std::size_t& at) {
+  while (at < bytes.size()) {
     while (at < bytes.size() && bytes.at(at) != 0xff) ++at;
     while (at < bytes.size() && bytes.at(at) == 0xff) ++at;
-    const std::size_t marker = bytes.at(at++);
-    if (marker <= 0x01 || (marker >= 0xd0 && marker <= 0xd7)) continue;  // no marker, or one without a segment
-    if (marker == 0xd8 || marker == 0xd9 || marker == 0xda) return {};   // a scan before a frame
-    if (at + 2 > bytes.size() || bytes.big(at, 2) < 2) return {};
-    const bool frame = marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
-    if (frame && at + 7 > bytes.size()) return {};
-    if (frame) return {{bytes.big(at + 5, 2), bytes.big(at + 3, 2)}};
+    const JpegSegment segment{bytes.at(at), at + 1};
+    ++at;
+    if (segment.marker <= 0x01 || (segment.marker >= 0xd0 && segment.marker <= 0xd7)) continue;  // without content
+    if (segment.marker == kStartOfImage || segment.marker == kEndOfImage || at + 2 > bytes.size() ||
+        bytes.big(at, 2) < 2)
+      return {};
     at += bytes.big(at, 2);
+    return segment;
   }
   return {};
+}
+
+Size jpeg_size(const Bytes& bytes) {
+  std::size_t at = 2;
+  while (const auto segment = next_segment(bytes, at)) {
+    const std::size_t marker = segment->marker;
+    const bool frame = marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+    if (marker == kStartOfScan || (frame && segment->content + 7 > bytes.size())) return {};
+    if (frame) return {{bytes.big(segment->content + 5, 2), bytes.big(segment->content + 3, 2)}};
+  }
+  return {};
+}
+
+/// Whether an end of the image follows its first scan: libjpeg makes up the pixels of a file that was cut off.
+bool jpeg_has_end(const Bytes& bytes) {
+  std::size_t at = 2;
+  while (const auto segment = next_segment(bytes, at)) {
+    if (segment->marker != kStartOfScan) continue;
+    for (std::size_t end = bytes.size(); end-- > segment->content + 1;)
+      if (bytes.at(end) == kEndOfImage && bytes.at(end - 1) == 0xff) return true;
+    return false;
+  }
+  return false;
 }
 
 Size png_size(const Bytes& bytes) {
@@ -146,6 +175,8 @@ ImageHeader check_image(std::span<const std::byte> content, const ImageLimits& l
   if (!header)
     throw Error(BadInput{name, "", fmt::format("a {} image with its size", name_of(*format)), "a damaged header",
                          "get the file again"});
+  if (*format == ImageFormat::jpeg && !jpeg_has_end(bytes))
+    throw Error(BadInput{name, "", "a complete JPEG image", "a file that ends early", "get the file again"});
   if (std::max(header->width, header->height) > limits.max_side || header->width > limits.max_pixels / header->height)
     throw Error(BadInput{name, "",
                          fmt::format("at most {} pixels, and {} on a side", limits.max_pixels, limits.max_side),

@@ -87,7 +87,7 @@ bool has_image_ending(const fs::path& file) {
   return std::ranges::find(kEndings, ending) != kEndings.end();
 }
 
-ImageList list_images(const std::vector<fs::path>& places, const fs::path& labels) {
+ImageList find_images(const std::vector<fs::path>& places) {
   ImageList list;
   for (const auto& place : places) {
     std::error_code error;
@@ -110,6 +110,11 @@ ImageList list_images(const std::vector<fs::path>& places, const fs::path& label
   std::ranges::sort(list.images, {}, &ListedImage::name);
   const auto twice = std::ranges::unique(list.images, {}, &ListedImage::name);
   list.images.erase(twice.begin(), twice.end());
+  return list;
+}
+
+ImageList list_images(const std::vector<fs::path>& places, const fs::path& labels) {
+  ImageList list = find_images(places);
   if (!labels.empty()) label(list, labels);
   std::set<std::string> names;
   for (const auto& image : list.images) names.insert(image.class_name);

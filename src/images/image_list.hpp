@@ -25,9 +25,12 @@ struct ImageList {
 bool has_image_ending(const std::filesystem::path& file);
 
 /// The images of `places`: single files, and folders with all folders below them. Names that begin with a dot are left
-/// out. The class of an image is the first folder below the one given, or that of `labels`, a .csv with the columns
-/// `file` and `class`, which names every image as `name` does. Throws bad_input when there are no images, when some
-/// have a class and others have none, and for names that are not UTF-8.
+/// out. No class names are gathered. Throws bad_input when there are no images, and for names that are not UTF-8.
+ImageList find_images(const std::vector<std::filesystem::path>& places);
+
+/// The same with their classes. The class of an image is the first folder below the one given, or that of `labels`, a
+/// .csv with the columns `file` and `class`, which names every image as `name` does. Throws bad_input also when some
+/// have a class and others have none.
 ImageList list_images(const std::vector<std::filesystem::path>& places, const std::filesystem::path& labels = {});
 
 }  // namespace parsnets

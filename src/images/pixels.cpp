@@ -76,19 +76,13 @@ Colours colours_of(PixelPreset preset) {
           {0.485F / 0.229F, 0.456F / 0.224F, 0.406F / 0.225F}};
 }
 
-void scale_row(const std::uint8_t* source, const std::vector<Tap>& taps, std::span<float> row) {
-  for (std::size_t x = 0; x < taps.size(); ++x) {
-    float blue = 0, green = 0, red = 0;
-    const std::uint8_t* pixel = source + 3 * taps[x].first;
-    for (const float weight : taps[x].weights) {
-      blue += weight * static_cast<float>(pixel[0]);
-      green += weight * static_cast<float>(pixel[1]);
-      red += weight * static_cast<float>(pixel[2]);
-      pixel += 3;
-    }
-    row[3 * x] = blue;
-    row[3 * x + 1] = green;
-    row[3 * x + 2] = red;
+/// The rows of a photograph that make one of the output, from byte `begin` to `end` of each, added up.
+void add_rows(const PixelView& pixels, const Tap& tap, std::size_t begin, std::size_t end, std::span<float> sum) {
+  std::ranges::fill(sum, 0.0F);
+  for (std::size_t k = 0; k < tap.weights.size(); ++k) {
+    const std::uint8_t* row = pixels.data + (tap.first + k) * pixels.row_bytes + begin;
+    const float weight = tap.weights[k];
+    for (std::size_t i = 0; i < end - begin; ++i) sum[i] += weight * static_cast<float>(row[i]);
   }
 }
 
@@ -100,25 +94,21 @@ void to_network_input(const PixelView& pixels, const ImageInput& input, std::spa
   const auto down = taps_of(pixels.height, cut.height, cut.top, input.height);
   const Colours colours = colours_of(input.preset);
   const std::size_t plane = input.width * input.height;
-  std::ranges::fill(values, 0.0F);
-  std::vector<float> row(3 * input.width);
-  // Each row of the photograph is scaled once and added to the rows of the output that it belongs to.
-  std::size_t oldest = 0;
-  for (std::size_t y = down.front().first; y < down.back().first + down.back().weights.size(); ++y) {
-    while (down[oldest].first + down[oldest].weights.size() <= y) ++oldest;
-    if (down[oldest].first > y) continue;
-    scale_row(pixels.data + y * pixels.row_bytes, across, row);
-    for (std::size_t i = oldest; i < down.size() && down[i].first <= y; ++i) {
-      if (y >= down[i].first + down[i].weights.size()) continue;
-      const float weight = down[i].weights[y - down[i].first];
+  const std::size_t begin = 3 * across.front().first, end = 3 * (across.back().first + across.back().weights.size());
+  std::vector<float> row(end - begin);
+  for (std::size_t y = 0; y < input.height; ++y) {
+    add_rows(pixels, down[y], begin, end, row);
+    for (std::size_t x = 0; x < input.width; ++x) {
+      std::array<float, 3> colour{};
+      const float* pixel = row.data() + 3 * across[x].first - begin;
+      for (const float weight : across[x].weights)
+        for (float& part : colour) part += weight * *pixel++;
       for (std::size_t c = 0; c < 3; ++c) {
-        float* out = values.data() + colours.channel[c] * plane + i * input.width;
-        for (std::size_t x = 0; x < input.width; ++x) out[x] += weight * row[3 * x + c];
+        const std::size_t to = colours.channel[c];
+        values[to * plane + y * input.width + x] = colour[c] * colours.scale[to] - colours.shift[to];
       }
     }
   }
-  for (std::size_t c = 0; c < 3; ++c)
-    for (float& value : values.subspan(c * plane, plane)) value = value * colours.scale[c] - colours.shift[c];
 }
 
 }  // namespace parsnets

@@ -14,7 +14,7 @@ struct Words {
 };
 constexpr std::array<Words, Evidence::kCount> kWords{
     {{"it matches its best class too little", nullptr},
-     {"it matches no class well, not even several together", nullptr},
+     {"neither one class nor several together match it well", nullptr},
      {"it has too little of what tells the classes apart", "it has far more of what tells the classes apart"},
      {nullptr, "it differs too much from its best class"},
      {nullptr, "too much of it is unlike anything the classes have"},

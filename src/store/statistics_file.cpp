@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/json_file.hpp"
+#include "data/feature_source.hpp"
 #include "formats/safetensors.hpp"
 #include "model/names.hpp"
 #include "parsnets/error.hpp"
@@ -69,6 +70,12 @@ class Reader {
         if (found->get<std::string>() == text && value != FeatureScaling::standardize) return value;
     fail("statistics.feature_scaling", "none, l2 or sqrt-l2",
          found == facts_.end() ? "none" : found->dump().substr(0, 40), kDamaged);
+  }
+
+  std::optional<FeatureSource> source() const {
+    const auto found = facts_.find("source");
+    if (found == facts_.end()) return std::nullopt;
+    return feature_source_from_json(*found, file_.name(), "statistics.source");
   }
 
   std::vector<std::string> class_names() const {
@@ -165,6 +172,7 @@ Statistics load_statistics(const std::filesystem::path& path) {
   parts.options.scaling = in.scaling();
   parts.options.groups = in.count("groups", 1, 1024);
   parts.options.kept_rows = in.count("kept_rows", 0, 1u << 20);
+  parts.source = in.source();
   parts.samples = in.count("samples", 0, std::uint64_t{1} << 62);
   const std::size_t count = parts.class_names.size(), d = in.count("features", 1, kMost);
   parts.class_weights = in.values<double>("class_weights", "F64", {count});
@@ -207,12 +215,13 @@ void save_statistics(const Statistics& statistics, const std::filesystem::path& 
     tensors.push_back(tensor("kept_rows", "F32", {kept_classes.size(), d}, kept));
     tensors.push_back(tensor("kept_classes", "I32", {kept_classes.size()}, kept_classes));
   }
-  const nlohmann::ordered_json facts{{"features", d},
-                                     {"feature_scaling", name_of(feature_scaling_names(), statistics.scaling())},
-                                     {"groups", groups},
-                                     {"kept_rows", statistics.options().kept_rows},
-                                     {"kept", kept_classes.size()},
-                                     {"samples", statistics.samples()}};
+  nlohmann::ordered_json facts{{"features", d},
+                               {"feature_scaling", name_of(feature_scaling_names(), statistics.scaling())},
+                               {"groups", groups},
+                               {"kept_rows", statistics.options().kept_rows},
+                               {"kept", kept_classes.size()},
+                               {"samples", statistics.samples()}};
+  if (statistics.source()) facts["source"] = to_json(*statistics.source());
   write_safetensors(path,
                     {{"format", kFormat},
                      {"format_version", kFormatVersion},

@@ -47,6 +47,7 @@ Statistics collect_statistics(const std::filesystem::path& folder, const LoadOpt
   std::vector<char> wanted(data.samples(), 0);
   for (const auto r : data.split.trainval) wanted[static_cast<std::size_t>(r)] = 1;
   Statistics sums(options, data.class_names, dimensions);
+  sums.set_source(data.source);
   bool negative = false;
   for (std::size_t first = 0; first < data.samples();) {
     report(progress, {"statistics", first, data.samples(), "samples"});

@@ -58,6 +58,7 @@ DataProvenance provenance(const Dataset& data, const Statistics& statistics, std
   DataProvenance made = common_provenance(data);
   made.dimensions = statistics.dimensions();
   made.statistics = std::move(parts);
+  made.source = statistics.source() ? statistics.source() : data.source;
   if (made.statistics.empty()) made.statistics = {{"", statistics.samples(), statistics.weight()}};
   return made;
 }

@@ -7,6 +7,7 @@
 
 #include "base/machine.hpp"
 #include "base/memory_limit.hpp"
+#include "data/feature_source.hpp"
 #include "data/semantics.hpp"
 #include "eval/score_source.hpp"
 #include "features/preprocess.hpp"
@@ -192,6 +193,7 @@ TrainOptions resolve_options(const TrainOptions& given, const Dataset& data, con
 Model train_from_statistics(const Statistics& given, const Dataset& data, const TrainOptions& options, ThreadPool& pool,
                             ProgressObserver* progress, TrainRun* run, std::vector<StatisticsPart> parts) {
   const auto start = std::chrono::steady_clock::now();
+  require_same_source(given.source(), data.source, data.features_file.empty() ? data.name : data.features_file);
   TrainOptions resolved = resolve_options(options, data, given);
   const auto d = static_cast<double>(given.dimensions()), groups = static_cast<double>(given.options().groups);
   require_memory(resolved.run.memory_limit,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "eval/model_data.hpp"
 #include "parsnets/error.hpp"
 #include "train/provenance.hpp"
 
@@ -15,6 +16,7 @@ void require_training_data(const Model& model, const Dataset& data) {
     throw Error(BadInput{data.name, field, "what the model was trained with (" + trained + ")", found,
                          "use the data set, features, semantics and split of training"});
   };
+  check_source(model, data);
   const SplitProvenance& split = model.record.data.split;
   const std::tuple<const char*, const SplitPart&, const std::vector<std::int32_t>&> lists[] = {
       {"trainval", split.trainval, data.split.trainval},

@@ -112,7 +112,8 @@ TEST(Layering, ATestIsNamedAfterTheFileItTests) {
     const std::string tested = test.substr(0, test.size() - ending.size()), name = tested.substr(tested.rfind('/') + 1);
     const auto exists = [&](const std::string& path) { return std::filesystem::exists(root / path); };
     if (exists("src/" + tested + ".cpp") || exists("src/" + tested + ".hpp") || exists(tested + ".cpp") ||
-        exists(tested + ".c") || exists("include/parsnets/" + name + ".hpp") || exists("tests/" + tested + ".hpp"))
+        exists(tested + ".hpp") || exists(tested + ".c") || exists("include/parsnets/" + name + ".hpp") ||
+        exists("tests/" + tested + ".hpp"))
       return;
     without_a_source.insert(test);
   });

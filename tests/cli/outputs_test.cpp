@@ -42,6 +42,7 @@ TEST(CliOutputs, AnImpossibleOutputIsRefusedBeforeAnythingIsRead) {
       {{"classes", "remove", "--model", none, "--names", "a", "--out"}, true},
       {{"data", "split", none, "--force", "--out"}, true},
       {{"data", "convert", none}, false},
+      {{"extract", "--images", none, "--backbone", none, "--out"}, false},
       {{"data", "synth", "--semantics-from", none}, false}};
   for (const auto& [command, is_file] : commands) {
     std::vector<std::string> impossible{(dir / "file" / "below").string(), "/proc/x", "/proc/x/y"};

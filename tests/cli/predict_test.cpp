@@ -1,5 +1,6 @@
 // predict: from files and standard input, with models and device files, to standard output and files.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -198,7 +199,7 @@ TEST(CliPredict, RejectedSamplesAreUnknownAndOthersStayAsTheyAre) {
   std::string line, other;
   std::getline(csv, line);
   std::getline(all, other);
-  EXPECT_EQ(line, other);
+  EXPECT_EQ(line, other + ",why");
   std::size_t unknown = 0;
   for (std::size_t i = 0; i < x.rows(); ++i) {
     const bool seen = model.classes.seen[static_cast<std::size_t>(best[i].class_index)] != 0,
@@ -211,7 +212,9 @@ TEST(CliPredict, RejectedSamplesAreUnknownAndOthersStayAsTheyAre) {
       std::getline(all, other);
       if (is_unknown && rank > 0) continue;
       std::getline(csv, line);
-      EXPECT_EQ(line, is_unknown ? std::to_string(i) + ",1,unknown," : other);
+      const std::string why = is_unknown ? unknown_because(model.rejection, evidence[i], seen) : "";
+      EXPECT_EQ(judged[i].value("why", ""), why);
+      EXPECT_EQ(line, is_unknown ? std::to_string(i) + ",1,unknown,,\"" + why + "\"" : other + ",");
     }
     unknown += is_unknown;
   }
@@ -289,6 +292,109 @@ TEST(CliPredict, RejectionAndSetsNeedACalibratedModelAndAllClasses) {
   }
   for (const char* bad : {"0", "1", "100%", "90", "x"})
     refused(good, {"--coverage", bad}, "a share above 0 and below 1");
+}
+
+TEST(CliPredict, AttributesThatDecidedForTheBestClassAreTold) {
+  const Model model = load_model(files().model);
+  const Matrix<float> x = read_npy_float({files().npy, ""});
+  ThreadPool pool(1);
+  const auto json =
+      predict({"--input", files().npy, "--explain", "3", "--json", "--threads", "2"}).json()["predictions"];
+  std::istringstream csv(predict({"--input", files().npy, "--explain", "3"}).out);
+  std::string line;
+  std::getline(csv, line);
+  EXPECT_EQ(line, "sample,rank,class,confidence,because");
+  for (std::size_t i = 0; i < 20; ++i) {
+    const Explanation why = explain(model, x.row(i), pool);
+    std::vector<Contribution> speaking;
+    for (const Contribution& one : why.attributes)
+      if (one.amount > 0) speaking.push_back(one);  // by size already
+    speaking.resize(std::min<std::size_t>(speaking.size(), 3));
+    EXPECT_EQ(json[i]["runner_up"], model.classes.names[static_cast<std::size_t>(why.runner_up)]);
+    EXPECT_EQ(json[i]["runner_up"], json[i]["top"][1]["class"]);
+    ASSERT_EQ(json[i]["because"].size(), speaking.size());
+    std::string text;
+    for (std::size_t k = 0; k < speaking.size(); ++k) {
+      const std::string& name = model.attribute_names[speaking[k].index];
+      EXPECT_EQ(json[i]["because"][k]["attribute"], name);
+      EXPECT_EQ(json[i]["because"][k]["contribution"].get<double>(), speaking[k].amount);
+      text += fmt::format("{}{} {:+.2g}", k > 0 ? "; " : "", name, speaking[k].amount);
+    }
+    std::getline(csv, line);
+    EXPECT_TRUE(line.ends_with("," + text)) << line;
+    std::getline(csv, line);
+    EXPECT_EQ(line.back(), ',') << "the second class has no reasons of its own";
+  }
+}
+
+TEST(CliPredict, AnExplanationGoesWithSetsAndVerdicts) {
+  const auto found = run_cli({"predict", "--model", calibrated().file, "--input", files().npy, "--json", "--explain",
+                              "2", "--coverage", "90%", "--reject"})
+                         .json()["predictions"];
+  std::size_t unknown = 0;
+  for (const auto& one : found) {
+    EXPECT_TRUE(one.contains("set") && one["because"].is_array());
+    EXPECT_EQ(one.contains("why"), one["unknown"].get<bool>());
+    unknown += one["unknown"].get<bool>();
+  }
+  EXPECT_EQ(unknown, 100u);
+}
+
+TEST(CliPredict, WhatCannotBeExplainedIsRefused) {
+  TempDir dir;
+  const std::string device = (dir / "a.model").string(), reverse = (dir / "reverse.safetensors").string();
+  ASSERT_EQ(run_cli({"export", "--model", files().model, "--out", device}).exit_code, 0);
+  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", reverse, "--method", "reverse-ridge", "--quiet"}).exit_code, 0);
+  const auto refused = [&](const std::string& model, std::vector<std::string> options, const char* part) {
+    options.insert(options.begin(), {"predict", "--model", model, "--input", files().npy, "--explain", "2"});
+    const auto result = run_cli(options);
+    EXPECT_EQ(result.exit_code, 2) << part;
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+    EXPECT_EQ(result.out, "");
+  };
+  refused(device, {}, "--explain: expected a model file, found a device file");
+  refused(reverse, {}, "--explain: expected a forward model, found a reverse one");
+  refused(files().model, {"--among", "unseen"}, "--explain conflicts with --among");
+}
+
+TEST(CliPredict, ATableHasAlignedColumnsAndAllThatIsAsked) {
+  const auto result = run_cli({"predict", "--model", calibrated().file, "--input", files().npy, "--table", "--top", "3",
+                               "--explain", "1", "--reject"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::istringstream lines(result.out);
+  std::string line;
+  std::getline(lines, line);
+  const std::size_t at_class = line.find("class"), end = line.find("confidence") + 10, next = line.find("next classes");
+  EXPECT_EQ(line.rfind("sample  class", 0), 0u);
+  ASSERT_NE(next, std::string::npos);
+  std::size_t samples = 0, unknown = 0, reasons = 0;
+  while (std::getline(lines, line) && !line.empty()) {
+    if (line[0] == ' ') {
+      EXPECT_EQ(line.find_first_not_of(' '), next);
+      reasons += line.substr(next, 7) == "because";
+      continue;
+    }
+    EXPECT_EQ(std::stoul(line), samples++);
+    EXPECT_NE(line[at_class], ' ');
+    const bool is_unknown = line.substr(at_class, 7) == "unknown";
+    EXPECT_EQ(line.substr(end - 1, 1), is_unknown ? " " : "%");
+    EXPECT_EQ(line.substr(next, 9) == "nearest: ", is_unknown);
+    unknown += is_unknown;
+  }
+  EXPECT_EQ(samples, 300u);
+  EXPECT_EQ(unknown, 100u);
+  EXPECT_EQ(reasons, 200u);
+  EXPECT_NE(result.out.find("\n\n300 samples, 3 of 10 classes each\n100 of the samples are unknown\n"),
+            std::string::npos);
+  TempDir dir;
+  for (const std::vector<std::string>& other :
+       {std::vector<std::string>{"--json"}, std::vector<std::string>{"--out", (dir / "p.csv").string()}}) {
+    auto words = other;
+    words.insert(words.end(), {"--input", files().npy, "--table"});
+    const auto refused = predict(words);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_NE(refused.err.find("--table conflicts with " + other[0]), std::string::npos) << refused.err;
+  }
 }
 
 TEST(CliPredict, NeverWritesOverWhatItReads) {

@@ -3,13 +3,8 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/bin" "$work/out"
-ln -s "$2" "$work/bin/parsnets"
-for folder in data examples runtime; do ln -s "$1/$folder" "$work/$folder"; done
-awk '/^ *```sh$/ { inside = 1; next } /^ *```$/ { inside = 0 } inside' "$1/docs/device.md" > "$work/commands"
-[ -s "$work/commands" ] || { echo "docs/device.md has no commands"; exit 1; }
+"$(dirname "$0")/../run_page.sh" "$1" "$2" docs/device.md "$work"
 cd "$work"
-PATH=$work/bin:$PATH sh -eu commands > log 2>&1 || { cat log; exit 1; }
 # A line for each sample; of samples of known classes, some are unknown, but not all.
 [ "$(wc -l < out/classes.tsv)" = 2400 ]
 unknown=$(cut -f 2 out/verdicts.tsv | grep -c '^unknown$')

@@ -51,11 +51,13 @@ class CheckText(unittest.TestCase):
         self.put("page.md", "`scripts/check_text.py` and `scripts/gone.py`\n")
         self.assertEqual(self.findings("markdown"), ["page.md:1: names scripts/gone.py, which does not exist"])
 
-    def test_shell_scripts_are_known_by_their_first_line_too(self):
+    def test_programs_are_known_by_their_first_line_too(self):
         self.put("run", "#!/bin/sh\n")
+        self.put("get", "#!/usr/bin/python3\n")
         self.put("notes", "text\n")
         self.put("more.sh", "\n")
         self.assertEqual(sorted(self.run_script("files", "shell").stdout.split()), ["more.sh", "run"])
+        self.assertEqual(sorted(self.run_script("files", "python").stdout.split()), ["get", "scripts/check_text.py"])
 
 
 if __name__ == "__main__":

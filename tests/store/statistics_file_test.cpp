@@ -40,9 +40,11 @@ std::string error_of(const std::filesystem::path& file) {
 TEST(StatisticsFile, RoundTripKeepsEverything) {
   const test::TempDir dir;
   for (const std::size_t kept : {0, 3}) {
-    const Statistics made = small_statistics(kept);
+    Statistics made = small_statistics(kept);
+    if (kept > 0) made.set_source(FeatureSource{"net.onnx", std::string(64, 'a'), "features", {}, 4});
     save_statistics(made, dir / "a");
     const Statistics loaded = load_statistics(dir / "a");
+    EXPECT_EQ(loaded.source(), made.source());
     EXPECT_EQ(loaded.options(), made.options());
     EXPECT_EQ(loaded.samples(), 30u);
     EXPECT_EQ(loaded.class_names(), made.class_names());

@@ -19,18 +19,20 @@ namespace {
 /// A record in which every field is set.
 TrainRecord full_record() {
   TrainRecord record;
-  record.data = {"demo",
-                 "res50",
-                 "att",
-                 50,
-                 12,
-                 {{30, "0a"}, {10, "0b"}, {10, "0c"}, {20, "0d"}, {10, "0e"}, "2.0", "my.json"},
-                 "AWA2",
-                 {"f07", "12ab34cd"},
-                 {{"a.stats", 40}},
-                 "/data/clip.npy",
-                 "att,/data/w2v.txt",
-                 "standard"};
+  record.data = {
+      "demo",
+      "res50",
+      "att",
+      50,
+      12,
+      {{30, "0a"}, {10, "0b"}, {10, "0c"}, {20, "0d"}, {10, "0e"}, "2.0", "my.json"},
+      "AWA2",
+      {"f07", "12ab34cd"},
+      {{"a.stats", 40}},
+      "/data/clip.npy",
+      "att,/data/w2v.txt",
+      "standard",
+      FeatureSource{"net.onnx", std::string(64, '0'), "out", {PixelPreset::tf, ImageFit::whole, 32, 48}, 12}};
   record.seed = std::uint64_t{1} << 63;
   record.asked = {{{"preset", "auto"}, {"split", "my.json"}}, true, 7};
   record.validation = {"validation classes", 3, "drawn", 61.25, 1.0 / 3};

@@ -7,7 +7,7 @@ const AVERAGE = "\u0000average";
 class Bank {
   // `described`: the answer of /v1/classes. `onChange` is called after each edit.
   constructor(described, storageKey, onChange) {
-    this.attributes = described.attributes;
+    this.attributes = withScale(described.attributes);
     this.classes = described.classes;
     this.storageKey = storageKey;
     this.onChange = onChange;
@@ -139,17 +139,30 @@ class Bank {
   }
 
   changed() {
-    window.sessionStorage.setItem(this.storageKey, JSON.stringify(this.state));
+    Session.set(this.storageKey, JSON.stringify(this.state));
     this.onChange();
   }
 
   // The edits of this session, if they still fit the model.
   restored() {
-    const state = JSON.parse(window.sessionStorage.getItem(this.storageKey) || "null");
+    const state = JSON.parse(Session.get(this.storageKey) || "null");
     const fits = state && state.own.every(({ base, changes }) => (base === NOTHING || base === AVERAGE || this.byName.has(base))
       && Object.keys(changes).every((j) => j < this.attributes.length)) && state.hidden.every((name) => this.byName.has(name));
     return fits ? state : null;
   }
+}
+
+// Unseen classes, or samples of them, before the others.
+function unseenFirst(list) {
+  return [...list.filter((one) => !one.seen), ...list.filter((one) => one.seen)];
+}
+
+// Attributes with the range of their sliders: shares and percentages have one scale, others the range of their classes.
+function withScale(attributes) {
+  const least = Math.min(...attributes.map((one) => one.minimum));
+  const most = Math.max(...attributes.map((one) => one.maximum));
+  const maximum = [1, 100].find((end) => least >= 0 && most <= end && most > end / 2);
+  return maximum ? attributes.map((one) => ({ ...one, minimum: 0, maximum })) : attributes;
 }
 
 // The name of an attribute as words.

@@ -15,6 +15,8 @@ class ClassList {
       element("div", { class: "panel-head" }, element("h2", { id: "classes-heading" }, "Classes"),
         element("button", { type: "button", id: "new-class", class: "primary", onclick: () => page.edit(page.bank.add("", NOTHING)) }, "New class"),
         element("button", { type: "button", id: "export", onclick: () => this.save() }, "Export")),
+      element("p", { class: "note guide" }, "Make a class that nobody has trained: say which class it is like, and move the "
+        + "sliders of what is different. The pictures follow at once. Or describe an unseen class anew, from scratch."),
       this.page.bank.classes.length > 15 ? this.search : "",
       this.rows, this.exported);
   }
@@ -24,7 +26,7 @@ class ClassList {
     const held = this.rows.contains(document.activeElement) ? document.activeElement.dataset.action : null;
     const rows = [
       ...bank.state.own.map((one) => ({ name: one.name || "unnamed", one, own: true, problem: bank.problem(one) })),
-      ...bank.classes.map((one) => ({ ...one, own: false })),
+      ...unseenFirst(bank.classes).map((one) => ({ ...one, own: false })),
     ].filter((row) => row.name.toLowerCase().includes(this.query));
     this.rows.replaceChildren(...rows.map((row) => (row.own ? this.ownRow(row) : this.modelRow(row))));
     const again = held && [...this.rows.querySelectorAll("button")].find((button) => button.dataset.action === held);
@@ -53,9 +55,9 @@ class ClassList {
     const hidden = bank.isHidden(name);
     const taken = page.taken(name);
     return element("li", { class: hidden ? "hidden-class" : null }, classTag(name, seen, false),
-      element("span", { class: "note taken" }, hidden ? "hidden" : taken === null ? "" : count(taken, "picture")),
+      element("span", { class: "note taken" }, hidden ? "hidden" : taken === null ? "" : `takes ${taken}`),
       element("span", { class: "actions" },
-        hidden ? null : this.action("Describe anew", name, () => page.edit(bank.describeAnew(name, NOTHING)), bank.present().length < 3),
+        hidden || seen ? null : this.action("Describe anew", name, () => page.edit(bank.describeAnew(name, NOTHING)), bank.present().length < 3),
         this.action(hidden ? "Show" : "Hide", name, () => {
           bank.hide(name, !hidden);
           page.announce(`${name} is ${hidden ? "shown" : "hidden"}.`);
@@ -75,13 +77,15 @@ class ClassList {
       return;
     }
     this.page.solved("export");
-    const quoted = (names) => names.map((name) => (/^[\w.,-]+$/.test(name) ? name : `'${name.replace(/'/g, "'\\''")}'`)).join(",");
-    const commands = request ? [
-      request.remove.length ? `parsnets classes remove --model ${quoted([model.name])} --names ${quoted(request.remove)}` : null,
-      request.add.length ? `parsnets classes add --model ${quoted([model.name])} --from classes.csv --names ${quoted(request.add.map((one) => one.name))}` : null,
-    ].filter(Boolean) : [];
-    this.exported.replaceChildren(element("p", { class: "note" }, commands.length
-      ? "classes.csv is saved. Your edits in a model file:" : "classes.csv is saved: every class with its attributes. For a new class: parsnets classes add --from classes.csv"),
-    commands.length ? element("pre", { tabindex: "0", "aria-label": "Commands" }, commands.join("\n")) : "");
+    const shell = (word) => (/^[\w.,-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
+    const list = (names) => names.map((name) => (/[",]/.test(name) ? `"${name.replace(/"/g, '""')}"` : name)).join(",");
+    const command = (verb, names) => `parsnets classes ${verb} --model ${shell(model.name)}`
+      + `${verb === "add" ? " --from classes.csv" : ""} --names ${shell(list(names))}`;
+    const commands = [["remove", request ? request.remove : []], ["add", request ? request.add.map((one) => one.name) : []]]
+      .filter(([, names]) => names.length).map(([verb, names]) => command(verb, names));
+    this.exported.replaceChildren(
+      element("p", { class: "note" }, commands.length ? "classes.csv is saved. Your edits in a model file:"
+        : "classes.csv is saved: every class of the model with its attributes."),
+      commands.length ? element("pre", { tabindex: "0", "aria-label": "Commands" }, commands.join("\n")) : "");
   }
 }

@@ -35,7 +35,7 @@ class Editor {
       element("label", { class: "control wide" }, element("span", {}, "Name"), this.name), this.warning,
       this.base, this.sentence, this.effect,
       element("div", { class: "filters" },
-        searchControl("but with", (query) => {
+        searchControl("Find attribute", (query) => {
           this.query = query;
           this.filter();
         }),
@@ -52,15 +52,14 @@ class Editor {
     const { bank } = this.page;
     const text = words(name);
     const range = { min: minimum, max: maximum, step: step || niceStep(maximum - minimum) };
-    const set = (value) => bank.set(this.id, j, Math.max(minimum, Math.min(maximum, value)));
-    const slider = element("input", { type: "range", ...range, "aria-label": text, oninput: () => set(Number(slider.value)) });
-    const number = element("input", { type: "number", ...range, step: "any", "aria-label": `${text}, number`, onchange: () => {
-      if (number.value !== "") set(Number(number.value));
+    const slider = element("input", { type: "range", ...range, "aria-label": text, oninput: () => bank.set(this.id, j, Number(slider.value)) });
+    const number = element("input", { type: "number", step: "any", "aria-label": `${text}, number`, onchange: () => {
+      if (number.value !== "") bank.set(this.id, j, Number(number.value));
       this.update();
     } });
     const reset = element("button", { type: "button", class: "small reset", onclick: () => {
+      slider.focus();  // before the change, which would hide it where only changed ones are shown
       bank.set(this.id, j, null);
-      slider.focus();
       this.page.announce(`${text} is reset.`);
     } }, "↺");
     const node = element("li", {}, element("span", { class: "attribute-name", title: text }, text), slider, number, reset);
@@ -82,12 +81,12 @@ class Editor {
     for (const { slider, number, reset, text, j, node } of this.rows) {
       const changed = j in one.changes;
       if (Number(slider.value) !== values[j]) slider.value = values[j];
-      if (document.activeElement !== number) number.value = Number(values[j].toPrecision(6));
+      if (document.activeElement !== number) number.value = Number(values[j].toPrecision(4));
       reset.disabled = !changed;
       reset.setAttribute("aria-label", `Reset ${text} to ${compact(base[j])}`);
       node.classList.toggle("changed", changed);
     }
-    const changes = Object.keys(one.changes).map((j) => `${words(bank.attributes[j].name)} ${compact(one.changes[j])}`);
+    const changes = Object.keys(one.changes).map((j) => `${words(bank.attributes[j].name).replace(/^has /, "")} ${compact(one.changes[j])}`);
     const start = one.base === NOTHING ? null : one.base === AVERAGE ? "the average" : one.base;
     this.sentence.textContent = start && changes.length ? `Like ${start}, but with ${wordList(changes)}.`
       : start ? `Like ${start}. Change what is different.` : changes.length ? `With ${wordList(changes)}.` : "Choose a class that it is like, or move sliders.";

@@ -40,16 +40,17 @@ class Evidence {
 
   why({ winner, runner_up: second, attributes, examples, calibration }) {
     const rows = [...attributes.slice(0, 8).map((one) => ({ ...one, name: words(one.name) })),
-      { name: "its training pictures", contribution: examples }, { name: "handicap of seen classes", contribution: calibration }]
-      .filter((row) => row.contribution);
+      { name: "pictures in training", contribution: examples }, { name: "handicap of seen classes", contribution: calibration }]
+      .filter((row) => row.contribution).sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
     const most = Math.max(...rows.map((row) => Math.abs(row.contribution)));
     const list = (sign) => wordList(attributes.filter((one) => Math.sign(one.contribution) === sign).slice(0, 3).map((one) => words(one.name)));
     const speaks = (name, sign) => (list(sign) ? `For ${name}: ${list(sign)}. ` : "");
-    return element("div", {}, element("p", {}, speaks(winner.name, 1), speaks(second.name, -1)),
+    const handicap = winner.score - second.score < calibration ? `Without the handicap of seen classes it would be ${second.name}.` : "";
+    return element("div", {}, element("p", {}, speaks(winner.name, 1), speaks(second.name, -1), handicap),
       element("table", { class: "why" },
         element("caption", { class: "visually-hidden" }, `What each attribute adds to ${winner.name} against ${second.name}`),
-        element("thead", {}, element("tr", {}, ...[["Attribute"], [winner.name], [second.name], [`for ${second.name} ◂ ▸ for ${winner.name}`, "balance"]]
-          .map(([text, kind]) => element("th", { scope: "col", class: kind }, text)))),
+        element("thead", {}, element("tr", {}, ...[["Attribute"], [winner.name], [second.name], ["against ◂ ▸ for", "balance"]]
+          .map(([text, kind]) => element("th", { scope: "col", class: kind, title: text }, text)))),
         element("tbody", {}, ...rows.map((row) => {
           const bar = element("span", { class: `swing ${row.contribution < 0 ? "against" : "for"}` });
           bar.style.width = `${(50 * Math.abs(row.contribution)) / most}%`;
@@ -72,7 +73,8 @@ class Evidence {
     const panel = element("div", {}, element("p", {}, `Bars: what the picture shows. Lines: the description of ${name}.`),
       element("table", { class: "seen-attributes" },
         element("caption", { class: "visually-hidden" }, `Attributes predicted from the picture, and those of ${name}`),
-        element("thead", { class: "visually-hidden" }, element("tr", {}, ...["Attribute", "Chart", "In the picture", name].map((text) => element("th", { scope: "col" }, text)))),
+        element("thead", { class: "visually-hidden" }, element("tr", {},
+          ...["Attribute", "Chart", "In the picture", name].map((text) => element("th", { scope: "col" }, text)))),
         element("tbody", {}, ...shown.map(({ attribute, predicted, value }) => {
           const bar = element("span", { class: "bar" }, element("span", {}));
           bar.firstChild.style.width = `${100 * share(predicted, attribute)}%`;

@@ -11,6 +11,7 @@ class Grid {
   constructor(page) {
     this.page = page;
     this.node = document.getElementById("grid");
+    this.node.classList.toggle("named", !page.pictures.any);
     this.label = "";
     this.given = "";
     this.onlyUnseen = false;
@@ -18,6 +19,7 @@ class Grid {
     this.heads = [];
     this.node.addEventListener("keydown", (event) => this.key(event));
     this.filters = document.getElementById("filters");
+    this.removal = element("button", { type: "button", class: "small", id: "remove-photos", onclick: () => page.removePhotos() }, "Remove them");
     document.getElementById("legend").append(...Object.values(MARKS)
       .map(([mark, text]) => element("span", {}, element("span", { class: "mark", "aria-hidden": "true" }, mark), ` ${text}`)));
   }
@@ -34,6 +36,8 @@ class Grid {
 
   buildFilters() {
     const given = [...this.page.bank.present().map((one) => one.name), ...(this.page.rejecting ? [UNKNOWN] : [])];
+    if (this.filters.dataset.given === given.join()) return;
+    this.filters.dataset.given = given.join();
     if (!given.includes(this.given)) this.given = "";
     const change = (field) => (value) => {
       this[field] = value;
@@ -63,7 +67,7 @@ class Grid {
   buildTiles() {
     const shown = this.shown();
     const groups = new Map();
-    const grouped = shown.length >= 4 * new Set(shown.map((item) => item.label)).size;
+    const grouped = this.label || shown.length >= 4 * new Set(shown.map((item) => item.label)).size;
     for (const item of shown) {
       const name = item.photo ? "Your photos" : grouped ? item.label : null;
       if (!groups.has(name)) groups.set(name, []);
@@ -109,7 +113,7 @@ class Grid {
       tile.tabIndex = selected ? 0 : -1;
     }
     if (!this.tiles.has(this.page.selected) && this.tiles.size) this.tiles.values().next().value.tabIndex = 0;
-    for (const { head, name, photos } of this.heads) head.replaceChildren(...(photos ? [name] : this.line(name)));
+    for (const { head, name, photos } of this.heads) head.replaceChildren(...(photos ? [name, this.removal] : this.line(name)));
   }
 
   kind(item, verdict) {
@@ -121,12 +125,16 @@ class Grid {
 
   line(name) {
     const { bank } = this.page;
-    if (name === null) return [count(this.tiles.size, "picture")];
+    if (name === null) {
+      const samples = [...this.tiles.keys()].filter((item) => item.label);
+      const right = samples.filter((item) => this.page.verdict(item) === item.label).length;
+      return [`${right} of ${count(samples.length, "picture")} ${right === 1 ? "is" : "are"} given to the class of ${right === 1 ? "its" : "their"} label`];
+    }
     const { all, right, unknown } = this.page.score(name);
     const described = bank.byName.get(name);
     const absent = !bank.present().some((one) => one.name === name);
-    const text = absent ? `${count(all, "picture")} of ${name}, a class that is hidden`
-      : `of ${count(all, "picture")} of ${name}, ${right} ${right === 1 ? "is" : "are"} given to ${name}${unknown ? `, ${unknown} unknown` : ""}`;
+    const text = absent ? `${count(all, "picture")}; the class is hidden`
+      : `${right} of ${all} ${right === 1 ? "is" : "are"} given to ${name}${unknown ? `, ${unknown} unknown` : ""}`;
     const meter = element("span", { class: "meter", "aria-hidden": "true" }, element("span", {}));
     meter.firstChild.style.width = `${absent ? 0 : (100 * right) / all}%`;
     return [classTag(name, described && described.seen, bank.isOwn(name)), element("span", { class: "score" }, text), meter];

@@ -2,14 +2,20 @@
 // replaces a newer one. poke({drop: true}) gives up the run under way, whose answer nobody wants any more.
 
 class Live {
-  constructor(work, onProblem, pause = 50) {
-    Object.assign(this, { work, onProblem, pause, wanted: false, running: null, timer: null });
+  // `onBusy` is called when the work becomes due and when it is done.
+  constructor(work, { onProblem, onBusy, pause }) {
+    Object.assign(this, { work, onProblem, onBusy, pause, wanted: false, running: null, timer: null });
+  }
+
+  get busy() {
+    return this.timer !== null || this.running !== null;
   }
 
   poke({ drop = false } = {}) {
     this.wanted = true;
     if (drop && this.running) this.running.abort();
-    if (!this.running && this.timer === null) this.timer = window.setTimeout(() => this.run(), this.pause);
+    if (!this.busy) this.timer = window.setTimeout(() => this.run(), this.pause);
+    this.onBusy();
   }
 
   async run() {
@@ -24,5 +30,6 @@ class Live {
     }
     this.running = null;
     if (this.wanted) this.poke();
+    else this.onBusy();
   }
 }

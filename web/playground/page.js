@@ -24,18 +24,20 @@ const Page = {
     const [model, described, samples] = await Promise.all(["/v1/model", "/v1/classes", "/v1/samples"].map((path) => Server.json(path)));
     Page.model = model;
     Page.pictures = new Pictures(samples);
-    Page.items = samples.samples.map((sample) => ({ ...sample, photo: false, prediction: null }));
+    Page.items = unseenFirst(samples.samples).map((sample) => ({ ...sample, photo: false, prediction: null }));
     await Page.pictures.load();
     Page.bank = new Bank(described, `parsnets-bank ${model.name} ${described.classes.map((one) => one.name).join()}`, () => Page.changed());
     const seen = count(model.seen, "seen class", "seen classes");
-    document.getElementById("model-line").textContent = `${model.name}: ${seen}, ${model.classes - model.seen} unseen, ${count(model.attributes, "attribute")}`;
+    document.getElementById("model-line").textContent =
+      `${model.name}: ${seen}, ${model.classes - model.seen} unseen, ${count(model.attributes, "attribute")}`;
     Page.result = new Result(Page);
     Page.list = new ClassList(Page);
     Page.editor = new Editor(Page);
     Page.grid = new Grid(Page);
     Page.photoInput = new PhotoInput(Page);
-    Page.all = new Live((signal) => Page.predictAll(signal), Page.problem);
-    Page.one = new Live((signal) => Page.predictOne(signal), Page.problem, 0);
+    const tell = { onProblem: (error) => Page.problem(error), onBusy: () => Page.busy() };
+    Page.all = new Live((signal) => Page.predictAll(signal), { ...tell, pause: 50 });
+    Page.one = new Live((signal) => Page.predictOne(signal), { ...tell, pause: 0 });
     document.getElementById("undo").addEventListener("click", () => Page.step("undo"));
     document.getElementById("redo").addEventListener("click", () => Page.step("redo"));
     document.getElementById("dismiss").addEventListener("click", () => Page.solved(Page.saidAbout));
@@ -43,7 +45,7 @@ const Page = {
     Page.grid.build();
     const first = Page.items.find((item) => item.label && !item.seen) || Page.items[0];
     if (first) Page.select(first);
-    else Page.result.empty(model.photos ? "Add a photo." : "The server has no pictures: start it with a data set.");
+    else Page.selectNothing();
     Page.changed();
   },
 
@@ -56,11 +58,13 @@ const Page = {
     const photos = Page.items.filter((item) => item.photo);
     const samples = Page.items.filter((item) => !item.photo);
     const ask = (what, items) => (items.length ? Server.json("/v1/predict", Page.request({ ...what, top: 1 }), signal) : { predictions: [] });
-    const [ofPhotos, ofSamples] = await Promise.all([ask({ features: photos.map((item) => item.features) }, photos), ask({ samples: "all" }, samples)]);
+    const [ofPhotos, ofSamples] = await Promise.all([
+      ask({ features: photos.map((item) => item.features) }, photos), ask({ samples: "all" }, samples)]);
     return () => {
-      [...photos, ...samples].forEach((item, i) => {
-        item.prediction = [...ofPhotos.predictions, ...ofSamples.predictions][i];
+      photos.forEach((item, i) => {
+        item.prediction = ofPhotos.predictions[i];
       });
+      for (const item of samples) item.prediction = ofSamples.predictions[item.id];
       Page.solved("prediction");
       Page.showAll();
     };
@@ -71,7 +75,7 @@ const Page = {
     const what = item.photo ? { features: [item.features] } : { samples: [item.id] };
     const more = { ...what, top: 5, attributes: true, ...(Page.model.sets ? { coverage: Page.coverage } : {}) };
     const [answer, explanation] = await Promise.all([
-      Server.json("/v1/predict", Page.request(more), signal), Server.json("/v1/explain", Page.request(what), signal)]);
+      Server.json("/v1/predict", Page.request(more), signal), Page.model.explains ? Server.json("/v1/explain", Page.request(what), signal) : null]);
     return () => {
       Page.solved("prediction");
       Page.shown = { item, prediction: answer.predictions[0], explanation };
@@ -81,10 +85,11 @@ const Page = {
 
   showAll() {
     Page.grid.update();
-    Page.list.update();
-    if (Page.editor.id !== null) {
+    if (Page.editor.id === null) {
+      Page.list.update();
+    } else {
       Page.editor.showEffect();
-      Page.announce(Page.editor.effect.textContent);
+      Page.announce(Page.editor.effect.textContent, "effect");
     }
   },
 
@@ -102,10 +107,15 @@ const Page = {
     return Page.rejecting && item.prediction.unknown ? UNKNOWN : item.prediction.classes[0].name;
   },
 
+  busy() {
+    document.getElementById("main").setAttribute("aria-busy", String(Page.all.busy || Page.one.busy));
+  },
+
   // How many pictures of the class there are, and how many of them are given to it.
   score(label) {
     const verdicts = Page.items.filter((item) => item.label === label).map(Page.verdict);
-    return { all: verdicts.length, right: verdicts.filter((name) => name === label).length, unknown: verdicts.filter((name) => name === UNKNOWN).length };
+    const number = (wanted) => verdicts.filter((name) => name === wanted).length;
+    return { all: verdicts.length, right: number(label), unknown: number(UNKNOWN) };
   },
 
   taken(name) {
@@ -118,7 +128,9 @@ const Page = {
     const byLabel = new Map();
     for (const { label } of mine) byLabel.set(label, (byLabel.get(label) || 0) + 1);
     const parts = [...byLabel].sort((a, b) => b[1] - a[1]).map(([label, number]) => `${number} of ${label || "your photos"}`);
-    return mine.length ? `It takes ${count(mine.length, "picture")}: ${wordList(parts)}.` : "It takes no picture.";
+    const { all, right } = Page.score(name);
+    const share = all ? ` Of ${count(all, "picture")} of ${name}, ${right} ${right === 1 ? "is" : "are"} given to it.` : "";
+    return `It takes ${mine.length ? `${count(mine.length, "picture")}: ${wordList(parts)}` : "no picture"}.${share}`;
   },
 
   // What the reader does ---------------------------------------------------------------------------------------------
@@ -128,11 +140,33 @@ const Page = {
     Page.one.poke({ drop: true });
   },
 
+  // The newest first. They are sent with every request, so they are not many.
   addPhoto(photo) {
+    const most = 64;
+    const photos = Page.items.filter((item) => item.photo);
+    if (photos.length === most) Page.drop([photos[most - 1]]);
     Page.items.unshift({ ...photo, prediction: null });
     Page.grid.build();
     Page.select(Page.items[0]);
     Page.all.poke();
+  },
+
+  removePhotos() {
+    Page.drop(Page.items.filter((item) => item.photo));
+    Page.grid.build();
+    if (Page.items.length) Page.select(Page.items[0]);
+    else Page.selectNothing();
+    document.getElementById("choose-photo").focus();
+  },
+
+  drop(photos) {
+    for (const { url } of photos) URL.revokeObjectURL(url);
+    Page.items = Page.items.filter((item) => !photos.includes(item));
+  },
+
+  selectNothing() {
+    Page.selected = null;
+    Page.result.empty(Page.model.photos ? "Add a photo." : "The server has no pictures: start it with a data set.");
   },
 
   setRejecting(on) {
@@ -155,8 +189,12 @@ const Page = {
     document.getElementById("editor").hidden = !open;
     document.getElementById("class-list").hidden = open;
     Page.editor.id = id;
-    if (open) Page.editor.open(id);
-    else if (before !== null) document.getElementById("new-class").focus();
+    if (open) {
+      Page.editor.open(id);
+      return;
+    }
+    Page.list.update();
+    if (before !== null) document.getElementById("new-class").focus();
   },
 
   // After each edit of the bank.
@@ -164,11 +202,9 @@ const Page = {
     if (!Page.grid) return;
     document.getElementById("undo").disabled = !Page.bank.past.length;
     document.getElementById("redo").disabled = !Page.bank.future.length;
-    if (Page.editor.id !== null) {
-      if (Page.bank.own(Page.editor.id)) Page.editor.update();
-      else Page.edit(null);
-    }
-    Page.list.update();
+    if (Page.editor.id === null) Page.list.update();
+    else if (Page.bank.own(Page.editor.id)) Page.editor.update();
+    else Page.edit(null);
     Page.grid.buildFilters();
     Page.grid.update();
     Page.all.poke();
@@ -191,8 +227,15 @@ const Page = {
   },
 
   // Messages ---------------------------------------------------------------------------------------------------------
-  announce(text) {
-    document.getElementById("announcer").textContent = text;
+  // For screen readers. Messages stay for a while, so that one does not silence the other; a newer one of the same kind
+  // takes the place of the older.
+  announce(text, kind = "") {
+    const announcer = document.getElementById("announcer");
+    const last = announcer.lastElementChild;
+    if (kind && last && last.dataset.kind === kind) last.remove();
+    const message = element("p", { "data-kind": kind }, text);
+    announcer.append(message);
+    window.setTimeout(() => message.remove(), 30000);
   },
 
   // A problem in plain words; `about` says what would solve it.
@@ -218,11 +261,14 @@ const Page = {
   async returned() {
     try {
       const model = await Server.json("/v1/model");
-      if (JSON.stringify(model) !== JSON.stringify(Page.model)) window.location.reload();
+      if (JSON.stringify(model) !== JSON.stringify(Page.model)) {
+        window.location.reload();
+        return;
+      }
       Page.solved("server");
       Page.announce("The server is back.");
       Page.all.poke();
-      Page.one.poke();
+      if (Page.selected) Page.one.poke();
     } catch (error) {
       Page.problem(error);
     }

@@ -16,6 +16,11 @@ class Pictures {
     }, { rootMargin: "200px" });
   }
 
+  // Whether samples have pictures at all.
+  get any() {
+    return this.single || Boolean(this.sheet);
+  }
+
   // Resolves when the sheet is there; pictures are blank until then.
   async load() {
     if (!this.sheet) return;

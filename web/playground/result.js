@@ -6,7 +6,7 @@ const UNKNOWN = "unknown";
 function classTag(name, seen, own) {
   const [sign, kind] = own ? ["★", "yours"] : seen ? ["●", "seen"] : ["◇", "unseen"];
   return element("span", { class: `class-tag ${kind}` }, element("span", { class: "sign", "aria-hidden": "true" }, sign),
-    ` ${name} `, element("span", { class: "kind" }, kind));
+    `\u00a0${name} `, element("span", { class: "kind" }, kind));
 }
 
 class Result {
@@ -26,9 +26,9 @@ class Result {
       : own ? "A class of yours: the model has only your description of it."
         : best.seen ? "A class with pictures in training." : "No picture of this class was in training, only its attributes.";
     const doubt = !rejecting && prediction.unknown
-      ? `A strict model would say unknown. ${prediction.why || ""}` : null;
-    const truth = item.label ? `It is a picture of ${item.label}.` : item.name;
-    this.node.replaceChildren(
+      ? `Allowed to, the model would say unknown${prediction.why ? `: ${prediction.why}` : ""}` : null;
+    const truth = item.label ? `Its label is ${item.label}.` : item.name;
+    this.node.replaceChildren(...[
       element("div", { class: "verdict" }, this.page.pictures.node(item, true),
         element("div", {},
           element("p", { class: "verdict-name" }, unknown ? UNKNOWN : best.name,
@@ -40,7 +40,8 @@ class Result {
       this.ranking(prediction.classes),
       prediction.set ? this.set(prediction) : null,
       model.rejects ? this.rejectControl() : null,
-      this.evidence.show(prediction, explanation));
+      this.evidence.show(prediction, explanation),
+    ].filter(Boolean));
   }
 
   ranking(classes) {
@@ -62,7 +63,7 @@ class Result {
 
   rejectControl() {
     const share = this.page.model.false_accept;
-    return checkboxControl(`Say unknown${isNumber(share) ? `, so that at most ${compact(100 * share)} % of unknown pictures pass` : ""}`,
+    return checkboxControl(`Allow the answer unknown${isNumber(share) ? ` (calibrated to pass ${compact(100 * share)} % of unknown pictures)` : ""}`,
       this.page.rejecting, (on) => this.page.setRejecting(on));
   }
 
@@ -72,7 +73,7 @@ class Result {
 }
 
 function percentOf(share) {
-  return share > 0.9995 || share === 0 ? `${100 * Math.round(share)} %` : share < 0.001 ? "< 0.1 %" : `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
+  return share > 0.9995 || share === 0 ? `${100 * Math.round(share)} %` : share < 0.001 ? "<0.1 %" : `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
 }
 
 // The text as a sentence of its own.

@@ -7,7 +7,27 @@ class ServerProblem extends Error {
   }
 }
 
+// What lasts as long as the tab; a browser may have no such storage.
+const Session = {
+  get(key) {
+    try {
+      return window.sessionStorage.getItem(key);
+    } catch (error) {
+      return null;
+    }
+  },
+
+  set(key, value) {
+    try {
+      window.sessionStorage.setItem(key, value);
+    } catch (error) {
+      // It then lasts as long as the page.
+    }
+  },
+};
+
 const Server = {
+  token: null,
   lost: false,
   onLost: () => {},
   onReturn: () => {},
@@ -15,11 +35,11 @@ const Server = {
   // The token of the address goes to the session's storage, so that it does not stay in sight.
   start() {
     const given = /(?:^#|&)token=([^&]+)/.exec(window.location.hash);
+    Server.token = given ? decodeURIComponent(given[1]) : Session.get("parsnets-token");
     if (given) {
-      window.sessionStorage.setItem("parsnets-token", decodeURIComponent(given[1]));
+      Session.set("parsnets-token", Server.token);
       window.history.replaceState(null, "", window.location.pathname);
     }
-    Server.token = window.sessionStorage.getItem("parsnets-token");
     window.setInterval(() => {
       if (!Server.lost && !document.hidden) Server.call("/healthz").catch(() => {});
     }, 5000);

@@ -1,0 +1,115 @@
+#include "photo_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "formats/csv.hpp"
+#include "images/features_of_image.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets::cli {
+
+namespace {
+
+constexpr std::size_t kDecoded = 32;  // images that are decoded at a time
+constexpr std::size_t kTold = 5;      // of those that cannot be read
+
+}  // namespace
+
+void add_photo_options(OptionTable& options, BackboneChoice& choice, bool& trust) {
+  options
+      .path("backbone", choice.file,
+            "network that turns photographs into features, an ONNX file: the one that made the features of training")
+      .flag("trust-backbone", trust,
+            "use the network though the model does not say which one made its features; the card NAME.json beside it "
+            "says what it expects");
+}
+
+void check_photographs(const std::string& input, const BackboneChoice& choice, bool trust) {
+  std::error_code absent;
+  if (choice.file.empty()) {
+    if (trust) throw Error(ErrorCode::usage, "--trust-backbone requires --backbone");
+    if (has_image_ending(input) || std::filesystem::is_directory(input, absent))
+      throw Error(ErrorCode::usage,
+                  fmt::format("--input: expected a file of features, found '{}'; photographs need --backbone FILE.onnx",
+                              input));
+  } else if (input == "-") {
+    throw Error(ErrorCode::usage, "--input: expected photographs with --backbone, found standard input");
+  }
+}
+
+std::string unreadable_text(std::size_t count) {
+  return fmt::format("{} image{} could not be read\n", count, count == 1 ? "" : "s");
+}
+
+std::vector<ListedImage> photos_of(const std::string& input) {
+  std::error_code absent;
+  if (std::filesystem::exists(input, absent)) return find_images({input}).images;
+  const auto names = parse_list(input, "--input");
+  return find_images({names.begin(), names.end()}).images;
+}
+
+PhotoRows::PhotoRows(std::vector<ListedImage> images, const std::optional<FeatureSource>& trained,
+                     const BackboneChoice& choice, bool trust, ThreadPool& pool, ProgressObserver* progress)
+    : images_(std::move(images)),
+      backbone_(open_backbone_of(trained, choice, trust)),
+      pool_(pool),
+      progress_(progress) {}
+
+double PhotoRows::decoding_bytes() const {
+  const ImageLimits limits;
+  const ImageInput& input = backbone_.source.input;
+  return 12.0 * static_cast<double>(kDecoded * input.width * input.height) +
+         pool_.size() * (6.0 * static_cast<double>(limits.max_pixels) + static_cast<double>(limits.max_bytes));
+}
+
+void PhotoRows::skip(const std::string& image, const std::string& problem) {
+  unreadable_.push_back({image, problem});
+  if (images_.size() == 1) return;  // next() fails and says why
+  if (unreadable_.size() <= kTold)
+    report_message(progress_, fmt::format("{}: cannot be read, skipped: {}", image, problem));
+  else if (unreadable_.size() == kTold + 1)
+    report_message(progress_, "more images cannot be read");
+}
+
+MatrixView<const float> PhotoRows::next(std::size_t count) {
+  names_.clear();
+  const ImageInput& shape = backbone_.source.input;
+  const std::size_t values = 3 * shape.width * shape.height;
+  while (names_.empty() && next_ < images_.size()) {
+    report(progress_, {"predict", next_, images_.size(), "photographs"});
+    const std::size_t some = std::min({count, kDecoded, images_.size() - next_});
+    const std::span<const ListedImage> block(images_.data() + next_, some);
+    next_ += some;
+    inputs_.resize(some * values);
+    const std::span<float> inputs(inputs_);
+    std::vector<std::string> problems(some);
+    pool_.parallel_for(some, 1, [&](std::size_t i, std::size_t, std::size_t) {
+      try {
+        prepare_image(*backbone_.backbone, read_image_file(block[i].file), block[i].name,
+                      inputs.subspan(i * values, values));
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::bad_input) throw;
+        const BadInput parts = error.parts();
+        problems[i] = parts.found.empty() ? error.what() : parts.found;
+      }
+    });
+    if (features_.rows() < some) features_ = Matrix<float>(some, cols());
+    for (std::size_t i = 0; i < some; ++i) {
+      if (!problems[i].empty()) {
+        skip(block[i].name, problems[i]);
+        continue;
+      }
+      // One at a time, as in extraction: the features have the same bits.
+      run_backbone(*backbone_.backbone, inputs.subspan(i * values, values), 1, features_.row(names_.size()));
+      names_.push_back(block[i].name);
+    }
+  }
+  if (names_.empty() && unreadable_.size() == images_.size())
+    throw Error(BadInput{unreadable_.front().image, "", "an image that can be read", unreadable_.front().problem,
+                         images_.size() == 1 ? "get the file again, or convert it" : "none of the images can be read"});
+  return {features_.data(), names_.size(), cols()};
+}
+
+}  // namespace parsnets::cli

@@ -1,0 +1,69 @@
+#pragma once
+// Photographs as rows of features, some at a time.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backbone_module.hpp"
+#include "images/image_list.hpp"
+#include "parsnets/matrix.hpp"
+#include "parsnets/progress.hpp"
+#include "parsnets/threads.hpp"
+
+namespace parsnets::cli {
+
+/// An image that was skipped.
+struct UnreadableImage {
+  std::string image, problem;
+};
+
+/// --backbone and --trust-backbone, for commands that take features or photographs as --input.
+void add_photo_options(OptionTable& options, BackboneChoice& choice, bool& trust);
+/// Throws usage for photographs without a backbone, and for what does not go together with one.
+void check_photographs(const std::string& input, const BackboneChoice& choice, bool trust);
+
+/// Images that --input names: a file, a folder, or several, separated by commas. By name, each once. Throws bad_input
+/// where there are none.
+std::vector<ListedImage> photos_of(const std::string& input);
+
+/// "3 images could not be read" and an end of line.
+std::string unreadable_text(std::size_t count);
+
+class PhotoRows {
+ public:
+  /// Refers to `pool` and `progress`. Opens the network that made the features of `trained`, as open_backbone_of().
+  PhotoRows(std::vector<ListedImage> images, const std::optional<FeatureSource>& trained, const BackboneChoice& choice,
+            bool trust, ThreadPool& pool, ProgressObserver* progress);
+
+  std::size_t total() const { return images_.size(); }
+  std::size_t cols() const { return backbone_.source.dimensions; }
+  /// Features of the next images that can be read, at most `count`, and not more than are decoded at a time; none at
+  /// the end. Valid until the next call. The bits do not depend on the number of rows. Throws bad_input at the end if
+  /// no image can be read.
+  MatrixView<const float> next(std::size_t count);
+  /// The images of those rows.
+  std::span<const std::string> names() const { return names_; }
+  /// All so far.
+  std::span<const UnreadableImage> unreadable() const { return unreadable_; }
+
+  /// File name of the network.
+  const std::string& network() const { return backbone_.source.backbone; }
+  /// Bytes that decoding takes.
+  double decoding_bytes() const;
+
+ private:
+  void skip(const std::string& image, const std::string& problem);
+
+  std::vector<ListedImage> images_;
+  OpenedBackbone backbone_;
+  ThreadPool& pool_;
+  ProgressObserver* progress_;
+  std::size_t next_ = 0;
+  std::vector<float> inputs_;
+  Matrix<float> features_;
+  std::vector<std::string> names_;
+  std::vector<UnreadableImage> unreadable_;
+};
+
+}  // namespace parsnets::cli

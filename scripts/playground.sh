@@ -1,0 +1,38 @@
+#!/bin/sh
+# Serves the playground on the demo set. Needs build/parsnets (make build). What is there is not made again.
+#   BACKBONE=FILE.onnx   network that reads photographs, so that photos can be dropped on the page (default:
+#                        out/backbone/resnet50.onnx, if it exists)
+#   PORT=8080
+set -eu
+cd "$(dirname "$0")/.."
+backbone=${BACKBONE:-}
+[ -n "$backbone" ] || [ ! -f out/backbone/resnet50.onnx ] || backbone=out/backbone/resnet50.onnx
+mkdir -p out/playground
+
+# Trains and calibrates MODEL on DATA, unless it exists.
+train() {
+  [ -f "$1" ] && return
+  build/parsnets train --data "$2" --out out/playground/uncalibrated.safetensors --quiet
+  build/parsnets calibrate --model out/playground/uncalibrated.safetensors --data "$2" --false-accept 5% --out "$1" --quiet
+  rm out/playground/uncalibrated.safetensors
+}
+
+if [ -n "$backbone" ]; then
+  name=$(basename "$backbone" .onnx)
+  data=out/playground/$name
+  model=$data.safetensors
+  if [ ! -f "$model" ]; then
+    [ -d out/playground/photos ] || { scripts/demo_photos.py --out out/playground/new && mv out/playground/new out/playground/photos; }
+    build/parsnets extract --images out/playground/photos --backbone "$backbone" --attributes data/demo/attributes.csv --out "$data" > /dev/null
+    cp data/demo/split.json data/demo/thumbnails.jpg "$data"
+  fi
+  train "$model" "$data"
+  set -- --backbone "$backbone"
+else
+  data=data/demo
+  model=out/playground/demo.safetensors
+  train "$model" "$data"
+  echo "To drop photos on the page: scripts/get-backbone resnet50 --out out/backbone (95 MB), then again."
+fi
+echo "Open the address below in a browser; Ctrl-C ends the server."
+exec build/parsnets serve --model "$model" --data "$data" --port "${PORT:-8080}" "$@"

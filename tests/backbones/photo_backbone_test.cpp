@@ -1,0 +1,212 @@
+// The module as a whole: decoding, the network's input, layers, problems. Needs OpenCV.
+
+#include <cmath>
+#include <iostream>
+#include <random>
+#include <thread>
+
+#include "backbones/backbones_module.hpp"
+#include "backbones/onnx_bytes.hpp"
+#include "base/file.hpp"
+#include "formats/npy.hpp"
+#include "formats/numpy_oracle.hpp"
+#include "images/bmp_photos.hpp"
+#include "images/features_of_image.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class PhotoBackboneTest : public testing::Test {
+ protected:
+  void SetUp() override { PARSNETS_NEED_BACKBONES(); }
+
+  /// Null, with `problem_`, when it cannot be opened.
+  std::unique_ptr<Backbone> open(const std::string& onnx, const ImageInput& input, const std::string& layer = "",
+                                 unsigned threads = 0) {
+    write_text_file(dir_ / "network.onnx", onnx);
+    return open_backbone({dir_ / "network.onnx", layer, input, threads}, problem_);
+  }
+  std::string problem_of(const std::string& onnx, const ImageInput& input, const std::string& layer = "") {
+    EXPECT_EQ(open(onnx, input, layer), nullptr);
+    return problem_;
+  }
+
+  TempDir dir_;
+  std::string problem_;
+};
+
+}  // namespace
+
+TEST_F(PhotoBackboneTest, EveryKindOfPhotographAsNumpyAndPillowSeeIt) {
+  if (!run_oracle("photo_oracle.py", "probe")) GTEST_SKIP() << "NOT TESTED against Pillow: install python3-pil";
+  fs::create_directories(dir_ / "photos");
+  ASSERT_TRUE(run_oracle("photo_oracle.py", "write", (dir_ / "photos").string()));
+  for (const ImageFit fit : {ImageFit::whole, ImageFit::centre}) {
+    const ImageInput input{PixelPreset::caffe, fit, 28, 20};
+    const auto backbone = open(onnx_of_pixels(28, 20), input);
+    ASSERT_NE(backbone, nullptr) << problem_;
+    ASSERT_EQ(backbone->dimensions(), 3u * 28 * 20);
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(dir_ / "photos"))
+      if (entry.path().extension() != ".npy" && entry.path().extension() != ".jpeg") files.push_back(entry.path());
+    std::ranges::sort(files);
+    const Matrix<float> expected =
+        read_npy_float({dir_ / "photos" / (fit == ImageFit::whole ? "whole.npy" : "centre.npy"), ""});
+    ASSERT_EQ(expected.rows(), files.size());
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const auto features = features_of_image(*backbone, input, read_image_file(files[i]), files[i].string());
+      float largest = 0;
+      for (std::size_t k = 0; k < features.size(); ++k)
+        largest = std::max(largest, std::abs(features[k] - expected(i, k)));
+      EXPECT_LT(largest, 1.01F) << files[i].filename() << ": decoders may round a byte in another way";
+      if (files[i].extension() == ".png" || files[i].extension() == ".bmp") {
+        EXPECT_LT(largest, 0.01F) << files[i].filename();
+      }
+    }
+  }
+}
+
+TEST_F(PhotoBackboneTest, InksBecomeThreeChannels) {
+  if (!run_oracle("photo_oracle.py", "probe")) GTEST_SKIP() << "NOT TESTED: install python3-pil";
+  ASSERT_TRUE(run_oracle("photo_oracle.py", "write", dir_.path().string()));
+  const ImageInput input{PixelPreset::caffe, ImageFit::whole, 8, 8};
+  const auto backbone = open(onnx_of_pixels(), input);
+  ASSERT_NE(backbone, nullptr) << problem_;
+  const auto features = features_of_image(*backbone, input, read_image_file(dir_ / "inks.jpeg"), "inks");
+  EXPECT_GT(features[2 * 64 + 7], features[2 * 64] + 150) << "red grows to the right";
+  EXPECT_GT(features[64 + 56], features[64] + 150) << "green grows downwards";
+}
+
+TEST_F(PhotoBackboneTest, LayersByNameAndMeansOverPositions) {
+  const ImageInput input{PixelPreset::caffe, ImageFit::whole, 8, 6};
+  const std::string photo = bmp_photo(8, 6, 5);
+  const auto pixels = open(onnx_of_pixels(8, 6), input), positive = open(onnx_of_pixels(8, 6), input, "positive");
+  ASSERT_NE(pixels, nullptr);
+  ASSERT_NE(positive, nullptr) << problem_;
+  EXPECT_EQ(pixels->layer(), "pixels");
+  EXPECT_EQ(positive->layer(), "positive");
+  EXPECT_EQ(positive->dimensions(), 3u);
+  const auto bytes = std::as_bytes(std::span(photo));
+  const auto all = features_of_image(*pixels, input, bytes, "photo"),
+             means = features_of_image(*positive, input, bytes, "photo");
+  for (std::size_t c = 0; c < 3; ++c) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 48; ++i) sum += std::max(0.0F, all[48 * c + i]);
+    EXPECT_NEAR(means[c], sum / 48, 1e-3);
+  }
+}
+
+TEST_F(PhotoBackboneTest, APhotographIsTheSameAloneInABatchAndWithAnyThreads) {
+  const ImageInput input{PixelPreset::torchvision, ImageFit::centre, 30, 30};
+  const std::size_t values = 3 * 30 * 30, count = 5;
+  std::vector<float> inputs(count * values);
+  std::vector<std::vector<float>> results;
+  for (const unsigned threads : {1u, 2u, 3u}) {
+    const auto backbone = open(onnx_with_convolutions(30), input, "", threads);
+    ASSERT_NE(backbone, nullptr) << problem_;
+    for (unsigned i = 0; i < count; ++i) {
+      const std::string photo = bmp_photo(40, 50, i % 4);  // the last is the first
+      ASSERT_EQ(backbone->prepare(std::as_bytes(std::span(photo)), std::span(inputs).subspan(i * values, values)), "");
+    }
+    std::vector<float> together(count * 33), alone(count * 33);
+    ASSERT_EQ(backbone->run(inputs, count, together), "");
+    for (std::size_t i = 0; i < count; ++i)
+      ASSERT_EQ(backbone->run(std::span(inputs).subspan(i * values, values), 1, std::span(alone).subspan(i * 33, 33)),
+                "");
+    EXPECT_EQ(together, alone);
+    EXPECT_TRUE(std::equal(together.begin(), together.begin() + 33, together.end() - 33)) << "equal photographs";
+    EXPECT_FALSE(std::equal(together.begin(), together.begin() + 33, together.begin() + 33));
+    results.push_back(together);
+  }
+  for (std::size_t k = 0; k < results[0].size(); ++k)
+    for (const auto& result : results) EXPECT_NEAR(result[k], results[0][k], 1e-5F * (1 + std::abs(result[k])));
+}
+
+TEST_F(PhotoBackboneTest, SeveralThreadsDecodeAtOnce) {
+  const ImageInput input{PixelPreset::tf, ImageFit::whole, 16, 16};
+  const auto backbone = open(onnx_of_pixels(), input);
+  ASSERT_NE(backbone, nullptr);
+  std::vector<std::vector<float>> results(8);
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      const std::string photo = bmp_photo(64, 48, t % 2);
+      results[t] = features_of_image(*backbone, input, std::as_bytes(std::span(photo)), "photo");
+    });
+  for (auto& thread : threads) thread.join();
+  for (unsigned t = 0; t < 8; ++t) EXPECT_EQ(results[t], results[t % 2]);
+  EXPECT_NE(results[0], results[1]);
+}
+
+TEST_F(PhotoBackboneTest, NetworksThatDoNotFitAreExplained) {
+  const ImageInput input{PixelPreset::tf, ImageFit::whole, 16, 16};
+  EXPECT_NE(problem_of(onnx_of_pixels(8, 8), input).find("takes any x 3 x 8 x 8"), std::string::npos) << problem_;
+  EXPECT_NE(problem_of(onnx_of_pixels(), input, "none").find("found 'none'"), std::string::npos) << problem_;
+  EXPECT_NE(problem_of("not a network", input).find("expected an ONNX network"), std::string::npos) << problem_;
+  const auto of_node = [](const std::string& node) {
+    return onnx_file({{node}, {}, {onnx_value("image", {0, 3, 16, 16})}, {onnx_value("y", {})}});
+  };
+  EXPECT_NE(problem_of(of_node(onnx_node("NoSuchOperator", {"image"}, "y")), input), "");
+  EXPECT_NE(problem_of(of_node(onnx_node("Relu", {"missing"}, "y")), input), "");
+  EXPECT_NE(problem_of(of_node(onnx_node("Reshape", {"image", "s"}, "y")), input), "");
+  EXPECT_EQ(open_backbone({dir_ / "absent.onnx", "", input, 0}, problem_), nullptr);
+  EXPECT_NE(problem_, "");
+}
+
+TEST_F(PhotoBackboneTest, ValuesThatAreNotFiniteAreAProblem) {
+  const ImageInput input{PixelPreset::caffe, ImageFit::whole, 4, 4};
+  const auto backbone = open(onnx_file({{onnx_node("Log", {"image"}, "y"), onnx_node("Flatten", {"y"}, "z")},
+                                        {},
+                                        {onnx_value("image", {0, 3, 4, 4})},
+                                        {onnx_value("z", {})}}),
+                             input);
+  ASSERT_NE(backbone, nullptr) << problem_;
+  std::vector<float> features(48);
+  EXPECT_NE(backbone->run(std::vector<float>(48, -1), 1, features).find("not finite"), std::string::npos);
+  EXPECT_EQ(backbone->run(std::vector<float>(48, 1), 1, features), "");
+}
+
+TEST_F(PhotoBackboneTest, DamagedFilesGiveAProblemAndPrintNothing) {
+  if (!run_oracle("photo_oracle.py", "probe")) GTEST_SKIP() << "NOT TESTED: install python3-pil";
+  ASSERT_TRUE(run_oracle("photo_oracle.py", "write", dir_.path().string()));
+  const ImageInput input{PixelPreset::caffe, ImageFit::whole, 28, 20};
+  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
+  const std::string network = onnx_with_convolutions(20);
+  for (std::size_t length = 0; length < network.size(); length += 1 + network.size() / 40)
+    open(network.substr(0, length), input);
+  const auto backbone = open(onnx_of_pixels(), input);
+  std::vector<float> values(3 * 28 * 20);
+  std::size_t refused = 0, tried = 0;
+  std::mt19937 draw(1);
+  if (backbone != nullptr)
+    for (const char* name : {"turned3.jpg", "progressive.jpg", "plain.png", "palette.png", "lossless.webp",
+                             "lossy.webp", "plain.bmp", "inks.jpeg", "turned.png"}) {
+      const auto whole = read_image_file(dir_ / name);
+      for (int round = 0; round < 60; ++round) {
+        auto damaged = whole;
+        if (round % 2 == 0) damaged.resize(1 + draw() % whole.size());
+        if (round % 2 == 1)
+          for (unsigned flips = 1 + draw() % 20; flips > 0; --flips)
+            damaged[draw() % damaged.size()] ^= std::byte(1u << draw() % 8);
+        try {
+          prepare_image(*backbone, damaged, name, values);
+        } catch (const Error&) {
+          ++refused;
+        }
+        ++tried;
+      }
+    }
+  std::fputs("stdio still prints, ", stderr);
+  std::cerr << "streams, too";
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "stdio still prints, streams, too");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(tried, 540u);
+  EXPECT_GT(refused, tried / 4);
+}
+
+}  // namespace parsnets::test

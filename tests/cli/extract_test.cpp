@@ -1,0 +1,202 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <thread>
+
+#include "backbones/backbones_module.hpp"
+#include "backbones/onnx_bytes.hpp"
+#include "cli/run_cli.hpp"
+#include "formats/npy.hpp"
+#include "images/bmp_photos.hpp"
+#include "parsnets/dataset.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+/// Folders of photographs, a table of classes, and a network of which the features are the pixels.
+class ExtractCommand : public testing::Test {
+ protected:
+  void SetUp() override { PARSNETS_NEED_BACKBONES(); }
+  ExtractCommand() {
+    for (unsigned i = 0; i < 12; ++i) write_photo(dir_ / "photos" / class_of(i) / (std::to_string(i) + ".bmp"), i);
+    write_text_file(dir_ / "network.onnx", onnx_of_pixels(4, 4));
+    write_text_file(dir_ / "network.json", R"({"preset": "tf", "fit": "whole", "width": 4, "height": 4})");
+    write_text_file(dir_ / "classes.csv", "class,furry,horns\ndeer,1,1\nbear,1,0\ncat,0.5,0\nfrog,0,0\n");
+  }
+  static std::string class_of(unsigned i) { return std::array{"bear", "deer", "frog"}[i % 3]; }
+  std::string at(const std::string& name) const { return (dir_ / name).string(); }
+  Words words(const std::string& out, const Words& more = {}) const {
+    Words all{"extract", "--images", at("photos"), "--backbone", at("network.onnx"), "--out", at(out)};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  std::map<std::string, std::string> files(const std::string& out) const {
+    std::map<std::string, std::string> contents;
+    for (const auto& entry : fs::directory_iterator(dir_ / out))
+      contents[entry.path().filename().string()] = read_text_file(entry.path());
+    return contents;
+  }
+  void expect_error(const Words& arguments, int code, const std::string& text) const {
+    const auto result = run_cli(arguments);
+    EXPECT_EQ(result.exit_code, code) << result.err;
+    EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
+  }
+
+  TempDir dir_;
+};
+
+}  // namespace
+
+TEST_F(ExtractCommand, FromPhotographsToAModel) {
+  const auto result = run_cli(words("data", {"--attributes", at("classes.csv"), "--json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = result.json();
+  EXPECT_EQ(json["images"], 12);
+  EXPECT_EQ(json["dimensions"], 48);
+  EXPECT_EQ(json["classes"], 4);
+  EXPECT_EQ(json["backbone"]["preset"], "tf") << "as its card says";
+  EXPECT_EQ(json["backbone"]["layer"], "pixels");
+  EXPECT_EQ(json["backbone"]["sha256"].get<std::string>().size(), 64u);
+  EXPECT_TRUE(json["engine"].get<std::string>().starts_with("O"));
+  ASSERT_EQ(run_cli({"data", "split", at("data"), "--unseen-classes", "frog", "--validation", "0"}).exit_code, 0);
+  const auto trained = run_cli({"train", "--data", at("data"), "--method", "eszsl", "--out", at("m.safetensors")});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_EQ(run_cli({"eval", "--data", at("data"), "--model", at("m.safetensors")}).exit_code, 0);
+  // other settings: other features, which the model refuses
+  ASSERT_EQ(run_cli(words("other", {"--attributes", at("classes.csv"), "--preset", "caffe"})).exit_code, 0);
+  fs::copy_file(dir_ / "data/split.json", dir_ / "other/split.json");
+  expect_error({"eval", "--data", at("other"), "--model", at("m.safetensors")}, 3, "4 x 4 caffe whole");
+}
+
+TEST_F(ExtractCommand, TellsWhatIsMissing) {
+  write_text_file(dir_ / "photos/bear/broken.jpg", "no");
+  fs::create_directories(dir_ / "photos/cat");
+  const auto result = run_cli(words("data"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const char* text : {"12 photographs x 48 features, 3 classes", "1 images cannot be read and are left out:",
+                           "bear/broken.jpg: another kind of file", "classes without a readable image: 'cat'",
+                           "attributes.csv, a header", "next: parsnets data split"})
+    EXPECT_NE(result.out.find(text), std::string::npos) << text << "\n" << result.out;
+  EXPECT_EQ(result.err, "");
+  expect_error({"data", "split", at("data")}, 3, "a table of class attributes");
+  fs::copy_file(dir_ / "classes.csv", dir_ / "data/attributes.csv");
+  EXPECT_EQ(run_cli({"data", "split", at("data")}).exit_code, 0);
+}
+
+TEST_F(ExtractCommand, InterruptedItGoesOnAndEndsWithTheSameBytes) {
+  for (unsigned i = 12; i < 150; ++i) write_photo(dir_ / "photos" / class_of(i) / (std::to_string(i) + ".bmp"), i);
+  write_text_file(dir_ / "network.onnx", onnx_with_convolutions(60));  // takes its time
+  const Words slow{"--batch", "1", "--input-size", "60"};
+  ASSERT_EQ(run_cli(words("whole", slow)).exit_code, 0);
+  CliProcess process(words("data", slow));
+  std::error_code absent;
+  const fs::path partial = dir_ / "data/extraction.partial";
+  while (!fs::exists(partial, absent) || fs::file_size(partial, absent) < 2000) {  // some photographs
+    ASSERT_FALSE(fs::exists(dir_ / "data/extraction.json", absent)) << "it has ended";
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  process.send(SIGINT);
+  const auto interrupted = process.finish();
+  EXPECT_EQ(interrupted.exit_code, 130);
+  EXPECT_NE(interrupted.err.find("the same command goes on"), std::string::npos) << interrupted.err;
+  const auto left = files("data");
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left.begin()->first, "extraction.partial") << "no half-written data set";
+  const auto result = run_cli(words("data", {"--json", "--input-size", "60"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_GT(result.json()["continued"], 0);
+  EXPECT_LT(result.json()["continued"], 150);
+  EXPECT_EQ(files("data"), files("whole"));
+}
+
+TEST_F(ExtractCommand, TwoAtOnceWriteOneDataSet) {
+  for (unsigned i = 12; i < 300; ++i) write_photo(dir_ / "photos" / class_of(i) / (std::to_string(i) + ".bmp"), i);
+  ASSERT_EQ(run_cli(words("whole")).exit_code, 0);
+  int codes[2] = {-1, -1};
+  std::thread first([&] { codes[0] = run_cli(words("data")).exit_code; });
+  std::thread second([&] { codes[1] = run_cli(words("data")).exit_code; });
+  first.join();
+  second.join();
+  EXPECT_EQ(std::min(codes[0], codes[1]), 0);
+  EXPECT_EQ(std::max(codes[0], codes[1]), 2) << "the other finds the data set";
+  EXPECT_EQ(files("data"), files("whole"));
+}
+
+TEST_F(ExtractCommand, SettingsOfTheNetwork) {
+  const std::string photo = at("photos/bear/0.bmp");
+  write_text_file(dir_ / "any.onnx", onnx_of_pixels());
+  const auto json = [&](const Words& more) {
+    Words all{"extract", "--images", photo, "--backbone", at("any.onnx"), "--json", "--out", at("one")};
+    all.insert(all.end(), more.begin(), more.end());
+    const auto result = run_cli(all);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    fs::remove_all(dir_ / "one");
+    return result.json()["backbone"];
+  };
+  EXPECT_EQ(json({})["width"], 224) << "without a card";
+  EXPECT_EQ(json({})["fit"], "centre");
+  const auto wide = json({"--input-size", "6x5", "--fit", "whole", "--preset", "caffe", "--layer", "positive"});
+  EXPECT_EQ(wide["width"], 6);
+  EXPECT_EQ(wide["height"], 5);
+  EXPECT_EQ(wide["preset"], "caffe");
+  EXPECT_EQ(wide["dimensions"], 3);
+  EXPECT_EQ(json({"--input-size", "7"})["height"], 7);
+  expect_error(words("data", {"--input-size", "8"}), 3, "takes any x 3 x 4 x 4");
+  expect_error(words("data", {"--input-size", "0x4"}), 2, "320x240");
+  expect_error(words("data", {"--layer", "none"}), 3, "its outputs are: pixels");
+  write_text_file(dir_ / "network.json", R"({"preset": "sepia"})");
+  expect_error(words("data"), 3, "network.json");
+}
+
+TEST_F(ExtractCommand, IsCheckedBeforeTheWork) {
+  expect_error({"extract", "--images", at("photos")}, 2, "--backbone");
+  expect_error(words("network.onnx/below"), 3, "network.onnx/below");
+  write_text_file(dir_ / "classes.csv", "class,furry\nbear,1\ndeer,1\n");
+  expect_error(words("data", {"--attributes", at("classes.csv")}), 3, "none for 'frog'");
+  expect_error(words("data", {"--memory-limit", "100MB"}), 2, "decoding photographs");
+  expect_error(words("data", {"--labels", at("classes.csv")}), 3, "'file' and 'class'");
+  EXPECT_FALSE(fs::exists(dir_ / "data"));
+  write_text_file(dir_ / "bad.onnx", "no network");
+  expect_error({"extract", "--images", at("photos"), "--backbone", at("bad.onnx"), "--out", at("data")}, 3,
+               "expected an ONNX network");
+  EXPECT_FALSE(fs::exists(dir_ / "data"));
+}
+
+TEST_F(ExtractCommand, FilesAndLabelsFromATable) {
+  write_text_file(dir_ / "labels.csv", "file,class\nbear/0.bmp,cat\nbear/3.bmp,frog\n");
+  const auto result = run_cli({"extract", "--images", at("photos/bear"), "--labels", at("labels.csv"), "--backbone",
+                               at("network.onnx"), "--out", at("data")});
+  EXPECT_EQ(result.exit_code, 3) << "names are those below the folder";
+  write_text_file(dir_ / "labels.csv", "file,class\n0.bmp,cat\n3.bmp,frog\n6.bmp,cat\n9.bmp,frog\n");
+  ASSERT_EQ(run_cli({"extract", "--images", at("photos/bear"), "--labels", at("labels.csv"), "--backbone",
+                     at("network.onnx"), "--attributes", at("classes.csv"), "--out", at("data")})
+                .exit_code,
+            0);
+  LoadOptions load;
+  load.require_split = false;
+  EXPECT_EQ(load_dataset(dir_ / "data", load).labels, (std::vector<std::int32_t>{2, 3, 2, 3}));
+  const auto files_alone = run_cli({"extract", "--images", at("photos/bear/0.bmp") + "," + at("photos/deer/1.bmp"),
+                                    "--backbone", at("network.onnx"), "--out", at("two")});
+  EXPECT_NE(files_alone.out.find("2 photographs x 48 features, no classes"), std::string::npos) << files_alone.out;
+}
+
+TEST(ExtractCommandWithoutModule, SaysWhatToInstall) {
+  TempDir dir;  // a copy of the tool, alone
+  fs::copy_file(PARSNETS_BINARY, dir / "parsnets");
+  write_photo(dir / "photos/a/1.bmp", 1);
+  write_text_file(dir / "network.onnx", onnx_of_pixels());
+  const std::string line = (dir / "parsnets").string() + " extract --images " + (dir / "photos").string() +
+                           " --backbone " + (dir / "network.onnx").string() + " --out " + (dir / "data").string() +
+                           " 2> " + (dir / "err").string();
+  EXPECT_EQ(exit_code_of(std::system(line.c_str())), 2);
+  const std::string message = read_text_file(dir / "err");
+  for (const char* text : {"libopencv-dnn-dev", "libopencv-imgcodecs-dev", "make photos"})
+    EXPECT_NE(message.find(text), std::string::npos) << message;
+}
+
+}  // namespace parsnets::test

@@ -1,0 +1,112 @@
+// Features of another backbone than that of training are refused by every command that takes features.
+
+#include <gtest/gtest.h>
+
+#include "cli/run_cli.hpp"
+#include "formats/csv.hpp"
+#include "formats/npy.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+std::string extraction(char digit) {
+  return R"({"backbone": "net.onnx", "sha256": ")" + std::string(64, digit) +
+         R"(", "layer": "features", "preset": "torchvision", "fit": "centre", "width": 96, "height": 96,
+         "dimensions": 192})";
+}
+
+/// The demo set twice, as if of two backbones, and a model of the first.
+struct Folders {
+  TempDir dir;
+  std::string a = (dir / "a").string(), b = (dir / "b").string(), model = (dir / "m.safetensors").string();
+  Folders() {
+    for (const auto& [folder, digit] : {std::pair(a, 'a'), std::pair(b, 'b')}) {
+      std::filesystem::copy(std::string(PARSNETS_SOURCE_DIR) + "/data/demo", folder,
+                            std::filesystem::copy_options::recursive);
+      write_text_file(folder + "/extraction.json", extraction(digit));
+    }
+    EXPECT_EQ(run_cli({"train", "--data", a, "--out", model, "--quiet"}).exit_code, 0);
+    const Matrix<float> features = read_npy_float({a + "/features.npy", ""});
+    for (const auto& folder : {a, b}) {
+      std::filesystem::create_directory(folder + "/rows");
+      std::filesystem::copy(folder + "/extraction.json", folder + "/rows/extraction.json");
+      write_csv(folder + "/rows/some.csv", MatrixView<const float>(features.data(), 20, features.cols()));
+    }
+  }
+};
+
+const Folders& folders() {
+  static const Folders made;
+  return made;
+}
+
+}  // namespace
+
+TEST(CliFeatureSource, FeaturesOfAnotherBackboneAreRefusedByEveryCommand) {
+  const auto& f = folders();
+  const std::string changed = (f.dir / "changed.safetensors").string();
+  // The last word is the file or folder.
+  const std::vector<std::pair<std::vector<std::string>, std::string>> commands{
+      {{"predict", "--model", f.model, "--top", "1", "--input"}, "/features.npy"},
+      {{"predict", "--model", f.model, "--top", "1", "--input"}, "/rows/some.csv"},
+      {{"explain", "--model", f.model, "--input"}, "/features.npy"},
+      {{"adapt", "--model", f.model, "--out", changed, "--input"}, ""},
+      {{"classes", "teach", "deer", "--model", f.model, "--out", changed, "--examples"}, "/rows/some.csv"},
+      {{"classes", "add", "--names", "new", "--model", f.model, "--out", changed, "--examples"}, "/rows/some.csv"},
+      {{"calibrate", "--model", f.model, "--out", changed, "--folds", "2", "--data"}, ""},
+      {{"export", "--model", f.model, "--out", (f.dir / "m.pnrt").string(), "--data"}, ""},
+      {{"eval", "--model", f.model, "--data"}, ""}};
+  for (const auto& [words, file] : commands) {
+    auto own = words, other = words;
+    own.push_back(f.a + file);
+    other.push_back(f.b + file);
+    const auto good = run_cli(own), bad = run_cli(other);
+    EXPECT_EQ(good.exit_code, 0) << words[0] << ": " << good.err;
+    EXPECT_EQ(bad.exit_code, 3) << words[0];
+    EXPECT_NE(bad.err.find("expected features of the backbone of training, net.onnx (sha256 aaaaaaaaaaaa)"),
+              std::string::npos)
+        << words[0] << ": " << bad.err;
+    EXPECT_NE(bad.err.find("found net.onnx (sha256 bbbbbbbbbbbb)"), std::string::npos) << bad.err;
+  }
+}
+
+TEST(CliFeatureSource, StatisticsOfDifferentBackbonesDoNotAddUp) {
+  const auto& f = folders();
+  const auto file = [&f](const char* name) { return (f.dir / name).string(); };
+  for (const auto& [folder, name] :
+       {std::pair(f.a, "a.safetensors"), std::pair(f.a, "again.safetensors"), std::pair(f.b, "b.safetensors")})
+    ASSERT_EQ(run_cli({"stats", "--data", folder, "--out", file(name)}).exit_code, 0);
+  const auto same = run_cli({"stats", "--merge", file("a.safetensors") + "," + file("again.safetensors"), "--out",
+                             file("sum.safetensors"), "--json"});
+  ASSERT_EQ(same.exit_code, 0) << same.err;
+  EXPECT_EQ(same.json()["source"]["sha256"], std::string(64, 'a'));
+  EXPECT_EQ(run_cli({"info", file("sum.safetensors"), "--json"}).json()["source"]["layer"], "features");
+  const auto mixed = run_cli(
+      {"stats", "--merge", file("a.safetensors") + "," + file("b.safetensors"), "--out", file("mixed.safetensors")});
+  EXPECT_EQ(mixed.exit_code, 3);
+  EXPECT_NE(mixed.err.find("b.safetensors"), std::string::npos) << mixed.err;
+  EXPECT_NE(mixed.err.find("found net.onnx (sha256 bbbbbbbbbbbb)"), std::string::npos) << mixed.err;
+  EXPECT_FALSE(std::filesystem::exists(file("mixed.safetensors")));
+  const auto train = [&](const std::string& data) {
+    return run_cli(
+        {"train", "--stats", file("a.safetensors"), "--data", data, "--out", file("t.safetensors"), "--quiet"});
+  };
+  EXPECT_EQ(train(f.b).exit_code, 3);
+  ASSERT_EQ(train(f.a).exit_code, 0);
+  EXPECT_EQ(run_cli({"info", file("t.safetensors"), "--json"}).json()["source"]["sha256"], std::string(64, 'a'));
+}
+
+TEST(CliFeatureSource, TheSourceIsShown) {
+  const auto& f = folders();
+  const std::string line = "features by net.onnx (sha256 aaaaaaaaaaaa), layer features, 96 x 96 torchvision centre\n";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"info", f.model}, std::vector<std::string>{"data", "inspect", f.a}}) {
+    EXPECT_NE(run_cli(words).out.find(line), std::string::npos) << words[0];
+    auto json = words;
+    json.push_back("--json");
+    EXPECT_EQ(run_cli(json).json()["source"]["width"], 96) << words[0];
+  }
+}
+
+}  // namespace parsnets::test

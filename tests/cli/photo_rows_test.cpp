@@ -1,0 +1,239 @@
+// predict and explain from photographs: the classes of extracted features, names, unreadable images, other networks.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cli/run_cli.hpp"
+#include "images/bmp_photos.hpp"
+#include "pooling_network.hpp"
+#include "same_bytes.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+constexpr std::size_t kSide = 32, kSquare = 8, kPerClass = 8;
+const std::vector<std::string> kClasses{"amber", "blue", "cyan", "green", "grey", "pink", "red", "violet"};
+
+/// Squares in the colours of a class, with noise.
+std::string photo(unsigned of_class, unsigned seed) {
+  std::mt19937 colours(of_class), noise(seed);
+  std::string file = bmp_photo(kSide, kSide, 0);
+  std::vector<int> squares((kSide / kSquare) * (kSide / kSquare) * 3);
+  for (int& value : squares) value = 30 + static_cast<int>(colours() % 196);
+  for (std::size_t y = 0; y < kSide; ++y)
+    for (std::size_t x = 0; x < kSide; ++x)
+      for (std::size_t c = 0; c < 3; ++c)
+        file[54 + 3 * (y * kSide + x) + c] = static_cast<char>(
+            squares[3 * (y / kSquare * (kSide / kSquare) + x / kSquare) + c] + static_cast<int>(noise() % 60) - 30);
+  return file;
+}
+
+/// Photographs of some classes, what was extracted from them, and a model of it.
+struct Studio {
+  TempDir dir;
+  std::string photos = path("photos"), network = path("net.onnx"), data = path("data"), model = path("m.safetensors"),
+              problem;
+
+  std::string path(const std::string& name) const { return (dir / name).string(); }
+
+  Studio() {
+    write_pooling_network(network, kSide, kSquare);
+    std::string attributes = "class,a,b,c,d,e\n";
+    for (unsigned c = 0; c < kClasses.size(); ++c) {
+      std::filesystem::create_directories(photos + "/" + kClasses[c]);
+      for (unsigned i = 0; i < kPerClass; ++i)
+        write_text_file(fmt::format("{}/{}/{}.bmp", photos, kClasses[c], i), photo(c, 100 * c + i + 1));
+      std::mt19937 draw(c + 50);
+      attributes += kClasses[c];
+      for (int a = 0; a < 5; ++a) attributes += "," + std::to_string(draw() % 100);
+      attributes += "\n";
+    }
+    write_text_file(path("attributes.csv"), attributes);
+    const auto extracted = run_cli({"extract", "--images", photos, "--backbone", network, "--attributes",
+                                    path("attributes.csv"), "--out", data, "--quiet"});
+    if (extracted.err.find("need the module") != std::string::npos) {
+      problem = "NOT TESTED: this build reads no photographs: " + extracted.err;
+      return;
+    }
+    EXPECT_EQ(extracted.exit_code, 0) << extracted.err;
+    EXPECT_EQ(run_cli({"data", "split", data}).exit_code, 0);
+    const auto trained = run_cli({"train", "--data", data, "--out", model, "--quiet"});
+    EXPECT_EQ(trained.exit_code, 0) << trained.err;
+  }
+};
+
+const Studio& studio() {
+  static const Studio made;
+  return made;
+}
+
+class PhotoRows : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!studio().problem.empty()) GTEST_SKIP() << studio().problem;
+  }
+
+  static CliResult predict(std::vector<std::string> options) {
+    options.insert(options.begin(), {"predict", "--model", studio().model, "--backbone", studio().network});
+    return run_cli(options);
+  }
+};
+
+TEST_F(PhotoRows, PhotographsHaveTheClassesOfTheirExtractedFeatures) {
+  const auto& s = studio();
+  const auto expected = run_cli({"predict", "--model", s.model, "--input", s.data + "/features.npy", "--json"}).json();
+  for (const std::vector<std::string>& options : {std::vector<std::string>{}, std::vector<std::string>{"--batch", "1"},
+                                                  std::vector<std::string>{"--threads", "2"}}) {
+    auto words = options;
+    words.insert(words.end(), {"--input", s.photos, "--json"});
+    const auto result = predict(words);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const auto found = result.json();
+    ASSERT_EQ(found["predictions"].size(), kClasses.size() * kPerClass);
+    for (std::size_t i = 0; i < found["predictions"].size(); ++i) {
+      EXPECT_EQ(found["predictions"][i]["image"], fmt::format("{}/{}.bmp", kClasses[i / kPerClass], i % kPerClass));
+      EXPECT_EQ(found["predictions"][i]["top"], expected["predictions"][i]["top"]) << "the same bits";
+    }
+    EXPECT_EQ(found["unreadable"].size(), 0u);
+  }
+}
+
+TEST_F(PhotoRows, AFileAFolderOrSeveral) {
+  const auto& s = studio();
+  const std::string one = s.photos + "/red/0.bmp", comma = s.path("a, b.bmp");
+  std::filesystem::copy_file(one, comma, std::filesystem::copy_options::overwrite_existing);
+  const auto images = [&](const std::string& input) {
+    const auto result = predict({"--input", input, "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    std::vector<std::string> names;
+    const auto found = result.json();
+    for (const auto& item : found["predictions"]) names.push_back(item["image"]);
+    return names;
+  };
+  EXPECT_EQ(images(one), std::vector{one});
+  EXPECT_EQ(images(comma), std::vector{comma});
+  EXPECT_EQ(images(one + "," + s.photos + "/blue").size(), 1 + kPerClass);
+  EXPECT_EQ(images(one + ",\"" + comma + "\"").size(), 2u);
+  EXPECT_EQ(predict({"--input", s.path("none.bmp")}).exit_code, 3);
+}
+
+TEST_F(PhotoRows, UnreadableImagesAreSkippedToldAndCounted) {
+  const auto& s = studio();
+  TempDir dir;
+  const std::string folder = (dir / "mixed").string(), out = (dir / "p.csv").string();
+  std::filesystem::create_directories(folder + "/below");
+  std::filesystem::copy_file(s.photos + "/red/1.bmp", folder + "/a.bmp");
+  std::filesystem::copy_file(s.photos + "/blue/1.bmp", folder + "/below/b.bmp");
+  write_text_file(folder + "/cut.png", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\b\2\0\0\0", 29));
+  write_text_file(folder + "/text.jpg", "no photograph");
+  const auto csv = predict({"--input", folder, "--top", "1"});
+  ASSERT_EQ(csv.exit_code, 0) << csv.err;
+  EXPECT_EQ(csv.out.rfind("sample,image,rank,class,confidence\n0,a.bmp,1,", 0), 0u) << csv.out;
+  EXPECT_NE(csv.out.find("\n1,below/b.bmp,1,"), std::string::npos);
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 3);
+  for (const char* name : {"cut.png: cannot be read, skipped", "text.jpg: cannot be read, skipped"})
+    EXPECT_NE(csv.err.find(name), std::string::npos) << csv.err;
+  const auto json = predict({"--input", folder, "--json"}).json();
+  ASSERT_EQ(json["unreadable"].size(), 2u);
+  EXPECT_EQ(json["unreadable"][0]["image"], "cut.png");
+  EXPECT_NE(json["unreadable"][1]["problem"], "");
+  EXPECT_NE(
+      predict({"--input", folder, "--table"}).out.find("\n2 photographs, 5 of 8 classes each\n2 images could not"),
+      std::string::npos);
+  const auto written = predict({"--input", folder, "--top", "1", "--out", out, "--json"});
+  EXPECT_EQ(written.json()["unreadable"], 2);
+  EXPECT_EQ(written.json()["samples"], 2);
+  EXPECT_TRUE(same_bytes(read_text_file(out), csv.out));
+
+  std::filesystem::remove(out);
+  const auto none = predict({"--input", folder + "/cut.png," + folder + "/text.jpg", "--out", out});
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_NE(none.err.find("none of the images can be read"), std::string::npos) << none.err;
+  EXPECT_FALSE(std::filesystem::exists(out));
+  EXPECT_EQ(predict({"--input", folder + "/text.jpg"}).out, "");
+}
+
+TEST_F(PhotoRows, OnlyTheBackboneOfTrainingIsUsedUnlessItIsTrusted) {
+  const auto& s = studio();
+  const std::string other = s.path("other.onnx"), small = s.path("small.onnx"), unknown = s.path("unknown"),
+                    model = s.path("unknown.safetensors"), device = s.path("m.pnrt"), input = s.photos + "/red";
+  write_pooling_network(other, kSide, kSquare / 2);
+  write_pooling_network(small, kSide, kSquare * 2);
+  std::filesystem::copy(s.data, unknown, std::filesystem::copy_options::recursive);
+  std::filesystem::remove(unknown + "/extraction.json");
+  ASSERT_EQ(run_cli({"train", "--data", unknown, "--out", model, "--quiet"}).exit_code, 0);
+  ASSERT_EQ(run_cli({"export", "--model", s.model, "--out", device, "--precision", "float32"}).exit_code, 0);
+  const auto refused = [&](const std::string& by, const std::string& network, bool trust, const char* part) {
+    for (const char* command : {"predict", "explain"}) {
+      if (by == device && command[0] == 'e') continue;
+      std::vector<std::string> words{command, "--model", by, "--input", input, "--backbone", network};
+      if (trust) words.push_back("--trust-backbone");
+      const auto result = run_cli(words);
+      EXPECT_EQ(result.exit_code, 3) << command;
+      EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+      EXPECT_EQ(result.out, "");
+    }
+  };
+  refused(s.model, other, false, "the model's backbone net.onnx");
+  refused(s.model, other, true, "the model's backbone net.onnx");
+  refused(model, s.network, false, "--trust-backbone");
+  refused(device, s.network, false, "--trust-backbone");
+  refused(model, small, true, "expected 48 per sample, as in training, found 12");
+  const auto expected = predict({"--input", input, "--json"}).json()["predictions"];
+  for (const auto& by : {model, device}) {
+    const auto trusted =
+        run_cli({"predict", "--model", by, "--input", input, "--backbone", s.network, "--trust-backbone", "--json"});
+    ASSERT_EQ(trusted.exit_code, 0) << trusted.err;
+    const auto found = trusted.json()["predictions"];
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i]["top"][0]["class"], expected[i]["top"][0]["class"]);
+      EXPECT_NEAR(found[i]["top"][0]["confidence"].get<double>(), expected[i]["top"][0]["confidence"].get<double>(),
+                  2e-3);
+    }
+  }
+}
+
+TEST_F(PhotoRows, AnExplanationOfAPhotographIsThatOfItsFeatures) {
+  const auto& s = studio();
+  for (const std::size_t row : {0, 13}) {
+    auto expected = run_cli({"explain", "--model", s.model, "--input", s.data + "/features.npy", "--row",
+                             std::to_string(row), "--json"})
+                        .json();
+    const std::string name = fmt::format("{}/{}.bmp", kClasses[row / kPerClass], row % kPerClass);
+    const std::vector<std::string> words{"explain", "--model", s.model, "--backbone", s.network, "--input"};
+    auto of_folder = words, of_file = words;
+    of_folder.insert(of_folder.end(), {s.photos, "--row", std::to_string(row), "--json"});
+    auto found = run_cli(of_folder).json();
+    EXPECT_EQ(found["image"], name);
+    found.erase("image");
+    EXPECT_EQ(found, expected);
+    of_file.push_back(s.photos + "/" + name);
+    EXPECT_EQ(run_cli(of_file).out.rfind(s.photos + "/" + name + ": ", 0), 0u);
+  }
+}
+
+}  // namespace
+
+TEST(PhotoInput, WhatDoesNotGoTogetherIsAUsageError) {
+  TempDir dir;
+  const std::string image = (dir / "a.bmp").string();
+  write_photo(image, 1);
+  for (const char* command : {"predict", "explain"})
+    for (const auto& [options, part] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+             {{"--input", image}, "photographs need --backbone"},
+             {{"--input", dir.path().string()}, "photographs need --backbone"},
+             {{"--input", "-", "--backbone", "x.onnx"}, "found standard input"},
+             {{"--input", "x.npy", "--trust-backbone"}, "--trust-backbone requires --backbone"}}) {
+      std::vector<std::string> words{command, "--model", "m.safetensors"};
+      words.insert(words.end(), options.begin(), options.end());
+      const auto result = run_cli(words);
+      EXPECT_EQ(result.exit_code, 2) << part;
+      EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+    }
+}
+
+}  // namespace parsnets::test

@@ -1,0 +1,223 @@
+#include "images/extraction.hpp"
+
+#include <gtest/gtest.h>
+
+#include "data/feature_source.hpp"
+#include "formats/csv.hpp"
+#include "formats/npy.hpp"
+#include "images/bmp_photos.hpp"
+#include "images/features_of_image.hpp"
+#include "parsnets/dataset.hpp"
+#include "parsnets/error.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+/// Cancels at the n-th report.
+class CancelAfter final : public ProgressObserver {
+ public:
+  explicit CancelAfter(int reports) : left_(reports) {}
+  bool on_progress(const ProgressEvent&) override { return left_-- > 0; }
+
+ private:
+  int left_;
+};
+
+/// Two classes of photographs, `cat` described but without any.
+class ExtractionTest : public testing::Test {
+ protected:
+  ExtractionTest() {
+    for (unsigned i = 0; i < 9; ++i) write_photo(dir_ / "photos" / (i % 3 == 0 ? "bear" : "deer") / name(i), i);
+    write_text_file(dir_ / "classes.csv", "class,furry,horns\ndeer,1,1\ncat,1,0\nbear,,0\n");
+    options_.attributes = dir_ / "classes.csv";
+    options_.batch = 2;
+  }
+
+  static std::string name(unsigned i) { return std::to_string(i) + ".bmp"; }
+
+  Extraction extract(const std::string& out, ProgressObserver* progress = nullptr, unsigned threads = 2) {
+    ThreadPool pool(threads);
+    return extract_features(backbone_, source_of_bmp_backbone(), list_images({dir_ / "photos"}), dir_ / out, options_,
+                            pool, progress);
+  }
+  std::string message_of(const std::string& out, ErrorCode code) {
+    try {
+      extract(out);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      return error.what();
+    }
+    return "no error";
+  }
+  std::map<std::string, std::string> files(const std::string& out) {
+    std::map<std::string, std::string> contents;
+    for (const auto& entry : fs::directory_iterator(dir_ / out))
+      contents[entry.path().filename().string()] = read_text_file(entry.path());
+    return contents;
+  }
+
+  TempDir dir_;
+  ExtractionOptions options_;
+  BmpBackbone backbone_;
+};
+
+}  // namespace
+
+TEST_F(ExtractionTest, WritesADataSetThatLoads) {
+  const Extraction done = extract("out");
+  EXPECT_EQ(done.images, 9u);
+  EXPECT_EQ(done.continued, 0u);
+  EXPECT_EQ(done.classes, (Names{"deer", "cat", "bear"}));
+  EXPECT_TRUE(done.unreadable.empty() && done.classes_without_images.empty());
+  LoadOptions load;
+  load.require_split = false;
+  const Dataset data = load_dataset(dir_ / "out", load);
+  EXPECT_EQ(data.class_names, (Names{"deer", "cat", "bear"})) << "classes without photographs stay";
+  EXPECT_EQ(data.labels, (std::vector<std::int32_t>{2, 2, 2, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(data.image_files.front(), "bear/0.bmp");
+  EXPECT_EQ(data.image_files.back(), "deer/8.bmp");
+  ASSERT_TRUE(data.source);
+  EXPECT_EQ(*data.source, source_of_bmp_backbone());
+  for (std::size_t i = 0; i < data.samples(); ++i) {
+    const auto alone = features_of_image(backbone_, BmpBackbone::kInput,
+                                         read_image_file(dir_ / "photos" / data.image_files[i]), "photo");
+    EXPECT_TRUE(std::ranges::equal(alone, data.features.row(i))) << i;
+  }
+  EXPECT_EQ(files("out").at("attributes.csv"), read_text_file(dir_ / "classes.csv")) << "empty cells stay empty";
+}
+
+TEST_F(ExtractionTest, BatchesAndThreadsDoNotMatter) {
+  extract("a");
+  options_.batch = 100;
+  extract("b", nullptr, 1);
+  EXPECT_EQ(files("a"), files("b"));
+}
+
+TEST_F(ExtractionTest, ACancelledOneGoesOnAndEndsWithTheSameBytes) {
+  extract("whole");
+  const std::size_t runs = backbone_.runs;
+  CancelAfter two(2);
+  try {
+    extract("out", &two);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::cancelled);
+    EXPECT_NE(std::string(error.what()).find("4 photographs"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir_ / "out"), {}), 1) << "the partial file alone";
+  write_photo(dir_ / "photos/bear/0.bmp", 77);  // changed since: read again
+  fs::last_write_time(dir_ / "photos/bear/0.bmp", fs::file_time_type::clock::now() + std::chrono::seconds(5));
+  write_photo(dir_ / "photos/bear/0.bmp", 0);
+  const Extraction done = extract("out");
+  EXPECT_EQ(done.continued, 3u);
+  EXPECT_EQ(backbone_.runs, 2 * runs + 1);
+  EXPECT_EQ(files("out"), files("whole"));
+}
+
+TEST_F(ExtractionTest, CancelledAtOnceLeavesNothing) {
+  CancelAfter none(0);
+  EXPECT_THROW(extract("out", &none), Error);
+  EXPECT_TRUE(fs::is_empty(dir_ / "out"));
+}
+
+TEST_F(ExtractionTest, UnreadableImagesAreLeftOutAndNamed) {
+  write_text_file(dir_ / "photos/bear/1.bmp", "BM, but no more");
+  write_text_file(dir_ / "photos/bear/2.png", "a text");
+  fs::create_directories(dir_ / "photos/cat");
+  write_text_file(dir_ / "photos/cat/only.bmp", bmp_photo(8, 6, 1).substr(0, 100));
+  fs::create_symlink(dir_ / "nowhere", dir_ / "photos/deer/gone.bmp");
+  fs::create_directories(dir_ / "photos/nothing");
+  const Extraction done = extract("out");
+  EXPECT_EQ(done.images, 9u);
+  ASSERT_EQ(done.unreadable.size(), 3u) << "a link to nothing is no file";
+  EXPECT_NE(done.unreadable[0].find("bear/1.bmp: a damaged header"), std::string::npos) << done.unreadable[0];
+  EXPECT_NE(done.unreadable[1].find("bear/2.png: another kind of file"), std::string::npos) << done.unreadable[1];
+  EXPECT_NE(done.unreadable[2].find("cat/only.bmp: the file ends early"), std::string::npos) << done.unreadable[2];
+  EXPECT_EQ(done.classes_without_images, (Names{"cat", "nothing"}));
+}
+
+TEST_F(ExtractionTest, NoReadableImageIsAnError) {
+  fs::remove_all(dir_ / "photos");
+  fs::create_directories(dir_ / "photos/bear");
+  write_text_file(dir_ / "photos/bear/1.bmp", "x");
+  EXPECT_NE(message_of("out", ErrorCode::bad_input).find("none readable"), std::string::npos);
+  EXPECT_TRUE(fs::is_empty(dir_ / "out"));
+}
+
+TEST_F(ExtractionTest, EqualImagesHaveEqualRows) {
+  write_photo(dir_ / "photos/deer/zz.bmp", 1);
+  write_photo(dir_ / "photos/bear/00.bmp", 1);
+  extract("out");
+  const Matrix<float> features = read_npy_float({dir_ / "out/features.npy", ""});
+  const auto names = read_csv(dir_ / "out/image_files.csv", true).rows;
+  std::vector<std::size_t> equal;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i][0] == "deer/1.bmp" || names[i][0] == "deer/zz.bmp" || names[i][0] == "bear/00.bmp") equal.push_back(i);
+  ASSERT_EQ(equal.size(), 3u);
+  for (const std::size_t i : equal) EXPECT_TRUE(std::ranges::equal(features.row(i), features.row(equal[0])));
+}
+
+TEST_F(ExtractionTest, AttributesAreCheckedBeforeTheWork) {
+  write_text_file(dir_ / "classes.csv", "class,furry\ndeers,1\nbear,1\n");
+  const std::string message = message_of("out", ErrorCode::bad_input);
+  EXPECT_NE(message.find("none for 'deer'; did you mean 'deers'?"), std::string::npos) << message;
+  EXPECT_EQ(backbone_.runs, 0u);
+  EXPECT_FALSE(fs::exists(dir_ / "out"));
+  write_text_file(dir_ / "classes.csv", "class,furry\ndeer,x\nbear,1\n");
+  EXPECT_NE(message_of("out", ErrorCode::bad_input).find("'x'"), std::string::npos);
+}
+
+TEST_F(ExtractionTest, WithoutAttributesTheyCanBeAddedLater) {
+  options_.attributes.clear();
+  const Extraction done = extract("out");
+  EXPECT_FALSE(done.has_attributes);
+  fs::copy_file(dir_ / "classes.csv", dir_ / "out/attributes.csv");
+  LoadOptions load;
+  load.require_split = false;
+  EXPECT_EQ(load_dataset(dir_ / "out", load).labels, (std::vector<std::int32_t>{2, 2, 2, 0, 0, 0, 0, 0, 0}));
+  // names that would be read as numbers of classes
+  fs::rename(dir_ / "photos/deer", dir_ / "photos/12");
+  EXPECT_NE(message_of("other", ErrorCode::bad_input).find("'12'"), std::string::npos);
+}
+
+TEST_F(ExtractionTest, AttributesInTheFolderAreUsed) {
+  fs::create_directories(dir_ / "out");
+  fs::copy_file(dir_ / "classes.csv", dir_ / "out/attributes.csv");
+  options_.attributes.clear();
+  EXPECT_TRUE(extract("out").has_attributes);
+  EXPECT_TRUE(fs::exists(dir_ / "out/labels.npy"));
+  fs::create_directories(dir_ / "second");
+  write_text_file(dir_ / "second/attributes.csv", "class,x\nbear,1\ndeer,2\n");
+  options_.attributes = dir_ / "classes.csv";
+  message_of("second", ErrorCode::usage);
+  EXPECT_EQ(read_text_file(dir_ / "second/attributes.csv"), "class,x\nbear,1\ndeer,2\n");
+}
+
+TEST_F(ExtractionTest, AnExistingDataSetStays) {
+  extract("out");
+  const auto before = files("out");
+  message_of("out", ErrorCode::usage);
+  EXPECT_EQ(files("out"), before);
+}
+
+TEST_F(ExtractionTest, ImagesWithoutClasses) {
+  fs::rename(dir_ / "photos", dir_ / "all");
+  fs::rename(dir_ / "all/deer", dir_ / "photos");
+  options_.attributes.clear();
+  const Extraction done = extract("out");
+  EXPECT_FALSE(done.has_labels);
+  EXPECT_EQ(files("out").size(), 3u) << "features.npy, image_files.csv, extraction.json";
+}
+
+TEST_F(ExtractionTest, AMemoryLimitIsKeptOrRefused) {
+  options_.memory_limit = 50'000'000;
+  EXPECT_NE(message_of("out", ErrorCode::usage).find("decoding photographs"), std::string::npos);
+  EXPECT_EQ(backbone_.runs, 0u);
+}
+
+}  // namespace parsnets::test

@@ -1,0 +1,100 @@
+#include "images/image_list.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+#include "parsnets/error.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+void touch(const fs::path& file) {
+  fs::create_directories(file.parent_path());
+  write_text_file(file, "x");
+}
+
+Names names_of(const ImageList& list) {
+  Names names;
+  for (const auto& image : list.images) names.push_back(image.name + "=" + image.class_name);
+  return names;
+}
+
+std::string message_of(const std::vector<fs::path>& places, const fs::path& labels = {}) {
+  try {
+    list_images(places, labels);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST(ImageList, ClassesAreTheFirstFolders) {
+  TempDir dir;
+  for (const char* name : {"b/2.JPG", "b/deep/er/1.jpeg", "a/x.WebP", "a/y.bmp", "a/z.Png", "a/notes.txt", "a/.z.png",
+                           ".hidden/1.png", "readme.md"})
+    touch(dir / name);
+  fs::create_directories(dir / "nothing");
+  for (const auto& place : {dir.path(), dir.path() / "", fs::path(dir.path().string() + "/a/..")}) {
+    const ImageList list = list_images({place});
+    EXPECT_EQ(names_of(list), (Names{"a/x.WebP=a", "a/y.bmp=a", "a/z.Png=a", "b/2.JPG=b", "b/deep/er/1.jpeg=b"}))
+        << place;
+    EXPECT_EQ(list.class_names, (Names{"a", "b"}));
+    EXPECT_EQ(list.empty_folders, Names{"nothing"});
+    for (const auto& image : list.images) EXPECT_TRUE(fs::is_regular_file(image.file)) << image.file;
+  }
+}
+
+TEST(ImageList, FilesAndSeveralFoldersKeepTheirPaths) {
+  TempDir dir;
+  for (const char* name : {"one/a/1.png", "two/a/1.png", "3.jpg"}) touch(dir / name);
+  const std::string root = dir.path().string();
+  const ImageList files = list_images({dir / "3.jpg"});
+  EXPECT_EQ(names_of(files), Names{root + "/3.jpg="});
+  EXPECT_TRUE(files.class_names.empty());
+  EXPECT_EQ(names_of(list_images({dir / "two", dir / "one", dir / "one"})),
+            (Names{root + "/one/a/1.png=a", root + "/two/a/1.png=a"}));
+}
+
+TEST(ImageList, LabelsOfATable) {
+  TempDir dir;
+  for (const char* name : {"p/1.png", "p/2.png", "q/1.png"}) touch(dir / name);
+  fs::create_directories(dir / "empty");
+  write_text_file(dir / "labels.csv", "class,file\nfox,p/1.png\n\"a, b\",./p/2.png\nfox,q/1.png\nfox,gone.png\n");
+  const ImageList list = list_images({dir.path()}, dir / "labels.csv");
+  EXPECT_EQ(names_of(list), (Names{"p/1.png=fox", "p/2.png=a, b", "q/1.png=fox"}));
+  EXPECT_EQ(list.class_names, (Names{"a, b", "fox"}));
+  EXPECT_EQ(list.unused_labels, 1u);
+  EXPECT_TRUE(list.empty_folders.empty());
+}
+
+TEST(ImageList, ProblemsAreNamed) {
+  TempDir dir;
+  touch(dir / "a/1.png");
+  touch(dir / "a/2.png");
+  fs::create_directories(dir / "empty");
+  const auto csv = [&](const std::string& text) {
+    write_text_file(dir / "labels.csv", text);
+    return message_of({dir.path()}, dir / "labels.csv");
+  };
+  EXPECT_NE(csv("file,label\n").find("'file' and 'class'"), std::string::npos);
+  EXPECT_NE(csv("file,class\na/1.png,x\n").find("none for 1 images, the first is 'a/2.png'"), std::string::npos);
+  EXPECT_NE(csv("file,class\na/1.png,x\na/1.png,y\n").find("'x' and 'y'"), std::string::npos);
+  EXPECT_NE(csv("file,class\na/1.png,\n").find("an empty cell"), std::string::npos);
+  EXPECT_NE(message_of({dir / "none"}).find("no such file"), std::string::npos);
+  EXPECT_NE(message_of({dir / "empty"}).find(".webp"), std::string::npos);
+  touch(dir / "bare.png");
+  EXPECT_NE(message_of({dir.path()}).find("bare.png: class"), std::string::npos) << message_of({dir.path()});
+  fs::remove(dir / "bare.png");
+  touch(dir / "a/\xff\xfe.png");
+  EXPECT_NE(message_of({dir.path()}).find("UTF-8"), std::string::npos);
+}
+
+}  // namespace parsnets::test

@@ -1,0 +1,136 @@
+#include "images/partial_features.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "base/file.hpp"
+#include "images/bmp_photos.hpp"
+#include "parsnets/error.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<float> row(float value) { return std::vector<float>(12, value); }
+
+struct Messages final : ProgressObserver {
+  bool on_progress(const ProgressEvent&) override { return true; }
+  void on_message(std::string_view message) override { text += message; }
+  std::string text;
+};
+
+/// Three photographs in a folder.
+fs::path write_three(const TempDir& dir) {
+  PartialFeatures partial(dir / "out", source_of_bmp_backbone(), nullptr);
+  partial.append("a", {1, 10}, row(1));
+  partial.append("b", {2, 20}, row(2));
+  partial.append("c", {3, 30}, row(3));
+  return partial.file();
+}
+
+ErrorCode code_of(const fs::path& folder, const FeatureSource& source) {
+  try {
+    PartialFeatures partial(folder, source, nullptr);
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode{};
+}
+
+}  // namespace
+
+TEST(PartialFeatures, ContinueWhereTheyEnded) {
+  TempDir dir;
+  write_three(dir);
+  FeatureSource renamed = source_of_bmp_backbone();
+  renamed.backbone = "another-name.onnx";
+  PartialFeatures partial(dir / "out", renamed, nullptr);
+  EXPECT_EQ(partial.size(), 3u);
+  EXPECT_TRUE(partial.has("b", {2, 20}));
+  EXPECT_FALSE(partial.has("b", {2, 21})) << "the file was changed";
+  EXPECT_FALSE(partial.has("b", {3, 20}));
+  EXPECT_FALSE(partial.has("d", {2, 20}));
+  std::vector<float> values(12);
+  partial.read("c", values);
+  EXPECT_EQ(values, row(3));
+  partial.append("b", {2, 21}, row(5));
+  partial.read("b", values);
+  EXPECT_EQ(values, row(5));
+}
+
+TEST(PartialFeatures, DamageAtAnyByteCostsAtMostWhatFollows) {
+  TempDir dir;
+  const fs::path file = write_three(dir);
+  const std::string whole = read_text_file(file);
+  const std::size_t header = whole.find('\n', whole.find('\n') + 1) + 1, record = (whole.size() - header) / 3;
+  for (std::size_t at = header; at < whole.size(); ++at)
+    for (const bool cut : {true, false}) {
+      std::string damaged = cut ? whole.substr(0, at) : whole;
+      if (!cut) damaged[at] ^= 4;
+      std::ofstream(file, std::ios::binary) << damaged;
+      Messages messages;
+      PartialFeatures partial(dir / "out", source_of_bmp_backbone(), &messages);
+      ASSERT_EQ(partial.size(), (at - header) / record) << at << cut;
+      if (!cut || (at - header) % record != 0) {
+        EXPECT_NE(messages.text.find("damaged"), std::string::npos) << at;
+      }
+    }
+}
+
+TEST(PartialFeatures, OfAnotherNetworkOrDamagedAreRefused) {
+  TempDir dir;
+  const fs::path file = write_three(dir);
+  const std::string whole = read_text_file(file);
+  FeatureSource other = source_of_bmp_backbone();
+  other.sha256 = std::string(64, 'b');
+  EXPECT_EQ(code_of(dir / "out", other), ErrorCode::bad_input);
+  other = source_of_bmp_backbone();
+  other.input.fit = ImageFit::centre;
+  EXPECT_EQ(code_of(dir / "out", other), ErrorCode::bad_input);
+  EXPECT_EQ(read_text_file(file), whole) << "it stays as it was";
+  write_text_file(file, "something else");
+  EXPECT_EQ(code_of(dir / "out", source_of_bmp_backbone()), ErrorCode::bad_input);
+  EXPECT_EQ(read_text_file(file), "something else");
+  write_text_file(file, whole.substr(0, 40));  // interrupted before the first photograph
+  PartialFeatures partial(dir / "out", source_of_bmp_backbone(), nullptr);
+  EXPECT_EQ(partial.size(), 0u);
+}
+
+TEST(PartialFeatures, AFolderWithADataSetIsLeftAlone) {
+  for (const char* name : {"features.npy", "features.csv", "labels.npz", "image_files.csv", "split.json", "att.mat"}) {
+    TempDir dir;
+    fs::create_directories(dir / "out");
+    write_text_file(dir / "out" / name, "x");
+    EXPECT_EQ(code_of(dir / "out", source_of_bmp_backbone()), ErrorCode::usage) << name;
+    EXPECT_EQ(std::distance(fs::directory_iterator(dir / "out"), {}), 1);
+  }
+}
+
+TEST(PartialFeatures, NothingIsLeftOfAnEmptyOne) {
+  TempDir dir;
+  { PartialFeatures partial(dir / "out", source_of_bmp_backbone(), nullptr); }
+  EXPECT_TRUE(fs::is_empty(dir / "out"));
+}
+
+TEST(PartialFeatures, AnotherThatWaitedFindsTheDataSet) {
+  TempDir dir;
+  auto first = std::make_unique<PartialFeatures>(dir / "out", source_of_bmp_backbone(), nullptr);
+  first->append("a", {1, 1}, row(1));
+  ErrorCode code{};
+  std::thread second([&] { code = code_of(dir / "out", source_of_bmp_backbone()); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  write_text_file(dir / "out/features.npy", "complete");
+  first->remove();
+  first.reset();
+  second.join();
+  EXPECT_EQ(code, ErrorCode::usage);
+  EXPECT_EQ(read_text_file(dir / "out/features.npy"), "complete");
+}
+
+}  // namespace parsnets::test

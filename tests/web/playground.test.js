@@ -1,0 +1,463 @@
+// The playground with the demo set: what a reader does on it, against a server that runs.
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const path = require("node:path");
+const { after, before, describe, test } = require("node:test");
+const { launch } = require("./pages.js");
+const { DEMO, PATIENCE, folder, parsnets, trainedModel, serve, openPlayground, until, settled } = require("./playground.js");
+
+const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const limit = { timeout: 4 * PATIENCE };
+
+let browser;
+let server;
+before(async () => {
+  browser = await launch();
+  server = await serve(["--model", trainedModel(), "--data", DEMO, "--port", "0"]);
+});
+after(async () => {
+  await server.stop();
+  await browser.close();
+});
+
+// work(page) on a fresh page, on which nothing may go wrong.
+async function withPage(work, options) {
+  const view = await openPlayground(browser, server.url, options);
+  try {
+    await settled(view.page);
+    await work(view.page);
+    assert.deepEqual(view.problems, []);
+  } finally {
+    await view.context.close();
+  }
+}
+
+// {all, right} of the line above the pictures of a class.
+async function score(page, name) {
+  await settled(page);
+  const lines = await page.locator(".group-head").allTextContents();
+  const found = lines.map((line) => /(\d+) of (\d+) (?:is|are) given to (\w+)/.exec(line)).find((match) => match && match[3] === name);
+  assert.ok(found, `no line about ${name} in ${lines}`);
+  return { all: Number(found[2]), right: Number(found[1]) };
+}
+
+const slider = (page, name) => page.getByRole("slider", { name, exact: true });
+const tile = (page, label, index = 0) => page.locator(`.tile[aria-label^="${label},"]`).nth(index);
+const announced = (page, pattern) => until(page, (source) => [...document.querySelectorAll("#announcer p")].some((one) => new RegExp(source).test(one.textContent)), pattern.source);
+
+async function describeAnew(page, name, base, values) {
+  await page.getByRole("button", { name: `Describe anew ${name}` }).click();
+  await page.getByLabel("Like").selectOption(base);
+  for (const [attribute, value] of Object.entries(values)) await slider(page, attribute).fill(String(value));
+  await settled(page);
+}
+
+describe("a class that nobody has trained", () => {
+  // Written from common knowledge. Ten classes compete: with 24 pictures, 7 right have a chance of 0.7 % by guessing.
+  const described = {
+    deer: ["horse", "ship", { antlers: 80, mane: 0, farm: 0, wild: 100, "in forest": 90, "carries people": 0, "used for work": 0, pet: 0 }],
+    truck: ["automobile", "frog", { "carries cargo": 100, "used for work": 100, boxy: 100, big: 90, "carries people": 30, streamlined: 0 }],
+  };
+  for (const [name, [base, other, values]] of Object.entries(described)) {
+    test(`${name}, described with sliders, is recognised better than by chance`, limit, () => withPage(async (page) => {
+      await describeAnew(page, name, base, values);
+      const { all, right } = await score(page, name);
+      assert.equal(all, 24);
+      assert.ok(right >= 7, `${right} of ${all} pictures of ${name}`);
+      const stars = await page.locator(`.tile.own[aria-label^="${name},"]`).count();
+      assert.equal(stars, right);
+      const effect = await page.locator("#effect").textContent();
+      assert.match(effect, new RegExp(`^It takes \\d+ pictures: .*\\b${right} of ${name}\\b.*Of 24 pictures of ${name}, ${right} are given to it\\.$`));
+      const sentence = await page.locator("#editor .sentence").textContent();
+      assert.match(sentence, new RegExp(`^Like ${base}, but with .* and .*\\.$`));
+      // It is the description that counts: with a wrong one they are not recognised.
+      await page.getByLabel("Like").selectOption(other);
+      const wrong = await score(page, name);
+      assert.ok(wrong.right <= 4, `${wrong.right} of 24 pictures of ${name}, like a ${other}`);
+    }));
+  }
+
+  test("sliders move predictions while they move; the last position wins", limit, () => withPage(async (page) => {
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("heron");
+    await page.getByLabel("Like").selectOption("bird");
+    let requests = 0;
+    page.on("request", (request) => {
+      if (request.url().endsWith("/v1/predict") && request.postData().includes('"all"')) requests += 1;
+    });
+    // As a pointer does: an event every few milliseconds.
+    await slider(page, "long legs").evaluate(async (node) => {
+      for (let value = 0; value <= 100; value += 1) {
+        node.value = value;
+        node.dispatchEvent(new Event("input", { bubbles: true }));
+        await new Promise((resume) => setTimeout(resume, 3));
+      }
+    });
+    await settled(page);
+    assert.ok(requests >= 2 && requests < 60, `${requests} requests for 101 positions`);
+    const shown = await page.locator("#effect").textContent();
+    assert.equal(await page.getByLabel("long legs, number").inputValue(), "100");
+    // The same class from the start gives the same answer.
+    await page.reload();
+    await page.waitForSelector(".bars li");
+    await settled(page);
+    await page.getByRole("button", { name: "Edit heron" }).click();
+    assert.equal(await page.locator("#effect").textContent(), shown);
+    assert.equal(await page.getByLabel("long legs, number").inputValue(), "100");
+  }));
+
+  test("attributes are found, changed by number, and reset one by one", limit, () => withPage(async (page) => {
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("okapi");
+    await page.getByLabel("Like").selectOption("horse");
+    await page.getByLabel("Find attribute").fill("LEG");
+    assert.deepEqual(await page.locator(".sliders li:visible .attribute-name").allTextContents(), ["four legs", "long legs"]);
+    await page.getByLabel("long legs, number").fill("12.5");
+    await page.keyboard.press("Tab");
+    assert.equal(await page.locator("#editor .sentence").textContent(), "Like horse, but with long legs 12.5.");
+    const reset = page.getByRole("button", { name: "Reset long legs to 95" });
+    assert.equal(await reset.isEnabled(), true);
+    await page.getByLabel("Find attribute").fill("");
+    await page.getByLabel("Only changed").check();
+    assert.deepEqual(await page.locator(".sliders li:visible .attribute-name").allTextContents(), ["long legs"]);
+    await reset.click();
+    assert.equal(await page.locator("#editor .sentence").textContent(), "Like horse. Change what is different.");
+    await page.getByLabel("Only changed").uncheck();
+    assert.equal(await slider(page, "long legs").inputValue(), "95");
+  }));
+
+  test("names that are taken, or missing, are said and not sent", limit, () => withPage(async (page) => {
+    await page.getByRole("button", { name: "New class" }).click();
+    assert.equal(await page.locator("#name-problem").textContent(), "Give the class a name.");
+    await page.getByRole("textbox", { name: "Name" }).fill("horse");
+    assert.match(await page.locator("#name-problem").textContent(), /has a class horse/);
+    await page.getByRole("textbox", { name: "Name" }).fill("pony");
+    assert.equal(await page.locator("#name-problem").textContent(), "");
+    await settled(page);
+    assert.equal(await page.locator("#problem").isVisible(), false);
+  }));
+
+  test("a hidden class takes no picture, and comes back", limit, () => withPage(async (page) => {
+    const before = await score(page, "ship");
+    assert.ok(before.right > 12);
+    await page.getByRole("button", { name: "Hide ship" }).click();
+    await settled(page);
+    assert.match((await page.locator(".group-head").allTextContents()).join("\n"), /ship seen\s*24 pictures; the class is hidden/);
+    assert.equal(await page.locator('.tile[aria-label$=": ship"]').count(), 0);
+    await page.getByRole("button", { name: "Show ship" }).click();
+    assert.deepEqual(await score(page, "ship"), before);
+  }));
+});
+
+describe("a picture", () => {
+  test("has ranked classes, a prediction set, attributes and an explanation", limit, () => withPage(async (page) => {
+    await tile(page, "truck", 3).click();
+    await announced(page, /^truck: \w+, /);
+    const shares = (await page.locator(".bars .value").allTextContents()).map((text) => parseFloat(text.replace("<", "")));
+    assert.equal(shares.length, 5);
+    assert.deepEqual(shares, [...shares].sort((a, b) => b - a));
+    const [best, second] = await page.locator(".bars .class-tag").allTextContents();
+    assert.match(best, /(seen|unseen)$/);
+    const [name, runnerUp] = [best, second].map((text) => /(\w+) (?:seen|unseen)$/.exec(text)[1]);
+    assert.match(await page.locator(".verdict-name").textContent(), new RegExp(`^${name} \\d`));
+    assert.ok((await page.locator(".prediction-set strong").textContent()).startsWith(name));
+
+    // The larger the coverage, the larger the set.
+    const sizes = [];
+    for (const coverage of ["0.8", "0.9", "0.99"]) {
+      await page.getByLabel("holds the right class in").selectOption(coverage);
+      await settled(page);
+      sizes.push((await page.locator(".prediction-set strong").textContent()).split(/, | and /).length);
+    }
+    assert.ok(sizes[0] <= sizes[1] && sizes[1] <= sizes[2] && sizes[0] < sizes[2], String(sizes));
+
+    assert.equal(await page.getByRole("tab", { name: `Why not ${runnerUp}?` }).getAttribute("aria-selected"), "true");
+    const explained = JSON.parse(parsnets("explain", "--model", trainedModel(), "--input", path.join(DEMO, "features.npy"), "--row", String(await sampleOf(page)), "--json"));
+    assert.deepEqual([explained.winner, explained.runner_up], [name, runnerUp]);
+    const reasons = await page.locator(".why tbody th").allTextContents();
+    assert.deepEqual(reasons.filter((text) => !/^(pictures in training|handicap of seen classes)$/.test(text)),
+      explained.attributes.slice(0, 8).map((one) => one.attribute.replace(/_/g, " ")));
+
+    await page.getByRole("tab", { name: "Attributes in the picture" }).click();
+    assert.equal(await page.locator(".seen-attributes tbody tr").count(), 10);
+    await page.getByRole("button", { name: "Show all 39 attributes" }).click();
+    assert.equal(await page.locator(".seen-attributes tbody tr").count(), 39);
+    const row = page.locator(".seen-attributes tbody tr", { hasText: "has wheels" });
+    assert.equal(await row.locator("td").last().textContent(), "100");
+  }));
+
+  test("is called unknown, with the reason, when that is allowed", limit, () => withPage(async (page) => {
+    await page.getByLabel(/^Allow the answer unknown/).check();
+    await settled(page);
+    const unknown = page.locator(".tile.unknown");
+    const number = await unknown.count();
+    assert.ok(number > 0 && number < 240, `${number} unknown`);
+    await unknown.first().click();
+    await until(page, () => document.querySelector(".verdict-name").textContent === "unknown");
+    const why = await page.locator(".verdict-name + p").textContent();
+    assert.match(why, /^[A-Z].{15,}\.$/);
+    assert.equal(await page.locator("#result h3").first().textContent(), "Nearest classes");
+    await page.getByLabel("Given to").selectOption("unknown");
+    assert.equal(await page.locator(".tile").count(), number);
+    await page.getByLabel(/^Allow the answer unknown/).uncheck();
+    assert.equal(await page.locator(".tile.unknown").count(), 0);
+    assert.equal(await page.locator(".tile").count(), 240);
+  }));
+
+  test("is found by class, and among unseen classes only", limit, () => withPage(async (page) => {
+    await page.getByLabel("Only unseen classes").check();
+    assert.equal(await page.locator(".tile").count(), 48);
+    await page.locator("[data-filter=label] select").selectOption("deer");
+    assert.equal(await page.locator(".tile").count(), 24);
+    await page.getByLabel("Only unseen classes").uncheck();
+    await page.locator("[data-filter=label] select").selectOption("cat");
+    assert.equal(await page.locator('.tile[aria-label^="cat,"]').count(), 24);
+    // Each shows a picture of its own.
+    const places = await page.locator(".tile .picture").evaluateAll((nodes) => nodes.map((node) => node.style.backgroundPosition));
+    assert.equal(new Set(places).size, 24);
+  }));
+});
+
+describe("a model", () => {
+  // Everything on the page that depends on calibration or pictures is left out.
+  test("without calibration, and samples without pictures", limit, async () => {
+    const data = path.join(folder, "bare");
+    fs.mkdirSync(data);
+    for (const file of ["features.npy", "labels.npy", "attributes.csv", "split.json"]) fs.copyFileSync(path.join(DEMO, file), path.join(data, file));
+    const model = path.join(folder, "uncalibrated.safetensors");
+    parsnets("train", "--data", data, "--out", model, "--quiet");
+    const bare = await serve(["--model", model, "--data", data, "--port", "0"]);
+    const view = await openPlayground(browser, bare.url);
+    const text = await view.page.locator("main").innerText();
+    assert.doesNotMatch(text, /null|undefined|NaN|Prediction set|Allow the answer/);
+    assert.match(await view.page.locator(".tile").first().textContent(), /sample \d+/);
+    assert.deepEqual(view.problems, []);
+    await view.context.close();
+    await bare.stop();
+    // Nor does it need samples.
+    const empty = await serve(["--model", model, "--port", "0"]);
+    const plain = await openPlayground(browser, empty.url, { ready: ".class-rows li" });
+    assert.match(await plain.page.locator("#result-body").textContent(), /no pictures/);
+    await plain.page.getByRole("button", { name: "Hide ship" }).click();
+    assert.match(await plain.page.locator(".class-rows").textContent(), /ship seen\s*hidden/);
+    assert.deepEqual(plain.problems, []);
+    await plain.context.close();
+    await empty.stop();
+  });
+});
+
+// The sample number in the data set of the selected picture.
+async function sampleOf(page) {
+  const name = await page.locator('.tile[aria-pressed="true"]').getAttribute("aria-label");
+  return Number(/sample (\d+)/.exec(name)[1]);
+}
+
+describe("edits", () => {
+  test("are undone and redone, by buttons and by keys", limit, () => withPage(async (page) => {
+    const before = await score(page, "deer");
+    await describeAnew(page, "deer", "horse", { wild: 100, farm: 0 });
+    const after = await score(page, "deer");
+    const wild = () => slider(page, "wild").inputValue();
+    await page.keyboard.press("Control+z");
+    await announced(page, /^Undone: farm of deer\.$/);
+    assert.equal(await slider(page, "farm").inputValue(), "90");
+    assert.equal(await wild(), "100");
+    await page.getByRole("button", { name: "Undo" }).click();
+    assert.equal(await wild(), "15");
+    await page.keyboard.press("Control+Shift+z");
+    await announced(page, /^Redone: wild of deer\.$/);
+    await page.getByRole("button", { name: "Redo" }).click();
+    assert.deepEqual(await score(page, "deer"), after);
+    for (let i = 0; i < 4; i += 1) await page.getByRole("button", { name: "Undo" }).click();
+    assert.equal(await page.getByRole("button", { name: "Undo" }).isDisabled(), true);
+    assert.equal(await page.locator("#editor").isVisible(), false);
+    assert.deepEqual(await score(page, "deer"), before);
+    // A new edit ends what could be redone.
+    await page.getByRole("button", { name: "Hide ship" }).click();
+    assert.equal(await page.getByRole("button", { name: "Redo" }).isDisabled(), true);
+  }));
+
+  test("are exported as a table that `classes add` takes, with the same answers", limit, () => withPage(async (page) => {
+    await describeAnew(page, "deer", "horse", { antlers: 80, mane: 0, wild: 100 });
+    const { right } = await score(page, "deer");
+    await page.getByRole("button", { name: "Done" }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+    assert.equal(download.suggestedFilename(), "classes.csv");
+    const table = path.join(folder, "classes.csv");
+    await download.saveAs(table);
+    await page.waitForSelector(".exported pre");
+    const commands = (await page.locator(".exported pre").textContent()).split("\n");
+    assert.equal(commands.length, 2);
+    const model = path.join(folder, "edited.safetensors");
+    fs.copyFileSync(trainedModel(), model);
+    for (const command of commands) {
+      const [tool, ...args] = command.split(" ");
+      assert.equal(tool, "parsnets");
+      parsnets(...args.map((word) => ({ "demo.safetensors": model, "classes.csv": table })[word] || word));
+    }
+    const rows = await page.locator('.tile[aria-label^="deer,"]').evaluateAll((nodes) => nodes.map((node) => Number(/sample (\d+)/.exec(node.ariaLabel)[1])));
+    const predicted = JSON.parse(parsnets("predict", "--model", model, "--input", path.join(DEMO, "features.npy"), "--top", "1", "--json")).predictions;
+    assert.equal(rows.filter((sample) => predicted[sample].top[0].class === "deer").length, right);
+  }));
+
+  test("a class of one's own is deleted, and the deletion undone", limit, () => withPage(async (page) => {
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("pony");
+    await page.getByLabel("Like").selectOption("horse");
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: "Delete pony" }).click();
+    assert.equal(await page.locator(".class-rows .own").count(), 0);
+    await page.keyboard.press("Control+z");
+    assert.match(await page.locator(".class-rows .own").textContent(), /pony yours/);
+  }));
+});
+
+describe("keyboard", () => {
+  // Presses Tab until the element has the focus.
+  async function tabTo(page, selector, key = "Tab") {
+    for (let i = 0; i < 300; i += 1) {
+      if (await page.evaluate((one) => document.activeElement.matches(one), selector)) return;
+      await page.keyboard.press(key);
+    }
+    assert.fail(`Tab never reaches ${selector}`);
+  }
+
+  test("alone reaches a picture and makes a class", limit, () => withPage(async (page) => {
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.className), "skip");
+    await page.keyboard.press("Enter");
+    await tabTo(page, ".tile");
+    const at = () => page.evaluate(() => [...document.querySelectorAll(".tile")].indexOf(document.activeElement));
+    assert.equal(await at(), 0);
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await at(), 1);
+    await page.keyboard.press("ArrowDown");
+    const below = await at();
+    assert.ok(below > 1 && below < 24, `tile ${below}`);
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await at(), 0);
+    await page.keyboard.press("End");
+    assert.equal(await at(), 239);
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-pressed")), "true");
+    await announced(page, /%\.$/);
+    assert.ok(await page.evaluate(() => parseFloat(getComputedStyle(document.activeElement).outlineWidth) >= 2), "the focus is visible");
+    await tabTo(page, "#tab-why");
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "tab-attributes");
+    await tabTo(page, "#new-class");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("zebra");
+    await tabTo(page, "#class-base");
+    await page.keyboard.press("h");  // more letters may come too slowly to count as one word
+    await tabTo(page, "input[type=search]");
+    await page.keyboard.type("wild");
+    await tabTo(page, "input[type=range]");
+    assert.equal(await page.evaluate(() => document.activeElement.ariaLabel), "wild");
+    await page.keyboard.press("End");
+    await announced(page, /^It takes /);
+    assert.equal(await page.locator("#editor .sentence").textContent(), "Like horse, but with wild 100.");
+    await tabTo(page, "#done", "Shift+Tab");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "new-class");
+    assert.match(await page.locator(".class-rows .own").textContent(), /zebra yours/);
+  }));
+});
+
+describe("accessibility", () => {
+  for (const [scheme, width] of [["light", 1366], ["dark", 1366], ["light", 360], ["dark", 360]]) {
+    test(`no overflow, no axe violation: ${scheme}, ${width} px`, limit, () => withPage(async (page) => {
+      const check = async (state) => {
+        await settled(page);
+        assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), scheme);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${state}: the page scrolls sideways`);
+        const wide = await page.evaluate(() => [...document.querySelectorAll("body *")].filter((node) => {
+          const box = node.getBoundingClientRect();
+          return box.width > 0 && box.right > window.innerWidth + 1 && !node.closest(".visually-hidden");
+        }).map((node) => `${node.tagName}.${node.className}`));
+        assert.deepEqual(wide, [], state);
+        const violations = await page.evaluate(async () => (await window.axe.run(document)).violations
+          .map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.failureSummary}`).join(" | ")}`));
+        assert.deepEqual(violations, [], state);
+      };
+      await page.evaluate(axeSource);
+      await check("at first");
+      await page.getByLabel(/^Allow the answer unknown/).check();
+      await page.getByRole("tab", { name: "Attributes in the picture" }).click();
+      await page.getByRole("button", { name: "Hide cat" }).click();
+      await page.getByRole("button", { name: "Export" }).click();
+      await page.waitForSelector(".exported pre");
+      await check("unknown, hidden, exported");
+      await describeAnew(page, "deer", "horse", { wild: 100 });
+      await page.getByRole("textbox", { name: "Name" }).fill("dog");
+      await check("editor");
+    }, { viewport: { width, height: 768 }, colorScheme: scheme, reducedMotion: "reduce" }));
+  }
+
+  test("fits a laptop's screen, and the switch changes the theme", limit, () => withPage(async (page) => {
+    assert.ok(await page.evaluate(() => document.documentElement.scrollHeight <= window.innerHeight));
+    await page.getByRole("button", { name: "Dark theme" }).click();
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    await page.reload();
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  }));
+});
+
+describe("problems", () => {
+  const failures = /Failed to load resource/;
+
+  test("a server that stops is said, and one that comes back goes on", limit, async () => {
+    const args = ["--model", trainedModel(), "--data", DEMO];
+    const first = await serve([...args, "--port", "0"]);
+    const view = await openPlayground(browser, first.url, { expected: failures });
+    const { page } = view;
+    await first.stop();
+    await page.getByRole("button", { name: "Hide ship" }).click();
+    await page.waitForSelector("#problem:not([hidden])");
+    assert.match(await page.locator("#problem").textContent(), /The server does not answer/);
+    const second = await serve([...args, "--port", new URL(first.url).port]);
+    await page.waitForSelector("#problem", { state: "hidden" });
+    await announced(page, /^The server is back\.$/);
+    await settled(page);
+    await until(page, () => !document.querySelector('.tile[aria-label$=": ship"]'));
+    assert.deepEqual(view.problems, []);
+    await view.context.close();
+    await second.stop();
+  });
+
+  test("what the server refuses is said in its words", limit, async () => {
+    const view = await openPlayground(browser, server.url, { expected: failures });
+    const { page } = view;
+    // More classes than a request may carry.
+    await page.evaluate(() => {
+      const key = `parsnets-bank ${Page.model.name} ${Page.bank.classes.map((one) => one.name).join()}`;
+      const own = Array.from({ length: Page.model.limits.bank_classes + 1 }, (_, i) => ({ id: i + 1, name: `class ${i}`, base: "horse", changes: {} }));
+      sessionStorage.setItem(key, JSON.stringify({ own, hidden: [], next: own.length + 1 }));
+    });
+    await page.reload();
+    await page.waitForSelector("#problem:not([hidden])");
+    assert.match(await page.locator("#problem p").textContent(), /64.*\.$/);
+    assert.deepEqual(view.problems, []);
+    await view.context.close();
+  });
+
+  test("the token of the address is used and leaves it; without it, the page says so", limit, async () => {
+    const token = "s3cret-token-of-the-test";
+    const file = path.join(folder, "token");
+    fs.writeFileSync(file, token);
+    const guarded = await serve(["--model", trainedModel(), "--data", DEMO, "--port", "0", "--token-file", file]);
+    const plain = new URL("/", guarded.url).href;
+    const closed = await openPlayground(browser, plain, { expected: failures, ready: "#problem:not([hidden])" });
+    assert.match(await closed.page.locator("#problem").textContent(), /token/);
+    assert.deepEqual(closed.problems, []);
+    await closed.context.close();
+    const view = await openPlayground(browser, `${plain}#token=${token}`);
+    assert.equal(await view.page.evaluate(() => window.location.href), plain);
+    assert.equal(await view.page.locator(".tile").count(), 240);
+    assert.deepEqual(view.problems, []);
+    await view.context.close();
+    await guarded.stop();
+  });
+});

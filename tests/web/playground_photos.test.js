@@ -1,0 +1,118 @@
+// Photographs dropped on the playground, read by the tiny network of scripts/tiny_backbone.py.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { execFileSync } = require("node:child_process");
+const fs = require("node:fs");
+const path = require("node:path");
+const { after, before, describe, test } = require("node:test");
+const { launch } = require("./pages.js");
+const { DEMO, PATIENCE, ROOT, folder, parsnets, trainedModel, serve, openPlayground, until, settled } = require("./playground.js");
+
+const limit = { timeout: 4 * PATIENCE };
+const photos = path.join(folder, "photos");
+let browser;
+let server;
+
+before(async () => {
+  const script = (name, ...args) => execFileSync("/usr/bin/python3", [path.join(ROOT, "scripts", name), ...args], { stdio: "pipe", timeout: 5 * PATIENCE });
+  const backbone = path.join(folder, "tiny.onnx");
+  const data = path.join(folder, "data");
+  script("tiny_backbone.py", "--out", backbone);
+  script("demo_photos.py", "--out", photos);
+  parsnets("extract", "--images", photos, "--backbone", backbone, "--attributes", path.join(DEMO, "attributes.csv"), "--out", data, "--quiet");
+  fs.copyFileSync(path.join(DEMO, "split.json"), path.join(data, "split.json"));
+  server = await serve(["--model", trainedModel(data), "--data", data, "--backbone", backbone, "--port", "0"]);
+  browser = await launch();
+}, { timeout: 10 * PATIENCE });
+after(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+async function withPage(work, options) {
+  const view = await openPlayground(browser, server.url, options);
+  try {
+    await work(view.page);
+    assert.deepEqual(view.problems, []);
+  } finally {
+    await view.context.close();
+  }
+}
+
+// Every tenth photograph of a class.
+function filesOf(name) {
+  return fs.readdirSync(path.join(photos, name)).filter((_, i) => i % 10 === 0).map((file) => path.join(photos, name, file));
+}
+
+// As a file manager or the clipboard hands files over.
+function give(page, type, files) {
+  return page.evaluate(([kind, list]) => {
+    const transfer = new DataTransfer();
+    for (const { name, base64 } of list) {
+      transfer.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], name, { type: "image/png" }));
+    }
+    const event = kind === "paste" ? new ClipboardEvent("paste", { clipboardData: transfer, bubbles: true })
+      : new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true });
+    document.body.dispatchEvent(event);
+  }, [type, files.map((file) => ({ name: path.basename(file), base64: fs.readFileSync(file).toString("base64") }))]);
+}
+
+describe("photographs", () => {
+  test("of unseen classes are recognised better than by chance", limit, () => withPage(async (page) => {
+    const files = [...filesOf("deer"), ...filesOf("truck")];
+    await page.locator("#photo-file").setInputFiles(files);
+    await until(page, (number) => document.querySelectorAll(".group:first-child .tile").length === number, files.length);
+    await settled(page);
+    const labels = await page.locator(".group").first().locator(".tile").evaluateAll((nodes) => nodes.map((node) => node.ariaLabel));
+    const right = files.filter((file) => labels.includes(`${path.basename(file)}: ${path.basename(path.dirname(file))}`)).length;
+    // 48 photographs, ten classes: 12 right have a chance of 0.3 % by guessing.
+    assert.equal(files.length, 48);
+    assert.ok(right >= 12, `${right} of 48`);
+  }));
+
+  test("the page's answer is that of the command line", limit, () => withPage(async (page) => {
+    const [file] = filesOf("ship");
+    await page.locator("#photo-file").setInputFiles(file);
+    await until(page, () => document.querySelector(".verdict .note").textContent.endsWith(".png"));
+    const predicted = JSON.parse(parsnets("predict", "--model", trainedModel(path.join(folder, "data")), "--backbone", path.join(folder, "tiny.onnx"),
+      "--input", file, "--top", "5", "--json")).predictions[0].top;
+    const shown = await page.locator(".bars .class-tag").allTextContents();
+    assert.deepEqual(shown.map((text) => /(\w+) (?:seen|unseen)$/.exec(text)[1]), predicted.map((one) => one.class));
+    assert.equal(await page.locator(".why tbody tr").count() > 0, true);
+  }));
+
+  test("are dropped and pasted, and follow edits of the classes", limit, () => withPage(async (page) => {
+    const [first, second] = filesOf("truck");
+    await give(page, "dragenter", [first]);
+    assert.equal(await page.locator("#drop").isVisible(), true);
+    await give(page, "drop", [first]);
+    assert.equal(await page.locator("#drop").isVisible(), false);
+    await until(page, () => document.querySelectorAll(".group:first-child .tile").length === 1);
+    await give(page, "paste", [second]);
+    await until(page, () => document.querySelectorAll(".group:first-child .tile").length === 2);
+    await settled(page);
+    const best = await page.locator(".verdict-name").textContent();
+    await page.getByRole("button", { name: `Hide ${best.split(" ")[0]}` }).click();
+    await settled(page);
+    assert.notEqual((await page.locator(".verdict-name").textContent()).split(" ")[0], best.split(" ")[0]);
+    await page.getByRole("button", { name: "Remove them" }).click();
+    assert.equal(await page.locator(".tile").count(), 240);
+    await until(page, () => document.querySelector(".verdict .note").textContent.startsWith("Its label is"));
+  }));
+
+  test("that cannot be read are named, and why", limit, () => withPage(async (page) => {
+    const broken = path.join(folder, "broken.png");
+    fs.writeFileSync(broken, fs.readFileSync(filesOf("cat")[0]).subarray(0, 200));
+    await page.locator("#photo-file").setInputFiles(broken);
+    await page.waitForSelector("#problem:not([hidden])");
+    assert.match(await page.locator("#problem p").textContent(), /^broken\.png: .{10,}\.$/);
+    await page.getByRole("button", { name: "Close" }).click();
+    assert.equal(await page.locator("#problem").isVisible(), false);
+    const note = path.join(folder, "note.txt");
+    fs.writeFileSync(note, "no photograph");
+    await page.locator("#photo-file").setInputFiles(note);
+    await page.waitForSelector("#problem:not([hidden])");
+    assert.match(await page.locator("#problem p").textContent(), /^note\.txt: .{10,}\.$/);
+  }, { expected: /Failed to load resource/ }));
+});
