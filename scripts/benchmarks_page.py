@@ -256,6 +256,18 @@ def tsne_block(part):
                    f"{part['kl_divergence']:.3f}", percent(part["nearest_of_same_class"])]])
 
 
+def serve_block(part):
+    rows = []
+    for run in part["runs"]:
+        rows.append([run["name"], run["clients"], f"{run['predictions_per_second']:,.0f}",
+                     f"{run['predictions_per_second_of_two_cores']:,.0f}", seconds(run["p50_seconds"]),
+                     seconds(run["p99_seconds"]), run["errors"], megabytes(run["resident_start"]),
+                     megabytes(run["resident_end"]), gflop(run["flops_per_second"]),
+                     megabytes(run["body_bytes_per_second"])])
+    return table(["requests", "clients", "predictions/s", "if two cores were free", "p50", "p99", "errors",
+                  "memory at first", "at the end", "GFLOP/s", "bodies per second"], rows)
+
+
 def at_least(ratio, exact, wanted):
     """(text, whether it holds) of a peer's time over ours; a lower bound below the goal decides nothing."""
     return f"{'' if exact else 'less than '}1/{ratio:.0f}", True if ratio >= wanted else False if exact else None
@@ -291,6 +303,19 @@ def goals(parts):
         most = max(row["one"]["times_bound"] for row in bounds)
         rows.append(["batches are predicted at 40 % of the GEMM peak or more", percent(least), least >= 0.4])
         rows.append(["one sample takes at most 3 times as long as reading its weights", times(most), most <= 3])
+    runs = parts.get("serve", {}).get("runs", [])
+    for run in runs:
+        if run["batch"] > 1:
+            rate = run["predictions_per_second_of_two_cores"]
+            rows.append([f"the server predicts 20,000 samples per second or more on two cores ({run['name']})",
+                         f"{rate:,.0f}", rate >= 20000])
+    if runs:
+        errors = sum(run["errors"] for run in runs)
+        growth = max(run["resident_end"] / run["resident_start"] for run in runs)
+        tail = max(run["p99_seconds"] / run["p50_seconds"] for run in runs)
+        rows.append(["the server answers all requests of a load test", f"{errors} errors", errors == 0])
+        rows.append(["its memory grows by at most 10 % meanwhile", times(growth), growth <= 1.1])
+        rows.append(["its p99 is at most 5 times its p50", times(tail), tail <= 5])
     return rows
 
 
@@ -298,7 +323,8 @@ BLOCKS = (("stages", "Stages", stages_block), ("training", "Training from end to
           ("svr", "SVR beside LIBLINEAR and LIBSVM", svr_block), ("scikit-learn", "scikit-learn", scikit_learn_block),
           ("pytorch", "PyTorch", pytorch_block), ("load", "Reading features", load_block),
           ("prediction", "Prediction", prediction_block),
-          ("field", "Unlabelled samples that do not suit", field_block), ("tsne", "t-SNE of the report", tsne_block))
+          ("field", "Unlabelled samples that do not suit", field_block), ("tsne", "t-SNE of the report", tsne_block),
+          ("serve", "Serving over HTTP", serve_block))
 
 
 def block(results):

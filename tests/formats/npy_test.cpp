@@ -320,4 +320,26 @@ TEST(Npy, ReadsALargeFortranArrayInTheMemoryOfTheResult) {
   EXPECT_EQ(cancelling.done.size(), 4u);
 }
 
+TEST(NpyInMemory, ReadsWhatAFileWouldGive) {
+  const std::string swapped = "{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3), }";
+  const std::string turned = "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }";
+  for (const std::string& dict : {kGood, swapped, turned}) {
+    const TempDir dir;
+    const std::string bytes = npy(dict, floats(6));
+    test::write_bytes(dir / "x.npy", bytes);
+    const Matrix<float> of_file = read_npy_float({dir / "x.npy", ""});
+    const Matrix<float> in_memory = parse_npy_float(std::as_bytes(std::span(bytes)), "x");
+    EXPECT_EQ(in_memory.rows(), 2u);
+    EXPECT_TRUE(std::ranges::equal(in_memory.values(), of_file.values())) << dict;
+  }
+}
+
+TEST(NpyInMemory, RefusesEveryPartOfAnArray) {
+  const std::string bytes = npy(kGood, floats(6));
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    const std::string part = bytes.substr(0, length);
+    EXPECT_THROW(parse_npy_float(std::as_bytes(std::span(part)), "x"), Error) << length;
+  }
+}
+
 }  // namespace parsnets

@@ -28,6 +28,13 @@ def svr(ratio, reached):
             "bounds": [{"c": 0.1, "ours": ours, "ours_with_bias": ours, "liblinear": peer}]}
 
 
+def served(rate, p99, errors=0, end=3e7):
+    return {"runs": [{"name": "demo", "clients": 16, "batch": 64, "predictions_per_second": rate / 2,
+                      "predictions_per_second_of_two_cores": rate, "p50_seconds": 0.01, "p99_seconds": p99,
+                      "errors": errors, "resident_start": 3e7, "resident_end": end, "flops_per_second": 1e9,
+                      "body_bytes_per_second": 1e7}]}
+
+
 class BenchmarksPage(unittest.TestCase):
     def holds(self, parts):
         return [holds for _, _, holds in page.goals(parts)]
@@ -51,6 +58,11 @@ class BenchmarksPage(unittest.TestCase):
         text = "\n".join(page.svr_block(svr(150, False)))
         self.assertIn("MISSING: no libsvm", text)
         self.assertIn("not reached", text)
+
+    def test_the_server_is_judged_by_rate_errors_memory_and_tail(self):
+        self.assertEqual(self.holds({"serve": served(30000, 0.04)}), [True, True, True, True])
+        self.assertEqual(self.holds({"serve": served(10000, 0.06, 1, 4e7)}), [False, False, False, False])
+        self.assertIn("30,000", "\n".join(page.serve_block(served(30000, 0.04))))
 
     def test_times_have_the_unit_that_suits(self):
         self.assertEqual([page.seconds(v) for v in (2e-6, 0.0123, 1.234, 987)], ["2 us", "12.3 ms", "1.23 s", "987 s"])
