@@ -342,6 +342,8 @@ class HttpServer::State : private httplib::Server {
         keep = answer_on(connection, exchange);
       } catch (const HttpError& e) {
         error = e;
+      } catch (const std::exception&) {  // no memory is left; other connections go on
+        error = HttpError(503, "the server has no room for the request");
       }
       if (error) {
         HttpResponse response = error_response(*error);

@@ -26,7 +26,7 @@ class Result {
       : own ? "A class of yours: the model has only your description of it."
         : best.seen ? "A class with pictures in training." : "No picture of this class was in training, only its attributes.";
     const doubt = !rejecting && prediction.unknown
-      ? `Allowed to, the model would say unknown${prediction.why ? `: ${prediction.why}` : ""}` : null;
+      ? `If it may, the model answers unknown${prediction.why ? `: ${prediction.why}` : ""}` : null;
     const truth = item.label ? `Its label is ${item.label}.` : item.name;
     this.node.replaceChildren(...[
       element("div", { class: "verdict" }, this.page.pictures.node(item, true),
