@@ -1,6 +1,7 @@
 // A network and a decoder of photographs. OpenCV prints nothing, and no exception leaves the module.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -10,14 +11,20 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "backbones_module.hpp"
+#include "decoding_memory.hpp"
 #include "engine.hpp"
+#include "images/decoding_bytes.hpp"
+#include "images/image_header.hpp"
 #include "images/pixels.hpp"
+#include "images/webp_orientation.hpp"
 #include "onnx_outline.hpp"
 #include "quiet_thread.hpp"
 
 namespace parsnets {
 
 namespace {
+
+constexpr int kStays = 2;  // no code of cv::flip
 
 void silence_opencv() {
   cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
@@ -31,14 +38,52 @@ std::string problem_of(Work work) {
   try {
     return work();
   } catch (const cv::Exception& error) {
+    if (error.code == cv::Error::StsNoMem) return kNotEnoughMemory;
     return error.err.empty() ? "OpenCV failed" : error.err;
   } catch (const std::bad_alloc&) {
-    return "not enough memory";
+    return kNotEnoughMemory;
   } catch (const std::exception& error) {
     return error.what();
   } catch (...) {
     return "an unknown failure";
   }
+}
+
+/// Memory of one photograph.
+struct Taken {
+  Taken(DecodingMemory& all, double of_pixels)
+      : memory(all), bytes(static_cast<std::size_t>(of_pixels) + kSmallParts), enough(all.take(bytes)) {}
+  ~Taken() {
+    if (enough) memory.give_back(bytes);
+  }
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+
+  static constexpr std::size_t kSmallParts = std::size_t{4} << 20;  // tables and rows of decoders
+  DecodingMemory& memory;
+  std::size_t bytes;
+  bool enough;
+};
+
+/// 8 bits, three channels, upright; empty: damaged.
+cv::Mat decoded(std::span<const std::byte> image, ImageFormat format) {
+  const cv::Mat bytes(1, static_cast<int>(image.size()), CV_8U,
+                      const_cast<std::byte*>(image.data()));  // which it does not change
+  if (format != ImageFormat::webp) return cv::imdecode(bytes, cv::IMREAD_COLOR);
+  // OpenCV 4.6 leaves WebP images as they are.
+  cv::Mat pixels = cv::imdecode(bytes, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION);
+  const int orientation = webp_orientation(image);
+  if (orientation == 1 || pixels.empty()) return pixels;
+  cv::Mat upright;
+  if (orientation >= 5)
+    cv::transpose(pixels, upright);
+  else
+    upright = pixels;
+  pixels.release();
+  constexpr std::array<int, 9> kFlip{0, kStays, 1, -1, 0, kStays, 1, -1, 0};  // around y, both, x
+  const int flip = kFlip[static_cast<std::size_t>(orientation)];
+  if (flip != kStays) cv::flip(upright, upright, flip);
+  return upright;
 }
 
 class PhotoBackbone final : public Backbone {
@@ -70,10 +115,13 @@ class PhotoBackbone final : public Backbone {
   std::string prepare(std::span<const std::byte> image, std::span<float> input) const override {
     return problem_of([&]() -> std::string {
       if (image.empty() || input.size() != values_per_input()) return "expected an image and room for its pixels";
-      const cv::Mat bytes(1, static_cast<int>(image.size()), CV_8U,
-                          const_cast<std::byte*>(image.data()));     // which it does not change
-      const cv::Mat pixels = cv::imdecode(bytes, cv::IMREAD_COLOR);  // 8 bits, three channels, upright
-      if (pixels.empty() || pixels.type() != CV_8UC3) return "the image is damaged or of an unknown variant";
+      const auto header = read_image_header(image);
+      if (!header) return "the image has no size";
+      const Taken memory(memory_, kDecodingBytesPerPixel * static_cast<double>(header->width * header->height));
+      if (!memory.enough) return kNotEnoughMemory;
+      const cv::Mat pixels = decoded(image, header->format);
+      if (pixels.empty() || pixels.type() != CV_8UC3)
+        return can_allocate(memory.bytes) ? "the image is damaged or of an unknown variant" : kNotEnoughMemory;
       to_network_input({pixels.ptr<std::uint8_t>(), static_cast<std::size_t>(pixels.cols),
                         static_cast<std::size_t>(pixels.rows), pixels.step[0]},
                        options_.input, input);
@@ -105,6 +153,7 @@ class PhotoBackbone final : public Backbone {
   std::unique_ptr<Engine> engine_;
   std::size_t dimensions_ = 0;
   std::mutex running_;
+  mutable DecodingMemory memory_;
 };
 
 }  // namespace

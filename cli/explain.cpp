@@ -22,8 +22,7 @@ struct State {
   std::string model, input;
   int row = 0, top = 8;
   std::uint64_t memory_limit = 0;
-  BackboneChoice backbone;
-  bool trust_backbone = false;
+  PhotoOptions photos;
 };
 
 struct Sample {
@@ -39,14 +38,15 @@ std::size_t row_of(const State& state, std::size_t rows) {
 
 Sample read_sample(const State& state, const Model& model, ThreadPool& pool, ProgressObserver* progress) {
   const auto& source = model.record.data.source;
-  if (state.backbone.file.empty()) {
+  if (!state.photos.given()) {
     const Matrix<float> input = read_feature_input(state.input, source, progress, state.memory_limit);
     const auto row = input.row(row_of(state, input.rows()));
     return {"", {row.begin(), row.end()}};
   }
   const auto photos = photos_of(state.input);
-  PhotoRows input({photos[row_of(state, photos.size())]}, source, state.backbone, state.trust_backbone, pool, progress);
-  require_memory(state.memory_limit, input.decoding_bytes(), "decoding a photograph", "raise the limit");
+  PhotoRows input({photos[row_of(state, photos.size())]}, source, state.photos, pool, progress);
+  require_memory(state.memory_limit, input.decoding_bytes(), "decoding a photograph",
+                 "raise the limit, or lower --max-pixels");
   const auto row = input.next(1).row(0);
   return {input.names().front(), {row.begin(), row.end()}};
 }
@@ -66,12 +66,12 @@ Command explain_command() {
       .integer("row", state->row, 0, 2000000000,
                "row of the sample, counted from 0; of photographs, among all of them in the order of their names")
       .integer("top", state->top, 1, 100000, "number of attributes to show");
-  add_photo_options(command.options, state->backbone, state->trust_backbone);
+  add_photo_options(command.options, state->photos);
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     if (state->model.empty() || state->input.empty())
       throw Error(ErrorCode::usage, "explain: expected --model FILE and --input FILE");
-    check_photographs(state->input, state->backbone, state->trust_backbone);
+    check_photographs(state->input, state->photos);
     const Model model = load_model(state->model);
     require_memory(state->memory_limit, scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, 1),
                    "an explanation", "raise the limit");

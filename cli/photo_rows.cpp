@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "formats/csv.hpp"
+#include "images/decoding_bytes.hpp"
 #include "images/features_of_image.hpp"
 #include "parsnets/error.hpp"
 
@@ -17,19 +18,26 @@ constexpr std::size_t kTold = 5;      // of those that cannot be read
 
 }  // namespace
 
-void add_photo_options(OptionTable& options, BackboneChoice& choice, bool& trust) {
-  options
-      .path("backbone", choice.file,
-            "network that turns photographs into features, an ONNX file: the one that made the features of training")
-      .flag("trust-backbone", trust,
-            "use the network though the model does not say which one made its features; the card NAME.json beside it "
-            "says what it expects");
+ImageLimits PhotoOptions::limits() const {
+  ImageLimits limits;
+  limits.max_pixels = static_cast<std::size_t>(max_pixels);
+  return limits;
 }
 
-void check_photographs(const std::string& input, const BackboneChoice& choice, bool trust) {
+void add_photo_options(OptionTable& options, PhotoOptions& photos) {
+  options
+      .path("backbone", photos.backbone.file,
+            "network that turns photographs into features, an ONNX file: the one that made the features of training")
+      .flag("trust-backbone", photos.trust_backbone,
+            "use the network though the model does not say which one made its features, as device files never do; the "
+            "card NAME.json beside it says what it expects")
+      .integer("max-pixels", photos.max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded");
+}
+
+void check_photographs(const std::string& input, const PhotoOptions& photos) {
   std::error_code absent;
-  if (choice.file.empty()) {
-    if (trust) throw Error(ErrorCode::usage, "--trust-backbone requires --backbone");
+  if (!photos.given()) {
+    if (photos.trust_backbone) throw Error(ErrorCode::usage, "--trust-backbone requires --backbone");
     if (has_image_ending(input) || std::filesystem::is_directory(input, absent))
       throw Error(ErrorCode::usage,
                   fmt::format("--input: expected a file of features, found '{}'; photographs need --backbone FILE.onnx",
@@ -51,17 +59,15 @@ std::vector<ListedImage> photos_of(const std::string& input) {
 }
 
 PhotoRows::PhotoRows(std::vector<ListedImage> images, const std::optional<FeatureSource>& trained,
-                     const BackboneChoice& choice, bool trust, ThreadPool& pool, ProgressObserver* progress)
+                     const PhotoOptions& options, ThreadPool& pool, ProgressObserver* progress)
     : images_(std::move(images)),
-      backbone_(open_backbone_of(trained, choice, trust)),
+      backbone_(open_backbone_of(trained, options.backbone, options.trust_backbone)),
+      limits_(options.limits()),
       pool_(pool),
       progress_(progress) {}
 
 double PhotoRows::decoding_bytes() const {
-  const ImageLimits limits;
-  const ImageInput& input = backbone_.source.input;
-  return 12.0 * static_cast<double>(kDecoded * input.width * input.height) +
-         pool_.size() * (6.0 * static_cast<double>(limits.max_pixels) + static_cast<double>(limits.max_bytes));
+  return parsnets::decoding_bytes(limits_, backbone_.source.input, pool_.size(), kDecoded);
 }
 
 void PhotoRows::skip(const std::string& image, const std::string& problem) {
@@ -87,8 +93,8 @@ MatrixView<const float> PhotoRows::next(std::size_t count) {
     std::vector<std::string> problems(some);
     pool_.parallel_for(some, 1, [&](std::size_t i, std::size_t, std::size_t) {
       try {
-        prepare_image(*backbone_.backbone, read_image_file(block[i].file), block[i].name,
-                      inputs.subspan(i * values, values));
+        prepare_image(*backbone_.backbone, read_image_file(block[i].file, limits_), block[i].name,
+                      inputs.subspan(i * values, values), limits_);
       } catch (const Error& error) {
         if (error.code() != ErrorCode::bad_input) throw;
         const BadInput parts = error.parts();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backbone_module.hpp"
+#include "images/image_header.hpp"
 #include "images/image_list.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
@@ -18,10 +19,20 @@ struct UnreadableImage {
   std::string image, problem;
 };
 
-/// --backbone and --trust-backbone, for commands that take features or photographs as --input.
-void add_photo_options(OptionTable& options, BackboneChoice& choice, bool& trust);
+/// What the command line says of photographs.
+struct PhotoOptions {
+  BackboneChoice backbone;
+  bool trust_backbone = false;
+  int max_pixels = static_cast<int>(ImageLimits().max_pixels);
+
+  bool given() const { return !backbone.file.empty(); }
+  ImageLimits limits() const;
+};
+
+/// --backbone, --trust-backbone and --max-pixels, for commands that take features or photographs as --input.
+void add_photo_options(OptionTable& options, PhotoOptions& photos);
 /// Throws usage for photographs without a backbone, and for what does not go together with one.
-void check_photographs(const std::string& input, const BackboneChoice& choice, bool trust);
+void check_photographs(const std::string& input, const PhotoOptions& photos);
 
 /// Images that --input names: a file, a folder, or several, separated by commas. By name, each once. Throws bad_input
 /// where there are none.
@@ -33,8 +44,8 @@ std::string unreadable_text(std::size_t count);
 class PhotoRows {
  public:
   /// Refers to `pool` and `progress`. Opens the network that made the features of `trained`, as open_backbone_of().
-  PhotoRows(std::vector<ListedImage> images, const std::optional<FeatureSource>& trained, const BackboneChoice& choice,
-            bool trust, ThreadPool& pool, ProgressObserver* progress);
+  PhotoRows(std::vector<ListedImage> images, const std::optional<FeatureSource>& trained, const PhotoOptions& options,
+            ThreadPool& pool, ProgressObserver* progress);
 
   std::size_t total() const { return images_.size(); }
   std::size_t cols() const { return backbone_.source.dimensions; }
@@ -49,7 +60,7 @@ class PhotoRows {
 
   /// File name of the network.
   const std::string& network() const { return backbone_.source.backbone; }
-  /// Bytes that decoding takes.
+  /// Bytes that decoding takes at most.
   double decoding_bytes() const;
 
  private:
@@ -57,6 +68,7 @@ class PhotoRows {
 
   std::vector<ListedImage> images_;
   OpenedBackbone backbone_;
+  ImageLimits limits_;
   ThreadPool& pool_;
   ProgressObserver* progress_;
   std::size_t next_ = 0;

@@ -23,13 +23,13 @@ struct State {
   std::string model, input;
   std::filesystem::path out;
   int top = 5, batch = 1024, reasons = 0;
-  bool table = false, trust_backbone = false;
+  bool table = false;
   std::uint64_t memory_limit = 0;
   Among among = Among::all;
   Wanted wanted;
-  BackboneChoice backbone;
+  PhotoOptions photos;
 
-  bool photographs() const { return !backbone.file.empty(); }
+  bool photographs() const { return photos.given(); }
 };
 
 /// What is written is text for a program to read by its ending, and never replaces what is read.
@@ -60,7 +60,7 @@ void check(const State& state, const Context& context) {
   if (state.model.empty() || state.input.empty())
     throw Error(ErrorCode::usage, "predict: expected --model FILE and --input FILE");
   check_wanted(state, context.given);
-  check_photographs(state.input, state.backbone, state.trust_backbone);
+  check_photographs(state.input, state.photos);
   if (state.table && (context.common.json || !state.out.empty()))
     throw Error(ErrorCode::usage, fmt::format("--table conflicts with {}: tables are for people to look at",
                                               context.common.json ? "--json" : "--out"));
@@ -152,10 +152,10 @@ Output run(State& state, Context& context) {
   together(processes, [&] {
     if (processes.rank() == 0) writer.emplace(state.out, columns_of(state, model, photos, context.common.json), model);
   });
-  state.backbone.threads = static_cast<unsigned>(context.common.threads);
+  state.photos.backbone.threads = static_cast<unsigned>(context.common.threads);
   FeatureRows input = state.photographs()
-                          ? FeatureRows(std::make_unique<PhotoRows>(std::move(photos), model.source, state.backbone,
-                                                                    state.trust_backbone, pool, context.progress))
+                          ? FeatureRows(std::make_unique<PhotoRows>(std::move(photos), model.source, state.photos, pool,
+                                                                    context.progress))
                           : FeatureRows(state.input, model.source, context.progress, state.memory_limit);
   if (input.cols() != model.dimensions)
     throw Error(BadInput{input.name(), "features", fmt::format("{} per sample, as in training", model.dimensions),
@@ -175,7 +175,8 @@ Output run(State& state, Context& context) {
           12.0 * static_cast<double>(batch) * static_cast<double>(input.cols()) + 3 * sizeof(RankedClass) * in_sets +
           3.0 * sizeof(Contribution) * static_cast<double>(std::min(batch, rows_at_a_time) * wanted.reasons) +
           input.decoding_bytes(),
-      "prediction", "raise the limit, or lower --batch or --threads");
+      "prediction",
+      state.photographs() ? "raise the limit, or lower --max-pixels or --threads" : "raise the limit or lower --batch");
   Counts counts;
   std::size_t samples = 0;
   // Written as it is computed, so that memory does not grow with the input.
@@ -201,6 +202,10 @@ Output run(State& state, Context& context) {
     throw Error(BadInput{input.name(), "", "rows of comma-separated numbers", "only a header", "write it again"});
   if (!writer) return Output{};
   writer->finish(input.unreadable());
+  if (!input.unreadable().empty() && state.out.empty() && !state.table && !context.common.json) {
+    context.print("");  // the line of progress goes first; CSV has no place for the count
+    fmt::print(stderr, "warning: {}", unreadable_text(input.unreadable().size()));
+  }
   return told(state, counts, top, candidates, input.unreadable().size());
 }
 
@@ -232,7 +237,7 @@ Command predict_command() {
                "number of attributes to print that decided for the best class against the next; see also 'parsnets "
                "explain'")
       .flag("table", state->table, "print a table for people instead of CSV");
-  add_photo_options(command.options, state->backbone, state->trust_backbone);
+  add_photo_options(command.options, state->photos);
   command.options.integer("batch", state->batch, 1, 1000000,
                           "samples per batch, of photographs at most 32; results are written after each");
   add_memory_limit(command.options, state->memory_limit);

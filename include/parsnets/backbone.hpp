@@ -19,6 +19,9 @@ struct BackboneOptions {
   unsigned threads = 0;        ///< of run(); 0: one per core
 };
 
+/// The problem of a photograph that may be fine: what is returned when memory is short.
+inline constexpr const char* kNotEnoughMemory = "not enough memory";
+
 /// A network in memory. Problems are returned as text (empty: none), not thrown: they cross the border of a module.
 class Backbone {
  public:
@@ -30,7 +33,8 @@ class Backbone {
   /// What runs it, with its version: "OpenCV 4.6.0".
   virtual std::string engine() const = 0;
   /// Decodes the bytes of one image file (turned upright by its EXIF orientation) into `input`, 3·height·width values,
-  /// channel by channel. The caller has checked size and format (images/image_header.hpp). Thread-safe.
+  /// channel by channel. The caller has checked size and format (images/image_header.hpp). Thread-safe:
+  /// when memory is short, calls wait for each other, and one that is alone returns kNotEnoughMemory.
   virtual std::string prepare(std::span<const std::byte> image, std::span<float> input) const = 0;
   /// `inputs`: n prepared ones, one after the other. `features`: n x dimensions(). A photograph has the same features
   /// alone and in any batch, up to rounding. Calls from several threads wait for each other.

@@ -50,6 +50,9 @@ Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& opt
                          std::filesystem::exists(folder, error) ? "a file" : "no such folder", "check the path"});
   std::filesystem::directory_iterator readable(folder, error);
   if (error) throw Error(BadInput{folder.string(), "", "a readable folder", error.message(), "check its permissions"});
+  if (std::filesystem::exists(folder / kPartialExtractionFile, error))
+    throw Error(BadInput{(folder / kPartialExtractionFile).string(), "", "a complete data set",
+                         "an extraction that was interrupted", "run the same extraction again: it goes on"});
   Dataset data = is_xlsa17(folder) ? load_xlsa17(folder, options, progress) : load_plain(folder, options, progress);
   data.name = folder_name(folder);
   data.chosen = chosen_files(options, folder);
@@ -73,15 +76,14 @@ void save_dataset(const Dataset& data, const RowBlocks<float>& features, const s
   if (error || !std::filesystem::is_directory(folder))
     throw Error(ErrorCode::failure, fmt::format("cannot create the folder {}: {}", folder.string(), error.message()));
   const bool mat = format == DataFormat::mat5 || format == DataFormat::mat5_uncompressed || format == DataFormat::mat73;
+  if (data.source)  // before the features: an interrupted call leaves none whose origin is not known
+    write_text_file(folder / kExtractionFile, to_json(*data.source).dump(2) + "\n");
   (mat ? save_xlsa17 : save_plain)(data, features, folder, format, progress);
   if (data.generated)
     write_text_file(folder / kGeneratedMark, "{\"generated\": true}\n");
   else
     std::filesystem::remove(folder / kGeneratedMark, error);
-  if (data.source)
-    write_text_file(folder / kExtractionFile, to_json(*data.source).dump(2) + "\n");
-  else
-    std::filesystem::remove(folder / kExtractionFile, error);
+  if (!data.source) std::filesystem::remove(folder / kExtractionFile, error);
 }
 
 std::vector<std::int64_t> to_integers(std::span<const double> values, const std::string& file,

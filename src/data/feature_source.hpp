@@ -13,6 +13,8 @@ namespace parsnets {
 
 /// Beside the features of a folder.
 inline constexpr const char* kExtractionFile = "extraction.json";
+/// In a folder whose extraction is not finished.
+inline constexpr const char* kPartialExtractionFile = "extraction.partial";
 
 const char* name_of(PixelPreset preset);
 const char* name_of(ImageFit fit);

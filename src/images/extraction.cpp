@@ -14,6 +14,7 @@
 #include "data/folder.hpp"
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
+#include "images/decoding_bytes.hpp"
 #include "images/features_of_image.hpp"
 #include "images/partial_features.hpp"
 #include "parsnets/error.hpp"
@@ -114,12 +115,10 @@ std::vector<std::string> classes_of(const fs::path& attributes, const ImageList&
 }
 
 void require_memory_for(const ExtractionOptions& options, const FeatureSource& source, const ThreadPool& pool) {
-  const double input = 12.0 * static_cast<double>(source.input.width * source.input.height);
-  const double decoded = 6.0 * static_cast<double>(options.limits.max_pixels);  // and once more while it is turned
-  require_memory(options.memory_limit,
-                 static_cast<double>(options.batch) * input +
-                     pool.size() * (decoded + static_cast<double>(options.limits.max_bytes)),
-                 "decoding photographs", "raise the limit, or use fewer " + option_name("threads"));
+  require_memory(
+      options.memory_limit, decoding_bytes(options.limits, source.input, pool.size(), options.batch),
+      "decoding photographs",
+      "raise the limit, or use fewer " + option_name("threads") + " or a lower " + option_name("max-pixels"));
 }
 
 /// Columns of one value per row.
@@ -180,10 +179,10 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
   try {
     result.continued = extractor.run(pool);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::cancelled || partial.size() == 0) throw;
-    throw Error(ErrorCode::cancelled, fmt::format("{}; the features of {} photographs are in {}: the same command goes "
-                                                  "on from them",
-                                                  error.what(), partial.size(), partial.file().string()));
+    if (partial.size() == 0) throw;
+    throw Error(error.code(), fmt::format("{}; the features of {} photographs are in {}: the same command goes "
+                                          "on from them",
+                                          error.what(), partial.size(), partial.file().string()));
   }
 
   std::vector<std::string> names, labels;
@@ -207,8 +206,8 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
   result.classes_without_images.insert(result.classes_without_images.end(), list.empty_folders.begin(),
                                        list.empty_folders.end());
 
-  // From here on nothing is cancelled; the partial file goes last, so that a crash between the files is made good by
-  // the same command.
+  // From here on nothing is cancelled. The features come after all that says what they are, and the partial file goes
+  // last: a crash between the files is made good by the same command.
   Matrix<float> block;
   const RowBlocks<float> rows{names.size(), source.dimensions, [&](std::size_t first, std::size_t count) {
                                 if (block.rows() != count) block = Matrix<float>(count, source.dimensions);
@@ -217,10 +216,10 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
                               }};
   if (!attributes.empty() && attributes != folder / kAttributes)
     write_text_file(folder / kAttributes, read_text_file(attributes));
-  write_npy(folder / "features.npy", rows);
+  write_text_file(folder / kExtractionFile, to_json(source).dump(2) + "\n");
   if (result.has_labels) write_labels(folder, labels, result.classes, result.has_attributes);
   write_column(folder / "image_files.csv", {"image_file"}, names);
-  write_text_file(folder / kExtractionFile, to_json(source).dump(2) + "\n");
+  write_npy(folder / "features.npy", rows);
   partial.remove();
   return result;
 }

@@ -38,7 +38,8 @@ void check_attributes(const std::filesystem::path& table, const ImageList& list)
 /// names, without attributes), image_files.csv, attributes.csv, extraction.json. Decodes a batch at a time. The
 /// features of finished photographs are in extraction.partial until all are done: when cancelled or interrupted, the
 /// same call continues, and the result has the same bytes. Images that cannot be read are left out; throws bad_input
-/// when none can. Throws usage when the folder has a data set already, or when `memory_limit` is too low.
+/// when none can, and failure when memory is short. Throws usage when the folder has a data set already, or when
+/// `memory_limit` is too low.
 Extraction extract_features(Backbone& backbone, const FeatureSource& source, const ImageList& list,
                             const std::filesystem::path& folder, const ExtractionOptions& options, ThreadPool& pool,
                             ProgressObserver* progress = nullptr);

@@ -21,6 +21,9 @@ void prepare_image(const Backbone& backbone, std::span<const std::byte> bytes, c
                    std::span<float> input, const ImageLimits& limits) {
   const ImageHeader header = check_image(bytes, limits, name);
   const std::string problem = backbone.prepare(bytes, input);
+  if (problem == kNotEnoughMemory)
+    throw Error(ErrorCode::failure,
+                fmt::format("{}: not enough memory to decode {} x {} pixels", name, header.width, header.height));
   if (!problem.empty())
     throw Error(BadInput{name, "", fmt::format("a complete {} image", name_of(header.format)), problem,
                          "get the file again, or convert it"});

@@ -15,7 +15,8 @@ namespace parsnets {
 /// The bytes of a file. Throws bad_input for one that cannot be read or is larger than the limit.
 std::vector<std::byte> read_image_file(const std::filesystem::path& file, const ImageLimits& limits = {});
 
-/// Checks and decodes one image into `input`, 3·height·width values. Throws bad_input naming `name`. Thread-safe.
+/// Checks and decodes one image into `input`, 3·height·width values. Throws bad_input naming `name`, and failure when
+/// memory is short. Thread-safe.
 void prepare_image(const Backbone& backbone, std::span<const std::byte> bytes, const std::string& name,
                    std::span<float> input, const ImageLimits& limits = {});
 

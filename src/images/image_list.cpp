@@ -19,21 +19,60 @@ namespace fs = std::filesystem;
 
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
-void add_folder(const fs::path& folder, bool alone, ImageList& list) try {
-  std::set<std::string> classes, with_images;
-  for (fs::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
-    if (is_hidden(entry->path())) {
-      if (entry->is_directory()) entry.disable_recursion_pending();
-      continue;
+/// The images below one folder. Links to folders are followed, but below a folder of the first level each folder is
+/// visited once, so that links in a circle end.
+class FolderWalk {
+ public:
+  FolderWalk(const fs::path& folder, bool alone, ImageList& list) : folder_(folder), alone_(alone), list_(list) {}
+
+  void run() {
+    std::set<fs::path> seen{fs::canonical(folder_)};
+    std::vector<fs::path> classes;
+    visit(folder_, "", classes);
+    for (const auto& path : classes) {
+      const std::string name = path.filename().string();
+      const std::size_t before = list_.images.size();
+      auto below = seen;
+      if (!below.insert(fs::canonical(path)).second) continue;
+      visit_below(path, name, below);
+      if (list_.images.size() == before) list_.empty_folders.push_back(name);
     }
-    const fs::path inside = entry->path().lexically_relative(folder);
-    if (entry->is_directory() && entry.depth() == 0) classes.insert(inside.string());
-    if (!has_image_ending(inside) || !entry->is_regular_file()) continue;
-    const std::string class_name = inside.has_parent_path() ? inside.begin()->string() : "";
-    with_images.insert(class_name);
-    list.images.push_back({entry->path(), (alone ? inside : entry->path()).generic_string(), class_name});
   }
-  std::ranges::set_difference(classes, with_images, std::back_inserter(list.empty_folders));
+
+ private:
+  void visit_below(const fs::path& folder, const std::string& class_name, std::set<fs::path>& seen) {
+    std::vector<fs::path> folders;
+    visit(folder, class_name, folders);
+    for (const auto& path : folders)
+      if (seen.insert(fs::canonical(path)).second) visit_below(path, class_name, seen);
+  }
+
+  /// Adds the images of one folder. Returns its folders by name, links last: a folder has its own name first.
+  void visit(const fs::path& folder, const std::string& class_name, std::vector<fs::path>& folders) {
+    std::vector<fs::path> links;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (is_hidden(entry.path())) continue;
+      std::error_code absent;  // a link to nothing is no file
+      if (entry.is_directory(absent)) {
+        (entry.is_symlink(absent) ? links : folders).push_back(entry.path());
+      } else if (has_image_ending(entry.path()) && entry.is_regular_file(absent)) {
+        const fs::path inside = entry.path().lexically_relative(folder_);
+        list_.images.push_back({entry.path(), (alone_ ? inside : entry.path()).generic_string(), class_name});
+      }
+    }
+    std::ranges::sort(folders);
+    std::ranges::sort(links);
+    folders.insert(folders.end(), links.begin(), links.end());
+  }
+
+  const fs::path& folder_;
+  bool alone_;
+  ImageList& list_;
+};
+
+void add_folder(const fs::path& folder, bool alone, ImageList& list) try {
+  FolderWalk(folder, alone, list).run();
+  std::ranges::sort(list.empty_folders);
 } catch (const fs::filesystem_error& error) {
   throw Error(
       BadInput{error.path1().string(), "", "a readable folder", error.code().message(), "check its permissions"});

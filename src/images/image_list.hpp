@@ -24,8 +24,9 @@ struct ImageList {
 /// Whether a name ends in .jpg, .jpeg, .png, .webp or .bmp, in any case.
 bool has_image_ending(const std::filesystem::path& file);
 
-/// The images of `places`: single files, and folders with all folders below them. Names that begin with a dot are left
-/// out. No class names are gathered. Throws bad_input when there are no images, and for names that are not UTF-8.
+/// The images of `places`: single files, and folders with all folders below them. Links to folders
+/// are followed, circles of them once. Names that begin with a dot are left out. No class names are gathered. Throws
+/// bad_input when there are no images, and for names that are not UTF-8.
 ImageList find_images(const std::vector<std::filesystem::path>& places);
 
 /// The same with their classes. The class of an image is the first folder below the one given, or that of `labels`, a

@@ -23,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kName = "extraction.partial";
 constexpr std::string_view kFirstLine = "parsnets extraction 1\n";
 constexpr std::uint32_t kMostName = 65536;
 constexpr std::uint64_t kMostHeader = 65536;
@@ -81,20 +80,34 @@ std::optional<std::string> file_of_a_data_set(const fs::path& folder) {
   return std::nullopt;
 }
 
-void begin_file(const fs::path& folder, const fs::path& file) {
+void require_no_data_set(const fs::path& folder) {
   if (const auto found = file_of_a_data_set(folder))
     throw Error(ErrorCode::usage, fmt::format("{} has a data set already ({}): choose another folder, or remove it",
                                               folder.string(), *found));
+}
+
+/// Creates a folder. Returns those that it made, the deepest first.
+std::vector<fs::path> make_folder(const fs::path& folder) {
+  std::vector<fs::path> made;
   std::error_code error;
+  for (fs::path one = fs::absolute(folder).lexically_normal(); !fs::exists(one, error); one = one.parent_path())
+    if (one.has_filename()) made.push_back(one);
   fs::create_directories(folder, error);
+  return made;
+}
+
+void begin_file(const fs::path& folder, const fs::path& file, std::vector<fs::path>& made) {
+  require_no_data_set(folder);
+  if (made.empty()) made = make_folder(folder);
   const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) throw Error(ErrorCode::failure, fmt::format("cannot create {}: {}", file.string(), std::strerror(errno)));
   ::close(fd);
 }
 
-std::unique_ptr<FileLock> hold(const fs::path& folder, const fs::path& file, ProgressObserver* progress) {
+std::unique_ptr<FileLock> hold(const fs::path& folder, const fs::path& file, std::vector<fs::path>& made,
+                               ProgressObserver* progress) {
   for (;;) {
-    if (!fs::exists(file)) begin_file(folder, file);
+    if (!fs::exists(file)) begin_file(folder, file, made);
     try {
       return std::make_unique<FileLock>(file, progress);
     } catch (const Error& error) {  // another process may have completed the data set while this one waited
@@ -114,13 +127,23 @@ ImageKey key_of(const fs::path& image) {
 }
 
 PartialFeatures::PartialFeatures(const fs::path& folder, const FeatureSource& source, ProgressObserver* progress)
-    : file_(folder / kName), dimensions_(source.dimensions), lock_(hold(folder, file_, progress)) {
+    : file_(folder / kPartialExtractionFile),
+      dimensions_(source.dimensions),
+      lock_(hold(folder, file_, made_, progress)) {
   fd_ = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
   if (fd_ < 0)
     throw Error(BadInput{file_.string(), "", "a file that can be changed", std::strerror(errno), "check permissions"});
   try {
     read_header(source);
     read_entries();
+    if (entries_.empty()) {  // another process may have completed the data set before this one began its file
+      try {
+        require_no_data_set(folder);
+      } catch (...) {
+        remove();
+        throw;
+      }
+    }
     const std::uint64_t size = fs::file_size(file_);
     if (size > end_)
       report_message(progress, fmt::format("{}: {} bytes at its end are damaged; these photographs are read again",
@@ -136,7 +159,10 @@ PartialFeatures::PartialFeatures(const fs::path& folder, const FeatureSource& so
 PartialFeatures::~PartialFeatures() {
   ::close(fd_);
   std::error_code ignored;
-  if (entries_.empty()) fs::remove(file_, ignored);  // nothing to continue from
+  if (!entries_.empty()) return;
+  fs::remove(file_, ignored);  // nothing to continue from
+  for (const auto& folder : made_)
+    if (!fs::remove(folder, ignored)) return;  // not empty
 }
 
 void PartialFeatures::read_header(const FeatureSource& source) {

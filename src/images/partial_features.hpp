@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/file_lock.hpp"
 #include "parsnets/feature_source.hpp"
@@ -26,9 +27,9 @@ ImageKey key_of(const std::filesystem::path& image);
 /// extraction.partial in a folder, held against other processes. Records are appended, each with a checksum.
 class PartialFeatures {
  public:
-  /// Continues, or begins in a folder that has no data set: throws usage for one that has. Waits for another process
-  /// that holds it. Throws bad_input when it is about another network or other settings. What is damaged at its end is
-  /// left out, and `progress` is told.
+  /// Continues, or begins in a folder that has no data set: throws usage for one that has. Makes the folder, and
+  /// removes it in the end if nothing came into it. Waits for another process that holds it. Throws bad_input when it
+  /// is about another network or other settings. What is damaged at its end is left out, and `progress` is told.
   PartialFeatures(const std::filesystem::path& folder, const FeatureSource& source, ProgressObserver* progress);
   ~PartialFeatures();
 
@@ -51,6 +52,7 @@ class PartialFeatures {
   void read_entries();
 
   std::filesystem::path file_;
+  std::vector<std::filesystem::path> made_;  ///< folders that this object made, the deepest first
   std::size_t dimensions_;
   std::unique_ptr<FileLock> lock_;
   int fd_ = -1;

@@ -1,6 +1,11 @@
 // The module as a whole: decoding, the network's input, layers, problems. Needs OpenCV.
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
+#include <fstream>
 #include <iostream>
 #include <random>
 #include <thread>
@@ -140,6 +145,39 @@ TEST_F(PhotoBackboneTest, SeveralThreadsDecodeAtOnce) {
   for (auto& thread : threads) thread.join();
   for (unsigned t = 0; t < 8; ++t) EXPECT_EQ(results[t], results[t % 2]);
   EXPECT_NE(results[0], results[1]);
+}
+
+TEST_F(PhotoBackboneTest, AShortageOfMemoryIsNoDamage) {
+  // 7000 x 7000 pixels, progressive: 49 MB of coefficients and 147 MB of pixels
+  const auto segment = [](int marker, const std::string& content) {
+    const std::size_t length = content.size() + 2;
+    return std::string{'\xff', static_cast<char>(marker), static_cast<char>(length >> 8), static_cast<char>(length)} +
+           content;
+  };
+  using namespace std::string_literals;
+  const std::string one_code = "\1"s + std::string(15, '\0') + '\0';
+  const std::string photo = "\xff\xd8" + segment(0xdb, '\0' + std::string(64, '\1')) +
+                            segment(0xc2, "\x08\x1b\x58\x1b\x58\1\1\x11\0"s) + segment(0xc4, '\0' + one_code) +
+                            segment(0xda, "\1\1\0\0\0\0"s) + "\xff\xd9";
+  const ImageInput input{PixelPreset::tf, ImageFit::whole, 8, 8};
+  const auto backbone = open(onnx_of_pixels(), input);
+  ASSERT_NE(backbone, nullptr) << problem_;
+  std::vector<float> values(3 * 64);
+  ASSERT_EQ(backbone->prepare(std::as_bytes(std::span(photo)), values), "");
+  std::ifstream sizes("/proc/self/statm");
+  std::size_t pages = 0;
+  sizes >> pages;
+  if (pages > std::size_t{1} << 30) GTEST_SKIP() << "NOT TESTED: sanitizers reserve all memory";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlim_t most = pages * static_cast<rlim_t>(::getpagesize()) + (std::size_t{100} << 20);
+    const rlimit limit{most, most};
+    ::setrlimit(RLIMIT_AS, &limit);
+    ::_exit(backbone->prepare(std::as_bytes(std::span(photo)), values) == kNotEnoughMemory ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(PhotoBackboneTest, NetworksThatDoNotFitAreExplained) {

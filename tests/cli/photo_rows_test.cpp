@@ -136,6 +136,9 @@ TEST_F(PhotoRows, UnreadableImagesAreSkippedToldAndCounted) {
   EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 3);
   for (const char* name : {"cut.png: cannot be read, skipped", "text.jpg: cannot be read, skipped"})
     EXPECT_NE(csv.err.find(name), std::string::npos) << csv.err;
+  EXPECT_EQ(predict({"--input", folder, "--top", "1", "--quiet"}).err, "warning: 2 images could not be read\n");
+  EXPECT_EQ(predict({"--input", folder, "--quiet", "--json"}).err, "") << "the count is in the output";
+  EXPECT_EQ(predict({"--input", folder, "--quiet", "--table"}).err, "");
   const auto json = predict({"--input", folder, "--json"}).json();
   ASSERT_EQ(json["unreadable"].size(), 2u);
   EXPECT_EQ(json["unreadable"][0]["image"], "cut.png");
@@ -154,6 +157,26 @@ TEST_F(PhotoRows, UnreadableImagesAreSkippedToldAndCounted) {
   EXPECT_NE(none.err.find("none of the images can be read"), std::string::npos) << none.err;
   EXPECT_FALSE(std::filesystem::exists(out));
   EXPECT_EQ(predict({"--input", folder + "/text.jpg"}).out, "");
+}
+
+TEST_F(PhotoRows, LargePhotographsAndLowMemoryLimitsAreRefused) {
+  const auto& s = studio();
+  const std::string input = s.photos + "/red/0.bmp";
+  for (const char* command : {"predict", "explain"}) {
+    std::vector<std::string> words{command, "--model", s.model, "--backbone", s.network, "--input", input};
+    const auto with = [&](const std::vector<std::string>& more) {
+      auto all = words;
+      all.insert(all.end(), more.begin(), more.end());
+      return run_cli(all);
+    };
+    const auto large = with({"--max-pixels", "1023"});
+    EXPECT_EQ(large.exit_code, 3);
+    EXPECT_NE(large.err.find("32 x 32"), std::string::npos) << large.err;
+    const auto low = with({"--memory-limit", "700MB", "--threads", "1"});
+    EXPECT_EQ(low.exit_code, 2);
+    EXPECT_NE(low.err.find("lower --max-pixels"), std::string::npos) << low.err;
+    EXPECT_EQ(with({"--memory-limit", "700MB", "--threads", "1", "--max-pixels", "10000000"}).exit_code, 0);
+  }
 }
 
 TEST_F(PhotoRows, OnlyTheBackboneOfTrainingIsUsedUnlessItIsTrusted) {

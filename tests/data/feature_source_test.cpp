@@ -77,5 +77,14 @@ TEST(FeatureSource, ADataSetKeepsIt) {
   EXPECT_FALSE(load_dataset(temp / "a").source);
 }
 
+TEST(FeatureSource, IsWrittenBeforeTheFeatures) {
+  test::TempDir temp;
+  Dataset data = synthesize({});
+  data.source = source();
+  std::filesystem::create_directories(temp / "a/features.npy/in-the-way");  // saving ends here
+  EXPECT_THROW(save_dataset(data, temp / "a", DataFormat::npy), Error);
+  EXPECT_EQ(read_feature_source(temp / "a/features.npy"), source());
+}
+
 }  // namespace
 }  // namespace parsnets

@@ -28,6 +28,24 @@ class CancelAfter final : public ProgressObserver {
   int left_;
 };
 
+/// From the fifth photograph on.
+class ShortOfMemory final : public Backbone {
+ public:
+  std::size_t dimensions() const override { return backbone_.dimensions(); }
+  std::string layer() const override { return backbone_.layer(); }
+  std::string engine() const override { return backbone_.engine(); }
+  std::string prepare(std::span<const std::byte> image, std::span<float> input) const override {
+    return prepared_++ < 4 ? backbone_.prepare(image, input) : kNotEnoughMemory;
+  }
+  std::string run(std::span<const float> inputs, std::size_t n, std::span<float> features) override {
+    return backbone_.run(inputs, n, features);
+  }
+
+ private:
+  BmpBackbone backbone_;
+  mutable std::atomic<int> prepared_ = 0;
+};
+
 /// Two classes of photographs, `cat` described but without any.
 class ExtractionTest : public testing::Test {
  protected:
@@ -122,7 +140,30 @@ TEST_F(ExtractionTest, ACancelledOneGoesOnAndEndsWithTheSameBytes) {
 TEST_F(ExtractionTest, CancelledAtOnceLeavesNothing) {
   CancelAfter none(0);
   EXPECT_THROW(extract("out", &none), Error);
-  EXPECT_TRUE(fs::is_empty(dir_ / "out"));
+  EXPECT_FALSE(fs::exists(dir_ / "out"));
+}
+
+TEST_F(ExtractionTest, FeaturesComeAfterWhatTellsTheirOriginAndAreNotReadBeforeAllIsDone) {
+  extract("whole");
+  CancelAfter two(2);
+  EXPECT_THROW(extract("out", &two), Error);
+  fs::create_directories(dir_ / "out/features.npy/in-the-way");  // the run ends where the features would be written
+  EXPECT_THROW(extract("out"), Error);
+  for (const char* name : {"extraction.json", "labels.npy", "image_files.csv", "attributes.csv", "extraction.partial"})
+    EXPECT_TRUE(fs::exists(dir_ / "out" / name)) << name;
+  fs::remove_all(dir_ / "out/features.npy");
+  extract("out");
+  EXPECT_EQ(files("out"), files("whole"));
+  write_text_file(dir_ / "out/extraction.partial", "left by a run that was killed");
+  LoadOptions load;
+  load.require_split = false;
+  try {
+    load_dataset(dir_ / "out", load);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    EXPECT_NE(std::string(error.what()).find("an extraction that was interrupted"), std::string::npos) << error.what();
+  }
 }
 
 TEST_F(ExtractionTest, UnreadableImagesAreLeftOutAndNamed) {
@@ -146,7 +187,7 @@ TEST_F(ExtractionTest, NoReadableImageIsAnError) {
   fs::create_directories(dir_ / "photos/bear");
   write_text_file(dir_ / "photos/bear/1.bmp", "x");
   EXPECT_NE(message_of("out", ErrorCode::bad_input).find("none readable"), std::string::npos);
-  EXPECT_TRUE(fs::is_empty(dir_ / "out"));
+  EXPECT_FALSE(fs::exists(dir_ / "out"));
 }
 
 TEST_F(ExtractionTest, EqualImagesHaveEqualRows) {
@@ -214,10 +255,29 @@ TEST_F(ExtractionTest, ImagesWithoutClasses) {
   EXPECT_EQ(files("out").size(), 3u) << "features.npy, image_files.csv, extraction.json";
 }
 
+TEST_F(ExtractionTest, AShortageOfMemoryStopsItAndKeepsWhatIsDone) {
+  extract("whole");
+  ShortOfMemory short_of_memory;
+  ThreadPool pool(2);
+  try {
+    extract_features(short_of_memory, source_of_bmp_backbone(), list_images({dir_ / "photos"}), dir_ / "out", options_,
+                     pool);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::failure);
+    for (const char* part : {"not enough memory to decode 8 x 6 pixels", "4 photographs", "the same command goes on"})
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(extract("out").continued, 4u);
+  EXPECT_EQ(files("out"), files("whole"));
+}
+
 TEST_F(ExtractionTest, AMemoryLimitIsKeptOrRefused) {
   options_.memory_limit = 50'000'000;
-  EXPECT_NE(message_of("out", ErrorCode::usage).find("decoding photographs"), std::string::npos);
+  EXPECT_NE(message_of("out", ErrorCode::usage).find("max-pixels"), std::string::npos);
   EXPECT_EQ(backbone_.runs, 0u);
+  options_.limits = {1'000'000, 100'000};
+  EXPECT_EQ(extract("out").images, 9u);
 }
 
 }  // namespace parsnets::test

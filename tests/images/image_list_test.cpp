@@ -52,6 +52,36 @@ TEST(ImageList, ClassesAreTheFirstFolders) {
   }
 }
 
+TEST(ImageList, LinksToFoldersAreFollowed) {
+  TempDir dir;
+  for (const char* name : {"store/cats/1.png", "store/cats/deep/2.png", "photos/dog/3.png"}) touch(dir / name);
+  fs::create_directory_symlink(dir / "store/cats", dir / "photos/cat");
+  fs::create_directory_symlink("../../store/cats/deep", dir / "photos/dog/more");
+  fs::create_directory_symlink("cat", dir / "photos/kitten");  // the same photographs under a second name
+  fs::create_directory_symlink("nowhere", dir / "photos/gone");
+  EXPECT_EQ(names_of(list_images({dir / "photos"})),
+            (Names{"cat/1.png=cat", "cat/deep/2.png=cat", "dog/3.png=dog", "dog/more/2.png=dog", "kitten/1.png=kitten",
+                   "kitten/deep/2.png=kitten"}));
+  fs::create_directory_symlink(dir / "photos", dir / "all");
+  EXPECT_EQ(list_images({dir / "all"}).images.size(), 6u);
+}
+
+TEST(ImageList, LinksInACircleEnd) {
+  TempDir dir;
+  for (const char* name : {"photos/a/1.png", "photos/a/z/2.png", "photos/b/3.png"}) touch(dir / name);
+  fs::create_directory_symlink("..", dir / "photos/a/up");
+  fs::create_directory_symlink(".", dir / "photos/a/self");
+  fs::create_directory_symlink("z", dir / "photos/a/again");  // the folder itself comes first
+  fs::create_directory_symlink(".", dir / "photos/root");
+  fs::create_directory_symlink("../b", dir / "photos/a/z/b");
+  fs::create_directory_symlink("../a", dir / "photos/b/a");
+  fs::create_symlink("loop.png", dir / "photos/a/loop.png");
+  const ImageList list = list_images({dir / "photos"});
+  EXPECT_EQ(names_of(list),
+            (Names{"a/1.png=a", "a/z/2.png=a", "a/z/b/3.png=a", "b/3.png=b", "b/a/1.png=b", "b/a/z/2.png=b"}));
+  EXPECT_TRUE(list.empty_folders.empty());
+}
+
 TEST(ImageList, FilesAndSeveralFoldersKeepTheirPaths) {
   TempDir dir;
   for (const char* name : {"one/a/1.png", "two/a/1.png", "3.jpg"}) touch(dir / name);

@@ -16,6 +16,7 @@ namespace parsnets::test {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::string_literals;
 
 std::vector<float> row(float value) { return std::vector<float>(12, value); }
 
@@ -114,8 +115,31 @@ TEST(PartialFeatures, AFolderWithADataSetIsLeftAlone) {
 
 TEST(PartialFeatures, NothingIsLeftOfAnEmptyOne) {
   TempDir dir;
-  { PartialFeatures partial(dir / "out", source_of_bmp_backbone(), nullptr); }
-  EXPECT_TRUE(fs::is_empty(dir / "out"));
+  for (const char* folder : {"out", "new/deeper/out", "new/deeper/out/"}) {
+    { PartialFeatures partial(dir / folder, source_of_bmp_backbone(), nullptr); }
+    EXPECT_TRUE(fs::is_empty(dir.path())) << folder;
+  }
+  fs::create_directories(dir / "mine");
+  { PartialFeatures partial(dir / "mine/out", source_of_bmp_backbone(), nullptr); }
+  EXPECT_TRUE(fs::is_empty(dir / "mine")) << "a folder that was there stays";
+  {
+    PartialFeatures partial(dir / "new/out", source_of_bmp_backbone(), nullptr);
+    write_text_file(dir / "new/other", "of another process");
+  }
+  EXPECT_TRUE(fs::exists(dir / "new/other"));
+  EXPECT_FALSE(fs::exists(dir / "new/out"));
+}
+
+TEST(PartialFeatures, ADataSetThatWasCompletedBeforeTheFileWasHeldIsLeftAlone) {
+  TempDir dir;
+  fs::create_directories(dir / "out");
+  for (const std::string& begun : {""s, "parsnets extr"s}) {  // one process looked, another wrote, the first began
+    write_text_file(dir / "out/features.npy", "complete");
+    write_text_file(dir / "out/extraction.partial", begun);
+    EXPECT_EQ(code_of(dir / "out", source_of_bmp_backbone()), ErrorCode::usage);
+    EXPECT_FALSE(fs::exists(dir / "out/extraction.partial"));
+    EXPECT_EQ(read_text_file(dir / "out/features.npy"), "complete");
+  }
 }
 
 TEST(PartialFeatures, AnotherThatWaitedFindsTheDataSet) {

@@ -55,6 +55,7 @@ def photographs():
 
     for value in range(1, 9):
         yield f"turned{value}.jpg", *saved(image, "jpg", quality=95, **with_orientation(value))
+        yield f"turned{value}.webp", *saved(image, "webp", lossless=True, **with_orientation(value))
     yield "turned.png", *saved(image, "png", **with_orientation(6))
     yield "plain.png", *saved(image, "png")
     yield "plain.bmp", *saved(image, "bmp")

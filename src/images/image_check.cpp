@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "images/decoding_work.hpp"
+#include "images/image_bytes.hpp"
+#include "images/image_header.hpp"
+#include "images/jpeg_segments.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+/// Whether an end of the image follows its first scan: libjpeg makes up the pixels of a file that was cut off.
+bool jpeg_has_end(const ImageBytes& bytes) {
+  std::size_t at = 2;
+  while (const auto segment = next_jpeg_segment(bytes, at)) {
+    if (segment->marker != kJpegScan) continue;
+    for (std::size_t end = bytes.size(); end-- > segment->content + 1;)
+      if (bytes.at(end) == kJpegEnd && bytes.at(end - 1) == 0xff) return true;
+    return false;
+  }
+  return false;
+}
+
+/// For messages about files of other formats.
+std::string name_of_content(const ImageBytes& bytes) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 8> kOthers{{{"GIF8", "a GIF"},
+                                                                             {"II*", "a TIFF"},
+                                                                             {"MM", "a TIFF"},
+                                                                             {"v/1\x01", "an OpenEXR image"},
+                                                                             {"%PDF", "a PDF document"},
+                                                                             {"<svg", "an SVG drawing"},
+                                                                             {"<?xml", "an XML document"},
+                                                                             {"<", "a web page"}}};
+  if (bytes.size() == 0) return "an empty file";
+  if (bytes.has(4, "ftyp")) return "a HEIF or AVIF image or a film";
+  if (bytes.has(4, "jP  ")) return "a JPEG 2000";
+  for (const auto& [start, name] : kOthers)
+    if (bytes.has(0, start)) return name;
+  return "another kind of file";
+}
+
+}  // namespace
+
+ImageHeader check_image(std::span<const std::byte> content, const ImageLimits& limits, const std::string& name) {
+  if (content.size() > limits.max_bytes)
+    throw Error(BadInput{name, "", fmt::format("an image file of at most {} bytes", limits.max_bytes),
+                         fmt::format("{} bytes", content.size()), "make the photograph smaller"});
+  const ImageBytes bytes(content);
+  const auto format = read_image_format(content);
+  if (!format)
+    throw Error(BadInput{name, "", "a JPEG, PNG, WebP or BMP image", name_of_content(bytes), "convert it to JPEG"});
+  const auto header = read_image_header(content);
+  if (!header)
+    throw Error(BadInput{name, "", fmt::format("a {} image with its size", name_of(*format)), "a damaged header",
+                         "get the file again"});
+  if (*format == ImageFormat::jpeg && !jpeg_has_end(bytes))
+    throw Error(BadInput{name, "", "a complete JPEG image", "a file that ends early", "get the file again"});
+  if (std::max(header->width, header->height) > limits.max_side || header->width > limits.max_pixels / header->height)
+    throw Error(BadInput{name, "",
+                         fmt::format("at most {} pixels, and {} on a side", limits.max_pixels, limits.max_side),
+                         fmt::format("{} x {}", header->width, header->height), "make the photograph smaller"});
+  check_decoding_work(bytes, *format, name);
+  return *header;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,83 @@
+#include "images/decoding_work.hpp"
+
+#include <gtest/gtest.h>
+
+#include "parsnets/error.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+using namespace std::string_literals;
+
+std::string big(std::size_t value, int bytes) {
+  std::string text;
+  for (int i = bytes - 1; i >= 0; --i) text += static_cast<char>(value >> (8 * i));
+  return text;
+}
+
+const std::string kScan = "\xff\xda\0\x08......"s;
+
+/// 7000 x 7000 pixels, and what follows the header of its frame.
+std::string jpeg(const std::string& rest) {
+  return "\xff\xd8\xff\xc2\0\x0b\x08"s + big(7000, 2) + big(7000, 2) + "\x01\x01\x11\0"s + rest + "\xff\xd9";
+}
+std::string chunk(const std::string& type, std::size_t bytes) {
+  return big(bytes, 4) + type + std::string(bytes, 'a') + "sum.";
+}
+std::string png(const std::string& before, const std::string& after = "") {
+  return "\x89PNG\r\n\x1a\n"s + big(13, 4) + "IHDR" + big(32, 4) + big(32, 4) + "\x08\x02\0\0\0sum."s + before +
+         chunk("IDAT", 40) + after + chunk("IEND", 0);
+}
+std::string times(int count, const std::string& text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+std::string message_of(const std::string& image) {
+  try {
+    check_image(std::as_bytes(std::span(image)), {}, "photo");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    EXPECT_EQ(error.parts().file, "photo");
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST(DecodingWork, ScansOfAJpegAreCounted) {
+  const std::string data = "data\xff\0 more\xff\xd3 of it"s;  // with a stuffed byte and a restart
+  EXPECT_EQ(message_of(jpeg(times(64, kScan + data))), "");
+  for (const std::string& between :
+       {data, ""s, "\xff\xff"s, "\xff\xe0\0\x04.."s, "\xff\xe0\0\0"s, "\xff\xfe\0\1"s, "\xff\x01"s})
+    EXPECT_NE(message_of(jpeg(times(65, kScan + between))).find("at most 64 scans, found 65"), std::string::npos)
+        << message_of(jpeg(times(65, kScan + between)));
+}
+
+TEST(DecodingWork, ScansOfThumbnailsAndOfWhatFollowsDoNotCount) {
+  const std::string many = times(100, kScan);
+  EXPECT_EQ(message_of(jpeg("\xff\xe1" + big(2 + many.size(), 2) + many + kScan)), "");
+  EXPECT_EQ(message_of(jpeg(kScan + "\xff\xd9" + many)), "");
+}
+
+TEST(DecodingWork, TextsOfAPngAreFewAndSmall) {
+  EXPECT_EQ(message_of(png(times(8, chunk("tEXt", 50)), times(8, chunk("zTXt", 50)))), "");
+  EXPECT_EQ(message_of(png(chunk("iTXt", 1'000'000))), "");
+  EXPECT_EQ(message_of(png(chunk("prVt", 2'000'000) + times(100, chunk("eXIf", 20)))), "") << "not unpacked";
+  for (const char* type : {"tEXt", "zTXt", "iTXt", "sPLT"}) {
+    EXPECT_NE(message_of(png(times(17, chunk(type, 5)))).find("at most 16 texts"), std::string::npos) << type;
+    EXPECT_NE(message_of(png("", times(17, chunk(type, 5)))).find("at most 16 texts"), std::string::npos) << type;
+    EXPECT_NE(message_of(png(chunk(type, 1'000'001))).find("1000000 bytes of them"), std::string::npos) << type;
+  }
+}
+
+TEST(DecodingWork, APngHasOneColourProfile) {
+  EXPECT_EQ(message_of(png(chunk("iCCP", 4'000'000))), "");
+  EXPECT_NE(message_of(png(chunk("iCCP", 4'000'001))).find("colour profile"), std::string::npos);
+  EXPECT_NE(message_of(png(chunk("iCCP", 9) + chunk("iCCP", 9))).find("colour profile"), std::string::npos);
+}
+
+}  // namespace parsnets::test
