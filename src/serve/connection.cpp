@@ -50,6 +50,10 @@ bool Connection::receive() {
     taken_ = 0;
   }
   while (!ended_) {
+    if (Clock::now() >= deadline_) {  // also while bytes keep coming
+      timed_out_ = true;
+      return false;
+    }
     const std::size_t before = received_.size();
     received_.resize(before + kPiece);
     const ssize_t got = ::recv(socket_, received_.data() + before, kPiece, 0);

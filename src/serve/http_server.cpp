@@ -264,8 +264,7 @@ class HttpServer::State : private httplib::Server {
     if (exchange.connection->timed_out()) return {408, "the body of the request took too long"};
     if (bytes > options_.body_bytes) return too_large();
     if (too_many_parts) return {400, fmt::format("the body has more than {} parts", kMostParts)};
-    return {400, exchange.head.chunked ? "the chunks of the body are not valid"
-                                       : "the body is not complete, or its parts are not valid"};
+    return {400, "the body is not complete, or its parts are not valid"};
   }
 
   HttpError too_large() const { return {413, fmt::format("the body has more than {} bytes", options_.body_bytes)}; }
@@ -309,8 +308,8 @@ class HttpServer::State : private httplib::Server {
       const std::string* origin = head.find("origin");
       if (origin != nullptr && (host == nullptr || (*origin != "http://" + *host && *origin != "https://" + *host)))
         throw refused("origin", {403, "the request comes from a page of another site"});
-      if (!head.length && !head.chunked) throw HttpError(411, "the request has no Content-Length");
-      if (head.length.value_or(0) > options_.body_bytes) throw too_large();
+      if (!head.length) throw HttpError(411, "the request has no Content-Length");
+      if (*head.length > options_.body_bytes) throw too_large();
       const std::string* coding = head.find("content-encoding");
       if (coding != nullptr && *coding != "identity") throw HttpError(415, "compressed bodies are not taken");
       const std::string* expect = head.find("expect");
