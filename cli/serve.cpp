@@ -164,7 +164,8 @@ Command serve_command() {
             "file with the token that requests must carry; the variable PARSNETS_TOKEN may hold it instead")
       .number("rate-limit", state->rate_limit, 0, 1e6, "requests per second and address; 0: any number")
       .automatic("any number, 50 with --allow-remote")
-      .integer("connections", state->connections, 1, 500, "connections at a time; further ones are refused")
+      .integer("connections", state->connections, 1, 500,
+               "connections at a time; further ones replace idle ones, or are refused")
       .number("request-timeout", state->request_timeout, 0.1, 3600, "seconds for a request, and again for its response")
       .bytes("max-body", state->max_body, "maximum size of a request")
       .unsigned_integer("max-pixels", state->max_pixels, "maximum pixels of a photograph")

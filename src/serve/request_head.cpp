@@ -28,12 +28,6 @@ bool is_visible(std::string_view text, bool blanks) {
       text, [&](unsigned char c) { return (c > ' ' && c != 127) || (blanks && (c == ' ' || c == '\t')); });
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
@@ -74,6 +68,12 @@ void read_length(RequestHead& head) {
 
 }  // namespace
 
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
 const std::string* RequestHead::find(std::string_view name) const {
   for (const auto& [key, value] : headers)
     if (key == name) return &value;
@@ -82,14 +82,15 @@ const std::string* RequestHead::find(std::string_view name) const {
 
 bool RequestHead::closes() const {
   const std::string* connection = find("connection");
-  const std::string wish = connection == nullptr ? "" : lower(*connection);
+  const std::string wish = connection == nullptr ? "" : lower_case(*connection);
   return wish.find("close") != std::string::npos || (http_1_0 && wish.find("keep-alive") == std::string::npos);
 }
 
 std::string RequestHead::text() const {
   std::string out = fmt::format("{} {} HTTP/1.1\r\n", method, target);
   for (const char* name : {"content-length", "content-type", "expect"})
-    if (const std::string* value = find(name)) out += fmt::format("{}: {}\r\n", name, *value);
+    if (const std::string* value = find(name))
+      out += fmt::format("{}: {}\r\n", name, name == std::string_view("expect") ? lower_case(*value) : *value);
   return out + "\r\n";
 }
 
@@ -111,7 +112,7 @@ RequestHead parse_request_head(std::string_view text) {
     if (colon == std::string_view::npos || !is_token(line.substr(0, colon)) || !is_visible(line, true))
       throw HttpError(400, "a header is not 'Name: value'");
     if (head.headers.size() == kMostHeaders) throw HttpError(431, fmt::format("more than {} headers", kMostHeaders));
-    head.headers.emplace_back(lower(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1))));
+    head.headers.emplace_back(lower_case(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1))));
   }
   read_length(head);
   return head;

@@ -11,6 +11,8 @@
 
 namespace parsnets {
 
+std::string lower_case(std::string_view text);
+
 /// A head that was valid.
 struct RequestHead {
   std::string method, target;
