@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "backbones_module.hpp"
@@ -43,12 +45,24 @@ void read_card(const std::filesystem::path& network, BackboneOptions& options) {
   std::error_code absent;
   if (!std::filesystem::is_regular_file(card, absent)) return;
   nlohmann::json json = read_json_file(card);
+  constexpr std::array kKeys{"backbone", "sha256", "layer", "preset", "fit", "width", "height", "dimensions"};
+  if (json.is_object())
+    for (const auto& [key, value] : json.items())
+      if (std::ranges::find(kKeys, key) == kKeys.end())
+        throw Error(BadInput{card.string(), key, "preset, fit, width, height or layer", "another key",
+                             "correct the card or remove it"});
   FeatureSource defaults{network.filename().string(), std::string(64, '0'), "", options.input, 1};
   const nlohmann::json complete = to_json(defaults);
   if (json.is_object())
     for (const auto& [key, value] : complete.items())
       if (!json.contains(key) || key == "sha256" || key == "dimensions") json[key] = value;
-  const FeatureSource source = feature_source_from_json(json, card.string());
+  FeatureSource source;
+  try {
+    source = feature_source_from_json(json, card.string());
+  } catch (const Error& error) {
+    const BadInput parts = error.parts();
+    throw Error(BadInput{parts.file, parts.field, parts.expected, parts.found, "correct the card or remove it"});
+  }
   options.layer = source.layer;
   options.input = source.input;
 }
@@ -62,7 +76,11 @@ OpenedBackbone open(const BackboneOptions& options, std::string sha256) {
                                               kModule, problem.empty() ? "none" : problem));
   OpenedBackbone opened;
   opened.backbone.reset(function_of<OpenBackbone>(module, kOpenBackbone)(options, problem));
-  if (opened.backbone == nullptr) throw Error(ErrorCode::bad_input, options.file.string() + ": " + problem);
+  if (opened.backbone == nullptr)
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{}: {}; --input-size, --layer or the card NAME.json beside the network "
+                            "say how it is used",
+                            options.file.string(), problem));
   opened.source = {options.file.filename().string(), std::move(sha256), opened.backbone->layer(), options.input,
                    opened.backbone->dimensions()};
   return opened;
@@ -74,12 +92,12 @@ void add_backbone_options(OptionTable& options, BackboneChoice& choice) {
   options.path("backbone", choice.file, "network that turns photographs into features, an ONNX file")
       .choice("preset", choice.preset,
               {{"torchvision", PixelPreset::torchvision}, {"caffe", PixelPreset::caffe}, {"tf", PixelPreset::tf}},
-              "colours of the network's input: normalised RGB, BGR less its mean, or RGB from -1 to 1")
+              "colours of the network's input: normalised RGB, BGR minus its mean, or RGB from -1 to 1")
       .automatic("as its card NAME.json says, else torchvision")
       .text("input-size", choice.input_size,
             "pixels of the network's input, such as 224 or 320x240 (default: as its card says, else 224)")
       .choice("fit", choice.fit, {{"centre", ImageFit::centre}, {"whole", ImageFit::whole}},
-              "part of a photograph that the network sees")
+              "part of a photograph that the network sees: its centre, or all of it scaled to the input")
       .automatic("as its card says, else centre")
       .text("layer", choice.layer, "output of the network to read (default: as its card says, else the last one)");
 }
@@ -102,7 +120,10 @@ OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, con
   if (!trained)
     throw Error(BadInput{choice.file.string(), "", "a model whose features were extracted by parsnets",
                          "a model that does not say which network made its features",
-                         "extract features from photographs and train on them, or use --trust-backbone"});
+                         "train on features from 'parsnets extract', or use --trust-backbone; device files need it"});
+  if (choice.preset || choice.fit || !choice.input_size.empty() || !choice.layer.empty())
+    throw Error(ErrorCode::usage,
+                "--preset, --fit, --input-size and --layer: expected none, the model says how its features were made");
   std::string sha256 = sha256_of_file(choice.file);
   if (sha256 != trained->sha256)
     throw Error(

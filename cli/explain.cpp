@@ -64,7 +64,7 @@ Command explain_command() {
             "features of the samples: .npy, .npz, .csv or .mat, one row each; with --backbone photographs: an image "
             "file, a folder, or several, comma-separated")
       .integer("row", state->row, 0, 2000000000,
-               "row of the sample, counted from 0; of photographs, by the order of their names")
+               "row of the sample, counted from 0; of photographs, among all of them in the order of their names")
       .integer("top", state->top, 1, 100000, "number of attributes to show");
   add_photo_options(command.options, state->backbone, state->trust_backbone);
   add_memory_limit(command.options, state->memory_limit);

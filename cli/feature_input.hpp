@@ -9,6 +9,7 @@
 #include "data/feature_source.hpp"
 #include "data/split_file.hpp"
 #include "formats/csv.hpp"
+#include "images/image_list.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets::cli {
@@ -28,7 +29,9 @@ inline Matrix<float> read_feature_input(const std::filesystem::path& file, const
   for (const char* ending : {".npy", ".npz", ".csv"})
     if (file.extension() == ending) return read_feature_file(file, progress, place);
   throw Error(BadInput{file.string(), "", "a .npy, .npz, .csv or .mat file", "'" + file.extension().string() + "'",
-                       "convert it, e.g. with numpy.save"});
+                       std::filesystem::is_directory(file) || has_image_ending(file)
+                           ? "extract the features of photographs first, with 'parsnets extract'"
+                           : "convert it, e.g. with numpy.save"});
 }
 
 /// A name as a cell of a CSV line.

@@ -100,7 +100,10 @@ void write(const Predictions& found, const Recogniser& model, std::span<const st
     if (!found.verdicts.empty()) one.verdict = &found.verdicts[r];
     const bool is_unknown = one.verdict != nullptr && one.verdict->is_unknown;
     if (is_unknown && model.why) one.why = model.why(*one.verdict);
-    if (!found.runners_up.empty()) one.runner_up = found.runners_up[r];
+    if (!found.runners_up.empty()) {
+      one.runner_up = found.runners_up[r];
+      one.beside = found.beside[r];
+    }
     one.reasons = std::span(found.reasons).subspan(r * reasons, reasons);
     writer.add(one);
     counts.unknown += is_unknown;
@@ -172,7 +175,7 @@ Output run(State& state, Context& context) {
           12.0 * static_cast<double>(batch) * static_cast<double>(input.cols()) + 3 * sizeof(RankedClass) * in_sets +
           3.0 * sizeof(Contribution) * static_cast<double>(std::min(batch, rows_at_a_time) * wanted.reasons) +
           input.decoding_bytes(),
-      "prediction", "raise the limit or lower --batch");
+      "prediction", "raise the limit, or lower --batch or --threads");
   Counts counts;
   std::size_t samples = 0;
   // Written as it is computed, so that memory does not grow with the input.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -78,10 +79,14 @@ void PredictionWriter::add(const Prediction& prediction) {
 
 std::string PredictionWriter::reason_text(const Prediction& prediction) const {
   std::string text;
+  const auto add = [&](const std::string& name, double amount) {
+    text += fmt::format("{}{} {:+.4f}", text.empty() ? "" : "; ", name, amount);
+  };
   for (const Contribution& one : prediction.reasons)
-    if (one.amount > 0)
-      text += fmt::format("{}{} {:+.2g}", text.empty() ? "" : "; ", attribute_name(model_.attribute_names, one.index),
-                          one.amount);
+    if (one.amount > 0) add(attribute_name(model_.attribute_names, one.index), one.amount);
+  const BesideAttributes& beside = prediction.beside;
+  if (std::abs(beside.examples) > 1e-6) add("training samples", beside.examples);
+  if (beside.calibration != 0) add("gamma", beside.calibration);
   return text;
 }
 
@@ -122,6 +127,8 @@ void PredictionWriter::add_json(const Prediction& prediction) {
       if (one.amount > 0)
         because.push_back(
             {{"attribute", attribute_name(model_.attribute_names, one.index)}, {"contribution", one.amount}});
+    item["examples"] = prediction.beside.examples;
+    item["calibration"] = prediction.beside.calibration;
   }
   text_ += fmt::format("{}    {}", samples_ > 0 ? ",\n" : "",
                        item.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));

@@ -36,6 +36,7 @@ struct Prediction {
   std::string why = {};                        ///< of an unknown sample, where that is known
   std::int32_t runner_up = 0;                  ///< what `reasons` decided against
   std::span<const Contribution> reasons = {};  ///< largest first; those that are not positive are not told
+  BesideAttributes beside = {};                ///< what else decided, where there are reasons
   std::string image = {};                      ///< file, of a photograph
 };
 

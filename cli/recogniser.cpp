@@ -96,11 +96,13 @@ void add_sets(const Recogniser& model, const Ranking& ranking, MatrixView<const 
 void add_reasons(const Recogniser& model, MatrixView<const float> rows, std::size_t most, ThreadPool& pool,
                  Predictions& out) {
   out.runners_up.resize(rows.rows());
+  out.beside.resize(rows.rows());
   std::vector<std::vector<Contribution>> reasons(rows.rows());
   pool.parallel_for(rows.rows(), 1, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t r = begin; r < end; ++r) {
       Explanation why = model.explain(rows.row(r), pool);
       out.runners_up[r] = why.runner_up;
+      out.beside[r] = {why.calibration, why.examples};
       auto& all = why.attributes;
       std::ranges::stable_sort(all, std::greater{}, &Contribution::amount);
       reasons[r].assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size())));
@@ -146,9 +148,9 @@ Predictions predictions_of(const Recogniser& model, const Ranking& ranking, Matr
 }
 
 Predictions gathered(Predictions own, Processes& processes) {
-  return {gathered(std::move(own.classes), processes), gathered(std::move(own.counts), processes),
+  return {gathered(std::move(own.classes), processes),  gathered(std::move(own.counts), processes),
           gathered(std::move(own.verdicts), processes), gathered(std::move(own.runners_up), processes),
-          gathered(std::move(own.reasons), processes)};
+          gathered(std::move(own.reasons), processes),  gathered(std::move(own.beside), processes)};
 }
 
 }  // namespace parsnets::cli

@@ -50,6 +50,11 @@ struct Recogniser {
 /// what the file cannot do.
 Recogniser open_recogniser(const std::string& file, const Wanted& wanted, ThreadPool& pool);
 
+/// What decided beside attributes, as in Explanation.
+struct BesideAttributes {
+  double calibration = 0, examples = 0;
+};
+
 /// What was found for some samples, in their order.
 struct Predictions {
   std::vector<RankedClass> classes;
@@ -57,6 +62,7 @@ struct Predictions {
   std::vector<Verdict> verdicts;         ///< of each, or none
   std::vector<std::int32_t> runners_up;  ///< of each sample that is explained; the best class where there is no other
   std::vector<Contribution> reasons;     ///< equally many of each such sample, largest first
+  std::vector<BesideAttributes> beside;  ///< of each such sample
 };
 
 /// `top` classes of each row, or prediction sets where the recogniser has thresholds.

@@ -51,8 +51,10 @@ std::string read_token(const State& state) {
   const bool given = !state.token_file.empty() || variable != nullptr;
   const bool printable = std::ranges::all_of(token, [](unsigned char c) { return c > ' ' && c < 127; });
   if (given && (token.size() < 16 || !printable))
-    throw Error(ErrorCode::usage, fmt::format("{}: expected at least 16 visible ASCII characters without blanks",
-                                              state.token_file.empty() ? "PARSNETS_TOKEN" : "--token-file"));
+    throw Error(BadInput{state.token_file.empty() ? "the variable PARSNETS_TOKEN" : state.token_file.string(), "token",
+                         "at least 16 visible ASCII characters without blanks",
+                         printable ? fmt::format("{} characters", token.size()) : "other characters",
+                         "write one with `openssl rand -hex 32`"});
   return token;
 }
 
@@ -91,6 +93,12 @@ Output serve(State& state, Context& context) {
   if (state.max_body == 0 || state.max_pixels == 0)
     throw Error(ErrorCode::usage,
                 fmt::format("--max-{}: expected more than 0", state.max_body == 0 ? "body" : "pixels"));
+  if (state.backbone.file.empty() && (state.trust_backbone || state.backbone.preset || state.backbone.fit ||
+                                      !state.backbone.input_size.empty() || !state.backbone.layer.empty()))
+    throw Error(ErrorCode::usage, "--trust-backbone, --preset, --fit, --input-size and --layer require --backbone");
+  if (!state.images.empty() && state.data.empty()) throw Error(ErrorCode::usage, "--images requires --data");
+  if (!state.images.empty() && !std::filesystem::is_directory(state.images))
+    throw Error(BadInput{state.images.string(), "", "a folder of photographs", "no such folder", "check the path"});
   const std::string token = read_token(state);
   return_freed_memory();  // what one large request needed must not stay for as long as the server runs
   if (state.allow_remote && token.empty())
@@ -151,11 +159,11 @@ Command serve_command() {
   auto state = std::make_shared<State>();
   Command command;
   command.name = "serve";
-  command.summary = "answer predictions over HTTP, with a page to define classes on";
+  command.summary = "serve predictions over HTTP, with a page where classes can be defined";
   command.example = "parsnets serve --model out/demo.safetensors --data data/demo";
   command.options.text("model", state->model, "model file")
       .text("data", state->data, "data set whose test samples the page shows")
-      .path("images", state->images, "folder of the data set's photographs (default: the data set's)")
+      .path("images", state->images, "folder of the data set's photographs (default: the data set folder)")
       .text("host", state->host, "name or address to listen on")
       .integer("port", state->port, 0, 65535, "port to listen on; 0: any that is free")
       .integer("samples", state->samples, 0, 10000, "samples of the data set to hold, evenly spread over its classes")

@@ -220,6 +220,9 @@ void Model::add_classes(std::span<const std::string> names, MatrixView<const flo
       throw Error(BadInput{"class '" + name + "'", "name", "a new, non-empty name",
                            name.empty() ? "none" : "a class of that name",
                            "choose another name or remove the class first"});
+    if (name == "unknown")
+      throw Error(BadInput{"class 'unknown'", "name", "another name", "what samples of no class are called",
+                           "choose another name"});
     if (semantics.cols() != attributes())
       throw Error(BadInput{"class '" + name + "'", "attributes", fmt::format("{} values", attributes()),
                            std::to_string(semantics.cols()), ""});

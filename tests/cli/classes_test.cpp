@@ -63,6 +63,16 @@ TEST(CliClasses, TwoProcessesThatChangeOneModelLoseNothing) {
         << entry.path() << " was left";
 }
 
+TEST(CliClasses, NoClassIsCalledUnknown) {
+  TempDir dir;
+  const std::string model = demo_model_in(dir), before = read_text_file(model);
+  write_class_table(dir / "t.csv", "unknown");
+  const auto result = run_cli({"classes", "add", "--model", model, "--from", (dir / "t.csv").string()});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.err.find("what samples of no class are called"), std::string::npos) << result.err;
+  EXPECT_EQ(read_text_file(model), before);
+}
+
 TEST(CliClasses, AHundredThousandClassesAreAddedInOneGo) {
   TempDir dir;
   const std::string model = demo_model_in(dir), table = (dir / "many.csv").string();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "cli/interrupted.hpp"
@@ -318,8 +319,13 @@ TEST(CliPredict, AttributesThatDecidedForTheBestClassAreTold) {
       const std::string& name = model.attribute_names[speaking[k].index];
       EXPECT_EQ(json[i]["because"][k]["attribute"], name);
       EXPECT_EQ(json[i]["because"][k]["contribution"].get<double>(), speaking[k].amount);
-      text += fmt::format("{}{} {:+.2g}", k > 0 ? "; " : "", name, speaking[k].amount);
+      text += fmt::format("{} {:+.4f}; ", name, speaking[k].amount);
     }
+    if (std::abs(why.examples) > 1e-6) text += fmt::format("training samples {:+.4f}; ", why.examples);
+    if (why.calibration != 0) text += fmt::format("gamma {:+.4f}; ", why.calibration);
+    text.resize(text.size() - 2);
+    EXPECT_EQ(json[i]["examples"].get<double>(), why.examples);
+    EXPECT_EQ(json[i]["calibration"].get<double>(), why.calibration);
     std::getline(csv, line);
     EXPECT_TRUE(line.ends_with("," + text)) << line;
     std::getline(csv, line);

@@ -75,7 +75,9 @@ TEST(Serve, RemoteAddressesNeedTheOptionAndAToken) {
        std::vector<std::vector<std::string>>{{"--host", "0.0.0.0"},
                                              {"--host", "0.0.0.0", "--allow-remote"},
                                              {"--host", "no such host"},
-                                             {"--token-file", (dir / "short").string()},
+                                             {"--images", "."},
+                                             {"--trust-backbone"},
+                                             {"--fit", "whole"},
                                              {"--port", "65536"},
                                              {"--connections", "0"},
                                              {"--max-body", "0"}}) {
@@ -84,6 +86,11 @@ TEST(Serve, RemoteAddressesNeedTheOptionAndAToken) {
     EXPECT_EQ(run_cli(words).exit_code, 2) << more[0] << " " << more.back();
   }
   EXPECT_EQ(run_cli({"serve"}).exit_code, 2);
+  const auto weak = run_cli({"serve", "--model", model, "--token-file", (dir / "short").string()});
+  EXPECT_EQ(weak.exit_code, 3);
+  EXPECT_NE(weak.err.find("short: token: expected at least 16"), std::string::npos) << weak.err;
+  EXPECT_NE(weak.err.find("found 3 characters"), std::string::npos) << weak.err;
+  EXPECT_EQ(run_cli({"serve", "--model", model, "--data", kDemo, "--images", (dir / "none").string()}).exit_code, 3);
   EXPECT_EQ(run_cli({"serve", "--model", "missing.safetensors"}).exit_code, 3);
 }
 
