@@ -17,6 +17,7 @@
 #include "parsnets/model.hpp"
 #include "terminal.hpp"
 #ifdef PARSNETS_WITH_SERVER
+#include "images/decoding_bytes.hpp"
 #include "serve/http_server.hpp"
 #include "serve/photographs.hpp"
 #include "serve/routes.hpp"
@@ -73,8 +74,8 @@ unsigned cores_of(const Context& context) {
   return context.common.threads > 0 ? static_cast<unsigned>(context.common.threads) : available_cores();
 }
 
-/// None without --backbone.
-std::unique_ptr<Photographs> open_photographs(State& state, const Model& model, Context& context) {
+/// None without --backbone. `serving`: the bytes that all else takes.
+std::unique_ptr<Photographs> open_photographs(State& state, const Model& model, double serving, Context& context) {
   if (state.backbone.file.empty()) return nullptr;
   state.backbone.threads = cores_of(context);
   OpenedBackbone opened = open_backbone_of(model.record.data.source, state.backbone, state.trust_backbone);
@@ -85,7 +86,11 @@ std::unique_ptr<Photographs> open_photographs(State& state, const Model& model, 
   ImageLimits limits;
   limits.max_pixels = state.max_pixels;
   limits.max_bytes = state.max_body;
-  return std::make_unique<Photographs>(std::move(opened.backbone), std::move(opened.source), limits, cores_of(context));
+  const unsigned decoders = cores_of(context);
+  require_memory(state.memory_limit, serving + decoding_bytes(limits, opened.source.input, decoders, decoders),
+                 "serving photographs",
+                 "raise the limit, or lower --max-pixels, --threads, --connections or --max-body");
+  return std::make_unique<Photographs>(std::move(opened.backbone), std::move(opened.source), limits, decoders);
 }
 
 Output serve(State& state, Context& context) {
@@ -106,11 +111,10 @@ Output serve(State& state, Context& context) {
   Model model = load_model(state.model);
   const auto connections = static_cast<std::size_t>(state.connections),
              batch = static_cast<std::size_t>(state.max_batch);
-  require_memory(state.memory_limit,
-                 scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, batch) +
-                     static_cast<double>(connections) * 2 * static_cast<double>(state.max_body),
-                 "serving", "raise the limit or lower --connections or --max-body");
-  const std::unique_ptr<Photographs> photographs = open_photographs(state, model, context);
+  const double bytes = scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, batch) +
+                       static_cast<double>(connections) * 2 * static_cast<double>(state.max_body);
+  require_memory(state.memory_limit, bytes, "serving", "raise the limit or lower --connections or --max-body");
+  const std::unique_ptr<Photographs> photographs = open_photographs(state, model, bytes, context);
   ServedSamples samples = read_samples(state, model, context);
   ServiceOptions options;
   options.name = std::filesystem::path(state.model).filename().string();
@@ -172,7 +176,8 @@ Command serve_command() {
             "file with the token that requests must carry; the variable PARSNETS_TOKEN may hold it instead")
       .number("rate-limit", state->rate_limit, 0, 1e6, "requests per second and address; 0: any number")
       .automatic("any number, 50 with --allow-remote")
-      .integer("connections", state->connections, 1, 500, "connections at a time; further ones are refused")
+      .integer("connections", state->connections, 1, 500,
+               "connections at a time; further ones replace idle ones, or are refused")
       .number("request-timeout", state->request_timeout, 0.1, 3600, "seconds for a request, and again for its response")
       .bytes("max-body", state->max_body, "maximum size of a request")
       .unsigned_integer("max-pixels", state->max_pixels, "maximum pixels of a photograph")

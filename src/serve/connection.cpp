@@ -50,6 +50,10 @@ bool Connection::receive() {
     taken_ = 0;
   }
   while (!ended_) {
+    if (Clock::now() >= deadline_) {  // also while bytes keep coming
+      timed_out_ = true;
+      return false;
+    }
     const std::size_t before = received_.size();
     received_.resize(before + kPiece);
     const ssize_t got = ::recv(socket_, received_.data() + before, kPiece, 0);
@@ -132,11 +136,11 @@ bool Connection::send_all(std::string_view data, bool more) {
   return true;
 }
 
-void Connection::close_gently() {
+void Connection::close_gently(std::size_t most) {
   ::shutdown(socket_, SHUT_WR);
   deadline_ = std::min(deadline_, Clock::now() + std::chrono::seconds(1));
   timed_out_ = false;
-  for (std::size_t bytes = 0; !ended_ && bytes < 64 * kPiece; bytes += received_.size()) {
+  for (std::size_t bytes = 0; !ended_ && bytes < most; bytes += received_.size()) {
     taken_ = received_.size();
     if (!receive()) break;
   }

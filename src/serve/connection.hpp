@@ -29,8 +29,9 @@ class Connection : public httplib::Stream {
   void replay(std::string head);
   /// Sends what was written.
   bool flush();
-  /// Ends the connection so that a response can be read by a client that is still sending.
-  void close_gently();
+  /// Ends the connection so that a response can be read by a client that is still sending: takes `most` bytes of it
+  /// within a second.
+  void close_gently(std::size_t most);
 
   bool timed_out() const { return timed_out_; }
   std::uint64_t bytes_read() const { return bytes_read_; }  ///< by read(), since replay(), without what was replayed

@@ -33,7 +33,6 @@ std::string_view http_error_code(int status) {
     case 417: return "expectation_failed";
     case 429: return "too_many_requests";
     case 431: return "headers_too_large";
-    case 501: return "not_implemented";
     case 503: return "busy";
     case 505: return "version_not_supported";
     default: return status < 500 ? "bad_request" : "failure";

@@ -82,13 +82,24 @@ bool matches(std::string_view pattern, std::string_view path, std::vector<std::s
 std::string media_type(const std::string* header) {
   std::string type = header == nullptr ? "" : header->substr(0, header->find(';'));
   while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();
-  for (char& c : type) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return type;
+  return lower_case(type);
+}
+
+/// Of a Host header, what stands before the port, in lower case.
+std::string name_of(std::string_view host) {
+  const auto colon = host.rfind(':');
+  const bool port = colon != std::string_view::npos && host.find(']', colon) == std::string_view::npos &&
+                    host.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
+  return lower_case(port ? host.substr(0, colon) : host);
 }
 
 std::string address_of(const sockaddr_storage& peer) {
-  if (peer.ss_family == AF_INET6)  // one household has many addresses, of one network
-    return {reinterpret_cast<const char*>(&reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr), 8};
+  if (peer.ss_family == AF_INET6) {
+    const in6_addr& address = reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr;
+    const char* bytes = reinterpret_cast<const char*>(&address);
+    if (IN6_IS_ADDR_V4MAPPED(&address)) return {bytes + 12, 4};
+    return {bytes, 8};  // one household has many addresses, of one network
+  }
   return {reinterpret_cast<const char*>(&reinterpret_cast<const sockaddr_in&>(peer).sin_addr), 4};
 }
 
@@ -101,13 +112,13 @@ std::vector<std::pair<std::string, std::string>> headers_of(const HttpResponse& 
 }
 
 /// A response that needs no parsed request, with the end of the connection.
-std::string closing_text(const HttpResponse& response) {
+std::string closing_text(const HttpResponse& response, bool head_alone = false) {
   std::string reason(http_error_code(response.status));
   std::ranges::replace(reason, '_', ' ');
   std::string text = fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason);
   for (const auto& [name, value] : headers_of(response, false)) text += fmt::format("{}: {}\r\n", name, value);
   return text + fmt::format("Connection: close\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}", response.type,
-                            response.body.size(), response.body);
+                            response.body.size(), head_alone ? "" : response.body);
 }
 
 HttpResponse response_of(const std::function<HttpResponse()>& work) {
@@ -139,11 +150,9 @@ class HttpServer::State : private httplib::Server {
         listener_(options_.host, options_.port, options_.allow_remote),
         stop_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (stop_event_ < 0) throw Error(ErrorCode::failure, "no descriptor is left");
-    const int port = listener_.port();
-    for (const char* name : {"localhost", "127.0.0.1", "[::1]"}) {
-      hosts_.push_back(fmt::format("{}:{}", name, port));
-      if (port == 80) hosts_.push_back(name);
-    }
+    workers_.reserve(options_.connections);
+    idle_.reserve(options_.connections + 1);
+    hosts_ = {"localhost", "127.0.0.1", "[::1]", listener_.address(), lower_case(options_.host)};
     set_payload_max_length(options_.body_bytes);
     set_keep_alive_timeout(std::chrono::ceil<std::chrono::seconds>(options_.idle).count());
     set_keep_alive_max_count(1000000);
@@ -264,8 +273,7 @@ class HttpServer::State : private httplib::Server {
     if (exchange.connection->timed_out()) return {408, "the body of the request took too long"};
     if (bytes > options_.body_bytes) return too_large();
     if (too_many_parts) return {400, fmt::format("the body has more than {} parts", kMostParts)};
-    return {400, exchange.head.chunked ? "the chunks of the body are not valid"
-                                       : "the body is not complete, or its parts are not valid"};
+    return {400, "the body is not complete, or its parts are not valid"};
   }
 
   HttpError too_large() const { return {413, fmt::format("the body has more than {} bytes", options_.body_bytes)}; }
@@ -284,8 +292,9 @@ class HttpServer::State : private httplib::Server {
     if (std::ranges::count(head.headers, "host", &std::pair<std::string, std::string>::first) > 1 ||
         (host == nullptr && !head.http_1_0))
       throw HttpError(400, "the request has not one Host header");
-    // A page of another site can have its name point here; it cannot change what its requests call this host.
-    if (listener_.is_loopback() && host != nullptr && std::ranges::find(hosts_, *host) == hosts_.end())
+    // A page of another site can have its name point here; it cannot change what its requests call this host. The port
+    // may be another: that of a tunnel.
+    if (listener_.is_loopback() && host != nullptr && std::ranges::find(hosts_, name_of(*host)) == hosts_.end())
       throw refused("host", {403, "the Host header does not name this server"});
     const std::string path = head.target.substr(0, head.target.find_first_of("?#"));
     const std::string method = head.method == "HEAD" ? "GET" : head.method;
@@ -299,7 +308,9 @@ class HttpServer::State : private httplib::Server {
       }
     if (!options_.token.empty() && (exchange.route == nullptr || !exchange.route->open)) {
       const std::string* given = head.find("authorization");
-      if (given == nullptr || !same_secret(*given, "Bearer " + options_.token))
+      const std::string_view scheme = "bearer ";
+      if (given == nullptr || lower_case(given->substr(0, scheme.size())) != scheme ||
+          !same_secret(std::string_view(*given).substr(scheme.size()), options_.token))
         throw refused("token", {401, "the request needs the token of the server"});
     }
     if (allowed.empty()) throw HttpError(404, "there is nothing at this path");
@@ -307,35 +318,39 @@ class HttpServer::State : private httplib::Server {
       throw HttpError(405, "the path does not take this method", {"", allowed, head.method});
     if (method == "POST") {
       const std::string* origin = head.find("origin");
-      if (origin != nullptr && (host == nullptr || (*origin != "http://" + *host && *origin != "https://" + *host)))
+      const std::string from = origin == nullptr ? "" : lower_case(*origin),
+                        here = host == nullptr ? "" : lower_case(*host);
+      if (origin != nullptr && (host == nullptr || (from != "http://" + here && from != "https://" + here)))
         throw refused("origin", {403, "the request comes from a page of another site"});
-      if (!head.length && !head.chunked) throw HttpError(411, "the request has no Content-Length");
-      if (head.length.value_or(0) > options_.body_bytes) throw too_large();
+      if (!head.length) throw HttpError(411, "the request has no Content-Length");
+      if (*head.length > options_.body_bytes) throw too_large();
       const std::string* coding = head.find("content-encoding");
       if (coding != nullptr && *coding != "identity") throw HttpError(415, "compressed bodies are not taken");
       const std::string* expect = head.find("expect");
-      if (expect != nullptr && *expect != "100-continue") throw HttpError(417, "the only expectation is 100-continue");
+      if (expect != nullptr && lower_case(*expect) != "100-continue")
+        throw HttpError(417, "the only expectation is 100-continue");
     } else if (head.has_body()) {
       throw HttpError(400, "a GET request has no body");
     }
   }
 
-  /// Every request of a connection.
-  void serve(const Accepted& accepted) {
+  /// Every request of a connection. Whether it was ended in favour of another.
+  bool serve(const Accepted& accepted) {
     Connection connection(accepted.socket, stop_event_);
-    bool unread = false;
+    bool unread = false, ended = false;
     std::string room;
-    while (connection.wait_for_request(options_.idle)) {
+    while (wait_for_request(connection, ended)) {
       const auto begin = Clock::now();
       connection.set_deadline(begin + options_.request);
       Exchange exchange;
       exchange.connection = &connection;
       exchange.room = std::move(room);
-      bool keep = false;
+      bool keep = false, head_alone = false;
       std::optional<HttpError> error;
       try {
         const std::string head = connection.read_head(kMostHeadBytes);
         if (head.empty()) break;
+        head_alone = head.starts_with("HEAD ");
         exchange.head = parse_request_head(head);
         exchange.body_complete = !exchange.head.has_body();
         check(exchange, accepted.address);
@@ -348,7 +363,7 @@ class HttpServer::State : private httplib::Server {
       if (error) {
         HttpResponse response = error_response(*error);
         if (response.status == 405) response.headers.emplace_back("Allow", error->place().expected);
-        const std::string text = closing_text(response);
+        const std::string text = closing_text(response, head_alone);
         exchange.status = response.status;
         connection.set_deadline(Clock::now() + options_.request);
         connection.write(text.data(), text.size());
@@ -362,8 +377,9 @@ class HttpServer::State : private httplib::Server {
       unread = error || !exchange.body_complete;
       break;
     }
-    if (unread) connection.close_gently();
+    if (unread) connection.close_gently(2 * options_.body_bytes);
     ::close(accepted.socket);
+    return ended;
   }
 
   /// Whether the connection can be used again.
@@ -379,8 +395,11 @@ class HttpServer::State : private httplib::Server {
 
   void accept_connections() {
     std::vector<Refused> refusals;
+    std::vector<pollfd> events;
+    refusals.reserve(kMostRefused);  // this thread goes on when no memory is left
+    events.reserve(kMostRefused + 2);
     while (!stopping_) {
-      std::vector<pollfd> events{{listener_.socket(), POLLIN, 0}, {stop_event_, POLLIN, 0}};
+      events = {{listener_.socket(), POLLIN, 0}, {stop_event_, POLLIN, 0}};
       for (const Refused& r : refusals) events.push_back({r.socket, POLLIN, 0});
       ::poll(events.data(), events.size(), refusals.empty() ? -1 : 100);
       drain(refusals);
@@ -395,17 +414,24 @@ class HttpServer::State : private httplib::Server {
       }
       const int yes = 1;
       ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-      if (hand_over({socket, address_of(peer)})) continue;
-      metrics_.add_refused("connections");
-      const std::string text = closing_text(error_response(HttpError(503, "all connections are taken")));
-      const bool told = ::send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
-      ::shutdown(socket, SHUT_WR);
-      if (told && refusals.size() < kMostRefused)
-        refusals.push_back({socket, Clock::now() + std::chrono::seconds(1)});
-      else
+      try {
+        if (!hand_over({socket, address_of(peer)})) refuse(socket, refusals);
+      } catch (const std::bad_alloc&) {
         ::close(socket);
+      }
     }
     for (const Refused& r : refusals) ::close(r.socket);
+  }
+
+  void refuse(int socket, std::vector<Refused>& refusals) const {
+    metrics_.add_refused("connections");
+    const std::string text = closing_text(error_response(HttpError(503, "all connections are taken")));
+    const bool told = ::send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+    ::shutdown(socket, SHUT_WR);
+    if (told && refusals.size() < kMostRefused)
+      refusals.push_back({socket, Clock::now() + std::chrono::seconds(1)});
+    else
+      ::close(socket);
   }
 
   /// Closes what was refused once the other side has hung up: closed earlier, it might not read why.
@@ -419,18 +445,49 @@ class HttpServer::State : private httplib::Server {
     });
   }
 
-  /// False: as many connections as may be are open.
+  /// False: all connections are busy, or there can be no further thread.
   bool hand_over(Accepted accepted) {
     {
       std::lock_guard lock(mutex_);
-      if (open_ == options_.connections) return false;
-      ++open_;
+      if (open_ == options_.connections && !end_an_idle_connection()) return false;
       waiting_.push_back(std::move(accepted));
-      if (open_ > workers_.size()) workers_.emplace_back([this] { work(); });
+      try {
+        if (open_ + 1 > workers_.size()) workers_.emplace_back([this] { work(); });
+      } catch (const std::system_error&) {
+        waiting_.pop_back();
+        return false;
+      }
+      ++open_;
     }
     metrics_.add_connections(1);
     wake_.notify_one();
     return true;
+  }
+
+  /// Of those that wait for a request, the one that has waited longest; its thread is free at once. False: there is
+  /// none. The caller holds the mutex.
+  bool end_an_idle_connection() {
+    const auto longest = std::ranges::find_if(idle_, [](int socket) {
+      char byte = 0;
+      return ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;  // else a request has come
+    });
+    if (longest == idle_.end()) return false;
+    ::shutdown(*longest, SHUT_RDWR);
+    idle_.erase(longest);
+    --open_;
+    return true;
+  }
+
+  /// Whether a request comes. `ended`: the connection was ended in favour of another, and is no longer counted.
+  bool wait_for_request(Connection& connection, bool& ended) {
+    {
+      std::lock_guard lock(mutex_);
+      idle_.push_back(connection.socket());
+    }
+    const bool came = connection.wait_for_request(options_.idle);
+    std::lock_guard lock(mutex_);
+    ended = std::erase(idle_, connection.socket()) == 0;
+    return came && !ended;
   }
 
   void work() {
@@ -441,10 +498,10 @@ class HttpServer::State : private httplib::Server {
       const Accepted accepted = std::move(waiting_.front());
       waiting_.pop_front();
       lock.unlock();
-      serve(accepted);
+      const bool ended = serve(accepted);
       metrics_.add_connections(-1);
       lock.lock();
-      --open_;
+      if (!ended) --open_;
     }
   }
 
@@ -461,7 +518,8 @@ class HttpServer::State : private httplib::Server {
   std::condition_variable wake_;
   std::deque<Accepted> waiting_;
   std::vector<std::thread> workers_;
-  std::size_t open_ = 0;  ///< connections, waiting ones included
+  std::vector<int> idle_;  ///< sockets of connections that wait for a request, the longest first
+  std::size_t open_ = 0;   ///< connections, waiting ones included
 };
 
 HttpServer::HttpServer(HttpServerOptions options, std::vector<Route> routes, Metrics& metrics)

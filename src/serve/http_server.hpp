@@ -17,7 +17,7 @@ struct HttpServerOptions {
   int port = 8080;                           ///< 0: any that is free
   bool allow_remote = false;                 ///< another address than loopback is allowed
   std::string token;                         ///< every route that is not open asks for it; empty: none
-  std::size_t connections = 64;              ///< at a time; further ones get 503
+  std::size_t connections = 64;              ///< at a time; further ones replace idle ones, or get 503
   std::chrono::milliseconds request{10000};  ///< from the first byte of a request to its last, and for its response
   std::chrono::milliseconds idle{15000};     ///< between requests of a connection
   std::size_t body_bytes = 16u << 20;        ///< of a request

@@ -28,12 +28,6 @@ bool is_visible(std::string_view text, bool blanks) {
       text, [&](unsigned char c) { return (c > ' ' && c != 127) || (blanks && (c == ' ' || c == '\t')); });
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
@@ -56,7 +50,7 @@ void parse_request_line(std::string_view line, RequestHead& head) {
 }
 
 void read_length(RequestHead& head) {
-  std::size_t lengths = 0, codings = 0;
+  std::size_t lengths = 0;
   for (const auto& [name, value] : head.headers) {
     if (name == "content-length") {
       std::uint64_t length = 0;
@@ -66,15 +60,19 @@ void read_length(RequestHead& head) {
         throw HttpError(400, "Content-Length is not one number");
       head.length = length;
     } else if (name == "transfer-encoding") {
-      if (++codings > 1 || lower(value) != "chunked") throw HttpError(501, "the only transfer coding is chunked");
-      head.chunked = true;
+      // Chunks have no bound before they are read, and readers disagree on where they end.
+      throw HttpError(411, "Transfer-Encoding is not taken; send the body with Content-Length");
     }
   }
-  if (head.chunked && head.length) throw HttpError(400, "both Content-Length and Transfer-Encoding are given");
-  if (head.chunked && head.http_1_0) throw HttpError(400, "HTTP/1.0 has no Transfer-Encoding");
 }
 
 }  // namespace
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
 
 const std::string* RequestHead::find(std::string_view name) const {
   for (const auto& [key, value] : headers)
@@ -84,14 +82,15 @@ const std::string* RequestHead::find(std::string_view name) const {
 
 bool RequestHead::closes() const {
   const std::string* connection = find("connection");
-  const std::string wish = connection == nullptr ? "" : lower(*connection);
+  const std::string wish = connection == nullptr ? "" : lower_case(*connection);
   return wish.find("close") != std::string::npos || (http_1_0 && wish.find("keep-alive") == std::string::npos);
 }
 
 std::string RequestHead::text() const {
   std::string out = fmt::format("{} {} HTTP/1.1\r\n", method, target);
-  for (const char* name : {"content-length", "transfer-encoding", "content-type", "expect"})
-    if (const std::string* value = find(name)) out += fmt::format("{}: {}\r\n", name, *value);
+  for (const char* name : {"content-length", "content-type", "expect"})
+    if (const std::string* value = find(name))
+      out += fmt::format("{}: {}\r\n", name, name == std::string_view("expect") ? lower_case(*value) : *value);
   return out + "\r\n";
 }
 
@@ -113,7 +112,7 @@ RequestHead parse_request_head(std::string_view text) {
     if (colon == std::string_view::npos || !is_token(line.substr(0, colon)) || !is_visible(line, true))
       throw HttpError(400, "a header is not 'Name: value'");
     if (head.headers.size() == kMostHeaders) throw HttpError(431, fmt::format("more than {} headers", kMostHeaders));
-    head.headers.emplace_back(lower(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1))));
+    head.headers.emplace_back(lower_case(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1))));
   }
   read_length(head);
   return head;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "serve/http.hpp"
 #include "serve/json_reader.hpp"
 
@@ -27,6 +29,8 @@ std::string class_name(JsonReader& json, const std::string& field) {
   std::string name = json.string(field);
   if (name.empty() || name.size() > kMostNameBytes)
     throw HttpError({field, fmt::format("a name of 1 to {} bytes", kMostNameBytes), fmt::format("{}", name.size())});
+  if (std::ranges::any_of(name, [](unsigned char c) { return c < ' ' || c == 127; }))
+    throw HttpError({field, "a name without control characters", "one"});
   return name;
 }
 
@@ -57,8 +61,11 @@ BankEdit bank_edit(JsonReader& json, const RequestLimits& limits) {
         bank.add.push_back(added_class(json, fmt::format("bank.add[{}]", i), limits));
       });
     else if (key == "remove")
-      json.array("bank.remove",
-                 [&](std::size_t i) { bank.remove.push_back(class_name(json, fmt::format("bank.remove[{}]", i))); });
+      json.array("bank.remove", [&](std::size_t i) {
+        if (i == limits.classes)
+          throw HttpError({"bank.remove", fmt::format("at most the {} classes of the model", limits.classes), "more"});
+        bank.remove.push_back(class_name(json, fmt::format("bank.remove[{}]", i)));
+      });
     else
       throw HttpError({"bank", "add and remove", "'" + key.substr(0, 64) + "'"});
   });
@@ -102,8 +109,11 @@ double checked_coverage(double coverage) {
 
 /// One of the options that a query may have, too; false: none of that name.
 bool read_option(JsonReader& json, const std::string& key, const RequestLimits& limits, PredictRequest& request) {
+  if (key != "bank" && request.first_option.empty()) request.first_option = key.substr(0, 64);
   if (key == "top")
     request.top = json.integer("top", 1, RequestLimits::kTop);
+  else if (key == "among")
+    request.among = among_of(json.string("among"));
   else if (key == "reject")
     request.reject = json.boolean("reject");
   else if (key == "coverage")
@@ -129,8 +139,6 @@ PredictRequest parse_predict_request(std::string_view text, const RequestLimits&
       read_features(json, limits, request);
     else if (key == "samples")
       read_samples(json, limits, request);
-    else if (key == "among")
-      request.among = among_of(json.string("among"));
     else if (!read_option(json, key, limits, request))
       throw HttpError({key.substr(0, 64),
                        "features, samples, top, among, reject, coverage, attributes, return_features or bank",
@@ -144,11 +152,8 @@ PredictRequest parse_predict_request(std::string_view text, const RequestLimits&
 PredictRequest parse_predict_query(const std::map<std::string, std::string>& query, const RequestLimits& limits) {
   PredictRequest request;
   for (const auto& [key, value] : query) {
-    JsonReader json(value);
-    if (key == "among") {
-      request.among = among_of(value);
-      continue;
-    }
+    const std::string quoted = key == "among" ? json_string(value) : value;
+    JsonReader json(quoted);
     if (!read_option(json, key, limits, request))
       throw HttpError({key.substr(0, 64), "top, among, reject, coverage, attributes, return_features or bank",
                        "another parameter"});

@@ -18,6 +18,7 @@ struct RequestLimits {
   std::size_t batch = 4096;                    ///< samples of a request
   std::size_t samples = 0;                     ///< that the server holds
   std::size_t bank_classes = 64;               ///< that a request may add
+  std::size_t classes = 0;                     ///< of the model: no more can be removed
   static constexpr std::size_t kTop = 1000;    ///< classes per sample
 };
 
@@ -43,6 +44,7 @@ struct PredictRequest {
   std::optional<bool> reject;
   std::optional<double> coverage;
   bool attributes = false, return_features = false;
+  std::string first_option;  ///< that was given, beside `bank`; empty: none
   BankEdit bank;
 };
 

@@ -54,6 +54,11 @@ Asked asked_of_parts(const Service& service, const Photographs* photographs, con
   return asked;
 }
 
+void require_no_query(const HttpRequest& http) {
+  if (!http.query.empty())
+    throw HttpError({http.query.begin()->first.substr(0, 64), "all parameters in the body", "some in the address"});
+}
+
 bool is_photograph(const std::string& type) {
   return type == "image/jpeg" || type == "image/png" || type == "image/webp" || type == "image/bmp";
 }
@@ -64,7 +69,7 @@ bool shows_photograph(const HttpRequest& http) {
 
 Asked asked_of(const Service& service, const Photographs* photographs, const HttpRequest& http) {
   if (http.type == "application/json") {
-    if (!http.query.empty()) throw HttpError({"query", "no parameters beside a JSON body", "some"});
+    require_no_query(http);
     Asked asked{parse_predict_request(http.body, service.limits()), {}};
     asked.features = service.features_of(asked.request);
     return asked;
@@ -75,7 +80,10 @@ Asked asked_of(const Service& service, const Photographs* photographs, const Htt
     PredictRequest request = parse_predict_query(http.query, service.limits());
     return {std::move(request), photograph(photographs, http.body, http)};
   }
-  if (http.type == "multipart/form-data") return asked_of_parts(service, photographs, http);
+  if (http.type == "multipart/form-data") {
+    require_no_query(http);
+    return asked_of_parts(service, photographs, http);
+  }
   throw HttpError(415, "the body is neither JSON, nor an array, nor a photograph",
                   {"Content-Type",
                    "application/json, application/x-npy, multipart/form-data, image/jpeg, image/png, image/webp or "
@@ -150,6 +158,7 @@ std::vector<Route> routes_of(const Service& service, const Photographs* photogra
   routes.push_back({"POST", "/v1/bank", [&service](const HttpRequest& http) {
                       if (http.type != "application/json")
                         throw HttpError(415, "the body is not JSON", {"Content-Type", "application/json", http.type});
+                      require_no_query(http);
                       return HttpResponse{200,
                                           "text/csv; charset=utf-8",
                                           service.bank_csv(parse_bank_request(http.body, service.limits())),

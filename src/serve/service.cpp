@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "formats/csv.hpp"
@@ -75,7 +76,8 @@ Service::Service(Model model, ServedSamples samples, ServiceOptions options)
       samples_(std::move(samples)),
       options_(std::move(options)) {
   const Model& served = banks_.original().model;
-  limits_ = {served.dimensions, served.attributes(), options_.batch, samples_.samples.size(), options_.bank_classes};
+  limits_ = {served.dimensions,       served.attributes(),   options_.batch,
+             samples_.samples.size(), options_.bank_classes, served.classes.names.size()};
 }
 
 std::string Service::model_json() const {
@@ -206,8 +208,9 @@ std::string Service::predict(const PredictRequest& request, MatrixView<const flo
     if (reject) {
       const bool seen = model.classes.seen[static_cast<std::size_t>(best[r * top].class_index)] != 0;
       const bool unknown = model.rejection.is_unknown(evidence[r], seen);
+      const auto known = model.rejection.known_score(evidence[r], seen);
       fmt::format_to(std::back_inserter(out), "\"unknown\":{},\"known_score\":{},\"why\":{},", unknown,
-                     model.rejection.known_score(evidence[r], seen),
+                     std::abs(known) < std::numeric_limits<float>::max() ? fmt::format("{}", known) : "null",
                      unknown ? json_string(unknown_because(model.rejection, evidence[r], seen)) : "null");
     } else {
       out += "\"unknown\":null,\"known_score\":null,\"why\":null,";
@@ -234,8 +237,13 @@ std::string Service::predict(const PredictRequest& request, MatrixView<const flo
 
 std::string Service::explain(const PredictRequest& request, MatrixView<const float> x) const {
   if (x.rows() != 1) throw HttpError({"features", "one sample", fmt::format("{}", x.rows())});
+  if (!request.first_option.empty())
+    throw HttpError({request.first_option, "bank alone beside the sample: an explanation has no options", "an option"});
   const auto bank = banks_.after(request.bank, pool_);
   const Model& model = bank->model;
+  if (model.classes.names.size() < 2)
+    throw HttpError(400, "the bank has one class: there is nothing to compare it with",
+                    {"bank", "at least two classes", "one"});
   Explanation why = parsnets::explain(model, x.row(0), *bank->prepared, pool_);
   scale_.to_user(why.predicted);
   const auto winner = static_cast<std::size_t>(why.winner), second = static_cast<std::size_t>(why.runner_up);
@@ -267,6 +275,7 @@ std::string Service::bank_csv(const BankEdit& edit) const {
   for (std::size_t a = 0; a < model.attributes(); ++a) out += "," + cell(attribute_name(model, a));
   out += '\n';
   for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
+    if (!model.classes.described.empty() && model.classes.described[c] == 0) continue;
     out += cell(model.classes.names[c]);
     for (const float v : model.classes.semantics.row(c)) out += "," + format_number(v);
     out += '\n';

@@ -38,9 +38,9 @@ class Service {
   Matrix<float> features_of(PredictRequest& request) const;
   /// Predictions of n x d features. Throws HttpError, bad_input and usage for what the model cannot do.
   std::string predict(const PredictRequest& request, MatrixView<const float> features) const;
-  /// Of one sample.
+  /// Of one sample. Throws HttpError for any option but the bank.
   std::string explain(const PredictRequest& request, MatrixView<const float> features) const;
-  /// Every class of the edited bank as CSV, `class,<attributes>`.
+  /// Every class of the edited bank that attributes describe, as CSV, `class,<attributes>`.
   std::string bank_csv(const BankEdit& edit) const;
 
  private:

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <regex>
 
+#include "backbones/onnx_bytes.hpp"
+#include "base/file.hpp"
 #include "cli/run_cli.hpp"
 #include "serve/raw_client.hpp"
 
@@ -115,6 +117,39 @@ TEST(Serve, FinishesARequestThatHasBegunAndEndsWithZero) {
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.json()["predictions"].size(), 20u);
   EXPECT_EQ(server.finish(), 0);
+}
+
+TEST(Serve, TheMemoryLimitCountsThePhotographsThatAreDecoded) {
+  const TempDir dir;
+  const std::string network = (dir / "pixels.onnx").string();
+  write_text_file(network, onnx_of_pixels(8, 8));
+  const auto serve = [&](std::vector<std::string> more) {  // the host, which comes last, ends it
+    more.insert(more.begin(), {"serve", "--model", demo_model(), "--host", "no such host", "--connections", "1",
+                               "--max-body", "1MB", "--memory-limit", "500MB", "--threads", "1"});
+    return run_cli(more);
+  };
+  EXPECT_NE(serve({}).err.find("no such host"), std::string::npos);
+  const auto refused = serve({"--backbone", network, "--input-size", "8", "--trust-backbone"});
+  if (refused.err.find("need the module") != std::string::npos) GTEST_SKIP() << refused.err;
+  EXPECT_NE(refused.err.find("--max-pixels"), std::string::npos) << refused.err;
+  const auto small = serve({"--backbone", network, "--input-size", "8", "--trust-backbone", "--max-pixels", "1000000"});
+  EXPECT_NE(small.err.find("no such host"), std::string::npos) << small.err;
+}
+
+TEST(Serve, ATableOfTheServerAddsItsNewClassesToTheModel) {
+  ServerProcess server({"--model", demo_model()});
+  ASSERT_GT(server.port(), 0) << server.said();
+  const auto classes = ask(server.port(), request_text(server.port(), "GET", "/v1/classes")).json();
+  const nlohmann::json bank{{"add", {{{"name", "new, one"}, {"attributes", classes["classes"][0]["attributes"]}}}}};
+  const auto table = ask(server.port(), request_text(server.port(), "POST", "/v1/bank", "application/json",
+                                                     nlohmann::json{{"bank", bank}}.dump()));
+  ASSERT_EQ(table.status, 200) << table.body;
+  const TempDir dir;
+  const std::string file = (dir / "classes.csv").string(), model = (dir / "m.safetensors").string();
+  write_text_file(file, table.body);
+  write_text_file(model, read_text_file(demo_model()));
+  const auto added = run_cli({"classes", "add", "--model", model, "--from", file, "--names", "\"new, one\""});
+  EXPECT_EQ(added.exit_code, 0) << added.err;
 }
 
 TEST(Serve, TheCommandsOfTheGuideWork) {

@@ -3,8 +3,10 @@
 #include "serve/http_server.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
-#include <barrier>
+#include <deque>
+#include <fstream>
 #include <future>
 #include <semaphore>
 
@@ -104,6 +106,19 @@ TEST(HttpServer, HeadHasTheHeadersOfGetAndNoBody) {
   EXPECT_EQ(client.receive().body, "<p>");
 }
 
+TEST(HttpServer, ErrorsOfHeadHaveNoBody) {
+  TestServer server;
+  for (const char* head : {"HEAD /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                           "HEAD /breaks HTTP/1.1\r\nHost: "
+                           "localhost\r\nConnection: close\r\n\r\n",
+                           "HEAD / HTTP/1.1\r\nbad\r\n\r\n"}) {
+    RawClient client(server.port());
+    client.send(head);
+    EXPECT_GE(client.receive(true).status, 400) << head;
+    EXPECT_TRUE(client.closed()) << head;
+  }
+}
+
 TEST(HttpServer, EveryResponseHasSecurityHeaders) {
   TestServer server;
   for (const char* target : {"/", "/nothing", "/breaks"}) {
@@ -141,16 +156,33 @@ TEST(HttpServer, OtherHostsAndOriginsAreForbidden) {
   };
   EXPECT_EQ(host("localhost:" + port), 200);
   EXPECT_EQ(host("[::1]:" + port), 200);
-  for (const std::string& name :
-       {std::string("evil.example"), "127.0.0.1.evil.example:" + port, std::string("localhost"), std::string("")})
+  for (const char* tunnel : {"localhost:9", "localhost", "LocalHost:9", "[::1]", "127.0.0.1:"})
+    EXPECT_EQ(host(tunnel), 200) << tunnel;
+  for (const std::string& name : {std::string("evil.example"), "127.0.0.1.evil.example:" + port,
+                                  "evil.example:80@localhost:" + port, "localhost:x:" + port, std::string("")})
     EXPECT_EQ(host(name), 403) << name;
   const auto origin = [&](const std::string& from) {
     return ask(server.port(), request_text(server.port(), "POST", "/echo", "a/b", "", "Origin: " + from + "\r\n"))
         .status;
   };
   EXPECT_EQ(origin("http://127.0.0.1:" + port), 200);
+  EXPECT_EQ(origin("HTTP://127.0.0.1:" + port), 200);
   for (const std::string& from : {std::string("http://evil.example"), std::string("null"), "http://localhost:" + port})
     EXPECT_EQ(origin(from), 403) << from;
+}
+
+TEST(HttpServer, AnyLoopbackAddressCanBeAskedByItsName) {
+  HttpServerOptions options;
+  options.host = "127.0.0.2";
+  TestServer server(options);
+  const auto host = [&](const std::string& name) {
+    RawClient client(server.port(), 0, "127.0.0.1", "127.0.0.2");
+    client.send("GET / HTTP/1.1\r\nHost: " + name + "\r\n\r\n");
+    return client.receive().status;
+  };
+  EXPECT_EQ(host("127.0.0.2:" + std::to_string(server.port())), 200);
+  EXPECT_EQ(host("localhost:8080"), 200);
+  EXPECT_EQ(host("127.0.0.3"), 403);
 }
 
 TEST(HttpServer, TheTokenGuardsAllButOpenRoutes) {
@@ -166,8 +198,11 @@ TEST(HttpServer, TheTokenGuardsAllButOpenRoutes) {
     EXPECT_EQ(response.headers.at("www-authenticate"), "Bearer");
     EXPECT_EQ(ask(server.port(), server.get("/nothing", given)).status, 401) << "which paths there are is not told";
   }
-  EXPECT_EQ(ask(server.port(), server.get("/things/a/name?x=1", "Authorization: Bearer 0123456789abcdef\r\n")).body,
-            "a1");
+  for (const char* scheme : {"Bearer", "bearer", "BEARER"})
+    EXPECT_EQ(ask(server.port(),
+                  server.get("/things/a/name?x=1", std::string("Authorization: ") + scheme + " 0123456789abcdef\r\n"))
+                  .body,
+              "a1");
 }
 
 TEST(HttpServer, BodiesBeyondTheLimitAreRefused) {
@@ -177,12 +212,34 @@ TEST(HttpServer, BodiesBeyondTheLimitAreRefused) {
   EXPECT_EQ(
       ask(server.port(), request_text(server.port(), "POST", "/echo", "a/b", std::string(1001, 'x'))).error_code(),
       "too_large");
-  const std::string start = "POST /echo HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(server.port()) +
-                            "\r\nTransfer-Encoding: chunked\r\n\r\n";
-  EXPECT_EQ(ask(server.port(), start + "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n").body, "|abcde");
-  std::string many = start;
-  for (int i = 0; i < 11; ++i) many += "64\r\n" + std::string(100, 'x') + "\r\n";
-  EXPECT_EQ(ask(server.port(), many + "0\r\n\r\n").error_code(), "too_large");
+}
+
+TEST(HttpServer, AClientThatSendsBeforeItReadsSeesThatItsBodyIsTooLarge) {
+  HttpServerOptions options;
+  options.body_bytes = 16 << 20;
+  TestServer server(options);
+  RawClient client(server.port());
+  EXPECT_TRUE(client.send(request_text(server.port(), "POST", "/echo", "a/b", std::string(30 << 20, 'x'))));
+  EXPECT_EQ(client.receive().error_code(), "too_large");
+}
+
+TEST(HttpServer, ExpectationsAreComparedWithoutCase) {
+  TestServer server;
+  EXPECT_EQ(
+      ask(server.port(), request_text(server.port(), "POST", "/echo", "a/b", "x", "Expect: 100-Continue\r\n")).body,
+      "a/b|x");
+  EXPECT_EQ(ask(server.port(), request_text(server.port(), "POST", "/echo", "a/b", "x", "Expect: x\r\n")).status, 417);
+}
+
+TEST(HttpServer, ChunksAreRefusedAndNothingAfterThemIsARequest) {
+  TestServer server;
+  RawClient client(server.port());
+  client.send("POST /echo HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(server.port()) +
+              "\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcXX\r\n" + server.get("/") + "0\r\n\r\n");
+  const auto refused = client.receive();
+  EXPECT_EQ(refused.error_code(), "length_required");
+  EXPECT_NE(refused.body.find("Content-Length"), std::string::npos);
+  EXPECT_TRUE(client.closed());
 }
 
 TEST(HttpServer, PartsOfAMultipartBodyArrive) {
@@ -238,6 +295,73 @@ TEST(HttpServer, ConnectionsBeyondTheLimitAreToldSo) {
   EXPECT_EQ(first.receive().body, "done");
   EXPECT_EQ(second.receive().body, "done");
   EXPECT_NE(server.metrics.text().find("parsnets_refused_total{reason=\"connections\"} 1"), std::string::npos);
+}
+
+TEST(HttpServer, AConnectionThatWaitsForNoRequestMakesRoom) {
+  HttpServerOptions options;
+  options.connections = 2;
+  options.idle = 1h;
+  TestServer server(options);
+  RawClient busy(server.port()), idle(server.port());
+  for (RawClient* client : {&idle, &busy}) {
+    client->send(server.get("/"));
+    client->receive();
+  }
+  busy.send(server.get("/slow"));
+  server.entered.acquire();
+  // A connection counts as busy until its thread waits again, which may be after its response has come.
+  int status = 503;
+  for (int i = 0; i < 10000 && status == 503; ++i) status = ask(server.port(), server.get("/")).status;
+  EXPECT_EQ(status, 200);
+  EXPECT_TRUE(idle.closed());
+  server.leave.release();
+  EXPECT_EQ(busy.receive().body, "done");
+}
+
+#ifndef PARSNETS_SANITIZED
+TEST(HttpServer, WithoutRoomForThreadsItRefusesAndGoesOn) {
+  HttpServerOptions options;
+  options.connections = 300;
+  options.idle = 1h;
+  TestServer server(options);
+  EXPECT_EQ(ask(server.port(), server.get("/")).status, 200);
+  rlimit before{};
+  ::getrlimit(RLIMIT_AS, &before);
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlimit little{pages * static_cast<std::size_t>(::getpagesize()) + (100u << 20), before.rlim_max};
+  std::deque<RawClient> clients;
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &little), 0);
+  int refused = 0;
+  for (int i = 0; i < 250; ++i) {
+    clients.emplace_back(server.port());
+    clients.back().send(server.get("/"));
+    refused += clients.back().receive().status == 503;
+  }
+  ::setrlimit(RLIMIT_AS, &before);
+  EXPECT_GT(refused, 0);
+  clients.clear();
+  EXPECT_EQ(ask(server.port(), server.get("/")).status, 200);
+}
+#endif
+
+TEST(HttpServer, AddressesOfTheOlderInternetHaveBucketsOfTheirOwn) {
+  HttpServerOptions options;
+  options.host = "::";
+  options.allow_remote = true;
+  options.rate = 1e-3;
+  std::unique_ptr<TestServer> server;
+  try {
+    server = std::make_unique<TestServer>(options);
+  } catch (const Error&) {
+    GTEST_SKIP() << "this machine has no IPv6";
+  }
+  for (const char* from : {"127.0.0.5", "127.0.0.6"})
+    for (const int status : {200, 429}) {
+      RawClient client(server->port(), 0, from);
+      client.send(server->get("/"));
+      EXPECT_EQ(client.receive().status, status) << from;
+    }
 }
 
 TEST(HttpServer, AddressesThatAskTooOftenAreToldSo) {

@@ -29,13 +29,17 @@ struct RawResponse {
 
 class RawClient {
  public:
-  explicit RawClient(int port, int receive_buffer = 0) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  /// `from`, `to`: addresses of loopback.
+  explicit RawClient(int port, int receive_buffer = 0, const char* from = "127.0.0.1", const char* to = "127.0.0.1")
+      : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     if (receive_buffer > 0) ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    ::inet_pton(AF_INET, from, &address.sin_addr);
+    connected_ = ::bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
     address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    ::inet_pton(AF_INET, to, &address.sin_addr);
+    connected_ = connected_ && ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   }
   ~RawClient() { ::close(socket_); }
   RawClient(const RawClient&) = delete;

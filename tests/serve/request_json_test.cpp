@@ -8,7 +8,7 @@ namespace {
 
 using namespace parsnets;
 
-const RequestLimits kLimits{3, 2, 4, 10, 2};
+const RequestLimits kLimits{3, 2, 4, 10, 2, 3};
 
 int status_of(const std::string& json) {
   try {
@@ -61,6 +61,8 @@ TEST(RequestJson, WhatIsTooMuchIsTooLarge) {
 TEST(RequestJson, WhatDoesNotFitTheModelIsBad) {
   for (const char* json :
        {R"({"features":[[1,2]]})", R"({"features":[[1,2,3,4]]})", R"({"samples":[10]})", R"({"top":0})",
-        R"({"features":[[1,2,3]],"samples":[1]})", R"({"bank":{"add":[{"name":"a","attributes":[1]}]}})"})
+        R"({"features":[[1,2,3]],"samples":[1]})", R"({"bank":{"add":[{"name":"a","attributes":[1]}]}})",
+        R"({"bank":{"add":[{"name":"a\nb","attributes":[1,2]}]}})", R"({"bank":{"remove":["a\u0000"]}})",
+        R"({"bank":{"remove":["a","b","c","d"]}})"})
     EXPECT_EQ(status_of(json), 400) << json;
 }

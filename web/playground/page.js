@@ -75,7 +75,7 @@ const Page = {
     const what = item.photo ? { features: [item.features] } : { samples: [item.id] };
     const more = { ...what, top: 5, attributes: true, ...(Page.model.sets ? { coverage: Page.coverage } : {}) };
     const [answer, explanation] = await Promise.all([
-      Server.json("/v1/predict", Page.request(more), signal), Page.model.explains ? Server.json("/v1/explain", Page.request(what), signal) : null]);
+      Server.json("/v1/predict", Page.request(more), signal), Page.model.explains ? Server.json("/v1/explain", { bank: Page.bank.request(), ...what }, signal) : null]);
     return () => {
       Page.solved("prediction");
       Page.shown = { item, prediction: answer.predictions[0], explanation };

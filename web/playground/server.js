@@ -82,7 +82,7 @@ const Server = {
   async problemOf(answer) {
     if (answer.status === 401) {
       return new ServerProblem("unauthorized",
-        "The server asks for its token. Open the address that it printed at the start: it ends with #token=…");
+        "The server asks for its token. The address of this page must end in #token= followed by the server's token.");
     }
     const { error } = await answer.json().catch(() => ({}));
     if (!error) return new ServerProblem("failure", `The server answered with status ${answer.status}.`);
