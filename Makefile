@@ -21,7 +21,7 @@ photos:
 demo: build
 	@scripts/demo.sh
 
-# A page on which one defines classes, at an address that it prints; BACKBONE=FILE.onnx reads photos, PORT=8080.
+# A page where you define classes, at an address that it prints; BACKBONE=FILE.onnx reads photos, PORT=8080.
 playground: photos
 	@scripts/setup.sh playground
 	@BACKBONE="$(BACKBONE)" PORT="$(PORT)" scripts/playground.sh

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+import one_line_errors
+
 DEMO = Path(__file__).resolve().parent.parent / "data" / "demo"
 SIDE = 32  # pixels of a photograph
 
@@ -58,4 +60,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    one_line_errors.run(main)

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import subprocess
 import tarfile
 from dataclasses import dataclass
@@ -43,12 +44,13 @@ def fetch(package, work):
     work.mkdir(parents=True, exist_ok=True)
     try:
         packed = subprocess.run(
-            ["npm", "pack", "--silent", "--ignore-scripts", f"{package.name}@{package.version}"],
+            ["npm", "pack", "--loglevel=error", "--ignore-scripts", f"{package.name}@{package.version}"],
             cwd=work, check=True, capture_output=True, text=True)
     except FileNotFoundError:
         raise Unavailable(f"{what}: npm is not installed") from None
     except subprocess.CalledProcessError as error:
-        raise Unavailable(f"{what}: {error.stderr.strip() or 'npm failed'}") from None
+        code = re.search(r"code (\w+)", error.stderr)
+        raise Unavailable(f"{what}: npm failed{f' ({code[1]})' if code else ''}") from None
     tarball = work / packed.stdout.split()[-1]
     with tarfile.open(tarball) as archive:
         for file in package.files:

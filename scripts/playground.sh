@@ -18,8 +18,10 @@ train() {
 }
 
 if [ -n "$backbone" ]; then
-  name=$(basename "$backbone" .onnx)
-  data=out/playground/$name
+  [ -f "$backbone" ] || { echo "$backbone: no such file; expected a network (BACKBONE)" >&2; exit 3; }
+  # Another network of the same name, or another card, has other features.
+  sum=$(cat "$backbone" "${backbone%.onnx}.json" 2> /dev/null | sha256sum | cut -c 1-8)
+  data=out/playground/$(basename "$backbone" .onnx)-$sum
   model=$data.safetensors
   if [ ! -f "$model" ]; then
     [ -d out/playground/photos ] || { scripts/demo_photos.py --out out/playground/new && mv out/playground/new out/playground/photos; }
@@ -32,7 +34,7 @@ else
   data=data/demo
   model=out/playground/demo.safetensors
   train "$model" "$data"
-  echo "To drop photos on the page: scripts/get-backbone resnet50 --out out/backbone (95 MB), then again."
+  echo "To drop photos on the page: scripts/get-backbone resnet50 --out out/backbone (95 MB), then run make playground again."
 fi
 echo "Open the address below in a browser; Ctrl-C ends the server."
 exec build/parsnets serve --model "$model" --data "$data" --port "${PORT:-8080}" "$@"

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+import one_line_errors
 from onnx_graph import Graph, write_network
 
 # Chosen on the demo set's validation classes, like the rest of these.
@@ -91,4 +92,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    one_line_errors.run(main)

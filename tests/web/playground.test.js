@@ -2,11 +2,12 @@
 "use strict";
 
 const assert = require("node:assert/strict");
+const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
 const { after, before, describe, test } = require("node:test");
 const { launch } = require("./pages.js");
-const { DEMO, PATIENCE, folder, parsnets, trainedModel, serve, openPlayground, until, settled } = require("./playground.js");
+const { DEMO, PATIENCE, TOOL, folder, parsnets, trainedModel, serve, openPlayground, until, settled } = require("./playground.js");
 
 const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const limit = { timeout: 4 * PATIENCE };
@@ -38,23 +39,23 @@ async function withPage(work, options) {
 async function score(page, name) {
   await settled(page);
   const lines = await page.locator(".group-head").allTextContents();
-  const found = lines.map((line) => /(\d+) of (\d+) (?:is|are) given to (\w+)/.exec(line)).find((match) => match && match[3] === name);
+  const found = lines.map((line) => /(\w+) (?:seen|unseen|yours)(\d+) of (\d+) classified correctly/.exec(line)).find((match) => match && match[1] === name);
   assert.ok(found, `no line about ${name} in ${lines}`);
-  return { all: Number(found[2]), right: Number(found[1]) };
+  return { all: Number(found[3]), right: Number(found[2]) };
 }
 
 const slider = (page, name) => page.getByRole("slider", { name, exact: true });
 const tile = (page, label, index = 0) => page.locator(`.tile[aria-label^="${label},"]`).nth(index);
 const announced = (page, pattern) => until(page, (source) => [...document.querySelectorAll("#announcer p")].some((one) => new RegExp(source).test(one.textContent)), pattern.source);
 
-async function describeAnew(page, name, base, values) {
-  await page.getByRole("button", { name: `Describe anew ${name}` }).click();
+async function redescribe(page, name, base, values) {
+  await page.getByRole("button", { name: `Redescribe ${name}` }).click();
   await page.getByLabel("Like").selectOption(base);
   for (const [attribute, value] of Object.entries(values)) await slider(page, attribute).fill(String(value));
   await settled(page);
 }
 
-describe("a class that nobody has trained", () => {
+describe("a class the model was never trained on", () => {
   // Written from common knowledge. Ten classes compete: with 24 pictures, 7 right have a chance of 0.7 % by guessing.
   const described = {
     deer: ["horse", "ship", { antlers: 80, mane: 0, farm: 0, wild: 100, "in forest": 90, "carries people": 0, "used for work": 0, pet: 0 }],
@@ -62,14 +63,14 @@ describe("a class that nobody has trained", () => {
   };
   for (const [name, [base, other, values]] of Object.entries(described)) {
     test(`${name}, described with sliders, is recognised better than by chance`, limit, () => withPage(async (page) => {
-      await describeAnew(page, name, base, values);
+      await redescribe(page, name, base, values);
       const { all, right } = await score(page, name);
       assert.equal(all, 24);
       assert.ok(right >= 7, `${right} of ${all} pictures of ${name}`);
       const stars = await page.locator(`.tile.own[aria-label^="${name},"]`).count();
       assert.equal(stars, right);
       const effect = await page.locator("#effect").textContent();
-      assert.match(effect, new RegExp(`^It takes \\d+ pictures: .*\\b${right} of ${name}\\b.*Of 24 pictures of ${name}, ${right} are given to it\\.$`));
+      assert.match(effect, new RegExp(`^It takes \\d+ pictures: .*\\b${right} of ${name}\\b.*Of 24 pictures of ${name}, ${right} are classified as ${name}\\.$`));
       const sentence = await page.locator("#editor .sentence").textContent();
       assert.match(sentence, new RegExp(`^Like ${base}, but with .* and .*\\.$`));
       // It is the description that counts: with a wrong one they are not recognised.
@@ -128,11 +129,38 @@ describe("a class that nobody has trained", () => {
     assert.equal(await slider(page, "long legs").inputValue(), "95");
   }));
 
+  test("a value out of the scale becomes the nearest, and the page says which", limit, () => withPage(async (page) => {
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("okapi");
+    await page.getByLabel("Like").selectOption("horse");
+    const number = page.getByLabel("long legs, number");
+    const type = async (value) => {
+      await number.fill(value);
+      await number.press("Enter");
+    };
+    const said = () => page.locator("#value-problem").textContent();
+    await type("1000");
+    assert.equal(await said(), "The scale of long legs is 0 to 100; the value is set to 100.");
+    assert.equal(await number.inputValue(), "100");
+    assert.equal(await slider(page, "long legs").inputValue(), "100");
+    await type("50");
+    assert.equal(await said(), "");
+    await type("-1");
+    assert.equal(await number.inputValue(), "0");
+    await type("");
+    assert.equal(await said(), "The scale of long legs is 0 to 100.");
+    assert.equal(await number.inputValue(), "0");
+    await page.getByLabel("Find attribute").fill("no such thing");
+    assert.equal(await page.locator(".sliders").innerText(), "No attributes match.");
+  }));
+
   test("names that are taken, or missing, are said and not sent", limit, () => withPage(async (page) => {
     await page.getByRole("button", { name: "New class" }).click();
     assert.equal(await page.locator("#name-problem").textContent(), "Give the class a name.");
     await page.getByRole("textbox", { name: "Name" }).fill("horse");
     assert.match(await page.locator("#name-problem").textContent(), /has a class horse/);
+    await page.getByRole("textbox", { name: "Name" }).fill("unknown");
+    assert.equal(await page.locator("#name-problem").textContent(), "unknown is the answer for pictures of no class. Choose another name.");
     await page.getByRole("textbox", { name: "Name" }).fill("pony");
     assert.equal(await page.locator("#name-problem").textContent(), "");
     await settled(page);
@@ -188,6 +216,48 @@ describe("a picture", () => {
     assert.equal(await row.locator("td").last().textContent(), "100");
   }));
 
+  test("is explained by what the favoured class has less of, too", limit, () => withPage(async (page) => {
+    const trait = (name, value, other) => page.evaluate((args) => Page.result.evidence.trait(...args), [name, value, other]);
+    assert.equal(await trait("on_water", 95, 0), "on water");
+    assert.equal(await trait("on_water", 0, 95), "not on water");
+    assert.equal(await trait("wild", 40, 95), "less wild");
+    assert.equal(await trait("has_wheels", 0, 95), "no wheels");
+    // The sentence agrees with the two columns of the table.
+    let lower = 0;
+    for (const label of ["truck", "ship", "cat", "bird"]) {
+      await tile(page, label).click();
+      await settled(page);
+      const table = new Map(await page.locator(".why tbody tr").evaluateAll((rows) => rows.map((row) => {
+        const [one, other] = [...row.querySelectorAll("td")].map((cell) => Number(cell.textContent));
+        return [row.querySelector("th").textContent, one - other];
+      })));
+      const text = await page.locator(".evidence p").textContent();
+      for (const [i, part] of [...text.matchAll(/For \w+: ([^.]+)\./g)].entries()) {
+        for (const words of part[1].split(/, | and /)) {
+          const [, less, name] = /^(no |not |less )?(.*)$/.exec(words);
+          const difference = table.get(name) ?? table.get(`has ${name}`);
+          assert.equal((i === 0 ? difference : -difference) < 0, Boolean(less), `${words} in "${text}"`);
+          lower += less ? 1 : 0;
+        }
+      }
+    }
+    assert.ok(lower > 0, "no attribute is lower");
+  }));
+
+  test("has no reason between two classes that are described alike", limit, () => withPage(async (page) => {
+    for (const name of ["pony", "foal"]) {
+      await page.getByRole("button", { name: "New class" }).click();
+      await page.getByRole("textbox", { name: "Name" }).fill(name);
+      await page.getByLabel("Like").selectOption("horse");
+      await page.getByRole("button", { name: "Done" }).click();
+    }
+    await settled(page);
+    await page.locator('.tile.own[aria-label^="horse,"]').first().click();
+    await settled(page);
+    assert.match(await page.locator(".evidence").textContent(), /^(pony and foal|foal and pony) are described alike\. $/);
+    assert.equal(await page.locator(".why").count(), 0);
+  }));
+
   test("is called unknown, with the reason, when that is allowed", limit, () => withPage(async (page) => {
     await page.getByLabel(/^Allow the answer unknown/).check();
     await settled(page);
@@ -199,7 +269,7 @@ describe("a picture", () => {
     const why = await page.locator(".verdict-name + p").textContent();
     assert.match(why, /^[A-Z].{15,}\.$/);
     assert.equal(await page.locator("#result h3").first().textContent(), "Nearest classes");
-    await page.getByLabel("Given to").selectOption("unknown");
+    await page.getByLabel("Classified as").selectOption("unknown");
     assert.equal(await page.locator(".tile").count(), number);
     await page.getByLabel(/^Allow the answer unknown/).uncheck();
     assert.equal(await page.locator(".tile.unknown").count(), 0);
@@ -240,6 +310,13 @@ describe("a model", () => {
     const empty = await serve(["--model", model, "--port", "0"]);
     const plain = await openPlayground(browser, empty.url, { ready: ".class-rows li" });
     assert.match(await plain.page.locator("#result-body").textContent(), /no pictures/);
+    // Without pictures, nothing is said of the pictures that a class takes.
+    await plain.page.getByRole("button", { name: "New class" }).click();
+    await plain.page.getByRole("textbox", { name: "Name" }).fill("pony");
+    await settled(plain.page);
+    assert.equal(await plain.page.locator("#effect").textContent(), "");
+    await plain.page.getByRole("button", { name: "Done" }).click();
+    assert.doesNotMatch(await plain.page.locator("main").innerText(), /take|match/);
     await plain.page.getByRole("button", { name: "Hide ship" }).click();
     assert.match(await plain.page.locator(".class-rows").textContent(), /ship seen\s*hidden/);
     assert.deepEqual(plain.problems, []);
@@ -257,7 +334,7 @@ async function sampleOf(page) {
 describe("edits", () => {
   test("are undone and redone, by buttons and by keys", limit, () => withPage(async (page) => {
     const before = await score(page, "deer");
-    await describeAnew(page, "deer", "horse", { wild: 100, farm: 0 });
+    await redescribe(page, "deer", "horse", { wild: 100, farm: 0 });
     const after = await score(page, "deer");
     const wild = () => slider(page, "wild").inputValue();
     await page.keyboard.press("Control+z");
@@ -280,7 +357,7 @@ describe("edits", () => {
   }));
 
   test("are exported as a table that `classes add` takes, with the same answers", limit, () => withPage(async (page) => {
-    await describeAnew(page, "deer", "horse", { antlers: 80, mane: 0, wild: 100 });
+    await redescribe(page, "deer", "horse", { antlers: 80, mane: 0, wild: 100 });
     const { right } = await score(page, "deer");
     await page.getByRole("button", { name: "Done" }).click();
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
@@ -302,7 +379,7 @@ describe("edits", () => {
     assert.equal(rows.filter((sample) => predicted[sample].top[0].class === "deer").length, right);
   }));
 
-  test("a class of one's own is deleted, and the deletion undone", limit, () => withPage(async (page) => {
+  test("a class of yours is deleted, and the deletion undone", limit, () => withPage(async (page) => {
     await page.getByRole("button", { name: "New class" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("pony");
     await page.getByLabel("Like").selectOption("horse");
@@ -311,6 +388,51 @@ describe("edits", () => {
     assert.equal(await page.locator(".class-rows .own").count(), 0);
     await page.keyboard.press("Control+z");
     assert.match(await page.locator(".class-rows .own").textContent(), /pony yours/);
+  }));
+
+  test("a class that was redescribed and is deleted comes back as it was", limit, () => withPage(async (page) => {
+    const before = await score(page, "deer");
+    await redescribe(page, "deer", "ship", {});
+    await page.getByRole("button", { name: "Delete" }).click();
+    assert.equal(await page.locator(".class-rows .own").count(), 0);
+    assert.deepEqual(await score(page, "deer"), before);
+    await page.keyboard.press("Control+z");
+    assert.match(await page.locator(".class-rows .own").textContent(), /deer yours/);
+    assert.match(await page.locator(".class-rows").textContent(), /deer unseen\s*hidden/);
+  }));
+
+  test("the commands of an export go when the classes change", limit, () => withPage(async (page) => {
+    const commands = page.locator(".exported pre");
+    const save = async () => {
+      await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+      await page.waitForSelector(".exported p");
+    };
+    await page.getByRole("button", { name: "Hide ship" }).click();
+    await save();
+    assert.match(await commands.textContent(), / --names ship$/);
+    await page.getByRole("button", { name: "Undo" }).click();
+    assert.equal(await page.locator(".exported").textContent(), "");
+    await save();
+    await page.getByRole("button", { name: "Hide cat" }).click();
+    assert.equal(await page.locator(".exported").textContent(), "");
+  }));
+
+  test("names with commas and quotes are quoted in the commands of an export", limit, () => withPage(async (page) => {
+    const name = 'bull, "tame" or farmer\'s';
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill(name);
+    await page.getByLabel("Like").selectOption("horse");
+    await page.getByRole("button", { name: "Done" }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+    await page.waitForSelector(".exported pre");
+    const work = fs.mkdtempSync(path.join(folder, "quoted-"));
+    await download.saveAs(path.join(work, "classes.csv"));
+    fs.copyFileSync(trainedModel(), path.join(work, path.basename(trainedModel())));
+    // As a reader pastes them.
+    const script = (await page.locator(".exported pre").textContent()).replace(/^parsnets/gm, '"$TOOL"');
+    execFileSync("sh", ["-euc", script], { cwd: work, env: { ...process.env, TOOL }, stdio: "pipe" });
+    const listed = parsnets("classes", "list", "--model", path.join(work, path.basename(trainedModel())));
+    assert.ok(listed.includes(name), listed);
   }));
 });
 
@@ -390,9 +512,19 @@ describe("accessibility", () => {
       await page.getByRole("button", { name: "Export" }).click();
       await page.waitForSelector(".exported pre");
       await check("unknown, hidden, exported");
-      await describeAnew(page, "deer", "horse", { wild: 100 });
+      await redescribe(page, "deer", "horse", { wild: 100 });
       await page.getByRole("textbox", { name: "Name" }).fill("dog");
       await check("editor");
+      for (const name of ["W".repeat(100), "W ".repeat(50).trim()]) {
+        await page.getByRole("textbox", { name: "Name" }).fill(name);
+        await page.getByLabel("Like").selectOption("deer");
+        await check("editor, long name");
+        await page.getByRole("button", { name: "Done" }).click();
+        await page.locator(".tile.own").first().click();
+        await page.getByRole("tab").first().click();
+        await check("long name");
+        await page.locator(".class-rows .own button").first().click();
+      }
     }, { viewport: { width, height: 768 }, colorScheme: scheme, reducedMotion: "reduce" }));
   }
 
@@ -416,7 +548,13 @@ describe("problems", () => {
     await first.stop();
     await page.getByRole("button", { name: "Hide ship" }).click();
     await page.waitForSelector("#problem:not([hidden])");
-    assert.match(await page.locator("#problem").textContent(), /The server does not answer/);
+    assert.match(await page.locator("#problem").textContent(), /The server does not answer\. The page resumes when it is back\./);
+    // Nothing is said of classes that nobody has predicted.
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("pony");
+    assert.equal(await page.locator("#effect").textContent(), "");
+    await page.getByRole("button", { name: "Done" }).click();
+    assert.doesNotMatch(await page.locator("main").innerText(), /take|correctly/);
     const second = await serve([...args, "--port", new URL(first.url).port]);
     await page.waitForSelector("#problem", { state: "hidden" });
     await announced(page, /^The server is back\.$/);
@@ -451,6 +589,13 @@ describe("problems", () => {
     const plain = new URL("/", guarded.url).href;
     const closed = await openPlayground(browser, plain, { expected: failures, ready: "#problem:not([hidden])" });
     assert.match(await closed.page.locator("#problem").textContent(), /token/);
+    assert.deepEqual(closed.problems, []);
+    // A token that is added to the address of the open page.
+    await closed.page.evaluate((hash) => {
+      window.location.hash = hash;
+    }, `token=${token}`);
+    await closed.page.waitForSelector(".bars li");
+    assert.equal(await closed.page.evaluate(() => window.location.href), plain);
     assert.deepEqual(closed.problems, []);
     await closed.context.close();
     const view = await openPlayground(browser, `${plain}#token=${token}`);

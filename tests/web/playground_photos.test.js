@@ -108,6 +108,14 @@ describe("photographs", () => {
     await page.waitForSelector("#problem:not([hidden])");
     assert.match(await page.locator("#problem p").textContent(), /^broken\.png: .{10,}\.$/);
     await page.getByRole("button", { name: "Close" }).click();
+    // Several at once: all of them.
+    const short = path.join(folder, "short.png");
+    fs.writeFileSync(short, "no photograph");
+    await page.locator("#photo-file").setInputFiles([broken, filesOf("cat")[0], short]);
+    await until(page, () => /short/.test(document.querySelector("#problem p").textContent));
+    assert.match(await page.locator("#problem p").innerText(), /^broken\.png: .{10,}\.\nshort\.png: .{10,}\.$/);
+    await until(page, () => document.querySelectorAll(".group:first-child .tile").length === 1);
+    await page.getByRole("button", { name: "Close" }).click();
     assert.equal(await page.locator("#problem").isVisible(), false);
     const note = path.join(folder, "note.txt");
     fs.writeFileSync(note, "no photograph");

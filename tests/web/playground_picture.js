@@ -8,7 +8,7 @@ const { DEMO, trainedModel, serve, openPlayground, settled } = require("./playgr
   const server = await serve(["--model", trainedModel(), "--data", DEMO, "--port", "0"]);
   const browser = await launch();
   const { page } = await openPlayground(browser, server.url, { viewport: { width: 1280, height: 720 } });
-  await page.getByRole("button", { name: "Describe anew deer" }).click();
+  await page.getByRole("button", { name: "Redescribe deer" }).click();
   await page.getByLabel("Like").selectOption("horse");
   for (const [name, value] of Object.entries({ antlers: 80, mane: 0, farm: 0, wild: 100, "in forest": 90 })) {
     await page.getByRole("slider", { name, exact: true }).fill(String(value));

@@ -1,5 +1,6 @@
 // The class bank as edited on the page: classes of one's own, and classes of the model that are hidden. A class of one's
-// own is a class to start from and the attributes that differ: {id, name, base, changes: {attribute: value}}.
+// own is a class to start from and the attributes that differ: {id, name, base, changes: {attribute: value}}; where it
+// redescribes a class of the model, `replaces` is the name of that one.
 // `base` is the name of a class, or one of these.
 const NOTHING = "";
 const AVERAGE = "\u0000average";
@@ -47,6 +48,12 @@ class Bank {
     return this.average.map((value, j) => (isNumber(values[j]) ? values[j] : value));
   }
 
+  // The values of a class that is present, by name; null where the model does not have them.
+  valuesOf(name) {
+    const own = this.state.own.find((one) => one.name === name && !this.problem(one));
+    return own ? this.values(own) : (this.byName.get(name) || {}).attributes || null;
+  }
+
   values(one) {
     return this.baseValues(one.base).map((value, j) => (j in one.changes ? one.changes[j] : value));
   }
@@ -54,6 +61,7 @@ class Bank {
   // Why the class cannot be used yet, or null.
   problem(one) {
     if (!one.name) return "Give the class a name.";
+    if (one.name === UNKNOWN) return `${UNKNOWN} is the answer for pictures of no class. Choose another name.`;
     if (this.byName.has(one.name) && !this.isHidden(one.name)) return `The model has a class ${one.name}. Choose another name, or hide that class.`;
     const first = this.state.own.find((other) => other.name === one.name);
     return first && first !== one ? `Another class of yours is called ${one.name}.` : null;
@@ -84,10 +92,10 @@ class Bank {
   }
 
   // Hides a class of the model and adds one of the same name.
-  describeAnew(name, base) {
+  redescribe(name, base) {
     const { own, hidden, next } = this.state;
-    this.edit(`describe ${name} anew`, null,
-      { own: [...own, { id: next, name, base, changes: {} }], hidden: [...hidden, name], next: next + 1 });
+    this.edit(`redescribe ${name}`, null,
+      { own: [...own, { id: next, name, base, changes: {}, replaces: name }], hidden: [...hidden, name], next: next + 1 });
     return next;
   }
 
@@ -96,8 +104,12 @@ class Bank {
     this.edit(`${hidden ? "hide" : "show"} ${name}`, null, { ...this.state, hidden: hidden ? [...others, name] : others });
   }
 
+  // The class of the model that it replaces comes back, unless another class of yours has that name.
   remove(id) {
-    this.edit(`delete ${this.own(id).name}`, null, { ...this.state, own: this.state.own.filter((one) => one.id !== id) });
+    const { name, replaces } = this.own(id);
+    const own = this.state.own.filter((one) => one.id !== id);
+    const back = own.some((one) => one.name === replaces) ? null : replaces;
+    this.edit(`delete ${name}`, null, { ...this.state, own, hidden: this.state.hidden.filter((other) => other !== back) });
   }
 
   replace(id, text, key, part) {

@@ -1,4 +1,4 @@
-// The classes of the bank: hide, describe anew, edit, delete, export.
+// The classes of the bank: hide, redescribe, edit, delete, export.
 
 class ClassList {
   constructor(page) {
@@ -15,8 +15,9 @@ class ClassList {
       element("div", { class: "panel-head" }, element("h2", { id: "classes-heading" }, "Classes"),
         element("button", { type: "button", id: "new-class", class: "primary", onclick: () => page.edit(page.bank.add("", NOTHING)) }, "New class"),
         element("button", { type: "button", id: "export", onclick: () => this.save() }, "Export")),
-      element("p", { class: "note guide" }, "Make a class that nobody has trained: say which class it is like, and move the "
-        + "sliders of what is different. The pictures follow at once. Or describe an unseen class anew, from scratch."),
+      element("p", { class: "note guide" }, "Make a class the model was never trained on: say which class it is like, and move "
+        + "the sliders of what is different. The pictures follow at once. Or redescribe an unseen class from scratch. "
+        + (page.model.photos ? "Photos and the undo history last until the page is reloaded." : "The undo history lasts until the page is reloaded.")),
       this.page.bank.classes.length > 15 ? this.search : "",
       this.rows, this.exported);
   }
@@ -57,11 +58,16 @@ class ClassList {
     return element("li", { class: hidden ? "hidden-class" : null }, classTag(name, seen, false),
       element("span", { class: "note taken" }, hidden ? "hidden" : taken === null ? "" : `takes ${taken}`),
       element("span", { class: "actions" },
-        hidden || seen ? null : this.action("Describe anew", name, () => page.edit(bank.describeAnew(name, NOTHING)), bank.present().length < 3),
+        hidden || seen ? null : this.action("Redescribe", name, () => page.edit(bank.redescribe(name, NOTHING)), bank.present().length < 3),
         this.action(hidden ? "Show" : "Hide", name, () => {
           bank.hide(name, !hidden);
           page.announce(`${name} is ${hidden ? "shown" : "hidden"}.`);
         }, !hidden && bank.present().length < 3)));
+  }
+
+  // Commands that no longer fit the classes.
+  forgetExport() {
+    this.exported.replaceChildren();
   }
 
   async save() {

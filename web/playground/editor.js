@@ -23,17 +23,18 @@ class Editor {
     this.base.querySelector("select").id = "class-base";
     this.base.classList.add("wide");
     this.warning = element("p", { class: "warning", id: "name-problem" });
+    this.valueProblem = element("p", { class: "warning", id: "value-problem" });
     this.sentence = element("p", { class: "sentence" });
     this.effect = element("p", { class: "effect", id: "effect" });
     this.rows = bank.attributes.map((attribute, j) => this.row(attribute, j));
-    this.none = element("p", { class: "note" }, "No attribute is like that.");
+    this.none = element("p", { class: "note" }, "No attributes match.");
     this.list = element("ul", { class: "sliders scrolls", "aria-label": "Attributes" }, ...this.rows.map((row) => row.node), this.none);
     this.node.replaceChildren(
       element("div", { class: "panel-head" }, element("h2", {}, "Your class"),
         element("button", { type: "button", id: "delete-class", onclick: () => bank.remove(id) }, "Delete"),
         element("button", { type: "button", id: "done", class: "primary", onclick: () => this.page.edit(null) }, "Done")),
       element("label", { class: "control wide" }, element("span", {}, "Name"), this.name), this.warning,
-      this.base, this.sentence, this.effect,
+      this.base, this.sentence, this.effect, this.valueProblem,
       element("div", { class: "filters" },
         searchControl("Find attribute", (query) => {
           this.query = query;
@@ -53,10 +54,7 @@ class Editor {
     const text = words(name);
     const range = { min: minimum, max: maximum, step: step || niceStep(maximum - minimum) };
     const slider = element("input", { type: "range", ...range, "aria-label": text, oninput: () => bank.set(this.id, j, Number(slider.value)) });
-    const number = element("input", { type: "number", step: "any", "aria-label": `${text}, number`, onchange: () => {
-      if (number.value !== "") bank.set(this.id, j, Number(number.value));
-      this.update();
-    } });
+    const number = element("input", { type: "number", step: "any", "aria-label": `${text}, number`, onchange: () => this.setNumber(j, number) });
     const reset = element("button", { type: "button", class: "small reset", onclick: () => {
       slider.focus();  // before the change, which would hide it where only changed ones are shown
       bank.set(this.id, j, null);
@@ -64,6 +62,20 @@ class Editor {
     } }, "↺");
     const node = element("li", {}, element("span", { class: "attribute-name", title: text }, text), slider, number, reset);
     return { node, slider, number, reset, text, j };
+  }
+
+  // A value as typed. One out of the scale becomes the nearest, which is said.
+  setNumber(j, number) {
+    const { bank } = this.page;
+    const { name, minimum, maximum } = bank.attributes[j];
+    const typed = number.valueAsNumber;
+    const value = Math.max(minimum, Math.min(maximum, typed));
+    if (isNumber(value)) bank.set(this.id, j, value);
+    number.value = Number(bank.values(bank.own(this.id))[j].toPrecision(4));
+    if (value === typed) return;
+    const text = `The scale of ${words(name)} is ${compact(minimum)} to ${compact(maximum)}`;
+    this.valueProblem.textContent = `${text}${isNumber(value) ? `; the value is set to ${compact(value)}` : ""}.`;
+    this.page.announce(this.valueProblem.textContent);
   }
 
   // Controls as the bank is now.
@@ -76,6 +88,7 @@ class Editor {
     this.base.querySelector("select").value = one.base;
     const problem = bank.problem(one);
     this.warning.textContent = problem || "";
+    this.valueProblem.textContent = "";
     this.name.setAttribute("aria-describedby", "name-problem");
     this.name.setAttribute("aria-invalid", String(Boolean(problem)));
     for (const { slider, number, reset, text, j, node } of this.rows) {

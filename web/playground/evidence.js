@@ -39,18 +39,24 @@ class Evidence {
   }
 
   why({ winner, runner_up: second, attributes, examples, calibration }) {
-    const rows = [...attributes.slice(0, 8).map((one) => ({ ...one, name: words(one.name) })),
+    const shown = attributes.slice(0, 8);
+    const rows = [...shown.map((one) => ({ ...one, name: words(one.name) })),
       { name: "pictures in training", contribution: examples }, { name: "handicap of seen classes", contribution: calibration }]
       .filter((row) => row.contribution).sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
     const most = Math.max(...rows.map((row) => Math.abs(row.contribution)));
-    const list = (sign) => wordList(attributes.filter((one) => Math.sign(one.contribution) === sign).slice(0, 3).map((one) => words(one.name)));
+    const list = (sign) => wordList(shown.filter((one) => Math.sign(one.contribution) === sign && one.winner !== one.runner_up).slice(0, 3)
+      .map((one) => (sign > 0 ? this.trait(one.name, one.winner, one.runner_up) : this.trait(one.name, one.runner_up, one.winner))));
     const speaks = (name, sign) => (list(sign) ? `For ${name}: ${list(sign)}. ` : "");
     const handicap = winner.score - second.score < calibration ? `Without the handicap of seen classes it would be ${second.name}.` : "";
-    return element("div", {}, element("p", {}, speaks(winner.name, 1), speaks(second.name, -1), handicap),
+    const [mine, others] = [winner.name, second.name].map((name) => this.page.bank.valuesOf(name));
+    const alike = mine && others && mine.every((value, j) => value === others[j]) ? `${winner.name} and ${second.name} are described alike. ` : "";
+    const text = element("p", {}, alike || `${speaks(winner.name, 1)}${speaks(second.name, -1)}`, handicap);
+    if (!rows.length) return text;
+    return element("div", {}, text,
       element("table", { class: "why" },
         element("caption", { class: "visually-hidden" }, `What each attribute adds to ${winner.name} against ${second.name}`),
         element("thead", {}, element("tr", {}, ...[["Attribute"], [winner.name], [second.name], ["against ◂ ▸ for", "balance"]]
-          .map(([text, kind]) => element("th", { scope: "col", class: kind, title: text }, text)))),
+          .map(([title, kind]) => element("th", { scope: "col", class: kind, title }, title)))),
         element("tbody", {}, ...rows.map((row) => {
           const bar = element("span", { class: `swing ${row.contribution < 0 ? "against" : "for"}` });
           bar.style.width = `${(50 * Math.abs(row.contribution)) / most}%`;
@@ -60,12 +66,21 @@ class Evidence {
         }))));
   }
 
+  // What speaks for a class with this value of an attribute against one with the other value: "on water", "less wild",
+  // "not on water".
+  trait(name, value, other) {
+    if (!(value < other)) return words(name);
+    const { minimum, maximum } = this.page.bank.attributes.find((one) => one.name === name);
+    const none = value - minimum <= 0.05 * (maximum - minimum);
+    const [, has, rest] = /^(has )?(.*)$/.exec(words(name));
+    return `${none ? (has ? "no" : "not") : "less"} ${rest}`;
+  }
+
   // The predicted value as a bar, that of the best class as a line.
   attributes(prediction) {
     const { bank } = this.page;
     const { name } = prediction.classes[0];
-    const own = bank.state.own.find((one) => one.name === name && !bank.problem(one));
-    const values = own ? bank.values(own) : (bank.byName.get(name) || {}).attributes;
+    const values = bank.valuesOf(name);
     const share = (value, { minimum, maximum }) => Math.max(0, Math.min(1, (value - minimum) / (maximum - minimum || 1)));
     const rows = bank.attributes.map((attribute, j) => ({ attribute, predicted: prediction.attributes[j], value: values ? values[j] : null }))
       .sort((a, b) => share(b.predicted, b.attribute) - share(a.predicted, a.attribute));

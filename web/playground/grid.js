@@ -1,8 +1,8 @@
 // The grid of pictures: one group per class where that leaves groups of some size, filters, marks, arrow keys.
 
 const MARKS = {
-  own: ["★", "given to a class of yours"],
-  wrong: ["×", "given to another class"],
+  own: ["★", "classified as a class of yours"],
+  wrong: ["×", "classified as another class"],
   unknown: ["?", "unknown"],
 };
 
@@ -46,7 +46,7 @@ class Grid {
     const held = this.filters.contains(document.activeElement) && document.activeElement.closest("label").dataset.filter;
     const controls = {
       label: selectControl("Of", [["", "all classes"], ...this.labels().map((name) => [name, name])], this.label, change("label")),
-      given: selectControl("Given to", [["", "any"], ...given.map((name) => [name, name])], this.given, change("given")),
+      given: selectControl("Classified as", [["", "any"], ...given.map((name) => [name, name])], this.given, change("given")),
       onlyUnseen: checkboxControl("Only unseen classes", this.onlyUnseen, change("onlyUnseen")),
     };
     for (const [name, control] of Object.entries(controls)) control.dataset.filter = name;
@@ -77,7 +77,7 @@ class Grid {
     this.tiles.clear();
     this.heads = [];
     this.node.replaceChildren(...[...groups].map(([name, items]) => this.group(name, items)));
-    if (!shown.length) this.node.append(element("p", { class: "note" }, "No picture is like that."));
+    if (!shown.length && this.page.items.length) this.node.append(element("p", { class: "note" }, "No pictures match."));
     this.mark();
     if (held) (this.tiles.get(held[0]) || this.node.querySelector("[tabindex='0']") || this.filters.querySelector("select")).focus();
   }
@@ -128,15 +128,17 @@ class Grid {
     if (name === null) {
       const samples = [...this.tiles.keys()].filter((item) => item.label);
       const right = samples.filter((item) => this.page.verdict(item) === item.label).length;
-      return [`${right} of ${count(samples.length, "picture")} ${right === 1 ? "is" : "are"} given to the class of ${right === 1 ? "its" : "their"} label`];
+      const all = count(samples.length, "picture");
+      return [this.page.predicted() ? `${right} of ${all} classified correctly` : all];
     }
     const { all, right, unknown } = this.page.score(name);
     const described = bank.byName.get(name);
     const absent = !bank.present().some((one) => one.name === name);
+    const predicted = this.page.predicted();
     const text = absent ? `${count(all, "picture")}; the class is hidden`
-      : `${right} of ${all} ${right === 1 ? "is" : "are"} given to ${name}${unknown ? `, ${unknown} unknown` : ""}`;
+      : predicted ? `${right} of ${all} classified correctly${unknown ? `, ${unknown} unknown` : ""}` : count(all, "picture");
     const meter = element("span", { class: "meter", "aria-hidden": "true" }, element("span", {}));
-    meter.firstChild.style.width = `${absent ? 0 : (100 * right) / all}%`;
+    meter.firstChild.style.width = `${absent || !predicted ? 0 : (100 * right) / all}%`;
     return [classTag(name, described && described.seen, bank.isOwn(name)), element("span", { class: "score" }, text), meter];
   }
 

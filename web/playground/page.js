@@ -4,12 +4,16 @@ const Page = {
   selected: null,
   rejecting: false,
   coverage: 0.9,
+  chosenFrom: new Set(),  // the names of the classes that the predictions on the page chose from
   items: [],  // photos of one's own, then samples: {photo, id, name, label, features, url, prediction}
 
   async start() {
     Theme.start(() => {});
     Server.start();
-    Server.onLost = () => Page.say("The server does not answer. The page goes on as soon as it is back.", "server");
+    Server.onLost = () => {
+      Page.say("The server does not answer. The page resumes when it is back.", "server");
+      if (Page.all) Page.showAll();
+    };
     try {
       await Page.load();
     } catch (error) {
@@ -55,6 +59,7 @@ const Page = {
   },
 
   async predictAll(signal) {
+    const names = Page.bank.present().map((one) => one.name);
     const photos = Page.items.filter((item) => item.photo);
     const samples = Page.items.filter((item) => !item.photo);
     const ask = (what, items) => (items.length ? Server.json("/v1/predict", Page.request({ ...what, top: 1 }), signal) : { predictions: [] });
@@ -64,6 +69,7 @@ const Page = {
       photos.forEach((item, i) => {
         item.prediction = ofPhotos.predictions[i];
       });
+      Page.chosenFrom = new Set(names);
       for (const item of samples) item.prediction = ofSamples.predictions[item.id];
       Page.solved("prediction");
       Page.showAll();
@@ -89,7 +95,7 @@ const Page = {
       Page.list.update();
     } else {
       Page.editor.showEffect();
-      Page.announce(Page.editor.effect.textContent, "effect");
+      if (Page.editor.effect.textContent) Page.announce(Page.editor.effect.textContent, "effect");
     }
   },
 
@@ -101,7 +107,7 @@ const Page = {
     Page.told = item;
   },
 
-  // The class that the item is given to, "unknown", or null before it is predicted.
+  // The class that the item is classified as, "unknown", or null before it is predicted.
   verdict(item) {
     if (!item.prediction) return null;
     return Page.rejecting && item.prediction.unknown ? UNKNOWN : item.prediction.classes[0].name;
@@ -111,26 +117,33 @@ const Page = {
     document.getElementById("main").setAttribute("aria-busy", String(Page.all.busy || Page.one.busy));
   },
 
-  // How many pictures of the class there are, and how many of them are given to it.
+  // How many pictures of the class there are, and how many of them are classified as it.
   score(label) {
     const verdicts = Page.items.filter((item) => item.label === label).map(Page.verdict);
     const number = (wanted) => verdicts.filter((name) => name === wanted).length;
     return { all: verdicts.length, right: number(label), unknown: number(UNKNOWN) };
   },
 
-  taken(name) {
-    return Page.items.some((item) => item.prediction) ? Page.items.filter((item) => Page.verdict(item) === name).length : null;
+  // Whether the predictions on the page are those of its classes.
+  predicted() {
+    return !Server.lost && Page.items.some((item) => item.prediction);
   },
 
-  // "It takes 14 pictures: 9 of horse, 5 of deer."
+  // How many pictures are classified as the class; null where nothing is known of it yet.
+  taken(name) {
+    return Page.predicted() && Page.chosenFrom.has(name) ? Page.items.filter((item) => Page.verdict(item) === name).length : null;
+  },
+
+  // "It takes 14 pictures: 9 of horse, 5 of deer.", or nothing.
   takes(name) {
+    if (Page.taken(name) === null) return "";
     const mine = Page.items.filter((item) => Page.verdict(item) === name);
     const byLabel = new Map();
     for (const { label } of mine) byLabel.set(label, (byLabel.get(label) || 0) + 1);
     const parts = [...byLabel].sort((a, b) => b[1] - a[1]).map(([label, number]) => `${number} of ${label || "your photos"}`);
     const { all, right } = Page.score(name);
-    const share = all ? ` Of ${count(all, "picture")} of ${name}, ${right} ${right === 1 ? "is" : "are"} given to it.` : "";
-    return `It takes ${mine.length ? `${count(mine.length, "picture")}: ${wordList(parts)}` : "no picture"}.${share}`;
+    const share = all ? ` Of ${count(all, "picture")} of ${name}, ${right} ${right === 1 ? "is" : "are"} classified as ${name}.` : "";
+    return `It takes ${mine.length ? `${count(mine.length, "picture")}: ${wordList(parts)}` : "no pictures"}.${share}`;
   },
 
   // What the reader does ---------------------------------------------------------------------------------------------
@@ -202,6 +215,7 @@ const Page = {
     if (!Page.grid) return;
     document.getElementById("undo").disabled = !Page.bank.past.length;
     document.getElementById("redo").disabled = !Page.bank.future.length;
+    Page.list.forgetExport();
     if (Page.editor.id === null) Page.list.update();
     else if (Page.bank.own(Page.editor.id)) Page.editor.update();
     else Page.edit(null);

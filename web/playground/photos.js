@@ -9,7 +9,7 @@ class PhotoInput {
     const hint = document.getElementById("photo-hint");
     if (!model.photos) {
       button.disabled = true;
-      hint.append(...withCode("For photos of your own, start the server with a network that reads them: `parsnets serve --backbone resnet50.onnx …`"));
+      hint.append(...withCode("For your own photos, start the server with a network that reads them: `parsnets serve --backbone resnet50.onnx …`"));
       window.addEventListener("dragover", (event) => event.preventDefault());
       window.addEventListener("drop", (event) => {
         event.preventDefault();
@@ -46,11 +46,16 @@ class PhotoInput {
 
   async take(files) {
     const { page } = this;
+    const problems = [];
+    const tell = (file, text) => {
+      problems.push(`${file.name}: ${text}`);
+      page.problem(new ServerProblem("photo", problems.join("\n")), "photo");
+    };
     if (files.length) page.solved("photo");
     for (const file of files) {
       const limit = page.model.limits.body_bytes;
       if (file.size > limit) {
-        page.problem(new ServerProblem("too_large", `${file.name} has ${bytes(file.size)}; the server takes at most ${bytes(limit)}.`), "photo");
+        tell(file, `the file has ${bytes(file.size)}; the server takes at most ${bytes(limit)}.`);
         continue;
       }
       page.announce(`Reading ${file.name}.`);
@@ -61,7 +66,7 @@ class PhotoInput {
         const answer = await (await Server.call("/v1/predict", { body: form })).json();
         page.addPhoto({ photo: true, name: file.name, label: null, features: answer.features[0], url: URL.createObjectURL(file) });
       } catch (error) {
-        page.problem(new ServerProblem(error.code || "failure", `${file.name}: ${error.message}`), "photo");
+        if (error.code !== "lost") tell(file, error.message);
       }
     }
   }

@@ -26,7 +26,7 @@ class Result {
       : own ? "A class of yours: the model has only your description of it."
         : best.seen ? "A class with pictures in training." : "No picture of this class was in training, only its attributes.";
     const doubt = !rejecting && prediction.unknown
-      ? `If it may, the model answers unknown${prediction.why ? `: ${prediction.why}` : ""}` : null;
+      ? `With rejection on, the answer would be unknown${prediction.why ? `: ${prediction.why}` : ""}` : null;
     const truth = item.label ? `Its label is ${item.label}.` : item.name;
     this.node.replaceChildren(...[
       element("div", { class: "verdict" }, this.page.pictures.node(item, true),
@@ -63,7 +63,7 @@ class Result {
 
   rejectControl() {
     const share = this.page.model.false_accept;
-    return checkboxControl(`Allow the answer unknown${isNumber(share) ? ` (calibrated to pass ${compact(100 * share)} % of unknown pictures)` : ""}`,
+    return checkboxControl(`Allow the answer unknown${isNumber(share) ? ` (about ${compact(100 * share)} % of pictures of no known class still get one)` : ""}`,
       this.page.rejecting, (on) => this.page.setRejecting(on));
   }
 

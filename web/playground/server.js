@@ -26,6 +26,8 @@ const Session = {
   },
 };
 
+const TOKEN = /(?:^#|&)token=([^&]+)/;
+
 const Server = {
   token: null,
   lost: false,
@@ -34,12 +36,16 @@ const Server = {
 
   // The token of the address goes to the session's storage, so that it does not stay in sight.
   start() {
-    const given = /(?:^#|&)token=([^&]+)/.exec(window.location.hash);
+    const given = TOKEN.exec(window.location.hash);
     Server.token = given ? decodeURIComponent(given[1]) : Session.get("parsnets-token");
     if (given) {
       Session.set("parsnets-token", Server.token);
       window.history.replaceState(null, "", window.location.pathname);
     }
+    // A token that is added to the address of the open page.
+    window.addEventListener("hashchange", () => {
+      if (TOKEN.test(window.location.hash)) window.location.reload();
+    });
     window.setInterval(() => {
       if (!Server.lost && !document.hidden) Server.call("/healthz").catch(() => {});
     }, 5000);
