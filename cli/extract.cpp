@@ -16,6 +16,11 @@ namespace parsnets::cli {
 
 namespace {
 
+/// "1 image", "2 classes".
+std::string counted(std::size_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : noun.ends_with('s') ? "es" : "s");
+}
+
 constexpr std::size_t kShown = 5;  // of the images that cannot be read
 
 std::vector<std::filesystem::path> places_of(const std::string& images) {
@@ -47,26 +52,32 @@ Output output_of(const Extraction& done, const ImageList& list, const FeatureSou
                  {"unreadable", done.unreadable.size()},
                  {"unreadable_images", done.unreadable},
                  {"classes_without_images", done.classes_without_images},
-                 {"unused_labels", list.unused_labels},
+                 {"unused_labels", list.unused_labels.size()},
+                 {"other_files", list.other_files},
                  {"has_labels", done.has_labels},
                  {"has_attributes", done.has_attributes},
                  {"engine", engine},
                  {"backbone", to_json(source)}};
   auto& text = output.text;
-  text = fmt::format("{}: {} photographs x {} features, {} classes\n", folder, done.images, done.dimensions,
-                     done.has_labels ? std::to_string(done.classes.size()) : "no");
+  text = fmt::format("{}: {} x {} features, {}\n", folder, counted(done.images, "photograph"), done.dimensions,
+                     done.has_labels ? counted(done.classes.size(), "class") : "no classes");
   text += fmt::format("backbone: {}, run by {}\n", describe(source), engine);
-  if (done.continued > 0) text += fmt::format("{} photographs were done by an earlier run\n", done.continued);
+  if (done.continued > 0) text += fmt::format("from an earlier run: {}\n", counted(done.continued, "photograph"));
   if (!done.unreadable.empty()) {
-    text += fmt::format("{} images cannot be read and are left out:\n", done.unreadable.size());
+    text += fmt::format("{} cannot be read and {} left out:\n", counted(done.unreadable.size(), "image"),
+                        done.unreadable.size() == 1 ? "is" : "are");
     for (std::size_t i = 0; i < std::min(kShown, done.unreadable.size()); ++i)
       text += fmt::format("  {}\n", done.unreadable[i]);
     if (done.unreadable.size() > kShown) text += fmt::format("  and {} more\n", done.unreadable.size() - kShown);
   }
   if (!done.classes_without_images.empty())
     text += fmt::format("classes without a readable image: {}\n", quoted_list(done.classes_without_images));
-  if (list.unused_labels > 0)
-    text += fmt::format("{} lines of the labels are of images that are not there\n", list.unused_labels);
+  if (list.other_files > 0)
+    text += fmt::format("left out because they are not JPEG, PNG, WebP or BMP images: {}\n",
+                        counted(list.other_files, "file"));
+  if (!list.unused_labels.empty())
+    text += fmt::format("the labels name {} that {} not there: {}\n", counted(list.unused_labels.size(), "image"),
+                        list.unused_labels.size() == 1 ? "is" : "are", quoted_list(list.unused_labels));
   text += next_step(done, folder);
   return output;
 }
@@ -86,7 +97,7 @@ Command extract_command() {
   state->max_pixels = static_cast<int>(state->options.limits.max_pixels);
   Command command;
   command.name = "extract";
-  command.summary = "turn photographs into the features of a data set, by a network in an ONNX file";
+  command.summary = "turn photographs into the features of a data set, with an ONNX network";
   command.example = "parsnets extract --images photos --backbone resnet50.onnx --attributes classes.csv --out my-data";
   command.options
       .text("images", state->images,

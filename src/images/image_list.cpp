@@ -58,6 +58,8 @@ class FolderWalk {
       } else if (has_image_ending(entry.path()) && entry.is_regular_file(absent)) {
         const fs::path inside = entry.path().lexically_relative(folder_);
         list_.images.push_back({entry.path(), (alone_ ? inside : entry.path()).generic_string(), class_name});
+      } else {
+        ++list_.other_files;
       }
     }
     std::ranges::sort(folders);
@@ -113,7 +115,8 @@ void label(ImageList& list, const fs::path& file) {
     throw Error(BadInput{file.string(), "file", "a line for every image",
                          fmt::format("none for {} images, the first is '{}'", missing, first),
                          "files are named as below the folder of images"});
-  list.unused_labels = class_of.size() - used.size();
+  for (const auto& [name, class_name] : class_of)
+    if (!used.contains(name)) list.unused_labels.push_back(name);
   list.empty_folders.clear();  // folders are no classes here
 }
 

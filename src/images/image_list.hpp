@@ -18,7 +18,8 @@ struct ImageList {
   std::vector<ListedImage> images;         ///< by name, each once
   std::vector<std::string> class_names;    ///< sorted; empty: no image has a class
   std::vector<std::string> empty_folders;  ///< of classes, without images
-  std::size_t unused_labels = 0;           ///< lines of the table of labels whose file is not among the images
+  std::vector<std::string> unused_labels;  ///< files in the table of labels that are not among the images
+  std::size_t other_files = 0;             ///< in the folders, of other endings
 };
 
 /// Whether a name ends in .jpg, .jpeg, .png, .webp or .bmp, in any case.

@@ -44,8 +44,9 @@ Listener::Listener(const std::string& host, int port, bool allow_remote) {
   if (socket_ < 0 || ::bind(socket_, found->ai_addr, found->ai_addrlen) != 0 || ::listen(socket_, 256) != 0) {
     const int why = errno;
     close();
-    throw Error(ErrorCode::usage, fmt::format("{}: cannot listen on {} port {} ({})", option_name("port"), host, port,
-                                              std::strerror(why)));
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: cannot listen on {} port {} ({}); choose another port, or 0 for a free one",
+                            option_name("port"), host, port, std::strerror(why)));
   }
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;

@@ -75,11 +75,13 @@ TEST_F(ExtractCommand, FromPhotographsToAModel) {
 
 TEST_F(ExtractCommand, TellsWhatIsMissing) {
   write_text_file(dir_ / "photos/bear/broken.jpg", "no");
+  write_text_file(dir_ / "photos/bear/note.heic", "another format");
   fs::create_directories(dir_ / "photos/cat");
   const auto result = run_cli(words("data"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  for (const char* text : {"12 photographs x 48 features, 3 classes", "1 images cannot be read and are left out:",
+  for (const char* text : {"12 photographs x 48 features, 3 classes", "1 image cannot be read and is left out:",
                            "bear/broken.jpg: another kind of file", "classes without a readable image: 'cat'",
+                           "left out because they are not JPEG, PNG, WebP or BMP images: 1 file",
                            "attributes.csv, a header", "next: parsnets data split"})
     EXPECT_NE(result.out.find(text), std::string::npos) << text << "\n" << result.out;
   EXPECT_EQ(result.err, "");

@@ -101,7 +101,8 @@ TEST(ImageList, LabelsOfATable) {
   const ImageList list = list_images({dir.path()}, dir / "labels.csv");
   EXPECT_EQ(names_of(list), (Names{"p/1.png=fox", "p/2.png=a, b", "q/1.png=fox"}));
   EXPECT_EQ(list.class_names, (Names{"a, b", "fox"}));
-  EXPECT_EQ(list.unused_labels, 1u);
+  EXPECT_EQ(list.unused_labels, Names{"gone.png"});
+  EXPECT_EQ(list.other_files, 1u) << "labels.csv";
   EXPECT_TRUE(list.empty_folders.empty());
 }
 
