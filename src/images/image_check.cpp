@@ -64,7 +64,7 @@ ImageHeader check_image(std::span<const std::byte> content, const ImageLimits& l
     throw Error(BadInput{name, "",
                          fmt::format("at most {} pixels, and {} on a side", limits.max_pixels, limits.max_side),
                          fmt::format("{} x {}", header->width, header->height), "make the photograph smaller"});
-  check_decoding_work(bytes, *format, name);
+  check_decoding_work(content, *format, name);
   return *header;
 }
 

@@ -1,6 +1,7 @@
 #include "images/decoding_work.hpp"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include "parsnets/error.hpp"
 
@@ -71,6 +72,34 @@ TEST(DecodingWork, TextsOfAPngAreFewAndSmall) {
     EXPECT_NE(message_of(png(times(17, chunk(type, 5)))).find("at most 16 texts"), std::string::npos) << type;
     EXPECT_NE(message_of(png("", times(17, chunk(type, 5)))).find("at most 16 texts"), std::string::npos) << type;
     EXPECT_NE(message_of(png(chunk(type, 1'000'001))).find("1000000 bytes of them"), std::string::npos) << type;
+  }
+}
+
+TEST(DecodingWork, PixelsBeyondTheSizeOfAPngAreRefused) {
+  const auto packed = [](std::size_t bytes) {
+    const std::string rows(bytes, 'p');
+    uLongf length = ::compressBound(rows.size());
+    std::string out(length, '\0');
+    ::compress2(reinterpret_cast<Bytef*>(out.data()), &length, reinterpret_cast<const Bytef*>(rows.data()), rows.size(),
+                9);
+    return out.substr(0, length);
+  };
+  const auto image = [](std::size_t side, const std::string& pixels, const std::string& type, std::size_t parts) {
+    std::string file = "\x89PNG\r\n\x1a\n"s + big(13, 4) + "IHDR" + big(side, 4) + big(side, 4) + type + "\0\0\0sum."s;
+    for (std::size_t i = 0; i < parts; ++i) {
+      const std::size_t first = i * pixels.size() / parts, end = (i + 1) * pixels.size() / parts;
+      file += big(end - first, 4) + "IDAT" + pixels.substr(first, end - first) + "sum.";
+    }
+    return file + chunk("IEND", 0);
+  };
+  const std::size_t side = 4800;
+  const std::string rgb = packed((3 * side + 1) * side), more = packed(2 * (3 * side + 1) * side);
+  for (const std::size_t parts : {1, 7}) {
+    EXPECT_EQ(message_of(image(side, rgb, "\x08\x02", parts)), "");
+    EXPECT_EQ(message_of(image(side, more, "\x10\x02", parts)), "") << "16 bits";
+    EXPECT_EQ(message_of(image(side, more, "\x08\x06", parts)).empty(), false) << "four channels";
+    EXPECT_NE(message_of(image(side, more, "\x08\x02", parts)).find("more pixels"), std::string::npos);
+    EXPECT_NE(message_of(image(32, rgb, "\x08\x02", parts)).find("more pixels"), std::string::npos);
   }
 }
 

@@ -73,7 +73,7 @@ TEST(ImageList, LinksInACircleEnd) {
   fs::create_directory_symlink(".", dir / "photos/a/self");
   fs::create_directory_symlink("z", dir / "photos/a/again");  // the folder itself comes first
   fs::create_directory_symlink(".", dir / "photos/root");
-  fs::create_directory_symlink("../b", dir / "photos/a/z/b");
+  fs::create_directory_symlink("../../b", dir / "photos/a/z/b");
   fs::create_directory_symlink("../a", dir / "photos/b/a");
   fs::create_symlink("loop.png", dir / "photos/a/loop.png");
   const ImageList list = list_images({dir / "photos"});
