@@ -99,7 +99,7 @@ void check_chunks(std::span<const std::byte> file, const std::string& name) {
   for (const auto part : chunks.pixels) packed += part.size();
   const std::size_t most = row_bytes_of(ImageBytes(file));
   if (packed * kMostDeflated > most + kLittleWork && unpack_beyond(chunks.pixels, most))
-    throw Error(BadInput{name, "", "a PNG image with as many pixels as its size says", "more pixels than that",
+    throw Error(BadInput{name, "", "a PNG image that ends with its last pixel", "more pixels than its size says",
                          "save the photograph again"});
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <random>
+
 #include "parsnets/error.hpp"
 
 namespace parsnets::test {
@@ -76,8 +78,10 @@ TEST(DecodingWork, TextsOfAPngAreFewAndSmall) {
 }
 
 TEST(DecodingWork, PixelsBeyondTheSizeOfAPngAreRefused) {
-  const auto packed = [](std::size_t bytes) {
-    const std::string rows(bytes, 'p');
+  std::mt19937 draw(1);
+  const auto packed = [&](std::size_t bytes) {
+    std::string rows(bytes, '\0');
+    for (char& value : rows) value = static_cast<char>(draw());
     uLongf length = ::compressBound(rows.size());
     std::string out(length, '\0');
     ::compress2(reinterpret_cast<Bytef*>(out.data()), &length, reinterpret_cast<const Bytef*>(rows.data()), rows.size(),
@@ -92,12 +96,13 @@ TEST(DecodingWork, PixelsBeyondTheSizeOfAPngAreRefused) {
     }
     return file + chunk("IEND", 0);
   };
-  const std::size_t side = 4800;
+  const std::size_t side = 300;
   const std::string rgb = packed((3 * side + 1) * side), more = packed(2 * (3 * side + 1) * side);
   for (const std::size_t parts : {1, 7}) {
     EXPECT_EQ(message_of(image(side, rgb, "\x08\x02", parts)), "");
     EXPECT_EQ(message_of(image(side, more, "\x10\x02", parts)), "") << "16 bits";
-    EXPECT_EQ(message_of(image(side, more, "\x08\x06", parts)).empty(), false) << "four channels";
+    EXPECT_NE(message_of(image(side, more, "\x08\x06", parts)).find("more pixels"), std::string::npos)
+        << "four channels";
     EXPECT_NE(message_of(image(side, more, "\x08\x02", parts)).find("more pixels"), std::string::npos);
     EXPECT_NE(message_of(image(32, rgb, "\x08\x02", parts)).find("more pixels"), std::string::npos);
   }
