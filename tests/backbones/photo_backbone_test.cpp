@@ -148,7 +148,7 @@ TEST_F(PhotoBackboneTest, SeveralThreadsDecodeAtOnce) {
 }
 
 TEST_F(PhotoBackboneTest, AShortageOfMemoryIsNoDamage) {
-  // 7000 x 7000 pixels, progressive: 49 MB of coefficients and 147 MB of pixels
+  // 7000 x 7000 pixels, progressive: 98 MB of coefficients and 147 MB of pixels
   const auto segment = [](int marker, const std::string& content) {
     const std::size_t length = content.size() + 2;
     return std::string{'\xff', static_cast<char>(marker), static_cast<char>(length >> 8), static_cast<char>(length)} +
