@@ -553,7 +553,7 @@ TEST(Routes, HostileRequestsGetErrorsAndHarmNothing) {
 
   EXPECT_GE(requests.size(), 500u);
   std::map<int, int> statuses;
-  std::size_t settled = 0, after_half = 0;
+  [[maybe_unused]] std::size_t settled = 0, after_half = 0;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     RawClient client(s.port());
     client.send(requests[i]);
