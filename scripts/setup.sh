@@ -11,7 +11,7 @@ wheel="$python patchelf"
 quick_lint="clang-format shellcheck python3-pyflakes python3-pycodestyle"
 test="$wheel libgtest-dev libsvm-dev python3-scipy python3-h5py python3-pandas python3-matplotlib python3-pytest mypy
       openmpi-bin libopenmpi-dev python3-dask python3-distributed valgrind $quick_lint
-      $photos python3-onnx python3-pil"
+      $photos python3-onnx python3-pil curl"
 lint="python3 $quick_lint cppcheck"
 tidy="$test clang-tidy"
 clang="$test clang"
