@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <thread>
 
 namespace parsnets::test {
@@ -24,18 +23,23 @@ TEST(DecodingMemory, WhatTheSystemDoesNotGiveIsNotTaken) {
 }
 
 TEST(DecodingMemory, OneThatDoesNotFitBesideAnotherWaits) {
-  DecodingMemory memory;
-  ASSERT_TRUE(memory.take(1 << 20));
-  std::atomic<bool> answered = false, taken = true;
-  std::thread other([&] {
-    taken = memory.take(kHalf);  // never fits; but that is known only once it is alone
-    answered = true;
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_FALSE(answered);
-  memory.give_back(1 << 20);
-  other.join();
-  EXPECT_FALSE(taken);
+  // An answer that does not wait would be given before the memory is back in some of these rounds.
+  for (int round = 0; round < 100; ++round) {
+    DecodingMemory memory;
+    ASSERT_TRUE(memory.take(1 << 20));
+    std::atomic<bool> asks = false, is_back = false, answered_before = false, taken = true;
+    std::thread other([&] {
+      asks = true;
+      taken = memory.take(kHalf);  // never fits; but that is known only once it is alone
+      answered_before = !is_back;
+    });
+    while (!asks) std::this_thread::yield();
+    is_back = true;
+    memory.give_back(1 << 20);
+    other.join();
+    EXPECT_FALSE(answered_before);
+    EXPECT_FALSE(taken);
+  }
 }
 
 }  // namespace parsnets::test

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "images/image_problem.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets::test {
@@ -36,17 +37,6 @@ std::string times(int count, const std::string& text) {
   std::string all;
   for (int i = 0; i < count; ++i) all += text;
   return all;
-}
-
-std::string message_of(const std::string& image) {
-  try {
-    check_image(std::as_bytes(std::span(image)), {}, "photo");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    EXPECT_EQ(error.parts().file, "photo");
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "images/image_problem.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets::test {
@@ -58,17 +59,6 @@ std::string bmp(std::size_t width, long height, std::size_t header = 40) {
 std::vector<std::string> all_kinds() {
   return {png(640, 480), jpeg(640, 480), webp_lossy(640, 480), webp_lossless(640, 480), webp_extended(640, 480),
           bmp(640, 480), bmp(640, -480), bmp(640, 480, 12),    bmp(640, 480, 124),      jpeg(640, 480, 0xc0)};
-}
-
-std::string message_of(const std::string& image, const ImageLimits& limits = {}) {
-  try {
-    check_image(bytes_of(image), limits, "photo");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    EXPECT_EQ(error.parts().file, "photo");
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -35,9 +36,9 @@ fs::path write_three(const TempDir& dir) {
   return partial.file();
 }
 
-ErrorCode code_of(const fs::path& folder, const FeatureSource& source) {
+ErrorCode code_of(const fs::path& folder, const FeatureSource& source, ProgressObserver* progress = nullptr) {
   try {
-    PartialFeatures partial(folder, source, nullptr);
+    PartialFeatures partial(folder, source, progress);
   } catch (const Error& error) {
     return error.code();
   }
@@ -146,9 +147,16 @@ TEST(PartialFeatures, AnotherThatWaitedFindsTheDataSet) {
   TempDir dir;
   auto first = std::make_unique<PartialFeatures>(dir / "out", source_of_bmp_backbone(), nullptr);
   first->append("a", {1, 1}, row(1));
+  struct Waiting : ProgressObserver {
+    bool on_progress(const ProgressEvent&) override { return true; }
+    void on_message(std::string_view message) override {
+      if (message.starts_with("waiting for another process")) told.set_value();
+    }
+    std::promise<void> told;
+  } waiting;
   ErrorCode code{};
-  std::thread second([&] { code = code_of(dir / "out", source_of_bmp_backbone()); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::thread second([&] { code = code_of(dir / "out", source_of_bmp_backbone(), &waiting); });
+  waiting.told.get_future().wait();
   write_text_file(dir / "out/features.npy", "complete");
   first->remove();
   first.reset();
