@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <nlohmann/json.hpp>
+
+#include "parsnets/error.hpp"
 
 namespace parsnets {
 
@@ -51,6 +54,23 @@ HttpResponse error_response(const HttpError& error) {
   if (error.status() == 429 || error.status() == 503) response.headers.emplace_back("Retry-After", "1");
   if (error.status() == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
+}
+
+HttpResponse response_of(const std::function<HttpResponse()>& work) {
+  try {
+    return work();
+  } catch (const HttpError& e) {
+    return error_response(e);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::bad_input && e.code() != ErrorCode::usage)
+      return error_response(HttpError(500, e.what()));
+    const BadInput parts = e.parts();
+    return error_response(HttpError(400, e.message(), {parts.field, parts.expected, parts.found}));
+  } catch (const std::bad_alloc&) {
+    return error_response(HttpError(503, "out of memory"));
+  } catch (const std::exception&) {
+    return error_response(HttpError(500, "the request failed"));
+  }
 }
 
 }  // namespace parsnets

@@ -62,6 +62,8 @@ class HttpError : public std::runtime_error {
 std::string_view http_error_code(int status);
 /// {"error": {"code", "message", …}}.
 HttpResponse error_response(const HttpError& error);
+/// What `work` returns, or the response for what it throws. Only messages of HttpError and Error are told.
+HttpResponse response_of(const std::function<HttpResponse()>& work);
 
 /// A path and what answers it. `*` stands for one segment without a slash.
 struct Route {

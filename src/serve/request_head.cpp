@@ -74,6 +74,8 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
+std::string media_type(std::string_view header) { return lower_case(trimmed(header.substr(0, header.find(';')))); }
+
 const std::string* RequestHead::find(std::string_view name) const {
   for (const auto& [key, value] : headers)
     if (key == name) return &value;

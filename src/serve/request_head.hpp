@@ -12,6 +12,8 @@
 namespace parsnets {
 
 std::string lower_case(std::string_view text);
+/// Of a Content-Type header, the type without parameters, lower case.
+std::string media_type(std::string_view header);
 
 /// A head that was valid.
 struct RequestHead {

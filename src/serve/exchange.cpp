@@ -1,0 +1,123 @@
+#include "serve/exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "serve/response_text.hpp"
+
+namespace parsnets {
+
+namespace {
+
+constexpr std::size_t kMostParts = 8;
+constexpr std::size_t kMostReserved = 1 << 20;  // bytes for a body before any of it has come
+
+/// cpp-httplib does not tell its handlers which connection they serve.
+thread_local Exchange* current = nullptr;
+
+void fill(httplib::Response& to, HttpResponse from, bool page) {
+  to.status = from.status;
+  for (const auto& [name, value] : headers_of(from, page)) to.set_header(name, value);
+  to.set_header("Content-Type", from.type);
+  to.body = std::move(from.body);
+  current->status = from.status;
+}
+
+}  // namespace
+
+Exchanger::Exchanger(ExchangeLimits limits, Metrics& metrics) : limits_(limits), metrics_(metrics) {
+  set_payload_max_length(limits_.body_bytes);
+  set_keep_alive_timeout(std::chrono::ceil<std::chrono::seconds>(limits_.idle).count());
+  set_keep_alive_max_count(1000000);
+  set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+    if (request.method == "POST") return HandlerResponse::Unhandled;  // its body comes first
+    answer(request, response);
+    return HandlerResponse::Handled;
+  });
+  Post(".*", [this](const httplib::Request& request, httplib::Response& response,
+                    const httplib::ContentReader& reader) { read_body_and_answer(request, response, reader); });
+  set_error_handler(
+      HandlerWithResponse([](const httplib::Request&, httplib::Response& response) {  // its own refusals have no body
+        current->status = response.status;
+        if (!response.body.empty()) return HandlerResponse::Unhandled;
+        fill(response, error_response(HttpError(response.status, "the request is not valid")), false);
+        response.set_header("Connection", "close");
+        return HandlerResponse::Handled;
+      }));
+}
+
+bool Exchanger::finish(Exchange& exchange, bool last) {
+  Connection& connection = *exchange.connection;
+  connection.replay(exchange.head.text());
+  current = &exchange;
+  bool closed = false;
+  const bool written = process_request(connection, last, closed, nullptr) && connection.flush();
+  current = nullptr;
+  return written && !last && !closed && exchange.body_complete;
+}
+
+void Exchanger::answer(const httplib::Request& request, httplib::Response& response) {
+  Exchange& exchange = *current;
+  HttpRequest& asked = exchange.request;
+  asked.method = request.method == "HEAD" ? "GET" : request.method;
+  asked.path = request.path;
+  for (const auto& [name, value] : request.params) asked.query.try_emplace(name, value);
+  asked.captured = std::move(exchange.found.captured);
+  asked.deadline = exchange.connection->deadline();
+  const Route& route = *exchange.found.route;
+  metrics_.add_in_flight(1);
+  fill(response, response_of([&] { return route.handle(asked); }), route.page);
+  metrics_.add_in_flight(-1);
+  // The time of the response begins when there is one.
+  exchange.connection->set_deadline(Clock::now() + limits_.response);
+}
+
+void Exchanger::read_body_and_answer(const httplib::Request& request, httplib::Response& response,
+                                     const httplib::ContentReader& reader) {
+  Exchange& exchange = *current;
+  HttpRequest& asked = exchange.request;
+  const std::string* type = exchange.head.find("content-type");
+  asked.type = media_type(type == nullptr ? "" : *type);
+  std::size_t bytes = 0;
+  bool too_many = false;
+  const auto fits = [&](std::size_t more) {
+    bytes += more;
+    return bytes <= limits_.body_bytes;
+  };
+  bool complete = false;
+  if (request.is_multipart_form_data()) {
+    complete = reader(
+        [&](const httplib::MultipartFormData& part) {
+          too_many = asked.parts.size() == kMostParts;
+          if (!too_many) asked.parts.push_back({part.name, media_type(part.content_type), ""});
+          return !too_many;
+        },
+        [&](const char* data, std::size_t size) {
+          if (!fits(size) || asked.parts.empty()) return false;
+          asked.parts.back().content.append(data, size);
+          return true;
+        });
+  } else {
+    asked.body = std::move(exchange.room);
+    asked.body.clear();
+    asked.body.reserve(std::min<std::size_t>(exchange.head.length.value_or(0), kMostReserved));
+    complete = reader([&](const char* data, std::size_t size) {
+      if (!fits(size)) return false;
+      asked.body.append(data, size);
+      return true;
+    });
+  }
+  exchange.body_complete = complete;
+  if (complete) return answer(request, response);
+  const HttpError error = exchange.connection->timed_out() ? HttpError(408, "the body of the request took too long")
+                          : bytes > limits_.body_bytes
+                              ? HttpError(413, fmt::format("the body has more than {} bytes", limits_.body_bytes))
+                          : too_many ? HttpError(400, fmt::format("the body has more than {} parts", kMostParts))
+                                     : HttpError(400, "the body is not complete, or its parts are not valid");
+  fill(response, error_response(error), false);
+  response.set_header("Connection", "close");
+  exchange.connection->set_deadline(Clock::now() + limits_.response);
+}
+
+}  // namespace parsnets

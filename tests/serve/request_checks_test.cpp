@@ -1,0 +1,111 @@
+#include "serve/request_checks.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace parsnets;
+
+struct Checked {
+  Metrics metrics;
+  RequestChecks checks;
+
+  explicit Checked(RequestRules rules = {})
+      : checks(std::move(rules),
+               {{"GET", "/open", [](const HttpRequest&) { return HttpResponse{}; }, true},
+                {"GET", "/closed", [](const HttpRequest&) { return HttpResponse{}; }},
+                {"POST", "/post", [](const HttpRequest&) { return HttpResponse{}; }}},
+               metrics) {}
+
+  /// 200: nothing is wrong with the request.
+  int status(const std::string& line, const std::string& headers = "Host: a\r\n") {
+    found = {};
+    try {
+      checks.check(parse_request_head(line + " HTTP/1.1\r\n" + headers + "\r\n"), "abcd", found);
+      return 200;
+    } catch (const HttpError& e) {
+      return e.status();
+    }
+  }
+  bool counted(const std::string& reason) const {
+    return metrics.text().find("parsnets_refused_total{reason=\"" + reason + "\"} 1\n") != std::string::npos;
+  }
+
+  FoundRoute found;
+};
+
+}  // namespace
+
+TEST(RequestChecks, TheRouteIsKnownAlsoOfARequestThatIsRefused) {
+  Checked checked;
+  EXPECT_EQ(checked.status("POST /post?a=b", "Host: a\r\nContent-Length: 1\r\n"), 200);
+  ASSERT_NE(checked.found.route, nullptr);
+  EXPECT_EQ(checked.found.route->path, "/post");
+  EXPECT_EQ(checked.status("POST /post"), 411);
+  ASSERT_NE(checked.found.route, nullptr);
+  EXPECT_EQ(checked.found.route->path, "/post");
+  EXPECT_EQ(checked.status("GET /post"), 405);
+  EXPECT_EQ(checked.found.allowed, "POST");
+  EXPECT_EQ(checked.status("GET /other"), 404);
+  EXPECT_EQ(checked.found.route, nullptr);
+}
+
+TEST(RequestChecks, HostsThatAreNotNamedAreForbidden) {
+  RequestRules rules;
+  rules.hosts = {"localhost", "[::1]"};
+  Checked checked(rules);
+  for (const char* host : {"localhost", "LOCALHOST:80", "[::1]", "[::1]:80"})
+    EXPECT_EQ(checked.status("GET /open", "Host: " + std::string(host) + "\r\n"), 200) << host;
+  EXPECT_FALSE(checked.counted("host"));
+  EXPECT_EQ(checked.status("GET /open", "Host: localhost.evil.example\r\n"), 403);
+  EXPECT_TRUE(checked.counted("host"));
+  EXPECT_EQ(checked.status("GET /open", ""), 400);
+  EXPECT_EQ(checked.status("GET /open", "Host: localhost\r\nHost: localhost\r\n"), 400);
+  EXPECT_EQ(Checked().status("GET /open", "Host: anything\r\n"), 200);
+}
+
+TEST(RequestChecks, WithoutTheTokenNoPathIsToldButTheOpenOnes) {
+  RequestRules rules;
+  rules.token = "secret";
+  Checked checked(rules);
+  EXPECT_EQ(checked.status("GET /open"), 200);
+  EXPECT_EQ(checked.status("GET /closed"), 401);
+  EXPECT_TRUE(checked.counted("token"));
+  for (const char* line : {"GET /other", "GET /post", "POST /open"}) EXPECT_EQ(checked.status(line), 401) << line;
+  EXPECT_EQ(checked.status("GET /closed", "Host: a\r\nAuthorization: Bearer secreT\r\n"), 401);
+  EXPECT_EQ(checked.status("GET /closed", "Host: a\r\nAuthorization: bearer secret\r\n"), 200);
+}
+
+TEST(RequestChecks, PagesOfOtherSitesCannotPost) {
+  Checked checked;
+  const auto from = [&](const std::string& origin) {
+    return checked.status("POST /post", "Host: a:1\r\nContent-Length: 0\r\nOrigin: " + origin + "\r\n");
+  };
+  EXPECT_EQ(from("http://A:1"), 200);
+  EXPECT_EQ(from("https://a:1"), 200);
+  EXPECT_FALSE(checked.counted("origin"));
+  EXPECT_EQ(from("http://a"), 403);
+  EXPECT_TRUE(checked.counted("origin"));
+  EXPECT_EQ(from("null"), 403);
+}
+
+TEST(RequestChecks, BodiesThatWillNotBeReadAreRefusedByTheirHead) {
+  RequestRules rules;
+  rules.body_bytes = 10;
+  Checked checked(rules);
+  const auto post = [&](const std::string& headers) { return checked.status("POST /post", "Host: a\r\n" + headers); };
+  EXPECT_EQ(post("Content-Length: 10\r\nContent-Encoding: identity\r\nExpect: 100-CONTINUE\r\n"), 200);
+  EXPECT_EQ(post("Content-Length: 11\r\n"), 413);
+  EXPECT_EQ(post("Content-Length: 1\r\nContent-Encoding: gzip\r\n"), 415);
+  EXPECT_EQ(post("Content-Length: 1\r\nExpect: more\r\n"), 417);
+  EXPECT_EQ(checked.status("GET /open", "Host: a\r\nContent-Length: 1\r\n"), 400);
+}
+
+TEST(RequestChecks, AnAddressMayNotAskTooOften) {
+  RequestRules rules;
+  rules.rate = 1e-3;
+  Checked checked(rules);
+  EXPECT_EQ(checked.status("GET /open"), 200);
+  EXPECT_EQ(checked.status("GET /open"), 429);
+  EXPECT_TRUE(checked.counted("rate"));
+}
