@@ -10,7 +10,6 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kMostParts = 8;
 constexpr std::size_t kMostReserved = 1 << 20;  // bytes for a body before any of it has come
 
 /// cpp-httplib does not tell its handlers which connection they serve.
@@ -77,44 +76,21 @@ void Exchanger::read_body_and_answer(const httplib::Request& request, httplib::R
                                      const httplib::ContentReader& reader) {
   Exchange& exchange = *current;
   HttpRequest& asked = exchange.request;
-  const std::string* type = exchange.head.find("content-type");
-  asked.type = media_type(type == nullptr ? "" : *type);
-  std::size_t bytes = 0;
-  bool too_many = false;
-  const auto fits = [&](std::size_t more) {
-    bytes += more;
-    return bytes <= limits_.body_bytes;
-  };
-  bool complete = false;
-  if (request.is_multipart_form_data()) {
-    complete = reader(
-        [&](const httplib::MultipartFormData& part) {
-          too_many = asked.parts.size() == kMostParts;
-          if (!too_many) asked.parts.push_back({part.name, media_type(part.content_type), ""});
-          return !too_many;
-        },
-        [&](const char* data, std::size_t size) {
-          if (!fits(size) || asked.parts.empty()) return false;
-          asked.parts.back().content.append(data, size);
-          return true;
-        });
-  } else {
-    asked.body = std::move(exchange.room);
-    asked.body.clear();
-    asked.body.reserve(std::min<std::size_t>(exchange.head.length.value_or(0), kMostReserved));
-    complete = reader([&](const char* data, std::size_t size) {
-      if (!fits(size)) return false;
-      asked.body.append(data, size);
-      return true;
-    });
-  }
+  if (const std::string* type = exchange.head.find("content-type")) asked.content_type = *type;
+  asked.type = media_type(asked.content_type);
+  asked.body = std::move(exchange.room);
+  asked.body.clear();
+  asked.body.reserve(std::min<std::size_t>(exchange.head.length.value_or(0), kMostReserved));
+  const bool complete = reader([&](const char* data, std::size_t size) {
+    asked.body.append(data, size);
+    return asked.body.size() <= limits_.body_bytes;
+  });
   exchange.body_complete = complete;
   if (complete) return answer(request, response);
   const HttpError error = exchange.connection->timed_out() ? HttpError(408, "the body of the request took too long")
-                          : bytes > limits_.body_bytes
+                          : asked.body.size() > limits_.body_bytes
                               ? HttpError(413, fmt::format("the body has more than {} bytes", limits_.body_bytes))
-                          : too_many ? HttpError(400, fmt::format("the body has more than {} parts", kMostParts))
-                                     : HttpError(400, "the body is not complete, or its parts are not valid");
+                              : HttpError(400, "the body is not complete");
   fill(response, error_response(error), false);
   response.set_header("Connection", "close");
   exchange.connection->set_deadline(Clock::now() + limits_.response);

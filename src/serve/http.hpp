@@ -14,18 +14,13 @@ namespace parsnets {
 
 using Clock = std::chrono::steady_clock;
 
-/// A part of a multipart body.
-struct HttpPart {
-  std::string name, type, content;
-};
-
 /// A request whose framing was valid and whose body is complete.
 struct HttpRequest {
   std::string method, path;
   std::map<std::string, std::string> query;  ///< decoded; the first of each name
   std::string type;                          ///< media type without parameters, lower case; empty: no body
-  std::string body;                          ///< empty for multipart bodies
-  std::vector<HttpPart> parts;
+  std::string content_type;                  ///< the same with its parameters, as it was sent
+  std::string body;
   std::vector<std::string> captured;  ///< what stood in place of `*` in the path of the route
   Clock::time_point deadline;         ///< work that waits gives up then
 };

@@ -16,13 +16,6 @@ constexpr std::size_t kMostTarget = 8000;  // bytes; the library below refuses r
 constexpr std::size_t kMostLine = 8000;
 constexpr std::size_t kMostHeaders = 100;
 
-bool is_token(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-}
-
 bool is_visible(std::string_view text, bool blanks) {
   return std::ranges::all_of(
       text, [&](unsigned char c) { return (c > ' ' && c != 127) || (blanks && (c == ' ' || c == '\t')); });
@@ -74,6 +67,20 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
+bool is_token(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+}
+
+std::pair<std::string, std::string> parse_header(std::string_view line) {
+  const auto colon = line.find(':');
+  if (colon == std::string_view::npos || !is_token(line.substr(0, colon)) || !is_visible(line, true))
+    throw HttpError(400, "a header is not 'Name: value'");
+  return {lower_case(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1)))};
+}
+
 std::string media_type(std::string_view header) { return lower_case(trimmed(header.substr(0, header.find(';')))); }
 
 const std::string* RequestHead::find(std::string_view name) const {
@@ -90,7 +97,7 @@ bool RequestHead::closes() const {
 
 std::string RequestHead::text() const {
   std::string out = fmt::format("{} {} HTTP/1.1\r\n", method, target);
-  for (const char* name : {"content-length", "content-type", "expect"})
+  for (const char* name : {"content-length", "expect"})
     if (const std::string* value = find(name))
       out += fmt::format("{}: {}\r\n", name, name == std::string_view("expect") ? lower_case(*value) : *value);
   return out + "\r\n";
@@ -109,12 +116,9 @@ RequestHead parse_request_head(std::string_view text) {
       continue;
     }
     if (line.empty()) break;
-    const auto colon = line.find(':');
     if (line.size() > kMostLine) throw HttpError(431, fmt::format("a header has more than {} bytes", kMostLine));
-    if (colon == std::string_view::npos || !is_token(line.substr(0, colon)) || !is_visible(line, true))
-      throw HttpError(400, "a header is not 'Name: value'");
     if (head.headers.size() == kMostHeaders) throw HttpError(431, fmt::format("more than {} headers", kMostHeaders));
-    head.headers.emplace_back(lower_case(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1))));
+    head.headers.push_back(parse_header(line));
   }
   read_length(head);
   return head;

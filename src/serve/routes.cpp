@@ -7,6 +7,7 @@
 #include <span>
 
 #include "formats/npy.hpp"
+#include "serve/multipart.hpp"
 #include "serve/playground_files.hpp"
 
 namespace parsnets {
@@ -31,7 +32,7 @@ Matrix<float> npy_features(const Service& service, const std::string& body) {
   return features;
 }
 
-Matrix<float> photograph(const Photographs* photographs, const std::string& bytes, const HttpRequest& http) {
+Matrix<float> photograph(const Photographs* photographs, std::string_view bytes, const HttpRequest& http) {
   if (photographs == nullptr)
     throw HttpError(415, "the server takes no photographs: it was started without a backbone");
   return photographs->features_of(std::as_bytes(std::span(bytes)), http.deadline);
@@ -39,16 +40,16 @@ Matrix<float> photograph(const Photographs* photographs, const std::string& byte
 
 /// Parts `image` and, if need be, `request`.
 Asked asked_of_parts(const Service& service, const Photographs* photographs, const HttpRequest& http) {
-  const std::string *image = nullptr, *request = nullptr;
-  for (const HttpPart& part : http.parts) {
-    const std::string** place = part.name == "image" ? &image : part.name == "request" ? &request : nullptr;
-    if (place == nullptr || *place != nullptr)
+  std::optional<std::string_view> image, request;
+  for (const Part& part : parse_multipart(http.content_type, http.body)) {
+    auto* place = part.name == "image" ? &image : part.name == "request" ? &request : nullptr;
+    if (place == nullptr || *place)
       throw HttpError({"parts", "image and request, each once", "'" + part.name.substr(0, 64) + "'"});
-    *place = &part.content;
+    *place = part.content;
   }
-  if (image == nullptr) throw HttpError({"image", "a part with a photograph", "none"});
+  if (!image) throw HttpError({"image", "a part with a photograph", "none"});
   Asked asked;
-  if (request != nullptr) asked.request = parse_predict_request(*request, service.limits());
+  if (request) asked.request = parse_predict_request(*request, service.limits());
   if (asked.request.has_input) throw HttpError({"request", "neither features nor samples beside an image", "some"});
   asked.features = photograph(photographs, *image, http);
   return asked;
