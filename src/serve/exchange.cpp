@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "serve/request_checks.hpp"
 #include "serve/response_text.hpp"
 
 namespace parsnets {
@@ -61,12 +62,15 @@ void Exchanger::answer(const httplib::Request& request, httplib::Response& respo
   HttpRequest& asked = exchange.request;
   asked.method = request.method == "HEAD" ? "GET" : request.method;
   asked.path = request.path;
-  for (const auto& [name, value] : request.params) asked.query.try_emplace(name, value);
   asked.captured = std::move(exchange.found.captured);
   asked.deadline = exchange.connection->deadline();
   const Route& route = *exchange.found.route;
   metrics_.add_in_flight(1);
-  fill(response, response_of([&] { return route.handle(asked); }), route.page);
+  fill(response, response_of([&] {
+         asked.query = checked_query(request.params, route);
+         return route.handle(asked);
+       }),
+       route.page);
   metrics_.add_in_flight(-1);
   // The time of the response begins when there is one.
   exchange.connection->set_deadline(Clock::now() + limits_.response);

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 /// A request whose framing was valid and whose body is complete.
 struct HttpRequest {
   std::string method, path;
-  std::map<std::string, std::string> query;  ///< decoded; the first of each name
+  std::map<std::string, std::string> query;  ///< decoded; every name is one of the route's parameters
   std::string type;                          ///< media type without parameters, lower case; empty: no body
   std::string content_type;                  ///< the same with its parameters, as it was sent
   std::string body;
@@ -64,8 +64,9 @@ HttpResponse response_of(const std::function<HttpResponse()>& work);
 struct Route {
   std::string method, path;
   std::function<HttpResponse(const HttpRequest&)> handle;
-  bool open = false;  ///< needs no token
-  bool page = false;  ///< part of the page: may be cached, and gets its content security policy
+  bool open = false;                         ///< needs no token
+  bool page = false;                         ///< part of the page: may be cached, and gets its content security policy
+  std::vector<std::string> parameters = {};  ///< that a query may have, each once; any other gets 400
 };
 
 }  // namespace parsnets

@@ -26,6 +26,22 @@ std::string name_of(std::string_view host) {
 
 }  // namespace
 
+std::map<std::string, std::string> checked_query(const std::multimap<std::string, std::string>& query,
+                                                 const Route& route) {
+  std::map<std::string, std::string> checked;
+  for (const auto& [name, value] : query) {
+    const std::string shown = name.substr(0, 64);
+    if (std::ranges::find(route.parameters, name) == route.parameters.end()) {
+      const std::string known =
+          route.parameters.empty() ? "none" : fmt::format("{}", fmt::join(route.parameters, ", "));
+      throw HttpError(400, fmt::format("unknown query parameter '{}'; those of this path: {}", shown, known),
+                      {shown, known, "another parameter"});
+    }
+    if (!checked.emplace(name, value).second) throw HttpError({shown, "one value", "several"});
+  }
+  return checked;
+}
+
 void RequestChecks::check(const RequestHead& head, const std::string& address, FoundRoute& found) const {
   if (!limiter_.allows(address, Clock::now()))
     throw refused("rate", {429, "more requests than this address may send per second"});

@@ -1,6 +1,7 @@
 #pragma once
-// Who asks, and for what: checks of a request before its body is read.
+// Who asks, and for what: checks of a request, all but that of its query before its body is read.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,11 @@ struct RequestRules {
   std::size_t body_bytes = 16u << 20;  ///< of a request
   double rate = 0;                     ///< requests per second and address; 0: any number
 };
+
+/// The parameters of a decoded query by their names. Throws HttpError 400 for those that the route does not have and
+/// those with two values.
+std::map<std::string, std::string> checked_query(const std::multimap<std::string, std::string>& query,
+                                                 const Route& route);
 
 /// Thread-safe.
 class RequestChecks {

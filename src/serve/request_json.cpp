@@ -155,8 +155,7 @@ PredictRequest parse_predict_query(const std::map<std::string, std::string>& que
     const std::string quoted = key == "among" ? json_string(value) : value;
     JsonReader json(quoted);
     if (!read_option(json, key, limits, request))
-      throw HttpError({key.substr(0, 64), "top, among, reject, coverage, attributes, return_features or bank",
-                       "another parameter"});
+      throw HttpError({key.substr(0, 64), fmt::format("{}", fmt::join(kPredictParameters, ", ")), "another parameter"});
     json.finish();
   }
   return request;

@@ -1,6 +1,7 @@
 #pragma once
 // What a request asks for: from the JSON of its body, or from its query.
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -47,6 +48,10 @@ struct PredictRequest {
   std::string first_option;  ///< that was given, beside `bank`; empty: none
   BankEdit bank;
 };
+
+/// What a query can have in place of the keys of a JSON body.
+inline constexpr std::array kPredictParameters{"top",        "among",           "reject", "coverage",
+                                               "attributes", "return_features", "bank"};
 
 /// The body of /v1/predict and /v1/explain. Throws HttpError 400, 413 for too many samples or classes.
 PredictRequest parse_predict_request(std::string_view json, const RequestLimits& limits);

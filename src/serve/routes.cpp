@@ -139,27 +139,29 @@ std::vector<Route> routes_of(const Service& service, const Photographs* photogra
       return not_there("such picture");
     return HttpResponse{200, pictures[place].type, pictures[place].bytes};
   });
-  const auto compute = [&](const char* path, auto answer) {
-    routes.push_back({"POST", path, [&service, photographs, &turnstile, json, answer](const HttpRequest& http) {
+  const auto compute = [&](const char* path, const std::vector<std::string>& parameters, auto answer) {
+    routes.push_back({"POST", path,
+                      [&service, photographs, &turnstile, json, answer](const HttpRequest& http) {
                         // A photograph has a queue of its own.
                         std::optional<Asked> asked;
                         if (shows_photograph(http)) asked = asked_of(service, photographs, http);
                         const auto turn = turnstile.enter(http.deadline);
                         if (!asked) asked = asked_of(service, photographs, http);
                         return json(answer(*asked));
-                      }});
+                      },
+                      false, false, parameters});
   };
-  compute("/v1/predict", [&service, &metrics](const Asked& asked) {
-    std::string text = service.predict(asked.request, asked.features.view());
-    metrics.add_predictions(asked.features.rows());
-    return text;
-  });
-  compute("/v1/explain",
+  compute("/v1/predict", {kPredictParameters.begin(), kPredictParameters.end()},
+          [&service, &metrics](const Asked& asked) {
+            std::string text = service.predict(asked.request, asked.features.view());
+            metrics.add_predictions(asked.features.rows());
+            return text;
+          });
+  compute("/v1/explain", {"bank"},
           [&service](const Asked& asked) { return service.explain(asked.request, asked.features.view()); });
   routes.push_back({"POST", "/v1/bank", [&service](const HttpRequest& http) {
                       if (http.type != "application/json")
                         throw HttpError(415, "the body is not JSON", {"Content-Type", "application/json", http.type});
-                      require_no_query(http);
                       return HttpResponse{200,
                                           "text/csv; charset=utf-8",
                                           service.bank_csv(parse_bank_request(http.body, service.limits())),

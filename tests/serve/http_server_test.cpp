@@ -40,10 +40,14 @@ struct TestServer {
            return HttpResponse{200, "text/html", "<p>"};
          },
          true, true},
-        {"GET", "/things/*/name",
+        {"GET",
+         "/things/*/name",
          [](const HttpRequest& r) {
-           return HttpResponse{200, "text/plain", r.captured[0] + r.query.at("x")};
-         }},
+           return HttpResponse{200, "text/plain", r.captured[0] + (r.query.contains("x") ? r.query.at("x") : "")};
+         },
+         false,
+         false,
+         {"x", "y"}},
         {"GET", "/large",
          [](const HttpRequest&) {
            return HttpResponse{200, "text/plain", std::string(32 << 20, 'x')};
@@ -132,6 +136,23 @@ TEST(HttpServer, PathsAndMethodsThatThereAreNotAreErrors) {
   const auto wrong = ask(server.port(), request_text(server.port(), "DELETE", "/echo"));
   EXPECT_EQ(wrong.status, 405);
   EXPECT_EQ(wrong.headers.at("allow"), "POST");
+}
+
+TEST(HttpServer, ParametersThatARouteDoesNotHaveAreErrors) {
+  TestServer server;
+  const auto status = [&](const std::string& target) { return ask(server.port(), server.get(target)).status; };
+  for (const char* good : {"/?", "/?&", "/things/a/name?x=1", "/things/a/name?y=&x=1", "/things/a/name"})
+    EXPECT_EQ(status(good), 200) << good;
+  for (const char* bad : {"/?a", "/?=1", "/?%00=1", "/things/a/name?X=1", "/things/a/name?x=1&x=2",
+                          "/things/a/name?x=1&z=2", "/things/a/name?x=1;y=2&z", "/things/a/name?x%20=1"})
+    EXPECT_EQ(status(bad), 400) << bad;
+  const auto error = ask(server.port(), server.get("/things/a/name?x=1&other%21=2")).json()["error"];
+  EXPECT_EQ(error["code"], "bad_request");
+  EXPECT_EQ(error["field"], "other!");
+  EXPECT_EQ(error["expected"], "x, y");
+  EXPECT_NE(error["message"].get<std::string>().find("'other!'; those of this path: x, y"), std::string::npos);
+  EXPECT_EQ(ask(server.port(), server.get("/?a=b")).json()["error"]["expected"], "none");
+  EXPECT_EQ(ask(server.port(), request_text(server.port(), "HEAD", "/?a=b")).status, 400);
 }
 
 TEST(HttpServer, AFailingRouteTellsNoDetails) {

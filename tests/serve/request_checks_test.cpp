@@ -36,6 +36,15 @@ struct Checked {
 
 }  // namespace
 
+TEST(RequestChecks, AQueryHasTheParametersOfTheRouteEachOnce) {
+  const Route route{"GET", "/", nullptr, false, false, {"a", "b"}};
+  EXPECT_TRUE(checked_query({}, route).empty());
+  EXPECT_EQ(checked_query({{"b", "1"}, {"a", ""}}, route), (std::map<std::string, std::string>{{"a", ""}, {"b", "1"}}));
+  EXPECT_THROW(checked_query({{"b", "1"}, {"b", "1"}}, route), HttpError);
+  EXPECT_THROW(checked_query({{"A", "1"}}, route), HttpError);
+  EXPECT_THROW(checked_query({{"a", "1"}}, Route{"GET", "/", nullptr}), HttpError);
+}
+
 TEST(RequestChecks, TheRouteIsKnownAlsoOfARequestThatIsRefused) {
   Checked checked;
   EXPECT_EQ(checked.status("POST /post?a=b", "Host: a\r\nContent-Length: 1\r\n"), 200);

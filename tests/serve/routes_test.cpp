@@ -253,7 +253,18 @@ TEST(Routes, TheDescriptionMatchesTheServer) {
   for (const Route& route : routes_of(s.service, nullptr, s.turnstile, s.metrics)) {
     std::string path = route.path, method = route.method == "GET" ? "get" : "post";
     if (const auto star = path.find('*'); star != std::string::npos) path.replace(star, 1, "{id}");
-    EXPECT_TRUE(document["paths"].contains(path) && document["paths"][path].contains(method)) << route.path;
+    ASSERT_TRUE(document["paths"].contains(path) && document["paths"][path].contains(method)) << route.path;
+    const Json operation = document["paths"][path][method];
+    std::vector<std::string> described;
+    for (const Json& parameter : operation.value("parameters", Json::array()))
+      if (parameter["in"] == "query") described.push_back(parameter["name"]);
+    EXPECT_EQ(described, route.parameters) << route.path;
+    // A parameter that the path does not have.
+    const std::string real = (path == "/v1/samples/{id}/picture" ? "/v1/samples/1/picture" : path) + "?other=1";
+    const auto refused = method == "get" ? s.get(real) : s.post(real, plain);
+    EXPECT_EQ(refused.status, 400) << real;
+    EXPECT_EQ(refused.json()["error"]["field"], "other") << real << refused.body;
+    EXPECT_TRUE(operation["responses"].contains("400")) << real;
   }
   // The other kinds of body, and what all errors look like.
   for (const char* path : {"/v1/predict", "/v1/explain"}) {
