@@ -120,7 +120,7 @@ OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, con
   if (!trained)
     throw Error(BadInput{choice.file.string(), "", "a model whose features were extracted by parsnets",
                          "a model that does not say which network made its features",
-                         "train on features from 'parsnets extract', or use --trust-backbone; device files need it"});
+                         "train on features from 'parsnets extract', or use --trust-backbone"});
   if (choice.preset || choice.fit || !choice.input_size.empty() || !choice.layer.empty())
     throw Error(ErrorCode::usage,
                 "--preset, --fit, --input-size and --layer: expected none, the model says how its features were made");

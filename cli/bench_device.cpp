@@ -110,8 +110,8 @@ Measured measure(const std::string& file, const std::string& input, std::size_t 
   require(pnrt_open(&model, checked.bytes().data(), checked.bytes().size()), file);
   out.simd = checked.instruction_set();
   out.input = input.empty() ? "drawn at random" : input;
-  const Matrix<float> x =
-      input.empty() ? drawn_features(samples, model.features, seed) : read_feature_input(input, {}, progress, 0);
+  const Matrix<float> x = input.empty() ? drawn_features(samples, model.features, seed)
+                                        : read_feature_input(input, checked.source(), progress, 0);
   if (x.cols() != model.features || x.rows() == 0)
     throw Error(BadInput{input, "features", fmt::format("rows of {} values", model.features),
                          fmt::format("{} x {}", x.rows(), x.cols()), "use the features of the training data"});

@@ -107,6 +107,7 @@ nlohmann::ordered_json file_info(const std::filesystem::path& path) {
     if (model.head_weight() > 0) json["head_weight"] = model.head_weight();
     json["work_bytes"] = model.work_bytes();
     json["multiply_adds"] = model.multiply_adds();
+    if (model.source()) json["source"] = to_json(*model.source());
     for (const auto& s : model.sections())
       contents.push_back({{"name", s.name}, {"type", s.type}, {"shape", fmt::format("{} x {}", s.rows, s.cols)}});
   } else {

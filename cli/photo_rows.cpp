@@ -29,8 +29,8 @@ void add_photo_options(OptionTable& options, PhotoOptions& photos) {
       .path("backbone", photos.backbone.file,
             "network that turns photographs into features, an ONNX file: the one that made the features of training")
       .flag("trust-backbone", photos.trust_backbone,
-            "use the network though the model does not say which one made its features, as device files never do; the "
-            "card NAME.json beside it says what it expects")
+            "use the network though the model does not say which one made its features; the card NAME.json beside it "
+            "says what it expects")
       .integer("max-pixels", photos.max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded");
 }
 

@@ -22,6 +22,7 @@ Recogniser open_device(const std::string& file, const Wanted& wanted, ThreadPool
         "the device file has no rejection; calibrate a model of class space with 'parsnets calibrate' and export it");
   Recogniser out{model->class_names(), model->class_seen(), model->gamma(),
                  model->temperature(), model->dimensions(), model->outputs()};
+  out.source = model->source();
   out.rank = [model, &pool](MatrixView<const float> x, const Ranking& ranking, std::span<RankedClass> best,
                             std::span<Verdict> verdicts) {
     if (!verdicts.empty()) {

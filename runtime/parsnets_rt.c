@@ -40,6 +40,8 @@
 #endif
 
 enum { kTypes = 88, kTables = 120, kHeadWeight = 124, kField = 128, kAlign = 16 };
+/* Versions 4 to 6 are 1 to 3 with a source: 16 more bytes of header, one more section. */
+enum { kVersions = 3, kSourceHeader = 16, kHash = 32, kMostPixels = 8192, kMostDimensions = 100000000 };
 enum { kHeader1 = 112, kSections1 = 23, kHeader2 = 144, kSections2 = 28, kSections3 = 31 }; /* of format versions */
 enum { kSavedHeader = 32, kSavedVersion = 1 };                                              /* of a bank */
 enum { kScaleNone = 0, kScaleUnit = 1, kScaleRoot = 2 };                                    /* features */
@@ -614,15 +616,19 @@ static int check_order(const pnrt_model* m) {
 static uint32_t embedding_size(const pnrt_model* m) { return m->encoding ? m->encoding : m->features; }
 static uint32_t input_size(const pnrt_model* m) { return m->encoding && m->sees_encoding ? m->encoding : m->features; }
 
-static uint32_t header_of(const pnrt_model* m) { return m->class_targets ? kHeader2 : kHeader1; }
+static uint32_t has_source(uint32_t version) { return version > kVersions; }
+static uint32_t without_source(uint32_t version) { return has_source(version) ? version - kVersions : version; }
+/* Without that of the source. */
+static uint32_t header_of(uint32_t version) { return without_source(version) > 1 ? kHeader2 : kHeader1; }
 static uint32_t sections_of(uint32_t version) {
-  return version == 3 ? kSections3 : version == 2 ? kSections2 : kSections1;
+  const uint32_t kind = without_source(version);
+  return (kind == 3 ? kSections3 : kind == 2 ? kSections2 : kSections1) + has_source(version);
 }
 
 static int read_header(pnrt_model* m, const unsigned char* p) {
   const uint32_t most = 65536, bits = u32_at(p + 68), version = u32_at(p + 8);
   uint32_t i;
-  m->class_targets = version > 1;
+  m->class_targets = without_source(version) > 1;
   m->features = u32_at(p + 20);
   m->attributes = u32_at(p + 24);
   m->outputs = u32_at(p + 28);
@@ -656,7 +662,7 @@ static int read_header(pnrt_model* m, const unsigned char* p) {
   if (m->feature_scaling > kScaleRoot || m->semantic_scaling > kBinary || m->gates > kAnchor ||
       m->similarity > kEuclidean || bits > 3 || (!m->class_targets && u32_at(p + 84) != 0))
     return 0;
-  for (i = kTypes + sections_of(version); i < (m->class_targets ? (uint32_t)kTables : header_of(m)); ++i)
+  for (i = kTypes + sections_of(version); i < (m->class_targets ? kTables : kHeader1); ++i)
     if (p[i] != 0) return 0;
   if (m->head_weight != 0 && (!(m->head_weight >= 1e-6f && m->head_weight <= 1e6f) || m->outputs <= m->semantics))
     return 0;
@@ -695,6 +701,26 @@ static int check_rejection(const pnrt_model* m) {
   return 1;
 }
 
+/* `p` is the part of the header that describes the section `source`: the hash of the network, then two texts. */
+static int read_source(pnrt_source* out, walk* w, const unsigned char* p) {
+  const uint32_t bytes = u32_at(p), sizes = u32_at(p + 8);
+  const uint8_t* data = (const uint8_t*)section(w, kBytes, kMust, 1, bytes).data;
+  uint32_t i, texts = 0;
+  if (!data || bytes < kHash + 2) return 0;
+  out->sha256 = data;
+  out->layer = out->backbone = (const char*)data + kHash;
+  for (i = kHash; i < bytes; ++i)
+    if (data[i] == 0 && texts++ == 0) out->backbone = (const char*)data + i + 1;
+  out->dimensions = u32_at(p + 4);
+  out->width = (uint16_t)sizes;
+  out->height = (uint16_t)(sizes >> 16);
+  out->preset = p[12];
+  out->fit = p[13];
+  return texts == 2 && data[bytes - 1] == 0 && out->dimensions - 1u < kMostDimensions &&
+         out->width - 1u < kMostPixels && out->height - 1u < kMostPixels && out->preset <= 2 && out->fit <= 1 &&
+         p[14] == 0 && p[15] == 0;
+}
+
 /* Every value of the vector lies within 0 and `most`. */
 static int within(const float* v, uint32_t n, float most) {
   uint32_t i;
@@ -719,7 +745,7 @@ static pnrt_status check_contents(const unsigned char* p, size_t size, size_t he
 pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
   const unsigned char* p = (const unsigned char*)buffer;
   pnrt_status status;
-  uint32_t d, m, o, q, names, attribute_names, version, i;
+  uint32_t d, m, o, q, names, attribute_names, version, first, i;
   walk w;
   if (!model || !buffer) return PNRT_BAD_ARGUMENT;
   if ((uintptr_t)buffer % 4 != 0) return PNRT_MISALIGNED;
@@ -727,7 +753,8 @@ pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
   if (size < kHeader1) return PNRT_TRUNCATED;
   version = u32_at(p + 8);
   if (version < 1 || version > PNRT_FORMAT_VERSION) return PNRT_OTHER_VERSION;
-  status = check_contents(p, size, version > 1 ? kHeader2 : kHeader1);
+  first = header_of(version) + (has_source(version) ? kSourceHeader : 0);
+  status = check_contents(p, size, first);
   if (status != PNRT_OK) return status;
   if (!read_header(model, p)) return PNRT_INVALID;
   d = model->features;
@@ -737,7 +764,7 @@ pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
   names = u32_at(p + 56);
   attribute_names = u32_at(p + 60);
   w.file = p;
-  w.at = header_of(model);
+  w.at = first;
   w.size = size;
   w.section = 0;
   w.good = 1;
@@ -775,11 +802,13 @@ pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
         (const uint32_t*)section(&w, kBytes, model->tables ? kMust : kNever, 4, model->tables).data;
   model->rejection = model->span_offset = 0;
   model->span = none;
-  if (version == 3) {
+  if (without_source(version) == 3) {
     model->rejection = floats(&w, kMust, kThresholds + 2);
     model->span = section(&w, kMatrix, kMay, model->placed, model->placed);
     model->span_offset = floats(&w, p[kTypes + 29] ? kMust : kNever, model->placed);
   }
+  model->source.sha256 = 0;
+  if (has_source(version) && !read_source(&model->source, &w, p + header_of(version))) return PNRT_INVALID;
   if (!w.good || w.at != size || (!model->whitening.data && q != m)) return PNRT_INVALID;
   if (!check_tables(model) || !check_rejection(model)) return PNRT_INVALID;
   if (model->class_targets &&
@@ -794,6 +823,10 @@ pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
   for (i = 0; i < sections_of(version); ++i) model->integer |= p[kTypes + i] == PNRT_I8;
   model->path = best_path();
   return PNRT_OK;
+}
+
+const pnrt_source* pnrt_feature_source(const pnrt_model* model) {
+  return model && model->source.sha256 ? &model->source : 0;
 }
 
 /* ---- working memory ---- */

@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define PNRT_FORMAT_VERSION 3 /* newest version of device files that pnrt_open accepts; it accepts all since 1 */
+#define PNRT_FORMAT_VERSION 6 /* newest version of device files that pnrt_open accepts; it accepts all since 1 */
 #define PNRT_NAME_BYTES 64    /* maximum for a class added at run time, including NUL */
 
 /* Status of a call. */
@@ -66,6 +66,16 @@ typedef struct pnrt_matrix {
   uint32_t type;       /* a pnrt_type */
 } pnrt_matrix;
 
+/* The network that makes features out of photographs, and what it is given. Pointers are into the model's buffer. */
+typedef struct pnrt_source {
+  const uint8_t* sha256;  /* 32 bytes: SHA-256 of the network's file */
+  const char* layer;      /* its output that features are read from; null-terminated */
+  const char* backbone;   /* file name of the network, for messages; null-terminated */
+  uint32_t dimensions;    /* values per photograph */
+  uint16_t width, height; /* pixels of its input */
+  uint8_t preset, fit;    /* its colours, the part of a photograph that it sees: codes of docs/device.md */
+} pnrt_source;
+
 /* A view of the buffer given to pnrt_open. Callers may read the numbers; everything else is internal. */
 typedef struct pnrt_model {
   uint32_t features;               /* d: features per sample */
@@ -98,10 +108,16 @@ typedef struct pnrt_model {
   const uint32_t* class_name_offsets;        /* of each class in class_names */
   const uint32_t* table_attributes;          /* of each table, m in all; null: one table */
   const char *class_names, *attribute_names; /* null-terminated names */
+  pnrt_source source;                        /* what pnrt_feature_source returns; its sha256 is null: not known */
 } pnrt_model;
 
 /* Opens and validates a buffer of `size` bytes, aligned to 4, which must outlive the model. */
 pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size);
+
+/* The network that the features of the model must come from: compare its sha256 and layer with those of the network on
+ * the device. Valid as long as the model and its buffer; null if the file does not say, or if `model` is null. Takes no
+ * memory and cannot fail. */
+const pnrt_source* pnrt_feature_source(const pnrt_model* model);
 
 /* Classes that are added and removed at run time, in the caller's memory. Class i of the model keeps index i; added
  * classes have indices from model->classes on, and freed indices are reused. */

@@ -57,6 +57,15 @@ inline const std::vector<std::string>& small_model_kinds() {
   return kinds;
 }
 
+/// What might have made the features of the small set.
+inline FeatureSource small_source() {
+  return {"net.onnx",
+          "0123456789abcdef" + std::string(48, 'e'),
+          "features",
+          {PixelPreset::tf, ImageFit::whole, 96, 64},
+          12};
+}
+
 /// A device file, its runtime model and working memory.
 struct SmallDevice {
   std::vector<std::byte> file;

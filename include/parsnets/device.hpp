@@ -11,6 +11,7 @@
 
 #include "parsnets/dataset.hpp"
 #include "parsnets/evaluation.hpp"
+#include "parsnets/feature_source.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/progress.hpp"
 #include "parsnets/ranking.hpp"
@@ -27,9 +28,9 @@ enum class Precision {
 };
 
 /// The device file of a forward model: format version 1 with targets semantics, which leaves out its rejection, 2 with
-/// targets classes, 3 if that has a rejection. `rank` r: the K networks become mixtures of r stored ones (0 or K:
-/// stored as they are). The bytes depend on the arguments alone. Throws usage for a reverse model or a rank above K,
-/// bad_input for a model the format cannot hold.
+/// targets classes, 3 if that has a rejection, and 3 more if the record says what made the features. `rank` r: the K
+/// networks become mixtures of r stored ones (0 or K: stored as they are). The bytes depend on the arguments alone.
+/// Throws usage for a reverse model or a rank above K, bad_input for a model the format cannot hold.
 std::vector<std::byte> device_file(const Model& model, Precision precision, std::size_t rank, ThreadPool& pool);
 
 /// One part of a device file, as `parsnets info` lists it.
@@ -61,6 +62,7 @@ class DeviceModel {
   double gamma() const;                                 ///< subtracted from the scores of seen classes
   double temperature() const;                           ///< of the softmax that makes confidences
   double head_weight() const;                           ///< of the semantic head beside class space; 0: none
+  const std::optional<FeatureSource>& source() const;   ///< what made the features of training; none: not known
   std::vector<DeviceSectionInfo> sections() const;      ///< those that are there, in the order of the file
 
   /// n x d raw features to n x o predictions, one sample at a time by the runtime. Throws bad_input.
@@ -130,7 +132,7 @@ class DeviceBank {
 DeviceModel load_device_model(const std::filesystem::path& file);
 /// Whether a file begins as a device file does.
 bool is_device_file(const std::filesystem::path& file);
-/// The protocol on a data set's test samples, as for a Model.
+/// The protocol on a data set's test samples, as for a Model. Throws bad_input for features of another source.
 Evaluation evaluate(const DeviceModel& model, const Dataset& data, ThreadPool& pool,
                     ProgressObserver* progress = nullptr);
 

@@ -663,6 +663,7 @@ typedef struct parsnets_device_info {
   const void *file;                       /* `bytes` bytes */
   int32_t precision;                      /* of the networks: PARSNETS_FLOAT32 ... */
   int32_t rank;                           /* number of stored networks, which are mixed into all others; 0: all */
+  const char *source; /* JSON: the network that the features come from, as in the training record; NULL: not known */
 } parsnets_device_info;
 
 /* Pointers stay valid until the device model is freed. */
@@ -682,7 +683,7 @@ PARSNETS_API parsnets_status parsnets_device_rank(const parsnets_device *device,
 PARSNETS_API parsnets_status parsnets_device_known(const parsnets_device *device, const float *x, size_t samples,
                                                    size_t dimensions, uint32_t threads, float *known_scores,
                                                    uint8_t *unknown);
-/* Like parsnets_evaluate. */
+/* Like parsnets_evaluate; PARSNETS_BAD_INPUT for features of another network than those of training. */
 PARSNETS_API parsnets_status parsnets_device_evaluate(const parsnets_device *device, const parsnets_dataset *dataset,
                                                       uint32_t threads, parsnets_progress_function progress, void *user,
                                                       parsnets_evaluation *evaluation);

@@ -442,7 +442,7 @@ def device_html(device: DeviceModel) -> str:
         ("multiply-adds", f"{device.multiply_adds:,} per prediction"),
         ("weights", f"{device.precision}, {stored}"),
         ("classes", f"{len(seen):,}: {int(seen.sum()):,} seen, {int((~seen).sum()):,} unseen"),
-        ("features", f"{device.n_features_in_:,}"),
+        ("features", f"{device.n_features_in_:,}" + (f" by {device.source['backbone']}" if device.source else "")),
         ("gamma", f"{device.gamma_:.4g}"),
         ("instruction set", device.instruction_set),
     ])

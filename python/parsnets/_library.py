@@ -161,7 +161,8 @@ class DeviceInfo(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("dimensions", c_size_t), ("attributes", c_size_t), ("outputs", c_size_t),
                 ("classes", c_size_t), ("seen_classes", c_size_t), ("bytes", c_size_t), ("work_bytes", c_size_t),
                 ("multiply_adds", c_uint64), ("gamma", c_double), ("instruction_set", c_char_p),
-                ("seen", c_void_p), ("file", c_void_p), ("precision", c_int32), ("rank", c_int32)]
+                ("seen", c_void_p), ("file", c_void_p), ("precision", c_int32), ("rank", c_int32),
+                ("source", c_char_p)]
 
 
 class ReportRun(ctypes.Structure):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import tempfile
 import weakref
@@ -55,6 +56,9 @@ class DeviceModel:
         Number of stored networks, of which the others are mixtures. 0 means that all are stored.
     instruction_set : str
         Instruction set that the runtime uses on this machine.
+    source : dict or None
+        Network that the features come from, as `parsnets extract` describes it: its file name "backbone", the "sha256"
+        of that file, "layer", "preset", "fit", "width", "height" and "dimensions". None if it is not known.
     validation : dict or None
         Accuracy on validation classes in percent, ``{"before": {"zsl", "h"}, "after": ...}``, if `export` measured it.
     n_jobs : int
@@ -88,6 +92,7 @@ class DeviceModel:
         self.seen_: NDArray[np.bool_] = copy_at(info.seen, np.bool_, info.classes)
         self.precision = next(name for name, number in _PRECISIONS.items() if number == info.precision)
         self.rank: int = info.rank
+        self.source: Optional[Dict[str, Any]] = json.loads(info.source) if info.source else None
         names = [text_at("device_class_name", handle, i) or "" for i in range(info.classes)]
         self.classes_: NDArray[Any] = file_labels(np.array(names) if labels is None else labels, names)
 
@@ -266,7 +271,7 @@ class DeviceModel:
     def evaluate(self, data: Dataset, *, progress: Optional[ProgressCallback] = None) -> Evaluation:
         """Evaluate the model on the test samples of a data set, by the zero-shot protocol.
 
-        Classes are matched by name.
+        Classes are matched by name. Features of another network than `source` raise BadInput.
 
         Parameters
         ----------

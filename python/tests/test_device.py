@@ -1,6 +1,7 @@
 import copy
 import json
 import pickle
+import shutil
 import subprocess
 import threading
 from pathlib import Path
@@ -54,6 +55,27 @@ def test_the_cost_on_validation_classes_is_that_of_the_command_line(demo, fitted
     for fact in ("bytes", "work_bytes", "multiply_adds"):
         assert getattr(device, fact) == said[fact]
     assert fitted.export().validation is None
+
+
+def test_the_device_knows_the_network_of_its_features(device, tool, tmp_path):
+    assert device.source is None
+    source = {"backbone": "net.onnx", "sha256": "a" * 64, "layer": "features", "preset": "caffe", "fit": "centre",
+              "width": 96, "height": 64, "dimensions": 192}
+    sets = {}
+    for name, digit in (("own", "a"), ("other", "b")):
+        shutil.copytree(DEMO, tmp_path / name)
+        (tmp_path / name / "extraction.json").write_text(json.dumps({**source, "sha256": digit * 64}))
+        sets[name] = datasets.load_folder(tmp_path / name)
+    exported = ParsNetsClassifier(gates="anchor").fit_dataset(sets["own"]).export()
+    assert exported.source == source
+    assert pickle.loads(pickle.dumps(exported)).source == source
+    assert "by net.onnx" in exported._repr_html_() and "by net.onnx" not in device._repr_html_()
+    exported.evaluate(sets["own"])
+    with pytest.raises(BadInput, match="features of the backbone of training, net.onnx"):
+        exported.evaluate(sets["other"])
+    exported.save(tmp_path / "m.pnrt")
+    run = subprocess.run([tool, "info", tmp_path / "m.pnrt", "--json"], check=True, capture_output=True)
+    assert json.loads(run.stdout)["source"] == source
 
 
 def test_the_device_names_the_classes_of_the_float_model(demo, fitted, device):

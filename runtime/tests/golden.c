@@ -1,9 +1,8 @@
 /* Runs an int8 golden model on 10,000 samples and compares the CRC-32 of its predictions, scores and matches, with
- * rejection also of its verdicts, and that of its explanations, with the golden file; in class space also that of the
- * places of classes after adapting to 10,000 samples, and of what teaching, saving and loading make of them; on every
- * path this build has. The samples come from
- * integers, so that every machine makes the same. Usage: golden MODEL GOLDEN [SAMPLES]     (SAMPLES other than 10000:
- * prints, compares nothing) */
+ * rejection also of its verdicts, with a source also of that, and the CRC-32 of its explanations, with the golden file;
+ * in class space also that of the places of classes after adapting to 10,000 samples, and of what teaching, saving and
+ * loading make of them; on every path this build has. The samples come from integers, so that every machine makes the
+ * same. Usage: golden MODEL GOLDEN [SAMPLES]     (SAMPLES other than 10000: prints, compares nothing) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +89,21 @@ static void learn(pnrt_model* model, int samples, sums* crc) {
   free(vector);
 }
 
+/* What made the features, if the model says. */
+static void feed_source(uint32_t* crc, const pnrt_source* source) {
+  uint32_t numbers[5];
+  if (!source) return;
+  numbers[0] = source->dimensions;
+  numbers[1] = source->width;
+  numbers[2] = source->height;
+  numbers[3] = source->preset;
+  numbers[4] = source->fit;
+  feed(crc, source->sha256, 32);
+  feed(crc, source->layer, strlen(source->layer));
+  feed(crc, source->backbone, strlen(source->backbone));
+  feed(crc, numbers, sizeof numbers);
+}
+
 static sums run(pnrt_model* model, int samples) {
   sums crc = {0xffffffffu, 0xffffffffu, 0, 0};
   const size_t bank_bytes = pnrt_bank_bytes(model, kAdded);
@@ -107,6 +121,7 @@ static sums run(pnrt_model* model, int samples) {
   work = allocate(work_bytes);
   scores = allocate(pnrt_class_slots(model, &bank) * sizeof(float));
   state = 1;
+  feed_source(&crc.outputs, pnrt_feature_source(model));
   for (s = 0; s < samples; ++s) {
     pnrt_match top[5];
     pnrt_verdict verdict;

@@ -4,6 +4,7 @@
 
 #include "base/file.hpp"
 #include "capi/handles.hpp"
+#include "data/feature_source.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/evaluation.hpp"
 
@@ -11,7 +12,13 @@ using namespace parsnets;
 using namespace parsnets::capi;
 
 struct parsnets_device {
+  explicit parsnets_device(DeviceModel given) : model(std::move(given)) {
+    if (model.source())  // its names may be any bytes
+      source = to_json(*model.source()).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+
   DeviceModel model;
+  std::string source;  ///< JSON; empty: not known
 };
 
 namespace {
@@ -73,9 +80,7 @@ parsnets_status parsnets_export(const parsnets_model* model, const parsnets_data
     Exported exported = export_model(model->model, dataset == nullptr ? nullptr : &dataset->data,
                                      export_options_from(options), pool, observer.get());
     const auto known = result_of(exported);
-    // An aggregate, which std::make_unique cannot make with every compiler.
-    std::unique_ptr<parsnets_device> made(
-        new parsnets_device{DeviceModel(std::move(exported.file), "the exported model")});
+    auto made = std::make_unique<parsnets_device>(DeviceModel(std::move(exported.file), "the exported model"));
     if (result != nullptr) write_struct(result, known, "parsnets_export_result");
     *device = made.release();
   });
@@ -86,7 +91,7 @@ parsnets_status parsnets_device_load(const char* file, parsnets_device** device)
     require(device, "device");
     *device = nullptr;
     require(file, "file");
-    *device = new parsnets_device{load_device_model(file)};
+    *device = new parsnets_device(load_device_model(file));
   });
 }
 
@@ -131,6 +136,7 @@ parsnets_status parsnets_device_get_info(const parsnets_device* device, parsnets
     known.file = model.bytes().data();
     known.precision = number_of(model.precision());
     known.rank = static_cast<std::int32_t>(model.rank());
+    known.source = device->source.empty() ? nullptr : device->source.c_str();
     write_struct(info, known, "parsnets_device_info");
   });
 }

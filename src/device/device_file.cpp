@@ -11,6 +11,7 @@
 
 #include "base/half.hpp"
 #include "base/linalg.hpp"
+#include "data/feature_source.hpp"
 #include "device/device_reader.hpp"
 #include "device/mix_networks.hpp"
 #include "model/evidence.hpp"
@@ -33,6 +34,9 @@ class Writer {
   void put_u32(std::size_t at, std::size_t value) {
     for (std::size_t i = 0; i < 4; ++i) out_[at + i] = static_cast<std::byte>(value >> (8 * i));
   }
+  void put_u16(std::size_t at, std::size_t value) {
+    for (std::size_t i = 0; i < 2; ++i) out_[at + i] = static_cast<std::byte>(value >> (8 * i));
+  }
   void put_f32(std::size_t at, double value) { put_u32(at, std::bit_cast<std::uint32_t>(static_cast<float>(value))); }
   void put_u8(std::size_t at, unsigned value) { out_[at] = static_cast<std::byte>(value); }
 
@@ -45,7 +49,12 @@ class Writer {
 
   void bytes(DevicePart part, std::span<const std::byte> values) {
     if (values.empty()) return;
-    begin(part, kBytes);
+    bytes(static_cast<std::size_t>(part), values);
+  }
+
+  /// `type`: which of the header's types is that of the section.
+  void bytes(std::size_t type, std::span<const std::byte> values) {
+    put_u8(kTypesAt + type, kBytes);
     append(values.data(), values.size());
     pad();
   }
@@ -248,17 +257,41 @@ void put_rejection(Writer& out, const Model& model, ThreadPool& pool) {
   out.vector(DevicePart::span_offset, span.offset());
 }
 
+/// `version`: of the file if it had no source.
+void put_source(Writer& out, const FeatureSource& source, std::size_t version) {
+  feature_source_from_json(to_json(source), "the model", "source");  // checks it
+  for (const std::string& text : {source.layer, source.backbone})
+    if (text.find('\0') != std::string::npos)
+      throw Error(BadInput{"the model", "source", "names without zero bytes", "'" + text + "'", "rename it"});
+  std::vector<std::byte> contents;
+  for (std::size_t i = 0; i < kDeviceHashBytes; ++i)
+    contents.push_back(static_cast<std::byte>(std::stoul(source.sha256.substr(2 * i, 2), nullptr, 16)));
+  const auto texts = as_bytes({source.layer, source.backbone});
+  contents.insert(contents.end(), texts.begin(), texts.end());
+  const std::size_t at = version > 1 ? kDeviceHeaderBytes : kDeviceHeaderBytes1;
+  out.put_u32(at, contents.size());
+  out.put_u32(at + 4, source.dimensions);
+  out.put_u16(at + 8, source.input.width);
+  out.put_u16(at + 10, source.input.height);
+  const PixelPreset preset = source.input.preset;
+  out.put_u8(at + 12, preset == PixelPreset::torchvision ? 0 : preset == PixelPreset::caffe ? 1 : 2);
+  out.put_u8(at + 13, source.input.fit == ImageFit::centre ? 0 : 1);
+  out.bytes(version == 3 ? kDeviceParts3 : version == 2 ? kDeviceParts2 : kDeviceParts1, contents);
+}
+
 }  // namespace
 
 std::vector<std::byte> device_file(const Model& model, Precision precision, std::size_t rank, ThreadPool& pool) {
   check_fits(model, rank);
+  const auto& source = model.record.data.source;
   const bool placed = model.targets == Targets::classes, rejects = placed && !model.rejection.empty();
   const std::size_t d = model.dimensions, m = model.attributes(), o = model.outputs(), z = model.z_dimensions(),
                     networks = model.gates.networks, stored = rank == 0 ? networks : rank,
                     support = model.prototypes.support.rows();
-  Writer out(precision, placed ? kDeviceHeaderBytes : kDeviceHeaderBytes1);
+  const std::size_t version = rejects ? 3 : placed ? 2 : 1;
+  Writer out(precision, (placed ? kDeviceHeaderBytes : kDeviceHeaderBytes1) + (source ? kDeviceSourceHeaderBytes : 0));
   for (std::size_t i = 0; i < 8; ++i) out.put_u8(i, static_cast<unsigned char>("PARSNETS"[i]));
-  out.put_u32(8, rejects ? 3 : placed ? 2 : 1);
+  out.put_u32(8, version + (source ? kDeviceVersions : 0));
   const std::size_t sizes[] = {
       d, m, o, model.encoder.weights.rows(), networks, model.gates.open, stored, model.classes.names.size(), support};
   for (std::size_t i = 0; i < std::size(sizes); ++i) out.put_u32(20 + 4 * i, sizes[i]);
@@ -311,6 +344,7 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
   }
   if (placed) put_class_targets(out, model);
   if (rejects) put_rejection(out, model, pool);
+  if (source) put_source(out, *source, version);
   return out.finish();
 }
 

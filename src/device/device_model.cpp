@@ -1,6 +1,7 @@
 // DeviceModel: a device file held in memory and run by the C runtime.
 
 #include "base/file.hpp"
+#include "data/feature_source.hpp"
 #include "device/device_source.hpp"
 #include "device/device_state.hpp"
 #include "eval/scorer.hpp"
@@ -44,6 +45,7 @@ const std::vector<std::uint8_t>& DeviceModel::class_seen() const { return state_
 double DeviceModel::gamma() const { return state_->info.gamma; }
 double DeviceModel::temperature() const { return state_->info.temperature; }
 double DeviceModel::head_weight() const { return state_->info.head_weight; }
+const std::optional<FeatureSource>& DeviceModel::source() const { return state_->info.source; }
 
 std::vector<DeviceSectionInfo> DeviceModel::sections() const {
   static const char* const types[] = {"", "F32", "F16", "I8", "bytes"};
@@ -89,6 +91,7 @@ bool is_device_file(const std::filesystem::path& path) {
 }
 
 Evaluation evaluate(const DeviceModel& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress) {
+  require_same_source(model.source(), data.source, data.features_file.empty() ? data.name : data.features_file);
   return evaluate_scorer(
       {model.class_names(), model.class_seen(), model.gamma(),
        [&](MatrixView<const float> x, const ScoreVisitor& visit) { source_of(model, x, pool).visit(visit); },

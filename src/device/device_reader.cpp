@@ -51,6 +51,7 @@ class Reader {
     check_rejection();
     read_tables();
     read_classes();
+    read_source();
     return std::move(info_);
   }
 
@@ -91,10 +92,12 @@ class Reader {
         fail(field, "zero bytes", fmt::format("{} at offset {}", std::to_integer<int>(bytes_[i]), i));
   }
 
+  /// Of the version without a source.
   std::size_t header_bytes() const { return info_.class_targets ? kDeviceHeaderBytes : kDeviceHeaderBytes1; }
   std::size_t parts() const {
-    return info_.version == 3 ? kDeviceParts : info_.version == 2 ? kDeviceParts2 : kDeviceParts1;
+    return info_.version == 3 ? kDeviceParts3 : info_.version == 2 ? kDeviceParts2 : kDeviceParts1;
   }
+  std::size_t first_section() const { return header_bytes() + (has_source_ ? kDeviceSourceHeaderBytes : 0); }
 
   void check_envelope() {
     if (!looks_like_device_file(bytes_))
@@ -103,11 +106,13 @@ class Reader {
       fail("header", fmt::format("{} bytes", kDeviceHeaderBytes1), std::to_string(bytes_.size()),
            "the file is truncated: copy it again");
     info_.version = u32_at(&bytes_[8]);
-    if (info_.version < 1 || info_.version > 3)
-      fail("format version", "1 to 3", std::to_string(info_.version),
+    if (info_.version < 1 || info_.version > 2 * kDeviceVersions)
+      fail("format version", fmt::format("1 to {}", 2 * kDeviceVersions), std::to_string(info_.version),
            "it was written for another version of ParsNets: export the model again");
+    has_source_ = info_.version > kDeviceVersions;
+    if (has_source_) info_.version -= kDeviceVersions;
     info_.class_targets = info_.version > 1;
-    if (const auto size = number(12, "bytes of the file", static_cast<std::uint32_t>(header_bytes()), kLargestFile);
+    if (const auto size = number(12, "bytes of the file", static_cast<std::uint32_t>(first_section()), kLargestFile);
         size != bytes_.size())
       fail("bytes of the file", fmt::format("{}, the size of the file", bytes_.size()), std::to_string(size),
            "the file is truncated or has extra bytes: copy it again");
@@ -142,7 +147,7 @@ class Reader {
     f.width = linear ? 0 : real(80, "prototype width", 1e-3f, 1e6f);
     f.semantics = f.class_targets ? number(84, "semantics", 1, kMany) : f.outputs;
     if (!f.class_targets) check_zero(84, kTypesAt, "reserved");
-    check_zero(kTypesAt + parts(), f.class_targets ? kTablesAt : header_bytes(), "reserved");
+    check_zero(kTypesAt + parts() + (has_source_ ? 1 : 0), f.class_targets ? kTablesAt : header_bytes(), "reserved");
     if (f.class_targets) f.tables.resize(number(kTablesAt, "tables", 0, f.attributes));
     if (f.tables.size() == 1) fail("tables", "0, or at least 2", "1");
     if (f.class_targets && f32_at(&bytes_[kDeviceHeadWeightAt]) != 0) {
@@ -157,6 +162,7 @@ class Reader {
       f.sharpness = positive(kDeviceFieldAt + 8, "sharpness", 1e4f);
       f.certainty = real(kDeviceFieldAt + 12, "certainty", 0, std::nextafter(1.0f, 0.0f));
     }
+    if (has_source_) read_source_header();
 
     const auto whitening = bytes_[kTypesAt + static_cast<std::size_t>(DevicePart::whitening)];
     if (whitening == std::byte{0} && f.semantics != f.attributes)
@@ -167,6 +173,23 @@ class Reader {
       fail("networks", fmt::format("a divisor of {} with gates 'energy'", gated_values()), std::to_string(f.networks));
     if (f.similarity != 0 && f.support != 0)
       fail("prototype support", "0, as the similarity is not the cosine", std::to_string(f.support));
+  }
+
+  void read_source_header() {
+    constexpr std::uint32_t kMostPixels = 8192;
+    const std::size_t at = header_bytes();
+    FeatureSource& source = info_.source.emplace();
+    source_bytes_ = number(at, "bytes of the source", kDeviceHashBytes + 2, kLargestFile);
+    source.dimensions = number(at + 4, "dimensions of the source", 1, 100'000'000);
+    source.input.width = u16_at(&bytes_[at + 8]);
+    source.input.height = u16_at(&bytes_[at + 10]);
+    for (const std::size_t side : {source.input.width, source.input.height})
+      if (side < 1 || side > kMostPixels)
+        fail("input of the source", fmt::format("1 to {} pixels", kMostPixels), std::to_string(side));
+    source.input.preset = std::array{PixelPreset::torchvision, PixelPreset::caffe,
+                                     PixelPreset::tf}[choice(at + 12, "preset of the source", 2)];
+    source.input.fit = std::array{ImageFit::centre, ImageFit::whole}[choice(at + 13, "fit of the source", 1)];
+    check_zero(at + 14, at + kDeviceSourceHeaderBytes, "reserved");
   }
 
   std::uint32_t gated_values() const { return info_.encoding > 0 ? info_.encoding : info_.features; }
@@ -213,7 +236,8 @@ class Reader {
              {"semantic_tables", bytes, 1, 4 * f.tables.size(), when(!f.tables.empty())},
              {"rejection", vector, 1, 4 * kDeviceEvidence + 4, when(rejects)},
              {"span", matrix, p, p, rejects ? Need::may : Need::must_not},
-             {"span_offset", vector, 1, p, when(f.section(DevicePart::span).present())}}};
+             {"span_offset", vector, 1, p, when(f.section(DevicePart::span).present())},
+             {"source", bytes, 1, source_bytes_, when(has_source_)}}};
   }
 
   /// The offset behind `count` bytes at `at` and the padding that follows them, which is checked.
@@ -230,8 +254,9 @@ class Reader {
   void place_sections() {
     for (std::size_t i = 0; i < parts(); ++i)
       info_.sections[i].type = std::to_integer<std::uint8_t>(bytes_[kTypesAt + i]);
+    if (has_source_) info_.sections.back().type = std::to_integer<std::uint8_t>(bytes_[kTypesAt + parts()]);
     const auto table = rules();
-    std::uint64_t at = header_bytes();
+    std::uint64_t at = first_section();
     for (std::size_t i = 0; i < kDeviceParts; ++i) {
       const Rule& rule = table[i];
       DeviceSection& s = info_.sections[i];
@@ -347,9 +372,26 @@ class Reader {
     }
   }
 
+  /// The hash of the network, its layer and its name.
+  void read_source() {
+    if (!has_source_) return;
+    const auto& s = info_.section(DevicePart::source);
+    FeatureSource& source = *info_.source;
+    for (std::size_t i = 0; i < kDeviceHashBytes; ++i)
+      source.sha256 += fmt::format("{:02x}", std::to_integer<unsigned>(bytes_[s.offset + i]));
+    const std::string_view texts(reinterpret_cast<const char*>(bytes_.data()) + s.offset + kDeviceHashBytes,
+                                 s.cols - kDeviceHashBytes);
+    const auto end = texts.find('\0');
+    if (end == texts.npos || texts.find('\0', end + 1) != texts.size() - 1)
+      fail(s.name, "two texts, each with a zero byte at its end", "others");
+    source.layer = texts.substr(0, end);
+    source.backbone = texts.substr(end + 1, texts.size() - end - 2);
+  }
+
   std::span<const std::byte> bytes_;
   const std::string& name_;
-  std::uint32_t class_name_bytes_ = 0, attribute_name_bytes_ = 0;
+  bool has_source_ = false;
+  std::uint32_t class_name_bytes_ = 0, attribute_name_bytes_ = 0, source_bytes_ = 0;
   DeviceInfo info_;
 };
 

@@ -5,16 +5,18 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "formats/device_magic.hpp"
+#include "parsnets/feature_source.hpp"
 #include "parsnets/matrix.hpp"
 
 namespace parsnets {
 
-/// The sections by their numbers in the file.
+/// The sections by their numbers in docs/device.md.
 enum class DevicePart : std::uint8_t {
   feature_mean,
   feature_factor,
@@ -39,19 +41,23 @@ enum class DevicePart : std::uint8_t {
   class_name_offsets,
   class_names,
   attribute_names,
-  attribute_head,  // from here on in version 2 alone
+  attribute_head,  // from here on not in version 1
   attribute_offset,
   class_lengths,
   class_predicted,
   semantic_tables,
   rejection,  // from here on in version 3 alone
   span,
-  span_offset
+  span_offset,
+  source  // in versions 4 to 6, which are 1 to 3 with a source
 };
 
-inline constexpr std::size_t kDeviceParts = 31, kDeviceParts2 = 28, kDeviceParts1 = 23;  ///< of versions 3, 2 and 1
-inline constexpr std::size_t kDeviceHeaderBytes = 144, kDeviceHeaderBytes1 = 112;        ///< since version 2; of 1
-inline constexpr std::size_t kDeviceHeadWeightAt = 124, kDeviceFieldAt = 128;            ///< since version 2
+inline constexpr std::size_t kDeviceParts = 32, kDeviceParts3 = 31, kDeviceParts2 = 28, kDeviceParts1 = 23;
+inline constexpr std::size_t kDeviceHeaderBytes = 144, kDeviceHeaderBytes1 = 112;  ///< since version 2; of 1
+inline constexpr std::uint32_t kDeviceVersions = 3;                                ///< without a source
+inline constexpr std::size_t kDeviceSourceHeaderBytes = 16;                        ///< behind the others, with a source
+inline constexpr std::size_t kDeviceHashBytes = 32;                                ///< at the start of the source
+inline constexpr std::size_t kDeviceHeadWeightAt = 124, kDeviceFieldAt = 128;      ///< since version 2
 inline constexpr std::size_t kDeviceEvidence = 6;  ///< numbers that rejection judges a sample by
 
 struct DeviceSection {
@@ -66,8 +72,9 @@ struct DeviceSection {
 
 /// A checked device file. Numbers that name a choice are those of the header.
 struct DeviceInfo {
-  std::uint32_t version = 1;   ///< of the format
-  bool class_targets = false;  ///< since version 2: predictions are places in class space
+  std::uint32_t version = 1;            ///< of the format, 1 to 3: that of a file with a source as if it had none
+  bool class_targets = false;           ///< since version 2: predictions are places in class space
+  std::optional<FeatureSource> source;  ///< what made the features of training; none: not known
   std::uint32_t features = 0, attributes = 0, outputs = 0, semantics = 0, encoding = 0;  ///< d, m, o, q, h
   std::uint32_t networks = 0, open = 0, stored_networks = 0;                             ///< K, k, r
   std::uint32_t classes = 0, support = 0;                                                ///< C, S

@@ -1,4 +1,6 @@
 #include <cmath>
+#include <cstddef>
+#include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
 #include "capi/small_handles.hpp"
@@ -53,6 +55,7 @@ TEST(CApiDevice, TheFileIsThatOfCpp) {
   EXPECT_EQ(info.work_bytes, expected.work_bytes());
   EXPECT_EQ(info.precision, PARSNETS_FLOAT16);
   EXPECT_EQ(info.rank, 4);
+  EXPECT_EQ(info.source, nullptr);
   EXPECT_EQ(info.multiply_adds, expected.multiply_adds());
   EXPECT_EQ(info.seen_classes, t.small.data.seen_classes().size());
   EXPECT_TRUE(std::equal(info.seen, info.seen + info.classes, cpp.classes.seen.begin(), cpp.classes.seen.end()));
@@ -122,6 +125,33 @@ TEST(CApiDevice, ImpossibleRequestsAreRefused) {
   ASSERT_OK(parsnets_model_save(t.model.get(), (dir / "m").c_str()));
   EXPECT_EQ(parsnets_device_load((dir / "m").c_str(), &made), PARSNETS_BAD_INPUT) << "a model file";
   EXPECT_EQ(made, nullptr);
+}
+
+TEST(CApiDevice, TellsTheSourceOfFeatures) {
+  Trained t;
+  TempDir dir;
+  ASSERT_OK(parsnets_model_save(t.model.get(), (dir / "m").c_str()));
+  Model model = load_model(dir / "m");
+  model.record.data.source = FeatureSource{"n\xff.onnx", std::string(64, 'b'), "out", {}, 7};
+  ThreadPool pool(1);
+  const auto bytes = device_file(model, Precision::int8, 0, pool);
+  write_text_file(dir / "m.pnrt", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  parsnets_device* read = nullptr;
+  ASSERT_OK(parsnets_device_load((dir / "m.pnrt").c_str(), &read));
+  const DeviceHandle device(read);
+  const auto info = info_of(device.get());
+  ASSERT_NE(info.source, nullptr);
+  const auto source = nlohmann::json::parse(info.source);
+  EXPECT_EQ(source["sha256"], std::string(64, 'b'));
+  EXPECT_EQ(source["backbone"], "n\xef\xbf\xbd.onnx") << "a byte that is no UTF-8 is replaced";
+  EXPECT_EQ(source["preset"], "torchvision");
+  EXPECT_EQ(source["width"], 224);
+  EXPECT_EQ(source["dimensions"], 7);
+  parsnets_device_info older{};  // of a caller that does not know the field
+  older.size = offsetof(parsnets_device_info, source);
+  EXPECT_OK(parsnets_device_get_info(device.get(), &older));
+  EXPECT_EQ(older.source, nullptr);
+  EXPECT_EQ(older.rank, info.rank);
 }
 
 }  // namespace parsnets::test

@@ -16,10 +16,11 @@ std::string extraction(char digit) {
          "dimensions": 192})";
 }
 
-/// The demo set twice, as if of two backbones, and a model of the first.
+/// The demo set twice, as if of two backbones, and a model and a device file of the first.
 struct Folders {
   TempDir dir;
-  std::string a = (dir / "a").string(), b = (dir / "b").string(), model = (dir / "m.safetensors").string();
+  std::string a = (dir / "a").string(), b = (dir / "b").string(), model = (dir / "m.safetensors").string(),
+              device = (dir / "m.pnrt").string();
   Folders() {
     for (const auto& [folder, digit] : {std::pair(a, 'a'), std::pair(b, 'b')}) {
       std::filesystem::copy(std::string(PARSNETS_SOURCE_DIR) + "/data/demo", folder,
@@ -27,6 +28,7 @@ struct Folders {
       write_text_file(folder + "/extraction.json", extraction(digit));
     }
     EXPECT_EQ(run_cli({"train", "--data", a, "--out", model, "--quiet"}).exit_code, 0);
+    EXPECT_EQ(run_cli({"export", "--model", model, "--out", device}).exit_code, 0);
     const Matrix<float> features = read_npy_float({a + "/features.npy", ""});
     for (const auto& folder : {a, b}) {
       std::filesystem::create_directory(folder + "/rows");
@@ -55,8 +57,12 @@ TEST(CliFeatureSource, FeaturesOfAnotherBackboneAreRefusedByEveryCommand) {
       {{"classes", "teach", "deer", "--model", f.model, "--out", changed, "--examples"}, "/rows/some.csv"},
       {{"classes", "add", "--names", "new", "--model", f.model, "--out", changed, "--examples"}, "/rows/some.csv"},
       {{"calibrate", "--model", f.model, "--out", changed, "--folds", "2", "--data"}, ""},
-      {{"export", "--model", f.model, "--out", (f.dir / "m.pnrt").string(), "--data"}, ""},
-      {{"eval", "--model", f.model, "--data"}, ""}};
+      {{"export", "--model", f.model, "--out", (f.dir / "again.pnrt").string(), "--data"}, ""},
+      {{"eval", "--model", f.model, "--data"}, ""},
+      {{"predict", "--model", f.device, "--top", "1", "--input"}, "/features.npy"},
+      {{"predict", "--model", f.device, "--top", "1", "--input"}, "/rows/some.csv"},
+      {{"eval", "--model", f.device, "--data"}, ""},
+      {{"bench-device", "--model", f.device, "--repeats", "2", "--input"}, "/features.npy"}};
   for (const auto& [words, file] : commands) {
     auto own = words, other = words;
     own.push_back(f.a + file);
@@ -101,11 +107,12 @@ TEST(CliFeatureSource, TheSourceIsShown) {
   const auto& f = folders();
   const std::string line = "features by net.onnx (sha256 aaaaaaaaaaaa), layer features, 96 x 96 torchvision centre\n";
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"info", f.model}, std::vector<std::string>{"data", "inspect", f.a}}) {
-    EXPECT_NE(run_cli(words).out.find(line), std::string::npos) << words[0];
+       {std::vector<std::string>{"info", f.model}, std::vector<std::string>{"info", f.device},
+        std::vector<std::string>{"data", "inspect", f.a}}) {
+    EXPECT_NE(run_cli(words).out.find(line), std::string::npos) << words[0] << " " << words[1];
     auto json = words;
     json.push_back("--json");
-    EXPECT_EQ(run_cli(json).json()["source"]["width"], 96) << words[0];
+    EXPECT_EQ(run_cli(json).json()["source"]["width"], 96) << words[0] << " " << words[1];
   }
 }
 

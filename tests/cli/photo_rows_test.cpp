@@ -182,16 +182,18 @@ TEST_F(PhotoRows, LargePhotographsAndLowMemoryLimitsAreRefused) {
 TEST_F(PhotoRows, OnlyTheBackboneOfTrainingIsUsedUnlessItIsTrusted) {
   const auto& s = studio();
   const std::string other = s.path("other.onnx"), small = s.path("small.onnx"), unknown = s.path("unknown"),
-                    model = s.path("unknown.safetensors"), device = s.path("m.pnrt"), input = s.photos + "/red";
+                    model = s.path("unknown.safetensors"), device = s.path("m.pnrt"),
+                    unknown_device = s.path("unknown.pnrt"), input = s.photos + "/red";
   write_pooling_network(other, kSide, kSquare / 2);
   write_pooling_network(small, kSide, kSquare * 2);
   std::filesystem::copy(s.data, unknown, std::filesystem::copy_options::recursive);
   std::filesystem::remove(unknown + "/extraction.json");
   ASSERT_EQ(run_cli({"train", "--data", unknown, "--out", model, "--quiet"}).exit_code, 0);
-  ASSERT_EQ(run_cli({"export", "--model", s.model, "--out", device, "--precision", "float32"}).exit_code, 0);
+  for (const auto& [from, to] : {std::pair(s.model, device), std::pair(model, unknown_device)})
+    ASSERT_EQ(run_cli({"export", "--model", from, "--out", to, "--precision", "float32"}).exit_code, 0);
   const auto refused = [&](const std::string& by, const std::string& network, bool trust, const char* part) {
     for (const char* command : {"predict", "explain"}) {
-      if (by == device && command[0] == 'e') continue;
+      if (by.ends_with(".pnrt") && command[0] == 'e') continue;
       std::vector<std::string> words{command, "--model", by, "--input", input, "--backbone", network};
       if (trust) words.push_back("--trust-backbone");
       const auto result = run_cli(words);
@@ -200,15 +202,15 @@ TEST_F(PhotoRows, OnlyTheBackboneOfTrainingIsUsedUnlessItIsTrusted) {
       EXPECT_EQ(result.out, "");
     }
   };
-  refused(s.model, other, false, "the model's backbone net.onnx");
-  refused(s.model, other, true, "the model's backbone net.onnx");
-  refused(model, s.network, false, "--trust-backbone");
-  refused(device, s.network, false, "--trust-backbone");
+  for (const auto& by : {s.model, device})
+    for (const bool trust : {false, true}) refused(by, other, trust, "the model's backbone net.onnx");
+  for (const auto& by : {model, unknown_device}) refused(by, s.network, false, "--trust-backbone");
   refused(model, small, true, "expected 48 per sample, as in training, found 12");
   const auto expected = predict({"--input", input, "--json"}).json()["predictions"];
-  for (const auto& by : {model, device}) {
-    const auto trusted =
-        run_cli({"predict", "--model", by, "--input", input, "--backbone", s.network, "--trust-backbone", "--json"});
+  for (const auto& by : {model, unknown_device, device}) {
+    std::vector<std::string> words{"predict", "--model", by, "--input", input, "--backbone", s.network, "--json"};
+    if (by != device) words.push_back("--trust-backbone");
+    const auto trusted = run_cli(words);
     ASSERT_EQ(trusted.exit_code, 0) << trusted.err;
     const auto found = trusted.json()["predictions"];
     ASSERT_EQ(found.size(), expected.size());

@@ -536,6 +536,24 @@ TEST(DeviceBank, WhatASavedBankNeedsIsChecked) {
   EXPECT_EQ(pnrt_bank_save(&source.bank, nullptr, buffer.size()), PNRT_BAD_ARGUMENT);
 }
 
+TEST(DeviceBank, SavedBanksBelongToTheirFeatures) {
+  ThreadPool pool(1);
+  Model model = small_model("classes", pool);
+  const DeviceModel unknown(device_file(model, Precision::int8, 0, pool), "unknown");
+  model.record.data.source = test::small_source();
+  const DeviceModel own(device_file(model, Precision::int8, 0, pool), "own");
+  model.record.data.source->sha256[0] = 'f';
+  const DeviceModel other(device_file(model, Precision::int8, 0, pool), "other");
+  DeviceBank taught(own);
+  taught.teach(own.class_names()[0], small_samples(3).view());
+  const auto saved = taught.save();
+  DeviceBank again(own);
+  again.load(saved);
+  EXPECT_EQ(again.save(), saved);
+  for (const DeviceModel* model_of_others : {&unknown, &other})
+    EXPECT_THROW(DeviceBank(*model_of_others).load(saved), Error);
+}
+
 TEST(DeviceBank, ARemovedClassLeavesNothingBehind) {
   LearningBank device(golden_file("golden_heads.pnrt"));
   const auto pile = stream_samples(device.model, 0, 300);

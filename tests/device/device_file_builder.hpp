@@ -54,9 +54,10 @@ struct DeviceKind {
   float head_weight = 0;                           ///< of the semantic head; since version 2
   std::array<float, 4> field = {5, 20, 40, 0.5f};  ///< example prior, strength, sharpness, certainty; since version 2
   bool rejection = false, span = false;            ///< version 3; span: of the linear map
+  bool source = false;                             ///< versions 4 to 6: what made the features
 
-  bool placed() const { return semantics > 0; }  ///< since version 2, targets classes
-  std::uint32_t version() const { return rejection ? 3 : placed() ? 2 : 1; }
+  bool placed() const { return semantics > 0; }                               ///< since version 2, targets classes
+  std::uint32_t version() const { return rejection ? 3 : placed() ? 2 : 1; }  ///< without a source
   std::uint32_t class_outputs() const { return head_weight > 0 ? outputs - semantics : outputs; }
   std::uint32_t prepared() const { return placed() ? semantics : outputs; }
 };
@@ -274,6 +275,24 @@ inline std::vector<DeviceKind> device_kinds() {
        .tables = {4, 5},
        .rejection = true,
        .span = true},
+      {.name = "source f32", .attribute_names = true, .source = true},
+      {.name = "source int8 classes",
+       .type = 3,
+       .features = 13,
+       .outputs = 3,
+       .support = 2,
+       .optional_parts = true,
+       .semantics = 4,
+       .source = true},
+      {.name = "source rejection",
+       .type = 2,
+       .outputs = 5,
+       .support = 2,
+       .semantics = 4,
+       .head_weight = 0.5f,
+       .rejection = true,
+       .span = true,
+       .source = true},
   };
 }
 
@@ -286,14 +305,32 @@ struct DeviceFilePart {
 
 struct DeviceFileParts {
   Bytes header = Bytes(112);
-  std::array<DeviceFilePart, 31> sections;
+  std::array<DeviceFilePart, 32> sections;
   std::vector<std::string> class_names, attribute_names;
   std::vector<std::uint8_t> class_seen;
+
+  bool has_source() const { return header[8] > std::byte{3}; }
+  /// Sections of the version without a source, which is the one behind them.
+  std::size_t counted() const {
+    const std::size_t counts[] = {23, 28, 31};  // of versions 1 to 3
+    return counts[std::to_integer<std::size_t>(header[8]) - (has_source() ? 4 : 1)];
+  }
+  bool has_type(std::size_t section) const { return section < counted() || (section == 31 && has_source()); }
+  /// Where the file has the type of a section.
+  std::size_t type_at(std::size_t section) const { return 88 + std::min(section, counted()); }
+};
+
+/// Of files with a source: `sha256` has 64 digits.
+struct DeviceFileSource {
+  std::string sha256 = "00ff" + std::string(58, '7') + "a0", layer = "features", backbone = "n\xc3\xa9t.onnx";
+  std::uint32_t dimensions = 512;
+  std::uint16_t width = 320, height = 8192;
+  std::uint8_t preset = 1, fit = 1;
 };
 
 struct DeviceFile {
   Bytes bytes;
-  std::array<std::size_t, 31> offset{}, scale_offset{}, end{};  ///< of values and scales; behind the values
+  std::array<std::size_t, 32> offset{}, scale_offset{}, end{};  ///< of values and scales; behind the values
 };
 
 inline DeviceFile assemble(const DeviceFileParts& parts) {
@@ -304,10 +341,10 @@ inline DeviceFile assemble(const DeviceFileParts& parts) {
     file.bytes.resize((end + 15) / 16 * 16);
     return end;
   };
-  const std::size_t counts[] = {23, 28, 31};  // of versions 1 to 3
-  for (std::size_t i = 0; i < counts[std::to_integer<std::size_t>(parts.header[8]) - 1]; ++i) {
+  for (std::size_t i = 0; i < parts.sections.size(); ++i) {
     const auto& part = parts.sections[i];
-    file.bytes[88 + i] = static_cast<std::byte>(part.type);
+    if (!parts.has_type(i)) continue;
+    file.bytes[parts.type_at(i)] = static_cast<std::byte>(part.type);
     if (part.type == 0) continue;
     file.scale_offset[i] = file.bytes.size();
     if (part.type == 3) append(part.scales);
@@ -367,6 +404,7 @@ class DeviceFileMaker {
       add_matrix(29, k.class_outputs(), k.class_outputs());
       add_vector(30, k.class_outputs());
     }
+    if (k.source) add_source();
     return std::move(parts_);
   }
 
@@ -380,7 +418,7 @@ class DeviceFileMaker {
       put_u32(header, 124, std::bit_cast<std::uint32_t>(k.head_weight));
       for (std::size_t i = 0; i < 4; ++i) put_u32(header, 128 + 4 * i, std::bit_cast<std::uint32_t>(k.field[i]));
     }
-    put_u32(header, 8, k.version());
+    put_u32(header, 8, k.version() + (k.source ? 3 : 0));
     put_u32(header, 84, k.semantics);
     if (k.placed()) put_u32(header, 120, static_cast<std::uint32_t>(k.tables.size()));
     const std::uint32_t numbers[] = {k.features, k.attributes, k.outputs, k.encoding, k.networks,
@@ -414,6 +452,23 @@ class DeviceFileMaker {
     }
     part.contents.clear();
     for (const float v : part.values) append_f32(part.contents, v);
+  }
+
+  void add_source() {
+    const DeviceFileSource source;
+    auto& part = parts_.sections[31];
+    part.type = 4;
+    for (std::size_t i = 0; i < 64; i += 2)
+      part.contents.push_back(static_cast<std::byte>(std::stoi(source.sha256.substr(i, 2), nullptr, 16)));
+    for (const auto& text : {source.layer, source.backbone}) {
+      for (const char c : text) part.contents.push_back(static_cast<std::byte>(c));
+      part.contents.push_back(std::byte{0});
+    }
+    auto& header = parts_.header;
+    append_u32(header, static_cast<std::uint32_t>(part.contents.size()));
+    append_u32(header, source.dimensions);
+    append_u32(header, source.width | static_cast<std::uint32_t>(source.height) << 16);
+    append_u32(header, source.preset | static_cast<std::uint32_t>(source.fit) << 8);
   }
 
   void add_matrix(std::size_t number, std::uint32_t rows, std::uint32_t cols, bool unit_rows = false) {

@@ -119,7 +119,7 @@ TEST(DeviceFile, TargetsClassesMakeVersionTwo) {
 std::vector<std::byte> without_rejection(std::vector<std::byte> file, const DeviceInfo& info) {
   file.resize(info.section(DevicePart::rejection).offset);
   file[8] = std::byte{2};
-  for (std::size_t i = kDeviceParts2; i < kDeviceParts; ++i) file[88 + i] = std::byte{0};
+  for (std::size_t i = kDeviceParts2; i < kDeviceParts3; ++i) file[88 + i] = std::byte{0};
   test::mend(file);
   return file;
 }
@@ -155,6 +155,63 @@ TEST(DeviceFile, RejectionMakesVersionThreeAndChangesNothingElse) {
       EXPECT_GE(with.work_bytes(), plain.work_bytes()) << kind;
       EXPECT_LE(with.work_bytes(), plain.work_bytes() + 4 * model.class_outputs() + 16) << kind;
     }
+}
+
+/// A file of version 4, 5 or 6 without what 1, 2 or 3 lacks.
+std::vector<std::byte> without_source(std::vector<std::byte> file, const DeviceInfo& info) {
+  const std::size_t header = info.version > 1 ? kDeviceHeaderBytes : kDeviceHeaderBytes1;
+  const std::size_t types[] = {kDeviceParts1, kDeviceParts2, kDeviceParts3};
+  file.resize(info.section(DevicePart::source).offset);
+  file.erase(file.begin() + static_cast<std::ptrdiff_t>(header),
+             file.begin() + static_cast<std::ptrdiff_t>(header + 16));
+  file[8] = static_cast<std::byte>(info.version);
+  file[88 + types[info.version - 1]] = std::byte{0};
+  test::mend(file);
+  return file;
+}
+
+TEST(DeviceFile, ASourceMakesVersionsFourToSixAndChangesNothingElse) {
+  ThreadPool pool(1);
+  for (const char* kind : {"anchor", "classes", "rejecting"})
+    for (const Precision precision : {Precision::float32, Precision::int8}) {
+      const bool rejects = std::string(kind) == "rejecting";
+      Model model = rejects ? test::rejecting_model("classes", pool) : small_model(kind, pool);
+      const auto plain = device_file(model, precision, 0, pool);
+      model.record.data.source = test::small_source();
+      const auto file = device_file(model, precision, 0, pool);
+      EXPECT_EQ(file[8], static_cast<std::byte>(std::to_integer<int>(plain[8]) + 3)) << kind;
+      const DeviceInfo info = read_device_info(file, "test");
+      EXPECT_EQ(info.source, test::small_source()) << kind;
+      EXPECT_EQ(without_source(file, info), plain) << kind;
+      const DeviceModel with(file, kind), without(plain, kind);
+      EXPECT_EQ(with.source(), test::small_source());
+      EXPECT_EQ(without.source(), std::nullopt);
+      EXPECT_EQ(with.work_bytes(), without.work_bytes());
+      const Matrix<float> x = test::small_samples(20);
+      EXPECT_TRUE(std::ranges::equal(with.scores(x.view(), pool).values(), without.scores(x.view(), pool).values()));
+    }
+}
+
+TEST(DeviceFile, RefusesASourceThatItCannotHold) {
+  ThreadPool pool(1);
+  Model model = small_model("linear", pool);
+  const auto refused = [&](auto change, const char* part) {
+    model.record.data.source = test::small_source();
+    change(*model.record.data.source);
+    try {
+      device_file(model, Precision::int8, 0, pool);
+      FAIL() << part;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::bad_input);
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  };
+  refused([](FeatureSource& s) { s.sha256 = "abc"; }, "source.sha256");
+  refused([](FeatureSource& s) { s.sha256[3] = 'G'; }, "source.sha256");
+  refused([](FeatureSource& s) { s.input.width = 8193; }, "source.width");
+  refused([](FeatureSource& s) { s.dimensions = 0; }, "source.dimensions");
+  refused([](FeatureSource& s) { s.layer = std::string("a\0b", 3); }, "zero bytes");
+  refused([](FeatureSource& s) { s.backbone = std::string("a\0b", 3); }, "zero bytes");
 }
 
 TEST(DeviceFile, AMapThatSpansEverythingHasNoSpan) {

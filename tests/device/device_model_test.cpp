@@ -273,6 +273,28 @@ TEST(DeviceModel, OneCandidateIsJudgedAndNoneIsUnknown) {
   }
 }
 
+TEST(DeviceModel, IsEvaluatedOnFeaturesOfItsSourceAlone) {
+  ThreadPool pool(1);
+  Model model = test::small_model("classes", pool);
+  model.record.data.source = test::small_source();
+  const DeviceModel device(device_file(model, Precision::int8, 0, pool), "device");
+  Dataset data = test::small_training_set();
+  const double plain = evaluate(device, data, pool).zsl.top1;  // data that do not know their source
+  data.source = test::small_source();
+  data.source->backbone = "renamed.onnx";
+  EXPECT_EQ(evaluate(device, data, pool).zsl.top1, plain);
+  data.source->input.width = 97;
+  try {
+    evaluate(device, data, pool);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    EXPECT_NE(std::string(error.what()).find("features of the backbone of training, net.onnx (sha256 0123456789ab)"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(DeviceModel, RejectionIsRefusedWhereThereIsNone) {
   ThreadPool pool(1);
   const Matrix<float> x = test::small_samples(1);

@@ -49,10 +49,10 @@ constexpr const char* kSectionNames[] = {"feature_mean",
                                          "semantic_tables",
                                          "rejection",
                                          "span",
-                                         "span_offset"};
-constexpr std::size_t kParts[] = {kDeviceParts1, kDeviceParts2, kDeviceParts};  // of versions 1 to 3
+                                         "span_offset",
+                                         "source"};
 
-bool is_bytes(std::size_t section) { return (section >= 18 && section <= 22) || section == 27; }
+bool is_bytes(std::size_t section) { return (section >= 18 && section <= 22) || section == 27 || section == 31; }
 bool is_matrix(std::size_t section) {
   return (section >= 2 && section <= 4) || section == 7 || section == 12 || (section >= 14 && section <= 17) ||
          section == 23 || section == 29;
@@ -133,6 +133,7 @@ TEST(DeviceReader, AllKindsOfFilesReadBack) {
     EXPECT_EQ((std::array{info.example_prior, info.strength, info.sharpness, info.certainty}),
               kind.placed() ? kind.field : (std::array{1.0f, 1.0f, 1.0f, 0.0f}));
     EXPECT_EQ(info.tables, kind.tables);
+    EXPECT_EQ(info.source.has_value(), kind.source);
     EXPECT_EQ(info.class_names, parts.class_names);
     EXPECT_EQ(info.attribute_names, parts.attribute_names);
     EXPECT_EQ(info.class_seen, parts.class_seen);
@@ -169,7 +170,13 @@ TEST(DeviceReader, EveryHeaderFieldIsCheckedByItself) {
   const Case cases[] = {{"always f32", 0, 0x53524150 + 1, "magic"},
                         {"always f32", 4, 0x5354454e + 0x01000000, "magic"},
                         {"always f32", 8, 0, "format version"},
-                        {"always f32", 8, 4, "format version"},
+                        {"always f32", 8, 7, "format version"},
+                        {"source f32", 8, 1, "reserved"},
+                        {"source f32", 8, 5, "prototype support"},
+                        {"source int8 classes", 8, 2, "reserved"},
+                        {"source int8 classes", 8, 6, "type of section rejection"},
+                        {"source rejection", 8, 3, "reserved"},
+                        {"source rejection", 8, 5, "reserved"},
                         {"always f32", 8, 3, "prototype support"},
                         {"classes f32", 8, 3, "type of section rejection"},
                         {"rejection f32", 8, 2, "reserved"},
@@ -322,6 +329,54 @@ TEST(DeviceReader, TablesHaveAttributesAndTogetherAllOfThem) {
   EXPECT_EQ(set(0xffffffff, 6), "semantic_tables") << "a sum that wraps around";
 }
 
+TEST(DeviceReader, TheSourceReadsBack) {
+  const test::DeviceFileSource written;
+  for (const char* kind : {"source f32", "source int8 classes", "source rejection"}) {
+    const auto info = read_device_info(assemble(test::make_device_file(kind_named(kind))).bytes, "model.pnd");
+    ASSERT_TRUE(info.source) << kind;
+    EXPECT_EQ(*info.source, (FeatureSource{written.backbone,
+                                           written.sha256,
+                                           written.layer,
+                                           {PixelPreset::caffe, ImageFit::whole, written.width, written.height},
+                                           written.dimensions}))
+        << kind;
+  }
+}
+
+TEST(DeviceReader, EveryFieldOfTheSourceIsChecked) {
+  for (const char* kind : {"source f32", "source int8 classes", "source rejection"}) {
+    SCOPED_TRACE(kind);
+    const auto parts = test::make_device_file(kind_named(kind));
+    const auto file = assemble(parts);
+    const std::size_t at = parts.header.size() - 16, texts = file.offset[31] + 32, end = file.end[31];
+    const auto bytes = static_cast<std::uint32_t>(parts.sections[31].contents.size());
+    for (const std::uint32_t size : {0u, 33u, 0x80000000u, 0xffffffffu})
+      EXPECT_EQ(refused_after(file.bytes, at, size), "bytes of the source") << size;
+    EXPECT_EQ(refused_after(file.bytes, at, bytes - 1), "source") << "the last text has no end";
+    EXPECT_EQ(refused_after(file.bytes, at, bytes + 1), "source") << "a zero byte more";
+    EXPECT_EQ(refused_after(file.bytes, at, 0x7fffffff), "source") << "more than there is";
+    for (const std::uint32_t dimensions : {0u, 100'000'001u})
+      EXPECT_EQ(refused_after(file.bytes, at + 4, dimensions), "dimensions of the source");
+    EXPECT_EQ(refused_after(file.bytes, at + 4, 100'000'000), "");
+    for (const std::uint32_t size : {0u, 1u, 1u << 16, 8192u << 16, 8193u << 16 | 1, 1u << 16 | 8193})
+      EXPECT_EQ(refused_after(file.bytes, at + 8, size), "input of the source") << size;
+    EXPECT_EQ(refused_after(file.bytes, at + 8, 1u << 16 | 8192), "");
+    EXPECT_EQ(refused_after_byte(file.bytes, at + 12, 3), "preset of the source");
+    EXPECT_EQ(refused_after_byte(file.bytes, at + 13, 2), "fit of the source");
+    for (const int good : {0, 1}) EXPECT_EQ(refused_after_byte(file.bytes, at + 13, good), "");
+    for (const std::size_t reserved : {14, 15}) EXPECT_EQ(refused_after_byte(file.bytes, at + reserved, 1), "reserved");
+    EXPECT_EQ(refused_after_byte(file.bytes, texts, 0), "source") << "three texts";
+    EXPECT_EQ(refused_after_byte(file.bytes, texts + 8, 'x'), "source") << "one text";
+    EXPECT_EQ(refused_after_byte(file.bytes, end - 1, 'x'), "source") << "no end";
+    EXPECT_EQ(refused_after_byte(file.bytes, end - 2, 1), "") << "names may have any other bytes";
+    for (const int hash : {0, 255}) EXPECT_EQ(refused_after_byte(file.bytes, texts - 1, hash), "");
+    auto empty = parts;
+    empty.sections[31].contents.assign(34, std::byte{0});
+    test::put_u32(empty.header, at, 34);
+    EXPECT_EQ(refused_field(assemble(empty).bytes), "") << "names may be empty";
+  }
+}
+
 TEST(DeviceReader, CountsThatDisagreeWithTheContentsAreRefused) {
   for (const auto& kind : test::device_kinds()) {
     SCOPED_TRACE(kind.name);
@@ -345,8 +400,9 @@ TEST(DeviceReader, SectionsArePresentExactlyWhenTheyShould) {
   for (const auto& kind : test::device_kinds()) {
     SCOPED_TRACE(kind.name);
     const auto parts = test::make_device_file(kind);
-    for (std::size_t i = 0; i < kParts[kind.version() - 1]; ++i) {
+    for (std::size_t i = 0; i < kDeviceParts; ++i) {
       SCOPED_TRACE(kSectionNames[i]);
+      if (!parts.has_type(i)) continue;
       if (i == 29) continue;  // optional, but not without its offset: below
       const bool optional = i == 0 || i == 1 || i == 7 || i == 9 || i == 10 || i == 13;
       auto changed = parts;
@@ -386,7 +442,7 @@ TEST(DeviceReader, SectionsHaveTheTypesOfTheirKind) {
       const auto file = assemble(parts).bytes;
       for (const int type : {1, 2, 3, 4, 5, 255}) {
         if (is_bytes(i) ? type == 4 : type == 1 || (is_matrix(i) && type <= 3)) continue;
-        EXPECT_EQ(refused_after_byte(file, 88 + i, type), type_field(i)) << kind.name << ", type " << type;
+        EXPECT_EQ(refused_after_byte(file, parts.type_at(i), type), type_field(i)) << kind.name << ", type " << type;
       }
     }
   }
@@ -395,10 +451,11 @@ TEST(DeviceReader, SectionsHaveTheTypesOfTheirKind) {
 TEST(DeviceReader, ValuesThatAreNotFiniteAreRefused) {
   for (const auto& kind : test::device_kinds()) {
     SCOPED_TRACE(kind.name);
-    const auto file = assemble(test::make_device_file(kind));
-    for (std::size_t i = 0; i < kParts[kind.version() - 1]; ++i) {
+    const auto parts = test::make_device_file(kind);
+    const auto file = assemble(parts);
+    for (std::size_t i = 0; i < kDeviceParts; ++i) {
       SCOPED_TRACE(kSectionNames[i]);
-      const int type = std::to_integer<int>(file.bytes[88 + i]);
+      const int type = parts.sections[i].type;
       if (type == 1) {
         for (const float bad : {kNan, kInfinity, -kInfinity})
           for (const auto at : {file.offset[i], file.end[i] - 4})
@@ -477,7 +534,7 @@ TEST(DeviceReader, PaddingIsZero) {
     const auto file = assemble(parts);
     std::vector<bool> used(file.bytes.size());
     const auto use = [&](std::size_t from, std::size_t count) { std::fill_n(used.begin() + from, count, true); };
-    use(0, kind.placed() ? 144 : 112);
+    use(0, parts.header.size());
     for (std::size_t i = 0; i < kDeviceParts; ++i) {
       if (parts.sections[i].type == 0) continue;
       use(file.scale_offset[i], parts.sections[i].scales.size());

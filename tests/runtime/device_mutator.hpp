@@ -86,6 +86,7 @@ inline DeviceKind random_kind(Rng& rng) {
     kind.rejection = rng.below(2) == 0;
     kind.span = kind.rejection && rng.below(2) == 0;
   }
+  kind.source = rng.below(3) == 0;
   return kind;
 }
 
@@ -116,7 +117,7 @@ class Mutator {
 
   /// Where `size` bytes can be changed; every third time within the header.
   std::size_t place(std::size_t size, std::size_t align = 1) {
-    const std::size_t limit = below(3) == 0 ? std::min<std::size_t>(file.size(), 144) : file.size();
+    const std::size_t limit = below(3) == 0 ? std::min<std::size_t>(file.size(), 160) : file.size();
     return below((limit - size) / align + 1) * align;
   }
 
@@ -134,7 +135,8 @@ class Mutator {
                                  k.classes,
                                  k.prepared(),
                                  k.class_outputs() * k.class_outputs(),
-                                 28};
+                                 28,
+                                 34};
     const auto count = part.type != 0 && part.type != 4 ? part.values.size() : sizes[below(std::size(sizes))];
     part.type = static_cast<std::uint8_t>(part.type != 0 && below(2) == 0 ? 0 : 1 + below(4));
     part.scales.assign(part.type == 3 ? 4 * part.rows : 0, std::byte{0});
@@ -142,6 +144,9 @@ class Mutator {
     file = assemble(parts).bytes;
     note(("type " + std::to_string(part.type) + " for section").c_str(), number);
   }
+
+  /// Where a file with a source describes it.
+  std::size_t source_header() const { return seed_->kind.placed() ? 144 : 112; }
 
   std::uint32_t interesting() {
     static constexpr std::uint32_t values[] = {
@@ -157,7 +162,7 @@ class Mutator {
   void note(const char* what, std::size_t at) { origin += ' ' + std::string(what) + '@' + std::to_string(at); }
 
   void step() {
-    if (file.size() < 144) file.resize(144);
+    if (file.size() < 160) file.resize(160);
     switch (below(12)) {
       case 0: {
         const auto at = place(1);
@@ -192,14 +197,20 @@ class Mutator {
         return note("u16", at);
       }
       case 5: {  // a count a little too large or small
-        const auto field = below(17), at = field < 11 ? 20 + 4 * field : field == 11 ? 84 : 124 + 4 * (field - 12);
+        const auto field = below(21);
+        const auto at = field < 11   ? 20 + 4 * field
+                        : field < 12 ? 84
+                        : field < 17 ? 124 + 4 * (field - 12)
+                                     : source_header() + 4 * (field - 17);
         std::uint32_t value = 0;
         std::memcpy(&value, &file[at], 4);
         put_u32(file, at, value + static_cast<std::uint32_t>(below(7)) - 3);
         return note("count", at);
       }
       case 6: {  // choices, bits and types with values that may be right
-        const auto at = below(2) == 0 ? 64 + below(5) : 88 + below(32);
+        const auto at = below(2) == 0   ? 64 + below(5)
+                        : below(4) == 0 ? source_header() + 12 + below(4)
+                                        : 88 + below(32);
         file[at] = static_cast<std::byte>(below(5));
         return note("choice", at);
       }

@@ -144,8 +144,25 @@ class Trial {
       const char* name = pnrt_attribute_name(&model_, j);
       require(f.attribute_names.empty() ? name == nullptr : f.attribute_names[j] == name, "the same attribute names");
     }
+    check_source(f);
     integer_ = std::none_of(kMatrices.begin(), kMatrices.end(),
                             [&](auto part) { return f.section(part).present() && f.section(part).type != 3; });
+  }
+
+  void check_source(const DeviceInfo& f) const {
+    const pnrt_source* source = pnrt_feature_source(&model_);
+    require((source != nullptr) == f.source.has_value(), "both or neither have a source");
+    if (source == nullptr) return;
+    std::string sha256;
+    for (std::size_t i = 0; i < 32; ++i)
+      for (const unsigned digit : {source->sha256[i] / 16u, source->sha256[i] % 16u})
+        sha256 += "0123456789abcdef"[digit];
+    require(f.source->sha256 == sha256 && f.source->layer == source->layer && f.source->backbone == source->backbone &&
+                f.source->dimensions == source->dimensions && f.source->input.width == source->width &&
+                f.source->input.height == source->height &&
+                f.source->input.preset == static_cast<parsnets::PixelPreset>(source->preset) &&
+                f.source->input.fit == static_cast<parsnets::ImageFit>(source->fit),
+            "the same source");
   }
 
   Exact<float> random_values(std::size_t n) {

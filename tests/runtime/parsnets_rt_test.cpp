@@ -350,6 +350,32 @@ TEST(Runtime, RefusesBadArgumentsWithACode) {
   for (int s = 0; s < 20; ++s) EXPECT_NE(pnrt_status_text(static_cast<pnrt_status>(s)), nullptr);
 }
 
+TEST(Runtime, TellsWhichNetworkMakesTheFeatures) {
+  ThreadPool pool(1);
+  for (const char* kind : {"anchor", "classes"}) {
+    Model model = small_model(kind, pool);
+    const SmallDevice unknown(device_file(model, Precision::int8, 0, pool));
+    EXPECT_EQ(pnrt_feature_source(&unknown.model), nullptr);
+    model.record.data.source = test::small_source();
+    const SmallDevice device(device_file(model, Precision::int8, 0, pool));
+    const pnrt_source* source = pnrt_feature_source(&device.model);
+    ASSERT_NE(source, nullptr);
+    const std::uint8_t start[] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
+    EXPECT_TRUE(std::equal(start, start + 8, source->sha256));
+    EXPECT_EQ(std::count(source->sha256 + 8, source->sha256 + 32, 0xee), 24);
+    EXPECT_STREQ(source->layer, "features");
+    EXPECT_STREQ(source->backbone, "net.onnx");
+    EXPECT_EQ(source->dimensions, 12u);
+    EXPECT_EQ(source->width, 96);
+    EXPECT_EQ(source->height, 64);
+    EXPECT_EQ(source->preset, 2);
+    EXPECT_EQ(source->fit, 1);
+    const auto* first = reinterpret_cast<const std::uint8_t*>(device.file.data());
+    EXPECT_TRUE(source->sha256 > first && source->sha256 < first + device.file.size()) << "read where it lies";
+  }
+  EXPECT_EQ(pnrt_feature_source(nullptr), nullptr);
+}
+
 TEST(Runtime, WhatIsNoNumberIsNotCutToZero) {
   ThreadPool pool(1);
   const Matrix<float> x = test::small_samples(1);
