@@ -32,11 +32,13 @@ void add_photo_options(OptionTable& options, PhotoOptions& photos) {
             "use the network though the model does not say which one made its features, as device files never do; the "
             "card NAME.json beside it says what it expects")
       .integer("max-pixels", photos.max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded");
+  add_engine_option(options, photos.backbone);
 }
 
 void check_photographs(const std::string& input, const PhotoOptions& photos) {
   std::error_code absent;
   if (!photos.given()) {
+    if (photos.backbone.engine) throw Error(ErrorCode::usage, "--engine requires --backbone");
     if (photos.trust_backbone) throw Error(ErrorCode::usage, "--trust-backbone requires --backbone");
     if (has_image_ending(input) || std::filesystem::is_directory(input, absent))
       throw Error(ErrorCode::usage,

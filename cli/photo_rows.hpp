@@ -29,7 +29,7 @@ struct PhotoOptions {
   ImageLimits limits() const;
 };
 
-/// --backbone, --trust-backbone and --max-pixels, for commands that take features or photographs as --input.
+/// --backbone, --trust-backbone, --max-pixels and --engine, for commands that take features or photographs as --input.
 void add_photo_options(OptionTable& options, PhotoOptions& photos);
 /// Throws usage for photographs without a backbone, and for what does not go together with one.
 void check_photographs(const std::string& input, const PhotoOptions& photos);

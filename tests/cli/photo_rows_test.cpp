@@ -101,6 +101,22 @@ TEST_F(PhotoRows, PhotographsHaveTheClassesOfTheirExtractedFeatures) {
   }
 }
 
+TEST_F(PhotoRows, EveryEngineOfTheBuildGivesTheSameClasses) {
+  const auto& s = studio();
+  const auto engines = run_cli({"doctor", "--json"}).json()["photos"];
+  const auto expected = predict({"--input", s.photos, "--json"}).json()["predictions"];
+  const auto other = predict({"--input", s.photos, "--json", "--engine", "opencv"}).json()["predictions"];
+  ASSERT_EQ(other.size(), expected.size());
+  for (std::size_t i = 0; i < other.size(); ++i) EXPECT_EQ(other[i]["top"][0]["class"], expected[i]["top"][0]["class"]);
+  const auto named = predict({"--input", s.photos, "--json", "--engine", "onnxruntime"});
+  if (engines.size() == 2) {
+    EXPECT_EQ(named.json()["predictions"], expected) << "the default";
+  } else {
+    EXPECT_EQ(named.exit_code, 2);
+    EXPECT_NE(named.err.find("this build has no ONNX Runtime"), std::string::npos) << named.err;
+  }
+}
+
 TEST_F(PhotoRows, AFileAFolderOrSeveral) {
   const auto& s = studio();
   const std::string one = s.photos + "/red/0.bmp", comma = s.path("a, b.bmp");
@@ -250,7 +266,8 @@ TEST(PhotoInput, WhatDoesNotGoTogetherIsAUsageError) {
              {{"--input", image}, "photographs need --backbone"},
              {{"--input", dir.path().string()}, "photographs need --backbone"},
              {{"--input", "-", "--backbone", "x.onnx"}, "found standard input"},
-             {{"--input", "x.npy", "--trust-backbone"}, "--trust-backbone requires --backbone"}}) {
+             {{"--input", "x.npy", "--trust-backbone"}, "--trust-backbone requires --backbone"},
+             {{"--input", "x.npy", "--engine", "opencv"}, "--engine requires --backbone"}}) {
       std::vector<std::string> words{command, "--model", "m.safetensors"};
       words.insert(words.end(), options.begin(), options.end());
       const auto result = run_cli(words);
