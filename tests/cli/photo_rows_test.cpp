@@ -175,6 +175,32 @@ TEST_F(PhotoRows, UnreadableImagesAreSkippedToldAndCounted) {
   EXPECT_EQ(predict({"--input", folder + "/text.jpg"}).out, "");
 }
 
+TEST_F(PhotoRows, SamplesHaveTheNumbersThatExplainTakes) {
+  const auto& s = studio();
+  TempDir dir;
+  const std::string folder = dir.path().string();
+  for (const char* name : {"0.png", "2.jpg", "4.png"}) write_text_file(dir / name, "no photograph");
+  std::filesystem::copy_file(s.photos + "/red/1.bmp", dir / "1.bmp");
+  std::filesystem::copy_file(s.photos + "/blue/1.bmp", dir / "3.bmp");
+  const auto found = predict({"--input", folder, "--json", "--batch", "2"}).json();
+  ASSERT_EQ(found["predictions"].size(), 2u);
+  EXPECT_EQ(found["unreadable"][1]["sample"], 2);
+  EXPECT_EQ(found["unreadable"][2]["sample"], 4);
+  EXPECT_NE(predict({"--input", folder}).out.find("\n3,3.bmp,1,"), std::string::npos);
+  const auto explain = [&](const std::string& row) {
+    return run_cli({"explain", "--model", s.model, "--backbone", s.network, "--input", folder, "--row", row, "--json"});
+  };
+  for (const auto& one : found["predictions"]) {
+    const auto why = explain(one["sample"].dump()).json();
+    EXPECT_EQ(why["sample"], one["sample"]);
+    EXPECT_EQ(why["image"], one["image"]);
+    EXPECT_EQ(why["winner"], one["top"][0]["class"]);
+  }
+  const auto unreadable = explain("2");
+  EXPECT_EQ(unreadable.exit_code, 3);
+  EXPECT_NE(unreadable.err.find("2.jpg"), std::string::npos) << unreadable.err;
+}
+
 TEST_F(PhotoRows, LargePhotographsAndLowMemoryLimitsAreRefused) {
   const auto& s = studio();
   const std::string input = s.photos + "/red/0.bmp";
