@@ -8,7 +8,7 @@ namespace parsnets {
 
 extern "C" {
 Backbone* parsnets_open_backbone(const BackboneOptions& options, std::string& problem);
-/// "OpenCV 4.6.0", or "ONNX Runtime 1.17.0, OpenCV 4.6.0": what runs networks, what decodes photographs.
+/// What runs networks, the first by default: "OpenCV 4.6.0", or "ONNX Runtime 1.20.1,OpenCV 4.6.0". OpenCV decodes.
 const char* parsnets_backbone_engines();
 }
 

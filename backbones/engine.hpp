@@ -1,12 +1,15 @@
 #pragma once
-// What runs a network: OpenCV, or ONNX Runtime where the module is built with it.
+// What runs a network: OpenCV, and ONNX Runtime where the module is built with it.
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "parsnets/backbone.hpp"
 
 namespace parsnets {
 
@@ -28,10 +31,20 @@ struct EngineOptions {
 };
 
 /// `network`: the bytes of an ONNX file.
-std::unique_ptr<Engine> open_engine(std::string network, const EngineOptions& options);
+std::unique_ptr<Engine> open_opencv_engine(std::string network, const EngineOptions& options);
+/// "OpenCV 4.6.0"
+std::string opencv_name();
 
-/// "OpenCV 4.6.0", "ONNX Runtime 1.17.0"
-std::string engine_name();
+/// In modules that are built with it, as the next one.
+std::unique_ptr<Engine> open_onnxruntime_engine(std::string network, const EngineOptions& options);
+/// "ONNX Runtime 1.20.1"
+std::string onnxruntime_name();
+
+/// By the wanted engine, or by the first of engine_names(). Throws when the module lacks it.
+std::unique_ptr<Engine> open_engine(std::optional<NetworkEngine> wanted, std::string network,
+                                    const EngineOptions& options);
+/// Of this module: "ONNX Runtime 1.20.1,OpenCV 4.6.0", or OpenCV alone.
+std::string engine_names();
 
 /// Of an output of this shape, batch first: a value per channel, the mean over positions. Throws for other shapes.
 void average_positions(std::span<const float> values, const std::vector<std::int64_t>& shape,

@@ -9,11 +9,10 @@ namespace parsnets {
 
 namespace {
 
+/// Functions of the first version are enough, so that the library may be older than the headers.
 const OrtApi& api() {
-  static const OrtApi* const functions = OrtGetApiBase()->GetApi(ORT_API_VERSION);
-  if (functions == nullptr)
-    throw std::runtime_error(std::string("ONNX Runtime ") + OrtGetApiBase()->GetVersionString() +
-                             " is older than the one that this module was built with");
+  static const OrtApi* const functions = OrtGetApiBase()->GetApi(1);
+  if (functions == nullptr) throw std::runtime_error(onnxruntime_name() + " lacks the functions of version 1");
   return *functions;
 }
 
@@ -58,7 +57,7 @@ class OnnxRuntimeEngine final : public Engine {
         api().ReleaseSession);
   }
 
-  std::string name() const override { return engine_name(); }
+  std::string name() const override { return onnxruntime_name(); }
 
   void run(std::span<const float> input, std::vector<float>& features) override {
     const std::vector<std::int64_t> shape{1, 3, static_cast<std::int64_t>(options_.height),
@@ -101,11 +100,11 @@ class OnnxRuntimeEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> open_engine(std::string network, const EngineOptions& options) {
+std::unique_ptr<Engine> open_onnxruntime_engine(std::string network, const EngineOptions& options) {
   if (!options.layer_is_output) network += output_to_append(options.layer, false);
   return std::make_unique<OnnxRuntimeEngine>(network, options);
 }
 
-std::string engine_name() { return std::string("ONNX Runtime ") + OrtGetApiBase()->GetVersionString(); }
+std::string onnxruntime_name() { return std::string("ONNX Runtime ") + OrtGetApiBase()->GetVersionString(); }
 
 }  // namespace parsnets

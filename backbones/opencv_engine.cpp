@@ -17,7 +17,7 @@ class OpenCvEngine final : public Engine {
     net_.setPreferableTarget(cv::dnn::DNN_TARGET_CPU);
   }
 
-  std::string name() const override { return engine_name(); }
+  std::string name() const override { return opencv_name(); }
 
   void run(std::span<const float> input, std::vector<float>& features) override {
     net_.setInput(cv::Mat(shape_, CV_32F, const_cast<float*>(input.data())));  // which it does not change
@@ -35,11 +35,11 @@ class OpenCvEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> open_engine(std::string network, const EngineOptions& options) {
+std::unique_ptr<Engine> open_opencv_engine(std::string network, const EngineOptions& options) {
   if (!options.layer_is_output) network += output_to_append(options.layer, true);
   return std::make_unique<OpenCvEngine>(network, options);
 }
 
-std::string engine_name() { return "OpenCV " + cv::getVersionString(); }
+std::string opencv_name() { return "OpenCV " + cv::getVersionString(); }
 
 }  // namespace parsnets

@@ -100,8 +100,9 @@ class PhotoBackbone final : public Backbone {
     if (problem.empty()) problem = outline.check_input(options_.input.width, options_.input.height);
     if (!problem.empty()) return problem;
     const bool is_output = std::ranges::count(outline.outputs, options_.layer) > 0;
-    engine_ = open_engine(std::move(network), {outline.inputs.front().name, options_.layer, is_output,
-                                               options_.input.width, options_.input.height, options_.threads});
+    engine_ = open_engine(options_.engine, std::move(network),
+                          {outline.inputs.front().name, options_.layer, is_output, options_.input.width,
+                           options_.input.height, options_.threads});
     std::vector<float> features;  // the length of its output is known once it has run
     engine_->run(std::vector<float>(values_per_input()), features);
     dimensions_ = features.size();
@@ -173,10 +174,7 @@ __attribute__((visibility("default"))) Backbone* parsnets_open_backbone(const Ba
 }
 
 __attribute__((visibility("default"))) const char* parsnets_backbone_engines() {
-  static const std::string names = [] {
-    const std::string decoder = "OpenCV " + cv::getVersionString(), engine = engine_name();
-    return engine == decoder ? decoder : engine + ", " + decoder;
-  }();
+  static const std::string names = engine_names();
   return names.c_str();
 }
 }

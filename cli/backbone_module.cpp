@@ -11,6 +11,7 @@
 #include "base/json_file.hpp"
 #include "base/sha256.hpp"
 #include "data/feature_source.hpp"
+#include "formats/csv.hpp"
 #include "module_file.hpp"
 #include "parsnets/error.hpp"
 
@@ -21,6 +22,10 @@ namespace {
 constexpr const char* kModule = "parsnets-backbones.so";
 
 void* module_of_photographs(std::string& problem) { return open_module(kModule, RTLD_NOW | RTLD_LOCAL, problem); }
+
+std::string engines_of(void* module) {
+  return function_of<decltype(parsnets_backbone_engines)>(module, "parsnets_backbone_engines")();
+}
 
 void set_size(const std::string& text, ImageInput& input) {
   const auto number = [&](std::string_view digits) {
@@ -74,6 +79,10 @@ OpenedBackbone open(const BackboneOptions& options, std::string sha256) {
     throw Error(ErrorCode::usage, fmt::format("photographs need the module {}, found {}; install libopencv-dnn-dev and "
                                               "libopencv-imgcodecs-dev and run `make photos`",
                                               kModule, problem.empty() ? "none" : problem));
+  if (options.engine == NetworkEngine::onnxruntime && engines_of(module).find("ONNX Runtime") == std::string::npos)
+    throw Error(ErrorCode::usage,
+                "--engine: expected opencv, this build has no ONNX Runtime; install it, run "
+                "`cmake -B build -DPARSNETS_ONNXRUNTIME=FOLDER` and build again");
   OpenedBackbone opened;
   opened.backbone.reset(function_of<OpenBackbone>(module, kOpenBackbone)(options, problem));
   if (opened.backbone == nullptr)
@@ -100,12 +109,21 @@ void add_backbone_options(OptionTable& options, BackboneChoice& choice) {
               "part of a photograph that the network sees: its centre, or all of it scaled to the input")
       .automatic("as its card says, else centre")
       .text("layer", choice.layer, "output of the network to read (default: as its card says, else the last one)");
+  add_engine_option(options, choice);
+}
+
+void add_engine_option(OptionTable& options, BackboneChoice& choice) {
+  options
+      .choice("engine", choice.engine, {{"opencv", NetworkEngine::opencv}, {"onnxruntime", NetworkEngine::onnxruntime}},
+              "library that runs the network; features differ by rounding")
+      .automatic("ONNX Runtime where this build has it, else OpenCV");
 }
 
 OpenedBackbone open_backbone(const BackboneChoice& choice) {
   BackboneOptions options;
   options.file = choice.file;
   options.threads = choice.threads;
+  options.engine = choice.engine;
   const InputFile readable(choice.file);
   read_card(choice.file, options);
   if (choice.preset) options.input.preset = *choice.preset;
@@ -131,16 +149,16 @@ OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, con
                  fmt::format("the model's backbone {} (sha256 {})", trained->backbone, trained->sha256.substr(0, 12)),
                  fmt::format("another network (sha256 {})", sha256.substr(0, 12)),
                  "features of another backbone mean nothing to the model"});
-  OpenedBackbone opened = open({choice.file, trained->layer, trained->input, choice.threads}, std::move(sha256));
+  OpenedBackbone opened =
+      open({choice.file, trained->layer, trained->input, choice.threads, choice.engine}, std::move(sha256));
   require_same_source(trained, opened.source, choice.file.string());
   return opened;
 }
 
-std::string backbone_engines() {
+std::vector<std::string> backbone_engines() {
   std::string problem;
   void* module = module_of_photographs(problem);
-  return module == nullptr ? ""
-                           : function_of<decltype(parsnets_backbone_engines)>(module, "parsnets_backbone_engines")();
+  return module == nullptr ? std::vector<std::string>() : parse_list(engines_of(module), kModule);
 }
 
 }  // namespace parsnets::cli

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/options.hpp"
 #include "parsnets/backbone.hpp"
@@ -18,11 +19,14 @@ struct BackboneChoice {
   std::optional<ImageFit> fit;
   std::string input_size;  ///< "224" or "320x240"
   std::string layer;
+  std::optional<NetworkEngine> engine;
   unsigned threads = 0;
 };
 
-/// --backbone, --preset, --input-size, --fit, --layer
+/// --backbone, --preset, --input-size, --fit, --layer, --engine
 void add_backbone_options(OptionTable& options, BackboneChoice& choice);
+/// --engine
+void add_engine_option(OptionTable& options, BackboneChoice& choice);
 
 struct OpenedBackbone {
   std::unique_ptr<Backbone> backbone;
@@ -37,7 +41,7 @@ OpenedBackbone open_backbone(const BackboneChoice& choice);
 /// choice.
 OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, const BackboneChoice& choice, bool trust);
 
-/// For doctor: what the module of this build runs, or empty when there is none.
-std::string backbone_engines();
+/// For doctor: what runs networks in this build, the first by default; empty when it has no module for photographs.
+std::vector<std::string> backbone_engines();
 
 }  // namespace parsnets::cli

@@ -10,6 +10,16 @@
 
 namespace parsnets::cli {
 
+namespace {
+
+std::string text_of(const std::vector<std::string>& engines) {
+  if (engines.empty()) return "none (install libopencv-dnn-dev and libopencv-imgcodecs-dev and run `make photos`)";
+  if (engines.size() == 1) return engines[0] + " decodes and runs networks; this build has no ONNX Runtime";
+  return fmt::format("{} decodes; {} runs networks (with --engine opencv, OpenCV does)", engines[1], engines[0]);
+}
+
+}  // namespace
+
 Command doctor_command() {
   Command command;
   command.name = "doctor";
@@ -36,12 +46,9 @@ Command doctor_command() {
     json["mpi"] = mpi;
     text += fmt::format("{:<10}{}\n", "MPI",
                         mpi.empty() ? "none (install libopenmpi-dev and openmpi-bin and build again)" : mpi);
-    const std::string photos = backbone_engines();
-    json["photos"] = photos;
-    text += fmt::format("{:<10}{}\n", "photos",
-                        photos.empty() ? "none (install libopencv-dnn-dev and libopencv-imgcodecs-dev and run "
-                                         "`make photos`)"
-                                       : photos);
+    const auto engines = backbone_engines();
+    json["photos"] = engines;
+    text += fmt::format("{:<10}{}\n", "photos", text_of(engines));
     json["problems"] = nlohmann::ordered_json::array();
     const auto problem = [&](const std::string& what) {
       json["problems"].push_back(what);

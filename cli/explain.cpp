@@ -48,7 +48,7 @@ Sample read_sample(const State& state, const Model& model, ThreadPool& pool, Pro
   require_memory(state.memory_limit, input.decoding_bytes(), "decoding a photograph",
                  "raise the limit, or lower --max-pixels");
   const auto row = input.next(1).row(0);
-  return {input.names().front(), {row.begin(), row.end()}};
+  return {input.images().front().image, {row.begin(), row.end()}};
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ Command explain_command() {
             "features of the samples: .npy, .npz, .csv or .mat, one row each; with --backbone photographs: an image "
             "file, a folder, or several, comma-separated")
       .integer("row", state->row, 0, 2000000000,
-               "row of the sample, counted from 0; of photographs, among all of them in the order of their names")
+               "row of the sample, counted from 0; of photographs, the sample number that 'parsnets predict' prints")
       .integer("top", state->top, 1, 100000, "number of attributes to show");
   add_photo_options(command.options, state->photos);
   add_memory_limit(command.options, state->memory_limit);

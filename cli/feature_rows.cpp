@@ -155,8 +155,8 @@ void FeatureRows::hand_out(Matrix<float> rows) {
 
 MatrixView<const float> FeatureRows::next(std::size_t count) { return next_(count); }
 
-std::span<const std::string> FeatureRows::names() const {
-  return photos_ ? photos_->names() : std::span<const std::string>();
+std::span<const ReadImage> FeatureRows::images() const {
+  return photos_ ? photos_->images() : std::span<const ReadImage>();
 }
 
 std::span<const UnreadableImage> FeatureRows::unreadable() const {

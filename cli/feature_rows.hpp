@@ -38,7 +38,7 @@ class FeatureRows {
   MatrixView<const float> next(std::size_t count);
 
   // Of photographs; nothing for rows of a file.
-  std::span<const std::string> names() const;           ///< of the rows that next() gave last
+  std::span<const ReadImage> images() const;            ///< of the rows that next() gave last
   std::span<const UnreadableImage> unreadable() const;  ///< so far
   double decoding_bytes() const;
 

@@ -32,11 +32,13 @@ void add_photo_options(OptionTable& options, PhotoOptions& photos) {
             "use the network though the model does not say which one made its features; the card NAME.json beside it "
             "says what it expects")
       .integer("max-pixels", photos.max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded");
+  add_engine_option(options, photos.backbone);
 }
 
 void check_photographs(const std::string& input, const PhotoOptions& photos) {
   std::error_code absent;
   if (!photos.given()) {
+    if (photos.backbone.engine) throw Error(ErrorCode::usage, "--engine requires --backbone");
     if (photos.trust_backbone) throw Error(ErrorCode::usage, "--trust-backbone requires --backbone");
     if (has_image_ending(input) || std::filesystem::is_directory(input, absent))
       throw Error(ErrorCode::usage,
@@ -70,23 +72,24 @@ double PhotoRows::decoding_bytes() const {
   return parsnets::decoding_bytes(limits_, backbone_.source.input, pool_.size(), kDecoded);
 }
 
-void PhotoRows::skip(const std::string& image, const std::string& problem) {
-  unreadable_.push_back({image, problem});
+void PhotoRows::skip(UnreadableImage image) {
+  const auto& skipped = unreadable_.emplace_back(std::move(image));
   if (images_.size() == 1) return;  // next() fails and says why
   if (unreadable_.size() <= kTold)
-    report_message(progress_, fmt::format("{}: cannot be read, skipped: {}", image, problem));
+    report_message(progress_, fmt::format("{}: cannot be read, skipped: {}", skipped.image, skipped.problem));
   else if (unreadable_.size() == kTold + 1)
     report_message(progress_, "more images cannot be read");
 }
 
 MatrixView<const float> PhotoRows::next(std::size_t count) {
-  names_.clear();
+  read_.clear();
   const ImageInput& shape = backbone_.source.input;
   const std::size_t values = 3 * shape.width * shape.height;
-  while (names_.empty() && next_ < images_.size()) {
+  while (read_.empty() && next_ < images_.size()) {
     report(progress_, {"predict", next_, images_.size(), "photographs"});
     const std::size_t some = std::min({count, kDecoded, images_.size() - next_});
-    const std::span<const ListedImage> block(images_.data() + next_, some);
+    const std::size_t first = next_;
+    const std::span<const ListedImage> block(images_.data() + first, some);
     next_ += some;
     inputs_.resize(some * values);
     const std::span<float> inputs(inputs_);
@@ -104,18 +107,18 @@ MatrixView<const float> PhotoRows::next(std::size_t count) {
     if (features_.rows() < some) features_ = Matrix<float>(some, cols());
     for (std::size_t i = 0; i < some; ++i) {
       if (!problems[i].empty()) {
-        skip(block[i].name, problems[i]);
+        skip({first + i, block[i].name, problems[i]});
         continue;
       }
       // One at a time, as in extraction: the features have the same bits.
-      run_backbone(*backbone_.backbone, inputs.subspan(i * values, values), 1, features_.row(names_.size()));
-      names_.push_back(block[i].name);
+      run_backbone(*backbone_.backbone, inputs.subspan(i * values, values), 1, features_.row(read_.size()));
+      read_.push_back({first + i, block[i].name});
     }
   }
-  if (names_.empty() && unreadable_.size() == images_.size())
+  if (read_.empty() && unreadable_.size() == images_.size())
     throw Error(BadInput{unreadable_.front().image, "", "an image that can be read", unreadable_.front().problem,
                          images_.size() == 1 ? "get the file again, or convert it" : "none of the images can be read"});
-  return {features_.data(), names_.size(), cols()};
+  return {features_.data(), read_.size(), cols()};
 }
 
 }  // namespace parsnets::cli

@@ -14,8 +14,15 @@
 
 namespace parsnets::cli {
 
+/// A photograph that was read.
+struct ReadImage {
+  std::size_t sample;  ///< its place among all images, unreadable ones included
+  std::string image;
+};
+
 /// An image that was skipped.
 struct UnreadableImage {
+  std::size_t sample;
   std::string image, problem;
 };
 
@@ -29,7 +36,7 @@ struct PhotoOptions {
   ImageLimits limits() const;
 };
 
-/// --backbone, --trust-backbone and --max-pixels, for commands that take features or photographs as --input.
+/// --backbone, --trust-backbone, --max-pixels and --engine, for commands that take features or photographs as --input.
 void add_photo_options(OptionTable& options, PhotoOptions& photos);
 /// Throws usage for photographs without a backbone, and for what does not go together with one.
 void check_photographs(const std::string& input, const PhotoOptions& photos);
@@ -54,7 +61,7 @@ class PhotoRows {
   /// no image can be read.
   MatrixView<const float> next(std::size_t count);
   /// The images of those rows.
-  std::span<const std::string> names() const { return names_; }
+  std::span<const ReadImage> images() const { return read_; }
   /// All so far.
   std::span<const UnreadableImage> unreadable() const { return unreadable_; }
 
@@ -64,7 +71,7 @@ class PhotoRows {
   double decoding_bytes() const;
 
  private:
-  void skip(const std::string& image, const std::string& problem);
+  void skip(UnreadableImage image);
 
   std::vector<ListedImage> images_;
   OpenedBackbone backbone_;
@@ -74,7 +81,7 @@ class PhotoRows {
   std::size_t next_ = 0;
   std::vector<float> inputs_;
   Matrix<float> features_;
-  std::vector<std::string> names_;
+  std::vector<ReadImage> read_;
   std::vector<UnreadableImage> unreadable_;
 };
 

@@ -88,15 +88,15 @@ struct Counts {
   std::size_t samples = 0, unknown = 0, classes = 0;
 };
 
-/// The predictions of samples, of which `names` are the images if they have any.
-void write(const Predictions& found, const Recogniser& model, std::span<const std::string> names,
+/// The predictions of samples, of which `images` are the photographs if they are any.
+void write(const Predictions& found, const Recogniser& model, std::span<const ReadImage> images,
            PredictionWriter& writer, Counts& counts) {
   std::span<const RankedClass> left(found.classes);
   const std::size_t samples = found.counts.size(), reasons = found.reasons.size() / samples;
   for (std::size_t r = 0; r < samples; ++r) {
-    Prediction one{left.first(found.counts[r])};
+    Prediction one{images.empty() ? counts.samples + r : images[r].sample, left.first(found.counts[r])};
     left = left.subspan(found.counts[r]);
-    if (!names.empty()) one.image = names[r];
+    if (!images.empty()) one.image = images[r].image;
     if (!found.verdicts.empty()) one.verdict = &found.verdicts[r];
     const bool is_unknown = one.verdict != nullptr && one.verdict->is_unknown;
     if (is_unknown && model.why) one.why = model.why(*one.verdict);
@@ -193,8 +193,8 @@ Output run(State& state, Context& context) {
       const MatrixView<const float> part(rows.data() + (first + own.first) * rows.cols(), own.count, rows.cols());
       const Predictions found = gathered(predictions_of(model, ranking, part, top, wanted, pool), processes);
       if (!writer) continue;
-      const auto names = input.names();
-      write(found, model, names.empty() ? names : names.subspan(first, count), *writer, counts);
+      const auto images = input.images();
+      write(found, model, images.empty() ? images : images.subspan(first, count), *writer, counts);
     }
     samples += rows.rows();
   }

@@ -74,7 +74,7 @@ void PredictionWriter::add(const Prediction& prediction) {
     add_json(prediction);
   else
     add_table(prediction);
-  ++samples_;
+  is_first_ = false;
 }
 
 std::string PredictionWriter::reason_text(const Prediction& prediction) const {
@@ -92,7 +92,7 @@ std::string PredictionWriter::reason_text(const Prediction& prediction) const {
 
 void PredictionWriter::add_csv(const Prediction& prediction) {
   const std::string start =
-      fmt::format("{},{}", samples_, columns_.images ? csv_cell(prediction.image) + "," : std::string());
+      fmt::format("{},{}", prediction.sample, columns_.images ? csv_cell(prediction.image) + "," : std::string());
   if (prediction.verdict != nullptr && prediction.verdict->is_unknown) {
     text_ += fmt::format("{}1,unknown,{}{}\n", start, columns_.reasons ? "," : "",
                          columns_.why ? "," + csv_cell(prediction.why) : "");
@@ -108,7 +108,7 @@ void PredictionWriter::add_csv(const Prediction& prediction) {
 }
 
 void PredictionWriter::add_json(const Prediction& prediction) {
-  nlohmann::ordered_json item{{"sample", samples_}};
+  nlohmann::ordered_json item{{"sample", prediction.sample}};
   if (columns_.images) item["image"] = prediction.image;
   if (prediction.verdict != nullptr) {
     item["unknown"] = prediction.verdict->is_unknown;
@@ -130,13 +130,13 @@ void PredictionWriter::add_json(const Prediction& prediction) {
     item["examples"] = prediction.beside.examples;
     item["calibration"] = prediction.beside.calibration;
   }
-  text_ += fmt::format("{}    {}", samples_ > 0 ? ",\n" : "",
+  text_ += fmt::format("{}    {}", is_first_ ? "" : ",\n",
                        item.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void PredictionWriter::add_table(const Prediction& prediction) {
   const bool unknown = prediction.verdict != nullptr && prediction.verdict->is_unknown;
-  const std::string sample = columns_.images ? prediction.image : std::to_string(samples_);
+  const std::string sample = columns_.images ? prediction.image : std::to_string(prediction.sample);
   const auto name = [this](const RankedClass& one) { return model_.names[static_cast<std::size_t>(one.class_index)]; };
   std::string next;
   for (std::size_t i = unknown ? 0 : 1; i < prediction.classes.size(); ++i)
@@ -164,10 +164,11 @@ void PredictionWriter::flush() {
 
 void PredictionWriter::finish(std::span<const UnreadableImage> unreadable) {
   if (columns_.format == PredictionFormat::json) {
-    text_ += samples_ > 0 ? "\n  ]" : "  ]";
+    text_ += is_first_ ? "  ]" : "\n  ]";
     if (columns_.images) {
       auto list = nlohmann::ordered_json::array();
-      for (const auto& one : unreadable) list.push_back({{"image", one.image}, {"problem", one.problem}});
+      for (const auto& one : unreadable)
+        list.push_back({{"sample", one.sample}, {"image", one.image}, {"problem", one.problem}});
       text_ += ",\n  \"unreadable\": " + list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     }
     text_ += "\n}\n";

@@ -31,6 +31,7 @@ struct PredictionColumns {
 
 /// What was found for one sample.
 struct Prediction {
+  std::size_t sample;                          ///< its number
   std::span<const RankedClass> classes;        ///< best first
   const Verdict* verdict = nullptr;            ///< where samples are judged
   std::string why = {};                        ///< of an unknown sample, where that is known
@@ -62,7 +63,8 @@ class PredictionWriter {
   const Recogniser& model_;
   std::optional<AtomicFile> file_;
   std::string text_;
-  std::size_t samples_ = 0, class_width_ = 0;
+  bool is_first_ = true;
+  std::size_t class_width_ = 0;
 };
 
 /// The name of an attribute, or its number counted from 1.

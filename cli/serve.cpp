@@ -98,9 +98,11 @@ Output serve(State& state, Context& context) {
   if (state.max_body == 0 || state.max_pixels == 0)
     throw Error(ErrorCode::usage,
                 fmt::format("--max-{}: expected more than 0", state.max_body == 0 ? "body" : "pixels"));
-  if (state.backbone.file.empty() && (state.trust_backbone || state.backbone.preset || state.backbone.fit ||
-                                      !state.backbone.input_size.empty() || !state.backbone.layer.empty()))
-    throw Error(ErrorCode::usage, "--trust-backbone, --preset, --fit, --input-size and --layer require --backbone");
+  if (state.backbone.file.empty() &&
+      (state.trust_backbone || state.backbone.preset || state.backbone.fit || !state.backbone.input_size.empty() ||
+       !state.backbone.layer.empty() || state.backbone.engine))
+    throw Error(ErrorCode::usage,
+                "--trust-backbone, --preset, --fit, --input-size, --layer and --engine require --backbone");
   if (!state.images.empty() && state.data.empty()) throw Error(ErrorCode::usage, "--images requires --data");
   if (!state.images.empty() && !std::filesystem::is_directory(state.images))
     throw Error(BadInput{state.images.string(), "", "a folder of photographs", "no such folder", "check the path"});

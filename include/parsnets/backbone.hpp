@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -11,12 +12,16 @@
 
 namespace parsnets {
 
+/// What runs networks. Their features differ by rounding.
+enum class NetworkEngine { opencv, onnxruntime };
+
 /// What is opened.
 struct BackboneOptions {
-  std::filesystem::path file;  ///< .onnx
-  std::string layer;           ///< output by name; empty: the last
-  ImageInput input;            ///< what the network is given
-  unsigned threads = 0;        ///< of run(); 0: one per core
+  std::filesystem::path file;             ///< .onnx
+  std::string layer;                      ///< output by name; empty: the last
+  ImageInput input;                       ///< what the network is given
+  unsigned threads = 0;                   ///< of run(); 0: one per core
+  std::optional<NetworkEngine> engine{};  ///< empty: ONNX Runtime where the module has it, else OpenCV
 };
 
 /// The problem of a photograph that may be fine: what is returned when memory is short.

@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "parsnets/backbone.hpp"
 #include "paths.hpp"
@@ -26,6 +28,13 @@ inline void* backbones_module() {
 inline std::unique_ptr<Backbone> open_backbone(const BackboneOptions& options, std::string& problem) {
   const auto open = reinterpret_cast<OpenBackbone*>(::dlsym(backbones_module(), kOpenBackbone));
   return std::unique_ptr<Backbone>(open(options, problem));
+}
+
+/// What the module runs networks by.
+inline std::vector<NetworkEngine> engines_of_module() {
+  const auto names = reinterpret_cast<const char* (*)()>(::dlsym(backbones_module(), "parsnets_backbone_engines"));
+  if (std::string(names()).starts_with("ONNX Runtime ")) return {NetworkEngine::opencv, NetworkEngine::onnxruntime};
+  return {NetworkEngine::opencv};
 }
 
 }  // namespace parsnets::test

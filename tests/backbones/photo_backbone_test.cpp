@@ -35,11 +35,6 @@ class PhotoBackboneTest : public testing::Test {
     write_text_file(dir_ / "network.onnx", onnx);
     return open_backbone({dir_ / "network.onnx", layer, input, threads}, problem_);
   }
-  std::string problem_of(const std::string& onnx, const ImageInput& input, const std::string& layer = "") {
-    EXPECT_EQ(open(onnx, input, layer), nullptr);
-    return problem_;
-  }
-
   TempDir dir_;
   std::string problem_;
 };
@@ -84,51 +79,6 @@ TEST_F(PhotoBackboneTest, InksBecomeThreeChannels) {
   const auto features = features_of_image(*backbone, input, read_image_file(dir_ / "inks.jpeg"), "inks");
   EXPECT_GT(features[2 * 64 + 7], features[2 * 64] + 150) << "red grows to the right";
   EXPECT_GT(features[64 + 56], features[64] + 150) << "green grows downwards";
-}
-
-TEST_F(PhotoBackboneTest, LayersByNameAndMeansOverPositions) {
-  const ImageInput input{PixelPreset::caffe, ImageFit::whole, 8, 6};
-  const std::string photo = bmp_photo(8, 6, 5);
-  const auto pixels = open(onnx_of_pixels(8, 6), input), positive = open(onnx_of_pixels(8, 6), input, "positive");
-  ASSERT_NE(pixels, nullptr);
-  ASSERT_NE(positive, nullptr) << problem_;
-  EXPECT_EQ(pixels->layer(), "pixels");
-  EXPECT_EQ(positive->layer(), "positive");
-  EXPECT_EQ(positive->dimensions(), 3u);
-  const auto bytes = std::as_bytes(std::span(photo));
-  const auto all = features_of_image(*pixels, input, bytes, "photo"),
-             means = features_of_image(*positive, input, bytes, "photo");
-  for (std::size_t c = 0; c < 3; ++c) {
-    double sum = 0;
-    for (std::size_t i = 0; i < 48; ++i) sum += std::max(0.0F, all[48 * c + i]);
-    EXPECT_NEAR(means[c], sum / 48, 1e-3);
-  }
-}
-
-TEST_F(PhotoBackboneTest, APhotographIsTheSameAloneInABatchAndWithAnyThreads) {
-  const ImageInput input{PixelPreset::torchvision, ImageFit::centre, 30, 30};
-  const std::size_t values = 3 * 30 * 30, count = 5;
-  std::vector<float> inputs(count * values);
-  std::vector<std::vector<float>> results;
-  for (const unsigned threads : {1u, 2u, 3u}) {
-    const auto backbone = open(onnx_with_convolutions(30), input, "", threads);
-    ASSERT_NE(backbone, nullptr) << problem_;
-    for (unsigned i = 0; i < count; ++i) {
-      const std::string photo = bmp_photo(40, 50, i % 4);  // the last is the first
-      ASSERT_EQ(backbone->prepare(std::as_bytes(std::span(photo)), std::span(inputs).subspan(i * values, values)), "");
-    }
-    std::vector<float> together(count * 33), alone(count * 33);
-    ASSERT_EQ(backbone->run(inputs, count, together), "");
-    for (std::size_t i = 0; i < count; ++i)
-      ASSERT_EQ(backbone->run(std::span(inputs).subspan(i * values, values), 1, std::span(alone).subspan(i * 33, 33)),
-                "");
-    EXPECT_EQ(together, alone);
-    EXPECT_TRUE(std::equal(together.begin(), together.begin() + 33, together.end() - 33)) << "equal photographs";
-    EXPECT_FALSE(std::equal(together.begin(), together.begin() + 33, together.begin() + 33));
-    results.push_back(together);
-  }
-  for (std::size_t k = 0; k < results[0].size(); ++k)
-    for (const auto& result : results) EXPECT_NEAR(result[k], results[0][k], 1e-5F * (1 + std::abs(result[k])));
 }
 
 TEST_F(PhotoBackboneTest, SeveralThreadsDecodeAtOnce) {
@@ -178,34 +128,6 @@ TEST_F(PhotoBackboneTest, AShortageOfMemoryIsNoDamage) {
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-}
-
-TEST_F(PhotoBackboneTest, NetworksThatDoNotFitAreExplained) {
-  const ImageInput input{PixelPreset::tf, ImageFit::whole, 16, 16};
-  EXPECT_NE(problem_of(onnx_of_pixels(8, 8), input).find("takes any x 3 x 8 x 8"), std::string::npos) << problem_;
-  EXPECT_NE(problem_of(onnx_of_pixels(), input, "none").find("found 'none'"), std::string::npos) << problem_;
-  EXPECT_NE(problem_of("not a network", input).find("expected an ONNX network"), std::string::npos) << problem_;
-  const auto of_node = [](const std::string& node) {
-    return onnx_file({{node}, {}, {onnx_value("image", {0, 3, 16, 16})}, {onnx_value("y", {})}});
-  };
-  EXPECT_NE(problem_of(of_node(onnx_node("NoSuchOperator", {"image"}, "y")), input), "");
-  EXPECT_NE(problem_of(of_node(onnx_node("Relu", {"missing"}, "y")), input), "");
-  EXPECT_NE(problem_of(of_node(onnx_node("Reshape", {"image", "s"}, "y")), input), "");
-  EXPECT_EQ(open_backbone({dir_ / "absent.onnx", "", input, 0}, problem_), nullptr);
-  EXPECT_NE(problem_, "");
-}
-
-TEST_F(PhotoBackboneTest, ValuesThatAreNotFiniteAreAProblem) {
-  const ImageInput input{PixelPreset::caffe, ImageFit::whole, 4, 4};
-  const auto backbone = open(onnx_file({{onnx_node("Log", {"image"}, "y"), onnx_node("Flatten", {"y"}, "z")},
-                                        {},
-                                        {onnx_value("image", {0, 3, 4, 4})},
-                                        {onnx_value("z", {})}}),
-                             input);
-  ASSERT_NE(backbone, nullptr) << problem_;
-  std::vector<float> features(48);
-  EXPECT_NE(backbone->run(std::vector<float>(48, -1), 1, features).find("not finite"), std::string::npos);
-  EXPECT_EQ(backbone->run(std::vector<float>(48, 1), 1, features), "");
 }
 
 TEST_F(PhotoBackboneTest, DamagedFilesGiveAProblemAndPrintNothing) {

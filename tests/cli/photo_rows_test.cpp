@@ -101,6 +101,22 @@ TEST_F(PhotoRows, PhotographsHaveTheClassesOfTheirExtractedFeatures) {
   }
 }
 
+TEST_F(PhotoRows, EveryEngineOfTheBuildGivesTheSameClasses) {
+  const auto& s = studio();
+  const auto engines = run_cli({"doctor", "--json"}).json()["photos"];
+  const auto expected = predict({"--input", s.photos, "--json"}).json()["predictions"];
+  const auto other = predict({"--input", s.photos, "--json", "--engine", "opencv"}).json()["predictions"];
+  ASSERT_EQ(other.size(), expected.size());
+  for (std::size_t i = 0; i < other.size(); ++i) EXPECT_EQ(other[i]["top"][0]["class"], expected[i]["top"][0]["class"]);
+  const auto named = predict({"--input", s.photos, "--json", "--engine", "onnxruntime"});
+  if (engines.size() == 2) {
+    EXPECT_EQ(named.json()["predictions"], expected) << "the default";
+  } else {
+    EXPECT_EQ(named.exit_code, 2);
+    EXPECT_NE(named.err.find("this build has no ONNX Runtime"), std::string::npos) << named.err;
+  }
+}
+
 TEST_F(PhotoRows, AFileAFolderOrSeveral) {
   const auto& s = studio();
   const std::string one = s.photos + "/red/0.bmp", comma = s.path("a, b.bmp");
@@ -157,6 +173,32 @@ TEST_F(PhotoRows, UnreadableImagesAreSkippedToldAndCounted) {
   EXPECT_NE(none.err.find("none of the images can be read"), std::string::npos) << none.err;
   EXPECT_FALSE(std::filesystem::exists(out));
   EXPECT_EQ(predict({"--input", folder + "/text.jpg"}).out, "");
+}
+
+TEST_F(PhotoRows, SamplesHaveTheNumbersThatExplainTakes) {
+  const auto& s = studio();
+  TempDir dir;
+  const std::string folder = dir.path().string();
+  for (const char* name : {"0.png", "2.jpg", "4.png"}) write_text_file(dir / name, "no photograph");
+  std::filesystem::copy_file(s.photos + "/red/1.bmp", dir / "1.bmp");
+  std::filesystem::copy_file(s.photos + "/blue/1.bmp", dir / "3.bmp");
+  const auto found = predict({"--input", folder, "--json", "--batch", "2"}).json();
+  ASSERT_EQ(found["predictions"].size(), 2u);
+  EXPECT_EQ(found["unreadable"][1]["sample"], 2);
+  EXPECT_EQ(found["unreadable"][2]["sample"], 4);
+  EXPECT_NE(predict({"--input", folder}).out.find("\n3,3.bmp,1,"), std::string::npos);
+  const auto explain = [&](const std::string& row) {
+    return run_cli({"explain", "--model", s.model, "--backbone", s.network, "--input", folder, "--row", row, "--json"});
+  };
+  for (const auto& one : found["predictions"]) {
+    const auto why = explain(one["sample"].dump()).json();
+    EXPECT_EQ(why["sample"], one["sample"]);
+    EXPECT_EQ(why["image"], one["image"]);
+    EXPECT_EQ(why["winner"], one["top"][0]["class"]);
+  }
+  const auto unreadable = explain("2");
+  EXPECT_EQ(unreadable.exit_code, 3);
+  EXPECT_NE(unreadable.err.find("2.jpg"), std::string::npos) << unreadable.err;
 }
 
 TEST_F(PhotoRows, LargePhotographsAndLowMemoryLimitsAreRefused) {
@@ -252,7 +294,8 @@ TEST(PhotoInput, WhatDoesNotGoTogetherIsAUsageError) {
              {{"--input", image}, "photographs need --backbone"},
              {{"--input", dir.path().string()}, "photographs need --backbone"},
              {{"--input", "-", "--backbone", "x.onnx"}, "found standard input"},
-             {{"--input", "x.npy", "--trust-backbone"}, "--trust-backbone requires --backbone"}}) {
+             {{"--input", "x.npy", "--trust-backbone"}, "--trust-backbone requires --backbone"},
+             {{"--input", "x.npy", "--engine", "opencv"}, "--engine requires --backbone"}}) {
       std::vector<std::string> words{command, "--model", "m.safetensors"};
       words.insert(words.end(), options.begin(), options.end());
       const auto result = run_cli(words);

@@ -1,0 +1,207 @@
+// What runs networks: each engine of the module by itself, and their features beside each other.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "backbones/backbones_module.hpp"
+#include "backbones/onnx_bytes.hpp"
+#include "base/file.hpp"
+#include "images/bmp_photos.hpp"
+#include "images/features_of_image.hpp"
+#include "paths.hpp"
+#include "temp_dir.hpp"
+
+namespace parsnets {
+
+static void PrintTo(NetworkEngine engine, std::ostream* out) {
+  *out << (engine == NetworkEngine::opencv ? "OpenCV" : "ONNX Runtime");
+}
+
+}  // namespace parsnets
+
+namespace parsnets::test {
+
+namespace {
+
+constexpr const char* kNoOnnxRuntime =
+    "NOT TESTED: this build has no ONNX Runtime; install it, run cmake with -DPARSNETS_ONNXRUNTIME=FOLDER and build";
+
+/// Opens networks by one engine after the other.
+class EngineTest : public testing::TestWithParam<NetworkEngine> {
+ protected:
+  void SetUp() override {
+    PARSNETS_NEED_BACKBONES();
+    if (std::ranges::count(engines_of_module(), GetParam()) == 0) GTEST_SKIP() << kNoOnnxRuntime;
+  }
+
+  /// Null, with `problem_`, when it cannot be opened.
+  std::unique_ptr<Backbone> open(const std::string& onnx, const ImageInput& input, const std::string& layer = "",
+                                 unsigned threads = 0) {
+    write_text_file(dir_ / "network.onnx", onnx);
+    return open_backbone({dir_ / "network.onnx", layer, input, threads, GetParam()}, problem_);
+  }
+  std::string problem_of(const std::string& onnx, const ImageInput& input, const std::string& layer = "") {
+    EXPECT_EQ(open(onnx, input, layer), nullptr);
+    return problem_;
+  }
+
+  TempDir dir_;
+  std::string problem_;
+};
+
+std::string name_of(const testing::TestParamInfo<NetworkEngine>& engine) {
+  return engine.param == NetworkEngine::opencv ? "OpenCv" : "OnnxRuntime";
+}
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(Each, EngineTest, testing::Values(NetworkEngine::opencv, NetworkEngine::onnxruntime), name_of);
+
+TEST_P(EngineTest, LayersByNameAndMeansOverPositions) {
+  const ImageInput input{PixelPreset::caffe, ImageFit::whole, 8, 6};
+  const std::string photo = bmp_photo(8, 6, 5);
+  const auto pixels = open(onnx_of_pixels(8, 6), input), positive = open(onnx_of_pixels(8, 6), input, "positive");
+  ASSERT_NE(pixels, nullptr);
+  ASSERT_NE(positive, nullptr) << problem_;
+  EXPECT_EQ(pixels->layer(), "pixels");
+  EXPECT_EQ(positive->layer(), "positive");
+  EXPECT_EQ(positive->dimensions(), 3u);
+  const auto bytes = std::as_bytes(std::span(photo));
+  const auto all = features_of_image(*pixels, input, bytes, "photo"),
+             means = features_of_image(*positive, input, bytes, "photo");
+  for (std::size_t c = 0; c < 3; ++c) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 48; ++i) sum += std::max(0.0F, all[48 * c + i]);
+    EXPECT_NEAR(means[c], sum / 48, 1e-3);
+  }
+}
+
+TEST_P(EngineTest, APhotographIsTheSameAloneInABatchAndWithAnyThreads) {
+  const ImageInput input{PixelPreset::torchvision, ImageFit::centre, 30, 30};
+  const std::size_t values = 3 * 30 * 30, count = 5;
+  std::vector<float> inputs(count * values);
+  std::vector<std::vector<float>> results;
+  for (const unsigned threads : {1u, 2u, 3u}) {
+    const auto backbone = open(onnx_with_convolutions(30), input, "", threads);
+    ASSERT_NE(backbone, nullptr) << problem_;
+    for (unsigned i = 0; i < count; ++i) {
+      const std::string photo = bmp_photo(40, 50, i % 4);  // the last is the first
+      ASSERT_EQ(backbone->prepare(std::as_bytes(std::span(photo)), std::span(inputs).subspan(i * values, values)), "");
+    }
+    std::vector<float> together(count * 33), alone(count * 33);
+    ASSERT_EQ(backbone->run(inputs, count, together), "");
+    for (std::size_t i = 0; i < count; ++i)
+      ASSERT_EQ(backbone->run(std::span(inputs).subspan(i * values, values), 1, std::span(alone).subspan(i * 33, 33)),
+                "");
+    EXPECT_EQ(together, alone);
+    EXPECT_TRUE(std::equal(together.begin(), together.begin() + 33, together.end() - 33)) << "equal photographs";
+    EXPECT_FALSE(std::equal(together.begin(), together.begin() + 33, together.begin() + 33));
+    results.push_back(together);
+  }
+  for (std::size_t k = 0; k < results[0].size(); ++k)
+    for (const auto& result : results) EXPECT_NEAR(result[k], results[0][k], 1e-5F * (1 + std::abs(result[k])));
+}
+
+TEST_P(EngineTest, NetworksThatDoNotFitAreExplained) {
+  const ImageInput input{PixelPreset::tf, ImageFit::whole, 16, 16};
+  EXPECT_NE(problem_of(onnx_of_pixels(8, 8), input).find("takes any x 3 x 8 x 8"), std::string::npos) << problem_;
+  EXPECT_NE(problem_of(onnx_of_pixels(), input, "none").find("found 'none'"), std::string::npos) << problem_;
+  EXPECT_NE(problem_of("not a network", input).find("expected an ONNX network"), std::string::npos) << problem_;
+  const auto of_node = [](const std::string& node) {
+    return onnx_file({{node}, {}, {onnx_value("image", {0, 3, 16, 16})}, {onnx_value("y", {})}});
+  };
+  EXPECT_NE(problem_of(of_node(onnx_node("NoSuchOperator", {"image"}, "y")), input), "");
+  EXPECT_NE(problem_of(of_node(onnx_node("Relu", {"missing"}, "y")), input), "");
+  EXPECT_NE(problem_of(of_node(onnx_node("Reshape", {"image", "s"}, "y")), input), "");
+  EXPECT_EQ(open_backbone({dir_ / "absent.onnx", "", input, 0}, problem_), nullptr);
+  EXPECT_NE(problem_, "");
+}
+
+TEST_P(EngineTest, ValuesThatAreNotFiniteAreAProblem) {
+  const ImageInput input{PixelPreset::caffe, ImageFit::whole, 4, 4};
+  const auto backbone = open(onnx_file({{onnx_node("Log", {"image"}, "y"), onnx_node("Flatten", {"y"}, "z")},
+                                        {},
+                                        {onnx_value("image", {0, 3, 4, 4})},
+                                        {onnx_value("z", {})}}),
+                             input);
+  ASSERT_NE(backbone, nullptr) << problem_;
+  std::vector<float> features(48);
+  EXPECT_NE(backbone->run(std::vector<float>(48, -1), 1, features).find("not finite"), std::string::npos);
+  EXPECT_EQ(backbone->run(std::vector<float>(48, 1), 1, features), "");
+}
+
+namespace {
+
+/// Features of the same photographs by both engines; the largest difference as a share of the largest feature.
+double difference_of_engines(const std::filesystem::path& network, const ImageInput& input, const std::string& layer) {
+  std::vector<std::vector<float>> features;
+  for (const NetworkEngine engine : {NetworkEngine::opencv, NetworkEngine::onnxruntime}) {
+    std::string problem;
+    const auto backbone = open_backbone({network, layer, input, 0, engine}, problem);
+    EXPECT_NE(backbone, nullptr) << problem;
+    if (backbone == nullptr) return 1;
+    EXPECT_TRUE(backbone->engine().starts_with(engine == NetworkEngine::opencv ? "OpenCV " : "ONNX Runtime "));
+    auto& all = features.emplace_back();
+    for (unsigned seed = 0; seed < 20; ++seed) {
+      const std::string photo = bmp_photo(40, 50 + seed, seed);
+      const auto one = features_of_image(*backbone, input, std::as_bytes(std::span(photo)), "photo");
+      all.insert(all.end(), one.begin(), one.end());
+    }
+  }
+  EXPECT_EQ(features[0].size(), features[1].size());
+  if (features[0].size() != features[1].size()) return 1;
+  double largest = 0, difference = 0;
+  for (std::size_t i = 0; i < features[0].size(); ++i) {
+    largest = std::max<double>(largest, std::abs(features[0][i]));
+    difference = std::max<double>(difference, std::abs(features[0][i] - features[1][i]));
+  }
+  EXPECT_GT(largest, 0);
+  return difference / largest;
+}
+
+class EnginesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    PARSNETS_NEED_BACKBONES();
+    if (engines_of_module().size() < 2) GTEST_SKIP() << kNoOnnxRuntime;
+  }
+
+  TempDir dir_;
+};
+
+}  // namespace
+
+TEST_F(EnginesTest, GiveTheSameFeaturesButForRounding) {
+  const ImageInput input{PixelPreset::torchvision, ImageFit::centre, 30, 30};
+  write_text_file(dir_ / "pixels.onnx", onnx_of_pixels(30, 30));
+  write_text_file(dir_ / "convolutions.onnx", onnx_with_convolutions(30));
+  EXPECT_EQ(difference_of_engines(dir_ / "pixels.onnx", input, "pixels"), 0);
+  EXPECT_LT(difference_of_engines(dir_ / "pixels.onnx", input, "positive"), 1e-6);
+  for (const char* layer : {"", "a", "b", "c", "d", "e"})
+    EXPECT_LT(difference_of_engines(dir_ / "convolutions.onnx", input, layer), 1e-5) << layer;
+}
+
+TEST_F(EnginesTest, GiveTheSameFeaturesOfTheTinyBackbone) {
+  const std::string network = (dir_ / "tiny.onnx").string();
+  if (std::system("/usr/bin/python3 -c 'import numpy, onnx, PIL'") != 0)
+    GTEST_SKIP() << "NOT TESTED: install python3-numpy, python3-onnx and python3-pil";
+  ASSERT_EQ(
+      std::system(
+          ("/usr/bin/python3 '" PARSNETS_SOURCE_DIR "/scripts/tiny_backbone.py' --out '" + network + "'").c_str()),
+      0);
+  EXPECT_LT(difference_of_engines(network, {PixelPreset::tf, ImageFit::centre, 32, 32}, ""), 1e-5);
+}
+
+TEST(Engines, AMissingOneIsAProblem) {
+  PARSNETS_NEED_BACKBONES();
+  if (engines_of_module().size() == 2) GTEST_SKIP() << "NOT TESTED: this build has all engines";
+  TempDir dir;
+  write_text_file(dir / "pixels.onnx", onnx_of_pixels(8, 8));
+  std::string problem;
+  const ImageInput input{PixelPreset::tf, ImageFit::whole, 8, 8};
+  EXPECT_EQ(open_backbone({dir / "pixels.onnx", "", input, 0, NetworkEngine::onnxruntime}, problem), nullptr);
+  EXPECT_EQ(problem, "this build has no ONNX Runtime");
+}
+
+}  // namespace parsnets::test
