@@ -7,7 +7,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { after, before, describe, test } = require("node:test");
 const { launch } = require("./pages.js");
-const { DEMO, PATIENCE, TOOL, folder, parsnets, trainedModel, serve, openPlayground, until, settled } = require("./playground.js");
+const { DEMO, PATIENCE, TOOL, folder, parsnets, trainedModel, serve, openPlayground, until, settled, withModel } = require("./playground.js");
 
 const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const limit = { timeout: 4 * PATIENCE };
@@ -205,7 +205,7 @@ describe("a picture", () => {
     const explained = JSON.parse(parsnets("explain", "--model", trainedModel(), "--input", path.join(DEMO, "features.npy"), "--row", String(await sampleOf(page)), "--json"));
     assert.deepEqual([explained.winner, explained.runner_up], [name, runnerUp]);
     const reasons = await page.locator(".why tbody th").allTextContents();
-    assert.deepEqual(reasons.filter((text) => !/^(pictures in training|handicap of seen classes)$/.test(text)),
+    assert.deepEqual(reasons.filter((text) => !/^(training pictures|handicap of seen classes)$/.test(text)),
       explained.attributes.slice(0, 8).map((one) => one.attribute.replace(/_/g, " ")));
 
     await page.getByRole("tab", { name: "Attributes in the picture" }).click();
@@ -230,7 +230,8 @@ describe("a picture", () => {
       assert.match(text, /^For \w+: /);
       for (const [i, part] of [...text.matchAll(/For \w+: (.+?\))\. /g)].entries()) {
         for (const words of part[1].split(/(?<=\)), |(?<=\)) and /)) {
-          const [, name, one, other] = /^(.*) \((.+) against (.+)\)$/.exec(words);
+          const [, way, name, one, other] = /^(lower|higher) "(.*)" \((.+) vs\. (.+)\)$/.exec(words);
+          assert.equal(way, Number(one) < Number(other) ? "lower" : "higher");
           assert.deepEqual(i === 0 ? [one, other] : [other, one], table.get(name), `${words} in "${text}"`);
           lower += Number(one) < Number(other) ? 1 : 0;
         }
@@ -249,7 +250,7 @@ describe("a picture", () => {
     await settled(page);
     await page.locator('.tile.own[aria-label^="horse,"]').first().click();
     await settled(page);
-    assert.match(await page.locator(".evidence").textContent(), /^(pony and foal|foal and pony) are described alike\. $/);
+    assert.match(await page.locator(".evidence").textContent(), /^(pony and foal|foal and pony) have the same description\. $/);
     assert.equal(await page.locator(".why").count(), 0);
   }));
 
@@ -282,6 +283,83 @@ describe("a picture", () => {
     // Each shows a picture of its own.
     const places = await page.locator(".tile .picture").evaluateAll((nodes) => nodes.map((node) => node.style.backgroundPosition));
     assert.equal(new Set(places).size, 24);
+  }));
+});
+
+describe("what an answer is worth", () => {
+  const label = (page) => page.locator("label:has(#reject)").textContent();
+  const doubts = (page) => page.locator(".verdict .doubt").count();
+  const rejection = { false_accept: 0.05, rejected_seen: 0.688, rejected_unseen: 0.919, auroc: 0.535 };
+
+  test("rejection is offered with its price, and not advised where it hardly works", limit, () => withPage(async (page) => {
+    assert.equal(await label(page), 'Answer "unknown" when unsure (lets 5 % of pictures of no known class pass; '
+      + "also rejects 69 % of pictures of seen classes and 92 % of pictures of unseen classes)");
+    assert.match(await page.locator(".rejection .doubt").textContent(), /^Rejection hardly works for this model: .*AUROC 0\.54/);
+    for (const name of ["deer", "truck", "cat"]) {
+      await tile(page, name).click();
+      await settled(page);
+      assert.equal(await doubts(page), 0, name);
+    }
+  }, { before: (page) => withModel(page, { rejection }) }));
+
+  test("rejection that works is hinted at", limit, () => withPage(async (page) => {
+    await page.getByLabel(/^Answer "unknown" when unsure/).check();
+    await page.locator(".tile.unknown").first().click();
+    await settled(page);
+    await page.getByLabel(/^Answer "unknown" when unsure/).uncheck();
+    assert.equal(await doubts(page), 1);
+    assert.equal(await page.locator(".rejection .doubt").count(), 0);
+  }, { before: (page) => withModel(page, { rejection: { ...rejection, auroc: 0.9 } }) }));
+
+  test("models of which less is known say what is known", limit, () => withPage(async (page) => {
+    assert.equal(await label(page), 'Answer "unknown" when unsure (lets 5 % of pictures of no known class pass)');
+  }, { before: (page) => withModel(page, { rejection: undefined, false_accept: 0.05 }) }));
+
+  test("the share of prediction sets is no promise once classes are edited", limit, () => withPage(async (page) => {
+    const note = page.locator(".prediction-set p");
+    assert.equal(await note.count(), 0);
+    await page.getByRole("button", { name: "Hide ship" }).click();
+    await settled(page);
+    assert.match(await note.textContent(), /nothing guarantees/);
+    await page.getByRole("button", { name: "Undo" }).click();
+    await settled(page);
+    assert.equal(await note.count(), 0);
+    // The choice keeps the focus.
+    await page.locator("#coverage").focus();
+    await page.keyboard.press("ArrowDown");
+    await settled(page);
+    assert.equal(await page.evaluate(() => document.activeElement.id), "coverage");
+    assert.equal(await page.locator("#coverage").inputValue(), "0.95");
+  }));
+
+  test("an unseen class that takes the pictures of a seen one is explained by gamma", limit, () => withPage(async (page) => {
+    const note = page.locator("#handicap");
+    const [, taker, number, all, name] = /^(\w+) takes (\d+) of (\d+) pictures of (\w+)\. .*gamma/.exec(await note.textContent());
+    assert.equal(all, "24");
+    assert.equal(await page.locator(`.tile[aria-label^="${name},"][aria-label$=": ${taker}"]`).count(), Number(number));
+    const before = await score(page, name);
+    await page.getByRole("button", { name: `Hide ${taker}` }).click();
+    await settled(page);
+    assert.ok(!(await note.textContent()).startsWith(taker));
+    assert.ok((await score(page, name)).right > before.right);
+  }));
+
+  test("pictures that are classified wrongly can be seen as well as others", limit, () => withPage(async (page) => {
+    for (const kind of ["wrong", "unknown"]) {
+      if (kind === "unknown") await page.getByLabel(/^Answer "unknown" when unsure/).check();
+      assert.equal(await page.locator(`.tile.${kind} .picture`).first().evaluate((node) => getComputedStyle(node).opacity), "1");
+    }
+  }));
+
+  test("tables have a visible head above each column of numbers", limit, () => withPage(async (page) => {
+    await page.locator("#tab-attributes").click();
+    const heads = page.locator(".seen-attributes thead th");
+    const best = (await page.locator(".verdict-name").textContent()).split(" ")[0];
+    assert.deepEqual((await heads.allTextContents()).slice(2), ["Picture", best]);
+    for (const i of [2, 3]) assert.ok((await heads.nth(i).boundingBox()).width > 20);
+    await page.locator("#tab-why").click();
+    for (const text of await page.locator(".why tbody .amount").allTextContents()) assert.match(text, /^(\+|−)\d\.\d{3}$/);
+    assert.ok((await page.locator(".why tbody .amount").first().boundingBox()).width > 10);
   }));
 });
 
@@ -503,6 +581,107 @@ describe("keyboard", () => {
   }));
 });
 
+describe("the editor", () => {
+  const open = (page) => page.locator("#editor").isVisible();
+  const focused = (page) => page.evaluate(() => document.activeElement.id || document.activeElement.ariaLabel);
+  const name = (page) => page.getByRole("textbox", { name: "Name" });
+
+  test("keeps no class that nobody has touched", limit, () => withPage(async (page) => {
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.getByRole("button", { name: "Done" }).click();
+    assert.equal(await page.locator(".class-rows .own").count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Undo" }).isDisabled(), true);
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.reload();
+    await page.waitForSelector(".bars li");
+    assert.equal(await page.locator(".class-rows .own").count(), 0);
+    // One that has been described is kept, also without a name.
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.getByLabel("Like").selectOption("horse");
+    await page.getByRole("button", { name: "Done" }).click();
+    assert.match(await page.locator(".class-rows .own").textContent(), /unnamed/);
+  }));
+
+  test("is closed by Escape, with the focus where it was", limit, () => withPage(async (page) => {
+    await page.getByRole("button", { name: "New class" }).click();
+    await name(page).fill("pony");
+    await page.getByLabel("Find attribute").fill("wild");
+    await page.keyboard.press("Escape");  // empties the field first
+    assert.equal(await open(page), true);
+    assert.equal(await page.getByLabel("Find attribute").inputValue(), "");
+    await page.keyboard.press("Escape");
+    assert.equal(await open(page), false);
+    assert.equal(await focused(page), "new-class");
+    await page.getByRole("button", { name: "Edit pony" }).click();
+    await name(page).fill("foal");
+    await page.keyboard.press("Escape");
+    assert.equal(await focused(page), "Edit foal");
+    await page.getByRole("button", { name: "Redescribe deer" }).click();
+    await page.keyboard.press("Escape");
+    assert.equal(await focused(page), "Edit deer");
+  }));
+
+  test("is closed by Back, and opened again by Forward", limit, () => withPage(async (page) => {
+    const { href } = await page.evaluate(() => ({ href: window.location.href }));
+    await page.getByRole("button", { name: "New class" }).click();
+    await name(page).fill("pony");
+    await page.goBack();
+    await until(page, () => document.getElementById("editor").hidden);
+    assert.equal(page.url(), href);
+    assert.match(await page.locator(".class-rows .own").textContent(), /pony/);
+    await page.goForward();
+    await until(page, () => !document.getElementById("editor").hidden);
+    assert.equal(await name(page).inputValue(), "pony");
+    // Closed by Done and opened again and again: Back still leaves the page at once.
+    for (let i = 0; i < 3; i += 1) {
+      await page.getByRole("button", { name: "Done" }).click();
+      await page.getByRole("button", { name: "Edit pony" }).click();
+    }
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.locator(".skip").focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await focused(page), "pictures");
+    await Promise.all([page.waitForURL("about:blank"), page.evaluate(() => window.history.back())]);
+  }));
+
+  test("shows on a phone the pictures that the class takes, while sliders move", limit, () => withPage(async (page) => {
+    await redescribe(page, "deer", "horse", { wild: 100 });
+    await slider(page, "eats plants").evaluate((node) => node.scrollIntoView({ block: "center" }));
+    const taken = Number(/^It takes (\d+)/.exec(await page.locator("#effect").textContent())[1]);
+    assert.equal(await page.locator(".strip span").first().textContent(), `Takes ${taken}`);
+    const visible = () => page.locator(".strip .picture").evaluateAll((nodes) => nodes.filter((node) => {
+      const box = node.getBoundingClientRect();
+      const strip = node.parentElement.getBoundingClientRect();
+      return box.top >= 0 && box.bottom <= strip.bottom && box.right <= window.innerWidth && strip.bottom <= window.innerHeight;
+    }).map((node) => node.style.backgroundPosition));
+    const before = await visible();
+    assert.ok(before.length >= 6, `${before.length} thumbnails`);
+    assert.equal(await page.locator("#grid").evaluate((node) => node.getBoundingClientRect().bottom < 0), true);
+    await page.getByLabel("Like").selectOption("ship");
+    await settled(page);
+    assert.notDeepEqual(await visible(), before);
+  }, { viewport: { width: 360, height: 740 } }));
+});
+
+describe("forced colours", () => {
+  test("leave bars, the chosen tab and numbers to see", limit, () => withPage(async (page) => {
+    const color = (selector, property = "backgroundColor") => page.locator(selector).first().evaluate((node, name) => getComputedStyle(node)[name], property);
+    const canvas = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    for (const bar of [".bars .bar > span", ".meter span", ".swing.for", ".swing.against"]) assert.notEqual(await color(bar), canvas, bar);
+    assert.notEqual(await color(".swing.for"), await color(".swing.against"));
+    assert.notEqual(await color('[role=tab][aria-selected="true"]'), await color('[role=tab][aria-selected="false"]'));
+    assert.equal(await color('[role=tab][aria-selected="false"]', "borderBottomWidth"), "0px");
+    assert.match(await page.locator(".why .amount").first().innerText(), /\d/);
+    await page.locator("#tab-attributes").click();
+    assert.notEqual(await color(".seen-attributes .bar > span"), canvas);
+    assert.notEqual(await color(".seen-attributes .bar > i"), await color(".seen-attributes .bar > span"));
+    await redescribe(page, "deer", "horse", { wild: 100 });
+    assert.equal(await color(".sliders li:not(.changed)", "borderLeftWidth"), "0px");
+    assert.equal(await color(".sliders li.changed", "borderLeftWidth"), "3px");
+    assert.notEqual(await color(".tile.own", "boxShadow"), "none");
+  }, { forcedColors: "active" }));
+});
+
 describe("accessibility", () => {
   for (const [scheme, width] of [["light", 1366], ["dark", 1366], ["light", 360], ["dark", 360]]) {
     test(`no overflow, no axe violation: ${scheme}, ${width} px`, limit, () => withPage(async (page) => {
@@ -547,6 +726,7 @@ describe("accessibility", () => {
     assert.ok(await page.evaluate(() => document.documentElement.scrollHeight <= window.innerHeight));
     await page.getByRole("button", { name: "Dark theme" }).click();
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    assert.equal(await page.getByRole("button", { name: "Light theme" }).getAttribute("aria-pressed"), null);
     await page.reload();
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
   }));

@@ -1,9 +1,9 @@
 // Why a class was chosen: attributes that decided against the runner-up, and the attributes seen in the picture.
 
-// What speaks for a class with this value of an attribute against one with the other: "carries people (10 against 80)".
-// Names are verbs, nouns or whole phrases, so that the numbers alone say which is more.
+// What speaks for a class with this value of an attribute against one with the other: `lower "on water" (0 vs. 95)`.
+// Names are verbs, nouns or whole phrases, so that they are quoted.
 function trait(name, value, other) {
-  return `${words(name)} (${compact(value)} against ${compact(other)})`;
+  return `${value < other ? "lower" : "higher"} "${words(name)}" (${compact(value)} vs. ${compact(other)})`;
 }
 
 class Evidence {
@@ -15,7 +15,7 @@ class Evidence {
 
   show(prediction, explanation) {
     const tabs = [
-      ["why", explanation ? `Why not ${explanation.runner_up.name}?` : "Why?", () => this.why(explanation)],
+      ["why", explanation ? `Why not ${Names.of(explanation.runner_up.name)}?` : "Why?", () => this.why(explanation)],
       ["attributes", "Attributes in the picture", () => this.attributes(prediction)],
     ].filter(([key]) => (key === "why" ? explanation : prediction.attributes));
     if (!tabs.length) return element("p", { class: "note" }, "The server explains nothing for this model.");
@@ -45,47 +45,49 @@ class Evidence {
   }
 
   why({ winner, runner_up: second, attributes, examples, calibration }) {
+    const [first, other] = [winner.name, second.name].map(Names.of);
     const shown = attributes.slice(0, 8);
     const rows = [...shown.map((one) => ({ ...one, name: words(one.name) })),
-      { name: "pictures in training", contribution: examples }, { name: "handicap of seen classes", contribution: calibration }]
+      { name: "training pictures", contribution: examples }, { name: "handicap of seen classes", contribution: calibration }]
       .filter((row) => row.contribution).sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
     const most = Math.max(...rows.map((row) => Math.abs(row.contribution)));
     const list = (sign) => wordList(shown.filter((one) => Math.sign(one.contribution) === sign && one.winner !== one.runner_up).slice(0, 3)
       .map((one) => trait(one.name, ...(sign > 0 ? [one.winner, one.runner_up] : [one.runner_up, one.winner]))));
     const speaks = (name, sign) => (list(sign) ? `For ${name}: ${list(sign)}. ` : "");
-    const handicap = winner.score - second.score < calibration ? `Without the handicap of seen classes it would be ${second.name}.` : "";
+    const handicap = winner.score - second.score < calibration ? `Without the handicap of seen classes, the answer would be ${other}.` : "";
     const [mine, others] = [winner.name, second.name].map((name) => this.page.bank.valuesOf(name));
-    const alike = mine && others && mine.every((value, j) => value === others[j]) ? `${winner.name} and ${second.name} are described alike. ` : "";
-    const text = element("p", {}, alike || `${speaks(winner.name, 1)}${speaks(second.name, -1)}`, handicap);
+    const alike = mine && others && mine.every((value, j) => value === others[j]) ? `${first} and ${other} have the same description. ` : "";
+    const text = element("p", {}, alike || `${speaks(first, 1)}${speaks(other, -1)}`, handicap);
     if (!rows.length) return text;
     return element("div", {}, text,
       element("table", { class: "why" },
-        element("caption", { class: "visually-hidden" }, `What each attribute adds to ${winner.name} against ${second.name}`),
-        element("thead", {}, element("tr", {}, ...[["Attribute"], [winner.name], [second.name], ["against ◂ ▸ for", "balance"]]
-          .map(([title, kind]) => element("th", { scope: "col", class: kind, title }, title)))),
+        element("caption", { class: "visually-hidden" }, `What each attribute adds to ${first} against ${other}`),
+        element("thead", {}, element("tr", {}, ...[["Attribute"], [first], [other], ["against ◂ ▸ for", "balance"]]
+          .map(([title, kind]) => element("th", { scope: "col", class: kind }, title)))),
         element("tbody", {}, ...rows.map((row) => {
           const bar = element("span", { class: `swing ${row.contribution < 0 ? "against" : "for"}` });
           bar.style.width = `${(50 * Math.abs(row.contribution)) / most}%`;
           return element("tr", {}, element("th", { scope: "row" }, row.name), element("td", {}, "winner" in row ? compact(row.winner) : ""),
             element("td", {}, "runner_up" in row ? compact(row.runner_up) : ""),
-            element("td", { class: "balance" }, bar, element("span", { class: "visually-hidden" }, fixed(row.contribution, 4))));
+            element("td", { class: "balance" }, bar, element("span", { class: "amount" }, `${row.contribution > 0 ? "+" : ""}${fixed(row.contribution, 3)}`)));
         }))));
   }
 
   // The predicted value as a bar, that of the best class as a line.
   attributes(prediction) {
     const { bank } = this.page;
-    const { name } = prediction.classes[0];
-    const values = bank.valuesOf(name);
+    const values = bank.valuesOf(prediction.classes[0].name);
+    const name = Names.of(prediction.classes[0].name);
     const share = (value, { minimum, maximum }) => Math.max(0, Math.min(1, (value - minimum) / (maximum - minimum || 1)));
     const rows = bank.attributes.map((attribute, j) => ({ attribute, predicted: prediction.attributes[j], value: values ? values[j] : null }))
       .sort((a, b) => share(b.predicted, b.attribute) - share(a.predicted, a.attribute));
     const shown = this.all ? rows : rows.slice(0, 10);
-    const panel = element("div", {}, element("p", {}, `Bars: what the picture shows. Lines: the description of ${name}.`),
+    const panel = element("div", {}, element("p", {}, `Bar: the value that the model reads from the picture. Line: the value in the description of ${name}.`),
       element("table", { class: "seen-attributes" },
         element("caption", { class: "visually-hidden" }, `Attributes predicted from the picture, and those of ${name}`),
-        element("thead", { class: "visually-hidden" }, element("tr", {},
-          ...["Attribute", "Chart", "In the picture", name].map((text) => element("th", { scope: "col" }, text)))),
+        element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Attribute"),
+          element("th", { scope: "col" }, element("span", { class: "visually-hidden" }, "Chart")),
+          element("th", { scope: "col" }, "Picture"), element("th", { scope: "col" }, name))),
         element("tbody", {}, ...shown.map(({ attribute, predicted, value }) => {
           const bar = element("span", { class: "bar" }, element("span", {}));
           bar.firstChild.style.width = `${100 * share(predicted, attribute)}%`;
