@@ -7,12 +7,13 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { after, before, describe, test } = require("node:test");
 const { launch } = require("./pages.js");
-const { DEMO, PATIENCE, ROOT, folder, parsnets, trainedModel, serve, openPlayground, until, settled } = require("./playground.js");
+const { DEMO, PATIENCE, ROOT, folder, parsnets, trainedModel, serve, openPlayground, until, settled, hold } = require("./playground.js");
 
 const limit = { timeout: 4 * PATIENCE };
 const photos = path.join(folder, "photos");
 let browser;
 let server;
+let args;
 
 before(async () => {
   const script = (name, ...args) => execFileSync("/usr/bin/python3", [path.join(ROOT, "scripts", name), ...args], { stdio: "pipe", timeout: 5 * PATIENCE });
@@ -22,7 +23,8 @@ before(async () => {
   script("demo_photos.py", "--out", photos);
   parsnets("extract", "--images", photos, "--backbone", backbone, "--attributes", path.join(DEMO, "attributes.csv"), "--out", data, "--quiet");
   fs.copyFileSync(path.join(DEMO, "split.json"), path.join(data, "split.json"));
-  server = await serve(["--model", trainedModel(data), "--data", data, "--backbone", backbone, "--port", "0"]);
+  args = ["--model", trainedModel(data), "--data", data, "--backbone", backbone];
+  server = await serve([...args, "--port", "0"]);
   browser = await launch();
 }, { timeout: 10 * PATIENCE });
 after(async () => {
@@ -30,8 +32,8 @@ after(async () => {
   await server.stop();
 });
 
-async function withPage(work, options) {
-  const view = await openPlayground(browser, server.url, options);
+async function withPage(work, { url = server.url, ...options } = {}) {
+  const view = await openPlayground(browser, url, options);
   try {
     await work(view.page);
     assert.deepEqual(view.problems, []);
@@ -99,6 +101,54 @@ describe("photographs", () => {
     await page.getByRole("button", { name: "Remove them" }).click();
     assert.equal(await page.locator(".tile").count(), 240);
     await until(page, () => document.querySelector(".verdict .note").textContent.startsWith("Its label is"));
+  }));
+
+  test("have a place in the grid while they are read", limit, () => withPage(async (page) => {
+    const files = filesOf("truck").slice(0, 3);
+    await settled(page);
+    const release = await hold(page, "**/v1/predict");
+    await page.locator("#photo-file").setInputFiles(files);
+    const places = page.locator(".group:first-child .placeholder");
+    await until(page, () => document.querySelectorAll(".placeholder").length === 3);
+    assert.deepEqual(await places.evaluateAll((nodes) => nodes.map((node) => node.ariaLabel)), files.map((file) => `Reading ${path.basename(file)}`));
+    assert.equal(await page.locator(".group:first-child .tile").count(), 0);
+    await release();
+    await until(page, () => document.querySelectorAll(".group:first-child .tile").length === 3);
+    assert.equal(await places.count(), 0);
+  }));
+
+  test("that are dropped while the server is away are sent when it is back", limit, async () => {
+    const first = await serve([...args, "--port", "0"]);
+    await withPage(async (page) => {
+      const files = filesOf("truck").slice(0, 2);
+      await settled(page);
+      await first.stop();
+      await give(page, "drop", files);
+      await page.waitForSelector("#problem:not([hidden])");
+      assert.match(await page.locator("#problem p").textContent(), /^The server does not answer\./);
+      assert.equal(await page.locator(".placeholder").count(), 2);
+      await give(page, "paste", filesOf("deer").slice(0, 1));
+      assert.equal(await page.locator(".placeholder").count(), 3);
+      const second = await serve([...args, "--port", new URL(first.url).port]);
+      await until(page, () => document.querySelectorAll(".group:first-child .tile").length === 3);
+      assert.equal(await page.locator(".placeholder").count(), 0);
+      await page.waitForSelector("#problem", { state: "hidden" });
+      await second.stop();
+    }, { url: first.url, expected: /Failed to load resource/ });
+  });
+
+  test("that are removed while they are read stay away", limit, () => withPage(async (page) => {
+    await settled(page);
+    const release = await hold(page, "**/v1/predict");
+    await page.locator("#photo-file").setInputFiles(filesOf("truck").slice(0, 2));
+    await until(page, () => document.querySelectorAll(".placeholder").length === 2);
+    await page.getByRole("button", { name: "Remove them" }).click();
+    assert.equal(await page.locator(".placeholder").count(), 0);
+    await release();
+    await settled(page);
+    await page.locator("#photo-file").setInputFiles(filesOf("deer")[0]);
+    await until(page, () => document.querySelectorAll(".group:first-child .tile").length === 1);
+    assert.equal(await page.locator(".tile").count(), 241);
   }));
 
   test("that cannot be read are named, and why", limit, () => withPage(async (page) => {
