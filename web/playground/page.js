@@ -189,7 +189,7 @@ const Page = {
     }
     if (!worst.name) return "";
     const [name, taker] = [worst.name, worst.taker].map(Names.of);
-    return `${taker} takes ${worst.number} of ${worst.all} pictures of ${name}. Seen classes have a handicap, gamma, which was chosen to balance `
+    return `${worst.number} of ${worst.all} pictures of ${name} are classified as ${taker}. Seen classes have a handicap, gamma, which was chosen to balance `
       + `seen and unseen classes. A seen class that looks like an unseen one pays for it. Hide ${taker} to compare.`;
   },
 

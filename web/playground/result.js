@@ -100,15 +100,15 @@ class Result {
   rejectControl() {
     const { false_accept: passed, rejected_seen: seen, rejected_unseen: unseen, auroc } = this.rejection();
     const share = (value, what) => (isNumber(value) ? `${Math.round(100 * value)} % of ${what}` : null);
-    const rejected = [share(seen, "pictures of seen classes"), share(unseen, "pictures of unseen classes")].filter(Boolean);
-    const price = [isNumber(passed) ? `lets ${share(passed, "pictures of no known class")} pass` : null,
-      rejected.length ? `also rejects ${wordList(rejected)}` : null].filter(Boolean);
-    const control = checkboxControl(`Answer "unknown" when unsure${price.length ? ` (${price.join("; ")})` : ""}`,
-      this.page.rejecting, (on) => this.page.setRejecting(on));
+    const rejected = [share(seen, "the pictures of seen classes"), share(unseen, "the pictures of unseen classes")].filter(Boolean);
+    const price = [isNumber(passed) ? `About ${share(passed, "pictures of no known class")} still get one.` : null,
+      rejected.length ? `The price: ${wordList(rejected)} are rejected, too.` : null,
+      this.hardlyRejects() ? "Rejection hardly works for this model: it tells known from unknown pictures little better than chance "
+        + `(AUROC ${fixed(auroc, 2)}; chance is 0.5).` : null].filter(Boolean);
+    const control = checkboxControl('Answer "unknown" when unsure', this.page.rejecting, (on) => this.page.setRejecting(on));
     control.querySelector("input").id = "reject";
-    return element("div", { class: "rejection" }, control, this.hardlyRejects()
-      ? element("p", { class: "note doubt" }, "Rejection hardly works for this model: it tells known from unknown pictures little better than by chance "
-        + `(AUROC ${fixed(auroc, 2)}; 0.5 is chance, 1 is perfect).`) : null);
+    control.querySelector("input").setAttribute("aria-describedby", "price");
+    return element("div", { class: "rejection" }, control, element("p", { id: "price", class: "note" }, price.join(" ")));
   }
 
   empty(text) {
