@@ -63,7 +63,7 @@ class Evidence {
       element("table", { class: "why" },
         element("caption", { class: "visually-hidden" }, `What each attribute adds to ${first} against ${other}`),
         element("thead", {}, element("tr", {}, ...[["Attribute"], [first], [other], ["against ◂ ▸ for", "balance"]]
-          .map(([title, kind]) => element("th", { scope: "col", class: kind }, title)))),
+          .map(([title, kind]) => element("th", { scope: "col", class: kind || (hasLongWord(title) ? "breaks" : null) }, title)))),
         element("tbody", {}, ...rows.map((row) => {
           const bar = element("span", { class: `swing ${row.contribution < 0 ? "against" : "for"}` });
           bar.style.width = `${(50 * Math.abs(row.contribution)) / most}%`;
@@ -87,7 +87,7 @@ class Evidence {
         element("caption", { class: "visually-hidden" }, `Attributes predicted from the picture, and those of ${name}`),
         element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Attribute"),
           element("th", { scope: "col" }, element("span", { class: "visually-hidden" }, "Chart")),
-          element("th", { scope: "col" }, "Picture"), element("th", { scope: "col" }, name))),
+          element("th", { scope: "col" }, "Picture"), element("th", { scope: "col", class: hasLongWord(name) ? "breaks" : null }, name))),
         element("tbody", {}, ...shown.map(({ attribute, predicted, value }) => {
           const bar = element("span", { class: "bar" }, element("span", {}));
           bar.firstChild.style.width = `${100 * share(predicted, attribute)}%`;

@@ -115,7 +115,7 @@ class Grid {
       tile.className = `tile${kind ? ` ${kind}` : ""}`;
       tile.lastElementChild.textContent = kind ? MARKS[kind][0] : "";
       tile.setAttribute("aria-pressed", String(selected));
-      tile.setAttribute("aria-label", `${item.label ? `${Names.of(item.label)}, ` : ""}${isolated(item.name)}${verdict ? `: ${Names.of(verdict)}` : ""}`);
+      tile.setAttribute("aria-label", `${item.label ? `${Names.of(item.label)}, ` : ""}${pictureName(item)}${verdict ? `: ${Names.of(verdict)}` : ""}`);
       tile.tabIndex = selected ? 0 : -1;
     }
     if (!this.tiles.has(this.page.selected) && this.tiles.size) this.tiles.values().next().value.tabIndex = 0;

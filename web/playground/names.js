@@ -19,6 +19,16 @@ function words(name) {
   return isolated(spaced(name));
 }
 
+// A picture: the name of its file without folders, as words. Photos of one's own have the name that they came with.
+function pictureName({ photo, name }) {
+  return photo ? isolated(name) : words(name.slice(name.lastIndexOf("/") + 1).replace(/\.(jpe?g|png|webp|bmp)$/i, ""));
+}
+
+// Whether a word of the text is too long for a line of its own, so that it may break anywhere.
+function hasLongWord(text) {
+  return /\S{15}/.test(text);
+}
+
 const Names = {
   shown: new Map(),
 

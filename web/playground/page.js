@@ -139,7 +139,7 @@ const Page = {
     const { item, prediction, explanation } = Page.shown;
     Page.result.show(item, prediction, explanation);
     const verdict = Page.rejecting && prediction.unknown ? UNKNOWN : prediction.classes[0].name;
-    if (Page.told !== item) Page.announce(`${item.label ? Names.of(item.label) : isolated(item.name)}: ${Names.of(verdict)}, ${percentOf(prediction.classes[0].confidence)}.`);
+    if (Page.told !== item) Page.announce(`${item.label ? Names.of(item.label) : pictureName(item)}: ${Names.of(verdict)}, ${percentOf(prediction.classes[0].confidence)}.`);
     Page.told = item;
   },
 

@@ -30,7 +30,7 @@ class Result {
   }
 
   truth(item) {
-    return item.label ? `Its label is ${Names.of(item.label)}.` : isolated(item.name);
+    return item.label ? `Its label is ${Names.of(item.label)}.` : pictureName(item);
   }
 
   // `prediction` and `explanation` of `item`: answers of the server.
