@@ -34,7 +34,7 @@ std::string address_of(const sockaddr_storage& peer) {
 }
 
 void refuse(int socket, std::vector<Refused>& refusals) {
-  const std::string text = closing_text(error_response(HttpError(503, "all connections are taken")));
+  const std::string text = closing_text(error_response(HttpError(503, "too many connections")));
   const bool told = ::send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
   ::shutdown(socket, SHUT_WR);
   if (told && refusals.size() < kMostRefused)

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <thread>
@@ -21,7 +22,8 @@ namespace parsnets {
 namespace {
 
 constexpr std::size_t kMostHeadBytes = 32 << 10;
-constexpr std::size_t kMostKept = 2 << 20;  // bytes of a body whose memory a connection keeps
+constexpr std::size_t kLeastOfAddress = 16;  // connections of an address that is the only one
+constexpr std::size_t kMostKept = 2 << 20;   // bytes of a body whose memory a connection keeps
 
 RequestRules rules_of(const HttpServerOptions& options, const Listener& listener) {
   RequestRules rules{{}, options.token, options.body_bytes, options.rate};
@@ -41,7 +43,8 @@ class HttpServer::State {
         checks_(rules_of(options_, listener_), std::move(routes), metrics),
         exchanger_({options_.request, options_.idle, options_.body_bytes}, metrics),
         workers_(
-            options_.connections, [this](OpenConnection& open) { serve(open); }, metrics),
+            options_.connections, std::max(options_.connections / 2, kLeastOfAddress),
+            [this](OpenConnection& open) { serve(open); }, metrics),
         stop_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (stop_event_ < 0) throw Error(ErrorCode::failure, "no descriptor is left");
   }
@@ -79,15 +82,16 @@ class HttpServer::State {
     std::string room;
     while (workers_.wait_for_request(open, connection, options_.idle)) {
       const auto begin = Clock::now();
-      connection.set_deadline(begin + options_.request);
+      connection.set_deadline(begin + std::min(options_.head, options_.request));
       Exchange exchange;
       exchange.connection = &connection;
       exchange.room = std::move(room);
       bool keep = false, head_alone = false;
       std::optional<HttpError> error;
       try {
-        const std::string head = connection.read_head(kMostHeadBytes);
+        const std::string head = workers_.read_head(open, connection, kMostHeadBytes);
         if (head.empty()) break;
+        connection.set_deadline(begin + options_.request);
         head_alone = head.starts_with("HEAD ");
         exchange.head = parse_request_head(head);
         exchange.body_complete = !exchange.head.has_body();
@@ -96,7 +100,7 @@ class HttpServer::State {
       } catch (const HttpError& e) {
         error = e;
       } catch (const std::exception&) {  // no memory is left; other connections go on
-        error = HttpError(503, "the server has no room for the request");
+        error = HttpError(503, "the server is out of memory");
       }
       if (error) exchange.status = refuse(connection, *error, head_alone);
       metrics_.add_request(exchange.found.route == nullptr ? "none" : exchange.found.route->path, exchange.status,

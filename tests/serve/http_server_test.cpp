@@ -150,7 +150,7 @@ TEST(HttpServer, ParametersThatARouteDoesNotHaveAreErrors) {
   EXPECT_EQ(error["code"], "bad_request");
   EXPECT_EQ(error["field"], "other!");
   EXPECT_EQ(error["expected"], "x, y");
-  EXPECT_NE(error["message"].get<std::string>().find("'other!'; those of this path: x, y"), std::string::npos);
+  EXPECT_NE(error["message"].get<std::string>().find("'other!'; this path has: x, y"), std::string::npos);
   EXPECT_EQ(ask(server.port(), server.get("/?a=b")).json()["error"]["expected"], "none");
   EXPECT_EQ(ask(server.port(), request_text(server.port(), "HEAD", "/?a=b")).status, 400);
 }
@@ -277,6 +277,52 @@ TEST(HttpServer, SlowHeadsAndBodiesEndInTime) {
   EXPECT_TRUE(body.closed());
 }
 
+TEST(HttpServer, AHeadHasLessTimeThanARequest) {
+  HttpServerOptions options;
+  options.head = 100ms;
+  options.request = 1h;
+  TestServer server(options);
+  RawClient head(server.port());
+  head.send("GET / HTTP/1.1\r\nHost: ");
+  EXPECT_EQ(head.receive().error_code(), "timeout");
+}
+
+TEST(HttpServer, UnfinishedHeadsShutNobodyOut) {
+  for (const std::size_t connections : {std::size_t{4}, std::size_t{64}}) {
+    HttpServerOptions options;
+    options.connections = connections;
+    options.head = options.request = options.idle = 1h;
+    TestServer server(options);
+    std::deque<RawClient> clients;
+    for (int i = 0; i < 70; ++i) clients.emplace_back(server.port()).send("GET / HT");
+    for (const char* from : {"127.0.0.1", "127.0.0.9"}) {
+      int status = 503;  // until the threads have begun to read the heads
+      for (int i = 0; i < 10000 && status == 503; ++i) {
+        RawClient client(server.port(), 0, from);
+        client.send(server.get("/"));
+        status = client.receive().status;
+      }
+      EXPECT_EQ(status, 200) << connections << " connections, " << from;
+    }
+  }
+}
+
+TEST(HttpServer, OneAddressTakesHalfOfTheConnections) {
+  HttpServerOptions options;
+  options.connections = 40;
+  TestServer server(options);
+  std::deque<RawClient> clients;
+  const auto slow = [&](const char* from) {
+    clients.emplace_back(server.port(), 0, from).send(server.get("/slow"));
+    server.entered.acquire();
+  };
+  for (int i = 0; i < 20; ++i) slow("127.0.0.1");
+  EXPECT_EQ(ask(server.port(), server.get("/")).status, 503);
+  for (int i = 0; i < 20; ++i) slow("127.0.0.9");
+  server.leave.release(40);
+  for (auto& client : clients) EXPECT_EQ(client.receive().status, 200);
+}
+
 TEST(HttpServer, AReaderThatDoesNotReadIsLeft) {
   HttpServerOptions options = quick();
   options.connections = 1;
@@ -394,6 +440,23 @@ TEST(HttpServer, StoppingFinishesWhatRuns) {
   EXPECT_EQ(running.receive().body, "done");
   stopped.get();
   EXPECT_FALSE(RawClient(server.port()).connected());
+}
+
+TEST(HttpServer, StoppingDropsUnfinishedHeads) {
+  HttpServerOptions options;
+  options.head = 30s;
+  TestServer server(options);
+  RawClient running(server.port()), head(server.port());
+  running.send(server.get("/slow"));
+  server.entered.acquire();
+  head.send("GET / HT");
+  while (server.metrics.text().find("parsnets_connections 2\n") == std::string::npos) {  // until both are taken up
+  }
+  auto stopped = std::async(std::launch::async, [&] { server.server.stop(); });
+  EXPECT_EQ(head.receive().status, 0) << "its time was waited for";
+  server.leave.release();
+  EXPECT_EQ(running.receive().body, "done");
+  stopped.get();
 }
 
 TEST(HttpServer, APortThatIsTakenIsAUsageError) {
