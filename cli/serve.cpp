@@ -32,11 +32,11 @@ struct State {
   std::filesystem::path token_file, images;
   BackboneChoice backbone;
   bool trust_backbone = false;
-  int port = 8080, samples = 240, connections = 64, max_batch = 4096;
+  int port = 8080, samples = 240, connections = 64, max_batch = 4096, max_pixels = 50'000'000;
   bool allow_remote = false;
   std::optional<double> rate_limit;
   double request_timeout = 10;
-  std::uint64_t max_body = 16'000'000, max_pixels = 50'000'000, memory_limit = 0;
+  std::uint64_t max_body = 16'000'000, memory_limit = 0;
   LoadOptions load;
 };
 
@@ -84,7 +84,7 @@ std::unique_ptr<Photographs> open_photographs(State& state, const Model& model, 
                          fmt::format("{}", opened.source.dimensions),
                          "use the network that the model was trained with"});
   ImageLimits limits;
-  limits.max_pixels = state.max_pixels;
+  limits.max_pixels = static_cast<std::size_t>(state.max_pixels);
   limits.max_bytes = state.max_body;
   const unsigned decoders = cores_of(context);
   require_memory(state.memory_limit, serving + decoding_bytes(limits, opened.source.input, decoders, decoders),
@@ -95,9 +95,6 @@ std::unique_ptr<Photographs> open_photographs(State& state, const Model& model, 
 
 Output serve(State& state, Context& context) {
   if (state.model.empty()) throw Error(ErrorCode::usage, "serve: expected --model FILE");
-  if (state.max_body == 0 || state.max_pixels == 0)
-    throw Error(ErrorCode::usage,
-                fmt::format("--max-{}: expected more than 0", state.max_body == 0 ? "body" : "pixels"));
   if (state.backbone.file.empty() &&
       (state.trust_backbone || state.backbone.preset || state.backbone.fit || !state.backbone.input_size.empty() ||
        !state.backbone.layer.empty() || state.backbone.engine))
@@ -122,7 +119,7 @@ Output serve(State& state, Context& context) {
   options.name = std::filesystem::path(state.model).filename().string();
   options.batch = batch;
   options.body_bytes = state.max_body;
-  options.pixels = state.max_pixels;
+  options.pixels = static_cast<std::uint64_t>(state.max_pixels);
   if (photographs) options.photos = photographs->source();
   const Service service(std::move(model), std::move(samples), std::move(options));
   Metrics metrics;
@@ -181,8 +178,8 @@ Command serve_command() {
       .integer("connections", state->connections, 1, 500,
                "connections at a time; further ones replace idle ones, or are refused")
       .number("request-timeout", state->request_timeout, 0.1, 3600, "seconds for a request, and again for its response")
-      .bytes("max-body", state->max_body, "maximum size of a request")
-      .unsigned_integer("max-pixels", state->max_pixels, "maximum pixels of a photograph")
+      .bytes_above_zero("max-body", state->max_body, "maximum size of a request")
+      .integer("max-pixels", state->max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded")
       .integer("max-batch", state->max_batch, 1, 1000000, "maximum samples of a request");
   add_backbone_options(command.options, state->backbone);
   command.options.flag("trust-backbone", state->trust_backbone,

@@ -211,6 +211,16 @@ OptionTable& OptionTable::bytes(std::string name, std::uint64_t& field, std::str
              as_json<std::uint64_t>);
 }
 
+OptionTable& OptionTable::bytes_above_zero(std::string name, std::uint64_t& field, std::string help) {
+  return add(
+      std::move(name), field, "a size above 0 such as 512MB or 2GB", std::move(help),
+      [](std::string_view text) {
+        const auto size = parse_bytes(text);
+        return size == 0 ? std::nullopt : size;
+      },
+      as_json<std::uint64_t>);
+}
+
 OptionTable& OptionTable::automatic(std::string meaning) {
   options_.back().default_text = std::move(meaning);
   return *this;

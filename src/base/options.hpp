@@ -67,6 +67,8 @@ class OptionTable {
   OptionTable& path(std::string name, std::filesystem::path& field, std::string help);
   /// Sizes as "512MB", "2GB", "1048576"; 0 means no limit.
   OptionTable& bytes(std::string name, std::uint64_t& field, std::string help);
+  /// The same where there has to be a limit: 0 is refused.
+  OptionTable& bytes_above_zero(std::string name, std::uint64_t& field, std::string help);
   /// `Field` is Enum or std::optional<Enum>.
   template <class Field>
   OptionTable& choice(std::string name, Field& field, const Choices<Field>& values, std::string help);

@@ -92,6 +92,37 @@ Asked asked_of(const Service& service, const Photographs* photographs, const Htt
                    http.type.empty() ? "none" : "'" + http.type.substr(0, 64) + "'"});
 }
 
+template <class Value>
+Value one_of(const std::vector<std::pair<std::string, Value>>& values, const HttpRequest& http, const std::string& name,
+             Value otherwise) {
+  const auto given = http.query.find(name);
+  if (given == http.query.end()) return otherwise;
+  std::string names;
+  for (const auto& [text, value] : values) {
+    if (text == given->second) return value;
+    names += (names.empty() ? "" : ", ") + text;
+  }
+  throw HttpError({name, names, "'" + given->second.substr(0, 64) + "'"});
+}
+
+HttpResponse bank_response(const Service& service, Turnstile& turnstile, const HttpRequest& http) {
+  if (http.type != "application/json")
+    throw HttpError(415, "the body is not JSON", {"Content-Type", "application/json", http.type});
+  const bool device = one_of<bool>({{"table", false}, {"device", true}}, http, "format", false);
+  if (!device && http.query.contains("precision"))
+    throw HttpError({"precision", "format=device beside it", "a table, which has none"});
+  const Precision precision = one_of(precision_names(), http, "precision", Precision::int8);
+  const BankEdit edit = parse_bank_request(http.body, service.limits());
+  const auto turn = turnstile.enter(http.deadline);
+  const auto attachment = [](const char* file) {
+    return std::vector<std::pair<std::string, std::string>>{
+        {"Content-Disposition", fmt::format("attachment; filename=\"{}\"", file)}};
+  };
+  return device ? HttpResponse{200, "application/octet-stream", service.device_bank(edit, precision),
+                               attachment("classes.bank")}
+                : HttpResponse{200, "text/csv; charset=utf-8", service.bank_csv(edit), attachment("classes.csv")};
+}
+
 HttpResponse not_there(const char* what) { throw HttpError(404, fmt::format("the server has no {}", what)); }
 
 }  // namespace
@@ -159,14 +190,12 @@ std::vector<Route> routes_of(const Service& service, const Photographs* photogra
           });
   compute("/v1/explain", {"bank"},
           [&service](const Asked& asked) { return service.explain(asked.request, asked.features.view()); });
-  routes.push_back({"POST", "/v1/bank", [&service](const HttpRequest& http) {
-                      if (http.type != "application/json")
-                        throw HttpError(415, "the body is not JSON", {"Content-Type", "application/json", http.type});
-                      return HttpResponse{200,
-                                          "text/csv; charset=utf-8",
-                                          service.bank_csv(parse_bank_request(http.body, service.limits())),
-                                          {{"Content-Disposition", "attachment; filename=\"classes.csv\""}}};
-                    }});
+  routes.push_back({"POST",
+                    "/v1/bank",
+                    [&service, &turnstile](const HttpRequest& http) { return bank_response(service, turnstile, http); },
+                    false,
+                    false,
+                    {"format", "precision"}});
   return routes;
 }
 

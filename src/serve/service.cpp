@@ -73,6 +73,7 @@ Service::Service(Model model, ServedSamples samples, ServiceOptions options)
     : pool_(1),
       scale_(model),
       banks_(std::move(model), pool_),
+      device_banks_(banks_.original().model),
       samples_(std::move(samples)),
       options_(std::move(options)) {
   const Model& served = banks_.original().model;
@@ -102,6 +103,7 @@ std::string Service::model_json() const {
   json["false_accept"] = model.rejection.empty() ? Json() : Json(model.rejection.false_accept);
   json["sets"] = !model.sets.empty();
   json["explains"] = model.direction == Direction::forward;
+  json["device_banks"] = device_banks_.possible();
   json["photos"] = options_.photos.has_value();
   json["backbone"] = options_.photos ? source_json(*options_.photos) : Json();
   json["samples"] = samples_.samples.size();
@@ -281,6 +283,11 @@ std::string Service::bank_csv(const BankEdit& edit) const {
     out += '\n';
   }
   return out;
+}
+
+std::string Service::device_bank(const BankEdit& edit, Precision precision) const {
+  banks_.after(edit, pool_);
+  return device_banks_.saved(edit, precision, pool_);
 }
 
 }  // namespace parsnets

@@ -7,6 +7,7 @@
 #include "parsnets/model.hpp"
 #include "parsnets/threads.hpp"
 #include "serve/attribute_scale.hpp"
+#include "serve/device_banks.hpp"
 #include "serve/edited_bank.hpp"
 #include "serve/request_json.hpp"
 #include "serve/samples.hpp"
@@ -42,11 +43,14 @@ class Service {
   std::string explain(const PredictRequest& request, MatrixView<const float> features) const;
   /// Every class of the edited bank that attributes describe, as CSV, `class,<attributes>`.
   std::string bank_csv(const BankEdit& edit) const;
+  /// The edited bank as DeviceBanks::saved(). Throws also what predictions with this bank throw.
+  std::string device_bank(const BankEdit& edit, Precision precision) const;
 
  private:
   mutable ThreadPool pool_;  ///< of one thread: requests run side by side
   AttributeScale scale_;
   EditedBanks banks_;
+  DeviceBanks device_banks_;
   ServedSamples samples_;
   ServiceOptions options_;
   RequestLimits limits_;

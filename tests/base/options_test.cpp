@@ -103,6 +103,13 @@ TEST(Options, SizesTakeUnits) {
   EXPECT_FALSE(table.find("limit")->assign("1.5 GiB"));
   EXPECT_EQ(s.limit, 1610612736u);
   EXPECT_TRUE(table.find("limit")->assign("-1MB"));
+  std::uint64_t size = 5;
+  table.bytes_above_zero("size", size, "of something");
+  for (const char* zero : {"0", "0MB", "0.0001kB", "-1", ""}) EXPECT_TRUE(table.find("size")->assign(zero)) << zero;
+  EXPECT_EQ(size, 5u);
+  EXPECT_FALSE(table.find("size")->assign("1kB"));
+  EXPECT_EQ(size, 1000u);
+  EXPECT_FALSE(table.find("limit")->assign("0"));
   EXPECT_EQ(format_bytes(96567296), "96.6 MB");
   EXPECT_EQ(format_bytes(999), "999 B");
 }

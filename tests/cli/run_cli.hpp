@@ -53,10 +53,11 @@ inline CliResult run_cli(const std::vector<std::string>& arguments, const std::s
   return result;
 }
 
-/// The tool while it works, for tests that wait for what it says on standard error. Its standard output is dropped.
+/// The tool while it works, for tests that wait for what it says.
 class CliProcess {
  public:
-  explicit CliProcess(std::vector<std::string> arguments) {
+  /// `stream`: whose lines are read, standard error or standard output. Standard output is dropped unless it is read.
+  explicit CliProcess(std::vector<std::string> arguments, int stream = STDERR_FILENO) : stream_(stream) {
     std::string program = PARSNETS_BINARY;
     std::vector<char*> line{program.data()};
     for (auto& argument : arguments) line.push_back(argument.data());
@@ -66,7 +67,7 @@ class CliProcess {
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, ends[1], stream_);
     const int failed = ::posix_spawn(&id_, program.c_str(), &actions, nullptr, line.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(ends[1]);
@@ -89,6 +90,8 @@ class CliProcess {
       if (std::string_view(line_).starts_with(beginning)) return true;
     return false;
   }
+  /// The line that was read last, with its end.
+  const std::string& line() const { return line_; }
   void send(int signal_number) { ::kill(id_, signal_number); }
   /// Waits for its end.
   CliResult finish() {
@@ -97,7 +100,8 @@ class CliProcess {
     int status = 0;
     ::waitpid(id_, &status, 0);
     ended_ = true;
-    return {exit_code_of(status), "", said_};
+    const bool out = stream_ == STDOUT_FILENO;
+    return {exit_code_of(status), out ? said_ : "", out ? "" : said_};
   }
 
  private:
@@ -111,6 +115,7 @@ class CliProcess {
     return !line_.empty();
   }
 
+  const int stream_;
   pid_t id_ = -1;
   bool ended_ = false;
   std::FILE* messages_ = nullptr;

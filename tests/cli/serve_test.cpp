@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <regex>
+#include <set>
 
 #include "backbones/onnx_bytes.hpp"
 #include "base/file.hpp"
 #include "cli/run_cli.hpp"
+#include "parsnets_rt.h"
 #include "serve/raw_client.hpp"
 
 namespace {
@@ -26,45 +29,35 @@ const std::string& demo_model() {
   return file;
 }
 
-/// The tool as a server; its standard output is read.
+/// The tool as a server.
 class ServerProcess {
  public:
-  explicit ServerProcess(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {PARSNETS_BINARY, "serve", "--port", "0"});
-    std::vector<char*> line;
-    for (auto& argument : arguments) line.push_back(argument.data());
-    line.push_back(nullptr);
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    const int failed = ::posix_spawn(&id_, PARSNETS_BINARY, &actions, nullptr, line.data(), environ);
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::close(ends[1]);
-    for (char c = 0; failed == 0 && ::read(ends[0], &c, 1) == 1 && c != '\n';) said_ += c;
-    ::close(ends[0]);
+  explicit ServerProcess(const std::vector<std::string>& arguments) : process_(words(arguments), STDOUT_FILENO) {
+    process_.wait_for_line("");
     std::smatch found;
-    if (std::regex_search(said_, found, std::regex("http://127\\.0\\.0\\.1:(\\d+)"))) port_ = std::stoi(found[1]);
+    if (std::regex_search(said(), found, std::regex("http://127\\.0\\.0\\.1:(\\d+)"))) port_ = std::stoi(found[1]);
   }
   ~ServerProcess() {
-    if (id_ > 0) finish();
+    if (!finished_) finish();
   }
   int port() const { return port_; }
-  const std::string& said() const { return said_; }
-  void interrupt() { ::kill(id_, SIGTERM); }
+  const std::string& said() const { return process_.line(); }  ///< its first line
+  void interrupt() { process_.send(SIGTERM); }
   int finish() {
     interrupt();
-    int status = 0;
-    ::waitpid(id_, &status, 0);
-    id_ = -1;
-    return exit_code_of(status);
+    finished_ = true;
+    return process_.finish().exit_code;
   }
 
  private:
-  pid_t id_ = -1;
+  static std::vector<std::string> words(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"serve", "--port", "0"});
+    return arguments;
+  }
+
+  CliProcess process_;
+  bool finished_ = false;
   int port_ = 0;
-  std::string said_;
 };
 
 }  // namespace
@@ -82,7 +75,8 @@ TEST(Serve, RemoteAddressesNeedTheOptionAndAToken) {
                                              {"--fit", "whole"},
                                              {"--port", "65536"},
                                              {"--connections", "0"},
-                                             {"--max-body", "0"}}) {
+                                             {"--max-body", "0"},
+                                             {"--max-pixels", "0"}}) {
     std::vector<std::string> words{"serve", "--model", model, "--port", "0"};
     words.insert(words.end(), more.begin(), more.end());
     EXPECT_EQ(run_cli(words).exit_code, 2) << more[0] << " " << more.back();
@@ -152,6 +146,71 @@ TEST(Serve, ATableOfTheServerAddsItsNewClassesToTheModel) {
   EXPECT_EQ(added.exit_code, 0) << added.err;
 }
 
+TEST(Serve, ABankOfTheServerFitsTheDeviceFileAndPredictsAsTheServerDoes) {
+  ServerProcess server({"--model", demo_model(), "--data", kDemo, "--samples", "100"});
+  ASSERT_GT(server.port(), 0) << server.said();
+  const auto post = [&](const std::string& target, const nlohmann::json& body) {
+    return ask(server.port(), request_text(server.port(), "POST", target, "application/json", body.dump()));
+  };
+  const auto classes = ask(server.port(), request_text(server.port(), "GET", "/v1/classes")).json()["classes"];
+  // A new class between two others, one of which it replaces; another one is removed.
+  std::vector<float> between = classes[0]["attributes"];
+  for (std::size_t a = 0; a < between.size(); ++a)
+    between[a] = (between[a] + classes[1]["attributes"][a].get<float>()) / 2;
+  const nlohmann::json bank{{"remove", {classes[0]["name"], classes[3]["name"]}},
+                            {"add",
+                             {{{"name", "between"}, {"attributes", between}},
+                              {{"name", classes[0]["name"]}, {"attributes", classes[0]["attributes"]}}}}};
+  const auto answer =
+      post("/v1/predict", {{"samples", "all"}, {"top", 1}, {"bank", bank}, {"return_features", true}}).json();
+  ASSERT_EQ(answer["features"].size(), 100u);
+  const TempDir dir;
+  std::set<std::string> answers;
+  for (const char* precision : {"float32", "int8"}) {
+    const bool exact = precision == std::string("float32");
+    const std::string file = (dir / precision).string();
+    const auto exported = run_cli({"export", "--model", demo_model(), "--out", file, "--precision", precision});
+    ASSERT_EQ(exported.exit_code, 0) << exported.err;
+    const std::string device = read_text_file(file);
+    const auto saved =
+        post(std::string("/v1/bank?format=device") + (exact ? "&precision=float32" : ""), {{"bank", bank}});
+    ASSERT_EQ(saved.status, 200) << saved.body;
+    EXPECT_EQ(saved.headers.at("content-type"), "application/octet-stream");
+    EXPECT_NE(saved.headers.at("content-disposition").find("classes.bank"), std::string::npos);
+
+    std::vector<std::uint32_t> words(device.size() / 4 + 1), memory, work;
+    std::memcpy(words.data(), device.data(), device.size());
+    pnrt_model model;
+    pnrt_bank loaded;
+    ASSERT_EQ(pnrt_open(&model, words.data(), device.size()), PNRT_OK);
+    memory.resize(pnrt_bank_bytes(&model, 2) / 4 + 1);
+    ASSERT_EQ(pnrt_bank_init(&loaded, &model, 2, memory.data(), memory.size() * 4), PNRT_OK);
+    ASSERT_EQ(pnrt_bank_load(&loaded, saved.body.data(), saved.body.size()), PNRT_OK);
+    work.resize(pnrt_work_bytes(&model, &loaded) / 4 + 1);
+    std::size_t same = 0;
+    for (std::size_t i = 0; i < 100; ++i) {
+      const std::vector<float> features = answer["features"][i];
+      pnrt_match best;
+      pnrt_verdict verdict;
+      ASSERT_EQ(
+          pnrt_classify(&model, &loaded, features.data(), nullptr, &best, 1, &verdict, work.data(), work.size() * 4),
+          PNRT_OK);
+      const auto& expected = answer["predictions"][i]["classes"][0];
+      const std::string name = pnrt_class_name(&model, &loaded, best.index);
+      same += name == expected["name"] ? 1 : 0;
+      answers.insert(name);
+      if (exact) {
+        EXPECT_EQ(name, expected["name"]) << i;
+        EXPECT_NEAR(best.score, expected["score"].get<float>(), 1e-4) << i;
+      }
+    }
+    EXPECT_GE(same, 95u) << precision;
+    EXPECT_NE(pnrt_bank_load(&loaded, saved.body.data(), saved.body.size() - 1), PNRT_OK);
+  }
+  EXPECT_TRUE(answers.contains("between"));
+  EXPECT_GE(answers.size(), 3u);
+}
+
 TEST(Serve, TheCommandsOfTheGuideWork) {
   if (std::system("command -v curl > /dev/null") != 0) GTEST_SKIP() << "curl is not installed";
   ServerProcess server({"--model", demo_model(), "--data", kDemo});
@@ -163,9 +222,10 @@ TEST(Serve, TheCommandsOfTheGuideWork) {
     if (!line.starts_with("curl ")) continue;
     ++commands;
     line = std::regex_replace(line, std::regex(":8080"), ":" + std::to_string(server.port()));
+    line = std::regex_replace(line, std::regex(" -o \\S+"), "");
     line = "cd " + shell_quoted(PARSNETS_SOURCE_DIR) + " && " + line + " --silent --fail-with-body --max-time 60 > " +
            (dir / "answer").string();
     EXPECT_EQ(std::system(line.c_str()), 0) << line << "\n" << read_text_file(dir / "answer");
   }
-  EXPECT_EQ(commands, 6u);
+  EXPECT_EQ(commands, 7u);
 }

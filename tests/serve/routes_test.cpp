@@ -136,6 +136,7 @@ TEST(Routes, AClassThatARequestAddsCanWin) {
   EXPECT_TRUE(csv.body.starts_with("class,"));
   EXPECT_NE(csv.body.find("\ndrawn by hand,"), std::string::npos);
   EXPECT_EQ(csv.body.find("\n" + winner + ","), std::string::npos);
+  EXPECT_EQ(served().post("/v1/bank?format=table", Json{{"bank", bank}}.dump()).body, csv.body);
 }
 
 TEST(Routes, WhatIsBeyondTheRangeOfNumbersIsNull) {
@@ -400,7 +401,13 @@ TEST(Routes, HostileRequestsGetErrorsAndHarmNothing) {
   requests.push_back(post(npy(1, d), "application/x-npy", "/v1/explain?top=1"));
   requests.push_back(post(multipart(bmp_file(8, 8), "{}"), kMultipart, "/v1/predict?top=1"));
   requests.push_back(post(multipart(bmp_file(8, 8), "{\"top\":1}"), kMultipart, "/v1/explain"));
-  requests.push_back(post("{\"bank\":{}}", "application/json", "/v1/bank?x=1"));
+  for (const char* query : {"x=1", "format=csv", "format=", "precision=int8", "format=table&precision=int8",
+                            "format=device&precision=int4", "format=device&precision="})
+    requests.push_back(post("{\"bank\":{}}", "application/json", std::string("/v1/bank?") + query));
+  requests.push_back(post("{\"bank\":{\"remove\":[\"no such class\"]}}", "application/json", "/v1/bank?format=device"));
+  requests.push_back(
+      post("{\"bank\":{\"add\":[{\"name\":\"" + std::string(64, 'x') + "\",\"attributes\":" + numbers(m) + "}]}}",
+           "application/json", "/v1/bank?format=device"));
   requests.push_back(post("{\"samples\":[0]}", "application/json", "/v1/predict?top=1"));
   {
     std::string removed = "\"" + s.service.options().name + "\"";

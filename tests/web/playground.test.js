@@ -379,6 +379,26 @@ describe("edits", () => {
     assert.equal(rows.filter((sample) => predicted[sample].top[0].class === "deer").length, right);
   }));
 
+  test("are saved as a bank for the device file that the page's command writes", limit, () => withPage(async (page) => {
+    await redescribe(page, "deer", "horse", { antlers: 80 });
+    await page.getByRole("button", { name: "Done" }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Device bank" }).click()]);
+    assert.equal(download.suggestedFilename(), "classes.bank");
+    const file = path.join(folder, "classes.bank");
+    await download.saveAs(file);
+    await page.waitForSelector(".exported pre");
+    const work = fs.mkdtempSync(path.join(folder, "device-"));
+    fs.copyFileSync(trainedModel(), path.join(work, path.basename(trainedModel())));
+    const script = (await page.locator(".exported pre").textContent()).replace(/^parsnets/gm, '"$TOOL"');
+    execFileSync("sh", ["-euc", script], { cwd: work, env: { ...process.env, TOOL }, stdio: "pipe" });
+    const device = fs.readFileSync(path.join(work, path.basename(trainedModel()).replace(".safetensors", ".pnrt")));
+    const bank = fs.readFileSync(file);
+    assert.equal(bank.toString("latin1", 0, 8), "PNRTBANK");
+    assert.equal(bank.readUInt32LE(20), device.readUInt32LE(16), "the bank belongs to that file");
+    assert.equal(bank.readUInt32LE(24), 1, "one class is added");
+    assert.ok(bank.includes(Buffer.from("deer\0")));
+  }));
+
   test("a class of yours is deleted, and the deletion undone", limit, () => withPage(async (page) => {
     await page.getByRole("button", { name: "New class" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("pony");

@@ -14,7 +14,9 @@ class ClassList {
     this.node.append(
       element("div", { class: "panel-head" }, element("h2", { id: "classes-heading" }, "Classes"),
         element("button", { type: "button", id: "new-class", class: "primary", onclick: () => page.edit(page.bank.add("", NOTHING)) }, "New class"),
-        element("button", { type: "button", id: "export", onclick: () => this.save() }, "Export")),
+        element("button", { type: "button", id: "export", onclick: () => this.save() }, "Export"),
+        page.model.device_banks ? element("button", { type: "button", id: "device-bank", title: "The edits, for a device with the exported model",
+          onclick: () => this.saveForDevice() }, "Device bank") : ""),
       element("p", { class: "note guide" }, "Make a class the model was never trained on: say which class it is like, and move "
         + "the sliders of what is different. The pictures follow at once. Or redescribe an unseen class from scratch. "
         + (page.model.photos ? "Photos and the undo history last until the page is reloaded." : "The undo history lasts until the page is reloaded.")),
@@ -70,28 +72,48 @@ class ClassList {
     this.exported.replaceChildren();
   }
 
-  async save() {
-    const { bank, model } = this.page;
-    const request = bank.request();
+  // Asks for the edited bank and saves it; false: it cannot be had, and the page says why.
+  async download(path, file) {
     try {
-      const blob = await (await Server.call("/v1/bank", { body: { bank: request || {} } })).blob();
-      const link = element("a", { href: URL.createObjectURL(blob), download: "classes.csv" });
+      const blob = await (await Server.call(path, { body: { bank: this.page.bank.request() || {} } })).blob();
+      const link = element("a", { href: URL.createObjectURL(blob), download: file });
       link.click();
       window.setTimeout(() => URL.revokeObjectURL(link.href), 10000);
     } catch (error) {
       this.page.problem(error, "export");
-      return;
+      return false;
     }
     this.page.solved("export");
-    const shell = (word) => (/^[\w.,-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
+    return true;
+  }
+
+  showCommands(text, commands) {
+    this.exported.replaceChildren(element("p", { class: "note" }, text),
+      commands.length ? element("pre", { tabindex: "0", "aria-label": "Commands" }, commands.join("\n")) : "");
+  }
+
+  async save() {
+    const { bank, model } = this.page;
+    const request = bank.request();
+    if (!await this.download("/v1/bank", "classes.csv")) return;
     const list = (names) => names.map((name) => (/[",]/.test(name) ? `"${name.replace(/"/g, '""')}"` : name)).join(",");
     const command = (verb, names) => `parsnets classes ${verb} --model ${shell(model.name)}`
       + `${verb === "add" ? " --from classes.csv" : ""} --names ${shell(list(names))}`;
     const commands = [["remove", request ? request.remove : []], ["add", request ? request.add.map((one) => one.name) : []]]
       .filter(([, names]) => names.length).map(([verb, names]) => command(verb, names));
-    this.exported.replaceChildren(
-      element("p", { class: "note" }, commands.length ? "classes.csv is saved. Your edits in a model file:"
-        : "classes.csv is saved: every class of the model with its attributes."),
-      commands.length ? element("pre", { tabindex: "0", "aria-label": "Commands" }, commands.join("\n")) : "");
+    this.showCommands(commands.length ? "classes.csv is saved. Your edits in a model file:"
+      : "classes.csv is saved: every class of the model with its attributes.", commands);
   }
+
+  async saveForDevice() {
+    if (!await this.download("/v1/bank?format=device", "classes.bank")) return;
+    const { name } = this.page.model;
+    this.showCommands("classes.bank is saved. pnrt_bank_load takes it on a device with this file:",
+      [`parsnets export --model ${shell(name)} --out ${shell(`${name.replace(/\.safetensors$/, "")}.pnrt`)}`]);
+  }
+}
+
+// A word as a shell reads it.
+function shell(word) {
+  return /^[\w.,-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`;
 }
