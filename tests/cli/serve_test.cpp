@@ -10,6 +10,7 @@
 #include "backbones/onnx_bytes.hpp"
 #include "base/file.hpp"
 #include "cli/run_cli.hpp"
+#include "environment_variable.hpp"
 #include "parsnets_rt.h"
 #include "serve/raw_client.hpp"
 
@@ -55,6 +56,7 @@ class ServerProcess {
     return arguments;
   }
 
+  EnvironmentVariable no_token_{"PARSNETS_TOKEN", std::nullopt};
   CliProcess process_;
   bool finished_ = false;
   int port_ = 0;
@@ -63,6 +65,7 @@ class ServerProcess {
 }  // namespace
 
 TEST(Serve, RemoteAddressesNeedTheOptionAndAToken) {
+  const EnvironmentVariable no_token("PARSNETS_TOKEN", std::nullopt);
   const TempDir dir;
   std::ofstream(dir / "short") << "abc\n";
   const std::string model = demo_model();
