@@ -13,15 +13,17 @@ class ClassList {
     });
     this.node.append(
       element("div", { class: "panel-head" }, element("h2", { id: "classes-heading" }, "Classes"),
-        element("button", { type: "button", id: "new-class", class: "primary", onclick: () => page.edit(page.bank.add("", NOTHING)) }, "New class"),
-        element("button", { type: "button", id: "export", onclick: () => this.save() }, "Export"),
-        page.model.device_banks ? element("button", { type: "button", id: "device-bank", title: "The edits, for a device with the exported model",
-          onclick: () => this.saveForDevice() }, "Device bank") : ""),
+        element("button", { type: "button", id: "new-class", class: "primary", onclick: () => page.edit(page.bank.add("", NOTHING)) }, "New class")),
       element("p", { class: "note guide" }, "Make a class the model was never trained on: say which class it is like, and move "
         + "the sliders of what is different. The pictures follow at once. Or redescribe an unseen class from scratch. "
         + (page.model.photos ? "Photos and the undo history last until the page is reloaded." : "The undo history lasts until the page is reloaded.")),
       this.page.bank.classes.length > 15 ? this.search : "",
-      this.rows, this.exported);
+      this.rows,
+      element("div", { class: "buttons", role: "group", "aria-label": "Save" },
+        element("button", { type: "button", id: "export", onclick: () => this.save() }, "Export"),
+        page.model.device_banks ? element("button", { type: "button", id: "device-bank", title: "Your edits, for a device with the exported model",
+          onclick: () => this.saveForDevice() }, "Device bank") : ""),
+      this.exported);
   }
 
   update() {
