@@ -202,6 +202,10 @@ TEST(ExtractCommandWithoutModule, SaysWhatToInstall) {
   const std::string message = read_text_file(dir / "err");
   for (const char* text : {"libopencv-dnn-dev", "libopencv-imgcodecs-dev", "make photos"})
     EXPECT_NE(message.find(text), std::string::npos) << message;
+  write_text_file(dir / "parsnets-backbones.so", "no module");  // as one whose libraries are gone
+  ASSERT_EQ(std::system(((dir / "parsnets").string() + " doctor > " + (dir / "out").string()).c_str()), 0);
+  const std::string told = read_text_file(dir / "out");
+  EXPECT_NE(told.find("problem: the module for photographs does not load: "), std::string::npos) << told;
 }
 
 }  // namespace parsnets::test
