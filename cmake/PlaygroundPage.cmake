@@ -13,9 +13,9 @@ set(PARSNETS_PLAYGROUND_CSS lib/base.css playground/playground.css)
 # In the order they run.
 set(PARSNETS_PLAYGROUND_JS
   lib/format.js lib/dom.js lib/theme.js
-  playground/server.js playground/bank.js playground/pictures.js playground/live.js playground/grid.js
+  playground/server.js playground/names.js playground/bank.js playground/pictures.js playground/live.js playground/grid.js
   playground/result.js playground/evidence.js playground/classes.js playground/editor.js playground/photos.js
-  playground/page.js)
+  playground/history.js playground/page.js)
 foreach(part HTML CSS JS)
   list(TRANSFORM PARSNETS_PLAYGROUND_${part} PREPEND ${CMAKE_CURRENT_LIST_DIR}/../web/)
 endforeach()

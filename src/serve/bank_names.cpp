@@ -84,7 +84,8 @@ void BankNames::name_attributes(AddedClass& added, const std::string& field) con
   std::vector<float> values = start_of(added, field);
   for (const auto& [name, value] : added.named) {
     const auto found = attribute_places_.find(name);
-    if (found == attribute_places_.end()) unknown_name(field + ".attributes", "an attribute of the model", name, attributes_);
+    if (found == attribute_places_.end())
+      unknown_name(field + ".attributes", "an attribute of the model", name, attributes_);
     values[found->second] = value;
   }
   for (std::size_t a = 0; a < values.size(); ++a)

@@ -142,9 +142,9 @@ bool Connection::send_all(std::string_view data, bool more) {
   return true;
 }
 
-void Connection::close_gently(std::size_t most) {
+void Connection::close_gently(std::size_t most, std::chrono::milliseconds longest) {
   ::shutdown(socket_, SHUT_WR);
-  deadline_ = std::min(deadline_, Clock::now() + std::chrono::seconds(1));
+  deadline_ = std::min(deadline_, Clock::now() + longest);
   timed_out_ = false;
   for (std::size_t bytes = 0; !ended_ && bytes < most; bytes += received_.size()) {
     taken_ = received_.size();

@@ -32,8 +32,8 @@ class Connection : public httplib::Stream {
   /// Sends what was written.
   bool flush();
   /// Ends the connection so that a response can be read by a client that is still sending: takes `most` bytes of it
-  /// within a second.
-  void close_gently(std::size_t most);
+  /// for `longest`.
+  void close_gently(std::size_t most, std::chrono::milliseconds longest);
 
   bool timed_out() const { return timed_out_; }
   std::uint64_t bytes_read() const { return bytes_read_; }  ///< by read(), since replay(), without what was replayed

@@ -59,7 +59,7 @@ class HttpServer::State {
   void start() {
     acceptor_ = std::thread([this] {
       accept_connections(
-          listener_.socket(), stop_event_,
+          listener_.socket(), stop_event_, options_.drain,
           [this](int socket, std::string address) { return workers_.take(socket, std::move(address)); },
           [this] { metrics_.add_refused("connections"); });
     });
@@ -75,8 +75,16 @@ class HttpServer::State {
   }
 
  private:
-  /// Every request of a connection.
   void serve(OpenConnection& open) {
+    try {
+      serve_requests(open);
+    } catch (const std::exception&) {  // no memory is left even for a refusal; other connections go on
+    }
+    ::close(open.socket);
+  }
+
+  /// Every request of a connection.
+  void serve_requests(OpenConnection& open) {
     Connection connection(open.socket, stop_event_);
     bool unread = false;
     std::string room;
@@ -111,8 +119,7 @@ class HttpServer::State {
       unread = error || !exchange.body_complete;
       break;
     }
-    if (unread) connection.close_gently(2 * options_.body_bytes);
-    ::close(open.socket);
+    if (unread) connection.close_gently(2 * options_.body_bytes, options_.drain);
   }
 
   /// The status that was written.

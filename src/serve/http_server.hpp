@@ -21,6 +21,7 @@ struct HttpServerOptions {
   std::chrono::milliseconds head{3000};      ///< from the first byte of a request to the end of its head
   std::chrono::milliseconds request{10000};  ///< from the first byte of a request to its last, and for its response
   std::chrono::milliseconds idle{15000};     ///< between requests of a connection
+  std::chrono::milliseconds drain{1000};     ///< for a client that is still sending to read why it was refused
   std::size_t body_bytes = 16u << 20;        ///< of a request
   double rate = 0;                           ///< requests per second and address; 0: any number
 };

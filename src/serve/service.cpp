@@ -45,10 +45,10 @@ Json source_json(const FeatureSource& source) {
 Json rejection_json(const Model& model) {
   if (model.rejection.empty()) return {};
   Json json{{"false_accept", model.rejection.false_accept}};
-  if (const auto& record = model.record.rejection) {
-    json["rejected_seen"] = record->rejected_seen / 100;
-    json["rejected_unseen"] = record->rejected_unseen / 100;
-    json["auroc"] = record->auroc / 100;
+  if (const auto& price = model.rejection.price) {
+    json["rejected_seen"] = price->rejected_seen;
+    json["rejected_unseen"] = price->rejected_unseen;
+    json["auroc"] = price->auroc;
   }
   return json;
 }

@@ -193,12 +193,8 @@ TEST(Routes, TheModelTellsThePriceOfRejection) {
   const auto rejection = [](const Model& of) {
     return Json::parse(Service(shared_copy(of), {}, {}).model_json())["rejection"];
   };
-  model.record.rejection.reset();
   EXPECT_EQ(rejection(model), (Json{{"false_accept", 0.05}}));
-  model.record.rejection.emplace();
-  model.record.rejection->rejected_seen = 10;
-  model.record.rejection->rejected_unseen = 25;
-  model.record.rejection->auroc = 87.5;
+  model.rejection.price = {0.1, 0.25, 0.875};
   EXPECT_EQ(rejection(model),
             (Json{{"false_accept", 0.05}, {"rejected_seen", 0.1}, {"rejected_unseen", 0.25}, {"auroc", 0.875}}));
   model.rejection = {};

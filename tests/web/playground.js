@@ -32,7 +32,8 @@ function trainedModel(data = DEMO) {
   return model;
 }
 
-// Resolves to {url, stop()} once the server has printed its address.
+// Resolves to {url, stop(), pause(), resume()} once the server has printed its address. One that pauses accepts
+// connections and answers nothing.
 function serve(args) {
   return new Promise((resolve, reject) => {
     const server = spawn(TOOL, ["serve", ...args], { stdio: ["ignore", "pipe", "pipe"] });
@@ -56,10 +57,11 @@ function serve(args) {
       const address = /http:\/\/[^\s]+/.exec(text);
       if (!address || !/\s/.test(text.slice(address.index + address[0].length))) return;
       clearTimeout(timer);
-      resolve({ url: address[0], stop: () => {
+      const stop = () => {
         server.kill("SIGTERM");
         return ended;
-      } });
+      };
+      resolve({ url: address[0], stop, pause: () => server.kill("SIGSTOP"), resume: () => server.kill("SIGCONT") });
     };
     server.stdout.on("data", read);
     server.stderr.on("data", read);
@@ -67,8 +69,9 @@ function serve(args) {
 }
 
 // Opens the page and collects what must stay empty: console messages, exceptions, requests to others. What matches
-// `expected` is left out: the browser itself logs each answer that is not a success.
-async function openPlayground(browser, url, { expected = null, ready = ".bars li", ...options } = {}) {
+// `expected` is left out: the browser itself logs each answer that is not a success. `before(page)` runs before the page
+// is loaded.
+async function openPlayground(browser, url, { expected = null, ready = ".bars li", before = null, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1366, height: 768 }, colorScheme: "light", acceptDownloads: true, ...options });
   context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
@@ -83,6 +86,7 @@ async function openPlayground(browser, url, { expected = null, ready = ".bars li
   page.on("request", (request) => {
     if (!request.url().startsWith(new URL("/", url).href) && !/^(data|blob):/.test(request.url())) note(`request: ${request.url()}`);
   });
+  if (before) await before(page);
   await page.goto(url);
   await page.waitForSelector(ready);
   return { context, page, problems };
@@ -103,4 +107,28 @@ async function settled(page) {
   await until(page, () => !document.querySelector("main[aria-busy=true]"));
 }
 
-module.exports = { DEMO, ROOT, PATIENCE, TOOL, folder, parsnets, trainedModel, serve, openPlayground, until, settled };
+// Holds the requests that match until the function that this resolves to is called.
+async function hold(page, pattern) {
+  let release = null;
+  const gate = new Promise((resolve) => {
+    release = resolve;
+  });
+  await page.route(pattern, async (route) => {
+    await gate;
+    await route.continue().catch(() => {});  // the page may have given it up
+  });
+  return async () => {
+    release();
+    await page.unroute(pattern);
+  };
+}
+
+// Answers /v1/model as the server does, with some of it changed.
+async function withModel(page, changes) {
+  await page.route("**/v1/model", async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...await answer.json(), ...changes } });
+  });
+}
+
+module.exports = { DEMO, ROOT, PATIENCE, TOOL, folder, parsnets, trainedModel, serve, openPlayground, until, settled, hold, withModel };

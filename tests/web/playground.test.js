@@ -195,7 +195,7 @@ describe("a picture", () => {
     // The larger the coverage, the larger the set.
     const sizes = [];
     for (const coverage of ["0.8", "0.9", "0.99"]) {
-      await page.getByLabel("holds the right class in").selectOption(coverage);
+      await page.getByLabel("Meant to contain the right class for").selectOption(coverage);
       await settled(page);
       sizes.push((await page.locator(".prediction-set strong").textContent()).split(/, | and /).length);
     }
@@ -217,27 +217,22 @@ describe("a picture", () => {
   }));
 
   test("is explained by what the favoured class has less of, too", limit, () => withPage(async (page) => {
-    const trait = (name, value, other) => page.evaluate((args) => Page.result.evidence.trait(...args), [name, value, other]);
-    assert.equal(await trait("on_water", 95, 0), "on water");
-    assert.equal(await trait("on_water", 0, 95), "not on water");
-    assert.equal(await trait("wild", 40, 95), "less wild");
-    assert.equal(await trait("has_wheels", 0, 95), "no wheels");
-    // The sentence agrees with the two columns of the table.
+    // The sentence says the name as it is, and the numbers of the two columns of the table.
     let lower = 0;
     for (const label of ["truck", "ship", "cat", "bird"]) {
       await tile(page, label).click();
       await settled(page);
       const table = new Map(await page.locator(".why tbody tr").evaluateAll((rows) => rows.map((row) => {
-        const [one, other] = [...row.querySelectorAll("td")].map((cell) => Number(cell.textContent));
-        return [row.querySelector("th").textContent, one - other];
+        const [one, other] = [...row.querySelectorAll("td")].map((cell) => cell.textContent);
+        return [row.querySelector("th").textContent, [one, other]];
       })));
       const text = await page.locator(".evidence p").textContent();
-      for (const [i, part] of [...text.matchAll(/For \w+: ([^.]+)\./g)].entries()) {
-        for (const words of part[1].split(/, | and /)) {
-          const [, less, name] = /^(no |not |less )?(.*)$/.exec(words);
-          const difference = table.get(name) ?? table.get(`has ${name}`);
-          assert.equal((i === 0 ? difference : -difference) < 0, Boolean(less), `${words} in "${text}"`);
-          lower += less ? 1 : 0;
+      assert.match(text, /^For \w+: /);
+      for (const [i, part] of [...text.matchAll(/For \w+: (.+?\))\. /g)].entries()) {
+        for (const words of part[1].split(/(?<=\)), |(?<=\)) and /)) {
+          const [, name, one, other] = /^(.*) \((.+) against (.+)\)$/.exec(words);
+          assert.deepEqual(i === 0 ? [one, other] : [other, one], table.get(name), `${words} in "${text}"`);
+          lower += Number(one) < Number(other) ? 1 : 0;
         }
       }
     }
@@ -259,7 +254,7 @@ describe("a picture", () => {
   }));
 
   test("is called unknown, with the reason, when that is allowed", limit, () => withPage(async (page) => {
-    await page.getByLabel(/^Allow the answer unknown/).check();
+    await page.getByLabel(/^Answer "unknown" when unsure/).check();
     await settled(page);
     const unknown = page.locator(".tile.unknown");
     const number = await unknown.count();
@@ -271,7 +266,7 @@ describe("a picture", () => {
     assert.equal(await page.locator("#result h3").first().textContent(), "Nearest classes");
     await page.getByLabel("Classified as").selectOption("unknown");
     assert.equal(await page.locator(".tile").count(), number);
-    await page.getByLabel(/^Allow the answer unknown/).uncheck();
+    await page.getByLabel(/^Answer "unknown" when unsure/).uncheck();
     assert.equal(await page.locator(".tile.unknown").count(), 0);
     assert.equal(await page.locator(".tile").count(), 240);
   }));
@@ -301,7 +296,7 @@ describe("a model", () => {
     const bare = await serve(["--model", model, "--data", data, "--port", "0"]);
     const view = await openPlayground(browser, bare.url);
     const text = await view.page.locator("main").innerText();
-    assert.doesNotMatch(text, /null|undefined|NaN|Prediction set|Allow the answer/);
+    assert.doesNotMatch(text, /null|undefined|NaN|Prediction set|when unsure/);
     assert.match(await view.page.locator(".tile").first().textContent(), /sample \d+/);
     assert.deepEqual(view.problems, []);
     await view.context.close();
@@ -526,7 +521,7 @@ describe("accessibility", () => {
       };
       await page.evaluate(axeSource);
       await check("at first");
-      await page.getByLabel(/^Allow the answer unknown/).check();
+      await page.getByLabel(/^Answer "unknown" when unsure/).check();
       await page.getByRole("tab", { name: "Attributes in the picture" }).click();
       await page.getByRole("button", { name: "Hide cat" }).click();
       await page.getByRole("button", { name: "Export" }).click();
@@ -555,74 +550,4 @@ describe("accessibility", () => {
     await page.reload();
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
   }));
-});
-
-describe("problems", () => {
-  const failures = /Failed to load resource/;
-
-  test("a server that stops is said, and one that comes back goes on", limit, async () => {
-    const args = ["--model", trainedModel(), "--data", DEMO];
-    const first = await serve([...args, "--port", "0"]);
-    const view = await openPlayground(browser, first.url, { expected: failures });
-    const { page } = view;
-    await first.stop();
-    await page.getByRole("button", { name: "Hide ship" }).click();
-    await page.waitForSelector("#problem:not([hidden])");
-    assert.match(await page.locator("#problem").textContent(), /The server does not answer\. The page resumes when it is back\./);
-    // Nothing is said of classes that nobody has predicted.
-    await page.getByRole("button", { name: "New class" }).click();
-    await page.getByRole("textbox", { name: "Name" }).fill("pony");
-    assert.equal(await page.locator("#effect").textContent(), "");
-    await page.getByRole("button", { name: "Done" }).click();
-    assert.doesNotMatch(await page.locator("main").innerText(), /take|correctly/);
-    const second = await serve([...args, "--port", new URL(first.url).port]);
-    await page.waitForSelector("#problem", { state: "hidden" });
-    await announced(page, /^The server is back\.$/);
-    await settled(page);
-    await until(page, () => !document.querySelector('.tile[aria-label$=": ship"]'));
-    assert.deepEqual(view.problems, []);
-    await view.context.close();
-    await second.stop();
-  });
-
-  test("what the server refuses is said in its words", limit, async () => {
-    const view = await openPlayground(browser, server.url, { expected: failures });
-    const { page } = view;
-    // More classes than a request may carry.
-    await page.evaluate(() => {
-      const key = `parsnets-bank ${Page.model.name} ${Page.bank.classes.map((one) => one.name).join()}`;
-      const own = Array.from({ length: Page.model.limits.bank_classes + 1 }, (_, i) => ({ id: i + 1, name: `class ${i}`, base: "horse", changes: {} }));
-      sessionStorage.setItem(key, JSON.stringify({ own, hidden: [], next: own.length + 1 }));
-    });
-    await page.reload();
-    await page.waitForSelector("#problem:not([hidden])");
-    assert.match(await page.locator("#problem p").textContent(), /64.*\.$/);
-    assert.deepEqual(view.problems, []);
-    await view.context.close();
-  });
-
-  test("the token of the address is used and leaves it; without it, the page says so", limit, async () => {
-    const token = "s3cret-token-of-the-test";
-    const file = path.join(folder, "token");
-    fs.writeFileSync(file, token);
-    const guarded = await serve(["--model", trainedModel(), "--data", DEMO, "--port", "0", "--token-file", file]);
-    const plain = new URL("/", guarded.url).href;
-    const closed = await openPlayground(browser, plain, { expected: failures, ready: "#problem:not([hidden])" });
-    assert.match(await closed.page.locator("#problem").textContent(), /token/);
-    assert.deepEqual(closed.problems, []);
-    // A token that is added to the address of the open page.
-    await closed.page.evaluate((hash) => {
-      window.location.hash = hash;
-    }, `token=${token}`);
-    await closed.page.waitForSelector(".bars li");
-    assert.equal(await closed.page.evaluate(() => window.location.href), plain);
-    assert.deepEqual(closed.problems, []);
-    await closed.context.close();
-    const view = await openPlayground(browser, `${plain}#token=${token}`);
-    assert.equal(await view.page.evaluate(() => window.location.href), plain);
-    assert.equal(await view.page.locator(".tile").count(), 240);
-    assert.deepEqual(view.problems, []);
-    await view.context.close();
-    await guarded.stop();
-  });
 });

@@ -4,15 +4,19 @@
 // `base` is the name of a class, or one of these.
 const NOTHING = "";
 const AVERAGE = "\u0000average";
+const MOST_NAME_BYTES = 200;  // of a class in a request, as UTF-8
 
 class Bank {
-  // `described`: the answer of /v1/classes. `onChange` is called after each edit.
-  constructor(described, storageKey, onChange) {
+  // `described`: the answer of /v1/classes. `most`: the classes that a request can add. `onChange` is called after each
+  // edit.
+  constructor(described, most, storageKey, onChange) {
+    this.most = most;
     this.attributes = withScale(described.attributes);
     this.classes = described.classes;
     this.storageKey = storageKey;
     this.onChange = onChange;
     this.byName = new Map(this.classes.map((one) => [one.name, one]));
+    this.byShownName = new Map(this.classes.map((one) => [Names.plain(one.name), one.name]));
     this.average = this.attributes.map((attribute, j) => {
       const known = this.classes.map((one) => one.attributes && one.attributes[j]).filter(isNumber);
       return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : attribute.minimum;
@@ -60,11 +64,24 @@ class Bank {
 
   // Why the class cannot be used yet, or null.
   problem(one) {
-    if (!one.name) return "Give the class a name.";
-    if (one.name === UNKNOWN) return `${UNKNOWN} is the answer for pictures of no class. Choose another name.`;
-    if (this.byName.has(one.name) && !this.isHidden(one.name)) return `The model has a class ${one.name}. Choose another name, or hide that class.`;
-    const first = this.state.own.find((other) => other.name === one.name);
-    return first && first !== one ? `Another class of yours is called ${one.name}.` : null;
+    const problem = this.nameProblem(one);
+    if (problem) return problem;
+    const before = this.state.own.slice(0, this.state.own.indexOf(one)).filter((other) => !this.nameProblem(other));
+    return before.length < this.most ? null : `The server takes at most ${this.most} classes of yours. Delete another one to use this one.`;
+  }
+
+  // What the server would refuse is not sent.
+  nameProblem({ id, name }) {
+    if (!name) return "Give the class a name.";
+    if (name === UNKNOWN) return `${UNKNOWN} is the answer for pictures of no class. Choose another name.`;
+    if (new TextEncoder().encode(name).length > MOST_NAME_BYTES) return `The name is too long: it has more than ${MOST_NAME_BYTES} bytes.`;
+    if (/[\u0000-\u001f\u007f]|\p{Surrogate}/u.test(name)) return "The name contains a character that cannot be shown. Type it anew.";
+    const same = this.byName.has(name) ? name : this.byShownName.get(name);
+    if (same !== undefined && !this.isHidden(same)) {
+      return `The model has a class ${Names.of(name)}. Choose another name, or hide that class.`;
+    }
+    const first = this.state.own.find((other) => other.name === name);
+    return first && first.id !== id ? `Another class of yours is called ${Names.of(name)}.` : null;
   }
 
   // What requests carry; undefined without edits.
@@ -87,21 +104,21 @@ class Bank {
 
   add(name, base) {
     const { own, hidden, next } = this.state;
-    this.edit(`new class${name ? ` ${name}` : ""}`, null, { own: [...own, { id: next, name, base, changes: {} }], hidden, next: next + 1 });
+    this.edit(`new class${name ? ` ${Names.of(name)}` : ""}`, null, { own: [...own, { id: next, name, base, changes: {} }], hidden, next: next + 1 });
     return next;
   }
 
   // Hides a class of the model and adds one of the same name.
   redescribe(name, base) {
     const { own, hidden, next } = this.state;
-    this.edit(`redescribe ${name}`, null,
+    this.edit(`redescribe ${Names.of(name)}`, null,
       { own: [...own, { id: next, name, base, changes: {}, replaces: name }], hidden: [...hidden, name], next: next + 1 });
     return next;
   }
 
   hide(name, hidden) {
     const others = this.state.hidden.filter((other) => other !== name);
-    this.edit(`${hidden ? "hide" : "show"} ${name}`, null, { ...this.state, hidden: hidden ? [...others, name] : others });
+    this.edit(`${hidden ? "hide" : "show"} ${Names.of(name)}`, null, { ...this.state, hidden: hidden ? [...others, name] : others });
   }
 
   // The class of the model that it replaces comes back, unless another class of yours has that name.
@@ -109,7 +126,24 @@ class Bank {
     const { name, replaces } = this.own(id);
     const own = this.state.own.filter((one) => one.id !== id);
     const back = own.some((one) => one.name === replaces) ? null : replaces;
-    this.edit(`delete ${name}`, null, { ...this.state, own, hidden: this.state.hidden.filter((other) => other !== back) });
+    this.edit(`delete ${Names.of(name)}`, null, { ...this.state, own, hidden: this.state.hidden.filter((other) => other !== back) });
+  }
+
+  // A new class that nobody has described.
+  untouched({ name, base, changes, replaces }) {
+    return !name && base === NOTHING && !Object.keys(changes).length && !replaces;
+  }
+
+  // Takes back an untouched class, as if it had never been made.
+  discard(id) {
+    const last = this.past[this.past.length - 1];
+    if (!last || last.state.own.some((one) => one.id === id)) {
+      this.remove(id);
+      return;
+    }
+    this.past.pop();
+    this.state = last.state;
+    this.changed();
   }
 
   replace(id, text, key, part) {
@@ -117,7 +151,7 @@ class Bank {
   }
 
   rename(id, name) {
-    this.replace(id, `name ${name}`, "name", { name });
+    this.replace(id, `name ${Names.of(name)}`, "name", { name });
   }
 
   startFrom(id, base) {
@@ -129,7 +163,7 @@ class Bank {
     const one = this.own(id);
     const { [attribute]: _, ...others } = one.changes;
     const same = value === null || value === this.baseValues(one.base)[attribute];
-    this.replace(id, `${words(this.attributes[attribute].name)} of ${one.name}`, attribute, { changes: same ? others : { ...others, [attribute]: value } });
+    this.replace(id, `${words(this.attributes[attribute].name)} of ${Names.of(one.name)}`, attribute, { changes: same ? others : { ...others, [attribute]: value } });
   }
 
   undo() {
@@ -160,7 +194,7 @@ class Bank {
     const state = JSON.parse(Session.get(this.storageKey) || "null");
     const fits = state && state.own.every(({ base, changes }) => (base === NOTHING || base === AVERAGE || this.byName.has(base))
       && Object.keys(changes).every((j) => j < this.attributes.length)) && state.hidden.every((name) => this.byName.has(name));
-    return fits ? state : null;
+    return fits ? { ...state, own: state.own.filter((one) => !this.untouched(one)) } : null;
   }
 }
 
@@ -175,9 +209,4 @@ function withScale(attributes) {
   const most = Math.max(...attributes.map((one) => one.maximum));
   const maximum = [1, 100].find((end) => least >= 0 && most <= end && most > end / 2);
   return maximum ? attributes.map((one) => ({ ...one, minimum: 0, maximum })) : attributes;
-}
-
-// The name of an attribute as words.
-function words(name) {
-  return name.replace(/[_]+/g, " ");
 }

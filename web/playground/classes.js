@@ -5,7 +5,7 @@ class ClassList {
     this.page = page;
     this.node = document.getElementById("class-list");
     this.query = "";
-    this.rows = element("ul", { class: "class-rows scrolls" });
+    this.rows = element("ul", { id: "class-rows", class: "class-rows scrolls" });
     this.exported = element("div", { class: "exported", "aria-live": "polite" });
     this.search = searchControl("Find", (query) => {
       this.query = query;
@@ -13,15 +13,17 @@ class ClassList {
     });
     this.node.append(
       element("div", { class: "panel-head" }, element("h2", { id: "classes-heading" }, "Classes"),
-        element("button", { type: "button", id: "new-class", class: "primary", onclick: () => page.edit(page.bank.add("", NOTHING)) }, "New class"),
-        element("button", { type: "button", id: "export", onclick: () => this.save() }, "Export"),
-        page.model.device_banks ? element("button", { type: "button", id: "device-bank", title: "The edits, for a device with the exported model",
-          onclick: () => this.saveForDevice() }, "Device bank") : ""),
+        element("button", { type: "button", id: "new-class", class: "primary", onclick: () => page.edit(page.bank.add("", NOTHING), "new-class") }, "New class")),
       element("p", { class: "note guide" }, "Make a class the model was never trained on: say which class it is like, and move "
         + "the sliders of what is different. The pictures follow at once. Or redescribe an unseen class from scratch. "
         + (page.model.photos ? "Photos and the undo history last until the page is reloaded." : "The undo history lasts until the page is reloaded.")),
       this.page.bank.classes.length > 15 ? this.search : "",
-      this.rows, this.exported);
+      this.rows,
+      element("div", { class: "buttons", role: "group", "aria-label": "Save" },
+        element("button", { type: "button", id: "export", onclick: () => this.save() }, "Export"),
+        page.model.device_banks ? element("button", { type: "button", id: "device-bank", title: "Your edits, for a device with the exported model",
+          onclick: () => this.saveForDevice() }, "Device bank") : ""),
+      this.exported);
   }
 
   update() {
@@ -30,23 +32,23 @@ class ClassList {
     const rows = [
       ...bank.state.own.map((one) => ({ name: one.name || "unnamed", one, own: true, problem: bank.problem(one) })),
       ...unseenFirst(bank.classes).map((one) => ({ ...one, own: false })),
-    ].filter((row) => row.name.toLowerCase().includes(this.query));
+    ].filter((row) => `${row.name} ${Names.plain(row.name)}`.toLowerCase().includes(this.query));
     this.rows.replaceChildren(...rows.map((row) => (row.own ? this.ownRow(row) : this.modelRow(row))));
     const again = held && [...this.rows.querySelectorAll("button")].find((button) => button.dataset.action === held);
     if (again) again.focus();
   }
 
   action(text, name, work, disabled = false) {
-    return element("button", { type: "button", class: "small", "aria-label": `${text} ${name}`, "data-action": `${text === "Show" ? "Hide" : text} ${name}`,
+    return element("button", { type: "button", class: "small", "aria-label": `${text} ${Names.of(name)}`, "data-action": `${text === "Show" ? "Hide" : text} ${name}`,
       disabled, onclick: work }, text);
   }
 
   ownRow({ name, one, problem }) {
     const { page } = this;
-    return element("li", { class: "own" }, classTag(name, false, true), element("span", { class: "actions" },
+    return element("li", { class: "own", "data-id": one.id }, classTag(name, false, true), element("span", { class: "actions" },
       this.action("Edit", name, () => page.edit(one.id)), this.action("Delete", name, () => {
         page.bank.remove(one.id);
-        page.announce(`${name} is deleted.`);
+        page.announce(`${Names.of(name)} is deleted.`);
         document.getElementById("new-class").focus();
       })),
     element("p", { class: "note" }, problem || page.takes(name)));
@@ -63,7 +65,7 @@ class ClassList {
         hidden || seen ? null : this.action("Redescribe", name, () => page.edit(bank.redescribe(name, NOTHING)), bank.present().length < 3),
         this.action(hidden ? "Show" : "Hide", name, () => {
           bank.hide(name, !hidden);
-          page.announce(`${name} is ${hidden ? "shown" : "hidden"}.`);
+          page.announce(`${Names.of(name)} is ${hidden ? "shown" : "hidden"}.`);
         }, !hidden && bank.present().length < 3)));
   }
 

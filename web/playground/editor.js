@@ -18,7 +18,7 @@ class Editor {
     this.name = element("input", { type: "text", id: "class-name", autocomplete: "off", spellcheck: "false", maxlength: "100",
       oninput: () => bank.rename(id, this.name.value.trim()) });
     const starts = [[NOTHING, "nothing: all at the minimum"], [AVERAGE, "the average of all classes"],
-      ...bank.classes.filter((one) => one.attributes).map((one) => [one.name, one.name])];
+      ...bank.classes.filter((one) => one.attributes).map((one) => [one.name, Names.of(one.name)])];
     this.base = selectControl("Like", starts, NOTHING, (base) => bank.startFrom(id, base));
     this.base.querySelector("select").id = "class-base";
     this.base.classList.add("wide");
@@ -26,6 +26,7 @@ class Editor {
     this.valueProblem = element("p", { class: "warning", id: "value-problem" });
     this.sentence = element("p", { class: "sentence" });
     this.effect = element("p", { class: "effect", id: "effect" });
+    this.strip = element("div", { class: "strip", "aria-hidden": "true" });
     this.rows = bank.attributes.map((attribute, j) => this.row(attribute, j));
     this.none = element("p", { class: "note" }, "No attributes match.");
     this.list = element("ul", { class: "sliders scrolls", "aria-label": "Attributes" }, ...this.rows.map((row) => row.node), this.none);
@@ -33,6 +34,7 @@ class Editor {
       element("div", { class: "panel-head" }, element("h2", {}, "Your class"),
         element("button", { type: "button", id: "delete-class", onclick: () => bank.remove(id) }, "Delete"),
         element("button", { type: "button", id: "done", class: "primary", onclick: () => this.page.edit(null) }, "Done")),
+      this.strip,
       element("label", { class: "control wide" }, element("span", {}, "Name"), this.name), this.warning,
       this.base, this.sentence, this.effect, this.valueProblem,
       element("div", { class: "filters" },
@@ -60,7 +62,7 @@ class Editor {
       bank.set(this.id, j, null);
       this.page.announce(`${text} is reset.`);
     } }, "↺");
-    const node = element("li", {}, element("span", { class: "attribute-name", title: text }, text), slider, number, reset);
+    const node = element("li", {}, element("span", { class: "attribute-name", title: name }, text), slider, number, reset);
     return { node, slider, number, reset, text, j };
   }
 
@@ -100,7 +102,7 @@ class Editor {
       node.classList.toggle("changed", changed);
     }
     const changes = Object.keys(one.changes).map((j) => `${words(bank.attributes[j].name).replace(/^has /, "")} ${compact(one.changes[j])}`);
-    const start = one.base === NOTHING ? null : one.base === AVERAGE ? "the average" : one.base;
+    const start = one.base === NOTHING ? null : one.base === AVERAGE ? "the average" : Names.of(one.base);
     this.sentence.textContent = start && changes.length ? `Like ${start}, but with ${wordList(changes)}.`
       : start ? `Like ${start}. Change what is different.` : changes.length ? `With ${wordList(changes)}.` : "Choose a class that it is like, or move sliders.";
     this.filter();
@@ -110,7 +112,16 @@ class Editor {
   showEffect() {
     const { bank } = this.page;
     const one = bank.own(this.id);
-    this.effect.textContent = bank.problem(one) ? "" : this.page.takes(one.name);
+    const taken = bank.problem(one) ? null : this.page.taken(one.name);
+    this.effect.textContent = taken === null ? "" : this.page.takes(one.name);
+    this.showStrip(taken === null ? [] : this.page.items.filter((item) => this.page.verdict(item) === one.name));
+  }
+
+  // The pictures that the class takes, in one row, where the grid is out of sight.
+  showStrip(items) {
+    const { pictures } = this.page;
+    this.strip.hidden = !items.length && !this.effect.textContent;
+    this.strip.replaceChildren(element("span", {}, `Takes ${items.length}`), ...(pictures.any ? items.slice(0, 30).map((item) => pictures.node(item)) : []));
   }
 
   filter() {

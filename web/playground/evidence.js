@@ -1,5 +1,11 @@
 // Why a class was chosen: attributes that decided against the runner-up, and the attributes seen in the picture.
 
+// What speaks for a class with this value of an attribute against one with the other: "carries people (10 against 80)".
+// Names are verbs, nouns or whole phrases, so that the numbers alone say which is more.
+function trait(name, value, other) {
+  return `${words(name)} (${compact(value)} against ${compact(other)})`;
+}
+
 class Evidence {
   constructor(page) {
     this.page = page;
@@ -45,7 +51,7 @@ class Evidence {
       .filter((row) => row.contribution).sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
     const most = Math.max(...rows.map((row) => Math.abs(row.contribution)));
     const list = (sign) => wordList(shown.filter((one) => Math.sign(one.contribution) === sign && one.winner !== one.runner_up).slice(0, 3)
-      .map((one) => (sign > 0 ? this.trait(one.name, one.winner, one.runner_up) : this.trait(one.name, one.runner_up, one.winner))));
+      .map((one) => trait(one.name, ...(sign > 0 ? [one.winner, one.runner_up] : [one.runner_up, one.winner]))));
     const speaks = (name, sign) => (list(sign) ? `For ${name}: ${list(sign)}. ` : "");
     const handicap = winner.score - second.score < calibration ? `Without the handicap of seen classes it would be ${second.name}.` : "";
     const [mine, others] = [winner.name, second.name].map((name) => this.page.bank.valuesOf(name));
@@ -64,16 +70,6 @@ class Evidence {
             element("td", {}, "runner_up" in row ? compact(row.runner_up) : ""),
             element("td", { class: "balance" }, bar, element("span", { class: "visually-hidden" }, fixed(row.contribution, 4))));
         }))));
-  }
-
-  // What speaks for a class with this value of an attribute against one with the other value: "on water", "less wild",
-  // "not on water".
-  trait(name, value, other) {
-    if (!(value < other)) return words(name);
-    const { minimum, maximum } = this.page.bank.attributes.find((one) => one.name === name);
-    const none = value - minimum <= 0.05 * (maximum - minimum);
-    const [, has, rest] = /^(has )?(.*)$/.exec(words(name));
-    return `${none ? (has ? "no" : "not") : "less"} ${rest}`;
   }
 
   // The predicted value as a bar, that of the best class as a line.

@@ -6,6 +6,8 @@ const MARKS = {
   unknown: ["?", "unknown"],
 };
 
+const PHOTOS = Symbol("photos");  // the group of photos of one's own
+
 class Grid {
   // `page` provides bank, items, pictures, selected, verdict(item), select(item).
   constructor(page) {
@@ -45,8 +47,8 @@ class Grid {
     };
     const held = this.filters.contains(document.activeElement) && document.activeElement.closest("label").dataset.filter;
     const controls = {
-      label: selectControl("Of", [["", "all classes"], ...this.labels().map((name) => [name, name])], this.label, change("label")),
-      given: selectControl("Classified as", [["", "any"], ...given.map((name) => [name, name])], this.given, change("given")),
+      label: selectControl("Of", [["", "all classes"], ...this.labels().map((name) => [name, Names.of(name)])], this.label, change("label")),
+      given: selectControl("Classified as", [["", "any"], ...given.map((name) => [name, Names.of(name)])], this.given, change("given")),
       onlyUnseen: checkboxControl("Only unseen classes", this.onlyUnseen, change("onlyUnseen")),
     };
     for (const [name, control] of Object.entries(controls)) control.dataset.filter = name;
@@ -68,16 +70,18 @@ class Grid {
     const shown = this.shown();
     const groups = new Map();
     const grouped = this.label || shown.length >= 4 * new Set(shown.map((item) => item.label)).size;
+    const reading = this.page.photoInput ? this.page.photoInput.queue : [];
+    if (reading.length) groups.set(PHOTOS, []);
     for (const item of shown) {
-      const name = item.photo ? "Your photos" : grouped ? item.label : null;
+      const name = item.photo ? PHOTOS : grouped ? item.label : null;
       if (!groups.has(name)) groups.set(name, []);
       groups.get(name).push(item);
     }
     const held = [...this.tiles].find(([, tile]) => tile === document.activeElement);
     this.tiles.clear();
     this.heads = [];
-    this.node.replaceChildren(...[...groups].map(([name, items]) => this.group(name, items)));
-    if (!shown.length && this.page.items.length) this.node.append(element("p", { class: "note" }, "No pictures match."));
+    this.node.replaceChildren(...[...groups].map(([name, items]) => this.group(name, items, name === PHOTOS ? reading : [])));
+    if (!shown.length && !reading.length && this.page.items.length) this.node.append(element("p", { class: "note" }, "No pictures match."));
     this.mark();
     if (held) (this.tiles.get(held[0]) || this.node.querySelector("[tabindex='0']") || this.filters.querySelector("select")).focus();
   }
@@ -89,10 +93,12 @@ class Grid {
     else this.mark();
   }
 
-  group(name, items) {
+  // `reading`: files that become items of the group.
+  group(name, items, reading) {
     const head = element("h3", { class: "group-head" });
-    this.heads.push({ head, name, photos: items[0].photo });
-    return element("div", { class: "group" }, head, element("div", { class: "tiles" }, ...items.map((item) => {
+    this.heads.push({ head, name });
+    const places = reading.map((file) => element("span", { class: "placeholder", role: "img", "aria-label": `Reading ${isolated(file.name)}` }, "…"));
+    return element("div", { class: "group" }, head, element("div", { class: "tiles" }, ...places, ...items.map((item) => {
       const tile = element("button", { type: "button", class: "tile", tabindex: "-1",
         onclick: () => this.page.select(item) }, this.page.pictures.node(item), element("span", { class: "mark", "aria-hidden": "true" }));
       this.tiles.set(item, tile);
@@ -109,11 +115,11 @@ class Grid {
       tile.className = `tile${kind ? ` ${kind}` : ""}`;
       tile.lastElementChild.textContent = kind ? MARKS[kind][0] : "";
       tile.setAttribute("aria-pressed", String(selected));
-      tile.setAttribute("aria-label", `${item.label ? `${item.label}, ` : ""}${item.name}${verdict ? `: ${verdict}` : ""}`);
+      tile.setAttribute("aria-label", `${item.label ? `${Names.of(item.label)}, ` : ""}${isolated(item.name)}${verdict ? `: ${Names.of(verdict)}` : ""}`);
       tile.tabIndex = selected ? 0 : -1;
     }
     if (!this.tiles.has(this.page.selected) && this.tiles.size) this.tiles.values().next().value.tabIndex = 0;
-    for (const { head, name, photos } of this.heads) head.replaceChildren(...(photos ? [name, this.removal] : this.line(name)));
+    for (const { head, name } of this.heads) head.replaceChildren(...(name === PHOTOS ? ["Your photos", this.removal] : this.line(name)));
   }
 
   kind(item, verdict) {

@@ -8,19 +8,43 @@ const Page = {
   items: [],  // photos of one's own, then samples: {photo, id, name, label, features, url, prediction}
 
   async start() {
-    Theme.start(() => {});
+    const theme = document.getElementById("theme-switch");
+    Theme.start(() => {
+      theme.textContent = Theme.current() === "dark" ? "Light theme" : "Dark theme";
+      theme.removeAttribute("aria-pressed");  // its name says what it does
+    });
+    document.querySelector(".skip").addEventListener("click", (event) => {
+      event.preventDefault();  // no entry in the history
+      document.getElementById("pictures").focus();
+    });
     Server.start();
+    Server.onSlow = () => {
+      document.getElementById("waiting").textContent = Server.slow && !Server.lost ? "Waiting for the server…" : "";
+    };
     Server.onLost = () => {
+      Server.onSlow();
       Page.say("The server does not answer. The page resumes when it is back.", "server");
       if (Page.all) Page.showAll();
     };
+    document.getElementById("token-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      Server.useToken(document.getElementById("token").value.trim());
+      document.getElementById("token").value = "";
+      if (Page.all) Page.returned();
+      else Page.begin();
+    });
+    await Page.begin();
+  },
+
+  async begin() {
+    Server.onReturn = () => window.location.reload();
     try {
       await Page.load();
     } catch (error) {
       Page.problem(error);
-      Server.onReturn = () => window.location.reload();
       return;
     }
+    Page.authorized();
     Server.onReturn = () => Page.returned();
   },
 
@@ -30,15 +54,26 @@ const Page = {
     Page.pictures = new Pictures(samples);
     Page.items = unseenFirst(samples.samples).map((sample) => ({ ...sample, photo: false, prediction: null }));
     await Page.pictures.load();
-    Page.bank = new Bank(described, `parsnets-bank ${model.name} ${described.classes.map((one) => one.name).join()}`, () => Page.changed());
+    Names.start(described.classes.map((one) => one.name));
+    Page.bank = new Bank(described, model.limits.bank_classes, `parsnets-bank ${model.name} ${described.classes.map((one) => one.name).join()}`, () => Page.changed());
     const seen = count(model.seen, "seen class", "seen classes");
     document.getElementById("model-line").textContent =
-      `${model.name}: ${seen}, ${model.classes - model.seen} unseen, ${count(model.attributes, "attribute")}`;
+      `${isolated(model.name)}: ${seen}, ${model.classes - model.seen} unseen, ${count(model.attributes, "attribute")}`;
     Page.result = new Result(Page);
     Page.list = new ClassList(Page);
     Page.editor = new Editor(Page);
     Page.grid = new Grid(Page);
     Page.photoInput = new PhotoInput(Page);
+    History.start({
+      onBack: () => {
+        const open = Page.editor.id !== null;
+        if (open) Page.edit(null);
+        return open;
+      },
+      onForward: (id) => {
+        if (Page.editor.id === null && Page.bank.own(id)) Page.edit(id);
+      },
+    });
     const tell = { onProblem: (error) => Page.problem(error), onBusy: () => Page.busy() };
     Page.all = new Live((signal) => Page.predictAll(signal), { ...tell, pause: 50 });
     Page.one = new Live((signal) => Page.predictOne(signal), { ...tell, pause: 0 });
@@ -91,6 +126,7 @@ const Page = {
 
   showAll() {
     Page.grid.update();
+    document.getElementById("handicap").textContent = Page.handicapNote();
     if (Page.editor.id === null) {
       Page.list.update();
     } else {
@@ -103,7 +139,7 @@ const Page = {
     const { item, prediction, explanation } = Page.shown;
     Page.result.show(item, prediction, explanation);
     const verdict = Page.rejecting && prediction.unknown ? UNKNOWN : prediction.classes[0].name;
-    if (Page.told !== item) Page.announce(`${item.label || item.name}: ${verdict}, ${percentOf(prediction.classes[0].confidence)}.`);
+    if (Page.told !== item) Page.announce(`${item.label ? Names.of(item.label) : isolated(item.name)}: ${Names.of(verdict)}, ${percentOf(prediction.classes[0].confidence)}.`);
     Page.told = item;
   },
 
@@ -114,7 +150,11 @@ const Page = {
   },
 
   busy() {
-    document.getElementById("main").setAttribute("aria-busy", String(Page.all.busy || Page.one.busy));
+    const set = (id, on) => document.getElementById(id).setAttribute("aria-busy", String(on));
+    set("main", Page.all.busy || Page.one.busy);
+    set("result-body", Page.one.stale);
+    for (const id of ["grid", "class-rows"]) set(id, Page.all.stale);
+    Page.editor.node.classList.toggle("stale", Page.all.stale);
   },
 
   // How many pictures of the class there are, and how many of them are classified as it.
@@ -134,15 +174,34 @@ const Page = {
     return Page.predicted() && Page.chosenFrom.has(name) ? Page.items.filter((item) => Page.verdict(item) === name).length : null;
   },
 
+  // What a visitor would take for a fault: a class without samples in training takes most of a seen class.
+  handicapNote() {
+    const { classes } = Page.bank;
+    const unseen = new Set(Page.bank.present().filter((one) => !one.seen).map((one) => one.name));
+    if (!(Page.model.gamma > 0) || !Page.predicted()) return "";
+    let worst = { share: 0.5 };
+    for (const { name } of classes.filter((one) => one.seen && !Page.bank.isHidden(one.name))) {
+      const verdicts = Page.items.filter((item) => item.label === name).map(Page.verdict);
+      for (const taker of new Set(verdicts.filter((verdict) => unseen.has(verdict)))) {
+        const number = verdicts.filter((verdict) => verdict === taker).length;
+        if (number >= 3 && number / verdicts.length > worst.share) worst = { share: number / verdicts.length, name, taker, number, all: verdicts.length };
+      }
+    }
+    if (!worst.name) return "";
+    const [name, taker] = [worst.name, worst.taker].map(Names.of);
+    return `${taker} takes ${worst.number} of ${worst.all} pictures of ${name}. Seen classes have a handicap, gamma, which was chosen to balance `
+      + `seen and unseen classes. A seen class that looks like an unseen one pays for it. Hide ${taker} to compare.`;
+  },
+
   // "It takes 14 pictures: 9 of horse, 5 of deer.", or nothing.
   takes(name) {
     if (Page.taken(name) === null) return "";
     const mine = Page.items.filter((item) => Page.verdict(item) === name);
     const byLabel = new Map();
     for (const { label } of mine) byLabel.set(label, (byLabel.get(label) || 0) + 1);
-    const parts = [...byLabel].sort((a, b) => b[1] - a[1]).map(([label, number]) => `${number} of ${label || "your photos"}`);
+    const parts = [...byLabel].sort((a, b) => b[1] - a[1]).map(([label, number]) => `${number} of ${label ? Names.of(label) : "your photos"}`);
     const { all, right } = Page.score(name);
-    const share = all ? ` Of ${count(all, "picture")} of ${name}, ${right} ${right === 1 ? "is" : "are"} classified as ${name}.` : "";
+    const share = all ? ` Of ${count(all, "picture")} of ${Names.of(name)}, ${right} ${right === 1 ? "is" : "are"} classified as ${Names.of(name)}.` : "";
     return `It takes ${mine.length ? `${count(mine.length, "picture")}: ${wordList(parts)}` : "no pictures"}.${share}`;
   },
 
@@ -151,6 +210,7 @@ const Page = {
     Page.selected = item;
     Page.grid.mark();
     Page.one.poke({ drop: true });
+    Page.result.expect(item);
   },
 
   // The newest first. They are sent with every request, so they are not many.
@@ -165,6 +225,7 @@ const Page = {
   },
 
   removePhotos() {
+    Page.photoInput.queue = [];
     Page.drop(Page.items.filter((item) => item.photo));
     Page.grid.build();
     if (Page.items.length) Page.select(Page.items[0]);
@@ -179,6 +240,7 @@ const Page = {
 
   selectNothing() {
     Page.selected = null;
+    Page.one.cancel();
     Page.result.empty(Page.model.photos ? "Add a photo." : "The server has no pictures: start it with a data set.");
   },
 
@@ -187,7 +249,6 @@ const Page = {
     Page.grid.build();
     Page.list.update();
     Page.showOne();
-    Page.result.node.querySelector("[type=checkbox]").focus();
   },
 
   setCoverage(coverage) {
@@ -195,19 +256,27 @@ const Page = {
     Page.one.poke({ drop: true });
   },
 
-  // Opens the editor; null closes it.
-  edit(id) {
+  // Opens the editor; null closes it. `opener` is the id of the button that has the focus afterwards; otherwise it is
+  // that of the class.
+  edit(id, opener = null) {
     const open = id !== null;
     const before = Page.editor.id;
     document.getElementById("editor").hidden = !open;
     document.getElementById("class-list").hidden = open;
     Page.editor.id = id;
     if (open) {
+      Page.opener = opener;
+      History.opened(id);
       Page.editor.open(id);
       return;
     }
+    History.closed();
+    const one = before === null ? null : Page.bank.own(before);
+    if (one && Page.bank.untouched(one)) Page.bank.discard(before);
     Page.list.update();
-    if (before !== null) document.getElementById("new-class").focus();
+    if (before !== null) {
+      (document.getElementById(Page.opener) || document.querySelector(`[data-id="${before}"] button`) || document.getElementById("new-class")).focus();
+    }
   },
 
   // After each edit of the bank.
@@ -232,10 +301,14 @@ const Page = {
     if (document.activeElement === document.body) (button.disabled ? document.getElementById(way === "undo" ? "redo" : "undo") : button).focus();
   },
 
-  // Text fields undo their own text.
+  // Text fields undo their own text, and search fields empty themselves.
   shortcut(event) {
+    if (event.key === "Escape" && Page.editor.id !== null && !event.isComposing && !(event.target.type === "search" && event.target.value)) {
+      Page.edit(null);
+      return;
+    }
     if (!(event.ctrlKey || event.metaKey) || event.altKey || !["z", "y"].includes(event.key.toLowerCase())) return;
-    if (event.target.matches("input[type=text], input[type=search]")) return;
+    if (event.target.matches("input[type=text], input[type=search], input[type=password]")) return;
     event.preventDefault();
     Page.step(event.shiftKey || event.key.toLowerCase() === "y" ? "redo" : "undo");
   },
@@ -268,7 +341,21 @@ const Page = {
 
   problem(error, about = "prediction") {
     if (!(error instanceof ServerProblem)) throw error;
-    if (error.code !== "lost") Page.say(error.message, about);
+    if (error.code === "unauthorized") Page.askToken(error.message);
+    else if (error.code !== "lost") Page.say(error.message, about);
+  },
+
+  askToken(text) {
+    document.getElementById("token-form").hidden = false;
+    document.getElementById("choose-photo").disabled = true;
+    const problem = document.getElementById("token-problem");
+    if (problem.textContent !== text) problem.textContent = text;
+    if (!Page.all || document.activeElement === document.body) document.getElementById("token").focus();
+  },
+
+  authorized() {
+    document.getElementById("token-form").hidden = true;
+    document.getElementById("choose-photo").disabled = !Page.model.photos;
   },
 
   // The server is back: the same, or another one.
@@ -280,9 +367,11 @@ const Page = {
         return;
       }
       Page.solved("server");
+      Page.authorized();
       Page.announce("The server is back.");
       Page.all.poke();
       if (Page.selected) Page.one.poke();
+      Page.photoInput.work();
     } catch (error) {
       Page.problem(error);
     }

@@ -1,14 +1,18 @@
 // Photographs of one's own: chosen, dropped or pasted. Each is sent once; afterwards the page works with its features.
 
+const PHOTO_PATIENCE = 120000;  // ms, for the upload and the network that reads it
+
 class PhotoInput {
   constructor(page) {
     this.page = page;
+    this.queue = [];
+    this.problems = [];
+    this.working = false;
     const { model } = page;
     const file = document.getElementById("photo-file");
     const button = document.getElementById("choose-photo");
     const hint = document.getElementById("photo-hint");
     if (!model.photos) {
-      button.disabled = true;
       hint.append(...withCode("For your own photos, start the server with a network that reads them: `parsnets serve --backbone resnet50.onnx …`"));
       window.addEventListener("dragover", (event) => event.preventDefault());
       window.addEventListener("drop", (event) => {
@@ -44,30 +48,54 @@ class PhotoInput {
     });
   }
 
-  async take(files) {
+  // Files wait in a queue until the server has read them: also while it is away, or wants its token.
+  take(files) {
     const { page } = this;
-    const problems = [];
-    const tell = (file, text) => {
-      problems.push(`${file.name}: ${text}`);
-      page.problem(new ServerProblem("photo", problems.join("\n")), "photo");
-    };
-    if (files.length) page.solved("photo");
+    if (!files.length) return;
+    page.solved("photo");
+    this.problems = [];
+    const limit = page.model.limits.body_bytes;
     for (const file of files) {
-      const limit = page.model.limits.body_bytes;
-      if (file.size > limit) {
-        tell(file, `the file has ${bytes(file.size)}; the server takes at most ${bytes(limit)}.`);
-        continue;
-      }
-      page.announce(`Reading ${file.name}.`);
-      const form = new FormData();
-      form.append("image", file);
-      form.append("request", new Blob([JSON.stringify({ top: 1, return_features: true })], { type: "application/json" }));
-      try {
-        const answer = await (await Server.call("/v1/predict", { body: form })).json();
-        page.addPhoto({ photo: true, name: file.name, label: null, features: answer.features[0], url: URL.createObjectURL(file) });
-      } catch (error) {
-        if (error.code !== "lost") tell(file, error.message);
-      }
+      if (file.size > limit) this.tell(file, `the file has ${bytes(file.size)}; the server takes at most ${bytes(limit)}.`);
+      else this.queue.push(file);
     }
+    page.grid.build();
+    this.work();
+  }
+
+  tell(file, text) {
+    this.problems.push(`${isolated(file.name)}: ${text}`);
+    this.page.problem(new ServerProblem("photo", this.problems.join("\n")), "photo");
+  }
+
+  // Reads the files of the queue, one at a time, until it is empty or the server is away.
+  async work() {
+    if (this.working || !this.queue.length) return;
+    this.working = true;
+    try {
+      while (this.queue.length && !Server.lost) await this.read(this.queue[0]);
+    } catch (error) {
+      this.page.problem(error);
+    }
+    this.working = false;
+  }
+
+  async read(file) {
+    const { page } = this;
+    page.announce(`Reading ${isolated(file.name)}.`);
+    const form = new FormData();
+    form.append("image", file);
+    form.append("request", new Blob([JSON.stringify({ top: 1, return_features: true })], { type: "application/json" }));
+    let answer = null;
+    try {
+      answer = await (await Server.call("/v1/predict", { body: form, patience: PHOTO_PATIENCE })).json();
+    } catch (error) {
+      if (!(error instanceof ServerProblem) || ["lost", "unauthorized"].includes(error.code)) throw error;
+      this.tell(file, error.message);
+    }
+    if (this.queue[0] !== file) return;  // removed by now
+    this.queue.shift();
+    if (answer) page.addPhoto({ photo: true, name: file.name, label: null, features: answer.features[0], url: URL.createObjectURL(file) });
+    else page.grid.build();
   }
 }

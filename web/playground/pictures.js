@@ -44,7 +44,7 @@ class Pictures {
       node.style.backgroundImage = `url("${url}")`;
       node.style.backgroundSize = `${100 * columns}% ${100 * rows}%`;
       node.style.backgroundPosition = `${place(pictures[item.id] % columns, columns)} ${place(Math.floor(pictures[item.id] / columns), rows)}`;
-    } else node.append(item.name);
+    } else node.append(isolated(item.name));
     return node;
   }
 

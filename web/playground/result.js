@@ -1,12 +1,10 @@
 // What the model says about the selected picture: verdict, ranked classes, prediction set.
 
-const UNKNOWN = "unknown";
-
 // A class with what it is: not by colour alone.
 function classTag(name, seen, own) {
   const [sign, kind] = own ? ["★", "yours"] : seen ? ["●", "seen"] : ["◇", "unseen"];
-  return element("span", { class: `class-tag ${kind}` }, element("span", { class: "sign", "aria-hidden": "true" }, sign),
-    `\u00a0${name} `, element("span", { class: "kind" }, kind));
+  return element("span", { class: `class-tag ${kind}`, title: Names.title(name) }, element("span", { class: "sign", "aria-hidden": "true" }, sign),
+    `\u00a0${Names.of(name)} `, element("span", { class: "kind" }, kind));
 }
 
 class Result {
@@ -16,8 +14,31 @@ class Result {
     this.evidence = new Evidence(page);
   }
 
+  // Before the answer about another item comes. What is shown stays for a moment: most answers come within it.
+  expect(item) {
+    window.clearTimeout(this.waiting);
+    this.waiting = item === this.item ? null : window.setTimeout(() => this.pending(item), 150);
+  }
+
+  pending(item) {
+    this.item = null;
+    const verdict = element("div", { class: "verdict" }, this.page.pictures.node(item, true),
+      element("div", {}, element("p", { class: "verdict-name" }, "…"), element("p", { class: "note" }, this.truth(item))));
+    if (this.node.querySelector(".verdict")) this.node.querySelector(".verdict").replaceWith(verdict);
+    else this.node.replaceChildren(verdict);
+    this.node.classList.add("pending");
+  }
+
+  truth(item) {
+    return item.label ? `Its label is ${Names.of(item.label)}.` : isolated(item.name);
+  }
+
   // `prediction` and `explanation` of `item`: answers of the server.
   show(item, prediction, explanation) {
+    window.clearTimeout(this.waiting);
+    this.item = item;
+    this.node.classList.remove("pending");
+    const held = this.node.contains(document.activeElement) ? document.activeElement.id : "";
     const { bank, rejecting, model } = this.page;
     const [best] = prediction.classes;
     const unknown = rejecting && prediction.unknown;
@@ -25,16 +46,15 @@ class Result {
     const meaning = unknown ? prediction.why || "It is unlike the pictures of every class."
       : own ? "A class of yours: the model has only your description of it."
         : best.seen ? "A class with pictures in training." : "No picture of this class was in training, only its attributes.";
-    const doubt = !rejecting && prediction.unknown
+    const doubt = !rejecting && prediction.unknown && !this.hardlyRejects()
       ? `With rejection on, the answer would be unknown${prediction.why ? `: ${prediction.why}` : ""}` : null;
-    const truth = item.label ? `Its label is ${item.label}.` : item.name;
     this.node.replaceChildren(...[
       element("div", { class: "verdict" }, this.page.pictures.node(item, true),
         element("div", {},
-          element("p", { class: "verdict-name" }, unknown ? UNKNOWN : best.name,
+          element("p", { class: "verdict-name", title: unknown ? null : Names.title(best.name) }, unknown ? UNKNOWN : Names.of(best.name),
             unknown ? null : element("span", { class: "verdict-share" }, ` ${percentOf(best.confidence)}`)),
           element("p", {}, sentence(meaning)),
-          element("p", { class: "note" }, truth),
+          element("p", { class: "note" }, this.truth(item)),
           doubt ? element("p", { class: "note doubt" }, sentence(doubt)) : null)),
       element("h3", {}, unknown ? "Nearest classes" : "Classes, best first"),
       this.ranking(prediction.classes),
@@ -42,6 +62,7 @@ class Result {
       model.rejects ? this.rejectControl() : null,
       this.evidence.show(prediction, explanation),
     ].filter(Boolean));
+    if (held && document.getElementById(held)) document.getElementById(held).focus({ preventScroll: true });
   }
 
   ranking(classes) {
@@ -54,20 +75,46 @@ class Result {
   }
 
   set(prediction) {
-    const { coverage } = this.page;
-    const choice = selectControl("holds the right class in", [0.8, 0.9, 0.95, 0.99].map((value) => [value, `${Math.round(100 * value)} % of cases`]),
+    const { coverage, bank } = this.page;
+    const choice = selectControl("Meant to contain the right class for", [0.8, 0.9, 0.95, 0.99].map((value) => [value, `${Math.round(100 * value)} % of pictures`]),
       coverage, (value) => this.page.setCoverage(Number(value)));
+    choice.querySelector("select").id = "coverage";
     return element("div", { class: "prediction-set" }, element("span", {}, "Prediction set: ",
-      element("strong", {}, wordList(prediction.set))), choice);
+      element("strong", {}, wordList(prediction.set.map(Names.of)))), choice,
+    bank.request() ? element("p", { class: "note" }, "This share was calibrated with the classes of the model. "
+      + "You have changed them, so nothing guarantees it.") : null);
+  }
+
+  // What the calibration measured; older models have less of it.
+  rejection() {
+    const { rejection, false_accept: share } = this.page.model;
+    return rejection || { false_accept: share };
+  }
+
+  // Whether known and unknown pictures are told apart little better than by chance.
+  hardlyRejects() {
+    const { auroc } = this.rejection();
+    return isNumber(auroc) && auroc <= 0.6;
   }
 
   rejectControl() {
-    const share = this.page.model.false_accept;
-    return checkboxControl(`Allow the answer unknown${isNumber(share) ? ` (about ${compact(100 * share)} % of pictures of no known class still get one)` : ""}`,
+    const { false_accept: passed, rejected_seen: seen, rejected_unseen: unseen, auroc } = this.rejection();
+    const share = (value, what) => (isNumber(value) ? `${Math.round(100 * value)} % of ${what}` : null);
+    const rejected = [share(seen, "pictures of seen classes"), share(unseen, "pictures of unseen classes")].filter(Boolean);
+    const price = [isNumber(passed) ? `lets ${share(passed, "pictures of no known class")} pass` : null,
+      rejected.length ? `also rejects ${wordList(rejected)}` : null].filter(Boolean);
+    const control = checkboxControl(`Answer "unknown" when unsure${price.length ? ` (${price.join("; ")})` : ""}`,
       this.page.rejecting, (on) => this.page.setRejecting(on));
+    control.querySelector("input").id = "reject";
+    return element("div", { class: "rejection" }, control, this.hardlyRejects()
+      ? element("p", { class: "note doubt" }, "Rejection hardly works for this model: it tells known from unknown pictures little better than by chance "
+        + `(AUROC ${fixed(auroc, 2)}; 0.5 is chance, 1 is perfect).`) : null);
   }
 
   empty(text) {
+    window.clearTimeout(this.waiting);
+    this.item = null;
+    this.node.classList.remove("pending");
     this.node.replaceChildren(element("p", { class: "note" }, text));
   }
 }

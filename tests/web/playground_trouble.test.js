@@ -1,0 +1,228 @@
+// The playground when the server is slow, hangs, is away, wants a token or refuses.
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const path = require("node:path");
+const { after, before, describe, test } = require("node:test");
+const { launch } = require("./pages.js");
+const { DEMO, PATIENCE, folder, trainedModel, serve, openPlayground, until, settled, hold } = require("./playground.js");
+
+const limit = { timeout: 4 * PATIENCE };
+const failures = /Failed to load resource/;
+const args = ["--model", trainedModel(), "--data", DEMO];
+
+let browser;
+let server;
+before(async () => {
+  browser = await launch();
+  server = await serve([...args, "--port", "0"]);
+});
+after(async () => {
+  await server.stop();
+  await browser.close();
+});
+
+async function withPage(work, { url = server.url, ...options } = {}) {
+  const view = await openPlayground(browser, url, options);
+  try {
+    await work(view.page);
+    assert.deepEqual(view.problems, []);
+  } finally {
+    await view.context.close();
+  }
+}
+
+const announced = (page, text) => until(page, (wanted) => [...document.querySelectorAll("#announcer p")].some((one) => one.textContent === wanted), text);
+const busy = (page, id) => page.evaluate((name) => document.getElementById(name).getAttribute("aria-busy"), id);
+
+describe("a slow server", () => {
+  test("leaves what is out of date marked, in sight and for screen readers", limit, () => withPage(async (page) => {
+    await settled(page);
+    const release = await hold(page, "**/v1/predict");
+    await page.getByRole("button", { name: "Hide ship" }).click();
+    for (const id of ["grid", "result-body", "class-rows"]) {
+      assert.equal(await busy(page, id), "true", id);
+      await until(page, (name) => Number(getComputedStyle(document.getElementById(name)).opacity) < 0.6, id);
+    }
+    await until(page, () => document.getElementById("waiting").textContent === "Waiting for the server…");
+    await release();
+    await until(page, () => document.getElementById("waiting").textContent === "");
+    await settled(page);
+    for (const id of ["grid", "result-body", "class-rows"]) {
+      assert.equal(await busy(page, id), "false", id);
+      await until(page, (name) => getComputedStyle(document.getElementById(name)).opacity === "1", id);
+    }
+  }));
+
+  test("never leaves the answer of another picture beside the one that is selected", limit, () => withPage(async (page) => {
+    await settled(page);
+    const release = await hold(page, "**/v1/explain");
+    await page.locator('.tile[aria-label^="ship,"]').first().click();
+    await until(page, () => document.querySelector(".verdict-name").textContent === "…");
+    assert.equal(await page.locator(".verdict .note").first().textContent(), "Its label is ship.");
+    for (const part of [".bars", ".prediction-set", ".evidence"]) assert.equal(await page.locator(part).isVisible(), false, part);
+    await release();
+    await page.waitForSelector(".bars", { state: "visible" });
+    assert.match(await page.locator(".verdict-name").textContent(), /^\w+ \d+ %$/);
+  }));
+
+  test("that is given up for the next picture shows that one", limit, () => withPage(async (page) => {
+    await settled(page);
+    const release = await hold(page, "**/v1/explain");
+    await page.locator('.tile[aria-label^="ship,"]').first().click();
+    await page.locator('.tile[aria-label^="cat,"]').first().click();
+    await release();
+    await until(page, () => document.querySelector(".verdict .note").textContent === "Its label is cat.");
+    await settled(page);
+    assert.equal(await page.locator(".verdict .note").first().textContent(), "Its label is cat.");
+  }));
+});
+
+describe("a server that hangs", () => {
+  test("is said, and goes on when it is back", limit, async () => {
+    const own = await serve([...args, "--port", "0"]);
+    await withPage(async (page) => {
+      await settled(page);
+      own.pause();
+      await page.getByRole("button", { name: "Hide ship" }).click();
+      await until(page, () => document.getElementById("waiting").textContent === "Waiting for the server…");
+      await page.waitForSelector("#problem:not([hidden])");
+      assert.match(await page.locator("#problem p").textContent(), /^The server does not answer\. The page resumes when it is back\.$/);
+      assert.equal(await page.locator("#waiting").textContent(), "");
+      assert.equal(await busy(page, "grid"), "true");
+      own.resume();
+      await page.waitForSelector("#problem", { state: "hidden" });
+      await settled(page);
+      assert.equal(await busy(page, "grid"), "false");
+      assert.equal(await page.locator('.tile[aria-label$=": ship"]').count(), 0);
+    }, { url: own.url, expected: failures });
+    await own.stop();
+  });
+});
+
+describe("a server that stops", () => {
+  test("is said, and one that comes back goes on", limit, async () => {
+    const first = await serve([...args, "--port", "0"]);
+    await withPage(async (page) => {
+      await first.stop();
+      await page.getByRole("button", { name: "Hide ship" }).click();
+      await page.waitForSelector("#problem:not([hidden])");
+      assert.match(await page.locator("#problem").textContent(), /The server does not answer\. The page resumes when it is back\./);
+      // Nothing is said of classes that nobody has predicted.
+      await page.getByRole("button", { name: "New class" }).click();
+      await page.getByRole("textbox", { name: "Name" }).fill("pony");
+      assert.equal(await page.locator("#effect").textContent(), "");
+      await page.getByRole("button", { name: "Done" }).click();
+      assert.doesNotMatch(await page.locator("main").innerText(), /take|correctly/);
+      const second = await serve([...args, "--port", new URL(first.url).port]);
+      await page.waitForSelector("#problem", { state: "hidden" });
+      await announced(page, "The server is back.");
+      await settled(page);
+      await until(page, () => !document.querySelector('.tile[aria-label$=": ship"]'));
+      await second.stop();
+    }, { url: first.url, expected: failures });
+  });
+});
+
+describe("what the server refuses", () => {
+  test("is said in its words", limit, () => withPage(async (page) => {
+    await settled(page);
+    await page.route("**/v1/predict", (route) => route.fulfill({ status: 400, json: { error: { code: "bad_request", message: "bank.add: wrong", expected: "another" } } }));
+    await page.getByRole("button", { name: "Hide ship" }).click();
+    await page.waitForSelector("#problem:not([hidden])");
+    assert.equal(await page.locator("#problem p").textContent(), "bank.add: wrong (expected another).");
+    assert.equal(await busy(page, "grid"), "true");
+  }, { expected: failures }));
+
+  const name = (page) => page.getByRole("textbox", { name: "Name" });
+
+  test("is not sent: names that are too long or have control characters", limit, () => withPage(async (page) => {
+    const refused = [];
+    page.on("response", (response) => {
+      if (!response.ok()) refused.push(response.status());
+    });
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.getByLabel("Like").selectOption("horse");
+    await name(page).fill("字".repeat(67));  // 201 bytes
+    assert.equal(await page.locator("#name-problem").textContent(), "The name is too long: it has more than 200 bytes.");
+    await name(page).fill("tab\there");
+    assert.match(await page.locator("#name-problem").textContent(), /cannot be shown/);
+    await name(page).fill("字".repeat(66));
+    assert.equal(await page.locator("#name-problem").textContent(), "");
+    await settled(page);
+    await page.waitForSelector("#effect:not(:empty)");
+    assert.deepEqual(refused, []);
+    assert.equal(await page.locator("#problem").isVisible(), false);
+  }));
+
+  test("is not sent: more classes than a request may add", limit, () => withPage(async (page) => {
+    const most = await page.evaluate(() => Page.model.limits.bank_classes);
+    await page.evaluate((number) => {
+      const own = Array.from({ length: number }, (_, i) => ({ id: i + 1, name: `class ${i}`, base: "horse", changes: {} }));
+      sessionStorage.setItem(Page.bank.storageKey, JSON.stringify({ own, hidden: [], next: own.length + 1 }));
+    }, most);
+    await page.reload();
+    await page.waitForSelector(".bars li");
+    await settled(page);
+    await page.getByRole("button", { name: "New class" }).click();
+    await name(page).fill("one more");
+    assert.equal(await page.locator("#name-problem").textContent(), `The server takes at most ${most} classes of yours. Delete another one to use this one.`);
+    await page.getByRole("button", { name: "Done" }).click();
+    await settled(page);
+    assert.equal(await page.locator("#problem").isVisible(), false);
+    await page.getByRole("button", { name: "Delete class 0", exact: true }).click();
+    await settled(page);
+    assert.match(await page.locator(".class-rows .own").last().textContent(), /one more yours.*It takes /);
+  }));
+});
+
+describe("a token", () => {
+  const token = "s3cret&token=of100%the#test";
+  let guarded;
+  let plain;
+  before(async () => {
+    const file = path.join(folder, "token");
+    fs.writeFileSync(file, token);
+    guarded = await serve([...args, "--port", "0", "--token-file", file]);
+    plain = new URL("/", guarded.url).href;
+  });
+  after(() => guarded.stop());
+  const loaded = async (page) => {
+    await page.waitForSelector(".bars li");
+    assert.equal(await page.locator("#token-form").isVisible(), false);
+    assert.equal(await page.evaluate(() => window.location.href), plain);
+  };
+  const asked = { url: undefined, expected: failures, ready: "#token-form:not([hidden])" };
+
+  test("that is missing or wrong is asked for", limit, () => withPage(async (page) => {
+    assert.match(await page.locator("#token-problem").textContent(), /^The server needs a token\./);
+    assert.equal(await page.getByRole("button", { name: "Add your photo" }).isDisabled(), true);
+    assert.equal(await page.evaluate(() => document.activeElement.id), "token");
+    assert.equal(await page.getByLabel("Token").getAttribute("type"), "password");
+    await page.keyboard.type("a wrong one");
+    await page.keyboard.press("Enter");
+    await until(page, () => document.getElementById("token-problem").textContent.startsWith("The server does not accept this token."));
+    await page.keyboard.type(token);
+    await page.keyboard.press("Enter");
+    await loaded(page);
+    await page.reload();  // it lasts as long as the tab
+    await loaded(page);
+  }, { ...asked, url: plain }));
+
+  test("of the address is used and leaves it", limit, () => withPage(async (page) => {
+    await loaded(page);
+    assert.equal(await page.locator(".tile").count(), 240);
+  }, { url: `${plain}#token=${encodeURIComponent(token)}` }));
+
+  test("of the address may contain what addresses escape", limit, () => withPage(loaded, { url: `${plain}#token=${token}` }));
+
+  test("that is no text of addresses is wrong, not an error", limit, () => withPage(async (page) => {
+    assert.match(await page.locator("#token-problem").textContent(), /does not accept this token/);
+    // One that is added to the address of the open page.
+    await page.evaluate((hash) => {
+      window.location.hash = hash;
+    }, `token=${encodeURIComponent(token)}`);
+    await loaded(page);
+  }, { ...asked, url: `${plain}#token=%zz` }));
+});
