@@ -155,8 +155,7 @@ OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, con
   return opened;
 }
 
-std::vector<std::string> backbone_engines() {
-  std::string problem;
+std::vector<std::string> backbone_engines(std::string& problem) {
   void* module = module_of_photographs(problem);
   return module == nullptr ? std::vector<std::string>() : parse_list(engines_of(module), kModule);
 }

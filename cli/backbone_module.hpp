@@ -41,7 +41,8 @@ OpenedBackbone open_backbone(const BackboneChoice& choice);
 /// choice.
 OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, const BackboneChoice& choice, bool trust);
 
-/// For doctor: what runs networks in this build, the first by default; empty when it has no module for photographs.
-std::vector<std::string> backbone_engines();
+/// For doctor: what runs networks in this build, the first by default. Empty when there is no module for photographs,
+/// or when it does not load; then `problem` says why.
+std::vector<std::string> backbone_engines(std::string& problem);
 
 }  // namespace parsnets::cli

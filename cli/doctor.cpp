@@ -46,7 +46,8 @@ Command doctor_command() {
     json["mpi"] = mpi;
     text += fmt::format("{:<10}{}\n", "MPI",
                         mpi.empty() ? "none (install libopenmpi-dev and openmpi-bin and build again)" : mpi);
-    const auto engines = backbone_engines();
+    std::string not_loaded;
+    const auto engines = backbone_engines(not_loaded);
     json["photos"] = engines;
     text += fmt::format("{:<10}{}\n", "photos", text_of(engines));
     json["problems"] = nlohmann::ordered_json::array();
@@ -54,6 +55,7 @@ Command doctor_command() {
       json["problems"].push_back(what);
       text += "problem: " + what + "\n";
     };
+    if (!not_loaded.empty()) problem("the module for photographs does not load: " + not_loaded);
     if (!blas_is_thread_safe())
       problem(
           "this BLAS gives wrong results when several threads call it, so one thread is used; install "

@@ -42,6 +42,10 @@ struct State {
 
 #ifdef PARSNETS_WITH_SERVER
 
+std::string token_place(const State& state) {
+  return state.token_file.empty() ? "the variable PARSNETS_TOKEN" : state.token_file.string();
+}
+
 /// The token of the server, without a line end; empty: none.
 std::string read_token(const State& state) {
   const char* variable = std::getenv("PARSNETS_TOKEN");
@@ -50,11 +54,12 @@ std::string read_token(const State& state) {
                                                 : "";
   while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
   const bool given = !state.token_file.empty() || variable != nullptr;
-  const bool printable = std::ranges::all_of(token, [](unsigned char c) { return c > ' ' && c < 127; });
-  if (given && (token.size() < 16 || !printable))
-    throw Error(BadInput{state.token_file.empty() ? "the variable PARSNETS_TOKEN" : state.token_file.string(), "token",
-                         "at least 16 visible ASCII characters without blanks",
-                         printable ? fmt::format("{} characters", token.size()) : "other characters",
+  // The page takes it from its address, where other characters would have to be escaped.
+  const bool plain = token.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~-") ==
+                     std::string::npos;
+  if (given && (token.size() < 16 || !plain))
+    throw Error(BadInput{token_place(state), "token", "at least 16 of the characters A-Z, a-z, 0-9 and ._~-",
+                         plain ? fmt::format("{} characters", token.size()) : "other characters",
                          "write one with `openssl rand -hex 32`"});
   return token;
 }
@@ -137,10 +142,16 @@ Output serve(State& state, Context& context) {
   HttpServer server(http, routes_of(service, photographs.get(), turnstile, metrics), metrics);
   server.start();
   const std::string address = server.address();
-  context.print(context.common.json
-                    ? nlohmann::ordered_json{{"address", address}, {"port", server.port()}}.dump() + "\n"
-                    : fmt::format("serving {} on {}\n", state.model, address));
+  const nlohmann::ordered_json ready{{"address", address}, {"port", server.port()}, {"needs_token", !token.empty()}};
+  std::string text = fmt::format("serving {} on {}\n", state.model, address);
+  if (!token.empty())
+    text +=
+        fmt::format("requests need the token in {}; open the page as {}/#token=TOKEN\n", token_place(state), address);
+  context.print(context.common.json ? ready.dump() + "\n" : text);
   while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  end_at_next_interrupt();
+  if (context.progress != nullptr)
+    context.progress->on_message("finishing the requests that have begun; interrupt again to end at once");
   server.stop();
   Output output;
   output.already_printed = true;
@@ -168,22 +179,23 @@ Command serve_command() {
       .text("data", state->data, "data set whose test samples the page shows")
       .path("images", state->images, "folder of the data set's photographs (default: the data set folder)")
       .text("host", state->host, "name or address to listen on")
-      .integer("port", state->port, 0, 65535, "port to listen on; 0: any that is free")
-      .integer("samples", state->samples, 0, 10000, "samples of the data set to hold, evenly spread over its classes")
-      .flag("allow-remote", state->allow_remote, "allow an address that other machines can reach; needs a token")
+      .integer("port", state->port, 0, 65535, "port to listen on; 0: any free port")
+      .integer("samples", state->samples, 0, 10000, "test samples to show, evenly spread over the classes")
+      .flag("allow-remote", state->allow_remote, "allow an address that other machines can reach; requires a token")
       .path("token-file", state->token_file,
-            "file with the token that requests must carry; the variable PARSNETS_TOKEN may hold it instead")
-      .number("rate-limit", state->rate_limit, 0, 1e6, "requests per second and address; 0: any number")
-      .automatic("any number, 50 with --allow-remote")
+            "file with the token that requests must send; alternatively, set the variable PARSNETS_TOKEN")
+      .number("rate-limit", state->rate_limit, 0, 1e6, "maximum requests per second from one address; 0: no limit")
+      .automatic("no limit, 50 with --allow-remote")
       .integer("connections", state->connections, 1, 500,
-               "connections at a time; further ones replace idle ones, or are refused")
-      .number("request-timeout", state->request_timeout, 0.1, 3600, "seconds for a request, and again for its response")
+               "maximum number of open connections; half of them for one address")
+      .number("request-timeout", state->request_timeout, 0.1, 3600,
+              "seconds to receive a request, and to send its response")
       .bytes_above_zero("max-body", state->max_body, "maximum size of a request")
       .integer("max-pixels", state->max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded")
-      .integer("max-batch", state->max_batch, 1, 1000000, "maximum samples of a request");
+      .integer("max-batch", state->max_batch, 1, 1000000, "maximum samples per request");
   add_backbone_options(command.options, state->backbone);
   command.options.flag("trust-backbone", state->trust_backbone,
-                       "take a backbone for a model that does not say which network made its features");
+                       "use the backbone although the model does not record which network made its features");
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) { return serve(*state, context); };
   return command;

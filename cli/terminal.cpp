@@ -17,13 +17,14 @@ namespace {
 
 volatile std::sig_atomic_t interrupt_count = 0;
 
+volatile std::sig_atomic_t next_ends = 0;
 volatile std::sig_atomic_t interrupted_at = 0;  // seconds of the monotonic clock
 
 void on_interrupt(int) {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   // A process group may deliver one Ctrl-C twice; only a later one means "at once".
-  if (interrupt_count > 0 && now.tv_sec - interrupted_at > 1) ::_exit(130);
+  if (next_ends != 0 || (interrupt_count > 0 && now.tv_sec - interrupted_at > 1)) ::_exit(130);
   if (interrupt_count == 0) interrupted_at = static_cast<std::sig_atomic_t>(now.tv_sec);
   interrupt_count = 1;
 }
@@ -64,6 +65,8 @@ void end_when_terminated(const std::string& farewell) {
 }
 
 bool interrupted() { return interrupt_count > 0; }
+
+void end_at_next_interrupt() { next_ends = 1; }
 
 TerminalProgress::TerminalProgress(bool quiet) : quiet_(quiet), bar_(::isatty(STDERR_FILENO) == 1) {
   const char* term = std::getenv("TERM");

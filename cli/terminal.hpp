@@ -12,6 +12,8 @@ namespace parsnets::cli {
 /// at once.
 void catch_interrupts();
 bool interrupted();
+/// From here on the next Ctrl-C (or SIGTERM) ends the process, however soon it comes.
+void end_at_next_interrupt();
 /// From here on SIGTERM writes this to standard error and ends the process: one that waits for others in a collective
 /// call could not stop otherwise.
 void end_when_terminated(const std::string& farewell);

@@ -28,6 +28,13 @@ struct Evidence {
   std::array<float, kCount> values() const { return {score, energy, length, distance, outside, fit}; }
 };
 
+/// What rejection costs and how well it tells, measured on held-out classes. Shares from 0 to 1.
+struct RejectionPrice {
+  double rejected_seen = 0, rejected_unseen = 0;  ///< known samples of seen, of unseen classes rejected; 0 without any
+  double auroc = 0;                               ///< of known_score(), known against unknown samples; 0.5: chance
+  bool operator==(const RejectionPrice&) const = default;  ///< every field
+};
+
 /// How a model tells samples of its classes from others. Where two values are kept, the first is for samples whose best
 /// class is unseen, the second for those whose best class is seen. Chosen on held-out classes
 /// (parsnets/open_set.hpp).
@@ -40,6 +47,8 @@ struct Rejection {
   /// Medians of the evidence of known samples; none: calibrated before these were kept. Only words depend on it.
   std::optional<std::array<std::array<float, Evidence::kCount>, 2>> typical;
   double false_accept = 0;  ///< share of unknown samples that these accept; 0: none chosen
+  /// Model files keep it in the training record (RejectionRecord::price()). None: not known. No verdict depends on it.
+  std::optional<RejectionPrice> price;
 
   /// No rejection was calibrated.
   bool empty() const { return false_accept == 0; }
@@ -57,5 +66,9 @@ struct Rejection {
 /// and fit, high distance and outside, and length on either side. Where none of these lowers it, or no typical values
 /// are known, the sentence says that all of it together is too weak. Meaningless for samples that are not unknown.
 std::string unknown_because(const Rejection& rejection, const Evidence& evidence, bool best_is_seen);
+
+/// A warning for people where AUROC is at most 0.6, or more than half of the samples of seen or of unseen classes are
+/// rejected; otherwise, and where the price is not known, "".
+std::string weak_rejection(const Rejection& rejection);
 
 }  // namespace parsnets

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "parsnets/feature_source.hpp"
+#include "parsnets/rejection.hpp"
 
 namespace parsnets {
 
@@ -159,6 +160,8 @@ struct RejectionRecord {
   double accept_low = 0, accept_high = 0;           ///< 95 % confidence interval of the accepted share over classes
   double rejected_seen = 0, rejected_unseen = 0;    ///< its price: known samples of seen, of unseen classes rejected
   double auroc = 0, confidence_auroc = 0;           ///< of known_score(), and of the confidence in its place
+  /// The price as shares.
+  RejectionPrice price() const { return {rejected_seen / 100, rejected_unseen / 100, auroc / 100}; }
   bool operator==(const RejectionRecord&) const = default;  ///< every field
 };
 

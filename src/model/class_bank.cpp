@@ -221,8 +221,8 @@ void Model::add_classes(std::span<const std::string> names, MatrixView<const flo
                            name.empty() ? "none" : "a class of that name",
                            "choose another name or remove the class first"});
     if (name == "unknown")
-      throw Error(BadInput{"class 'unknown'", "name", "another name", "what samples of no class are called",
-                           "choose another name"});
+      throw Error(BadInput{"class 'unknown'", "name", "a name that is not reserved for samples of no class",
+                           "'unknown'", "choose another name"});
     if (semantics.cols() != attributes())
       throw Error(BadInput{"class '" + name + "'", "attributes", fmt::format("{} values", attributes()),
                            std::to_string(semantics.cols()), ""});

@@ -63,4 +63,17 @@ std::string unknown_because(const Rejection& rejection, const Evidence& evidence
                      values[worst], (*rejection.typical)[kind][worst]);
 }
 
+std::string weak_rejection(const Rejection& rejection) {
+  const auto& price = rejection.price;
+  if (!price || (price->auroc > 0.6 && price->rejected_seen <= 0.5 && price->rejected_unseen <= 0.5)) return "";
+  std::string unseen;
+  if (price->rejected_unseen > 0)
+    unseen = fmt::format(" and {:.0f} % of those of unseen", 100 * price->rejected_unseen);
+  return fmt::format(
+      "rejection hardly works for this model: on held-out classes it rejects {:.0f} % of the samples of seen{} "
+      "classes, "
+      "with AUROC {:.1f} (chance: 50)",
+      100 * price->rejected_seen, unseen, 100 * price->auroc);
+}
+
 }  // namespace parsnets

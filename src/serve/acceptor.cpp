@@ -33,18 +33,18 @@ std::string address_of(const sockaddr_storage& peer) {
   return {reinterpret_cast<const char*>(&reinterpret_cast<const sockaddr_in&>(peer).sin_addr), 4};
 }
 
-void refuse(int socket, std::vector<Refused>& refusals) {
-  const std::string text = closing_text(error_response(HttpError(503, "all connections are taken")));
+void refuse(int socket, std::chrono::milliseconds drain, std::vector<Refused>& refusals) {
+  const std::string text = closing_text(error_response(HttpError(503, "too many connections")));
   const bool told = ::send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
   ::shutdown(socket, SHUT_WR);
   if (told && refusals.size() < kMostRefused)
-    refusals.push_back({socket, Clock::now() + std::chrono::seconds(1)});
+    refusals.push_back({socket, Clock::now() + drain});
   else
     ::close(socket);
 }
 
 /// Closes what was refused once the other side has hung up: closed earlier, it might not read why.
-void drain(std::vector<Refused>& refusals) {
+void close_drained(std::vector<Refused>& refusals) {
   std::erase_if(refusals, [](const Refused& r) {
     char ignored[4096];
     const ssize_t got = ::recv(r.socket, ignored, sizeof ignored, MSG_DONTWAIT);
@@ -56,8 +56,8 @@ void drain(std::vector<Refused>& refusals) {
 
 }  // namespace
 
-void accept_connections(int listening, int stop, const std::function<bool(int, std::string)>& take,
-                        const std::function<void()>& refused) {
+void accept_connections(int listening, int stop, std::chrono::milliseconds drain,
+                        const std::function<bool(int, std::string)>& take, const std::function<void()>& refused) {
   std::vector<Refused> refusals;
   std::vector<pollfd> events;
   refusals.reserve(kMostRefused);  // this thread goes on when no memory is left
@@ -67,7 +67,7 @@ void accept_connections(int listening, int stop, const std::function<bool(int, s
     for (const Refused& r : refusals) events.push_back({r.socket, POLLIN, 0});
     ::poll(events.data(), events.size(), refusals.empty() ? -1 : 100);
     if (events[1].revents != 0) break;
-    drain(refusals);
+    close_drained(refusals);
     sockaddr_storage peer{};
     socklen_t size = sizeof peer;
     const int socket = ::accept4(listening, reinterpret_cast<sockaddr*>(&peer), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -81,7 +81,7 @@ void accept_connections(int listening, int stop, const std::function<bool(int, s
     try {
       if (take(socket, address_of(peer))) continue;
       refused();
-      refuse(socket, refusals);
+      refuse(socket, drain, refusals);
     } catch (const std::bad_alloc&) {
       ::close(socket);
     }

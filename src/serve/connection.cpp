@@ -29,13 +29,14 @@ bool Connection::wait_for_request(std::chrono::milliseconds most) {
   return (events[0].revents & POLLIN) != 0;
 }
 
-bool Connection::wait(short events) {
+/// `stop`: a descriptor that ends the wait, too.
+bool Connection::wait(short events, int stop) {
   for (;;) {
     const int left = milliseconds_until(deadline_);
     if (left == 0) break;
-    pollfd event{socket_, events, 0};
-    const int found = ::poll(&event, 1, left);
-    if (found > 0) return true;
+    pollfd either[2]{{socket_, events, 0}, {stop, POLLIN, 0}};
+    const int found = ::poll(either, 2, left);
+    if (found > 0) return either[0].revents != 0;
     if (found == 0) break;
     if (errno != EINTR) return false;
   }
@@ -43,8 +44,8 @@ bool Connection::wait(short events) {
   return false;
 }
 
-/// More bytes in received_; false: the other side sends none, or not in time.
-bool Connection::receive() {
+/// More bytes in received_; false: the other side sends none, or not in time or before `stop`.
+bool Connection::receive(int stop) {
   if (taken_ == received_.size()) {
     received_.clear();
     taken_ = 0;
@@ -60,7 +61,7 @@ bool Connection::receive() {
     received_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got > 0) return true;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      if (!wait(POLLIN)) return false;
+      if (!wait(POLLIN, stop)) return false;
     } else if (got == 0 || errno != EINTR) {
       ended_ = true;
     }
@@ -68,24 +69,29 @@ bool Connection::receive() {
   return false;
 }
 
-std::string Connection::read_head(std::size_t most) {
+std::string Connection::read_head(std::size_t most, const std::function<void()>& on_part) {
+  bool told = !on_part;
   for (std::size_t checked = 0;;) {
     const std::string_view head = std::string_view(received_).substr(taken_);
     for (; checked < std::min(head.size(), most); ++checked) {
       const char c = head[checked];
       if ((c == '\n' && (checked == 0 || head[checked - 1] != '\r')) ||
           (checked > 0 && head[checked - 1] == '\r' && c != '\n'))
-        throw HttpError(400, "a line of the head does not end in CRLF");
+        throw HttpError(400, "every header line must end in CRLF");
       if (static_cast<unsigned char>(c) < ' ' && c != '\r' && c != '\n' && c != '\t')
-        throw HttpError(400, "the head contains a control character");
+        throw HttpError(400, "the headers contain a control character");
       if (c != '\n' || checked < 3 || head[checked - 2] != '\n') continue;
       std::string whole(head.substr(0, checked + 1));
       taken_ += whole.size();
       return whole;
     }
-    if (checked >= most) throw HttpError(431, "the head of the request is too large");
-    if (receive()) continue;
-    if (timed_out_) throw HttpError(408, "the head of the request took too long");
+    if (checked >= most) throw HttpError(431, "the headers are too large");
+    if (!told && checked > 0) {
+      on_part();
+      told = true;
+    }
+    if (receive(stop_)) continue;
+    if (timed_out_) throw HttpError(408, "the headers took too long to arrive");
     return "";
   }
 }
@@ -136,9 +142,9 @@ bool Connection::send_all(std::string_view data, bool more) {
   return true;
 }
 
-void Connection::close_gently(std::size_t most) {
+void Connection::close_gently(std::size_t most, std::chrono::milliseconds longest) {
   ::shutdown(socket_, SHUT_WR);
-  deadline_ = std::min(deadline_, Clock::now() + std::chrono::seconds(1));
+  deadline_ = std::min(deadline_, Clock::now() + longest);
   timed_out_ = false;
   for (std::size_t bytes = 0; !ended_ && bytes < most; bytes += received_.size()) {
     taken_ = received_.size();

@@ -3,6 +3,7 @@
 
 #include <httplib.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -23,15 +24,16 @@ class Connection : public httplib::Stream {
   void set_deadline(Clock::time_point deadline) { deadline_ = deadline; }
   Clock::time_point deadline() const { return deadline_; }
   /// Bytes up to and including the empty line; they are consumed. Empty: the connection ended first. Throws HttpError:
-  /// 408, 431 above `most` bytes, 400 for what can be no head.
-  std::string read_head(std::size_t most);
+  /// 408, 431 above `most` bytes, 400 for what can be no head. `on_part` is called once if a part of the head has
+  /// come and the rest has not; nobody waits for the rest when the server stops.
+  std::string read_head(std::size_t most, const std::function<void()>& on_part = {});
   /// What read() gives before the bytes that come from the other side.
   void replay(std::string head);
   /// Sends what was written.
   bool flush();
   /// Ends the connection so that a response can be read by a client that is still sending: takes `most` bytes of it
-  /// within a second.
-  void close_gently(std::size_t most);
+  /// for `longest`.
+  void close_gently(std::size_t most, std::chrono::milliseconds longest);
 
   bool timed_out() const { return timed_out_; }
   std::uint64_t bytes_read() const { return bytes_read_; }  ///< by read(), since replay(), without what was replayed
@@ -45,8 +47,8 @@ class Connection : public httplib::Stream {
   socket_t socket() const override { return socket_; }
 
  private:
-  bool receive();
-  bool wait(short events);
+  bool receive(int stop = -1);
+  bool wait(short events, int stop = -1);
   bool send_all(std::string_view data, bool more);
 
   int socket_, stop_;

@@ -91,10 +91,10 @@ void Exchanger::read_body_and_answer(const httplib::Request& request, httplib::R
   });
   exchange.body_complete = complete;
   if (complete) return answer(request, response);
-  const HttpError error = exchange.connection->timed_out() ? HttpError(408, "the body of the request took too long")
+  const HttpError error = exchange.connection->timed_out() ? HttpError(408, "the body took too long to arrive")
                           : asked.body.size() > limits_.body_bytes
                               ? HttpError(413, fmt::format("the body has more than {} bytes", limits_.body_bytes))
-                              : HttpError(400, "the body is not complete");
+                              : HttpError(400, "the body is incomplete");
   fill(response, error_response(error), false);
   response.set_header("Connection", "close");
   exchange.connection->set_deadline(Clock::now() + limits_.response);

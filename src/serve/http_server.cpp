@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <thread>
@@ -21,7 +22,8 @@ namespace parsnets {
 namespace {
 
 constexpr std::size_t kMostHeadBytes = 32 << 10;
-constexpr std::size_t kMostKept = 2 << 20;  // bytes of a body whose memory a connection keeps
+constexpr std::size_t kLeastOfAddress = 16;  // connections of an address that is the only one
+constexpr std::size_t kMostKept = 2 << 20;   // bytes of a body whose memory a connection keeps
 
 RequestRules rules_of(const HttpServerOptions& options, const Listener& listener) {
   RequestRules rules{{}, options.token, options.body_bytes, options.rate};
@@ -41,7 +43,8 @@ class HttpServer::State {
         checks_(rules_of(options_, listener_), std::move(routes), metrics),
         exchanger_({options_.request, options_.idle, options_.body_bytes}, metrics),
         workers_(
-            options_.connections, [this](OpenConnection& open) { serve(open); }, metrics),
+            options_.connections, std::max(options_.connections / 2, kLeastOfAddress),
+            [this](OpenConnection& open) { serve(open); }, metrics),
         stop_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (stop_event_ < 0) throw Error(ErrorCode::failure, "no descriptor is left");
   }
@@ -56,7 +59,7 @@ class HttpServer::State {
   void start() {
     acceptor_ = std::thread([this] {
       accept_connections(
-          listener_.socket(), stop_event_,
+          listener_.socket(), stop_event_, options_.drain,
           [this](int socket, std::string address) { return workers_.take(socket, std::move(address)); },
           [this] { metrics_.add_refused("connections"); });
     });
@@ -72,22 +75,31 @@ class HttpServer::State {
   }
 
  private:
-  /// Every request of a connection.
   void serve(OpenConnection& open) {
+    try {
+      serve_requests(open);
+    } catch (const std::exception&) {  // no memory is left even for a refusal; other connections go on
+    }
+    ::close(open.socket);
+  }
+
+  /// Every request of a connection.
+  void serve_requests(OpenConnection& open) {
     Connection connection(open.socket, stop_event_);
     bool unread = false;
     std::string room;
     while (workers_.wait_for_request(open, connection, options_.idle)) {
       const auto begin = Clock::now();
-      connection.set_deadline(begin + options_.request);
+      connection.set_deadline(begin + std::min(options_.head, options_.request));
       Exchange exchange;
       exchange.connection = &connection;
       exchange.room = std::move(room);
       bool keep = false, head_alone = false;
       std::optional<HttpError> error;
       try {
-        const std::string head = connection.read_head(kMostHeadBytes);
+        const std::string head = workers_.read_head(open, connection, kMostHeadBytes);
         if (head.empty()) break;
+        connection.set_deadline(begin + options_.request);
         head_alone = head.starts_with("HEAD ");
         exchange.head = parse_request_head(head);
         exchange.body_complete = !exchange.head.has_body();
@@ -96,7 +108,7 @@ class HttpServer::State {
       } catch (const HttpError& e) {
         error = e;
       } catch (const std::exception&) {  // no memory is left; other connections go on
-        error = HttpError(503, "the server has no room for the request");
+        error = HttpError(503, "the server is out of memory");
       }
       if (error) exchange.status = refuse(connection, *error, head_alone);
       metrics_.add_request(exchange.found.route == nullptr ? "none" : exchange.found.route->path, exchange.status,
@@ -107,8 +119,7 @@ class HttpServer::State {
       unread = error || !exchange.body_complete;
       break;
     }
-    if (unread) connection.close_gently(2 * options_.body_bytes);
-    ::close(open.socket);
+    if (unread) connection.close_gently(2 * options_.body_bytes, options_.drain);
   }
 
   /// The status that was written.

@@ -17,14 +17,17 @@ struct HttpServerOptions {
   int port = 8080;                           ///< 0: any that is free
   bool allow_remote = false;                 ///< another address than loopback is allowed
   std::string token;                         ///< every route that is not open asks for it; empty: none
-  std::size_t connections = 64;              ///< at a time; further ones replace idle ones, or get 503
+  std::size_t connections = 64;              ///< at a time; further ones replace those without a request, or get 503
+  std::chrono::milliseconds head{3000};      ///< from the first byte of a request to the end of its head
   std::chrono::milliseconds request{10000};  ///< from the first byte of a request to its last, and for its response
   std::chrono::milliseconds idle{15000};     ///< between requests of a connection
+  std::chrono::milliseconds drain{1000};     ///< for a client that is still sending to read why it was refused
   std::size_t body_bytes = 16u << 20;        ///< of a request
   double rate = 0;                           ///< requests per second and address; 0: any number
 };
 
-/// Answers requests on threads of its own, one per connection. Requests that are not valid HTTP, that ask for a host
+/// Answers requests on threads of its own, one per connection. One address gets half of the connections, or 16 if that
+/// is more. Requests that are not valid HTTP, that ask for a host
 /// that this is not, that come from pages of other sites or that lack the token never reach a route.
 class HttpServer {
  public:
@@ -38,7 +41,7 @@ class HttpServer {
   std::string address() const;  ///< "http://127.0.0.1:8080"
   /// Begins to answer; returns at once.
   void start();
-  /// Takes no new connections, finishes the requests that have begun and returns. They end within their time.
+  /// Takes no new connections, finishes the requests whose heads have come and returns. They end within their time.
   void stop();
 
  private:

@@ -27,6 +27,7 @@ class JsonReader {
   bool boolean(const std::string& field);
   std::string string(const std::string& field);
   bool at_string() { return kind() == '"'; }
+  bool at_object() { return kind() == '{'; }
   /// After the value there is nothing more.
   void finish();
 

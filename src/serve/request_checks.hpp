@@ -40,7 +40,7 @@ class RequestChecks {
  private:
   void check_host(const RequestHead& head) const;
   void check_token(const RequestHead& head) const;
-  void check_origin(const RequestHead& head) const;
+  void check_site(const RequestHead& head) const;
   void check_body(const RequestHead& head) const;
   HttpError refused(const char* reason, HttpError error) const;
 

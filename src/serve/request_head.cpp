@@ -30,13 +30,14 @@ std::string_view trimmed(std::string_view text) {
 void parse_request_line(std::string_view line, RequestHead& head) {
   const auto first = line.find(' '), last = line.rfind(' ');
   if (first == std::string_view::npos || first == last || !is_token(line.substr(0, first)))
-    throw HttpError(400, "the request line is not 'METHOD TARGET HTTP/1.1'");
+    throw HttpError(400, "the request line must be 'METHOD TARGET HTTP/1.1'");
   const std::string_view target = line.substr(first + 1, last - first - 1), version = line.substr(last + 1);
-  if (!version.starts_with("HTTP/")) throw HttpError(400, "the request line does not end in HTTP/1.1");
-  if (version != "HTTP/1.1" && version != "HTTP/1.0") throw HttpError(505, "only HTTP/1.1 and HTTP/1.0 are spoken");
-  if (target.size() > kMostTarget) throw HttpError(414, fmt::format("the target has more than {} bytes", kMostTarget));
+  if (!version.starts_with("HTTP/")) throw HttpError(400, "the request line must end in HTTP/1.1");
+  if (version != "HTTP/1.1" && version != "HTTP/1.0") throw HttpError(505, "only HTTP/1.1 and HTTP/1.0 are supported");
+  if (target.size() > kMostTarget)
+    throw HttpError(414, fmt::format("the request target has more than {} bytes", kMostTarget));
   if (!target.starts_with('/') || !is_visible(target, false))
-    throw HttpError(400, "the target is not a path that begins with '/'");
+    throw HttpError(400, "the request target must be a path that begins with '/'");
   head.method = line.substr(0, first);
   head.target = target;
   head.http_1_0 = version == "HTTP/1.0";
@@ -50,11 +51,11 @@ void read_length(RequestHead& head) {
       const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), length);
       if (++lengths > 1 || value.empty() || failed != std::errc() || end != value.data() + value.size() ||
           !std::isdigit(static_cast<unsigned char>(value[0])))
-        throw HttpError(400, "Content-Length is not one number");
+        throw HttpError(400, "Content-Length must be a single number");
       head.length = length;
     } else if (name == "transfer-encoding") {
       // Chunks have no bound before they are read, and readers disagree on where they end.
-      throw HttpError(411, "Transfer-Encoding is not taken; send the body with Content-Length");
+      throw HttpError(411, "Transfer-Encoding is not supported; send Content-Length");
     }
   }
 }
@@ -77,7 +78,7 @@ bool is_token(std::string_view text) {
 std::pair<std::string, std::string> parse_header(std::string_view line) {
   const auto colon = line.find(':');
   if (colon == std::string_view::npos || !is_token(line.substr(0, colon)) || !is_visible(line, true))
-    throw HttpError(400, "a header is not 'Name: value'");
+    throw HttpError(400, "every header must have the form 'Name: value'");
   return {lower_case(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1)))};
 }
 
@@ -108,7 +109,7 @@ RequestHead parse_request_head(std::string_view text) {
   for (std::size_t at = 0, number = 0; at < text.size(); ++number) {
     const auto end = text.find('\n', at);
     if (end == std::string_view::npos || end == at || text[end - 1] != '\r')
-      throw HttpError(400, "a line of the head does not end in CRLF");
+      throw HttpError(400, "every header line must end in CRLF");
     const std::string_view line = text.substr(at, end - 1 - at);
     at = end + 1;
     if (number == 0) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "serve/http.hpp"
 #include "serve/json_reader.hpp"
@@ -34,19 +36,39 @@ std::string class_name(JsonReader& json, const std::string& field) {
   return name;
 }
 
+std::vector<std::pair<std::string, float>> named_numbers(JsonReader& json, const std::string& field) {
+  std::vector<std::pair<std::string, float>> named;
+  json.object(field, [&](const std::string& name) {
+    const std::string place = field + "." + name.substr(0, 64);
+    const double value = json.number(place);
+    if (std::abs(value) > std::numeric_limits<float>::max())
+      throw HttpError({place, "a finite 32-bit number", fmt::format("{}", value)});
+    named.emplace_back(name, static_cast<float>(value));
+  });
+  return named;
+}
+
 AddedClass added_class(JsonReader& json, const std::string& field, const RequestLimits& limits) {
   AddedClass added;
+  bool by_name = true;
   json.object(field, [&](const std::string& key) {
     const std::string place = field + "." + key.substr(0, 64);
     if (key == "name")
       added.name = class_name(json, place);
-    else if (key == "attributes")
+    else if (key == "like")
+      added.like = class_name(json, place);
+    else if (key == "attributes" && json.at_object())
+      added.named = named_numbers(json, place);
+    else if (key == "attributes") {
+      by_name = false;
       json.numbers(place, limits.attributes, added.attributes);
-    else
-      throw HttpError({field, "name and attributes", "'" + key.substr(0, 64) + "'"});
+    } else
+      throw HttpError({field, "name, like and attributes", "'" + key.substr(0, 64) + "'"});
   });
   if (added.name.empty()) throw HttpError({field, "a name", "none"});
-  if (added.attributes.size() != limits.attributes)
+  if (!by_name && added.like)
+    throw HttpError({field + ".attributes", "an object of attributes by name beside like", "an array"});
+  if (!by_name && added.attributes.size() != limits.attributes)
     throw HttpError({field + ".attributes", fmt::format("{} numbers", limits.attributes),
                      fmt::format("{}", added.attributes.size())});
   return added;

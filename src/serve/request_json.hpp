@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "parsnets/ranking.hpp"
@@ -23,9 +24,12 @@ struct RequestLimits {
   static constexpr std::size_t kTop = 1000;    ///< classes per sample
 };
 
+/// Attributes are in the user's scale, and are given in one of two ways: all in the order of the model, or by name.
 struct AddedClass {
   std::string name;
-  std::vector<float> attributes;  ///< in the user's scale
+  std::vector<float> attributes = {};    ///< all of them; empty: by name
+  std::optional<std::string> like = {};  ///< class whose attributes hold where none is named
+  std::vector<std::pair<std::string, float>> named = {};
 };
 
 /// Changes of the class bank that hold for one request.
@@ -42,7 +46,7 @@ struct PredictRequest {
   bool has_input = false;            ///< features or samples were given
   std::size_t top = 5;
   Among among = Among::all;
-  std::optional<bool> reject;
+  bool reject = false;
   std::optional<double> coverage;
   bool attributes = false, return_features = false;
   std::string first_option;  ///< that was given, beside `bank`; empty: none

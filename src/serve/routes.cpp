@@ -34,7 +34,7 @@ Matrix<float> npy_features(const Service& service, const std::string& body) {
 
 Matrix<float> photograph(const Photographs* photographs, std::string_view bytes, const HttpRequest& http) {
   if (photographs == nullptr)
-    throw HttpError(415, "the server takes no photographs: it was started without a backbone");
+    throw HttpError(415, "this server does not accept photographs: it was started without a backbone");
   return photographs->features_of(std::as_bytes(std::span(bytes)), http.deadline);
 }
 
@@ -43,21 +43,27 @@ Asked asked_of_parts(const Service& service, const Photographs* photographs, con
   std::optional<std::string_view> image, request;
   for (const Part& part : parse_multipart(http.content_type, http.body)) {
     auto* place = part.name == "image" ? &image : part.name == "request" ? &request : nullptr;
-    if (place == nullptr || *place)
-      throw HttpError({"parts", "image and request, each once", "'" + part.name.substr(0, 64) + "'"});
+    const std::string shown = part.name.substr(0, 64);
+    if (place == nullptr)
+      throw HttpError(400,
+                      fmt::format("unknown part '{}'; send the photograph as `image` and options as JSON in `request`, "
+                                  "for example request={{\"top\": 3}}",
+                                  shown),
+                      {shown, "image or request", "another part"});
+    if (*place) throw HttpError({shown, "one part of this name", "several"});
     *place = part.content;
   }
   if (!image) throw HttpError({"image", "a part with a photograph", "none"});
   Asked asked;
   if (request) asked.request = parse_predict_request(*request, service.limits());
-  if (asked.request.has_input) throw HttpError({"request", "neither features nor samples beside an image", "some"});
+  if (asked.request.has_input) throw HttpError({"request", "no features or samples beside an image", "some"});
   asked.features = photograph(photographs, *image, http);
   return asked;
 }
 
 void require_no_query(const HttpRequest& http) {
   if (!http.query.empty())
-    throw HttpError({http.query.begin()->first.substr(0, 64), "all parameters in the body", "some in the address"});
+    throw HttpError({http.query.begin()->first.substr(0, 64), "parameters in the body", "one in the address"});
 }
 
 bool is_photograph(const std::string& type) {
@@ -85,7 +91,7 @@ Asked asked_of(const Service& service, const Photographs* photographs, const Htt
     require_no_query(http);
     return asked_of_parts(service, photographs, http);
   }
-  throw HttpError(415, "the body is neither JSON, nor an array, nor a photograph",
+  throw HttpError(415, "the body must be JSON, an array or a photograph",
                   {"Content-Type",
                    "application/json, application/x-npy, multipart/form-data, image/jpeg, image/png, image/webp or "
                    "image/bmp",
@@ -107,7 +113,7 @@ Value one_of(const std::vector<std::pair<std::string, Value>>& values, const Htt
 
 HttpResponse bank_response(const Service& service, Turnstile& turnstile, const HttpRequest& http) {
   if (http.type != "application/json")
-    throw HttpError(415, "the body is not JSON", {"Content-Type", "application/json", http.type});
+    throw HttpError(415, "the body must be JSON", {"Content-Type", "application/json", http.type});
   const bool device = one_of<bool>({{"table", false}, {"device", true}}, http, "format", false);
   if (!device && http.query.contains("precision"))
     throw HttpError({"precision", "format=device beside it", "a table, which has none"});

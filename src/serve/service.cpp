@@ -25,10 +25,6 @@ constexpr std::size_t kMostNumbers = 2'000'000;
 
 std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-std::string attribute_name(const Model& model, std::size_t a) {
-  return a < model.attribute_names.size() ? model.attribute_names[a] : fmt::format("attribute {}", a + 1);
-}
-
 void append_numbers(std::span<const float> values, std::string& out) {
   out += '[';
   for (const float v : values) fmt::format_to(std::back_inserter(out), "{},", v);
@@ -43,6 +39,18 @@ Json source_json(const FeatureSource& source) {
   return {{"name", source.backbone},     {"sha256", source.sha256},
           {"layer", source.layer},       {"preset", kPresets[static_cast<std::size_t>(source.input.preset)]},
           {"width", source.input.width}, {"height", source.input.height}};
+}
+
+/// What rejection allows, and its price on held-out classes: shares from 0 to 1.
+Json rejection_json(const Model& model) {
+  if (model.rejection.empty()) return {};
+  Json json{{"false_accept", model.rejection.false_accept}};
+  if (const auto& price = model.rejection.price) {
+    json["rejected_seen"] = price->rejected_seen;
+    json["rejected_unseen"] = price->rejected_unseen;
+    json["auroc"] = price->auroc;
+  }
+  return json;
 }
 
 void require_size(std::size_t rows, std::size_t per_row, std::size_t most, const char* field) {
@@ -73,6 +81,7 @@ Service::Service(Model model, ServedSamples samples, ServiceOptions options)
     : pool_(1),
       scale_(model),
       banks_(std::move(model), pool_),
+      names_(banks_.original().model),
       device_banks_(banks_.original().model),
       samples_(std::move(samples)),
       options_(std::move(options)) {
@@ -101,6 +110,7 @@ std::string Service::model_json() const {
                   {"seed", model.record.seed}};
   json["rejects"] = !model.rejection.empty();
   json["false_accept"] = model.rejection.empty() ? Json() : Json(model.rejection.false_accept);
+  json["rejection"] = rejection_json(model);
   json["sets"] = !model.sets.empty();
   json["explains"] = model.direction == Direction::forward;
   json["device_banks"] = device_banks_.possible();
@@ -128,7 +138,7 @@ std::string Service::classes_json() const {
       whole = whole && v == std::floor(v);
     }
     fmt::format_to(std::back_inserter(out), "{}{{\"name\":{},\"minimum\":{},\"maximum\":{}{}}}", a > 0 ? "," : "",
-                   json_string(attribute_name(model, a)), low, high, whole ? ",\"step\":1" : "");
+                   json_string(names_.attributes()[a]), low, high, whole ? ",\"step\":1" : "");
   }
   out += "],\"classes\":[";
   for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
@@ -167,15 +177,15 @@ Matrix<float> Service::features_of(PredictRequest& request) const {
 }
 
 std::string Service::predict(const PredictRequest& request, MatrixView<const float> x) const {
-  const auto bank = banks_.after(request.bank, pool_);
+  const auto bank = banks_.after(names_.resolved(request.bank), pool_);
   const Model& model = bank->model;
-  const bool all = request.among == Among::all, reject = request.reject.value_or(all && !model.rejection.empty());
+  const bool all = request.among == Among::all, reject = request.reject;
   if (reject && model.rejection.empty())
     throw HttpError(400, "the model has no rejection", {"reject", "false", "true"});
-  if (reject && !all) throw HttpError({"reject", "false where not all classes compete", "true"});
+  if (reject && !all) throw HttpError({"reject", "false unless among is all", "true"});
   if (request.coverage && (model.sets.empty() || !all))
-    throw HttpError({"coverage", "a model with prediction sets, among all classes",
-                     model.sets.empty() ? "none" : "a part of them"});
+    throw model.sets.empty() ? HttpError(400, "the model has no prediction sets", {"coverage", "no coverage", "one"})
+                             : HttpError({"coverage", "no coverage unless among is all", "one"});
   std::optional<Ranking> part;
   if (!all) part.emplace(model, request.among);
   const Ranking& ranking = part ? *part : bank->ranking;
@@ -238,13 +248,18 @@ std::string Service::predict(const PredictRequest& request, MatrixView<const flo
 }
 
 std::string Service::explain(const PredictRequest& request, MatrixView<const float> x) const {
-  if (x.rows() != 1) throw HttpError({"features", "one sample", fmt::format("{}", x.rows())});
   if (!request.first_option.empty())
-    throw HttpError({request.first_option, "bank alone beside the sample: an explanation has no options", "an option"});
-  const auto bank = banks_.after(request.bank, pool_);
+    throw HttpError(400,
+                    fmt::format("/v1/explain takes one sample and `bank`; `{}` is not allowed", request.first_option),
+                    {request.first_option, "one sample and bank", "'" + request.first_option + "'"});
+  if (x.rows() != 1) {
+    const char* field = !request.samples.empty() ? "samples" : request.has_input ? "features" : "array";
+    throw HttpError({field, "one sample", fmt::format("{}", x.rows())});
+  }
+  const auto bank = banks_.after(names_.resolved(request.bank), pool_);
   const Model& model = bank->model;
   if (model.classes.names.size() < 2)
-    throw HttpError(400, "the bank has one class: there is nothing to compare it with",
+    throw HttpError(400, "the bank has one class, so there is nothing to compare it with",
                     {"bank", "at least two classes", "one"});
   Explanation why = parsnets::explain(model, x.row(0), *bank->prepared, pool_);
   scale_.to_user(why.predicted);
@@ -256,7 +271,7 @@ std::string Service::explain(const PredictRequest& request, MatrixView<const flo
             {"attributes", Json::array()},
             {"open_networks", why.open_networks}};
   for (const Contribution& c : why.attributes)
-    json["attributes"].push_back({{"name", attribute_name(model, c.index)},
+    json["attributes"].push_back({{"name", names_.attributes()[c.index]},
                                   {"contribution", c.amount},
                                   {"predicted", why.predicted[c.index]},
                                   {"winner", model.classes.semantics(winner, c.index)},
@@ -265,7 +280,7 @@ std::string Service::explain(const PredictRequest& request, MatrixView<const flo
 }
 
 std::string Service::bank_csv(const BankEdit& edit) const {
-  const auto bank = banks_.after(edit, pool_);
+  const auto bank = banks_.after(names_.resolved(edit), pool_);
   const Model& model = bank->model;
   const auto cell = [](const std::string& text) {
     if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -274,7 +289,7 @@ std::string Service::bank_csv(const BankEdit& edit) const {
     return quoted + '"';
   };
   std::string out = "class";
-  for (std::size_t a = 0; a < model.attributes(); ++a) out += "," + cell(attribute_name(model, a));
+  for (std::size_t a = 0; a < model.attributes(); ++a) out += "," + cell(names_.attributes()[a]);
   out += '\n';
   for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
     if (!model.classes.described.empty() && model.classes.described[c] == 0) continue;
@@ -286,8 +301,9 @@ std::string Service::bank_csv(const BankEdit& edit) const {
 }
 
 std::string Service::device_bank(const BankEdit& edit, Precision precision) const {
-  banks_.after(edit, pool_);
-  return device_banks_.saved(edit, precision, pool_);
+  const BankEdit whole = names_.resolved(edit);
+  banks_.after(whole, pool_);
+  return device_banks_.saved(whole, precision, pool_);
 }
 
 }  // namespace parsnets

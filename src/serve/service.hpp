@@ -7,6 +7,7 @@
 #include "parsnets/model.hpp"
 #include "parsnets/threads.hpp"
 #include "serve/attribute_scale.hpp"
+#include "serve/bank_names.hpp"
 #include "serve/device_banks.hpp"
 #include "serve/edited_bank.hpp"
 #include "serve/request_json.hpp"
@@ -50,6 +51,7 @@ class Service {
   mutable ThreadPool pool_;  ///< of one thread: requests run side by side
   AttributeScale scale_;
   EditedBanks banks_;
+  BankNames names_;
   DeviceBanks device_banks_;
   ServedSamples samples_;
   ServiceOptions options_;

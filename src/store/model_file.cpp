@@ -231,6 +231,7 @@ Rejection read_rejection(const Reader& in, const Model& model) {
     rejection.typical.emplace();
     for (std::size_t i = 0; i < 2; ++i) std::ranges::copy(typical.row(i), (*rejection.typical)[i].begin());
   }
+  if (model.record.rejection) rejection.price = model.record.rejection->price();
   for (std::size_t j = 0; j < Evidence::kCount; ++j)
     if (rejection.range[0][j] > rejection.range[1][j])
       in.fail("tensor 'rejection_range'", "highest values that are not below the lowest", "lower ones", "");

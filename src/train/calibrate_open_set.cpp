@@ -271,6 +271,7 @@ RejectionRecord calibrate_open_set(Model& model, const Dataset& data, const Open
   RejectionRecord record = record_of(judged, scores, rejection);
   record.folds = samples.folds;
   model.sets = sets_of(model, data, samples.own, options.seed);
+  rejection.price = record.price();
   model.rejection = rejection;
   model.record.rejection = record;
   return record;

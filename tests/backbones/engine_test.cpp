@@ -193,6 +193,23 @@ TEST_F(EnginesTest, GiveTheSameFeaturesOfTheTinyBackbone) {
   EXPECT_LT(difference_of_engines(network, {PixelPreset::tf, ImageFit::centre, 32, 32}, ""), 1e-5);
 }
 
+TEST_F(EnginesTest, OnnxRuntimeKnowsOperatorsThatOpenCvLacks) {
+  write_text_file(
+      dir_ / "norms.onnx",
+      onnx_file({{onnx_node("GlobalLpPool", {"image"}, "norms"), onnx_node("Flatten", {"norms"}, "features")},
+                 {},
+                 {onnx_value("image", {0, 3, 8, 8})},
+                 {onnx_value("features", {0, 3})}}));
+  const ImageInput input{PixelPreset::tf, ImageFit::whole, 8, 8};
+  std::string problem;
+  EXPECT_EQ(open_backbone({dir_ / "norms.onnx", "", input, 0, NetworkEngine::opencv}, problem), nullptr);
+  const auto backbone = open_backbone({dir_ / "norms.onnx", "", input, 0, NetworkEngine::onnxruntime}, problem);
+  ASSERT_NE(backbone, nullptr) << problem;
+  std::vector<float> features(3);
+  ASSERT_EQ(backbone->run(std::vector<float>(3 * 64, -0.5F), 1, features), "");
+  for (const float norm : features) EXPECT_NEAR(norm, 4, 1e-5) << "the square root of 64 times 0.25";
+}
+
 TEST(Engines, AMissingOneIsAProblem) {
   PARSNETS_NEED_BACKBONES();
   if (engines_of_module().size() == 2) GTEST_SKIP() << "NOT TESTED: this build has all engines";

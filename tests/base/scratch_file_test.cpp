@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "base/machine.hpp"
 #include "base/mapped_rows.hpp"
+#include "environment_variable.hpp"
 #include "parsnets/error.hpp"
 #include "temp_dir.hpp"
 
@@ -14,10 +13,9 @@ namespace {
 
 TEST(ScratchFile, ALargeMatrixLeavesMemoryAndKeepsItsValues) {
   const test::TempDir dir;
-  ::setenv("TMPDIR", dir.path().c_str(), 1);
+  const test::EnvironmentVariable place("TMPDIR", dir.path().string());
   const std::size_t rows = 8192, cols = 1025;  // 34 MB, rows that are no multiple of a page
   Matrix<float> matrix = new_matrix(rows, cols, {1u << 20, 0}, "values");
-  ::unsetenv("TMPDIR");
   ASSERT_TRUE(matrix.is_mapped());
   EXPECT_TRUE(std::filesystem::is_empty(dir.path())) << "the file has no name";
   const auto before = resident_memory();
@@ -41,7 +39,7 @@ TEST(ScratchFile, ASmallMatrixStaysInMemory) {
 
 TEST(ScratchFile, TooLittleSpaceIsRefusedBeforeTheWork) {
   for (const auto& [folder, found] : {std::pair("/proc/nowhere", "No such file"), std::pair("/tmp", "GB")}) {
-    ::setenv("TMPDIR", folder, 1);
+    const test::EnvironmentVariable place("TMPDIR", folder);
     try {
       new_matrix(std::size_t{1} << 40, 1024, {1, 0}, "the values of x.npy");
       FAIL();
@@ -52,7 +50,6 @@ TEST(ScratchFile, TooLittleSpaceIsRefusedBeforeTheWork) {
       EXPECT_NE(message.find(found), std::string::npos) << message;
       EXPECT_NE(message.find("set TMPDIR"), std::string::npos) << message;
     }
-    ::unsetenv("TMPDIR");
   }
 }
 

@@ -69,7 +69,7 @@ TEST(CliClasses, NoClassIsCalledUnknown) {
   write_class_table(dir / "t.csv", "unknown");
   const auto result = run_cli({"classes", "add", "--model", model, "--from", (dir / "t.csv").string()});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_NE(result.err.find("what samples of no class are called"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("reserved for samples of no class"), std::string::npos) << result.err;
   EXPECT_EQ(read_text_file(model), before);
 }
 

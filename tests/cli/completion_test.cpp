@@ -42,16 +42,16 @@ TEST(CliCompletion, EveryShellGetsEveryCommandAndOptionWithItsDescription) {
 TEST(CliCompletion, BashTakesItsScript) {
   TempDir dir;
   write_text_file(dir / "c", run_cli({"completion", "bash"}).out);
-  EXPECT_EQ(shell_status("bash -n " + (dir / "c").string()), 0);
+  EXPECT_EQ(shell_status("bash -n " + shell_quoted(dir / "c")), 0);
 }
 
 TEST(CliCompletion, BashOffersCommandsOptionsAndChoices) {
   TempDir dir;
   write_text_file(dir / "c", run_cli({"completion", "bash"}).out);
   const auto complete = [&](const std::string& words) {
-    const std::string script = ". " + (dir / "c").string() + "; COMP_WORDS=(" + words +
+    const std::string script = ". " + shell_quoted(dir / "c") + "; COMP_WORDS=(" + words +
                                "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _parsnets; echo ${COMPREPLY[@]}";
-    const int status = std::system(("bash -c " + shell_quoted(script) + " > " + (dir / "o").string()).c_str());
+    const int status = std::system(("bash -c " + shell_quoted(script) + " > " + shell_quoted(dir / "o")).c_str());
     EXPECT_EQ(status, 0);
     return read_text_file(dir / "o");
   };
@@ -67,15 +67,15 @@ TEST(CliCompletion, ZshTakesItsScript) {
   if (!installed("zsh")) GTEST_SKIP() << "ZSH NOT FOUND: ITS COMPLETION SCRIPT IS NOT CHECKED";
   TempDir dir;
   write_text_file(dir / "_parsnets", run_cli({"completion", "zsh"}).out);
-  EXPECT_EQ(shell_status("zsh -n " + (dir / "_parsnets").string()), 0);
+  EXPECT_EQ(shell_status("zsh -n " + shell_quoted(dir / "_parsnets")), 0);
   // _arguments and _describe are called as in a completion; stand-ins print what they are given.
   write_text_file(dir / "t",
                   "_arguments() { print -rl -- \"$@\" }\n_describe() { print -rl -- ${(P)4} }\n"
                   "compdef() { : }\n. " +
-                      (dir / "_parsnets").string() +
+                      shell_quoted(dir / "_parsnets") +
                       "\nwords=(parsnets data convert --f) CURRENT=4\n_parsnets\n"
                       "words=(parsnets classes t) CURRENT=3\n_parsnets\n");
-  ASSERT_EQ(shell_status("zsh -f " + (dir / "t").string() + " > " + (dir / "o").string()), 0);
+  ASSERT_EQ(shell_status("zsh -f " + shell_quoted(dir / "t") + " > " + shell_quoted(dir / "o")), 0);
   const std::string said = read_text_file(dir / "o");
   EXPECT_NE(said.find("\n--format["), std::string::npos) << said;
   EXPECT_NE(said.find("\nteach:"), std::string::npos) << said;
@@ -88,13 +88,13 @@ TEST(CliCompletion, FishTakesItsScript) {
   write_text_file(dir / "p.fish", run_cli({"completion", "fish"}).out);
   const auto complete = [&](const std::string& line) {
     const std::string command =
-        "HOME=" + (dir / "").string() + " fish --no-config -c " +
-        shell_quoted("source " + (dir / "p.fish").string() + "; complete -C " + shell_quoted(line)) + " > " +
-        (dir / "o").string();
+        "HOME=" + shell_quoted(dir / "") + " fish --no-config -c " +
+        shell_quoted("source " + shell_quoted(dir / "p.fish") + "; complete -C " + shell_quoted(line)) + " > " +
+        shell_quoted(dir / "o");
     EXPECT_EQ(shell_status(command), 0);
     return std::filesystem::file_size(dir / "o") == 0 ? std::string() : read_text_file(dir / "o");
   };
-  EXPECT_EQ(shell_status("fish --no-execute " + (dir / "p.fish").string()), 0);
+  EXPECT_EQ(shell_status("fish --no-execute " + shell_quoted(dir / "p.fish")), 0);
   EXPECT_EQ(complete("parsnets docto").substr(0, 7), "doctor\t");
   EXPECT_EQ(complete("parsnets data ins").substr(0, 8), "inspect\t");
   EXPECT_EQ(complete("parsnets data inspect --orig").substr(0, 15), "--original-att\t");

@@ -168,8 +168,9 @@ TEST(CliMemory, StatisticsDoNotHoldTheFeatures) {
   const LargeSet& set = large_set();
   std::uint64_t peak = 0;
   const std::string out = (set.dir / "again.safetensors").string();
-  const auto result = run_measured(
-      {"stats", "--data", set.data, "--out", out, "--groups", "2", "--memory-limit", "110MB", "--quiet"}, peak);
+  const auto result = run_measured({"stats", "--data", set.data, "--out", out, "--groups", "2", "--threads", "2",
+                                    "--memory-limit", "110MB", "--quiet"},
+                                   peak);
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_LT(peak, 74 * kMegabyte);
   EXPECT_TRUE(contents(out) == contents((set.dir / "sums.safetensors").string()));

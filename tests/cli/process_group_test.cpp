@@ -217,7 +217,8 @@ TEST(CliProcessGroup, AProcessThatDiesLosesNothing) {
   ASSERT_GE(::inotify_add_watch(watch, folder.c_str(), IN_MOVED_TO), 0);
   std::string line = std::string(kMpirun) + "4 " + shell_quoted(PARSNETS_BINARY);
   for (const auto& word : train_words(data, out, options)) line += " " + shell_quoted(word);
-  line += " > " + (dir / "out").string() + " 2> " + (dir / "err").string() + "; echo $? > " + (dir / "code").string();
+  line += " > " + shell_quoted(dir / "out") + " 2> " + shell_quoted(dir / "err") + "; echo $? > " +
+          shell_quoted(dir / "code");
   const pid_t job = ::fork();
   ASSERT_GE(job, 0);
   if (job == 0) {

@@ -41,7 +41,7 @@ inline CliResult run_cli(const std::vector<std::string>& arguments, const std::s
   TempDir dir;
   std::string line = prefix + " " + shell_quoted(PARSNETS_BINARY);
   for (const auto& argument : arguments) line += " " + shell_quoted(argument);
-  line += " > " + (dir / "out").string() + " 2> " + (dir / "err").string();
+  line += " > " + shell_quoted(dir / "out") + " 2> " + shell_quoted(dir / "err");
   const int status = std::system(line.c_str());
   CliResult result;
   result.exit_code = exit_code_of(status);

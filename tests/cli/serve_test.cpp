@@ -10,6 +10,8 @@
 #include "backbones/onnx_bytes.hpp"
 #include "base/file.hpp"
 #include "cli/run_cli.hpp"
+#include "environment_variable.hpp"
+#include "images/bmp_photos.hpp"
 #include "parsnets_rt.h"
 #include "serve/raw_client.hpp"
 
@@ -42,9 +44,12 @@ class ServerProcess {
   }
   int port() const { return port_; }
   const std::string& said() const { return process_.line(); }  ///< its first line
-  void interrupt() { process_.send(SIGTERM); }
+  void interrupt() {
+    process_.send(SIGTERM);
+    interrupted_ = true;
+  }
   int finish() {
-    interrupt();
+    if (!interrupted_) interrupt();  // a second signal would end it at once
     finished_ = true;
     return process_.finish().exit_code;
   }
@@ -55,14 +60,16 @@ class ServerProcess {
     return arguments;
   }
 
+  EnvironmentVariable no_token_{"PARSNETS_TOKEN", std::nullopt};
   CliProcess process_;
-  bool finished_ = false;
+  bool interrupted_ = false, finished_ = false;
   int port_ = 0;
 };
 
 }  // namespace
 
 TEST(Serve, RemoteAddressesNeedTheOptionAndAToken) {
+  const EnvironmentVariable no_token("PARSNETS_TOKEN", std::nullopt);
   const TempDir dir;
   std::ofstream(dir / "short") << "abc\n";
   const std::string model = demo_model();
@@ -86,6 +93,12 @@ TEST(Serve, RemoteAddressesNeedTheOptionAndAToken) {
   EXPECT_EQ(weak.exit_code, 3);
   EXPECT_NE(weak.err.find("short: token: expected at least 16"), std::string::npos) << weak.err;
   EXPECT_NE(weak.err.find("found 3 characters"), std::string::npos) << weak.err;
+  for (const char* odd : {"0123456789abcde+", "0123456789abcde#", "0123456789 abcdef", "0123456789abcdé"}) {
+    std::ofstream(dir / "odd") << odd << "\n";
+    const auto refused = run_cli({"serve", "--model", model, "--token-file", (dir / "odd").string()});
+    EXPECT_EQ(refused.exit_code, 3) << odd;
+    EXPECT_NE(refused.err.find("found other characters"), std::string::npos) << refused.err;
+  }
   EXPECT_EQ(run_cli({"serve", "--model", model, "--data", kDemo, "--images", (dir / "none").string()}).exit_code, 3);
   EXPECT_EQ(run_cli({"serve", "--model", "missing.safetensors"}).exit_code, 3);
 }
@@ -111,6 +124,45 @@ TEST(Serve, FinishesARequestThatHasBegunAndEndsWithZero) {
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.json()["predictions"].size(), 20u);
   EXPECT_EQ(server.finish(), 0);
+}
+
+TEST(Serve, SaysThatATokenIsNeededAndNotTheToken) {
+  const TempDir dir;
+  const std::string file = (dir / "token").string(), token = "0123456789._~-AZaz";
+  std::ofstream(file) << token << "\n";
+  CliProcess process({"serve", "--port", "0", "--model", demo_model(), "--token-file", file}, STDOUT_FILENO);
+  ASSERT_TRUE(process.wait_for_line("serving "));
+  ASSERT_TRUE(process.wait_for_line("requests need the token in " + file + "; open the page as http://127.0.0.1:"));
+  EXPECT_TRUE(process.line().ends_with("/#token=TOKEN\n")) << process.line();
+  process.send(SIGTERM);
+  const CliResult ended = process.finish();
+  EXPECT_EQ(ended.exit_code, 0);
+  EXPECT_EQ(ended.out.find(token), std::string::npos);
+}
+
+TEST(Serve, SaysThatItFinishesRequests) {
+  const std::string model = demo_model();
+  testing::internal::CaptureStderr();  // the server inherits it
+  ServerProcess server({"--model", model});
+  EXPECT_EQ(server.finish(), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "finishing the requests that have begun; interrupt again to end at once\n");
+}
+
+TEST(Serve, ASecondSignalEndsItAtOnce) {
+  ServerProcess server({"--model", demo_model(), "--request-timeout", "60"});
+  ASSERT_GT(server.port(), 0) << server.said();
+  RawClient client(server.port());
+  client.send("POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
+  // The server has taken the request up once it says so.
+  while (ask(server.port(), request_text(server.port(), "GET", "/metrics")).body.find("parsnets_connections 2") ==
+         std::string::npos) {
+  }
+  server.interrupt();
+  while (RawClient(server.port()).connected()) {  // until nobody is let in any more
+  }
+  server.interrupt();
+  EXPECT_EQ(server.finish(), 130);
 }
 
 TEST(Serve, TheMemoryLimitCountsThePhotographsThatAreDecoded) {
@@ -213,19 +265,32 @@ TEST(Serve, ABankOfTheServerFitsTheDeviceFileAndPredictsAsTheServerDoes) {
 
 TEST(Serve, TheCommandsOfTheGuideWork) {
   if (std::system("command -v curl > /dev/null") != 0) GTEST_SKIP() << "curl is not installed";
-  ServerProcess server({"--model", demo_model(), "--data", kDemo});
-  ASSERT_GT(server.port(), 0) << server.said();
   const TempDir dir;
+  const std::string network = (dir / "pixels.onnx").string(), photo = (dir / "photo.jpg").string();
+  write_text_file(network, onnx_of_pixels(8, 8));
+  write_text_file(photo, bmp_photo(8, 8, 1));
+  std::vector<std::string> arguments{"--model", demo_model(), "--data", kDemo};
+  const std::vector<std::string> backbone{"--backbone", network, "--input-size", "8", "--trust-backbone"};
+  std::vector<std::string> tried{"serve", "--model", demo_model(), "--host", "no such host"};
+  tried.insert(tried.end(), backbone.begin(), backbone.end());
+  const bool photographs = run_cli(tried).err.find("need the module") == std::string::npos;
+  if (photographs) arguments.insert(arguments.end(), backbone.begin(), backbone.end());
+  ServerProcess server(arguments);
+  ASSERT_GT(server.port(), 0) << server.said();
   std::ifstream guide(std::string(PARSNETS_SOURCE_DIR) + "/docs/serve.md");
   std::size_t commands = 0;
   for (std::string line; std::getline(guide, line);) {
     if (!line.starts_with("curl ")) continue;
+    for (std::string more; (line.ends_with('\\') || std::ranges::count(line, '\'') % 2 == 1) && getline(guide, more);)
+      line += "\n" + more;
     ++commands;
+    if (!photographs && line.find("photo.jpg") != std::string::npos) continue;
+    line = std::regex_replace(line, std::regex("photo\\.jpg"), photo);
     line = std::regex_replace(line, std::regex(":8080"), ":" + std::to_string(server.port()));
     line = std::regex_replace(line, std::regex(" -o \\S+"), "");
-    line = "cd " + shell_quoted(PARSNETS_SOURCE_DIR) + " && " + line + " --silent --fail-with-body --max-time 60 > " +
-           (dir / "answer").string();
+    line = "cd " + shell_quoted(PARSNETS_SOURCE_DIR) + " && " + line +
+           " --noproxy '*' --silent --fail-with-body --max-time 60 > " + shell_quoted(dir / "answer");
     EXPECT_EQ(std::system(line.c_str()), 0) << line << "\n" << read_text_file(dir / "answer");
   }
-  EXPECT_EQ(commands, 7u);
+  EXPECT_EQ(commands, 9u);
 }

@@ -205,10 +205,9 @@ TEST(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
   TempDir dir;
   write_text_file(dir / "read.py", "import sys\npath = sys.argv[1]\n" + lines +
                                        "print(tensors['class_semantics'].shape, header['__metadata__']['format'])\n");
-  ASSERT_EQ(std::system(
-                ("/usr/bin/python3 " + (dir / "read.py").string() + " " + demo_model() + " > " + (dir / "out").string())
-                    .c_str()),
-            0);
+  const std::string line = "/usr/bin/python3 " + shell_quoted(dir / "read.py") + " " + shell_quoted(demo_model()) +
+                           " > " + shell_quoted(dir / "out");
+  ASSERT_EQ(std::system(line.c_str()), 0);
   EXPECT_EQ(read_text_file(dir / "out"), "(10, 39) parsnets-model\n");
 }
 

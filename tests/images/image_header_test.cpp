@@ -118,10 +118,11 @@ TEST(ImageHeader, DamagedBytesNeverGiveASizeBeyondTheLimits) {
 TEST(ImageHeader, BombsAndLargeFilesAreRefused) {
   EXPECT_EQ(message_of(png(50'000, 1000)), "");
   EXPECT_NE(message_of(png(50'000, 1001)).find("expected at most 50000000 pixels"), std::string::npos);
-  EXPECT_NE(message_of(png(0x7fffffff, 0x7fffffff)).find("found 2147483647 x 2147483647"), std::string::npos);
+  EXPECT_NE(message_of(png(0x7fffffff, 0x7fffffff)).find("found 2147483647 x 2147483647 pixels, too many"),
+            std::string::npos);
   EXPECT_NE(message_of(png(65'536, 1)).find("65535 on a side"), std::string::npos);
   EXPECT_NE(message_of(bmp(1, -2147483648L)).find("found 1 x 2147483648"), std::string::npos);
-  EXPECT_NE(message_of(png(1, 1), {10, 100}).find("at most 10 bytes"), std::string::npos);
+  EXPECT_NE(message_of(png(1, 1), {10, 100}).find("at most 10 bytes, found a file of "), std::string::npos);
   EXPECT_NE(message_of(png(0, 5)).find("damaged header"), std::string::npos);
   EXPECT_NE(message_of(jpeg(5, 0)).find("damaged header"), std::string::npos);
 }
@@ -131,6 +132,15 @@ TEST(ImageHeader, AJpegThatWasCutOffIsRefused) {
   const std::size_t scan = whole.rfind("\xff\xda"), end = whole.rfind("\xff\xd9");
   for (std::size_t length = scan; length < whole.size(); ++length)
     EXPECT_EQ(message_of(whole.substr(0, length)).find("ends early") == std::string::npos, length >= end + 2) << length;
+}
+
+TEST(ImageHeader, AnAnimationIsRefused) {
+  std::string image = webp_extended(640, 480);
+  EXPECT_EQ(message_of(image).find("animated"), std::string::npos);
+  image[20] |= '\x12';  // and alpha
+  EXPECT_EQ(message_of(image), "photo: expected a still image, found an animated WebP; save one of its pictures");
+  image[20] = '\x10';
+  EXPECT_EQ(message_of(image).find("animated"), std::string::npos);
 }
 
 TEST(ImageHeader, OtherFormatsAreNamed) {

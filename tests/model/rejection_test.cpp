@@ -29,6 +29,23 @@ TEST(Rejection, TheScoreIsTheWeightedSumOfTheKindOfTheBestClass) {
   EXPECT_TRUE(rejection.is_unknown(evidence, true));    // 15.6 is below 16
 }
 
+TEST(Rejection, ItIsWeakIfItHardlyTellsOrRejectsMostKnownSamples) {
+  Rejection rejection = some();
+  EXPECT_EQ(weak_rejection(rejection), "");  // nothing is known of it
+  rejection.price = {0.5, 0.5, 0.61};
+  EXPECT_EQ(weak_rejection(rejection), "");
+  rejection.price = {0.4, 0, 0.6};
+  EXPECT_EQ(
+      weak_rejection(rejection),
+      "rejection hardly works for this model: on held-out classes it rejects 40 % of the samples of seen classes, "
+      "with AUROC 60.0 (chance: 50)");
+  rejection.price = {0.51, 0.3, 0.9};
+  EXPECT_NE(weak_rejection(rejection).find("51 % of the samples of seen and 30 % of those of unseen"),
+            std::string::npos);
+  rejection.price = {0.2, 0.51, 0.9};
+  EXPECT_NE(weak_rejection(rejection), "");
+}
+
 TEST(Rejection, EvidenceOutOfRangeIsUnknownHoweverHighItsScore) {
   const Rejection rejection = some();
   for (std::size_t i = 0; i < Evidence::kCount; ++i)

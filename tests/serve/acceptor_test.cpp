@@ -21,7 +21,9 @@ struct Accepting {
   std::thread thread;
 
   explicit Accepting(const std::function<bool(int, std::string)>& take)
-      : thread([this, take] { accept_connections(listener.socket(), stop, take, [this] { ++refused; }); }) {}
+      : thread([this, take] {
+          accept_connections(listener.socket(), stop, std::chrono::hours(1), take, [this] { ++refused; });
+        }) {}
   void finish() {
     const std::uint64_t one = 1;
     EXPECT_EQ(::write(stop, &one, sizeof one), 8);

@@ -34,6 +34,32 @@ TEST(Connection, TheDeadlineHoldsWhileBytesKeepComing) {
   EXPECT_TRUE(connection.timed_out());
 }
 
+TEST(Connection, APartOfAHeadIsToldOnce) {
+  const Pair pair;
+  Connection connection(pair.ends[0], -1);
+  connection.set_deadline(Clock::now() + 1h);
+  int told = 0;
+  pair.send("GET / HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(connection.read_head(1000, [&] { ++told; }), "GET / HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(told, 0);
+  pair.send("GET / ");
+  const auto more = [&] {
+    ++told;
+    pair.send("HTTP/1.1\r\n\r\n");
+  };
+  EXPECT_EQ(connection.read_head(1000, more), "GET / HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(told, 1);
+}
+
+TEST(Connection, WhenTheServerStopsNobodyWaitsForTheRestOfAHead) {
+  const Pair pair, stop;
+  Connection connection(pair.ends[0], stop.ends[0]);
+  connection.set_deadline(Clock::now() + 1h);
+  pair.send("GET / ");
+  EXPECT_EQ(connection.read_head(1000, [&] { stop.send("x"); }), "");
+  EXPECT_FALSE(connection.timed_out());
+}
+
 TEST(Connection, AHeadThatKeepsComingEndsInTime) {
   const Pair pair;
   Connection connection(pair.ends[0], -1);

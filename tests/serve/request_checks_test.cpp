@@ -24,6 +24,7 @@ struct Checked {
       checks.check(parse_request_head(line + " HTTP/1.1\r\n" + headers + "\r\n"), "abcd", found);
       return 200;
     } catch (const HttpError& e) {
+      said = e.what();
       return e.status();
     }
   }
@@ -32,6 +33,7 @@ struct Checked {
   }
 
   FoundRoute found;
+  std::string said;  ///< the latest error
 };
 
 }  // namespace
@@ -83,6 +85,33 @@ TEST(RequestChecks, WithoutTheTokenNoPathIsToldButTheOpenOnes) {
   for (const char* line : {"GET /other", "GET /post", "POST /open"}) EXPECT_EQ(checked.status(line), 401) << line;
   EXPECT_EQ(checked.status("GET /closed", "Host: a\r\nAuthorization: Bearer secreT\r\n"), 401);
   EXPECT_EQ(checked.status("GET /closed", "Host: a\r\nAuthorization: bearer secret\r\n"), 200);
+}
+
+TEST(RequestChecks, AMissingTokenAndAWrongOneAreToldApart) {
+  RequestRules rules;
+  rules.token = "secret";
+  Checked checked(rules);
+  for (const auto& [given, said] : std::vector<std::pair<std::string, std::string>>{
+           {"", "this server needs a token"},
+           {"Authorization: Basic secret\r\n", "this server needs a token"},
+           {"Authorization: Bearer other\r\n", "the token is wrong"},
+           {"Authorization: Bearer secrets\r\n", "the token is wrong"}}) {
+    EXPECT_EQ(checked.status("GET /closed", "Host: a\r\n" + given), 401) << given;
+    EXPECT_TRUE(checked.said.starts_with(said)) << checked.said;
+  }
+}
+
+TEST(RequestChecks, PagesOfOtherSitesGetThePageAlone) {
+  Checked checked;
+  for (const char* foreign : {"Origin: http://evil\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n",
+                              "Sec-Fetch-Site: same-site\r\n", "Origin: http://a\r\nSec-Fetch-Site: cross-site\r\n"}) {
+    const std::string headers = std::string("Host: a\r\n") + foreign;
+    for (const char* line : {"GET /closed", "HEAD /closed", "POST /post", "GET /other"})
+      EXPECT_EQ(checked.status(line, headers), 403) << line << " " << foreign;
+    EXPECT_EQ(checked.status("GET /open", headers), 200) << "a link may lead there";
+  }
+  for (const char* own : {"Origin: http://a\r\nSec-Fetch-Site: same-origin\r\n", "Sec-Fetch-Site: none\r\n"})
+    EXPECT_EQ(checked.status("GET /closed", std::string("Host: a\r\n") + own), 200) << own;
 }
 
 TEST(RequestChecks, PagesOfOtherSitesCannotPost) {

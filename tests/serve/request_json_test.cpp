@@ -40,6 +40,25 @@ TEST(RequestJson, ReadsEveryField) {
   EXPECT_EQ(parse_predict_request(R"({"samples":"all"})", kLimits).samples.size(), 10u);
 }
 
+TEST(RequestJson, ReadsAddedClassesByNames) {
+  const auto add = [](const std::string& rest) {
+    return parse_predict_request(R"({"bank":{"add":[{"name":"a",)" + rest + "}]}}", kLimits).bank.add.at(0);
+  };
+  const AddedClass named = add(R"("attributes":{"x":1.5,"y":-2},"like":"b")");
+  EXPECT_EQ(named.like, "b");
+  EXPECT_EQ(named.named, (std::vector<std::pair<std::string, float>>{{"x", 1.5f}, {"y", -2.0f}}));
+  EXPECT_TRUE(named.attributes.empty());
+  EXPECT_EQ(add(R"("like":"b")").like, "b");
+  for (const char* bad : {R"("like":"b","attributes":[1,2])", R"("like":1)", R"("attributes":{"x":1e39})",
+                          R"("attributes":{"x":"1"})", R"("attributes":{"x":1,"x":2})", R"("attributes":[])"})
+    EXPECT_THROW(add(bad), HttpError) << bad;
+}
+
+TEST(RequestJson, WithoutAWordNothingIsRejected) {
+  EXPECT_FALSE(parse_predict_request(R"({"samples":[0]})", kLimits).reject);
+  EXPECT_TRUE(parse_predict_query({{"reject", "true"}}, kLimits).reject);
+}
+
 TEST(RequestJson, ReadsTheSameFromAQuery) {
   const auto request = parse_predict_query({{"top", "2"}, {"among", "seen"}, {"bank", R"({"remove":["x"]})"}}, kLimits);
   EXPECT_EQ(request.top, 2u);

@@ -11,6 +11,7 @@
 #include "base/machine.hpp"
 #include "formats/npy.hpp"
 #include "formats/npy_format.hpp"
+#include "model/copy.hpp"
 #include "paths.hpp"
 #include "serve/json_reader.hpp"
 #include "serve/served_model.hpp"
@@ -139,9 +140,85 @@ TEST(Routes, AClassThatARequestAddsCanWin) {
   EXPECT_EQ(served().post("/v1/bank?format=table", Json{{"bank", bank}}.dump()).body, csv.body);
 }
 
+TEST(Routes, AClassIsAddedByTheNamesOfItsAttributes) {
+  const Json classes = served().get("/v1/classes").json();
+  const std::string like = classes["classes"][2]["name"], changed = classes["attributes"][1]["name"];
+  Json values = classes["classes"][2]["attributes"];
+  values[1] = 0.25;
+  const auto table = [&](const Json& added) {
+    return served().post("/v1/bank", Json{{"bank", {{"add", {added}}}}}.dump());
+  };
+  const auto named = table({{"name", "new"}, {"like", like}, {"attributes", {{changed, 0.25}}}});
+  EXPECT_EQ(named.status, 200) << named.body;
+  EXPECT_EQ(named.body, table({{"name", "new"}, {"attributes", values}}).body);
+  const auto wrong = table({{"name", "new"}, {"like", like}, {"attributes", {{changed + "x", 0.25}}}});
+  EXPECT_EQ(wrong.status, 400);
+  EXPECT_EQ(wrong.json()["error"]["field"], "bank.add[0].attributes");
+  EXPECT_NE(wrong.body.find("did you mean '" + changed + "'?"), std::string::npos) << wrong.body;
+}
+
+TEST(Routes, ErrorsNameThePlaceInTheRequest) {
+  const auto error = [](const char* path, const std::string& body, const std::string& type = "application/json") {
+    return served().post(path, body, type).json()["error"];
+  };
+  const std::string known = served().get("/v1/classes").json()["classes"][0]["name"];
+  for (const char* path : {"/v1/predict", "/v1/explain"}) {
+    const Json removed = error(path, Json{{"samples", {0}}, {"bank", {{"remove", {known, "none"}}}}}.dump());
+    EXPECT_EQ(removed["field"], "bank.remove[1]") << removed;
+  }
+  EXPECT_EQ(error("/v1/explain", R"({"samples":[0,1]})")["field"], "samples");
+  EXPECT_EQ(error("/v1/explain", npy(2, 48), "application/x-npy")["field"], "array");
+  const Json option = error("/v1/explain", R"({"samples":[0],"top":3})");
+  EXPECT_EQ(option["message"], "/v1/explain takes one sample and `bank`; `top` is not allowed");
+  EXPECT_EQ(option["field"], "top");
+  const std::string part = "--b\r\nContent-Disposition: form-data; name=\"top\"\r\n\r\n3\r\n--b--\r\n";
+  const Json parts = error("/v1/predict", part, kMultipart);
+  EXPECT_EQ(parts["field"], "top");
+  EXPECT_NE(parts["message"].get<std::string>().find("JSON in `request`"), std::string::npos) << parts;
+}
+
+TEST(Routes, SamplesAreRejectedOnRequest) {
+  const Json plain = served().post("/v1/predict", R"({"samples":"all"})").json(),
+             rejected = served().post("/v1/predict", R"({"samples":"all","reject":true})").json();
+  for (std::size_t i = 0; i < 10; ++i) {
+    EXPECT_TRUE(plain["predictions"][i]["unknown"].is_null());
+    EXPECT_TRUE(rejected["predictions"][i]["unknown"].is_boolean());
+    EXPECT_EQ(plain["predictions"][i]["classes"], rejected["predictions"][i]["classes"]);
+  }
+}
+
+TEST(Routes, TheModelTellsThePriceOfRejection) {
+  ThreadPool pool(1);
+  Model model = model_to_serve(pool);
+  const auto rejection = [](const Model& of) {
+    return Json::parse(Service(shared_copy(of), {}, {}).model_json())["rejection"];
+  };
+  EXPECT_EQ(rejection(model), (Json{{"false_accept", 0.05}}));
+  model.rejection.price = {0.1, 0.25, 0.875};
+  EXPECT_EQ(rejection(model),
+            (Json{{"false_accept", 0.05}, {"rejected_seen", 0.1}, {"rejected_unseen", 0.25}, {"auroc", 0.875}}));
+  model.rejection = {};
+  EXPECT_TRUE(rejection(model).is_null());
+}
+
+TEST(Routes, NoDataGoToPagesOfOtherSites) {
+  auto& s = served();
+  for (const Route& route : routes_of(s.service, nullptr, s.turnstile, s.metrics)) {
+    std::string path = route.path;
+    if (const auto star = path.find('*'); star != std::string::npos) path.replace(star, 1, "1");
+    for (const char* foreign : {"Origin: http://evil\r\n", "Sec-Fetch-Site: cross-site\r\n"}) {
+      const auto response = ask(s.port(), request_text(s.port(), route.method, path, "", "", foreign));
+      EXPECT_EQ(response.status, route.open ? 200 : 403) << path << " " << foreign;
+      EXPECT_EQ(response.error_code(), route.open ? "" : "forbidden") << path;
+      EXPECT_FALSE(route.open && path.starts_with("/v1")) << path;
+    }
+  }
+}
+
 TEST(Routes, WhatIsBeyondTheRangeOfNumbersIsNull) {
   for (const char* value : {"3e38", "-3e38"}) {
-    const std::string rows = "{\"features\":[" + numbers(served().service.limits().dimensions, value) + "]}";
+    const std::string rows =
+        "{\"features\":[" + numbers(served().service.limits().dimensions, value) + "],\"reject\":true}";
     const auto response = served().post("/v1/predict", rows);
     ASSERT_EQ(response.status, 200);
     ASSERT_TRUE(response.json().is_object()) << response.body;
@@ -185,7 +262,8 @@ TEST(Routes, TheDescriptionMatchesTheServer) {
   };
   const std::string row = numbers(s.service.limits().dimensions);
   const std::string plain = "{\"features\":[" + row + "],\"bank\":{}}";
-  const std::string good = "{\"features\":[" + row + "],\"attributes\":true,\"coverage\":0.9,\"return_features\":true}";
+  const std::string good =
+      "{\"features\":[" + row + "],\"attributes\":true,\"coverage\":0.9,\"reject\":true,\"return_features\":true}";
   const std::string image = bmp_file(8, 8);
   // Every route and status of the document, by one request each.
   std::map<std::string, std::function<RawResponse()>> cases;

@@ -10,20 +10,27 @@ namespace {
 using namespace parsnets;
 using namespace std::chrono_literals;
 
-/// Serves each connection one byte at a time, and sends it back; 'b' keeps it busy until `leave`.
+/// Serves each connection one byte at a time, and sends it back; 'b' keeps it busy until `leave`, and 'h' is the part
+/// of a head of which no more comes.
 struct Echo {
   Metrics metrics;
   std::counting_semaphore<> entered{0}, leave{0};
   std::atomic<int> served{0};
   WorkerThreads workers;
 
-  explicit Echo(std::size_t most)
+  explicit Echo(std::size_t most, std::size_t most_of_address = 100)
       : workers(
-            most, [this](OpenConnection& open) { serve(open); }, metrics) {}
+            most, most_of_address, [this](OpenConnection& open) { serve(open); }, metrics) {}
   void serve(OpenConnection& open) {
     Connection connection(open.socket, -1);
     char byte = 0;
-    while (workers.wait_for_request(open, connection, 1h) && connection.read(&byte, 1) == 1) {
+    while (workers.wait_for_request(open, connection, 1h)) {
+      if (::recv(open.socket, &byte, 1, MSG_PEEK) == 1 && byte == 'h') {
+        entered.release();
+        EXPECT_EQ(workers.read_head(open, connection, 100), "");
+        break;
+      }
+      if (connection.read(&byte, 1) != 1) break;
       if (byte == 'b') {
         entered.release();
         leave.acquire();
@@ -98,4 +105,61 @@ TEST(WorkerThreads, OneAfterTheOtherIsServedByTheSameThreads) {
   }
   echo.workers.stop();
   EXPECT_EQ(echo.served, 20);
+}
+
+TEST(WorkerThreads, AnUnfinishedHeadIsReplacedIfNoneIsIdleTheLongestFirst) {
+  Echo echo(3);
+  Client first, second, idle, third, fourth, fifth;
+  for (const Client* client : {&first, &second}) {
+    ASSERT_TRUE(echo.workers.take(client->server_end(), ""));
+    client->send('h');
+    echo.entered.acquire();
+  }
+  ASSERT_TRUE(echo.workers.take(idle.server_end(), ""));
+  EXPECT_EQ(idle.ask('x'), 'x');
+  const auto take_busy = [&](const Client& client) {
+    while (!echo.workers.take(client.server_end(), "")) {  // until the threads of the others wait
+    }
+    client.send('b');
+    echo.entered.acquire();
+  };
+  take_busy(third);
+  EXPECT_EQ(idle.receive(), '\0');
+  take_busy(fourth);
+  EXPECT_EQ(first.receive(), '\0');
+  take_busy(fifth);
+  EXPECT_EQ(second.receive(), '\0');
+  Client sixth;
+  EXPECT_FALSE(echo.workers.take(sixth.server_end(), ""));
+  ::close(sixth.server_end());
+  echo.leave.release(3);
+  for (Client* client : {&third, &fourth, &fifth}) {
+    EXPECT_EQ(client->receive(), 'b');
+    client->hang_up();
+  }
+  echo.workers.stop();
+  EXPECT_EQ(echo.served, 6);
+}
+
+TEST(WorkerThreads, AnAddressHasNoMoreThanItsShare) {
+  Echo echo(4, 2);
+  Client one, two, three, other;
+  for (const Client* client : {&one, &two}) {
+    ASSERT_TRUE(echo.workers.take(client->server_end(), "a"));
+    client->send('b');
+    echo.entered.acquire();
+  }
+  EXPECT_FALSE(echo.workers.take(three.server_end(), "a"));
+  ASSERT_TRUE(echo.workers.take(other.server_end(), "b"));
+  EXPECT_EQ(other.ask('x'), 'x');
+  echo.leave.release();
+  // The one that is idle now makes room for another of its address, and that of the other address stays.
+  while (!echo.workers.take(three.server_end(), "a")) {
+  }
+  EXPECT_EQ(three.ask('y'), 'y');
+  EXPECT_EQ(other.ask('z'), 'z');
+  echo.leave.release();
+  for (Client* client : {&one, &two, &three, &other}) client->hang_up();
+  echo.workers.stop();
+  EXPECT_EQ(echo.served, 4);
 }

@@ -129,6 +129,7 @@ TEST(ModelFile, RejectionAndSetsSurviveAndHaveToMakeSense) {
     model.rejection.typical = {{{1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1}}};
     model.sets = {{0.5f, 0.25f, 1}, {0, 0, 2}, {0, 0.75f}};
     model.record.rejection = RejectionRecord{10, 16, 960, 5, 4.9, 3.5, 6.5, 40, 60, 80, 70};
+    model.rejection.price = {0.4, 0.6, 0.8};
     return model;
   };
   const Model model = calibrated();

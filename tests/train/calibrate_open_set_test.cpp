@@ -178,6 +178,9 @@ TEST(CalibrateOpenSet, ChangesNothingElseAndHasTheSameBytesForAnyNumberOfThreads
   EXPECT_TRUE(test::same_file_bytes(folder / "a.safetensors", folder / "b.safetensors"));
   const Model loaded = load_model(folder / "a.safetensors");
   EXPECT_EQ(loaded.rejection, a.rejection);
+  ASSERT_TRUE(a.rejection.price);
+  EXPECT_EQ(a.rejection.price->auroc, a.record.rejection->auroc / 100);
+  EXPECT_EQ(a.rejection.price->rejected_unseen, a.record.rejection->rejected_unseen / 100);
   EXPECT_EQ(loaded.sets, a.sets);
   EXPECT_EQ(loaded.record.rejection, a.record.rejection);
   EXPECT_FALSE(a.sets.unseen.empty());
