@@ -1,12 +1,11 @@
-"""Base class of the estimators: training, prediction, the class bank, files."""
+"""Base class of the estimators: training, attributes, files. Its mixins predict and change classes."""
 
 from __future__ import annotations
 
 import copy
-import ctypes
 import inspect
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Dict, List, Mapping, Optional, Sequence, Type, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,24 +14,21 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from ._class_bank import ClassBank
 from ._fitted import FittedProperties
-from ._labels import (Floats, class_table, name_of, places_of, read_table, refuse_repeated, validation_flags,
-                      with_labels)
-from ._library import Adaptation as _Adaptation
-from ._library import call, real, text, unsigned
-from ._model import Model, PathLike, address, competitors, readable
+from ._labels import Floats, class_table, name_of, validation_flags
+from ._model import Model, PathLike
 from ._open_set import OpenSet
+from ._prediction import Prediction
 from ._progress import ProgressCallback
 from ._training import seed_of, threads_of, train, validated
 from .datasets import Dataset, checked, from_arrays
 from .errors import BadInput, Usage
-from .results import Adaptation, Evaluation, Explanations
 
 if TYPE_CHECKING:
     from .device import DeviceModel
 
 Self = TypeVar("Self", bound="ZeroShotClassifier")
-Result = TypeVar("Result")
 
 # Defaults of a plain classifier: features have no common unit, and one-hot class vectors cannot tell validation classes
 # apart.
@@ -42,8 +38,8 @@ COMMON = {"feature_scaling": "feature-scaling", "semantic_scaling": "semantic-sc
           "semantic_whitening": "semantic-whitening", "similarity": "similarity"}
 
 
-class ZeroShotClassifier(OpenSet, FittedProperties, TransformerMixin, ClassifierMixin,  # type: ignore[misc]
-                         BaseEstimator):  # type: ignore[misc]
+class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
+                         TransformerMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of ParsNetsClassifier and the baselines.
 
     `ZeroShotClassifier.load` reads the model file of any of them.
@@ -250,117 +246,8 @@ class ZeroShotClassifier(OpenSet, FittedProperties, TransformerMixin, Classifier
             warnings.warn(message, stacklevel=_level_of_caller())
         return self
 
-    # ---- Prediction ----
-
-    def predict(self, X: ArrayLike, classes: Any = None, reject: bool = False) -> NDArray[Any]:
-        """Predict the class of each sample.
-
-        A C-contiguous float32 array is read in place; one such sample costs a few microseconds in addition to the
-        engine.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        classes : {"seen", "unseen"}, list of labels or None, default=None
-            Classes that compete. None means all.
-        reject : bool, default=False
-            Whether to mark samples of no class (see `is_unknown`): by -1 if the labels are numbers, otherwise by
-            "unknown". A model with a class of this label raises Usage.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Predicted labels.
-        """
-        if reject:
-            return self._predict_or_reject(X, classes)
-        fitted = self.__dict__
-        if classes is None and "_model" in fitted and "feature_names_in_" not in fitted:
-            label = fitted["_model"].label_of_one(X)
-            if label is not None:
-                return label  # type: ignore[no-any-return]
-        wanted = competitors(classes)
-        return self._apply(X, lambda model, x: model.labels[model.best(x, wanted, threads_of(self.n_jobs))])
-
-    def predict_proba(self, X: ArrayLike, classes: Any = None) -> Floats:
-        """Predict the confidence of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        classes : {"seen", "unseen"}, list of labels or None, default=None
-            Classes that compete. None means all.
-
-        Returns
-        -------
-        confidences : ndarray of shape (n_samples, n_classes)
-            Softmax with `gamma_` and `temperature_` over the competing classes, in the order of `classes_`. Other
-            classes get 0.
-        """
-        wanted = competitors(classes)
-        return self._apply(X, lambda model, x: model.confidences(x, wanted, threads_of(self.n_jobs)))
-
-    def predict_top(self, X: ArrayLike, k: int = 5, classes: Any = None) -> Tuple[NDArray[Any], Floats]:
-        """Predict the k best classes of each sample, best first.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        k : int, default=5
-            Number of classes. If fewer compete, all of them are returned.
-        classes : {"seen", "unseen"}, list of labels or None, default=None
-            Classes that compete. None means all.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, k)
-            Predicted labels.
-        confidences : ndarray of shape (n_samples, k)
-            Their confidences among the competing classes.
-        """
-        wanted, most = competitors(classes), unsigned(k, "k", 31)
-        if most == 0:
-            raise Usage("k: expected at least 1, found 0")
-
-        def best(model: Model, x: Floats) -> Tuple[NDArray[Any], Floats]:
-            places, confidences = model.top(x, wanted, most, threads_of(self.n_jobs))
-            return model.labels[places], confidences
-
-        return self._apply(X, best)
-
-    def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the scores of the classes, with `gamma_` subtracted for seen classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            Scores. With two classes, the difference of the scores, which is positive for the second class.
-        """
-        scores = self._apply(X, lambda model, x: model.calibrated(x, threads_of(self.n_jobs)))
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def class_scores(self, X: ArrayLike) -> Floats:
-        """Return the scores of the classes without `gamma_`, for `metrics.ausuc`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_classes)
-            Scores.
-        """
-        return self._apply(X, lambda model, x: model.scores(x, threads_of(self.n_jobs)))
+    # ---- Attributes ----
+    # transform() is not in a mixin because scikit-learn wraps it only in the class that derives from TransformerMixin.
 
     def transform(self, X: ArrayLike) -> Floats:
         """Predict the attributes of each sample.
@@ -380,49 +267,6 @@ class ZeroShotClassifier(OpenSet, FittedProperties, TransformerMixin, Classifier
         """
         return self._apply(X, lambda model, x: model.predicted_semantics(x, threads_of(self.n_jobs)))
 
-    def explain(self, X: ArrayLike) -> Explanations:
-        """Explain the prediction of each sample by the attributes of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        explanations : list of Explanation
-            One explanation per sample. Notebooks display the list as charts.
-        """
-        return self._apply(X, lambda model, x: Explanations(model.explain(row) for row in x))
-
-    def evaluate(self, data: Dataset, *, allow_trained_samples: bool = False,
-                 coverages: Sequence[float] = (0.8, 0.9, 0.95),
-                 progress: Optional[ProgressCallback] = None) -> Evaluation:
-        """Evaluate the model on the test samples of a data set, by the zero-shot protocol.
-
-        Classes are matched by name.
-
-        Parameters
-        ----------
-        data : Dataset
-            Data set of `parsnets.datasets`.
-        allow_trained_samples : bool, default=False
-            Whether to accept test samples that the model was trained on. If False, they raise BadInput.
-        coverages : sequence of float, default=(0.8, 0.9, 0.95)
-            Coverages of the prediction sets that are evaluated if the model is calibrated (see `predict_set`).
-        progress : callable, default=None
-            Called with (stage, done, total, unit). A true result stops the evaluation, which raises Cancelled.
-
-        Returns
-        -------
-        evaluation : Evaluation
-            Results in percent. `trained_samples` is the number of test samples that the model was trained on.
-        """
-        check_is_fitted(self)
-        checked(data, "for arrays call predict(X)")
-        shares = [real(share, "coverages") for share in coverages]
-        return self._model.evaluate(data, threads_of(self.n_jobs), progress, allow_trained_samples, shares)
-
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the output columns of `transform`.
 
@@ -438,236 +282,6 @@ class ZeroShotClassifier(OpenSet, FittedProperties, TransformerMixin, Classifier
         """
         check_is_fitted(self)
         return np.array(self._model.attribute_names, dtype=object)
-
-    def _apply(self, X: ArrayLike, work: Callable[[Model, Floats], Result]) -> Result:
-        """Return work(model, x), with x as the engine reads it.
-
-        scikit-learn's validation costs more than predicting one sample. It runs only if X is not already in the
-        expected form, or if the engine rejects X.
-        """
-        model = self.__dict__.get("_model")
-        if model is not None and readable(X, model.dimensions) and "feature_names_in_" not in self.__dict__:
-            try:
-                return work(model, X)  # type: ignore[arg-type]
-            except BadInput:  # NaN or infinity
-                pass
-        check_is_fitted(self)
-        x = validated(self, X, dtype=np.float32, order="C", reset=False)
-        return work(self._model, np.require(x, np.float32, ["C", "A"]))
-
-    # ---- Classes and calibration, without training ----
-
-    def add_class(self: Self, label: Any, attributes: Optional[ArrayLike] = None,
-                  examples: Optional[ArrayLike] = None) -> Self:
-        """Add one unseen class without training, by its attributes, by examples or by both.
-
-        Parameters
-        ----------
-        label : str or int
-            Label of the class. It becomes the last of `classes_`.
-        attributes : array-like of shape (n_attributes,) or Series, default=None
-            Attributes of the class. A Series with named values may have any order, see `add_classes`. None: the class
-            is known by its examples alone.
-        examples : array-like of shape (n_samples, n_features), default=None
-            Samples of the class. They need a model with targets "classes".
-
-        Returns
-        -------
-        self : object
-            The changed estimator.
-        """
-        if attributes is None and examples is None:
-            raise Usage("add_class: expected attributes, examples or both, found neither")
-        if examples is None:
-            return self.add_classes({label: attributes})
-        check_is_fitted(self)
-        if attributes is not None:
-            made = copy.copy(self).add_classes({label: attributes}).teach(label, examples)
-            self._model = made._model
-            return self
-
-        def add(model: Model, x: Floats) -> Self:
-            name, threads = text(name_of(label), "class name"), threads_of(self.n_jobs)
-            self._model = model.changed(
-                lambda handle: call("model_add_class_by_examples", handle, name, address(x), *x.shape, threads),
-                with_labels(model.labels, [label]))
-            return self
-
-        return self._apply(examples, add)
-
-    def add_classes(self: Self, class_attributes: Any) -> Self:
-        """Add unseen classes without training: all of them, or none if there is an error.
-
-        Parameters
-        ----------
-        class_attributes : dict, Series or DataFrame
-            A dict or Series maps labels to vectors; a DataFrame has one row per class. If the model has attribute
-            names, named values (the index of a Series, the columns of a DataFrame) are matched with `attribute_names_`.
-            Values with the default pandas numbering from 0 are matched by position.
-
-        Returns
-        -------
-        self : object
-            The changed estimator.
-        """
-        check_is_fitted(self)
-        model = self._model
-        read = read_table(class_attributes, model.attribute_names if model.names_attributes else None)
-        if read is None:
-            raise Usage("class_attributes: expected a dict of labels to vectors, or a DataFrame with one row per "
-                        f"class, found {type(class_attributes).__name__}")
-        labels, table, _ = read
-        refuse_repeated(labels)
-        table = np.ascontiguousarray(table)
-
-        names = (ctypes.c_char_p * len(table))(*[text(name_of(label), "class name") for label in labels])
-        self._model = model.changed(
-            lambda handle: call("model_add_classes", handle, names, address(table), len(table), table.shape[-1]),
-            with_labels(model.labels, labels))
-        return self
-
-    def teach(self: Self, label: Any, X: ArrayLike) -> Self:
-        """Add labelled examples of one class without training. Its place moves towards them.
-
-        Parameters
-        ----------
-        label : str or int
-            Label of a class of the model, which needs targets "classes".
-        X : array-like of shape (n_samples, n_features)
-            Samples of the class.
-
-        Returns
-        -------
-        self : object
-            The changed estimator.
-        """
-
-        def learn(model: Model, x: Floats) -> Self:
-            name = text(model.name(int(places_of(model.labels, [label], "label")[0])), "class name")
-            threads = threads_of(self.n_jobs)
-            self._model = model.changed(lambda handle: call("model_teach", handle, name, address(x), *x.shape, threads),
-                                        model.labels)
-            return self
-
-        return self._apply(X, learn)
-
-    def adapt(self, X: ArrayLike, *, classes: Optional[ArrayLike] = None, rounds: int = 20) -> Adaptation:
-        """Adapt the places of classes to unlabelled samples, without training.
-
-        Accuracies on the samples of X are transductive afterwards, not inductive.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples of any classes of the model, which needs targets "classes".
-        classes : array-like of shape (n_movable,), default=None
-            Labels of the classes that may move. None means all unseen classes.
-        rounds : int, default=20
-            Maximum number of rounds of expectation and maximisation.
-
-        Returns
-        -------
-        adaptation : Adaptation
-            The classes that moved, and by how much.
-        """
-        most = unsigned(rounds, "rounds", 32)
-        if most == 0:
-            raise Usage("rounds: expected at least 1, found 0")
-
-        def learn(model: Model, x: Floats) -> Adaptation:
-            found, threads = _Adaptation(size=ctypes.sizeof(_Adaptation)), threads_of(self.n_jobs)
-            support, degrees = np.zeros(len(model.labels)), np.zeros(len(model.labels))
-            places = None if classes is None else places_of(model.labels, np.atleast_1d(classes),
-                                                            "classes").astype(np.int32)
-            self._model = model.changed(
-                lambda handle: call("model_adapt", handle, address(x), *x.shape,
-                                    None if places is None else address(places), 0 if places is None else len(places),
-                                    most, threads, ctypes.byref(found), address(support), address(degrees),
-                                    len(model.labels)), model.labels, with_record=True)
-            moved = np.flatnonzero(support)
-            return Adaptation(found.samples, found.convincing, found.rounds, found.likelihood_gain,
-                              {model.labels[c]: float(support[c]) for c in moved},
-                              {model.labels[c]: float(degrees[c]) for c in moved})
-
-        return self._apply(X, learn)
-
-    def undo_adaptation(self: Self) -> Self:
-        """Forget all unlabelled samples. Examples stay.
-
-        Returns
-        -------
-        self : object
-            The changed estimator.
-        """
-        check_is_fitted(self)
-        model = self._model
-        self._model = model.changed(lambda handle: call("model_undo_adaptation", handle), model.labels,
-                                    with_record=True)
-        return self
-
-    def remove_class(self: Self, label: Any) -> Self:
-        """Remove one class.
-
-        Parameters
-        ----------
-        label : str or int
-            Label of the class.
-
-        Returns
-        -------
-        self : object
-            The changed estimator.
-        """
-        check_is_fitted(self)
-        model = self._model
-        place = int(places_of(model.labels, [label], "label")[0])
-        name = text(model.name(place), "class name")
-        self._model = model.changed(lambda handle: call("model_remove_class", handle, name),
-                                    np.delete(model.labels, place))
-        return self
-
-    def calibrate(self: Self, X: Optional[ArrayLike] = None, y: Optional[ArrayLike] = None, *,
-                  gamma: Optional[float] = None, temperature: Optional[float] = None) -> Self:
-        """Set `gamma_` and `temperature_`, from labelled samples or to given values.
-
-        Do not use samples on which the estimator is tested: the results would be optimistic.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), default=None
-            Held-out samples of seen and of unseen classes. `gamma_` is chosen for the best harmonic mean of both
-            accuracies, `temperature_` for the best likelihood.
-        y : array-like of shape (n_samples,), default=None
-            Their labels.
-        gamma : float, default=None
-            Value of `gamma_`, which is subtracted from the scores of seen classes. None keeps the current value.
-        temperature : float, default=None
-            Value of `temperature_`, the temperature of the confidences. None keeps the current value.
-
-        Returns
-        -------
-        self : object
-            The changed estimator.
-        """
-        check_is_fitted(self)
-        if (X is None) != (y is None) or (X is None) == (gamma is None and temperature is None):
-            raise Usage("calibrate: expected either X and y, or gamma, temperature or both")
-        if X is not None:
-            return self._apply(X, lambda model, x: self._calibrate_on(model, x, y))
-        model = self._model
-        g = model.gamma if gamma is None else real(gamma, "gamma")
-        t = model.temperature if temperature is None else real(temperature, "temperature")
-        self._model = model.changed(lambda handle: call("model_calibrate", handle, g, t), model.labels)
-        return self
-
-    def _calibrate_on(self: Self, model: Model, x: Floats, y: Any) -> Self:
-        places = places_of(model.labels, y, "y").astype(np.int32)
-        if places.shape != x.shape[:1]:
-            raise BadInput(f"y: expected {len(x)} labels, one per row of X, found {len(places)}")
-        threads = threads_of(self.n_jobs)
-        self._model = model.changed(lambda handle: call("model_calibrate_on", handle, address(x), address(places),
-                                                        *x.shape, threads), model.labels)
-        return self
 
     # ---- Files, copies and pickles ----
 
