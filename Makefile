@@ -111,9 +111,9 @@ bench:
 	@cmake --build build -j $(JOBS) --target parsnets_bench
 	@build/parsnets_bench $(ARGS)
 
-# docs/benchmarks.md from what `make bench` has written.
+# docs/benchmarks.md from what `make bench` has written; PART=FILE adds parts of another run.
 benchmarks-page:
-	@scripts/benchmarks_page.py out/bench/results.json
+	@scripts/benchmarks_page.py out/bench/results.json $(PART)
 
 # The whole test suite under the address, undefined-behaviour and thread sanitizers.
 sanitize:

@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include <cstdlib>
+#include <fstream>
 
 #include "base/machine.hpp"
 #include "parsnets/version.hpp"
@@ -16,6 +17,15 @@ namespace {
 constexpr const char* kMeasured = "src include runtime cli CMakeLists.txt cmake";
 
 }  // namespace
+
+int autogroup_nice() {
+  std::ifstream file("/proc/self/autogroup");
+  std::string word;
+  int nice = 0;
+  while (file >> word)
+    if (word == "nice") file >> nice;
+  return nice;
+}
 
 double load_average() {
   double load[1] = {0};

@@ -51,7 +51,8 @@ int run(const Settings& settings, const std::vector<std::string>& only, const st
     json entry{{"command", command},
                {"quick", settings.quick},
                {"started", fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)))},
-               {"load_before", load_average()}};
+               {"load_before", load_average()},
+               {"autogroup_nice", autogroup_nice()}};
     try {
       entry["took_seconds"] = seconds_of([&] { entry["results"] = part.measure(settings); });
     } catch (const parsnets::Error& error) {  // the other parts are worth having

@@ -32,7 +32,9 @@ struct Sample {
 
 std::size_t row_of(const State& state, std::size_t rows) {
   if (static_cast<std::size_t>(state.row) >= rows)
-    throw Error(ErrorCode::usage, fmt::format("--row: expected a sample from 0 to {}, found {}", rows - 1, state.row));
+    throw Error(ErrorCode::usage,
+                rows == 1 ? fmt::format("--row: expected 0, there is one sample, found {}", state.row)
+                          : fmt::format("--row: expected a sample from 0 to {}, found {}", rows - 1, state.row));
   return static_cast<std::size_t>(state.row);
 }
 
@@ -43,7 +45,7 @@ Sample read_sample(const State& state, const Model& model, ThreadPool& pool, Pro
     const auto row = input.row(row_of(state, input.rows()));
     return {"", {row.begin(), row.end()}};
   }
-  const auto photos = photos_of(state.input);
+  const auto photos = photos_of(state.input, nullptr);
   PhotoRows input({photos[row_of(state, photos.size())]}, source, state.photos, pool, progress);
   require_memory(state.memory_limit, input.decoding_bytes(), "decoding a photograph",
                  "raise the limit, or lower --max-pixels");
@@ -61,8 +63,8 @@ Command explain_command() {
   command.example = "parsnets explain --model out/demo.safetensors --input data/demo/features.npy --row 1100";
   command.options.text("model", state->model, "model file")
       .text("input", state->input,
-            "features of the samples: .npy, .npz, .csv or .mat, one row each; with --backbone photographs: an image "
-            "file, a folder, or several, comma-separated")
+            "features of the samples: .npy, .npz, .csv or .mat, one row each; with --backbone photographs (JPEG, "
+            "PNG, WebP, BMP): a file, a folder, or several, comma-separated")
       .integer("row", state->row, 0, 2000000000,
                "row of the sample, counted from 0; of photographs, the sample number that 'parsnets predict' prints")
       .integer("top", state->top, 1, 100000, "number of attributes to show");

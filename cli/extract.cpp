@@ -33,8 +33,9 @@ std::vector<std::filesystem::path> places_of(const std::string& images) {
 /// What the folder still needs before a model can be trained on it.
 std::string next_step(const Extraction& done, const std::string& folder) {
   if (!done.has_labels)
-    return fmt::format("no classes; a model predicts them: parsnets predict --model MODEL --input {}\n",
-                       (std::filesystem::path(folder) / "features.npy").string());
+    return fmt::format(
+        "no classes: there is no folder per class; a model predicts them: parsnets predict --model MODEL --input {}\n",
+        (std::filesystem::path(folder) / "features.npy").string());
   std::string text;
   if (!done.has_attributes)
     text += fmt::format("missing: {}/attributes.csv, a header 'class,<attributes>' and a row per class\n", folder);
@@ -72,9 +73,9 @@ Output output_of(const Extraction& done, const ImageList& list, const FeatureSou
   }
   if (!done.classes_without_images.empty())
     text += fmt::format("classes without a readable image: {}\n", quoted_list(done.classes_without_images));
-  if (list.other_files > 0)
-    text += fmt::format("left out because they are not JPEG, PNG, WebP or BMP images: {}\n",
-                        counted(list.other_files, "file"));
+  if (!list.other_files.empty())
+    text +=
+        fmt::format("left out because they are not JPEG, PNG, WebP or BMP images: {}\n", describe_other_files(list));
   if (!list.unused_labels.empty())
     text += fmt::format("the labels name {} that {} not there: {}\n", counted(list.unused_labels.size(), "image"),
                         list.unused_labels.size() == 1 ? "is" : "are", quoted_list(list.unused_labels));
@@ -121,6 +122,12 @@ Command extract_command() {
     options.limits.max_pixels = static_cast<std::size_t>(state->max_pixels);
     check_writable_folder(state->out);
     const ImageList list = list_images(places_of(state->images), state->labels);
+    if (!options.attributes.empty() && list.class_names.empty())
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("--attributes: expected photographs with classes, one folder of {} per class or --labels, "
+                      "found no such folders",
+                      state->images));
     if (!options.attributes.empty()) check_attributes(options.attributes, list);
     state->backbone.threads = static_cast<unsigned>(context.common.threads);
     const OpenedBackbone opened = open_backbone(state->backbone);

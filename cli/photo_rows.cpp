@@ -53,11 +53,18 @@ std::string unreadable_text(std::size_t count) {
   return fmt::format("{} image{} could not be read\n", count, count == 1 ? "" : "s");
 }
 
-std::vector<ListedImage> photos_of(const std::string& input) {
+std::vector<ListedImage> photos_of(const std::string& input, ProgressObserver* progress) {
   std::error_code absent;
-  if (std::filesystem::exists(input, absent)) return find_images({input}).images;
-  const auto names = parse_list(input, "--input");
-  return find_images({names.begin(), names.end()}).images;
+  std::vector<std::filesystem::path> places{input};
+  if (!std::filesystem::exists(input, absent)) {
+    const auto names = parse_list(input, "--input");
+    places.assign(names.begin(), names.end());
+  }
+  ImageList list = find_images(places);
+  if (!list.other_files.empty())
+    report_message(progress,
+                   "left out because they are not JPEG, PNG, WebP or BMP images: " + describe_other_files(list));
+  return std::move(list.images);
 }
 
 PhotoRows::PhotoRows(std::vector<ListedImage> images, const std::optional<FeatureSource>& trained,
@@ -74,7 +81,6 @@ double PhotoRows::decoding_bytes() const {
 
 void PhotoRows::skip(UnreadableImage image) {
   const auto& skipped = unreadable_.emplace_back(std::move(image));
-  if (images_.size() == 1) return;  // next() fails and says why
   if (unreadable_.size() <= kTold)
     report_message(progress_, fmt::format("{}: cannot be read, skipped: {}", skipped.image, skipped.problem));
   else if (unreadable_.size() == kTold + 1)
@@ -94,6 +100,7 @@ MatrixView<const float> PhotoRows::next(std::size_t count) {
     inputs_.resize(some * values);
     const std::span<float> inputs(inputs_);
     std::vector<std::string> problems(some);
+    std::exception_ptr only_problem;
     pool_.parallel_for(some, 1, [&](std::size_t i, std::size_t, std::size_t) {
       try {
         prepare_image(*backbone_.backbone, read_image_file(block[i].file, limits_), block[i].name,
@@ -102,8 +109,10 @@ MatrixView<const float> PhotoRows::next(std::size_t count) {
         if (error.code() != ErrorCode::bad_input) throw;
         const BadInput parts = error.parts();
         problems[i] = parts.found.empty() ? error.what() : parts.found;
+        if (images_.size() == 1) only_problem = std::current_exception();
       }
     });
+    if (only_problem) std::rethrow_exception(only_problem);
     if (features_.rows() < some) features_ = Matrix<float>(some, cols());
     for (std::size_t i = 0; i < some; ++i) {
       if (!problems[i].empty()) {
@@ -117,7 +126,7 @@ MatrixView<const float> PhotoRows::next(std::size_t count) {
   }
   if (read_.empty() && unreadable_.size() == images_.size())
     throw Error(BadInput{unreadable_.front().image, "", "an image that can be read", unreadable_.front().problem,
-                         images_.size() == 1 ? "get the file again, or convert it" : "none of the images can be read"});
+                         "none of the images can be read"});
   return {features_.data(), read_.size(), cols()};
 }
 

@@ -42,8 +42,8 @@ void add_photo_options(OptionTable& options, PhotoOptions& photos);
 void check_photographs(const std::string& input, const PhotoOptions& photos);
 
 /// Images that --input names: a file, a folder, or several, separated by commas. By name, each once. Throws bad_input
-/// where there are none.
-std::vector<ListedImage> photos_of(const std::string& input);
+/// where there are none. Tells `progress` of other files in the folders.
+std::vector<ListedImage> photos_of(const std::string& input, ProgressObserver* progress);
 
 /// "3 images could not be read" and an end of line.
 std::string unreadable_text(std::size_t count);

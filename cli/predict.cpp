@@ -147,7 +147,7 @@ Output run(State& state, Context& context) {
   const Recogniser model = open_recogniser(state.model, wanted, pool);
   const Ranking ranking(model.seen, model.gamma, model.temperature, state.among);
   std::vector<ListedImage> photos;
-  if (state.photographs()) photos = photos_of(state.input);
+  if (state.photographs()) photos = photos_of(state.input, context.progress);
   std::optional<PredictionWriter> writer;
   together(processes, [&] {
     if (processes.rank() == 0) writer.emplace(state.out, columns_of(state, model, photos, context.common.json), model);
@@ -221,7 +221,7 @@ Command predict_command() {
   command.options.text("model", state->model, "model file or device file")
       .text("input", state->input,
             "features of the samples, one row each: a .npy, .npz, .mat or .csv file, or - for .npy or .csv on standard "
-            "input; with --backbone photographs: an image file, a folder, or several, comma-separated")
+            "input; with --backbone photographs (JPEG, PNG, WebP, BMP): a file, a folder, or several, comma-separated")
       .path("out", state->out,
             "file to write instead of standard output: .csv or .json by its ending; replaced when all is done")
       .integer("top", state->top, 1, 100000, "number of classes per sample")

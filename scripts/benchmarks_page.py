@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Puts the results of the benchmark suite into docs/benchmarks.md, between its marks.
 
-  benchmarks_page.py RESULTS   RESULTS: out/bench/results.json, written by `make bench`
+  benchmarks_page.py RESULTS [PART]
+
+RESULTS: out/bench/results.json, written by `make bench`. PART: parts of another run, at another commit or on another
+machine, which the page shows with an environment of their own.
 """
 
 import json
@@ -58,6 +61,7 @@ def size_of(data):
 
 
 def environment_block(results):
+    """Where and when the parts of one run were measured."""
     here = results["environment"]
     libraries = ", ".join(f"{name} {version}" for name, version in here["libraries"].items())
     peers = ", ".join(f"{name} {version}" for name, version in here["peers"].items())
@@ -77,6 +81,9 @@ def environment_block(results):
     if busy:
         lines += [wrapped("The load says that other programs ran at the same time. Times are too long then, and ratios "
                           "of times are chance; ratios of CPU times are less affected."), ""]
+    first = [name for name, part in results["parts"].items() if part.get("autogroup_nice", 0) < 0]
+    if first:
+        lines += [wrapped(f"The scheduler preferred these parts to other programs: {', '.join(first)}."), ""]
     if any(part["quick"] for part in results["parts"].values()):
         lines += [wrapped("Parts with `--quick` are trials of the suite, with few samples, a quarter of the training "
                           "samples where solvers are compared, and short limits. Goals are not judged by them."), ""]
@@ -327,23 +334,34 @@ BLOCKS = (("stages", "Stages", stages_block), ("training", "Training from end to
           ("serve", "Serving over HTTP", serve_block))
 
 
-def block(results):
-    parts = {name: part["results"] for name, part in results["parts"].items() if "results" in part}
+def block(results, apart=None):
+    """`apart`: results of another run, or None."""
     lines = ["### Environment", "", *environment_block(results)]
-    rows = goals({name: part for name, part in parts.items() if not results["parts"][name]["quick"]})
+    entries, commits = dict(results["parts"]), {}
+    if apart:
+        twice = sorted(entries.keys() & apart["parts"].keys())
+        if twice:
+            raise ValueError(f"expected each part in one of the files, found in both: {', '.join(twice)}")
+        lines += [f"### Environment of {', '.join(apart['parts'])}", "", *environment_block(apart)]
+        entries.update(apart["parts"])
+        commits = dict.fromkeys(apart["parts"], apart["environment"]["commit"])
+    parts = {name: part["results"] for name, part in entries.items() if "results" in part}
+    rows = goals({name: part for name, part in parts.items() if not entries[name]["quick"]})
     if rows:
         said = {True: "yes", False: "**no**", None: "not decided"}
         cells = [[what, found, said[holds]] for what, found, holds in rows]
         lines += ["### Goals", "", *table(["goal", "measured", "holds"], cells)]
     for name, title, make in BLOCKS:
         lines += [f"### {title}", ""]
+        if name in commits:
+            lines += [wrapped(f"Measured apart from the other parts, at commit {commits[name]}."), ""]
         lines += make(parts[name]) if name in parts else ["Not in these results.", ""]
     return "\n".join(lines).rstrip()
 
 
-def block_of(file):
-    return block(json.loads(file.read_text("utf-8")))
+def block_of(*files):
+    return block(*(json.loads(file.read_text("utf-8")) for file in files))
 
 
 if __name__ == "__main__":
-    sys.exit(fill_page("benchmarks.md", BEGIN, END, block_of, __doc__))
+    sys.exit(fill_page("benchmarks.md", BEGIN, END, block_of, __doc__, most_files=2))

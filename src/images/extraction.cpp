@@ -197,9 +197,11 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
     }
   }
   if (names.empty())
-    throw Error(BadInput{
-        list.images.front().file.string(), "", "at least one readable image",
-        fmt::format("{} images, none readable; the first: {}", list.images.size(), result.unreadable.front()), ""});
+    throw Error(BadInput{list.images.front().file.string(), "", "at least one readable image",
+                         list.images.size() == 1
+                             ? "none: " + result.unreadable.front()
+                             : fmt::format("none of {}; the first: {}", list.images.size(), result.unreadable.front()),
+                         "get the files again, or convert them to JPEG"});
   result.images = names.size();
   for (const auto& label : labels) readable.erase(label);  // what is left has none
   result.classes_without_images.assign(readable.begin(), readable.end());

@@ -14,6 +14,8 @@ namespace parsnets {
 
 namespace {
 
+constexpr std::size_t kWebpAnimation = 2;  // among the flags of VP8X
+
 /// Whether an end of the image follows its first scan: libjpeg makes up the pixels of a file that was cut off.
 bool jpeg_has_end(const ImageBytes& bytes) {
   std::size_t at = 2;
@@ -58,6 +60,8 @@ ImageHeader check_image(std::span<const std::byte> content, const ImageLimits& l
   if (!header)
     throw Error(BadInput{name, "", fmt::format("a {} image with its size", name_of(*format)), "a damaged header",
                          "get the file again"});
+  if (*format == ImageFormat::webp && bytes.has(12, "VP8X") && (bytes.at(20) & kWebpAnimation) != 0)
+    throw Error(BadInput{name, "", "a still image", "an animated WebP", "save one of its pictures"});
   if (*format == ImageFormat::jpeg && !jpeg_has_end(bytes))
     throw Error(BadInput{name, "", "a complete JPEG image", "a file that ends early", "get the file again"});
   if (std::max(header->width, header->height) > limits.max_side || header->width > limits.max_pixels / header->height)

@@ -17,6 +17,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string lower_ending(const fs::path& file) {
+  std::string ending = file.extension().string();
+  std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  return ending;
+}
+
+/// An ending that can be printed, or "other".
+std::string short_ending(const fs::path& file) {
+  constexpr std::size_t kLongest = 10;
+  std::string ending = lower_ending(file);
+  const auto plain = [](char c) { return c == '.' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return ending.size() > 1 && ending.size() <= kLongest && std::ranges::all_of(ending, plain) ? ending : "other";
+}
+
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
 /// The images below one folder. Links to folders are followed, but below a folder of the first level each folder is
@@ -59,7 +73,7 @@ class FolderWalk {
         const fs::path inside = entry.path().lexically_relative(folder_);
         list_.images.push_back({entry.path(), (alone_ ? inside : entry.path()).generic_string(), class_name});
       } else {
-        ++list_.other_files;
+        ++list_.other_files[short_ending(entry.path())];
       }
     }
     std::ranges::sort(folders);
@@ -123,10 +137,22 @@ void label(ImageList& list, const fs::path& file) {
 }  // namespace
 
 bool has_image_ending(const fs::path& file) {
-  std::string ending = file.extension().string();
-  std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
   constexpr std::array<const char*, 5> kEndings{".jpg", ".jpeg", ".png", ".webp", ".bmp"};
-  return std::ranges::find(kEndings, ending) != kEndings.end();
+  return std::ranges::find(kEndings, lower_ending(file)) != kEndings.end();
+}
+
+std::string describe_other_files(const ImageList& list) {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::pair<std::string, std::size_t>> endings(list.other_files.begin(), list.other_files.end());
+  std::ranges::stable_sort(endings, std::greater<>(), &std::pair<std::string, std::size_t>::second);
+  std::size_t files = 0;
+  std::vector<std::string> parts;
+  for (const auto& [ending, count] : endings) {
+    files += count;
+    if (parts.size() < kShown) parts.push_back(fmt::format("{} {}", count, ending));
+  }
+  if (endings.size() > kShown) parts.push_back("…");
+  return files == 0 ? "" : fmt::format("{} file{} ({})", files, files == 1 ? "" : "s", fmt::join(parts, ", "));
 }
 
 ImageList find_images(const std::vector<fs::path>& places) {
@@ -143,7 +169,9 @@ ImageList find_images(const std::vector<fs::path>& places) {
   }
   if (list.images.empty())
     throw Error(BadInput{places.empty() ? "images" : places.front().string(), "",
-                         "images that end in .jpg, .jpeg, .png, .webp or .bmp", "none", "check the path"});
+                         "images that end in .jpg, .jpeg, .png, .webp or .bmp",
+                         list.other_files.empty() ? "none" : "none among " + describe_other_files(list),
+                         list.other_files.empty() ? "check the path" : "check the path, or convert the files"});
   for (auto& image : list.images) {
     image.name = fs::path(image.name).lexically_normal().generic_string();
     if (!is_utf8(image.name))

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,15 @@ struct ListedImage {
 };
 
 struct ImageList {
-  std::vector<ListedImage> images;         ///< by name, each once
-  std::vector<std::string> class_names;    ///< sorted; empty: no image has a class
-  std::vector<std::string> empty_folders;  ///< of classes, without images
-  std::vector<std::string> unused_labels;  ///< files in the table of labels that are not among the images
-  std::size_t other_files = 0;             ///< in the folders, of other endings
+  std::vector<ListedImage> images;                 ///< by name, each once
+  std::vector<std::string> class_names;            ///< sorted; empty: no image has a class
+  std::vector<std::string> empty_folders;          ///< of classes, without images
+  std::vector<std::string> unused_labels;          ///< files in the table of labels that are not among the images
+  std::map<std::string, std::size_t> other_files;  ///< how many other files are in the folders, by their endings
 };
+
+/// "3 files (2 .heic, 1 .txt)": the most frequent endings first. Empty if there are none.
+std::string describe_other_files(const ImageList& list);
 
 /// Whether a name ends in .jpg, .jpeg, .png, .webp or .bmp, in any case.
 bool has_image_ending(const std::filesystem::path& file);

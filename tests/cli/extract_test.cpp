@@ -81,7 +81,7 @@ TEST_F(ExtractCommand, TellsWhatIsMissing) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* text : {"12 photographs x 48 features, 3 classes", "1 image cannot be read and is left out:",
                            "bear/broken.jpg: another kind of file", "classes without a readable image: 'cat'",
-                           "left out because they are not JPEG, PNG, WebP or BMP images: 1 file",
+                           "left out because they are not JPEG, PNG, WebP or BMP images: 1 file (1 .heic)",
                            "attributes.csv, a header", "next: parsnets data split"})
     EXPECT_NE(result.out.find(text), std::string::npos) << text << "\n" << result.out;
   EXPECT_EQ(result.err, "");
@@ -160,6 +160,9 @@ TEST_F(ExtractCommand, IsCheckedBeforeTheWork) {
   expect_error(words("network.onnx/below"), 3, "network.onnx/below");
   write_text_file(dir_ / "classes.csv", "class,furry\nbear,1\ndeer,1\n");
   expect_error(words("data", {"--attributes", at("classes.csv")}), 3, "none for 'frog'");
+  expect_error({"extract", "--images", at("photos/bear"), "--backbone", at("network.onnx"), "--attributes",
+                at("classes.csv"), "--out", at("data")},
+               2, "found no such folders");
   expect_error(words("data", {"--memory-limit", "100MB"}), 2, "decoding photographs");
   expect_error(words("data", {"--labels", at("classes.csv")}), 3, "'file' and 'class'");
   EXPECT_FALSE(fs::exists(dir_ / "data"));

@@ -145,12 +145,14 @@ TEST_F(PhotoRows, UnreadableImagesAreSkippedToldAndCounted) {
   std::filesystem::copy_file(s.photos + "/blue/1.bmp", folder + "/below/b.bmp");
   write_text_file(folder + "/cut.png", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\b\2\0\0\0", 29));
   write_text_file(folder + "/text.jpg", "no photograph");
+  write_text_file(folder + "/other.heic", "another format");
   const auto csv = predict({"--input", folder, "--top", "1"});
   ASSERT_EQ(csv.exit_code, 0) << csv.err;
   EXPECT_EQ(csv.out.rfind("sample,image,rank,class,confidence\n0,a.bmp,1,", 0), 0u) << csv.out;
   EXPECT_NE(csv.out.find("\n1,below/b.bmp,1,"), std::string::npos);
   EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 3);
-  for (const char* name : {"cut.png: cannot be read, skipped", "text.jpg: cannot be read, skipped"})
+  for (const char* name :
+       {"cut.png: cannot be read, skipped", "text.jpg: cannot be read, skipped", "images: 1 file (1 .heic)"})
     EXPECT_NE(csv.err.find(name), std::string::npos) << csv.err;
   EXPECT_EQ(predict({"--input", folder, "--top", "1", "--quiet"}).err, "warning: 2 images could not be read\n");
   EXPECT_EQ(predict({"--input", folder, "--quiet", "--json"}).err, "") << "the count is in the output";
@@ -172,7 +174,12 @@ TEST_F(PhotoRows, UnreadableImagesAreSkippedToldAndCounted) {
   EXPECT_EQ(none.exit_code, 3);
   EXPECT_NE(none.err.find("none of the images can be read"), std::string::npos) << none.err;
   EXPECT_FALSE(std::filesystem::exists(out));
-  EXPECT_EQ(predict({"--input", folder + "/text.jpg"}).out, "");
+  const auto alone = predict({"--input", folder + "/text.jpg"});
+  EXPECT_EQ(alone.exit_code, 3);
+  EXPECT_EQ(alone.out, "");
+  EXPECT_NE(alone.err.find("expected a JPEG, PNG, WebP or BMP image, found another kind of file; convert it to JPEG"),
+            std::string::npos)
+      << alone.err;
 }
 
 TEST_F(PhotoRows, SamplesHaveTheNumbersThatExplainTakes) {
@@ -198,7 +205,8 @@ TEST_F(PhotoRows, SamplesHaveTheNumbersThatExplainTakes) {
   }
   const auto unreadable = explain("2");
   EXPECT_EQ(unreadable.exit_code, 3);
-  EXPECT_NE(unreadable.err.find("2.jpg"), std::string::npos) << unreadable.err;
+  EXPECT_NE(unreadable.err.find("2.jpg: expected a JPEG, "), std::string::npos) << unreadable.err;
+  EXPECT_NE(explain("5").err.find("from 0 to 4"), std::string::npos);
 }
 
 TEST_F(PhotoRows, LargePhotographsAndLowMemoryLimitsAreRefused) {

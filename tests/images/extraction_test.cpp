@@ -186,7 +186,7 @@ TEST_F(ExtractionTest, NoReadableImageIsAnError) {
   fs::remove_all(dir_ / "photos");
   fs::create_directories(dir_ / "photos/bear");
   write_text_file(dir_ / "photos/bear/1.bmp", "x");
-  EXPECT_NE(message_of("out", ErrorCode::bad_input).find("none readable"), std::string::npos);
+  EXPECT_NE(message_of("out", ErrorCode::bad_input).find("found none: bear/1.bmp: "), std::string::npos);
   EXPECT_FALSE(fs::exists(dir_ / "out"));
 }
 

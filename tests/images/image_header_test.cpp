@@ -133,6 +133,15 @@ TEST(ImageHeader, AJpegThatWasCutOffIsRefused) {
     EXPECT_EQ(message_of(whole.substr(0, length)).find("ends early") == std::string::npos, length >= end + 2) << length;
 }
 
+TEST(ImageHeader, AnAnimationIsRefused) {
+  std::string image = webp_extended(640, 480);
+  EXPECT_EQ(message_of(image).find("animated"), std::string::npos);
+  image[20] |= '\x12';  // and alpha
+  EXPECT_EQ(message_of(image), "photo: expected a still image, found an animated WebP; save one of its pictures");
+  image[20] = '\x10';
+  EXPECT_EQ(message_of(image).find("animated"), std::string::npos);
+}
+
 TEST(ImageHeader, OtherFormatsAreNamed) {
   const std::vector<std::pair<std::string, std::string>> others{{"GIF89a........", "a GIF"},
                                                                 {"II*\0........"s, "a TIFF"},

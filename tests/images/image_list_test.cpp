@@ -102,8 +102,20 @@ TEST(ImageList, LabelsOfATable) {
   EXPECT_EQ(names_of(list), (Names{"p/1.png=fox", "p/2.png=a, b", "q/1.png=fox"}));
   EXPECT_EQ(list.class_names, (Names{"a, b", "fox"}));
   EXPECT_EQ(list.unused_labels, Names{"gone.png"});
-  EXPECT_EQ(list.other_files, 1u) << "labels.csv";
+  EXPECT_EQ(describe_other_files(list), "1 file (1 .csv)") << "labels.csv";
   EXPECT_TRUE(list.empty_folders.empty());
+}
+
+TEST(ImageList, OtherFilesAreCountedByTheirEndings) {
+  TempDir dir;
+  touch(dir / "p/1.png");
+  EXPECT_EQ(describe_other_files(list_images({dir.path()})), "");
+  for (const char* name : {"p/a.HEIC", "p/b.heic", "p/c.tif", "README", "p/d.\xff", "p/.hidden"}) touch(dir / name);
+  EXPECT_EQ(describe_other_files(list_images({dir.path()})), "5 files (2 .heic, 2 other, 1 .tif)");
+  for (const char* name : {"x.a", "x.b", "x.c", "x.d"}) touch(dir / name);
+  EXPECT_EQ(describe_other_files(list_images({dir.path()})), "9 files (2 .heic, 2 other, 1 .a, 1 .b, 1 .c, …)");
+  fs::remove(dir / "p/1.png");
+  EXPECT_NE(message_of({dir / "p"}).find("found none among 4 files (2 .heic, "), std::string::npos);
 }
 
 TEST(ImageList, ProblemsAreNamed) {

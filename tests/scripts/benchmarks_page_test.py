@@ -64,6 +64,29 @@ class BenchmarksPage(unittest.TestCase):
         self.assertEqual(self.holds({"serve": served(10000, 0.06, 1, 4e7)}), [False, False, False, False])
         self.assertIn("30,000", "\n".join(page.serve_block(served(30000, 0.04))))
 
+    def results(self, commit, **parts):
+        environment = {"parsnets": "0.1.0", "commit": commit, "sources_changed": False, "compiler": "GNU",
+                       "build_type": "Release", "cpu": "CPU", "simd": "AVX", "cores": 2, "memory": 2**34,
+                       "system": "Linux", "blas": "BLAS", "libraries": {}, "peers": {}}
+        common = {"command": "parsnets_bench", "started": "today", "took_seconds": 1, "load_before": 0.1,
+                  "load_after": 0.2, "quick": False}
+        return {"environment": environment, "parts": {name: {**common, **part} for name, part in parts.items()}}
+
+    def test_parts_of_another_run_have_an_environment_of_their_own(self):
+        suite = self.results("aaa", svr={"results": svr(250, True)})
+        serving = self.results("bbb", serve={"results": served(30000, 0.04), "autogroup_nice": -18})
+        text = page.block(suite, serving)
+        self.assertIn("### Environment of serve\n\n- ParsNets 0.1.0, commit bbb", text)
+        self.assertIn("### Serving over HTTP\n\nMeasured apart from the other parts, at commit bbb.", text)
+        self.assertIn("preferred these parts to other programs: serve.", text)
+        self.assertEqual(text.count("Measured apart"), 1)
+        self.assertIn("| the server answers all requests of a load test | 0 errors | yes |", text)
+        alone = page.block(suite)
+        self.assertNotIn("preferred", alone)
+        self.assertIn("### Serving over HTTP\n\nNot in these results.", alone)
+        with self.assertRaisesRegex(ValueError, "found in both: svr"):
+            page.block(suite, self.results("bbb", svr={"results": svr(250, True)}))
+
     def test_times_have_the_unit_that_suits(self):
         self.assertEqual([page.seconds(v) for v in (2e-6, 0.0123, 1.234, 987)], ["2 us", "12.3 ms", "1.23 s", "987 s"])
 
