@@ -11,7 +11,7 @@ std::vector<std::byte> read_image_file(const std::filesystem::path& file, const 
   InputFile source(file);
   if (source.size() > limits.max_bytes)
     throw Error(BadInput{file.string(), "", fmt::format("an image file of at most {} bytes", limits.max_bytes),
-                         fmt::format("{} bytes", source.size()), "make the photograph smaller"});
+                         fmt::format("a file of {} bytes, too large", source.size()), "make the photograph smaller"});
   std::vector<std::byte> bytes(source.size());
   source.read(bytes.data(), bytes.size(), "image");
   return bytes;

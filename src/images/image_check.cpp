@@ -51,7 +51,7 @@ std::string name_of_content(const ImageBytes& bytes) {
 ImageHeader check_image(std::span<const std::byte> content, const ImageLimits& limits, const std::string& name) {
   if (content.size() > limits.max_bytes)
     throw Error(BadInput{name, "", fmt::format("an image file of at most {} bytes", limits.max_bytes),
-                         fmt::format("{} bytes", content.size()), "make the photograph smaller"});
+                         fmt::format("a file of {} bytes, too large", content.size()), "make the photograph smaller"});
   const ImageBytes bytes(content);
   const auto format = read_image_format(content);
   if (!format)
@@ -65,9 +65,9 @@ ImageHeader check_image(std::span<const std::byte> content, const ImageLimits& l
   if (*format == ImageFormat::jpeg && !jpeg_has_end(bytes))
     throw Error(BadInput{name, "", "a complete JPEG image", "a file that ends early", "get the file again"});
   if (std::max(header->width, header->height) > limits.max_side || header->width > limits.max_pixels / header->height)
-    throw Error(BadInput{name, "",
-                         fmt::format("at most {} pixels, and {} on a side", limits.max_pixels, limits.max_side),
-                         fmt::format("{} x {}", header->width, header->height), "make the photograph smaller"});
+    throw Error(BadInput{
+        name, "", fmt::format("at most {} pixels, and {} on a side", limits.max_pixels, limits.max_side),
+        fmt::format("{} x {} pixels, too many", header->width, header->height), "make the photograph smaller"});
   check_decoding_work(content, *format, name);
   return *header;
 }

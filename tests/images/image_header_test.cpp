@@ -118,10 +118,11 @@ TEST(ImageHeader, DamagedBytesNeverGiveASizeBeyondTheLimits) {
 TEST(ImageHeader, BombsAndLargeFilesAreRefused) {
   EXPECT_EQ(message_of(png(50'000, 1000)), "");
   EXPECT_NE(message_of(png(50'000, 1001)).find("expected at most 50000000 pixels"), std::string::npos);
-  EXPECT_NE(message_of(png(0x7fffffff, 0x7fffffff)).find("found 2147483647 x 2147483647"), std::string::npos);
+  EXPECT_NE(message_of(png(0x7fffffff, 0x7fffffff)).find("found 2147483647 x 2147483647 pixels, too many"),
+            std::string::npos);
   EXPECT_NE(message_of(png(65'536, 1)).find("65535 on a side"), std::string::npos);
   EXPECT_NE(message_of(bmp(1, -2147483648L)).find("found 1 x 2147483648"), std::string::npos);
-  EXPECT_NE(message_of(png(1, 1), {10, 100}).find("at most 10 bytes"), std::string::npos);
+  EXPECT_NE(message_of(png(1, 1), {10, 100}).find("at most 10 bytes, found a file of "), std::string::npos);
   EXPECT_NE(message_of(png(0, 5)).find("damaged header"), std::string::npos);
   EXPECT_NE(message_of(jpeg(5, 0)).find("damaged header"), std::string::npos);
 }
