@@ -1,23 +1,22 @@
 #include "engine.hpp"
 
 #include <stdexcept>
-#include <utility>
 
 namespace parsnets {
 
 #ifdef PARSNETS_ONNXRUNTIME
-std::unique_ptr<Engine> open_engine(std::optional<NetworkEngine> wanted, std::string network,
+std::unique_ptr<Engine> open_engine(std::optional<NetworkEngine> wanted, const std::string& network,
                                     const EngineOptions& options) {
-  return wanted == NetworkEngine::opencv ? open_opencv_engine(std::move(network), options)
-                                         : open_onnxruntime_engine(std::move(network), options);
+  return wanted == NetworkEngine::opencv ? open_opencv_engine(network, options)
+                                         : open_onnxruntime_engine(network, options);
 }
 
 std::string engine_names() { return onnxruntime_name() + "," + opencv_name(); }
 #else
-std::unique_ptr<Engine> open_engine(std::optional<NetworkEngine> wanted, std::string network,
+std::unique_ptr<Engine> open_engine(std::optional<NetworkEngine> wanted, const std::string& network,
                                     const EngineOptions& options) {
   if (wanted == NetworkEngine::onnxruntime) throw std::runtime_error("this build has no ONNX Runtime");
-  return open_opencv_engine(std::move(network), options);
+  return open_opencv_engine(network, options);
 }
 
 std::string engine_names() { return opencv_name(); }

@@ -19,29 +19,31 @@ class Engine {
   virtual ~Engine() = default;
   virtual std::string name() const = 0;
   /// One photograph at a time: batches would round it in other ways than alone, and many networks take no other.
-  /// `features` becomes as long as the network's output; an output with positions is averaged over them.
+  /// `features` becomes as long as the network's output; an output with positions is averaged over them. Uses the
+  /// calling thread alone.
   virtual void run(std::span<const float> input, std::vector<float>& features) = 0;
+  /// Whether several threads may run it at a time.
+  virtual bool is_thread_safe() const = 0;
 };
 
 struct EngineOptions {
   std::string input, layer;     ///< names of values of the graph
   bool layer_is_output = true;  ///< false: the engine makes it one (output_to_append)
   std::size_t width, height;    ///< of the input
-  unsigned threads;             ///< 0: one per core
 };
 
 /// `network`: the bytes of an ONNX file.
-std::unique_ptr<Engine> open_opencv_engine(std::string network, const EngineOptions& options);
+std::unique_ptr<Engine> open_opencv_engine(const std::string& network, const EngineOptions& options);
 /// "OpenCV 4.6.0"
 std::string opencv_name();
 
 /// In modules that are built with it, as the next one.
-std::unique_ptr<Engine> open_onnxruntime_engine(std::string network, const EngineOptions& options);
+std::unique_ptr<Engine> open_onnxruntime_engine(const std::string& network, const EngineOptions& options);
 /// "ONNX Runtime 1.20.1"
 std::string onnxruntime_name();
 
 /// By the wanted engine, or by the first of engine_names(). Throws when the module lacks it.
-std::unique_ptr<Engine> open_engine(std::optional<NetworkEngine> wanted, std::string network,
+std::unique_ptr<Engine> open_engine(std::optional<NetworkEngine> wanted, const std::string& network,
                                     const EngineOptions& options);
 /// Of this module: "ONNX Runtime 1.20.1,OpenCV 4.6.0", or OpenCV alone.
 std::string engine_names();

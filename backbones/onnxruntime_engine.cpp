@@ -49,7 +49,7 @@ class OnnxRuntimeEngine final : public Engine {
     check(api().DisableTelemetryEvents(environment_.get()));
     const auto settings = owned<OrtSessionOptions>(
         [](OrtSessionOptions** made) { return api().CreateSessionOptions(made); }, api().ReleaseSessionOptions);
-    check(api().SetIntraOpNumThreads(settings.get(), static_cast<int>(options.threads)));
+    check(api().SetIntraOpNumThreads(settings.get(), 1));
     session_ = owned<OrtSession>(
         [&](OrtSession** made) {
           return api().CreateSessionFromArray(environment_.get(), network.data(), network.size(), settings.get(), made);
@@ -58,6 +58,7 @@ class OnnxRuntimeEngine final : public Engine {
   }
 
   std::string name() const override { return onnxruntime_name(); }
+  bool is_thread_safe() const override { return true; }
 
   void run(std::span<const float> input, std::vector<float>& features) override {
     const std::vector<std::int64_t> shape{1, 3, static_cast<std::int64_t>(options_.height),
@@ -100,9 +101,9 @@ class OnnxRuntimeEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> open_onnxruntime_engine(std::string network, const EngineOptions& options) {
-  if (!options.layer_is_output) network += output_to_append(options.layer, false);
-  return std::make_unique<OnnxRuntimeEngine>(network, options);
+std::unique_ptr<Engine> open_onnxruntime_engine(const std::string& network, const EngineOptions& options) {
+  if (options.layer_is_output) return std::make_unique<OnnxRuntimeEngine>(network, options);
+  return std::make_unique<OnnxRuntimeEngine>(network + output_to_append(options.layer, false), options);
 }
 
 std::string onnxruntime_name() { return std::string("ONNX Runtime ") + OrtGetApiBase()->GetVersionString(); }

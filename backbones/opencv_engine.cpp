@@ -18,6 +18,7 @@ class OpenCvEngine final : public Engine {
   }
 
   std::string name() const override { return opencv_name(); }
+  bool is_thread_safe() const override { return false; }
 
   void run(std::span<const float> input, std::vector<float>& features) override {
     net_.setInput(cv::Mat(shape_, CV_32F, const_cast<float*>(input.data())));  // which it does not change
@@ -35,9 +36,9 @@ class OpenCvEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> open_opencv_engine(std::string network, const EngineOptions& options) {
-  if (!options.layer_is_output) network += output_to_append(options.layer, true);
-  return std::make_unique<OpenCvEngine>(network, options);
+std::unique_ptr<Engine> open_opencv_engine(const std::string& network, const EngineOptions& options) {
+  if (options.layer_is_output) return std::make_unique<OpenCvEngine>(network, options);
+  return std::make_unique<OpenCvEngine>(network + output_to_append(options.layer, true), options);
 }
 
 std::string opencv_name() { return "OpenCV " + cv::getVersionString(); }

@@ -4,19 +4,20 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <iterator>
-#include <mutex>
+#include <memory>
 #include <opencv2/core.hpp>
 #include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgcodecs.hpp>
+#include <thread>
 
 #include "backbones_module.hpp"
 #include "decoding_memory.hpp"
 #include "engine.hpp"
+#include "engine_pool.hpp"
 #include "images/decoding_bytes.hpp"
+#include "images/exif_orientation.hpp"
 #include "images/image_header.hpp"
 #include "images/pixels.hpp"
-#include "images/webp_orientation.hpp"
 #include "onnx_outline.hpp"
 #include "quiet_thread.hpp"
 
@@ -69,10 +70,10 @@ struct Taken {
 cv::Mat decoded(std::span<const std::byte> image, ImageFormat format) {
   const cv::Mat bytes(1, static_cast<int>(image.size()), CV_8U,
                       const_cast<std::byte*>(image.data()));  // which it does not change
-  if (format != ImageFormat::webp) return cv::imdecode(bytes, cv::IMREAD_COLOR);
-  // OpenCV 4.6 leaves WebP images as they are.
+  if (format == ImageFormat::png || format == ImageFormat::bmp) return cv::imdecode(bytes, cv::IMREAD_COLOR);
+  // OpenCV 4.6 leaves WebP images as they are, and JPEG images that have XMP before EXIF.
   cv::Mat pixels = cv::imdecode(bytes, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION);
-  const int orientation = webp_orientation(image);
+  const int orientation = exif_orientation(image);
   if (orientation == 1 || pixels.empty()) return pixels;
   cv::Mat upright;
   if (orientation >= 5)
@@ -86,32 +87,46 @@ cv::Mat decoded(std::span<const std::byte> image, ImageFormat format) {
   return upright;
 }
 
+/// Into memory of its size: a string that grows would take twice as much. Whether all of it could be read.
+bool read_file(const std::filesystem::path& path, std::string& content) {
+  std::error_code absent;
+  const auto size = std::filesystem::file_size(path, absent);
+  if (absent) return false;
+  content.resize(size);
+  std::ifstream file(path, std::ios::binary);
+  return file.read(content.data(), static_cast<std::streamsize>(size)) &&
+         file.peek() == std::ifstream::traits_type::eof();
+}
+
 class PhotoBackbone final : public Backbone {
  public:
   explicit PhotoBackbone(const BackboneOptions& options) : options_(options) {}
 
   std::string open() {
-    std::ifstream file(options_.file, std::ios::binary);
-    std::string network{std::istreambuf_iterator<char>(file), {}};
-    if (!file) return "expected a readable file";
+    auto network = std::make_shared<std::string>();
+    if (!read_file(options_.file, *network)) return "expected a readable file";
     OnnxOutline outline;
-    std::string problem = read_outline(std::as_bytes(std::span(network)), outline);
+    std::string problem = read_outline(std::as_bytes(std::span(*network)), outline);
     if (problem.empty()) problem = outline.choose(options_.layer);
     if (problem.empty()) problem = outline.check_input(options_.input.width, options_.input.height);
     if (!problem.empty()) return problem;
     const bool is_output = std::ranges::count(outline.outputs, options_.layer) > 0;
-    engine_ = open_engine(options_.engine, std::move(network),
-                          {outline.inputs.front().name, options_.layer, is_output, options_.input.width,
-                           options_.input.height, options_.threads});
+    const EngineOptions settings{outline.inputs.front().name, options_.layer, is_output, options_.input.width,
+                                 options_.input.height};
+    const unsigned most = options_.threads > 0 ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
+    engines_ =
+        std::make_unique<EnginePool>([network = std::move(network), settings,
+                                      engine = options_.engine] { return open_engine(engine, *network, settings); },
+                                     most);
     std::vector<float> features;  // the length of its output is known once it has run
-    engine_->run(std::vector<float>(values_per_input()), features);
+    engines_->run(std::vector<float>(values_per_input()), features);
     dimensions_ = features.size();
     return "";
   }
 
   std::size_t dimensions() const override { return dimensions_; }
   std::string layer() const override { return options_.layer; }
-  std::string engine() const override { return engine_->name(); }
+  std::string engine() const override { return engines_->name(); }
 
   std::string prepare(std::span<const std::byte> image, std::span<float> input) const override {
     return problem_of([&]() -> std::string {
@@ -131,16 +146,14 @@ class PhotoBackbone final : public Backbone {
   }
 
   std::string run(std::span<const float> inputs, std::size_t n, std::span<float> features) override {
-    const std::lock_guard lock(running_);
     return problem_of([&]() -> std::string {
       if (inputs.size() != n * values_per_input() || features.size() != n * dimensions_)
         return "expected as many inputs and rows of features as photographs";
       std::vector<float> row;
       for (std::size_t i = 0; i < n; ++i) {
-        engine_->run(inputs.subspan(i * values_per_input(), values_per_input()), row);
+        engines_->run(inputs.subspan(i * values_per_input(), values_per_input()), row);
         if (row.size() != dimensions_) return "the network's output changed its length";
-        if (!std::ranges::all_of(row, [](float value) { return std::isfinite(value); }))
-          return "the network's output has values that are not finite";
+        if (!std::ranges::all_of(row, [](float value) { return std::isfinite(value); })) return kNotFinite;
         std::ranges::copy(row, features.begin() + static_cast<std::ptrdiff_t>(i * dimensions_));
       }
       return "";
@@ -151,9 +164,8 @@ class PhotoBackbone final : public Backbone {
   std::size_t values_per_input() const { return 3 * options_.input.width * options_.input.height; }
 
   BackboneOptions options_;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<EnginePool> engines_;
   std::size_t dimensions_ = 0;
-  std::mutex running_;
   mutable DecodingMemory memory_;
 };
 
@@ -166,7 +178,7 @@ __attribute__((visibility("default"))) Backbone* parsnets_open_backbone(const Ba
   std::unique_ptr<PhotoBackbone> backbone;
   problem = problem_of([&] {
     silence_opencv();
-    cv::setNumThreads(options.threads == 0 ? -1 : static_cast<int>(options.threads));
+    cv::setNumThreads(1);  // of decoders and networks: several photographs at a time use the cores
     backbone = std::make_unique<PhotoBackbone>(options);
     return backbone->open();
   });

@@ -9,11 +9,15 @@
 #include "backbones_module.hpp"
 #include "base/file.hpp"
 #include "base/json_file.hpp"
+#include "base/machine.hpp"
+#include "base/memory_limit.hpp"
 #include "base/sha256.hpp"
 #include "data/feature_source.hpp"
 #include "formats/csv.hpp"
+#include "images/decoding_bytes.hpp"
 #include "module_file.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/threads.hpp"
 
 namespace parsnets::cli {
 
@@ -47,8 +51,8 @@ void set_size(const std::string& text, ImageInput& input) {
 void read_card(const std::filesystem::path& network, BackboneOptions& options) {
   auto card = network;
   card.replace_extension(".json");
-  std::error_code absent;
-  if (!std::filesystem::is_regular_file(card, absent)) return;
+  std::error_code absent;  // a link to nothing is a card that cannot be read
+  if (std::filesystem::symlink_status(card, absent).type() == std::filesystem::file_type::not_found) return;
   nlohmann::json json = read_json_file(card);
   constexpr std::array kKeys{"backbone", "sha256", "layer", "preset", "fit", "width", "height", "dimensions"};
   if (json.is_object())
@@ -72,7 +76,26 @@ void read_card(const std::filesystem::path& network, BackboneOptions& options) {
   options.input = source.input;
 }
 
-OpenedBackbone open(const BackboneOptions& options, std::string sha256) {
+/// Bytes of one network, measured with ResNet-50 and MobileNet, without the file and while it is opened.
+struct NetworkBytes {
+  double file;
+  double working = 64e6;  ///< values of its layers
+  double held() const { return 1.5 * file + working; }
+  double opening() const { return 2.5 * file + working; }
+};
+
+/// How many networks OpenCV may open: as many as threads, unless memory is short. Throws usage.
+unsigned networks_within(const BackboneChoice& choice, unsigned threads, const NetworkBytes& network, double decoding) {
+  require_memory(choice.memory_limit, decoding + network.file + network.opening(),
+                 "decoding photographs and the network",
+                 "raise the limit, lower --max-pixels or --threads, or use a smaller network");
+  const double most = choice.memory_limit > 0 ? static_cast<double>(choice.memory_limit - held_memory())
+                                              : static_cast<double>(machine_info().free);
+  const double spare = (most - decoding - network.file - network.opening()) / 2;  // the other half is for the rest
+  return 1 + static_cast<unsigned>(std::clamp(spare / network.held(), 0.0, threads - 1.0));
+}
+
+OpenedBackbone open(BackboneOptions options, const BackboneChoice& choice, std::string sha256) {
   std::string problem;
   void* module = module_of_photographs(problem);
   if (module == nullptr)
@@ -83,7 +106,12 @@ OpenedBackbone open(const BackboneOptions& options, std::string sha256) {
     throw Error(ErrorCode::usage,
                 "--engine: expected opencv, this build has no ONNX Runtime; install it, run "
                 "`cmake -B build -DPARSNETS_ONNXRUNTIME=FOLDER` and build again");
+  const unsigned threads = choice.threads > 0 ? choice.threads : available_cores();
+  const double decoding = decoding_bytes(choice.limits, options.input, threads, threads);
+  const NetworkBytes network{static_cast<double>(std::filesystem::file_size(options.file))};
+  options.threads = networks_within(choice, threads, network, decoding);
   OpenedBackbone opened;
+  opened.bytes = decoding + (options.threads - 1) * network.held();
   opened.backbone.reset(function_of<OpenBackbone>(module, kOpenBackbone)(options, problem));
   if (opened.backbone == nullptr)
     throw Error(ErrorCode::bad_input,
@@ -122,7 +150,6 @@ void add_engine_option(OptionTable& options, BackboneChoice& choice) {
 OpenedBackbone open_backbone(const BackboneChoice& choice) {
   BackboneOptions options;
   options.file = choice.file;
-  options.threads = choice.threads;
   options.engine = choice.engine;
   const InputFile readable(choice.file);
   read_card(choice.file, options);
@@ -130,7 +157,7 @@ OpenedBackbone open_backbone(const BackboneChoice& choice) {
   if (choice.fit) options.input.fit = *choice.fit;
   if (!choice.input_size.empty()) set_size(choice.input_size, options.input);
   if (!choice.layer.empty()) options.layer = choice.layer;
-  return open(options, sha256_of_file(choice.file));
+  return open(options, choice, sha256_of_file(choice.file));
 }
 
 OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, const BackboneChoice& choice, bool trust) {
@@ -150,7 +177,7 @@ OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, con
                  fmt::format("another network (sha256 {})", sha256.substr(0, 12)),
                  "features of another backbone mean nothing to the model"});
   OpenedBackbone opened =
-      open({choice.file, trained->layer, trained->input, choice.threads, choice.engine}, std::move(sha256));
+      open({choice.file, trained->layer, trained->input, 0, choice.engine}, choice, std::move(sha256));
   require_same_source(trained, opened.source, choice.file.string());
   return opened;
 }

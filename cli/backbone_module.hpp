@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/options.hpp"
+#include "images/image_header.hpp"
 #include "parsnets/backbone.hpp"
 
 namespace parsnets::cli {
@@ -20,7 +21,9 @@ struct BackboneChoice {
   std::string input_size;  ///< "224" or "320x240"
   std::string layer;
   std::optional<NetworkEngine> engine;
-  unsigned threads = 0;
+  unsigned threads = 0;            ///< that run it at a time; 0: one per core
+  std::uint64_t memory_limit = 0;  ///< bytes of the process; 0: none
+  ImageLimits limits;              ///< of the photographs that these threads decode
 };
 
 /// --backbone, --preset, --input-size, --fit, --layer, --engine
@@ -31,9 +34,11 @@ void add_engine_option(OptionTable& options, BackboneChoice& choice);
 struct OpenedBackbone {
   std::unique_ptr<Backbone> backbone;
   FeatureSource source;
+  double bytes = 0;  ///< that decoding photographs and running it take at most, beside what is held now
 };
 
-/// Throws usage when this build has no such module, bad_input when the network cannot be used.
+/// Throws usage when this build has no such module or the memory limit is too low, bad_input when the network cannot be
+/// used.
 OpenedBackbone open_backbone(const BackboneChoice& choice);
 
 /// For photographs that a model judges: the settings are those that made its features. Throws bad_input when the file

@@ -46,9 +46,7 @@ Sample read_sample(const State& state, const Model& model, ThreadPool& pool, Pro
     return {"", {row.begin(), row.end()}};
   }
   const auto photos = photos_of(state.input, nullptr);
-  PhotoRows input({photos[row_of(state, photos.size())]}, source, state.photos, pool, progress);
-  require_memory(state.memory_limit, input.decoding_bytes(), "decoding a photograph",
-                 "raise the limit, or lower --max-pixels");
+  PhotoRows input({photos[row_of(state, photos.size())]}, source, state.photos, state.memory_limit, pool, progress);
   const auto row = input.next(1).row(0);
   return {input.images().front().image, {row.begin(), row.end()}};
 }

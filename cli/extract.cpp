@@ -91,10 +91,9 @@ Command extract_command() {
     std::filesystem::path out, labels;
     BackboneChoice backbone;
     ExtractionOptions options;
-    int batch = 0, max_pixels = 0;
+    int max_pixels = 0;
   };
   auto state = std::make_shared<State>();
-  state->batch = static_cast<int>(state->options.batch);
   state->max_pixels = static_cast<int>(state->options.limits.max_pixels);
   Command command;
   command.name = "extract";
@@ -110,7 +109,6 @@ Command extract_command() {
             "table of classes: a .csv file with a column 'class' and the attributes; becomes attributes.csv")
       .path("labels", state->labels,
             "classes of the photographs: a .csv file with the columns 'file' and 'class', instead of folders")
-      .integer("batch", state->batch, 1, 4096, "photographs to decode at a time; does not affect results")
       .integer("max-pixels", state->max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded")
       .bytes("memory-limit", state->options.memory_limit,
              "maximum memory of the process; fails before starting if the work does not fit");
@@ -118,7 +116,6 @@ Command extract_command() {
     if (state->images.empty() || state->out.empty() || state->backbone.file.empty())
       throw Error(ErrorCode::usage, "extract: expected --images DIR, --backbone FILE.onnx and --out DIR");
     auto& options = state->options;
-    options.batch = static_cast<std::size_t>(state->batch);
     options.limits.max_pixels = static_cast<std::size_t>(state->max_pixels);
     check_writable_folder(state->out);
     const ImageList list = list_images(places_of(state->images), state->labels);
@@ -129,9 +126,11 @@ Command extract_command() {
                       "found no such folders",
                       state->images));
     if (!options.attributes.empty()) check_attributes(options.attributes, list);
-    state->backbone.threads = static_cast<unsigned>(context.common.threads);
-    const OpenedBackbone opened = open_backbone(state->backbone);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    state->backbone.threads = pool.size();
+    state->backbone.limits = options.limits;
+    state->backbone.memory_limit = options.memory_limit;
+    const OpenedBackbone opened = open_backbone(state->backbone);
     const Extraction done =
         extract_features(*opened.backbone, opened.source, list, state->out, options, pool, context.progress);
     return output_of(done, list, opened.source, opened.backbone->engine(), state->out.string());

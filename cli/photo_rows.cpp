@@ -5,15 +5,14 @@
 #include <algorithm>
 
 #include "formats/csv.hpp"
-#include "images/decoding_bytes.hpp"
-#include "images/features_of_image.hpp"
+#include "images/image_block.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 
 namespace {
 
-constexpr std::size_t kDecoded = 32;  // images that are decoded at a time
+constexpr std::size_t kAtATime = 32;  // images of which the features are held
 constexpr std::size_t kTold = 5;      // of those that cannot be read
 
 }  // namespace
@@ -67,17 +66,29 @@ std::vector<ListedImage> photos_of(const std::string& input, ProgressObserver* p
   return std::move(list.images);
 }
 
+namespace {
+
+/// Few images need few threads.
+BackboneChoice choice_of(const PhotoOptions& options, std::size_t images, const ThreadPool& pool,
+                         std::uint64_t memory_limit) {
+  BackboneChoice choice = options.backbone;
+  choice.threads = static_cast<unsigned>(std::clamp<std::size_t>(images, 1, pool.size()));
+  choice.limits = options.limits();
+  choice.memory_limit = memory_limit;
+  return choice;
+}
+
+}  // namespace
+
 PhotoRows::PhotoRows(std::vector<ListedImage> images, const std::optional<FeatureSource>& trained,
-                     const PhotoOptions& options, ThreadPool& pool, ProgressObserver* progress)
+                     const PhotoOptions& options, std::uint64_t memory_limit, ThreadPool& pool,
+                     ProgressObserver* progress)
     : images_(std::move(images)),
-      backbone_(open_backbone_of(trained, options.backbone, options.trust_backbone)),
+      backbone_(
+          open_backbone_of(trained, choice_of(options, images_.size(), pool, memory_limit), options.trust_backbone)),
       limits_(options.limits()),
       pool_(pool),
       progress_(progress) {}
-
-double PhotoRows::decoding_bytes() const {
-  return parsnets::decoding_bytes(limits_, backbone_.source.input, pool_.size(), kDecoded);
-}
 
 void PhotoRows::skip(UnreadableImage image) {
   const auto& skipped = unreadable_.emplace_back(std::move(image));
@@ -89,38 +100,28 @@ void PhotoRows::skip(UnreadableImage image) {
 
 MatrixView<const float> PhotoRows::next(std::size_t count) {
   read_.clear();
-  const ImageInput& shape = backbone_.source.input;
-  const std::size_t values = 3 * shape.width * shape.height;
+  const ImageReader reader{*backbone_.backbone, backbone_.source.input, limits_};
   while (read_.empty() && next_ < images_.size()) {
-    report(progress_, {"predict", next_, images_.size(), "photographs"});
-    const std::size_t some = std::min({count, kDecoded, images_.size() - next_});
-    const std::size_t first = next_;
+    const std::size_t first = next_, some = std::min({count, kAtATime, images_.size() - next_});
     const std::span<const ListedImage> block(images_.data() + first, some);
+    std::vector<ImageFeatures> results(some);
+    read_images(
+        reader, block, pool_,
+        [&](std::size_t done) {
+          report(progress_, {"predict", first + done, images_.size(), "photographs"});
+        },
+        [&](std::size_t i, const ImageFeatures& features) {
+          if (features.error && images_.size() == 1) throw Error(*features.error);
+          results[i] = {features.error, {}, features.values};
+        });
     next_ += some;
-    inputs_.resize(some * values);
-    const std::span<float> inputs(inputs_);
-    std::vector<std::string> problems(some);
-    std::exception_ptr only_problem;
-    pool_.parallel_for(some, 1, [&](std::size_t i, std::size_t, std::size_t) {
-      try {
-        prepare_image(*backbone_.backbone, read_image_file(block[i].file, limits_), block[i].name,
-                      inputs.subspan(i * values, values), limits_);
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::bad_input) throw;
-        const BadInput parts = error.parts();
-        problems[i] = parts.found.empty() ? error.what() : parts.found;
-        if (images_.size() == 1) only_problem = std::current_exception();
-      }
-    });
-    if (only_problem) std::rethrow_exception(only_problem);
     if (features_.rows() < some) features_ = Matrix<float>(some, cols());
     for (std::size_t i = 0; i < some; ++i) {
-      if (!problems[i].empty()) {
-        skip({first + i, block[i].name, problems[i]});
+      if (results[i].error) {
+        skip({first + i, block[i].name, results[i].problem()});
         continue;
       }
-      // One at a time, as in extraction: the features have the same bits.
-      run_backbone(*backbone_.backbone, inputs.subspan(i * values, values), 1, features_.row(read_.size()));
+      std::ranges::copy(results[i].values, features_.row(read_.size()).begin());
       read_.push_back({first + i, block[i].name});
     }
   }

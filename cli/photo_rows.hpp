@@ -52,7 +52,7 @@ class PhotoRows {
  public:
   /// Refers to `pool` and `progress`. Opens the network that made the features of `trained`, as open_backbone_of().
   PhotoRows(std::vector<ListedImage> images, const std::optional<FeatureSource>& trained, const PhotoOptions& options,
-            ThreadPool& pool, ProgressObserver* progress);
+            std::uint64_t memory_limit, ThreadPool& pool, ProgressObserver* progress);
 
   std::size_t total() const { return images_.size(); }
   std::size_t cols() const { return backbone_.source.dimensions; }
@@ -67,8 +67,8 @@ class PhotoRows {
 
   /// File name of the network.
   const std::string& network() const { return backbone_.source.backbone; }
-  /// Bytes that decoding takes at most.
-  double decoding_bytes() const;
+  /// Bytes that decoding and the network take at most, beside what is held now.
+  double decoding_bytes() const { return backbone_.bytes; }
 
  private:
   void skip(UnreadableImage image);
@@ -79,7 +79,6 @@ class PhotoRows {
   ThreadPool& pool_;
   ProgressObserver* progress_;
   std::size_t next_ = 0;
-  std::vector<float> inputs_;
   Matrix<float> features_;
   std::vector<ReadImage> read_;
   std::vector<UnreadableImage> unreadable_;

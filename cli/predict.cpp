@@ -152,10 +152,9 @@ Output run(State& state, Context& context) {
   together(processes, [&] {
     if (processes.rank() == 0) writer.emplace(state.out, columns_of(state, model, photos, context.common.json), model);
   });
-  state.photos.backbone.threads = static_cast<unsigned>(context.common.threads);
   FeatureRows input = state.photographs()
-                          ? FeatureRows(std::make_unique<PhotoRows>(std::move(photos), model.source, state.photos, pool,
-                                                                    context.progress))
+                          ? FeatureRows(std::make_unique<PhotoRows>(std::move(photos), model.source, state.photos,
+                                                                    state.memory_limit, pool, context.progress))
                           : FeatureRows(state.input, model.source, context.progress, state.memory_limit);
   if (input.cols() != model.dimensions)
     throw Error(BadInput{input.name(), "features", fmt::format("{} per sample, as in training", model.dimensions),

@@ -17,7 +17,6 @@
 #include "parsnets/model.hpp"
 #include "terminal.hpp"
 #ifdef PARSNETS_WITH_SERVER
-#include "images/decoding_bytes.hpp"
 #include "serve/http_server.hpp"
 #include "serve/photographs.hpp"
 #include "serve/routes.hpp"
@@ -82,18 +81,19 @@ unsigned cores_of(const Context& context) {
 /// None without --backbone. `serving`: the bytes that all else takes.
 std::unique_ptr<Photographs> open_photographs(State& state, const Model& model, double serving, Context& context) {
   if (state.backbone.file.empty()) return nullptr;
-  state.backbone.threads = cores_of(context);
+  ImageLimits limits;
+  limits.max_pixels = static_cast<std::size_t>(state.max_pixels);
+  limits.max_bytes = state.max_body;
+  const unsigned decoders = cores_of(context);
+  state.backbone.threads = decoders;
+  state.backbone.limits = limits;
+  state.backbone.memory_limit = state.memory_limit;
   OpenedBackbone opened = open_backbone_of(model.record.data.source, state.backbone, state.trust_backbone);
   if (opened.source.dimensions != model.dimensions)
     throw Error(BadInput{state.backbone.file.string(), "", fmt::format("{} features, as in training", model.dimensions),
                          fmt::format("{}", opened.source.dimensions),
                          "use the network that the model was trained with"});
-  ImageLimits limits;
-  limits.max_pixels = static_cast<std::size_t>(state.max_pixels);
-  limits.max_bytes = state.max_body;
-  const unsigned decoders = cores_of(context);
-  require_memory(state.memory_limit, serving + decoding_bytes(limits, opened.source.input, decoders, decoders),
-                 "serving photographs",
+  require_memory(state.memory_limit, serving + opened.bytes, "serving photographs",
                  "raise the limit, or lower --max-pixels, --threads, --connections or --max-body");
   return std::make_unique<Photographs>(std::move(opened.backbone), std::move(opened.source), limits, decoders);
 }

@@ -55,6 +55,7 @@ void catch_interrupts() {
   action.sa_handler = on_interrupt;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f: the write fails, and a message says so
 }
 
 void end_when_terminated(const std::string& farewell) {

@@ -9,7 +9,7 @@
 namespace parsnets::cli {
 
 /// From here on Ctrl-C (and SIGTERM) ask running work to stop; one that comes more than a second later ends the process
-/// at once.
+/// at once. A write beyond the limit of file sizes fails as one on a full disk does.
 void catch_interrupts();
 bool interrupted();
 /// From here on the next Ctrl-C (or SIGTERM) ends the process, however soon it comes.

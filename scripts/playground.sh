@@ -25,7 +25,9 @@ if [ -n "$backbone" ]; then
   model=$data.safetensors
   if [ ! -f "$model" ]; then
     [ -d out/playground/photos ] || { scripts/demo_photos.py --out out/playground/new && mv out/playground/new out/playground/photos; }
-    build/parsnets extract --images out/playground/photos --backbone "$backbone" --attributes data/demo/attributes.csv --out "$data" > /dev/null
+    if [ ! -f "$data/features.npy" ] || [ -f "$data/extraction.partial" ]; then  # none, or an interrupted one
+      build/parsnets extract --images out/playground/photos --backbone "$backbone" --attributes data/demo/attributes.csv --out "$data" > /dev/null
+    fi
     cp data/demo/split.json data/demo/thumbnails.jpg "$data"
   fi
   train "$model" "$data"

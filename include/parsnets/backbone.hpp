@@ -20,12 +20,14 @@ struct BackboneOptions {
   std::filesystem::path file;             ///< .onnx
   std::string layer;                      ///< output by name; empty: the last
   ImageInput input;                       ///< what the network is given
-  unsigned threads = 0;                   ///< of run(); 0: one per core
+  unsigned threads = 0;                   ///< photographs that run() takes at a time; 0: one per core
   std::optional<NetworkEngine> engine{};  ///< empty: ONNX Runtime where the module has it, else OpenCV
 };
 
 /// The problem of a photograph that may be fine: what is returned when memory is short.
 inline constexpr const char* kNotEnoughMemory = "not enough memory";
+/// The one problem of run() that is the photograph's: all others are the network's or the machine's.
+inline constexpr const char* kNotFinite = "the network's output has values that are not finite";
 
 /// A network in memory. Problems are returned as text (empty: none), not thrown: they cross the border of a module.
 class Backbone {
@@ -41,8 +43,9 @@ class Backbone {
   /// channel by channel. The caller has checked size and format (images/image_header.hpp). Thread-safe:
   /// when memory is short, calls wait for each other, and one that is alone returns kNotEnoughMemory.
   virtual std::string prepare(std::span<const std::byte> image, std::span<float> input) const = 0;
-  /// `inputs`: n prepared ones, one after the other. `features`: n x dimensions(). A photograph has the same features
-  /// alone and in any batch, up to rounding. Calls from several threads wait for each other.
+  /// `inputs`: n prepared ones, one after the other. `features`: n x dimensions(). A photograph has the same features,
+  /// bit for bit, alone, in any batch and with any number of threads. Thread-safe: as many calls as BackboneOptions
+  /// says work at a time, each in its thread. OpenCV holds the network once for each of them.
   virtual std::string run(std::span<const float> inputs, std::size_t n, std::span<float> features) = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -51,10 +52,8 @@ void compress(State& state, std::span<const unsigned char, kBlock> block) {
 
 }  // namespace
 
-std::string sha256_of_file(const std::filesystem::path& path) {
+std::string sha256_of(std::span<const std::byte> bytes) {
   State state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  const MappedFile file(path);
-  const auto bytes = file.bytes();
   std::array<unsigned char, kBlock> block{};
   std::size_t done = 0;
   for (; done + kBlock <= bytes.size(); done += kBlock) {
@@ -64,7 +63,7 @@ std::string sha256_of_file(const std::filesystem::path& path) {
   // The end: a one bit, zeros, and the length in bits as the last 8 bytes of a block.
   const std::size_t left = bytes.size() - done;
   block.fill(0);
-  std::memcpy(block.data(), bytes.data() + done, left);
+  std::copy(bytes.end() - static_cast<std::ptrdiff_t>(left), bytes.end(), reinterpret_cast<std::byte*>(block.data()));
   block[left] = 0x80;
   if (left + 1 > kBlock - 8) {
     compress(state, block);
@@ -76,6 +75,11 @@ std::string sha256_of_file(const std::filesystem::path& path) {
   std::string hex;
   for (const auto word : state) hex += fmt::format("{:08x}", word);
   return hex;
+}
+
+std::string sha256_of_file(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  return sha256_of(std::as_bytes(std::span(file.bytes())));
 }
 
 }  // namespace parsnets

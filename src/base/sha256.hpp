@@ -1,12 +1,16 @@
 #pragma once
-// SHA-256 (FIPS 180-4) of a file, to tell the versions of a public file apart.
+// SHA-256 (FIPS 180-4), to tell versions of a file apart.
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 
 namespace parsnets {
 
-/// 64 hexadecimal digits. Throws bad_input as InputFile.
+/// 64 hexadecimal digits.
+std::string sha256_of(std::span<const std::byte> bytes);
+/// Of the bytes of a file. Throws bad_input as InputFile.
 std::string sha256_of_file(const std::filesystem::path& file);
 
 }  // namespace parsnets

@@ -9,6 +9,7 @@
 #include "base/did_you_mean.hpp"
 #include "base/file.hpp"
 #include "base/memory_limit.hpp"
+#include "base/sha256.hpp"
 #include "data/class_table_file.hpp"
 #include "data/feature_source.hpp"
 #include "data/folder.hpp"
@@ -16,6 +17,8 @@
 #include "formats/npy.hpp"
 #include "images/decoding_bytes.hpp"
 #include "images/features_of_image.hpp"
+#include "images/image_block.hpp"
+#include "images/image_loop.hpp"
 #include "images/partial_features.hpp"
 #include "parsnets/error.hpp"
 
@@ -27,32 +30,35 @@ namespace fs = std::filesystem;
 
 constexpr const char* kAttributes = "attributes.csv";
 
-std::string found_in(const Error& error) {
-  const BadInput parts = error.parts();
-  return parts.found.empty() ? error.what() : parts.found;
-}
-
 /// One call of extract_features().
 class Extractor {
  public:
-  Extractor(Backbone& backbone, const FeatureSource& source, const ImageList& list, const ExtractionOptions& options,
-            PartialFeatures& partial, ProgressObserver* progress)
-      : backbone_(backbone), source_(source), list_(list), options_(options), partial_(partial), progress_(progress) {}
+  Extractor(const ImageReader& reader, const ImageList& list, PartialFeatures& partial, ThreadPool& pool,
+            ProgressObserver* progress)
+      : reader_(reader),
+        list_(list),
+        partial_(partial),
+        pool_(pool),
+        progress_(progress),
+        problems_(list.images.size()) {}
 
   /// Fills `partial` with every image that can be read. Returns how many it had before.
-  std::size_t run(ThreadPool& pool) {
-    std::vector<std::size_t> missing;
-    problems_.resize(list_.images.size());
-    for (std::size_t i = 0; i < list_.images.size(); ++i)
-      if (!is_done(i)) missing.push_back(i);
+  std::size_t run() {
+    const std::vector<std::size_t> missing = find_missing();
     const std::size_t continued = list_.images.size() - missing.size();
     if (continued > 0)
       report_message(progress_, fmt::format("{} of {} photographs are done already", continued, list_.images.size()));
-    std::vector<float> inputs(std::min(options_.batch, missing.size()) * values());
-    for (std::size_t first = 0; first < missing.size(); first += options_.batch) {
-      report(progress_, {"extract features", first, missing.size(), "photographs"});
-      batch(std::span(missing).subspan(first, std::min(options_.batch, missing.size() - first)), inputs, pool);
-    }
+    std::vector<ListedImage> images;
+    for (const std::size_t i : missing) images.push_back(list_.images[i]);
+    read_images(
+        reader_, images, pool_,
+        [&](std::size_t done) {
+          report(progress_, {"extract features", done, images.size(), "photographs"});
+        },
+        [&](std::size_t k, const ImageFeatures& features) {
+          problems_[missing[k]] = features.problem();
+          if (!features.error) partial_.append(images[k].name, sha256_of(features.bytes), features.values);
+        });
     return continued;
   }
 
@@ -60,42 +66,35 @@ class Extractor {
   const std::string& problem(std::size_t i) const { return problems_[i]; }
 
  private:
-  std::size_t values() const { return 3 * source_.input.width * source_.input.height; }
+  std::vector<std::size_t> find_missing() {
+    std::vector<std::size_t> begun, missing;
+    for (std::size_t i = 0; i < list_.images.size(); ++i)
+      (partial_.has(list_.images[i].name) ? begun : missing).push_back(i);
+    std::vector<char> is_done(begun.size());
+    for_each_image(
+        begun.size(), pool_,
+        [&](std::size_t done) {
+          report(progress_, {"find finished photographs", done, begun.size(), "photographs"});
+        },
+        [&](std::size_t k) { is_done[k] = has_features(list_.images[begun[k]]); });
+    for (std::size_t k = 0; k < begun.size(); ++k)
+      if (!is_done[k]) missing.push_back(begun[k]);
+    std::ranges::sort(missing);
+    return missing;
+  }
 
-  bool is_done(std::size_t i) const {
+  bool has_features(const ListedImage& image) const {
     try {
-      return partial_.has(list_.images[i].name, key_of(list_.images[i].file));
+      return partial_.has(image.name, sha256_of(read_image_file(image.file, reader_.limits)));
     } catch (const Error&) {
       return false;  // reported when it is read
     }
   }
 
-  void batch(std::span<const std::size_t> images, std::span<float> inputs, ThreadPool& pool) {
-    std::vector<ImageKey> keys(images.size());
-    pool.parallel_for(images.size(), 1, [&](std::size_t k, std::size_t, std::size_t) {
-      const auto& image = list_.images[images[k]];
-      try {
-        keys[k] = key_of(image.file);
-        prepare_image(backbone_, read_image_file(image.file, options_.limits), image.name,
-                      inputs.subspan(k * values(), values()), options_.limits);
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::bad_input) throw;
-        problems_[images[k]] = found_in(error);
-      }
-    });
-    std::vector<float> features(source_.dimensions);
-    for (std::size_t k = 0; k < images.size(); ++k) {
-      std::string& problem = problems_[images[k]];
-      if (problem.empty()) problem = backbone_.run(inputs.subspan(k * values(), values()), 1, features);
-      if (problem.empty()) partial_.append(list_.images[images[k]].name, keys[k], features);
-    }
-  }
-
-  Backbone& backbone_;
-  const FeatureSource& source_;
+  const ImageReader& reader_;
   const ImageList& list_;
-  const ExtractionOptions& options_;
   PartialFeatures& partial_;
+  ThreadPool& pool_;
   ProgressObserver* progress_;
   std::vector<std::string> problems_;
 };
@@ -108,7 +107,7 @@ std::vector<std::string> classes_of(const fs::path& attributes, const ImageList&
   }
   for (const auto& name : list.class_names)
     if (double number = 0; parse_number(name, number))
-      throw Error(BadInput{list.images.front().file.string(), "class",
+      throw Error(BadInput{std::ranges::find(list.images, name, &ListedImage::class_name)->file.string(), "class",
                            "class names that are no numbers, or a table of attributes", "'" + name + "'",
                            "rename the class, or use " + option_name("attributes")});
   return list.class_names;
@@ -116,7 +115,7 @@ std::vector<std::string> classes_of(const fs::path& attributes, const ImageList&
 
 void require_memory_for(const ExtractionOptions& options, const FeatureSource& source, const ThreadPool& pool) {
   require_memory(
-      options.memory_limit, decoding_bytes(options.limits, source.input, pool.size(), options.batch),
+      options.memory_limit, decoding_bytes(options.limits, source.input, pool.size(), pool.size()),
       "decoding photographs",
       "raise the limit, or use fewer " + option_name("threads") + " or a lower " + option_name("max-pixels"));
 }
@@ -130,6 +129,8 @@ void write_column(const fs::path& file, std::vector<std::string> header, const s
 
 void write_labels(const fs::path& folder, const std::vector<std::string>& labels,
                   const std::vector<std::string>& classes, bool numbered) {
+  // An interrupted run without the table of classes, or with it, may have left the other file.
+  fs::remove(folder / (numbered ? "labels.csv" : "labels.npy"));
   if (!numbered) return write_column(folder / "labels.csv", {}, labels);
   std::map<std::string, std::int32_t> number_of;
   for (const auto& name : classes) number_of.emplace(name, static_cast<std::int32_t>(number_of.size()));
@@ -175,15 +176,20 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
   require_memory_for(options, source, pool);
 
   PartialFeatures partial(folder, source, progress);
-  Extractor extractor(backbone, source, list, options, partial, progress);
-  try {
-    result.continued = extractor.run(pool);
-  } catch (const Error& error) {
-    if (partial.size() == 0) throw;
-    throw Error(error.code(), fmt::format("{}; the features of {} photographs are in {}: the same command goes "
-                                          "on from them",
-                                          error.what(), partial.size(), partial.file().string()));
-  }
+  const ImageReader reader{backbone, source.input, options.limits};
+  Extractor extractor(reader, list, partial, pool, progress);
+  // What is thrown says how to go on.
+  const auto resumable = [&](const auto& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      if (partial.size() == 0) throw;
+      throw Error(error.code(), fmt::format("{}; the features of {} photographs are in {}: the same command goes "
+                                            "on from them",
+                                            error.what(), partial.size(), partial.file().string()));
+    }
+  };
+  resumable([&] { result.continued = extractor.run(); });
 
   std::vector<std::string> names, labels;
   std::set<std::string> readable(list.class_names.begin(), list.class_names.end());
@@ -216,12 +222,14 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
                                 for (std::size_t r = 0; r < count; ++r) partial.read(names[first + r], block.row(r));
                                 return MatrixView<const float>(block.view());
                               }};
-  if (!attributes.empty() && attributes != folder / kAttributes)
-    write_text_file(folder / kAttributes, read_text_file(attributes));
-  write_text_file(folder / kExtractionFile, to_json(source).dump(2) + "\n");
-  if (result.has_labels) write_labels(folder, labels, result.classes, result.has_attributes);
-  write_column(folder / "image_files.csv", {"image_file"}, names);
-  write_npy(folder / "features.npy", rows);
+  resumable([&] {
+    if (!attributes.empty() && attributes != folder / kAttributes)
+      write_text_file(folder / kAttributes, read_text_file(attributes));
+    write_text_file(folder / kExtractionFile, to_json(source).dump(2) + "\n");
+    if (result.has_labels) write_labels(folder, labels, result.classes, result.has_attributes);
+    write_column(folder / "image_files.csv", {"image_file"}, names);
+    write_npy(folder / "features.npy", rows);
+  });
   partial.remove();
   return result;
 }

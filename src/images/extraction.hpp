@@ -16,9 +16,8 @@ namespace parsnets {
 
 struct ExtractionOptions {
   std::filesystem::path attributes;  ///< table of classes; empty: that of the folder, if it has one
-  std::size_t batch = 32;  ///< photographs that are decoded before the network sees them; does not affect results
-  ImageLimits limits;      ///< photographs beyond them are not read
-  std::uint64_t memory_limit = 0;  ///< bytes of the process; 0: none
+  ImageLimits limits;                ///< photographs beyond them are not read
+  std::uint64_t memory_limit = 0;    ///< bytes of the process; 0: none
 };
 
 struct Extraction {
@@ -35,7 +34,7 @@ struct Extraction {
 void check_attributes(const std::filesystem::path& table, const ImageList& list);
 
 /// Runs `backbone` over the list and writes a plain data set folder: features.npy, labels.npy (or labels.csv with class
-/// names, without attributes), image_files.csv, attributes.csv, extraction.json. Decodes a batch at a time. The
+/// names, without attributes), image_files.csv, attributes.csv, extraction.json. The
 /// features of finished photographs are in extraction.partial until all are done: when cancelled or interrupted, the
 /// same call continues, and the result has the same bytes. Images that cannot be read are left out; throws bad_input
 /// when none can, and failure when memory is short. Throws usage when the folder has a data set already, or when

@@ -29,16 +29,21 @@ void prepare_image(const Backbone& backbone, std::span<const std::byte> bytes, c
                          "get the file again, or convert it"});
 }
 
-void run_backbone(Backbone& backbone, std::span<const float> inputs, std::size_t n, std::span<float> features) {
-  const std::string problem = backbone.run(inputs, n, features);
-  if (!problem.empty()) throw Error(ErrorCode::failure, "the backbone failed: " + problem);
+void run_backbone(Backbone& backbone, std::span<const float> input, const std::string& name,
+                  std::span<float> features) {
+  const std::string problem = backbone.run(input, 1, features);
+  if (problem == kNotFinite)
+    throw Error(BadInput{name, "", "a photograph of which the network makes numbers", problem, "leave it out"});
+  if (problem == kNotEnoughMemory)
+    throw Error(ErrorCode::failure, fmt::format("{}: not enough memory to run the network", name));
+  if (!problem.empty()) throw Error(ErrorCode::failure, fmt::format("{}: the network failed: {}", name, problem));
 }
 
 std::vector<float> features_of_image(Backbone& backbone, const ImageInput& input, std::span<const std::byte> bytes,
                                      const std::string& name, const ImageLimits& limits) {
   std::vector<float> pixels(3 * input.width * input.height), features(backbone.dimensions());
   prepare_image(backbone, bytes, name, pixels, limits);
-  run_backbone(backbone, pixels, 1, features);
+  run_backbone(backbone, pixels, name, features);
   return features;
 }
 

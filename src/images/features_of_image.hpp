@@ -20,8 +20,9 @@ std::vector<std::byte> read_image_file(const std::filesystem::path& file, const 
 void prepare_image(const Backbone& backbone, std::span<const std::byte> bytes, const std::string& name,
                    std::span<float> input, const ImageLimits& limits = {});
 
-/// n prepared inputs to n x dimensions() features. Throws failure.
-void run_backbone(Backbone& backbone, std::span<const float> inputs, std::size_t n, std::span<float> features);
+/// A prepared input to dimensions() features. Throws bad_input naming `name` when they are not finite, and failure
+/// when memory is short or the network fails. Thread-safe.
+void run_backbone(Backbone& backbone, std::span<const float> input, const std::string& name, std::span<float> features);
 
 /// Features of one image, dimensions() values. `input`: what the backbone was opened with. Throws bad_input naming
 /// `name`, and failure. Thread-safe.

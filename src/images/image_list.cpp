@@ -6,6 +6,8 @@
 #include <array>
 #include <map>
 #include <set>
+#include <string_view>
+#include <tuple>
 
 #include "formats/csv.hpp"
 #include "formats/text.hpp"
@@ -108,7 +110,8 @@ void label(ImageList& list, const fs::path& file) {
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     const auto& row = table.rows[r];
     const std::string where = fmt::format("{}:{}", file.string(), table.lines[r]);
-    if (row[classes].empty()) throw Error(BadInput{where, "class", "a class name", "an empty cell", ""});
+    if (row[classes].empty())
+      throw Error(BadInput{where, "class", "a class name", "an empty cell", "fill it in, or remove the line"});
     const auto [known, added] =
         class_of.emplace(fs::path(row[files]).lexically_normal().generic_string(), row[classes]);
     if (!added && known->second != row[classes])
@@ -155,7 +158,10 @@ std::string describe_other_files(const ImageList& list) {
   return files == 0 ? "" : fmt::format("{} file{} ({})", files, files == 1 ? "" : "s", fmt::join(parts, ", "));
 }
 
-ImageList find_images(const std::vector<fs::path>& places) {
+namespace {
+
+/// By name, those of several places several times.
+ImageList gather_images(const std::vector<fs::path>& places) {
   ImageList list;
   for (const auto& place : places) {
     std::error_code error;
@@ -177,14 +183,42 @@ ImageList find_images(const std::vector<fs::path>& places) {
     if (!is_utf8(image.name))
       throw Error(BadInput{image.file.string(), "", "a name in UTF-8", "other bytes", "rename the file"});
   }
-  std::ranges::sort(list.images, {}, &ListedImage::name);
+  // An image that several of the places have: the class that one of them gives comes first.
+  std::ranges::stable_sort(list.images, {}, [](const ListedImage& image) {
+    return std::tuple(std::string_view(image.name), image.class_name.empty(), std::string_view(image.class_name));
+  });
+  return list;
+}
+
+void remove_repeats(ImageList& list) {
   const auto twice = std::ranges::unique(list.images, {}, &ListedImage::name);
   list.images.erase(twice.begin(), twice.end());
+}
+
+/// Throws bad_input for an image that has one class in one of the places and another in another.
+void check_repeats(const ImageList& list) {
+  const auto disputed = std::ranges::adjacent_find(list.images, [](const ListedImage& one, const ListedImage& other) {
+    return one.name == other.name && !other.class_name.empty() && one.class_name != other.class_name;
+  });
+  if (disputed != list.images.end())
+    throw Error(BadInput{disputed->file.string(), "class", "one class of an image",
+                         fmt::format("'{}' and '{}', by folders one of which is within the other", disputed->class_name,
+                                     std::next(disputed)->class_name),
+                         "name one of them, or give the classes by " + option_name("labels")});
+}
+
+}  // namespace
+
+ImageList find_images(const std::vector<fs::path>& places) {
+  ImageList list = gather_images(places);
+  remove_repeats(list);
   return list;
 }
 
 ImageList list_images(const std::vector<fs::path>& places, const fs::path& labels) {
-  ImageList list = find_images(places);
+  ImageList list = gather_images(places);
+  if (labels.empty()) check_repeats(list);
+  remove_repeats(list);
   if (!labels.empty()) label(list, labels);
   std::set<std::string> names;
   for (const auto& image : list.images) names.insert(image.class_name);

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -23,7 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFirstLine = "parsnets extraction 1\n";
+constexpr std::string_view kFirstLine = "parsnets extraction 2\n";
+constexpr std::string_view kEarlierFirstLine = "parsnets extraction 1\n";  // told photographs apart by size and time
+constexpr std::size_t kDigits = 64;                                        // of SHA-256
 constexpr std::uint32_t kMostName = 65536;
 constexpr std::uint64_t kMostHeader = 65536;
 
@@ -31,8 +34,7 @@ constexpr std::uint64_t kMostHeader = 65536;
 struct RecordStart {
   std::uint32_t name_length;
   std::uint32_t zero = 0;
-  std::uint64_t size;
-  std::int64_t changed;
+  std::array<char, kDigits> sha256{};
 };
 
 std::uint32_t checksum_of(const RecordStart& start, const std::string& name, std::span<const float> features) {
@@ -118,14 +120,6 @@ std::unique_ptr<FileLock> hold(const fs::path& folder, const fs::path& file, std
 
 }  // namespace
 
-ImageKey key_of(const fs::path& image) {
-  struct stat state {};
-  if (::stat(image.c_str(), &state) != 0)
-    throw Error(BadInput{image.string(), "", "a readable file", std::strerror(errno), ""});
-  return {static_cast<std::uint64_t>(state.st_size),
-          static_cast<std::int64_t>(state.st_mtim.tv_sec) * 1'000'000'000 + state.st_mtim.tv_nsec};
-}
-
 PartialFeatures::PartialFeatures(const fs::path& folder, const FeatureSource& source, ProgressObserver* progress)
     : file_(folder / kPartialExtractionFile),
       dimensions_(source.dimensions),
@@ -134,7 +128,10 @@ PartialFeatures::PartialFeatures(const fs::path& folder, const FeatureSource& so
   if (fd_ < 0)
     throw Error(BadInput{file_.string(), "", "a file that can be changed", std::strerror(errno), "check permissions"});
   try {
-    read_header(source);
+    struct stat state {};
+    if (::fstat(fd_, &state) != 0 || !S_ISREG(state.st_mode))
+      throw Error(BadInput{file_.string(), "", "an unfinished extraction", "no regular file", "remove it"});
+    read_header(source, progress);
     read_entries();
     if (entries_.empty()) {  // another process may have completed the data set before this one began its file
       try {
@@ -165,11 +162,17 @@ PartialFeatures::~PartialFeatures() {
     if (!fs::remove(folder, ignored)) return;  // not empty
 }
 
-void PartialFeatures::read_header(const FeatureSource& source) {
+void PartialFeatures::read_header(const FeatureSource& source, ProgressObserver* progress) {
   const std::string header = std::string(kFirstLine) + to_json(source).dump() + "\n";
   std::string found(std::min<std::uint64_t>(fs::file_size(file_), kMostHeader), '\0');
   if (!read_at(fd_, 0, found.data(), found.size()))
     throw Error(BadInput{file_.string(), "", "a readable file", std::strerror(errno), "remove it"});
+  if (found.starts_with(kEarlierFirstLine)) {
+    report_message(progress, fmt::format("{}: by an earlier version; its photographs are read again", file_.string()));
+    if (::ftruncate(fd_, 0) != 0)
+      throw Error(ErrorCode::failure, fmt::format("cannot change {}: {}", file_.string(), std::strerror(errno)));
+    found.clear();
+  }
   if (header.starts_with(found)) {  // new, or interrupted before its first photograph
     write_at(fd_, 0, header, file_);
     end_ = header.size();
@@ -202,25 +205,26 @@ void PartialFeatures::read_entries() {
         !read_at(fd_, offset + bytes, &sum, sizeof sum))
       return;
     if (sum != checksum_of(start, name, features)) return;
-    entries_[name] = {{start.size, start.changed}, offset};
+    entries_[name] = {{start.sha256.data(), kDigits}, offset};
     end_ += whole;
   }
 }
 
-bool PartialFeatures::has(const std::string& name, const ImageKey& key) const {
+bool PartialFeatures::has(const std::string& name, const std::string& sha256) const {
   const auto found = entries_.find(name);
-  return found != entries_.end() && found->second.key == key;
+  return found != entries_.end() && found->second.sha256 == sha256;
 }
 
-void PartialFeatures::append(const std::string& name, const ImageKey& key, std::span<const float> features) {
-  const RecordStart start{static_cast<std::uint32_t>(name.size()), 0, key.size, key.changed};
+void PartialFeatures::append(const std::string& name, const std::string& sha256, std::span<const float> features) {
+  RecordStart start{static_cast<std::uint32_t>(name.size())};
+  std::copy_n(sha256.begin(), std::min(kDigits, sha256.size()), start.sha256.begin());
   const std::uint32_t sum = checksum_of(start, name, features);
   std::string record(reinterpret_cast<const char*>(&start), sizeof start);
   record += name;
   record.append(reinterpret_cast<const char*>(features.data()), features.size_bytes());
   record.append(reinterpret_cast<const char*>(&sum), sizeof sum);
   write_at(fd_, end_, record, file_);
-  entries_[name] = {key, end_ + sizeof start + name.size()};
+  entries_[name] = {{start.sha256.data(), kDigits}, end_ + sizeof start + name.size()};
   end_ += record.size();
 }
 

@@ -15,27 +15,22 @@
 
 namespace parsnets {
 
-/// What says that a file is still the same.
-struct ImageKey {
-  std::uint64_t size = 0;
-  std::int64_t changed = 0;  ///< nanoseconds
-  bool operator==(const ImageKey&) const = default;
-};
-/// Throws bad_input where there is no such file.
-ImageKey key_of(const std::filesystem::path& image);
-
 /// extraction.partial in a folder, held against other processes. Records are appended, each with a checksum.
 class PartialFeatures {
  public:
   /// Continues, or begins in a folder that has no data set: throws usage for one that has. Makes the folder, and
   /// removes it in the end if nothing came into it. Waits for another process that holds it. Throws bad_input when it
-  /// is about another network or other settings. What is damaged at its end is left out, and `progress` is told.
+  /// is about another network or other settings. What is damaged at its end, and all of an earlier version's, is left
+  /// out, and `progress` is told.
   PartialFeatures(const std::filesystem::path& folder, const FeatureSource& source, ProgressObserver* progress);
   ~PartialFeatures();
 
-  bool has(const std::string& name, const ImageKey& key) const;
+  /// Whether it has features of some file of this name.
+  bool has(const std::string& name) const { return entries_.contains(name); }
+  /// Whether they are of these bytes (sha256_of): neither sizes nor times tell photographs apart for sure.
+  bool has(const std::string& name, const std::string& sha256) const;
   /// `features`: dimensions values. Throws failure.
-  void append(const std::string& name, const ImageKey& key, std::span<const float> features);
+  void append(const std::string& name, const std::string& sha256, std::span<const float> features);
   /// Of a name that it has.
   void read(const std::string& name, std::span<float> features) const;
   std::size_t size() const { return entries_.size(); }
@@ -45,10 +40,10 @@ class PartialFeatures {
 
  private:
   struct Entry {
-    ImageKey key;
+    std::string sha256;
     std::uint64_t offset;  ///< of its features
   };
-  void read_header(const FeatureSource& source);
+  void read_header(const FeatureSource& source, ProgressObserver* progress);
   void read_entries();
 
   std::filesystem::path file_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "backbones/onnx_bytes.hpp"
 #include "cli/run_cli.hpp"
 #include "images/bmp_photos.hpp"
 #include "pooling_network.hpp"
@@ -209,6 +210,41 @@ TEST_F(PhotoRows, SamplesHaveTheNumbersThatExplainTakes) {
   EXPECT_NE(explain("5").err.find("from 0 to 4"), std::string::npos);
 }
 
+TEST_F(PhotoRows, FeaturesThatAreNotFiniteAreSkippedAndNamed) {
+  TempDir dir;
+  std::filesystem::copy(studio().data, dir / "data");
+  std::filesystem::remove(dir / "data/extraction.json");
+  const std::string model = (dir / "m.safetensors").string(), network = (dir / "log.onnx").string();
+  ASSERT_EQ(
+      run_cli({"train", "--data", (dir / "data").string(), "--out", model, "--method", "eszsl", "--quiet"}).exit_code,
+      0);
+  write_text_file(network, onnx_file({{onnx_node("Log", {"image"}, "y"), onnx_node("Flatten", {"y"}, "z")},
+                                      {},
+                                      {onnx_value("image", {0, 3, 4, 4})},
+                                      {onnx_value("z", {})}}));
+  write_text_file(dir / "log.json", R"({"preset": "tf", "fit": "whole", "width": 4, "height": 4})");
+  std::filesystem::create_directories(dir / "photos");
+  const std::string white = bmp_photo(8, 8, 0).substr(0, 54) + std::string(3 * 64, '\xff');
+  write_text_file(dir / "photos/a.bmp", white);
+  write_photo(dir / "photos/b.bmp", 1);
+  write_text_file(dir / "photos/c.bmp", white);
+  const auto predict_in = [&](const std::string& input) {
+    return run_cli({"predict", "--model", model, "--backbone", network, "--trust-backbone", "--input",
+                    (dir / input).string(), "--json"});
+  };
+  const auto result = predict_in("photos");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.json()["predictions"].size(), 2u);
+  ASSERT_EQ(result.json()["unreadable"].size(), 1u);
+  EXPECT_EQ(result.json()["unreadable"][0]["image"], "b.bmp");
+  EXPECT_NE(result.err.find("b.bmp: cannot be read, skipped: the network's output has values that are not finite"),
+            std::string::npos)
+      << result.err;
+  const auto alone = predict_in("photos/b.bmp");
+  EXPECT_EQ(alone.exit_code, 3);
+  EXPECT_NE(alone.err.find("b.bmp"), std::string::npos) << alone.err;
+}
+
 TEST_F(PhotoRows, LargePhotographsAndLowMemoryLimitsAreRefused) {
   const auto& s = studio();
   const std::string input = s.photos + "/red/0.bmp";
@@ -231,9 +267,11 @@ TEST_F(PhotoRows, LargePhotographsAndLowMemoryLimitsAreRefused) {
 
 TEST_F(PhotoRows, OnlyTheBackboneOfTrainingIsUsedUnlessItIsTrusted) {
   const auto& s = studio();
-  const std::string other = s.path("other.onnx"), small = s.path("small.onnx"), unknown = s.path("unknown"),
-                    model = s.path("unknown.safetensors"), device = s.path("m.pnrt"),
-                    unknown_device = s.path("unknown.pnrt"), input = s.photos + "/red";
+  TempDir dir;
+  const auto path = [&](const char* name) { return (dir / name).string(); };
+  const std::string other = path("other.onnx"), small = path("small.onnx"), unknown = path("unknown"),
+                    model = path("unknown.safetensors"), device = path("m.pnrt"), unknown_device = path("unknown.pnrt"),
+                    input = s.photos + "/red";
   write_pooling_network(other, kSide, kSquare / 2);
   write_pooling_network(small, kSide, kSquare * 2);
   std::filesystem::copy(s.data, unknown, std::filesystem::copy_options::recursive);

@@ -93,6 +93,10 @@ class CliProcess {
   /// The line that was read last, with its end.
   const std::string& line() const { return line_; }
   void send(int signal_number) { ::kill(id_, signal_number); }
+  bool lives() const {
+    siginfo_t state{};
+    return ::waitid(P_PID, static_cast<id_t>(id_), &state, WEXITED | WNOHANG | WNOWAIT) == 0 && state.si_pid == 0;
+  }
   /// Waits for its end.
   CliResult finish() {
     while (read_line()) {

@@ -65,7 +65,7 @@ class BmpBackbone final : public Backbone {
     return "";
   }
 
-  std::size_t runs = 0;
+  std::atomic<std::size_t> runs = 0;
 };
 
 inline FeatureSource source_of_bmp_backbone() {

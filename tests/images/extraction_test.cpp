@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/memory_limit.hpp"
 #include "data/feature_source.hpp"
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
@@ -28,22 +29,27 @@ class CancelAfter final : public ProgressObserver {
   int left_;
 };
 
-/// From the fifth photograph on.
-class ShortOfMemory final : public Backbone {
+/// Fails from the fifth photograph on, with one of the problems of a backbone.
+class FailsAfterFour final : public Backbone {
  public:
+  enum class In { prepare, run };
+  FailsAfterFour(In in, std::string problem) : in_(in), problem_(std::move(problem)) {}
+
   std::size_t dimensions() const override { return backbone_.dimensions(); }
   std::string layer() const override { return backbone_.layer(); }
   std::string engine() const override { return backbone_.engine(); }
   std::string prepare(std::span<const std::byte> image, std::span<float> input) const override {
-    return prepared_++ < 4 ? backbone_.prepare(image, input) : kNotEnoughMemory;
+    return in_ == In::run || count_++ < 4 ? backbone_.prepare(image, input) : problem_;
   }
   std::string run(std::span<const float> inputs, std::size_t n, std::span<float> features) override {
-    return backbone_.run(inputs, n, features);
+    return in_ == In::prepare || count_++ < 4 ? backbone_.run(inputs, n, features) : problem_;
   }
 
  private:
   BmpBackbone backbone_;
-  mutable std::atomic<int> prepared_ = 0;
+  In in_;
+  std::string problem_;
+  mutable std::atomic<int> count_ = 0;
 };
 
 /// Two classes of photographs, `cat` described but without any.
@@ -53,7 +59,6 @@ class ExtractionTest : public testing::Test {
     for (unsigned i = 0; i < 9; ++i) write_photo(dir_ / "photos" / (i % 3 == 0 ? "bear" : "deer") / name(i), i);
     write_text_file(dir_ / "classes.csv", "class,furry,horns\ndeer,1,1\ncat,1,0\nbear,,0\n");
     options_.attributes = dir_ / "classes.csv";
-    options_.batch = 2;
   }
 
   static std::string name(unsigned i) { return std::to_string(i) + ".bmp"; }
@@ -109,9 +114,8 @@ TEST_F(ExtractionTest, WritesADataSetThatLoads) {
   EXPECT_EQ(files("out").at("attributes.csv"), read_text_file(dir_ / "classes.csv")) << "empty cells stay empty";
 }
 
-TEST_F(ExtractionTest, BatchesAndThreadsDoNotMatter) {
+TEST_F(ExtractionTest, ThreadsDoNotMatter) {
   extract("a");
-  options_.batch = 100;
   extract("b", nullptr, 1);
   EXPECT_EQ(files("a"), files("b"));
 }
@@ -119,21 +123,30 @@ TEST_F(ExtractionTest, BatchesAndThreadsDoNotMatter) {
 TEST_F(ExtractionTest, ACancelledOneGoesOnAndEndsWithTheSameBytes) {
   extract("whole");
   const std::size_t runs = backbone_.runs;
-  CancelAfter two(2);
+  CancelAfter four(4);
   try {
-    extract("out", &two);
+    extract("out", &four, 1);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::cancelled);
     EXPECT_NE(std::string(error.what()).find("4 photographs"), std::string::npos) << error.what();
   }
   EXPECT_EQ(std::distance(fs::directory_iterator(dir_ / "out"), {}), 1) << "the partial file alone";
-  write_photo(dir_ / "photos/bear/0.bmp", 77);  // changed since: read again
-  fs::last_write_time(dir_ / "photos/bear/0.bmp", fs::file_time_type::clock::now() + std::chrono::seconds(5));
-  write_photo(dir_ / "photos/bear/0.bmp", 0);
   const Extraction done = extract("out");
-  EXPECT_EQ(done.continued, 3u);
-  EXPECT_EQ(backbone_.runs, 2 * runs + 1);
+  EXPECT_EQ(done.continued, 4u);
+  EXPECT_EQ(backbone_.runs, 2 * runs);
+  EXPECT_EQ(files("out"), files("whole"));
+}
+
+TEST_F(ExtractionTest, OtherPhotographsOfTheSameNameSizeAndTimeAreReadAgain) {
+  CancelAfter four(4);
+  EXPECT_THROW(extract("out", &four, 1), Error);
+  const fs::path changed = dir_ / "photos/bear/0.bmp";
+  const auto time = fs::last_write_time(changed);
+  write_photo(changed, 77);
+  fs::last_write_time(changed, time);
+  EXPECT_EQ(extract("out").continued, 3u);
+  extract("whole");
   EXPECT_EQ(files("out"), files("whole"));
 }
 
@@ -146,7 +159,7 @@ TEST_F(ExtractionTest, CancelledAtOnceLeavesNothing) {
 TEST_F(ExtractionTest, FeaturesComeAfterWhatTellsTheirOriginAndAreNotReadBeforeAllIsDone) {
   extract("whole");
   CancelAfter two(2);
-  EXPECT_THROW(extract("out", &two), Error);
+  EXPECT_THROW(extract("out", &two, 1), Error);
   fs::create_directories(dir_ / "out/features.npy/in-the-way");  // the run ends where the features would be written
   EXPECT_THROW(extract("out"), Error);
   for (const char* name : {"extraction.json", "labels.npy", "image_files.csv", "attributes.csv", "extraction.partial"})
@@ -224,6 +237,28 @@ TEST_F(ExtractionTest, WithoutAttributesTheyCanBeAddedLater) {
   // names that would be read as numbers of classes
   fs::rename(dir_ / "photos/deer", dir_ / "photos/12");
   EXPECT_NE(message_of("other", ErrorCode::bad_input).find("'12'"), std::string::npos);
+  fs::rename(dir_ / "photos/12", dir_ / "photos/nan");
+  const std::string message = message_of("other", ErrorCode::bad_input);
+  EXPECT_NE(message.find("photos/nan/1.bmp: class"), std::string::npos) << message;
+}
+
+TEST_F(ExtractionTest, AttributesAddedWhenItGoesOnReplaceTheLabels) {
+  CancelAfter two(2);
+  EXPECT_THROW(extract("out", &two, 1), Error);
+  fs::create_directories(dir_ / "out/features.npy/in-the-way");  // runs end where the features would be written
+  for (const bool with_table : {false, true, false}) {
+    options_.attributes = with_table ? dir_ / "classes.csv" : fs::path();
+    fs::remove(dir_ / "out/attributes.csv");
+    const std::string message = message_of("out", ErrorCode::failure);
+    EXPECT_NE(message.find("the same command goes on"), std::string::npos) << message;
+    EXPECT_EQ(fs::exists(dir_ / "out/labels.npy"), with_table);
+    EXPECT_EQ(fs::exists(dir_ / "out/labels.csv"), !with_table);
+  }
+  fs::remove_all(dir_ / "out/features.npy");
+  options_.attributes = dir_ / "classes.csv";
+  extract("out");
+  extract("whole");
+  EXPECT_EQ(files("out"), files("whole"));
 }
 
 TEST_F(ExtractionTest, AttributesInTheFolderAreUsed) {
@@ -255,25 +290,41 @@ TEST_F(ExtractionTest, ImagesWithoutClasses) {
   EXPECT_EQ(files("out").size(), 3u) << "features.npy, image_files.csv, extraction.json";
 }
 
-TEST_F(ExtractionTest, AShortageOfMemoryStopsItAndKeepsWhatIsDone) {
+TEST_F(ExtractionTest, AShortageOfMemoryAndAFailedNetworkStopItAndKeepWhatIsDone) {
+  using In = FailsAfterFour::In;
   extract("whole");
-  ShortOfMemory short_of_memory;
   ThreadPool pool(2);
-  try {
-    extract_features(short_of_memory, source_of_bmp_backbone(), list_images({dir_ / "photos"}), dir_ / "out", options_,
-                     pool);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::failure);
-    for (const char* part : {"not enough memory to decode 8 x 6 pixels", "4 photographs", "the same command goes on"})
-      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  for (const auto& [in, problem, expected] :
+       {std::tuple{In::prepare, kNotEnoughMemory, "not enough memory to decode 8 x 6 pixels"},
+        std::tuple{In::run, kNotEnoughMemory, "not enough memory to run the network"},
+        std::tuple{In::run, "an operator failed", "the network failed: an operator failed"}}) {
+    FailsAfterFour failing(in, problem);
+    try {
+      extract_features(failing, source_of_bmp_backbone(), list_images({dir_ / "photos"}), dir_ / "out", options_, pool);
+      FAIL() << expected;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::failure);
+      for (const char* part : {expected, ".bmp", "4 photographs", "the same command goes on"})
+        EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(extract("out").continued, 4u);
+    EXPECT_EQ(files("out"), files("whole"));
+    fs::remove_all(dir_ / "out");
   }
-  EXPECT_EQ(extract("out").continued, 4u);
-  EXPECT_EQ(files("out"), files("whole"));
+}
+
+TEST_F(ExtractionTest, FeaturesThatAreNotFiniteLeaveAPhotographOut) {
+  FailsAfterFour failing(FailsAfterFour::In::run, kNotFinite);
+  ThreadPool pool(1);
+  const Extraction done =
+      extract_features(failing, source_of_bmp_backbone(), list_images({dir_ / "photos"}), dir_ / "out", options_, pool);
+  EXPECT_EQ(done.images, 4u);
+  ASSERT_EQ(done.unreadable.size(), 5u);
+  EXPECT_EQ(done.unreadable[0], "deer/2.bmp: the network's output has values that are not finite");
 }
 
 TEST_F(ExtractionTest, AMemoryLimitIsKeptOrRefused) {
-  options_.memory_limit = 50'000'000;
+  options_.memory_limit = held_memory() + 50'000'000;
   EXPECT_NE(message_of("out", ErrorCode::usage).find("max-pixels"), std::string::npos);
   EXPECT_EQ(backbone_.runs, 0u);
   options_.limits = {1'000'000, 100'000};

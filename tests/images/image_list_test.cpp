@@ -93,6 +93,19 @@ TEST(ImageList, FilesAndSeveralFoldersKeepTheirPaths) {
             (Names{root + "/one/a/1.png=a", root + "/two/a/1.png=a"}));
 }
 
+TEST(ImageList, OverlappingPlacesGiveAnImageOneClass) {
+  TempDir dir;
+  for (int i = 0; i < 100; ++i) touch(dir / "big" / (i % 2 == 0 ? "a" : "b") / (std::to_string(i) + ".png"));
+  for (const auto& places : {std::vector{dir / "big", dir / "big/a"}, std::vector{dir / "big/a", dir / "big"}}) {
+    const ImageList list = list_images(places);
+    EXPECT_EQ(list.images.size(), 100u);
+    EXPECT_EQ(list.class_names, (Names{"a", "b"}));
+  }
+  touch(dir / "big/a/x/1.png");
+  EXPECT_NE(message_of({dir / "big", dir / "big/a"}).find("'a' and 'x'"), std::string::npos);
+  EXPECT_EQ(find_images({dir / "big", dir / "big/a"}).images.size(), 101u);
+}
+
 TEST(ImageList, LabelsOfATable) {
   TempDir dir;
   for (const char* name : {"p/1.png", "p/2.png", "q/1.png"}) touch(dir / name);

@@ -21,6 +21,8 @@ using namespace std::string_literals;
 
 std::vector<float> row(float value) { return std::vector<float>(12, value); }
 
+std::string sum(char digit) { return std::string(64, digit); }
+
 struct Messages final : ProgressObserver {
   bool on_progress(const ProgressEvent&) override { return true; }
   void on_message(std::string_view message) override { text += message; }
@@ -30,9 +32,9 @@ struct Messages final : ProgressObserver {
 /// Three photographs in a folder.
 fs::path write_three(const TempDir& dir) {
   PartialFeatures partial(dir / "out", source_of_bmp_backbone(), nullptr);
-  partial.append("a", {1, 10}, row(1));
-  partial.append("b", {2, 20}, row(2));
-  partial.append("c", {3, 30}, row(3));
+  partial.append("a", sum('a'), row(1));
+  partial.append("b", sum('b'), row(2));
+  partial.append("c", sum('c'), row(3));
   return partial.file();
 }
 
@@ -54,14 +56,13 @@ TEST(PartialFeatures, ContinueWhereTheyEnded) {
   renamed.backbone = "another-name.onnx";
   PartialFeatures partial(dir / "out", renamed, nullptr);
   EXPECT_EQ(partial.size(), 3u);
-  EXPECT_TRUE(partial.has("b", {2, 20}));
-  EXPECT_FALSE(partial.has("b", {2, 21})) << "the file was changed";
-  EXPECT_FALSE(partial.has("b", {3, 20}));
-  EXPECT_FALSE(partial.has("d", {2, 20}));
+  EXPECT_TRUE(partial.has("b") && partial.has("b", sum('b')));
+  EXPECT_FALSE(partial.has("b", sum('c'))) << "the file was changed";
+  EXPECT_FALSE(partial.has("d") || partial.has("d", sum('b')));
   std::vector<float> values(12);
   partial.read("c", values);
   EXPECT_EQ(values, row(3));
-  partial.append("b", {2, 21}, row(5));
+  partial.append("b", sum('e'), row(5));
   partial.read("b", values);
   EXPECT_EQ(values, row(5));
 }
@@ -102,6 +103,29 @@ TEST(PartialFeatures, OfAnotherNetworkOrDamagedAreRefused) {
   write_text_file(file, whole.substr(0, 40));  // interrupted before the first photograph
   PartialFeatures partial(dir / "out", source_of_bmp_backbone(), nullptr);
   EXPECT_EQ(partial.size(), 0u);
+}
+
+TEST(PartialFeatures, OfAnEarlierVersionAreReadAgain) {
+  TempDir dir;
+  const fs::path file = write_three(dir);
+  std::string earlier = read_text_file(file);
+  earlier[earlier.find('2')] = '1';  // in its first line
+  write_text_file(file, earlier);
+  Messages messages;
+  PartialFeatures partial(dir / "out", source_of_bmp_backbone(), &messages);
+  EXPECT_EQ(partial.size(), 0u);
+  EXPECT_NE(messages.text.find("by an earlier version; its photographs are read again"), std::string::npos);
+  EXPECT_EQ(messages.text.find("damaged"), std::string::npos) << messages.text;
+  partial.append("a", sum('a'), row(1));
+  EXPECT_TRUE(partial.has("a", sum('a')));
+}
+
+TEST(PartialFeatures, NeedARegularFile) {
+  TempDir dir;
+  fs::create_directories(dir / "out");
+  fs::create_symlink("/dev/null", dir / "out/extraction.partial");
+  EXPECT_EQ(code_of(dir / "out", source_of_bmp_backbone()), ErrorCode::bad_input);
+  EXPECT_TRUE(fs::is_symlink(dir / "out/extraction.partial"));
 }
 
 TEST(PartialFeatures, AFolderWithADataSetIsLeftAlone) {
@@ -146,7 +170,7 @@ TEST(PartialFeatures, ADataSetThatWasCompletedBeforeTheFileWasHeldIsLeftAlone) {
 TEST(PartialFeatures, AnotherThatWaitedFindsTheDataSet) {
   TempDir dir;
   auto first = std::make_unique<PartialFeatures>(dir / "out", source_of_bmp_backbone(), nullptr);
-  first->append("a", {1, 1}, row(1));
+  first->append("a", sum('a'), row(1));
   struct Waiting : ProgressObserver {
     bool on_progress(const ProgressEvent&) override { return true; }
     void on_message(std::string_view message) override {

@@ -32,6 +32,12 @@ def with_orientation(value):
     return {"exif": exif.tobytes()}
 
 
+def with_xmp_first(jpeg, pixels):
+    """As some editors write it: an APP1 segment of XMP before that of EXIF."""
+    xmp = b"http://ns.adobe.com/xap/1.0/\0<x:xmpmeta xmlns:x='adobe:ns:meta/'/>"
+    return jpeg[:2] + b"\xff\xe1" + struct.pack(">H", len(xmp) + 2) + xmp + jpeg[2:], pixels
+
+
 def png_of_16_bits(values):
     """A PNG of 16 bits per channel, which Pillow cannot write in colour."""
     height, width, _ = values.shape
@@ -56,6 +62,7 @@ def photographs():
     for value in range(1, 9):
         yield f"turned{value}.jpg", *saved(image, "jpg", quality=95, **with_orientation(value))
         yield f"turned{value}.webp", *saved(image, "webp", lossless=True, **with_orientation(value))
+        yield f"turned{value}-xmp.jpg", *with_xmp_first(*saved(image, "jpg", quality=95, **with_orientation(value)))
     yield "turned.png", *saved(image, "png", **with_orientation(6))
     yield "plain.png", *saved(image, "png")
     yield "plain.bmp", *saved(image, "bmp")

@@ -4,13 +4,14 @@ import hashlib
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
-from npm_packages import Package, Unavailable, fetch, verify  # noqa: E402 - needs the path above
+from npm_packages import Package, Unavailable, fetch, put_in_place, verify  # noqa: E402 - needs the path above
 
 
 class NpmPackages(unittest.TestCase):
@@ -38,12 +39,33 @@ class NpmPackages(unittest.TestCase):
         with self.assertRaisesRegex(SystemExit, "some-package: unexpected content, SHA-256"):
             verify(self.package, self.work)
 
+    def test_files_that_were_cut_off_are_not_taken_for_the_package(self):
+        self.put("one", "tw")
+        with self.assertRaisesRegex(Unavailable, "cannot be fetched"):
+            fetch(self.package, self.work)
+
+    def test_an_interrupt_while_unpacking_leaves_no_package(self):
+        tarball = self.work / "p.tgz"
+        with tarfile.open(tarball, "w:gz") as archive:
+            (self.work / "one").write_text("one")
+            archive.add(self.work / "one", "package/a.txt")  # b/c.txt is missing: the second file cannot be unpacked
+        with self.assertRaises(KeyError):
+            put_in_place(self.package, tarball, self.work)
+        self.assertEqual({p.name for p in self.work.iterdir()}, {"p.tgz", "one"})
+        with tarfile.open(tarball, "w:gz") as archive:
+            (self.work / "two").write_text("two")
+            archive.add(self.work / "one", "package/a.txt")
+            archive.add(self.work / "two", "package/b/c.txt")
+        self.put("one", "cut off")
+        put_in_place(self.package, tarball, self.work)
+        verify(self.package, self.work)
+
     def test_offline_and_without_npm_the_reason_is_given(self):
         with self.assertRaisesRegex(Unavailable, "some-package 1.2.3 cannot be fetched: PARSNETS_OFFLINE is set"):
             fetch(self.package, self.work)
         del os.environ["PARSNETS_OFFLINE"]
         os.environ["PATH"] = str(self.work)
-        with self.assertRaisesRegex(Unavailable, "npm is not installed"):
+        with self.assertRaisesRegex(Unavailable, "npm is not installed. Install npm$"):
             fetch(self.package, self.work)
 
     def get_backbone(self, out):

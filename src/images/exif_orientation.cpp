@@ -1,12 +1,16 @@
-#include "images/webp_orientation.hpp"
+#include "images/exif_orientation.hpp"
 
-#include "images/image_bytes.hpp"
+#include <algorithm>
+
+#include "images/image_header.hpp"
+#include "images/jpeg_segments.hpp"
 
 namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kOrientation = 0x112, kShort = 3, kEntryBytes = 12;
+constexpr std::size_t kOrientation = 0x112, kShort = 3, kEntryBytes = 12, kJpegMetadata = 0xe1;
+constexpr std::string_view kExif("Exif\0\0", 6);
 
 /// Of a TIFF structure: a header, and entries of 12 bytes at the place that it names.
 int orientation_in(const ImageBytes& tiff) {
@@ -28,21 +32,40 @@ int orientation_in(const ImageBytes& tiff) {
   return 1;
 }
 
-}  // namespace
+int jpeg_orientation(std::span<const std::byte> file) {
+  const ImageBytes bytes(file);
+  std::size_t at = 2;
+  while (const auto segment = next_jpeg_segment(bytes, at)) {
+    if (segment->marker == kJpegScan) return 1;
+    const std::size_t content = segment->content + 2 + kExif.size(), end = std::min(at, file.size());
+    if (segment->marker == kJpegMetadata && bytes.has(segment->content + 2, kExif) && content <= end)
+      return orientation_in(ImageBytes(file.subspan(content, end - content)));
+  }
+  return 1;
+}
 
 int webp_orientation(std::span<const std::byte> file) {
   const ImageBytes bytes(file);
-  if (!bytes.has(0, "RIFF") || !bytes.has(8, "WEBPVP8X")) return 1;  // only extended files have metadata
+  if (!bytes.has(8, "WEBPVP8X")) return 1;  // only extended files have metadata
   for (std::size_t at = 12; at + 8 <= bytes.size();) {
     const std::size_t length = bytes.little(at + 4, 4), content = at + 8;
     if (length > bytes.size() - content) return 1;
     if (bytes.has(at, "EXIF")) {
-      const std::size_t name = bytes.has(content, {"Exif\0\0", 6}) ? 6 : 0;  // as in JPEG files; some programs add it
+      const std::size_t name = bytes.has(content, kExif) ? kExif.size() : 0;  // as in JPEG files; some programs add it
       return name > length ? 1 : orientation_in(ImageBytes(file.subspan(content + name, length - name)));
     }
     at = content + length + length % 2;
   }
   return 1;
+}
+
+}  // namespace
+
+int exif_orientation(std::span<const std::byte> file) {
+  const auto format = read_image_format(file);
+  return format == ImageFormat::jpeg   ? jpeg_orientation(file)
+         : format == ImageFormat::webp ? webp_orientation(file)
+                                       : 1;
 }
 
 }  // namespace parsnets
