@@ -22,12 +22,12 @@ cp "$source"/scripts/*.py "$source/scripts/playground.sh" "$work/scripts"
 
 # Ends once the page is served.
 serve() {
+  rm -f "$work/said"
+  mkfifo "$work/said"
   BACKBONE=$work/tiny.onnx PORT=0 "$work/scripts/playground.sh" > "$work/said" 2>&1 &
   pid=$!
-  until grep -q 'http://' "$work/said"; do
-    kill -0 "$pid" 2> /dev/null || { cat "$work/said"; echo "it ended before it served the page"; exit 1; }
-    sleep 0.2
-  done
+  sed '/http:/q' "$work/said" > "$work/log"
+  grep -q http: "$work/log" || { cat "$work/log"; echo "it ended before it served the page"; exit 1; }
   kill "$pid"
   wait "$pid" || true
   pid=
