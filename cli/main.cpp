@@ -22,6 +22,7 @@
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 #include "process_group.hpp"
+#include "say.hpp"
 #include "terminal.hpp"
 
 namespace parsnets::cli {
@@ -98,7 +99,7 @@ void print_error(ProcessGroup& group, const CommonOptions& common, int code, con
   group.fail(code, message);
 }
 
-void print_usage_error(const std::string& message) { fmt::print(stderr, "parsnets: {}\n", message); }
+void print_usage_error(const std::string& message) { say(fmt::format("parsnets: {}\n", message)); }
 
 /// With --memory-limit: refuses one that holds no more than the program and some rows, before anything is read.
 void obey_memory_limit(const Command& command) {
@@ -141,7 +142,7 @@ int run_in(ProcessGroup& group, Command& command, OptionTable& common, CommonOpt
     std::cout.flush();
     if (!std::cout) throw Error(ErrorCode::failure, "cannot write to standard output");
     if (output.failure.empty()) return 0;
-    fmt::print(stderr, "parsnets: {}\n", output.failure);
+    say(fmt::format("parsnets: {}\n", output.failure));
     return static_cast<int>(ErrorCode::failure);
   } catch (const Error& e) {
     print_error(group, options, static_cast<int>(e.code()), e.message(flag_option), e.parts(flag_option));

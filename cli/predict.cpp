@@ -14,6 +14,7 @@
 #include "parsnets/error.hpp"
 #include "prediction_writer.hpp"
 #include "recogniser.hpp"
+#include "say.hpp"
 
 namespace parsnets::cli {
 
@@ -203,7 +204,7 @@ Output run(State& state, Context& context) {
   writer->finish(input.unreadable());
   if (!input.unreadable().empty() && state.out.empty() && !state.table && !context.common.json) {
     context.print("");  // the line of progress goes first; CSV has no place for the count
-    fmt::print(stderr, "warning: {}", unreadable_text(input.unreadable().size()));
+    say(fmt::format("warning: {}", unreadable_text(input.unreadable().size())));
   }
   return told(state, counts, top, candidates, input.unreadable().size());
 }

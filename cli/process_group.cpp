@@ -9,6 +9,7 @@
 #include "module_file.hpp"
 #include "mpi_module.hpp"
 #include "parsnets/error.hpp"
+#include "say.hpp"
 
 namespace parsnets::cli {
 
@@ -45,16 +46,16 @@ ProcessGroup::~ProcessGroup() {
 
 void ProcessGroup::fail(int code, const std::string& message) {
   if (is_alone()) {
-    fmt::print(stderr, "parsnets: {}\n", message);
+    say(fmt::format("parsnets: {}\n", message));
     return;
   }
   std::signal(SIGTERM, SIG_DFL);  // mpirun sends it once a process has ended, and there is nothing more to say
   const auto all_fail = function_of<decltype(parsnets_mpi_all_fail)>(module_, "parsnets_mpi_all_fail");
   const bool all = all_fail() != 0;
   if (!all)
-    fmt::print(stderr, "parsnets: process {} of {}: {}\n", processes_->rank(), processes_->size(), message);
+    say(fmt::format("parsnets: process {} of {}: {}\n", processes_->rank(), processes_->size(), message));
   else if (is_first())
-    fmt::print(stderr, "parsnets: {}\n", message);
+    say(fmt::format("parsnets: {}\n", message));
   std::fflush(stderr);
   if (all)
     all_fail();  // mpirun ends the job as soon as one process has ended: not before the message

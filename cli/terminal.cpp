@@ -11,6 +11,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "say.hpp"
+
 namespace parsnets::cli {
 
 namespace {
@@ -104,7 +106,7 @@ bool TerminalProgress::on_progress(const ProgressEvent& event) {
 void TerminalProgress::on_message(std::string_view message) {
   if (quiet_) return;
   clear();
-  fmt::print(stderr, "{}\n", message);
+  say(fmt::format("{}\n", message));
 }
 
 void TerminalProgress::draw(const ProgressEvent& event, double elapsed) {
@@ -114,15 +116,15 @@ void TerminalProgress::draw(const ProgressEvent& event, double elapsed) {
   if (event.total == 0) tail = fmt::format("{} {}, {}", event.done, event.unit, duration(elapsed));
   if (event.total > 0 && rate > 0 && done < total) tail += ", " + duration((total - done) / rate) + " left";
   if (!bar_) {
-    fmt::print(stderr, "{}: {}\n", event.stage, tail);
+    say(fmt::format("{}: {}\n", event.stage, tail));
     return;
   }
   const int room = std::clamp(terminal_width() - static_cast<int>(event.stage.size() + tail.size()) - 6, 0, 40);
   const int filled = event.total > 0 ? std::min(room, static_cast<int>(done / total * room)) : 0;
   const std::string bar =
       std::string(static_cast<std::size_t>(filled), '#') + std::string(static_cast<std::size_t>(room - filled), '.');
-  fmt::print(stderr, "\r\033[K{} {}[{}]{} {}", event.stage, colour_ ? "\033[36m" : "", bar, colour_ ? "\033[0m" : "",
-             tail);
+  say(fmt::format("\r\033[K{} {}[{}]{} {}", event.stage, colour_ ? "\033[36m" : "", bar, colour_ ? "\033[0m" : "",
+                  tail));
   std::fflush(stderr);
   drawn_ = true;
 }

@@ -166,6 +166,14 @@ TEST(Cli, GeneratedPagesInDocsAreCurrent) {
   EXPECT_TRUE(same_bytes(run_cli({"docs", "man"}).out, read_text_file(docs + "parsnets.1"))) << "run 'make docs'";
 }
 
+TEST(Cli, MessagesThatNobodyReadsChangeNothing) {
+  for (const char* messages : {"/dev/full", "&-"})
+    for (const auto& [words, code] : {std::pair("nosuch", 2), std::pair("info /no/such/file", 3)}) {
+      const std::string line = shell_quoted(PARSNETS_BINARY) + " " + words + " 2>" + messages;
+      EXPECT_EQ(exit_code_of(std::system(line.c_str())), code) << line;
+    }
+}
+
 TEST(Cli, InfoListsWhatIsInADataFile) {
   const auto info = run_cli({"info", kDemo + "/features.npy", "--json"}).json();
   EXPECT_EQ(info["contents"][0]["type"], "float16");
