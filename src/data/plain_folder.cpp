@@ -62,7 +62,7 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
     data.split = read_split_json(folder / "split.json", data.class_names, data.labels, options.seed);
   else if (options.require_split)
     throw Error(BadInput{folder.string(), "split.json", "a split into seen and unseen classes", "none",
-                         "draw one, or give one by " + option_name("split")});
+                         "add one, or draw one as docs/data.md describes"});
   return data;
 }
 
