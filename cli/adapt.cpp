@@ -12,6 +12,7 @@
 #include "feature_input.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
+#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -128,8 +129,11 @@ Command adapt_command() {
       output.text = fmt::format("{}: {}\n", file, was_adapted ? "adaptation undone" : "the model was not adapted");
       return output;
     }
-    const Matrix<float> input = read_feature_input(features_file(state->input), model.record.data.source,
-                                                   context.progress, state->memory_limit);
+    const auto file = features_file(state->input);
+    const auto& source = model.record.data.source;
+    const Matrix<float> input = read_feature_input(file, source, context.progress, state->memory_limit);
+    auto warned = nlohmann::ordered_json::object();
+    warn(context, source_doubt(source, file), warned);
     require_memory(state->memory_limit,
                    field_bytes(model, std::min(2 * static_cast<std::size_t>(state->batch), input.rows())), "adaptation",
                    "raise the limit or lower --batch");
@@ -139,7 +143,10 @@ Command adapt_command() {
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     const Adaptation done = adapt_in_batches(model, input, static_cast<std::size_t>(state->batch), options,
                                              state->memory_limit, pool, context.progress);
-    return told(done, model, save_changed(model, state->model, state->out).string());
+    Output output = told(done, model, save_changed(model, state->model, state->out).string());
+    for (const auto& [key, list] : warned.items())
+      for (const auto& one : list) output.json[key].push_back(one);
+    return output;
   };
   return command;
 }

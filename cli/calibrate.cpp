@@ -9,6 +9,7 @@
 #include "parsnets/field.hpp"
 #include "parsnets/open_set.hpp"
 #include "rejection_text.hpp"
+#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -42,18 +43,18 @@ Command calibrate_command() {
     state->options.memory_limit = state->load.memory_limit;
     load_as_trained(state->load, state->data, model.record.data, context.given);
     const Dataset data = load_dataset(state->data, state->load, context.progress);
+    auto warned = nlohmann::ordered_json::object();
+    warn(context, source_doubt(model.record.data.source, data), warned);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     const RejectionRecord record = calibrate_open_set(model, data, state->options, pool, context.progress);
     const std::string file = save_changed(model, state->model, state->out).string();
     Output output;
     output.json = {{"model", file}, {"units", "percent"}, {"rejection", rejection_json(record)}};
     output.text = file + ": " + rejection_text(record);
-    if (is_taught(model) || is_adapted(model)) {
-      const std::string warning =
-          "folds are fitted anew: what classes have learned since training is not in these figures";
-      output.json["warnings"] = {warning};
-      output.text += "warning: " + warning + "\n";
-    }
+    if (is_taught(model) || is_adapted(model))
+      warn(context, "folds are fitted anew: what classes have learned since training is not in these figures", warned);
+    warn(context, weak_rejection(model.rejection), warned);
+    output.json.update(warned);
     return output;
   };
   return command;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <unordered_set>
 
+#include "base/did_you_mean.hpp"
 #include "base/memory_limit.hpp"
 #include "changed_model.hpp"
 #include "command.hpp"
@@ -15,6 +16,7 @@
 #include "formats/csv.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
+#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -30,10 +32,12 @@ void require_model(const State& state) {
   if (state.model.empty()) throw Error(ErrorCode::usage, "classes: expected --model FILE");
 }
 
-Output save_and_tell(const State& state, const Model& model, const std::string& what) {
+Output save_and_tell(const State& state, const Model& model, const std::string& what,
+                     const nlohmann::ordered_json& warned = nlohmann::ordered_json::object()) {
   const std::filesystem::path file = save_changed(model, state.model, state.out);
   Output output;
   output.json = {{"model", file.string()}, {"classes", model.classes.names.size()}};
+  output.json.update(warned);
   output.text = fmt::format("{}: {}; {} classes now\n", file.string(), what, model.classes.names.size());
   return output;
 }
@@ -77,20 +81,36 @@ std::vector<std::string> add_from(Model& model, const std::string& file, const s
       values.push_back(static_cast<float>(value));
     }
   }
-  for (const auto& name : wanted)
-    if (left.contains(name)) throw Error(BadInput{file, "class", "a row for '" + name + "'", "none", ""});
+  for (const auto& name : wanted) {
+    if (!left.contains(name)) continue;
+    std::vector<std::string> known;
+    for (const auto& row : table.rows) known.push_back(row[static_cast<std::size_t>(class_column)]);
+    throw Error(BadInput{file, "class", "a row for '" + name + "'", "none" + did_you_mean(name, known), ""});
+  }
   if (names.empty()) throw Error(BadInput{file, "", "at least one class", "none", ""});
   model.add_classes(names, {values.data(), names.size(), columns.size()});
   return names;
 }
 
+struct Labels {
+  std::vector<std::string> names;
+  std::vector<std::size_t> lines;  ///< of a text file
+
+  /// For messages: the file, and in it label r.
+  std::pair<std::string, std::string> place(const std::string& file, std::size_t r) const {
+    if (lines.empty()) return {file, fmt::format("label {}", r)};
+    return {fmt::format("{}:{}", file, lines[r]), "label"};
+  }
+};
+
 /// One name per example: from a .npy of texts or a .csv of one column without a header.
-std::vector<std::string> read_labels(const std::filesystem::path& file) {
-  if (file.extension() == ".npy") return read_npy_strings({file, ""});
+Labels read_labels(const std::filesystem::path& file) {
+  if (file.extension() == ".npy") return {read_npy_strings({file, ""}), {}};
   if (file.extension() != ".csv")
     throw Error(BadInput{file.string(), "", "a .npy or .csv file", "'" + file.extension().string() + "'", ""});
-  std::vector<std::string> labels;
-  for (const auto& row : read_csv(file, false).rows) labels.push_back(row.at(0));
+  CsvTable table = read_csv(file, false);
+  Labels labels{{}, std::move(table.lines)};
+  for (const auto& row : table.rows) labels.names.push_back(row.at(0));
   return labels;
 }
 
@@ -104,15 +124,18 @@ std::vector<std::vector<std::int32_t>> rows_by_class(const State& state, const M
     for (std::size_t r = 0; r < examples.rows(); ++r) rows[0].push_back(static_cast<std::int32_t>(r));
     return rows;
   }
-  const auto labels = read_labels(state.labels);
+  const Labels read = read_labels(state.labels);
+  const auto& labels = read.names;
   if (labels.size() != examples.rows())
     throw Error(BadInput{state.labels, "labels", fmt::format("{}, one per example", examples.rows()),
                          std::to_string(labels.size()), ""});
   for (std::size_t r = 0; r < labels.size(); ++r) {
     const auto found = std::ranges::find(names, labels[r]);
-    if (found == names.end())
+    if (found == names.end()) {
+      const auto [file, label] = read.place(state.labels, r);
       throw Error(
-          BadInput{state.labels, fmt::format("label {}", r), "a class that is added", "'" + labels[r] + "'", ""});
+          BadInput{file, label, "a class that is added", "'" + labels[r] + "'" + did_you_mean(labels[r], names), ""});
+    }
     rows[static_cast<std::size_t>(found - names.begin())].push_back(static_cast<std::int32_t>(r));
   }
   return rows;
@@ -166,10 +189,12 @@ Command classes_add_command() {
       throw Error(ErrorCode::usage, "classes add: --labels requires --examples");
     const auto held = hold(state->model, state->out, context.progress);
     Model model = load_model(state->model);
+    auto warned = nlohmann::ordered_json::object();
     if (!state->from.empty()) names = add_from(model, state->from, names);
     if (!state->examples.empty()) {
       const Matrix<float> examples =
           read_feature_input(state->examples, model.record.data.source, context.progress, state->memory_limit);
+      warn(context, source_doubt(model.record.data.source, std::filesystem::path(state->examples)), warned);
       const auto rows = rows_by_class(*state, examples, names);
       require_memory(state->memory_limit, field_bytes(model, examples.rows()), "learning examples", "raise the limit");
       ThreadPool pool(static_cast<unsigned>(context.common.threads));
@@ -181,7 +206,7 @@ Command classes_add_command() {
           teach_rows(model, names[c], own, state->memory_limit, pool);
       }
     }
-    return save_and_tell(*state, model, fmt::format("added {}", names.size()));
+    return save_and_tell(*state, model, fmt::format("added {}", names.size()), warned);
   };
   return command;
 }
@@ -202,12 +227,15 @@ Command classes_teach_command() {
     if (state->examples.empty()) throw Error(ErrorCode::usage, "classes teach: expected --examples FILE");
     const auto held = hold(state->model, state->out, context.progress);
     Model model = load_model(state->model);
+    auto warned = nlohmann::ordered_json::object();
     const Matrix<float> examples =
         read_feature_input(state->examples, model.record.data.source, context.progress, state->memory_limit);
+    warn(context, source_doubt(model.record.data.source, std::filesystem::path(state->examples)), warned);
     require_memory(state->memory_limit, field_bytes(model, examples.rows()), "learning examples", "raise the limit");
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     teach_rows(model, state->name, blocks_of(examples), state->memory_limit, pool);
-    return save_and_tell(*state, model, fmt::format("taught {} examples of '{}'", examples.rows(), state->name));
+    return save_and_tell(*state, model, fmt::format("taught {} examples of '{}'", examples.rows(), state->name),
+                         warned);
   };
   return command;
 }

@@ -18,7 +18,7 @@ std::vector<Command> all_commands() {
 OptionTable common_options(CommonOptions& common) {
   OptionTable table;
   table.flag("json", common.json, "print one JSON object on standard output")
-      .flag("quiet", common.quiet, "suppress progress and messages")
+      .flag("quiet", common.quiet, "suppress progress; results, warnings and errors stay")
       .unsigned_integer("seed", common.seed, "random seed")
       .integer("threads", common.threads, 0, 1024,
                "number of worker threads (0: one per core); does not affect results");

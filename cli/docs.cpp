@@ -69,7 +69,7 @@ std::string man_page() {
   }
   page +=
       ".SH COMMON OPTIONS\n.TP\n.B \\-\\-json\nprint one JSON object on standard output\n.TP\n.B \\-\\-quiet\nno "
-      "progress, no messages\n";
+      "progress; results, warnings and errors stay\n";
   page +=
       ".TP\n.B \\-\\-seed N\nseed of everything that is drawn\n.TP\n.B \\-\\-threads N\nworker threads; 0 means one "
       "per core\n";

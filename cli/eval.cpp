@@ -25,6 +25,7 @@
 #include "parsnets/field.hpp"
 #include "parsnets/training.hpp"
 #include "reference_table.hpp"
+#include "warn.hpp"
 #include "warning_lines.hpp"
 
 namespace parsnets::cli {
@@ -205,6 +206,7 @@ Command eval_command() {
     // Gamma of a device file is the one its model had; where that came from is not in the file.
     std::string gamma_from = "the device file", weights;  // of several tables of semantics
     Output output;
+    std::string doubt;    // of the features
     std::string learned;  // since training: figures are not inductive
     if (is_device_file(state->model)) {
       if (state->other_protocol())
@@ -213,6 +215,7 @@ Command eval_command() {
       if (state->coverage) throw Error(ErrorCode::usage, "--coverage: expected a model file, found a device file");
       const DeviceModel model = load_device_model(state->model);
       data = load_dataset(state->data, state->load, context.progress);
+      doubt = source_doubt(model.source(), data);
       if (!state->confusion.empty()) require_few_classes(data);
       require_memory_for_evaluation(state->load.memory_limit, model.class_names().size(), model.outputs(), data, false);
       result = evaluate(model, data, pool, context.progress);
@@ -222,6 +225,7 @@ Command eval_command() {
         throw Error(ErrorCode::usage, "the model has no prediction sets; calibrate it with 'parsnets calibrate'");
       load_as_trained(state->load, state->data, model.record.data, context.given);
       data = load_dataset(state->data, state->load, context.progress);
+      doubt = source_doubt(model.record.data.source, data);
       if (!state->confusion.empty()) require_few_classes(data);
       require_memory_for_evaluation(state->load.memory_limit, model.classes.names.size(), model.outputs(), data,
                                     state->in_the_field(), state->open_set ? 400 : 100);
@@ -283,6 +287,7 @@ Command eval_command() {
       add_classes(result, data, state->per_class, output);
       output.text += warning_lines(output.json);
     }
+    warn(context, doubt, output.json);
     if (state->reference) {
       const bool transductive = state->transductive != Transductive::none;
       const ReferenceTable table = reference_table(published_rows(data.split.proposed_of, transductive), transductive);

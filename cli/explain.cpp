@@ -13,6 +13,7 @@
 #include "parsnets/model.hpp"
 #include "photo_rows.hpp"
 #include "prediction_writer.hpp"
+#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -93,6 +94,8 @@ Command explain_command() {
                    {"runner_up", runner_up},
                    {"runner_up_score", why.runner_up_score},
                    {"open_networks", why.open_networks}};
+    if (!state->photos.given())
+      warn(context, source_doubt(model.record.data.source, std::filesystem::path(state->input)), output.json);
     if (!sample.image.empty()) output.json["image"] = sample.image;
     output.json["calibration"] = why.calibration;
     output.json["examples"] = why.examples;

@@ -10,6 +10,7 @@
 #include "load_flags.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
+#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -77,11 +78,13 @@ Command export_command() {
     const Model model = load_model(state->model);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     Dataset data;
+    auto warned = nlohmann::ordered_json::object();
     if (!state->data.empty()) {
       state->load.seed = context.common.seed;
       state->load.memory_limit = state->options.memory_limit;
       load_as_trained(state->load, state->data, model.record.data, context.given);
       data = load_dataset(state->data, state->load, context.progress);
+      warn(context, source_doubt(model.record.data.source, data), warned);
     }
     const Exported exported =
         export_model(model, state->data.empty() ? nullptr : &data, state->options, pool, context.progress);
@@ -104,6 +107,7 @@ Command export_command() {
                    {"work_bytes", device.work_bytes()},
                    {"multiply_adds", device.multiply_adds()},
                    {"units", "percent"}};
+    output.json.update(warned);
     if (!state->out.empty()) output.json["file"] = state->out.string();
     if (!state->header.empty()) output.json["c_header"] = state->header.string();
     output.text =

@@ -88,6 +88,13 @@ nlohmann::ordered_json file_info(const std::filesystem::path& path) {
                        {"certainty", model.field.certainty},
                        {"adapted", is_adapted(model)},
                        {"taught", is_taught(model)}};
+    if (!model.rejection.empty()) {  // shares, as in Rejection; the record has them in percent
+      json["rejection"] = {{"false_accept", model.rejection.false_accept}};
+      if (const auto& price = model.rejection.price)
+        json["rejection"].update({{"rejected_seen", price->rejected_seen},
+                                  {"rejected_unseen", price->rejected_unseen},
+                                  {"auroc", price->auroc}});
+    }
     json["options"] = nlohmann::ordered_json::parse(model.options);
     json["record"] = to_json(model.record);
     if (model.record.data.source) json["source"] = to_json(*model.record.data.source);
@@ -116,6 +123,16 @@ nlohmann::ordered_json file_info(const std::filesystem::path& path) {
   }
   json["contents"] = std::move(contents);
   return json;
+}
+
+std::string rejection_line(const nlohmann::ordered_json& rejection) {
+  std::string text =
+      fmt::format("rejection: to accept {:g} % of unknown samples; ", 100 * rejection["false_accept"].get<double>());
+  if (!rejection.contains("auroc")) return text + "its price is not known: calibrate again\n";
+  return text +
+         fmt::format("rejects {:.1f} % of the samples of seen and {:.1f} % of those of unseen classes, AUROC {:.2f}\n",
+                     100 * rejection["rejected_seen"].get<double>(), 100 * rejection["rejected_unseen"].get<double>(),
+                     100 * rejection["auroc"].get<double>());
 }
 
 /// A record as a person reads it: long lists of numbers by their spread, other long lists by their ends.
@@ -182,6 +199,7 @@ Command info_command() {
           output.json["temperature"].get<double>(), warning_lines(output.json["record"]), output.json["options"].dump(),
           record.dump(1));
     }
+    if (output.json.contains("rejection")) output.text += rejection_line(output.json["rejection"]);
     if (output.json.contains("source"))
       output.text += "features by " + describe(feature_source_from_json(output.json["source"], file)) + "\n";
     if (output.json.contains("made_by"))

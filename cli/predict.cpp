@@ -15,6 +15,7 @@
 #include "prediction_writer.hpp"
 #include "recogniser.hpp"
 #include "say.hpp"
+#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -146,6 +147,8 @@ Output run(State& state, Context& context) {
   Processes& processes = context.processes;
   ThreadPool pool(static_cast<unsigned>(context.common.threads));
   const Recogniser model = open_recogniser(state.model, wanted, pool);
+  auto warned = nlohmann::ordered_json::object();
+  if (wanted.reject) warn(context, model.weakness, warned);
   const Ranking ranking(model.seen, model.gamma, model.temperature, state.among);
   std::vector<ListedImage> photos;
   if (state.photographs()) photos = photos_of(state.input, context.progress);
@@ -157,6 +160,8 @@ Output run(State& state, Context& context) {
                           ? FeatureRows(std::make_unique<PhotoRows>(std::move(photos), model.source, state.photos,
                                                                     state.memory_limit, pool, context.progress))
                           : FeatureRows(state.input, model.source, context.progress, state.memory_limit);
+  if (!state.photographs() && state.input != "-")
+    warn(context, source_doubt(model.source, std::filesystem::path(state.input)), warned);
   if (input.cols() != model.dimensions)
     throw Error(BadInput{input.name(), "features", fmt::format("{} per sample, as in training", model.dimensions),
                          fmt::format("{}", input.cols()), "use the features that the model was trained on"});
@@ -206,7 +211,9 @@ Output run(State& state, Context& context) {
     context.print("");  // the line of progress goes first; CSV has no place for the count
     say(fmt::format("warning: {}", unreadable_text(input.unreadable().size())));
   }
-  return told(state, counts, top, candidates, input.unreadable().size());
+  Output output = told(state, counts, top, candidates, input.unreadable().size());
+  output.json.update(warned);
+  return output;
 }
 
 }  // namespace

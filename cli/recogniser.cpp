@@ -54,6 +54,7 @@ Recogniser open_model(const std::string& file, const Wanted& wanted, ThreadPool&
                  model->temperature,   model->dimensions,   model->outputs()};
   out.attribute_names = model->attribute_names;
   out.source = model->record.data.source;
+  out.weakness = weak_rejection(model->rejection);
   out.rank = [model, predictor, &pool](MatrixView<const float> x, const Ranking& ranking, std::span<RankedClass> best,
                                        std::span<Verdict> verdicts) {
     if (verdicts.empty()) return predictor->rank(x, ranking, pool, best);

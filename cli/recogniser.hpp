@@ -42,6 +42,8 @@ struct Recogniser {
   std::function<void(MatrixView<const float>, const ScoreVisitor&)> visit_scores = {};  ///< for prediction sets
   /// Why a sample was given its class.
   std::function<Explanation(std::span<const float>, ThreadPool&)> explain = {};
+  /// Why rejection is not to be relied on; empty if it is, and for device files, which do not keep its price.
+  std::string weakness = {};
   /// Why a sample is unknown; empty for device files.
   std::function<std::string(const Verdict&)> why = {};
 };

@@ -22,6 +22,7 @@
 #include "store/train_record_json.hpp"
 #include "terminal.hpp"
 #include "train/train_options.hpp"
+#include "warn.hpp"
 #include "warning_lines.hpp"
 
 namespace parsnets::cli {
@@ -79,6 +80,18 @@ std::string to_text(const std::string& out, const std::string& split, const Trai
                       format_bytes(json["peak_memory_bytes"].get<double>()),
                       format_bytes(json["model_bytes"].get<double>()));
   return text + warning_lines(json["record"]);
+}
+
+/// load_dataset(); a folder without a split gets the advice how to draw one.
+Dataset load_or_advise(const std::string& folder, const LoadOptions& load, ProgressObserver* progress) {
+  try {
+    return load_dataset(folder, load, progress);
+  } catch (const Error& error) {
+    BadInput parts = error.parts(flag_option);
+    if (parts.field != "split.json" || parts.found != "none") throw;
+    parts.advice = fmt::format("draw one with 'parsnets data split {}', or give one by --split", folder);
+    throw Error(parts);
+  }
 }
 
 /// With statistics, a folder gives class names, semantics and split alone.
@@ -171,7 +184,7 @@ Command train_command() {
     });
     if (!state->stats.empty()) without_features(state->load);
     state->load.memory_limit = state->train.run.memory_limit;
-    const Dataset data = load_dataset(state->data, state->load, context.progress);
+    const Dataset data = load_or_advise(state->data, state->load, context.progress);
     std::optional<StatisticsInput> sums;
     if (!state->stats.empty()) sums = read_statistics(state->stats, "stats", context.progress);
     if (repeated) {
@@ -210,6 +223,7 @@ Command train_command() {
       output.json["svr_flops"] = run.flops;
       output.json["svr_bytes"] = run.bytes;
     }
+    warn(context, weak_rejection(model.rejection), output.json);
     output.text = to_text(state->out.string(), split_name(data.split), model.record, output.json);
     if (repeated) {
       output.json["like"] = repeated->compare(state->out, data);

@@ -276,7 +276,7 @@ std::vector<std::string> OptionTable::read_config(std::string_view text, const s
     line = trim(line.substr(0, std::min(line.find('#'), line.size())));
     if (line.empty()) continue;
     const auto complain = [&](const std::string& what) {
-      problems += fmt::format("{}line {}: {}", problems.empty() ? "" : "; ", line_number, what);
+      problems += fmt::format("{}{}:{}: {}", problems.empty() ? "" : "; ", file, line_number, what);
     };
     const auto equals = line.find('=');
     if (equals == std::string_view::npos) {

@@ -40,10 +40,10 @@ class NamedTable {
     std::unordered_set<std::string_view> known;
     for (std::size_t r = 0; r < table_.rows.size(); ++r) {
       const std::string& name = table_.rows[r][class_column_];
-      if (name.empty()) throw Error(BadInput{row_name(r), "class", "a class name", "an empty cell", ""});
+      if (name.empty()) throw Error(BadInput{place(r), "class", "a class name", "an empty cell", ""});
       if (!known.insert(name).second)
         throw Error(
-            BadInput{row_name(r), "class", "each class only once", "'" + name + "' twice", "keep one row per class"});
+            BadInput{place(r), "class", "each class only once", "'" + name + "' twice", "keep one row per class"});
       names.push_back(name);
     }
     return names;
@@ -59,7 +59,7 @@ class NamedTable {
       for (std::size_t c = 0, a = 0; c < table_.header.size(); ++c) {
         if (c == class_column_) continue;
         if (!parse_number(table_.rows[r][c], raw(r, a++)))
-          throw Error(BadInput{row_name(r),
+          throw Error(BadInput{place(r),
                                fmt::format("class '{}', attribute '{}'", out.class_names[r], table_.header[c]),
                                "a number or an empty cell", "'" + table_.rows[r][c] + "'", ""});
       }
@@ -70,7 +70,7 @@ class NamedTable {
   }
 
  private:
-  std::string row_name(std::size_t r) const { return fmt::format("{}, row {}", file_, r + 1); }
+  std::string place(std::size_t r) const { return fmt::format("{}:{}", file_, table_.lines[r]); }
 
   std::string file_;
   CsvTable table_;

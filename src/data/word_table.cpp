@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <string_view>
 
@@ -99,12 +100,14 @@ class TableReader {
 
   void read_vector(std::string_view rest, Vector& vector, std::string_view word) {
     Vector values;
-    for (const auto& field : split(rest, kBlanks)) {
+    const Names fields = split(rest, kBlanks);
+    for (const auto& field : fields) {
       double value = 0;
-      if (!parse_number(field, value)) {
-        // Some tables have entries of several words, such as "new york": this is one of them.
-        if (values.empty()) return;
-        fail(word, "a number", "'" + field.substr(0, 40) + "'");
+      const bool is_number = parse_number(field, value);
+      if (!is_number || std::isnan(value)) {
+        // Some tables have entries of several words, such as "new york" or "san na": this is one of them.
+        if (values.empty() && (!is_number || fields.size() != dimensions_)) return;
+        fail(word, "a finite number", "'" + field.substr(0, 40) + "'");
       }
       values.push_back(value);
     }

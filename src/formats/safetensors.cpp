@@ -9,6 +9,7 @@
 
 #include "base/checked.hpp"
 #include "base/json_file.hpp"
+#include "formats/file_kind.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -81,8 +82,12 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
   };
   if (bytes.size() < 8) throw truncated("8 bytes of header length");
   const std::uint64_t header_size = read_u64(bytes.data());
-  if (header_size > kLargestHeader || header_size > bytes.size() - 8)
-    throw truncated(fmt::format("a header of {} bytes", header_size));
+  if (header_size > kLargestHeader) {
+    const std::string_view kind = file_kind(bytes);
+    throw Error(BadInput{name_, "", "a model or statistics file (.safetensors)",
+                         kind.empty() ? "another kind of file" : std::string(kind), "this is not a ParsNets model"});
+  }
+  if (header_size > bytes.size() - 8) throw truncated(fmt::format("a header of {} bytes", header_size));
   const nlohmann::json header = parse_json({reinterpret_cast<const char*>(bytes.data()) + 8, header_size}, name_);
   if (!header.is_object()) throw Error(BadInput{name_, "header", "a JSON object", header.type_name(), ""});
   payload_ = bytes.subspan(8 + header_size);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/did_you_mean.hpp"
 #include "base/linalg.hpp"
 #include "base/row_products.hpp"
 #include "data/rows.hpp"
@@ -271,7 +272,7 @@ void Model::remove_classes(std::span<const std::string> names) {
     const auto found = places.find(name);
     if (found == places.end())
       throw Error(BadInput{"class '" + name + "'", "name", "a class of the model", "none of that name",
-                           "check the names of the model's classes"});
+                           "check the names of the model's classes" + did_you_mean(name, classes.names)});
     if (places.size() == 1)
       throw Error(BadInput{"class '" + name + "'", "", "a model that keeps at least one class", "its last class", ""});
     goes[found->second] = 1;

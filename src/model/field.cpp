@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/did_you_mean.hpp"
 #include "base/linalg.hpp"
 #include "base/rows.hpp"
 #include "model/field_em.hpp"
@@ -108,7 +109,7 @@ std::size_t index_of_class(const Model& model, const std::string& name) {
   const auto found = std::ranges::find(model.classes.names, name);
   if (found == model.classes.names.end())
     throw Error(BadInput{"class '" + name + "'", "name", "a class of the model", "none of that name",
-                         "check the names of the model's classes"});
+                         "check the names of the model's classes" + did_you_mean(name, model.classes.names)});
   return static_cast<std::size_t>(found - model.classes.names.begin());
 }
 

@@ -51,8 +51,8 @@ TEST(Options, EveryProblemOfAConfigFileIsReportedAtOnceWithItsLine) {
     FAIL();
   } catch (const Error& e) {
     const std::string text = e.what();
-    for (const char* part : {"line 1: k: expected an integer from 1 to 200, found '500'",
-                             "line 3: unknown option 'nope'", "line 4: colour: expected one of: red, blue", "line 5"})
+    for (const char* part : {":1: k: expected an integer from 1 to 200, found '500'", ":3: unknown option 'nope'",
+                             ":4: colour: expected one of: red, blue", ":5"})
       EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
   }
 }

@@ -43,11 +43,42 @@ TEST(CliCalibrate, StoresRejectionAtTheStatedRateAndSaysWhatItCosts) {
   EXPECT_FALSE(model.sets.empty());
   const auto text = demo.calibrate({});
   ASSERT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_NE(text.out.find(" % of unknown samples where 5 % may be (95 % interval over 8 held-out classes: "),
+  EXPECT_NE(text.out.find(" % of unknown samples (target: 5 %; 95 % interval over 8 held-out classes: "),
             std::string::npos)
       << text.out;
   EXPECT_NE(text.out.find("price: rejects"), std::string::npos) << text.out;
   EXPECT_EQ(load_model(demo.model).rejection.false_accept, 0.05);  // in place
+}
+
+TEST(CliCalibrate, ThePriceStaysWithTheModelAndWeakRejectionIsWarnedOf) {
+  const Calibrated demo;
+  const auto result = demo.calibrate({"--false-accept", "5%", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto measured = result.json()["rejection"];
+  const auto info = run_cli({"info", demo.model, "--json"}).json()["rejection"];
+  for (const char* key : {"rejected_seen", "rejected_unseen", "auroc"})
+    EXPECT_EQ(info[key].get<double>(), measured[key].get<double>() / 100) << key;
+  EXPECT_NE(run_cli({"info", demo.model}).out.find("rejection: to accept 5 % of unknown samples; rejects "),
+            std::string::npos);
+
+  const std::string features = kDemo + "/features.npy", out = (demo.dir / "p.csv").string();
+  const auto predict = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"predict", "--model", demo.model, "--input", features, "--out", out};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_cli(arguments);
+  };
+  Model model = load_model(demo.model);
+  for (const auto& [auroc, rejected, weak] : {std::tuple{60.0, 10.0, true}, {61.0, 50.0, false}, {90.0, 50.5, true}}) {
+    model.record.rejection->auroc = auroc;
+    model.record.rejection->rejected_seen = 5;
+    model.record.rejection->rejected_unseen = rejected;
+    save_model(model, demo.model);
+    const auto told = predict({"--reject", "--json"});
+    ASSERT_EQ(told.exit_code, 0) << told.err;
+    EXPECT_EQ(told.err.find("warning: rejection hardly works for this model: ") != std::string::npos, weak) << told.err;
+    EXPECT_EQ(told.json().contains("warnings"), weak) << auroc << " " << rejected;
+    EXPECT_EQ(predict({}).err.find("rejection"), std::string::npos);  // it was not asked for
+  }
 }
 
 TEST(CliCalibrate, ZeroAndConstantVectorsAreUnknown) {
@@ -71,7 +102,7 @@ TEST(CliCalibrate, TrainingWithTheSameRateWritesTheSameRejection) {
   const std::string trained = (demo.dir / "t.safetensors").string();
   const auto result = run_cli({"train", "--data", kDemo, "--out", trained, "--false-accept", "0.2", "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.out.find("of unknown samples where 20 % may be"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("of unknown samples (target: 20 %"), std::string::npos) << result.out;
   EXPECT_EQ(load_model(trained).rejection, load_model(demo.model).rejection);
   EXPECT_EQ(load_model(trained).sets, load_model(demo.model).sets);
 }

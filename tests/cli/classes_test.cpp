@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "cli/run_cli.hpp"
+#include "formats/csv.hpp"
+#include "formats/npy.hpp"
 #include "parsnets/model.hpp"
 
 namespace parsnets::test {
@@ -71,6 +73,32 @@ TEST(CliClasses, NoClassIsCalledUnknown) {
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_NE(result.err.find("reserved for samples of no class"), std::string::npos) << result.err;
   EXPECT_EQ(read_text_file(model), before);
+}
+
+TEST(CliClasses, MistypedClassesGetASuggestion) {
+  TempDir dir;
+  const std::string model = (dir / "m.safetensors").string(), examples = (dir / "x.csv").string(),
+                    labels = (dir / "y.csv").string();
+  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--quiet"}).exit_code, 0);
+  const Matrix<float> features = read_npy_float({kDemo + "/features.npy", ""});
+  write_csv(examples, MatrixView<const float>(features.data(), 2, features.cols()));
+  write_text_file(labels, "otter\nottter\n");
+  write_class_table(dir / "t.csv", "otter");
+  const std::string table = (dir / "t.csv").string();
+  const auto says = [&](std::vector<std::string> words, const std::string& part) {
+    words.insert(words.end(), {"--model", model});
+    const auto result = run_cli(words);
+    EXPECT_EQ(result.exit_code, 3) << words[1];
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+  };
+  says({"classes", "teach", "dere", "--examples", examples},
+       "none of that name; check the names of the model's classes; did you mean 'deer'?");
+  says({"classes", "remove", "--names", "dere"},
+       "none of that name; check the names of the model's classes; did you mean 'deer'?");
+  says({"adapt", "--input", examples, "--classes", "dere"}, "did you mean 'deer'?");
+  says({"classes", "add", "--from", table, "--names", "oter"}, "did you mean 'otter'?");
+  says({"classes", "add", "--names", "otter,owl", "--examples", examples, "--labels", labels},
+       "y.csv:2: label: expected a class that is added, found 'ottter'; did you mean 'otter'?");
 }
 
 TEST(CliClasses, AHundredThousandClassesAreAddedInOneGo) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cli/run_cli.hpp"
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
@@ -75,6 +77,51 @@ TEST(CliFeatureSource, FeaturesOfAnotherBackboneAreRefusedByEveryCommand) {
         << words[0] << ": " << bad.err;
     EXPECT_NE(bad.err.find("found net.onnx (sha256 bbbbbbbbbbbb)"), std::string::npos) << bad.err;
   }
+}
+
+TEST(CliFeatureSource, AWarningIsGivenWhereOnlyOneSideKnowsItsBackbone) {
+  const auto& f = folders();
+  const std::string plain = (f.dir / "plain").string(), changed = (f.dir / "warned.safetensors").string(),
+                    unaware = (f.dir / "unaware.safetensors").string();
+  std::filesystem::copy(f.a, plain, std::filesystem::copy_options::recursive);
+  std::filesystem::remove(plain + "/extraction.json");
+  std::filesystem::remove(plain + "/rows/extraction.json");
+  ASSERT_EQ(run_cli({"train", "--data", plain, "--out", unaware, "--quiet"}).exit_code, 0);
+  // The last word is the file or folder.
+  const auto commands = [&](const std::string& model) {
+    return std::vector<std::pair<std::vector<std::string>, std::string>>{
+        {{"predict", "--model", model, "--out", (f.dir / "p.csv").string(), "--input"}, "/features.npy"},
+        {{"predict", "--model", model, "--out", (f.dir / "p.csv").string(), "--input"}, "/rows/some.csv"},
+        {{"explain", "--model", model, "--input"}, "/features.npy"},
+        {{"adapt", "--model", model, "--out", changed, "--input"}, ""},
+        {{"classes", "teach", "deer", "--model", model, "--out", changed, "--examples"}, "/rows/some.csv"},
+        {{"classes", "add", "--names", "new", "--model", model, "--out", changed, "--examples"}, "/rows/some.csv"},
+        {{"calibrate", "--model", model, "--out", changed, "--folds", "2", "--data"}, ""},
+        {{"export", "--model", model, "--out", (f.dir / "warned.pnrt").string(), "--data"}, ""},
+        {{"eval", "--model", model, "--data"}, ""}};
+  };
+  const auto expect = [](std::vector<std::string> words, const std::string& file, const std::string& doubt) {
+    words.insert(words.end(), {file, "--json", "--quiet"});
+    const auto result = run_cli(words);
+    ASSERT_EQ(result.exit_code, 0) << words[0] << ": " << result.err;
+    EXPECT_EQ(result.err.find("warning: " + file) == std::string::npos, doubt.empty()) << words[0] << result.err;
+    EXPECT_NE(result.err.find(doubt), std::string::npos) << words[0] << ": " << result.err;
+    const auto told = result.json().value("warnings", std::vector<std::string>{});
+    EXPECT_EQ(std::ranges::count_if(told, [&](const auto& one) { return one.starts_with(file); }),
+              doubt.empty() ? 0 : 1)
+        << words[0];
+  };
+  const std::string no_file = "nothing says which network made these features (no extraction.json beside them)",
+                    no_record = "these features are of net.onnx (sha256 aaaaaaaaaaaa)";
+  for (const auto& [words, file] : commands(f.model)) {
+    expect(words, plain + file, no_file);
+    expect(words, f.a + file, "");
+  }
+  for (const auto& [words, file] : commands(unaware)) {
+    expect(words, f.a + file, no_record);
+    expect(words, plain + file, "");
+  }
+  expect({"eval", "--model", f.device, "--data"}, plain, no_file);
 }
 
 TEST(CliFeatureSource, StatisticsOfDifferentBackbonesDoNotAddUp) {

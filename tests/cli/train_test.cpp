@@ -28,6 +28,17 @@ const std::string& demo_model() {
 
 }  // namespace
 
+TEST(CliTrain, AFolderWithoutASplitIsToldHowToDrawOne) {
+  TempDir dir;
+  const std::string folder = (dir / "d").string();
+  std::filesystem::copy(std::string(PARSNETS_SOURCE_DIR) + "/data/demo", folder,
+                        std::filesystem::copy_options::recursive);
+  std::filesystem::remove(folder + "/split.json");
+  const auto result = run_cli({"train", "--data", folder, "--out", (dir / "m.safetensors").string()});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.err.find("draw one with 'parsnets data split " + folder + "'"), std::string::npos) << result.err;
+}
+
 TEST(CliTrain, TheDemoSetTrainsAndEvaluates) {
   const auto json = run_cli({"eval", "--model", demo_model(), "--data", kDemo, "--json"}).json();
   EXPECT_GT(json["zsl"]["top1_per_class"].get<double>(), 85);

@@ -98,6 +98,10 @@ TEST(WordTable, WhatIsMissingOrMalformedIsNamed) {
   EXPECT_NE(missing.find("none of 'red_panda', 'owl'"), std::string::npos) << missing;
   EXPECT_NE(refusal("fox 1 2\nowl 1\n", {"fox", "owl"}).find("w.txt:2"), std::string::npos);
   EXPECT_NE(refusal("fox 1 2\nowl 1 x\n", {"fox", "owl"}).find("'x'"), std::string::npos);
+  const std::string nan = refusal("fox 1 2\nowl 1 nan\n", {"fox", "owl"});
+  EXPECT_NE(nan.find("w.txt:2: vector of 'owl': expected a finite number, found 'nan'"), std::string::npos) << nan;
+  EXPECT_NE(refusal("fox 1 2\nowl nan 1\n", {"fox", "owl"}).find("w.txt:2"), std::string::npos);
+  EXPECT_EQ(refusal("fox 1 2\nowl na 1 2\nowl 3 4\n", {"fox", "owl"}), "");  // "owl na" is an entry of two words
   EXPECT_NE(refusal("fox\n", {"fox"}).find("a word and its vector"), std::string::npos);
 }
 

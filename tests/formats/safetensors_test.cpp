@@ -66,6 +66,21 @@ TEST(Safetensors, MalformedFilesAreRefused) {
   }
   write_raw(dir / "bad", good, "1234", 1ull << 60);
   EXPECT_THROW(SafetensorsFile(dir / "bad"), Error);
+  const std::vector<std::pair<std::string, std::string>> kinds{
+      {std::string("\x08\x08\x12\x08parsnets", 12), "an ONNX file"},
+      {std::string("\x93NUMPY\x01\x00v\x00", 10), "an .npy array"},
+      {"\x89PNG\r\n\x1A\n0000", "a PNG image"},
+      {"class,attribute\n", "another kind of file"}};
+  for (const auto& [bytes, kind] : kinds) {
+    write_text_file(dir / "bad", bytes);
+    try {
+      SafetensorsFile file(dir / "bad");
+      ADD_FAILURE() << kind;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.parts().found, kind);
+      EXPECT_EQ(error.parts().advice, "this is not a ParsNets model");
+    }
+  }
   write_text_file(dir / "bad", "1234567");
   EXPECT_THROW(SafetensorsFile(dir / "bad"), Error);
 }
