@@ -116,7 +116,7 @@ HttpResponse bank_response(const Service& service, Turnstile& turnstile, const H
     throw HttpError(415, "the body must be JSON", {"Content-Type", "application/json", http.type});
   const bool device = one_of<bool>({{"table", false}, {"device", true}}, http, "format", false);
   if (!device && http.query.contains("precision"))
-    throw HttpError({"precision", "format=device beside it", "a table, which has none"});
+    throw HttpError(400, "`precision` requires format=device", {"precision", "format=device", "format=table"});
   const Precision precision = one_of(precision_names(), http, "precision", Precision::int8);
   const BankEdit edit = parse_bank_request(http.body, service.limits());
   const auto turn = turnstile.enter(http.deadline);

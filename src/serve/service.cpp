@@ -55,7 +55,7 @@ Json rejection_json(const Model& model) {
 
 void require_size(std::size_t rows, std::size_t per_row, std::size_t most, const char* field) {
   if (rows * per_row > most)
-    throw HttpError(413, fmt::format("{}: the answer would be too long; ask for fewer samples", field),
+    throw HttpError(413, fmt::format("{}: the response would be too large; ask for fewer samples", field),
                     {field, fmt::format("at most {} values in all", most), fmt::format("{}", rows * per_row)});
 }
 
@@ -182,10 +182,10 @@ std::string Service::predict(const PredictRequest& request, MatrixView<const flo
   const bool all = request.among == Among::all, reject = request.reject;
   if (reject && model.rejection.empty())
     throw HttpError(400, "the model has no rejection", {"reject", "false", "true"});
-  if (reject && !all) throw HttpError({"reject", "false unless among is all", "true"});
+  if (reject && !all) throw HttpError(400, "`reject` requires `among` all", {"reject", "false", "true"});
   if (request.coverage && (model.sets.empty() || !all))
-    throw model.sets.empty() ? HttpError(400, "the model has no prediction sets", {"coverage", "no coverage", "one"})
-                             : HttpError({"coverage", "no coverage unless among is all", "one"});
+    throw model.sets.empty() ? HttpError(400, "the model has no prediction sets", {"coverage", "none", "one"})
+                             : HttpError(400, "`coverage` requires `among` all", {"coverage", "none", "one"});
   std::optional<Ranking> part;
   if (!all) part.emplace(model, request.among);
   const Ranking& ranking = part ? *part : bank->ranking;

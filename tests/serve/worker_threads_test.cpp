@@ -107,38 +107,28 @@ TEST(WorkerThreads, OneAfterTheOtherIsServedByTheSameThreads) {
   EXPECT_EQ(echo.served, 20);
 }
 
-TEST(WorkerThreads, AnUnfinishedHeadIsReplacedIfNoneIsIdleTheLongestFirst) {
-  Echo echo(3);
-  Client first, second, idle, third, fourth, fifth;
+TEST(WorkerThreads, AnUnfinishedHeadIsReplaced) {
+  Echo echo(1);
+  Client first, second, busy, refused;
   for (const Client* client : {&first, &second}) {
-    ASSERT_TRUE(echo.workers.take(client->server_end(), ""));
+    while (!echo.workers.take(client->server_end(), "")) {  // until the thread of the first waits for the rest
+    }
     client->send('h');
     echo.entered.acquire();
   }
-  ASSERT_TRUE(echo.workers.take(idle.server_end(), ""));
-  EXPECT_EQ(idle.ask('x'), 'x');
-  const auto take_busy = [&](const Client& client) {
-    while (!echo.workers.take(client.server_end(), "")) {  // until the threads of the others wait
-    }
-    client.send('b');
-    echo.entered.acquire();
-  };
-  take_busy(third);
-  EXPECT_EQ(idle.receive(), '\0');
-  take_busy(fourth);
   EXPECT_EQ(first.receive(), '\0');
-  take_busy(fifth);
-  EXPECT_EQ(second.receive(), '\0');
-  Client sixth;
-  EXPECT_FALSE(echo.workers.take(sixth.server_end(), ""));
-  ::close(sixth.server_end());
-  echo.leave.release(3);
-  for (Client* client : {&third, &fourth, &fifth}) {
-    EXPECT_EQ(client->receive(), 'b');
-    client->hang_up();
+  while (!echo.workers.take(busy.server_end(), "")) {
   }
+  busy.send('b');
+  echo.entered.acquire();
+  EXPECT_EQ(second.receive(), '\0');
+  EXPECT_FALSE(echo.workers.take(refused.server_end(), ""));
+  ::close(refused.server_end());
+  echo.leave.release();
+  EXPECT_EQ(busy.receive(), 'b');
+  busy.hang_up();
   echo.workers.stop();
-  EXPECT_EQ(echo.served, 6);
+  EXPECT_EQ(echo.served, 3);
 }
 
 TEST(WorkerThreads, AnAddressHasNoMoreThanItsShare) {
