@@ -241,7 +241,7 @@ const Page = {
   selectNothing() {
     Page.selected = null;
     Page.one.cancel();
-    Page.result.empty(Page.model.photos ? "Add a photo." : "The server has no pictures: start it with a data set.");
+    Page.result.empty(Page.model.photos ? "Add a photo." : "The server has no pictures. Start it with a data set.");
   },
 
   setRejecting(on) {
