@@ -113,12 +113,13 @@ async function hold(page, pattern) {
   const gate = new Promise((resolve) => {
     release = resolve;
   });
-  await page.route(pattern, async (route) => {
-    await gate;
-    await route.continue().catch(() => {});  // the page may have given it up
+  const held = [];
+  await page.route(pattern, (route) => {
+    held.push(gate.then(() => route.continue()).catch(() => {}));  // the page may have given it up
   });
   return async () => {
     release();
+    await Promise.all(held);
     await page.unroute(pattern);
   };
 }

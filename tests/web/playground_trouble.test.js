@@ -8,6 +8,7 @@ const { after, before, describe, test } = require("node:test");
 const { launch } = require("./pages.js");
 const { DEMO, PATIENCE, folder, trainedModel, serve, openPlayground, until, settled, hold } = require("./playground.js");
 
+const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const limit = { timeout: 4 * PATIENCE };
 const failures = /Failed to load resource/;
 const args = ["--model", trainedModel(), "--data", DEMO];
@@ -43,16 +44,23 @@ describe("a slow server", () => {
     await page.getByRole("button", { name: "Hide ship" }).click();
     for (const id of ["grid", "result-body", "class-rows"]) {
       assert.equal(await busy(page, id), "true", id);
-      await until(page, (name) => Number(getComputedStyle(document.getElementById(name)).opacity) < 0.6, id);
+      await until(page, (name) => {
+        const mark = getComputedStyle(document.getElementById(name).closest(".panel").querySelector("h2"), "::after");
+        return mark.content === '"out of date"' && mark.visibility === "visible";
+      }, id);
     }
+    await until(page, () => [...document.querySelectorAll(".picture, .bars .bar")].every((node) => Number(getComputedStyle(node).opacity) < 0.6));
+    await page.evaluate(axeSource);
+    assert.deepEqual(await page.evaluate(async () => (await window.axe.run(document)).violations.map((one) => one.id)), []);
     await until(page, () => document.getElementById("waiting").textContent === "Waiting for the server…");
     await release();
     await until(page, () => document.getElementById("waiting").textContent === "");
     await settled(page);
     for (const id of ["grid", "result-body", "class-rows"]) {
       assert.equal(await busy(page, id), "false", id);
-      await until(page, (name) => getComputedStyle(document.getElementById(name)).opacity === "1", id);
+      assert.equal(await page.evaluate((name) => getComputedStyle(document.getElementById(name).closest(".panel").querySelector("h2"), "::after").content, id), "none");
     }
+    await until(page, () => [...document.querySelectorAll(".picture, .bars .bar")].every((node) => getComputedStyle(node).opacity === "1"));
   }));
 
   test("never leaves the answer of another picture beside the one that is selected", limit, () => withPage(async (page) => {
@@ -178,7 +186,7 @@ describe("what the server refuses", () => {
 });
 
 describe("a token", () => {
-  const token = "s3cret&token=of100%the#test";
+  const token = "s3cret-token-of-the-test";
   let guarded;
   let plain;
   before(async () => {
@@ -199,7 +207,9 @@ describe("a token", () => {
     assert.match(await page.locator("#token-problem").textContent(), /^The server needs a token\./);
     assert.equal(await page.getByRole("button", { name: "Add your photo" }).isDisabled(), true);
     assert.equal(await page.evaluate(() => document.activeElement.id), "token");
-    assert.equal(await page.getByLabel("Token").getAttribute("type"), "password");
+    assert.equal(await page.locator("#token").getAttribute("type"), "password");
+    await page.evaluate(axeSource);
+    assert.deepEqual(await page.evaluate(async () => (await window.axe.run(document)).violations.map((one) => one.id)), []);
     await page.keyboard.type("a wrong one");
     await page.keyboard.press("Enter");
     await until(page, () => document.getElementById("token-problem").textContent.startsWith("The server does not accept this token."));
@@ -215,7 +225,16 @@ describe("a token", () => {
     assert.equal(await page.locator(".tile").count(), 240);
   }, { url: `${plain}#token=${encodeURIComponent(token)}` }));
 
-  test("of the address may contain what addresses escape", limit, () => withPage(loaded, { url: `${plain}#token=${token}` }));
+  test("of the address is all that follows, also what other parts of an address would end or escape", limit, async () => {
+    for (const [hash, sent] of [["#token=a&token=100%&b", "a&token=100%&b"], ["#x=1&token=a%26b%zz", "a&b%zz"], ["#token=%zz", "%zz"]]) {
+      const headers = [];
+      await withPage(async () => {
+        assert.deepEqual([...new Set(headers)], [`Bearer ${sent}`]);
+      }, { ...asked, url: `${plain}${hash}`, before: (page) => page.on("request", (request) => {
+        if (request.url().includes("/v1/")) headers.push(request.headers().authorization);
+      }) });
+    }
+  });
 
   test("that is no text of addresses is wrong, not an error", limit, () => withPage(async (page) => {
     assert.match(await page.locator("#token-problem").textContent(), /does not accept this token/);

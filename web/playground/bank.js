@@ -73,7 +73,7 @@ class Bank {
   // What the server would refuse is not sent.
   nameProblem({ id, name }) {
     if (!name) return "Give the class a name.";
-    if (name === UNKNOWN) return `${UNKNOWN} is the answer for pictures of no class. Choose another name.`;
+    if (name === UNKNOWN) return `"${UNKNOWN}" is the answer for pictures of no known class. Choose another name.`;
     if (new TextEncoder().encode(name).length > MOST_NAME_BYTES) return `The name is too long: it has more than ${MOST_NAME_BYTES} bytes.`;
     if (/[\u0000-\u001f\u007f]|\p{Surrogate}/u.test(name)) return "The name contains a character that cannot be shown. Type it anew.";
     const same = this.byName.has(name) ? name : this.byShownName.get(name);

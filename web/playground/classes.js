@@ -14,9 +14,9 @@ class ClassList {
     this.node.append(
       element("div", { class: "panel-head" }, element("h2", { id: "classes-heading" }, "Classes"),
         element("button", { type: "button", id: "new-class", class: "primary", onclick: () => page.edit(page.bank.add("", NOTHING), "new-class") }, "New class")),
-      element("p", { class: "note guide" }, "Make a class the model was never trained on: say which class it is like, and move "
-        + "the sliders of what is different. The pictures follow at once. Or redescribe an unseen class from scratch. "
-        + (page.model.photos ? "Photos and the undo history last until the page is reloaded." : "The undo history lasts until the page is reloaded.")),
+      element("p", { class: "note guide" }, "Define a class the model was never trained on: choose a similar class, and move the sliders of the "
+        + "attributes that differ. Predictions update as you move them. You can also redescribe an unseen class. "
+        + `Reloading the page clears ${page.model.photos ? "your photos and " : ""}the undo history.`),
       this.page.bank.classes.length > 15 ? this.search : "",
       this.rows,
       element("div", { class: "buttons", role: "group", "aria-label": "Save" },
@@ -103,14 +103,14 @@ class ClassList {
       + `${verb === "add" ? " --from classes.csv" : ""} --names ${shell(list(names))}`;
     const commands = [["remove", request ? request.remove : []], ["add", request ? request.add.map((one) => one.name) : []]]
       .filter(([, names]) => names.length).map(([verb, names]) => command(verb, names));
-    this.showCommands(commands.length ? "classes.csv is saved. Your edits in a model file:"
-      : "classes.csv is saved: every class of the model with its attributes.", commands);
+    this.showCommands(commands.length ? "Saved classes.csv. To apply your edits to the model file:"
+      : "Saved classes.csv: all classes with their attributes.", commands);
   }
 
   async saveForDevice() {
     if (!await this.download("/v1/bank?format=device", "classes.bank")) return;
     const { name } = this.page.model;
-    this.showCommands("classes.bank is saved. pnrt_bank_load takes it on a device with this file:",
+    this.showCommands("Saved classes.bank. On the device, pnrt_bank_load adds it to the file that this command writes:",
       [`parsnets export --model ${shell(name)} --out ${shell(`${name.replace(/\.safetensors$/, "")}.pnrt`)}`]);
   }
 }

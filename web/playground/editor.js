@@ -17,7 +17,7 @@ class Editor {
     this.onlyChanged = false;
     this.name = element("input", { type: "text", id: "class-name", autocomplete: "off", spellcheck: "false", maxlength: "100",
       oninput: () => bank.rename(id, this.name.value.trim()) });
-    const starts = [[NOTHING, "nothing: all at the minimum"], [AVERAGE, "the average of all classes"],
+    const starts = [[NOTHING, "nothing (all attributes at their minimum)"], [AVERAGE, "the average of all classes"],
       ...bank.classes.filter((one) => one.attributes).map((one) => [one.name, Names.of(one.name)])];
     this.base = selectControl("Like", starts, NOTHING, (base) => bank.startFrom(id, base));
     this.base.querySelector("select").id = "class-base";
@@ -104,7 +104,7 @@ class Editor {
     const changes = Object.keys(one.changes).map((j) => `${words(bank.attributes[j].name).replace(/^has /, "")} ${compact(one.changes[j])}`);
     const start = one.base === NOTHING ? null : one.base === AVERAGE ? "the average" : Names.of(one.base);
     this.sentence.textContent = start && changes.length ? `Like ${start}, but with ${wordList(changes)}.`
-      : start ? `Like ${start}. Change what is different.` : changes.length ? `With ${wordList(changes)}.` : "Choose a class that it is like, or move sliders.";
+      : start ? `Like ${start}. Move the sliders of what differs.` : changes.length ? `With ${wordList(changes)}.` : "Choose a similar class, or move sliders.";
     this.filter();
     this.showEffect();
   }

@@ -18,7 +18,7 @@ class Evidence {
       ["why", explanation ? `Why not ${Names.of(explanation.runner_up.name)}?` : "Why?", () => this.why(explanation)],
       ["attributes", "Attributes in the picture", () => this.attributes(prediction)],
     ].filter(([key]) => (key === "why" ? explanation : prediction.attributes));
-    if (!tabs.length) return element("p", { class: "note" }, "The server explains nothing for this model.");
+    if (!tabs.length) return element("p", { class: "note" }, "There are no explanations for this model.");
     if (!tabs.some(([key]) => key === this.tab)) [[this.tab]] = tabs;
     const panel = element("div", { role: "tabpanel", id: "evidence-panel", class: "evidence", tabindex: "0" });
     const buttons = tabs.map(([key, text]) => element("button", { type: "button", role: "tab", id: `tab-${key}`,

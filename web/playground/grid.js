@@ -1,8 +1,8 @@
 // The grid of pictures: one group per class where that leaves groups of some size, filters, marks, arrow keys.
 
 const MARKS = {
-  own: ["★", "classified as a class of yours"],
-  wrong: ["×", "classified as another class"],
+  own: ["★", "classified as your class"],
+  wrong: ["×", "misclassified"],
   unknown: ["?", "unknown"],
 };
 
@@ -47,7 +47,7 @@ class Grid {
     };
     const held = this.filters.contains(document.activeElement) && document.activeElement.closest("label").dataset.filter;
     const controls = {
-      label: selectControl("Of", [["", "all classes"], ...this.labels().map((name) => [name, Names.of(name)])], this.label, change("label")),
+      label: selectControl("Class", [["", "all"], ...this.labels().map((name) => [name, Names.of(name)])], this.label, change("label")),
       given: selectControl("Classified as", [["", "any"], ...given.map((name) => [name, Names.of(name)])], this.given, change("given")),
       onlyUnseen: checkboxControl("Only unseen classes", this.onlyUnseen, change("onlyUnseen")),
     };

@@ -152,9 +152,10 @@ const Page = {
   busy() {
     const set = (id, on) => document.getElementById(id).setAttribute("aria-busy", String(on));
     set("main", Page.all.busy || Page.one.busy);
-    set("result-body", Page.one.stale);
-    for (const id of ["grid", "class-rows"]) set(id, Page.all.stale);
-    Page.editor.node.classList.toggle("stale", Page.all.stale);
+    for (const [panel, part, stale] of [["result", "result-body", Page.one.stale], ["pictures", "grid", Page.all.stale], ["classes", "class-rows", Page.all.stale]]) {
+      set(part, stale);
+      document.getElementById(panel).classList.toggle("stale", stale);
+    }
   },
 
   // How many pictures of the class there are, and how many of them are classified as it.
@@ -241,7 +242,7 @@ const Page = {
   selectNothing() {
     Page.selected = null;
     Page.one.cancel();
-    Page.result.empty(Page.model.photos ? "Add a photo." : "The server has no pictures: start it with a data set.");
+    Page.result.empty(Page.model.photos ? "Add a photo." : "The server has no pictures. Start it with a data set.");
   },
 
   setRejecting(on) {

@@ -13,7 +13,7 @@ class PhotoInput {
     const button = document.getElementById("choose-photo");
     const hint = document.getElementById("photo-hint");
     if (!model.photos) {
-      hint.append(...withCode("For your own photos, start the server with a network that reads them: `parsnets serve --backbone resnet50.onnx …`"));
+      hint.append(...withCode("To use your own photos, start the server with a backbone: `parsnets serve --backbone resnet50.onnx …`"));
       window.addEventListener("dragover", (event) => event.preventDefault());
       window.addEventListener("drop", (event) => {
         event.preventDefault();

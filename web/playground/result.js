@@ -43,11 +43,11 @@ class Result {
     const [best] = prediction.classes;
     const unknown = rejecting && prediction.unknown;
     const own = bank.isOwn(best.name);
-    const meaning = unknown ? prediction.why || "It is unlike the pictures of every class."
-      : own ? "A class of yours: the model has only your description of it."
-        : best.seen ? "A class with pictures in training." : "No picture of this class was in training, only its attributes.";
+    const meaning = unknown ? prediction.why || "It is unlike the pictures of all classes."
+      : own ? "Your class: the model knows only your description of it."
+        : best.seen ? "A seen class: the model was trained on pictures of it." : "An unseen class: the model knows only its attributes.";
     const doubt = !rejecting && prediction.unknown && !this.hardlyRejects()
-      ? `With rejection on, the answer would be unknown${prediction.why ? `: ${prediction.why}` : ""}` : null;
+      ? `With rejection, the answer would be "unknown"${prediction.why ? `: ${prediction.why}` : ""}` : null;
     this.node.replaceChildren(...[
       element("div", { class: "verdict" }, this.page.pictures.node(item, true),
         element("div", {},
@@ -101,8 +101,8 @@ class Result {
     const { false_accept: passed, rejected_seen: seen, rejected_unseen: unseen, auroc } = this.rejection();
     const share = (value, what) => (isNumber(value) ? `${Math.round(100 * value)} % of ${what}` : null);
     const rejected = [share(seen, "the pictures of seen classes"), share(unseen, "the pictures of unseen classes")].filter(Boolean);
-    const price = [isNumber(passed) ? `About ${share(passed, "pictures of no known class")} still get one.` : null,
-      rejected.length ? `The price: ${wordList(rejected)} are rejected, too.` : null,
+    const price = [isNumber(passed) ? `About ${share(passed, "pictures of no known class")} are still accepted.` : null,
+      rejected.length ? `The price: ${wordList(rejected)} are also rejected.` : null,
       this.hardlyRejects() ? "Rejection hardly works for this model: it tells known from unknown pictures little better than chance "
         + `(AUROC ${fixed(auroc, 2)}; chance is 0.5).` : null].filter(Boolean);
     const control = checkboxControl('Answer "unknown" when unsure', this.page.rejecting, (on) => this.page.setRejecting(on));
