@@ -76,7 +76,7 @@ void read_card(const std::filesystem::path& network, BackboneOptions& options) {
   options.input = source.input;
 }
 
-/// Bytes of one network, measured with ResNet-50 and MobileNet, without the file and while it is opened.
+/// Bytes of one network beside its file, more than measured with ResNet-50 and MobileNet by either engine.
 struct NetworkBytes {
   double file;
   double working = 64e6;  ///< values of its layers

@@ -127,9 +127,9 @@ TEST_F(ExtractCommand, AFileThatGrowsBeyondItsLimitIsAMessage) {
 }
 
 TEST_F(ExtractCommand, ThreadsDoNotMatter) {
-  write_text_file(dir_ / "network.onnx", onnx_with_convolutions(60));
+  write_text_file(dir_ / "network.onnx", onnx_with_convolutions(23));
   for (const char* threads : {"1", "2", "3"})
-    ASSERT_EQ(run_cli(words(threads, {"--input-size", "60", "--threads", threads})).exit_code, 0);
+    ASSERT_EQ(run_cli(words(threads, {"--input-size", "23", "--threads", threads})).exit_code, 0);
   EXPECT_EQ(files("1"), files("2"));
   EXPECT_EQ(files("1"), files("3"));
 }
@@ -193,6 +193,13 @@ TEST_F(ExtractCommand, IsCheckedBeforeTheWork) {
   expect_error({"extract", "--images", at("photos"), "--backbone", at("bad.onnx"), "--out", at("data")}, 3,
                "expected an ONNX network");
   EXPECT_FALSE(fs::exists(dir_ / "data"));
+}
+
+TEST_F(ExtractCommand, TheMemoryOfTheNetworkIsCountedBeforeItIsOpened) {
+  write_text_file(dir_ / "network.onnx", onnx_of_pixels(4, 4) + std::string(60'000'000, '\0'));  // damaged, too
+  expect_error(words("data", {"--memory-limit", "250MB", "--max-pixels", "1000", "--threads", "1"}), 2,
+               "decoding photographs and the network");
+  expect_error(words("data", {"--memory-limit", "500MB", "--max-pixels", "1000", "--threads", "1"}), 3, "network.onnx");
 }
 
 TEST_F(ExtractCommand, FilesAndLabelsFromATable) {
