@@ -1,0 +1,79 @@
+// The playground in light, dark and forced colours, and on small screens: contrast, names for screen readers, overflow.
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const { describe, test } = require("node:test");
+const { limit, withPage, redescribe } = require("./playground_demo.js");
+const { settled } = require("./playground.js");
+
+const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+describe("forced colours", () => {
+  test("leave bars, the chosen tab and numbers to see", limit, () => withPage(async (page) => {
+    const color = (selector, property = "backgroundColor") => page.locator(selector).first().evaluate((node, name) => getComputedStyle(node)[name], property);
+    const canvas = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    for (const bar of [".bars .bar > span", ".meter span", ".swing.for", ".swing.against"]) assert.notEqual(await color(bar), canvas, bar);
+    assert.notEqual(await color(".swing.for"), await color(".swing.against"));
+    assert.notEqual(await color('[role=tab][aria-selected="true"]'), await color('[role=tab][aria-selected="false"]'));
+    assert.equal(await color('[role=tab][aria-selected="false"]', "borderBottomWidth"), "0px");
+    assert.match(await page.locator(".why .amount").first().innerText(), /\d/);
+    await page.locator("#tab-attributes").click();
+    assert.notEqual(await color(".seen-attributes .bar > span"), canvas);
+    assert.notEqual(await color(".seen-attributes .bar > i"), await color(".seen-attributes .bar > span"));
+    await redescribe(page, "deer", "horse", { wild: 100 });
+    assert.equal(await color(".sliders li:not(.changed)", "borderLeftWidth"), "0px");
+    assert.equal(await color(".sliders li.changed", "borderLeftWidth"), "3px");
+    assert.notEqual(await color(".tile.own", "boxShadow"), "none");
+  }, { forcedColors: "active" }));
+});
+
+describe("accessibility", () => {
+  for (const [scheme, width] of [["light", 1366], ["dark", 1366], ["light", 360], ["dark", 360]]) {
+    test(`no overflow, no axe violation: ${scheme}, ${width} px`, limit, () => withPage(async (page) => {
+      const check = async (state) => {
+        await settled(page);
+        assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), scheme);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${state}: the page scrolls sideways`);
+        const wide = await page.evaluate(() => [...document.querySelectorAll("body *")].filter((node) => {
+          const box = node.getBoundingClientRect();
+          return box.width > 0 && box.right > window.innerWidth + 1 && !node.closest(".visually-hidden");
+        }).map((node) => `${node.tagName}.${node.className}`));
+        assert.deepEqual(wide, [], state);
+        const violations = await page.evaluate(async () => (await window.axe.run(document)).violations
+          .map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.failureSummary}`).join(" | ")}`));
+        assert.deepEqual(violations, [], state);
+      };
+      await page.evaluate(axeSource);
+      await check("at first");
+      await page.getByLabel(/^Answer "unknown" when unsure/).check();
+      await page.getByRole("tab", { name: "Attributes in the picture" }).click();
+      await page.getByRole("button", { name: "Hide cat" }).click();
+      await page.getByRole("button", { name: "Export" }).click();
+      await page.waitForSelector(".exported pre");
+      await check("unknown, hidden, exported");
+      await redescribe(page, "deer", "horse", { wild: 100 });
+      await page.getByRole("textbox", { name: "Name" }).fill("dog");
+      await check("editor");
+      for (const name of ["W".repeat(100), "W ".repeat(50).trim()]) {
+        await page.getByRole("textbox", { name: "Name" }).fill(name);
+        await page.getByLabel("Like").selectOption("deer");
+        await check("editor, long name");
+        await page.getByRole("button", { name: "Done" }).click();
+        await page.locator(".tile.own").first().click();
+        await page.getByRole("tab").first().click();
+        await check("long name");
+        await page.locator(".class-rows .own button").first().click();
+      }
+    }, { viewport: { width, height: 768 }, colorScheme: scheme, reducedMotion: "reduce" }));
+  }
+
+  test("fits a laptop's screen, and the switch changes the theme", limit, () => withPage(async (page) => {
+    assert.ok(await page.evaluate(() => document.documentElement.scrollHeight <= window.innerHeight));
+    await page.getByRole("button", { name: "Dark theme" }).click();
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    assert.equal(await page.getByRole("button", { name: "Light theme" }).getAttribute("aria-pressed"), null);
+    await page.reload();
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  }));
+});

@@ -1,0 +1,53 @@
+// A server and a browser for the tests of a file about the playground with the demo set, and what a reader does there.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { after, before } = require("node:test");
+const { launch } = require("./pages.js");
+const { DEMO, PATIENCE, trainedModel, serve, openPlayground, until, settled } = require("./playground.js");
+
+const limit = { timeout: 4 * PATIENCE };
+
+const started = {};
+before(async () => {
+  started.browser = await launch();
+  started.server = await serve(["--model", trainedModel(), "--data", DEMO, "--port", "0"]);
+});
+after(async () => {
+  await started.server.stop();
+  await started.browser.close();
+});
+
+// work(page) on a fresh page, on which nothing may go wrong.
+async function withPage(work, options) {
+  const view = await openPlayground(started.browser, started.server.url, options);
+  try {
+    await settled(view.page);
+    await work(view.page);
+    assert.deepEqual(view.problems, []);
+  } finally {
+    await view.context.close();
+  }
+}
+
+// {all, right} of the line above the pictures of a class.
+async function score(page, name) {
+  await settled(page);
+  const lines = await page.locator(".group-head").allTextContents();
+  const found = lines.map((line) => /(\w+) (?:seen|unseen|yours)(\d+) of (\d+) classified correctly/.exec(line)).find((match) => match && match[1] === name);
+  assert.ok(found, `no line about ${name} in ${lines}`);
+  return { all: Number(found[3]), right: Number(found[2]) };
+}
+
+const slider = (page, name) => page.getByRole("slider", { name, exact: true });
+const tile = (page, label, index = 0) => page.locator(`.tile[aria-label^="${label},"]`).nth(index);
+const announced = (page, pattern) => until(page, (source) => [...document.querySelectorAll("#announcer p")].some((one) => new RegExp(source).test(one.textContent)), pattern.source);
+
+async function redescribe(page, name, base, values) {
+  await page.getByRole("button", { name: `Redescribe ${name}` }).click();
+  await page.getByLabel("Like").selectOption(base);
+  for (const [attribute, value] of Object.entries(values)) await slider(page, attribute).fill(String(value));
+  await settled(page);
+}
+
+module.exports = { limit, started, withPage, score, slider, tile, announced, redescribe };

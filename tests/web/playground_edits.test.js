@@ -1,0 +1,272 @@
+// Edits on the playground: undone, exported, made by keys alone; and the editor of a class.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { execFileSync } = require("node:child_process");
+const fs = require("node:fs");
+const path = require("node:path");
+const { describe, test } = require("node:test");
+const { limit, withPage, score, slider, announced, redescribe } = require("./playground_demo.js");
+const { DEMO, TOOL, folder, parsnets, trainedModel, until } = require("./playground.js");
+
+describe("edits", () => {
+  test("are undone and redone, by buttons and by keys", limit, () => withPage(async (page) => {
+    const before = await score(page, "deer");
+    await redescribe(page, "deer", "horse", { wild: 100, farm: 0 });
+    const after = await score(page, "deer");
+    const wild = () => slider(page, "wild").inputValue();
+    await page.keyboard.press("Control+z");
+    await announced(page, /^Undone: farm of deer\.$/);
+    assert.equal(await slider(page, "farm").inputValue(), "90");
+    assert.equal(await wild(), "100");
+    await page.getByRole("button", { name: "Undo" }).click();
+    assert.equal(await wild(), "15");
+    await page.keyboard.press("Control+Shift+z");
+    await announced(page, /^Redone: wild of deer\.$/);
+    await page.getByRole("button", { name: "Redo" }).click();
+    assert.deepEqual(await score(page, "deer"), after);
+    for (let i = 0; i < 4; i += 1) await page.getByRole("button", { name: "Undo" }).click();
+    assert.equal(await page.getByRole("button", { name: "Undo" }).isDisabled(), true);
+    assert.equal(await page.locator("#editor").isVisible(), false);
+    assert.deepEqual(await score(page, "deer"), before);
+    // A new edit ends what could be redone.
+    await page.getByRole("button", { name: "Hide ship" }).click();
+    assert.equal(await page.getByRole("button", { name: "Redo" }).isDisabled(), true);
+  }));
+
+  test("are exported as a table that `classes add` takes, with the same answers", limit, () => withPage(async (page) => {
+    await redescribe(page, "deer", "horse", { antlers: 80, mane: 0, wild: 100 });
+    const { right } = await score(page, "deer");
+    await page.getByRole("button", { name: "Done" }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+    assert.equal(download.suggestedFilename(), "classes.csv");
+    const table = path.join(folder, "classes.csv");
+    await download.saveAs(table);
+    await page.waitForSelector(".exported pre");
+    const commands = (await page.locator(".exported pre").textContent()).split("\n");
+    assert.equal(commands.length, 2);
+    const model = path.join(folder, "edited.safetensors");
+    fs.copyFileSync(trainedModel(), model);
+    for (const command of commands) {
+      const [tool, ...args] = command.split(" ");
+      assert.equal(tool, "parsnets");
+      parsnets(...args.map((word) => ({ "demo.safetensors": model, "classes.csv": table })[word] || word));
+    }
+    const rows = await page.locator('.tile[aria-label^="deer,"]').evaluateAll((nodes) => nodes.map((node) => Number(/sample (\d+)/.exec(node.ariaLabel)[1])));
+    const predicted = JSON.parse(parsnets("predict", "--model", model, "--input", path.join(DEMO, "features.npy"), "--top", "1", "--json")).predictions;
+    assert.equal(rows.filter((sample) => predicted[sample].top[0].class === "deer").length, right);
+  }));
+
+  test("are saved as a bank for the device file that the page's command writes", limit, () => withPage(async (page) => {
+    await redescribe(page, "deer", "horse", { antlers: 80 });
+    await page.getByRole("button", { name: "Done" }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Device bank" }).click()]);
+    assert.equal(download.suggestedFilename(), "classes.bank");
+    const file = path.join(folder, "classes.bank");
+    await download.saveAs(file);
+    await page.waitForSelector(".exported pre");
+    const work = fs.mkdtempSync(path.join(folder, "device-"));
+    fs.copyFileSync(trainedModel(), path.join(work, path.basename(trainedModel())));
+    const script = (await page.locator(".exported pre").textContent()).replace(/^parsnets/gm, '"$TOOL"');
+    execFileSync("sh", ["-euc", script], { cwd: work, env: { ...process.env, TOOL }, stdio: "pipe" });
+    const device = fs.readFileSync(path.join(work, path.basename(trainedModel()).replace(".safetensors", ".pnrt")));
+    const bank = fs.readFileSync(file);
+    assert.equal(bank.toString("latin1", 0, 8), "PNRTBANK");
+    assert.equal(bank.readUInt32LE(20), device.readUInt32LE(16), "the bank belongs to that file");
+    assert.equal(bank.readUInt32LE(24), 1, "one class is added");
+    assert.ok(bank.includes(Buffer.from("deer\0")));
+  }));
+
+  test("a class of yours is deleted, and the deletion undone", limit, () => withPage(async (page) => {
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("pony");
+    await page.getByLabel("Like").selectOption("horse");
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: "Delete pony" }).click();
+    assert.equal(await page.locator(".class-rows .own").count(), 0);
+    await page.keyboard.press("Control+z");
+    assert.match(await page.locator(".class-rows .own").textContent(), /pony yours/);
+  }));
+
+  test("a class that was redescribed and is deleted comes back as it was", limit, () => withPage(async (page) => {
+    const before = await score(page, "deer");
+    await redescribe(page, "deer", "ship", {});
+    await page.getByRole("button", { name: "Delete" }).click();
+    assert.equal(await page.locator(".class-rows .own").count(), 0);
+    assert.deepEqual(await score(page, "deer"), before);
+    await page.keyboard.press("Control+z");
+    assert.match(await page.locator(".class-rows .own").textContent(), /deer yours/);
+    assert.match(await page.locator(".class-rows").textContent(), /deer unseen\s*hidden/);
+  }));
+
+  test("the commands of an export go when the classes change", limit, () => withPage(async (page) => {
+    const commands = page.locator(".exported pre");
+    const save = async () => {
+      await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+      await page.waitForSelector(".exported p");
+    };
+    await page.getByRole("button", { name: "Hide ship" }).click();
+    await save();
+    assert.match(await commands.textContent(), / --names ship$/);
+    await page.getByRole("button", { name: "Undo" }).click();
+    assert.equal(await page.locator(".exported").textContent(), "");
+    await save();
+    await page.getByRole("button", { name: "Hide cat" }).click();
+    assert.equal(await page.locator(".exported").textContent(), "");
+  }));
+
+  test("names with commas and quotes are quoted in the commands of an export", limit, () => withPage(async (page) => {
+    const name = 'bull, "tame" or farmer\'s';
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill(name);
+    await page.getByLabel("Like").selectOption("horse");
+    await page.getByRole("button", { name: "Done" }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+    await page.waitForSelector(".exported pre");
+    const work = fs.mkdtempSync(path.join(folder, "quoted-"));
+    await download.saveAs(path.join(work, "classes.csv"));
+    fs.copyFileSync(trainedModel(), path.join(work, path.basename(trainedModel())));
+    // As a reader pastes them.
+    const script = (await page.locator(".exported pre").textContent()).replace(/^parsnets/gm, '"$TOOL"');
+    execFileSync("sh", ["-euc", script], { cwd: work, env: { ...process.env, TOOL }, stdio: "pipe" });
+    const listed = parsnets("classes", "list", "--model", path.join(work, path.basename(trainedModel())));
+    assert.ok(listed.includes(name), listed);
+  }));
+});
+
+describe("keyboard", () => {
+  // Presses Tab until the element has the focus.
+  async function tabTo(page, selector, key = "Tab") {
+    for (let i = 0; i < 300; i += 1) {
+      if (await page.evaluate((one) => document.activeElement.matches(one), selector)) return;
+      await page.keyboard.press(key);
+    }
+    assert.fail(`Tab never reaches ${selector}`);
+  }
+
+  test("alone reaches a picture and makes a class", limit, () => withPage(async (page) => {
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.className), "skip");
+    await page.keyboard.press("Enter");
+    await tabTo(page, ".tile");
+    const at = () => page.evaluate(() => [...document.querySelectorAll(".tile")].indexOf(document.activeElement));
+    assert.equal(await at(), 0);
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await at(), 1);
+    await page.keyboard.press("ArrowDown");
+    const below = await at();
+    assert.ok(below > 1 && below < 24, `tile ${below}`);
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await at(), 0);
+    await page.keyboard.press("End");
+    assert.equal(await at(), 239);
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-pressed")), "true");
+    await announced(page, /%\.$/);
+    assert.ok(await page.evaluate(() => parseFloat(getComputedStyle(document.activeElement).outlineWidth) >= 2), "the focus is visible");
+    await tabTo(page, "#tab-why");
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "tab-attributes");
+    await tabTo(page, "#new-class");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("zebra");
+    await tabTo(page, "#class-base");
+    await page.keyboard.press("h");  // more letters may come too slowly to count as one word
+    await tabTo(page, "input[type=search]");
+    await page.keyboard.type("wild");
+    await tabTo(page, "input[type=range]");
+    assert.equal(await page.evaluate(() => document.activeElement.ariaLabel), "wild");
+    await page.keyboard.press("End");
+    await announced(page, /^It takes /);
+    assert.equal(await page.locator("#editor .sentence").textContent(), "Like horse, but with wild 100.");
+    await tabTo(page, "#done", "Shift+Tab");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "new-class");
+    assert.match(await page.locator(".class-rows .own").textContent(), /zebra yours/);
+  }));
+});
+
+describe("the editor", () => {
+  const open = (page) => page.locator("#editor").isVisible();
+  const focused = (page) => page.evaluate(() => document.activeElement.id || document.activeElement.ariaLabel);
+  const name = (page) => page.getByRole("textbox", { name: "Name" });
+
+  test("keeps no class that nobody has touched", limit, () => withPage(async (page) => {
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.getByRole("button", { name: "Done" }).click();
+    assert.equal(await page.locator(".class-rows .own").count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Undo" }).isDisabled(), true);
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.reload();
+    await page.waitForSelector(".bars li");
+    assert.equal(await page.locator(".class-rows .own").count(), 0);
+    // One that has been described is kept, also without a name.
+    await page.getByRole("button", { name: "New class" }).click();
+    await page.getByLabel("Like").selectOption("horse");
+    await page.getByRole("button", { name: "Done" }).click();
+    assert.match(await page.locator(".class-rows .own").textContent(), /unnamed/);
+  }));
+
+  test("is closed by Escape, with the focus where it was", limit, () => withPage(async (page) => {
+    await page.getByRole("button", { name: "New class" }).click();
+    await name(page).fill("pony");
+    await page.getByLabel("Find attribute").fill("wild");
+    await page.keyboard.press("Escape");  // empties the field first
+    assert.equal(await open(page), true);
+    assert.equal(await page.getByLabel("Find attribute").inputValue(), "");
+    await page.keyboard.press("Escape");
+    assert.equal(await open(page), false);
+    assert.equal(await focused(page), "new-class");
+    await page.getByRole("button", { name: "Edit pony" }).click();
+    await name(page).fill("foal");
+    await page.keyboard.press("Escape");
+    assert.equal(await focused(page), "Edit foal");
+    await page.getByRole("button", { name: "Redescribe deer" }).click();
+    await page.keyboard.press("Escape");
+    assert.equal(await focused(page), "Edit deer");
+  }));
+
+  test("is closed by Back, and opened again by Forward", limit, () => withPage(async (page) => {
+    const { href } = await page.evaluate(() => ({ href: window.location.href }));
+    await page.getByRole("button", { name: "New class" }).click();
+    await name(page).fill("pony");
+    await page.goBack();
+    await until(page, () => document.getElementById("editor").hidden);
+    assert.equal(page.url(), href);
+    assert.match(await page.locator(".class-rows .own").textContent(), /pony/);
+    await page.goForward();
+    await until(page, () => !document.getElementById("editor").hidden);
+    assert.equal(await name(page).inputValue(), "pony");
+    // Closed by Done and opened again and again: Back still leaves the page at once.
+    for (let i = 0; i < 3; i += 1) {
+      await page.getByRole("button", { name: "Done" }).click();
+      await page.getByRole("button", { name: "Edit pony" }).click();
+    }
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.locator(".skip").focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await focused(page), "pictures");
+    await Promise.all([page.waitForURL("about:blank"), page.evaluate(() => window.history.back())]);
+  }));
+
+  test("shows on a phone the pictures that the class takes, while sliders move", limit, () => withPage(async (page) => {
+    await redescribe(page, "deer", "horse", { wild: 100 });
+    await slider(page, "eats plants").evaluate((node) => node.scrollIntoView({ block: "center" }));
+    await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
+    const taken = Number(/^It takes (\d+)/.exec(await page.locator("#effect").textContent())[1]);
+    assert.equal(await page.locator(".strip span").first().textContent(), `Takes ${taken}`);
+    const visible = () => page.locator(".strip .picture").evaluateAll((nodes) => nodes.filter((node) => {
+      const box = node.getBoundingClientRect();
+      const strip = node.parentElement.getBoundingClientRect();
+      return box.top >= 0 && box.bottom <= strip.bottom && box.right <= window.innerWidth && strip.bottom <= window.innerHeight;
+    }).map((node) => node.style.backgroundPosition));
+    const before = await visible();
+    assert.ok(before.length >= 6, `${before.length} thumbnails`);
+    assert.equal(await page.locator("#grid").evaluate((node) => node.getBoundingClientRect().bottom < 0), true);
+    await page.locator(".sliders input[type=range]").evaluateAll((nodes) => nodes.forEach((node) => {
+      node.value = 0;
+      node.dispatchEvent(new Event("input", { bubbles: true }));
+    }));
+    await until(page, (number) => document.querySelector(".strip span").textContent !== `Takes ${number}`, taken);
+  }, { viewport: { width: 360, height: 480 } }));
+});
