@@ -63,7 +63,7 @@ Command doctor_command() {
     if (!info.blas_optimised) problem("BLAS runs a generic kernel; install libopenblas0-pthread for this processor");
     if (info.free > 0 && info.free < 500000000u)
       problem("less than 500 MB of memory are free; use --memory-limit when training");
-    if (json["problems"].empty()) text += "all well\n";
+    if (json["problems"].empty()) text += "no problems found\n";
     output.text = text;
     return output;
   };
