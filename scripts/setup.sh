@@ -17,8 +17,8 @@ tidy="$test clang-tidy"
 clang="$test clang"
 docs="$build python3 python3-numpy python3-sklearn doxygen"
 bench="$build git liblinear-dev libsvm-dev python3 python3-numpy python3-scipy python3-sklearn python3-torch"
-# Networks as ONNX files (scripts/get-backbone); PyTorch checks the numbers of one.
-backbone="python3 python3-numpy python3-onnx python3-pil python3-torch"
+# Networks as ONNX files (scripts/get-backbone); PyTorch checks the numbers of one, photographs the answers.
+backbone="python3 python3-numpy python3-onnx python3-pil python3-torch python3-skimage python-matplotlib-data"
 peers="$test octave texlive-latex-base $backbone"
 playground="$photos python3-numpy python3-pil"
 page="$playground chromium python3-onnx"

@@ -6,6 +6,8 @@ features have. Exit code 77: what this needs is not there.
 """
 
 import csv
+import importlib.machinery
+import importlib.util
 import json
 import os
 import subprocess
@@ -16,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = ROOT / "scripts"
 sys.path.insert(0, str(SCRIPTS))
+sys.dont_write_bytecode = True  # a program without an ending would leave a file beside it
 UNSEEN = ["deer", "truck"]
 # Photographs per class, and the share of correct answers between the unseen classes that is expected; half is chance.
 EXPECTED = {"tiny": (240, 0.7), "mobilenet": (40, 0.8), "resnet50": (40, 0.85)}
@@ -43,11 +46,31 @@ def network(name, work):
     else:
         if not os.environ.get("PARSNETS_PEERS"):
             skip("set PARSNETS_PEERS=1 to fetch networks")
-        fetched = subprocess.run([SCRIPTS / "get-backbone", name, "--out", work], stderr=subprocess.PIPE, text=True)
+        fetched = subprocess.run([SCRIPTS / "get-backbone", name, "--out", work, "--work", work / "package"],
+                                 stderr=subprocess.PIPE, text=True)
         if fetched.returncode == 77:
             skip(fetched.stderr.strip())
         assert fetched.returncode == 0, fetched.stderr
     return work / f"{name}.onnx"
+
+
+def check_the_check(name, backbone, work):
+    """scripts/get-backbone would have refused the network with any other input than its own."""
+    loader = importlib.machinery.SourceFileLoader("get_backbone", str(SCRIPTS / "get-backbone"))
+    script = importlib.util.module_from_spec(importlib.util.spec_from_loader("get_backbone", loader))
+    loader.exec_module(script)
+    network = script.NETWORKS[name](work / "package" / script.NETWORKS[name].package.name)
+    means = script.mean_answers(network, lambda inputs: onnx_numpy.run(backbone, inputs)["probabilities"],
+                                script.sample_photos())
+    for way in [*means, *network.like_preset]:
+        try:
+            if way in script.COLOURS:
+                script.check_scale(network, way)
+            script.check_way(means, way)
+        except SystemExit:
+            assert way != network.preset
+        else:
+            assert way == network.preset, f"{way} is taken for right"
 
 
 def engines(parsnets):
@@ -96,6 +119,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         backbone = network(name, work)
+        if name != "tiny":
+            check_the_check(name, backbone, work)
         check_features(parsnets, backbone, work)
         put_photos(work / "photos", per_class)
         # The photographs are small: all of each is seen.
