@@ -29,6 +29,7 @@ class Engine {
 struct EngineOptions {
   std::string input, layer;     ///< names of values of the graph
   bool layer_is_output = true;  ///< false: the engine makes it one (output_to_append)
+  std::string without_shape;    ///< an output of which the file does not say the shape; empty: none
   std::size_t width, height;    ///< of the input
 };
 

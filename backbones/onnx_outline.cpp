@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "parsnets/option_name.hpp"
+
 namespace parsnets {
 
 namespace {
@@ -60,6 +62,7 @@ class Message {
 
 // Numbers of fields in onnx.proto.
 enum ModelField : std::uint64_t { kGraph = 7 };
+constexpr std::string_view kUsualStart = "\x08";  // the version of the format comes first
 enum GraphField : std::uint64_t { kNode = 1, kInitializer = 5, kInput = 11, kOutput = 12 };
 
 /// The parts below a field of a message, one level after the other.
@@ -116,7 +119,11 @@ std::string read_outline(std::span<const std::byte> file, OnnxOutline& outline) 
     for (const auto graph : below(bytes, {kGraph}))
       Message(graph).for_each([&](std::uint64_t at, std::uint64_t, std::string_view part) {
         if (at == kInput) outline.inputs.push_back(input_of(part));
-        if (at == kOutput) outline.outputs.push_back(text_of(part, 1));
+        if (at == kOutput) {
+          outline.outputs.push_back(text_of(part, 1));
+          if (outline.without_shape.empty() && below(part, {2, 1, 2}).empty())  // type, tensor_type, shape
+            outline.without_shape = outline.outputs.back();
+        }
         if (at == kInitializer) weights.insert(text_of(part, 8));
         if (at == kNode)
           for (const auto value : below(part, {2})) outline.values.emplace_back(value);
@@ -124,8 +131,10 @@ std::string read_outline(std::span<const std::byte> file, OnnxOutline& outline) 
     std::erase_if(outline.inputs, [&](const auto& input) { return weights.contains(input.name); });
   } catch (const Damaged&) {
     outline = {};
-    return "expected an ONNX network, found another kind of file or a damaged one";
+    return bytes.starts_with(kUsualStart) ? "expected an ONNX network, found a damaged one"
+                                          : "expected an ONNX network, found another kind of file";
   }
+  if (bytes.empty()) return "expected an ONNX network, found an empty file";
   if (outline.values.empty() || outline.outputs.empty()) return "expected an ONNX network, found no operators";
   return "";
 }
@@ -133,8 +142,8 @@ std::string read_outline(std::span<const std::byte> file, OnnxOutline& outline) 
 std::string OnnxOutline::choose(std::string& layer) const {
   if (layer.empty()) layer = outputs.back();
   if (std::ranges::count(outputs, layer) + std::ranges::count(values, layer) > 0) return "";
-  return "expected a layer of the network, found '" + layer + "'; its outputs are: " + joined(outputs) +
-         "; its last layers are: " +
+  return "expected a layer of the network, found '" + layer + "'; " + option_name("layer") +
+         " is one of its outputs: " + joined(outputs) + "; or of its last layers: " +
          joined({values.end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(8, values.size())), values.end()});
 }
 
@@ -147,8 +156,12 @@ std::string OnnxOutline::check_input(std::size_t width, std::size_t height) cons
   };
   if (shape.size() == 4 && fits(shape[0], 1) && fits(shape[1], 3) && fits(shape[2], height) && fits(shape[3], width))
     return "";
-  return "the network takes " + shape_text(shape) + " (batch x channels x height x width), found an input of 1 x 3 x " +
-         std::to_string(height) + " x " + std::to_string(width);
+  std::string problem = "the network takes " + shape_text(shape) +
+                        " (batch x channels x height x width), found an input of 1 x 3 x " + std::to_string(height) +
+                        " x " + std::to_string(width);
+  if (shape.size() == 4 && fits(shape[0], 1) && fits(shape[1], 3))
+    problem += "; give its size by " + option_name("input-size") + " or in the card NAME.json beside it";
+  return problem;
 }
 
 std::string output_to_append(const std::string& value, bool with_empty_shape) {

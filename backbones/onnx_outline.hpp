@@ -17,6 +17,7 @@ struct OnnxOutline {
   std::vector<Input> inputs;         ///< without the weights
   std::vector<std::string> outputs;  ///< of the graph
   std::vector<std::string> values;   ///< of all its operators
+  std::string without_shape;         ///< the first output whose shape the file does not say; empty: none
 
   /// The last output when `layer` is empty. Returns what is wrong, or nothing.
   std::string choose(std::string& layer) const;

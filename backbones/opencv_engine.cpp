@@ -7,10 +7,40 @@ namespace parsnets {
 
 namespace {
 
+/// Of the node that OpenCV names in its message: "> Node [NonZero@ai.onnx]:(name) parse error: …".
+std::string operator_in(const std::string& message) {
+  constexpr std::string_view kNode = "Node [";
+  const auto start = message.find(kNode);
+  if (start == std::string::npos) return "";
+  const auto name = start + kNode.size();
+  return message.substr(name, message.find_first_of("@]", name) - name);
+}
+
+/// Throws for networks that OpenCV does not read, and says why in words of the network.
+cv::dnn::Net read_network(const std::string& network, const EngineOptions& options) {
+  const std::string remedy = "or use ONNX Runtime";
+  if (!options.without_shape.empty())
+    throw std::runtime_error("the output '" + options.without_shape + "' has no shape, which " + opencv_name() +
+                             " needs; export the network with the shapes of its outputs, " + remedy);
+  try {
+    return cv::dnn::readNetFromONNX(network.data(), network.size());
+  } catch (const cv::Exception& error) {
+    const std::string name = operator_in(error.err);
+    if (error.code == cv::Error::StsNoMem) throw;
+    if (name.empty())
+      throw std::runtime_error(opencv_name() + " does not read the network; export it with opset 10, " + remedy);
+    throw std::runtime_error(opencv_name() + " does not support " +
+                             (error.err.find("Can't create layer") == std::string::npos
+                                  ? "this variant of the operator " + name
+                                  : "the operator " + name) +
+                             "; export the network with opset 10, " + remedy);
+  }
+}
+
 class OpenCvEngine final : public Engine {
  public:
   OpenCvEngine(const std::string& network, const EngineOptions& options)
-      : net_(cv::dnn::readNetFromONNX(network.data(), network.size())),
+      : net_(read_network(network, options)),
         layer_(options.layer),
         shape_{1, 3, static_cast<int>(options.height), static_cast<int>(options.width)} {
     net_.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);

@@ -111,8 +111,8 @@ class PhotoBackbone final : public Backbone {
     if (problem.empty()) problem = outline.check_input(options_.input.width, options_.input.height);
     if (!problem.empty()) return problem;
     const bool is_output = std::ranges::count(outline.outputs, options_.layer) > 0;
-    const EngineOptions settings{outline.inputs.front().name, options_.layer, is_output, options_.input.width,
-                                 options_.input.height};
+    const EngineOptions settings{outline.inputs.front().name, options_.layer,       is_output,
+                                 outline.without_shape,       options_.input.width, options_.input.height};
     const unsigned most = options_.threads > 0 ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
     engines_ =
         std::make_unique<EnginePool>([network = std::move(network), settings,
@@ -137,7 +137,7 @@ class PhotoBackbone final : public Backbone {
       if (!memory.enough) return kNotEnoughMemory;
       const cv::Mat pixels = decoded(image, header->format);
       if (pixels.empty() || pixels.type() != CV_8UC3)
-        return can_allocate(memory.bytes) ? "the image is damaged or of an unknown variant" : kNotEnoughMemory;
+        return can_allocate(memory.bytes) ? "a damaged image or an unsupported variant" : kNotEnoughMemory;
       to_network_input({pixels.ptr<std::uint8_t>(), static_cast<std::size_t>(pixels.cols),
                         static_cast<std::size_t>(pixels.rows), pixels.step[0]},
                        options_.input, input);

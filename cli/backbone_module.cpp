@@ -114,10 +114,7 @@ OpenedBackbone open(BackboneOptions options, const BackboneChoice& choice, std::
   opened.bytes = decoding + (options.threads - 1) * network.held();
   opened.backbone.reset(function_of<OpenBackbone>(module, kOpenBackbone)(options, problem));
   if (opened.backbone == nullptr)
-    throw Error(ErrorCode::bad_input,
-                fmt::format("{}: {}; --input-size, --layer or the card NAME.json beside the network "
-                            "say how it is used",
-                            options.file.string(), problem));
+    throw Error(ErrorCode::bad_input, fmt::format("{}: {}", options.file.string(), problem));
   opened.source = {options.file.filename().string(), std::move(sha256), opened.backbone->layer(), options.input,
                    opened.backbone->dimensions()};
   return opened;

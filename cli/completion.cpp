@@ -48,7 +48,9 @@ std::vector<Option> completed_options(const Command& command) {
   return table.options();
 }
 
-bool takes_file(const Option& option) { return option.expected == "a path" || option.expected == "text"; }
+bool takes_file(const Option& option) {
+  return option.expected == "a path" || option.expected == "text" || option.assign_all;
+}
 
 std::string bash_script(const std::vector<Command>& commands) {
   const auto joined = [&](const std::string& group) {

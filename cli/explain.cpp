@@ -20,7 +20,8 @@ namespace parsnets::cli {
 namespace {
 
 struct State {
-  std::string model, input;
+  std::string model;
+  std::vector<std::string> input;
   int row = 0, top = 8;
   std::uint64_t memory_limit = 0;
   PhotoOptions photos;
@@ -42,7 +43,7 @@ std::size_t row_of(const State& state, std::size_t rows) {
 Sample read_sample(const State& state, const Model& model, ThreadPool& pool, ProgressObserver* progress) {
   const auto& source = model.record.data.source;
   if (!state.photos.given()) {
-    const Matrix<float> input = read_feature_input(state.input, source, progress, state.memory_limit);
+    const Matrix<float> input = read_feature_input(state.input.front(), source, progress, state.memory_limit);
     const auto row = input.row(row_of(state, input.rows()));
     return {"", {row.begin(), row.end()}};
   }
@@ -61,9 +62,9 @@ Command explain_command() {
   command.summary = "show which attributes and networks decided a prediction";
   command.example = "parsnets explain --model out/demo.safetensors --input data/demo/features.npy --row 1100";
   command.options.text("model", state->model, "model file")
-      .text("input", state->input,
-            "features of the samples: .npy, .npz, .csv or .mat, one row each; with --backbone photographs (JPEG, "
-            "PNG, WebP, BMP): a file, a folder, or several, comma-separated")
+      .texts("input", state->input,
+             "features of the samples: .npy, .npz, .csv or .mat, one row each; with --backbone photographs (JPEG, "
+             "PNG, WebP, BMP): files and folders")
       .integer("row", state->row, 0, 2000000000,
                "row of the sample, counted from 0; of photographs, the sample number that 'parsnets predict' prints")
       .integer("top", state->top, 1, 100000, "number of attributes to show");
@@ -79,7 +80,7 @@ Command explain_command() {
     ThreadPool pool(1);
     const Sample sample = read_sample(*state, model, pool, context.progress);
     if (sample.features.size() != model.dimensions)
-      throw Error(BadInput{sample.image.empty() ? state->input : sample.image, "features",
+      throw Error(BadInput{sample.image.empty() ? state->input.front() : sample.image, "features",
                            fmt::format("{} per sample, as in training", model.dimensions),
                            fmt::format("{}", sample.features.size()),
                            "use the features that the model was trained on"});
@@ -95,7 +96,7 @@ Command explain_command() {
                    {"runner_up_score", why.runner_up_score},
                    {"open_networks", why.open_networks}};
     if (!state->photos.given())
-      warn(context, source_doubt(model.record.data.source, std::filesystem::path(state->input)), output.json);
+      warn(context, source_doubt(model.record.data.source, std::filesystem::path(state->input.front())), output.json);
     if (!sample.image.empty()) output.json["image"] = sample.image;
     output.json["calibration"] = why.calibration;
     output.json["examples"] = why.examples;

@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backbone_module.hpp"
 #include "base/file.hpp"
 #include "base/memory_limit.hpp"
 #include "command.hpp"
 #include "data/feature_source.hpp"
 #include "data/folder.hpp"
-#include "formats/csv.hpp"
 #include "images/extraction.hpp"
 #include "parsnets/error.hpp"
+#include "photo_rows.hpp"
+#include "terminal.hpp"
 
 namespace parsnets::cli {
 
@@ -23,19 +26,40 @@ std::string counted(std::size_t count, const std::string& noun) {
 
 constexpr std::size_t kShown = 5;  // of the images that cannot be read
 
-std::vector<std::filesystem::path> places_of(const std::string& images) {
+/// Photographs without class folders, to which a table of classes does not apply.
+void require_classes(const ImageList& list, const std::vector<std::filesystem::path>& places) {
+  if (!list.class_names.empty()) return;
   std::error_code absent;
-  if (std::filesystem::exists(images, absent)) return {images};  // its name may have a comma
-  const auto names = parse_list(images, "--images");
-  return {names.begin(), names.end()};
+  if (places.size() != 1 || !std::filesystem::is_directory(places.front(), absent))
+    throw Error(ErrorCode::usage,
+                "--attributes describes classes, but the photographs have none; give a folder with a folder per class, "
+                "or --labels");
+  auto parent = (places.front() / "..").lexically_normal().string();
+  if (parent.ends_with('/') && parent.size() > 1) parent.pop_back();
+  throw Error(ErrorCode::usage,
+              fmt::format("--attributes describes classes, but '{}' has no class folders; did you mean its parent, {}?",
+                          std::filesystem::canonical(places.front(), absent).filename().string(), parent));
+}
+
+/// A data set among the photographs would be taken for a class the next time.
+void require_outside(const std::filesystem::path& out, const std::vector<std::filesystem::path>& places) {
+  std::error_code absent;
+  const auto target = std::filesystem::weakly_canonical(out, absent);
+  for (const auto& place : places) {
+    if (!std::filesystem::is_directory(place, absent)) continue;
+    const auto folder = std::filesystem::canonical(place, absent);
+    const auto [end, unused] = std::mismatch(folder.begin(), folder.end(), target.begin(), target.end());
+    if (end == folder.end() && target != folder)
+      throw Error(ErrorCode::usage, fmt::format("--out: expected a folder outside the photographs, found {} inside {}",
+                                                out.string(), place.string()));
+  }
 }
 
 /// What the folder still needs before a model can be trained on it.
 std::string next_step(const Extraction& done, const std::string& folder) {
   if (!done.has_labels)
-    return fmt::format(
-        "no classes: there is no folder per class; a model predicts them: parsnets predict --model MODEL --input {}\n",
-        (std::filesystem::path(folder) / "features.npy").string());
+    return fmt::format("the photographs have no classes; to classify them: parsnets predict --model MODEL --input {}\n",
+                       (std::filesystem::path(folder) / "features.npy").string());
   std::string text;
   if (!done.has_attributes)
     text += fmt::format("missing: {}/attributes.csv, a header 'class,<attributes>' and a row per class\n", folder);
@@ -44,6 +68,8 @@ std::string next_step(const Extraction& done, const std::string& folder) {
 
 Output output_of(const Extraction& done, const ImageList& list, const FeatureSource& source, const std::string& engine,
                  const std::string& folder) {
+  std::vector<std::string> unreadable;
+  for (const auto& message : done.unreadable) unreadable.push_back(with_options(message, flag_option));
   Output output;
   output.json = {{"data", folder},
                  {"images", done.images},
@@ -51,9 +77,11 @@ Output output_of(const Extraction& done, const ImageList& list, const FeatureSou
                  {"dimensions", done.dimensions},
                  {"classes", done.classes.size()},
                  {"unreadable", done.unreadable.size()},
-                 {"unreadable_images", done.unreadable},
+                 {"unreadable_images", unreadable},
                  {"classes_without_images", done.classes_without_images},
                  {"unused_labels", list.unused_labels.size()},
+                 {"unlabelled", list.unlabelled.size()},
+                 {"broken_links", list.broken_links.size()},
                  {"other_files", list.other_files},
                  {"has_labels", done.has_labels},
                  {"has_attributes", done.has_attributes},
@@ -68,14 +96,15 @@ Output output_of(const Extraction& done, const ImageList& list, const FeatureSou
     text += fmt::format("{} cannot be read and {} left out:\n", counted(done.unreadable.size(), "image"),
                         done.unreadable.size() == 1 ? "is" : "are");
     for (std::size_t i = 0; i < std::min(kShown, done.unreadable.size()); ++i)
-      text += fmt::format("  {}\n", done.unreadable[i]);
+      text += fmt::format("  {}\n", unreadable[i]);
     if (done.unreadable.size() > kShown) text += fmt::format("  and {} more\n", done.unreadable.size() - kShown);
   }
   if (!done.classes_without_images.empty())
     text += fmt::format("classes without a readable image: {}\n", quoted_list(done.classes_without_images));
-  if (!list.other_files.empty())
-    text +=
-        fmt::format("left out because they are not JPEG, PNG, WebP or BMP images: {}\n", describe_other_files(list));
+  text += left_out_text(list);
+  if (!list.unlabelled.empty())
+    text += fmt::format("left out because the labels do not name them: {} ({})\n",
+                        counted(list.unlabelled.size(), "image"), quoted_list(list.unlabelled));
   if (!list.unused_labels.empty())
     text += fmt::format("the labels name {} that {} not there: {}\n", counted(list.unused_labels.size(), "image"),
                         list.unused_labels.size() == 1 ? "is" : "are", quoted_list(list.unused_labels));
@@ -87,7 +116,7 @@ Output output_of(const Extraction& done, const ImageList& list, const FeatureSou
 
 Command extract_command() {
   struct State {
-    std::string images;
+    std::vector<std::string> images;
     std::filesystem::path out, labels;
     BackboneChoice backbone;
     ExtractionOptions options;
@@ -100,37 +129,38 @@ Command extract_command() {
   command.summary = "turn photographs into the features of a data set, with an ONNX network";
   command.example = "parsnets extract --images photos --backbone resnet50.onnx --attributes classes.csv --out my-data";
   command.options
-      .text("images", state->images,
-            "folder with a folder of photographs per class, or image files, comma-separated (JPEG, PNG, WebP, BMP)")
+      .texts("images", state->images,
+             "folder with a folder of photographs per class, or image files (JPEG, PNG, WebP, BMP); image_files.csv "
+             "names an image by its path below the folder when one folder is given, else by the path as given")
       .path("out", state->out, "data set folder to write; an interrupted run goes on from what is there");
   add_backbone_options(command.options, state->backbone);
   command.options
       .path("attributes", state->options.attributes,
             "table of classes: a .csv file with a column 'class' and the attributes; becomes attributes.csv")
       .path("labels", state->labels,
-            "classes of the photographs: a .csv file with the columns 'file' and 'class', instead of folders")
+            "classes of the photographs: a .csv file with the columns 'file' and 'class', instead of folders; "
+            "photographs that it does not name are left out")
       .integer("max-pixels", state->max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded")
       .bytes("memory-limit", state->options.memory_limit,
              "maximum memory of the process; fails before starting if the work does not fit");
   command.run = [state](Context& context) {
     if (state->images.empty() || state->out.empty() || state->backbone.file.empty())
-      throw Error(ErrorCode::usage, "extract: expected --images DIR, --backbone FILE.onnx and --out DIR");
+      throw Error(ErrorCode::usage, "extract: expected --images DIR|FILE…, --backbone FILE.onnx and --out DIR");
     auto& options = state->options;
     options.limits.max_pixels = static_cast<std::size_t>(state->max_pixels);
+    const auto places = image_places(state->images, "--images");
+    require_outside(state->out, places);
     check_writable_folder(state->out);
-    const ImageList list = list_images(places_of(state->images), state->labels);
-    if (!options.attributes.empty() && list.class_names.empty())
-      throw Error(
-          ErrorCode::usage,
-          fmt::format("--attributes: expected photographs with classes, one folder of {} per class or --labels, "
-                      "found no such folders",
-                      state->images));
+    const ImageList list = list_images(places, state->labels);
+    if (!options.attributes.empty()) require_classes(list, places);
     if (!options.attributes.empty()) check_attributes(options.attributes, list);
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     state->backbone.threads = pool.size();
     state->backbone.limits = options.limits;
     state->backbone.memory_limit = options.memory_limit;
     const OpenedBackbone opened = open_backbone(state->backbone);
+    if (!context.common.quiet)
+      answer_interrupts("stopping after this photograph; Ctrl-C again ends at once, and finished photographs are kept");
     const Extraction done =
         extract_features(*opened.backbone, opened.source, list, state->out, options, pool, context.progress);
     return output_of(done, list, opened.source, opened.backbone->engine(), state->out.string());

@@ -18,6 +18,7 @@
 #include "base/options.hpp"
 #include "base/row_blocks.hpp"
 #include "command.hpp"
+#include "data/folder.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
@@ -32,27 +33,28 @@ namespace {
 /// What the parser fills in for one command before its options are assigned.
 struct Parsed {
   CLI::App* app = nullptr;
-  std::map<std::string, std::string> given;  ///< option name -> text on the command line
+  std::map<std::string, std::vector<std::string>> given;  ///< option name -> its values on the command line
   std::string config;
   bool print_config = false;
 };
 
-void add_options(CLI::App& app, const OptionTable& table, std::map<std::string, std::string>& given,
+void add_options(CLI::App& app, const OptionTable& table, std::map<std::string, std::vector<std::string>>& given,
                  const char* group) {
   for (const auto& option : table.options()) {
     const std::string flag = "--" + option.name;
     if (option.is_flag) {
       app.add_flag_callback(
-             flag, [&given, name = option.name] { given[name] = "true"; }, option.help)
+             flag, [&given, name = option.name] { given[name] = {"true"}; }, option.help)
           ->group(group);
       continue;
     }
     std::string help = fmt::format("{} ({}", option.help, option.expected);
     help += option.default_text.empty() ? ")" : fmt::format("; default {})", option.default_text);
-    app.add_option_function<std::string>(
-           flag, [&given, name = option.name](const std::string& v) { given[name] = v; }, help)
-        ->type_name("")
-        ->group(group);
+    const auto keep_all = [&given, name = option.name](const std::vector<std::string>& v) { given[name] = v; };
+    const auto keep = [&given, name = option.name](const std::string& v) { given[name] = {v}; };
+    CLI::Option* added = option.assign_all ? app.add_option_function<std::vector<std::string>>(flag, keep_all, help)
+                                           : app.add_option_function<std::string>(flag, keep, help);
+    added->type_name("")->group(group);
   }
 }
 
@@ -70,11 +72,14 @@ std::vector<std::string> assign(OptionTable& own, OptionTable& common, const Par
     names = both.append(own).read_config(config_text(parsed.config), parsed.config);
   }
   std::string problems;
-  for (const auto& [name, text] : parsed.given) {
+  for (const auto& [name, values] : parsed.given) {
     const Option* option = own.find(name);
     if (option == nullptr) option = common.find(name);
-    if (const auto expected = option->assign(text))
-      problems += fmt::format("{}--{}: expected {}, found '{}'", problems.empty() ? "" : "; ", name, *expected, text);
+    if (values.size() > 1)
+      option->assign_all(values);
+    else if (const auto expected = option->assign(values.front()))
+      problems +=
+          fmt::format("{}--{}: expected {}, found '{}'", problems.empty() ? "" : "; ", name, *expected, values.front());
   }
   if (!problems.empty()) throw Error(ErrorCode::usage, problems);
   for (const auto& [name, unused] : parsed.given) names.push_back(name);
@@ -270,11 +275,16 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     const bool asked = e.get_exit_code() == 0;  // --help, --version
     for (std::size_t i = 0; i < commands.size() && !asked; ++i)
-      if (parsed[i].app->parsed())
-        if (const std::string message = unknown_option(words, commands[i], common_table); !message.empty()) {
-          print_usage_error(message);
-          return static_cast<int>(ErrorCode::usage);
-        }
+      if (parsed[i].app->parsed()) {
+        std::string message = unknown_option(words, commands[i], common_table);
+        const auto unexpected = parsed[i].app->remaining();
+        if (message.empty() && !unexpected.empty())
+          message = fmt::format("{}: expected no further argument, found {}\nRun with --help for more information.",
+                                commands[i].name, quoted_list(unexpected));
+        if (message.empty()) continue;
+        print_usage_error(message);
+        return static_cast<int>(ErrorCode::usage);
+      }
     app.exit(e);
     return asked ? 0 : static_cast<int>(ErrorCode::usage);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "data/folder.hpp"
 #include "formats/csv.hpp"
 #include "images/image_block.hpp"
 #include "parsnets/error.hpp"
@@ -28,41 +29,63 @@ void add_photo_options(OptionTable& options, PhotoOptions& photos) {
       .path("backbone", photos.backbone.file,
             "network that turns photographs into features, an ONNX file: the one that made the features of training")
       .flag("trust-backbone", photos.trust_backbone,
-            "use the network though the model does not say which one made its features; the card NAME.json beside it "
-            "says what it expects")
+            "use this network although the model does not record one; the card NAME.json beside it says what it "
+            "expects")
       .integer("max-pixels", photos.max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded");
   add_engine_option(options, photos.backbone);
 }
 
-void check_photographs(const std::string& input, const PhotoOptions& photos) {
+void check_photographs(const std::vector<std::string>& input, const PhotoOptions& photos) {
+  if (photos.given()) {
+    if (std::ranges::count(input, "-") > 0)
+      throw Error(ErrorCode::usage, "--input: expected photographs with --backbone, found standard input");
+    return;
+  }
+  if (photos.backbone.engine) throw Error(ErrorCode::usage, "--engine requires --backbone");
+  if (photos.trust_backbone) throw Error(ErrorCode::usage, "--trust-backbone requires --backbone");
   std::error_code absent;
-  if (!photos.given()) {
-    if (photos.backbone.engine) throw Error(ErrorCode::usage, "--engine requires --backbone");
-    if (photos.trust_backbone) throw Error(ErrorCode::usage, "--trust-backbone requires --backbone");
-    if (has_image_ending(input) || std::filesystem::is_directory(input, absent))
+  for (const auto& place : input)
+    if (has_image_ending(place) || std::filesystem::is_directory(place, absent))
       throw Error(ErrorCode::usage,
                   fmt::format("--input: expected a file of features, found '{}'; photographs need --backbone FILE.onnx",
-                              input));
-  } else if (input == "-") {
-    throw Error(ErrorCode::usage, "--input: expected photographs with --backbone, found standard input");
+                              place));
+  if (input.size() > 1)
+    throw Error(ErrorCode::usage, fmt::format("--input: expected one file of features, found {}", input.size()));
+}
+
+std::vector<std::filesystem::path> image_places(const std::vector<std::string>& values, const std::string& option) {
+  std::vector<std::filesystem::path> places;
+  for (const auto& value : values) {
+    std::error_code absent;
+    if (std::filesystem::exists(value, absent) || value.find(',') == std::string::npos) {
+      places.emplace_back(value);  // its name may have a comma
+      continue;
+    }
+    for (auto& name : parse_list(value, option)) places.emplace_back(std::move(name));
   }
+  return places;
+}
+
+std::string left_out_text(const ImageList& list) {
+  std::string text;
+  if (!list.other_files.empty())
+    text +=
+        fmt::format("left out because they are not JPEG, PNG, WebP or BMP images: {}\n", describe_other_files(list));
+  if (!list.broken_links.empty()) text += fmt::format("broken links: {}\n", quoted_list(list.broken_links));
+  return text;
 }
 
 std::string unreadable_text(std::size_t count) {
   return fmt::format("{} image{} could not be read\n", count, count == 1 ? "" : "s");
 }
 
-std::vector<ListedImage> photos_of(const std::string& input, ProgressObserver* progress) {
-  std::error_code absent;
-  std::vector<std::filesystem::path> places{input};
-  if (!std::filesystem::exists(input, absent)) {
-    const auto names = parse_list(input, "--input");
-    places.assign(names.begin(), names.end());
+std::vector<ListedImage> photos_of(const std::vector<std::string>& input, ProgressObserver* progress) {
+  ImageList list = find_images(image_places(input, "--input"));
+  std::string left_out = left_out_text(list);
+  if (!left_out.empty()) {
+    left_out.pop_back();
+    report_message(progress, left_out);
   }
-  ImageList list = find_images(places);
-  if (!list.other_files.empty())
-    report_message(progress,
-                   "left out because they are not JPEG, PNG, WebP or BMP images: " + describe_other_files(list));
   return std::move(list.images);
 }
 

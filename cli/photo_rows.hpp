@@ -38,12 +38,20 @@ struct PhotoOptions {
 
 /// --backbone, --trust-backbone, --max-pixels and --engine, for commands that take features or photographs as --input.
 void add_photo_options(OptionTable& options, PhotoOptions& photos);
-/// Throws usage for photographs without a backbone, and for what does not go together with one.
-void check_photographs(const std::string& input, const PhotoOptions& photos);
+/// Throws usage for photographs without a backbone, for what does not go together with one, and for several files of
+/// features.
+void check_photographs(const std::vector<std::string>& input, const PhotoOptions& photos);
 
-/// Images that --input names: a file, a folder, or several, separated by commas. By name, each once. Throws bad_input
-/// where there are none. Tells `progress` of other files in the folders.
-std::vector<ListedImage> photos_of(const std::string& input, ProgressObserver* progress);
+/// Files and folders that the values of an option name. A value that is no file or folder is a list, separated by
+/// commas.
+std::vector<std::filesystem::path> image_places(const std::vector<std::string>& values, const std::string& option);
+
+/// Images that --input names: files and folders. By name, each once. Throws bad_input where there are none. Tells
+/// `progress` what is left out of the folders.
+std::vector<ListedImage> photos_of(const std::vector<std::string>& input, ProgressObserver* progress);
+
+/// What is left out of the folders, a line each with its end.
+std::string left_out_text(const ImageList& list);
 
 /// "3 images could not be read" and an end of line.
 std::string unreadable_text(std::size_t count);

@@ -22,7 +22,8 @@ namespace parsnets::cli {
 namespace {
 
 struct State {
-  std::string model, input;
+  std::string model;
+  std::vector<std::string> input;
   std::filesystem::path out;
   int top = 5, batch = 1024, reasons = 0;
   bool table = false;
@@ -32,17 +33,18 @@ struct State {
   PhotoOptions photos;
 
   bool photographs() const { return photos.given(); }
+  bool standard_input() const { return input.front() == "-"; }
 };
 
 /// What is written is text for a program to read by its ending, and never replaces what is read.
-void check_out(const std::filesystem::path& out, std::initializer_list<std::filesystem::path> read) {
+void check_out(const std::filesystem::path& out, const std::vector<std::string>& read) {
   if (out.empty()) return;
   if (out.extension() != ".csv" && out.extension() != ".json")
     throw Error(ErrorCode::usage, "--out: expected a file ending in .csv or .json, found '" + out.string() + "'");
   std::error_code absent;
   for (const auto& file : read)
     if (std::filesystem::equivalent(out, file, absent))
-      throw Error(ErrorCode::usage, "--out: expected another file than " + file.string() + ", which is read");
+      throw Error(ErrorCode::usage, "--out: expected another file than " + file + ", which is read");
 }
 
 /// Verdicts, sets and explanations are of all classes.
@@ -66,10 +68,11 @@ void check(const State& state, const Context& context) {
   if (state.table && (context.common.json || !state.out.empty()))
     throw Error(ErrorCode::usage, fmt::format("--table conflicts with {}: tables are for people to look at",
                                               context.common.json ? "--json" : "--out"));
-  check_out(state.out, {state.model, state.input});
-  if (context.processes.size() > 1 && (state.input == "-" || state.photographs()))
+  check_out(state.out, {state.model});
+  check_out(state.out, state.input);
+  if (context.processes.size() > 1 && (state.standard_input() || state.photographs()))
     throw Error(ErrorCode::usage, fmt::format("--input: expected a file that every process can read, found {}",
-                                              state.input == "-" ? "standard input" : "photographs"));
+                                              state.standard_input() ? "standard input" : "photographs"));
 }
 
 PredictionColumns columns_of(const State& state, const Recogniser& model, const std::vector<ListedImage>& photos,
@@ -159,9 +162,9 @@ Output run(State& state, Context& context) {
   FeatureRows input = state.photographs()
                           ? FeatureRows(std::make_unique<PhotoRows>(std::move(photos), model.source, state.photos,
                                                                     state.memory_limit, pool, context.progress))
-                          : FeatureRows(state.input, model.source, context.progress, state.memory_limit);
-  if (!state.photographs() && state.input != "-")
-    warn(context, source_doubt(model.source, std::filesystem::path(state.input)), warned);
+                          : FeatureRows(state.input.front(), model.source, context.progress, state.memory_limit);
+  if (!state.photographs() && state.input.front() != "-")
+    warn(context, source_doubt(model.source, std::filesystem::path(state.input.front())), warned);
   if (input.cols() != model.dimensions)
     throw Error(BadInput{input.name(), "features", fmt::format("{} per sample, as in training", model.dimensions),
                          fmt::format("{}", input.cols()), "use the features that the model was trained on"});
@@ -226,9 +229,10 @@ Command predict_command() {
   command.summary = "predict the classes of new samples, with confidences";
   command.example = "parsnets predict --model out/demo.safetensors --input data/demo/features.npy --top 3";
   command.options.text("model", state->model, "model file or device file")
-      .text("input", state->input,
-            "features of the samples, one row each: a .npy, .npz, .mat or .csv file, or - for .npy or .csv on standard "
-            "input; with --backbone photographs (JPEG, PNG, WebP, BMP): a file, a folder, or several, comma-separated")
+      .texts("input", state->input,
+             "features of the samples, one row each: a .npy, .npz, .mat or .csv file, or - for .npy or .csv on "
+             "standard input; with --backbone photographs (JPEG, PNG, WebP, BMP): files and folders; an image is named "
+             "by its path below the folder when one folder is given, else by the path as given")
       .path("out", state->out,
             "file to write instead of standard output: .csv or .json by its ending; replaced when all is done")
       .integer("top", state->top, 1, 100000, "number of classes per sample")

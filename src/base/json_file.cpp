@@ -14,7 +14,10 @@ nlohmann::json parse_json(std::string_view text, const std::string& file) {
       return true;
     });
   } catch (const nlohmann::json::exception& e) {
-    throw Error(BadInput{file, "", "a JSON object", e.what(), "correct the JSON"});
+    std::string_view problem = e.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: …"
+    if (const auto name = problem.find("] "); problem.starts_with('[') && name != std::string_view::npos)
+      problem.remove_prefix(name + 2);
+    throw Error(BadInput{file, "", "a JSON object", std::string(problem), "correct the JSON"});
   }
 }
 

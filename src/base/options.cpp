@@ -199,6 +199,17 @@ OptionTable& OptionTable::text(std::string name, std::string& field, std::string
       [](std::string_view text) { return std::optional<std::string>(text); }, as_json<std::string>);
 }
 
+OptionTable& OptionTable::texts(std::string name, std::vector<std::string>& field, std::string help) {
+  add(
+      std::move(name), field, "one or more paths", std::move(help),
+      [](std::string_view text) {
+        return std::optional(text.empty() ? std::vector<std::string>() : std::vector<std::string>{std::string(text)});
+      },
+      [](const std::vector<std::string>& values) { return nlohmann::json(fmt::format("{}", fmt::join(values, ","))); });
+  options_.back().assign_all = [&field](std::vector<std::string> values) { field = std::move(values); };
+  return *this;
+}
+
 OptionTable& OptionTable::path(std::string name, std::filesystem::path& field, std::string help) {
   return add(
       std::move(name), field, "a path", std::move(help),

@@ -26,6 +26,8 @@ struct Option {
   bool can_be_auto = false;          ///< "auto" leaves the choice to training; then value() is null while it is empty
   std::vector<std::string> choices;  ///< empty unless it is a choice
   std::function<std::optional<std::string>(std::string_view)> assign;
+  /// Of rows that take several values; null for the others.
+  std::function<void(std::vector<std::string>)> assign_all = {};
   std::function<nlohmann::json()> value;
 };
 
@@ -64,6 +66,8 @@ class OptionTable {
   OptionTable& flag_value(std::string name, bool& field, std::string help);
   OptionTable& flag_value(std::string name, std::optional<bool>& field, std::string help);
   OptionTable& text(std::string name, std::string& field, std::string help);
+  /// Several values on the command line, each as it is; one elsewhere, so that what reads the field may split it.
+  OptionTable& texts(std::string name, std::vector<std::string>& field, std::string help);
   OptionTable& path(std::string name, std::filesystem::path& field, std::string help);
   /// Sizes as "512MB", "2GB", "1048576"; 0 means no limit.
   OptionTable& bytes(std::string name, std::uint64_t& field, std::string help);

@@ -28,6 +28,25 @@ bool jpeg_has_end(const ImageBytes& bytes) {
   return false;
 }
 
+/// "50 million"
+std::string count_text(std::size_t count) {
+  return count % 1'000'000 == 0 ? fmt::format("{} million", count / 1'000'000) : fmt::format("{}", count);
+}
+
+/// Throws bad_input for an image of more pixels than are decoded.
+void check_size(const ImageHeader& header, const ImageLimits& limits, const std::string& name) {
+  const std::string size = fmt::format("{} x {}", header.width, header.height);
+  if (header.width > limits.max_pixels / header.height)
+    throw Error(
+        BadInput{name, "", fmt::format("at most {} pixels", count_text(limits.max_pixels)),
+                 fmt::format("{} is more than {} ({})", size, option_name("max-pixels"), count_text(limits.max_pixels)),
+                 "make the photograph smaller"});
+  if (std::max(header.width, header.height) > limits.max_side)
+    throw Error(BadInput{name, "", fmt::format("at most {} pixels on a side", limits.max_side),
+                         fmt::format("{}, more than {} on a side", size, limits.max_side),
+                         "make the photograph smaller"});
+}
+
 /// For messages about files of other formats.
 std::string name_of_content(const ImageBytes& bytes) {
   constexpr std::array<std::pair<std::string_view, const char*>, 8> kOthers{{{"GIF8", "a GIF"},
@@ -38,8 +57,7 @@ std::string name_of_content(const ImageBytes& bytes) {
                                                                              {"<svg", "an SVG drawing"},
                                                                              {"<?xml", "an XML document"},
                                                                              {"<", "a web page"}}};
-  if (bytes.size() == 0) return "an empty file";
-  if (bytes.has(4, "ftyp")) return "a HEIF or AVIF image or a film";
+  if (bytes.has(4, "ftyp")) return "a HEIF or AVIF image, or a video";
   if (bytes.has(4, "jP  ")) return "a JPEG 2000";
   for (const auto& [start, name] : kOthers)
     if (bytes.has(0, start)) return name;
@@ -52,6 +70,8 @@ ImageHeader check_image(std::span<const std::byte> content, const ImageLimits& l
   if (content.size() > limits.max_bytes)
     throw Error(BadInput{name, "", fmt::format("an image file of at most {} bytes", limits.max_bytes),
                          fmt::format("a file of {} bytes, too large", content.size()), "make the photograph smaller"});
+  if (content.empty())
+    throw Error(BadInput{name, "", "a JPEG, PNG, WebP or BMP image", "the file is empty", "get the file again"});
   const ImageBytes bytes(content);
   const auto format = read_image_format(content);
   if (!format)
@@ -64,10 +84,7 @@ ImageHeader check_image(std::span<const std::byte> content, const ImageLimits& l
     throw Error(BadInput{name, "", "a still image", "an animated WebP", "save one of its pictures"});
   if (*format == ImageFormat::jpeg && !jpeg_has_end(bytes))
     throw Error(BadInput{name, "", "a complete JPEG image", "a file that ends early", "get the file again"});
-  if (std::max(header->width, header->height) > limits.max_side || header->width > limits.max_pixels / header->height)
-    throw Error(BadInput{
-        name, "", fmt::format("at most {} pixels, and {} on a side", limits.max_pixels, limits.max_side),
-        fmt::format("{} x {} pixels, too many", header->width, header->height), "make the photograph smaller"});
+  check_size(*header, limits, name);
   check_decoding_work(content, *format, name);
   return *header;
 }

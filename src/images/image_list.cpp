@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
-#include <string_view>
-#include <tuple>
 
 #include "formats/csv.hpp"
 #include "formats/text.hpp"
@@ -69,11 +68,13 @@ class FolderWalk {
     for (const auto& entry : fs::directory_iterator(folder)) {
       if (is_hidden(entry.path())) continue;
       std::error_code absent;  // a link to nothing is no file
+      const fs::path name = alone_ ? entry.path().lexically_relative(folder_).lexically_normal() : entry.path();
       if (entry.is_directory(absent)) {
         (entry.is_symlink(absent) ? links : folders).push_back(entry.path());
+      } else if (entry.is_symlink(absent) && !entry.exists(absent)) {
+        list_.broken_links.push_back(name.generic_string());
       } else if (has_image_ending(entry.path()) && entry.is_regular_file(absent)) {
-        const fs::path inside = entry.path().lexically_relative(folder_);
-        list_.images.push_back({entry.path(), (alone_ ? inside : entry.path()).generic_string(), class_name});
+        list_.images.push_back({entry.path(), name.generic_string(), class_name});
       } else {
         ++list_.other_files[short_ending(entry.path())];
       }
@@ -96,7 +97,19 @@ void add_folder(const fs::path& folder, bool alone, ImageList& list) try {
       BadInput{error.path1().string(), "", "a readable folder", error.code().message(), "check its permissions"});
 }
 
-void label(ImageList& list, const fs::path& file) {
+std::string normal(const std::string& name) { return fs::path(name).lexically_normal().generic_string(); }
+
+/// Whether a path ends with another one, folder by folder.
+bool ends_with_path(const std::string& path, const std::string& end) {
+  return path == end || (path.ends_with(end) && path[path.size() - end.size() - 1] == '/');
+}
+
+/// A row of the table of labels.
+struct Label {
+  std::string where, file, class_name;
+};
+
+std::vector<Label> read_labels(const fs::path& file) {
   const CsvTable table = read_csv(file, true);
   const auto column = [&](const char* name) {
     const auto found = std::ranges::find(table.header, name);
@@ -106,34 +119,84 @@ void label(ImageList& list, const fs::path& file) {
     return static_cast<std::size_t>(found - table.header.begin());
   };
   const std::size_t files = column("file"), classes = column("class");
-  std::map<std::string, std::string> class_of;
+  std::vector<Label> labels;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    const auto& row = table.rows[r];
-    const std::string where = fmt::format("{}:{}", file.string(), table.lines[r]);
-    if (row[classes].empty())
-      throw Error(BadInput{where, "class", "a class name", "an empty cell", "fill it in, or remove the line"});
-    const auto [known, added] =
-        class_of.emplace(fs::path(row[files]).lexically_normal().generic_string(), row[classes]);
-    if (!added && known->second != row[classes])
-      throw Error(BadInput{where, "class", fmt::format("one class for '{}'", row[files]),
-                           fmt::format("'{}' and '{}'", known->second, row[classes]), "keep one line per file"});
+    labels.push_back(
+        {fmt::format("{}:{}", file.string(), table.lines[r]), normal(table.rows[r][files]), table.rows[r][classes]});
+    if (labels.back().class_name.empty())
+      throw Error(
+          BadInput{labels.back().where, "class", "a class name", "an empty cell", "fill it in, or remove the line"});
   }
-  std::size_t missing = 0;
-  std::string first;
-  std::set<std::string> used;
-  for (auto& image : list.images) {
-    const auto found = class_of.find(image.name);
-    if (found == class_of.end() && missing++ == 0) first = image.name;
-    if (found == class_of.end()) continue;
-    image.class_name = found->second;
-    used.insert(image.name);
+  return labels;
+}
+
+/// The images that the files of labels mean.
+class LabelledImages {
+ public:
+  explicit LabelledImages(const std::vector<ListedImage>& images) {
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      by_name_.emplace(normal(images[i].name), i);
+      paths_.push_back(normal(fs::absolute(images[i].file).string()));
+      by_file_name_[images[i].file.filename().string()].push_back(i);
+    }
   }
-  if (missing > 0)
-    throw Error(BadInput{file.string(), "file", "a line for every image",
-                         fmt::format("none for {} images, the first is '{}'", missing, first),
-                         "files are named as below the folder of images"});
-  for (const auto& [name, class_name] : class_of)
-    if (!used.contains(name)) list.unused_labels.push_back(name);
+
+  /// Nothing: none of the images. Throws bad_input when it may be several.
+  std::optional<std::size_t> find(const Label& label) const {
+    if (const auto found = by_name_.find(label.file); found != by_name_.end()) return found->second;
+    std::optional<std::size_t> meant;
+    const auto candidates = by_file_name_.find(fs::path(label.file).filename().string());
+    if (candidates == by_file_name_.end()) return meant;
+    for (const std::size_t i : candidates->second) {
+      if (!ends_with_path(paths_[i], label.file)) continue;
+      if (meant)
+        throw Error(BadInput{label.where, "file", "the name of one image",
+                             fmt::format("'{}', which may be '{}' or '{}'", label.file, paths_[*meant], paths_[i]),
+                             "give more of its path"});
+      meant = i;
+    }
+    return meant;
+  }
+
+ private:
+  std::vector<std::string> paths_;
+  std::map<std::string, std::size_t> by_name_;
+  std::map<std::string, std::vector<std::size_t>> by_file_name_;
+};
+
+/// Gives images their classes; those without one leave the list.
+void label(ImageList& list, const fs::path& file) {
+  const std::vector<Label> labels = read_labels(file);
+  const LabelledImages images(list.images);
+  std::vector<const Label*> label_of(list.images.size());
+  for (const Label& one : labels) {
+    const auto image = images.find(one);
+    if (!image) {
+      list.unused_labels.push_back(one.file);
+      continue;
+    }
+    const Label*& known = label_of[*image];
+    if (known != nullptr && known->class_name != one.class_name)
+      throw Error(BadInput{one.where, "class", fmt::format("one class for '{}'", list.images[*image].name),
+                           fmt::format("'{}' and '{}'", known->class_name, one.class_name), "keep one line per file"});
+    known = &one;
+  }
+  std::vector<ListedImage> named;
+  for (std::size_t i = 0; i < list.images.size(); ++i) {
+    auto& image = list.images[i];
+    if (label_of[i] == nullptr) {
+      list.unlabelled.push_back(image.name);
+      continue;
+    }
+    image.class_name = label_of[i]->class_name;
+    named.push_back(std::move(image));
+  }
+  if (named.empty())
+    throw Error(
+        BadInput{file.string(), "file", "names of images",
+                 fmt::format("none of the {} images, such as '{}'", list.images.size(), list.unlabelled.front()),
+                 "give each file by its path below the folder of images, or by its name"});
+  list.images = std::move(named);
   list.empty_folders.clear();  // folders are no classes here
 }
 
@@ -160,8 +223,30 @@ std::string describe_other_files(const ImageList& list) {
 
 namespace {
 
-/// By name, those of several places several times.
-ImageList gather_images(const std::vector<fs::path>& places) {
+/// An image that several places have gets the class that one of them gives. Throws bad_input if two give it two, unless
+/// these do not matter.
+void keep_each_once(ImageList& list, bool disputes_matter) {
+  std::vector<ListedImage> once;
+  std::map<std::string, std::size_t> known;
+  for (auto& image : list.images) {
+    const auto [place, added] = known.emplace(normal(image.name), once.size());
+    if (added) {
+      once.push_back(std::move(image));
+      continue;
+    }
+    ListedImage& first = once[place->second];
+    if (first.class_name.empty())
+      first.class_name = image.class_name;
+    else if (disputes_matter && !image.class_name.empty() && image.class_name != first.class_name)
+      throw Error(BadInput{
+          image.file.string(), "class", "one class of an image",
+          fmt::format("'{}' and '{}', by folders one of which is within the other", first.class_name, image.class_name),
+          "name one of them, or give the classes by " + option_name("labels")});
+  }
+  list.images = std::move(once);
+}
+
+ImageList gather_images(const std::vector<fs::path>& places, bool disputes_matter) {
   ImageList list;
   for (const auto& place : places) {
     std::error_code error;
@@ -170,7 +255,8 @@ ImageList gather_images(const std::vector<fs::path>& places) {
     else if (fs::exists(place, error))
       list.images.push_back({place, place.generic_string(), ""});
     else
-      throw Error(BadInput{place.string(), "", "a folder of photographs or an image file", "no such file or folder",
+      throw Error(BadInput{place.string(), "", "a folder of photographs or an image file",
+                           fs::is_symlink(place, error) ? "a broken link" : "no such file or folder",
                            "check the path"});
   }
   if (list.images.empty())
@@ -178,47 +264,21 @@ ImageList gather_images(const std::vector<fs::path>& places) {
                          "images that end in .jpg, .jpeg, .png, .webp or .bmp",
                          list.other_files.empty() ? "none" : "none among " + describe_other_files(list),
                          list.other_files.empty() ? "check the path" : "check the path, or convert the files"});
-  for (auto& image : list.images) {
-    image.name = fs::path(image.name).lexically_normal().generic_string();
+  for (const auto& image : list.images)
     if (!is_utf8(image.name))
       throw Error(BadInput{image.file.string(), "", "a name in UTF-8", "other bytes", "rename the file"});
-  }
-  // An image that several of the places have: the class that one of them gives comes first.
-  std::ranges::stable_sort(list.images, {}, [](const ListedImage& image) {
-    return std::tuple(std::string_view(image.name), image.class_name.empty(), std::string_view(image.class_name));
-  });
+  keep_each_once(list, disputes_matter);
+  std::ranges::sort(list.images, {}, &ListedImage::name);
+  std::ranges::sort(list.broken_links);
   return list;
-}
-
-void remove_repeats(ImageList& list) {
-  const auto twice = std::ranges::unique(list.images, {}, &ListedImage::name);
-  list.images.erase(twice.begin(), twice.end());
-}
-
-/// Throws bad_input for an image that has one class in one of the places and another in another.
-void check_repeats(const ImageList& list) {
-  const auto disputed = std::ranges::adjacent_find(list.images, [](const ListedImage& one, const ListedImage& other) {
-    return one.name == other.name && !other.class_name.empty() && one.class_name != other.class_name;
-  });
-  if (disputed != list.images.end())
-    throw Error(BadInput{disputed->file.string(), "class", "one class of an image",
-                         fmt::format("'{}' and '{}', by folders one of which is within the other", disputed->class_name,
-                                     std::next(disputed)->class_name),
-                         "name one of them, or give the classes by " + option_name("labels")});
 }
 
 }  // namespace
 
-ImageList find_images(const std::vector<fs::path>& places) {
-  ImageList list = gather_images(places);
-  remove_repeats(list);
-  return list;
-}
+ImageList find_images(const std::vector<fs::path>& places) { return gather_images(places, false); }
 
 ImageList list_images(const std::vector<fs::path>& places, const fs::path& labels) {
-  ImageList list = gather_images(places);
-  if (labels.empty()) check_repeats(list);
-  remove_repeats(list);
+  ImageList list = gather_images(places, labels.empty());
   if (!labels.empty()) label(list, labels);
   std::set<std::string> names;
   for (const auto& image : list.images) names.insert(image.class_name);

@@ -11,7 +11,7 @@ namespace parsnets {
 
 struct ListedImage {
   std::filesystem::path file;
-  std::string name;        ///< for image_files.csv: below its folder; as given for single files and several folders
+  std::string name;        ///< path below the folder when one folder is given; else the path as given
   std::string class_name;  ///< empty: not known
 };
 
@@ -20,6 +20,8 @@ struct ImageList {
   std::vector<std::string> class_names;            ///< sorted; empty: no image has a class
   std::vector<std::string> empty_folders;          ///< of classes, without images
   std::vector<std::string> unused_labels;          ///< files in the table of labels that are not among the images
+  std::vector<std::string> unlabelled;             ///< images that the table of labels does not name: left out
+  std::vector<std::string> broken_links;           ///< in the folders
   std::map<std::string, std::size_t> other_files;  ///< how many other files are in the folders, by their endings
 };
 
@@ -35,8 +37,9 @@ bool has_image_ending(const std::filesystem::path& file);
 ImageList find_images(const std::vector<std::filesystem::path>& places);
 
 /// The same with their classes. The class of an image is the first folder below the one given, or that of `labels`, a
-/// .csv with the columns `file` and `class`, which names every image as `name` does. Throws bad_input also when some
-/// have a class and others have none.
+/// .csv with the columns `file` and `class`. A file of it is the image of this name or, where that is one image alone,
+/// the one of which the path ends with it, folder by folder. Throws bad_input also when the table names no image, and
+/// when some images have a folder and others have none.
 ImageList list_images(const std::vector<std::filesystem::path>& places, const std::filesystem::path& labels = {});
 
 }  // namespace parsnets

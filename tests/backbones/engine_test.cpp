@@ -135,6 +135,18 @@ TEST_P(EngineTest, NetworksThatDoNotFitAreExplained) {
     return onnx_file({{node}, {}, {onnx_value("image", {0, 3, 16, 16})}, {onnx_value("y", {})}});
   };
   EXPECT_NE(problem_of(of_node(onnx_node("NoSuchOperator", {"image"}, "y")), input), "");
+  if (GetParam() == NetworkEngine::opencv) {
+    EXPECT_TRUE(problem_.starts_with("OpenCV 4.") &&
+                problem_.ends_with(" does not support the operator NoSuchOperator; "
+                                   "export the network with opset 10, or use ONNX "
+                                   "Runtime"))
+        << problem_;
+    const std::string shapeless = onnx_part(1, "y") + onnx_part(2, onnx_part(1, onnx_number(1, 1)));
+    const auto relu = onnx_node("Relu", {"image"}, "y");
+    EXPECT_TRUE(problem_of(onnx_file({{relu}, {}, {onnx_value("image", {0, 3, 16, 16})}, {shapeless}}), input)
+                    .starts_with("the output 'y' has no shape, which OpenCV 4."))
+        << problem_;
+  }
   EXPECT_NE(problem_of(of_node(onnx_node("Relu", {"missing"}, "y")), input), "");
   EXPECT_NE(problem_of(of_node(onnx_node("Reshape", {"image", "s"}, "y")), input), "");
   EXPECT_EQ(open_backbone({dir_ / "absent.onnx", "", input, 0}, problem_), nullptr);

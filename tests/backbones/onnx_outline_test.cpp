@@ -5,6 +5,7 @@
 #include <random>
 
 #include "backbones/onnx_bytes.hpp"
+#include "parsnets/option_name.hpp"
 
 namespace parsnets::test {
 
@@ -48,7 +49,10 @@ TEST(OnnxOutline, NamesAndShapes) {
   layer = "positive";
   EXPECT_EQ(outline.choose(layer), "");
   layer = "negative";
-  EXPECT_NE(outline.choose(layer).find("found 'negative'; its outputs are: maps, features"), std::string::npos);
+  EXPECT_EQ(
+      with_options(outline.choose(layer), flag_option),
+      "expected a layer of the network, found 'negative'; --layer is one of its outputs: maps, features; or of its "
+      "last layers: maps, positive, features");
 }
 
 TEST(OnnxOutline, WhatAPhotographMustFit) {
@@ -71,6 +75,24 @@ TEST(OnnxOutline, AnAppendedOutputJoinsTheGraph) {
                                       {onnx_value("y", {})}});
   for (const bool shape : {false, true})
     EXPECT_EQ(outline_of(file + output_to_append(long_name, shape)).outputs, (Names{"y", long_name}));
+}
+
+TEST(OnnxOutline, AnOutputWithoutAShape) {
+  EXPECT_EQ(outline_of(onnx_of_pixels(4, 4)).without_shape, "");
+  const std::string shapeless = onnx_part(1, "pixels") + onnx_part(2, onnx_part(1, onnx_number(1, 1)));
+  EXPECT_EQ(outline_of(onnx_file({{onnx_node("Flatten", {"x"}, "pixels")},
+                                  {},
+                                  {onnx_value("x", {0, 3, 4, 4})},
+                                  {onnx_value("x", {}), shapeless}}))
+                .without_shape,
+            "pixels");
+}
+
+TEST(OnnxOutline, OtherFilesAreNotTakenForDamagedOnes) {
+  OnnxOutline outline;
+  EXPECT_EQ(read("# A page\n\nwith text", outline), "expected an ONNX network, found another kind of file");
+  EXPECT_EQ(read(onnx_of_pixels().substr(0, 30), outline), "expected an ONNX network, found a damaged one");
+  EXPECT_EQ(read("", outline), "expected an ONNX network, found an empty file");
 }
 
 TEST(OnnxOutline, DamagedFilesAreRefusedOrRead) {

@@ -95,6 +95,19 @@ TEST(Options, SharesTakePercentAndNumbersAndReadBackExactly) {
   }
 }
 
+TEST(Options, SomeTakeSeveralValues) {
+  std::vector<std::string> files{"old"};
+  OptionTable table;
+  table.texts("files", files, "what is read");
+  const Option& option = *table.find("files");
+  option.assign_all({"a, b.jpg", "c.jpg"});
+  EXPECT_EQ(files, (std::vector<std::string>{"a, b.jpg", "c.jpg"}));
+  EXPECT_FALSE(option.assign("d.jpg,e.jpg"));
+  EXPECT_EQ(files, std::vector<std::string>{"d.jpg,e.jpg"}) << "as it is: a name may have a comma";
+  EXPECT_FALSE(option.assign(""));
+  EXPECT_TRUE(files.empty());
+}
+
 TEST(Options, SizesTakeUnits) {
   Sample s;
   auto table = s.table();

@@ -77,12 +77,13 @@ TEST_F(ExtractCommand, TellsWhatIsMissing) {
   write_text_file(dir_ / "photos/bear/broken.jpg", "no");
   write_text_file(dir_ / "photos/bear/note.heic", "another format");
   fs::create_directories(dir_ / "photos/cat");
+  fs::create_symlink("gone.bmp", dir_ / "photos/bear/link.bmp");
   const auto result = run_cli(words("data"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* text : {"12 photographs x 48 features, 3 classes", "1 image cannot be read and is left out:",
                            "bear/broken.jpg: another kind of file", "classes without a readable image: 'cat'",
                            "left out because they are not JPEG, PNG, WebP or BMP images: 1 file (1 .heic)",
-                           "attributes.csv, a header", "next: parsnets data split"})
+                           "broken links: 'bear/link.bmp'", "attributes.csv, a header", "next: parsnets data split"})
     EXPECT_NE(result.out.find(text), std::string::npos) << text << "\n" << result.out;
   EXPECT_EQ(result.err, "");
   expect_error({"data", "split", at("data")}, 3, "a table of class attributes");
@@ -168,7 +169,7 @@ TEST_F(ExtractCommand, SettingsOfTheNetwork) {
   EXPECT_EQ(json({"--input-size", "7"})["height"], 7);
   expect_error(words("data", {"--input-size", "8"}), 3, "takes any x 3 x 4 x 4");
   expect_error(words("data", {"--input-size", "0x4"}), 2, "320x240");
-  expect_error(words("data", {"--layer", "none"}), 3, "its outputs are: pixels");
+  expect_error(words("data", {"--layer", "none"}), 3, "--layer is one of its outputs: pixels");
   write_text_file(dir_ / "network.json", R"({"preset": "sepia"})");
   expect_error(words("data"), 3, "network.json");
   for (const char* target : {"nowhere", "network.json", "/dev/null", "photos"}) {  // links to nothing, in a circle, …
@@ -176,6 +177,8 @@ TEST_F(ExtractCommand, SettingsOfTheNetwork) {
     fs::create_symlink(target, dir_ / "network.json");
     expect_error(words("data"), 3, "network.json");
   }
+  write_text_file(dir_ / "network.json", R"({"preset": )");
+  expect_error(words("data"), 3, "network.json: expected a JSON object, found parse error at line 1, column 12: ");
 }
 
 TEST_F(ExtractCommand, IsCheckedBeforeTheWork) {
@@ -183,9 +186,13 @@ TEST_F(ExtractCommand, IsCheckedBeforeTheWork) {
   expect_error(words("network.onnx/below"), 3, "network.onnx/below");
   write_text_file(dir_ / "classes.csv", "class,furry\nbear,1\ndeer,1\n");
   expect_error(words("data", {"--attributes", at("classes.csv")}), 3, "none for 'frog'");
-  expect_error({"extract", "--images", at("photos/bear"), "--backbone", at("network.onnx"), "--attributes",
-                at("classes.csv"), "--out", at("data")},
-               2, "found no such folders");
+  expect_error(
+      {"extract", "--images", at("photos/bear"), "--backbone", at("network.onnx"), "--attributes", at("classes.csv"),
+       "--out", at("data")},
+      2, "--attributes describes classes, but 'bear' has no class folders; did you mean its parent, " + at("photos"));
+  expect_error(words("photos/bear/data"), 2, "--out: expected a folder outside the photographs, found");
+  expect_error({"extract", "--backbone", at("network.onnx"), "more", "--out", at("data"), "words"}, 2,
+               "parsnets: extract: expected no further argument, found 'more', 'words'");
   expect_error(words("data", {"--memory-limit", "100MB"}), 2, "decoding photographs");
   expect_error(words("data", {"--labels", at("classes.csv")}), 3, "'file' and 'class'");
   EXPECT_FALSE(fs::exists(dir_ / "data"));
@@ -204,9 +211,12 @@ TEST_F(ExtractCommand, TheMemoryOfTheNetworkIsCountedBeforeItIsOpened) {
 
 TEST_F(ExtractCommand, FilesAndLabelsFromATable) {
   write_text_file(dir_ / "labels.csv", "file,class\nbear/0.bmp,cat\nbear/3.bmp,frog\n");
-  const auto result = run_cli({"extract", "--images", at("photos/bear"), "--labels", at("labels.csv"), "--backbone",
-                               at("network.onnx"), "--out", at("data")});
-  EXPECT_EQ(result.exit_code, 3) << "names are those below the folder";
+  const auto some = run_cli({"extract", "--images", at("photos/bear"), "--labels", at("labels.csv"), "--backbone",
+                             at("network.onnx"), "--out", at("some")});
+  ASSERT_EQ(some.exit_code, 0) << some.err;
+  EXPECT_NE(some.out.find("left out because the labels do not name them: 2 images ('6.bmp', '9.bmp')"),
+            std::string::npos)
+      << some.out;
   write_text_file(dir_ / "labels.csv", "file,class\n0.bmp,cat\n3.bmp,frog\n6.bmp,cat\n9.bmp,frog\n");
   ASSERT_EQ(run_cli({"extract", "--images", at("photos/bear"), "--labels", at("labels.csv"), "--backbone",
                      at("network.onnx"), "--attributes", at("classes.csv"), "--out", at("data")})
@@ -218,6 +228,15 @@ TEST_F(ExtractCommand, FilesAndLabelsFromATable) {
   const auto files_alone = run_cli({"extract", "--images", at("photos/bear/0.bmp") + "," + at("photos/deer/1.bmp"),
                                     "--backbone", at("network.onnx"), "--out", at("two")});
   EXPECT_NE(files_alone.out.find("2 photographs x 48 features, no classes"), std::string::npos) << files_alone.out;
+  EXPECT_NE(files_alone.out.find("the photographs have no classes; to classify them: parsnets predict"),
+            std::string::npos);
+  write_photo(dir_ / "a, b.bmp", 1);
+  const auto several = run_cli({"extract", "--images", at("photos/bear/0.bmp"), at("photos/deer/1.bmp"), at("a, b.bmp"),
+                                "--backbone", at("network.onnx"), "--out", at("three")});
+  ASSERT_EQ(several.exit_code, 0) << several.err;
+  EXPECT_EQ(
+      read_text_file(dir_ / "three/image_files.csv"),
+      "image_file\n\"" + at("a, b.bmp") + "\"\n" + at("photos/bear/0.bmp") + "\n" + at("photos/deer/1.bmp") + "\n");
 }
 
 TEST(ExtractCommandWithoutModule, SaysWhatToInstall) {

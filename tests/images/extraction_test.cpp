@@ -19,14 +19,14 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
-/// Cancels at the n-th report.
+/// Cancels when so many photographs are done.
 class CancelAfter final : public ProgressObserver {
  public:
-  explicit CancelAfter(int reports) : left_(reports) {}
-  bool on_progress(const ProgressEvent&) override { return left_-- > 0; }
+  explicit CancelAfter(std::uint64_t photographs) : photographs_(photographs) {}
+  bool on_progress(const ProgressEvent& event) override { return event.done < photographs_; }
 
  private:
-  int left_;
+  std::uint64_t photographs_;
 };
 
 /// Fails from the fifth photograph on, with one of the problems of a backbone.

@@ -76,10 +76,14 @@ TEST(ImageList, LinksInACircleEnd) {
   fs::create_directory_symlink("../../b", dir / "photos/a/z/b");
   fs::create_directory_symlink("../a", dir / "photos/b/a");
   fs::create_symlink("loop.png", dir / "photos/a/loop.png");
+  fs::create_symlink("gone.png", dir / "photos/b/0.png");
   const ImageList list = list_images({dir / "photos"});
   EXPECT_EQ(names_of(list),
             (Names{"a/1.png=a", "a/z/2.png=a", "a/z/b/3.png=a", "b/3.png=b", "b/a/1.png=b", "b/a/z/2.png=b"}));
   EXPECT_TRUE(list.empty_folders.empty());
+  EXPECT_EQ(list.broken_links, (Names{"a/loop.png", "a/z/b/0.png", "b/0.png", "b/a/loop.png"}));
+  EXPECT_TRUE(list.other_files.empty());
+  EXPECT_NE(message_of({dir / "photos/b/0.png"}).find("found a broken link"), std::string::npos);
 }
 
 TEST(ImageList, FilesAndSeveralFoldersKeepTheirPaths) {
@@ -91,6 +95,7 @@ TEST(ImageList, FilesAndSeveralFoldersKeepTheirPaths) {
   EXPECT_TRUE(files.class_names.empty());
   EXPECT_EQ(names_of(list_images({dir / "two", dir / "one", dir / "one"})),
             (Names{root + "/one/a/1.png=a", root + "/two/a/1.png=a"}));
+  EXPECT_EQ(names_of(list_images({root + "/./3.jpg", root + "/3.jpg"})), Names{root + "/./3.jpg="}) << "as given, once";
 }
 
 TEST(ImageList, OverlappingPlacesGiveAnImageOneClass) {
@@ -119,6 +124,27 @@ TEST(ImageList, LabelsOfATable) {
   EXPECT_TRUE(list.empty_folders.empty());
 }
 
+TEST(ImageList, LabelsOfSomeImagesByAsMuchOfTheirPathsAsTellsThemApart) {
+  TempDir dir;
+  for (const char* name : {"p/1.png", "p/2.png", "q/1.png", "q/3.png"}) touch(dir / name);
+  const auto csv = [&](const std::string& rows) {
+    write_text_file(dir / "labels.csv", "file,class\n" + rows);
+    return dir / "labels.csv";
+  };
+  const ImageList some = list_images({dir / "p", dir / "q"}, csv("2.png,fox\nq/1.png,owl\n"));
+  EXPECT_EQ(names_of(some), (Names{(dir / "p/2.png").string() + "=fox", (dir / "q/1.png").string() + "=owl"}));
+  EXPECT_EQ(some.unlabelled, (Names{(dir / "p/1.png").string(), (dir / "q/3.png").string()}));
+  EXPECT_TRUE(some.unused_labels.empty());
+  const auto longer = csv((dir / "p/1.png").string() + ",fox\nq/2.png,owl\n");
+  EXPECT_EQ(names_of(list_images({dir / "p"}, longer)), Names{"1.png=fox"}) << "q/2.png is not p/2.png";
+  EXPECT_EQ(list_images({dir / "p"}, longer).unused_labels, Names{"q/2.png"});
+  EXPECT_NE(
+      message_of({dir.path()}, csv("1.png,fox\n"))
+          .find("'1.png', which may be '" + (dir / "p/1.png").string() + "' or '" + (dir / "q/1.png").string() + "'"),
+      std::string::npos);
+  EXPECT_NE(message_of({dir.path()}, csv("p/1.png,fox\n./p/1.png,owl\n")).find("'fox' and 'owl'"), std::string::npos);
+}
+
 TEST(ImageList, OtherFilesAreCountedByTheirEndings) {
   TempDir dir;
   touch(dir / "p/1.png");
@@ -141,7 +167,7 @@ TEST(ImageList, ProblemsAreNamed) {
     return message_of({dir.path()}, dir / "labels.csv");
   };
   EXPECT_NE(csv("file,label\n").find("'file' and 'class'"), std::string::npos);
-  EXPECT_NE(csv("file,class\na/1.png,x\n").find("none for 1 images, the first is 'a/2.png'"), std::string::npos);
+  EXPECT_NE(csv("file,class\nb/1.png,x\n").find("none of the 2 images, such as 'a/1.png'"), std::string::npos);
   EXPECT_NE(csv("file,class\na/1.png,x\na/1.png,y\n").find("'x' and 'y'"), std::string::npos);
   EXPECT_NE(csv("file,class\na/1.png,\n").find("an empty cell"), std::string::npos);
   EXPECT_NE(message_of({dir / "none"}).find("no such file"), std::string::npos);
