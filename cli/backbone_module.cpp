@@ -171,7 +171,7 @@ OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, con
     throw Error(
         BadInput{choice.file.string(), "",
                  fmt::format("the model's backbone {} (sha256 {})", trained->backbone, trained->sha256.substr(0, 12)),
-                 fmt::format("another network (sha256 {})", sha256.substr(0, 12)),
+                 fmt::format("another file (sha256 {})", sha256.substr(0, 12)),
                  "features of another backbone mean nothing to the model"});
   OpenedBackbone opened =
       open({choice.file, trained->layer, trained->input, 0, choice.engine}, choice, std::move(sha256));

@@ -28,6 +28,7 @@ struct Context {
   std::vector<std::string> given;                 ///< names of the options on the command line or in the config file
   std::function<void(const std::string&)> print;  ///< to standard output, before the command is done
   Processes& processes;                           ///< those that run this command together; the first writes files
+  bool& object_is_open;  ///< a JSON object without its brace was printed: an error becomes its last member
 };
 
 /// What a command has to say: `json` with --json, `text` without.

@@ -13,6 +13,7 @@
 #include "parsnets/model.hpp"
 #include "photo_rows.hpp"
 #include "prediction_writer.hpp"
+#include "text_columns.hpp"
 #include "warn.hpp"
 
 namespace parsnets::cli {
@@ -67,7 +68,7 @@ Command explain_command() {
              "PNG, WebP, BMP): files and folders")
       .integer("row", state->row, 0, 2000000000,
                "row of the sample, counted from 0; of photographs, the sample number that 'parsnets predict' prints")
-      .integer("top", state->top, 1, 100000, "number of attributes to show");
+      .integer("top", state->top, 1, 100000, "number of attributes to show; --json has all of them");
   add_photo_options(command.options, state->photos);
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
@@ -111,7 +112,7 @@ Command explain_command() {
                               sample.image.empty() ? fmt::format("sample {}", state->row) : sample.image, winner,
                               why.winner_score, runner_up, why.runner_up_score);
     output.text +=
-        fmt::format("{:>9}  {:<28}{:>12}{:>12}\n", "", "attribute", winner.substr(0, 11), runner_up.substr(0, 11));
+        fmt::format("{:>9}  {:<28}{:>12}{:>12}\n", "", "attribute", shortened(winner, 11), shortened(runner_up, 11));
     for (std::size_t i = 0; i < std::min<std::size_t>(why.attributes.size(), static_cast<std::size_t>(state->top));
          ++i) {
       const auto& c = why.attributes[i];

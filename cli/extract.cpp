@@ -10,6 +10,7 @@
 #include "command.hpp"
 #include "data/feature_source.hpp"
 #include "data/folder.hpp"
+#include "formats/text.hpp"
 #include "images/extraction.hpp"
 #include "parsnets/error.hpp"
 #include "photo_rows.hpp"
@@ -68,8 +69,6 @@ std::string next_step(const Extraction& done, const std::string& folder) {
 
 Output output_of(const Extraction& done, const ImageList& list, const FeatureSource& source, const std::string& engine,
                  const std::string& folder) {
-  std::vector<std::string> unreadable;
-  for (const auto& message : done.unreadable) unreadable.push_back(with_options(message, flag_option));
   Output output;
   output.json = {{"data", folder},
                  {"images", done.images},
@@ -77,7 +76,7 @@ Output output_of(const Extraction& done, const ImageList& list, const FeatureSou
                  {"dimensions", done.dimensions},
                  {"classes", done.classes.size()},
                  {"unreadable", done.unreadable.size()},
-                 {"unreadable_images", unreadable},
+                 {"unreadable_images", done.unreadable},
                  {"classes_without_images", done.classes_without_images},
                  {"unused_labels", list.unused_labels.size()},
                  {"unlabelled", list.unlabelled.size()},
@@ -96,7 +95,7 @@ Output output_of(const Extraction& done, const ImageList& list, const FeatureSou
     text += fmt::format("{} cannot be read and {} left out:\n", counted(done.unreadable.size(), "image"),
                         done.unreadable.size() == 1 ? "is" : "are");
     for (std::size_t i = 0; i < std::min(kShown, done.unreadable.size()); ++i)
-      text += fmt::format("  {}\n", unreadable[i]);
+      text += fmt::format("  {}\n", escaped(done.unreadable[i]));
     if (done.unreadable.size() > kShown) text += fmt::format("  and {} more\n", done.unreadable.size() - kShown);
   }
   if (!done.classes_without_images.empty())

@@ -28,7 +28,8 @@ inline Matrix<float> read_feature_input(const std::filesystem::path& file, const
   }
   for (const char* ending : {".npy", ".npz", ".csv"})
     if (file.extension() == ending) return read_feature_file(file, progress, place);
-  throw Error(BadInput{file.string(), "", "a .npy, .npz, .csv or .mat file", "'" + file.extension().string() + "'",
+  throw Error(BadInput{file.string(), "", "a .npy, .npz, .csv or .mat file",
+                       std::filesystem::is_directory(file) ? "a folder" : "'" + file.extension().string() + "'",
                        std::filesystem::is_directory(file) || has_image_ending(file)
                            ? "extract the features of photographs first, with 'parsnets extract'"
                            : "convert it, e.g. with numpy.save"});

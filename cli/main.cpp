@@ -86,8 +86,8 @@ std::vector<std::string> assign(OptionTable& own, OptionTable& common, const Par
   return names;
 }
 
-void print_error(ProcessGroup& group, const CommonOptions& common, int code, const std::string& message,
-                 const BadInput& parts) {
+void print_error(ProcessGroup& group, const CommonOptions& common, bool object_is_open, int code,
+                 const std::string& message, const BadInput& parts) {
   if (common.json && group.is_first()) {
     nlohmann::ordered_json error{{"code", code}, {"message", message}};
     if (!parts.expected.empty()) {
@@ -98,7 +98,10 @@ void print_error(ProcessGroup& group, const CommonOptions& common, int code, con
       error["advice"] = parts.advice;
     }
     // Text from a damaged file may not be UTF-8.
-    std::cout << nlohmann::ordered_json{{"error", error}}.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+    const auto text = [](const nlohmann::ordered_json& json, int indent) {
+      return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+    };
+    std::cout << (object_is_open ? ",\n  \"error\": " + text(error, -1) + "\n}" : text({{"error", error}}, 2))
               << std::endl;
   }
   group.fail(code, message);
@@ -116,6 +119,7 @@ void obey_memory_limit(const Command& command) {
 }
 
 int run_in(ProcessGroup& group, Command& command, OptionTable& common, CommonOptions& options, const Parsed& parsed) {
+  bool object_is_open = false;
   try {
     const auto given = assign(command.options, common, parsed);
     if (!group.is_alone() && !command.runs_in_processes)
@@ -134,7 +138,7 @@ int run_in(ProcessGroup& group, Command& command, OptionTable& common, CommonOpt
       progress.clear();
       if (group.is_first()) std::cout << text << std::flush;
     };
-    Context context{options, &progress, given, print, group.processes()};
+    Context context{options, &progress, given, print, group.processes(), object_is_open};
     const Output output = command.run(context);
     progress.clear();
     if (!group.is_first()) return output.failure.empty() ? 0 : static_cast<int>(ErrorCode::failure);
@@ -150,13 +154,14 @@ int run_in(ProcessGroup& group, Command& command, OptionTable& common, CommonOpt
     say(fmt::format("parsnets: {}\n", output.failure));
     return static_cast<int>(ErrorCode::failure);
   } catch (const Error& e) {
-    print_error(group, options, static_cast<int>(e.code()), e.message(flag_option), e.parts(flag_option));
+    print_error(group, options, object_is_open, static_cast<int>(e.code()), e.message(flag_option),
+                e.parts(flag_option));
     return static_cast<int>(e.code());
   } catch (const std::bad_alloc&) {
-    print_error(group, options, 1, "out of memory", {});
+    print_error(group, options, object_is_open, 1, "out of memory", {});
     return 1;
   } catch (const std::exception& e) {
-    print_error(group, options, 1, e.what(), {});
+    print_error(group, options, object_is_open, 1, e.what(), {});
     return 1;
   }
 }
@@ -202,6 +207,20 @@ void check_command(std::vector<std::string>& words, const std::vector<Command>& 
     words.push_back("--help");
   }
   if (check(0, "")) check(1, words[0]);
+}
+
+/// What an option at the end, or before another one, lacks; "" if every option has its value.
+std::string missing_value(const std::vector<std::string>& words, const Command& command, const OptionTable& common) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") break;
+    if (!word.starts_with("--") || (i + 1 < words.size() && !words[i + 1].starts_with("--"))) continue;
+    const Option* option = command.options.find(word.substr(2));
+    if (option == nullptr) option = common.find(word.substr(2));
+    if (option != nullptr && !option->is_flag)
+      return fmt::format("{}: {}: expected {}, found nothing", command.name, word, option->expected);
+  }
+  return "";
 }
 
 /// What was meant by an option that the parser did not know; "" if every option is known.
@@ -278,6 +297,7 @@ int main(int argc, char** argv) {
       if (parsed[i].app->parsed()) {
         std::string message = unknown_option(words, commands[i], common_table);
         const auto unexpected = parsed[i].app->remaining();
+        if (message.empty()) message = missing_value(words, commands[i], common_table);
         if (message.empty() && !unexpected.empty())
           message = fmt::format("{}: expected no further argument, found {}\nRun with --help for more information.",
                                 commands[i].name, quoted_list(unexpected));

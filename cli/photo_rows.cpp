@@ -6,6 +6,7 @@
 
 #include "data/folder.hpp"
 #include "formats/csv.hpp"
+#include "formats/text.hpp"
 #include "images/image_block.hpp"
 #include "parsnets/error.hpp"
 
@@ -35,10 +36,23 @@ void add_photo_options(OptionTable& options, PhotoOptions& photos) {
   add_engine_option(options, photos.backbone);
 }
 
+namespace {
+
+bool has_feature_ending(const std::string& file) {
+  const auto ending = std::filesystem::path(file).extension();
+  return ending == ".npy" || ending == ".npz" || ending == ".mat" || ending == ".csv";
+}
+
+}  // namespace
+
 void check_photographs(const std::vector<std::string>& input, const PhotoOptions& photos) {
   if (photos.given()) {
     if (std::ranges::count(input, "-") > 0)
       throw Error(ErrorCode::usage, "--input: expected photographs with --backbone, found standard input");
+    for (const auto& place : input)
+      if (has_feature_ending(place))
+        throw Error(ErrorCode::usage,
+                    fmt::format("--backbone is for photographs, but '{}' holds features; leave it out", place));
     return;
   }
   if (photos.backbone.engine) throw Error(ErrorCode::usage, "--engine requires --backbone");
@@ -69,8 +83,7 @@ std::vector<std::filesystem::path> image_places(const std::vector<std::string>& 
 std::string left_out_text(const ImageList& list) {
   std::string text;
   if (!list.other_files.empty())
-    text +=
-        fmt::format("left out because they are not JPEG, PNG, WebP or BMP images: {}\n", describe_other_files(list));
+    text += fmt::format("left out because of their endings: {}\n", describe_other_files(list));
   if (!list.broken_links.empty()) text += fmt::format("broken links: {}\n", quoted_list(list.broken_links));
   return text;
 }
@@ -116,7 +129,7 @@ PhotoRows::PhotoRows(std::vector<ListedImage> images, const std::optional<Featur
 void PhotoRows::skip(UnreadableImage image) {
   const auto& skipped = unreadable_.emplace_back(std::move(image));
   if (unreadable_.size() <= kTold)
-    report_message(progress_, fmt::format("{}: cannot be read, skipped: {}", skipped.image, skipped.problem));
+    report_message(progress_, fmt::format("{}: cannot be read, skipped: {}", escaped(skipped.image), skipped.problem));
   else if (unreadable_.size() == kTold + 1)
     report_message(progress_, "more images cannot be read");
 }
@@ -134,14 +147,14 @@ MatrixView<const float> PhotoRows::next(std::size_t count) {
           report(progress_, {"predict", first + done, images_.size(), "photographs"});
         },
         [&](std::size_t i, const ImageFeatures& features) {
-          if (features.error && images_.size() == 1) throw Error(*features.error);
           results[i] = {features.error, {}, features.values};
         });
     next_ += some;
     if (features_.rows() < some) features_ = Matrix<float>(some, cols());
     for (std::size_t i = 0; i < some; ++i) {
       if (results[i].error) {
-        skip({first + i, block[i].name, results[i].problem()});
+        if (!first_error_) first_error_ = results[i].error;
+        skip({first + i, block[i].name, problem_of(*results[i].error)});
         continue;
       }
       std::ranges::copy(results[i].values, features_.row(read_.size()).begin());
@@ -149,8 +162,7 @@ MatrixView<const float> PhotoRows::next(std::size_t count) {
     }
   }
   if (read_.empty() && unreadable_.size() == images_.size())
-    throw Error(BadInput{unreadable_.front().image, "", "an image that can be read", unreadable_.front().problem,
-                         "none of the images can be read"});
+    throw none_readable(images_.front(), *first_error_, images_.size());
   return {features_.data(), read_.size(), cols()};
 }
 

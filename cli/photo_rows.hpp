@@ -1,6 +1,7 @@
 #pragma once
 // Photographs as rows of features, some at a time.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "backbone_module.hpp"
 #include "images/image_header.hpp"
 #include "images/image_list.hpp"
+#include "parsnets/error.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
 #include "parsnets/threads.hpp"
@@ -90,6 +92,7 @@ class PhotoRows {
   Matrix<float> features_;
   std::vector<ReadImage> read_;
   std::vector<UnreadableImage> unreadable_;
+  std::optional<Error> first_error_;
 };
 
 }  // namespace parsnets::cli

@@ -187,24 +187,29 @@ Output run(State& state, Context& context) {
       state.photographs() ? "raise the limit, or lower --max-pixels or --threads" : "raise the limit or lower --batch");
   Counts counts;
   std::size_t samples = 0;
-  // Written as it is computed, so that memory does not grow with the input.
-  for (;;) {
-    const std::size_t done = samples + input.unreadable().size();
-    const char* unit = state.photographs() ? "photographs" : "samples";
-    report(context.progress, {"predict", done, input.total(), unit});
-    const MatrixView<const float> rows = input.next(batch);
-    if (rows.rows() == 0) break;
-    for (std::size_t first = 0; first < rows.rows(); first += rows_at_a_time) {
-      if (first > 0) report(context.progress, {"predict", done + first, input.total(), unit});
-      const std::size_t count = std::min(rows_at_a_time, rows.rows() - first);
-      const Share own = processes.share(count);
-      const MatrixView<const float> part(rows.data() + (first + own.first) * rows.cols(), own.count, rows.cols());
-      const Predictions found = gathered(predictions_of(model, ranking, part, top, wanted, pool), processes);
-      if (!writer) continue;
-      const auto images = input.images();
-      write(found, model, images.empty() ? images : images.subspan(first, count), *writer, counts);
+  try {
+    // Written as it is computed, so that memory does not grow with the input.
+    for (;;) {
+      const std::size_t done = samples + input.unreadable().size();
+      const char* unit = state.photographs() ? "photographs" : "samples";
+      report(context.progress, {"predict", done, input.total(), unit});
+      const MatrixView<const float> rows = input.next(batch);
+      if (rows.rows() == 0) break;
+      for (std::size_t first = 0; first < rows.rows(); first += rows_at_a_time) {
+        if (first > 0) report(context.progress, {"predict", done + first, input.total(), unit});
+        const std::size_t count = std::min(rows_at_a_time, rows.rows() - first);
+        const Share own = processes.share(count);
+        const MatrixView<const float> part(rows.data() + (first + own.first) * rows.cols(), own.count, rows.cols());
+        const Predictions found = gathered(predictions_of(model, ranking, part, top, wanted, pool), processes);
+        if (!writer) continue;
+        const auto images = input.images();
+        write(found, model, images.empty() ? images : images.subspan(first, count), *writer, counts);
+      }
+      samples += rows.rows();
     }
-    samples += rows.rows();
+  } catch (...) {
+    if (writer) context.object_is_open = writer->break_off();
+    throw;
   }
   if (samples == 0)
     throw Error(BadInput{input.name(), "", "rows of comma-separated numbers", "only a header", "write it again"});

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "feature_input.hpp"
+#include "formats/text.hpp"
+#include "text_columns.hpp"
 
 namespace parsnets::cli {
 
@@ -15,21 +17,12 @@ namespace {
 
 constexpr std::size_t kWidestClass = 40, kWidestSample = 60;  // of the columns of a table
 
-/// Characters, not bytes.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-std::string padded(const std::string& text, std::size_t width) {
-  return text + std::string(width - std::min(width, width_of(text)), ' ');
-}
-
 std::string percent(float confidence) { return fmt::format("{:.1f} %", 100 * confidence); }
 
 }  // namespace
 
 void PredictionColumns::widen_samples(const std::string& name) {
-  sample_width = std::max(sample_width, std::min(width_of(name), kWidestSample));
+  sample_width = std::max(sample_width, std::min(width_of(escaped(name)), kWidestSample));
 }
 
 std::string attribute_name(const std::vector<std::string>& names, std::size_t a) {
@@ -136,7 +129,7 @@ void PredictionWriter::add_json(const Prediction& prediction) {
 
 void PredictionWriter::add_table(const Prediction& prediction) {
   const bool unknown = prediction.verdict != nullptr && prediction.verdict->is_unknown;
-  const std::string sample = columns_.images ? prediction.image : std::to_string(prediction.sample);
+  const std::string sample = columns_.images ? escaped(prediction.image) : std::to_string(prediction.sample);
   const auto name = [this](const RankedClass& one) { return model_.names[static_cast<std::size_t>(one.class_index)]; };
   std::string next;
   for (std::size_t i = unknown ? 0 : 1; i < prediction.classes.size(); ++i)
@@ -160,6 +153,14 @@ void PredictionWriter::flush() {
   else
     std::cout << text_ << std::flush;
   text_.clear();
+  begun_ = true;
+}
+
+bool PredictionWriter::break_off() {
+  if (file_ || columns_.format != PredictionFormat::json || !begun_) return false;
+  text_ += "\n  ]";
+  flush();
+  return true;
 }
 
 void PredictionWriter::finish(std::span<const UnreadableImage> unreadable) {

@@ -52,6 +52,9 @@ class PredictionWriter {
   void flush();
   /// After the last sample: the file replaces an earlier one.
   void finish(std::span<const UnreadableImage> unreadable);
+  /// After a failure. Returns whether an object has been begun on standard output; it ends after its predictions then,
+  /// without its brace.
+  bool break_off();
 
  private:
   void add_csv(const Prediction& prediction);
@@ -63,7 +66,7 @@ class PredictionWriter {
   const Recogniser& model_;
   std::optional<AtomicFile> file_;
   std::string text_;
-  bool is_first_ = true;
+  bool is_first_ = true, begun_ = false;
   std::size_t class_width_ = 0;
 };
 

@@ -50,6 +50,9 @@ int terminal_width() {
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
+/// Three digits, or a whole number: 0.123, 12.3, 1460.
+std::string rate_text(double rate) { return rate < 100 ? fmt::format("{:.3g}", rate) : fmt::format("{:.0f}", rate); }
+
 std::string duration(double seconds) {
   if (seconds < 60) return fmt::format("{:.0f} s", seconds);
   const int total = static_cast<int>(seconds);
@@ -124,7 +127,7 @@ void TerminalProgress::on_message(std::string_view message) {
 void TerminalProgress::draw(const ProgressEvent& event, double elapsed) {
   const double done = static_cast<double>(event.done), total = static_cast<double>(event.total);
   const double rate = elapsed > 0 ? done / elapsed : 0;
-  std::string tail = fmt::format("{}/{} {}, {:.3g} {}/s", event.done, event.total, event.unit, rate, event.unit);
+  std::string tail = fmt::format("{}/{} {}, {}/s", event.done, event.total, event.unit, rate_text(rate));
   if (event.total == 0) tail = fmt::format("{} {}, {}", event.done, event.unit, duration(elapsed));
   if (event.total > 0 && rate > 0 && done < total) tail += ", " + duration((total - done) / rate) + " left";
   if (!bar_) {

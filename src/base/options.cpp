@@ -25,6 +25,14 @@ std::string plain(const nlohmann::json& value) {
   return value.is_null() ? "auto" : value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+/// As an item of a comma-separated list.
+std::string in_list(const std::string& text) {
+  if (text.find_first_of(",\"") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
 std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return {};
@@ -205,7 +213,12 @@ OptionTable& OptionTable::texts(std::string name, std::vector<std::string>& fiel
       [](std::string_view text) {
         return std::optional(text.empty() ? std::vector<std::string>() : std::vector<std::string>{std::string(text)});
       },
-      [](const std::vector<std::string>& values) { return nlohmann::json(fmt::format("{}", fmt::join(values, ","))); });
+      [](const std::vector<std::string>& values) {
+        std::string list;
+        for (const auto& value : values)
+          list += (list.empty() ? "" : ",") + (values.size() > 1 ? in_list(value) : value);
+        return nlohmann::json(list);
+      });
   options_.back().assign_all = [&field](std::vector<std::string> values) { field = std::move(values); };
   return *this;
 }

@@ -29,7 +29,9 @@ class NamedTable {
     const auto found = std::find(table_.header.begin(), table_.header.end(), "class");
     if (found == table_.header.end())
       throw Error(BadInput{file_, "header", "a column 'class'", quoted_list(table_.header),
-                           "the first line names the columns: class, then the attributes"});
+                           table_.header.size() == 1 && table_.header[0].find(';') != std::string::npos
+                               ? "separate cells by commas, not by semicolons"
+                               : "the first line names the columns: class, then the attributes"});
     if (table_.header.size() < 2) throw Error(BadInput{file_, "header", "at least one attribute", "none", ""});
     if (table_.rows.empty()) throw Error(BadInput{file_, "", "one row per class", "no rows", ""});
     class_column_ = static_cast<std::size_t>(found - table_.header.begin());

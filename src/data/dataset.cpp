@@ -12,6 +12,7 @@
 #include "data/known_sets.hpp"
 #include "data/load_paths.hpp"
 #include "data/rows.hpp"
+#include "formats/text.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -101,7 +102,8 @@ std::vector<std::int64_t> to_integers(std::span<const double> values, const std:
 
 std::string quoted_list(const std::vector<std::string>& names, std::size_t most) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i)
+    text += (i == 0 ? "'" : ", '") + escaped(names[i]) + "'";
   if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
   return text.empty() ? "nothing" : text;
 }

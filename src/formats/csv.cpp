@@ -201,9 +201,11 @@ CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
     }
     if (width == 0) width = row->cells.size();
     if (row->cells.size() != width)
-      parser.fail(row->line, "", fmt::format("{} cells, as in the first row", width),
-                  fmt::format("{} cells", row->cells.size()),
-                  "fill in or remove cells; quote cells that contain a comma");
+      parser.fail(row->line, "", fmt::format("{} cell{}, as in the first row", width, width == 1 ? "" : "s"),
+                  fmt::format("{} cell{}", row->cells.size(), row->cells.size() == 1 ? "" : "s"),
+                  width == 1 && !table.header.empty() && table.header[0].find(';') != std::string::npos
+                      ? "separate cells by commas, not by semicolons"
+                      : "fill in or remove cells; quote cells that contain a comma");
     if (has_header && table.header.empty()) {
       std::set<std::string> seen;
       for (const auto& name : row->cells)

@@ -51,10 +51,12 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-std::string in_quotes(std::string_view text) {
-  std::string out = "'";
+namespace {
+
+/// Appends the text; where that becomes longer than `longest`, what is left of it is "…".
+void append_escaped(std::string& out, std::string_view text, std::size_t longest) {
   for (std::size_t i = 0; i < text.size();) {
-    if (out.size() > 40) {
+    if (out.size() > longest) {
       out += "…";
       break;
     }
@@ -69,6 +71,19 @@ std::string in_quotes(std::string_view text) {
     else
       for (std::size_t k = start; k < i; ++k) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[k]));
   }
+}
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  append_escaped(out, text, std::string::npos);
+  return out;
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string out = "'";
+  append_escaped(out, text, 40);
   return out + "'";
 }
 

@@ -40,7 +40,7 @@ class Extractor {
         partial_(partial),
         pool_(pool),
         progress_(progress),
-        problems_(list.images.size()) {}
+        errors_(list.images.size()) {}
 
   /// Fills `partial` with every image that can be read. Returns how many it had before.
   std::size_t run() {
@@ -56,14 +56,14 @@ class Extractor {
           report(progress_, {"extract features", done, images.size(), "photographs"});
         },
         [&](std::size_t k, const ImageFeatures& features) {
-          problems_[missing[k]] = features.problem();
+          errors_[missing[k]] = features.error;
           if (!features.error) partial_.append(images[k].name, sha256_of(features.bytes), features.values);
         });
     return continued;
   }
 
-  /// Why image i cannot be read; empty: it can.
-  const std::string& problem(std::size_t i) const { return problems_[i]; }
+  /// Why image i cannot be read; nothing: it can.
+  const std::optional<Error>& error(std::size_t i) const { return errors_[i]; }
 
  private:
   std::vector<std::size_t> find_missing() {
@@ -96,7 +96,7 @@ class Extractor {
   PartialFeatures& partial_;
   ThreadPool& pool_;
   ProgressObserver* progress_;
-  std::vector<std::string> problems_;
+  std::vector<std::optional<Error>> errors_;
 };
 
 /// The classes of the data set: those of its table, or those of the images.
@@ -152,9 +152,9 @@ void check_attributes(const fs::path& table, const ImageList& list) {
   std::vector<std::string> missing;
   std::ranges::set_difference(list.class_names, known, std::back_inserter(missing));
   if (!missing.empty())
-    throw Error(BadInput{table.string(), "class", "a row for every class of the photographs",
-                         "none for " + quoted_list(missing) + did_you_mean(missing.front(), described),
-                         "add the rows, or name the classes as the table does"});
+    throw Error(BadInput{
+        table.string(), "class", "a row for every class of the photographs", "none for " + quoted_list(missing),
+        "add the rows, or name the classes as the table does" + did_you_mean(missing.front(), described)});
 }
 
 Extraction extract_features(Backbone& backbone, const FeatureSource& source, const ImageList& list,
@@ -195,19 +195,14 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
   std::set<std::string> readable(list.class_names.begin(), list.class_names.end());
   for (std::size_t i = 0; i < list.images.size(); ++i) {
     const auto& image = list.images[i];
-    if (extractor.problem(i).empty()) {
+    if (extractor.error(i)) {
+      result.unreadable.push_back(image.name + ": " + problem_of(*extractor.error(i)));
+    } else {
       names.push_back(image.name);
       labels.push_back(image.class_name);
-    } else {
-      result.unreadable.push_back(image.name + ": " + extractor.problem(i));
     }
   }
-  if (names.empty())
-    throw Error(BadInput{list.images.front().file.string(), "", "at least one readable image",
-                         list.images.size() == 1
-                             ? "none: " + result.unreadable.front()
-                             : fmt::format("none of {}; the first: {}", list.images.size(), result.unreadable.front()),
-                         "get the files again, or convert them to JPEG"});
+  if (names.empty()) throw none_readable(list.images.front(), *extractor.error(0), list.images.size());
   result.images = names.size();
   for (const auto& label : labels) readable.erase(label);  // what is left has none
   result.classes_without_images.assign(readable.begin(), readable.end());

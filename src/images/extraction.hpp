@@ -25,7 +25,7 @@ struct Extraction {
   std::size_t continued = 0;            ///< of them from an earlier run
   std::size_t dimensions = 0;           ///< columns
   std::vector<std::string> classes;     ///< of the data set: those of the table of attributes, or with images
-  std::vector<std::string> unreadable;  ///< one message each, with mentions of options, in the order of the list
+  std::vector<std::string> unreadable;  ///< one message each, in the order of the list
   std::vector<std::string> classes_without_images;  ///< that had some, none of them readable, or an empty folder
   bool has_labels = false, has_attributes = false;
 };

@@ -21,10 +21,13 @@ struct ImageFeatures {
   std::optional<Error> error;    ///< bad_input: it cannot be read, or its features are not finite
   std::vector<std::byte> bytes;  ///< of the file
   std::vector<float> values;     ///< dimensions() of them, unless there is an error
-
-  /// What was found, for lists of problems; empty: none.
-  std::string problem() const;
 };
+
+/// What was found, for lists of problems.
+std::string problem_of(const Error& error);
+
+/// For `images` of which none can be read: the first one, and its error.
+Error none_readable(const ListedImage& first, const Error& error, std::size_t images);
 
 /// `input`: what the backbone was opened with.
 struct ImageReader {

@@ -37,14 +37,12 @@ std::string count_text(std::size_t count) {
 void check_size(const ImageHeader& header, const ImageLimits& limits, const std::string& name) {
   const std::string size = fmt::format("{} x {}", header.width, header.height);
   if (header.width > limits.max_pixels / header.height)
-    throw Error(
-        BadInput{name, "", fmt::format("at most {} pixels", count_text(limits.max_pixels)),
-                 fmt::format("{} is more than {} ({})", size, option_name("max-pixels"), count_text(limits.max_pixels)),
-                 "make the photograph smaller"});
+    throw Error(BadInput{name, "", fmt::format("at most {} pixels", count_text(limits.max_pixels)),
+                         size + " pixels, too many",
+                         "make the photograph smaller, or raise " + option_name("max-pixels")});
   if (std::max(header.width, header.height) > limits.max_side)
     throw Error(BadInput{name, "", fmt::format("at most {} pixels on a side", limits.max_side),
-                         fmt::format("{}, more than {} on a side", size, limits.max_side),
-                         "make the photograph smaller"});
+                         size + " pixels, too many", "make the photograph smaller"});
 }
 
 /// For messages about files of other formats.

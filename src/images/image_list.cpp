@@ -123,9 +123,11 @@ std::vector<Label> read_labels(const fs::path& file) {
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     labels.push_back(
         {fmt::format("{}:{}", file.string(), table.lines[r]), normal(table.rows[r][files]), table.rows[r][classes]});
-    if (labels.back().class_name.empty())
-      throw Error(
-          BadInput{labels.back().where, "class", "a class name", "an empty cell", "fill it in, or remove the line"});
+    for (const std::size_t cell : {files, classes})
+      if (table.rows[r][cell].empty())
+        throw Error(BadInput{labels.back().where, table.header[cell],
+                             cell == files ? "the name of an image" : "a class name", "an empty cell",
+                             "fill it in, or remove the line"});
   }
   return labels;
 }
@@ -137,6 +139,7 @@ class LabelledImages {
     for (std::size_t i = 0; i < images.size(); ++i) {
       by_name_.emplace(normal(images[i].name), i);
       paths_.push_back(normal(fs::absolute(images[i].file).string()));
+      by_path_.emplace(paths_.back(), i);
       by_file_name_[images[i].file.filename().string()].push_back(i);
     }
   }
@@ -144,6 +147,8 @@ class LabelledImages {
   /// Nothing: none of the images. Throws bad_input when it may be several.
   std::optional<std::size_t> find(const Label& label) const {
     if (const auto found = by_name_.find(label.file); found != by_name_.end()) return found->second;
+    const auto from_here = by_path_.find(normal(fs::absolute(label.file).string()));
+    if (from_here != by_path_.end()) return from_here->second;
     std::optional<std::size_t> meant;
     const auto candidates = by_file_name_.find(fs::path(label.file).filename().string());
     if (candidates == by_file_name_.end()) return meant;
@@ -160,7 +165,7 @@ class LabelledImages {
 
  private:
   std::vector<std::string> paths_;
-  std::map<std::string, std::size_t> by_name_;
+  std::map<std::string, std::size_t> by_name_, by_path_;
   std::map<std::string, std::vector<std::size_t>> by_file_name_;
 };
 
@@ -203,7 +208,7 @@ void label(ImageList& list, const fs::path& file) {
 }  // namespace
 
 bool has_image_ending(const fs::path& file) {
-  constexpr std::array<const char*, 5> kEndings{".jpg", ".jpeg", ".png", ".webp", ".bmp"};
+  constexpr std::array<const char*, 8> kEndings{".jpg", ".jpeg", ".jfif", ".jpe", ".jif", ".png", ".webp", ".bmp"};
   return std::ranges::find(kEndings, lower_ending(file)) != kEndings.end();
 }
 

@@ -37,9 +37,9 @@ bool has_image_ending(const std::filesystem::path& file);
 ImageList find_images(const std::vector<std::filesystem::path>& places);
 
 /// The same with their classes. The class of an image is the first folder below the one given, or that of `labels`, a
-/// .csv with the columns `file` and `class`. A file of it is the image of this name or, where that is one image alone,
-/// the one of which the path ends with it, folder by folder. Throws bad_input also when the table names no image, and
-/// when some images have a folder and others have none.
+/// .csv with the columns `file` and `class`. A file of it is the image of this name, the one at this path, or, where
+/// that is one image alone, the one of which the path ends with it, folder by folder. Throws bad_input also when the
+/// table names no image, and when some images have a folder and others have none.
 ImageList list_images(const std::vector<std::filesystem::path>& places, const std::filesystem::path& labels = {});
 
 }  // namespace parsnets

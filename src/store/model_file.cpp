@@ -263,7 +263,7 @@ PredictionSets read_sets(const Reader& in, std::size_t classes) {
 Model load_model(const std::filesystem::path& path) {
   if (looks_like_device_file(MappedFile(path).bytes()))
     throw Error(BadInput{path.string(), "", "a model file (.safetensors)", "a device file",
-                         "load it as a device file, or give the model that it was exported from"});
+                         "use the model file that it was exported from"});
   const Reader in(path);
   in.refuse_unknown({"feature_mean",
                      "feature_factor",

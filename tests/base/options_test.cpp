@@ -102,6 +102,7 @@ TEST(Options, SomeTakeSeveralValues) {
   const Option& option = *table.find("files");
   option.assign_all({"a, b.jpg", "c.jpg"});
   EXPECT_EQ(files, (std::vector<std::string>{"a, b.jpg", "c.jpg"}));
+  EXPECT_EQ(option.value(), "\"a, b.jpg\",c.jpg") << "which a list reads";
   EXPECT_FALSE(option.assign("d.jpg,e.jpg"));
   EXPECT_EQ(files, std::vector<std::string>{"d.jpg,e.jpg"}) << "as it is: a name may have a comma";
   EXPECT_FALSE(option.assign(""));

@@ -35,6 +35,17 @@ TEST(Cli, MistakesInTheCallAreUsageErrors) {
   }
 }
 
+TEST(Cli, OptionsWithoutTheirValuesAreNamedWithWhatIsExpected) {
+  for (const auto& [arguments, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"extract", "--images"}, "extract: --images: expected one or more paths, found nothing"},
+           {{"train", "--data", "--out", "x"}, "train: --data: expected text, found nothing"},
+           {{"data", "inspect", kDemo, "--threads"}, "data inspect: --threads: expected an integer from 0 to"}}) {
+    const auto result = run_cli(arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_NE(result.err.find("parsnets: " + message), std::string::npos) << result.err;
+  }
+}
+
 TEST(Cli, MistypedNamesGetASuggestion) {
   struct Case {
     std::vector<std::string> arguments;

@@ -153,7 +153,7 @@ TEST_F(PhotoRows, UnreadableImagesAreSkippedToldAndCounted) {
   EXPECT_NE(csv.out.find("\n1,below/b.bmp,1,"), std::string::npos);
   EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 3);
   for (const char* name :
-       {"cut.png: cannot be read, skipped", "text.jpg: cannot be read, skipped", "images: 1 file (1 .heic)"})
+       {"cut.png: cannot be read, skipped", "text.jpg: cannot be read, skipped", "endings: 1 file (1 .heic)"})
     EXPECT_NE(csv.err.find(name), std::string::npos) << csv.err;
   EXPECT_EQ(predict({"--input", folder, "--top", "1", "--quiet"}).err, "warning: 2 images could not be read\n");
   EXPECT_EQ(predict({"--input", folder, "--quiet", "--json"}).err, "") << "the count is in the output";
@@ -173,7 +173,7 @@ TEST_F(PhotoRows, UnreadableImagesAreSkippedToldAndCounted) {
   std::filesystem::remove(out);
   const auto none = predict({"--input", folder + "/cut.png," + folder + "/text.jpg", "--out", out});
   EXPECT_EQ(none.exit_code, 3);
-  EXPECT_NE(none.err.find("none of the images can be read"), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find("expected at least one readable image, found none of 2"), std::string::npos) << none.err;
   EXPECT_FALSE(std::filesystem::exists(out));
   const auto alone = predict({"--input", folder + "/text.jpg"});
   EXPECT_EQ(alone.exit_code, 3);
@@ -245,6 +245,43 @@ TEST_F(PhotoRows, FeaturesThatAreNotFiniteAreSkippedAndNamed) {
   EXPECT_NE(alone.err.find("b.bmp"), std::string::npos) << alone.err;
 }
 
+TEST_F(PhotoRows, WhereNoneCanBeReadTheFirstIsNamedByItsPathWithAdvice) {
+  const auto& s = studio();
+  TempDir dir;
+  write_text_file(dir / "a.jpg", "");
+  write_text_file(dir / "b.jpg", "no image");
+  const auto all = predict({"--input", dir.path().string()});
+  EXPECT_EQ(all.exit_code, 3);
+  EXPECT_NE(all.err.find("parsnets: " + (dir / "a.jpg").string() +
+                         ": expected at least one readable image, found none of 2; the first: an empty file; "
+                         "write or download it again"),
+            std::string::npos)
+      << all.err;
+  const auto one =
+      run_cli({"explain", "--model", s.model, "--backbone", s.network, "--input", dir.path().string(), "--row", "1"});
+  EXPECT_NE(one.err.find("parsnets: " + (dir / "b.jpg").string() + ": expected a JPEG"), std::string::npos) << one.err;
+}
+
+TEST_F(PhotoRows, NamesFitTheirColumnsAndTheTerminal) {
+  const auto& s = studio();
+  TempDir dir;
+  const std::string model = (dir / "m.safetensors").string(), table = (dir / "new.csv").string();
+  std::filesystem::copy_file(s.model, model);
+  write_text_file(table, "class,a,b,c,d,e\na日本語トラック größer,1,2,3,4,5\n");
+  ASSERT_EQ(run_cli({"classes", "add", "--model", model, "--from", table}).exit_code, 0);
+  std::string names;
+  for (const auto& name : kClasses) names += (names.empty() ? "" : ",") + name;
+  ASSERT_EQ(run_cli({"classes", "remove", "--model", model, "--names", names.substr(0, names.rfind(','))}).exit_code,
+            0);
+  const auto why = run_cli({"explain", "--model", model, "--input", s.data + "/features.npy"});
+  ASSERT_EQ(why.exit_code, 0) << why.err;
+  EXPECT_NE(why.out.find(" a日本語トラック g…"), std::string::npos) << why.out;
+  std::filesystem::create_directories(dir / "p");
+  write_text_file(dir / "p/new\nline\033[31m.bmp", photo(1, 1));
+  const auto shown = predict({"--input", (dir / "p").string(), "--table"});
+  EXPECT_NE(shown.out.find("new\\x0aline\\x1b[31m.bmp  "), std::string::npos) << shown.out;
+}
+
 TEST_F(PhotoRows, LargePhotographsAndLowMemoryLimitsAreRefused) {
   const auto& s = studio();
   const std::string input = s.photos + "/red/0.bmp";
@@ -257,7 +294,9 @@ TEST_F(PhotoRows, LargePhotographsAndLowMemoryLimitsAreRefused) {
     };
     const auto large = with({"--max-pixels", "1023"});
     EXPECT_EQ(large.exit_code, 3);
-    EXPECT_NE(large.err.find("found 32 x 32 is more than --max-pixels (1023)"), std::string::npos) << large.err;
+    EXPECT_NE(large.err.find("found 32 x 32 pixels, too many; make the photograph smaller, or raise --max-pixels"),
+              std::string::npos)
+        << large.err;
     const auto low = with({"--memory-limit", "700MB", "--threads", "1"});
     EXPECT_EQ(low.exit_code, 2);
     EXPECT_NE(low.err.find("lower --max-pixels"), std::string::npos) << low.err;
@@ -341,6 +380,8 @@ TEST(PhotoInput, WhatDoesNotGoTogetherIsAUsageError) {
              {{"--input", dir.path().string()}, "photographs need --backbone"},
              {{"--input", "x.npy", "y.npy"}, "--input: expected one file of features, found 2"},
              {{"--input", "-", "--backbone", "x.onnx"}, "found standard input"},
+             {{"--input", "x.npy", "--backbone", "x.onnx"},
+              "--backbone is for photographs, but 'x.npy' holds features"},
              {{"--input", "x.npy", "--trust-backbone"}, "--trust-backbone requires --backbone"},
              {{"--input", "x.npy", "--engine", "opencv"}, "--engine requires --backbone"}}) {
       std::vector<std::string> words{command, "--model", "m.safetensors"};

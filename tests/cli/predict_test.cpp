@@ -159,6 +159,16 @@ TEST(CliPredict, ErrorsLeaveAnEarlierFileAndNothingElse) {
   EXPECT_EQ(predict({"--input", files().csv, "--out", (dir / "out/p.csv/q.csv").string()}).exit_code, 3);
 }
 
+TEST(CliPredict, AnErrorAfterTheFirstPredictionsIsAPartOfTheirObject) {
+  const auto result = predict({"--input", "-", "--json", "--batch", "10"}, "(cat " + files().csv + "; echo 1,2,3) |");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.json()["predictions"].size(), 300u);
+  EXPECT_EQ(result.json()["error"]["code"], 3) << result.out;
+  const auto at_once = predict({"--input", "-", "--json"}, "printf '' |").json();
+  EXPECT_EQ(at_once["error"]["code"], 3);
+  EXPECT_FALSE(at_once.contains("predictions"));
+}
+
 TEST(CliPredict, CtrlCWhileWaitingForInputEndsWithoutAFile) {
   TempDir dir;
   std::filesystem::create_directory(dir / "out");

@@ -61,7 +61,9 @@ TEST_F(Csv, ReadsQuotesLineEndsAndAByteOrderMark) {
 }
 
 TEST_F(Csv, RefusesBrokenTablesWithTheirLine) {
-  EXPECT_MENTIONS(table_refused("a,b\n1,2\n1\n"), "t.csv:3: expected 2 cells, as in the first row, found 1 cells");
+  EXPECT_MENTIONS(table_refused("a,b\n1,2\n1\n"), "t.csv:3: expected 2 cells, as in the first row, found 1 cell");
+  EXPECT_MENTIONS(table_refused("a;b\n1,5;2\n"),
+                  "expected 1 cell, as in the first row, found 2 cells; separate cells by commas");
   EXPECT_MENTIONS(table_refused("a,b\n\"x\ny\",2\n1,2,3\n"), "t.csv:4:");
   EXPECT_MENTIONS(table_refused("a,b\n1,2\n\n1,2\n"), "t.csv:3: expected 2 cells, found a blank line");
   EXPECT_MENTIONS(table_refused("a,b\n1,x\"y\"\n"), "t.csv:2: expected quotes around a whole cell");

@@ -199,7 +199,8 @@ TEST_F(ExtractionTest, NoReadableImageIsAnError) {
   fs::remove_all(dir_ / "photos");
   fs::create_directories(dir_ / "photos/bear");
   write_text_file(dir_ / "photos/bear/1.bmp", "x");
-  EXPECT_NE(message_of("out", ErrorCode::bad_input).find("found none: bear/1.bmp: "), std::string::npos);
+  EXPECT_NE(message_of("out", ErrorCode::bad_input).find("photos/bear/1.bmp: expected a JPEG, PNG, WebP or BMP image"),
+            std::string::npos);
   EXPECT_FALSE(fs::exists(dir_ / "out"));
 }
 
@@ -219,7 +220,9 @@ TEST_F(ExtractionTest, EqualImagesHaveEqualRows) {
 TEST_F(ExtractionTest, AttributesAreCheckedBeforeTheWork) {
   write_text_file(dir_ / "classes.csv", "class,furry\ndeers,1\nbear,1\n");
   const std::string message = message_of("out", ErrorCode::bad_input);
-  EXPECT_NE(message.find("none for 'deer'; did you mean 'deers'?"), std::string::npos) << message;
+  EXPECT_NE(message.find("none for 'deer'; add the rows, or name the classes as the table does; did you mean 'deers'?"),
+            std::string::npos)
+      << message;
   EXPECT_EQ(backbone_.runs, 0u);
   EXPECT_FALSE(fs::exists(dir_ / "out"));
   write_text_file(dir_ / "classes.csv", "class,furry\ndeer,x\nbear,1\n");

@@ -118,10 +118,12 @@ TEST(ImageHeader, DamagedBytesNeverGiveASizeBeyondTheLimits) {
 TEST(ImageHeader, BombsAndLargeFilesAreRefused) {
   EXPECT_EQ(message_of(png(50'000, 1000)), "");
   EXPECT_NE(message_of(png(50'000, 1001)).find("expected at most 50 million pixels"), std::string::npos);
-  EXPECT_NE(message_of(png(0x7fffffff, 0x7fffffff))
-                .find("found 2147483647 x 2147483647 is more than 'max-pixels' (50 million)"),
+  EXPECT_NE(
+      message_of(png(0x7fffffff, 0x7fffffff))
+          .find("found 2147483647 x 2147483647 pixels, too many; make the photograph smaller, or raise 'max-pixels'"),
+      std::string::npos);
+  EXPECT_NE(message_of(png(65'536, 1)).find("at most 65535 pixels on a side, found 65536 x 1 pixels, too many"),
             std::string::npos);
-  EXPECT_NE(message_of(png(65'536, 1)).find("found 65536 x 1, more than 65535 on a side"), std::string::npos);
   EXPECT_NE(message_of(bmp(1, -2147483648L)).find("found 1 x 2147483648"), std::string::npos);
   EXPECT_NE(message_of(png(1, 1), {10, 100}).find("at most 10 bytes, found a file of "), std::string::npos);
   EXPECT_NE(message_of(png(0, 5)).find("damaged header"), std::string::npos);

@@ -138,6 +138,8 @@ TEST(ImageList, LabelsOfSomeImagesByAsMuchOfTheirPathsAsTellsThemApart) {
   const auto longer = csv((dir / "p/1.png").string() + ",fox\nq/2.png,owl\n");
   EXPECT_EQ(names_of(list_images({dir / "p"}, longer)), Names{"1.png=fox"}) << "q/2.png is not p/2.png";
   EXPECT_EQ(list_images({dir / "p"}, longer).unused_labels, Names{"q/2.png"});
+  const auto from_here = csv(fs::relative(dir / "p").string() + "/../p/1.png,fox\n");
+  EXPECT_EQ(names_of(list_images({dir / "p"}, from_here)), Names{"1.png=fox"}) << "as seen from the current folder";
   EXPECT_NE(
       message_of({dir.path()}, csv("1.png,fox\n"))
           .find("'1.png', which may be '" + (dir / "p/1.png").string() + "' or '" + (dir / "q/1.png").string() + "'"),
@@ -147,8 +149,9 @@ TEST(ImageList, LabelsOfSomeImagesByAsMuchOfTheirPathsAsTellsThemApart) {
 
 TEST(ImageList, OtherFilesAreCountedByTheirEndings) {
   TempDir dir;
-  touch(dir / "p/1.png");
+  for (const char* name : {"p/1.png", "p/2.JPG", "p/3.jfif", "p/4.jpe", "p/5.jif"}) touch(dir / name);
   EXPECT_EQ(describe_other_files(list_images({dir.path()})), "");
+  for (const char* name : {"p/2.JPG", "p/3.jfif", "p/4.jpe", "p/5.jif"}) fs::remove(dir / name);
   for (const char* name : {"p/a.HEIC", "p/b.heic", "p/c.tif", "README", "p/d.\xff", "p/.hidden"}) touch(dir / name);
   EXPECT_EQ(describe_other_files(list_images({dir.path()})), "5 files (2 .heic, 2 other, 1 .tif)");
   for (const char* name : {"x.a", "x.b", "x.c", "x.d"}) touch(dir / name);
@@ -169,7 +172,9 @@ TEST(ImageList, ProblemsAreNamed) {
   EXPECT_NE(csv("file,label\n").find("'file' and 'class'"), std::string::npos);
   EXPECT_NE(csv("file,class\nb/1.png,x\n").find("none of the 2 images, such as 'a/1.png'"), std::string::npos);
   EXPECT_NE(csv("file,class\na/1.png,x\na/1.png,y\n").find("'x' and 'y'"), std::string::npos);
-  EXPECT_NE(csv("file,class\na/1.png,\n").find("an empty cell"), std::string::npos);
+  EXPECT_NE(csv("file,class\na/1.png,\n").find("class: expected a class name, found an empty cell"), std::string::npos);
+  EXPECT_NE(csv("file,class\n,x\n").find("file: expected the name of an image, found an empty cell"),
+            std::string::npos);
   EXPECT_NE(message_of({dir / "none"}).find("no such file"), std::string::npos);
   EXPECT_NE(message_of({dir / "empty"}).find(".webp"), std::string::npos);
   touch(dir / "bare.png");
