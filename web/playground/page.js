@@ -48,8 +48,15 @@ const Page = {
     Server.onReturn = () => Page.returned();
   },
 
+  // What the page is built from: the model, its classes and the samples.
+  describe() {
+    return Promise.all(["/v1/model", "/v1/classes", "/v1/samples"].map((path) => Server.json(path)));
+  },
+
   async load() {
-    const [model, described, samples] = await Promise.all(["/v1/model", "/v1/classes", "/v1/samples"].map((path) => Server.json(path)));
+    const description = await Page.describe();
+    const [model, described, samples] = description;
+    Page.description = JSON.stringify(description);
     Page.model = model;
     Page.pictures = new Pictures(samples);
     Page.items = unseenFirst(samples.samples).map((sample) => ({ ...sample, photo: false, prediction: null }));
@@ -361,17 +368,17 @@ const Page = {
 
   // The server is back: the same, or another one.
   async returned() {
+    Page.solved("server");
     try {
-      const model = await Server.json("/v1/model");
-      if (JSON.stringify(model) !== JSON.stringify(Page.model)) {
+      if (JSON.stringify(await Page.describe()) !== Page.description) {
         window.location.reload();
         return;
       }
-      Page.solved("server");
       Page.authorized();
       Page.announce("The server is back.");
       Page.all.poke();
       if (Page.selected) Page.one.poke();
+      Page.pictures.retry();
       Page.photoInput.work();
     } catch (error) {
       Page.problem(error);
