@@ -226,7 +226,7 @@ const Page = {
     const most = 64;
     const photos = Page.items.filter((item) => item.photo);
     if (photos.length === most) Page.drop([photos[most - 1]]);
-    Page.items.unshift({ ...photo, prediction: null });
+    Page.items.unshift({ ...photo, url: URL.createObjectURL(photo.image), prediction: null });
     Page.grid.build();
     Page.select(Page.items[0]);
     Page.all.poke();
