@@ -164,6 +164,34 @@ describe("what the server refuses", () => {
     assert.equal(await busy(page, "grid"), "true");
   }, { expected: failures }));
 
+  test("is said with its place once", limit, () => withPage(async (page) => {
+    await settled(page);
+    const error = { code: "bad_request", message: "bank.remove[9]: expected one class, found none", field: "bank.remove[9]", expected: "one class", found: "none" };
+    await page.route("**/v1/predict", (route) => route.fulfill({ status: 400, json: { error } }));
+    await page.getByRole("button", { name: "Hide ship" }).click();
+    await page.waitForSelector("#problem:not([hidden])");
+    assert.equal(await page.locator("#problem p").textContent(), "bank.remove[9]: expected one class, found none.");
+  }, { expected: failures }));
+
+  test("is not sent: a bank without a class of the model", limit, () => withPage(async (page) => {
+    await page.evaluate(() => {
+      const own = ["foal", "pony"].map((name, i) => ({ id: i + 1, name, base: "horse", changes: {} }));
+      const hidden = Page.bank.classes.map((one) => one.name).filter((one) => !["deer", "ship"].includes(one));
+      sessionStorage.setItem(Page.bank.storageKey, JSON.stringify({ own, hidden, next: 3 }));
+    });
+    await page.reload();
+    await page.waitForSelector(".bars li");
+    await page.getByRole("button", { name: "Hide ship" }).click();
+    for (const button of ["Hide deer", "Redescribe deer"]) assert.equal(await page.getByRole("button", { name: button }).isDisabled(), true, button);
+    await settled(page);
+    // Nor is an explanation asked for where one class is left.
+    await page.getByRole("button", { name: "Delete foal" }).click();
+    await page.getByRole("button", { name: "Delete pony" }).click();
+    await settled(page);
+    assert.match(await page.locator(".verdict-name").textContent(), /^deer 100 %$/);
+    assert.equal(await page.locator("#problem").isVisible(), false);
+  }));
+
   const name = (page) => page.getByRole("textbox", { name: "Name" });
 
   test("is not sent: names that are too long or have control characters", limit, () => withPage(async (page) => {

@@ -108,6 +108,12 @@ class Bank {
     return next;
   }
 
+  // Whether a class of the model can be hidden: the server needs one of them, and an answer is explained by comparing two.
+  get canHide() {
+    const present = this.present();
+    return present.length > 2 && present.filter((one) => !one.own).length > 1;
+  }
+
   // Hides a class of the model and adds one of the same name.
   redescribe(name, base) {
     const { own, hidden, next } = this.state;

@@ -62,11 +62,11 @@ class ClassList {
     return element("li", { class: hidden ? "hidden-class" : null }, classTag(name, seen, false),
       element("span", { class: "note taken" }, hidden ? "hidden" : taken === null ? "" : `takes ${taken}`),
       element("span", { class: "actions" },
-        hidden || seen ? null : this.action("Redescribe", name, () => page.edit(bank.redescribe(name, NOTHING)), bank.present().length < 3),
+        hidden || seen ? null : this.action("Redescribe", name, () => page.edit(bank.redescribe(name, NOTHING)), !bank.canHide),
         this.action(hidden ? "Show" : "Hide", name, () => {
           bank.hide(name, !hidden);
           page.announce(`${Names.of(name)} is ${hidden ? "shown" : "hidden"}.`);
-        }, !hidden && bank.present().length < 3)));
+        }, !hidden && !bank.canHide)));
   }
 
   // Commands that no longer fit the classes.

@@ -122,8 +122,9 @@ const Page = {
     const item = Page.selected;
     const what = item.photo ? { features: [item.features] } : { samples: [item.id] };
     const more = { ...what, top: 5, attributes: true, ...(Page.model.sets ? { coverage: Page.coverage } : {}) };
+    const explains = Page.model.explains && Page.bank.present().length > 1;  // it compares two classes
     const [answer, explanation] = await Promise.all([
-      Server.json("/v1/predict", Page.request(more), signal), Page.model.explains ? Server.json("/v1/explain", { bank: Page.bank.request(), ...what }, signal) : null]);
+      Server.json("/v1/predict", Page.request(more), signal), explains ? Server.json("/v1/explain", { bank: Page.bank.request(), ...what }, signal) : null]);
     return () => {
       Page.solved("prediction");
       Page.shown = { item, prediction: answer.predictions[0], explanation };

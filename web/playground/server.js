@@ -141,8 +141,8 @@ const Server = {
     if (answer.status === 401) return Server.unauthorized();
     const { error } = await answer.json().catch(() => ({}));
     if (!error) return new ServerProblem("failure", `The server answered with status ${answer.status}.`);
-    const parts = [error.field && `in ${error.field}`, error.expected && `expected ${error.expected}`, error.found && `found ${error.found}`]
-      .filter((part) => part && !error.message.includes(part));
+    const parts = [error.field && !error.message.includes(error.field) && `in ${error.field}`,
+      error.expected && `expected ${error.expected}`, error.found && `found ${error.found}`].filter((part) => part && !error.message.includes(part));
     return new ServerProblem(error.code, `${error.message.replace(/\.$/, "")}${parts.length ? ` (${parts.join(", ")})` : ""}.`);
   },
 
