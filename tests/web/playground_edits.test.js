@@ -115,6 +115,21 @@ describe("edits", () => {
     assert.equal(await page.locator(".exported").textContent(), "");
   }));
 
+  test("that cannot be used yet are named by an export", limit, () => withPage(async (page) => {
+    for (const name of ["horse", "pony"]) {
+      await page.getByRole("button", { name: "New class" }).click();
+      await page.getByRole("textbox", { name: "Name" }).fill(name);
+      await page.getByLabel("Like").selectOption("horse");
+      await page.getByRole("button", { name: "Done" }).click();
+    }
+    for (const button of ["Export", "Device bank"]) {
+      await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button }).click()]);
+      await page.waitForSelector(".exported .warning");
+      assert.equal(await page.locator(".exported .warning").innerText(),
+        "Not exported: horse. The model has a class horse. Choose another name, or hide that class.");
+    }
+  }));
+
   test("names with commas and quotes are quoted in the commands of an export", limit, () => withPage(async (page) => {
     const name = 'bull, "tame" or farmer\'s';
     await page.getByRole("button", { name: "New class" }).click();
