@@ -317,7 +317,7 @@ const Page = {
       return;
     }
     if (!(event.ctrlKey || event.metaKey) || event.altKey || !["z", "y"].includes(event.key.toLowerCase())) return;
-    if (event.target.matches("input[type=text], input[type=search], input[type=password]")) return;
+    if (event.target.matches("input[type=text], input[type=number], input[type=search], input[type=password]")) return;
     event.preventDefault();
     Page.step(event.shiftKey || event.key.toLowerCase() === "y" ? "redo" : "undo");
   },
