@@ -182,6 +182,15 @@ describe("photographs", () => {
     assert.match(await page.locator("#problem p").textContent(), /^note\.txt: .{10,}\.$/);
   }, { expected: /Failed to load resource/ }));
 
+  test("that are too many push out the oldest, which is said", limit, () => withPage(async (page) => {
+    const files = fs.readdirSync(path.join(photos, "cat")).slice(0, 66).map((file) => path.join(photos, "cat", file));
+    await page.locator("#photo-file").setInputFiles(files);
+    await until(page, () => !document.querySelector(".placeholder") && document.querySelector(".group:first-child #remove-photos"));
+    const labels = await page.locator(".group").first().locator(".tile").evaluateAll((nodes) => nodes.map((node) => node.ariaLabel.split(":")[0]));
+    assert.deepEqual(labels, files.slice(2).map((file) => path.basename(file)).reverse());
+    assert.equal(await page.locator("#problem p").textContent(), "Only the newest 64 photos are kept.");
+  }));
+
   test("that vanish before they are read are named, and the next one is read", limit, () => withPage(async (page) => {
     const [first, last] = filesOf("cat");
     const gone = path.join(folder, "gone.png");

@@ -1,5 +1,7 @@
 // Puts the parts together: what is selected, what is predicted, who is told.
 
+const MOST_PHOTOS = 64;
+
 const Page = {
   selected: null,
   rejecting: false,
@@ -224,9 +226,12 @@ const Page = {
 
   // The newest first. They are sent with every request, so they are not many.
   addPhoto(photo) {
-    const most = 64;
-    const photos = Page.items.filter((item) => item.photo);
-    if (photos.length === most) Page.drop([photos[most - 1]]);
+    const most = Math.min(MOST_PHOTOS, Page.model.limits.batch);
+    const older = Page.items.filter((item) => item.photo).slice(most - 1);
+    if (older.length) {
+      Page.drop(older);
+      Page.photoInput.note(`Only the newest ${most === 1 ? "photo is" : `${most} photos are`} kept.`);
+    }
     Page.items.unshift({ ...photo, url: URL.createObjectURL(photo.image), prediction: null });
     Page.grid.build();
     Page.select(Page.items[0]);

@@ -64,7 +64,12 @@ class PhotoInput {
   }
 
   tell(file, text) {
-    this.problems.push(`${isolated(file.name)}: ${text}`);
+    this.note(`${isolated(file.name)}: ${text}`);
+  }
+
+  // One line of what there is to say of the files that were taken last.
+  note(line) {
+    if (!this.problems.includes(line)) this.problems.push(line);
     this.page.problem(new ServerProblem("photo", this.problems.join("\n")), "photo");
   }
 
