@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/csv.hpp"
+#include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 #include "serve/http.hpp"
@@ -129,24 +130,25 @@ std::string Service::classes_json() const {
   const Model& model = banks_.original().model;
   std::string out = "{\"attributes\":[";
   for (std::size_t a = 0; a < model.attributes(); ++a) {
-    float low = model.classes.semantics(0, a), high = low;
-    bool whole = true;
-    for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
-      const float v = model.classes.semantics(c, a);
-      low = std::min(low, v);
-      high = std::max(high, v);
-      whole = whole && v == std::floor(v);
-    }
+    std::vector<float> values;
+    for (std::size_t c = 0; c < model.classes.names.size(); ++c)
+      if (is_described(model.classes, c)) values.push_back(model.classes.semantics(c, a));
+    if (values.empty()) values.push_back(0);
+    const auto [low, high] = std::ranges::minmax(values);
+    const bool whole = std::ranges::all_of(values, [](float v) { return v == std::floor(v); });
     fmt::format_to(std::back_inserter(out), "{}{{\"name\":{},\"minimum\":{},\"maximum\":{}{}}}", a > 0 ? "," : "",
                    json_string(names_.attributes()[a]), low, high, whole ? ",\"step\":1" : "");
   }
   out += "],\"classes\":[";
   for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
-    const bool described = model.classes.described.empty() || model.classes.described[c] != 0;
+    const bool described = is_described(model.classes, c);
     fmt::format_to(std::back_inserter(out),
                    "{}{{\"name\":{},\"seen\":{},\"described\":{},\"attributes\":", c > 0 ? "," : "",
                    json_string(model.classes.names[c]), model.classes.seen[c] != 0, described);
-    append_numbers(model.classes.semantics.row(c), out);
+    if (described)
+      append_numbers(model.classes.semantics.row(c), out);
+    else
+      out += "null";
     out += '}';
   }
   return out + "]}";
@@ -270,12 +272,15 @@ std::string Service::explain(const PredictRequest& request, MatrixView<const flo
             {"examples", why.examples},
             {"attributes", Json::array()},
             {"open_networks", why.open_networks}};
+  const auto value = [&](std::size_t c, std::size_t a) {
+    return is_described(model.classes, c) ? Json(model.classes.semantics(c, a)) : Json();
+  };
   for (const Contribution& c : why.attributes)
     json["attributes"].push_back({{"name", names_.attributes()[c.index]},
                                   {"contribution", c.amount},
                                   {"predicted", why.predicted[c.index]},
-                                  {"winner", model.classes.semantics(winner, c.index)},
-                                  {"runner_up", model.classes.semantics(second, c.index)}});
+                                  {"winner", value(winner, c.index)},
+                                  {"runner_up", value(second, c.index)}});
   return text_of(json);
 }
 
@@ -292,7 +297,7 @@ std::string Service::bank_csv(const BankEdit& edit) const {
   for (std::size_t a = 0; a < model.attributes(); ++a) out += "," + cell(names_.attributes()[a]);
   out += '\n';
   for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
-    if (!model.classes.described.empty() && model.classes.described[c] == 0) continue;
+    if (!is_described(model.classes, c)) continue;
     out += cell(model.classes.names[c]);
     for (const float v : model.classes.semantics.row(c)) out += "," + format_number(v);
     out += '\n';

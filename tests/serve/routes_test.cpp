@@ -249,6 +249,29 @@ TEST(Routes, TheTableHasTheClassesThatAttributesDescribe) {
   EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(table, '\n')), service.limits().classes);
 }
 
+TEST(Routes, ClassesKnownByExamplesAloneHaveNoAttributes) {
+  ThreadPool pool(1);
+  Model model = model_to_serve(pool);
+  model.classes.described.assign(model.classes.names.size(), 1);
+  model.classes.described[1] = 0;
+  model.classes.semantics(1, 0) = 1e6f;  // means nothing
+  const std::vector<std::string> names = model.classes.names;
+  const Service service(std::move(model), {}, {});
+  const Json classes = Json::parse(service.classes_json());
+  EXPECT_TRUE(classes["classes"][0]["attributes"].is_array());
+  EXPECT_TRUE(classes["classes"][1]["attributes"].is_null());
+  EXPECT_LT(classes["attributes"][0]["maximum"], 1e6);
+  PredictRequest two;
+  two.has_input = true;
+  two.bank.remove.assign(names.begin() + 2, names.end());
+  const Json why = Json::parse(service.explain(two, small_samples(1).view()));
+  const bool wins = why["winner"]["name"] == names[1];
+  for (const Json& attribute : why["attributes"]) {
+    EXPECT_TRUE(attribute[wins ? "winner" : "runner_up"].is_null());
+    EXPECT_TRUE(attribute[wins ? "runner_up" : "winner"].is_number());
+  }
+}
+
 TEST(Routes, TheDescriptionMatchesTheServer) {
   const std::filesystem::path root(PARSNETS_SOURCE_DIR);
   const Json document = Json::parse(read_text_file(root / "docs/openapi.json"));

@@ -7,7 +7,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { describe, test } = require("node:test");
 const { limit, withPage, score, slider, announced, redescribe } = require("./playground_demo.js");
-const { DEMO, TOOL, folder, parsnets, trainedModel, until } = require("./playground.js");
+const { DEMO, TOOL, folder, parsnets, trainedModel, until, settled } = require("./playground.js");
 
 describe("edits", () => {
   test("are undone and redone, by buttons and by keys", limit, () => withPage(async (page) => {
@@ -115,6 +115,21 @@ describe("edits", () => {
     assert.equal(await page.locator(".exported").textContent(), "");
   }));
 
+  test("that cannot be used yet are named by an export", limit, () => withPage(async (page) => {
+    for (const name of ["horse", "pony"]) {
+      await page.getByRole("button", { name: "New class" }).click();
+      await page.getByRole("textbox", { name: "Name" }).fill(name);
+      await page.getByLabel("Like").selectOption("horse");
+      await page.getByRole("button", { name: "Done" }).click();
+    }
+    for (const button of ["Export", "Device bank"]) {
+      await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button }).click()]);
+      await page.waitForSelector(".exported .warning");
+      assert.equal(await page.locator(".exported .warning").innerText(),
+        "Not exported: horse. The model has a class horse. Choose another name, or hide that class.");
+    }
+  }));
+
   test("names with commas and quotes are quoted in the commands of an export", limit, () => withPage(async (page) => {
     const name = 'bull, "tame" or farmer\'s';
     await page.getByRole("button", { name: "New class" }).click();
@@ -135,6 +150,42 @@ describe("edits", () => {
 });
 
 describe("keyboard", () => {
+  test("undoes in a number field the text of that field", limit, () => withPage(async (page) => {
+    await redescribe(page, "deer", "horse", { wild: 100 });
+    const number = page.getByLabel("farm, number");
+    await number.focus();
+    const before = await number.inputValue();
+    await number.press("End");
+    await page.keyboard.type("5");
+    assert.equal(await number.inputValue(), `${before}5`);
+    await page.keyboard.press("Control+z");
+    assert.equal(await number.inputValue(), before);
+    assert.equal(await slider(page, "wild").inputValue(), "100");
+    // Also text that Enter has made the value.
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("12");
+    await page.keyboard.press("Enter");
+    assert.equal(await slider(page, "farm").inputValue(), "12");
+    await page.keyboard.press("Control+z");
+    await page.keyboard.press("Tab");
+    assert.equal(await slider(page, "farm").inputValue(), before);
+    assert.equal(await slider(page, "wild").inputValue(), "100");
+  }));
+
+  test("keeps the focus in the attributes of the picture when an edit is undone", limit, () => withPage(async (page) => {
+    await page.getByRole("button", { name: "Hide ship" }).click();
+    await settled(page);
+    await page.getByRole("tab", { name: "Attributes in the picture" }).click();
+    const all = page.getByRole("button", { name: /^Show all \d+ attributes$/ });
+    await all.focus();
+    const shown = await all.elementHandle();
+    await page.keyboard.press("Control+z");
+    await announced(page, /^Undone: hide ship\.$/);
+    await settled(page);
+    assert.equal(await shown.evaluate((node) => node.isConnected), false, "the answer is a new one");
+    assert.equal(await all.evaluate((node) => node === document.activeElement), true);
+  }));
+
   // Presses Tab until the element has the focus.
   async function tabTo(page, selector, key = "Tab") {
     for (let i = 0; i < 300; i += 1) {

@@ -60,6 +60,14 @@ function give(page, type, files) {
   }, [type, files.map((file) => ({ name: path.basename(file), base64: fs.readFileSync(file).toString("base64") }))]);
 }
 
+// As a reader does with the mouse; folders, too.
+async function drop(page, files) {
+  const devtools = await page.context().newCDPSession(page);
+  for (const type of ["dragEnter", "dragOver", "drop"]) {
+    await devtools.send("Input.dispatchDragEvent", { type, x: 200, y: 300, data: { items: [], files, dragOperationsMask: 1 } });
+  }
+}
+
 describe("photographs", () => {
   test("of unseen classes are recognised better than by chance", limit, () => withPage(async (page) => {
     const files = [...filesOf("deer"), ...filesOf("truck")];
@@ -173,4 +181,55 @@ describe("photographs", () => {
     await page.waitForSelector("#problem:not([hidden])");
     assert.match(await page.locator("#problem p").textContent(), /^note\.txt: .{10,}\.$/);
   }, { expected: /Failed to load resource/ }));
+
+  test("that are too many push out the oldest, which is said", limit, () => withPage(async (page) => {
+    const files = fs.readdirSync(path.join(photos, "cat")).slice(0, 66).map((file) => path.join(photos, "cat", file));
+    await page.locator("#photo-file").setInputFiles(files);
+    await until(page, () => !document.querySelector(".placeholder") && document.querySelector(".group:first-child #remove-photos"));
+    const labels = await page.locator(".group").first().locator(".tile").evaluateAll((nodes) => nodes.map((node) => node.ariaLabel.split(":")[0]));
+    assert.deepEqual(labels, files.slice(2).map((file) => path.basename(file)).reverse());
+    assert.equal(await page.locator("#problem p").textContent(), "Only the newest 64 photos are kept.");
+  }));
+
+  test("that vanish before they are read are named, and the next one is read", limit, () => withPage(async (page) => {
+    const [first, last] = filesOf("cat");
+    const gone = path.join(folder, "gone.png");
+    fs.copyFileSync(last, gone);
+    await settled(page);
+    const release = await hold(page, "**/v1/predict");
+    await page.locator("#photo-file").setInputFiles([first, gone, last]);
+    await until(page, () => document.querySelectorAll(".placeholder").length === 3);
+    fs.rmSync(gone);
+    await release();
+    await until(page, () => document.querySelectorAll(".group:first-child .tile").length === 2);
+    assert.equal(await page.locator(".placeholder").count(), 0);
+    assert.equal(await page.locator("#problem p").textContent(), "gone.png: the file cannot be read.");
+  }));
+
+  test("are dropped beside a folder, which is named", limit, () => withPage(async (page) => {
+    await settled(page);
+    await drop(page, [path.join(photos, "cat"), filesOf("cat")[0]]);
+    await until(page, () => document.querySelectorAll(".group:first-child .tile").length === 1);
+    assert.equal(await page.locator(".placeholder").count(), 0);
+    assert.equal(await page.locator("#problem p").textContent(), "cat: the file cannot be read.");
+  }));
+});
+
+describe("pictures of samples", () => {
+  test("that cannot be had while the server is away come when it is back", limit, async () => {
+    const start = (port) => serve([...args, "--images", photos, "--port", port]);
+    const first = await start("0");
+    const shown = (page, place) => until(page, (at) => [...document.querySelectorAll("#grid .picture")].at(at).style.backgroundImage, place);
+    await withPage(async (page) => {
+      await settled(page);
+      await shown(page, 0);
+      await first.stop();
+      await page.locator(".tile").last().scrollIntoViewIfNeeded();
+      await page.waitForSelector("#problem:not([hidden])");
+      const second = await start(new URL(first.url).port);
+      await page.waitForSelector("#problem", { state: "hidden" });
+      await shown(page, -1);
+      await second.stop();
+    }, { url: first.url, expected: /Failed to load resource/ });
+  });
 });

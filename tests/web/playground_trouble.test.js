@@ -6,7 +6,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { after, before, describe, test } = require("node:test");
 const { launch } = require("./pages.js");
-const { DEMO, PATIENCE, folder, trainedModel, serve, openPlayground, until, settled, hold } = require("./playground.js");
+const { DEMO, PATIENCE, folder, parsnets, trainedModel, serve, openPlayground, until, settled, hold } = require("./playground.js");
 
 const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const limit = { timeout: 4 * PATIENCE };
@@ -131,6 +131,27 @@ describe("a server that stops", () => {
       await second.stop();
     }, { url: first.url, expected: failures });
   });
+
+  test("and comes back with a class described anew shows that description", limit, async () => {
+    const model = path.join(folder, "redescribed.safetensors");
+    const table = path.join(folder, "redescribed.csv");
+    fs.copyFileSync(trainedModel(), model);
+    const [head] = fs.readFileSync(path.join(DEMO, "attributes.csv"), "utf8").split("\n");
+    fs.writeFileSync(table, `${head}\ntruck${",7".repeat(head.split(",").length - 1)}\n`);
+    const first = await serve(["--model", model, "--data", DEMO, "--port", "0"]);
+    await withPage(async (page) => {
+      const described = () => page.evaluate(() => Page.bank.valuesOf("truck"));
+      assert.ok((await described()).some((value) => value !== 7));
+      await first.stop();
+      await page.waitForSelector("#problem:not([hidden])");
+      parsnets("classes", "remove", "--model", model, "--names", "truck");
+      parsnets("classes", "add", "--model", model, "--from", table, "--names", "truck");
+      const [second] = await Promise.all([serve(["--model", model, "--data", DEMO, "--port", new URL(first.url).port]), page.waitForEvent("load")]);
+      await page.waitForSelector(".bars li");
+      assert.ok((await described()).every((value) => value === 7));
+      await second.stop();
+    }, { url: first.url, expected: failures });
+  });
 });
 
 describe("what the server refuses", () => {
@@ -142,6 +163,34 @@ describe("what the server refuses", () => {
     assert.equal(await page.locator("#problem p").textContent(), "bank.add: wrong (expected another).");
     assert.equal(await busy(page, "grid"), "true");
   }, { expected: failures }));
+
+  test("is said with its place once", limit, () => withPage(async (page) => {
+    await settled(page);
+    const error = { code: "bad_request", message: "bank.remove[9]: expected one class, found none", field: "bank.remove[9]", expected: "one class", found: "none" };
+    await page.route("**/v1/predict", (route) => route.fulfill({ status: 400, json: { error } }));
+    await page.getByRole("button", { name: "Hide ship" }).click();
+    await page.waitForSelector("#problem:not([hidden])");
+    assert.equal(await page.locator("#problem p").textContent(), "bank.remove[9]: expected one class, found none.");
+  }, { expected: failures }));
+
+  test("is not sent: a bank without a class of the model", limit, () => withPage(async (page) => {
+    await page.evaluate(() => {
+      const own = ["foal", "pony"].map((name, i) => ({ id: i + 1, name, base: "horse", changes: {} }));
+      const hidden = Page.bank.classes.map((one) => one.name).filter((one) => !["deer", "ship"].includes(one));
+      sessionStorage.setItem(Page.bank.storageKey, JSON.stringify({ own, hidden, next: 3 }));
+    });
+    await page.reload();
+    await page.waitForSelector(".bars li");
+    await page.getByRole("button", { name: "Hide ship" }).click();
+    for (const button of ["Hide deer", "Redescribe deer"]) assert.equal(await page.getByRole("button", { name: button }).isDisabled(), true, button);
+    await settled(page);
+    // Nor is an explanation asked for where one class is left.
+    await page.getByRole("button", { name: "Delete foal" }).click();
+    await page.getByRole("button", { name: "Delete pony" }).click();
+    await settled(page);
+    assert.match(await page.locator(".verdict-name").textContent(), /^deer 100 %$/);
+    assert.equal(await page.locator("#problem").isVisible(), false);
+  }));
 
   const name = (page) => page.getByRole("textbox", { name: "Name" });
 
@@ -244,4 +293,40 @@ describe("a token", () => {
     }, `token=${encodeURIComponent(token)}`);
     await loaded(page);
   }, { ...asked, url: `${plain}#token=%zz` }));
+
+  test("that no header can carry is wrong, not a server that is away", limit, () => withPage(async (page) => {
+    assert.match(await page.locator("#token-problem").textContent(), /^The server does not accept this token\./);
+    assert.equal(await page.locator("#problem").isVisible(), false);
+    await page.keyboard.type("also wrong…");
+    await page.keyboard.press("Enter");
+    await until(page, () => document.getElementById("token").value === "");
+    assert.equal(await page.locator("#token-form").isVisible(), true);
+    await page.keyboard.type(token);
+    await page.keyboard.press("Enter");
+    await loaded(page);
+  }, { ...asked, url: `${plain}#token=${encodeURIComponent(`${token}…`)}` }));
+
+  test("of a server that comes back with another one is all that is asked for", limit, async () => {
+    const files = [token, `${token}-2`].map((text, i) => {
+      const file = path.join(folder, `token-${i}`);
+      fs.writeFileSync(file, text);
+      return file;
+    });
+    const first = await serve([...args, "--port", "0", "--token-file", files[0]]);
+    const address = new URL("/", first.url);
+    await withPage(async (page) => {
+      await settled(page);
+      await first.stop();
+      await page.waitForSelector("#problem:not([hidden])");
+      const second = await serve([...args, "--port", address.port, "--token-file", files[1]]);
+      await page.waitForSelector("#token-form:not([hidden])");
+      assert.match(await page.locator("#token-problem").textContent(), /^The server does not accept this token\./);
+      assert.equal(await page.locator("#problem").isVisible(), false);
+      await page.locator("#token").fill(`${token}-2`);
+      await page.keyboard.press("Enter");
+      await page.waitForSelector("#token-form", { state: "hidden" });
+      await settled(page);
+      await second.stop();
+    }, { url: `${address.href}#token=${token}`, expected: failures });
+  });
 });

@@ -38,6 +38,12 @@ class Bank {
     return this.state.hidden.includes(name);
   }
 
+  // Whether it is a class of the model without attributes: known by examples alone.
+  isBare(name) {
+    const one = this.byName.get(name);
+    return Boolean(one && !one.attributes && !this.isOwn(name));
+  }
+
   // Classes that the model chooses from: {name, seen, own}.
   present() {
     return [
@@ -106,6 +112,12 @@ class Bank {
     const { own, hidden, next } = this.state;
     this.edit(`new class${name ? ` ${Names.of(name)}` : ""}`, null, { own: [...own, { id: next, name, base, changes: {} }], hidden, next: next + 1 });
     return next;
+  }
+
+  // Whether a class of the model can be hidden: the server needs one of them, and an answer is explained by comparing two.
+  get canHide() {
+    const present = this.present();
+    return present.length > 2 && present.filter((one) => !one.own).length > 1;
   }
 
   // Hides a class of the model and adds one of the same name.
@@ -192,8 +204,9 @@ class Bank {
   // The edits of this session, if they still fit the model.
   restored() {
     const state = JSON.parse(Session.get(this.storageKey) || "null");
-    const fits = state && state.own.every(({ base, changes }) => (base === NOTHING || base === AVERAGE || this.byName.has(base))
-      && Object.keys(changes).every((j) => j < this.attributes.length)) && state.hidden.every((name) => this.byName.has(name));
+    const fits = state && state.own.every(({ base, changes }) => (base === NOTHING || base === AVERAGE || (this.byName.get(base) || {}).attributes)
+      && Object.keys(changes).every((j) => j < this.attributes.length))
+      && state.hidden.every((name) => this.byName.has(name)) && state.hidden.length < this.classes.length;
     return fits ? { ...state, own: state.own.filter((one) => !this.untouched(one)) } : null;
   }
 }

@@ -62,11 +62,11 @@ class ClassList {
     return element("li", { class: hidden ? "hidden-class" : null }, classTag(name, seen, false),
       element("span", { class: "note taken" }, hidden ? "hidden" : taken === null ? "" : `takes ${taken}`),
       element("span", { class: "actions" },
-        hidden || seen ? null : this.action("Redescribe", name, () => page.edit(bank.redescribe(name, NOTHING)), bank.present().length < 3),
+        hidden || seen ? null : this.action("Redescribe", name, () => page.edit(bank.redescribe(name, NOTHING)), !bank.canHide),
         this.action(hidden ? "Show" : "Hide", name, () => {
           bank.hide(name, !hidden);
           page.announce(`${Names.of(name)} is ${hidden ? "shown" : "hidden"}.`);
-        }, !hidden && bank.present().length < 3)));
+        }, !hidden && !bank.canHide)));
   }
 
   // Commands that no longer fit the classes.
@@ -89,9 +89,17 @@ class ClassList {
     return true;
   }
 
-  showCommands(text, commands) {
+  // `missing`: classes that the file does not have, and why: [name, sentence].
+  showCommands(text, commands, missing) {
     this.exported.replaceChildren(element("p", { class: "note" }, text),
-      commands.length ? element("pre", { tabindex: "0", "aria-label": "Commands" }, commands.join("\n")) : "");
+      commands.length ? element("pre", { tabindex: "0", "aria-label": "Commands" }, commands.join("\n")) : "",
+      ...missing.map(([name, why]) => element("p", { class: "warning" }, `Not exported: ${Names.of(name)}. ${why}`)));
+  }
+
+  // Classes of one's own that cannot be used yet.
+  unusable() {
+    const { bank } = this.page;
+    return bank.state.own.filter((one) => bank.problem(one)).map((one) => [one.name || "unnamed", bank.problem(one)]);
   }
 
   async save() {
@@ -103,15 +111,17 @@ class ClassList {
       + `${verb === "add" ? " --from classes.csv" : ""} --names ${shell(list(names))}`;
     const commands = [["remove", request ? request.remove : []], ["add", request ? request.add.map((one) => one.name) : []]]
       .filter(([, names]) => names.length).map(([verb, names]) => command(verb, names));
+    const bare = bank.classes.filter(({ name }) => bank.isBare(name) && !bank.isHidden(name));
     this.showCommands(commands.length ? "Saved classes.csv. To apply your edits to the model file:"
-      : "Saved classes.csv: all classes with their attributes.", commands);
+      : "Saved classes.csv: the classes of the model with their attributes.", commands,
+    [...this.unusable(), ...bare.map(({ name }) => [name, "It is known by examples alone."])]);
   }
 
   async saveForDevice() {
     if (!await this.download("/v1/bank?format=device", "classes.bank")) return;
     const { name } = this.page.model;
     this.showCommands("Saved classes.bank. On the device, pnrt_bank_load adds it to the file that this command writes:",
-      [`parsnets export --model ${shell(name)} --out ${shell(`${name.replace(/\.safetensors$/, "")}.pnrt`)}`]);
+      [`parsnets export --model ${shell(name)} --out ${shell(`${name.replace(/\.safetensors$/, "")}.pnrt`)}`], this.unusable());
   }
 }
 

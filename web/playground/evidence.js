@@ -57,7 +57,9 @@ class Evidence {
     const handicap = winner.score - second.score < calibration ? `Without the handicap of seen classes, the answer would be ${other}.` : "";
     const [mine, others] = [winner.name, second.name].map((name) => this.page.bank.valuesOf(name));
     const alike = mine && others && mine.every((value, j) => value === others[j]) ? `${first} and ${other} have the same description. ` : "";
-    const text = element("p", {}, alike || `${speaks(first, 1)}${speaks(other, -1)}`, handicap);
+    const bare = [winner.name, second.name].filter((name) => this.page.bank.isBare(name));
+    const apart = bare.length ? `${wordList(bare.map(Names.of))} ${bare.length > 1 ? "have" : "has"} no attributes to compare. ` : "";
+    const text = element("p", {}, apart || alike || `${speaks(first, 1)}${speaks(other, -1)}`, handicap);
     if (!rows.length) return text;
     return element("div", {}, text,
       element("table", { class: "why" },
@@ -73,7 +75,7 @@ class Evidence {
         }))));
   }
 
-  // The predicted value as a bar, that of the best class as a line.
+  // The predicted value as a bar, that of the best class, if it has one, as a line.
   attributes(prediction) {
     const { bank } = this.page;
     const values = bank.valuesOf(prediction.classes[0].name);
@@ -82,12 +84,13 @@ class Evidence {
     const rows = bank.attributes.map((attribute, j) => ({ attribute, predicted: prediction.attributes[j], value: values ? values[j] : null }))
       .sort((a, b) => share(b.predicted, b.attribute) - share(a.predicted, a.attribute));
     const shown = this.all ? rows : rows.slice(0, 10);
-    const panel = element("div", {}, element("p", {}, `Bar: the value that the model reads from the picture. Line: the value in the description of ${name}.`),
+    const panel = element("div", {}, element("p", {}, "Bar: the value that the model reads from the picture. ",
+      bank.isBare(prediction.classes[0].name) ? `${name} is known by examples alone and has no description.` : `Line: the value in the description of ${name}.`),
       element("table", { class: "seen-attributes" },
-        element("caption", { class: "visually-hidden" }, `Attributes predicted from the picture, and those of ${name}`),
+        element("caption", { class: "visually-hidden" }, `Attributes predicted from the picture${values ? `, and those of ${name}` : ""}`),
         element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Attribute"),
           element("th", { scope: "col" }, element("span", { class: "visually-hidden" }, "Chart")),
-          element("th", { scope: "col" }, "Picture"), element("th", { scope: "col", class: hasLongWord(name) ? "breaks" : null }, name))),
+          element("th", { scope: "col" }, "Picture"), values ? element("th", { scope: "col", class: hasLongWord(name) ? "breaks" : null }, name) : null)),
         element("tbody", {}, ...shown.map(({ attribute, predicted, value }) => {
           const bar = element("span", { class: "bar" }, element("span", {}));
           bar.firstChild.style.width = `${100 * share(predicted, attribute)}%`;
@@ -96,10 +99,11 @@ class Evidence {
             bar.lastChild.style.left = `${100 * share(value, attribute)}%`;
           }
           return element("tr", {}, element("th", { scope: "row" }, words(attribute.name)), element("td", { "aria-hidden": "true" }, bar),
-            element("td", { class: "number" }, compact(Number(predicted.toPrecision(2)))), element("td", { class: "number" }, compact(value)));
+            element("td", { class: "number" }, compact(Number(predicted.toPrecision(2)))),
+            values ? element("td", { class: "number" }, compact(value)) : null);
         }))));
     if (rows.length > 10) {
-      panel.append(element("button", { type: "button", class: "link", onclick: () => {
+      panel.append(element("button", { type: "button", id: "all-attributes", class: "link", onclick: () => {
         this.all = !this.all;
         const next = this.attributes(prediction);
         panel.replaceWith(next);

@@ -1,5 +1,7 @@
 // Puts the parts together: what is selected, what is predicted, who is told.
 
+const MOST_PHOTOS = 64;
+
 const Page = {
   selected: null,
   rejecting: false,
@@ -48,8 +50,15 @@ const Page = {
     Server.onReturn = () => Page.returned();
   },
 
+  // What the page is built from: the model, its classes and the samples.
+  describe() {
+    return Promise.all(["/v1/model", "/v1/classes", "/v1/samples"].map((path) => Server.json(path)));
+  },
+
   async load() {
-    const [model, described, samples] = await Promise.all(["/v1/model", "/v1/classes", "/v1/samples"].map((path) => Server.json(path)));
+    const description = await Page.describe();
+    const [model, described, samples] = description;
+    Page.description = JSON.stringify(description);
     Page.model = model;
     Page.pictures = new Pictures(samples);
     Page.items = unseenFirst(samples.samples).map((sample) => ({ ...sample, photo: false, prediction: null }));
@@ -115,8 +124,9 @@ const Page = {
     const item = Page.selected;
     const what = item.photo ? { features: [item.features] } : { samples: [item.id] };
     const more = { ...what, top: 5, attributes: true, ...(Page.model.sets ? { coverage: Page.coverage } : {}) };
+    const explains = Page.model.explains && Page.bank.present().length > 1;  // it compares two classes
     const [answer, explanation] = await Promise.all([
-      Server.json("/v1/predict", Page.request(more), signal), Page.model.explains ? Server.json("/v1/explain", { bank: Page.bank.request(), ...what }, signal) : null]);
+      Server.json("/v1/predict", Page.request(more), signal), explains ? Server.json("/v1/explain", { bank: Page.bank.request(), ...what }, signal) : null]);
     return () => {
       Page.solved("prediction");
       Page.shown = { item, prediction: answer.predictions[0], explanation };
@@ -216,10 +226,13 @@ const Page = {
 
   // The newest first. They are sent with every request, so they are not many.
   addPhoto(photo) {
-    const most = 64;
-    const photos = Page.items.filter((item) => item.photo);
-    if (photos.length === most) Page.drop([photos[most - 1]]);
-    Page.items.unshift({ ...photo, prediction: null });
+    const most = Math.min(MOST_PHOTOS, Page.model.limits.batch);
+    const older = Page.items.filter((item) => item.photo).slice(most - 1);
+    if (older.length) {
+      Page.drop(older);
+      Page.photoInput.note(`Only the newest ${most === 1 ? "photo is" : `${most} photos are`} kept.`);
+    }
+    Page.items.unshift({ ...photo, url: URL.createObjectURL(photo.image), prediction: null });
     Page.grid.build();
     Page.select(Page.items[0]);
     Page.all.poke();
@@ -309,7 +322,7 @@ const Page = {
       return;
     }
     if (!(event.ctrlKey || event.metaKey) || event.altKey || !["z", "y"].includes(event.key.toLowerCase())) return;
-    if (event.target.matches("input[type=text], input[type=search], input[type=password]")) return;
+    if (event.target.matches("input[type=text], input[type=number], input[type=search], input[type=password]")) return;
     event.preventDefault();
     Page.step(event.shiftKey || event.key.toLowerCase() === "y" ? "redo" : "undo");
   },
@@ -361,17 +374,17 @@ const Page = {
 
   // The server is back: the same, or another one.
   async returned() {
+    Page.solved("server");
     try {
-      const model = await Server.json("/v1/model");
-      if (JSON.stringify(model) !== JSON.stringify(Page.model)) {
+      if (JSON.stringify(await Page.describe()) !== Page.description) {
         window.location.reload();
         return;
       }
-      Page.solved("server");
       Page.authorized();
       Page.announce("The server is back.");
       Page.all.poke();
       if (Page.selected) Page.one.poke();
+      Page.pictures.retry();
       Page.photoInput.work();
     } catch (error) {
       Page.problem(error);

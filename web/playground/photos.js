@@ -64,7 +64,12 @@ class PhotoInput {
   }
 
   tell(file, text) {
-    this.problems.push(`${isolated(file.name)}: ${text}`);
+    this.note(`${isolated(file.name)}: ${text}`);
+  }
+
+  // One line of what there is to say of the files that were taken last.
+  note(line) {
+    if (!this.problems.includes(line)) this.problems.push(line);
     this.page.problem(new ServerProblem("photo", this.problems.join("\n")), "photo");
   }
 
@@ -83,19 +88,35 @@ class PhotoInput {
   async read(file) {
     const { page } = this;
     page.announce(`Reading ${isolated(file.name)}.`);
-    const form = new FormData();
-    form.append("image", file);
-    form.append("request", new Blob([JSON.stringify({ top: 1, return_features: true })], { type: "application/json" }));
-    let answer = null;
+    const photo = await this.photoOf(file);
+    if (this.queue[0] !== file) return;  // removed by now
+    this.queue.shift();
+    if (photo) page.addPhoto(photo);
+    else page.grid.build();
+  }
+
+  // The photo with its features; null if it has none, which the page says.
+  async photoOf(file) {
     try {
-      answer = await (await Server.call("/v1/predict", { body: form, patience: PHOTO_PATIENCE })).json();
+      const image = await contents(file);
+      const form = new FormData();
+      form.append("image", image, file.name);
+      form.append("request", new Blob([JSON.stringify({ top: 1, return_features: true })], { type: "application/json" }));
+      const answer = await (await Server.call("/v1/predict", { body: form, patience: PHOTO_PATIENCE })).json();
+      return { photo: true, name: file.name, label: null, features: answer.features[0], image };
     } catch (error) {
       if (!(error instanceof ServerProblem) || ["lost", "unauthorized"].includes(error.code)) throw error;
       this.tell(file, error.message);
+      return null;
     }
-    if (this.queue[0] !== file) return;  // removed by now
-    this.queue.shift();
-    if (answer) page.addPhoto({ photo: true, name: file.name, label: null, features: answer.features[0], url: URL.createObjectURL(file) });
-    else page.grid.build();
+  }
+}
+
+// What the file holds, in memory: sending a folder, or a file that is gone, would fail as if the server were away.
+async function contents(file) {
+  try {
+    return new Blob([await file.arrayBuffer()], { type: file.type });
+  } catch (error) {
+    throw new ServerProblem("photo", "the file cannot be read.");
   }
 }

@@ -8,8 +8,8 @@ class Pictures {
     this.watcher = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
         if (!isIntersecting) continue;
-        this.watcher.unobserve(target);
         this.fetch(Number(target.dataset.sample)).then((url) => {
+          this.watcher.unobserve(target);
           target.style.backgroundImage = `url("${url}")`;
         }, () => {});
       }
@@ -50,8 +50,19 @@ class Pictures {
 
   fetch(id) {
     if (!this.urls.has(id)) {
-      this.urls.set(id, Server.call(`/v1/samples/${id}/picture`).then(async (answer) => URL.createObjectURL(await answer.blob())));
+      const url = Server.call(`/v1/samples/${id}/picture`).then(async (answer) => URL.createObjectURL(await answer.blob()));
+      this.urls.set(id, url);
+      url.catch(() => this.urls.delete(id));  // so that it is asked for again
     }
     return this.urls.get(id);
+  }
+
+  // Once more what could not be fetched and is in view.
+  retry() {
+    for (const node of document.querySelectorAll("[data-sample]")) {
+      if (node.style.backgroundImage) continue;
+      this.watcher.unobserve(node);
+      this.watcher.observe(node);
+    }
   }
 }

@@ -45,7 +45,8 @@ class Result {
     const own = bank.isOwn(best.name);
     const meaning = unknown ? prediction.why || "It is unlike the pictures of all classes."
       : own ? "Your class: the model knows only your description of it."
-        : best.seen ? "A seen class: the model was trained on pictures of it." : "An unseen class: the model knows only its attributes.";
+        : best.seen ? "A seen class: the model was trained on pictures of it."
+          : bank.isBare(best.name) ? "A class without attributes: the model knows it by examples alone." : "An unseen class: the model knows only its attributes.";
     const doubt = !rejecting && prediction.unknown && !this.hardlyRejects()
       ? `With rejection, the answer would be "unknown"${prediction.why ? `: ${prediction.why}` : ""}` : null;
     this.node.replaceChildren(...[

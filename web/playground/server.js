@@ -73,12 +73,11 @@ const Server = {
   // The answer of the server; `body`, a Blob, FormData or a value that is sent as JSON, makes it a POST. `patience`: for
   // how long to wait for it, in ms.
   async call(path, { body, signal, patience = PATIENCE } = {}) {
-    const options = { cache: "no-store", headers: {} };
-    if (Server.token) options.headers.Authorization = `Bearer ${Server.token}`;
+    const options = { cache: "no-store", headers: Server.authorization() };
     if (body !== undefined) {
       options.method = "POST";
       const plain = !(body instanceof FormData || body instanceof Blob);
-      if (plain) options.headers["Content-Type"] = "application/json";
+      if (plain) options.headers.set("Content-Type", "application/json");
       options.body = plain ? JSON.stringify(body) : body;
     }
     for (let attempt = 0; ; attempt += 1) {
@@ -89,6 +88,20 @@ const Server = {
       await new Promise((resume) => window.setTimeout(resume, 1000 * (Number(answer.headers.get("Retry-After")) || 1)));
       if (signal && signal.aborted) throw new DOMException("no longer wanted", "AbortError");
     }
+  },
+
+  // A token that no header can carry is a wrong one.
+  authorization() {
+    try {
+      return new Headers(Server.token ? { Authorization: `Bearer ${Server.token}` } : {});
+    } catch (error) {
+      throw Server.unauthorized();
+    }
+  },
+
+  unauthorized() {
+    return new ServerProblem("unauthorized", `${Server.token ? "The server does not accept this token." : "The server needs a token."} `
+      + "Enter the token that the server was started with.");
   },
 
   async json(path, body, signal) {
@@ -125,14 +138,11 @@ const Server = {
   },
 
   async problemOf(answer) {
-    if (answer.status === 401) {
-      return new ServerProblem("unauthorized", Server.token ? "The server does not accept this token. Enter the token that the server was started with."
-        : "The server needs a token. Enter the token that the server was started with.");
-    }
+    if (answer.status === 401) return Server.unauthorized();
     const { error } = await answer.json().catch(() => ({}));
     if (!error) return new ServerProblem("failure", `The server answered with status ${answer.status}.`);
-    const parts = [error.field && `in ${error.field}`, error.expected && `expected ${error.expected}`, error.found && `found ${error.found}`]
-      .filter((part) => part && !error.message.includes(part));
+    const parts = [error.field && !error.message.includes(error.field) && `in ${error.field}`,
+      error.expected && `expected ${error.expected}`, error.found && `found ${error.found}`].filter((part) => part && !error.message.includes(part));
     return new ServerProblem(error.code, `${error.message.replace(/\.$/, "")}${parts.length ? ` (${parts.join(", ")})` : ""}.`);
   },
 
