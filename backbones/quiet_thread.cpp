@@ -48,7 +48,7 @@ void install_filters() {
       std::setvbuf(filtered, nullptr, _IONBF, 0);
       stderr = filtered;
     }
-    static Filter filter;
+    static Filter& filter = *new Filter;  // never destroyed: std::cerr is flushed after the objects of this module
     std::cerr.rdbuf(&filter);
   });
 }
