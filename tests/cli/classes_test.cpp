@@ -93,6 +93,7 @@ TEST(CliClasses, MistypedClassesGetASuggestion) {
   };
   says({"classes", "teach", "dere", "--examples", examples},
        "none of that name; check the names of the model's classes; did you mean 'deer'?");
+  says({"classes", "teach", "deer", "--examples", kDemo}, "found a folder; extract the features of photographs first");
   says({"classes", "remove", "--names", "dere"},
        "none of that name; check the names of the model's classes; did you mean 'deer'?");
   says({"adapt", "--input", examples, "--classes", "dere"}, "did you mean 'deer'?");

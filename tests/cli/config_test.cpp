@@ -54,6 +54,16 @@ TEST(CliConfig, EveryCommandReadsWhatItPrints) {
   }
 }
 
+TEST(CliConfig, SeveralPathsReadBackAsTheyWere) {
+  TempDir dir;
+  const std::string file = round_trip(dir, {"extract"}, {"--images", "a, b.jpg", "c.jpg"});
+  EXPECT_NE(read_text_file(file).find("images = \"a, b.jpg\",c.jpg\n"), std::string::npos) << read_text_file(file);
+  write_text_file(file, "images = \"a, b.jpg\",c.jpg\nbackbone = x.onnx\nout = " + (dir / "out").string() + "\n");
+  const auto read = run_cli({"extract", "--config", file});
+  EXPECT_EQ(read.exit_code, 3);
+  EXPECT_NE(read.err.find("parsnets: a, b.jpg: expected a folder of photographs"), std::string::npos) << read.err;
+}
+
 TEST(CliConfig, APrintedConfigTrainsTheSameModelForEveryMethodAndPreset) {
   TempDir dir;
   const std::string data = (dir / "data").string();

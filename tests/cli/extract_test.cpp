@@ -109,6 +109,7 @@ TEST_F(ExtractCommand, InterruptedItGoesOnAndEndsWithTheSameBytes) {
   const auto interrupted = process.finish();
   EXPECT_EQ(interrupted.exit_code, 130);
   EXPECT_NE(interrupted.err.find("the same command goes on"), std::string::npos) << interrupted.err;
+  EXPECT_NE(interrupted.err.find("stopping after this photograph; Ctrl-C again ends at once"), std::string::npos);
   const auto left = files("data");
   ASSERT_EQ(left.size(), 1u);
   EXPECT_EQ(left.begin()->first, "extraction.partial") << "no half-written data set";

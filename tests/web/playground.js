@@ -1,6 +1,7 @@
 // Trains a model, starts `parsnets serve` with it, and opens the playground in the browser.
 "use strict";
 
+const assert = require("node:assert/strict");
 const { execFileSync, spawn } = require("node:child_process");
 const fs = require("node:fs");
 const os = require("node:os");
@@ -92,6 +93,17 @@ async function openPlayground(browser, url, { expected = null, ready = ".bars li
   return { context, page, problems };
 }
 
+// work(page) on a fresh page, on which nothing may go wrong.
+async function onPage(browser, url, options, work) {
+  const view = await openPlayground(browser, url, options);
+  try {
+    await work(view.page);
+    assert.deepEqual(view.problems, []);
+  } finally {
+    await view.context.close();
+  }
+}
+
 // Waits until `check` holds in the page; the page's policy forbids the eval of waitForFunction.
 async function until(page, check, argument) {
   const end = Date.now() + PATIENCE;
@@ -132,4 +144,4 @@ async function withModel(page, changes) {
   });
 }
 
-module.exports = { DEMO, ROOT, PATIENCE, TOOL, folder, parsnets, trainedModel, serve, openPlayground, until, settled, hold, withModel };
+module.exports = { DEMO, ROOT, PATIENCE, TOOL, folder, parsnets, trainedModel, serve, openPlayground, onPage, until, settled, hold, withModel };

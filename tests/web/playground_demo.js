@@ -4,7 +4,7 @@
 const assert = require("node:assert/strict");
 const { after, before } = require("node:test");
 const { launch } = require("./pages.js");
-const { DEMO, PATIENCE, trainedModel, serve, openPlayground, until, settled } = require("./playground.js");
+const { DEMO, PATIENCE, trainedModel, serve, onPage, until, settled } = require("./playground.js");
 
 const limit = { timeout: 4 * PATIENCE };
 
@@ -18,16 +18,11 @@ after(async () => {
   await started.browser.close();
 });
 
-// work(page) on a fresh page, on which nothing may go wrong.
-async function withPage(work, options) {
-  const view = await openPlayground(started.browser, started.server.url, options);
-  try {
-    await settled(view.page);
-    await work(view.page);
-    assert.deepEqual(view.problems, []);
-  } finally {
-    await view.context.close();
-  }
+function withPage(work, options) {
+  return onPage(started.browser, started.server.url, options, async (page) => {
+    await settled(page);
+    await work(page);
+  });
 }
 
 // {all, right} of the line above the pictures of a class.

@@ -6,7 +6,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { after, before, describe, test } = require("node:test");
 const { launch } = require("./pages.js");
-const { DEMO, PATIENCE, folder, parsnets, trainedModel, serve, openPlayground, settled } = require("./playground.js");
+const { DEMO, PATIENCE, folder, parsnets, trainedModel, serve, onPage, settled } = require("./playground.js");
 
 const limit = { timeout: 4 * PATIENCE };
 const EXAMPLES = 20;
@@ -36,15 +36,11 @@ after(async () => {
   await server.stop();
 });
 
-async function withPage(work) {
-  const view = await openPlayground(browser, server.url);
-  try {
-    await settled(view.page);
-    await work(view.page);
-    assert.deepEqual(view.problems, []);
-  } finally {
-    await view.context.close();
-  }
+function withPage(work, options) {
+  return onPage(browser, server.url, options, async (page) => {
+    await settled(page);
+    await work(page);
+  });
 }
 
 describe("a class known by examples alone", () => {

@@ -6,7 +6,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { after, before, describe, test } = require("node:test");
 const { launch } = require("./pages.js");
-const { DEMO, PATIENCE, folder, trainedModel, serve, openPlayground, settled } = require("./playground.js");
+const { DEMO, PATIENCE, folder, trainedModel, serve, onPage, settled } = require("./playground.js");
 
 const limit = { timeout: 4 * PATIENCE };
 const NAMES = { deer: "055.Evening_Grosbeak", truck: "047.American_Goldfinch", cat: "001.Twin", dog: "002.Twin", ship: "\u202eevil" };
@@ -30,15 +30,11 @@ after(async () => {
   await browser.close();
 });
 
-async function withPage(work, options) {
-  const view = await openPlayground(browser, server.url, options);
-  try {
-    await settled(view.page);
-    await work(view.page);
-    assert.deepEqual(view.problems, []);
-  } finally {
-    await view.context.close();
-  }
+function withPage(work, options) {
+  return onPage(browser, server.url, options, async (page) => {
+    await settled(page);
+    await work(page);
+  });
 }
 
 // Whether the text of the first node that holds it is written from left to right.

@@ -7,7 +7,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { after, before, describe, test } = require("node:test");
 const { launch } = require("./pages.js");
-const { DEMO, PATIENCE, ROOT, folder, parsnets, trainedModel, serve, openPlayground, until, settled, hold } = require("./playground.js");
+const { DEMO, PATIENCE, ROOT, folder, parsnets, trainedModel, serve, onPage, until, settled, hold } = require("./playground.js");
 
 const limit = { timeout: 4 * PATIENCE };
 const photos = path.join(folder, "photos");
@@ -32,14 +32,8 @@ after(async () => {
   await server.stop();
 });
 
-async function withPage(work, { url = server.url, ...options } = {}) {
-  const view = await openPlayground(browser, url, options);
-  try {
-    await work(view.page);
-    assert.deepEqual(view.problems, []);
-  } finally {
-    await view.context.close();
-  }
+function withPage(work, { url = server.url, ...options } = {}) {
+  return onPage(browser, url, options, work);
 }
 
 // Every tenth photograph of a class.

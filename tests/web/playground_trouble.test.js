@@ -6,7 +6,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { after, before, describe, test } = require("node:test");
 const { launch } = require("./pages.js");
-const { DEMO, PATIENCE, folder, parsnets, trainedModel, serve, openPlayground, until, settled, hold } = require("./playground.js");
+const { DEMO, PATIENCE, folder, parsnets, trainedModel, serve, onPage, until, settled, hold } = require("./playground.js");
 
 const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const limit = { timeout: 4 * PATIENCE };
@@ -24,14 +24,8 @@ after(async () => {
   await browser.close();
 });
 
-async function withPage(work, { url = server.url, ...options } = {}) {
-  const view = await openPlayground(browser, url, options);
-  try {
-    await work(view.page);
-    assert.deepEqual(view.problems, []);
-  } finally {
-    await view.context.close();
-  }
+function withPage(work, { url = server.url, ...options } = {}) {
+  return onPage(browser, url, options, work);
 }
 
 const announced = (page, text) => until(page, (wanted) => [...document.querySelectorAll("#announcer p")].some((one) => one.textContent === wanted), text);
