@@ -18,8 +18,11 @@ photos:
 	@cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared
 	@$(CLI) doctor | grep photos
 
-demo: build
-	@scripts/demo.sh
+# What it took does not include packages: their installation says its own time.
+demo:
+	@scripts/setup.sh build
+	@start=$$(date +%s); $(MAKE) --no-print-directory build && built=$$(date +%s) && scripts/demo.sh && \
+	  echo "make demo: built in $$((built - start)) s, ran in $$(($$(date +%s) - built)) s"
 
 # A page where you define classes, at an address that it prints; BACKBONE=FILE.onnx reads photos, PORT=8080.
 playground: photos
@@ -33,8 +36,9 @@ reproduce: build
 test:
 	@scripts/setup.sh test
 	@cmake --preset release -DPARSNETS_BUILD_TESTS=ON -DPARSNETS_BUILD_BENCH=OFF > /dev/null
-	@cmake --build build -j $(JOBS)
-	@ctest --test-dir build --output-on-failure -j $(JOBS)
+	@start=$$(date +%s); cmake --build build -j $(JOBS) && built=$$(date +%s) && \
+	  ctest --test-dir build --output-on-failure -j $(JOBS) && \
+	  echo "make test: built in $$((built - start)) s, ran in $$(($$(date +%s) - built)) s"
 
 # Oracles that are heavy to install (Octave, LaTeX), and photographs with networks that are fetched.
 test-peers:
@@ -49,9 +53,9 @@ test-page: photos demo
 	@npm --prefix tests/web ci --no-audit --no-fund --loglevel=error
 	@npm --prefix tests/web test --silent
 	@cd tests/web && PAGE=$(CURDIR)/out/demo/report.html node --test report.test.js
-	@rm -rf out/demo/png
-	@$(CLI) report --run out/demo --out out/demo/report.html --png out/demo/png --quiet
-	@test "$$(ls out/demo/png | wc -l)" -ge 16
+	@rm -rf out/demo/figures
+	@$(CLI) report --run out/demo --out out/demo/report.html --pictures png --quiet
+	@test "$$(ls out/demo/figures | wc -l)" -ge 16
 
 # The Python package with the engine inside, in a virtual environment on Debian's numpy and scikit-learn.
 PIP_HERE = --quiet --no-build-isolation --no-index --no-deps
@@ -70,6 +74,7 @@ wheel: build
 	@/usr/bin/python3 -m venv --system-site-packages build/wheels/check
 	@build/wheels/check/bin/pip install $(PIP_HERE) build/wheels/*.whl
 	@build/wheels/check/bin/python python/packaging/check_installation.py --self-contained
+	@tests/run_path_test.sh build/wheels/check/lib
 	@rm -rf build/wheels/plain build/wheels/check
 	@ls -sh build/wheels/*.whl
 
@@ -80,7 +85,7 @@ test-python:
 	@cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared
 	@ctest --test-dir build --output-on-failure -j $(JOBS) --no-tests=error -R '^Python\.'
 
-# The tests on what clang makes of the sources, in build-clang.
+# The tests on what clang makes of the sources, each compiled by itself, in build-clang.
 test-clang:
 	@scripts/setup.sh clang
 	@cmake --preset clang > /dev/null && cmake --build --preset clang -j $(JOBS) && ctest --preset clang -j $(JOBS)
@@ -100,8 +105,8 @@ lint:
 TIDY ?= (src|cli)
 lint-tidy:
 	@scripts/setup.sh tidy
-	@cmake --preset release > /dev/null
-	@/usr/bin/python3 /usr/bin/run-clang-tidy -quiet -j $(JOBS) -p build '^$(CURDIR)/$(TIDY)/'
+	@cmake --preset tidy > /dev/null
+	@/usr/bin/python3 /usr/bin/run-clang-tidy -quiet -j $(JOBS) -p build-tidy '^$(CURDIR)/$(TIDY)/'
 
 # The benchmark suite, on the data in $PARSNETS_DATA (or ../shared/data); writes out/bench/results.json.
 # ARGS="--only stages,training" runs some parts, ARGS="--quick" fewer samples; docs/benchmarks.md describes them.
@@ -159,4 +164,4 @@ install: build
 	@cmake --install build
 
 clean:
-	@rm -rf build build-debug build-clang build-asan-ubsan build-tsan build-coverage build-aarch64 build-*-runtime out
+	@rm -rf build build-debug build-clang build-tidy build-asan-ubsan build-tsan build-coverage build-aarch64 build-*-runtime out

@@ -2,7 +2,7 @@
 // What the module parsnets-backbones exports. Loaded by name: the command line links neither to OpenCV nor to ONNX
 // Runtime.
 
-#include "parsnets/backbone.hpp"
+#include "images/backbone.hpp"
 
 namespace parsnets {
 

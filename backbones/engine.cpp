@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "parsnets/option_name.hpp"
+#include "parsnets/error.hpp"
 
 namespace parsnets {
 
@@ -30,7 +30,8 @@ void average_positions(std::span<const float> values, const std::vector<std::int
   for (const auto size : shape) text += (text.empty() ? "" : " x ") + std::to_string(size);
   if ((shape.size() != 2 && shape.size() != 4) || shape[0] != 1 || shape[1] < 1 || values.empty())
     throw std::runtime_error("expected a layer of 1 x features or 1 x channels x height x width, found " +
-                             (text.empty() ? "a single value" : text) + "; choose another by " + option_name("layer"));
+                             (text.empty() ? "a single value" : text) +
+                             "; choose another layer in the preprocessing file NAME.json");
   const auto channels = static_cast<std::size_t>(shape[1]);
   const std::size_t positions = values.size() / channels;
   features.resize(channels);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "parsnets/backbone.hpp"
+#include "images/backbone.hpp"
 
 namespace parsnets {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "parsnets/option_name.hpp"
+#include "parsnets/error.hpp"
 
 namespace parsnets {
 
@@ -142,7 +142,7 @@ std::string read_outline(std::span<const std::byte> file, OnnxOutline& outline) 
 std::string OnnxOutline::choose(std::string& layer) const {
   if (layer.empty()) layer = outputs.back();
   if (std::ranges::count(outputs, layer) + std::ranges::count(values, layer) > 0) return "";
-  return "expected a layer of the network, found '" + layer + "'; " + option_name("layer") +
+  return "expected a layer of the network, found '" + layer + "'; the layer in the preprocessing file NAME.json" +
          " is one of its outputs: " + joined(outputs) + "; or of its last layers: " +
          joined({values.end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(8, values.size())), values.end()});
 }
@@ -160,7 +160,7 @@ std::string OnnxOutline::check_input(std::size_t width, std::size_t height) cons
                         " (batch x channels x height x width), found an input of 1 x 3 x " + std::to_string(height) +
                         " x " + std::to_string(width);
   if (shape.size() == 4 && fits(shape[0], 1) && fits(shape[1], 3))
-    problem += "; give its size by " + option_name("input-size") + " or in the card NAME.json beside it";
+    problem += "; give its size in the preprocessing file NAME.json beside it";
   return problem;
 }
 

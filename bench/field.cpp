@@ -5,6 +5,8 @@
 // seen classes. Half of the samples of each of these two kinds is what piles are drawn from, the other half is what is
 // evaluated, so that gains are not of samples that the model has adapted to.
 
+#include "parsnets/field.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,9 +16,10 @@
 #include <string>
 
 #include "base/rng.hpp"
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "data/split.hpp"
-#include "model/copy.hpp"
+#include "eval/metrics.hpp"
+#include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
 #include "parsnets/training.hpp"

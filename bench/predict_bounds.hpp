@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "base/rng.hpp"
-#include "base/simd.hpp"
+#include "base/row_products.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/predictor.hpp"
-#include "parsnets/ranking.hpp"
 
 namespace bench {
 

@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/training.hpp"
 #include "predict_bounds.hpp"

@@ -2,12 +2,12 @@
 
 #include <cmath>
 
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
+#include "data/synth.hpp"
 #include "features/fit_encoder.hpp"
 #include "features/preprocess.hpp"
 #include "model/fit_gates.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/synth.hpp"
 
 namespace bench {
 
@@ -53,7 +53,7 @@ json sizes_of(const DataSource& source, const Dataset& data) {
 
 Problem paper_problem(const Dataset& data, const std::vector<std::int32_t>& rows, int open, ThreadPool& pool) {
   Problem p;
-  p.preprocess = fit_feature_preprocess(FeatureScaling::sqrt_l2, true, data.features.view(), rows, pool);
+  p.preprocess = fit_feature_preprocess(FeatureScaling::sqrt_l2, data.features.view(), rows, pool);
   p.x = preprocessed_rows(p.preprocess, data.features.view(), rows, pool);
   p.encoder = fit_encoder({}, p.x.view(), pool);
   p.z = encoded(p.encoder, p.x.view(), pool);

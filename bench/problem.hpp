@@ -7,8 +7,7 @@
 
 #include "harness.hpp"
 #include "parsnets/dataset.hpp"
-#include "parsnets/encoder.hpp"
-#include "parsnets/gates.hpp"
+#include "parsnets/model_parts.hpp"
 #include "parsnets/options.hpp"
 #include "solvers/svr.hpp"
 
@@ -29,7 +28,7 @@ DataSource awa2_sized(const Settings& settings, const Workspace& work);
 std::vector<std::int32_t> compared_rows(const Settings& settings, const parsnets::Dataset& data);
 json sizes_of(const DataSource& source, const parsnets::Dataset& data);
 
-/// Training samples as `train --method scln --preset paper` sees them: sqrt-l2 features, h = 400 with a random
+/// Training samples as `train --method scln` sees them: sqrt-l2 features, h = 400 with a random
 /// rotation, energy gates with K = 200.
 struct Problem {
   parsnets::FeaturePreprocess preprocess;

@@ -5,12 +5,11 @@
 
 #include <cstdio>
 
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "features/preprocess.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/training.hpp"
 #include "problem.hpp"
-#include "train/refit.hpp"
 #include "train/validation.hpp"
 
 namespace bench {
@@ -31,7 +30,7 @@ json measure_pytorch(const Settings& settings) {
     once.push_back(seconds_of([&] { model = refit(resolve_options({}, data), data, fold.fit, pool, nullptr); }));
     accuracy = evaluate_fold(model, data, fold, pool).zsl;
   }
-  const auto preprocess = fit_feature_preprocess(FeatureScaling::sqrt_l2, true, data.features.view(), fold.fit, pool);
+  const auto preprocess = fit_feature_preprocess(FeatureScaling::sqrt_l2, data.features.view(), fold.fit, pool);
   const auto prepared = [&](const std::vector<std::int32_t>& rows) {
     return preprocessed_rows(preprocess, data.features.view(), rows, pool);
   };

@@ -9,14 +9,14 @@
 
 #include "base/linalg.hpp"
 #include "base/rng.hpp"
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "features/preprocess.hpp"
 #include "formats/npy.hpp"
 #include "model/composite.hpp"
 #include "problem.hpp"
 #include "solvers/baselines/linear_map.hpp"
 #include "solvers/class_space.hpp"
-#include "solvers/svr_certificate.hpp"
+#include "solvers/svr.hpp"
 #include "train/validation.hpp"
 
 namespace bench {
@@ -139,7 +139,7 @@ double nearest_mean_accuracy(const ClassMap& map, const std::vector<std::int32_t
 json compare_class_space(const Settings& settings, const Dataset& data, ThreadPool& pool) {
   const Workspace work;
   const Fold fold = validation_folds(data, 1, 1).front();
-  const auto preprocess = fit_feature_preprocess(FeatureScaling::sqrt_l2, true, data.features.view(), fold.fit, pool);
+  const auto preprocess = fit_feature_preprocess(FeatureScaling::sqrt_l2, data.features.view(), fold.fit, pool);
   const Matrix<float> x = preprocessed_rows(preprocess, data.features.view(), fold.fit, pool),
                       held = preprocessed_rows(preprocess, data.features.view(), fold.seen, pool);
   const auto labels = labels_of(data, fold.fit), held_labels = labels_of(data, fold.seen);

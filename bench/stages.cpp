@@ -3,13 +3,14 @@
 
 #include <numeric>
 
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "features/fit_encoder.hpp"
 #include "features/preprocess.hpp"
 #include "model/fit_gates.hpp"
+#include "model/prediction.hpp"
 #include "model/scoring.hpp"
 #include "parsnets/device.hpp"
-#include "parsnets/ranking.hpp"
+#include "parsnets/predictor.hpp"
 #include "parsnets/training.hpp"
 #include "problem.hpp"
 #include "solvers/class_space.hpp"
@@ -48,7 +49,7 @@ void measure_features(Stages& stages, const Dataset& data, const Problem& p, con
   const auto& rows = data.split.trainval;
   // Twice (for the mean, then to apply it) a root, a square to add, a factor and a sum for each value.
   stages.measure("preprocess", {10 * s.n * s.d, 12 * s.n * s.d}, [&](ThreadPool& pool) {
-    const auto fitted = fit_feature_preprocess(FeatureScaling::sqrt_l2, true, data.features.view(), rows, pool);
+    const auto fitted = fit_feature_preprocess(FeatureScaling::sqrt_l2, data.features.view(), rows, pool);
     preprocessed_rows(fitted, data.features.view(), rows, pool);
   });
 
@@ -109,7 +110,7 @@ void measure_networks(Stages& stages, const Problem& p, const Sizes& s) {
   stages.measure(
       "MMG of networks", cost,
       [&](ThreadPool& pool) {
-        cost = {mmg_of_networks(p.samples(), p.labels, networks.view(), MmgSamples::active, {}, true, pool).flops,
+        cost = {mmg_of_networks(p.samples(), p.labels, networks.view(), true, pool).flops,
                 8 * s.networks * (s.h + 1) * s.m + 4 * s.n * s.open * (s.h + s.m)};
       },
       kOnce);
@@ -136,9 +137,7 @@ void measure_refinement(Stages& stages, const Dataset& data, const Problem& p, c
   DescentOptions options;
   options.steps = kSteps;
   DescentSamples samples;
-  samples.x = p.x.view();
-  samples.z = e.view();
-  samples.open = open.view();
+  samples.blocks = one_block(p.x.view(), e.view(), open.view(), p.labels);
   samples.labels = p.labels;
   samples.semantics = vectors.view();
   // Preconditioners: products and inverses of d x d and of K times w x w. A step: XᵀG, its direction, the change of f,

@@ -6,6 +6,8 @@
 // LIBLINEAR gives weights alone, and its gap is taken to our dual value, which bounds the optimum from below; where our
 // own gap of that output is above 1e-3, that is enough. LIBSVM gives its own dual variables.
 
+#include "solvers/svr.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +18,6 @@
 #include "base/linalg.hpp"
 #include "base/rng.hpp"
 #include "model/composite.hpp"
-#include "solvers/svr_certificate.hpp"
 #include "svr_peers.hpp"
 
 namespace bench {

@@ -72,7 +72,7 @@ json measure_training(const Settings& settings) {
   const Workspace work;
   json sets = json::array({train_on(cub(settings), settings, work, settings.quick ? 1 : 5)});
   if (!settings.quick)
-    sets.push_back(train_on(awa2_sized(settings, work), settings, work, 3, {"--networks", "200", "--open", "30"}));
+    sets.push_back(train_on(awa2_sized(settings, work), settings, work, 3, {"--networks", "200", "--active", "30"}));
   return {{"sets", sets}};
 }
 

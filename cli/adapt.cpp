@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "base/memory_limit.hpp"
-#include "changed_model.hpp"
+#include "base/machine.hpp"
 #include "command.hpp"
-#include "data/folder_files.hpp"
-#include "eval/field_rows.hpp"
-#include "feature_input.hpp"
+#include "data/folder.hpp"
+#include "data/sample_files.hpp"
+#include "eval/protocols.hpp"
+#include "feature_rows.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "warn.hpp"
@@ -25,34 +25,6 @@ std::filesystem::path features_file(const std::filesystem::path& input) {
   if (const auto files = mat_features(input); files.size() == 1) return input / (files.front() + ".mat");
   throw Error(BadInput{input.string(), "", "features.npy, .npz or .csv, or one .mat with features, in the folder",
                        "none", "give the file of the features"});
-}
-
-/// One batch after the other, told as one.
-Adaptation adapt_in_batches(Model& model, const Matrix<float>& input, std::size_t batch, const AdaptOptions& options,
-                            std::uint64_t limit, ThreadPool& pool, ProgressObserver* progress) {
-  const Matrix<float> before = model.class_vectors();
-  std::vector<double> support(model.classes.names.size(), 0.0);
-  Adaptation sum;
-  // A rest too small to convince anybody goes with the last batch.
-  const std::size_t batches = std::max<std::size_t>(1, input.rows() / batch);
-  for (std::size_t b = 0; b < batches; ++b) {
-    report(progress, {"adapt", b * batch, input.rows(), "samples"});
-    const std::size_t first = b * batch, rows = (b + 1 == batches ? input.rows() : first + batch) - first;
-    const Adaptation one = adapt_rows(model, blocks_of(input, first, rows), options, limit, pool);
-    release_rows(input, first, rows);
-    sum.samples += one.samples;
-    sum.convincing += one.convincing;
-    sum.rounds = std::max(sum.rounds, one.rounds);
-    sum.likelihood_gain += one.likelihood_gain * static_cast<double>(rows) / static_cast<double>(input.rows());
-    for (const ClassMove& move : one.moves) support[static_cast<std::size_t>(move.class_index)] += move.support;
-  }
-  const Matrix<float> after = model.class_vectors();
-  for (std::size_t c = 0; c < support.size(); ++c)
-    if (support[c] > 0)
-      sum.moves.push_back(
-          {static_cast<std::int32_t>(c), support[c],
-           degrees_between(before.row(c).first(model.class_outputs()), after.row(c).first(model.class_outputs()))});
-  return sum;
 }
 
 Output told(const Adaptation& done, const Model& model, const std::string& file) {
@@ -95,7 +67,7 @@ Command adapt_command() {
   struct State {
     std::string model, input, classes;
     std::filesystem::path out;
-    int rounds = 20, batch = 20000;
+    int batch = 20000;
     std::uint64_t memory_limit = 0;
     bool undo = false;
   };
@@ -111,7 +83,6 @@ Command adapt_command() {
       .path("out", state->out, "model file to write (default: change --model in place)")
       .text("classes", state->classes,
             "classes that may move, comma-separated; quote names that contain commas: '\"a, b\",c' (default: unseen)")
-      .integer("rounds", state->rounds, 1, 1000000, "maximum number of EM rounds per batch")
       .integer("batch", state->batch, 1, 100000000, "samples per batch; more are adapted to batch after batch")
       .flag("undo", state->undo, "forget all unlabelled samples; examples stay");
   add_memory_limit(command.options, state->memory_limit);
@@ -139,10 +110,9 @@ Command adapt_command() {
                    "raise the limit or lower --batch");
     AdaptOptions options;
     options.classes = parse_list(state->classes, "--classes");
-    options.rounds = state->rounds;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    const Adaptation done = adapt_in_batches(model, input, static_cast<std::size_t>(state->batch), options,
-                                             state->memory_limit, pool, context.progress);
+    options.batch = static_cast<std::size_t>(state->batch);
+    const Adaptation done = adapt_rows(model, blocks_of(input), options, state->memory_limit, pool, context.progress);
     Output output = told(done, model, save_changed(model, state->model, state->out).string());
     for (const auto& [key, list] : warned.items())
       for (const auto& one : list) output.json[key].push_back(one);

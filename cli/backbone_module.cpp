@@ -4,20 +4,18 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <nlohmann/json.hpp>
 
 #include "backbones_module.hpp"
 #include "base/file.hpp"
 #include "base/json_file.hpp"
 #include "base/machine.hpp"
-#include "base/memory_limit.hpp"
-#include "base/sha256.hpp"
 #include "data/feature_source.hpp"
 #include "formats/csv.hpp"
-#include "images/decoding_bytes.hpp"
-#include "module_file.hpp"
+#include "images/image_check.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/threads.hpp"
+#include "process_group.hpp"
 
 namespace parsnets::cli {
 
@@ -31,35 +29,19 @@ std::string engines_of(void* module) {
   return function_of<decltype(parsnets_backbone_engines)>(module, "parsnets_backbone_engines")();
 }
 
-void set_size(const std::string& text, ImageInput& input) {
-  const auto number = [&](std::string_view digits) {
-    std::size_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc() || end != digits.data() + digits.size() || value < 1 || value > 8192)
-      throw Error(ErrorCode::usage,
-                  fmt::format("--input-size: expected a size such as 224, or width and height such as 320x240, up to "
-                              "8192, found '{}'",
-                              text));
-    return value;
-  };
-  const auto cross = text.find('x');
-  input.width = number(std::string_view(text).substr(0, cross));
-  input.height = cross == std::string::npos ? input.width : number(std::string_view(text).substr(cross + 1));
-}
-
-/// The card of a network has some of the keys that describe features.
-void read_card(const std::filesystem::path& network, BackboneOptions& options) {
-  auto card = network;
-  card.replace_extension(".json");
-  std::error_code absent;  // a link to nothing is a card that cannot be read
-  if (std::filesystem::symlink_status(card, absent).type() == std::filesystem::file_type::not_found) return;
-  nlohmann::json json = read_json_file(card);
+/// A preprocessing file has some of the keys that describe features.
+void read_preprocessing(const std::filesystem::path& network, BackboneOptions& options) {
+  auto file = network;
+  file.replace_extension(".json");
+  std::error_code absent;  // a link to nothing is a file that cannot be read
+  if (std::filesystem::symlink_status(file, absent).type() == std::filesystem::file_type::not_found) return;
+  nlohmann::json json = read_json_file(file);
   constexpr std::array kKeys{"backbone", "sha256", "layer", "preset", "fit", "width", "height", "dimensions"};
   if (json.is_object())
     for (const auto& [key, value] : json.items())
       if (std::ranges::find(kKeys, key) == kKeys.end())
-        throw Error(BadInput{card.string(), key, "preset, fit, width, height or layer", "another key",
-                             "correct the card or remove it"});
+        throw Error(BadInput{file.string(), key, "preset, fit, width, height or layer", "another key",
+                             "correct the file or remove it"});
   FeatureSource defaults{network.filename().string(), std::string(64, '0'), "", options.input, 1};
   const nlohmann::json complete = to_json(defaults);
   if (json.is_object())
@@ -67,10 +49,10 @@ void read_card(const std::filesystem::path& network, BackboneOptions& options) {
       if (!json.contains(key) || key == "sha256" || key == "dimensions") json[key] = value;
   FeatureSource source;
   try {
-    source = feature_source_from_json(json, card.string());
+    source = feature_source_from_json(json, file.string());
   } catch (const Error& error) {
     const BadInput parts = error.parts();
-    throw Error(BadInput{parts.file, parts.field, parts.expected, parts.found, "correct the card or remove it"});
+    throw Error(BadInput{parts.file, parts.field, parts.expected, parts.found, "correct the file or remove it"});
   }
   options.layer = source.layer;
   options.input = source.input;
@@ -102,10 +84,6 @@ OpenedBackbone open(BackboneOptions options, const BackboneChoice& choice, std::
     throw Error(ErrorCode::usage, fmt::format("photographs need the module {}, found {}; install libopencv-dnn-dev and "
                                               "libopencv-imgcodecs-dev and run `make photos`",
                                               kModule, problem.empty() ? "none" : problem));
-  if (options.engine == NetworkEngine::onnxruntime && engines_of(module).find("ONNX Runtime") == std::string::npos)
-    throw Error(ErrorCode::usage,
-                "--engine: expected opencv, this build has no ONNX Runtime; install it, run "
-                "`cmake -B build -DPARSNETS_ONNXRUNTIME=FOLDER` and build again");
   const unsigned threads = choice.threads > 0 ? choice.threads : available_cores();
   const double decoding = decoding_bytes(choice.limits, options.input, threads, threads);
   const NetworkBytes network{static_cast<double>(std::filesystem::file_size(options.file))};
@@ -122,38 +100,17 @@ OpenedBackbone open(BackboneOptions options, const BackboneChoice& choice, std::
 
 }  // namespace
 
-void add_backbone_options(OptionTable& options, BackboneChoice& choice) {
-  options.path("backbone", choice.file, "network that turns photographs into features, an ONNX file")
-      .choice("preset", choice.preset,
-              {{"torchvision", PixelPreset::torchvision}, {"caffe", PixelPreset::caffe}, {"tf", PixelPreset::tf}},
-              "colours of the network's input: normalised RGB, BGR minus its mean, or RGB from -1 to 1")
-      .automatic("as its card NAME.json says, else torchvision")
-      .text("input-size", choice.input_size,
-            "pixels of the network's input, such as 224 or 320x240 (default: as its card says, else 224)")
-      .choice("fit", choice.fit, {{"centre", ImageFit::centre}, {"whole", ImageFit::whole}},
-              "part of a photograph that the network sees: its centre, or all of it scaled to the input")
-      .automatic("as its card says, else centre")
-      .text("layer", choice.layer, "output of the network to read (default: as its card says, else the last one)");
-  add_engine_option(options, choice);
-}
-
-void add_engine_option(OptionTable& options, BackboneChoice& choice) {
-  options
-      .choice("engine", choice.engine, {{"opencv", NetworkEngine::opencv}, {"onnxruntime", NetworkEngine::onnxruntime}},
-              "library that runs the network; features differ by rounding")
-      .automatic("ONNX Runtime where this build has it, else OpenCV");
+void add_backbone_option(OptionTable& options, BackboneChoice& choice) {
+  options.path("backbone", choice.file,
+               "backbone that turns photographs into features, an ONNX file; the preprocessing file NAME.json beside "
+               "NAME.onnx says what it expects (default: colours as torchvision, the centre, 224 x 224 pixels)");
 }
 
 OpenedBackbone open_backbone(const BackboneChoice& choice) {
   BackboneOptions options;
   options.file = choice.file;
-  options.engine = choice.engine;
   const InputFile readable(choice.file);
-  read_card(choice.file, options);
-  if (choice.preset) options.input.preset = *choice.preset;
-  if (choice.fit) options.input.fit = *choice.fit;
-  if (!choice.input_size.empty()) set_size(choice.input_size, options.input);
-  if (!choice.layer.empty()) options.layer = choice.layer;
+  read_preprocessing(choice.file, options);
   return open(options, choice, sha256_of_file(choice.file));
 }
 
@@ -162,10 +119,7 @@ OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, con
   if (!trained)
     throw Error(BadInput{choice.file.string(), "", "a model whose features were extracted by parsnets",
                          "a model that does not say which network made its features",
-                         "train on features from 'parsnets extract', or use --trust-backbone"});
-  if (choice.preset || choice.fit || !choice.input_size.empty() || !choice.layer.empty())
-    throw Error(ErrorCode::usage,
-                "--preset, --fit, --input-size and --layer: expected none, the model says how its features were made");
+                         "train on features from 'parsnets extract', or use --force"});
   std::string sha256 = sha256_of_file(choice.file);
   if (sha256 != trained->sha256)
     throw Error(
@@ -173,8 +127,7 @@ OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, con
                  fmt::format("the model's backbone {} (sha256 {})", trained->backbone, trained->sha256.substr(0, 12)),
                  fmt::format("another file (sha256 {})", sha256.substr(0, 12)),
                  "features of another backbone mean nothing to the model"});
-  OpenedBackbone opened =
-      open({choice.file, trained->layer, trained->input, 0, choice.engine}, choice, std::move(sha256));
+  OpenedBackbone opened = open({choice.file, trained->layer, trained->input}, choice, std::move(sha256));
   require_same_source(trained, opened.source, choice.file.string());
   return opened;
 }

@@ -7,29 +7,22 @@
 #include <vector>
 
 #include "base/options.hpp"
+#include "images/backbone.hpp"
 #include "images/image_header.hpp"
-#include "parsnets/backbone.hpp"
 
 namespace parsnets::cli {
 
-/// What the command line says of a network. What is not given is on its card, NAME.json beside NAME.onnx; without one,
-/// as in ImageInput.
+/// What the command line says of a backbone. What it expects is in the preprocessing file NAME.json beside NAME.onnx;
+/// without one, as in ImageInput.
 struct BackboneChoice {
   std::filesystem::path file;
-  std::optional<PixelPreset> preset;
-  std::optional<ImageFit> fit;
-  std::string input_size;  ///< "224" or "320x240"
-  std::string layer;
-  std::optional<NetworkEngine> engine;
   unsigned threads = 0;            ///< that run it at a time; 0: one per core
   std::uint64_t memory_limit = 0;  ///< bytes of the process; 0: none
   ImageLimits limits;              ///< of the photographs that these threads decode
 };
 
-/// --backbone, --preset, --input-size, --fit, --layer, --engine
-void add_backbone_options(OptionTable& options, BackboneChoice& choice);
-/// --engine
-void add_engine_option(OptionTable& options, BackboneChoice& choice);
+/// --backbone
+void add_backbone_option(OptionTable& options, BackboneChoice& choice);
 
 struct OpenedBackbone {
   std::unique_ptr<Backbone> backbone;
@@ -43,7 +36,7 @@ OpenedBackbone open_backbone(const BackboneChoice& choice);
 
 /// For photographs that a model judges: the settings are those that made its features. Throws bad_input when the file
 /// is another network than `trained`, and when that is not known unless `trust`; then the settings are those of the
-/// choice.
+/// preprocessing file.
 OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, const BackboneChoice& choice, bool trust);
 
 /// For doctor: what runs networks in this build, the first by default. Empty when there is no module for photographs,

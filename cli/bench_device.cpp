@@ -1,4 +1,4 @@
-// parsnets bench-device: what a prediction costs with the C runtime, one sample at a time on one core.
+#include "bench_device.hpp"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -7,13 +7,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <sstream>
 
 #include "base/file.hpp"
 #include "base/machine.hpp"
 #include "base/rng.hpp"
 #include "command.hpp"
-#include "feature_input.hpp"
+#include "feature_rows.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
@@ -24,6 +23,7 @@ namespace parsnets::cli {
 namespace {
 
 constexpr double kMobileNetMultiplyAdds = 300e6;  // MobileNet-v2 at 224 pixels, for scale
+constexpr std::size_t kSamples = 1000, kRepeats = 2000, kAdded = 1000;
 
 double microseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
@@ -93,24 +93,19 @@ void measure_added_classes(const pnrt_model& model, const float* sample, std::si
     throw Error(ErrorCode::failure, out.file + ": a score changed when classes were added");
 }
 
-Measured measure(const std::string& file, const std::string& input, std::size_t samples, std::size_t repeats,
-                 std::size_t classes, std::uint64_t seed, ProgressObserver* progress) {
+Measured measure(const DeviceModel& checked, const std::string& file, const std::string& input, std::uint64_t seed,
+                 ProgressObserver* progress) {
   Measured out;
   out.file = file;
-  InputFile in(file);
-  std::vector<std::byte> bytes(in.size());
-  in.read(bytes.data(), bytes.size(), "contents");
-  out.bytes = bytes.size();
+  out.bytes = checked.bytes().size();
   pnrt_model model;
   auto start = std::chrono::steady_clock::now();
-  const pnrt_status opened = pnrt_open(&model, bytes.data(), bytes.size());
+  const pnrt_status opened = pnrt_open(&model, checked.bytes().data(), checked.bytes().size());
   out.init = microseconds_since(start);
-  const DeviceModel checked(std::move(bytes), file);  // whose errors say more
   require(opened, file);
-  require(pnrt_open(&model, checked.bytes().data(), checked.bytes().size()), file);
   out.simd = checked.instruction_set();
   out.input = input.empty() ? "drawn at random" : input;
-  const Matrix<float> x = input.empty() ? drawn_features(samples, model.features, seed)
+  const Matrix<float> x = input.empty() ? drawn_features(kSamples, model.features, seed)
                                         : read_feature_input(input, checked.source(), progress, 0);
   if (x.cols() != model.features || x.rows() == 0)
     throw Error(BadInput{input, "features", fmt::format("rows of {} values", model.features),
@@ -127,8 +122,8 @@ Measured measure(const std::string& file, const std::string& input, std::size_t 
   start = std::chrono::steady_clock::now();
   classify(0);
   out.first = microseconds_since(start);
-  for (std::size_t i = 0; i < repeats; ++i) {
-    if (i % 256 == 0) report(progress, {"predict", i, repeats, "samples"});
+  for (std::size_t i = 0; i < kRepeats; ++i) {
+    if (i % 256 == 0) report(progress, {"predict", i, kRepeats, "samples"});
     start = std::chrono::steady_clock::now();
     classify(i % x.rows());
     out.steady.push_back(microseconds_since(start));
@@ -141,7 +136,7 @@ Measured measure(const std::string& file, const std::string& input, std::size_t 
     crc = ::crc32_z(crc, reinterpret_cast<const Bytef*>(scores.data()), scores.size() * sizeof(float));
   }
   out.crc = static_cast<std::uint32_t>(crc);
-  if (classes > 0) measure_added_classes(model, x.row(0).data(), classes, out);
+  measure_added_classes(model, x.row(0).data(), kAdded, out);
   out.peak = peak_memory();
   return out;
 }
@@ -157,94 +152,59 @@ nlohmann::ordered_json to_json(const Measured& run) {
                               {"first_us", run.first}};
   json["steady_us"] = {
       {"min", run.least()}, {"median", run.median()}, {"mean", run.mean()}, {"sd", run.sd()}, {"samples", run.steady}};
-  if (run.added > 0) json["add_classes"] = {{"classes", run.added}, {"us", run.add_classes}};
+  json["add_classes"] = {{"classes", run.added}, {"us", run.add_classes}};
   json["peak_memory_bytes"] = run.peak;
   json["outputs_crc32"] = fmt::format("{:08x}", run.crc);
   json["simd"] = run.simd;
   return json;
 }
 
-enum class Format { md, csv };
-
-std::string to_table(const std::vector<Measured>& runs, Format format) {
-  const std::vector<std::string> header{
-      "file",      "bytes",   "work bytes", "multiply-adds", "of MobileNet-v2", "init us",        "first us", "min us",
-      "median us", "mean us", "sd us",      "classes added", "adding us",       "peak RSS bytes", "CRC-32",   "SIMD"};
-  std::vector<std::vector<std::string>> rows{header};
-  for (const auto& run : runs)
-    rows.push_back(
-        {run.file, std::to_string(run.bytes), std::to_string(run.work_bytes), std::to_string(run.multiply_adds),
-         fmt::format("{:.2f} %", 100 * static_cast<double>(run.multiply_adds) / kMobileNetMultiplyAdds),
-         fmt::format("{:.1f}", run.init), fmt::format("{:.1f}", run.first), fmt::format("{:.1f}", run.least()),
-         fmt::format("{:.1f}", run.median()), fmt::format("{:.1f}", run.mean()), fmt::format("{:.1f}", run.sd()),
-         std::to_string(run.added), fmt::format("{:.0f}", run.add_classes), std::to_string(run.peak),
-         fmt::format("{:08x}", run.crc), run.simd});
+/// The names of the values beside them, as a Markdown table.
+std::string to_table(const Measured& run) {
+  const std::pair<const char*, std::string> rows[] = {
+      {"file", run.file},
+      {"---", "---"},
+      {"bytes", std::to_string(run.bytes)},
+      {"work bytes", std::to_string(run.work_bytes)},
+      {"multiply-adds", std::to_string(run.multiply_adds)},
+      {"of MobileNet-v2",
+       fmt::format("{:.2f} %", 100 * static_cast<double>(run.multiply_adds) / kMobileNetMultiplyAdds)},
+      {"init us", fmt::format("{:.1f}", run.init)},
+      {"first us", fmt::format("{:.1f}", run.first)},
+      {"min us", fmt::format("{:.1f}", run.least())},
+      {"median us", fmt::format("{:.1f}", run.median())},
+      {"mean us", fmt::format("{:.1f}", run.mean())},
+      {"sd us", fmt::format("{:.1f}", run.sd())},
+      {"classes added", std::to_string(run.added)},
+      {"adding us", fmt::format("{:.0f}", run.add_classes)},
+      {"peak RSS bytes", std::to_string(run.peak)},
+      {"CRC-32", fmt::format("{:08x}", run.crc)},
+      {"SIMD", run.simd}};
   std::string text;
-  if (format == Format::csv) {
-    for (const auto& row : rows)
-      for (std::size_t i = 0; i < row.size(); ++i) text += csv_cell(row[i]) + (i + 1 < row.size() ? "," : "\n");
-    return text;
-  }
-  // One column per file: the names of the values are longer than the values.
-  for (std::size_t i = 0; i < header.size(); ++i) {
-    for (const auto& row : rows) text += "| " + row[i] + " ";
-    text += "|\n";
-    if (i == 0) {
-      for (std::size_t c = 0; c < rows.size(); ++c) text += "|---";
-      text += "|\n";
-    }
-  }
+  for (const auto& [name, value] : rows) text += fmt::format("| {} | {} |\n", name, value);
   return text;
 }
 
 }  // namespace
 
-Command bench_device_command() {
-  struct State {
-    std::string models, input;
-    int samples = 1000, repeats = 2000, classes = 1000;
-    Format format = Format::md;
-  };
-  auto state = std::make_shared<State>();
-  Command command;
-  command.name = "bench-device";
-  command.summary = "measure device files with the C runtime: time, memory, operations, checksum of the outputs";
-  command.example = "parsnets bench-device --model out/demo.pnrt --input data/demo/features.npy";
-  command.options.text("model", state->models, "device files, comma-separated")
-      .text("input", state->input, "features to predict, .npy, .npz, .csv or .mat (default: random)")
-      .integer("samples", state->samples, 1, 10000000, "number of random samples without --input")
-      .integer("repeats", state->repeats, 1, 10000000, "number of predictions to time")
-      .integer("classes", state->classes, 0, 1000000, "number of classes to add at run time")
-      .choice("format", state->format, {{"md", Format::md}, {"csv", Format::csv}},
-              "format of the table; --json includes every measurement");
-  command.run = [state](Context& context) {
-    if (state->models.empty()) throw Error(ErrorCode::usage, "bench-device: expected --model FILE[,FILE...]");
-    std::vector<Measured> runs;
-    std::istringstream list(state->models);
-    for (std::string file; std::getline(list, file, ',');)
-      runs.push_back(measure(file, state->input, static_cast<std::size_t>(state->samples),
-                             static_cast<std::size_t>(state->repeats), static_cast<std::size_t>(state->classes),
-                             context.common.seed, context.progress));
-    const MachineInfo machine = machine_info();
-    Output output;
-    output.json = {{"cpu", machine.cpu},
-                   {"simd", machine.simd},
-                   {"cores", machine.cores},
-                   {"version", PARSNETS_VERSION},
-                   {"build", PARSNETS_BUILD_TYPE},
-                   {"sanitizers", PARSNETS_SANITIZERS},
-                   {"compiler", PARSNETS_COMPILER},
-                   {"runs", nlohmann::ordered_json::array()}};
-    for (const auto& run : runs) output.json["runs"].push_back(to_json(run));
-    output.text = to_table(runs, state->format);
-    if (state->format == Format::md)
-      output.text += fmt::format(
-          "\n{} ({}), one core; parsnets {}, {} build{}, compiler {}. Peak RSS is that of this whole process.\n",
-          machine.cpu, machine.simd, PARSNETS_VERSION, PARSNETS_BUILD_TYPE, *PARSNETS_SANITIZERS ? ", sanitized" : "",
-          PARSNETS_COMPILER);
-    return output;
-  };
-  return command;
+Output bench_device(const DeviceModel& model, const std::string& file, const std::string& input, std::uint64_t seed,
+                    ProgressObserver* progress) {
+  const Measured run = measure(model, file, input, seed, progress);
+  const MachineInfo machine = machine_info();
+  Output output;
+  output.json = {{"cpu", machine.cpu},
+                 {"cores", machine.cores},
+                 {"version", PARSNETS_VERSION},
+                 {"build", PARSNETS_BUILD_TYPE},
+                 {"sanitizers", PARSNETS_SANITIZERS},
+                 {"compiler", PARSNETS_COMPILER}};
+  output.json.update(to_json(run));
+  output.text = to_table(run);
+  output.text += fmt::format(
+      "\n{} ({}), one core; parsnets {}, {} build{}, compiler {}. Peak RSS is that of this whole process.\n",
+      machine.cpu, machine.simd, PARSNETS_VERSION, PARSNETS_BUILD_TYPE, *PARSNETS_SANITIZERS ? ", sanitized" : "",
+      PARSNETS_COMPILER);
+  return output;
 }
 
 }  // namespace parsnets::cli

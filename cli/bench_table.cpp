@@ -1,11 +1,15 @@
+
 #include "bench_table.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
+#include <vector>
 
-#include "experiments/bench_runs.hpp"
-#include "parsnets/metrics.hpp"
+#include "base/file.hpp"
+#include "eval/metrics.hpp"
+#include "experiments/bench_results.hpp"
 
 namespace parsnets::cli {
 
@@ -89,6 +93,38 @@ std::string cited_table_rows(const std::vector<CitedRow>& rows) {
                         percent(row.s), percent(row.h));
   }
   return text;
+}
+
+namespace {
+
+constexpr const char* kOption = "table";
+
+std::vector<std::string> names_in(const std::string& files) {
+  std::vector<std::string> names;
+  std::istringstream list(files);
+  for (std::string name; std::getline(list, name, ',');) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
+void add_table_files(OptionTable& options, std::string& files) {
+  options.text(kOption, files,
+               "files for the table, comma-separated; the ending is the format: .md, .csv, .tex (booktabs) or .json");
+}
+
+void check_table_files(const std::string& files) {
+  for (const auto& name : names_in(files)) {
+    table_format_of(name, kOption);
+    check_writable(name);
+  }
+}
+
+void write_table_files(const ResultTable& table, const std::string& files) {
+  for (const auto& name : names_in(files)) {
+    make_folder_of(name);
+    write_text_file(name, to_text(table, table_format_of(name, kOption)));
+  }
 }
 
 }  // namespace parsnets::cli

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "changed_model.hpp"
 #include "command.hpp"
+#include "eval_protocols.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/field.hpp"
 #include "parsnets/open_set.hpp"
-#include "rejection_text.hpp"
+#include "parsnets/training.hpp"
 #include "warn.hpp"
 
 namespace parsnets::cli {
@@ -53,7 +53,7 @@ Command calibrate_command() {
     output.text = file + ": " + rejection_text(record);
     if (is_taught(model) || is_adapted(model))
       warn(context, "folds are fitted anew: what classes have learned since training is not in these figures", warned);
-    warn(context, weak_rejection(model.rejection), warned);
+    warn(context, weak_rejection(model), warned);
     output.json.update(warned);
     return output;
   };

@@ -7,12 +7,11 @@
 #include <filesystem>
 #include <unordered_set>
 
-#include "base/did_you_mean.hpp"
-#include "base/memory_limit.hpp"
-#include "changed_model.hpp"
+#include "base/machine.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
-#include "eval/field_rows.hpp"
-#include "feature_input.hpp"
+#include "eval/protocols.hpp"
+#include "feature_rows.hpp"
 #include "formats/csv.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
@@ -22,17 +21,17 @@ namespace parsnets::cli {
 
 namespace {
 
-struct State {
-  std::string model, from, names, name, examples, labels;
+struct ClassesState {
+  std::string model, attributes, classes, name, input, labels;
   std::filesystem::path out;
   std::uint64_t memory_limit = 0;
 };
 
-void require_model(const State& state) {
+void require_model(const ClassesState& state) {
   if (state.model.empty()) throw Error(ErrorCode::usage, "classes: expected --model FILE");
 }
 
-Output save_and_tell(const State& state, const Model& model, const std::string& what,
+Output save_and_tell(const ClassesState& state, const Model& model, const std::string& what,
                      const nlohmann::ordered_json& warned = nlohmann::ordered_json::object()) {
   const std::filesystem::path file = save_changed(model, state.model, state.out);
   Output output;
@@ -115,12 +114,12 @@ Labels read_labels(const std::filesystem::path& file) {
 }
 
 /// Rows of the examples by class. Without labels all belong to the only class.
-std::vector<std::vector<std::int32_t>> rows_by_class(const State& state, const Matrix<float>& examples,
+std::vector<std::vector<std::int32_t>> rows_by_class(const ClassesState& state, const Matrix<float>& examples,
                                                      const std::vector<std::string>& names) {
   std::vector<std::vector<std::int32_t>> rows(names.size());
   if (state.labels.empty()) {
     if (names.size() != 1)
-      throw Error(ErrorCode::usage, fmt::format("classes add: --examples of {} classes need --labels", names.size()));
+      throw Error(ErrorCode::usage, fmt::format("classes add: --input of {} classes needs --labels", names.size()));
     for (std::size_t r = 0; r < examples.rows(); ++r) rows[0].push_back(static_cast<std::int32_t>(r));
     return rows;
   }
@@ -144,7 +143,7 @@ std::vector<std::vector<std::int32_t>> rows_by_class(const State& state, const M
 }  // namespace
 
 Command classes_list_command() {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<ClassesState>();
   Command command;
   command.name = "classes list";
   command.summary = "list the classes of a model";
@@ -165,42 +164,42 @@ Command classes_list_command() {
 }
 
 Command classes_add_command() {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<ClassesState>();
   Command command;
   command.name = "classes add";
   command.summary = "add classes by their attributes, by examples or by both, without training";
-  command.example = "parsnets classes add --model out/demo.safetensors --from new.csv";
+  command.example = "parsnets classes add --model out/demo.safetensors --attributes new.csv";
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
-      .text("from", state->from, "CSV table: header 'class,<attributes>', one row per class")
-      .text("names", state->names,
+      .text("attributes", state->attributes, "CSV table: header 'class,<attributes>', one row per class")
+      .text("classes", state->classes,
             "rows to add, comma-separated; quote names that contain commas: '\"a, b\",c' (default: all). Without "
-            "--from: classes that are known by their --examples alone")
-      .text("examples", state->examples, "features of labelled examples: .npy, .npz, .csv or .mat, one row each")
+            "--attributes: classes that are known by their examples alone")
+      .text("input", state->input, "features of labelled examples: .npy, .npz, .csv or .mat, one row each")
       .text("labels", state->labels,
             "their classes: .npy of texts or .csv, one name per row (default: all of the only class that is added)")
       .path("out", state->out, "model file to write (default: change --model in place)");
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     require_model(*state);
-    std::vector<std::string> names = parse_list(state->names, "--names");
-    if (state->from.empty() && (names.empty() || state->examples.empty()))
-      throw Error(ErrorCode::usage, "classes add: expected --from TABLE.csv, or --names a,b and --examples FILE");
-    if (!state->labels.empty() && state->examples.empty())
-      throw Error(ErrorCode::usage, "classes add: --labels requires --examples");
+    std::vector<std::string> names = parse_list(state->classes, "--classes");
+    if (state->attributes.empty() && (names.empty() || state->input.empty()))
+      throw Error(ErrorCode::usage, "classes add: expected --attributes TABLE.csv, or --classes a,b and --input FILE");
+    if (!state->labels.empty() && state->input.empty())
+      throw Error(ErrorCode::usage, "classes add: --labels requires --input");
     const auto held = hold(state->model, state->out, context.progress);
     Model model = load_model(state->model);
     auto warned = nlohmann::ordered_json::object();
-    if (!state->from.empty()) names = add_from(model, state->from, names);
-    if (!state->examples.empty()) {
+    if (!state->attributes.empty()) names = add_from(model, state->attributes, names);
+    if (!state->input.empty()) {
       const Matrix<float> examples =
-          read_feature_input(state->examples, model.record.data.source, context.progress, state->memory_limit);
-      warn(context, source_doubt(model.record.data.source, std::filesystem::path(state->examples)), warned);
+          read_feature_input(state->input, model.record.data.source, context.progress, state->memory_limit);
+      warn(context, source_doubt(model.record.data.source, std::filesystem::path(state->input)), warned);
       const auto rows = rows_by_class(*state, examples, names);
       require_memory(state->memory_limit, field_bytes(model, examples.rows()), "learning examples", "raise the limit");
       ThreadPool pool(static_cast<unsigned>(context.common.threads));
       for (std::size_t c = 0; c < names.size(); ++c) {
         const auto own = blocks_of(examples, rows[c]);
-        if (state->from.empty())
+        if (state->attributes.empty())
           add_class_by_rows(model, names[c], own, state->memory_limit, pool);
         else if (own.rows > 0)
           teach_rows(model, names[c], own, state->memory_limit, pool);
@@ -212,25 +211,25 @@ Command classes_add_command() {
 }
 
 Command classes_teach_command() {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<ClassesState>();
   Command command;
   command.name = "classes teach";
   command.summary = "teach a model labelled examples of one of its classes, without training";
-  command.example = "parsnets classes teach deer --model out/demo.safetensors --examples deer.npy";
+  command.example = "parsnets classes teach deer --model out/demo.safetensors --input deer.npy";
   command.arguments = {{"NAME", "a class of the model", &state->name}};
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
-      .text("examples", state->examples, "features of the examples: .npy, .npz, .csv or .mat, one row each")
+      .text("input", state->input, "features of the examples: .npy, .npz, .csv or .mat, one row each")
       .path("out", state->out, "model file to write (default: change --model in place)");
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     require_model(*state);
-    if (state->examples.empty()) throw Error(ErrorCode::usage, "classes teach: expected --examples FILE");
+    if (state->input.empty()) throw Error(ErrorCode::usage, "classes teach: expected --input FILE");
     const auto held = hold(state->model, state->out, context.progress);
     Model model = load_model(state->model);
     auto warned = nlohmann::ordered_json::object();
     const Matrix<float> examples =
-        read_feature_input(state->examples, model.record.data.source, context.progress, state->memory_limit);
-    warn(context, source_doubt(model.record.data.source, std::filesystem::path(state->examples)), warned);
+        read_feature_input(state->input, model.record.data.source, context.progress, state->memory_limit);
+    warn(context, source_doubt(model.record.data.source, std::filesystem::path(state->input)), warned);
     require_memory(state->memory_limit, field_bytes(model, examples.rows()), "learning examples", "raise the limit");
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     teach_rows(model, state->name, blocks_of(examples), state->memory_limit, pool);
@@ -241,18 +240,19 @@ Command classes_teach_command() {
 }
 
 Command classes_remove_command() {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<ClassesState>();
   Command command;
   command.name = "classes remove";
   command.summary = "remove classes from a model";
-  command.example = "parsnets classes remove --model out/demo.safetensors --names deer";
+  command.example = "parsnets classes remove --model out/demo.safetensors --classes deer";
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
-      .text("names", state->names, "classes to remove, comma-separated; quote names that contain commas: '\"a, b\",c'")
+      .text("classes", state->classes,
+            "classes to remove, comma-separated; quote names that contain commas: '\"a, b\",c'")
       .path("out", state->out, "model file to write (default: change --model in place)");
   command.run = [state](Context& context) {
     require_model(*state);
-    const auto names = parse_list(state->names, "--names");
-    if (names.empty()) throw Error(ErrorCode::usage, "classes remove: expected --names a,b");
+    const auto names = parse_list(state->classes, "--classes");
+    if (names.empty()) throw Error(ErrorCode::usage, "classes remove: expected --classes a,b");
     const auto held = hold(state->model, state->out, context.progress);
     Model model = load_model(state->model);
     model.remove_classes(names);

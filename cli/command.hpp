@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/options.hpp"
-#include "parsnets/processes.hpp"
+#include "base/processes.hpp"
 #include "parsnets/progress.hpp"
 
 namespace parsnets::cli {
@@ -47,12 +47,21 @@ struct Argument {
   std::vector<std::string> choices = {};  ///< for completion; empty: a file, or any text
 };
 
+/// The options that a command has for some values of its option --method.
+struct OptionFamily {
+  std::string title;                 ///< "methods paper, scln, mmg"
+  std::vector<std::string> methods;  ///< the values
+  OptionTable options;
+};
+
 struct Command {
   std::string name;     ///< "data inspect"
   std::string summary;  ///< one line, imperative
   std::string example;  ///< a command line that works
   std::vector<Argument> arguments;
-  OptionTable options;                                ///< the command's own; the common ones are added
+  OptionTable options;  ///< the command's own; the common ones are added
+  /// Options that depend on the value of one, for help: `options` has the rows of all families.
+  std::vector<OptionFamily> families = {};
   std::function<void(const CommonOptions&)> resolve;  ///< fills in what --print-config shows; may be empty
   std::function<Output(Context&)> run;                ///< owns the state that `arguments` and `options` refer to
   bool runs_in_processes = false;                     ///< several processes of an MPI job may run it together
@@ -81,11 +90,9 @@ Command classes_teach_command();
 Command classes_remove_command();
 Command serve_command();
 Command export_command();
-Command bench_device_command();
 Command bench_command();
 Command report_command();
 Command reproduce_command();
-Command reference_command();
 Command data_inspect_command();
 Command data_convert_command();
 Command data_split_command();

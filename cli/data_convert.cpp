@@ -1,9 +1,9 @@
-// parsnets data convert DIR OUT: writes a data set in another format.
+// parsnets data convert DIR OUT: writes a data set as a plain folder.
 
 #include <fmt/format.h>
 
 #include "base/file.hpp"
-#include "base/memory_limit.hpp"
+#include "base/machine.hpp"
 #include "base/row_blocks.hpp"
 #include "command.hpp"
 #include "load_flags.hpp"
@@ -21,18 +21,12 @@ Command data_convert_command() {
   state->load.require_split = false;
   Command command;
   command.name = "data convert";
-  command.summary = "write a data set in another format";
-  command.example = "parsnets data convert data/demo out/demo-mat --format mat73";
+  command.summary = "write a data set as a plain folder";
+  command.example = "parsnets data convert data/demo out/demo --format csv";
   command.arguments = {{"DIR", "data set folder to read", &state->folder, true},
                        {"OUT", "folder to write; created if missing", &state->out, true}};
-  command.options.choice("format", state->format,
-                         {{"npy", DataFormat::npy},
-                          {"npz", DataFormat::npz},
-                          {"csv", DataFormat::csv},
-                          {"mat5", DataFormat::mat5},
-                          {"mat5-uncompressed", DataFormat::mat5_uncompressed},
-                          {"mat73", DataFormat::mat73}},
-                         "plain folder (npy, npz, csv) or xlsa17-style (mat5, mat5-uncompressed, mat73)");
+  command.options.choice("format", state->format, {{"npy", DataFormat::npy}, {"csv", DataFormat::csv}},
+                         "files of features and labels");
   add_load_options(command.options, state->load);
   add_memory_limit(command.options, state->load.memory_limit);
   command.run = [state](Context& context) {
@@ -40,7 +34,7 @@ Command data_convert_command() {
     state->load.seed = context.common.seed;
     const Dataset data = load_dataset(state->folder, state->load, context.progress);
     require_memory(state->load.memory_limit, kBlockBytes, "conversion", "raise the limit");
-    save_dataset(data, state->out, state->format, context.progress);
+    save_dataset(data, state->out, state->format);
     Output output;
     output.json = {{"written", state->out},
                    {"samples", data.samples()},

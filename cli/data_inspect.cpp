@@ -4,13 +4,13 @@
 
 #include <array>
 
-#include "base/memory_limit.hpp"
+#include "base/machine.hpp"
 #include "base/row_blocks.hpp"
 #include "command.hpp"
 #include "data/feature_source.hpp"
+#include "data/inspect.hpp"
 #include "data/split.hpp"
 #include "load_flags.hpp"
-#include "parsnets/inspect.hpp"
 
 namespace parsnets::cli {
 
@@ -27,8 +27,8 @@ nlohmann::ordered_json to_json(const Dataset& data, const Inspection& r) {
   json["features"] = data.features_name;
   json["semantics"] = data.semantics.name;
   if (data.source) json["source"] = parsnets::to_json(*data.source);
-  for (const SemanticTable& table : data.semantics.tables)
-    json["tables"].push_back({{"name", table.name}, {"attributes", table.columns}});
+  for (const auto& [name, columns] : data.semantics.tables)
+    json["tables"].push_back({{"name", name}, {"attributes", columns}});
   json["samples"] = r.samples;
   json["dimensions"] = r.dimensions;
   json["attributes"] = r.attributes;
@@ -60,8 +60,7 @@ std::string to_text(const Dataset& data, const Inspection& r) {
                                  r.samples, r.dimensions, data.features_name.empty() ? "none" : data.features_name,
                                  r.classes, r.attributes, data.semantics.name);
   if (data.source) text += "features by " + describe(*data.source) + "\n";
-  for (const SemanticTable& table : data.semantics.tables)
-    text += fmt::format("{}: {} attributes\n", table.name, table.columns);
+  for (const auto& [name, columns] : data.semantics.tables) text += fmt::format("{}: {} attributes\n", name, columns);
   if (r.samples > 0) text += fmt::format("{} seen and {} unseen classes\n", r.seen_classes, r.unseen_classes);
   text += fmt::format("\n{:<14}{:>9}{:>9}  {}\n", "list", "samples", "classes", "crc32");
   for (const auto& list : r.lists)

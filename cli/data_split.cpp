@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "base/file.hpp"
-#include "base/memory_limit.hpp"
+#include "base/machine.hpp"
 #include "command.hpp"
 #include "data/folder.hpp"
-#include "data/split_json.hpp"
+#include "data/split_file.hpp"
 #include "formats/csv.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
@@ -19,11 +19,11 @@ namespace {
 
 std::vector<std::int32_t> classes_by_name(const std::string& list, const std::vector<std::string>& class_names) {
   std::vector<std::int32_t> classes;
-  for (const auto& name : parse_list(list, "--unseen-classes")) {
+  for (const auto& name : parse_list(list, "--unseen")) {
     const auto found = std::find(class_names.begin(), class_names.end(), name);
     if (found == class_names.end())
       throw Error(ErrorCode::usage,
-                  fmt::format("--unseen-classes: expected classes of the data set, found '{}'; the classes are {}",
+                  fmt::format("--unseen: expected a number or classes of the data set, found '{}'; the classes are {}",
                               name, quoted_list(class_names)));
     classes.push_back(static_cast<std::int32_t>(found - class_names.begin()));
   }
@@ -34,7 +34,7 @@ std::vector<std::int32_t> classes_by_name(const std::string& list, const std::ve
 
 Command data_split_command() {
   struct State {
-    std::string folder, unseen_classes;
+    std::string folder, unseen = "0.2";
     std::filesystem::path out;
     LoadOptions load;
     SplitOptions split;
@@ -49,13 +49,12 @@ Command data_split_command() {
   command.arguments = {
       {"DIR", "data set folder; split.json is written there if it is a plain one", &state->folder, true}};
   command.options
-      .number("unseen", state->split.unseen, 0, 1e6, "unseen classes: a fraction below 1, or a number of classes")
+      .text("unseen", state->unseen,
+            "unseen classes: a fraction below 1 or a number of classes to draw, or their names, comma-separated; quote "
+            "names that contain commas: '\"a, b\",c'")
       .number("validation", state->split.validation, 0, 1e6,
               "validation classes among the seen ones: a fraction below 1, or a number of classes")
       .number("test-seen", state->split.test_seen, 0, 0.9, "fraction of each seen class's samples held out for testing")
-      .text("unseen-classes", state->unseen_classes,
-            "unseen classes instead of a random draw, comma-separated; quote names that contain commas: "
-            "'\"a, b\",c'")
       .path("out", state->out,
             "split file to write instead of DIR/split.json, for --split of other commands; required for .mat folders")
       .flag("force", state->force, "replace an existing split file");
@@ -63,6 +62,9 @@ Command data_split_command() {
   add_memory_limit(command.options, state->load.memory_limit);
   command.run = [state](Context& context) {
     state->load.seed = state->split.seed = context.common.seed;
+    const bool is_number = parse_number(state->unseen, state->split.unseen);
+    if (is_number && !(state->split.unseen >= 0 && state->split.unseen <= 1e6))
+      throw Error(ErrorCode::usage, "--unseen: expected a number from 0 to 1000000, found '" + state->unseen + "'");
     if (state->out.empty() && std::filesystem::is_directory(state->folder) && is_xlsa17(state->folder))
       throw Error(ErrorCode::usage,
                   fmt::format("{} holds .mat files, which have a split of their own: write the new one "
@@ -77,7 +79,7 @@ Command data_split_command() {
     state->load.read_features = false;  // labels are enough
     const Dataset data = load_dataset(state->folder, state->load, context.progress);
     require_memory(state->load.memory_limit, 60.0 * static_cast<double>(data.samples()), "a split", "raise the limit");
-    state->split.unseen_classes = classes_by_name(state->unseen_classes, data.class_names);
+    if (!is_number) state->split.unseen_classes = classes_by_name(state->unseen, data.class_names);
     const ClassSplit split = make_class_split(data.labels, data.classes(), state->split);
     make_folder_of(file);
     write_split_json(file, split, data.class_names);

@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "base/file.hpp"
-#include "base/memory_limit.hpp"
+#include "base/machine.hpp"
 #include "base/row_blocks.hpp"
 #include "command.hpp"
+#include "data/synth.hpp"
 #include "load_flags.hpp"
-#include "parsnets/synth.hpp"
 
 namespace parsnets::cli {
 
@@ -18,6 +18,7 @@ Command data_synth_command() {
     std::string out, from;
     LoadOptions load;
     SynthOptions synth;
+    double noise = -1;  ///< -1: auto
     DataFormat format = DataFormat::npy;
   };
   auto state = std::make_shared<State>();
@@ -29,31 +30,25 @@ Command data_synth_command() {
   command.example = "parsnets data synth out/synth --classes 20 --samples 2000 --dimensions 256";
   command.arguments = {{"OUT", "folder to write; created if missing", &state->out, true}};
   auto& s = state->synth;
-  command.options.text("semantics-from", state->from, "data set folder whose classes, semantics and split are used")
-      .integer("classes", s.classes, 3, 100000, "number of classes, unless --semantics-from is given")
-      .integer("attributes", s.attributes, 1, 100000, "number of attributes, unless --semantics-from is given")
-      .integer("samples", s.samples, 4, 100000000, "number of samples, unless --semantics-from has a split")
+  command.options.text("data", state->from, "data set folder whose classes, semantics and split are used")
+      .integer("classes", s.classes, 3, 100000, "number of classes, unless --data is given")
+      .integer("attributes", s.attributes, 1, 100000, "number of attributes, unless --data is given")
+      .integer("samples", s.samples, 4, 100000000, "number of samples, unless --data has a split")
       .integer("dimensions", s.dimensions, 1, 1000000, "features per sample")
       .integer("unseen", s.unseen, 0, 100000, "number of unseen classes; 0: a fifth, or as in the given split")
-      .number("attribute-noise", s.attribute_noise, 0, 100,
-              "standard deviation of a sample's attributes around its class")
-      .number("signature", s.signature, 0, 100, "scale of class signatures that the semantics do not explain")
-      .integer("signature-dimensions", s.signature_dimensions, 0, 10000, "dimension of those factors")
-      .number("nuisance", s.nuisance, 0, 100, "scale of per-sample factors that carry no class information")
-      .integer("nuisance-dimensions", s.nuisance_dimensions, 0, 10000, "dimension of those factors")
-      .integer("hidden", s.hidden, 1, 100000, "width of the nonlinear map to features")
-      .choice("format", state->format,
-              {{"npy", DataFormat::npy},
-               {"npz", DataFormat::npz},
-               {"csv", DataFormat::csv},
-               {"mat5", DataFormat::mat5},
-               {"mat73", DataFormat::mat73}},
-              "format to write");
+      .number_or_auto(
+          "noise", state->noise, 0, 100,
+          "standard deviation of a sample's attributes around its class, and of what carries no information about "
+          "the class")
+      .automatic("0.5 and 1")
+      .choice("format", state->format, {{"npy", DataFormat::npy}, {"csv", DataFormat::csv}},
+              "files of features and labels");
   add_load_options(command.options, state->load);
   add_memory_limit(command.options, state->load.memory_limit);
   command.run = [state](Context& context) {
     check_writable_folder(state->out);
     state->load.seed = state->synth.seed = context.common.seed;
+    if (state->noise >= 0) state->synth.attribute_noise = state->synth.nuisance = state->noise;
     std::optional<Dataset> given;
     if (!state->from.empty()) given = load_dataset(state->from, state->load, context.progress);
     const SynthOptions& synth = state->synth;

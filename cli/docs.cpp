@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "command.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
@@ -17,6 +20,29 @@ std::string usage_line(const Command& command) {
   return line + " [options]";
 }
 
+/// The rows of each group together, in the order in which the groups begin.
+std::vector<Option> by_group(const OptionTable& table) {
+  std::vector<std::string> groups;
+  for (const auto& option : table.options())
+    if (std::ranges::find(groups, option.group) == groups.end()) groups.push_back(option.group);
+  std::vector<Option> rows;
+  for (const auto& group : groups)
+    std::ranges::copy_if(table.options(), std::back_inserter(rows),
+                         [&](const auto& row) { return row.group == group; });
+  return rows;
+}
+
+std::string table_head(const std::string& title) {
+  return (title.empty() ? "" : "\n### " + title + "\n") +
+         std::string("\n| option | default | value | meaning |\n|---|---|---|---|\n");
+}
+
+std::string table_row(const Option& option) {
+  return fmt::format("| `--{}` | {} | {} | {} |\n", option.name,
+                     option.default_text.empty() ? "" : "`" + option.default_text + "`",
+                     option.is_flag ? "" : option.expected, option.help);
+}
+
 std::string options_page() {
   std::string page =
       "# Options\n\nMade by `parsnets docs options` from the tables that the commands themselves read; a test compares "
@@ -27,12 +53,23 @@ std::string options_page() {
   for (const auto& command : all_commands()) {
     page += fmt::format("\n## {}\n\n{}. `{}`\n", command.name, command.summary, usage_line(command));
     if (!command.example.empty()) page += fmt::format("\nExample: `{}`\n", command.example);
-    if (command.options.options().empty()) continue;
-    page += "\n| option | default | value | meaning |\n|---|---|---|---|\n";
-    for (const auto& option : command.options.options())
-      page += fmt::format("| `--{}` | {} | {} | {} |\n", option.name,
-                          option.default_text.empty() ? "" : "`" + option.default_text + "`",
-                          option.is_flag ? "" : option.expected, option.help);
+    const auto in_family = [&](const Option& option) {
+      return std::ranges::any_of(command.families,
+                                 [&](const auto& family) { return family.options.find(option.name) != nullptr; });
+    };
+    std::optional<std::string> group;
+    for (const auto& option : by_group(command.options)) {
+      if (in_family(option)) continue;
+      if (option.group != group) {
+        group = option.group;
+        page += group->empty() ? table_head("") : table_head(command.name + ": " + *group);
+      }
+      page += table_row(option);
+    }
+    for (const auto& family : command.families) {
+      page += table_head(command.name + ": " + family.title);
+      for (const auto& option : family.options.options()) page += table_row(option);
+    }
   }
   return page;
 }

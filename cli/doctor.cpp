@@ -15,7 +15,7 @@ namespace {
 std::string text_of(const std::vector<std::string>& engines) {
   if (engines.empty()) return "none (install libopencv-dnn-dev and libopencv-imgcodecs-dev and run `make photos`)";
   if (engines.size() == 1) return engines[0] + " decodes and runs networks; this build has no ONNX Runtime";
-  return fmt::format("{} decodes; {} runs networks (with --engine opencv, OpenCV does)", engines[1], engines[0]);
+  return fmt::format("{} decodes; {} runs networks", engines[1], engines[0]);
 }
 
 }  // namespace

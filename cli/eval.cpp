@@ -6,44 +6,27 @@
 #include <filesystem>
 
 #include "base/file.hpp"
-#include "base/memory_limit.hpp"
-#include "base/together.hpp"
+#include "base/machine.hpp"
+#include "base/processes.hpp"
 #include "command.hpp"
 #include "data/split.hpp"
-#include "eval/confidence_json.hpp"
+#include "eval/confidence_count.hpp"
 #include "eval/model_data.hpp"
-#include "eval/open_set_json.hpp"
+#include "eval/open_set.hpp"
 #include "eval/score_source.hpp"
-#include "eval_open_set.hpp"
 #include "eval_protocols.hpp"
-#include "experiments/evaluation_json.hpp"
-#include "formats/csv.hpp"
+#include "experiments/bench_results.hpp"
 #include "load_flags.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
 #include "parsnets/field.hpp"
 #include "parsnets/training.hpp"
-#include "reference_table.hpp"
 #include "warn.hpp"
-#include "warning_lines.hpp"
 
 namespace parsnets::cli {
 
 namespace {
-
-void write_confusion(const std::filesystem::path& file, const Evaluation& result, const Dataset& data) {
-  CsvTable table;
-  table.header.push_back("class");
-  for (const auto& name : data.class_names) table.header.push_back(name);
-  for (const auto& name : data.class_names) {
-    table.rows.emplace_back(data.classes() + 1, "0");
-    table.rows.back()[0] = name;
-  }
-  for (const auto& [label, predicted, samples] : result.confusion)
-    table.rows[static_cast<std::size_t>(label)][static_cast<std::size_t>(predicted) + 1] = std::to_string(samples);
-  write_csv(file, table);
-}
 
 /// `predicted_at_once`: what the model predicts for all test samples is in memory, too.
 void require_memory_for_evaluation(std::uint64_t limit, std::size_t classes, std::size_t outputs, const Dataset& data,
@@ -53,14 +36,6 @@ void require_memory_for_evaluation(std::uint64_t limit, std::size_t classes, std
                  scoring_bytes(std::max(classes, data.classes()), outputs, data.features.cols(), kScoredRows) +
                      bytes_of_sample * samples + (predicted_at_once ? 8 * samples * static_cast<double>(outputs) : 0),
                  "evaluation", "raise the limit");
-}
-
-/// A table of text has a cell for each pair of classes.
-void require_few_classes(const Dataset& data) {
-  constexpr std::size_t kMost = 5000;
-  if (data.classes() > kMost)
-    throw Error(ErrorCode::usage, fmt::format("--confusion: expected at most {} classes, found {}; use --per-class",
-                                              kMost, data.classes()));
 }
 
 /// Of a class most of whose samples are taken for one other class: which one.
@@ -91,9 +66,10 @@ std::string evaluation_text(const Evaluation& result, const std::string& gamma_f
 /// How far confidences and prediction sets hold.
 std::string confidence_text(const Evaluation& result) {
   std::string text = "ECE   ";
-  if (result.has_gzsl) text += fmt::format("seen {:.2f}, ", result.seen_reliability.ece);
-  text += fmt::format("unseen {:.2f}: expected calibration error of confidences\n", result.unseen_reliability.ece);
-  for (const SetResult& sets : result.sets) {
+  if (result.has_gzsl) text += fmt::format("seen {:.2f}, ", result.details->seen_reliability.ece);
+  text +=
+      fmt::format("unseen {:.2f}: expected calibration error of confidences\n", result.details->unseen_reliability.ece);
+  for (const SetResult& sets : result.details->sets) {
     text += fmt::format("sets  {:g} stated: ", sets.stated);
     if (sets.seen.samples > 0)
       text += fmt::format("seen {:.2f} with {:.2f} classes; ", sets.seen.coverage, sets.seen.size);
@@ -103,24 +79,29 @@ std::string confidence_text(const Evaluation& result) {
   return text;
 }
 
-/// Accuracies by class; `in_text`: not in the JSON alone.
-void add_classes(const Evaluation& result, const Dataset& data, bool in_text, Output& output) {
+/// Accuracies by class; `in_full`: also in the text, and with the confusion of classes.
+void add_classes(const Evaluation& result, const Dataset& data, bool in_full, Output& output) {
+  const auto name_of = [&](std::int32_t c) { return data.class_names[static_cast<std::size_t>(c)]; };
   const auto add = [&](const char* key, const std::vector<ClassAccuracy>& classes, bool among_all) {
     for (const auto& c : classes) {
-      const std::string& name = data.class_names[static_cast<std::size_t>(c.class_index)];
+      const std::string name = name_of(c.class_index);
       output.json["per_class"][key].push_back({{"class", name}, {"samples", c.samples}, {"top1", c.top1}});
-      if (in_text)
+      if (in_full)
         output.text += fmt::format("{:<13}{:>7.2f}  {} ({} samples{})\n", key, c.top1, name, c.samples,
-                                   among_all ? most_often(result.confusion, c.class_index, data) : "");
+                                   among_all ? most_often(result.details->confusion, c.class_index, data) : "");
     }
   };
   add("zsl", result.zsl.classes, false);
   add("gzsl_unseen", result.gzsl.unseen_classes, true);
   add("gzsl_seen", result.gzsl.seen_classes, true);
+  if (!in_full) return;
+  for (const auto& [label, predicted, samples] : result.details->confusion)
+    output.json["confusion"].push_back(
+        {{"class", name_of(label)}, {"predicted", name_of(predicted)}, {"samples", samples}});
 }
 
 EvaluationIntervals intervals_of(const Evaluation& result, const Dataset& data, ThreadPool& pool) {
-  return bootstrap_intervals(outcomes_of(data, {&result.correct, 1}), pool);
+  return bootstrap_intervals(outcomes_of(data, {&result.details->correct, 1}), pool);
 }
 
 enum class Transductive { none, unseen, mixed };
@@ -130,14 +111,14 @@ enum class Transductive { none, unseen, mixed };
 Command eval_command() {
   struct State {
     std::string data, model, few_shot, unknown_classes;
-    std::filesystem::path confusion, out;
-    bool per_class = false, allow_trained = false, reference = false, open_set = false;
+    std::filesystem::path out;
+    bool per_class = false, allow_trained = false;
     Transductive transductive = Transductive::none;
-    int draws = FewShotOptions{}.draws;
     std::optional<double> coverage;
     bool in_the_field() const { return transductive != Transductive::none || !few_shot.empty(); }
     /// Neither the inductive results nor their tables are printed.
-    bool other_protocol() const { return in_the_field() || open_set; }
+    bool other_protocol() const { return in_the_field() || open_set(); }
+    bool open_set() const { return !unknown_classes.empty(); }
     LoadOptions load;
   };
   auto state = std::make_shared<State>();
@@ -148,9 +129,9 @@ Command eval_command() {
   command.example = "parsnets eval --model out/demo.safetensors --data data/demo";
   command.options.text("model", state->model, "model file, or a device file, which the C runtime then runs")
       .text("data", state->data, "data set folder")
-      .flag("per-class", state->per_class, "also print the accuracy of every class, and what it is mostly taken for")
-      .path("confusion", state->confusion, "write the confusion matrix over all classes to this CSV file")
-      .flag("allow-trained-samples", state->allow_trained,
+      .flag("per-class", state->per_class,
+            "also print the accuracy of every class, and what it is mostly taken for; --json has all confusions")
+      .flag("force", state->allow_trained,
             "evaluate even if the model was trained on test samples; their number is reported")
       .choice("transductive", state->transductive,
               {{"none", Transductive::none}, {"unseen", Transductive::unseen}, {"mixed", Transductive::mixed}},
@@ -158,46 +139,39 @@ Command eval_command() {
       .text("few-shot", state->few_shot,
             "teach copies of the model so many examples of each unseen class, such as 1,2,5,10, and evaluate ZSL on "
             "the other test samples")
-      .integer("draws", state->draws, 1, 10000, "few-shot: draws of the examples, by --seed")
-      .flag(
-          "open-set", state->open_set,
-          "evaluate the rejection of unknown samples: leave unseen classes out of the bank, and try inputs of no class")
-      .text("unknown-classes", state->unknown_classes,
-            "open-set: unseen classes to leave out, comma-separated, or 'all' (default: one half, then the other, by "
-            "--seed)")
+      .text(
+          "unknown-classes", state->unknown_classes,
+          "evaluate open-set recognition: how well inputs of no class are rejected, and samples of unseen classes that "
+          "are left out of the class set: 'halves' (one half, then the other, by --seed), 'all', or names, "
+          "comma-separated")
       .share("coverage", state->coverage, "coverage of prediction sets, which calibrated models have")
       .automatic("80%, 90% and 95%")
-      .flag("reference", state->reference, "also print the published rows for this data set, of the same protocol")
       .path("out", state->out, "also write the results to this JSON file");
   add_load_options(command.options, state->load);
   add_memory_limit(command.options, state->load.memory_limit);
   command.run = [state](Context& context) {
     if (state->data.empty() || state->model.empty())
       throw Error(ErrorCode::usage, "eval: expected --model FILE and --data DIR");
-    if (state->other_protocol() && (!state->confusion.empty() || state->per_class || state->allow_trained))
+    if (state->other_protocol() && (state->per_class || state->allow_trained))
       throw Error(ErrorCode::usage,
-                  "--confusion, --per-class and --allow-trained-samples: expected without --transductive, --few-shot "
-                  "and --open-set");
-    if (state->open_set && state->in_the_field())
-      throw Error(ErrorCode::usage, "--open-set conflicts with --transductive and --few-shot: one protocol at a time");
-    if (!state->unknown_classes.empty() && !state->open_set)
-      throw Error(ErrorCode::usage, "--unknown-classes: expected with --open-set");
+                  "--per-class and --force: expected without --transductive, --few-shot and --unknown-classes");
+    if (state->open_set() && state->in_the_field())
+      throw Error(ErrorCode::usage,
+                  "--unknown-classes conflicts with --transductive and --few-shot: one protocol at a time");
     if (state->other_protocol() && state->coverage)
-      throw Error(ErrorCode::usage, "--coverage: expected without --transductive, --few-shot and --open-set");
+      throw Error(ErrorCode::usage, "--coverage: expected without --transductive, --few-shot and --unknown-classes");
     if (state->transductive != Transductive::none && !state->few_shot.empty())
       throw Error(ErrorCode::usage, "--transductive conflicts with --few-shot: one protocol at a time");
-    if (state->reference && (!state->few_shot.empty() || state->open_set))
-      throw Error(ErrorCode::usage,
-                  "--reference: expected without --few-shot and --open-set, of which there are no published rows");
-    FewShotOptions few_shot{{}, state->draws, context.common.seed};
+    FewShotOptions few_shot;
+    few_shot.seed = context.common.seed;
     if (!state->few_shot.empty()) few_shot.examples = parse_example_counts(state->few_shot);
     const bool alone = context.processes.size() == 1, first = context.processes.rank() == 0;
     if (!alone && (state->other_protocol() || is_device_file(state->model)))
-      throw Error(ErrorCode::usage,
-                  "eval: expected a model file without --transductive, --few-shot and --open-set in several processes");
+      throw Error(
+          ErrorCode::usage,
+          "eval: expected a model file without --transductive, --few-shot and --unknown-classes in several processes");
     together(context.processes, [&] {
-      for (const auto& file : {state->confusion, state->out})
-        if (!file.empty() && first) check_writable(file);
+      if (!state->out.empty() && first) check_writable(state->out);
     });
     state->load.seed = context.common.seed;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
@@ -211,12 +185,11 @@ Command eval_command() {
     if (is_device_file(state->model)) {
       if (state->other_protocol())
         throw Error(ErrorCode::usage,
-                    "--transductive, --few-shot and --open-set: expected a model file, found a device file");
+                    "--transductive, --few-shot and --unknown-classes: expected a model file, found a device file");
       if (state->coverage) throw Error(ErrorCode::usage, "--coverage: expected a model file, found a device file");
       const DeviceModel model = load_device_model(state->model);
       data = load_dataset(state->data, state->load, context.progress);
       doubt = source_doubt(model.source(), data);
-      if (!state->confusion.empty()) require_few_classes(data);
       require_memory_for_evaluation(state->load.memory_limit, model.class_names().size(), model.outputs(), data, false);
       result = evaluate(model, data, pool, context.progress);
     } else {
@@ -226,9 +199,8 @@ Command eval_command() {
       load_as_trained(state->load, state->data, model.record.data, context.given);
       data = load_dataset(state->data, state->load, context.progress);
       doubt = source_doubt(model.record.data.source, data);
-      if (!state->confusion.empty()) require_few_classes(data);
       require_memory_for_evaluation(state->load.memory_limit, model.classes.names.size(), model.outputs(), data,
-                                    state->in_the_field(), state->open_set ? 400 : 100);
+                                    state->in_the_field(), state->open_set() ? 400 : 100);
       if (state->transductive != Transductive::none) {
         const auto adapted = evaluate_transductive(
             model, data, pool,
@@ -241,7 +213,7 @@ Command eval_command() {
         const auto taught = evaluate_few_shot(model, data, few_shot, pool, context.progress);
         output.json["few_shot"] = few_shot_json(taught, few_shot);
         output.text = few_shot_text(taught, few_shot);
-      } else if (state->open_set) {
+      } else if (state->open_set()) {
         OpenSetEvaluationOptions options;
         options.unknown_classes = parse_unknown_classes(state->unknown_classes, data);
         options.seed = context.common.seed;
@@ -281,25 +253,13 @@ Command eval_command() {
       output.json["intervals"] = intervals_json(intervals);
       output.text += evaluation_text(result, gamma_from, learned) +
                      intervals_text(intervals, learned.empty() ? "" : learned + " ");
-      output.json["reliability"] = reliability_json(result);
-      if (!result.sets.empty()) output.json["sets"] = sets_json(result);
+      output.json["reliability"] = reliability_json(*result.details);
+      if (!result.details->sets.empty()) output.json["sets"] = sets_json(*result.details);
       output.text += confidence_text(result);
       add_classes(result, data, state->per_class, output);
       output.text += warning_lines(output.json);
     }
     warn(context, doubt, output.json);
-    if (state->reference) {
-      const bool transductive = state->transductive != Transductive::none;
-      const ReferenceTable table = reference_table(published_rows(data.split.proposed_of, transductive), transductive);
-      (transductive ? output.json["transductive"]["reference"] : output.json["reference"]) = table.json;
-      output.text += "\n" + table.text;
-    }
-    if (!state->confusion.empty()) {
-      if (!result.has_gzsl)
-        throw Error(ErrorCode::usage, "--confusion needs a split with test samples of seen classes");
-      make_folder_of(state->confusion);
-      write_confusion(state->confusion, result, data);
-    }
     if (!state->out.empty()) {
       make_folder_of(state->out);
       write_text_file(state->out, output.json.dump(1) + "\n");

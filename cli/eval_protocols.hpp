@@ -1,11 +1,17 @@
 #pragma once
 // The results of learning in the field as eval prints them, apart from those of the inductive protocol.
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "eval/open_set.hpp"
+#include "eval/protocols.hpp"
+#include "eval/uncertainty.hpp"
 #include "parsnets/evaluation.hpp"
-#include "parsnets/uncertainty.hpp"
+#include "parsnets/train_record.hpp"
 
 namespace parsnets::cli {
 
@@ -23,5 +29,38 @@ std::string transductive_text(const TransductiveEvaluation& result, const Evalua
 std::vector<int> parse_example_counts(const std::string& text);
 nlohmann::ordered_json few_shot_json(const FewShotEvaluation& result, const FewShotOptions& options);
 std::string few_shot_text(const FewShotEvaluation& result, const FewShotOptions& options);
+
+// The results of open-set recognition as eval prints them, apart from those of other protocols.
+
+/// The value of --unknown-classes: names, or all unseen classes for "all", or none for "halves". Throws usage.
+std::vector<std::string> parse_unknown_classes(const std::string& text, const Dataset& data);
+
+/// Three tables: how well scores tell unknown samples, what the thresholds accept, and inputs of no class.
+std::string open_set_text(const OpenSetEvaluation& result, const Rejection& rejection);
+
+// What calibration for unknown samples reached, as 'calibrate', 'train' and 'info' tell it.
+
+inline nlohmann::ordered_json rejection_json(const RejectionRecord& r) {
+  return {{"folds", r.folds},
+          {"classes", r.classes},
+          {"samples", r.samples},
+          {"false_accept", r.false_accept},
+          {"accepted", r.accepted},
+          {"accept_interval", {r.accept_low, r.accept_high}},
+          {"rejected_seen", r.rejected_seen},
+          {"rejected_unseen", r.rejected_unseen},
+          {"auroc", r.auroc},
+          {"confidence_auroc", r.confidence_auroc}};
+}
+
+inline std::string rejection_text(const RejectionRecord& r) {
+  std::string text = fmt::format(
+      "accepts {:.1f} % of unknown samples (target: {:g} %; 95 % interval over {} held-out classes: {:.1f} to {:.1f} "
+      "%)\nprice: rejects {:.1f} % of the samples of seen",
+      r.accepted, r.false_accept, r.classes, r.accept_low, r.accept_high, r.rejected_seen);
+  if (r.rejected_unseen > 0) text += fmt::format(" and {:.1f} % of those of unseen", r.rejected_unseen);
+  return text + fmt::format(" classes\nAUROC of known against unknown samples: {:.2f} (confidence alone: {:.2f})\n",
+                            r.auroc, r.confidence_auroc);
+}
 
 }  // namespace parsnets::cli

@@ -4,23 +4,22 @@
 
 #include <cmath>
 
-#include "base/memory_limit.hpp"
+#include "base/machine.hpp"
 #include "command.hpp"
 #include "eval/score_source.hpp"
-#include "feature_input.hpp"
+#include "feature_rows.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 #include "photo_rows.hpp"
 #include "prediction_writer.hpp"
-#include "text_columns.hpp"
 #include "warn.hpp"
 
 namespace parsnets::cli {
 
 namespace {
 
-struct State {
+struct ExplainState {
   std::string model;
   std::vector<std::string> input;
   int row = 0, top = 8;
@@ -33,7 +32,7 @@ struct Sample {
   std::vector<float> features;
 };
 
-std::size_t row_of(const State& state, std::size_t rows) {
+std::size_t row_of(const ExplainState& state, std::size_t rows) {
   if (static_cast<std::size_t>(state.row) >= rows)
     throw Error(ErrorCode::usage,
                 rows == 1 ? fmt::format("--row: expected 0, there is one sample, found {}", state.row)
@@ -41,7 +40,7 @@ std::size_t row_of(const State& state, std::size_t rows) {
   return static_cast<std::size_t>(state.row);
 }
 
-Sample read_sample(const State& state, const Model& model, ThreadPool& pool, ProgressObserver* progress) {
+Sample read_sample(const ExplainState& state, const Model& model, ThreadPool& pool, ProgressObserver* progress) {
   const auto& source = model.record.data.source;
   if (!state.photos.given()) {
     const Matrix<float> input = read_feature_input(state.input.front(), source, progress, state.memory_limit);
@@ -57,7 +56,7 @@ Sample read_sample(const State& state, const Model& model, ThreadPool& pool, Pro
 }  // namespace
 
 Command explain_command() {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<ExplainState>();
   Command command;
   command.name = "explain";
   command.summary = "show which attributes and networks decided a prediction";

@@ -6,11 +6,11 @@
 
 #include "backbone_module.hpp"
 #include "base/file.hpp"
-#include "base/memory_limit.hpp"
+#include "base/machine.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
 #include "data/feature_source.hpp"
 #include "data/folder.hpp"
-#include "formats/text.hpp"
 #include "images/extraction.hpp"
 #include "parsnets/error.hpp"
 #include "photo_rows.hpp"
@@ -125,14 +125,14 @@ Command extract_command() {
   state->max_pixels = static_cast<int>(state->options.limits.max_pixels);
   Command command;
   command.name = "extract";
-  command.summary = "turn photographs into the features of a data set, with an ONNX network";
+  command.summary = "turn photographs into the features of a data set, with a backbone";
   command.example = "parsnets extract --images photos --backbone resnet50.onnx --attributes classes.csv --out my-data";
   command.options
       .texts("images", state->images,
              "folder with a folder of photographs per class, or image files (JPEG, PNG, WebP, BMP); image_files.csv "
              "names an image by its path below the folder when one folder is given, else by the path as given")
       .path("out", state->out, "data set folder to write; an interrupted run goes on from what is there");
-  add_backbone_options(command.options, state->backbone);
+  add_backbone_option(command.options, state->backbone);
   command.options
       .path("attributes", state->options.attributes,
             "table of classes: a .csv file with a column 'class' and the attributes; becomes attributes.csv")

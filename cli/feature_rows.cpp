@@ -10,8 +10,7 @@
 #include <numeric>
 
 #include "base/file.hpp"
-#include "data/rows.hpp"
-#include "feature_input.hpp"
+#include "data/sample_set.hpp"
 #include "formats/csv_rows.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/error.hpp"

@@ -6,24 +6,25 @@
 #include <filesystem>
 
 #include "base/file.hpp"
-#include "base/memory_limit.hpp"
+#include "base/json_file.hpp"
+#include "base/machine.hpp"
 #include "command.hpp"
 #include "data/feature_source.hpp"
+#include "features/statistics.hpp"
 #include "formats/csv.hpp"
 #include "formats/mat.hpp"
 #include "formats/npy.hpp"
 #include "formats/safetensors.hpp"
 #include "load_flags.hpp"
-#include "made_by.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/field.hpp"
 #include "parsnets/model.hpp"
-#include "parsnets/statistics.hpp"
 #include "parsnets/version.hpp"
-#include "statistics_input.hpp"
+#include "repeat.hpp"
+#include "stats.hpp"
 #include "store/train_record_json.hpp"
-#include "warning_lines.hpp"
+#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -80,7 +81,6 @@ nlohmann::ordered_json file_info(const std::filesystem::path& path) {
     json["attributes"] = model.attributes();
     json["gamma"] = model.gamma;
     json["temperature"] = model.temperature;
-    if (model.head_weight > 0) json["head_weight"] = model.head_weight;
     if (model.targets == Targets::classes)
       json["field"] = {{"example_prior", model.field.example_prior},
                        {"strength", model.field.strength},
@@ -90,12 +90,12 @@ nlohmann::ordered_json file_info(const std::filesystem::path& path) {
                        {"taught", is_taught(model)}};
     if (!model.rejection.empty()) {  // shares, as in Rejection; the record has them in percent
       json["rejection"] = {{"false_accept", model.rejection.false_accept}};
-      if (const auto& price = model.rejection.price)
-        json["rejection"].update({{"rejected_seen", price->rejected_seen},
-                                  {"rejected_unseen", price->rejected_unseen},
-                                  {"auroc", price->auroc}});
+      if (const auto& found = model.record.rejection)
+        json["rejection"].update({{"rejected_seen", found->rejected_seen / 100},
+                                  {"rejected_unseen", found->rejected_unseen / 100},
+                                  {"auroc", found->auroc / 100}});
     }
-    json["options"] = nlohmann::ordered_json::parse(model.options);
+    json["options"] = parse_ordered_json(model.options, path.string() + ", options");
     json["record"] = to_json(model.record);
     if (model.record.data.source) json["source"] = to_json(*model.record.data.source);
     if (const std::string line =
@@ -111,12 +111,11 @@ nlohmann::ordered_json file_info(const std::filesystem::path& path) {
     json["dimensions"] = model.dimensions();
     json["attributes"] = model.attributes();
     json["gamma"] = model.gamma();
-    if (model.head_weight() > 0) json["head_weight"] = model.head_weight();
     json["work_bytes"] = model.work_bytes();
     json["multiply_adds"] = model.multiply_adds();
     if (model.source()) json["source"] = to_json(*model.source());
-    for (const auto& s : model.sections())
-      contents.push_back({{"name", s.name}, {"type", s.type}, {"shape", fmt::format("{} x {}", s.rows, s.cols)}});
+    for (const auto& [name, type, shape] : model.sections())
+      contents.push_back({{"name", name}, {"type", type}, {"shape", shape}});
   } else {
     throw Error(
         BadInput{path.string(), "", "a .safetensors, .pnrt, .mat, .npy, .npz or .csv file", "'" + ending + "'", ""});
@@ -158,7 +157,7 @@ nlohmann::ordered_json shortened(const nlohmann::ordered_json& json) {
 
 Command info_command() {
   struct State {
-    std::string file, model;
+    std::string file;
     std::uint64_t memory_limit = 0;
   };
   auto state = std::make_shared<State>();
@@ -167,12 +166,9 @@ Command info_command() {
   command.summary = "print information about this build, a model file, a statistics file or a data file";
   command.example = "parsnets info data/demo/features.npy";
   command.arguments = {{"FILE", "a .safetensors, .pnrt, .mat, .npy, .npz or .csv file", &state->file, false}};
-  command.options.text("model", state->model, "the file, as an option");
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context&) {
-    if (!state->file.empty() && !state->model.empty())
-      throw Error(ErrorCode::usage, "info: expected FILE or --model FILE, found both");
-    const std::string& file = state->model.empty() ? state->file : state->model;
+    const std::string& file = state->file;
     Output output;
     if (file.empty()) {
       output.json = {{"version", PARSNETS_VERSION},
@@ -222,9 +218,6 @@ Command info_command() {
           output.json["classes"].get<int>(), output.json["seen_classes"].get<int>(),
           output.json["dimensions"].get<int>(), output.json["attributes"].get<int>(),
           output.json["multiply_adds"].get<std::uint64_t>(), output.json["work_bytes"].get<int>());
-    if (output.json.contains("head_weight"))
-      output.text += fmt::format("two heads: the semantic one has weight {:.4g} beside class space\n",
-                                 output.json["head_weight"].get<double>());
     return output;
   };
   return command;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "data/class_lists.hpp"
 #include "data/folder.hpp"
-#include "data/load_paths.hpp"
+#include "data/load_options.hpp"
+#include "data/split_file.hpp"
 
 namespace parsnets::cli {
 

@@ -12,21 +12,47 @@
 #include <map>
 #include <new>
 
-#include "base/did_you_mean.hpp"
 #include "base/file.hpp"
-#include "base/memory_limit.hpp"
+#include "base/machine.hpp"
 #include "base/options.hpp"
 #include "base/row_blocks.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
 #include "data/folder.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 #include "process_group.hpp"
-#include "say.hpp"
 #include "terminal.hpp"
+#include "warn.hpp"
 
 namespace parsnets::cli {
+
+std::vector<Command> all_commands() {
+  std::vector<Command> commands;
+  for (const auto make :
+       {extract_command,       train_command,          stats_command,        eval_command,         predict_command,
+        explain_command,       calibrate_command,      adapt_command,        classes_list_command, classes_add_command,
+        classes_teach_command, classes_remove_command, serve_command,        export_command,       bench_command,
+        report_command,        reproduce_command,      data_inspect_command, data_convert_command, data_split_command,
+        data_synth_command,    info_command,           doctor_command,       completion_command,   docs_command})
+    commands.push_back(make());
+  return commands;
+}
+
+OptionTable common_options(CommonOptions& common) {
+  OptionTable table;
+  table.flag("json", common.json, "print one JSON object on standard output")
+      .flag("quiet", common.quiet, "suppress progress; results, warnings and errors stay")
+      .unsigned_integer("seed", common.seed, "random seed")
+      .integer("threads", common.threads, 0, 1024,
+               "number of worker threads (0: one per core); does not affect results");
+  return table;
+}
+
+std::string group_summary(const std::string& group) {
+  return group == "data" ? "inspect, convert, split and generate data sets" : "change the class bank of a model";
+}
 
 namespace {
 
@@ -38,10 +64,13 @@ struct Parsed {
   bool print_config = false;
 };
 
+/// `all`: help shows advanced rows, too. The parser takes them in any case.
 void add_options(CLI::App& app, const OptionTable& table, std::map<std::string, std::vector<std::string>>& given,
-                 const char* group) {
+                 const std::string& default_group, bool all) {
   for (const auto& option : table.options()) {
     const std::string flag = "--" + option.name;
+    const bool shown = all || !option.advanced;
+    const std::string group = !shown ? "" : option.group.empty() ? default_group : option.group;
     if (option.is_flag) {
       app.add_flag_callback(
              flag, [&given, name = option.name] { given[name] = {"true"}; }, option.help)
@@ -56,6 +85,39 @@ void add_options(CLI::App& app, const OptionTable& table, std::map<std::string, 
                                            : app.add_option_function<std::string>(flag, keep, help);
     added->type_name("")->group(group);
   }
+}
+
+/// The value of --method among the words of a command line, or "".
+std::string chosen_method(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--method" && i + 1 < words.size()) return words[i + 1];
+    if (words[i].starts_with("--method=")) return words[i].substr(std::string_view("--method=").size());
+  }
+  return "";
+}
+
+/// The options of a command as help shows them: of families, that of the method which the words name, or the first.
+OptionTable shown_options(const Command& command, const std::vector<std::string>& words) {
+  if (command.families.empty()) return command.options;
+  const std::string method = chosen_method(words);
+  const OptionFamily* family = &command.families.front();
+  for (const auto& other : command.families)
+    if (std::ranges::count(other.methods, method) > 0) family = &other;
+  const auto belongs = [](const OptionFamily& to, const Option& row) { return to.options.find(row.name) != nullptr; };
+  OptionTable shown = command.options;
+  for (const Option& row : command.options.options()) {
+    Option& changed = shown.find_row(row.name);
+    if (const Option* own = family->options.find(row.name)) {
+      changed.help = own->help;
+      changed.default_text = own->default_text;
+      changed.advanced = own->advanced;
+      changed.group = own->group;
+    } else if (std::ranges::any_of(command.families, [&](const auto& other) { return belongs(other, row); })) {
+      changed.group = "Other methods";
+      changed.advanced = true;
+    }
+  }
+  return shown;
 }
 
 std::string config_text(const std::string& file) {
@@ -84,6 +146,11 @@ std::vector<std::string> assign(OptionTable& own, OptionTable& common, const Par
   if (!problems.empty()) throw Error(ErrorCode::usage, problems);
   for (const auto& [name, unused] : parsed.given) names.push_back(name);
   return names;
+}
+
+/// As on the command line.
+std::string spelled(std::string_view option, std::string_view value) {
+  return flag_option(option == "allow-trained-samples" ? "force" : option, value);
 }
 
 void print_error(ProcessGroup& group, const CommonOptions& common, bool object_is_open, int code,
@@ -154,8 +221,7 @@ int run_in(ProcessGroup& group, Command& command, OptionTable& common, CommonOpt
     say(fmt::format("parsnets: {}\n", output.failure));
     return static_cast<int>(ErrorCode::failure);
   } catch (const Error& e) {
-    print_error(group, options, object_is_open, static_cast<int>(e.code()), e.message(flag_option),
-                e.parts(flag_option));
+    print_error(group, options, object_is_open, static_cast<int>(e.code()), e.message(spelled), e.parts(spelled));
     return static_cast<int>(e.code());
   } catch (const std::bad_alloc&) {
     print_error(group, options, object_is_open, 1, "out of memory", {});
@@ -227,7 +293,7 @@ std::string missing_value(const std::vector<std::string>& words, const Command& 
 std::string unknown_option(const std::vector<std::string>& words, const Command& command, const OptionTable& common) {
   OptionTable all = command.options;
   all.append(common);
-  std::vector<std::string> names{"config", "print-config", "help"};
+  std::vector<std::string> names{"config", "print-config", "help", "help-all"};
   for (const auto& option : all.options()) names.push_back(option.name);
   for (const auto& word : words) {
     if (word == "--") break;
@@ -243,6 +309,8 @@ std::string unknown_option(const std::vector<std::string>& words, const Command&
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const bool help_all = std::ranges::find(words, "--help-all") != words.end();
   CLI::App app{"ParsNets: zero-shot learning with sparse compositions of linear networks", "parsnets"};
   app.set_version_flag("--version", "parsnets " PARSNETS_VERSION);
   app.require_subcommand(1);
@@ -271,8 +339,8 @@ int main(int argc, char** argv) {
       auto* positional = parsed[i].app->add_option(argument.name, *argument.target, argument.help)->type_name("");
       if (argument.required) positional->required();
     }
-    add_options(*parsed[i].app, command.options, parsed[i].given, "Options");
-    add_options(*parsed[i].app, common_table, parsed[i].given, "Common options");
+    add_options(*parsed[i].app, shown_options(command, words), parsed[i].given, "Options", help_all);
+    add_options(*parsed[i].app, common_table, parsed[i].given, "Common options", help_all);
     parsed[i]
         .app
         ->add_option("--config", parsed[i].config,
@@ -282,9 +350,14 @@ int main(int argc, char** argv) {
     parsed[i]
         .app->add_flag("--print-config", parsed[i].print_config, "print the options as a config file and exit")
         ->group("Common options");
+    parsed[i].app->set_help_flag();  // added again, so that its group stays behind those of the command
+    parsed[i].app->set_help_flag("-h,--help", "print this help message and exit")->group("Common options");
+    const bool has_more = std::ranges::any_of(command.options.options(), &Option::advanced);
+    parsed[i]
+        .app->set_help_all_flag("--help-all", "print this help message with all options and exit")
+        ->group(has_more ? "Common options" : "");
     if (!command.example.empty()) parsed[i].app->footer("Example: " + command.example);
   }
-  std::vector<std::string> words(argv + 1, argv + argc);
   try {
     check_command(words, commands);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes the last one first

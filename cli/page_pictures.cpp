@@ -75,17 +75,16 @@ std::string svg_in(const std::string& dom, const std::string& id) {
 
 }  // namespace
 
-std::vector<PictureFormat> parse_picture_formats(const std::string& text, const std::string& option) {
+std::vector<PictureFormat> parse_picture_formats(const std::string& text) {
   std::vector<PictureFormat> formats;
   std::istringstream list(text);
   for (std::string name; std::getline(list, name, ',');) {
     const auto found = std::ranges::find(kEndings, name);
     if (found == kEndings.end())
-      throw Error(ErrorCode::usage, fmt::format("--{}: expected png, svg or pdf, found '{}'", option, name));
+      throw Error(ErrorCode::usage, fmt::format("--pictures: expected png, svg or pdf, found '{}'", name));
     const auto format = static_cast<PictureFormat>(found - kEndings.begin());
     if (std::ranges::find(formats, format) == formats.end()) formats.push_back(format);
   }
-  if (formats.empty()) throw Error(ErrorCode::usage, fmt::format("--{}: expected png, svg or pdf, found ''", option));
   return formats;
 }
 

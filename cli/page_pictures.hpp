@@ -15,8 +15,8 @@ enum class PictureFormat {
   pdf   ///< the chart alone, on a page of its size
 };
 
-/// "png,svg": each format once. Throws usage for others, naming `option`.
-std::vector<PictureFormat> parse_picture_formats(const std::string& text, const std::string& option);
+/// The value of --pictures, such as "png,svg": each format once; none for "". Throws usage for others.
+std::vector<PictureFormat> parse_picture_formats(const std::string& text);
 
 /// The Chromium that would draw. Throws bad_input when none is installed.
 std::string find_browser();

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "data/folder.hpp"
 #include "formats/csv.hpp"
-#include "formats/text.hpp"
-#include "images/image_block.hpp"
+#include "images/features_of_image.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets::cli {
@@ -28,12 +28,11 @@ ImageLimits PhotoOptions::limits() const {
 void add_photo_options(OptionTable& options, PhotoOptions& photos) {
   options
       .path("backbone", photos.backbone.file,
-            "network that turns photographs into features, an ONNX file: the one that made the features of training")
-      .flag("trust-backbone", photos.trust_backbone,
-            "use this network although the model does not record one; the card NAME.json beside it says what it "
-            "expects")
+            "backbone that turns photographs into features, an ONNX file: the one that made the features of training")
+      .flag("force", photos.trust_backbone,
+            "use this backbone although the model does not record one; the preprocessing file NAME.json beside it says "
+            "what it expects")
       .integer("max-pixels", photos.max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded");
-  add_engine_option(options, photos.backbone);
 }
 
 namespace {
@@ -55,8 +54,7 @@ void check_photographs(const std::vector<std::string>& input, const PhotoOptions
                     fmt::format("--backbone is for photographs, but '{}' holds features; leave it out", place));
     return;
   }
-  if (photos.backbone.engine) throw Error(ErrorCode::usage, "--engine requires --backbone");
-  if (photos.trust_backbone) throw Error(ErrorCode::usage, "--trust-backbone requires --backbone");
+  if (photos.trust_backbone) throw Error(ErrorCode::usage, "--force requires --backbone");
   std::error_code absent;
   for (const auto& place : input)
     if (has_image_ending(place) || std::filesystem::is_directory(place, absent))

@@ -38,7 +38,7 @@ struct PhotoOptions {
   ImageLimits limits() const;
 };
 
-/// --backbone, --trust-backbone, --max-pixels and --engine, for commands that take features or photographs as --input.
+/// --backbone, --force and --max-pixels, for commands that take features or photographs as --input.
 void add_photo_options(OptionTable& options, PhotoOptions& photos);
 /// Throws usage for photographs without a backbone, for what does not go together with one, and for several files of
 /// features.

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/memory_limit.hpp"
-#include "base/together.hpp"
+#include "base/machine.hpp"
+#include "base/processes.hpp"
 #include "command.hpp"
 #include "eval/score_source.hpp"
 #include "feature_rows.hpp"
@@ -14,7 +14,6 @@
 #include "parsnets/error.hpp"
 #include "prediction_writer.hpp"
 #include "recogniser.hpp"
-#include "say.hpp"
 #include "warn.hpp"
 
 namespace parsnets::cli {

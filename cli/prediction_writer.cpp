@@ -1,3 +1,4 @@
+
 #include "prediction_writer.hpp"
 
 #include <fmt/format.h>
@@ -7,9 +8,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "feature_input.hpp"
-#include "formats/text.hpp"
-#include "text_columns.hpp"
+#include "base/text.hpp"
+#include "feature_rows.hpp"
 
 namespace parsnets::cli {
 
@@ -176,6 +176,28 @@ void PredictionWriter::finish(std::span<const UnreadableImage> unreadable) {
   }
   flush();
   if (file_) file_->commit();
+}
+
+namespace {
+
+bool starts_character(char byte) { return (byte & 0xC0) != 0x80; }  // in UTF-8
+
+}  // namespace
+
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, starts_character));
+}
+
+std::string padded(const std::string& text, std::size_t width) {
+  return text + std::string(width - std::min(width, width_of(text)), ' ');
+}
+
+std::string shortened(const std::string& text, std::size_t width) {
+  if (width_of(text) <= width) return text;
+  std::size_t end = 0;
+  for (std::size_t characters = 0; characters < width; ++end)
+    if (starts_character(text[end])) ++characters;
+  return text.substr(0, end - 1) + "…";
 }
 
 }  // namespace parsnets::cli

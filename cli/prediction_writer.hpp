@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file.hpp"
@@ -13,6 +14,15 @@
 #include "recogniser.hpp"
 
 namespace parsnets::cli {
+
+// Columns of text in tables for people.
+
+/// Characters, not bytes.
+std::size_t width_of(std::string_view text);
+/// With spaces behind it, up to `width` characters.
+std::string padded(const std::string& text, std::size_t width);
+/// At most `width` characters; the last one of a longer text is "…".
+std::string shortened(const std::string& text, std::size_t width);
 
 enum class PredictionFormat { csv, json, table };
 

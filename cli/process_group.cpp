@@ -6,16 +6,15 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "module_file.hpp"
 #include "mpi_module.hpp"
 #include "parsnets/error.hpp"
-#include "say.hpp"
+#include "warn.hpp"
 
 namespace parsnets::cli {
 
 namespace {
 
-constexpr const char* kModule = "parsnets-mpi.so";
+constexpr const char* kMpiModule = "parsnets-mpi.so";
 
 /// The variables in which Open MPI, MPICH and Slurm tell a process that it has others beside it.
 bool started_by_mpirun() {
@@ -24,7 +23,7 @@ bool started_by_mpirun() {
   return false;
 }
 
-void* mpi_module(std::string& problem) { return open_module(kModule, RTLD_NOW | RTLD_GLOBAL, problem); }
+void* mpi_module(std::string& problem) { return open_module(kMpiModule, RTLD_NOW | RTLD_GLOBAL, problem); }
 
 }  // namespace
 
@@ -36,7 +35,7 @@ ProcessGroup::ProcessGroup() {
     throw Error(
         ErrorCode::usage,
         fmt::format("started by mpirun: expected the module {}, found {}; install libopenmpi-dev and build again",
-                    kModule, problem.empty() ? "none" : problem));
+                    kMpiModule, problem.empty() ? "none" : problem));
   processes_ = function_of<decltype(parsnets_mpi_start)>(module_, "parsnets_mpi_start")();
 }
 

@@ -1,6 +1,6 @@
 // parsnets report: run folders to one self-contained HTML page.
 
-#include "parsnets/report.hpp"
+#include "report/report.hpp"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 
 #include "base/file.hpp"
 #include "command.hpp"
-#include "eval/own_rows.hpp"
-#include "experiments/run_report.hpp"
+#include "eval/reference.hpp"
+#include "experiments/run_folder.hpp"
 #include "load_flags.hpp"
 #include "page_pictures.hpp"
 #include "parsnets/error.hpp"
@@ -21,10 +21,9 @@ namespace parsnets::cli {
 Command report_command() {
   struct State {
     std::string runs, data;
-    std::filesystem::path out, json, pictures, png, rows;
-    std::string picture_formats = "png";
+    std::filesystem::path out, rows;
+    std::string pictures;
     int points = 3000;
-    bool quick = false;
     std::uint64_t memory_limit = 0;
     LoadOptions load;
   };
@@ -35,29 +34,27 @@ Command report_command() {
   command.example = "parsnets report --run out/demo --out out/demo/report.html";
   command.options
       .text("run", state->runs, "run folders written by 'train --run', comma-separated; on one data set or several")
-      .path("out", state->out, "HTML file to write")
+      .path("out", state->out, "HTML file to write; with the ending .json, the data of the page instead")
       .text("data", state->data, "data set folder of all runs (default: the one each run was trained on)")
-      .path("data-out", state->json, "also write the page's data as JSON")
-      .path("pictures", state->pictures, "also write the figures as files to this folder; needs an installed Chromium")
-      .text("picture-format", state->picture_formats,
-            "formats of the files of --pictures, comma-separated: png, svg, pdf")
-      .path("png", state->png, "the same as --pictures DIR --picture-format png")
+      .text(
+          "pictures", state->pictures,
+          "also write the figures to the folder figures beside the page, in these formats, comma-separated: png, svg, "
+          "pdf; needs an installed Chromium")
       .path("rows", state->rows, "CSV or JSON file with rows of your own, shown beside the published ones")
-      .integer("points", state->points, 10, 100000, "maximum number of samples in the t-SNE maps")
-      .flag("quick", state->quick, "skip the comparison with a model fitted without MMG");
+      .integer("points", state->points, 10, 100000, "maximum number of samples in the t-SNE maps");
   add_load_options(command.options, state->load);
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     if (state->runs.empty() || state->out.empty())
       throw Error(ErrorCode::usage, "report: expected --run DIR and --out FILE");
-    for (const auto& file : {state->out, state->json})
-      if (!file.empty()) check_writable(file);
-    const bool given_png = !state->png.empty();
-    if (given_png && !state->pictures.empty()) throw Error(ErrorCode::usage, "--png conflicts with --pictures");
-    const std::filesystem::path pictures = given_png ? state->png : state->pictures;
-    const auto formats = parse_picture_formats(given_png ? "png" : state->picture_formats, "picture-format");
-    if (!pictures.empty()) {
-      check_writable_folder(pictures);
+    check_writable(state->out);
+    const bool data_alone = state->out.extension() == ".json";
+    const std::filesystem::path figures = state->out.parent_path() / "figures";
+    const auto formats = parse_picture_formats(state->pictures);
+    if (data_alone && !formats.empty())
+      throw Error(ErrorCode::usage, "--pictures: expected a page to draw, found --out " + state->out.string());
+    if (!formats.empty()) {
+      check_writable_folder(figures);
       find_browser();
     }
     if (!state->rows.empty()) read_own_rows(state->rows);  // errors before long work
@@ -75,28 +72,25 @@ Command report_command() {
     }
     ReportOptions options;
     options.points = static_cast<std::size_t>(state->points);
-    options.compare_mmg = !state->quick;
     options.seed = context.common.seed;
     options.own_rows = state->rows;
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     const std::string json = report_on_runs(folders, options, state->memory_limit, pool, context.progress);
     const std::size_t data_sets = grouped_by_data(folders).size();
-    const std::string page = report_page(json);
-    for (const auto& file : {state->out, state->json})
-      if (!file.empty()) make_folder_of(file);
-    if (!state->json.empty()) write_text_file(state->json, json + "\n");
+    const std::string page = data_alone ? json + "\n" : report_page(json);
+    make_folder_of(state->out);
     write_text_file(state->out, page);
     Output output;
     output.json = {
         {"file", state->out.string()}, {"bytes", page.size()}, {"runs", folders.size()}, {"data_sets", data_sets}};
     output.text =
-        fmt::format("{}: {} run{}{}, {}; open it in a browser\n", state->out.string(), folders.size(),
-                    folders.size() == 1 ? "" : "s", data_sets == 1 ? "" : fmt::format(" on {} data sets", data_sets),
-                    format_bytes(static_cast<double>(page.size())));
-    if (!pictures.empty()) {
-      const auto files = write_page_pictures(state->out, pictures, formats, context.progress);
+        fmt::format("{}: {} run{}{}, {}{}\n", state->out.string(), folders.size(), folders.size() == 1 ? "" : "s",
+                    data_sets == 1 ? "" : fmt::format(" on {} data sets", data_sets),
+                    format_bytes(static_cast<double>(page.size())), data_alone ? "" : "; open it in a browser");
+    if (!formats.empty()) {
+      const auto files = write_page_pictures(state->out, figures, formats, context.progress);
       output.json["pictures"] = files.size();
-      output.text += fmt::format("{}: {} pictures\n", pictures.string(), files.size());
+      output.text += fmt::format("{}: {} pictures\n", figures.string(), files.size());
     }
     return output;
   };

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
+
 #include "command.hpp"
 #include "load_flags.hpp"
 #include "page_pictures.hpp"
@@ -27,12 +29,25 @@ std::string missing_text(const std::vector<MissingDataset>& missing) {
   return text.empty() ? "" : "\nPublic data sets that are not there, and the files that they need:\n" + text;
 }
 
+/// Takes a word out of a list separated by commas; whether it was there.
+bool take_word(std::string& list, const std::string& word) {
+  std::string left;
+  bool found = false;
+  std::istringstream words(list);
+  for (std::string one; std::getline(words, one, ',');) {
+    found = found || one == word;
+    if (one != word) left += (left.empty() ? "" : ",") + one;
+  }
+  list = left;
+  return found;
+}
+
 }  // namespace
 
 Command reproduce_command() {
   struct State {
     ReproduceOptions study;
-    bool no_ablation = false, no_sparsity = false, no_report = false;
+    std::string methods = study.methods + ",ablation,sparsity";
     int points = 1000;
     std::string pictures;
   };
@@ -44,14 +59,11 @@ Command reproduce_command() {
   command.example = "parsnets reproduce --root data --out out/reproduction --seeds 3";
   command.options.path("root", state->study.root, "folder that is searched for data sets, three levels deep")
       .path("out", state->study.out, "folder for results, models, tables and the report")
-      .text("methods", state->study.methods,
-            "comma-separated: paper, default, auto, or a method with options as in 'bench'; the first is the baseline "
-            "of the paired test")
+      .text("methods", state->methods,
+            "comma-separated: paper, default, auto, or a method with options as in 'bench', of which the first is the "
+            "baseline of the paired test; ablation: the paper's; sparsity: a sweep over the number of active networks")
       .integer("seeds", state->study.seeds, 1, 1000, "number of seeds, starting at --seed; results are mean ± sd")
       .path("rows", state->study.rows, "CSV or JSON file with rows of your own, shown as not measured here")
-      .flag("no-ablation", state->no_ablation, "skip the ablation")
-      .flag("no-sparsity", state->no_sparsity, "skip the sweep over the number of open networks")
-      .flag("no-report", state->no_report, "skip the report page")
       .integer("points", state->points, 10, 100000, "maximum number of samples in the t-SNE maps of the report")
       .text("pictures", state->pictures,
             "also write the figures of the report to OUT/figures, in these formats, comma-separated: png, svg, pdf; "
@@ -60,13 +72,12 @@ Command reproduce_command() {
   command.run = [state](Context& context) {
     if (state->study.root.empty()) throw Error(ErrorCode::usage, "reproduce: expected --root DIR");
     state->study.seed = context.common.seed;
-    state->study.ablation = !state->no_ablation;
-    state->study.sparsity = !state->no_sparsity;
-    state->study.report = !state->no_report;
+    state->study.ablation = take_word(state->methods, "ablation");
+    state->study.sparsity = take_word(state->methods, "sparsity");
+    state->study.methods = state->methods;
     state->study.points = static_cast<std::size_t>(state->points);
     state->study.message = [](const Error& error) { return error.message(flag_option); };
-    const auto formats =
-        state->pictures.empty() ? std::vector<PictureFormat>() : parse_picture_formats(state->pictures, "pictures");
+    const auto formats = parse_picture_formats(state->pictures);
     if (!formats.empty()) find_browser();
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     const Reproduction done = reproduce(state->study, pool, context.progress);

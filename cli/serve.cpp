@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -9,7 +10,7 @@
 
 #include "backbone_module.hpp"
 #include "base/file.hpp"
-#include "base/memory_limit.hpp"
+#include "base/machine.hpp"
 #include "command.hpp"
 #include "eval/score_source.hpp"
 #include "load_flags.hpp"
@@ -18,7 +19,6 @@
 #include "terminal.hpp"
 #ifdef PARSNETS_WITH_SERVER
 #include "serve/http_server.hpp"
-#include "serve/photographs.hpp"
 #include "serve/routes.hpp"
 #endif
 
@@ -26,27 +26,24 @@ namespace parsnets::cli {
 
 namespace {
 
-struct State {
+struct ServeState {
   std::string model, data, host = "127.0.0.1";
   std::filesystem::path token_file, images;
   BackboneChoice backbone;
   bool trust_backbone = false;
-  int port = 8080, samples = 240, connections = 64, max_batch = 4096, max_pixels = 50'000'000;
-  bool allow_remote = false;
-  std::optional<double> rate_limit;
-  double request_timeout = 10;
-  std::uint64_t max_body = 16'000'000, memory_limit = 0;
+  int port = 8080, samples = 240, max_pixels = 50'000'000;
+  std::uint64_t memory_limit = 0;
   LoadOptions load;
 };
 
 #ifdef PARSNETS_WITH_SERVER
 
-std::string token_place(const State& state) {
+std::string token_place(const ServeState& state) {
   return state.token_file.empty() ? "the variable PARSNETS_TOKEN" : state.token_file.string();
 }
 
 /// The token of the server, without a line end; empty: none.
-std::string read_token(const State& state) {
+std::string read_token(const ServeState& state) {
   const char* variable = std::getenv("PARSNETS_TOKEN");
   std::string token = !state.token_file.empty() ? read_text_file(state.token_file, 4096)
                       : variable != nullptr     ? variable
@@ -63,7 +60,7 @@ std::string read_token(const State& state) {
   return token;
 }
 
-ServedSamples read_samples(State& state, const Model& model, Context& context) {
+ServedSamples read_samples(ServeState& state, const Model& model, Context& context) {
   if (state.data.empty() || state.samples == 0) return {};
   load_as_trained(state.load, state.data, model.record.data, context.given);
   state.load.seed = context.common.seed;
@@ -78,12 +75,23 @@ unsigned cores_of(const Context& context) {
   return context.common.threads > 0 ? static_cast<unsigned>(context.common.threads) : available_cores();
 }
 
+/// The body of a request, and what it is read into.
+double bytes_of_connection(const HttpServerOptions& http) { return 2 * static_cast<double>(http.body_bytes); }
+
+/// Fewer than usual where the memory limit (0: none) is low: they get half of what is left.
+std::size_t connections_within(std::uint64_t limit, double scoring, const HttpServerOptions& http) {
+  if (limit == 0) return http.connections;
+  const double left = static_cast<double>(limit) - static_cast<double>(held_memory()) - scoring;
+  return static_cast<std::size_t>(
+      std::clamp(left / 2 / bytes_of_connection(http), 1.0, static_cast<double>(http.connections)));
+}
+
 /// None without --backbone. `serving`: the bytes that all else takes.
-std::unique_ptr<Photographs> open_photographs(State& state, const Model& model, double serving, Context& context) {
+std::unique_ptr<Photographs> open_photographs(ServeState& state, const Model& model, double serving, Context& context) {
   if (state.backbone.file.empty()) return nullptr;
   ImageLimits limits;
   limits.max_pixels = static_cast<std::size_t>(state.max_pixels);
-  limits.max_bytes = state.max_body;
+  limits.max_bytes = HttpServerOptions().body_bytes;
   const unsigned decoders = cores_of(context);
   state.backbone.threads = decoders;
   state.backbone.limits = limits;
@@ -94,51 +102,39 @@ std::unique_ptr<Photographs> open_photographs(State& state, const Model& model, 
                          fmt::format("{}", opened.source.dimensions),
                          "use the network that the model was trained with"});
   require_memory(state.memory_limit, serving + opened.bytes, "serving photographs",
-                 "raise the limit, or lower --max-pixels, --threads, --connections or --max-body");
+                 "raise the limit, or lower --max-pixels or --threads");
   return std::make_unique<Photographs>(std::move(opened.backbone), std::move(opened.source), limits, decoders);
 }
 
-Output serve(State& state, Context& context) {
+Output serve(ServeState& state, Context& context) {
   if (state.model.empty()) throw Error(ErrorCode::usage, "serve: expected --model FILE");
-  if (state.backbone.file.empty() &&
-      (state.trust_backbone || state.backbone.preset || state.backbone.fit || !state.backbone.input_size.empty() ||
-       !state.backbone.layer.empty() || state.backbone.engine))
-    throw Error(ErrorCode::usage,
-                "--trust-backbone, --preset, --fit, --input-size, --layer and --engine require --backbone");
+  if (state.backbone.file.empty() && state.trust_backbone) throw Error(ErrorCode::usage, "--force requires --backbone");
   if (!state.images.empty() && state.data.empty()) throw Error(ErrorCode::usage, "--images requires --data");
   if (!state.images.empty() && !std::filesystem::is_directory(state.images))
     throw Error(BadInput{state.images.string(), "", "a folder of photographs", "no such folder", "check the path"});
   const std::string token = read_token(state);
   return_freed_memory();  // what one large request needed must not stay for as long as the server runs
-  if (state.allow_remote && token.empty())
-    throw Error(ErrorCode::usage, "--allow-remote: expected a token in --token-file or PARSNETS_TOKEN, found none");
   Model model = load_model(state.model);
-  const auto connections = static_cast<std::size_t>(state.connections),
-             batch = static_cast<std::size_t>(state.max_batch);
-  const double bytes = scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, batch) +
-                       static_cast<double>(connections) * 2 * static_cast<double>(state.max_body);
-  require_memory(state.memory_limit, bytes, "serving", "raise the limit or lower --connections or --max-body");
+  ServiceOptions options;
+  HttpServerOptions http;
+  const double scoring = scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, options.batch);
+  http.connections = connections_within(state.memory_limit, scoring, http);
+  const double bytes = scoring + static_cast<double>(http.connections) * bytes_of_connection(http);
+  require_memory(state.memory_limit, bytes, "serving", "raise the limit");
   const std::unique_ptr<Photographs> photographs = open_photographs(state, model, bytes, context);
   ServedSamples samples = read_samples(state, model, context);
-  ServiceOptions options;
   options.name = std::filesystem::path(state.model).filename().string();
-  options.batch = batch;
-  options.body_bytes = state.max_body;
+  options.body_bytes = http.body_bytes;
   options.pixels = static_cast<std::uint64_t>(state.max_pixels);
   if (photographs) options.photos = photographs->source();
   const Service service(std::move(model), std::move(samples), std::move(options));
   Metrics metrics;
   // Two per core: one waits for the processor while others use the machine, too.
   Turnstile turnstile(2 * cores_of(context));
-  HttpServerOptions http;
   http.host = state.host;
   http.port = state.port;
-  http.allow_remote = state.allow_remote;
+  http.allow_remote = !token.empty();
   http.token = token;
-  http.connections = connections;
-  http.request = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * state.request_timeout));
-  http.body_bytes = state.max_body;
-  http.rate = state.rate_limit.value_or(state.allow_remote ? 50 : 0);
   HttpServer server(http, routes_of(service, photographs.get(), turnstile, metrics), metrics);
   server.start();
   const std::string address = server.address();
@@ -160,7 +156,7 @@ Output serve(State& state, Context& context) {
 
 #else
 
-Output serve(State&, Context&) {
+Output serve(ServeState&, Context&) {
   throw Error(ErrorCode::usage,
               "serve: this build has no HTTP server; install libcpp-httplib-dev and libssl-dev and build again");
 }
@@ -170,7 +166,7 @@ Output serve(State&, Context&) {
 }  // namespace
 
 Command serve_command() {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<ServeState>();
   Command command;
   command.name = "serve";
   command.summary = "serve predictions over HTTP, with a page where classes can be defined";
@@ -178,24 +174,15 @@ Command serve_command() {
   command.options.text("model", state->model, "model file")
       .text("data", state->data, "data set whose test samples the page shows")
       .path("images", state->images, "folder of the data set's photographs (default: the data set folder)")
-      .text("host", state->host, "name or address to listen on")
+      .text("host", state->host, "name or address to listen on; one that other machines can reach needs a token")
       .integer("port", state->port, 0, 65535, "port to listen on; 0: any free port")
       .integer("samples", state->samples, 0, 10000, "test samples to show, evenly spread over the classes")
-      .flag("allow-remote", state->allow_remote, "allow an address that other machines can reach; requires a token")
       .path("token-file", state->token_file,
             "file with the token that requests must send; alternatively, set the variable PARSNETS_TOKEN")
-      .number("rate-limit", state->rate_limit, 0, 1e6, "maximum requests per second from one address; 0: no limit")
-      .automatic("no limit, 50 with --allow-remote")
-      .integer("connections", state->connections, 1, 500,
-               "maximum number of open connections; half of them for one address")
-      .number("request-timeout", state->request_timeout, 0.1, 3600,
-              "seconds to receive a request, and to send its response")
-      .bytes_above_zero("max-body", state->max_body, "maximum size of a request")
-      .integer("max-pixels", state->max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded")
-      .integer("max-batch", state->max_batch, 1, 1000000, "maximum samples per request");
-  add_backbone_options(command.options, state->backbone);
-  command.options.flag("trust-backbone", state->trust_backbone,
-                       "use the backbone although the model does not record which network made its features");
+      .integer("max-pixels", state->max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded");
+  add_backbone_option(command.options, state->backbone);
+  command.options.flag("force", state->trust_backbone,
+                       "use the backbone although the model does not record which one made its features");
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) { return serve(*state, context); };
   return command;

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "say.hpp"
+#include "warn.hpp"
 
 namespace parsnets::cli {
 

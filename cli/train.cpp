@@ -8,22 +8,21 @@
 
 #include "base/file.hpp"
 #include "base/options.hpp"
-#include "base/together.hpp"
+#include "base/processes.hpp"
 #include "command.hpp"
 #include "data/split.hpp"
+#include "eval_protocols.hpp"
 #include "experiments/run_folder.hpp"
 #include "load_flags.hpp"
-#include "made_by.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
-#include "rejection_text.hpp"
 #include "repeat.hpp"
-#include "statistics_input.hpp"
+#include "stats.hpp"
 #include "store/train_record_json.hpp"
 #include "terminal.hpp"
 #include "train/train_options.hpp"
+#include "train/train_statistics.hpp"
 #include "warn.hpp"
-#include "warning_lines.hpp"
 
 namespace parsnets::cli {
 
@@ -105,43 +104,48 @@ Command train_command() {
     std::string stats;
     std::filesystem::path out, run, like;
     LoadOptions load;
-    TrainOptions train;
+    TrainSettings train;
   };
   auto state = std::make_shared<State>();
   Command command;
   command.name = "train";
   command.summary = "train a model on the seen classes of a data set";
   command.runs_in_processes = true;
-  command.example = "parsnets train --data data/demo --out out/demo.safetensors --method ridge --select";
-  command.options.text("data", state->data, "data set folder")
+  command.example = "parsnets train --data data/demo --out out/demo.safetensors --search auto";
+  command.options.group("Data")
+      .text("data", state->data, "data set folder")
+      .path("out", state->out, "model file to write")
+      .path("run", state->run, "run folder for 'report', instead of --out: receives model.safetensors and run.json")
       .text("stats", state->stats,
             "statistics files of 'stats', separated by commas, to train the closed form of class space from; the "
             "folder's features are not read")
-      .path("out", state->out, "model file to write")
+      .advanced()
       .path("like", state->like,
             "model file whose training to repeat: same options and seed, on the same data; then compares the files")
-      .path("run", state->run, "run folder for 'report', instead of --out: receives model.safetensors and run.json");
+      .advanced();
+  add_load_options(command.options, state->load);
   command.options.append(train_option_table(state->train));
-  command.options
+  command.options.group("Run")
       .path("checkpoint", state->train.run.checkpoint,
             "file in which training saves its state: folds that are done, steps of refinement, passes of the SVR")
       .flag("resume", state->train.run.resume, "continue from the checkpoint, with any number of processes");
-  add_load_options(command.options, state->load);
+  for (auto& family : method_families())
+    command.families.push_back({family.title, family.methods, std::move(family.options)});
   command.resolve = [state](const CommonOptions& common) {
     if (!state->like.empty())
       throw Error(ErrorCode::usage,
                   "--like conflicts with --print-config: 'info' prints the command that made a model");
-    const TrainOptions& train = state->train;
-    // A search chooses what is empty; without a data set nobody knows its size.
-    if (state->data.empty() || train.search.select || train.preset == Preset::automatic) return;
+    const TrainOptions train = state->train.options();
+    // Without a data set nobody knows its size, and a search chooses by itself.
+    if (state->data.empty() || train.search.kind != Search::none) return;
     state->load.seed = state->train.run.seed = common.seed;
     if (state->stats.empty()) {
-      state->train = resolve_options(train, load_dataset(state->data, state->load));
+      state->train.set(resolve_options(train, load_dataset(state->data, state->load)));
       return;
     }
     without_features(state->load);
-    state->train = resolve_options(train, load_dataset(state->data, state->load),
-                                   read_statistics(state->stats, "stats", nullptr).sum);
+    state->train.set(resolve_options(train, load_dataset(state->data, state->load),
+                                     read_statistics(state->stats, "stats", nullptr).sum));
   };
   command.run = [state, options = command.options](Context& context) {
     if (!state->run.empty() && !state->out.empty())
@@ -149,19 +153,20 @@ Command train_command() {
     if (!state->run.empty()) state->out = state->run / "model.safetensors";
     if (state->data.empty() || state->out.empty())
       throw Error(ErrorCode::usage, "train: expected --data DIR and --out FILE or --run DIR");
-    state->load.seed = state->train.run.seed = context.common.seed;
     std::optional<Repetition> repeated;
     if (!state->like.empty()) {
       repeated.emplace(state->like);
       repeated->check_options(context.given, state->out);
-      repeated->ask_again(state->data, state->train, state->load);
     }
+    TrainOptions train = state->train.options();
+    state->load.seed = train.run.seed = context.common.seed;
+    if (repeated) repeated->ask_again(state->data, train, state->load);
     const bool first = context.processes.rank() == 0;
     const std::string out = state->out.string();
     if (context.processes.size() > 1) {
       if (!state->stats.empty() || !state->like.empty())
         throw Error(ErrorCode::usage, "--stats and --like run in one process");
-      const bool searches = state->train.search.select || state->train.preset == Preset::automatic;
+      const bool searches = train.search.kind != Search::none;
       if (first)
         end_when_terminated(fmt::format("parsnets: the job was ended{}\n",
                                         searches ? ""
@@ -171,19 +176,19 @@ Command train_command() {
       else
         end_when_terminated("");
     }
-    if (state->train.run.checkpoint.empty() && (context.processes.size() > 1 || state->train.run.resume))
-      state->train.run.checkpoint = out + ".checkpoint";
+    if (train.run.checkpoint.empty() && (context.processes.size() > 1 || train.run.resume))
+      train.run.checkpoint = out + ".checkpoint";
     together(context.processes, [&] {
       if (!first) return;
       check_writable(state->out);
       if (!state->run.empty()) check_writable(run_json_file(state->run));
-      if (state->train.run.checkpoint.empty()) return;
-      check_writable(state->train.run.checkpoint.string() + ".final");
-      make_folder_of(state->train.run.checkpoint);
-      if (!state->train.run.resume) remove_checkpoints(state->train.run.checkpoint);
+      if (train.run.checkpoint.empty()) return;
+      check_writable(train.run.checkpoint.string() + ".final");
+      make_folder_of(train.run.checkpoint);
+      if (!train.run.resume) remove_checkpoints(train.run.checkpoint);
     });
     if (!state->stats.empty()) without_features(state->load);
-    state->load.memory_limit = state->train.run.memory_limit;
+    state->load.memory_limit = train.run.memory_limit;
     const Dataset data = load_or_advise(state->data, state->load, context.progress);
     std::optional<StatisticsInput> sums;
     if (!state->stats.empty()) sums = read_statistics(state->stats, "stats", context.progress);
@@ -193,9 +198,8 @@ Command train_command() {
     }
     ThreadPool pool(static_cast<unsigned>(context.common.threads));
     TrainRun run;
-    const Model model =
-        sums ? train_from_statistics(sums->sum, data, state->train, pool, context.progress, &run, sums->parts)
-             : train(data, state->train, pool, context.progress, &run, &context.processes);
+    const Model model = sums ? train_from_statistics(sums->sum, data, train, pool, context.progress, &run, sums->parts)
+                             : parsnets::train(data, train, pool, context.progress, &run, &context.processes);
     if (!first) return Output{};
     make_folder_of(state->out);
     save_model(model, state->out);
@@ -205,7 +209,7 @@ Command train_command() {
       write_run_json(state->run, state->data, state->load,
                      made.empty() ? command_line("train", options, context) : made, run);
     }
-    remove_checkpoints(state->train.run.checkpoint);
+    remove_checkpoints(train.run.checkpoint);
     Output output;
     output.json = {{"model", state->out.string()},
                    {"seconds", run.seconds},
@@ -223,7 +227,7 @@ Command train_command() {
       output.json["svr_flops"] = run.flops;
       output.json["svr_bytes"] = run.bytes;
     }
-    warn(context, weak_rejection(model.rejection), output.json);
+    warn(context, weak_rejection(model), output.json);
     output.text = to_text(state->out.string(), split_name(data.split), model.record, output.json);
     if (repeated) {
       output.json["like"] = repeated->compare(state->out, data);

@@ -3,14 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "command.hpp"
 #include "data/feature_source.hpp"
-#include "data/rows.hpp"
-#include "say.hpp"
+#include "data/sample_set.hpp"
 
 namespace parsnets::cli {
+
+// Messages on standard error.
+
+/// Writes to standard error. Where nobody reads it, as in a closed pipe or on a full disk, the work goes on.
+inline void say(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 /// To standard error at once, and to the "warnings" of `json`. Nothing for "".
 inline void warn(const Context& context, const std::string& warning, nlohmann::ordered_json& json) {
@@ -42,6 +50,15 @@ inline std::string source_doubt(const std::optional<FeatureSource>& trained, con
 
 inline std::string source_doubt(const std::optional<FeatureSource>& trained, const Dataset& data) {
   return source_doubt(trained, data.source, features_source(data));
+}
+
+// Warnings as a person reads them.
+
+/// "warning: ...", a line for each of the "warnings" in `json`; "" without any.
+inline std::string warning_lines(const nlohmann::ordered_json& json) {
+  std::string text;
+  for (const auto& warning : json.value("warnings", std::vector<std::string>{})) text += "warning: " + warning + "\n";
+  return text;
 }
 
 }  // namespace parsnets::cli

@@ -1,7 +1,7 @@
 # What our own targets are compiled with; `target_link_libraries(x PRIVATE parsnets_flags)`.
 add_library(parsnets_flags INTERFACE)
 target_compile_options(parsnets_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-psabi
-  $<$<C_COMPILER_ID:GNU>:-Wno-restrict>  # false alarms of GCC 12 on std::string (PR 105651)
+  $<$<C_COMPILER_ID:GNU>:-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds>  # false alarms of GCC 12 on std::string (PR 105651)
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual -Wno-pedantic>)
 # No contraction: fused multiply-adds would make results depend on the instruction set.
 target_compile_options(parsnets_flags INTERFACE -ffp-contract=off)

@@ -1,7 +1,7 @@
 #pragma once
 // What the module parsnets-mpi exports. Loaded by name: the command line does not link to MPI.
 
-#include "parsnets/processes.hpp"
+#include "base/processes.hpp"
 
 namespace parsnets {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
+#include "base/processes.hpp"
 #include "mpi_module.hpp"
-#include "parsnets/processes.hpp"
 
 namespace parsnets {
 

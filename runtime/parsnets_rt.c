@@ -39,15 +39,12 @@
 #define ONE_COPY
 #endif
 
-enum { kTypes = 88, kTables = 120, kHeadWeight = 124, kField = 128, kAlign = 16 };
-/* Versions 4 to 6 are 1 to 3 with a source: 16 more bytes of header, one more section. */
-enum { kVersions = 3, kSourceHeader = 16, kHash = 32, kMostPixels = 8192, kMostDimensions = 100000000 };
-enum { kHeader1 = 112, kSections1 = 23, kHeader2 = 144, kSections2 = 28, kSections3 = 31 }; /* of format versions */
-enum { kSavedHeader = 32, kSavedVersion = 1 };                                              /* of a bank */
-enum { kScaleNone = 0, kScaleUnit = 1, kScaleRoot = 2 };                                    /* features */
-enum { kPlain = 0, kUnit = 1, kBinary = 2 };                                                /* semantics */
-enum { kAlways = 0, kEnergy = 1, kAnchor = 2 };                                             /* gates */
-enum { kCosine = 0, kDot = 1, kEuclidean = 2 };                                             /* similarity */
+enum { kAlign = 16, kHash = 32 };
+enum { kSavedHeader = 32, kSavedVersion = 1 };           /* of a bank */
+enum { kScaleNone = 0, kScaleUnit = 1, kScaleRoot = 2 }; /* features */
+enum { kPlain = 0, kUnit = 1, kBinary = 2 };             /* semantics */
+enum { kAlways = 0, kEnergy = 1, kAnchor = 2 };          /* gates */
+enum { kCosine = 0, kDot = 1, kEuclidean = 2 };          /* similarity */
 
 typedef union {
   float value;
@@ -524,9 +521,6 @@ typedef struct {
   int section, good;
 } walk;
 
-enum { kVector, kMatrix, kBytes };
-enum { kNever, kMust, kMay };
-
 static int take(walk* w, uint64_t bytes, const void** data) {
   const uint64_t end = w->at + bytes, next = aligned(end);
   uint64_t i;
@@ -538,31 +532,31 @@ static int take(walk* w, uint64_t bytes, const void** data) {
   return 1;
 }
 
-static const pnrt_matrix none = {0, 0, 0, 0, PNRT_ABSENT};
+enum { kVECTOR, kMATRIX, kU8, kU16, kU32, kTEXT };
+enum { NEVER, MUST, MAY };
+#define MAY_IF(condition) ((condition) ? MAY : NEVER)
+#define HAS(name) (w->file[PNRT_TYPES_AT + PNRT_SECTION_##name] != 0)
 
-static pnrt_matrix section(walk* w, int kind, int presence, uint64_t rows, uint64_t cols) {
-  const unsigned type = w->file[kTypes + w->section++];
-  pnrt_matrix out = none;
-  const void *data = 0, *scale = 0;
+static pnrt_matrix section(walk* w, int kind, int present, uint64_t rows, uint64_t cols) {
+  const unsigned type = w->file[PNRT_TYPES_AT + w->section++];
   const uint64_t count = rows * cols;
-  if (!w->good || (type == PNRT_ABSENT && presence != kMust)) return out;
+  pnrt_matrix out = {0, 0, 0, 0, PNRT_ABSENT};
+  const void *data = 0, *scale = 0;
+  uint64_t i, size = kind == kU8 || kind == kTEXT || type == PNRT_I8 ? 1 : kind == kU16 || type == PNRT_F16 ? 2 : 4;
+  if (!w->good || (type == PNRT_ABSENT && present != MUST)) return out;
   w->good = 0;
-  if (presence == kNever || (kind == kVector && type != PNRT_F32) || (kind == kBytes && type != PNRT_BYTES) ||
-      (kind == kMatrix && (type < PNRT_F32 || type > PNRT_I8)))
+  if (present == NEVER || (kind == kVECTOR && type != PNRT_F32) || (kind > kMATRIX && type != PNRT_BYTES) ||
+      (kind == kMATRIX && (type < PNRT_F32 || type > PNRT_I8)))
     return out;
   if (type == PNRT_I8) {
-    uint64_t i;
     if (!take(w, rows * 4, &scale) || !all_finite((const float*)scale, (size_t)rows)) return out;
     for (i = 0; i < rows; ++i)
       if (((const float*)scale)[i] < 0) return out;
   }
-  if (!take(w, type == PNRT_F32 ? count * 4 : type == PNRT_F16 ? count * 2 : count, &data)) return out;
+  if (!take(w, count * size, &data)) return out;
   if (type == PNRT_F32 && !all_finite((const float*)data, (size_t)count)) return out;
-  if (type == PNRT_F16) {
-    uint64_t i;
-    for (i = 0; i < count; ++i)
-      if ((((const uint16_t*)data)[i] & 0x7c00u) == 0x7c00u) return out;
-  }
+  for (i = 0; type == PNRT_F16 && i < count; ++i)
+    if ((((const uint16_t*)data)[i] & 0x7c00u) == 0x7c00u) return out;
   w->good = 1;
   out.data = data;
   out.scale = (const float*)scale;
@@ -570,15 +564,6 @@ static pnrt_matrix section(walk* w, int kind, int presence, uint64_t rows, uint6
   out.cols = (uint32_t)cols;
   out.type = type;
   return out;
-}
-
-static const float* floats(walk* w, int presence, uint64_t count) {
-  return (const float*)section(w, kVector, presence, 1, count).data;
-}
-
-/* A section that files must have since version 2, and cannot in version 1. */
-static pnrt_matrix class_targets_section(walk* w, const pnrt_model* m, int kind, uint64_t rows, uint64_t cols) {
-  return m->class_targets ? section(w, kind, kMust, rows, cols) : none;
 }
 
 static int compare_names(const char* a, const char* b) {
@@ -616,66 +601,51 @@ static int check_order(const pnrt_model* m) {
 static uint32_t embedding_size(const pnrt_model* m) { return m->encoding ? m->encoding : m->features; }
 static uint32_t input_size(const pnrt_model* m) { return m->encoding && m->sees_encoding ? m->encoding : m->features; }
 
-static uint32_t has_source(uint32_t version) { return version > kVersions; }
-static uint32_t without_source(uint32_t version) { return has_source(version) ? version - kVersions : version; }
-/* Without that of the source. */
-static uint32_t header_of(uint32_t version) { return without_source(version) > 1 ? kHeader2 : kHeader1; }
-static uint32_t sections_of(uint32_t version) {
-  const uint32_t kind = without_source(version);
-  return (kind == 3 ? kSections3 : kind == 2 ? kSections2 : kSections1) + has_source(version);
+/* Whether a class vector is a prototype in class space, which attributes only predict. */
+static int has_class_space(const pnrt_model* m) { return m->support > 0; }
+
+/* The numbers of the header within their bounds, and padding that is zero. */
+static int read_header(pnrt_model* m, const unsigned char* p) {
+#define LEAST(name, least, most, meaning) least,
+#define MOST(name, least, most, meaning) most,
+#define CHOICE_MOST(name, most, meaning) most,
+#define READ_SIZE(name, least, most, meaning) m->name = u32_at(p), p += 4;
+#define READ_NUMBER(name, least, most, meaning) m->name = f32_at(p), p += 4;
+#define READ_CHOICE(name, most, meaning) m->name = *p++;
+  static const uint32_t size_bounds[][PNRT_SIZE_COUNT] = {{PNRT_SIZES(LEAST)}, {PNRT_SIZES(MOST)}};
+  static const float number_bounds[][PNRT_NUMBER_COUNT] = {{PNRT_NUMBERS(LEAST)}, {PNRT_NUMBERS(MOST)}};
+  static const uint8_t choice_most[] = {PNRT_CHOICES(CHOICE_MOST)};
+  uint32_t i;
+  for (i = 0; i < PNRT_SIZE_COUNT; ++i) {
+    const uint32_t value = u32_at(p + PNRT_SIZES_AT + 4 * i);
+    if (value < size_bounds[0][i] || value > size_bounds[1][i]) return 0;
+  }
+  for (i = 0; i < PNRT_NUMBER_COUNT; ++i) {
+    const float value = f32_at(p + PNRT_NUMBERS_AT + 4 * i);
+    if (!(value >= number_bounds[0][i] && value <= number_bounds[1][i])) return 0;
+  }
+  for (i = 0; i < sizeof choice_most; ++i)
+    if (p[PNRT_CHOICES_AT + i] > choice_most[i]) return 0;
+  for (i = PNRT_TYPES_AT + PNRT_SECTION_COUNT; i < PNRT_HEADER_BYTES; ++i)
+    if (p[i] != 0) return 0;
+  m->checksum = u32_at(p + 16);
+  p += PNRT_SIZES_AT;
+  PNRT_SIZES(READ_SIZE)
+  PNRT_NUMBERS(READ_NUMBER)
+  PNRT_CHOICES(READ_CHOICE)
+  return 1;
 }
 
-static int read_header(pnrt_model* m, const unsigned char* p) {
-  const uint32_t most = 65536, bits = u32_at(p + 68), version = u32_at(p + 8);
-  uint32_t i;
-  m->class_targets = without_source(version) > 1;
-  m->features = u32_at(p + 20);
-  m->attributes = u32_at(p + 24);
-  m->outputs = u32_at(p + 28);
-  m->encoding = u32_at(p + 32);
-  m->networks = u32_at(p + 36);
-  m->open = u32_at(p + 40);
-  m->basis = u32_at(p + 44);
-  m->classes = u32_at(p + 48);
-  m->support = u32_at(p + 52);
-  m->feature_scaling = p[64];
-  m->semantic_scaling = p[65];
-  m->gates = p[66];
-  m->similarity = p[67];
-  m->sees_encoding = (uint8_t)(bits & 1u);
-  m->relu = (uint8_t)(bits >> 1 & 1u);
-  m->gamma = f32_at(p + 72);
-  m->temperature = f32_at(p + 76);
-  m->width = f32_at(p + 80);
-  m->semantics = m->class_targets ? u32_at(p + 84) : m->outputs;
-  m->head_weight = m->class_targets ? f32_at(p + kHeadWeight) : 0;
-  m->placed = m->outputs - (m->head_weight > 0 ? m->semantics : 0);
-  m->example_prior = m->class_targets ? f32_at(p + kField) : 1;
-  m->strength = m->class_targets ? f32_at(p + kField + 4) : 1;
-  m->sharpness = m->class_targets ? f32_at(p + kField + 8) : 1;
-  m->certainty = m->class_targets ? f32_at(p + kField + 12) : 0;
-  m->checksum = u32_at(p + 16);
-  if (m->features - 1 >= most || m->attributes - 1 >= most || m->outputs - 1 >= most || m->semantics - 1 >= most ||
-      m->encoding > most || m->networks - 1 >= 65535 || m->open - 1 >= m->networks || m->basis - 1 >= m->networks ||
-      m->classes - 1 >= 65535 || m->support > most)
+/* Fields of the header that bound each other. */
+static int is_consistent(const pnrt_model* m) {
+  const uint32_t source = m->source_dimensions | m->source_width | m->source_height | m->source_preset | m->source_fit;
+  if (m->open > m->networks || m->basis > m->networks || m->tables > m->attributes || m->tables == 1) return 0;
+  if ((m->gates == kAlways && m->networks != 1) || (m->gates == kEnergy && embedding_size(m) % m->networks != 0))
     return 0;
-  if (m->feature_scaling > kScaleRoot || m->semantic_scaling > kBinary || m->gates > kAnchor ||
-      m->similarity > kEuclidean || bits > 3 || (!m->class_targets && u32_at(p + 84) != 0))
-    return 0;
-  for (i = kTypes + sections_of(version); i < (m->class_targets ? kTables : kHeader1); ++i)
-    if (p[i] != 0) return 0;
-  if (m->head_weight != 0 && (!(m->head_weight >= 1e-6f && m->head_weight <= 1e6f) || m->outputs <= m->semantics))
-    return 0;
-  if (!(m->example_prior > 0 && m->example_prior <= 1e6f && m->strength > 0 && m->strength <= 1e6f &&
-        m->sharpness > 0 && m->sharpness <= 1e4f && m->certainty >= 0 && m->certainty < 1))
-    return 0;
-  m->tables = m->class_targets ? u32_at(p + kTables) : 0;
-  if (m->tables > m->attributes || m->tables == 1) return 0;
-  if ((m->gates == kAlways && m->networks != 1) || (m->gates == kEnergy && embedding_size(m) % m->networks != 0) ||
-      (m->support > 0 && m->similarity != kCosine) || (m->class_targets && m->support == 0))
-    return 0;
-  return m->gamma >= -1e6f && m->gamma <= 1e6f && m->temperature >= 1e-9f && m->temperature <= 1e9f &&
-         ((m->width >= 1e-3f && m->width <= 1e6f) || (m->class_targets && m->width == 0));
+  if (has_class_space(m) ? m->similarity != kCosine : m->outputs != m->semantics) return 0;
+  if (m->width > 0 && m->width < 1e-3f) return 0;
+  return m->source_bytes ? m->source_bytes >= kHash + 2 && m->source_dimensions && m->source_width && m->source_height
+                         : source == 0;
 }
 
 /* Every table has attributes, and all together have m. */
@@ -701,24 +671,21 @@ static int check_rejection(const pnrt_model* m) {
   return 1;
 }
 
-/* `p` is the part of the header that describes the section `source`: the hash of the network, then two texts. */
-static int read_source(pnrt_source* out, walk* w, const unsigned char* p) {
-  const uint32_t bytes = u32_at(p), sizes = u32_at(p + 8);
-  const uint8_t* data = (const uint8_t*)section(w, kBytes, kMust, 1, bytes).data;
+/* The hash of the backbone, then two texts. */
+static int read_source(pnrt_model* m) {
+  pnrt_source* out = &m->feature_source;
   uint32_t i, texts = 0;
-  if (!data || bytes < kHash + 2) return 0;
-  out->sha256 = data;
-  out->layer = out->backbone = (const char*)data + kHash;
-  for (i = kHash; i < bytes; ++i)
-    if (data[i] == 0 && texts++ == 0) out->backbone = (const char*)data + i + 1;
-  out->dimensions = u32_at(p + 4);
-  out->width = (uint16_t)sizes;
-  out->height = (uint16_t)(sizes >> 16);
-  out->preset = p[12];
-  out->fit = p[13];
-  return texts == 2 && data[bytes - 1] == 0 && out->dimensions - 1u < kMostDimensions &&
-         out->width - 1u < kMostPixels && out->height - 1u < kMostPixels && out->preset <= 2 && out->fit <= 1 &&
-         p[14] == 0 && p[15] == 0;
+  out->sha256 = m->source;
+  if (!m->source) return 1;
+  out->layer = out->backbone = (const char*)m->source + kHash;
+  for (i = kHash; i < m->source_bytes; ++i)
+    if (m->source[i] == 0 && texts++ == 0) out->backbone = (const char*)m->source + i + 1;
+  out->dimensions = m->source_dimensions;
+  out->width = (uint16_t)m->source_width;
+  out->height = (uint16_t)m->source_height;
+  out->preset = m->source_preset;
+  out->fit = m->source_fit;
+  return texts == 2 && m->source[m->source_bytes - 1] == 0;
 }
 
 /* Every value of the vector lies within 0 and `most`. */
@@ -742,91 +709,57 @@ static pnrt_status check_contents(const unsigned char* p, size_t size, size_t he
   return crc32_of(p + 20, size - 20) == u32_at(p + 16) ? PNRT_OK : PNRT_DAMAGED;
 }
 
+static int open_sections(pnrt_model* model, walk* w) {
+#define AS_VECTOR(section) (const float*)(section).data
+#define AS_MATRIX(section) section
+#define AS_U8(section) (const uint8_t*)(section).data
+#define AS_U16(section) (const uint16_t*)(section).data
+#define AS_U32(section) (const uint32_t*)(section).data
+#define AS_TEXT(section) (const char*)(section).data
+#define OPEN_SECTION(kind, name, rows, columns, present, meaning) \
+  model->name = AS_##kind(section(w, k##kind, present, rows, columns));
+  PNRT_SYMBOLS(model);
+  PNRT_SECTIONS(OPEN_SECTION)
+  return w->good && w->at == w->size && (model->whitening.data || q == m);
+}
+
 pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
   const unsigned char* p = (const unsigned char*)buffer;
   pnrt_status status;
-  uint32_t d, m, o, q, names, attribute_names, version, first, i;
+  uint32_t i;
   walk w;
   if (!model || !buffer) return PNRT_BAD_ARGUMENT;
   if ((uintptr_t)buffer % 4 != 0) return PNRT_MISALIGNED;
   if (!starts_with(p, size, "PARSNETS")) return PNRT_NOT_A_MODEL;
-  if (size < kHeader1) return PNRT_TRUNCATED;
-  version = u32_at(p + 8);
-  if (version < 1 || version > PNRT_FORMAT_VERSION) return PNRT_OTHER_VERSION;
-  first = header_of(version) + (has_source(version) ? kSourceHeader : 0);
-  status = check_contents(p, size, first);
+  if (size < PNRT_SIZES_AT) return PNRT_TRUNCATED;
+  if (u32_at(p + 8) != PNRT_FORMAT_VERSION) return PNRT_OTHER_VERSION;
+  status = check_contents(p, size, PNRT_HEADER_BYTES);
   if (status != PNRT_OK) return status;
-  if (!read_header(model, p)) return PNRT_INVALID;
-  d = model->features;
-  m = model->attributes;
-  o = model->outputs;
-  q = model->semantics;
-  names = u32_at(p + 56);
-  attribute_names = u32_at(p + 60);
   w.file = p;
-  w.at = first;
+  w.at = PNRT_HEADER_BYTES;
   w.size = size;
   w.section = 0;
   w.good = 1;
-  model->feature_mean = floats(&w, kMay, d);
-  model->feature_factor = floats(&w, kMay, d);
-  model->encoder = section(&w, kMatrix, model->encoding ? kMust : kNever, model->encoding, d);
-  model->anchors =
-      section(&w, kMatrix, model->gates == kAnchor ? kMust : kNever, model->networks, embedding_size(model));
-  model->weights = section(&w, kMatrix, kMust, (uint64_t)model->basis * o, input_size(model));
-  model->network_bias = floats(&w, kMust, (uint64_t)model->basis * o);
-  model->mixing = floats(&w, model->basis < model->networks ? kMust : kNever, (uint64_t)model->networks * model->basis);
-  model->shared = section(&w, kMatrix, kMay, o, d);
-  model->bias = floats(&w, kMust, o);
-  model->semantic_mean = floats(&w, kMay, m);
-  model->semantic_factor = floats(&w, kMay, m);
-  model->whitening_centre = floats(&w, p[kTypes + 12] ? kMust : kNever, m);
-  model->whitening = section(&w, kMatrix, kMay, q, m);
-  model->semantic_centre = floats(&w, kMay, o);
-  model->prototype_support = section(&w, kMatrix, model->support ? kMust : kNever, model->support, q);
-  model->prototype_weights = section(&w, kMatrix, model->support ? kMust : kNever, o, model->support);
-  model->class_vectors = section(&w, kMatrix, kMust, model->classes, o);
-  model->class_attributes = section(&w, kMatrix, kMust, model->classes, m);
-  model->class_seen = (const uint8_t*)section(&w, kBytes, kMust, 1, model->classes).data;
-  model->class_order = (const uint16_t*)section(&w, kBytes, kMust, 2, model->classes).data;
-  model->class_name_offsets = (const uint32_t*)section(&w, kBytes, kMust, 4, model->classes).data;
-  model->class_names = (const char*)section(&w, kBytes, kMust, 1, names).data;
-  model->attribute_names = (const char*)section(&w, kBytes, attribute_names ? kMust : kNever, 1, attribute_names).data;
-  model->attribute_head = class_targets_section(&w, model, kMatrix, m, model->placed);
-  model->attribute_offset = (const float*)class_targets_section(&w, model, kVector, 1, m).data;
-  model->class_lengths = (const float*)class_targets_section(&w, model, kVector, 1, model->classes).data;
-  model->class_predicted = (const float*)class_targets_section(&w, model, kVector, 1, model->classes).data;
-  model->table_attributes = 0;
-  if (model->class_targets)
-    model->table_attributes =
-        (const uint32_t*)section(&w, kBytes, model->tables ? kMust : kNever, 4, model->tables).data;
-  model->rejection = model->span_offset = 0;
-  model->span = none;
-  if (without_source(version) == 3) {
-    model->rejection = floats(&w, kMust, kThresholds + 2);
-    model->span = section(&w, kMatrix, kMay, model->placed, model->placed);
-    model->span_offset = floats(&w, p[kTypes + 29] ? kMust : kNever, model->placed);
-  }
-  model->source.sha256 = 0;
-  if (has_source(version) && !read_source(&model->source, &w, p + header_of(version))) return PNRT_INVALID;
-  if (!w.good || w.at != size || (!model->whitening.data && q != m)) return PNRT_INVALID;
-  if (!check_tables(model) || !check_rejection(model)) return PNRT_INVALID;
-  if (model->class_targets &&
+  if (!read_header(model, p) || !is_consistent(model) || !open_sections(model, &w)) return PNRT_INVALID;
+  if (!check_tables(model) || !check_rejection(model) || !read_source(model)) return PNRT_INVALID;
+  if (has_class_space(model) &&
       (!within(model->class_lengths, model->classes, FLT_MAX) || !within(model->class_predicted, model->classes, 1)))
     return PNRT_INVALID;
   for (i = 0; i < model->classes; ++i)
     if (model->class_seen[i] > 1) return PNRT_INVALID;
-  if (!check_names(model->class_names, names, model->classes, model->class_name_offsets) || !check_order(model) ||
-      (attribute_names && !check_names(model->attribute_names, attribute_names, m, 0)))
+  if (!check_names(model->class_names, model->class_name_bytes, model->classes, model->class_name_offsets) ||
+      !check_order(model) ||
+      (model->attribute_names &&
+       !check_names(model->attribute_names, model->attribute_name_bytes, model->attributes, 0)))
     return PNRT_INVALID;
   model->integer = 0;
-  for (i = 0; i < sections_of(version); ++i) model->integer |= p[kTypes + i] == PNRT_I8;
+  for (i = 0; i < PNRT_SECTION_COUNT; ++i) model->integer |= p[PNRT_TYPES_AT + i] == PNRT_I8;
   model->path = best_path();
   return PNRT_OK;
 }
 
 const pnrt_source* pnrt_feature_source(const pnrt_model* model) {
-  return model && model->source.sha256 ? &model->source : 0;
+  return model && model->feature_source.sha256 ? &model->feature_source : 0;
 }
 
 /* ---- working memory ---- */
@@ -868,7 +801,8 @@ size_t pnrt_work_bytes(const pnrt_model* model, const pnrt_bank* bank) {
   q = model->semantics;
   s = model->support;
   predict = 6 * (d + e) + 4 * (uint64_t)model->networks + 6 * (uint64_t)model->open +
-            4 * (uint64_t)model->basis * (model->relu ? o + 1 : 1) + 4 * o + (model->span.data ? 4 * model->placed : 0);
+            4 * (uint64_t)model->basis * (model->relu ? o + 1 : 1) + 4 * o +
+            (model->span.data ? 4 * model->outputs : 0);
   explain = 14 * m + 16 * o + 10 * (q + s) + 4 * most_of(m, o) + 4 * most_of(m, most_of(q, s)); /* and adding classes */
   total = 4 * o + 4 * (uint64_t)pnrt_class_slots(model, bank) + most_of(predict, explain) + 32 * 16; /* f, scores */
   total = aligned(total);
@@ -947,7 +881,7 @@ static void open_gates(const pnrt_model* m, const vector* e, float* rank, float*
 static void run_network(const pnrt_model* m, uint32_t b, const vector* z, float* row) {
   const float* bias = m->network_bias + (size_t)b * m->outputs;
   uint32_t j;
-  multiply(m->path, &m->weights, b * m->outputs, m->outputs, z, row);
+  multiply(m->path, &m->network_weights, b * m->outputs, m->outputs, z, row);
   for (j = 0; j < m->outputs; ++j) row[j] += bias[j];
 }
 
@@ -995,7 +929,7 @@ static void compose(const pnrt_model* m, const vector* z, const uint16_t* open, 
 /* The share of |x|^2 outside of the span of the linear map from x to f - `span_offset`. Float on every path, so that
  * its bits are equal. Squares are of values relative to the largest, which cannot overflow. `row` and `v`: p values. */
 static float outside_span(const pnrt_model* m, const float* x, const float* f, float* row, float* v) {
-  const uint32_t p = m->placed;
+  const uint32_t p = m->outputs;
   const float unit = largest_of(x, m->features);
   float part[8] = {0, 0, 0, 0, 0, 0, 0, 0}, inside = 0, all = 0, share;
   uint32_t i, j;
@@ -1036,7 +970,7 @@ static pnrt_status predict(const pnrt_model* m, const float* features, float* f,
   mix = carve_floats(&a, m->basis);
   if (m->relu && m->mixing) outputs = carve_floats(&a, (uint64_t)m->basis * o);
   row = carve_floats(&a, o);
-  if (evidence && m->span.data) v = carve_floats(&a, m->placed);
+  if (evidence && m->span.data) v = carve_floats(&a, m->outputs);
   if (!a.good) return PNRT_NO_MEMORY;
 
   prepare_features(m, features, x);
@@ -1122,9 +1056,7 @@ typedef struct {
   float taught, samples; /* examples, remembered samples; with the first two sums, all that is saved */
 } experience;
 
-static uint64_t experience_bytes(const pnrt_model* m) {
-  return sizeof(experience) + 4 * (3 * (uint64_t)m->placed + m->outputs);
-}
+static uint64_t experience_bytes(const pnrt_model* m) { return sizeof(experience) + 16 * (uint64_t)m->outputs; }
 
 ONE_COPY static experience* experience_at(const pnrt_bank* bank, uint32_t index) {
   return (experience*)(void*)((unsigned char*)bank->learning + experience_bytes(bank->model) * index);
@@ -1135,7 +1067,7 @@ static float* sums_of(experience* e) { return (float*)(void*)(e + 1); }
 /* The class vector that samples moved; null if it is the stored one. */
 static const float* moved_vector(const pnrt_bank* bank, uint32_t index) {
   experience* e = bank && bank->learning ? experience_at(bank, index) : 0;
-  return e && e->moved ? sums_of(e) + 3 * (size_t)bank->model->placed : 0;
+  return e && e->moved ? sums_of(e) + 3 * (size_t)bank->model->outputs : 0;
 }
 
 static void clear(void* memory, uint64_t bytes) {
@@ -1241,23 +1173,6 @@ static void scale_attributes(const pnrt_model* model, float* a) {
   for (t = 0; t < model->tables; a += model->table_attributes[t++]) to_unit_length(a, model->table_attributes[t]);
 }
 
-/* Whether prepared attributes are part of the class vector: its last q values. */
-static int has_semantics(const pnrt_model* m) { return !m->class_targets || m->head_weight > 0; }
-
-/* The parts of v (o values) that belong to class space and to the semantic head get these lengths. */
-static void scale_parts(const pnrt_model* m, float* v, float first, float second) {
-  uint32_t j;
-  to_unit_length(v, m->placed);
-  to_unit_length(v + m->placed, m->outputs - m->placed);
-  for (j = 0; j < m->outputs; ++j) v[j] *= j < m->placed ? first : second;
-}
-
-/* With two heads: both parts to the lengths at which the cosine of two vectors is the score. */
-static void scale_heads(const pnrt_model* m, float* v) {
-  const float share = 1.0f / (1.0f + m->head_weight);
-  if (m->head_weight > 0) scale_parts(m, v, sqrtf(share), sqrtf(share * m->head_weight));
-}
-
 /* What the attributes of a class alone say of it. */
 typedef struct {
   float* b;        /* q: prepared attributes, for cosine at unit length */
@@ -1289,14 +1204,12 @@ static pnrt_status describe(const pnrt_model* model, const float* a, description
   } else {
     for (j = 0; j < q; ++j) out->b[j] = a[j];
   }
-  if (!model->class_targets && model->similarity == kCosine && model->semantic_centre)
+  if (!s && model->similarity == kCosine && model->semantic_centre)
     for (j = 0; j < q; ++j) out->b[j] -= model->semantic_centre[j];
   if (!all_finite(out->b, q)) return PNRT_NOT_FINITE;
   out->length = length_of(out->b, q);
   if (model->similarity == kCosine) to_unit_length(out->b, q);
-  for (j = 0; j < o; ++j) out->vector[j] = 0;
-  if (has_semantics(model))
-    for (j = 0; j < q; ++j) out->vector[o - q + j] = out->b[j];
+  for (j = 0; j < o; ++j) out->vector[j] = s ? 0 : out->b[j];
   if (!s || !(out->length > 0)) return PNRT_OK;
   prepare(&v, out->b, q, qi);
   multiply(model->path, &model->prototype_support, 0, s, &v, out->likeness);
@@ -1342,8 +1255,7 @@ pnrt_status pnrt_add_class(pnrt_bank* bank, const char* name, const float* attri
   scale_attributes(m, scaled);
   status = describe(m, scaled, &d, a);
   if (status != PNRT_OK) return status;
-  scale_heads(m, d.vector);
-  if (m->support) to_unit_length(d.vector, m->outputs);
+  if (has_class_space(m)) to_unit_length(d.vector, m->outputs);
   if (!all_finite(d.vector, m->outputs) || !storable(&m->class_vectors, d.vector)) return PNRT_NOT_FINITE;
   i = bank->added;
   if (hashes(bank)[i] != 0) /* places were freed: the first free one */
@@ -1412,8 +1324,7 @@ static pnrt_status centre(const pnrt_model* m, float* f, float* evidence) {
   if (m->similarity == kCosine && m->semantic_centre)
     for (j = 0; j < m->outputs; ++j) f[j] -= m->semantic_centre[j];
   if (!is_finite(product_sum(f, f, m->outputs))) return PNRT_NOT_FINITE;
-  if (evidence) evidence[kLength] = length_of(f, m->placed);
-  scale_heads(m, f);
+  if (evidence) evidence[kLength] = length_of(f, m->outputs);
   return PNRT_OK;
 }
 
@@ -1506,7 +1417,7 @@ static pnrt_status place_length(const pnrt_model* m, const pnrt_bank* bank, uint
   stored_row(m, bank, index, 1, attributes);
   scale_attributes(m, attributes);
   status = describe(m, attributes, &d, work);
-  if (status == PNRT_OK) *length = length_of(d.vector, m->placed);
+  if (status == PNRT_OK) *length = length_of(d.vector, m->outputs);
   return status;
 }
 
@@ -1516,7 +1427,7 @@ static pnrt_status reject(const pnrt_model* m, const pnrt_bank* bank, const pnrt
   const int seen = is_seen(m, best->index);
   const float *weight = m->rejection + (seen ? kEvidence + 1 : 0), *low = m->rejection + kLow,
               *high = m->rejection + kHigh;
-  const float root = sqrtf((float)m->placed);
+  const float root = sqrtf((float)m->outputs);
   float cosine = seen ? best->score + m->gamma : best->score, place, known = weight[kEvidence];
   const pnrt_status status = place_length(m, bank, best->index, &place, a);
   uint32_t i;
@@ -1580,7 +1491,7 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
 
 size_t pnrt_learning_bytes(const pnrt_bank* bank) {
   uint64_t bytes;
-  if (!bank || !bank->model->class_targets) return 0;
+  if (!bank || !has_class_space(bank->model)) return 0;
   bytes = experience_bytes(bank->model) * pnrt_class_slots(bank->model, bank); /* below 2^21 * 2^32 */
   return bytes > (size_t)-1 ? 0 : (size_t)bytes;
 }
@@ -1588,7 +1499,7 @@ size_t pnrt_learning_bytes(const pnrt_bank* bank) {
 pnrt_status pnrt_bank_learn(pnrt_bank* bank, void* memory, size_t bytes) {
   const size_t needed = pnrt_learning_bytes(bank);
   if (!bank || !memory) return PNRT_BAD_ARGUMENT;
-  if (!bank->model->class_targets) return PNRT_CANNOT_LEARN;
+  if (!has_class_space(bank->model)) return PNRT_CANNOT_LEARN;
   if ((uintptr_t)memory % 4 != 0) return PNRT_MISALIGNED;
   if (needed == 0 || bytes < needed) return PNRT_NO_MEMORY;
   bank->learning = (float*)memory;
@@ -1618,13 +1529,13 @@ static float least_samples(const pnrt_model* m) {
 }
 
 static int has_length(const pnrt_model* m, const float* v) {
-  return all_finite(v, m->outputs) && is_finite(length_of(v, m->placed));
+  return all_finite(v, m->outputs) && is_finite(length_of(v, m->outputs));
 }
 
 /* Places a class by what was learned of it, and by nothing else: a bank that is loaded is as it was when saved. */
 static void place_class(const pnrt_bank* bank, uint32_t index) {
   const pnrt_model* m = bank->model;
-  const uint32_t p = m->placed;
+  const uint32_t p = m->outputs;
   experience* e = experience_at(bank, index);
   float *taught = sums_of(e), *sum = taught + p, *v = sum + 2 * (size_t)p, length;
   const int adapted = e->samples >= least_samples(m) && e->samples > 0;
@@ -1633,7 +1544,7 @@ static void place_class(const pnrt_bank* bank, uint32_t index) {
   e->moved = (e->taught > 0 || adapted) && has_length(m, v);
   if (!e->moved) return;
   length = length_of(v, p);
-  if (!(length > 0)) length = sqrtf(1.0f / (1.0f + m->head_weight));
+  if (!(length > 0)) length = 1;
   to_unit_length(v, p);
   if (e->taught > 0) draw_towards(v, m->example_prior, taught, p);
   if (adapted) draw_towards(v, m->strength, sum, p);
@@ -1648,7 +1559,7 @@ static pnrt_status start_learning(arena* a, const pnrt_bank* bank, const float* 
 }
 
 static void add_fresh(const pnrt_bank* bank, uint32_t index, const float* sample, float share) {
-  const uint32_t p = bank->model->placed;
+  const uint32_t p = bank->model->outputs;
   experience* e = experience_at(bank, index);
   e->fresh += share;
   add_scaled(sums_of(e) + 2 * (size_t)p, sample, share, p);
@@ -1684,14 +1595,14 @@ static pnrt_status take_samples(const pnrt_bank* bank, uint32_t index, const flo
   for (c = 0; c < slots; ++c) {
     experience* e = experience_at(bank, c);
     e->fresh = 0;
-    clear(sums_of(e) + 2 * (size_t)m->placed, 4 * (uint64_t)m->placed);
+    clear(sums_of(e) + 2 * (size_t)m->outputs, 4 * (uint64_t)m->outputs);
   }
   for (; count > 0; --count, features += m->features) {
     status = predict(m, features, f, 0, 0, a);
     if (status == PNRT_OK) status = index < slots ? centre(m, f, 0) : score(m, bank, f, scores, 0, a);
     if (status != PNRT_OK) break;
-    to_unit_length(f, m->placed);
-    if (!(length_of(f, m->placed) > 0)) continue;
+    to_unit_length(f, m->outputs);
+    if (!(length_of(f, m->outputs) > 0)) continue;
     if (index < slots)
       add_fresh(bank, index, f, 1);
     else
@@ -1702,7 +1613,7 @@ static pnrt_status take_samples(const pnrt_bank* bank, uint32_t index, const flo
 
 /* Fresh samples join the remembered ones, of which they displace some. */
 static void remember(const pnrt_bank* bank, uint32_t index) {
-  const uint32_t p = bank->model->placed;
+  const uint32_t p = bank->model->outputs;
   const float most = most_samples(bank->model);
   experience* e = experience_at(bank, index);
   float *sum = sums_of(e) + p, *fresh = sum + p, keep = 1 - e->fresh / most;
@@ -1755,7 +1666,7 @@ pnrt_status pnrt_teach(pnrt_bank* bank, const char* name, const float* features,
   e = experience_at(bank, index);
   taught = sums_of(e);
   e->taught += e->fresh;
-  add_scaled(taught, taught + 2 * (size_t)m->placed, 1, m->placed);
+  add_scaled(taught, taught + 2 * (size_t)m->outputs, 1, m->outputs);
   place_class(bank, index);
   return PNRT_OK;
 }
@@ -1766,7 +1677,7 @@ pnrt_status pnrt_teach(pnrt_bank* bank, const char* name, const float* features,
  * learned of. Then the bytes of removed classes; the added ones, each as its number and place; those learned of, each
  * as its index, the two numbers of samples and the two sums. */
 static uint64_t saved_place_bytes(const pnrt_model* m) { return 4 + place_bytes(m); }
-static uint64_t saved_experience_bytes(const pnrt_model* m) { return 12 + 8 * (uint64_t)m->placed; }
+static uint64_t saved_experience_bytes(const pnrt_model* m) { return 12 + 8 * (uint64_t)m->outputs; }
 
 static unsigned char* saved_part(const pnrt_bank* bank, uint32_t index) {
   return (unsigned char*)experience_at(bank, index) + offsetof(experience, taught);
@@ -1863,7 +1774,7 @@ static int is_place(const pnrt_model* m, const unsigned char* removed, const uns
 static int is_experience(const pnrt_model* m, const unsigned char* p) {
   const float taught = f32_at(p), samples = f32_at(p + 4);
   return taught >= 0 && taught <= FLT_MAX / 4 && samples >= 0 && samples <= most_samples(m) &&
-         bounded(p + 8, m->placed, 2 * taught) && bounded(p + 8 + 4 * (size_t)m->placed, m->placed, 2 * samples);
+         bounded(p + 8, m->outputs, 2 * taught) && bounded(p + 8 + 4 * (size_t)m->outputs, m->outputs, 2 * samples);
 }
 
 /* Whether a slot of the saved bank has a class: not removed, or among the added ones. */
@@ -1958,8 +1869,8 @@ static pnrt_status predict_attributes(const pnrt_model* m, const float* f, float
   int16_t* oi = carve_integers(&work, m, m->outputs);
   vector v;
   if (!work.good) return PNRT_NO_MEMORY;
-  if (m->class_targets) {
-    prepare(&v, f, m->placed, oi);
+  if (has_class_space(m)) {
+    prepare(&v, f, m->outputs, oi);
     multiply(m->path, &m->attribute_head, 0, m->attributes, &v, predicted);
     add_scaled(predicted, m->attribute_offset, 1, m->attributes);
   } else {
@@ -1976,7 +1887,7 @@ typedef struct {
 
 static pnrt_status end_at(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, line_end* end, description* d,
                           arena work) {
-  const int placed = m->class_targets && index < m->classes;
+  const int placed = has_class_space(m) && index < m->classes;
   pnrt_status status;
   float length;
   uint32_t j;
@@ -1985,13 +1896,9 @@ static pnrt_status end_at(const pnrt_model* m, const pnrt_bank* bank, uint32_t i
   scale_attributes(m, end->a);
   status = describe(m, end->a, d, work);
   if (status != PNRT_OK) return status;
-  length = placed ? m->class_lengths[index] : length_of(d->vector, m->placed);
+  length = placed ? m->class_lengths[index] : length_of(d->vector, m->outputs);
   end->predicted = placed ? m->class_predicted[index] : 1;
-  if (m->head_weight > 0)
-    scale_parts(m, end->own, length, length_of(d->vector + m->placed, m->semantics));
-  else
-    for (j = 0; j < m->outputs; ++j) end->own[j] *= length;
-  for (j = 0; j < m->outputs; ++j) end->own[j] -= (j < m->placed ? end->predicted : 1) * d->vector[j];
+  for (j = 0; j < m->outputs; ++j) end->own[j] = end->own[j] * length - end->predicted * d->vector[j];
   return PNRT_OK;
 }
 
@@ -2001,7 +1908,7 @@ static void pull_back(const pnrt_model* m, const description* d, const float* g,
                       float* slope) {
   const uint32_t q = m->semantics, s = m->support;
   uint32_t i, j;
-  for (i = 0; i < q; ++i) h[i] = has_semantics(m) && d->length > 0 ? g[m->outputs - q + i] : 0;
+  for (i = 0; i < q; ++i) h[i] = !s && d->length > 0 ? g[i] : 0;
   if (s && d->length > 0) {
     for (i = 0; i < s; ++i) along[i] = 0;
     for (j = 0; j < m->outputs; ++j) {
@@ -2036,7 +1943,6 @@ static pnrt_status integrate(const pnrt_model* model, const pnrt_bank* bank, uin
                                     {1.91061878e-1f, 7.47979944e-2f}, {2.70991611e-1f, 8.45782597e-2f},
                                     {3.59198225e-1f, 9.13017075e-2f}, {4.52493745e-1f, 9.47253052e-2f}};
   const uint32_t m = model->attributes, o = model->outputs;
-  const float share = 1.0f / (1.0f + model->head_weight);
   line_end from, to;
   description d;
   float *a, *g, *h, *along, *row;
@@ -2053,7 +1959,7 @@ static pnrt_status integrate(const pnrt_model* model, const pnrt_bank* bank, uin
   row = carve_floats(&work, most_of(m, most_of(model->semantics, model->support)));
   carve_description(&work, model, &d);
   if (!work.good) return PNRT_NO_MEMORY;
-  scale_parts(model, f, share, share * model->head_weight);
+  to_unit_length(f, o);
   status = end_at(model, bank, other, &from, &d, work);
   if (status == PNRT_OK) status = end_at(model, bank, winner, &to, &d, work);
   for (i = 0; i < 16 && status == PNRT_OK; ++i) {
@@ -2062,10 +1968,8 @@ static pnrt_status integrate(const pnrt_model* model, const pnrt_bank* bank, uin
     for (j = 0; j < m; ++j) a[j] = from.a[j] + t * (to.a[j] - from.a[j]);
     status = describe(model, a, &d, work);
     if (status != PNRT_OK) break;
-    for (j = 0; j < o; ++j)
-      g[j] = from.own[j] + t * (to.own[j] - from.own[j]) + (j < model->placed ? predicted : 1) * d.vector[j];
-    derive_cosine(f, g, model->placed, predicted);
-    derive_cosine(f + model->placed, g + model->placed, o - model->placed, 1);
+    for (j = 0; j < o; ++j) g[j] = from.own[j] + t * (to.own[j] - from.own[j]) + predicted * d.vector[j];
+    derive_cosine(f, g, o, predicted);
     pull_back(model, &d, g, h, along, row, a);
     for (j = 0; j < m; ++j) contributions[j] += nodes[i / 2][1] * a[j] * (to.a[j] - from.a[j]);
   }

@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define PNRT_FORMAT_VERSION 6 /* newest version of device files that pnrt_open accepts; it accepts all since 1 */
+#define PNRT_FORMAT_VERSION 7 /* the version of device files that pnrt_open accepts; 1 to 6 were never released */
 #define PNRT_NAME_BYTES 64    /* maximum for a class added at run time, including NUL */
 
 /* Status of a call. */
@@ -66,55 +66,150 @@ typedef struct pnrt_matrix {
   uint32_t type;       /* a pnrt_type */
 } pnrt_matrix;
 
-/* The network that makes features out of photographs, and what it is given. Pointers are into the model's buffer. */
+/* The backbone that makes features out of photographs, and what it is given. Pointers are into the model's buffer. */
 typedef struct pnrt_source {
-  const uint8_t* sha256;  /* 32 bytes: SHA-256 of the network's file */
+  const uint8_t* sha256;  /* 32 bytes: SHA-256 of the backbone's file */
   const char* layer;      /* its output that features are read from; null-terminated */
-  const char* backbone;   /* file name of the network, for messages; null-terminated */
+  const char* backbone;   /* its file name, for messages; null-terminated */
   uint32_t dimensions;    /* values per photograph */
   uint16_t width, height; /* pixels of its input */
   uint8_t preset, fit;    /* its colours, the part of a photograph that it sees: codes of docs/device.md */
 } pnrt_source;
 
-/* A view of the buffer given to pnrt_open. Callers may read the numbers; everything else is internal. */
+/* ---- The layout of a device file. Its writer, its two readers and docs/device.md follow these tables. ----
+ *
+ * The magic "PARSNETS", then as u32 the format version, the bytes of the file and the CRC-32 of all bytes from
+ * PNRT_SIZES_AT on; the sizes, numbers and choices in the order of the tables, the type of each section, and zeros up
+ * to a multiple of 16. The sections follow, each with zeros up to a multiple of 16. */
+
+/* X(name, least, most, meaning), u32 each. */
+#define PNRT_SIZES(X)                                                                               \
+  X(features, 1, 65536, "d: features per sample")                                                   \
+  X(attributes, 1, 65536, "m: attributes per class")                                                \
+  X(outputs, 1, 65536, "o: values of a prediction and of a class vector; q if S = 0")               \
+  X(semantics, 1, 65536, "q: values of prepared attributes; m without `whitening`")                 \
+  X(encoding, 0, 65536, "h: values of the encoding; 0: none")                                       \
+  X(networks, 1, 65535, "K: networks; 1 with gates always, a divisor of e with gates energy")       \
+  X(open, 1, 65535, "k: active networks, at most K")                                                \
+  X(basis, 1, 65535, "r: stored networks, at most K; if fewer, the K are mixtures of them")         \
+  X(classes, 1, 65535, "C: classes")                                                                \
+  X(support, 0, 65536,                                                                              \
+    "S: classes that define prototypes in class space; 0: predictions are prepared "                \
+    "attributes; above 0 only with similarity cosine")                                              \
+  X(tables, 0, 65536, "T: tables that the attributes come from, 2 to m; 0: one")                    \
+  X(class_name_bytes, 1, 2147483647, "N: bytes of the class names")                                 \
+  X(attribute_name_bytes, 0, 2147483647, "A: bytes of the attribute names; 0: no names")            \
+  X(source_bytes, 0, 2147483647,                                                                    \
+    "B: bytes of `source`, at least 34; 0: what made the features is not "                          \
+    "known, and all fields of the source are 0")                                                    \
+  X(source_dimensions, 0, 100000000, "values that the backbone gives for a photograph, at least 1") \
+  X(source_width, 0, 8192, "width of the backbone's input in pixels, at least 1")                   \
+  X(source_height, 0, 8192, "its height, at least 1")
+
+/* X(name, least, most, meaning), f32 each. */
+#define PNRT_NUMBERS(X)                                                                            \
+  X(gamma, -1e6f, 1e6f, "subtracted from the scores of seen classes")                              \
+  X(temperature, 1e-9f, 1e9f, "of the softmax that gives confidences")                             \
+  X(width, 0, 1e6f, "w of the prototype kernel, at least 0.001; 0: the linear kernel")             \
+  X(example_prior, 1e-6f, 1e6f, "learning: examples that the prototype of a class counts as")      \
+  X(strength, 1e-6f, 1e6f, "learning: unlabelled samples that the prototype of a class counts as") \
+  X(sharpness, 1e-6f, 1e4f, "learning: of the softmax that assigns unlabelled samples")            \
+  X(certainty, 0, 0.999999f, "learning: least share of that softmax that counts")
+
+/* X(name, most, meaning), u8 each. */
+#define PNRT_CHOICES(X)                                                                    \
+  X(feature_scaling, 2, "0 none, 1 unit length, 2 signed square root, then unit length")   \
+  X(semantic_scaling, 2, "0 none, 1 unit length (of each table), 2 binary")                \
+  X(gates, 2, "0 always, 1 energy, 2 anchor")                                              \
+  X(similarity, 2, "0 cosine, 1 dot, 2 euclidean")                                         \
+  X(sees_encoding, 1, "1: the input of the networks is the encoding (no effect if h = 0)") \
+  X(relu, 1, "1: the output of each network is cut off at 0")                              \
+  X(source_preset, 2, "colours of the backbone's input: 0 torchvision, 1 caffe, 2 tf")     \
+  X(source_fit, 1, "part of a photograph that the backbone sees: 0 centre, 1 whole")
+
+/* X(kind, name, rows, columns, present, meaning). VECTOR: f32. MATRIX: f32, f16 or int8. The others are bytes. */
+#define PNRT_SECTIONS(X)                                                                                        \
+  X(VECTOR, feature_mean, 1, d, MAY, "subtracted from scaled features")                                         \
+  X(VECTOR, feature_factor, 1, d, MAY, "times that")                                                            \
+  X(MATRIX, encoder, h, d, h > 0, "features to encoding")                                                       \
+  X(MATRIX, anchors, K, e, gates == 2, "rows of unit length (not checked)")                                     \
+  X(MATRIX, network_weights, (r * o), z, MUST, "row b * o + j gives output j of stored network b")              \
+  X(VECTOR, network_bias, 1, (r * o), MUST, "added to that")                                                    \
+  X(VECTOR, mixing, 1, (K * r), r < K, "network i is the sum over b of mixing[i * r + b] x stored network b")   \
+  X(MATRIX, shared, o, d, MAY, "the network that is always active")                                             \
+  X(VECTOR, bias, 1, o, MUST, "added to predictions")                                                           \
+  X(VECTOR, semantic_mean, 1, m, MAY, "subtracted from attributes")                                             \
+  X(VECTOR, semantic_factor, 1, m, MAY, "times that")                                                           \
+  X(VECTOR, whitening_centre, 1, m, HAS(whitening), "subtracted from scaled attributes")                        \
+  X(MATRIX, whitening, q, m, MAY, "scaled attributes to prepared ones")                                         \
+  X(VECTOR, semantic_centre, 1, o, MAY, "subtracted from predictions; if S = 0, also from prepared attributes") \
+  X(MATRIX, prototype_support, S, q, S > 0, "prepared attributes of unit length")                               \
+  X(MATRIX, prototype_weights, o, S, S > 0, "kernel values to class vector")                                    \
+  X(MATRIX, class_vectors, C, o, MUST, "as compared with predictions; unit length for cosine (not checked)")    \
+  X(MATRIX, class_attributes, C, m, MUST, "as given by the user")                                               \
+  X(U8, class_seen, 1, C, MUST, "1: the class had training samples")                                            \
+  X(U16, class_order, 1, C, MUST, "class indices in ascending order of name (bytewise)")                        \
+  X(U32, class_name_offsets, 1, C, MUST, "offset of the name of each class in `class_names`")                   \
+  X(TEXT, class_names, 1, N, MUST, "C names, each ended by a zero byte")                                        \
+  X(TEXT, attribute_names, 1, A, A > 0, "m names, each ended by a zero byte")                                   \
+  X(MATRIX, attribute_head, m, o, S > 0, "predictions to attributes")                                           \
+  X(VECTOR, attribute_offset, 1, m, S > 0, "added to that")                                                     \
+  X(VECTOR, class_lengths, 1, C, S > 0, "at least 0: lengths of the class vectors before scaling")              \
+  X(VECTOR, class_predicted, 1, C, S > 0, "0 to 1: weight of what the attributes predict")                      \
+  X(U32, table_attributes, 1, T, T > 0, "attributes of each table, at least 1 each, m in all")                  \
+  X(VECTOR, rejection, 1, 28, MAY_IF(S > 0), "weights of the evidence, its range, thresholds (below)")          \
+  X(MATRIX, span, o, o, MAY_IF(HAS(rejection)), "of the linear map from x to class space; missing rows are 0")  \
+  X(VECTOR, span_offset, 1, o, HAS(span), "subtracted from predictions before `span`")                          \
+  X(U8, source, 1, B, B > 0, "SHA-256 of the backbone (32 bytes), its layer and file name, each ended by a zero byte")
+
+/* What the shapes are made of, for `file` a pointer to a struct with the sizes and choices. */
+#define PNRT_SYMBOLS(file)                                                                                         \
+  const uint64_t d = (file)->features, m = (file)->attributes, o = (file)->outputs, q = (file)->semantics,         \
+                 h = (file)->encoding, K = (file)->networks, r = (file)->basis, C = (file)->classes,               \
+                 S = (file)->support, T = (file)->tables, N = (file)->class_name_bytes,                            \
+                 A = (file)->attribute_name_bytes, B = (file)->source_bytes, gates = (file)->gates, e = h ? h : d, \
+                 z = h && (file)->sees_encoding ? h : d
+
+#define PNRT_ONE_MORE(...) +1
+#define PNRT_SECTION_NUMBER(kind, name, rows, columns, present, meaning) PNRT_SECTION_##name,
+enum { PNRT_SECTIONS(PNRT_SECTION_NUMBER) PNRT_SECTION_COUNT };
+enum { PNRT_SIZE_COUNT = 0 PNRT_SIZES(PNRT_ONE_MORE), PNRT_NUMBER_COUNT = 0 PNRT_NUMBERS(PNRT_ONE_MORE) };
+enum { /* offsets in the file */
+       PNRT_SIZES_AT = 20,
+       PNRT_NUMBERS_AT = PNRT_SIZES_AT + 4 * PNRT_SIZE_COUNT,
+       PNRT_CHOICES_AT = PNRT_NUMBERS_AT + 4 * PNRT_NUMBER_COUNT,
+       PNRT_TYPES_AT = PNRT_CHOICES_AT + (0 PNRT_CHOICES(PNRT_ONE_MORE)),
+       PNRT_HEADER_BYTES = (PNRT_TYPES_AT + PNRT_SECTION_COUNT + 15) / 16 * 16
+};
+
+#define PNRT_SIZE_FIELD(name, least, most, meaning) uint32_t name;
+#define PNRT_NUMBER_FIELD(name, least, most, meaning) float name;
+#define PNRT_CHOICE_FIELD(name, most, meaning) uint8_t name;
+#define PNRT_FIELD_VECTOR(name) const float* name;
+#define PNRT_FIELD_MATRIX(name) pnrt_matrix name;
+#define PNRT_FIELD_U8(name) const uint8_t* name;
+#define PNRT_FIELD_U16(name) const uint16_t* name;
+#define PNRT_FIELD_U32(name) const uint32_t* name;
+#define PNRT_FIELD_TEXT(name) const char* name;
+#define PNRT_SECTION_FIELD(kind, name, rows, columns, present, meaning) PNRT_FIELD_##kind(name)
+
+/* A view of the buffer given to pnrt_open. Callers may read the sizes, numbers and choices of the tables above;
+ * everything else is internal. Sections that the file lacks are null. */
 typedef struct pnrt_model {
-  uint32_t features;               /* d: features per sample */
-  uint32_t attributes;             /* m: attributes per class */
-  uint32_t outputs;                /* o: dimensions of a class vector */
-  uint32_t semantics;              /* q: dimensions of prepared attributes; o unless class_targets */
-  uint32_t placed;                 /* outputs in class space; the others, up to o, are those of the semantic head */
-  uint32_t encoding;               /* h; 0: none */
-  uint32_t networks, open, basis;  /* K, k, and the r stored networks that are mixed into K (r = K: not mixed) */
-  uint32_t classes, support;       /* C, and the number of classes that define the prototypes */
-  uint32_t tables;                 /* tables that the attributes come from; 0: one */
-  float gamma, temperature, width; /* gamma of seen classes; of the softmax; of the prototype kernel, 0: linear */
-  float head_weight;               /* of the semantic head beside class space; 0: none */
-  float example_prior, strength;   /* samples that the place of a class counts as: against examples, unlabelled ones */
-  float sharpness, certainty;      /* of the softmax of adapting, and the least share of it that counts */
-  uint32_t checksum;               /* of the file */
-  uint8_t feature_scaling, semantic_scaling, gates, similarity; /* codes of docs/device.md */
-  uint8_t sees_encoding, relu, integer;                         /* 0 or 1; integer: at least one matrix is int8 */
-  uint8_t class_targets; /* 1: a class vector is a place in class space that attributes only predict */
-  uint8_t path;          /* a pnrt_path, chosen by pnrt_open; may be set to PNRT_SCALAR */
-  const float *feature_mean, *feature_factor, *network_bias, *mixing, *bias;         /* sections of docs/device.md */
-  const float *semantic_mean, *semantic_factor, *whitening_centre, *semantic_centre; /* sections */
-  pnrt_matrix encoder, anchors, weights, shared, whitening, prototype_support, prototype_weights; /* sections */
-  pnrt_matrix class_vectors, class_attributes, attribute_head;                                    /* sections */
-  const float *attribute_offset, *class_lengths, *class_predicted;                                /* sections */
-  const float *rejection, *span_offset;      /* sections; null: the model has no rejection, or no span */
-  pnrt_matrix span;                          /* section */
-  const uint8_t* class_seen;                 /* C values, 0 or 1 */
-  const uint16_t* class_order;               /* class indices, sorted by name */
-  const uint32_t* class_name_offsets;        /* of each class in class_names */
-  const uint32_t* table_attributes;          /* of each table, m in all; null: one table */
-  const char *class_names, *attribute_names; /* null-terminated names */
-  pnrt_source source;                        /* what pnrt_feature_source returns; its sha256 is null: not known */
+  PNRT_SIZES(PNRT_SIZE_FIELD)
+  PNRT_NUMBERS(PNRT_NUMBER_FIELD)
+  PNRT_CHOICES(PNRT_CHOICE_FIELD)
+  PNRT_SECTIONS(PNRT_SECTION_FIELD)
+  uint32_t checksum;          /* of the file */
+  uint8_t integer;            /* 1: at least one matrix is int8 */
+  uint8_t path;               /* a pnrt_path, chosen by pnrt_open; may be set to PNRT_SCALAR */
+  pnrt_source feature_source; /* what pnrt_feature_source returns; its sha256 is null: not known */
 } pnrt_model;
 
 /* Opens and validates a buffer of `size` bytes, aligned to 4, which must outlive the model. */
 pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size);
 
-/* The network that the features of the model must come from: compare its sha256 and layer with those of the network on
+/* The backbone that the features of the model must come from: compare its sha256 and layer with those of the one on
  * the device. Valid as long as the model and its buffer; null if the file does not say, or if `model` is null. Takes no
  * memory and cannot fail. */
 const pnrt_source* pnrt_feature_source(const pnrt_model* model);

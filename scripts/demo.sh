@@ -16,8 +16,8 @@ echo "classes. A seen class whose description is close to that of an unseen clas
 
 echo
 echo "A class can be added at run time from its description alone: take 'truck' out and put it back in."
-step build/parsnets classes remove --model $model --names truck --out out/demo/without-truck.safetensors
-step build/parsnets classes add --model out/demo/without-truck.safetensors --from data/demo/attributes.csv --names truck --out out/demo/with-truck.safetensors
+step build/parsnets classes remove --model $model --classes truck --out out/demo/without-truck.safetensors
+step build/parsnets classes add --model out/demo/without-truck.safetensors --attributes data/demo/attributes.csv --classes truck --out out/demo/with-truck.safetensors
 step build/parsnets eval --model out/demo/with-truck.safetensors --data data/demo
 
 echo
@@ -27,7 +27,7 @@ step build/parsnets explain --model $model --input data/demo/features.npy --row 
 echo
 echo "Not every sample is of a class that the model has. Calibration holds classes out in turn, and learns to say 'unknown'."
 step build/parsnets calibrate --model $model --data data/demo --false-accept 5% --quiet
-step build/parsnets eval --model $model --data data/demo --open-set
+step build/parsnets eval --model $model --data data/demo --unknown-classes halves
 
 echo
 echo "For a device: the same model as a file that two C files run (runtime/). What that costs is measured on validation classes."
@@ -37,7 +37,7 @@ step build/parsnets eval --model out/demo/model.pnrt --data data/demo
 echo
 echo "What matters in the method? The paper's eight sparsities, and its parts one by one."
 step build/parsnets bench --data data/demo --sweep k --seeds 2 --out out/demo/sweep.json --quiet
-step build/parsnets bench --data data/demo --ablation --seeds 2 --out out/demo/ablation.json --quiet
+step build/parsnets bench --data data/demo --methods ablation --seeds 2 --out out/demo/ablation.json --quiet
 step build/parsnets report --run out/demo --out out/demo/report.html --quiet
 
 echo

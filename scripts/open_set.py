@@ -86,9 +86,9 @@ def main():
         unknown = draw(folder, split, seed)
         data = ("--data", folder, "--split", split)
         run(options.tool, "train", *data, "--out", model)
-        run(options.tool, "classes", "remove", "--model", model, "--names", ",".join(unknown))
+        run(options.tool, "classes", "remove", "--model", model, "--classes", ",".join(unknown))
         run(options.tool, "calibrate", "--model", model, *data, "--false-accept", "5%")
-        result = run(options.tool, "eval", "--model", model, *data, "--open-set")["open_set"]
+        result = run(options.tool, "eval", "--model", model, *data, "--unknown-classes", "halves")["open_set"]
         score, softmax = result["known_score"], result["confidence"]
         rejection.append((seed, result["unknown"]["accepted"], result["known_seen"]["rejected"],
                           result["known_unseen"]["rejected"], score["auroc"], softmax["auroc"],

@@ -2,15 +2,15 @@
 # Installs the Debian packages a target needs, if any are missing. Usage: setup.sh build|test|peers|...
 set -eu
 
-build="g++ cmake ninja-build pkg-config libeigen3-dev libopenblas-pthread-dev libhdf5-dev zlib1g-dev libzip-dev
+build="g++ cmake ninja-build pkg-config libopenblas-pthread-dev libhdf5-dev zlib1g-dev libzip-dev
        libcli11-dev nlohmann-json3-dev libfmt-dev libcpp-httplib-dev node-d3"
 # What reads photographs; without it everything else works.
 photos="$build libopencv-dnn-dev libopencv-imgcodecs-dev"
 python="$build python3 python3-numpy python3-sklearn python3-tqdm python3-venv python3-pip python3-setuptools python3-wheel"
 wheel="$python patchelf"
 quick_lint="clang-format shellcheck python3-pyflakes python3-pycodestyle"
-test="$wheel libgtest-dev libsvm-dev python3-scipy python3-h5py python3-pandas python3-matplotlib python3-pytest mypy
-      openmpi-bin libopenmpi-dev python3-dask python3-distributed valgrind $quick_lint
+test="$wheel libgtest-dev libeigen3-dev libsvm-dev python3-scipy python3-h5py python3-pandas python3-matplotlib
+      python3-pytest mypy openmpi-bin libopenmpi-dev python3-dask python3-distributed valgrind $quick_lint
       $photos python3-onnx python3-pil curl"
 lint="python3 $quick_lint cppcheck"
 tidy="$test clang-tidy"
@@ -66,7 +66,9 @@ else
   exit 1
 fi
 echo "installing:$missing"
+start=$(date +%s)
 export DEBIAN_FRONTEND=noninteractive
 $sudo apt-get update -q >/dev/null
 # shellcheck disable=SC2086
 $sudo env DEBIAN_FRONTEND=noninteractive $install >/dev/null
+echo "installed packages in $(($(date +%s) - start)) s"

@@ -17,6 +17,7 @@ cc -std=c99 -Wall -Wextra -Werror -c "$work/prefix/share/parsnets/runtime/parsne
 test -s "$work/prefix/share/bash-completion/completions/parsnets"
 test -s "$work/prefix/share/zsh/site-functions/_parsnets"
 test -s "$work/prefix/share/fish/vendor_completions.d/parsnets.fish"
+"$source/tests/run_path_test.sh" "$work/prefix"
 # An installed tool finds its modules.
 if [ -f "$build/parsnets-backbones.so" ]; then
   "$work/prefix/bin/parsnets" doctor | grep -q '^photos *O'

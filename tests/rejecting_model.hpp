@@ -89,9 +89,7 @@ inline void reject_by_hand(Model& model, MatrixView<const float> x, ThreadPool& 
 inline Model rejecting_model(const std::string& kind, ThreadPool& pool) {
   Model model;
   if (kind == "classes closed") {
-    TrainOptions options;
-    options.class_space.targets = Targets::classes;
-    model = train(small_training_set(), options, pool);
+    model = train(small_training_set(), TrainOptions(), pool);
   } else {
     model = small_model(kind, pool);
   }

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets_rt.h"
 #include "small_training.hpp"
@@ -21,29 +21,24 @@ inline void keep_attributes(Dataset& data, std::size_t count) {
   if (!data.semantics.attribute_names.empty()) data.semantics.attribute_names.resize(count);
 }
 
-/// A model that was trained, not made up. Kinds: "linear", "energy", "anchor" (with whitening, prototypes and a shared
-/// network), "relu", "euclidean", "dot", "binary", "classes" (targets classes, whitened), "classes linear" (of kernel,
-/// with fewer attributes than seen classes, so that q < o), "classes heads" (with a semantic head), "classes tables"
-/// (of two tables of semantics).
+/// A model that was trained, not made up. Kinds: "linear", "energy", "anchor" (with whitening and a shared network),
+/// "relu", "euclidean", "dot", "binary", "classes" (class space, whitened), "classes linear" (of kernel, with fewer
+/// attributes than seen classes, so that q < o), "classes tables" (of two tables of semantics).
 inline Model small_model(const std::string& kind, ThreadPool& pool) {
-  TrainOptions options = small_options(kind == "energy" ? Method::scln : Method::parsnets);
-  options.calibration.enabled = false;
-  if (kind == "linear" || kind == "dot" || kind == "euclidean" || kind == "binary") options.method = Method::ridge;
-  if (kind == "dot") options.class_space.similarity = Similarity::dot;
-  if (kind == "euclidean") options.class_space.similarity = Similarity::euclidean;
-  if (kind == "binary") options.preprocessing.semantic_scaling = SemanticScaling::binary;
-  if (kind == "relu") options.fit.relu = true;
-  options.class_space.targets = kind.starts_with("classes") ? Targets::classes : Targets::semantics;
-  if (kind == "classes heads") options.class_space.semantic_head = 0.6;
   Dataset data = small_training_set();
-  if (kind == "classes linear") {
-    options.class_space.prototype_width = 0;
-    keep_attributes(data, 7);
-  }
-  if (kind == "classes tables") {
-    data.semantics.tables = {{"a", 8}, {"b", data.semantics.values.cols() - 8}};
-    options.preprocessing.semantic_weights = {0.3, 0.7};
-  }
+  TrainOptions options = kind == "linear"   ? small_options("ridge")
+                         : kind == "dot"    ? small_options("eszsl")
+                         : kind == "binary" ? small_options("dap")
+                         : kind == "energy" ? small_options("scln")
+                         : kind == "anchor" ? small_options("paper", "fit=ridge;gates=anchor;semantic-whitening=0.25")
+                         : kind == "relu"   ? small_options("paper", "fit=ridge;relu=true")
+                         : kind == "euclidean"      ? small_options("scln", "similarity=euclidean")
+                         : kind == "classes linear" ? small_options("parsnets", "prototype-width=0")
+                         : kind == "classes tables" ? small_options("parsnets", "semantic-weights=0.3,0.7")
+                                                    : small_options("parsnets");
+  options.calibration.enabled = false;
+  if (kind == "classes linear") keep_attributes(data, 7);
+  if (kind == "classes tables") data.semantics.tables = {{"a", 8}, {"b", data.semantics.values.cols() - 8}};
   Model model = train(data, options, pool);
   model.gamma = 0.05;
   model.temperature = 0.1;
@@ -51,9 +46,8 @@ inline Model small_model(const std::string& kind, ThreadPool& pool) {
 }
 
 inline const std::vector<std::string>& small_model_kinds() {
-  static const std::vector<std::string> kinds{"linear",         "energy",        "anchor",        "relu",
-                                              "euclidean",      "dot",           "binary",        "classes",
-                                              "classes linear", "classes heads", "classes tables"};
+  static const std::vector<std::string> kinds{"linear", "energy", "anchor",  "relu",           "euclidean",
+                                              "dot",    "binary", "classes", "classes linear", "classes tables"};
   return kinds;
 }
 

@@ -1,8 +1,13 @@
 #pragma once
 // A data set small enough to train on in a test, and options that fit it.
 
-#include "parsnets/synth.hpp"
+#include <string>
+
+#include "data/synth.hpp"
+#include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
+#include "train/selection.hpp"
+#include "train/train_options.hpp"
 
 namespace parsnets::test {
 
@@ -20,14 +25,25 @@ inline Dataset small_training_set(std::uint64_t seed = 3) {
   return synthesize(options);
 }
 
-inline TrainOptions small_options(Method method) {
+/// The default options of a method with changes, "name=value;name=value".
+inline TrainOptions options_with(const std::string& method, const std::string& changes = "") {
   TrainOptions options;
-  options.method = method;
-  options.encoder.dimensions = 24;
-  options.gates.networks = 8;
-  if (method != Method::mmg) options.gates.open = 3;  // mmg: all
-  if (method == Method::dap) options.preprocessing.semantic_scaling = SemanticScaling::binary;
+  options.method = method_options(method);
+  const OptionTable table = train_option_table(options);
+  for (const auto& change : split_list(changes, ';')) {
+    const auto equals = change.find('=');
+    const Option* option = table.find(change.substr(0, equals));
+    if (option == nullptr || option->assign(change.substr(equals + 1))) throw Error(ErrorCode::usage, change);
+  }
   return options;
+}
+
+/// The same with networks that are small enough for the data set.
+inline TrainOptions small_options(const std::string& method = "parsnets", const std::string& changes = "") {
+  TrainOptions options = options_with(method);
+  const bool gated = !std::holds_alternative<BaselineOptions>(options.method);
+  return options_with(method, (gated ? "encoding=24;networks=8;" : "") +
+                                  std::string(gated && method != "mmg" ? "active=3;" : "") + changes);
 }
 
 /// A model trained on that data set.
@@ -36,7 +52,7 @@ struct TrainedModel {
   ThreadPool pool{1};
   Model model;
   explicit TrainedModel(const TrainOptions& options) : model(train(data, options, pool)) {}
-  explicit TrainedModel(Method method) : TrainedModel(small_options(method)) {}
+  explicit TrainedModel(const std::string& method) : TrainedModel(small_options(method)) {}
 };
 
 }  // namespace parsnets::test

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "parsnets/processes.hpp"
+#include "base/processes.hpp"
 
 namespace parsnets {
 

@@ -2,7 +2,7 @@
 
     numpy_device.py --model MODEL.safetensors --features FEATURES.npy --parsnets PROGRAM --out RESULT.json
 
-Exports the model as float32, float16 and int8, times `parsnets bench-device` and a numpy implementation of
+Exports the model as float32, float16 and int8, times `parsnets export --bench` and a numpy implementation of
 docs/format.md (class vectors prepared beforehand, as in the runtime), in turns. The confidences of both are compared
 first.
 """
@@ -109,8 +109,7 @@ def main():
                 ours.top(x[i % len(x)])
                 numpy_times.append(1e6 * (time.perf_counter() - start))
             for precision, file in files.items():
-                out = json.loads(run("bench-device", "--model", file, "--input", sample, "--classes", "0", "--repeats",
-                                     str(args.repeats // 4), "--json"))["runs"][0]
+                out = json.loads(run("export", "--model", file, "--bench", "--input", sample, "--json"))
                 times[precision] += out["steady_us"]["samples"]
     runs = {"numpy float32": numpy_times, **{f"runtime {p}": values for p, values in times.items()}}
     with open(args.out, "w") as out:

@@ -14,7 +14,7 @@ int main(int argc, char** argv) try {
   }
   const parsnets::Dataset data = parsnets::load_dataset(argv[1]);
   parsnets::TrainOptions options;
-  options.method = parsnets::Method::ridge;
+  options.method = parsnets::BaselineOptions();
   parsnets::ThreadPool pool;
   const parsnets::Model model = parsnets::train(data, options, pool);
   const parsnets::Evaluation report = parsnets::evaluate(model, data, pool);

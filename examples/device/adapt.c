@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
   for (c = 0; c < d.model.classes; ++c) {
     double degrees;
     need(pnrt_class_vector(&d.model, &d.bank, c, now), "class");
-    degrees = angle(before + (size_t)c * d.model.outputs, now, d.model.placed);
+    degrees = angle(before + (size_t)c * d.model.outputs, now, d.model.outputs);
     if (degrees > 0.05) printf("%s\tmoved by %.1f degrees\n", pnrt_class_name(&d.model, &d.bank, c), degrees);
   }
   if (argc > 3)

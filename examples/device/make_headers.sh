@@ -4,10 +4,10 @@ set -eu
 here=examples/device
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-build/parsnets train --data data/demo --out "$work/small.safetensors" --networks 16 --open 4 --encoding 32 --quiet
+build/parsnets train --data data/demo --out "$work/small.safetensors" --networks 16 --active 4 --encoding 32 --quiet
 build/parsnets calibrate --model "$work/small.safetensors" --data data/demo --false-accept 10% --quiet
-build/parsnets export --model "$work/small.safetensors" --data data/demo --int8 --max-drop 1 \
-  --c-header $here/firmware_model.h --c-name firmware_model --quiet
+build/parsnets export --model "$work/small.safetensors" --data data/demo --max-drop 1 \
+  --c-header $here/firmware_model.h --quiet
 build/parsnets train --data data/demo --out "$work/classes.safetensors" --quiet
 build/parsnets export --model "$work/classes.safetensors" --data data/demo --max-drop 1 --out $here/demo_classes.pnrt --quiet
 /usr/bin/python3 - "$here/firmware_samples.h" <<'PY'

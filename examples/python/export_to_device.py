@@ -25,26 +25,27 @@ out.mkdir(parents=True, exist_ok=True)
 
 # %%
 data = datasets.load_demo()
-model = ParsNetsClassifier(gates="anchor").fit_dataset(data)  # by default a set of so few classes has no gates
+model = ParsNetsClassifier(networks=100).fit_dataset(data)  # by default a set of so few classes has none
 model.save(out / "model.safetensors")
 
 # %% [markdown]
 # ## Export
-# Given the data set, export also measures its cost on validation classes, and refuses when more than `max_drop` points
-# would be lost. `max_bytes=50_000` would look for the most accurate model that fits, `rank=8` store 8 networks of which
+# Given the data set, export also measures its cost on validation classes,
+# and refuses when more than `max_drop` would be
+# lost. `max_bytes=50_000` would look for the most accurate model that fits, `rank=8` store 8 networks of which
 # all others are mixtures.
 
 # %%
-device = model.export(data, precision="int8", max_drop=1)
-small = model.export(data, precision="int8", rank=8, max_drop=5)
+device = model.export(data, precision="int8", max_drop=0.01)
+small = model.export(data, precision="int8", rank=8, max_drop=0.05)
 size, result = (out / "model.safetensors").stat().st_size, device.validation["before"]
-print(f"{'':<20}{'bytes':>9}{'working memory':>16}{'multiply-adds':>15}    ZSL     H")
-print(f"{'model file':<20}{size:>9,}{'-':>16}{'-':>15}{result['zsl']:>7.1f}{result['h']:>6.1f}")
+print(f"{'':<20}{'bytes':>9}{'working memory':>16}{'multiply-adds':>15}    ZSL      H")
+print(f"{'model file':<20}{size:>9,}{'-':>16}{'-':>15}{result['zsl']:>7.1%}{result['h']:>7.1%}")
 for name, one in (("device file", device), ("device file, rank 8", small)):
     result = one.validation["after"]
     print(f"{name:<20}{one.bytes:>9,}{one.work_bytes:>16,}{one.multiply_adds:>15,}"
-          f"{result['zsl']:>7.1f}{result['h']:>6.1f}")
-print("ZSL and H: percent on validation classes, by models fitted without them")
+          f"{result['zsl']:>7.1%}{result['h']:>7.1%}")
+print("ZSL and H: on validation classes, by models fitted without them")
 
 # %% [markdown]
 # ## Do both name the same classes?
@@ -56,7 +57,7 @@ test = np.concatenate([data.test_seen, data.test_unseen])
 agreement = device.agreement(model, data.X[test])
 print(f"\n{len(test)} test samples, the same class from both: {100 * agreement:.2f} %")
 for name, result in (("float32 model", model.evaluate(data)), ("int8 on device", device.evaluate(data))):
-    print(f"{name}: ZSL {result.zsl_top1_per_class:.1f}, U {result.u:.1f}, S {result.s:.1f}, H {result.h:.1f}")
+    print(f"{name}: ZSL {result.zsl_top1_per_class:.1%}, U {result.u:.1%}, S {result.s:.1%}, H {result.h:.1%}")
 
 # %% [markdown]
 # ## Write the files

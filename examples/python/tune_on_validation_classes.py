@@ -23,7 +23,7 @@ from parsnets import ESZSL, ClassDisjointKFold, ParsNetsClassifier, datasets, me
 
 # %%
 with tempfile.TemporaryDirectory(prefix="parsnets-") as folder:
-    difficulty = "--classes 60 --attributes 30 --samples 1800 --dimensions 64 --attribute-noise 1 --nuisance 1"
+    difficulty = "--classes 60 --attributes 30 --samples 1800 --dimensions 64 --noise 1"
     subprocess.run([sys.executable, "-m", "parsnets", "data", "synth", folder, *difficulty.split(), "--quiet"],
                    check=True, stdout=subprocess.DEVNULL)
     data = datasets.load_folder(folder)
@@ -50,28 +50,29 @@ final["ESZSL, GridSearchCV"] = ESZSL(**search.best_params_).fit(X, y, **held_out
 
 # %% [markdown]
 # ## The engine's search
-# `select=True` searches the method's own grid, which includes the scaling of features, on the validation classes of the
-# data set and calibrates `gamma_` on them, too. It shares work between candidates. A parameter that is given stays as
-# it is.
+# `search="grid"` searches the method's own grid, which includes the scaling of features, on the validation classes of
+# the data set and calibrates `gamma_` on them, too. It shares work between candidates. A parameter whose value is not
+# the default stays as it is.
 
 # %%
-selected = ESZSL(select=True).fit(X, y, **held_out)
+selected = ESZSL(search="grid").fit(X, y, **held_out)
 record = selected.record_
-print(f"\nselect=True: {len(record['selection'])} settings, chosen {record['chosen']}; on validation classes "
+print(f"\nsearch='grid': {len(record['selection'])} settings, chosen {record['chosen']}; on validation classes "
       f"ZSL {record['validation']['zsl']:.1f} %, H {record['validation']['h']:.1f} %")
-final["ESZSL, select=True"] = selected
+final["ESZSL, search grid"] = selected
 
 # %% [markdown]
 # ## Everything by search
-# `preset="auto"` also chooses the method: plain ridge, refinement, gates, ..., each where validation classes say so.
+# `search="auto"` chooses stage by stage: class prototypes, attribute weights, refinement, gated networks, ..., each
+# where validation classes say so.
 # `time-budget` bounds the seconds; 0 is no bound and gives the same model every time.
 
 # %%
-automatic = ParsNetsClassifier(preset="auto", options={"time-budget": 0}).fit(X, y, **held_out)
+automatic = ParsNetsClassifier(search="auto", options={"time-budget": 0}).fit(X, y, **held_out)
 record = automatic.record_
-print(f"\npreset='auto': {len(record['selection'])} settings, chosen {record['chosen']}")
+print(f"\nsearch='auto': {len(record['selection'])} settings, chosen {record['chosen']}")
 final["ParsNets, defaults"] = ParsNetsClassifier().fit(X, y, **held_out)
-final["preset auto"] = automatic
+final["search auto"] = automatic
 
 # %% [markdown]
 # ## The test, once
@@ -80,4 +81,4 @@ final["preset auto"] = automatic
 print(f"\n{'':<20}   ZSL     U     S     H")
 for name, model in final.items():
     e = model.evaluate(data)
-    print(f"{name:<20} {e.zsl_top1_per_class:5.1f} {e.u:5.1f} {e.s:5.1f} {e.h:5.1f}")
+    print(f"{name:<20}", *(f"{100 * figure:5.1f}" for figure in (e.zsl_top1_per_class, e.u, e.s, e.h)))

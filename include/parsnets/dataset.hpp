@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "parsnets/feature_source.hpp"
@@ -20,18 +21,13 @@ enum class MissingPolicy {
   refuse  ///< any missing value is an error
 };
 
-/// Columns of the semantics that come from one table.
-struct SemanticTable {
-  std::string name;         ///< "att", "sent", …
-  std::size_t columns = 0;  ///< at least 1
-};
-
 /// Class semantics: row c describes class c.
 struct Semantics {
-  std::string name;                                      ///< "att", "att:original_att", "attributes.csv", "att,sent"
-  Matrix<float> values;                                  ///< C x m, complete (missing values replaced)
-  std::vector<std::string> attribute_names;              ///< m, or empty when the file names none
-  std::vector<SemanticTable> tables;                     ///< side by side in `values`; empty: one table
+  std::string name;                          ///< "att", "att:original_att", "attributes.csv", "att,sent"
+  Matrix<float> values;                      ///< C x m, complete (missing values replaced)
+  std::vector<std::string> attribute_names;  ///< m, or empty when the file names none
+  /// Names ("att", "sent") and columns of the tables that stand side by side in `values`; empty: one table.
+  std::vector<std::pair<std::string, std::size_t>> tables;
   std::size_t missing = 0;                               ///< how many values were missing
   MissingPolicy policy = MissingPolicy::attribute_mean;  ///< how missing values were replaced
 };
@@ -48,12 +44,6 @@ struct Split {
 
   /// The lists as the file gives them, before test samples were taken out of them; for the leak report.
   std::vector<std::int32_t> file_train, file_val;
-};
-
-/// Values of LoadOptions that read the same files from any place: absolute paths, "standard". Empty where the folder's
-/// own files were read.
-struct ChosenFiles {
-  std::string features, semantics, split;  ///< as in LoadOptions
 };
 
 /// What load_dataset reads, and what it requires.
@@ -92,10 +82,12 @@ struct Dataset {
   Split split;                           ///< which samples train and which test
   std::vector<std::string> image_files;  ///< N, or empty
   std::optional<FeatureSource> source;   ///< what made the features; none: not known
-  ChosenFiles chosen;                    ///< files from elsewhere
-  bool generated = false;                ///< the features are synthetic: no published result is about them
-  std::vector<std::string> notes;        ///< what the reader had to assume, one sentence each
-  std::optional<LoadOptions> loaded;     ///< what load_dataset was asked for; none: not from a folder
+  /// Features, semantics and split from elsewhere, by values that read the same files from any place: absolute paths,
+  /// "standard". Empty where the folder's own files were read.
+  LoadOptions chosen;
+  bool generated = false;             ///< the features are synthetic: no published result is about them
+  std::vector<std::string> notes;     ///< what the reader had to assume, one sentence each
+  std::optional<LoadOptions> loaded;  ///< what load_dataset was asked for; none: not from a folder
 
   std::size_t samples() const { return labels.size(); }       ///< N
   std::size_t classes() const { return class_names.size(); }  ///< C
@@ -109,13 +101,11 @@ struct Dataset {
 Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& options = {},
                      ProgressObserver* progress = nullptr);
 
-/// The file formats of save_dataset.
-enum class DataFormat { npy, npz, csv, mat5, mat5_uncompressed, mat73 };
+/// The files of features and labels that save_dataset writes.
+enum class DataFormat { npy, csv };
 
-/// Writes `data` to `folder` (made if need be): plain folder for npy/npz/csv, xlsa17-style for the mat formats. Each
-/// file is written atomically.
-void save_dataset(const Dataset& data, const std::filesystem::path& folder, DataFormat format,
-                  ProgressObserver* progress = nullptr);
+/// Writes `data` as a plain folder (made if need be), each file atomically.
+void save_dataset(const Dataset& data, const std::filesystem::path& folder, DataFormat format = DataFormat::npy);
 
 /// CRC-32 of the ascending 0-based indices as little-endian int32: tells versions of a split apart.
 std::uint32_t index_checksum(std::vector<std::int32_t> indices);

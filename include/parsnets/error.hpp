@@ -1,11 +1,11 @@
 #pragma once
 // The one error type of the library. The numeric value of a code is the CLI's exit code.
 
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
-
-#include "parsnets/option_name.hpp"
 
 namespace parsnets {
 
@@ -25,6 +25,21 @@ struct BadInput {
   std::string found;     ///< what is there
   std::string advice;    ///< what to do about it
 };
+
+/// A mention of an option, or of an option with a value, to be put into the message of an Error. The library names an
+/// option by its identifier, such as "max-bytes"; every interface writes it in its own way: --max-bytes on the command
+/// line, max_bytes in Python.
+std::string option_name(std::string_view option, std::string_view value = {});
+
+/// How an interface writes an option; `value` may be empty.
+using OptionWriter = std::function<std::string(std::string_view option, std::string_view value)>;
+
+/// 'max-bytes', or missing = zero with a value.
+std::string neutral_option(std::string_view option, std::string_view value);
+/// --max-bytes, or --missing zero with a value.
+std::string flag_option(std::string_view option, std::string_view value);
+/// The message with every mention of an option written by `write`.
+std::string with_options(std::string_view message, const OptionWriter& write);
 
 /// What every function of the library throws. what() and, by default, message() and parts() name options neutrally; an
 /// interface passes its own writer.

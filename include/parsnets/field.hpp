@@ -14,37 +14,28 @@
 #include <vector>
 
 #include "parsnets/model.hpp"
+#include "parsnets/progress.hpp"
 
 namespace parsnets {
 
 /// Which classes adapt() moves, and how long.
 struct AdaptOptions {
   std::vector<std::string> classes;  ///< those that may move; empty: all unseen classes
-  int rounds = 20;                   ///< of expectation and maximisation, at most
-};
-
-/// A class that moved.
-struct ClassMove {
-  std::int32_t class_index = 0;  ///< in the class bank
-  double support = 0;            ///< Σ r over the samples, in the last round
-  double degrees = 0;            ///< angle between its place before and after
-};
-
-/// What adapt() did.
-struct Adaptation {
-  std::size_t samples = 0;     ///< n
-  std::size_t convincing = 0;  ///< samples that were assigned to a class that may move, in the last round
-  int rounds = 0;              ///< until no place moved
-  double likelihood_gain = 0;  ///< mean over the samples of log Σ_c exp(τ·(score − γ·[seen])), after minus before
-  std::vector<ClassMove> moves;  ///< by class
+  int rounds = 20;                   ///< of expectation and maximisation, at most; in each batch
+  std::size_t batch = 20000;         ///< samples of a batch, at least 1
 };
 
 /// Moves places of classes by n x d unlabelled raw samples, and tells the model's record if any moved. Classes with
 /// fewer than 3 convincing samples stay. At most 10·β samples per class are remembered, so that adapting again and
 /// again on the same samples converges. The result does not depend on the number of threads. Throws usage unless the
 /// model has targets classes and for less than one round, bad_input for unknown classes, no samples, a wrong d or
-/// non-finite values; the model is unchanged then.
-Adaptation adapt(Model& model, MatrixView<const float> x, const AdaptOptions& options, ThreadPool& pool);
+/// non-finite values, cancelled by `progress`; the model is unchanged then.
+///
+/// From two batches of samples on, the model adapts to one batch after the other, and the record has one entry for
+/// each; a rest goes with the last batch. The result is told as one: support is summed over the batches, degrees are
+/// those between the prototypes before the first and after the last.
+Adaptation adapt(Model& model, MatrixView<const float> x, const AdaptOptions& options, ThreadPool& pool,
+                 ProgressObserver* progress = nullptr);
 /// Angle between two places; 90 where one of them is zero.
 double degrees_between(std::span<const float> a, std::span<const float> b);
 /// Forgets all unlabelled samples. Examples stay.

@@ -10,12 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "parsnets/encoder.hpp"
-#include "parsnets/gates.hpp"
 #include "parsnets/matrix.hpp"
-#include "parsnets/prediction_sets.hpp"
-#include "parsnets/preprocess.hpp"
-#include "parsnets/rejection.hpp"
+#include "parsnets/model_parts.hpp"
+#include "parsnets/open_set.hpp"
 #include "parsnets/threads.hpp"
 #include "parsnets/train_record.hpp"
 
@@ -79,12 +76,7 @@ struct Prototypes {
   void add(std::span<const float> a, std::span<double> out) const;
 };
 
-/// The class bank as scoring compares it, for callers that score often. Stale once the model changes.
-struct PreparedClasses {
-  Matrix<float> vectors;       ///< forward: C x o class vectors; reverse: C x h prototypes in the space of z
-  std::vector<float> squares;  ///< C, squared lengths of the rows
-  std::vector<float> lengths;  ///< C, targets classes: of the places in class space, before heads are scaled
-};
+struct PreparedClasses;  // model/prediction.hpp
 
 /// How examples and unlabelled samples move places of classes (parsnets/field.hpp).
 struct FieldSettings {
@@ -209,6 +201,10 @@ struct Explanation {
 Explanation explain(const Model& model, std::span<const float> x, ThreadPool& pool);
 /// The same to the bit, with the classes prepared before.
 Explanation explain(const Model& model, std::span<const float> x, const PreparedClasses& prepared, ThreadPool& pool);
+
+/// A human-readable warning where rejection had an AUROC of at most 60 % on held-out classes, or rejected more than
+/// half of the known samples of seen or of unseen classes; otherwise, and where this is not known, "".
+std::string weak_rejection(const Model& model);
 
 /// Reads and fully validates a model file (docs/format.md). Tensors stay mapped. Throws bad_input.
 Model load_model(const std::filesystem::path& file);

@@ -300,7 +300,8 @@ typedef struct parsnets_adaptation {
 } parsnets_adaptation;
 
 /* Moves places of classes by unlabelled samples. `movable`: the indices of `movable_count` classes that may move; NULL:
- * all unseen classes. At most `rounds` rounds; 0: the default. `support` and `degrees`: C values each, or NULL: the
+ * all unseen classes. At most `rounds` rounds; 0: the default. 40,000 samples or more are taken in batches of 20,000,
+ * one after the other. `support` and `degrees`: C values each, or NULL: the
  * samples that a class was given, and the angle by which it moved; 0 for classes that did not. `classes` is C. */
 PARSNETS_API parsnets_status parsnets_model_adapt(parsnets_model *model, const float *x, size_t samples,
                                                   size_t dimensions, const int32_t *movable, size_t movable_count,

@@ -6,33 +6,20 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "parsnets/feature_source.hpp"
-#include "parsnets/rejection.hpp"
 
 namespace parsnets {
 
-/// One list of samples of a split.
-struct SplitPart {
-  std::size_t samples = 0;                            ///< their number
-  std::string crc32;                                  ///< of the sorted indices, 8 hexadecimal digits
-  bool operator==(const SplitPart&) const = default;  ///< every field
-};
-
 /// The split that a model was trained with.
 struct SplitProvenance {
-  SplitPart trainval, test_seen, test_unseen, train, val;   ///< the lists of Split
+  /// The lists of Split: how many samples, and the CRC-32 of the sorted indices, 8 hexadecimal digits.
+  std::pair<std::size_t, std::string> trainval, test_seen, test_unseen, train, val;
   std::string version;                                      ///< of a known split; or empty
   std::string file;                                         ///< of a split that replaced the folder's own; or empty
   bool operator==(const SplitProvenance&) const = default;  ///< every field
-};
-
-/// The samples that a model was fitted to. Empty for model files of version 0.1.
-struct TrainedSamples {
-  std::string samples;                                     ///< bit s % 4 of hexadecimal digit s / 4 for sample s
-  std::string crc32;                                       ///< of the features of up to 256 of them
-  bool operator==(const TrainedSamples&) const = default;  ///< every field
 };
 
 /// Statistics that a model was trained from.
@@ -49,7 +36,8 @@ struct DataProvenance {
   std::size_t samples = 0, dimensions = 0;                 ///< of all features, n and d
   SplitProvenance split;                                   ///< its split
   std::string known_as;                                    ///< the public data set that it is; or empty
-  TrainedSamples trained;                                  ///< the distinct samples of trainval
+  std::string trained_samples;                             ///< of trainval: bit s % 4 of hexadecimal digit s / 4
+  std::string trained_crc32;                               ///< of the features of up to 256 of them
   std::vector<StatisticsPart> statistics;                  ///< where it was trained from statistics, not from samples
   std::string features_path, semantics_path, split_path;   ///< as in ChosenFiles; empty: the folder's own
   std::optional<FeatureSource> source;                     ///< what made the features; none: not known
@@ -73,20 +61,13 @@ struct ValidationRecord {
   bool operator==(const ValidationRecord&) const = default;  ///< every field
 };
 
-/// One candidate that selection looked at.
+/// Accuracies on validation classes: of a candidate that selection looked at, or of an exported model.
 struct SelectionStep {
-  std::string choice;                             ///< "lambda=3 semantic-scaling=l2"
+  std::string choice;                             ///< "lambda=3 semantic-scaling=l2"; or empty
   double zsl = 0;                                 ///< per-class top-1 on validation classes, mean over the folds
   double h = 0;                                   ///< harmonic mean at the best gamma on the same folds
   double merit() const { return (zsl + h) / 2; }  ///< what the choice is made by
   bool operator==(const SelectionStep&) const = default;  ///< every field
-};
-
-/// The fit of the encoder.
-struct EncoderRecord {
-  std::size_t dimensions = 0;                             ///< h
-  double reconstruction_error = 0;                        ///< as in Encoder
-  bool operator==(const EncoderRecord&) const = default;  ///< every field
 };
 
 /// How evenly the gates spread samples over networks.
@@ -127,13 +108,6 @@ struct ObjectiveStep {
   bool operator==(const ObjectiveStep&) const = default;  ///< every field
 };
 
-/// The convergence of DAP.
-struct DapRecord {
-  std::size_t iterations = 0;                         ///< of the slowest attribute
-  double relative_gradient = 0;                       ///< of the worst attribute
-  bool operator==(const DapRecord&) const = default;  ///< every field
-};
-
 /// What the settings of learning in the field (FieldSettings) reached on validation classes, in percent; means over
 /// the folds, at a fixed gamma.
 struct FieldRecord {
@@ -144,47 +118,59 @@ struct FieldRecord {
   bool operator==(const FieldRecord&) const = default;  ///< every field
 };
 
-/// A pile of unlabelled samples that moved places of classes after training (parsnets/field.hpp).
-struct AdaptationRecord {
-  std::size_t samples = 0, convincing = 0, classes = 0;      ///< in the pile; assigned to a class; classes that moved
-  double mean_degrees = 0;                                   ///< by which they moved
-  double likelihood_gain = 0;                                ///< as in Adaptation
-  bool operator==(const AdaptationRecord&) const = default;  ///< every field
+/// A class that adapt() moved (parsnets/field.hpp).
+struct ClassMove {
+  std::int32_t class_index = 0;                       ///< in the class set
+  double support = 0;                                 ///< Σ r over the samples, in the last round
+  double degrees = 0;                                 ///< angle between its prototype before and after
+  bool operator==(const ClassMove&) const = default;  ///< every field
 };
 
-/// What rejection (parsnets/rejection.hpp) reached on held-out classes, in percent.
+/// What adapt() did with unlabelled samples. The record keeps it without rounds and moves.
+struct Adaptation {
+  std::size_t samples = 0;     ///< n
+  std::size_t convincing = 0;  ///< samples that were assigned to a class that may move, in the last round
+  std::size_t classes = 0;     ///< that moved
+  double mean_degrees = 0;     ///< by which they moved
+  double likelihood_gain = 0;  ///< mean over the samples of log Σ_c exp(τ·(score − γ·[seen])), after minus before
+  int rounds = 0;              ///< until no prototype moved
+  std::vector<ClassMove> moves;                        ///< by class
+  bool operator==(const Adaptation&) const = default;  ///< every field
+};
+
+/// What rejection (parsnets/open_set.hpp) reached on held-out classes, in percent.
 struct RejectionRecord {
   std::size_t folds = 0, classes = 0, samples = 0;  ///< fits; classes held out in turn, and their samples
   double false_accept = 0;                          ///< share of unknown samples that may be accepted, as asked for
   double accepted = 0;                              ///< share that is, mean over the held-out classes
   double accept_low = 0, accept_high = 0;           ///< 95 % confidence interval of the accepted share over classes
-  double rejected_seen = 0, rejected_unseen = 0;    ///< its price: known samples of seen, of unseen classes rejected
+  double rejected_seen = 0, rejected_unseen = 0;    ///< known samples of seen, of unseen classes that are rejected
   double auroc = 0, confidence_auroc = 0;           ///< of known_score(), and of the confidence in its place
-  /// The price as shares.
-  RejectionPrice price() const { return {rejected_seen / 100, rejected_unseen / 100, auroc / 100}; }
   bool operator==(const RejectionRecord&) const = default;  ///< every field
 };
 
 /// Parts that the method does not have are empty. All of it is, for a model that train() did not make.
 struct TrainRecord {
-  DataProvenance data;                                  ///< what it was trained on
-  std::uint64_t seed = 1;                               ///< of all random draws
-  std::optional<TrainingRequest> asked;                 ///< none: trained by version 0.1
-  ValidationRecord validation;                          ///< what it reached on validation classes
-  std::string chosen;                                   ///< the candidate that selection chose
-  std::vector<SelectionStep> selection;                 ///< every candidate, in the order looked at
-  std::vector<std::string> left_out;                    ///< what the time budget cut off the automatic search
-  std::optional<EncoderRecord> encoder;                 ///< methods with gates
-  std::optional<GateUsage> gates;                       ///< on the training samples
-  std::optional<SvrCertificate> svr;                    ///< fits by the SVR
-  std::vector<ObjectiveStep> joint;                     ///< the start and every step
-  std::optional<double> orthogonality;                  ///< after joint steps of the SVR: max_{i≠j} |cos(Θ_i, Θ_j)|
-  std::optional<DapRecord> dap;                         ///< method dap
+  DataProvenance data;                   ///< what it was trained on
+  std::uint64_t seed = 1;                ///< of all random draws
+  std::optional<TrainingRequest> asked;  ///< none: trained by version 0.1
+  ValidationRecord validation;           ///< what it reached on validation classes
+  std::string chosen;                    ///< the candidate that selection chose
+  std::vector<SelectionStep> selection;  ///< every candidate, in the order looked at
+  std::vector<std::string> left_out;     ///< what the time budget cut off the automatic search
+  /// Methods with gates: h, and the reconstruction error of the encoder.
+  std::optional<std::pair<std::size_t, double>> encoder;
+  std::optional<GateUsage> gates;       ///< on the training samples
+  std::optional<SvrCertificate> svr;    ///< fits by the SVR
+  std::vector<ObjectiveStep> joint;     ///< the start and every step
+  std::optional<double> orthogonality;  ///< after joint steps of the SVR: max_{i≠j} |cos(Θ_i, Θ_j)|
+  /// Method dap: iterations of the slowest attribute, and the relative gradient of the worst.
+  std::optional<std::pair<std::size_t, double>> dap;
   std::vector<ObjectiveStep> refinement;                ///< the start and every step
   std::vector<std::string> warnings;                    ///< why some results are meaningless
   std::optional<FieldRecord> field;                     ///< targets classes with validation classes
   std::optional<RejectionRecord> rejection;             ///< none: no rejection was calibrated
-  std::vector<AdaptationRecord> adaptations;            ///< since training, the latest 100; empty after they are undone
+  std::vector<Adaptation> adaptations;                  ///< since training, the latest 100; empty after they are undone
   bool operator==(const TrainRecord&) const = default;  ///< every field
 };
 

@@ -3,28 +3,17 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <string>
-#include <vector>
 
 #include "parsnets/dataset.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/options.hpp"
-#include "parsnets/processes.hpp"
 #include "parsnets/progress.hpp"
-#include "parsnets/statistics.hpp"
 #include "parsnets/threads.hpp"
 
 namespace parsnets {
 
-/// What is said of a run but not stored in the model, since it differs between machines.
-struct TrainRun {
-  double seconds = 0;               ///< of the whole call
-  double flops = 0, bytes = 0;      ///< of the SVR's hot loops
-  std::vector<double> svr_seconds;  ///< since the start of the last solve, one per entry of its trace in the record
-  std::uint64_t peak_memory = 0;    ///< bytes of the process
-  std::uint64_t bytes_sent = 0;     ///< that this process has put into collective calls
-  bool streamed = false;            ///< samples were prepared in blocks, to keep the memory limit
-};
+struct TrainRun;  // train/train_run.hpp
+class Processes;  // base/processes.hpp
 
 /// Trains on the trainval samples of `data`. The same data, options and seed give the same bytes for any number of
 /// threads (preset automatic: unless its time budget cuts the search). Throws usage for impossible options, bad_input
@@ -37,25 +26,25 @@ struct TrainRun {
 Model train(const Dataset& data, const TrainOptions& options, ThreadPool& pool, ProgressObserver* progress = nullptr,
             TrainRun* run = nullptr, Processes* processes = nullptr);
 
-/// Sums over the trainval samples of a folder in one pass. Features in a C-ordered .npy or .npz are read in blocks, so
-/// that memory does not grow with their number; .csv and .mat files and Fortran-ordered arrays are loaded whole. With
-/// a `memory_limit` (bytes, 0: none), throws usage before the pass if it does not fit. Throws as load_dataset.
-Statistics collect_statistics(const std::filesystem::path& folder, const LoadOptions& load,
-                              const StatisticsOptions& options, ThreadPool& pool, ProgressObserver* progress = nullptr,
-                              std::uint64_t memory_limit = 0);
+/// How a model is calibrated for unknown samples.
+struct OpenSetOptions {
+  double false_accept = 0.05;      ///< share of unknown samples that may be accepted, between 0 and 1
+  int folds = 20;                  ///< fits, each without a part of the seen classes; at most one per two classes
+  std::uint64_t seed = 1;          ///< of the folds
+  std::uint64_t memory_limit = 0;  ///< bytes for the whole process; 0: that of training
+};
 
-/// The options with every empty field filled in for training from statistics. Throws usage for options that need
-/// samples, naming all of them.
-TrainOptions resolve_options(const TrainOptions& options, const Dataset& data, const Statistics& statistics);
-
-/// Trains the closed form of class space from statistics: one linear map, no gates, no refinement. `data` gives class
-/// names, semantics and split; its features are not read. Gamma and temperature are chosen on groups of classes that
-/// are held out in turn; without groups or kept rows there is no calibration, and the record has a warning. `parts`
-/// says where the statistics come from. Throws as train(), and bad_input for classes that `data` lacks or has as
-/// unseen.
-Model train_from_statistics(const Statistics& statistics, const Dataset& data, const TrainOptions& options,
-                            ThreadPool& pool, ProgressObserver* progress = nullptr, TrainRun* run = nullptr,
-                            std::vector<StatisticsPart> parts = {});
+/// Sets Model::rejection, Model::sets and the record of it; nothing else changes. The model's options are fitted again
+/// without a part of the seen classes and a twentieth of the samples of the others, once per fold. In each fold one
+/// half of the classes left out is unknown; the other half is described by its semantics alone, as are the unseen
+/// classes of the bank. Then the halves change places. Without unseen classes in the bank, all of them are unknown.
+/// `data` is the set that the model was trained on. Returns what rejection reached on the held-out classes, each judged
+/// by weights that were fitted without its fold. The same data, options and seed give the same bits for any number of
+/// threads. Throws usage for options out of range and for a model that is reverse or does not compare by cosine,
+/// bad_input for another data set, fewer than four seen classes with samples or too few samples, cancelled by
+/// `progress`.
+RejectionRecord calibrate_open_set(Model& model, const Dataset& data, const OpenSetOptions& options, ThreadPool& pool,
+                                   ProgressObserver* progress = nullptr);
 
 /// Removes the files that training with this checkpoint has left. Never throws: left-over ones do no harm.
 void remove_checkpoints(const std::filesystem::path& checkpoint);

@@ -7,6 +7,7 @@ With --self-contained, libraries that a plain system lacks must come from the pa
 
 import importlib.metadata
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -54,15 +55,16 @@ def check_training():
 
 
 def check_formats():
-    """Archives and MAT files, written by the tool and read by the library: their libraries work."""
+    """Archives and MAT files are read: their libraries work."""
     data = datasets.load_demo()
     with tempfile.TemporaryDirectory() as scratch:
-        for form in ("npz", "mat5", "mat73"):
-            folder = Path(scratch, form)
-            subprocess.run([*COMMANDS[0], "data", "convert", str(package / "demo"), str(folder), "--format", form,
-                            "--quiet"], check=True, stdout=subprocess.DEVNULL)
-            again = datasets.load_folder(folder)
-            assert again.class_names == data.class_names and np.array_equal(again.X, data.X), form
+        folder = Path(shutil.copytree(package / "demo", Path(scratch, "npz")))
+        (folder / "features.npy").unlink()
+        np.savez_compressed(folder / "features.npz", features=data.X)
+        again = datasets.load_folder(folder)
+        assert again.class_names == data.class_names and np.array_equal(again.X, data.X)
+    mat73 = datasets.load_folder(Path(__file__).with_name("mat73"))
+    assert mat73.class_names == list("abcdef") and np.array_equal(mat73.X, np.arange(24.0).reshape(12, 2))
 
 
 def check_libraries(self_contained):

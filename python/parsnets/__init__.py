@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .baselines import DAP, ESZSL, SAE, RidgeZSL
     from .classifier import ParsNetsClassifier, ZeroShotClassifier, load_model
     from .device import DeviceModel
-    from .errors import BadInput, Cancelled, ParsNetsError, Usage
+    from .errors import BadInputError, CancelledError, ParsNetsError, UsageError
     from .model_selection import ClassDisjointKFold
     from .reporting import report
     from .reproduction import Reproduction, ResultTable, reproduce
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 __version__: str  # the engine's, when it is asked for
 __all__ = [
-    "AcceptedShare", "Adaptation", "BadInput", "Cancelled", "ClassDisjointKFold", "DAP", "DeviceModel", "ESZSL",
-    "Evaluation", "Explanation", "Explanations", "Interval", "OpenSetEvaluation", "OpenSetQuality", "PairedTest",
-    "ParsNetsClassifier", "ParsNetsError", "Rejection", "Reproduction", "ResultTable", "RidgeZSL", "SAE", "SetResult",
-    "Usage", "ZeroShotClassifier", "datasets", "engine_version", "load_model", "metrics", "model_selection", "plotting",
-    "report", "reproduce",
+    "AcceptedShare", "Adaptation", "BadInputError", "CancelledError", "ClassDisjointKFold", "DAP", "DeviceModel",
+    "ESZSL", "Evaluation", "Explanation", "Explanations", "Interval", "OpenSetEvaluation", "OpenSetQuality",
+    "PairedTest", "ParsNetsClassifier", "ParsNetsError", "Rejection", "Reproduction", "ResultTable", "RidgeZSL", "SAE",
+    "SetResult", "UsageError", "ZeroShotClassifier", "datasets", "engine_version", "load_model", "metrics",
+    "model_selection", "plotting", "report", "reproduce",
 ]
 
 _MODULES = ("baselines", "classifier", "dask", "datasets", "device", "errors", "metrics", "model_selection", "plotting",
             "reporting", "reproduction", "results")
 _MODULE_OF = {
-    "BadInput": "errors", "Cancelled": "errors", "ParsNetsError": "errors", "Usage": "errors",
+    "BadInputError": "errors", "CancelledError": "errors", "ParsNetsError": "errors", "UsageError": "errors",
     "ClassDisjointKFold": "model_selection", "DeviceModel": "device", "report": "reporting",
     "Reproduction": "reproduction", "ResultTable": "reproduction", "reproduce": "reproduction",
     "DAP": "baselines", "ESZSL": "baselines", "RidgeZSL": "baselines", "SAE": "baselines",

@@ -23,7 +23,7 @@ from ._prediction import Prediction
 from ._progress import ProgressCallback
 from ._training import seed_of, threads_of, train, validated
 from .datasets import Dataset, checked, from_arrays
-from .errors import BadInput, Usage
+from .errors import BadInputError, UsageError
 
 if TYPE_CHECKING:
     from .device import DeviceModel
@@ -33,9 +33,9 @@ Self = TypeVar("Self", bound="ZeroShotClassifier")
 # Defaults of a plain classifier: features have no common unit, and one-hot class vectors cannot tell validation classes
 # apart.
 _ONE_HOT_OPTIONS = {"feature-scaling": "standardize", "calibrate": False}
-# Parameters of every estimator and the corresponding options.
-COMMON = {"feature_scaling": "feature-scaling", "semantic_scaling": "semantic-scaling",
-          "semantic_whitening": "semantic-whitening", "similarity": "similarity"}
+# Parameters that are no options of the engine by themselves, and options that have other names in Python.
+_OWN = {"method", "reverse", "class_weight", "search", "options", "random_state", "n_jobs", "verbose"}
+_OPTIONS = {"alpha": "lambda", "semantic_alpha": "semantic-lambda", "loss": "fit"}
 
 
 class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
@@ -70,22 +70,18 @@ class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
 
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    # The constructor's parameters to the engine's options, and the engine's methods to the parameters that choose them.
-    _option_of: ClassVar[Mapping[str, str]] = {}
-    _former_names: ClassVar[Mapping[str, str]] = {}
+    # The engine's methods to the parameters that choose them.
     _methods: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
     def __init__(self, *, feature_scaling: Optional[str], semantic_scaling: Optional[str],
-                 semantic_whitening: Optional[float], similarity: Optional[str], preset: str, select: bool,
-                 options: Optional[Dict[str, Any]], random_state: Any, n_jobs: Optional[int], verbose: Any) -> None:
+                 semantic_whitening: Optional[float], search: str, options: Optional[Dict[str, Any]], random_state: Any,
+                 n_jobs: Optional[int], verbose: Any) -> None:
         """Store the common parameters. Each class repeats them, because scikit-learn reads the constructor's signature.
         """
         self.feature_scaling = feature_scaling
         self.semantic_scaling = semantic_scaling
         self.semantic_whitening = semantic_whitening
-        self.similarity = similarity
-        self.preset = preset
-        self.select = select
+        self.search = search
         self.options = options
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -96,6 +92,11 @@ class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
         """Name of the method in the engine."""
         return next(method for method, chosen in self._methods.items()
                     if all(bool(getattr(self, name)) == value for name, value in chosen.items()))
+
+    @classmethod
+    def _options(cls) -> Dict[str, str]:
+        """Return the constructor's parameters and the engine's options that they set."""
+        return {name: _OPTIONS.get(name, name.replace("_", "-")) for name in cls._get_param_names() if name not in _OWN}
 
     # ---- Training ----
 
@@ -120,7 +121,7 @@ class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
             - A DataFrame has one row per class, and its columns name the attributes.
             - The rows of an array belong to `class_names` or, without it, to the sorted labels. If there are more rows
               than labels and `y` has integers from 0, they belong to 0, 1, ...
-            - None uses one-hot vectors, which makes a plain classifier. Unless `preset` or a parameter says otherwise,
+            - None uses one-hot vectors, which makes a plain classifier. Unless a parameter says otherwise,
               `feature_scaling` is then "standardize" and there is no calibration.
 
             Named attributes (columns, the index of a Series) are put in the order of `attribute_names` or, without it,
@@ -133,7 +134,7 @@ class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
             Seen classes on which gamma, the temperature and searches are chosen. "auto" draws them with `random_state`;
             "none" uses none.
         progress : callable, default=None
-            Called with (stage, done, total, unit). A true result stops training, which raises Cancelled.
+            Called with (stage, done, total, unit). A true result stops training, which raises CancelledError.
 
         Returns
         -------
@@ -155,8 +156,8 @@ class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
         extra = self._validation_options(validation, class_attributes is not None)
         if class_attributes is None:
             if class_names is not None:
-                raise Usage("class_names: expected class_attributes as well, found none; classes without samples need "
-                            "attributes")
+                raise UsageError("class_names: expected class_attributes as well, found none; classes without samples "
+                                 "need attributes")
             labels, semantics = seen, np.eye(len(seen), dtype=np.float32)
             attribute_names = [name_of(label) for label in seen] if attribute_names is None else attribute_names
         else:
@@ -181,7 +182,7 @@ class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
         data : Dataset
             Data set of `parsnets.datasets`.
         progress : callable, default=None
-            Called with (stage, done, total, unit). A true result stops training, which raises Cancelled.
+            Called with (stage, done, total, unit). A true result stops training, which raises CancelledError.
 
         Returns
         -------
@@ -195,17 +196,17 @@ class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
     def _validation_options(self, validation: Any, has_attributes: bool) -> Dict[str, Any]:
         if isinstance(validation, str):
             if validation not in ("auto", "none"):
-                raise Usage(f"validation: expected 'auto', 'none' or labels of seen classes, found {validation!r}")
-            if validation == "none" and (self.select or self.preset == "auto"):
-                raise Usage("validation: expected 'auto' or labels of seen classes, because select and preset 'auto' "
-                            "choose on them, found 'none'")
+                raise UsageError(f"validation: expected 'auto', 'none' or labels of seen classes, found {validation!r}")
+            if validation == "none" and self.search != "none":
+                raise UsageError("validation: expected 'auto' or labels of seen classes, because search chooses on "
+                                 "them, found 'none'")
         elif not has_attributes:
-            raise Usage("validation: labels need class_attributes as well, found none; without attributes nothing is "
-                        "known about a held-out class")
-        if not has_attributes and (self.select or self.preset == "auto"):
-            raise Usage("class_attributes: select and preset 'auto' need them, because they choose on held-out "
-                        "classes, found none; search with GridSearchCV")
-        if not has_attributes and self.preset == "none":
+            raise UsageError("validation: labels need class_attributes as well, found none; without attributes nothing "
+                             "is known about a held-out class")
+        if not has_attributes and self.search != "none":
+            raise UsageError("class_attributes: search needs them, because it chooses on held-out classes, found none; "
+                             "search with GridSearchCV")
+        if not has_attributes:
             return dict(_ONE_HOT_OPTIONS)
         return {"calibrate": False} if isinstance(validation, str) and validation == "none" else {}
 
@@ -213,28 +214,19 @@ class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
                progress: Optional[ProgressCallback], feature_names: Any = None, **more: Any) -> Self:
         """Train and keep the model. source: as in _training.train(); more: other attributes to set with the model."""
         if not isinstance(self.options or {}, Mapping):
-            raise Usage(f"options: expected a dict of names to values, found {self.options!r}")
+            raise UsageError(f"options: expected a dict of names to values, found {self.options!r}")
         given = {str(name).replace("_", "-"): value for name, value in (self.options or {}).items()}
-        chosen = {option: getattr(self, name) for name, option in self._option_of.items()
-                  if getattr(self, name) is not None}
-        for former, name in self._former_names.items():
-            if getattr(self, former) is not None:
-                if getattr(self, name) is not None:
-                    raise Usage(f"{former}: expected only {name}, its new name, found both")
-                warnings.warn(f"{former} is now called {name}", FutureWarning, stacklevel=3)
-                chosen[self._option_of[name]] = getattr(self, former)
+        own = self._options()
+        chosen = {option: getattr(self, name) for name, option in own.items() if getattr(self, name) is not None}
         chosen["method"] = self._method
-        if self.preset != "none":
-            chosen["preset"] = self.preset
-        if self.select:
-            chosen["select"] = True
-        always = {"seed": "random_state", "threads": "n_jobs", "preset": "preset", "select": "select",
-                  "method": "method"}
+        if self.search != "none":
+            chosen["search"] = self.search
+        always = {"seed": "random_state", "threads": "n_jobs", "search": "search", "method": "method"}
         twice = [name for name in given if name in chosen or name in always]
-        names = {**{option: name for name, option in self._option_of.items()}, **always}
+        names = {**{option: name for name, option in own.items()}, **always}
         if twice:
-            raise Usage(f"options: expected options that are not parameters, found {twice[0]!r}; give it only as "
-                        f"{names[twice[0]]}")
+            raise UsageError(f"options: expected options that are not parameters, found {twice[0]!r}; give it only as "
+                             f"{names[twice[0]]}")
         model = train(source, {**extra, **chosen, **given}, names, labels, feature_names=feature_names,
                       threads=threads_of(self.n_jobs), verbose=self.verbose, progress=progress)
         kept = {name: value for name, value in self.__dict__.items()
@@ -327,8 +319,8 @@ class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
             kinds: List[Any] = [RidgeZSL, ESZSL, SAE, DAP, ParsNetsClassifier]
             kind = next((k for k in kinds if model.method in k._methods), ParsNetsClassifier)
         if model.method not in kind._methods:
-            raise BadInput(f"{file}: expected a model of method {', '.join(filter(None, kind._methods))} for "
-                           f"{kind.__name__}, found {model.method or 'none'}; use parsnets.load_model()")
+            raise BadInputError(f"{file}: expected a model of method {', '.join(filter(None, kind._methods))} for "
+                                f"{kind.__name__}, found {model.method or 'none'}; use parsnets.load_model()")
         estimator = kind(**{**kind._methods[model.method], **parameters})
         estimator._model = model
         estimator.n_features_in_ = model.dimensions
@@ -337,7 +329,7 @@ class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
         return estimator
 
     def export(self, data: Optional[Dataset] = None, *, precision: Optional[str] = None, rank: Optional[int] = None,
-               max_bytes: int = 0, max_drop: float = 0.5, progress: Optional[ProgressCallback] = None) -> DeviceModel:
+               max_bytes: int = 0, max_drop: float = 0.005, progress: Optional[ProgressCallback] = None) -> DeviceModel:
         """Export the model as the small file that runs on devices (docs/device.md). Labels are kept.
 
         Parameters
@@ -351,10 +343,10 @@ class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
             Number of networks to store; 0 stores all. None means all, or the choice made for `max_bytes`.
         max_bytes : int, default=0
             Maximum size of the file; `precision` and `rank` are chosen accordingly if they are None. 0 means no limit.
-        max_drop : float, default=0.5
-            Maximum loss of accuracy on validation classes, in percentage points.
+        max_drop : float, default=0.005
+            Maximum loss of accuracy on validation classes.
         progress : callable, default=None
-            Called with (stage, done, total, unit). A true result stops the export, which raises Cancelled.
+            Called with (stage, done, total, unit). A true result stops the export, which raises CancelledError.
 
         Returns
         -------

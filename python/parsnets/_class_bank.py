@@ -15,7 +15,7 @@ from ._library import Adaptation as _Adaptation
 from ._library import call, real, text, unsigned
 from ._model import Model, address
 from ._training import threads_of
-from .errors import BadInput, Usage
+from .errors import BadInputError, UsageError
 from .results import Adaptation
 
 Result = TypeVar("Result")
@@ -44,7 +44,7 @@ class ClassBank:
             Attributes of the class. A Series with named values may have any order, see `add_classes`. None: the class
             is known by its examples alone.
         examples : array-like of shape (n_samples, n_features), default=None
-            Samples of the class. They need a model with targets "classes".
+            Samples of the class. They need a model of method "parsnets".
 
         Returns
         -------
@@ -52,7 +52,7 @@ class ClassBank:
             The changed estimator.
         """
         if attributes is None and examples is None:
-            raise Usage("add_class: expected attributes, examples or both, found neither")
+            raise UsageError("add_class: expected attributes, examples or both, found neither")
         if examples is None:
             return self.add_classes({label: attributes})
         check_is_fitted(self)
@@ -89,8 +89,8 @@ class ClassBank:
         model = self._model
         read = read_table(class_attributes, model.attribute_names if model.names_attributes else None)
         if read is None:
-            raise Usage("class_attributes: expected a dict of labels to vectors, or a DataFrame with one row per "
-                        f"class, found {type(class_attributes).__name__}")
+            raise UsageError("class_attributes: expected a dict of labels to vectors, or a DataFrame with one row per "
+                             f"class, found {type(class_attributes).__name__}")
         labels, table, _ = read
         refuse_repeated(labels)
         table = np.ascontiguousarray(table)
@@ -107,7 +107,7 @@ class ClassBank:
         Parameters
         ----------
         label : str or int
-            Label of a class of the model, which needs targets "classes".
+            Label of a class of the model, which needs method "parsnets".
         X : array-like of shape (n_samples, n_features)
             Samples of the class.
 
@@ -134,7 +134,8 @@ class ClassBank:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Samples of any classes of the model, which needs targets "classes".
+            Samples of any classes of the model, which needs method "parsnets". 40,000 or more are taken in batches of
+            20,000, one after the other.
         classes : array-like of shape (n_movable,), default=None
             Labels of the classes that may move. None means all unseen classes.
         rounds : int, default=20
@@ -147,7 +148,7 @@ class ClassBank:
         """
         most = unsigned(rounds, "rounds", 32)
         if most == 0:
-            raise Usage("rounds: expected at least 1, found 0")
+            raise UsageError("rounds: expected at least 1, found 0")
 
         def learn(model: Model, x: Floats) -> Adaptation:
             found, threads = _Adaptation(size=ctypes.sizeof(_Adaptation)), threads_of(self.n_jobs)
@@ -226,7 +227,7 @@ class ClassBank:
         """
         check_is_fitted(self)
         if (X is None) != (y is None) or (X is None) == (gamma is None and temperature is None):
-            raise Usage("calibrate: expected either X and y, or gamma, temperature or both")
+            raise UsageError("calibrate: expected either X and y, or gamma, temperature or both")
         if X is not None:
             return self._apply(X, lambda model, x: self._calibrate_on(model, x, y))
         model = self._model
@@ -238,7 +239,7 @@ class ClassBank:
     def _calibrate_on(self: Self, model: Model, x: Floats, y: Any) -> Self:
         places = places_of(model.labels, y, "y").astype(np.int32)
         if places.shape != x.shape[:1]:
-            raise BadInput(f"y: expected {len(x)} labels, one per row of X, found {len(places)}")
+            raise BadInputError(f"y: expected {len(x)} labels, one per row of X, found {len(places)}")
         threads = threads_of(self.n_jobs)
         self._model = model.changed(lambda handle: call("model_calibrate_on", handle, address(x), address(places),
                                                         *x.shape, threads), model.labels)

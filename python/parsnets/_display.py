@@ -144,6 +144,10 @@ def _plural(count: int, word: str) -> str:
 # ---- Evaluation ----
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}\u202f%"
+
+
 def evaluation_html(evaluation: Evaluation) -> str:
     """Results of an evaluation, with bars."""
     e = evaluation
@@ -158,9 +162,9 @@ def evaluation_html(evaluation: Evaluation) -> str:
     ]
     keys = {"ZSL": "zsl_top1_per_class", "U": "u", "S": "s", "H": "h"}
     intervals = {name: e.intervals[key] for name, key in keys.items() if key in e.intervals}
-    rows = [(name, value, kind, what + (f"; 95 % interval {intervals[name].low:.1f} to {intervals[name].high:.1f}"
-                                        if name in intervals else "")) for name, value, kind, what in rows]
-    cells = [(_named(name, what), f"{value:.1f}\u202f%", _bar(value / 100, kind, f"{value:.1f} %"))
+    between = {name: f"; 95 % interval {100 * one.low:.1f} to {100 * one.high:.1f}" for name, one in intervals.items()}
+    rows = [(name, value, kind, what + between.get(name, "")) for name, value, kind, what in rows]
+    cells = [(_named(name, what), _percent(value), _bar(value, kind, f"{100 * value:.1f} %"))
              for name, value, kind, what in rows if value is not None]
     note = "on test samples" + ("; none of seen classes" if e.gamma is None else f", gamma {e.gamma:.4g}")
     if e.trained_samples != 0:
@@ -176,8 +180,8 @@ def _by_class(e: Evaluation) -> str:
         return ""
     ranked, ends = sorted(accuracies.items(), key=lambda pair: pair[1]), 5
     few = len(ranked) <= 2 * ends + 2
-    rows = [(_named(_cut(str(label), 28), _mostly(e, label)), f"{value:.1f}\u202f%",
-             _bar(value / 100, "unseen" if label in (e.zsl_per_class or ()) else "seen", f"{value:.1f} %"))
+    rows = [(_named(_cut(str(label), 28), _mostly(e, label)), _percent(value),
+             _bar(value, "unseen" if label in (e.zsl_per_class or ()) else "seen", f"{100 * value:.1f} %"))
             for label, value in (ranked if few else ranked[:ends] + ranked[-ends:])]
     compete = "unseen classes" if e.gzsl_per_class is None else "all classes"
     which = "" if few else f", the {ends} worst and the {ends} best of {len(ranked):,}"
@@ -211,13 +215,13 @@ def explanation_html(explanation: Explanation) -> str:
     rows += [("training samples", e.examples, "quiet", ()), ("calibration (gamma)", e.calibration, "quiet", ())]
     winner, second = str(e.label), str(e.runner_up)
     if e.label == e.runner_up:
-        return _card(winner, "the only class", _open_networks(e))
+        return _card(winner, "the only class", _active_networks(e))
     chart = _diverging(rows, (_cut(winner, 14), _cut(second, 14)), f"contributions for {winner} against {second}")
     caption = ("contributions to the difference of the scores, and the attributes of both classes: "
                f"{_key('unseen', 'for ' + _cut(second))}{_key('seen', 'for ' + _cut(winner))}")
     digits = _decimals(e.score, e.runner_up_score)
     note = f"instead of {second}: score {e.score:.{digits}f} against {e.runner_up_score:.{digits}f}"
-    return _card(winner, note, _figure(caption, chart, 580), _open_networks(e))
+    return _card(winner, note, _figure(caption, chart, 580), _active_networks(e))
 
 
 def explanations_html(explanations: Explanations) -> str:
@@ -231,10 +235,10 @@ def explanations_html(explanations: Explanations) -> str:
     return "<div>" + "".join(f'<div style="margin:0 0 8px">{card}</div>' for card in shown) + "</div>"
 
 
-def _open_networks(e: Explanation) -> str:
-    if len(e.open_networks) < 2:
+def _active_networks(e: Explanation) -> str:
+    if len(e.active_networks) < 2:
         return ""
-    return _info([(f"{len(e.open_networks)} active networks", _some(e.open_networks.tolist(), 24))])
+    return _info([(f"{len(e.active_networks)} active networks", _some(e.active_networks.tolist(), 24))])
 
 
 _Term = Tuple[str, float, str, Sequence[str]]
@@ -330,7 +334,7 @@ def _estimator_info(estimator: Any, record: Dict[str, Any], options: Dict[str, A
     data, validation, svr = record.get("data"), record.get("validation", {}), record.get("svr")
     yield "method", options.get("method", "unknown")
     if model.networks > 1:
-        yield "networks", f"{model.open:,} of {model.networks:,} active"
+        yield "networks", f"{model.active:,} of {model.networks:,} active"
     yield "classes", f"{len(seen):,}: {int(seen.sum()):,} seen, {int((~seen).sum()):,} unseen"
     if not seen.all():
         yield "unseen", _some(estimator.classes_[~seen])
@@ -449,8 +453,8 @@ def device_html(device: DeviceModel) -> str:
     if device.validation is None:
         return _card("DeviceModel", "accuracy on validation classes was not measured", info)
     before, after = device.validation["before"], device.validation["after"]
-    rows = [(_named(name, when), f"{accuracy[key]:.1f}\u202f%",
-             _bar(accuracy[key] / 100, kind, f"{accuracy[key]:.1f} %"))
+    rows = [(_named(name, when), _percent(accuracy[key]),
+             _bar(accuracy[key], kind, f"{100 * accuracy[key]:.1f} %"))
             for name, key in (("ZSL", "zsl"), ("H", "h"))
             for when, accuracy, kind in (("before", before, "test"), ("after", after, "seen"))]
     return _card("DeviceModel", "", info, _table(("measure", "value", "0 to 100 %"), rows,

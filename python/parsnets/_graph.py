@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List
 import numpy as np
 
 from ._training import validated
-from .errors import BadInput
+from .errors import BadInputError
 
 FAN_IN = 8  # results that one task adds up
 RUNS = 64  # of partitions that are added up one after the other, where they are: so many at least keep workers busy
@@ -55,10 +55,10 @@ def matrix_of(estimator: Any, X: Any, *, reset: bool) -> Any:
         example, matrix = X._meta_nonempty, X.to_dask_array()
     elif isinstance(X, da.Array):
         if X.ndim != 2 or np.isnan(X.shape[1]):
-            raise BadInput(f"X: expected 2 dimensions and a known number of columns, found shape {X.shape}")
+            raise BadInputError(f"X: expected 2 dimensions and a known number of columns, found shape {X.shape}")
         example, matrix = np.zeros((2, X.shape[1]), np.float32), X
     else:
-        raise BadInput(f"X: expected a dask array or DataFrame, found {type(X).__name__}")
+        raise BadInputError(f"X: expected a dask array or DataFrame, found {type(X).__name__}")
     validated(estimator, example, dtype=np.float32, reset=reset)
     return matrix if matrix.numblocks[1] == 1 else matrix.rechunk({1: -1})
 
@@ -70,24 +70,24 @@ def column_of(values: Any, matrix: Any, what: str) -> Any:
     if not is_collection(values):
         array = np.asarray(values)
         if np.isnan(rows).any():
-            raise BadInput(f"{what}: expected a dask array or Series, since the numbers of rows in the partitions of X "
-                           f"are not known, found {type(values).__name__}")
+            raise BadInputError(f"{what}: expected a dask array or Series, since the numbers of rows in the partitions "
+                                f"of X are not known, found {type(values).__name__}")
         values = da.from_array(array, chunks=array.shape)
     column = values.to_dask_array() if _is_frame(values) else values
     if not isinstance(column, da.Array):
-        raise BadInput(f"{what}: expected a dask array or Series, found {type(values).__name__}")
+        raise BadInputError(f"{what}: expected a dask array or Series, found {type(values).__name__}")
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.ndim != 1:
-        raise BadInput(f"{what}: expected one dimension, found shape {column.shape}")
+        raise BadInputError(f"{what}: expected one dimension, found shape {column.shape}")
     if np.isnan(rows).any() or np.isnan(column.chunks[0]).any():
         if len(column.chunks[0]) != len(rows):
-            raise BadInput(f"{what}: expected {len(rows)} partitions as in X, since their numbers of rows are not "
-                           f"known, found {len(column.chunks[0])}; call compute_chunk_sizes() on the arrays, or "
-                           "to_dask_array(lengths=True) on the data frames")
+            raise BadInputError(f"{what}: expected {len(rows)} partitions as in X, since their numbers of rows are not "
+                                f"known, found {len(column.chunks[0])}; call compute_chunk_sizes() on the arrays, or "
+                                "to_dask_array(lengths=True) on the data frames")
         return column
     if column.shape[0] != matrix.shape[0]:
-        raise BadInput(f"{what}: expected {matrix.shape[0]} values, one per row of X, found {column.shape[0]}")
+        raise BadInputError(f"{what}: expected {matrix.shape[0]} values, one per row of X, found {column.shape[0]}")
     return column if column.chunks[0] == rows else column.rechunk((rows,))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import BadInput, Usage
+from .errors import BadInputError, UsageError
 
 Floats = NDArray[np.float32]
 
@@ -27,19 +27,20 @@ def listed(labels: Any, what: str) -> List[Any]:
     try:
         hash(tuple(names))
     except TypeError as error:
-        raise BadInput(f"{what}: expected a flat list of labels, found other values ({error})") from None
+        raise BadInputError(f"{what}: expected a flat list of labels, found other values ({error})") from None
     return names
 
 
 def places_of(labels: NDArray[Any], wanted: Any, what: str) -> NDArray[np.intp]:
-    """Return the class number of each wanted label. Raises BadInput about `what` if one is unknown or there are none.
+    """Return the class number of each wanted label. Raises BadInputError if one is unknown or there are none.
     """
     place = {label: i for i, label in enumerate(labels.tolist())}
     names = listed(wanted, what)
     _refuse_flags(names, labels, what)
     unknown = sorted({repr(name) for name in names if name not in place})
     if unknown or not names:
-        raise BadInput(f"{what}: expected one or more labels in classes_, found {', '.join(unknown[:5]) or 'none'}")
+        raise BadInputError(f"{what}: expected one or more labels in classes_, found "
+                            f"{', '.join(unknown[:5]) or 'none'}")
     return np.array([place[name] for name in names], np.intp)
 
 
@@ -49,15 +50,15 @@ def validation_flags(labels: NDArray[Any], seen: NDArray[Any], wanted: Any) -> N
     _refuse_flags(names, seen, "validation")
     foreign = sorted(map(repr, names - known))
     if foreign or not 0 < len(names) < len(known):
-        raise BadInput(f"validation: expected labels of some, not all, of the {len(known)} classes in y, found "
-                       + (", ".join(foreign[:5]) if foreign else f"{len(names)} of them"))
+        raise BadInputError(f"validation: expected labels of some, not all, of the {len(known)} classes in y, found "
+                            + (", ".join(foreign[:5]) if foreign else f"{len(names)} of them"))
     return np.array([label in names for label in labels.tolist()])
 
 
 def _refuse_flags(names: Iterable[Any], labels: NDArray[Any], what: str) -> None:
     """Reject booleans: they equal 1 and 0, so that a mask would silently select the classes with these labels."""
     if any(isinstance(name, bool) for name in names) and not any(isinstance(label, bool) for label in labels.tolist()):
-        raise BadInput(f"{what}: expected labels, found True or False; for a mask, pass classes_[mask]")
+        raise BadInputError(f"{what}: expected labels, found True or False; for a mask, pass classes_[mask]")
 
 
 def with_labels(labels: NDArray[Any], new: Any) -> NDArray[Any]:
@@ -69,7 +70,7 @@ def with_labels(labels: NDArray[Any], new: Any) -> NDArray[Any]:
     known = labels.tolist()
     equal = set(known).intersection(names)  # 2 and 2.0 have different names, but are one label
     if equal:
-        raise BadInput(f"label: expected new labels, found {equal.pop()!r}, which equals the label of a class")
+        raise BadInputError(f"label: expected new labels, found {equal.pop()!r}, which equals the label of a class")
     return _array(known + names, labels.dtype)
 
 
@@ -80,7 +81,7 @@ def with_unknown(labels: NDArray[Any]) -> NDArray[Any]:
     if all(isinstance(label, (int, float)) for label in known):
         unknown = -1.0 if labels.dtype.kind == "f" else -1
     if unknown in known:
-        raise Usage(f"reject: expected no class {unknown!r}, which would mark unknown samples; use is_unknown()")
+        raise UsageError(f"reject: expected no class {unknown!r}, which would mark unknown samples; use is_unknown()")
     return _array([*known, unknown], labels.dtype)
 
 
@@ -88,11 +89,11 @@ def file_labels(given: Any, names: Sequence[str]) -> NDArray[Any]:
     """Return a read-only copy of the labels for the classes of a file, whose names are `names`."""
     labels = np.array(given) if hasattr(given, "__array__") else _array(listed(given, "labels"), np.str_)
     if labels.shape != (len(names),):
-        raise BadInput(f"labels: expected {len(names)}, one per class of the file, found shape {labels.shape}")
+        raise BadInputError(f"labels: expected {len(names)}, one per class of the file, found shape {labels.shape}")
     for label, name in zip(labels, names):
         if name_of(label) != name:
-            raise BadInput(f"labels: expected the classes of the file in their order, found {label!r} for {name!r}; "
-                           "the text of each label must be the name of its class")
+            raise BadInputError(f"labels: expected the classes of the file in their order, found {label!r} for "
+                                f"{name!r}; the text of each label must be the name of its class")
     labels.flags.writeable = False
     return labels
 
@@ -127,7 +128,7 @@ def _numbers(values: Any, what: str) -> Floats:
     try:
         return np.asarray(values, np.float32)
     except (TypeError, ValueError) as error:
-        raise BadInput(f"{what}: expected numbers, found other values ({error})") from None
+        raise BadInputError(f"{what}: expected numbers, found other values ({error})") from None
 
 
 def read_table(attributes: Any, names: Optional[Sequence[str]] = None
@@ -158,8 +159,8 @@ def read_table(attributes: Any, names: Optional[Sequence[str]] = None
         what = f"attributes of {row!r}"
         vectors.append(_aligned(_numbers(vector, what), own, known, what))
         if vectors[-1].ndim != 1 or vectors[-1].shape != vectors[0].shape:
-            raise BadInput(f"{what}: expected a vector of the same length as for other classes, found shape "
-                           f"{vectors[-1].shape}")
+            raise BadInputError(f"{what}: expected a vector of the same length as for other classes, found shape "
+                                f"{vectors[-1].shape}")
     return rows, np.array(vectors, np.float32), known
 
 
@@ -183,8 +184,8 @@ def _aligned(values: Floats, own: Optional[List[str]], names: Optional[List[str]
                 "more than once": [name for name in place if own.count(name) > 1] if len(place) < len(own) else []}
     found = [f"{_some(odd)} {problem}" for problem, odd in problems.items() if odd]
     if found:
-        raise BadInput(f"{what}: expected each of the {len(names)} attributes of attribute_names once, found "
-                       + "; ".join(found) + "; correct the names, or pass values without names in that order")
+        raise BadInputError(f"{what}: expected each of the {len(names)} attributes of attribute_names once, found "
+                            + "; ".join(found) + "; correct the names, or pass values without names in that order")
     return np.ascontiguousarray(values[..., [place[name] for name in names]])
 
 
@@ -194,12 +195,12 @@ def _some(names: Sequence[Any]) -> str:
 
 
 def refuse_repeated(rows: Sequence[Any]) -> None:
-    """Raise BadInput if a class has two rows."""
+    """Raise BadInputError if a class has two rows."""
     first: Dict[Any, int] = {}
     for number, row in enumerate(rows):
         if first.setdefault(row, number) != number:
-            raise BadInput(f"class_attributes: expected one row per class, found {row!r} in rows {first[row]} and "
-                           f"{number}, counted from 0; remove one")
+            raise BadInputError(f"class_attributes: expected one row per class, found {row!r} in rows {first[row]} and "
+                                f"{number}, counted from 0; remove one")
 
 
 def _frame_numbers(frame: Any) -> Floats:
@@ -208,13 +209,14 @@ def _frame_numbers(frame: Any) -> Floats:
     advice = "use the classes as the index, with set_index({!r}), or index_col=0 of read_csv"
     for place, column in enumerate(frame.columns):
         if place == 0 and column == "class":
-            raise BadInput("class_attributes: expected a column per attribute, found 'class' as the first; "
-                           + advice.format(column))
+            raise BadInputError("class_attributes: expected a column per attribute, found 'class' as the first; "
+                                + advice.format(column))
         try:
             np.asarray(frame.iloc[:, place], np.float32)
         except (TypeError, ValueError) as error:
-            raise BadInput(f"class_attributes: expected numeric columns, found other values in {column!r} ({error}); "
-                           f"if these are the classes, {advice.format(column)}; otherwise remove the column") from None
+            raise BadInputError(f"class_attributes: expected numeric columns, found other values in {column!r} "
+                                f"({error}); if these are the classes, {advice.format(column)}; otherwise remove the "
+                                "column") from None
     return np.asarray(frame, np.float32)
 
 
@@ -225,19 +227,19 @@ def class_table(attributes: Any, seen: NDArray[Any], class_names: Optional[Array
     known = None if attribute_names is None else [name_of(name) for name in attribute_names]
     rows, table, names = read_table(attributes, known) or (None, _numbers(attributes, "class_attributes"), known)
     if table.ndim != 2:
-        raise BadInput(f"class_attributes: expected a matrix, classes x attributes, found shape {table.shape}")
+        raise BadInputError(f"class_attributes: expected a matrix, classes x attributes, found shape {table.shape}")
     if class_names is not None:
         rows = listed(class_names, "class_names")
     elif rows is None:
         rows = _numbered_rows(len(table), seen)
     if len(rows) != len(table):
-        raise BadInput(f"class_names: expected {len(table)}, one per row of class_attributes, found {len(rows)}")
+        raise BadInputError(f"class_names: expected {len(table)}, one per row of class_attributes, found {len(rows)}")
     refuse_repeated(rows)
     labels = _like(seen, rows)
     missing = [label for label in seen.tolist() if label not in set(rows)]
     if missing:
-        raise BadInput(f"class_attributes: expected a row for every label in y, found none for "
-                       f"{', '.join(map(repr, missing[:5]))}; add {'it' if len(missing) == 1 else 'them'}")
+        raise BadInputError("class_attributes: expected a row for every label in y, found none for "
+                            f"{', '.join(map(repr, missing[:5]))}; add {'it' if len(missing) == 1 else 'them'}")
     order = np.argsort(labels, kind="stable")
     return labels[order], np.ascontiguousarray(table[order]), names
 
@@ -249,8 +251,8 @@ def _numbered_rows(count: int, seen: NDArray[Any]) -> List[Any]:
     if seen.dtype.kind in "iu" and seen[0] == 0 and seen[-1] < count:  # without a 0 they might be numbers from 1
         return list(range(count))
     numbers = f", np.arange({count}) if the labels are row numbers" if seen.dtype.kind in "iu" else ""
-    raise BadInput(f"class_attributes: expected one row per label in y ({len(seen)}), or class_names as well, found "
-                   f"{count} rows; pass class_names{numbers}")
+    raise BadInputError(f"class_attributes: expected one row per label in y ({len(seen)}), or class_names as well, "
+                        f"found {count} rows; pass class_names{numbers}")
 
 
 def _like(seen: NDArray[Any], rows: List[Any]) -> NDArray[Any]:
@@ -260,12 +262,12 @@ def _like(seen: NDArray[Any], rows: List[Any]) -> NDArray[Any]:
     for row in rows:
         fits = isinstance(row, wanted) and (kind == "b") == isinstance(row, bool)
         if not fits or (kind in "iu" and row != row // 1):
-            raise BadInput(f"class_attributes: expected labels of the same type as in y ({seen.dtype}), found {row!r}; "
-                           "use the same labels in both")
+            raise BadInputError(f"class_attributes: expected labels of the same type as in y ({seen.dtype}), found "
+                                f"{row!r}; use the same labels in both")
     if kind not in "iu" or not rows:
         return np.array(rows, object if kind == "O" else seen.dtype.type)
     labels = _integers([int(row) for row in rows], seen.dtype)
     if labels is None:
-        raise BadInput(f"class_attributes: expected integers that fit into one 64-bit type, found {min(rows)} and "
-                       f"{max(rows)}")
+        raise BadInputError(f"class_attributes: expected integers that fit into one 64-bit type, found {min(rows)} and "
+                            f"{max(rows)}")
     return labels

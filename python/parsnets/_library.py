@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._threads import run
-from .errors import BadInput, Cancelled, ParsNetsError, Usage
+from .errors import BadInputError, CancelledError, ParsNetsError, UsageError
 
 ABI_VERSION = 2
 _STEM = "libparsnets.so"
@@ -312,7 +312,7 @@ def library() -> ctypes.CDLL:
                         + "\n  ".join(problems))
 
 
-_ERRORS: Dict[int, Type[ParsNetsError]] = {2: Usage, 3: BadInput, 130: Cancelled}
+_ERRORS: Dict[int, Type[ParsNetsError]] = {2: UsageError, 3: BadInputError, 130: CancelledError}
 
 
 def keyword(option: str) -> str:
@@ -342,6 +342,8 @@ def _mention(part: Mapping[str, str], parameter_of: Callable[[str], str]) -> str
     name, value = parameter_of(part["option"]), part.get("value")
     if value is None:
         return name
+    if part["option"] == "max-drop":  # points in the engine
+        value = f"{float(value) / 100:g}"
     written = {"true": "True", "false": "False"}.get(value, value)
     return f"{name}={written if written != value or _is_number(value) else repr(value)}"
 
@@ -366,7 +368,7 @@ def unsigned(value: Any, what: str, bits: int) -> int:
     except TypeError:
         number = -1
     if not 0 <= number < 1 << bits:
-        raise Usage(f"{what}: expected an integer from 0 to {(1 << bits) - 1}, found {value!r}")
+        raise UsageError(f"{what}: expected an integer from 0 to {(1 << bits) - 1}, found {value!r}")
     return number
 
 
@@ -377,16 +379,16 @@ def real(value: Any, what: str) -> float:
             return float(value)
     except (TypeError, ValueError):
         pass
-    raise Usage(f"{what}: expected a number, found {value!r}")
+    raise UsageError(f"{what}: expected a number, found {value!r}")
 
 
 def text(value: str, what: str) -> bytes:
     """Return UTF-8 for the engine. A NUL, which would end the text early, is rejected."""
     if not isinstance(value, str):
-        raise Usage(f"{what}: expected text, found {value!r}")
+        raise UsageError(f"{what}: expected text, found {value!r}")
     data = value.encode("utf-8", "surrogateescape")
     if b"\0" in data:
-        raise BadInput(f"{what}: expected text without a NUL, found {value!r}; remove it")
+        raise BadInputError(f"{what}: expected text without a NUL, found {value!r}; remove it")
     return data
 
 

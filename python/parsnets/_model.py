@@ -25,7 +25,7 @@ from ._labels import Floats, file_labels, listed, name_of, places_of, with_unkno
 from ._library import call, copy_at, last_error, library, text, text_at
 from ._progress import ProgressCallback, Watch
 from ._threads import run
-from .errors import Usage
+from .errors import UsageError
 from .results import Evaluation, Explanation, Interval, SetResult
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def competitors(classes: Any) -> Any:
     if not isinstance(classes, str):
         return listed(classes, "classes")
     if classes not in AMONG:
-        raise Usage(f"classes: expected {', '.join(AMONG)} or labels, found {classes!r}")
+        raise UsageError(f"classes: expected {', '.join(AMONG)} or labels, found {classes!r}")
     return classes
 
 
@@ -93,14 +93,14 @@ def evaluation(function: str, handle: ctypes.c_void_p, data: Dataset, threads: i
     out = _library.Evaluation(size=ctypes.sizeof(_library.Evaluation))
     with Watch(progress) as watch:
         call(function, handle, data.pointer, threads, watch.function, None, ctypes.byref(out), *by_class)
-    u, s, h, ausuc, gamma = (out.u, out.s, out.h, out.ausuc, out.gamma) if out.has_gzsl else (None,) * 5
+    u, s, h, ausuc = (x / 100 for x in (out.u, out.s, out.h, out.ausuc)) if out.has_gzsl else (None,) * 4
     intervals = {"zsl_top1_per_class": out.zsl_interval}
     if out.has_gzsl:
         intervals.update(u=out.u_interval, s=out.s_interval, h=out.h_interval)
-    return Evaluation(out.zsl_top1_per_class, out.zsl_top1, out.zsl_top5, u, s, h, ausuc, gamma,
-                      None if out.trained_samples < 0 else out.trained_samples,
-                      {name: Interval(one.estimate, one.low, one.high) for name, one in intervals.items()},
-                      ece=_sides(data, out.seen_ece, out.unseen_ece))
+    return Evaluation(out.zsl_top1_per_class / 100, out.zsl_top1 / 100, out.zsl_top5 / 100, u, s, h, ausuc,
+                      out.gamma if out.has_gzsl else None, None if out.trained_samples < 0 else out.trained_samples,
+                      {name: Interval._of(one) for name, one in intervals.items()},
+                      ece=_sides(data, out.seen_ece / 100, out.unseen_ece / 100))
 
 
 def _sides(data: Dataset, seen: Any, unseen: Any) -> Dict[str, Any]:
@@ -132,7 +132,7 @@ class Model:
         self.dimensions, self.attributes, self.classes = info.dimensions, info.attributes, info.classes
         self.seen_classes = info.seen_classes
         self._one_row = (1, self.dimensions)
-        self.networks, self.open = info.networks, info.open
+        self.networks, self.active = info.networks, info.open
         self.predicts_semantics = bool(info.predicts_semantics)
         self.gamma, self.temperature = float(info.gamma), float(info.temperature)
         self.seen: NDArray[np.bool_] = copy_at(info.seen, np.uint8, self.classes).view(bool)
@@ -266,8 +266,8 @@ class Model:
 
     def _check_some(self, among: str) -> None:
         if among != "all" and self.seen_classes == (0 if among == "seen" else self.classes):
-            raise Usage(f"classes: expected at least one {among} class, found none"
-                        + ("; add one with add_class()" if among == "unseen" else ""))
+            raise UsageError(f"classes: expected at least one {among} class, found none"
+                             + ("; add one with add_class()" if among == "unseen" else ""))
 
     def label_of_one(self, x: Any) -> Optional[NDArray[Any]]:
         """Return the label of the only row of x, shape (1, n_features), if a fast path exists; otherwise None.
@@ -358,11 +358,11 @@ class Model:
         out = _library.Explanation(size=ctypes.sizeof(_library.Explanation))
         contributions = np.empty(self.attributes, np.float32)
         semantics = np.empty(self.attributes, np.float32)
-        opened = np.empty(self.open, np.int32)
+        active = np.empty(self.active, np.int32)
         call("explain", self.handle, address(row), len(row), ctypes.byref(out), address(contributions),
-             address(semantics), self.attributes, address(opened), self.open)
+             address(semantics), self.attributes, address(active), self.active)
         return Explanation(self.labels[out.winner], self.labels[out.runner_up], out.winner_score, out.runner_up_score,
-                           out.calibration, out.examples, contributions, semantics, opened, self.attribute_names,
+                           out.calibration, out.examples, contributions, semantics, active, self.attribute_names,
                            self.semantics[out.winner], self.semantics[out.runner_up])
 
     def evaluate(self, data: Dataset, threads: int, progress: Optional[ProgressCallback],
@@ -379,6 +379,11 @@ class Model:
                                            address(reliability))
         result = evaluation("evaluate_with_options", self.handle, data, threads, progress, address(zsl),
                             address(gzsl), address(confusion), count, ctypes.byref(options))
+        reliability[..., 1:] /= 100  # the engine's unit is percent
+        sets[:, ::2] /= 100
+        curve[:, 1:] /= 100
+        zsl /= 100
+        gzsl /= 100
         result = replace(result, reliability=_sides(data, *reliability), sets={
             float(share): SetResult(*(value if count else None for value, count in zip(
                 row, np.repeat([len(data.test_seen), len(data.test_unseen)], 2))))

@@ -16,7 +16,7 @@ from ._model import Model, competitors
 from ._progress import ProgressCallback, Watch
 from ._training import seed_of, threads_of, validated
 from .datasets import Dataset, checked, from_arrays
-from .errors import Usage
+from .errors import UsageError
 from .results import AcceptedShare, Interval, OpenSetEvaluation, OpenSetQuality, Rejection
 
 Result = TypeVar("Result")
@@ -24,12 +24,11 @@ Self = TypeVar("Self", bound="OpenSet")
 
 
 def _share(found: Any) -> AcceptedShare:
-    of_classes = Interval(found.of_classes.estimate, found.of_classes.low, found.of_classes.high)
-    return AcceptedShare(found.samples, found.classes, found.accepted, of_classes)
+    return AcceptedShare(found.samples, found.classes, found.accepted / 100, Interval._of(found.of_classes))
 
 
 def _quality(found: Any) -> OpenSetQuality:
-    return OpenSetQuality(found.auroc, found.fpr95, found.oscr)
+    return OpenSetQuality(found.auroc / 100, found.fpr95 / 100, found.oscr / 100)
 
 
 class OpenSet:
@@ -59,8 +58,9 @@ class OpenSet:
     def rejection_(self) -> Rejection:
         """What rejection of unknown samples reached on held-out classes."""
         share, found = self.false_accept_, self._fitted.open_set
-        return Rejection(share, found.accept_low, found.accept_high, found.rejected_seen, found.rejected_unseen,
-                         found.auroc, found.confidence_auroc, found.folds, found.classes, found.samples)
+        return Rejection(share, found.accept_low / 100, found.accept_high / 100, found.rejected_seen / 100,
+                         found.rejected_unseen / 100, found.auroc / 100, found.confidence_auroc / 100, found.folds,
+                         found.classes, found.samples)
 
     def calibrate_open_set(self: Self, X: ArrayLike, y: ArrayLike, *, false_accept: float = 0.05, folds: int = 20,
                            progress: Optional[ProgressCallback] = None) -> Self:
@@ -80,7 +80,7 @@ class OpenSet:
         folds : int, default=20
             Number of fits, each without a part of the seen classes; at most one per two classes is used.
         progress : callable, default=None
-            Called with (stage, done, total, unit). A true result stops calibration, which raises Cancelled.
+            Called with (stage, done, total, unit). A true result stops calibration, which raises CancelledError.
 
         Returns
         -------
@@ -107,7 +107,7 @@ class OpenSet:
         folds : int, default=20
             Number of fits, each without a part of the seen classes; at most one per two classes is used.
         progress : callable, default=None
-            Called with (stage, done, total, unit). A true result stops calibration, which raises Cancelled.
+            Called with (stage, done, total, unit). A true result stops calibration, which raises CancelledError.
 
         Returns
         -------
@@ -128,7 +128,7 @@ class OpenSet:
     def is_unknown(self, X: ArrayLike, classes: Any = None) -> NDArray[np.bool_]:
         """Tell samples of no class from those of the classes.
 
-        The model must be calibrated, see `calibrate_open_set`; otherwise Usage is raised.
+        The model must be calibrated, see `calibrate_open_set`; otherwise UsageError is raised.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class OpenSet:
     def known_score(self, X: ArrayLike, classes: Any = None) -> Floats:
         """Return how much speaks for each sample being of a class.
 
-        The model must be calibrated, see `calibrate_open_set`; otherwise Usage is raised.
+        The model must be calibrated, see `calibrate_open_set`; otherwise UsageError is raised.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class OpenSet:
     def predict_set(self, X: ArrayLike, coverage: float = 0.9) -> List[NDArray[Any]]:
         """Predict the classes that each sample may be of.
 
-        The model must be calibrated, see `calibrate_open_set`; otherwise Usage is raised.
+        The model must be calibrated, see `calibrate_open_set`; otherwise UsageError is raised.
         docs/prediction-sets.md says when the coverage holds.
 
         Parameters
@@ -192,7 +192,8 @@ class OpenSet:
         """Evaluate the rejection of unknown samples on the test samples of a data set.
 
         Some unseen classes are left out, so that their samples are unknown; inputs that are of no class are made, such
-        as noise. The model must be calibrated, see `calibrate_open_set`; otherwise Usage is raised. It is unchanged.
+        as noise. The model must be calibrated, see `calibrate_open_set`; otherwise UsageError is raised. It stays as it
+        is.
 
         Parameters
         ----------
@@ -203,19 +204,19 @@ class OpenSet:
         seed : int, default=1
             Random seed of the halves and of the inputs that are of no class.
         progress : callable, default=None
-            Called with (stage, done, total, unit). A true result stops the evaluation, which raises Cancelled.
+            Called with (stage, done, total, unit). A true result stops the evaluation, which raises CancelledError.
 
         Returns
         -------
         evaluation : OpenSetEvaluation
-            Results in percent.
+            Results.
         """
         check_is_fitted(self)
         checked(data, "for arrays call is_unknown(X)")
         names = [text(name_of(label), "unknown_classes")
                  for label in ([] if unknown_classes is None else listed(unknown_classes, "unknown_classes"))]
         if unknown_classes is not None and not names:
-            raise Usage("unknown_classes: expected at least one label, or None, found none")
+            raise UsageError("unknown_classes: expected at least one label, or None, found none")
         kinds, count = (NoClassInputs * 16)(), ctypes.c_size_t()
         options = OpenSetEvaluationOptions(
             ctypes.sizeof(OpenSetEvaluationOptions), (ctypes.c_char_p * len(names))(*names) if names else None,
@@ -225,8 +226,8 @@ class OpenSet:
             call("evaluate_open_set", self._model.handle, data.pointer, ctypes.byref(options),
                  threads_of(self.n_jobs), watch.function, None, ctypes.byref(out))
         return OpenSetEvaluation(_share(out.known_seen), _share(out.known_unseen), _share(out.unknown),
-                                 out.known_right, _quality(out.known_score), _quality(out.confidence),
-                                 {kind.name.decode(): kind.rejected for kind in kinds[:count.value]}, out.turns)
+                                 out.known_right / 100, _quality(out.known_score), _quality(out.confidence),
+                                 {kind.name.decode(): kind.rejected / 100 for kind in kinds[:count.value]}, out.turns)
 
     def _predict_or_reject(self, X: ArrayLike, classes: Any) -> NDArray[Any]:
         """Return predict(X, classes, reject=True)."""

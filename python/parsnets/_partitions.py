@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ._labels import Floats, name_of
 from ._statistics import GROUPS, KEPT_ROWS, Statistics
-from .errors import BadInput
+from .errors import BadInputError
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def _partition(number: int) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
-        raise BadInput(f"partition {number}: {error}") from None
+        raise BadInputError(f"partition {number}: {error}") from None
 
 
 def sums_of(blocks: Sequence[Any], number: int, plan: Plan, before: Optional[Sums] = None) -> Sums:
@@ -70,14 +70,14 @@ def _sums_of(blocks: Sequence[Any], plan: Plan) -> Sums:
     if len(rows) == 0:
         return Sums(plan.dimensions)
     if labelled.dtype.kind == "f" and not np.isfinite(labelled).all():
-        raise BadInput("y: expected labels, found NaN or infinity")
+        raise BadInputError("y: expected labels, found NaN or infinity")
     check_classification_targets(labelled)
     seen, places = np.unique(labelled, return_inverse=True)
     if plan.known is not None:
         missing = [label for label in seen.tolist() if label not in plan.known]
         if missing:
-            raise BadInput("class_attributes: expected a row for every label in y, found none for "
-                           f"{', '.join(map(repr, missing[:5]))}; add {'it' if len(missing) == 1 else 'them'}")
+            raise BadInputError("class_attributes: expected a row for every label in y, found none for "
+                                f"{', '.join(map(repr, missing[:5]))}; add {'it' if len(missing) == 1 else 'them'}")
     if plan.scaling is None and (rows < 0).any():
         return Sums(plan.dimensions, labels=seen, negative=True)
     if plan.class_weight:
@@ -137,7 +137,7 @@ def predicted(x: Any, estimator: Any, method: str, empty: NDArray[Any], argument
 
 def _rows(x: Any, dimensions: int) -> Floats:
     if getattr(x, "ndim", 0) != 2 or x.shape[1] != dimensions:
-        raise BadInput(f"X: expected {dimensions} columns as in the other partitions, found shape {np.shape(x)}")
+        raise BadInputError(f"X: expected {dimensions} columns as in the other partitions, found shape {np.shape(x)}")
     return np.require(np.asarray(x, np.float32), np.float32, ["C", "A"])
 
 
@@ -150,7 +150,7 @@ def _column(values: Any, rows: int, what: str) -> NDArray[Any]:
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.shape != (rows,):
-        raise BadInput(f"{what}: expected {rows} values, one per row of X, found shape {column.shape}")
+        raise BadInputError(f"{what}: expected {rows} values, one per row of X, found shape {column.shape}")
     return column
 
 
@@ -158,6 +158,6 @@ def _union(parts: Iterable[NDArray[Any]]) -> Optional[NDArray[Any]]:
     """Return the different labels, ascending. Concatenating [1] and ["owl"] would turn the number into text."""
     labels = list(parts)
     if len({part.dtype.kind for part in labels}) > 1:
-        raise BadInput("y: expected labels of one type in all partitions, found "
-                       + " and ".join(sorted({str(part.dtype) for part in labels})))
+        raise BadInputError("y: expected labels of one type in all partitions, found "
+                            + " and ".join(sorted({str(part.dtype) for part in labels})))
     return np.unique(np.concatenate(labels)) if labels else None

@@ -14,7 +14,7 @@ from ._model import Model, competitors, readable
 from ._progress import ProgressCallback
 from ._training import threads_of, validated
 from .datasets import Dataset, checked
-from .errors import BadInput, Usage
+from .errors import BadInputError, UsageError
 from .results import Evaluation, Explanations
 
 Result = TypeVar("Result")
@@ -44,7 +44,7 @@ class Prediction:
             Classes that compete. None means all.
         reject : bool, default=False
             Whether to mark samples of no class (see `is_unknown`): by -1 if the labels are numbers, otherwise by
-            "unknown". A model with a class of this label raises Usage.
+            "unknown". A model with a class of this label raises UsageError.
 
         Returns
         -------
@@ -101,7 +101,7 @@ class Prediction:
         """
         wanted, most = competitors(classes), unsigned(k, "k", 31)
         if most == 0:
-            raise Usage("k: expected at least 1, found 0")
+            raise UsageError("k: expected at least 1, found 0")
 
         def best(model: Model, x: Floats) -> Tuple[NDArray[Any], Floats]:
             places, confidences = model.top(x, wanted, most, threads_of(self.n_jobs))
@@ -167,16 +167,16 @@ class Prediction:
         data : Dataset
             Data set of `parsnets.datasets`.
         allow_trained_samples : bool, default=False
-            Whether to accept test samples that the model was trained on. If False, they raise BadInput.
+            Whether to accept test samples that the model was trained on. If False, they raise BadInputError.
         coverages : sequence of float, default=(0.8, 0.9, 0.95)
             Coverages of the prediction sets that are evaluated if the model is calibrated (see `predict_set`).
         progress : callable, default=None
-            Called with (stage, done, total, unit). A true result stops the evaluation, which raises Cancelled.
+            Called with (stage, done, total, unit). A true result stops the evaluation, which raises CancelledError.
 
         Returns
         -------
         evaluation : Evaluation
-            Results in percent. `trained_samples` is the number of test samples that the model was trained on.
+            Results. `trained_samples` is the number of test samples that the model was trained on.
         """
         check_is_fitted(self)
         checked(data, "for arrays call predict(X)")
@@ -193,7 +193,7 @@ class Prediction:
         if model is not None and readable(X, model.dimensions) and "feature_names_in_" not in self.__dict__:
             try:
                 return work(model, X)  # type: ignore[arg-type]
-            except BadInput:  # NaN or infinity
+            except BadInputError:  # NaN or infinity
                 pass
         check_is_fitted(self)
         x = validated(self, X, dtype=np.float32, order="C", reset=False)

@@ -16,7 +16,7 @@ from typing import Any, Callable, Optional, Type
 
 from ._library import ProgressFunction
 from ._threads import in_main_thread, must_stop
-from .errors import Cancelled
+from .errors import CancelledError
 
 # (stage, done, total or 0, unit) -> anything true to stop
 ProgressCallback = Callable[[str, int, int, str], Any]
@@ -61,8 +61,8 @@ class Watch:
             try:
                 self._previous(signal.SIGINT, None)  # Python's own raises KeyboardInterrupt; another Watch's notes it
             except BaseException as raised:
-                raise raised from (None if isinstance(error, Cancelled) else error)
-        if self._raised is not None and (kind is None or issubclass(kind, Cancelled)):
+                raise raised from (None if isinstance(error, CancelledError) else error)
+        if self._raised is not None and (kind is None or issubclass(kind, CancelledError)):
             raise self._raised from None
 
 

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from ._library import call, library, text, unsigned
 from ._model import Model
 from ._progress import ProgressCallback, Terminal, Watch
-from .errors import Usage
+from .errors import UsageError
 
 try:
     from sklearn.utils.validation import validate_data
@@ -60,7 +60,7 @@ def threads_of(n_jobs: Any) -> int:
     except TypeError:
         number = 0
     if number == 0 or number >= 1 << 32:
-        raise Usage(f"n_jobs: expected None, a number of threads, or -1 for all cores, found {n_jobs!r}")
+        raise UsageError(f"n_jobs: expected None, a number of threads, or -1 for all cores, found {n_jobs!r}")
     return max(0, number) if number >= -1 else max(1, (os.cpu_count() or 1) + 1 + number)
 
 

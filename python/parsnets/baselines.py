@@ -1,15 +1,15 @@
 """Linear baselines of zero-shot learning, with the interface of ParsNetsClassifier.
 
 In the formulas, x is a sample after scaling, a_y the attributes of its class, and f(x) what is compared with the
-attributes of all classes. Regularisation is relative to the scale of the data and 1 by default; `select` searches the
-method's grid on validation classes.
+attributes of all classes. Regularisation is relative to the scale of the data and 1 by default;
+``search="grid"`` searches the method's grid on validation classes.
 """
 
 from __future__ import annotations
 
 from typing import Any, Dict, Optional
 
-from ._base import COMMON, ZeroShotClassifier
+from ._base import ZeroShotClassifier
 
 
 class RidgeZSL(ZeroShotClassifier):
@@ -22,9 +22,9 @@ class RidgeZSL(ZeroShotClassifier):
     reverse : bool, default=False
         Whether to map attributes to samples instead. Each class then has one prototype, and `transform` and `explain`
         are not available.
-    feature_scaling, semantic_scaling, semantic_whitening, similarity : default=None
+    feature_scaling, semantic_scaling, semantic_whitening : default=None
         See :class:`ParsNetsClassifier`.
-    preset, select, options, random_state, n_jobs, verbose
+    search, options, random_state, n_jobs, verbose
         See :class:`ParsNetsClassifier`; the defaults are the same.
 
     See Also
@@ -43,19 +43,17 @@ class RidgeZSL(ZeroShotClassifier):
     ['zebra', 'horse']
     """
 
-    _option_of = {**COMMON, "alpha": "lambda"}
     _methods = {"ridge": {"reverse": False}, "reverse-ridge": {"reverse": True}}
 
     def __init__(self, alpha: Optional[float] = None, reverse: bool = False, *, feature_scaling: Optional[str] = None,
                  semantic_scaling: Optional[str] = None, semantic_whitening: Optional[float] = None,
-                 similarity: Optional[str] = None, preset: str = "none", select: bool = False,
-                 options: Optional[Dict[str, Any]] = None, random_state: Any = 1, n_jobs: Optional[int] = -1,
-                 verbose: Any = False) -> None:
+                 search: str = "none", options: Optional[Dict[str, Any]] = None, random_state: Any = 1,
+                 n_jobs: Optional[int] = -1, verbose: Any = False) -> None:
         self.alpha = alpha
         self.reverse = reverse
         super().__init__(feature_scaling=feature_scaling, semantic_scaling=semantic_scaling,
-                         semantic_whitening=semantic_whitening, similarity=similarity, preset=preset, select=select,
-                         options=options, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+                         semantic_whitening=semantic_whitening, search=search, options=options,
+                         random_state=random_state, n_jobs=n_jobs, verbose=verbose)
 
 
 class ESZSL(ZeroShotClassifier):
@@ -69,9 +67,9 @@ class ESZSL(ZeroShotClassifier):
         Regularisation of the features, relative to the scale of the data. None means 1, or the result of a search.
     semantic_alpha : float, default=None
         Regularisation of the semantics, relative to their scale. None means 1, or the result of a search.
-    feature_scaling, semantic_scaling, semantic_whitening, similarity : default=None
+    feature_scaling, semantic_scaling, semantic_whitening : default=None
         See :class:`ParsNetsClassifier`.
-    preset, select, options, random_state, n_jobs, verbose
+    search, options, random_state, n_jobs, verbose
         See :class:`ParsNetsClassifier`; the defaults are the same.
 
     See Also
@@ -83,23 +81,22 @@ class ESZSL(ZeroShotClassifier):
     >>> from parsnets import ESZSL, datasets
     >>> data = datasets.load_demo()
     >>> model = ESZSL(alpha=10, semantic_alpha=0.1).fit_dataset(data)
-    >>> model.evaluate(data).zsl_top1_per_class > 90
+    >>> model.evaluate(data).zsl_top1_per_class > 0.9
     True
     """
 
-    _option_of = {**COMMON, "alpha": "lambda", "semantic_alpha": "semantic-lambda"}
     _methods = {"eszsl": {}}
 
     def __init__(self, alpha: Optional[float] = None, semantic_alpha: Optional[float] = None, *,
                  feature_scaling: Optional[str] = None, semantic_scaling: Optional[str] = None,
-                 semantic_whitening: Optional[float] = None, similarity: Optional[str] = None, preset: str = "none",
-                 select: bool = False, options: Optional[Dict[str, Any]] = None, random_state: Any = 1,
-                 n_jobs: Optional[int] = -1, verbose: Any = False) -> None:
+                 semantic_whitening: Optional[float] = None, search: str = "none",
+                 options: Optional[Dict[str, Any]] = None, random_state: Any = 1, n_jobs: Optional[int] = -1,
+                 verbose: Any = False) -> None:
         self.alpha = alpha
         self.semantic_alpha = semantic_alpha
         super().__init__(feature_scaling=feature_scaling, semantic_scaling=semantic_scaling,
-                         semantic_whitening=semantic_whitening, similarity=similarity, preset=preset, select=select,
-                         options=options, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+                         semantic_whitening=semantic_whitening, search=search, options=options,
+                         random_state=random_state, n_jobs=n_jobs, verbose=verbose)
 
 
 class SAE(ZeroShotClassifier):
@@ -114,9 +111,9 @@ class SAE(ZeroShotClassifier):
     reverse : bool, default=False
         Whether to compare samples with the class prototypes aW instead. `transform` and `explain` are then not
         available.
-    feature_scaling, semantic_scaling, semantic_whitening, similarity : default=None
+    feature_scaling, semantic_scaling, semantic_whitening : default=None
         See :class:`ParsNetsClassifier`.
-    preset, select, options, random_state, n_jobs, verbose
+    search, options, random_state, n_jobs, verbose
         See :class:`ParsNetsClassifier`; the defaults are the same.
 
     See Also
@@ -131,35 +128,32 @@ class SAE(ZeroShotClassifier):
     (480,)
     """
 
-    _option_of = {**COMMON, "alpha": "lambda"}
     _methods = {"sae": {"reverse": False}, "sae-reverse": {"reverse": True}}
 
     def __init__(self, alpha: Optional[float] = None, reverse: bool = False, *, feature_scaling: Optional[str] = None,
                  semantic_scaling: Optional[str] = None, semantic_whitening: Optional[float] = None,
-                 similarity: Optional[str] = None, preset: str = "none", select: bool = False,
-                 options: Optional[Dict[str, Any]] = None, random_state: Any = 1, n_jobs: Optional[int] = -1,
-                 verbose: Any = False) -> None:
+                 search: str = "none", options: Optional[Dict[str, Any]] = None, random_state: Any = 1,
+                 n_jobs: Optional[int] = -1, verbose: Any = False) -> None:
         self.alpha = alpha
         self.reverse = reverse
         super().__init__(feature_scaling=feature_scaling, semantic_scaling=semantic_scaling,
-                         semantic_whitening=semantic_whitening, similarity=similarity, preset=preset, select=select,
-                         options=options, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+                         semantic_whitening=semantic_whitening, search=search, options=options,
+                         random_state=random_state, n_jobs=n_jobs, verbose=verbose)
 
 
 class DAP(ZeroShotClassifier):
     """Direct attribute prediction (Lampert et al., 2014): one logistic regression per attribute.
 
     A class has an attribute if its value is above the mean over the seen classes. The prediction is the class with the
-    largest product of p(attribute | x) / p(attribute) over its attributes. `semantic_scaling` is therefore "binary" and
-    `similarity` is "dot".
+    largest product of p(attribute | x) / p(attribute) over its attributes. `semantic_scaling` has no effect.
 
     Parameters
     ----------
     alpha : float, default=None
         Regularisation, relative to the scale of the data. None means 1, or the result of a search.
-    feature_scaling, semantic_scaling, semantic_whitening, similarity : default=None
+    feature_scaling, semantic_scaling, semantic_whitening : default=None
         See :class:`ParsNetsClassifier`.
-    preset, select, options, random_state, n_jobs, verbose
+    search, options, random_state, n_jobs, verbose
         See :class:`ParsNetsClassifier`; the defaults are the same.
 
     See Also
@@ -174,15 +168,13 @@ class DAP(ZeroShotClassifier):
     ['deer', 'truck']
     """
 
-    _option_of = {**COMMON, "alpha": "lambda"}
     _methods = {"dap": {}}
 
     def __init__(self, alpha: Optional[float] = None, *, feature_scaling: Optional[str] = None,
                  semantic_scaling: Optional[str] = None, semantic_whitening: Optional[float] = None,
-                 similarity: Optional[str] = None, preset: str = "none", select: bool = False,
-                 options: Optional[Dict[str, Any]] = None, random_state: Any = 1, n_jobs: Optional[int] = -1,
-                 verbose: Any = False) -> None:
+                 search: str = "none", options: Optional[Dict[str, Any]] = None, random_state: Any = 1,
+                 n_jobs: Optional[int] = -1, verbose: Any = False) -> None:
         self.alpha = alpha
         super().__init__(feature_scaling=feature_scaling, semantic_scaling=semantic_scaling,
-                         semantic_whitening=semantic_whitening, similarity=similarity, preset=preset, select=select,
-                         options=options, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+                         semantic_whitening=semantic_whitening, search=search, options=options,
+                         random_state=random_state, n_jobs=n_jobs, verbose=verbose)

@@ -14,18 +14,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from ._base import COMMON, ZeroShotClassifier
+from ._base import ZeroShotClassifier
 from ._labels import Floats, class_table, name_of, places_of
 from ._model import PathLike
 from ._progress import ProgressCallback
 from ._statistics import Statistics, class_arrays
 from ._training import seed_of, threads_of, validated
 from .datasets import Dataset
-from .errors import BadInput, Usage
+from .errors import BadInputError, UsageError
 
 __all__ = ["ParsNetsClassifier", "ZeroShotClassifier", "load_model"]
 
-_METHODS = ("parsnets", "scln", "mmg", "ridge", "reverse-ridge", "eszsl", "sae", "sae-reverse", "dap")
+_METHODS = ("parsnets", "paper", "scln", "mmg", "ridge", "reverse-ridge", "eszsl", "sae", "sae-reverse", "dap")
 
 
 Self = TypeVar("Self", bound="ParsNetsClassifier")
@@ -38,79 +38,78 @@ def _has_closed_form(estimator: ParsNetsClassifier) -> bool:
 class ParsNetsClassifier(ZeroShotClassifier):
     """Zero-shot classifier with gated linear networks.
 
-    A sample x is encoded and activates some of the networks. Their sum f(x) predicts attributes (semantics), and the
-    class whose attributes are most similar to f(x) is the prediction. Classes without training samples can be predicted
-    as well.
+    A linear network maps a sample into class space, and gated networks, of which each sample activates some, correct
+    it. Attributes (semantics) place the classes there, and the class whose prototype is most similar is the prediction.
+    Classes without training samples can be predicted as well.
 
-    Parameters whose default is None are automatic: training fills in a value that suits the method and the data, or
-    `preset` or `select` searches for one. A value that is given is used unchanged. `trained_options_` holds the final
-    values; docs/options.md describes the defaults of each method.
+    Parameters whose default is None have the default of the method, which may depend on the data, or what `search`
+    finds; docs/options.md describes the options of each method. A parameter that the method does not have raises
+    UsageError. A search keeps values that are not the defaults. `trained_options_` holds the final values.
 
     Parameters
     ----------
     method : str, default="parsnets"
-        "parsnets" fits gated linear networks with maximal margin geometry (MMG), "scln" gated networks without MMG, and
-        "mmg" networks without gates. The baselines of the engine ("ridge", "reverse-ridge", "eszsl", "sae",
-        "sae-reverse", "dap") are available, too.
+        "parsnets" is class space with refinement and gated networks. "paper" is the published method, gated networks
+        that predict attributes with maximal margin geometry (MMG); "scln" is its networks without MMG, and "mmg" its
+        MMG without gates. The baselines of the engine ("ridge", "reverse-ridge", "eszsl", "sae", "sae-reverse", "dap")
+        are available, too.
     networks : int, default=None
-        Number of networks, K.
-    open : int, default=None
+        Number of gated networks, K. With "parsnets", 0 means none.
+    active : int, default=None
         Number of networks that are active per sample, k.
-    gates : {"anchor", "energy", "always"}, default=None
-        Rule by which a sample selects its networks: those with the nearest anchors, those with the strongest parts of
-        its encoding, or all of them.
+    gates : {"energy", "anchor"}, default=None
+        "paper": rule by which a sample selects its networks, those with the strongest parts of its encoding or those
+        with the nearest anchors.
     encoding : int, default=None
         Dimensions of the encoder, h.
-    loss : {"ridge", "svr"}, default=None
-        Loss of the networks (the option `fit`): squared, or epsilon-insensitive, which is solved with a certificate.
+    loss : {"svr", "ridge"}, default=None
+        "paper": loss of the networks (the option `fit`), epsilon-insensitive, which is solved with a certificate, or
+        squared.
     c : float, default=None
-        Bound of the dual variables of the SVR, for targets of unit variance.
+        "paper": bound of the dual variables of the SVR, for targets of unit variance.
     epsilon : float, default=None
-        Half-width of the tube of the SVR, for targets of unit variance. None means 0.1.
+        "paper": half-width of the tube of the SVR, for targets of unit variance.
     alpha : float, default=None
-        Ridge regularisation (the option `lambda`), relative to the scale of the data.
+        "paper" and baselines: ridge regularisation (the option `lambda`), relative to the scale of the data.
     mmg : float, default=None
-        Weight of the maximal margin geometry. 0 turns it off.
+        "paper": weight of the maximal margin geometry. 0 turns it off.
     refine_steps : int, default=None
-        Number of steps of discriminative refinement after the fit.
+        "parsnets": number of steps of discriminative refinement.
+    shrinkage : float, default=None
+        "parsnets": ridge of the covariance within classes, in units of its mean eigenvalue.
     prototype_width : float, default=None
-        Width of the kernel of class attributes that places classes. 0 means the cosine itself in class space, and no
-        correction of the class vectors for the other targets.
-    semantic_head : float, default=None
-        Weight of a second head that predicts attributes, beside class space. None means 0: no such head.
+        "parsnets": width of the kernel of class attributes that predicts class prototypes. 0 means the cosine itself.
     false_accept : float, default=None
         Share of unknown samples to accept, between 0 and 1. `fit` then calibrates rejection and prediction sets by ten
         more fits, see `calibrate_open_set`. Statistics of samples do not suffice for it: `partial_fit` and weights
-        raise Usage. None does not calibrate.
+        raise UsageError. None does not calibrate.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn: a dict of labels to weights, where missing labels have weight 1, or
         "balanced" for weights that are inversely proportional to the number of samples of a class in `y`. They are
-        multiplied with `sample_weight` and need the closed form as it does, ``gates="always"`` and
+        multiplied with `sample_weight` and need the closed form as it does, ``networks=0`` and
         ``refine_steps=0``. A weight equals so many copies of the samples of its class; it is not a prior, and
         predictions do not prefer a class for its weight.
-    feature_scaling : {"none", "l2", "sqrt-l2", "standardize"}, default=None
+    feature_scaling : {"auto", "none", "l2", "sqrt-l2", "standardize"}, default=None
         Scaling of samples.
-    semantic_scaling : {"none", "l2", "centre-l2", "standardize", "binary"}, default=None
+    semantic_scaling : {"none", "l2", "centre-l2", "standardize"}, default=None
         Scaling of class attributes.
     semantic_whitening : float, default=None
         Exponent of the partial whitening of class attributes, from 0 (none) to 1.
     similarity : {"cosine", "dot", "euclidean"}, default=None
-        Similarity of f(x) and a class.
-    preset : {"none", "paper", "auto"}, default="none"
-        "paper" uses the settings of the paper. "auto" searches every automatic option on validation classes.
-    select : bool, default=False
-        Whether to search the method's grid on validation classes.
+        "paper": similarity of predictions and class attributes.
+    search : {"none", "grid", "auto"}, default="none"
+        What is searched on validation classes: "grid" every combination of the values in the method's table, "auto"
+        stage by stage, for "parsnets" alone.
     options : dict, default=None
         Other training options by their command-line names, for example ``{"gate-weight": 0.1}``.
     random_state : int, RandomState instance or None, default=1
-        Random seed. An integer gives the same model every time; 1 is the default of the command line. None or a
-        RandomState instance draws a seed.
+        Random seed. An integer gives the same model every time. The default is not None as elsewhere in scikit-learn,
+        so that a model has the bytes of the one that the command line trains. None or a RandomState instance draws a
+        seed.
     n_jobs : int, default=-1
         Number of threads. -1 means one per core, None means 1. Results do not depend on it.
     verbose : bool, default=False
         Whether to show progress, with tqdm if it is installed.
-    open_networks : int, default=None
-        Former name of `open`.
 
     Attributes
     ----------
@@ -143,7 +142,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
     --------
     >>> from parsnets import ParsNetsClassifier, datasets
     >>> data = datasets.load_demo()  # small pictures of ten classes, two of them unseen
-    >>> model = ParsNetsClassifier(networks=32, open=8)
+    >>> model = ParsNetsClassifier(networks=32, active=8)
     >>> model = model.fit(data.X[data.trainval], data.y[data.trainval], class_attributes=data.class_attributes,
     ...                   attribute_names=data.attribute_names)
     >>> pictures = data.X[data.test_unseen[:3]]
@@ -155,27 +154,20 @@ class ParsNetsClassifier(ZeroShotClassifier):
     'moose'
     """
 
-    _option_of = {**COMMON, "networks": "networks", "open": "open", "gates": "gates", "encoding": "encoding",
-                  "loss": "fit", "c": "c", "epsilon": "epsilon", "alpha": "lambda", "mmg": "mmg",
-                  "refine_steps": "refine-steps", "prototype_width": "prototype-width",
-                  "semantic_head": "semantic-head", "false_accept": "false-accept"}
-    _former_names = {"open_networks": "open"}
     _methods = {"": {}, **{method: {"method": method} for method in _METHODS}}
 
-    def __init__(self, method: str = "parsnets", *, networks: Optional[int] = None, open: Optional[int] = None,
+    def __init__(self, method: str = "parsnets", *, networks: Optional[int] = None, active: Optional[int] = None,
                  gates: Optional[str] = None, encoding: Optional[int] = None, loss: Optional[str] = None,
                  c: Optional[float] = None, epsilon: Optional[float] = None, alpha: Optional[float] = None,
                  mmg: Optional[float] = None, refine_steps: Optional[int] = None,
-                 prototype_width: Optional[float] = None, semantic_head: Optional[float] = None,
+                 shrinkage: Optional[float] = None, prototype_width: Optional[float] = None,
                  false_accept: Optional[float] = None, class_weight: Any = None, feature_scaling: Optional[str] = None,
                  semantic_scaling: Optional[str] = None, semantic_whitening: Optional[float] = None,
-                 similarity: Optional[str] = None, preset: str = "none", select: bool = False,
-                 options: Optional[Dict[str, Any]] = None, random_state: Any = 1, n_jobs: Optional[int] = -1,
-                 verbose: Any = False, open_networks: Optional[int] = None) -> None:
+                 similarity: Optional[str] = None, search: str = "none", options: Optional[Dict[str, Any]] = None,
+                 random_state: Any = 1, n_jobs: Optional[int] = -1, verbose: Any = False) -> None:
         self.method = method
         self.networks = networks
-        self.open = open
-        self.open_networks = open_networks
+        self.active = active
         self.gates = gates
         self.encoding = encoding
         self.loss = loss
@@ -184,13 +176,14 @@ class ParsNetsClassifier(ZeroShotClassifier):
         self.alpha = alpha
         self.mmg = mmg
         self.refine_steps = refine_steps
+        self.shrinkage = shrinkage
         self.prototype_width = prototype_width
-        self.semantic_head = semantic_head
         self.false_accept = false_accept
         self.class_weight = class_weight
+        self.similarity = similarity
         super().__init__(feature_scaling=feature_scaling, semantic_scaling=semantic_scaling,
-                         semantic_whitening=semantic_whitening, similarity=similarity, preset=preset, select=select,
-                         options=options, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+                         semantic_whitening=semantic_whitening, search=search, options=options,
+                         random_state=random_state, n_jobs=n_jobs, verbose=verbose)
 
     @property
     def _method(self) -> str:
@@ -211,7 +204,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples. They need the closed form, ``gates="always"`` and ``refine_steps=0``: gates and
+            Weights of the samples. They need the closed form, ``networks=0`` and ``refine_steps=0``: gated networks and
             refinement do not take weights. An integer weight equals that many copies of the sample, up to rounding.
         class_attributes : dict, Series, DataFrame, array-like of shape (n_classes, n_attributes) or None, default=None
             As in :meth:`ZeroShotClassifier.fit`.
@@ -223,7 +216,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
             Seen classes on which gamma, the temperature and searches are chosen. With `sample_weight`, "auto" or
             "none".
         progress : callable, default=None
-            Called with (stage, done, total, unit). A true result stops training, which raises Cancelled.
+            Called with (stage, done, total, unit). A true result stops training, which raises CancelledError.
 
         Returns
         -------
@@ -233,11 +226,12 @@ class ParsNetsClassifier(ZeroShotClassifier):
         if sample_weight is None and self.class_weight is None:
             return super().fit(X, y, class_attributes=class_attributes, attribute_names=attribute_names,
                                class_names=class_names, validation=validation, progress=progress)
-        if self.method != "parsnets" or self.gates != "always" or self.refine_steps != 0:
-            raise Usage(f"{self._weighted_by(sample_weight)}: expected method='parsnets', gates='always' and "
-                        "refine_steps=0, because gates and refinement do not take weights")
+        if self.method != "parsnets" or self.networks != 0 or self.refine_steps != 0:
+            raise UsageError(f"{self._weighted_by(sample_weight)}: expected method='parsnets', networks=0 and "
+                             "refine_steps=0, because gated networks and refinement do not take weights")
         if not isinstance(validation, str):
-            raise Usage(f"validation: expected 'auto' or 'none' with {self._weighted_by(sample_weight)}, found labels")
+            raise UsageError(f"validation: expected 'auto' or 'none' with {self._weighted_by(sample_weight)}, found "
+                             "labels")
         extra = self._validation_options(validation, class_attributes is not None)
         return self._fit_statistics(X, y, sample_weight, class_attributes, attribute_names, class_names, extra,
                                     progress)
@@ -266,7 +260,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
         data : Dataset
             Data set of `parsnets.datasets`. Its samples have no weights: `class_weight` must be None.
         progress : callable, default=None
-            Called with (stage, done, total, unit). A true result stops training, which raises Cancelled.
+            Called with (stage, done, total, unit). A true result stops training, which raises CancelledError.
 
         Returns
         -------
@@ -274,7 +268,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
             Fitted estimator.
         """
         if self.class_weight is not None:
-            raise Usage("class_weight: expected None with fit_dataset, which takes no weights; call fit(X, y)")
+            raise UsageError("class_weight: expected None with fit_dataset, which takes no weights; call fit(X, y)")
         return super().fit_dataset(data, progress=progress)
 
     def _weighted_by(self, sample_weight: Any) -> str:
@@ -289,7 +283,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
         """Add labelled samples and fit the closed form of class space to all samples so far.
 
         The estimator keeps statistics of the samples (see docs/method.md), not the samples. The model is that of
-        ``gates="always"`` and ``refine_steps=0`` for all of them, up to rounding; gamma and the temperature are chosen
+        ``networks=0`` and ``refine_steps=0`` for all of them, up to rounding; gamma and the temperature are chosen
         on groups of classes that are held out in turn. After `fit`, which keeps no statistics, samples of classes that
         were not trained on are taught (see `teach`); with samples of other classes, `partial_fit` starts anew with the
         classes of the model and warns. Only available for ``method="parsnets"``. If an exception is
@@ -313,7 +307,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
         class_names : array-like of shape (n_classes,), default=None
             Labels of the rows of `class_attributes`.
         progress : callable, default=None
-            Called with (stage, done, total, unit). A true result stops training, which raises Cancelled.
+            Called with (stage, done, total, unit). A true result stops training, which raises CancelledError.
 
         Returns
         -------
@@ -321,9 +315,9 @@ class ParsNetsClassifier(ZeroShotClassifier):
             Fitted estimator.
         """
         if isinstance(self.class_weight, str):
-            raise Usage(f"class_weight: expected a dict or None with partial_fit, found {self.class_weight!r}: a batch "
-                        "does not tell how often classes occur; give the weights of scikit-learn's "
-                        "compute_class_weight as a dict")
+            raise UsageError(f"class_weight: expected a dict or None with partial_fit, found {self.class_weight!r}: a "
+                             "batch does not tell how often classes occur; give the weights of scikit-learn's "
+                             "compute_class_weight as a dict")
         if "_model" in self.__dict__ and "_statistics" not in self.__dict__:
             only_y = classes is None and sample_weight is None and class_attributes is None
             if only_y and self._teaches(y):
@@ -331,7 +325,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
                 x = validated(taught, X, dtype=np.float32, order="C", reset=False)
                 labels = np.asarray(y)
                 if labels.shape != x.shape[:1]:
-                    raise BadInput(f"y: expected {len(x)} labels, one per row of X, found {labels.size}")
+                    raise BadInputError(f"y: expected {len(x)} labels, one per row of X, found {labels.size}")
                 for label in np.unique(labels):
                     taught.teach(label, x[labels == label])
                 self._model = taught._model
@@ -344,7 +338,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
         """Return whether all labels are of classes that the model, of class space, was not trained on."""
         model, labels = self._model, np.unique(np.asarray(y))
         known = np.isin(labels, model.labels)
-        return bool(len(labels) and known.all() and model.options.get("targets") == "classes"
+        return bool(len(labels) and known.all() and model.options.get("method") == "parsnets"
                     and not model.seen[places_of(model.labels, labels, "y")].any())
 
     def _add(self: Self, X: ArrayLike, y: ArrayLike, classes: Optional[ArrayLike], sample_weight: Optional[ArrayLike],
@@ -368,8 +362,8 @@ class ParsNetsClassifier(ZeroShotClassifier):
             semantics, attribute_names = np.eye(len(labels), dtype=np.float32), [name_of(label) for label in labels]
             extra = {**self._validation_options("auto", False), **extra}
         else:
-            raise Usage("partial_fit: expected class_attributes in the first call, or classes for a plain classifier, "
-                        "found neither")
+            raise UsageError("partial_fit: expected class_attributes in the first call, or classes for a plain "
+                             "classifier, found neither")
         names = [name_of(label) for label in labels]
         places = places_of(labels, labelled, "y").astype(np.int32)
         weights = self._weights(sample_weight, x, labelled, labels, places)
@@ -405,11 +399,12 @@ class ParsNetsClassifier(ZeroShotClassifier):
         if isinstance(self.class_weight, Mapping):
             by_class = compute_class_weight(dict(self.class_weight), classes=labels, y=labelled)
             if not (np.isfinite(by_class).all() and (by_class >= 0).all()):
-                raise Usage(f"class_weight: expected finite weights that are not negative, found {self.class_weight!r}")
+                raise UsageError("class_weight: expected finite weights that are not negative, found "
+                                 f"{self.class_weight!r}")
             weights = weights * by_class[places]
         elif self.class_weight is not None:
             if not isinstance(self.class_weight, str):
-                raise Usage(f"class_weight: expected a dict, 'balanced' or None, found {self.class_weight!r}")
+                raise UsageError(f"class_weight: expected a dict, 'balanced' or None, found {self.class_weight!r}")
             weights = weights * compute_sample_weight(self.class_weight, labelled)
         return np.ascontiguousarray(weights, dtype=np.float64)
 

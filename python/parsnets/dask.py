@@ -24,7 +24,7 @@ from ._labels import class_table, listed, name_of, read_table
 from ._model import competitors
 from ._progress import ProgressCallback
 from ._statistics import Statistics
-from .errors import BadInput, ParsNetsError, Usage
+from .errors import BadInputError, ParsNetsError, UsageError
 
 __all__ = ["ParsNetsClassifier"]
 
@@ -34,7 +34,7 @@ Self = TypeVar("Self", bound="ParsNetsClassifier")
 class ParsNetsClassifier(classifier.ParsNetsClassifier):
     """Zero-shot classifier for dask arrays and data frames.
 
-    `fit` trains the closed form of class space, ``gates="always"`` and ``refine_steps=0``, from statistics of the
+    `fit` trains the closed form of class space, ``networks=0`` and ``refine_steps=0``, from statistics of the
     samples (see docs/method.md). Workers compute the statistics of each partition and add them up; only the sum
     reaches the client, which trains the model. The model is that of `parsnets.ParsNetsClassifier.partial_fit` for the
     same samples, up to rounding, for any partitions and any number of workers. Parameters that need samples, such as
@@ -48,11 +48,11 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
 
     Parameters
     ----------
-    method, networks, open, gates, encoding, loss, c, epsilon, alpha, mmg, refine_steps, prototype_width
+    method, networks, active, gates, encoding, loss, c, epsilon, alpha, mmg, refine_steps, shrinkage
         See :class:`ParsNetsClassifier`.
-    semantic_head, false_accept, class_weight, feature_scaling, semantic_scaling, semantic_whitening, similarity
+    prototype_width, false_accept, class_weight, feature_scaling, semantic_scaling, semantic_whitening, similarity
         See :class:`ParsNetsClassifier`.
-    preset, select, options, random_state, n_jobs, verbose, open_networks
+    search, options, random_state, n_jobs, verbose
         See :class:`ParsNetsClassifier`.
 
     Examples
@@ -97,7 +97,7 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
             choose them.
         progress : callable, default=None
             Called by the training on the client with (stage, done, total, unit). A true result stops it, which raises
-            Cancelled.
+            CancelledError.
 
         Returns
         -------
@@ -106,17 +106,17 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
         """
         array_module()
         if not isinstance(validation, str):
-            raise Usage("validation: expected 'auto' or 'none' for statistics of samples, found labels")
+            raise UsageError("validation: expected 'auto' or 'none' for statistics of samples, found labels")
         extra = self._validation_options(validation, class_attributes is not None)
         if not is_collection(X):
             if is_collection(y) or is_collection(sample_weight):
-                raise Usage("X: expected a dask array or DataFrame, as y or sample_weight is, found "
-                            f"{type(X).__name__}")
+                raise UsageError("X: expected a dask array or DataFrame, as y or sample_weight is, found "
+                                 f"{type(X).__name__}")
             return self._fit_statistics(X, y, sample_weight, class_attributes, attribute_names, class_names, extra,
                                         progress)
         if class_attributes is None and class_names is not None:
-            raise Usage("class_names: expected class_attributes as well, found none; classes without samples need "
-                        "attributes")
+            raise UsageError("class_names: expected class_attributes as well, found none; classes without samples need "
+                             "attributes")
         described = copy.copy(self)
         columns = partitioned(described, X, y, sample_weight, reset=True)
         known = _known_labels(class_attributes, class_names, attribute_names)
@@ -127,7 +127,7 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
         if found.negative:
             found = reduced("sum", columns, on_worker.sums_of, on_worker.total, replace(plan, scaling="l2"))
         if found.statistics is None:
-            raise BadInput("X: expected samples, found none: all partitions are empty")
+            raise BadInputError("X: expected samples, found none: all partitions are empty")
         seen = found.labels
         if class_attributes is None:
             labels, semantics = seen, np.eye(len(seen), dtype=np.float32)
@@ -136,12 +136,12 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
             labels, semantics, attribute_names = class_table(class_attributes, seen, class_names, attribute_names)
         unknown = set(plan.class_weight) - set(labels.tolist())
         if unknown:
-            raise Usage(f"class_weight: expected labels of classes, found {unknown.pop()!r}")
+            raise UsageError(f"class_weight: expected labels of classes, found {unknown.pop()!r}")
         return self._train_statistics(found.statistics, labels, semantics, attribute_names, extra, progress,
                                       feature_names=getattr(described, "feature_names_in_", None))
 
     def _rehearse(self, extra: Mapping[str, Any]) -> None:
-        """Raise Usage for parameters with which training would fail, before samples are read."""
+        """Raise UsageError for parameters with which training would fail, before samples are read."""
         names = np.array(["a", "b"])
         scaling = self.feature_scaling or str(extra.get("feature-scaling", "l2"))
         made = Statistics.of(np.eye(4, 2, dtype=np.float32), np.array([0, 1, 0, 1], np.int32), None, names.tolist(),
@@ -152,7 +152,7 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
             warnings.simplefilter("ignore")
             try:
                 quiet._train_statistics(made, names, np.eye(2, dtype=np.float32), None, extra, None)
-            except Usage:
+            except UsageError:
                 raise
             except ParsNetsError:
                 pass  # about these samples
@@ -164,10 +164,11 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
         if isinstance(self.class_weight, Mapping):
             given = dict(self.class_weight)
             if not all(isinstance(value, (int, float, np.number)) and 0 <= value < np.inf for value in given.values()):
-                raise Usage(f"class_weight: expected finite weights that are not negative, found {self.class_weight!r}")
+                raise UsageError("class_weight: expected finite weights that are not negative, found "
+                                 f"{self.class_weight!r}")
             return given
         if self.class_weight != "balanced":
-            raise Usage(f"class_weight: expected a dict, 'balanced' or None, found {self.class_weight!r}")
+            raise UsageError(f"class_weight: expected a dict, 'balanced' or None, found {self.class_weight!r}")
         counts: Dict[Any, int] = reduced("count", [y], on_worker.counts_of, on_worker.total_counts)
         share = sum(counts.values()) / max(1, len(counts))
         return {label: share / count for label, count in counts.items()}
@@ -189,7 +190,8 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
             Fitted estimator.
         """
         if is_collection(X) or is_collection(y):
-            raise Usage("partial_fit: expected arrays in memory, found a dask collection; call fit with all samples")
+            raise UsageError("partial_fit: expected arrays in memory, found a dask collection; call fit with all "
+                             "samples")
         return super().partial_fit(X, y, classes, sample_weight, class_attributes=class_attributes,  # type: ignore
                                    attribute_names=attribute_names, class_names=class_names, progress=progress)
 
@@ -302,7 +304,7 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
         right, of = reduced("score", partitioned(self, X, y, sample_weight, reset=False), on_worker.correct_of,
                             on_worker.total_correct, self._for_workers())
         if not of > 0:
-            raise BadInput("X: expected samples of positive weight, found none")
+            raise BadInputError("X: expected samples of positive weight, found none")
         return float(right / of)
 
     def _lazy(self, X: Any, method: str, width: Tuple[int, ...], dtype: Any, *arguments: Any) -> Any:
@@ -331,7 +333,8 @@ class ParsNetsClassifier(classifier.ParsNetsClassifier):
 
     def _apply(self, X: ArrayLike, work: Callable[..., Any]) -> Any:
         if is_collection(X):
-            raise Usage("X: expected an array in memory, found a dask collection; call compute() on a few rows of it")
+            raise UsageError("X: expected an array in memory, found a dask collection; call compute() on a few rows of "
+                             "it")
         return super()._apply(X, work)
 
 

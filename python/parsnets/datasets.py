@@ -17,7 +17,7 @@ from ._labels import Floats, name_of
 from ._library import call, library, text, text_at, unsigned
 from ._model import PathLike, address
 from ._progress import ProgressCallback, Watch
-from .errors import BadInput, Usage
+from .errors import BadInputError, UsageError
 
 __all__ = ["ClassAttributes", "Dataset", "from_arrays", "load_demo", "load_folder", "load_xlsa17"]
 
@@ -161,9 +161,9 @@ class Dataset:
 
 
 def checked(data: Any, instead: str) -> Dataset:
-    """Return `data` if it is a data set; otherwise raise Usage, with advice what to do instead."""
+    """Return `data` if it is a data set; otherwise raise UsageError, with advice what to do instead."""
     if not isinstance(data, Dataset):
-        raise Usage(f"data: expected a Dataset of parsnets.datasets, found {type(data).__name__}; {instead}")
+        raise UsageError(f"data: expected a Dataset of parsnets.datasets, found {type(data).__name__}; {instead}")
     return data
 
 
@@ -204,7 +204,7 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
         What replaces the folder's own split: a split.json, a *_splits.mat for its lists, a folder with
         trainvalclasses.txt and testclasses.txt, or "standard" to look for such a folder.
     progress : callable, default=None
-        Called with (stage, done, total, unit). A true result stops loading, which raises Cancelled.
+        Called with (stage, done, total, unit). A true result stops loading, which raises CancelledError.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def load_folder(folder: PathLike, *, features: Optional[str] = None, semantics: 
         The data set.
     """
     if missing not in _MISSING:
-        raise Usage(f"missing: expected one of {', '.join(_MISSING)}, found {missing!r}")
+        raise UsageError(f"missing: expected one of {', '.join(_MISSING)}, found {missing!r}")
     options = _library.LoadOptions(ctypes.sizeof(_library.LoadOptions),
                                    None if features is None else text(features, "features"),
                                    None if semantics is None else text(semantics, "semantics"),
@@ -274,7 +274,7 @@ def load_demo(*, seed: int = 1) -> Dataset:
     for place in [Path(given)] if given else places:
         if (place / "features.npy").is_file():
             return load_folder(place, seed=seed)
-    raise BadInput("demo data: expected a folder with features.npy, found none; set PARSNETS_DEMO to data/demo")
+    raise BadInputError("demo data: expected a folder with features.npy, found none; set PARSNETS_DEMO to data/demo")
 
 
 def from_arrays(X: ArrayLike, labels: ArrayLike, semantics: ArrayLike, class_names: Iterable[Any], *,
@@ -331,9 +331,10 @@ def from_arrays(X: ArrayLike, labels: ArrayLike, semantics: ArrayLike, class_nam
             or (attribute_names is not None and len(attribute_names) != s.shape[1]):
         found: Dict[str, Any] = {"X": x, "labels": y, "semantics": s, "class_names": class_names,
                                  "attribute_names": attribute_names, "test": held_out, "validation": validate}
-        raise BadInput("arrays: expected X n x d, labels n, semantics C x m, C class names, m attribute names, n test "
-                       "flags and C validation flags, found "
-                       + ", ".join(f"{name} {np.shape(value)}" for name, value in found.items() if value is not None))
+        raise BadInputError("arrays: expected X n x d, labels n, semantics C x m, C class names, m attribute names, n "
+                            "test flags and C validation flags, found "
+                            + ", ".join(f"{name} {np.shape(value)}" for name, value in found.items()
+                                        if value is not None))
     classes = (ctypes.c_char_p * len(s))(*[text(n, "class name") for n in class_names])
     attributes = None if attribute_names is None else (
         (ctypes.c_char_p * s.shape[1])(*[text(n, "attribute name") for n in attribute_names]))
@@ -353,11 +354,12 @@ def _class_numbers(labels: NDArray[Any], class_names: List[str]) -> NDArray[np.i
         number_of = {name: number for number, name in enumerate(class_names)}
         unknown = [name for name in names.tolist() if name not in number_of]
         if unknown:
-            raise BadInput(f"labels: expected names in class_names, or class numbers, found "
-                           f"{', '.join(map(repr, unknown[:5]))}; add {'it' if len(unknown) == 1 else 'them'} there")
+            raise BadInputError("labels: expected names in class_names, or class numbers, found "
+                                f"{', '.join(map(repr, unknown[:5]))}; add {'it' if len(unknown) == 1 else 'them'} "
+                                "there")
         numbers: NDArray[Any] = np.array([number_of[name] for name in names.tolist()], np.int32)
         return np.ascontiguousarray(numbers[places].reshape(labels.shape))
     if labels.dtype.kind not in "iu" or (labels.size and not 0 <= labels.min() <= labels.max() < 2**31):
-        raise BadInput(f"labels: expected class numbers, integers from 0 to C - 1, or names, found other values "
-                       f"({labels.dtype}); number the classes")
+        raise BadInputError("labels: expected class numbers, integers from 0 to C - 1, or names, found other values "
+                            f"({labels.dtype}); number the classes")
     return np.ascontiguousarray(labels, np.int32)

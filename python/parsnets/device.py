@@ -21,7 +21,7 @@ from ._model import Model, PathLike, address, by_class, evaluation, ranked
 from ._progress import ProgressCallback, Watch
 from ._training import threads_of
 from .datasets import Dataset, checked
-from .errors import BadInput, Usage
+from .errors import BadInputError, UsageError
 from .results import Evaluation
 
 __all__ = ["DeviceModel"]
@@ -60,7 +60,7 @@ class DeviceModel:
         Network that the features come from, as `parsnets extract` describes it: its file name "backbone", the "sha256"
         of that file, "layer", "preset", "fit", "width", "height" and "dimensions". None if it is not known.
     validation : dict or None
-        Accuracy on validation classes in percent, ``{"before": {"zsl", "h"}, "after": ...}``, if `export` measured it.
+        Accuracy on validation classes, ``{"before": {"zsl", "h"}, "after": ...}``, if `export` measured it.
     n_jobs : int
         Number of threads. -1 means one per core, None means 1.
 
@@ -69,7 +69,7 @@ class DeviceModel:
     >>> from parsnets import ParsNetsClassifier, datasets
     >>> data = datasets.load_demo()
     >>> model = ParsNetsClassifier().fit_dataset(data)
-    >>> device = model.export(precision="int8", max_drop=1)
+    >>> device = model.export(precision="int8", max_drop=0.01)
     >>> device.bytes < 120_000, device.agreement(model, data.X) > 0.95
     (True, True)
     """
@@ -187,7 +187,8 @@ class DeviceModel:
             Predicted labels.
         """
         if reject and classes is not None:
-            raise Usage("classes: expected None with reject=True: unknown samples are told from those of all classes")
+            raise UsageError("classes: expected None with reject=True: unknown samples are told from those of all "
+                             "classes")
         places = self._ranked(X, self._competing(classes), 1)[0][:, 0]
         if not reject:
             labels: NDArray[Any] = self.classes_[places]
@@ -198,7 +199,7 @@ class DeviceModel:
     def is_unknown(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Tell which samples are of no class, as the runtime does on a device.
 
-        Usage is raised unless the model was calibrated before export.
+        UsageError is raised unless the model was calibrated before export.
 
         Parameters
         ----------
@@ -215,7 +216,7 @@ class DeviceModel:
     def known_score(self, X: ArrayLike) -> Floats:
         """Return the score by which unknown samples are told from others.
 
-        Usage is raised unless the model was calibrated before export.
+        UsageError is raised unless the model was calibrated before export.
 
         Parameters
         ----------
@@ -271,19 +272,19 @@ class DeviceModel:
     def evaluate(self, data: Dataset, *, progress: Optional[ProgressCallback] = None) -> Evaluation:
         """Evaluate the model on the test samples of a data set, by the zero-shot protocol.
 
-        Classes are matched by name. Features of another network than `source` raise BadInput.
+        Classes are matched by name. Features of another network than `source` raise BadInputError.
 
         Parameters
         ----------
         data : Dataset
             Data set of `parsnets.datasets`.
         progress : callable, default=None
-            Called with (stage, done, total, unit). A true result stops the evaluation, which raises Cancelled.
+            Called with (stage, done, total, unit). A true result stops the evaluation, which raises CancelledError.
 
         Returns
         -------
         evaluation : Evaluation
-            Results in percent, without those by class.
+            Results, without those by class.
         """
         checked(data, "for arrays call predict(X)")
         return evaluation("device_evaluate", self._handle, data, threads_of(self.n_jobs), progress)
@@ -307,7 +308,7 @@ class DeviceModel:
         """
         ours = self.predict(X)
         if not len(ours):
-            raise BadInput("X: expected at least one sample, found none")
+            raise BadInputError("X: expected at least one sample, found none")
         return float(np.mean([name_of(a) == name_of(b) for a, b in zip(ours, estimator.predict(X))]))
 
     def _samples(self, X: Any) -> Floats:
@@ -318,10 +319,10 @@ class DeviceModel:
                 raise TypeError
             x = np.ascontiguousarray(X, np.float32)
         except (TypeError, ValueError):
-            raise BadInput(f"{wanted}, found {getattr(X, 'dtype', 'other values')} in a {type(X).__name__}; convert it "
-                           "to a float32 array, a sparse matrix with toarray()") from None
+            raise BadInputError(f"{wanted}, found {getattr(X, 'dtype', 'other values')} in a {type(X).__name__}; "
+                                "convert it to a float32 array, a sparse matrix with toarray()") from None
         if x.ndim != 2:
-            raise BadInput(f"{wanted}, found shape {x.shape}; reshape it")
+            raise BadInputError(f"{wanted}, found shape {x.shape}; reshape it")
         return x
 
     def _known(self, X: ArrayLike) -> Tuple[Floats, NDArray[np.bool_]]:
@@ -341,9 +342,10 @@ class DeviceModel:
         among = "all" if classes is None else classes
         if isinstance(among, str):
             if among not in kinds:
-                raise Usage(f"classes: expected {', '.join(kinds)} or labels, found {among!r}")
+                raise UsageError(f"classes: expected {', '.join(kinds)} or labels, found {among!r}")
             if not kinds[among].any():
-                raise Usage(f"classes: expected at least one {among} class, found none; export a model that has one")
+                raise UsageError(f"classes: expected at least one {among} class, found none; export a model that has "
+                                 "one")
             return np.flatnonzero(kinds[among])
         return np.unique(places_of(self.classes_, among, "classes"))
 
@@ -358,7 +360,7 @@ class DeviceModel:
 
 
 def export(model: Model, data: Optional[Dataset], *, precision: Optional[str] = None, rank: Optional[int] = None,
-           max_bytes: int = 0, max_drop: float = 0.5, threads: int = 0,
+           max_bytes: int = 0, max_drop: float = 0.005, threads: int = 0,
            progress: Optional[ProgressCallback] = None) -> DeviceModel:
     """Export a model that predicts semantics as a device model. Labels are kept.
 
@@ -376,12 +378,12 @@ def export(model: Model, data: Optional[Dataset], *, precision: Optional[str] = 
     max_bytes : int, default=0
         Maximum size of the file; `precision` and `rank` are chosen by accuracy on validation classes if they are None.
         0 means no limit.
-    max_drop : float, default=0.5
-        Maximum loss of accuracy on validation classes, in percentage points.
+    max_drop : float, default=0.005
+        Maximum loss of accuracy on validation classes.
     threads : int, default=0
         Number of threads. 0 means one per core.
     progress : callable, default=None
-        Called with (stage, done, total, unit). A true result stops the export, which raises Cancelled.
+        Called with (stage, done, total, unit). A true result stops the export, which raises CancelledError.
 
     Returns
     -------
@@ -389,23 +391,26 @@ def export(model: Model, data: Optional[Dataset], *, precision: Optional[str] = 
         Exported model.
     """
     if precision is not None and precision not in _PRECISIONS:
-        raise Usage(f"precision: expected one of {', '.join(_PRECISIONS)}, found {precision!r}")
+        raise UsageError(f"precision: expected one of {', '.join(_PRECISIONS)}, found {precision!r}")
+    if not 0 <= real(max_drop, "max_drop") <= 1:
+        raise UsageError(f"max_drop: expected 0 to 1, found {max_drop!r}")
     options = _library.ExportOptions(ctypes.sizeof(_library.ExportOptions), _PRECISIONS.get(precision or "", 0),
                                      -1 if rank is None else unsigned(rank, "rank", 31),
-                                     unsigned(max_bytes, "max_bytes", 64), real(max_drop, "max_drop"))
+                                     unsigned(max_bytes, "max_bytes", 64), 100 * real(max_drop, "max_drop"))
     result = _library.ExportResult(size=ctypes.sizeof(_library.ExportResult))
     handle = ctypes.c_void_p()
     with Watch(progress) as watch:
         try:
             call("export", model.handle, None if data is None else data.pointer, ctypes.byref(options),
                  unsigned(threads, "threads", 32), watch.function, None, ctypes.byref(handle), ctypes.byref(result))
-        except BadInput as error:
+        except BadInputError as error:
             split = model.record.get("data", {}).get("split", {})
             if data is None or split.get("test_unseen", {}).get("samples") != 0 or not len(data.test_unseen):
                 raise
-            raise BadInput(f"data: expected the data set that the estimator was trained on, found {data.name!r} and an "
-                           "estimator trained by fit(X, y), which has no test samples; train it with "
-                           f"fit_dataset(data), or export without data ({error})") from None
-        validation = {"before": {"zsl": result.zsl_before, "h": result.h_before},
-                      "after": {"zsl": result.zsl_after, "h": result.h_after}} if result.has_validation else None
+            raise BadInputError(f"data: expected the data set that the estimator was trained on, found {data.name!r} "
+                                "and an estimator trained by fit(X, y), which has no test samples; train it with "
+                                f"fit_dataset(data), or export without data ({error})") from None
+        validation = {"before": {"zsl": result.zsl_before / 100, "h": result.h_before / 100},
+                      "after": {"zsl": result.zsl_after / 100, "h": result.h_after / 100}
+                      } if result.has_validation else None
         return DeviceModel(handle, model.labels, validation, n_jobs=threads or -1)

@@ -5,13 +5,13 @@ class ParsNetsError(RuntimeError):
     """Base class; raised when the work itself fails: memory, disk, a solver."""
 
 
-class BadInput(ParsNetsError, ValueError):
+class BadInputError(ParsNetsError, ValueError):
     """A file or array is missing, malformed or inconsistent."""
 
 
-class Usage(ParsNetsError, ValueError):
+class UsageError(ParsNetsError, ValueError):
     """An argument or option is invalid."""
 
 
-class Cancelled(ParsNetsError):
+class CancelledError(ParsNetsError):
     """The progress function asked to stop. (Ctrl-C raises KeyboardInterrupt.)"""

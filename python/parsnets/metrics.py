@@ -200,7 +200,7 @@ def bootstrap_interval(y_true: ArrayLike, y_pred: ArrayLike, classes: Optional[A
     out = _library.Intervals(size=ctypes.sizeof(_library.Intervals))
     _library.call("bootstrap_intervals", outcomes.of[0], _options(replicates, 1, seed), 1, ctypes.byref(out))
     found = getattr(out, outcomes.figure)
-    return Interval(found.estimate / 100, found.low / 100, found.high / 100)
+    return Interval._of(found)
 
 
 def paired_test(y_true: ArrayLike, y_pred_a: ArrayLike, y_pred_b: ArrayLike, classes: Optional[ArrayLike] = None, *,
@@ -247,9 +247,8 @@ def paired_test(y_true: ArrayLike, y_pred_a: ArrayLike, y_pred_b: ArrayLike, cla
     out = _library.Comparison(size=ctypes.sizeof(_library.Comparison))
     _library.call("compare_paired", *outcomes.of, _options(replicates, draws, seed), 1, ctypes.byref(out))
     found = getattr(out, outcomes.figure)
-    difference = found.difference
-    return PairedTest(difference.estimate / 100, difference.low / 100, difference.high / 100, found.p,
-                      bool(found.exact))
+    difference = Interval._of(found.difference)
+    return PairedTest(difference.estimate, difference.low, difference.high, found.p, bool(found.exact))
 
 
 def _options(replicates: int, draws: int, seed: int) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ._model import PathLike
-from .errors import BadInput, Usage
+from .errors import BadInputError, UsageError
 from .results import Evaluation
 
 __all__ = ["plot_class_accuracies", "plot_confusion", "plot_sweep", "plot_trade_off"]
@@ -47,19 +47,20 @@ def plot_trade_off(evaluation: Evaluation, *, ax: Any = None, label: Optional[st
     """
     _check(evaluation)
     if evaluation.curve is None or evaluation.h is None or evaluation.u is None or evaluation.s is None:
-        raise Usage("evaluation: expected a seen-unseen curve, found none; evaluate an estimator, not a device model, "
-                    "on a data set with test samples of seen classes")
+        raise UsageError("evaluation: expected a seen-unseen curve, found none; evaluate an estimator, not a device "
+                         "model, on a data set with test samples of seen classes")
     figure, ax = _axes(ax)
-    _, u, s = evaluation.curve.T
-    name = f"AUSUC {evaluation.ausuc:.1f}" if label is None else label
+    _, u, s = 100 * evaluation.curve.T
+    name = f"AUSUC {100 * (evaluation.ausuc or 0):.1f}" if label is None else label
     line, = ax.plot(u, s, drawstyle="steps-post", label=name)
     # All points with the same harmonic mean: s = hu / (2u - h).
-    h = evaluation.h
+    h = 100 * evaluation.h
     if h > 0:
         equal = np.linspace(h / 2 * 1.0001, 100, 400)
         ax.plot(equal, h * equal / (2 * equal - h), color=_MUTED, linewidth=0.8, linestyle=":")
-    ax.plot([evaluation.u], [evaluation.s], marker="o", color=line.get_color())
-    ax.annotate(f"H {h:.1f}", (evaluation.u, evaluation.s), textcoords="offset points", xytext=(6, 6))
+    point = (100 * evaluation.u, 100 * evaluation.s)
+    ax.plot(*([x] for x in point), marker="o", color=line.get_color())
+    ax.annotate(f"H {h:.1f}", point, textcoords="offset points", xytext=(6, 6))
     ax.set(xlabel="accuracy on unseen classes (%)", ylabel="accuracy on seen classes (%)", xlim=(0, 100), ylim=(0, 100),
            title="Seen-unseen curve")
     ax.legend(loc="lower left")
@@ -87,8 +88,8 @@ def plot_confusion(evaluation: Evaluation, *, ax: Any = None, normalize: bool = 
     """
     _check(evaluation)
     if evaluation.confusion is None or evaluation.class_names is None:
-        raise Usage("evaluation: expected a confusion matrix, found none; evaluate an estimator, not a device model, "
-                    "on a data set with test samples of seen classes")
+        raise UsageError("evaluation: expected a confusion matrix, found none; evaluate an estimator, not a device "
+                         "model, on a data set with test samples of seen classes")
     unseen = _unseen(evaluation)
     counts = np.asarray(evaluation.confusion, np.float64)
     used = [i for i in range(len(counts)) if counts[i].sum() + counts[:, i].sum() > 0]
@@ -133,14 +134,14 @@ def plot_class_accuracies(evaluation: Evaluation, *, ax: Any = None, protocol: s
     """
     _check(evaluation)
     if protocol not in ("auto", "zsl", "gzsl"):
-        raise Usage(f"protocol: expected 'auto', 'zsl' or 'gzsl', found {protocol!r}")
+        raise UsageError(f"protocol: expected 'auto', 'zsl' or 'gzsl', found {protocol!r}")
     if protocol == "auto":
         protocol = "zsl" if evaluation.gzsl_per_class is None else "gzsl"
     found = evaluation.zsl_per_class if protocol == "zsl" else evaluation.gzsl_per_class
     if found is None:
-        raise Usage(f"evaluation: expected accuracies by class for {protocol!r}, found none; evaluate an estimator, "
-                    "not a device model")
-    rows = sorted(found.items(), key=lambda one: one[1])
+        raise UsageError(f"evaluation: expected accuracies by class for {protocol!r}, found none; evaluate an "
+                         "estimator, not a device model")
+    rows = sorted(((name, 100 * share) for name, share in found.items()), key=lambda one: one[1])
     unseen = _unseen(evaluation)
     figure, ax = _axes(ax, (6.4, 1.5 + 0.2 * min(len(rows), most)))
     ax.barh(range(len(rows)), [value for _, value in rows],
@@ -186,7 +187,7 @@ def plot_sweep(results: Union[PathLike, Mapping[Any, Any]], *, ax: Any = None,
     """
     wrong = [metric for metric in metrics if metric not in _FIELDS]
     if wrong or not metrics:
-        raise Usage(f"metrics: expected one or more of {', '.join(_FIELDS)}, found {wrong or 'none'}")
+        raise UsageError(f"metrics: expected one or more of {', '.join(_FIELDS)}, found {wrong or 'none'}")
     option, values, curves = _sweep(results, metrics)
     figure, ax = _axes(ax)
     numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
@@ -216,7 +217,7 @@ def _sweep(results: Any, metrics: Sequence[str]) -> Tuple[str, List[Any], Dict[s
         for one in results.values():
             for metric in metrics:
                 value = getattr(one, _FIELDS[metric])
-                curves[metric].append((np.nan if value is None else value, np.nan))
+                curves[metric].append((np.nan if value is None else 100 * value, np.nan))
         return "value", list(results), curves
     name = "results"
     if isinstance(results, (str, os.PathLike)):
@@ -224,12 +225,12 @@ def _sweep(results: Any, metrics: Sequence[str]) -> Tuple[str, List[Any], Dict[s
         try:
             results = json.loads(Path(name).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise BadInput(f"{name}: expected a file of 'parsnets bench --sweep --out', found {error}") from None
+            raise BadInputError(f"{name}: expected a file of 'parsnets bench --sweep --out', found {error}") from None
     if not isinstance(results, Mapping) or "sweep" not in results:
-        raise BadInput(f"{name}: expected results of 'parsnets bench --sweep', or a dict of values to Evaluations, "
-                       "found neither")
+        raise BadInputError(f"{name}: expected results of 'parsnets bench --sweep', or a dict of values to "
+                            "Evaluations, found neither")
     try:
-        option = "open" if results["sweep"] == "k" else str(results["sweep"]).split("=")[0]
+        option = "active" if results["sweep"] == "k" else str(results["sweep"]).split("=")[0]
         rows = [method for method in results["methods"] if method["runs"]]
         values = [method["runs"][0]["options"][option] for method in rows]
         for method in rows:
@@ -238,9 +239,9 @@ def _sweep(results: Any, metrics: Sequence[str]) -> Tuple[str, List[Any], Dict[s
                 curves[metric].append(tuple(np.nan if one[key] is None else one[key]  # type: ignore[arg-type]
                                             for key in ("mean", "sd")))
     except (AttributeError, KeyError, TypeError) as error:
-        raise BadInput(f"{name}: expected results of 'parsnets bench --sweep', found {error!r}") from None
+        raise BadInputError(f"{name}: expected results of 'parsnets bench --sweep', found {error!r}") from None
     if not rows:
-        raise BadInput(f"{name}: expected at least one finished run, found none")
+        raise BadInputError(f"{name}: expected at least one finished run, found none")
     return option, values, curves
 
 
@@ -250,7 +251,8 @@ def _unseen(evaluation: Evaluation) -> Any:
 
 def _check(evaluation: Any) -> None:
     if not isinstance(evaluation, Evaluation):
-        raise Usage(f"evaluation: expected an Evaluation, as 'evaluate' returns it, found {type(evaluation).__name__}")
+        raise UsageError("evaluation: expected an Evaluation, as 'evaluate' returns it, found "
+                         f"{type(evaluation).__name__}")
 
 
 def _axes(ax: Any, size: Optional[Tuple[float, float]] = None) -> Tuple[Any, Any]:

@@ -19,7 +19,7 @@ from ._model import Model, PathLike
 from ._progress import ProgressCallback, Watch
 from ._training import seed_of, threads_of
 from .datasets import Dataset, checked, load_folder
-from .errors import BadInput, Usage
+from .errors import BadInputError, UsageError
 
 
 @dataclass
@@ -61,7 +61,7 @@ def report(file: PathLike, models: Union[PathLike, Sequence[PathLike], Mapping[s
     own_rows : str or path-like, default=None
         CSV or JSON file with rows of your own (docs/report.md), shown beside the published ones.
     progress : callable, default=None
-        Called with (stage, done, total, unit). A true result stops the work, which raises Cancelled.
+        Called with (stage, done, total, unit). A true result stops the work, which raises CancelledError.
 
     Returns
     -------
@@ -72,8 +72,8 @@ def report(file: PathLike, models: Union[PathLike, Sequence[PathLike], Mapping[s
     named: Optional[Dict[str, Any]] = json.loads(runs[0].run_json) if runs[0].run_json is not None else None
     if data is None:
         if named is None:
-            raise Usage("data: expected the data set that the models were trained on, found None; pass it, or a run "
-                        "folder with run.json")
+            raise UsageError("data: expected the data set that the models were trained on, found None; pass it, or a "
+                             "run folder with run.json")
         data = _named_data(named, progress)
     checked(data, "load it with datasets.load_folder()")
     if photographs is None:
@@ -111,7 +111,7 @@ def _runs(models: Any) -> List[_Run]:
     else:
         runs = [_run(models)]
     if not runs:
-        raise Usage("models: expected at least one, found none")
+        raise UsageError("models: expected at least one, found none")
     return runs
 
 
@@ -119,26 +119,27 @@ def _run(model: Any) -> _Run:
     if isinstance(model, (str, os.PathLike)):
         return _run_folder(model)
     if not isinstance(model, ZeroShotClassifier):
-        raise Usage(f"models: expected a fitted estimator of ParsNets, a dict of them, or run folders, found "
-                    f"{type(model).__name__}")
+        raise UsageError("models: expected a fitted estimator of ParsNets, a dict of them, or run folders, found "
+                         f"{type(model).__name__}")
     check_is_fitted(model)
     split = model.record_.get("data", {}).get("split", {})
     if split.get("test_unseen", {}).get("samples") == 0:  # fit(X, y) knows of none
-        raise BadInput("models: expected an estimator trained by fit_dataset(data), whose split has test samples, "
-                       "found one trained without them; train it with fit_dataset(data)")
+        raise BadInputError("models: expected an estimator trained by fit_dataset(data), whose split has test samples, "
+                            "found one trained without them; train it with fit_dataset(data)")
     return _Run(type(model).__name__, model._model)
 
 
 def _run_folder(folder: Any) -> _Run:
     """Read what `parsnets train --run` wrote. Other .json files in the folder are those of `parsnets bench --out`."""
     if not isinstance(folder, (str, os.PathLike)):
-        raise Usage(f"models: expected run folders in a list, found {type(folder).__name__}; put estimators in a dict")
+        raise UsageError(f"models: expected run folders in a list, found {type(folder).__name__}; put estimators in a "
+                         "dict")
     place = os.fspath(folder)
     absolute = os.path.abspath(place)
     model = os.path.join(place, "model.safetensors")
     if not os.path.isfile(model):
-        raise BadInput(f"{place}: model.safetensors: expected a run folder with a model, found none; create one with "
-                       "'parsnets train --run DIR'")
+        raise BadInputError(f"{place}: model.safetensors: expected a run folder with a model, found none; create one "
+                            "with 'parsnets train --run DIR'")
     files = sorted(name for name in os.listdir(place) if name.endswith(".json"))
     run_json = Path(place, "run.json").read_text("utf-8") if "run.json" in files else None
     if run_json is not None:
@@ -151,9 +152,9 @@ def _check_run_json(run_json: str, file: str) -> None:
     try:
         found = json.loads(run_json)
     except ValueError as error:
-        raise BadInput(f"{file}: expected JSON, found {error}; train the run again") from None
+        raise BadInputError(f"{file}: expected JSON, found {error}; train the run again") from None
     if not isinstance(found, dict) or not isinstance(found.get("data"), str):
-        raise BadInput(f"{file}: data: expected the data set's folder, found none; train the run again")
+        raise BadInputError(f"{file}: data: expected the data set's folder, found none; train the run again")
 
 
 def _named_data(run_json: Mapping[str, Any], progress: Optional[ProgressCallback]) -> Dataset:

@@ -15,7 +15,7 @@ from ._library import call, text, unsigned
 from ._model import PathLike
 from ._progress import ProgressCallback, Watch
 from ._training import seed_of, threads_of
-from .errors import BadInput
+from .errors import BadInputError
 
 
 class ResultTable:
@@ -29,7 +29,7 @@ class ResultTable:
 
     def __init__(self, contents: Mapping[str, Any]) -> None:
         self._json = json.dumps(contents)
-        self._text("json")  # raises BadInput unless it is a table
+        self._text("json")  # raises BadInputError unless it is a table
         self.contents: Dict[str, Any] = dict(contents)
 
     @classmethod
@@ -50,8 +50,8 @@ class ResultTable:
             try:
                 contents = json.load(opened)
             except ValueError as error:
-                raise BadInput(f"{os.fspath(file)}: expected a table of results as JSON, found {error}; write it "
-                               "again") from error
+                raise BadInputError(f"{os.fspath(file)}: expected a table of results as JSON, found {error}; write it "
+                                    "again") from error
         return cls(contents)
 
     @property
@@ -171,7 +171,7 @@ def reproduce(root: PathLike, out: PathLike = "reproduction", *, methods: Option
     seeds : int, default=3
         Number of seeds.
     ablation, sparsity : bool, default=True
-        Whether to also train the parts of the method, and models with other numbers of open networks. Both use the
+        Whether to also train the parts of the method, and models with other numbers of active networks. Both use the
         first seed alone.
     report : bool, default=True
         Whether to write the report page.
@@ -184,7 +184,7 @@ def reproduce(root: PathLike, out: PathLike = "reproduction", *, methods: Option
     n_jobs : int, default=-1
         Number of threads. -1 means one per core, None means 1.
     progress : callable, default=None
-        Called with (stage, done, total, unit). A true result stops the work, which raises Cancelled.
+        Called with (stage, done, total, unit). A true result stops the work, which raises CancelledError.
 
     Returns
     -------

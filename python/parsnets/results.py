@@ -42,7 +42,7 @@ class Adaptation:
 
 @dataclass(frozen=True)
 class Rejection:
-    """What rejection of unknown samples reached on held-out classes, in percent except for `false_accept`.
+    """What rejection of unknown samples reached on held-out classes. Shares and areas are from 0 to 1.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Rejection:
     accept_low, accept_high : float
         95 % confidence interval over classes of the share of unknown samples that is accepted.
     rejected_seen, rejected_unseen : float
-        Price: share of the samples of seen and of unseen classes that is rejected.
+        False-rejection rates: share of the samples of seen and of unseen classes that is rejected.
     auroc : float
         Area under the ROC curve of `known_score`, which tells known samples from unknown ones.
     confidence_auroc : float
@@ -90,9 +90,9 @@ class Explanation:
     contributions : ndarray of shape (n_attributes,)
         Contribution of each attribute to the difference of the scores.
     semantics : ndarray of shape (n_attributes,)
-        Predicted attributes, not in the units of `label_attributes` but scaled as by `semantic_scaling`; for targets
-        "semantics" in the space in which classes are compared (scaled, centred, whitened).
-    open_networks : ndarray
+        Predicted attributes, not in the units of `label_attributes` but scaled as by `semantic_scaling`; for methods
+        other than "parsnets" in the space in which classes are compared (scaled, centred, whitened).
+    active_networks : ndarray
         Indices of the networks that are active for the sample.
     attribute_names : tuple of str
         Names of the attributes.
@@ -108,7 +108,7 @@ class Explanation:
     examples: float
     contributions: Floats
     semantics: Floats
-    open_networks: NDArray[np.int32]
+    active_networks: NDArray[np.int32]
     attribute_names: Tuple[str, ...]
     label_attributes: Floats
     runner_up_attributes: Floats
@@ -182,6 +182,11 @@ class Interval:
     low: float
     high: float
 
+    @classmethod
+    def _of(cls, found: Any) -> Interval:
+        """Return the engine's interval, whose unit is percent."""
+        return cls(found.estimate / 100, found.low / 100, found.high / 100)
+
 
 @dataclass(frozen=True)
 class SetResult:
@@ -190,7 +195,7 @@ class SetResult:
     Attributes
     ----------
     seen_coverage, unseen_coverage : float or None
-        Share of the samples of seen and of unseen classes whose class is in their set, in percent.
+        Share of the samples of seen and of unseen classes whose class is in their set.
     seen_size, unseen_size : float or None
         Mean number of classes in these sets.
     """
@@ -210,7 +215,7 @@ class AcceptedShare:
     samples, classes : int
         Number of samples and of their classes. A sample counts in each turn.
     accepted : float
-        Share of the samples that is accepted, in percent.
+        Share of the samples that is accepted.
     of_classes : Interval
         Mean over the classes, and its 95 % confidence interval.
     """
@@ -223,7 +228,7 @@ class AcceptedShare:
 
 @dataclass(frozen=True)
 class OpenSetQuality:
-    """How well a score tells known samples from unknown ones, in percent.
+    """How well a score tells known samples from unknown ones, from 0 to 1.
 
     Attributes
     ----------
@@ -242,7 +247,7 @@ class OpenSetQuality:
 
 @dataclass(frozen=True)
 class OpenSetEvaluation:
-    """Results of the rejection of unknown samples, in percent.
+    """Results of the rejection of unknown samples. Shares are from 0 to 1.
 
     Attributes
     ----------
@@ -295,7 +300,7 @@ class PairedTest:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Results of an evaluation, in percent except for gamma.
+    """Results of an evaluation. Accuracies, areas and shares are from 0 to 1.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ from parsnets import dask as parsnets_dask
 from parsnets._model import Model
 from parsnets._partitions import Plan, sums_of, total
 from parsnets._statistics import Statistics
-from parsnets.errors import BadInput, Usage
+from parsnets.errors import BadInputError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 WAIT = 300  # seconds until a test gives up, on a machine with much else to do
@@ -296,9 +296,9 @@ def test_nothing_is_computed_before_compute(training, fitted, made_on_workers, t
     assert sorted(ran.read_text().split()) == ["0", "1", "2", "3"]
     for one, other in zip(computed, expected):
         assert_equal(one, other)
-    with pytest.raises(Usage, match="expected an array in memory, found a dask collection"):
+    with pytest.raises(UsageError, match="expected an array in memory, found a dask collection"):
         model.explain(x)
-    with pytest.raises(Usage, match="partial_fit: expected arrays in memory"):
+    with pytest.raises(UsageError, match="partial_fit: expected arrays in memory"):
         model.partial_fit(x, training[1])
     assert len(ran.read_text().split()) == 4
 
@@ -370,7 +370,7 @@ ERRORS = {"NaN": "expected finite numbers, found nan in row 3, column 5",
 def test_an_error_in_one_partition_names_it(client, demo, training, fitted, kind):
     model = clone(fitted)
     model._model = before = fitted._model
-    with pytest.raises(BadInput, match="^partition 5: .*" + ERRORS[kind]):
+    with pytest.raises(BadInputError, match="^partition 5: .*" + ERRORS[kind]):
         model.fit(*wrong(kind, *training), class_attributes=demo.class_attributes)
     assert model._model is before
     if kind == "NaN":
@@ -384,31 +384,32 @@ def test_errors_that_are_known_before_samples_are_read(demo, training, made_on_w
     unknown = da.from_array(training[1], chunks=300)
     unknown = unknown[unknown != "none"]  # of unknown size
     table = {"class_attributes": demo.class_attributes}
-    with pytest.raises(Usage, match="expected no options that need samples, found networks"):
+    with pytest.raises(UsageError, match="expected no options that need samples, found networks"):
         dask_model(networks=8).fit(x, y, **table)
-    with pytest.raises(Usage, match="found method"):
+    with pytest.raises(UsageError, match="found method"):
         dask_model(method="ridge").fit(x, y, **table)
-    with pytest.raises(Usage, match="feature_scaling: expected none, l2 or sqrt-l2"):
+    with pytest.raises(UsageError, match="feature_scaling: expected none, l2 or sqrt-l2"):
         dask_model(feature_scaling="l3").fit(x, y, **table)
-    with pytest.raises(Usage, match="validation: expected 'auto' or 'none'"):
+    with pytest.raises(UsageError, match="validation: expected 'auto' or 'none'"):
         dask_model().fit(x, y, validation=["frog"], **table)
-    with pytest.raises(Usage, match="class_names: expected class_attributes as well"):
+    with pytest.raises(UsageError, match="class_names: expected class_attributes as well"):
         dask_model().fit(x, y, class_names=["frog"])
-    with pytest.raises(Usage, match="class_weight: expected a dict, 'balanced' or None"):
+    with pytest.raises(UsageError, match="class_weight: expected a dict, 'balanced' or None"):
         dask_model(class_weight="equal").fit(x, y, **table)
-    with pytest.raises(Usage, match="class_weight: expected finite weights"):
+    with pytest.raises(UsageError, match="class_weight: expected finite weights"):
         dask_model(class_weight={"frog": -1}).fit(x, y, **table)
-    with pytest.raises(BadInput, match="y: expected 1536 values, one per row of X, found 1535"):
+    with pytest.raises(BadInputError, match="y: expected 1536 values, one per row of X, found 1535"):
         dask_model().fit(x, y[:-1], **table)
-    with pytest.raises(BadInput, match=r"y: expected 8 partitions .* found 6; call compute_chunk_sizes\(\)"):
+    with pytest.raises(BadInputError, match=r"y: expected 8 partitions .* found 6; call compute_chunk_sizes\(\)"):
         dask_model().fit(x, unknown, **table)
-    with pytest.raises(BadInput, match="y: expected one dimension, found shape"):
+    with pytest.raises(BadInputError, match="y: expected one dimension, found shape"):
         dask_model().fit(x, x, **table)
-    with pytest.raises(BadInput, match="X: expected 2 dimensions and a known number of columns"):
+    with pytest.raises(BadInputError, match="X: expected 2 dimensions and a known number of columns"):
         dask_model().fit(y, y, **table)
-    with pytest.raises(BadInput, match="X: expected a dask array or DataFrame, found Delayed"):
+    with pytest.raises(BadInputError, match="X: expected a dask array or DataFrame, found Delayed"):
         dask_model().fit(dask.delayed(training[0]), y, **table)
-    with pytest.raises(Usage, match="X: expected a dask array or DataFrame, as y or sample_weight is, found ndarray"):
+    with pytest.raises(UsageError,
+                       match="X: expected a dask array or DataFrame, as y or sample_weight is, found ndarray"):
         dask_model().fit(training[0], y, **table)
     with pytest.raises(NotFittedError):
         dask_model().predict(x)
@@ -418,7 +419,7 @@ def test_errors_that_are_known_before_samples_are_read(demo, training, made_on_w
     ran.unlink()
     with pytest.raises(ValueError, match="X has 191 features, but ParsNetsClassifier is expecting 192"):
         model.predict(x[:, 1:])
-    with pytest.raises(BadInput, match="classes: expected one or more labels in classes_, found 'unicorn'"):
+    with pytest.raises(BadInputError, match="classes: expected one or more labels in classes_, found 'unicorn'"):
         model.predict(x, ["unicorn"])
     assert not ran.exists()
 
@@ -427,20 +428,22 @@ def test_errors_of_labels_and_weights(demo, training):
     x, y = in_partitions(*training)
     table = {"class_attributes": demo.class_attributes}
     with in_this_thread():
-        with pytest.raises(BadInput, match="partition 0: .*weights: expected numbers that are finite and not negative"):
+        with pytest.raises(BadInputError,
+                           match="partition 0: .*weights: expected numbers that are finite and not negative"):
             dask_model().fit(x, y, -da.ones(1536, chunks=200), **table)
-        with pytest.raises(Usage, match="class_weight: expected labels of classes, found 'unicorn'"):
+        with pytest.raises(UsageError, match="class_weight: expected labels of classes, found 'unicorn'"):
             dask_model(class_weight={"unicorn": 2}).fit(x, y, **table)
         numbers = da.from_array(np.unique(training[1], return_inverse=True)[1].astype(float), chunks=200)
-        with pytest.raises(BadInput, match="partition 3: y: expected labels, found NaN or infinity"):
+        with pytest.raises(BadInputError, match="partition 3: y: expected labels, found NaN or infinity"):
             dask_model().fit(x, da.where(da.arange(1536, chunks=200) == 600, np.nan, numbers))
-        with pytest.raises(BadInput, match="partition 0: Unknown label type"):
+        with pytest.raises(BadInputError, match="partition 0: Unknown label type"):
             dask_model().fit(x, numbers + 0.5)
         mixed = numbers.map_blocks(lambda block, block_info: block.astype(str)
                                    if block_info[0]["chunk-location"][0] else block, dtype=object)
-        with pytest.raises(BadInput, match="y: expected labels of one type in all partitions, found <U32 and float64"):
+        with pytest.raises(BadInputError,
+                           match="y: expected labels of one type in all partitions, found <U32 and float64"):
             dask_model().fit(x, mixed)
-        with pytest.raises(BadInput, match="expected samples, found none"):
+        with pytest.raises(BadInputError, match="expected samples, found none"):
             dask_model().fit(x[:0], y[:0], **table)
 
 
@@ -464,7 +467,7 @@ def test_data_frames_of_unknown_lengths_and_empty_partitions(demo, training, one
         assert model.score(features, labels) == pytest.approx(one_process.score(x, y))
         with pytest.raises(ValueError, match="feature names should match"):
             model.predict(features.rename(columns={"f3": "g3"}))
-        with pytest.raises(BadInput, match="y: expected a dask array or Series, since the numbers of rows"):
+        with pytest.raises(BadInputError, match="y: expected a dask array or Series, since the numbers of rows"):
             dask_model().fit(features, y, class_attributes=demo.class_attributes)
 
 
@@ -482,7 +485,7 @@ def test_weights_of_samples_and_classes(demo, training):
     weights = (np.arange(len(y)) % 3).astype(float)
     lazy = (*in_partitions(x, y), da.from_array(weights, chunks=333))
     for chosen in (None, "balanced", {y[0]: 4.0}):
-        plain = ParsNetsClassifier(class_weight=chosen, gates="always", refine_steps=0)
+        plain = ParsNetsClassifier(class_weight=chosen, networks=0, refine_steps=0)
         with in_this_thread():
             model = dask_model(class_weight=chosen).fit(*lazy, class_attributes=demo.class_attributes)
         assert_same_model(model, plain.fit(x, y, weights, class_attributes=demo.class_attributes))
@@ -493,7 +496,7 @@ def test_weights_of_samples_and_classes(demo, training):
 
 def test_a_plain_classifier_needs_no_attributes(demo, training):
     x, y = training[0], np.unique(training[1], return_inverse=True)[1]
-    plain = ParsNetsClassifier(gates="always", refine_steps=0).fit(x, y, np.ones(len(y)))
+    plain = ParsNetsClassifier(networks=0, refine_steps=0).fit(x, y, np.ones(len(y)))
     with in_this_thread():
         model = dask_model().fit(*in_partitions(x, y))
         two = dask_model().fit(*in_partitions(x[y < 2], y[y < 2]))

@@ -12,7 +12,7 @@ HOSTILE = "<script>alert('1')</script> & \"x\""
 
 @pytest.fixture(scope="module")
 def fitted(demo):
-    return ParsNetsClassifier(gates="anchor").fit_dataset(demo)
+    return ParsNetsClassifier(networks=100).fit_dataset(demo)
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +68,11 @@ def test_an_evaluation_shows_its_figures_with_bars_of_their_length(demo, fitted)
     assert len(rows) == len(figures)
     for row, figure in zip(rows, figures):
         shown = row.find("td").text
-        assert shown.endswith("%") and float(shown.rstrip("\u202f%")) == pytest.approx(figure, abs=0.05)
+        assert shown.endswith("%") and float(shown.rstrip("\u202f%")) == pytest.approx(100 * figure, abs=0.05)
         well, bar = row.findall(".//rect")
-        assert float(bar.get("width")) / float(well.get("width")) == pytest.approx(figure / 100, abs=0.001)
+        assert float(bar.get("width")) / float(well.get("width")) == pytest.approx(figure, abs=0.001)
     low, high = evaluation.intervals["h"].low, evaluation.intervals["h"].high
-    assert f"95 % interval {low:.1f} to {high:.1f}" in _display.evaluation_html(evaluation)
+    assert f"95 % interval {100 * low:.1f} to {100 * high:.1f}" in _display.evaluation_html(evaluation)
     partial = dataclasses.replace(evaluation, u=None, s=None, h=None, ausuc=None, gamma=None)
     assert len(parsed(_display.evaluation_html(partial)).find(".//table").findall("tbody/tr")) == 3
 
@@ -88,7 +88,8 @@ def by_class(tree):
 def test_an_evaluation_shows_each_of_a_few_classes_worst_first(demo, fitted):
     evaluation = fitted.evaluate(demo)
     rows = by_class(parsed(_display.evaluation_html(evaluation)))
-    assert {name: value for name, _, value, _ in rows} == pytest.approx(evaluation.gzsl_per_class, abs=0.051)
+    shown = {name: value / 100 for name, _, value, _ in rows}
+    assert shown == pytest.approx(evaluation.gzsl_per_class, abs=0.00051)
     assert [value for _, _, value, _ in rows] == sorted(value for _, _, value, _ in rows)
     assert {name for name, _, _, kind in rows if kind == "unseen"} == {"deer", "truck"}
     guess = fitted.predict(demo.X[demo.test_seen])
@@ -105,7 +106,7 @@ def test_an_evaluation_shows_each_of_a_few_classes_worst_first(demo, fitted):
 
 
 def test_of_many_classes_the_worst_and_the_best_are_shown(demo, fitted):
-    many = dataclasses.replace(fitted.evaluate(demo), gzsl_per_class={i: float(i) for i in range(99, -1, -1)},
+    many = dataclasses.replace(fitted.evaluate(demo), gzsl_per_class={i: i / 100 for i in range(99, -1, -1)},
                                confusion=None)
     tree = parsed(_display.evaluation_html(many))
     assert [name for name, _, _, _ in by_class(tree)] == ["0", "1", "2", "3", "4", "95", "96", "97", "98", "99"]
@@ -121,7 +122,7 @@ def test_the_bars_of_an_explanation_sum_to_the_difference_of_the_scores(demo, fi
         kinds = [rect.get("class") for rect in tree.findall(".//rect")]
         assert [kind == "seen" for kind in kinds] == [amount >= 0 for amount in amounts]
         assert str(shown.label) in words(tree) and any(shown.runner_up in word for word in words(tree))
-        assert info(tree)["10 active networks"].startswith(f"{shown.open_networks[0]}, {shown.open_networks[1]}")
+        assert info(tree)["10 active networks"].startswith(f"{shown.active_networks[0]}, {shown.active_networks[1]}")
 
 
 def test_an_explanation_shows_what_both_classes_have_beside_each_bar(demo, fitted):
@@ -186,7 +187,7 @@ def test_an_estimator_shows_its_training_record(demo, fitted):
 
 
 def test_a_search_shows_its_candidates_and_the_chosen_one(demo):
-    tree = parsed(_display.estimator_html(ParsNetsClassifier(method="sae", select=True).fit_dataset(demo)))
+    tree = parsed(_display.estimator_html(ParsNetsClassifier(method="sae", search="grid").fit_dataset(demo)))
     chosen = [dot.find("title").text for dot in tree.iter("circle") if dot.get("class") == "unseen"]
     assert len(list(tree.iter("circle"))) == 24 and chosen == [info(tree)["chosen"]]
 

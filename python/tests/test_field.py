@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from parsnets import BadInput, ParsNetsClassifier, RidgeZSL, Usage
+from parsnets import BadInputError, ParsNetsClassifier, RidgeZSL, UsageError
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +42,9 @@ def test_adapt_moves_unseen_classes_and_is_undone(demo, model, fitted):
 def test_only_named_classes_move(demo, model):
     label = model.classes_[~model.seen_][0]
     assert set(model.adapt(demo.X, classes=[label], rounds=2).support) <= {label}
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInputError):
         model.adapt(demo.X, classes=["nobody"])
-    with pytest.raises(Usage):
+    with pytest.raises(UsageError):
         model.adapt(demo.X, rounds=0)
 
 
@@ -55,7 +55,7 @@ def test_examples_raise_the_score_of_their_class(demo, model):
     before = model.decision_function(x)[:, place].mean()
     model.teach(label, x)
     assert model.decision_function(x)[:, place].mean() > before
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInputError):
         model.teach("nobody", x)
 
 
@@ -68,7 +68,7 @@ def test_a_class_is_added_by_examples_or_by_both(demo, model):
     assert list(model.classes_[-2:]) == ["by examples", "by both"]
     assert not model.seen_[-2:].any()
     assert "by examples" in model.predict(x) or "by both" in model.predict(x)
-    with pytest.raises(Usage):
+    with pytest.raises(UsageError):
         model.add_class("nothing")
     with pytest.raises(ValueError):
         model.add_class("both", described, examples=x[:, :2])
@@ -88,7 +88,7 @@ def test_partial_fit_teaches_classes_that_were_not_trained_on(demo, model):
 
 def test_models_of_semantics_refuse(demo):
     ridge = RidgeZSL().fit_dataset(demo)
-    with pytest.raises(Usage):
+    with pytest.raises(UsageError):
         ridge.adapt(demo.X)
-    with pytest.raises(Usage):
+    with pytest.raises(UsageError):
         ridge.teach(ridge.classes_[0], demo.X[:2])

@@ -27,7 +27,7 @@ def test_the_command_line_tool_starts_without_numpy_and_scikit_learn(tool):
 
 def test_names_are_found_when_they_are_asked_for_and_only_then():
     run = python("-c", "import sys, parsnets; before = set(sys.modules)\n"
-                       "parsnets.BadInput; print('numpy' in sys.modules, 'parsnets.errors' in before)\n"
+                       "parsnets.BadInputError; print('numpy' in sys.modules, 'parsnets.errors' in before)\n"
                        "parsnets.datasets.from_arrays; print('sklearn' in sys.modules, 'numpy' in sys.modules)")
     assert run.stdout.split() == ["False", "False", "False", "True"], run.stderr
 

@@ -58,6 +58,13 @@ def test_installing_writes_nothing_into_the_source_tree(installed):
     assert left == []
 
 
+def test_the_installed_programs_load_nothing_from_the_current_folder(installed):
+    (library,) = Path(installed).parents[1].glob("lib/python3*/site-packages/parsnets/libparsnets.so")
+    result = subprocess.run([str(ROOT / "tests" / "run_path_test.sh"), str(library.parent)], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True)
+    assert result.returncode == 0, result.stdout
+
+
 def signals(process, which):
     """Numbers of the signals that a process catches (SigCgt) or ignores (SigIgn)."""
     (mask,) = [int(line.split()[1], 16) for line in Path(f"/proc/{process.pid}/status").read_text().splitlines()
@@ -66,8 +73,9 @@ def signals(process, which):
 
 
 def test_the_tool_takes_the_place_of_python_with_its_signals(installed, tmp_path):
-    command = [installed, "-m", "parsnets", "train", "--data", str(ROOT / "data" / "demo"), "--fit", "svr",
-               "--out", str(tmp_path / "demo.safetensors"), "--refine-steps", "100000"]
+    endless = ["--method", "paper", "--c", "10000", "--epsilon", "0", "--tolerance", "1e-9", "--max-passes", "10000000"]
+    command = [installed, "-m", "parsnets", "train", "--data", str(ROOT / "data" / "demo"), *endless,
+               "--out", str(tmp_path / "demo.safetensors")]
     process = subprocess.Popen(command, env=CLEAN, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     try:
         assert any(line.startswith("pass ") for line in process.stderr)  # it trains
@@ -147,6 +155,7 @@ def test_a_stub_takes_the_place_of_the_needless_libraries_that_there_are(vendori
     monkeypatch.setattr(vendoring, "NEEDLESS", (needless.name, "libnowhere.so.1"))
     carried = vendoring.vendor([program], tmp_path / "carried")
     assert [file.name for file in carried] == ["libuser.so"]
+    subprocess.run([str(ROOT / "tests" / "run_path_test.sh"), str(tmp_path / "carried")], check=True)
     needless.unlink()
     user.unlink()
     (tmp_path / "package").mkdir()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from same_bytes import assert_same_bytes
 
-from parsnets import BadInput, RidgeZSL, Usage, ZeroShotClassifier, load_model
+from parsnets import BadInputError, RidgeZSL, UsageError, ZeroShotClassifier, load_model
 
 RANDOM = np.random.RandomState(0)
 ATTRIBUTES = RANDOM.rand(6, 5).astype(np.float32)
@@ -33,15 +33,15 @@ def numbered():
 def test_masks_are_not_taken_for_the_labels_0_and_1(numbered):
     before = numbered.classes_
     for flags in (~numbered.seen_, (~numbered.seen_).tolist(), [True], [0, True], np.True_):
-        with pytest.raises(BadInput, match=r"^classes: .*classes_\[mask\]"):
+        with pytest.raises(BadInputError, match=r"^classes: .*classes_\[mask\]"):
             numbered.predict(X, classes=flags)
-    with pytest.raises(BadInput, match="^label: .*True or False"):
+    with pytest.raises(BadInputError, match="^label: .*True or False"):
         numbered.remove_class(True)
-    with pytest.raises(BadInput, match="^label: .*True or False"):
+    with pytest.raises(BadInputError, match="^label: .*True or False"):
         numbered.add_class(False, ATTRIBUTES[0] * 0.5)
-    with pytest.raises(BadInput, match="^validation: .*True or False"):
+    with pytest.raises(BadInputError, match="^validation: .*True or False"):
         fitted([0, 1, 2, 3, 4, 5], validation=[True, False, False, False])
-    with pytest.raises(BadInput, match="^y: .*True or False"):
+    with pytest.raises(BadInputError, match="^y: .*True or False"):
         numbered.calibrate(X, [True] * 6)
     assert numbered.classes_ is before
     picked = numbered.predict(X, classes=numbered.classes_[~numbered.seen_])
@@ -57,7 +57,7 @@ def test_labels_that_are_flags_stay_usable():
 def test_labels_number_rows_of_a_bare_table_only_where_they_start_at_0():
     numbers = np.repeat([1, 2, 3, 4], 10)
     x, fit = ATTRIBUTES[numbers - 1] @ MIX, RidgeZSL().fit
-    with pytest.raises(BadInput, match=r"class_names, np.arange"):
+    with pytest.raises(BadInputError, match=r"class_names, np.arange"):
         fit(x, numbers, class_attributes=ATTRIBUTES)
     named = fit(x, numbers, class_attributes=ATTRIBUTES, class_names=np.arange(1, 7))
     assert named.classes_.tolist() == [1, 2, 3, 4, 5, 6] and np.array_equal(named.class_attributes_, ATTRIBUTES)
@@ -90,16 +90,16 @@ def test_a_frame_adds_its_rows_as_classes_with_columns_in_any_order():
                        (frame[names[:4]], "found 'y' missing;"),
                        (frame[list("uvwxx")], "found 'y' missing; 'x' more than once;"),
                        (frame[list("uvwxyy")], "found 'y' more than once;")):
-        with pytest.raises(BadInput, match="^class_attributes: .* of attribute_names once, " + found):
+        with pytest.raises(BadInputError, match="^class_attributes: .* of attribute_names once, " + found):
             model.add_classes(odd)
     assert len(model.classes_) == 6
     numbered = pickle.loads(pickle.dumps(model)).add_classes(pd.DataFrame(ATTRIBUTES[:2] * 0.5, index=list("gh")))
     assert np.array_equal(numbered.class_attributes_[-2:], ATTRIBUTES[:2] * 0.5)  # columns 0, 1, ... are positions
     unnamed = fitted(list("abcdef")).add_classes(frame)  # has no names to compare with
     assert np.array_equal(unnamed.class_attributes_[-2:], ATTRIBUTES[:2] * 0.5)
-    with pytest.raises(Usage, match="found ndarray"):
+    with pytest.raises(UsageError, match="found ndarray"):
         model.add_classes(ATTRIBUTES)
-    with pytest.raises(BadInput, match="attributes of 'okapi': expected numbers"):
+    with pytest.raises(BadInputError, match="attributes of 'okapi': expected numbers"):
         model.add_class("okapi", ["tall"] * 5)
 
 
@@ -158,9 +158,9 @@ def test_a_frame_whose_classes_are_in_a_column_is_refused_with_advice():
     for odd, column in ((unindexed, "class"), (numbers, "class"), (named, "animal"),
                         (frame.assign(w=["red"] * 6), "w"), (frame.assign(w=[None] * 5 + ["red"]), "w")):
         advice = rf"^class_attributes: .*'{column}'.*set_index\('{column}'\), or index_col=0 of read_csv"
-        with pytest.raises(BadInput, match=advice):
+        with pytest.raises(BadInputError, match=advice):
             fitted(list("abcdef"), class_attributes=odd)
-    with pytest.raises(BadInput, match=r"set_index\('class'\)"):
+    with pytest.raises(BadInputError, match=r"set_index\('class'\)"):
         fitted(list("abcdef")).add_classes(unindexed)
     mixed = frame.astype({"u": object, "v": np.float64}).assign(w=True)
     assert fitted(list("abcdef"), class_attributes=mixed).attribute_names_ == tuple("uvwxy")
@@ -175,7 +175,7 @@ def test_a_mapping_that_names_its_attributes_is_taken_at_its_word():
     assert fitted(list("abcdef"), class_attributes=table).attribute_names_ == tuple("uvwxy")
     turned = fitted(list("abcdef"), class_attributes=table, attribute_names=list("yxwvu"))
     assert turned.attribute_names_ == tuple("yxwvu") and np.array_equal(turned.class_attributes_, ATTRIBUTES[:, ::-1])
-    with pytest.raises(BadInput, match="found 'z' missing; 'u' unknown"):
+    with pytest.raises(BadInputError, match="found 'z' missing; 'u' unknown"):
         fitted(list("abcdef"), class_attributes=table, attribute_names=list("vwxyz"))
     table.attribute_names = None
     model = fitted(list("abcdef"), class_attributes=table)
@@ -196,16 +196,16 @@ def test_signed_and_unsigned_integers_are_of_one_kind(numbered):
     assert unsigned.classes_.dtype == np.uint8 and unsigned.add_class(700, ATTRIBUTES[2] * 0.5).classes_[-1] == 700
     large = numbered.remove_class(-3).add_class(2**64 - 1, ATTRIBUTES[1] * 0.4)
     assert large.classes_.dtype == np.uint64 and large.classes_[-1] == 2**64 - 1
-    with pytest.raises(BadInput, match="2.0, which equals"):
+    with pytest.raises(BadInputError, match="2.0, which equals"):
         large.add_class(2.0, ATTRIBUTES[0] * 0.4)
 
 
 def test_keys_of_several_kinds_are_refused_and_large_numbers_kept():
-    with pytest.raises(BadInput, match=r"same type as in y \(<U1\), found 1;"):
+    with pytest.raises(BadInputError, match=r"same type as in y \(<U1\), found 1;"):
         fitted(["a", "b", "c"], seen=3, class_attributes={**dict(zip("abc", ATTRIBUTES)), 1: ATTRIBUTES[3]})
-    with pytest.raises(BadInput, match=r"same type as in y \(int64\), found 'a';"):
+    with pytest.raises(BadInputError, match=r"same type as in y \(int64\), found 'a';"):
         fitted([0, 1, 2], seen=3, class_attributes={**dict(zip(range(3), ATTRIBUTES)), "a": ATTRIBUTES[3]})
-    with pytest.raises(BadInput, match="found 0.5;"):
+    with pytest.raises(BadInputError, match="found 0.5;"):
         fitted([0, 1, 2], seen=3, class_attributes={**dict(zip(range(3), ATTRIBUTES)), 0.5: ATTRIBUTES[3]})
     ids = [2**63 + 1, 2**63 + 2, 2**63 + 3, 2**63 + 4, 2**64 - 1, 7]
     for seen in (4, 6):
@@ -214,7 +214,7 @@ def test_keys_of_several_kinds_are_refused_and_large_numbers_kept():
     small = fitted([1, 2, 3, 4, 5, 0], seen=6)  # in the same order
     assert model.predict(X).tolist() == [sorted(ids)[label] for label in small.predict(X)]
     assert fitted([0, 1, 2, 3, 4, 2**63 + 5]).classes_.tolist() == [0, 1, 2, 3, 4, 2**63 + 5]  # y is signed
-    with pytest.raises(BadInput, match="one 64-bit type"):
+    with pytest.raises(BadInputError, match="one 64-bit type"):
         fitted([-1, 1, 2, 3, 4, 2**63 + 5])
     assert fitted(np.arange(6, dtype=np.int16)).classes_.dtype == np.int16
     assert fitted(np.array(list("abcdef"), object)).classes_.dtype == object
@@ -232,7 +232,7 @@ def test_any_iterable_holds_labels(numbered):
                            validation=(label for label in (1, 2)))
     listed = RidgeZSL().fit(x, y, class_attributes=attributes, validation=[1, 2])
     assert_same_bytes(model._model.to_bytes(), listed._model.to_bytes())
-    with pytest.raises(BadInput, match="flat list"):
+    with pytest.raises(BadInputError, match="flat list"):
         numbered.predict(X, classes=[[1], [4]])
 
 
@@ -256,7 +256,7 @@ def test_files_refuse_labels_of_other_classes(numbered, tmp_path):
     numbered.save(tmp_path / "m.safetensors")
     for labels, message in ((range(1, 7), "found 1 for '0'"), (range(5), r"expected 6.*\(5,\)"),
                             ([0, 1, 2, 3, 5, 4], "found 5 for '4'"), (np.zeros((6, 1)), r"\(6, 1\)")):
-        with pytest.raises(BadInput, match="^labels: .*" + message):
+        with pytest.raises(BadInputError, match="^labels: .*" + message):
             load_model(tmp_path / "m.safetensors", labels=labels)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from parsnets import BadInput, Cancelled, ParsNetsClassifier, RidgeZSL, Usage, load_model
+from parsnets import BadInputError, CancelledError, ParsNetsClassifier, RidgeZSL, UsageError, load_model
 
 
 def training(demo):
@@ -39,10 +39,10 @@ def test_the_share_and_its_record_are_told(demo, plain, model):
     told = model.rejection_
     assert told.false_accept == 0.2
     assert told.classes == model.seen_.sum() and told.samples == len(demo.trainval) and told.folds >= 2
-    assert 0 <= told.accept_low <= told.accept_high <= 100
-    assert 0 <= told.rejected_seen <= 100 and 0 <= told.rejected_unseen <= 100
-    assert told.auroc > 50
-    assert model.record_["rejection"]["auroc"] == told.auroc
+    assert 0 <= told.accept_low <= told.accept_high <= 1
+    assert 0 <= told.rejected_seen <= 1 and 0 <= told.rejected_unseen <= 1
+    assert told.auroc > 0.5
+    assert model.record_["rejection"]["auroc"] == pytest.approx(100 * told.auroc)
     assert "rejection" not in plain.record_
 
 
@@ -94,7 +94,7 @@ def test_competing_classes_may_be_chosen(demo, model):
     assert np.array_equal(labels == "unknown", unknown)
     assert np.array_equal(labels, model.predict(x, unseen.tolist(), reject=True))
     assert np.array_equal(model.known_score(x, list(model.classes_)), model.known_score(x))
-    with pytest.raises(Usage, match="classes"):
+    with pytest.raises(UsageError, match="classes"):
         model.is_unknown(x, "some")
 
 
@@ -123,13 +123,13 @@ def test_a_class_with_the_label_of_unknown_samples_is_refused(demo, numbered, la
     model = RidgeZSL().fit(x, names[numbers], class_attributes=attributes, class_names=names)
     model.calibrate_open_set(x, names[numbers])
     assert model.is_unknown(x).shape == y.shape
-    with pytest.raises(Usage, match=f"{label!r}.*is_unknown"):
+    with pytest.raises(UsageError, match=f"{label!r}.*is_unknown"):
         model.predict(x, reject=True)
 
 
 def test_calibration_is_asked_for(demo, plain):
     for call in (plain.is_unknown, plain.known_score, plain.predict_set, lambda x: plain.predict(x, reject=True)):
-        with pytest.raises(Usage, match="calibrate.*false_accept"):
+        with pytest.raises(UsageError, match="calibrate.*false_accept"):
             call(demo.X)
     for call in (ParsNetsClassifier().is_unknown, ParsNetsClassifier().known_score, ParsNetsClassifier().predict_set,
                  lambda x: ParsNetsClassifier().predict(x, reject=True),
@@ -142,30 +142,30 @@ def test_wrong_arguments_change_nothing(demo, model):
     before = model.rejection_
     x, y = training(demo)
     for wrong in (0, 1, -0.1, "5%"):
-        with pytest.raises(Usage, match="false_accept"):
+        with pytest.raises(UsageError, match="false_accept"):
             model.calibrate_open_set(x, y, false_accept=wrong)
     for wrong in (1, 2.5):
-        with pytest.raises(Usage, match="folds"):
+        with pytest.raises(UsageError, match="folds"):
             model.calibrate_open_set(x, y, folds=wrong)
-    with pytest.raises(BadInput):  # not the samples of training
+    with pytest.raises(BadInputError):  # not the samples of training
         model.calibrate_open_set(x[:-1], y[:-1])
-    with pytest.raises(BadInput, match="y: .*'nobody'"):
+    with pytest.raises(BadInputError, match="y: .*'nobody'"):
         model.calibrate_open_set(x, np.where(y == y[0], "nobody", y))
-    with pytest.raises(Usage, match="calibrate_open_set"):
+    with pytest.raises(UsageError, match="calibrate_open_set"):
         model.calibrate_open_set_dataset(x)
-    with pytest.raises(Cancelled):
+    with pytest.raises(CancelledError):
         model.calibrate_open_set(x, y, false_accept=0.3, progress=lambda *_: True)
     assert model.rejection_ == before
     for wrong in (0, 1, "90%"):
-        with pytest.raises(Usage, match="coverage"):
+        with pytest.raises(UsageError, match="coverage"):
             model.predict_set(x, wrong)
-    with pytest.raises(Usage, match="similarity"):
+    with pytest.raises(UsageError, match="similarity"):
         RidgeZSL(reverse=True).fit(x, y, class_attributes=demo.class_attributes).calibrate_open_set(x, y)
 
 
 def test_statistics_do_not_suffice(demo):
     x, y = training(demo)
-    with pytest.raises(Usage, match="false_accept"):
+    with pytest.raises(UsageError, match="false_accept"):
         ParsNetsClassifier(false_accept=0.1).partial_fit(x, y, class_attributes=demo.class_attributes)
 
 
@@ -223,7 +223,7 @@ def test_dask_arrays_are_predicted_lazily(demo, model):
     assert found.dtype == model.predict(demo.X, reject=True).dtype
     assert np.array_equal(found.compute(scheduler="synchronous"), model.predict(demo.X, reject=True))
     untold = Lazy().fit(*training(demo), class_attributes=demo.class_attributes)
-    with pytest.raises(Usage, match="calibrate"):
+    with pytest.raises(UsageError, match="calibrate"):
         untold.predict(da.from_array(demo.X, chunks=(500, -1)), reject=True)
 
 
@@ -234,22 +234,22 @@ def test_evaluate_tells_reliability_and_sets(demo, plain, model):
     for coverage, found in result.sets.items():
         for side, samples in rows.items():
             sets = model.predict_set(demo.X[samples], coverage)
-            covered = 100 * np.mean([label in one for label, one in zip(demo.y[samples], sets)])
+            covered = np.mean([label in one for label, one in zip(demo.y[samples], sets)])
             assert getattr(found, side + "_coverage") == pytest.approx(covered)
             assert getattr(found, side + "_size") == pytest.approx(np.mean([len(one) for one in sets]))
     assert set(result.ece) == set(result.reliability) == {"seen", "unseen"}
     for side, samples in rows.items():
         bins = result.reliability[side]
-        right = 100 * np.mean(model.predict(demo.X[samples]) == demo.y[samples])
+        right = np.mean(model.predict(demo.X[samples]) == demo.y[samples])
         assert bins.shape == (15, 3) and bins[:, 0].sum() == len(samples)
         assert np.average(bins[:, 2], weights=bins[:, 0]) == pytest.approx(right)
         assert np.average(bins[:, 1], weights=bins[:, 0]) == pytest.approx(
-            100 * model.predict_proba(demo.X[samples]).max(axis=1).mean(), rel=1e-4)
+            model.predict_proba(demo.X[samples]).max(axis=1).mean(), rel=1e-4)
         assert np.average(abs(bins[:, 1] - bins[:, 2]), weights=bins[:, 0]) == pytest.approx(result.ece[side])
     untold = plain.evaluate(demo)
     assert untold.sets == {} and untold.ece.keys() == {"seen", "unseen"}
     assert untold == model.evaluate(demo)  # the same predictions
-    with pytest.raises(Usage, match="coverage"):
+    with pytest.raises(UsageError, match="coverage"):
         model.evaluate(demo, coverages=[1.5])
 
 
@@ -259,20 +259,20 @@ def test_rejection_is_evaluated_on_classes_that_are_left_out(demo, plain, model)
     unseen = model.classes_[~model.seen_]
     assert result.turns == 2 and result.unknown.classes == len(unseen)
     assert result.unknown.samples == len(demo.test_unseen) and result.known_seen.samples == 2 * len(demo.test_seen)
-    assert 0 < result.known_score.auroc < 100 and 0 < result.confidence.auroc < 100
+    assert 0 < result.known_score.auroc < 1 and 0 < result.confidence.auroc < 1
     assert {"uniform", "gaussian", "zero"} <= set(result.no_class)
     assert model.classes_.tolist() == before
     one = model.evaluate_open_set(demo, unknown_classes=[unseen[0]])
     by_hand = copy.copy(model).remove_class(unseen[0])
     samples = demo.X[demo.test_unseen][demo.y[demo.test_unseen] == unseen[0]]
     assert one.turns == 1 and one.unknown.samples == len(samples)
-    assert one.unknown.accepted == pytest.approx(100 * (~by_hand.is_unknown(samples)).mean())
-    assert one.known_seen.accepted == pytest.approx(100 * (~by_hand.is_unknown(demo.X[demo.test_seen])).mean())
-    with pytest.raises(Usage, match="calibrate"):
+    assert one.unknown.accepted == pytest.approx((~by_hand.is_unknown(samples)).mean())
+    assert one.known_seen.accepted == pytest.approx((~by_hand.is_unknown(demo.X[demo.test_seen])).mean())
+    with pytest.raises(UsageError, match="calibrate"):
         plain.evaluate_open_set(demo)
-    with pytest.raises(Usage, match="unknown_classes"):
+    with pytest.raises(UsageError, match="unknown_classes"):
         model.evaluate_open_set(demo, unknown_classes=[])
-    with pytest.raises(BadInput, match="nobody"):
+    with pytest.raises(BadInputError, match="nobody"):
         model.evaluate_open_set(demo, unknown_classes=["nobody"])
-    with pytest.raises(Usage, match="is_unknown"):
+    with pytest.raises(UsageError, match="is_unknown"):
         model.evaluate_open_set(demo.X)

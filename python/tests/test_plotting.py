@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parsnets import RidgeZSL, plotting
-from parsnets.errors import BadInput, Usage
+from parsnets.errors import BadInputError, UsageError
 from parsnets.metrics import seen_unseen_curve
 
 try:
@@ -41,17 +41,17 @@ def test_the_curve_of_an_evaluation_is_that_of_the_metrics(demo, fitted, evaluat
     test = np.concatenate([demo.test_unseen, demo.test_seen])
     gamma, u, s = seen_unseen_curve(demo.y[test], fitted.class_scores(demo.X[test]), fitted.classes_, fitted.seen_)
     np.testing.assert_allclose(evaluation.curve[1:, 0], gamma[1:], atol=1e-6)
-    np.testing.assert_allclose(evaluation.curve[:, 1:], 100 * np.stack([u, s], 1), atol=1e-9)
+    np.testing.assert_allclose(evaluation.curve[:, 1:], np.stack([u, s], 1), atol=1e-9)
 
 
 @needs_matplotlib
 def test_the_trade_off_shows_the_curve_and_h(evaluation):
     ax, = drawn(plotting.plot_trade_off(evaluation))
-    np.testing.assert_array_equal(ax.lines[0].get_xydata(), evaluation.curve[:, 1:])
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), 100 * evaluation.curve[:, 1:])
     points = [tuple(line.get_xydata()[0]) for line in ax.lines if len(line.get_xydata()) == 1]
-    assert points == [(evaluation.u, evaluation.s)]
-    assert ax.texts[0].get_text() == f"H {evaluation.h:.1f}"
-    assert ax.get_legend().get_texts()[0].get_text() == f"AUSUC {evaluation.ausuc:.1f}"
+    assert points == [(100 * evaluation.u, 100 * evaluation.s)]
+    assert ax.texts[0].get_text() == f"H {100 * evaluation.h:.1f}"
+    assert ax.get_legend().get_texts()[0].get_text() == f"AUSUC {100 * evaluation.ausuc:.1f}"
 
 
 @needs_matplotlib
@@ -71,24 +71,25 @@ def test_the_confusion_matrix_has_unseen_classes_last(demo, evaluation):
 def test_bars_are_the_accuracies_by_class(evaluation, protocol):
     ax, = drawn(plotting.plot_class_accuracies(evaluation, protocol=protocol))
     found = {text.get_text(): bar.get_width() for text, bar in zip(ax.get_yticklabels(), ax.patches)}
-    assert found == (evaluation.zsl_per_class if protocol == "zsl" else evaluation.gzsl_per_class)
+    expected = evaluation.zsl_per_class if protocol == "zsl" else evaluation.gzsl_per_class
+    assert found == {name: 100 * share for name, share in expected.items()}
     assert list(found.values()) == sorted(found.values())
 
 
 @needs_matplotlib
 def test_a_sweep_of_evaluations_or_of_a_benchmark(demo, tmp_path, evaluation):
     ax, = drawn(plotting.plot_sweep({0.1: evaluation, 3: evaluation}, metrics=["h"]))
-    np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0.1, evaluation.h], [3, evaluation.h]])
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0.1, 100 * evaluation.h], [3, 100 * evaluation.h]])
     assert ax.get_xscale() == "log"
-    runs = [{"options": {"open": k}} for k in (2, 8)]
-    bench = {"sweep": "open=2,8", "methods": [
+    runs = [{"options": {"active": k}} for k in (2, 8)]
+    bench = {"sweep": "active=2,8", "methods": [
         {"runs": [run], "summary": {"zsl": {"mean": 50.0 + i, "sd": 1.0}, "h": {"mean": 40.0, "sd": None}}}
         for i, run in enumerate(runs)] + [{"runs": [], "summary": {}}]}
     file = tmp_path / "bench.json"
     file.write_text(json.dumps(bench))
     for results in (bench, file, str(file)):
         ax, = drawn(plotting.plot_sweep(results))
-        assert ax.get_xlabel() == "open"
+        assert ax.get_xlabel() == "active"
         np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[2, 50], [8, 51]])
 
 
@@ -106,16 +107,16 @@ def test_figures_are_drawn_where_the_caller_wants(evaluation):
 def test_results_without_what_is_drawn_are_refused(demo, fitted, tmp_path):
     device = fitted.export().evaluate(demo)
     for plot in (plotting.plot_trade_off, plotting.plot_confusion, plotting.plot_class_accuracies):
-        with pytest.raises(Usage, match="evaluation: expected"):
+        with pytest.raises(UsageError, match="evaluation: expected"):
             plot(device)
-        with pytest.raises(Usage, match="expected an Evaluation"):
+        with pytest.raises(UsageError, match="expected an Evaluation"):
             plot({"h": 3})
-    for wrong in ({}, {"sweep": "open=2"}, {"ablation": True, "methods": []}, {1: 2}, tmp_path / "none.json"):
-        with pytest.raises(BadInput):
+    for wrong in ({}, {"sweep": "active=2"}, {"ablation": True, "methods": []}, {1: 2}, tmp_path / "none.json"):
+        with pytest.raises(BadInputError):
             plotting.plot_sweep(wrong)
-    with pytest.raises(Usage, match="metrics: "):
+    with pytest.raises(UsageError, match="metrics: "):
         plotting.plot_sweep({1: device}, metrics=["f1"])
-    with pytest.raises(Usage, match="protocol: "):
+    with pytest.raises(UsageError, match="protocol: "):
         plotting.plot_class_accuracies(device, protocol="few-shot")
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parsnets import BadInput, Cancelled, ParsNetsClassifier, RidgeZSL
+from parsnets import BadInputError, CancelledError, ParsNetsClassifier, RidgeZSL
 
-OPTIONS = {"networks": 16, "open": 4, "encoding": 32, "refine-steps": 20}
+OPTIONS = {"networks": 16, "active": 4, "encoding": 32, "refine-steps": 20}
 
 
 def test_progress_names_stages(demo):
@@ -24,7 +24,7 @@ def test_progress_names_stages(demo):
 
 def test_a_true_answer_cancels(demo):
     model = ParsNetsClassifier(options=OPTIONS)
-    with pytest.raises(Cancelled):
+    with pytest.raises(CancelledError):
         model.fit_dataset(demo, progress=lambda *call: True)
     assert not hasattr(model, "classes_")
 
@@ -51,7 +51,7 @@ def test_ctrl_c_stops_training(demo):
         model.fit_dataset(demo, progress=interrupt)
     assert len(calls) == 2  # the engine stopped at the next report
     shown = "".join(traceback.format_exception(raised.type, raised.value, raised.tb))
-    assert shown.count("Traceback") == 1 and shown.endswith("\nKeyboardInterrupt\n")  # nothing of Cancelled before it
+    assert shown.count("Traceback") == 1 and shown.endswith("\nKeyboardInterrupt\n")  # CancelledError is not shown
     assert not hasattr(model, "classes_")
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -81,7 +81,7 @@ def interrupt(*call):
     signal.raise_signal(signal.SIGINT)
 
 
-@pytest.mark.parametrize("progress, raised", [(stop, Cancelled), (fail, KeyError), (interrupt, KeyboardInterrupt)])
+@pytest.mark.parametrize("progress, raised", [(stop, CancelledError), (fail, KeyError), (interrupt, KeyboardInterrupt)])
 @pytest.mark.parametrize("frame", [False, True])
 def test_a_fit_that_ends_early_leaves_a_fitted_estimator_as_it_was(demo, progress, raised, frame):
     x = pd.DataFrame(demo.X[demo.trainval], columns=[f"f{i}" for i in range(192)]) if frame else demo.X[demo.trainval]
@@ -103,7 +103,7 @@ def test_a_fit_that_is_refused_leaves_a_fitted_estimator_as_it_was(demo):
     x, y = demo.X[demo.trainval], demo.y[demo.trainval]
     model = RidgeZSL().fit(x, y, class_attributes=demo.class_attributes)
     state = dict(model.__dict__)
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInputError):
         model.fit(pd.DataFrame(x[:, :7]).add_prefix("f"), y, class_attributes={"cat": [1]})
     assert model.__dict__ == state and model.predict(x[:5]).shape == (5,)
     model.fit(pd.DataFrame(x[:, :7]).add_prefix("f"), y, class_attributes=demo.class_attributes)
@@ -205,7 +205,7 @@ def test_other_threads_run_while_the_engine_trains(demo):
     def train():
         try:
             ParsNetsClassifier(options={**OPTIONS, "refine-steps": 100000}).fit_dataset(demo, progress=report)
-        except Cancelled as error:
+        except CancelledError as error:
             raised.append(error)
 
     thread = threading.Thread(target=train)

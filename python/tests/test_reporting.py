@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from same_bytes import assert_same_bytes
 
-from parsnets import BadInput, Cancelled, ParsNetsClassifier, RidgeZSL, Usage
+from parsnets import BadInputError, CancelledError, ParsNetsClassifier, RidgeZSL, UsageError
 from parsnets.datasets import from_arrays, load_folder
 from parsnets.reporting import report
 
@@ -42,7 +42,7 @@ def embedded(page):
 
 
 @pytest.mark.parametrize("flags, options", [
-    ("--quick --points 100", {"compare_mmg": False, "points": 100}),
+    ("--points 100", {"points": 100}),
     ("--points 50 --seed 9", {"points": 50, "random_state": 9}),
 ])
 def test_a_run_folder_gives_the_page_of_the_command_line(folders, tool, tmp_path, flags, options):
@@ -55,8 +55,8 @@ def test_a_run_folder_gives_the_page_of_the_command_line(folders, tool, tmp_path
 
 def test_several_run_folders_are_told_apart_as_on_the_command_line(folders, tool, tmp_path):
     both = ",".join(map(str, folders))
-    run_tool(tool, "report", "--run", both, "--out", tmp_path / "cli.html", "--quick", "--points", 100)
-    page = report(tmp_path / "python.html", folders, compare_mmg=False, points=100)
+    run_tool(tool, "report", "--run", both, "--out", tmp_path / "cli.html", "--points", 100)
+    page = report(tmp_path / "python.html", folders, points=100)
     assert_same_bytes(page, tmp_path / "cli.html")
     assert [run["name"] for run in embedded(page)["runs"]] == [str(folder) for folder in folders]
 
@@ -68,8 +68,8 @@ def test_estimators_are_shown_by_their_figures(demo, fitted, folders, tmp_path):
     assert [run["name"] for run in data["runs"]] == list(models)
     for run, model in zip(data["runs"], (fitted, ridge)):
         figures = model.evaluate(demo)
-        assert run["summary"]["zsl"] == pytest.approx(figures.zsl_top1_per_class)
-        assert run["summary"]["h"] == pytest.approx(figures.h)
+        assert run["summary"]["zsl"] == pytest.approx(100 * figures.zsl_top1_per_class)
+        assert run["summary"]["h"] == pytest.approx(100 * figures.h)
         assert len(run["explanations"]) == 3 and len(run["tsne"]["label"]) <= 60
     alone = embedded(report(tmp_path / "r.html", ridge, demo, points=60))
     assert [run["name"] for run in alone["runs"]] == ["RidgeZSL"]
@@ -91,28 +91,28 @@ def test_photographs_come_from_the_folder_of_the_data_or_a_given_one(demo, tmp_p
 
 def test_what_cannot_be_reported_is_refused(demo, fitted, folders, tmp_path):
     page = tmp_path / "r.html"
-    with pytest.raises(Usage, match="data: expected the data set"):
+    with pytest.raises(UsageError, match="data: expected the data set"):
         report(page, fitted)
-    with pytest.raises(Usage, match="data: expected a Dataset.* found str; .*load_folder"):
+    with pytest.raises(UsageError, match="data: expected a Dataset.* found str; .*load_folder"):
         report(page, fitted, str(DEMO))
     with pytest.raises(NotFittedError):
         report(page, ParsNetsClassifier(), demo)
-    with pytest.raises(Usage, match="found object"):
+    with pytest.raises(UsageError, match="found object"):
         report(page, object(), demo)
-    with pytest.raises(Usage, match="at least one"):
+    with pytest.raises(UsageError, match="at least one"):
         report(page, {}, demo)
-    with pytest.raises(Usage, match="in a dict"):
+    with pytest.raises(UsageError, match="in a dict"):
         report(page, [fitted], demo)
-    with pytest.raises(BadInput, match="train --run"):
+    with pytest.raises(BadInputError, match="train --run"):
         report(page, tmp_path)
-    with pytest.raises(Usage, match="points"):
+    with pytest.raises(UsageError, match="points"):
         report(page, fitted, demo, points=1)
     other = RidgeZSL().fit(demo.X[:500], demo.y[:500], class_attributes=demo.class_attributes)
-    with pytest.raises(BadInput, match="fit_dataset"):
+    with pytest.raises(BadInputError, match="fit_dataset"):
         report(page, other, demo)
     test = np.ones(len(demo.labels), np.uint8)
     test[demo.trainval[:-1]] = 0  # one sample fewer to train on
-    with pytest.raises(BadInput, match="trainval"):
+    with pytest.raises(BadInputError, match="trainval"):
         others = from_arrays(demo.X, demo.labels, demo.semantics, demo.class_names, test=test)
         report(page, RidgeZSL().fit_dataset(others), demo)
     assert not page.exists()
@@ -122,19 +122,19 @@ def test_what_cannot_be_reported_is_refused(demo, fitted, folders, tmp_path):
 def test_a_damaged_run_json_is_named(folders, tmp_path, text):
     (tmp_path / "model.safetensors").write_bytes((folders[1] / "model.safetensors").read_bytes())
     (tmp_path / "run.json").write_text(text)
-    with pytest.raises(BadInput, match="run.json.*train the run again"):
+    with pytest.raises(BadInputError, match="run.json.*train the run again"):
         report(tmp_path / "r.html", tmp_path)
 
 
 def test_a_run_without_run_json_needs_the_data_set(demo, folders, tmp_path):
     (tmp_path / "model.safetensors").write_bytes((folders[1] / "model.safetensors").read_bytes())
-    with pytest.raises(Usage, match="data"):
+    with pytest.raises(UsageError, match="data"):
         report(tmp_path / "r.html", tmp_path)
     assert len(embedded(report(tmp_path / "r.html", tmp_path, demo, points=50))["runs"]) == 1
 
 
 def test_a_report_can_be_cancelled(demo, fitted, tmp_path):
-    with pytest.raises(Cancelled):
+    with pytest.raises(CancelledError):
         report(tmp_path / "r.html", fitted, demo, progress=lambda *call: True)
     assert not (tmp_path / "r.html").exists()
 
@@ -146,5 +146,5 @@ def test_own_rows_are_shown_and_marked(demo, tmp_path):
                            own_rows=rows))
     assert [(row["method"], row["h"], row["own"]) for row in page["reference"]] == [("mine", 48.0, True)]
     rows.write_text("method,data,U\nmine,demo,600\n")
-    with pytest.raises(BadInput, match="rows.csv:2"):
+    with pytest.raises(BadInputError, match="rows.csv:2"):
         report(tmp_path / "r.html", RidgeZSL().fit_dataset(demo), demo, own_rows=rows)

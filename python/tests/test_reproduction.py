@@ -3,7 +3,7 @@ import json
 import pytest
 
 import parsnets
-from parsnets import BadInput, ResultTable, Usage
+from parsnets import BadInputError, ResultTable, UsageError
 from test_reporting import DEMO
 
 
@@ -44,21 +44,21 @@ def test_frames_have_methods_as_rows(study):
 
 
 def test_what_is_no_table_is_bad_input(tmp_path):
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInputError):
         ResultTable({"name": "zsl"})
     (tmp_path / "t.json").write_text(json.dumps([1]))
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInputError):
         ResultTable.load(tmp_path / "t.json")
 
 
 def test_bad_arguments_are_named(tmp_path):
-    with pytest.raises(Usage, match="seeds"):
+    with pytest.raises(UsageError, match="seeds"):
         parsnets.reproduce(DEMO, tmp_path / "out", seeds=0)
-    with pytest.raises(Usage, match="methods"):
+    with pytest.raises(UsageError, match="methods"):
         parsnets.reproduce(DEMO, tmp_path / "out", methods="nonsense")
     assert not (tmp_path / "out").exists()
 
 
 def test_progress_can_stop_the_work(tmp_path):
-    with pytest.raises(parsnets.Cancelled):
+    with pytest.raises(parsnets.CancelledError):
         parsnets.reproduce(DEMO, tmp_path / "out", methods="ridge", progress=lambda *state: True)

@@ -16,14 +16,15 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 from parsnets import DAP, ESZSL, SAE, ClassDisjointKFold, ParsNetsClassifier, RidgeZSL, load_model
 from parsnets.metrics import zero_shot_scorer
 
-CLOSED_FORM = ParsNetsClassifier(gates="always", refine_steps=0)
-ESTIMATORS = [ParsNetsClassifier(), CLOSED_FORM, ParsNetsClassifier("scln"), ParsNetsClassifier("mmg"), RidgeZSL(),
-              RidgeZSL(reverse=True), ESZSL(), SAE(), SAE(reverse=True), DAP()]
+CLOSED_FORM = ParsNetsClassifier(networks=0, refine_steps=0)
+ESTIMATORS = [ParsNetsClassifier(), CLOSED_FORM, ParsNetsClassifier("scln"),
+              ParsNetsClassifier("mmg", loss="ridge"), RidgeZSL(), RidgeZSL(reverse=True), ESZSL(), SAE(),
+              SAE(reverse=True), DAP()]
 RESULTS = []  # (estimator, check, why scikit-learn skipped it or None)
 
 
 def refuses_weights(estimator):
-    return isinstance(estimator, ParsNetsClassifier) and estimator.gates != "always"
+    return isinstance(estimator, ParsNetsClassifier) and estimator.networks != 0
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -37,7 +38,7 @@ def test_scikit_learn_check(estimator, check):
         elif "sample_weight" in name and "equivalence" in name:
             with pytest.raises(AssertionError, match="rtol=1e-07"):  # float32; test_statistics.py has the tolerance
                 check(estimator)
-        elif name == "check_class_weight_classifiers" and estimator.gates == "always":
+        elif name == "check_class_weight_classifiers" and estimator.networks == 0:
             with pytest.raises(AssertionError):  # weights are copies of samples, not a prior: no class is preferred
                 check(estimator)
         else:
@@ -68,10 +69,10 @@ def training(demo):
 
 
 def test_clone_keeps_parameters_and_forgets_the_model(demo):
-    fitted = ESZSL(alpha=3, semantic_alpha=0.5, options={"centre": False}, n_jobs=2).fit_dataset(demo)
+    fitted = ESZSL(alpha=3, semantic_alpha=0.5, options={"calibrate": False}, n_jobs=2).fit_dataset(demo)
     twin = clone(fitted)
     assert twin.get_params() == fitted.get_params() and twin.alpha == 3
-    assert twin.set_params(alpha=4, similarity="dot").get_params()["alpha"] == 4
+    assert twin.set_params(alpha=4, semantic_whitening=0.2).get_params()["alpha"] == 4
     with pytest.raises(ValueError, match="lambda"):
         twin.set_params(**{"lambda": 3})
     with pytest.raises(NotFittedError):
@@ -83,7 +84,7 @@ def test_constructors_only_store(kind):
     marks = {name: object() for name in kind().get_params()}
     stored = kind(**marks)
     assert stored.__dict__ == marks and stored.get_params(deep=False) == marks
-    assert set(kind._option_of) <= set(marks)
+    assert set(kind._options()) <= set(marks)
 
 
 def test_works_in_a_pipeline(demo):
@@ -111,7 +112,7 @@ def test_grid_search_over_alpha_on_disjoint_classes(demo):
 
 def test_grid_search_over_methods_and_networks(demo):
     x, y = training(demo)
-    search = GridSearchCV(ParsNetsClassifier(encoding=32, open=4, refine_steps=3),
+    search = GridSearchCV(ParsNetsClassifier(encoding=32, active=4, refine_steps=3),
                           {"method": ["parsnets", "scln"], "networks": [4, 16]}, cv=ClassDisjointKFold(2),
                           scoring=zero_shot_scorer, error_score="raise")
     search.fit(x, y, class_attributes=demo.class_attributes, validation="none")

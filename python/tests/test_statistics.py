@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.class_weight import compute_sample_weight
 
 from parsnets import ParsNetsClassifier
-from parsnets.errors import BadInput, Usage
+from parsnets.errors import BadInputError, UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore:validation holds out one class")
 
@@ -24,7 +24,7 @@ def scores(model, demo):
 
 
 def closed_form():
-    return ParsNetsClassifier(gates="always", refine_steps=0)
+    return ParsNetsClassifier(networks=0, refine_steps=0)
 
 
 def test_batches_give_the_model_of_all_samples(demo):
@@ -47,7 +47,7 @@ def test_later_batches_may_leave_out_attributes_and_bring_new_classes(demo):
     early = np.isin(y, list(known))
     model = ParsNetsClassifier().partial_fit(x[early][::2], y[early][::2], class_attributes=known)
     model.partial_fit(x[early][1::2], y[early][1::2])
-    with pytest.raises(BadInput, match="y: "):
+    with pytest.raises(BadInputError, match="y: "):
         model.partial_fit(x[~early], y[~early])
     assert len(model.classes_) == 5
     model.partial_fit(x[~early], y[~early], class_attributes=demo.class_attributes)
@@ -90,11 +90,11 @@ def test_after_fit_it_starts_anew_with_the_same_classes(demo):
 def test_what_needs_samples_is_refused(demo):
     x, y = training(demo)
     table = demo.class_attributes
-    with pytest.raises(Usage, match="found networks;"):
+    with pytest.raises(UsageError, match="found networks;"):
         ParsNetsClassifier(networks=8).partial_fit(x, y, class_attributes=table)
-    with pytest.raises(Usage, match="sample_weight: expected"):
+    with pytest.raises(UsageError, match="sample_weight: expected"):
         ParsNetsClassifier().fit(x, y, sample_weight=np.ones(len(x)), class_attributes=table)
-    with pytest.raises(Usage, match="found neither"):
+    with pytest.raises(UsageError, match="found neither"):
         ParsNetsClassifier().partial_fit(x, y)
     with pytest.raises(ValueError, match="[Nn]egative"):
         closed_form().fit(x, y, sample_weight=-np.ones(len(x)), class_attributes=table)
@@ -117,7 +117,7 @@ def test_class_weights_equal_the_weights_of_their_samples(demo, attributes):
     some = {seen[0]: 4.0, seen[1]: 0.5}
     own = 1 + np.arange(len(y)) % 3
     for chosen in ("balanced", some):
-        model = ParsNetsClassifier(gates="always", refine_steps=0, class_weight=chosen)
+        model = ParsNetsClassifier(networks=0, refine_steps=0, class_weight=chosen)
         expected = compute_sample_weight(chosen, y)
         for weights, product in ((None, expected), (own, own * expected)):
             fitted = clone(model).fit(x, y, weights, **table)
@@ -132,21 +132,21 @@ def test_class_weights_of_batches_are_a_dict(demo):
     batches = ParsNetsClassifier(class_weight=chosen)
     for rows in (y != np.unique(y)[0], y == np.unique(y)[0]):  # the first batch lacks the weighted class
         batches.partial_fit(x[rows], y[rows], class_attributes=demo.class_attributes)
-    whole = ParsNetsClassifier(gates="always", refine_steps=0, class_weight=chosen).fit(
+    whole = ParsNetsClassifier(networks=0, refine_steps=0, class_weight=chosen).fit(
         x, y, class_attributes=demo.class_attributes)
     np.testing.assert_allclose(scores(batches, demo), scores(whole, demo), atol=1e-5)
-    with pytest.raises(Usage, match="class_weight: expected a dict or None with partial_fit"):
+    with pytest.raises(UsageError, match="class_weight: expected a dict or None with partial_fit"):
         ParsNetsClassifier(class_weight="balanced").partial_fit(x, y, class_attributes=demo.class_attributes)
 
 
 def test_class_weights_are_refused_where_sample_weights_are(demo):
     x, y = training(demo)
     for model in (ParsNetsClassifier(class_weight="balanced"), ParsNetsClassifier("ridge", class_weight="balanced"),
-                  ParsNetsClassifier(gates="always", class_weight={y[0]: 2})):
-        with pytest.raises(Usage, match="class_weight: expected method='parsnets', gates='always'"):
+                  ParsNetsClassifier(networks=0, class_weight={y[0]: 2})):
+        with pytest.raises(UsageError, match="class_weight: expected method='parsnets', networks=0"):
             model.fit(x, y, class_attributes=demo.class_attributes)
-    closed = ParsNetsClassifier(gates="always", refine_steps=0)
-    with pytest.raises(Usage, match="class_weight: expected None with fit_dataset"):
+    closed = ParsNetsClassifier(networks=0, refine_steps=0)
+    with pytest.raises(UsageError, match="class_weight: expected None with fit_dataset"):
         clone(closed).set_params(class_weight="balanced").fit_dataset(demo)
     for wrong in ("equal", {"unicorn": 2}, {y[0]: -1}):
         with pytest.raises(ValueError, match="class_weight"):

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from parsnets import ParsNetsClassifier, RidgeZSL
 
-ESTIMATORS = [RidgeZSL(), ParsNetsClassifier(networks=16, open=4, encoding=32, refine_steps=2)]
+ESTIMATORS = [RidgeZSL(), ParsNetsClassifier(networks=16, active=4, encoding=32, refine_steps=2)]
 
 
 def between(demo):

@@ -69,7 +69,7 @@ static void learn(pnrt_model* model, int samples, sums* crc) {
   saved_bytes = pnrt_saved_bytes(&bank);
   saved = allocate(saved_bytes);
   require(pnrt_bank_save(&bank, saved, saved_bytes), "save");
-  feed(&crc->learned, saved, saved_bytes);
+  feed(&crc->learned, (const char*)saved + 24, saved_bytes - 24); /* without what names the file of the model */
   require(pnrt_forget(&bank), "forget");
   require(stream_feed_places(&bank, vector, &crc->learned), "places");
   require(pnrt_bank_load(&bank, saved, saved_bytes), "load");
@@ -168,7 +168,7 @@ static sums run(pnrt_model* model, int samples) {
   free(open);
   crc.outputs = ~crc.outputs;
   crc.explanations = ~crc.explanations;
-  if (model->class_targets) learn(model, samples, &crc);
+  if (model->support > 0) learn(model, samples, &crc);
   return crc;
 }
 

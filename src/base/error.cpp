@@ -1,5 +1,8 @@
 #include "parsnets/error.hpp"
 
+#include "base/option_name.hpp"
+#include "parsnets/progress.hpp"
+
 namespace parsnets {
 
 namespace {
@@ -31,6 +34,15 @@ Error::Error(BadInput parts) : Error(ErrorCode::bad_input, compose(parts)) { par
 BadInput Error::parts(const OptionWriter& write) const {
   return {with_options(parts_.file, write), with_options(parts_.field, write), with_options(parts_.expected, write),
           with_options(parts_.found, write), with_options(parts_.advice, write)};
+}
+
+void report(ProgressObserver* observer, const ProgressEvent& event) {
+  if (observer != nullptr && !observer->on_progress(event))
+    throw Error(ErrorCode::cancelled, "interrupted during: " + std::string(event.stage));
+}
+
+void report_message(ProgressObserver* observer, std::string_view message) {
+  if (observer != nullptr) observer->on_message(message);
 }
 
 }  // namespace parsnets

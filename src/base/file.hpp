@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "parsnets/progress.hpp"
+
 namespace parsnets {
 
 /// A regular file open for reading. Not thread-safe.
@@ -43,6 +45,9 @@ class MappedFile {
  public:
   /// Errors as InputFile.
   explicit MappedFile(const std::filesystem::path& path);
+  /// A copy of the file, which stays whole whatever happens to the file: a mapped one that is cut short ends the
+  /// process when it is read.
+  static MappedFile copied(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&&) = delete;
@@ -50,6 +55,7 @@ class MappedFile {
   std::span<std::byte> bytes() const { return {data_, size_}; }
 
  private:
+  MappedFile(const InputFile& file, int flags);
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };
@@ -65,17 +71,11 @@ class AtomicFile {
 
   void write(const void* data, std::size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
-  /// Overwrites `bytes` at `offset` (a header whose size fields are known at the end).
-  void write_at(std::uint64_t offset, const void* data, std::size_t bytes);
-  std::uint64_t position() const { return position_; }
-  /// The temporary path, for libraries that insist on opening files by name (HDF5, libzip).
-  const std::filesystem::path& temporary() const { return temporary_; }
   void commit();
 
  private:
   std::filesystem::path path_, temporary_;
   int fd_ = -1;
-  std::uint64_t position_ = 0;
 };
 
 /// Throws bad_input, naming the path and what to do, unless a file can be written at `path`: before long work, so that
@@ -90,5 +90,61 @@ void make_folder_of(const std::filesystem::path& path);
 std::string read_text_file(const std::filesystem::path& path, std::uint64_t limit = 256u << 20);
 /// Writes `text` atomically.
 void write_text_file(const std::filesystem::path& path, std::string_view text);
+
+// A change of a file that other processes change, too.
+
+/// Holds a file for reading, changing and replacing it as one step: another process that asks for the same file waits
+/// until this object is gone. The lock (flock) is on the file itself, so that no lock file is left behind; since a
+/// replaced file is another one of the same name, the lock counts only if the name still leads to it once it is held.
+/// Replace the file at most once, as the last thing done under the lock. Readers do not wait.
+class FileLock {
+ public:
+  /// Waits for its turn, and says so through `progress`. Throws bad_input when the file cannot be opened, failure when
+  /// its file system has no locks, cancelled when the observer asks to stop.
+  FileLock(const std::filesystem::path& path, ProgressObserver* progress);
+  ~FileLock();
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  int fd_ = -1;
+};
+
+// SHA-256 (FIPS 180-4), to tell versions of a file apart.
+
+/// 64 hexadecimal digits.
+std::string sha256_of(std::span<const std::byte> bytes);
+/// Of the bytes of a file. Throws bad_input as InputFile.
+std::string sha256_of_file(const std::filesystem::path& file);
+
+// Progress of reading a large file, in megabytes; also where a reader notices that it was cancelled.
+
+class LoadProgress {
+ public:
+  /// `bytes`: how many are going to be read in all.
+  LoadProgress(ProgressObserver* observer, const std::filesystem::path& file, std::uint64_t bytes)
+      : observer_(observer), stage_("load " + file.filename().string()), bytes_(bytes) {
+    tell();
+  }
+
+  /// Throws Error(cancelled) when the observer says so; asks it every 8 MB and at the end.
+  void advance(std::uint64_t bytes) {
+    done_ += bytes;
+    if (done_ - told_ < kStep && done_ < bytes_) return;
+    tell();
+  }
+
+ private:
+  static constexpr std::uint64_t kStep = 8u << 20, kMegabyte = 1'000'000;
+
+  void tell() {
+    told_ = done_;
+    report(observer_, {stage_, done_ / kMegabyte, bytes_ / kMegabyte, "MB"});
+  }
+
+  ProgressObserver* observer_;
+  std::string stage_;
+  std::uint64_t bytes_, done_ = 0, told_ = 0;
+};
 
 }  // namespace parsnets

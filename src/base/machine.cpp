@@ -3,16 +3,18 @@
 #include <cblas.h>
 #include <fmt/format.h>
 #include <hdf5.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <zip.h>
 #include <zlib.h>
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <fstream>
 #include <string>
 
+#include "base/options.hpp"
+#include "parsnets/error.hpp"
 #include "parsnets/threads.hpp"
 
 namespace parsnets {
@@ -77,8 +79,7 @@ MachineInfo machine_info() {
   H5get_libversion(&major, &minor, &release);
   info.libraries = {{"HDF5", fmt::format("{}.{}.{}", major, minor, release)},
                     {"libzip", zip_libzip_version()},
-                    {"zlib", zlibVersion()},
-                    {"Eigen", fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)}};
+                    {"zlib", zlibVersion()}};
   return info;
 }
 
@@ -95,5 +96,32 @@ std::uint64_t anonymous_memory() { return proc_bytes("/proc/self/status", "RssAn
 void use_serial_blas() { openblas_set_num_threads(1); }
 
 bool blas_is_thread_safe() { return openblas_get_parallel() != 0; }
+
+std::uint64_t held_memory() {
+  constexpr std::uint64_t kProgram = 24u << 20;  // 17 MB are resident in a training on CUB
+  const std::uint64_t own = anonymous_memory();
+  return own > 0 ? own + kProgram : resident_memory();
+}
+
+void refuse_memory(std::uint64_t limit, double needed, const std::string& work, const std::string& advice) {
+  throw Error(ErrorCode::usage,
+              fmt::format("{}: expected at least {} for {}, found {}; {}", option_name("memory-limit"),
+                          format_bytes(needed), work, format_bytes(static_cast<double>(limit)), advice));
+}
+
+void require_memory(std::uint64_t limit, double bytes, const std::string& work, const std::string& advice) {
+  if (limit == 0) return;
+  const double needed = static_cast<double>(held_memory()) + bytes;
+  if (needed > static_cast<double>(limit)) refuse_memory(limit, needed, work, advice);
+}
+
+void return_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  mallopt(M_TRIM_THRESHOLD, 1 << 20);
+  mallopt(M_ARENA_MAX, 2);
+  malloc_trim(0);
+#endif
+}
 
 }  // namespace parsnets

@@ -1,6 +1,8 @@
-#include "parsnets/option_name.hpp"
+#include "base/option_name.hpp"
 
 #include <algorithm>
+
+#include "parsnets/error.hpp"
 
 namespace parsnets {
 

@@ -6,8 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
-#include "base/did_you_mean.hpp"
+#include "base/text.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -23,14 +24,6 @@ bool parse_all(std::string_view text, T& value) {
 
 std::string plain(const nlohmann::json& value) {
   return value.is_null() ? "auto" : value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-/// As an item of a comma-separated list.
-std::string in_list(const std::string& text) {
-  if (text.find_first_of(",\"") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 std::string_view trim(std::string_view text) {
@@ -56,6 +49,8 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
 }
 
 }  // namespace
+
+std::string value_text(const Option& option) { return plain(option.value()); }
 
 std::optional<double> parse_share(std::string_view text) {
   const bool percent = text.ends_with('%');
@@ -86,6 +81,7 @@ std::string format_bytes(double bytes) {
 
 OptionTable& OptionTable::add(Option option) {
   option.default_text = plain(option.value());
+  option.group = group_;
   options_.push_back(std::move(option));
   return *this;
 }
@@ -93,8 +89,11 @@ OptionTable& OptionTable::add(Option option) {
 OptionTable& OptionTable::append(const OptionTable& other) { return append_without(other, {}); }
 
 OptionTable& OptionTable::append_without(const OptionTable& other, const std::vector<std::string>& left_out) {
-  for (const auto& option : other.options_)
-    if (std::find(left_out.begin(), left_out.end(), option.name) == left_out.end()) options_.push_back(option);
+  for (const auto& option : other.options_) {
+    if (std::find(left_out.begin(), left_out.end(), option.name) != left_out.end()) continue;
+    options_.push_back(option);
+    if (option.group.empty()) options_.back().group = group_;
+  }
   return *this;
 }
 
@@ -119,14 +118,79 @@ nlohmann::json share_json(double share) { return format_share(share); }
 
 nlohmann::json as_json(const auto& value) { return nlohmann::json(value); }
 
-}  // namespace
-
-OptionTable& OptionTable::integer(std::string name, int& field, int low, int high, std::string help) {
-  return add(std::move(name), field, fmt::format("an integer from {} to {}", low, high), std::move(help),
-             number_between(low, high), as_json<int>);
+template <class T>
+auto number_or_auto_between(T low, T high) {
+  return [between = number_between(low, high)](std::string_view text) -> std::optional<T> {
+    return text == "auto" ? std::optional<T>(-1) : between(text);
+  };
 }
 
-OptionTable& OptionTable::integer(std::string name, std::optional<int>& field, int low, int high, std::string help) {
+template <class T>
+nlohmann::json number_or_auto_json(const T& value) {
+  return value == -1 ? nlohmann::json("auto") : nlohmann::json(value);
+}
+
+}  // namespace
+
+/// `parse` turns a text into a value, or into nothing when it does not fit; `show` turns a value into JSON.
+template <class Field, class Parse, class Show>
+OptionTable& OptionTable::add(std::string name, Field& field, const std::string& expected, std::string help,
+                              Parse parse, Show show) {
+  constexpr bool optional = !std::is_same_v<Field, typename ValueOf<Field>::type>;
+  Option option;
+  option.name = std::move(name);
+  option.help = std::move(help);
+  option.can_be_auto = optional;
+  option.expected = optional ? "auto or " + expected : expected;
+  option.assign = [&field, parse, wanted = option.expected](std::string_view text) -> std::optional<std::string> {
+    if constexpr (optional)
+      if (text == "auto") {
+        field.reset();
+        return std::nullopt;
+      }
+    if (auto value = parse(text)) {
+      field = std::move(*value);
+      return std::nullopt;
+    }
+    return wanted;
+  };
+  option.value = [&field, show] {
+    if constexpr (optional)
+      return field ? show(*field) : nlohmann::json();
+    else
+      return show(field);
+  };
+  return add(std::move(option));
+}
+
+OptionTable& OptionTable::add_choice(std::string name, std::vector<std::string> names, bool can_be_auto,
+                                     std::string help, std::function<void(std::optional<std::size_t>)> set,
+                                     std::function<std::optional<std::size_t>()> get) {
+  Option option;
+  option.name = std::move(name);
+  option.help = std::move(help);
+  option.can_be_auto = can_be_auto;
+  option.expected = fmt::format("{}one of: {}", can_be_auto ? "auto or " : "", fmt::join(names, ", "));
+  option.assign = [set, names, can_be_auto,
+                   wanted = option.expected](std::string_view text) -> std::optional<std::string> {
+    const auto at = std::find(names.begin(), names.end(), text);
+    if (can_be_auto && text == "auto")
+      set(std::nullopt);
+    else if (at != names.end())
+      set(static_cast<std::size_t>(at - names.begin()));
+    else
+      return wanted;
+    return std::nullopt;
+  };
+  option.value = [get, names] {
+    const auto at = get();
+    return at ? nlohmann::json(names[*at]) : nlohmann::json();
+  };
+  option.choices = std::move(names);
+  return add(std::move(option));
+}
+
+OptionTable& OptionTable::integer(std::string name, int& field, int low, int high, std::string help) {
   return add(std::move(name), field, fmt::format("an integer from {} to {}", low, high), std::move(help),
              number_between(low, high), as_json<int>);
 }
@@ -137,12 +201,6 @@ OptionTable& OptionTable::unsigned_integer(std::string name, std::uint64_t& fiel
 }
 
 OptionTable& OptionTable::number(std::string name, double& field, double low, double high, std::string help) {
-  return add(std::move(name), field, fmt::format("a number from {} to {}", low, high), std::move(help),
-             number_between(low, high), as_json<double>);
-}
-
-OptionTable& OptionTable::number(std::string name, std::optional<double>& field, double low, double high,
-                                 std::string help) {
   return add(std::move(name), field, fmt::format("a number from {} to {}", low, high), std::move(help),
              number_between(low, high), as_json<double>);
 }
@@ -163,10 +221,27 @@ OptionTable& OptionTable::share_or_none(std::string name, double& field, std::st
   return add(std::move(name), field, "0, or a share below 1 such as 5% or 0.05", std::move(help), parse, share_json);
 }
 
-OptionTable& OptionTable::positive_numbers(std::string name, std::optional<std::vector<double>>& field,
-                                           std::string help) {
+OptionTable& OptionTable::integer_or_auto(std::string name, int& field, int low, int high, std::string help) {
+  return add(std::move(name), field, fmt::format("auto or an integer from {} to {}", low, high), std::move(help),
+             number_or_auto_between(low, high), number_or_auto_json<int>);
+}
+
+OptionTable& OptionTable::number_or_auto(std::string name, double& field, double low, double high, std::string help) {
+  return add(std::move(name), field, fmt::format("auto or a number from {} to {}", low, high), std::move(help),
+             number_or_auto_between(low, high), number_or_auto_json<double>);
+}
+
+OptionTable& OptionTable::tries(std::vector<std::string> values) {
+  options_.back().tries = std::move(values);
+  return *this;
+}
+
+Option& OptionTable::find_row(std::string_view name) { return const_cast<Option&>(*find(name)); }
+
+OptionTable& OptionTable::positive_numbers(std::string name, std::vector<double>& field, std::string help) {
   const auto parse = [](std::string_view text) -> std::optional<std::vector<double>> {
     std::vector<double> values;
+    if (text == "auto") return values;
     for (std::size_t start = 0; start <= text.size();) {
       const std::size_t end = std::min(text.find_first_of(",:", start), text.size());
       double value = 0;
@@ -178,9 +253,9 @@ OptionTable& OptionTable::positive_numbers(std::string name, std::optional<std::
     return values;
   };
   const auto show = [](const std::vector<double>& values) {
-    return nlohmann::json(fmt::format("{}", fmt::join(values, ",")));
+    return values.empty() ? nlohmann::json("auto") : nlohmann::json(fmt::format("{}", fmt::join(values, ",")));
   };
-  return add(std::move(name), field, "positive numbers separated by commas", std::move(help), parse, show);
+  return add(std::move(name), field, "auto or positive numbers separated by commas", std::move(help), parse, show);
 }
 
 OptionTable& OptionTable::flag(std::string name, bool& field, std::string help) {
@@ -190,12 +265,6 @@ OptionTable& OptionTable::flag(std::string name, bool& field, std::string help) 
 }
 
 OptionTable& OptionTable::flag_value(std::string name, bool& field, std::string help) {
-  add(std::move(name), field, "true or false", std::move(help), parse_bool, as_json<bool>);
-  options_.back().choices = {"true", "false"};
-  return *this;
-}
-
-OptionTable& OptionTable::flag_value(std::string name, std::optional<bool>& field, std::string help) {
   add(std::move(name), field, "true or false", std::move(help), parse_bool, as_json<bool>);
   options_.back().choices = {"true", "false"};
   return *this;
@@ -216,7 +285,7 @@ OptionTable& OptionTable::texts(std::string name, std::vector<std::string>& fiel
       [](const std::vector<std::string>& values) {
         std::string list;
         for (const auto& value : values)
-          list += (list.empty() ? "" : ",") + (values.size() > 1 ? in_list(value) : value);
+          list += (list.empty() ? "" : ",") + (values.size() > 1 ? csv_cell(value) : value);
         return nlohmann::json(list);
       });
   options_.back().assign_all = [&field](std::vector<std::string> values) { field = std::move(values); };
@@ -250,9 +319,14 @@ OptionTable& OptionTable::automatic(std::string meaning) {
   return *this;
 }
 
-bool OptionTable::is_set(std::string_view name) const {
-  const Option* option = find(name);
-  return option != nullptr && option->can_be_auto && !option->value().is_null();
+OptionTable& OptionTable::group(std::string name) {
+  group_ = std::move(name);
+  return *this;
+}
+
+OptionTable& OptionTable::advanced() {
+  options_.back().advanced = true;
+  return *this;
 }
 
 const Option* OptionTable::find(std::string_view name) const {

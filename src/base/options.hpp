@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +25,9 @@ struct Option {
   bool is_flag = false;
   bool can_be_auto = false;          ///< "auto" leaves the choice to training; then value() is null while it is empty
   std::vector<std::string> choices;  ///< empty unless it is a choice
+  std::string group = {};            ///< heading in help; empty: "Options"
+  bool advanced = false;             ///< in --help-all, not in --help
+  std::vector<std::string> tries = {};  ///< values that a search tries
   std::function<std::optional<std::string>(std::string_view)> assign;
   /// Of rows that take several values; null for the others.
   std::function<void(std::vector<std::string>)> assign_all = {};
@@ -50,21 +53,22 @@ class OptionTable {
  public:
   // A row on a std::optional field takes "auto", too: the choice is left to the program.
   OptionTable& integer(std::string name, int& field, int low, int high, std::string help);
-  OptionTable& integer(std::string name, std::optional<int>& field, int low, int high, std::string help);
   OptionTable& unsigned_integer(std::string name, std::uint64_t& field, std::string help);
   OptionTable& number(std::string name, double& field, double low, double high, std::string help);
-  OptionTable& number(std::string name, std::optional<double>& field, double low, double high, std::string help);
   /// A share strictly between 0 and 1: "5%" or "0.05"; its JSON is the percentage.
   OptionTable& share(std::string name, double& field, std::string help);
   OptionTable& share(std::string name, std::optional<double>& field, std::string help);
   /// The same, or 0.
   OptionTable& share_or_none(std::string name, double& field, std::string help);
   /// Positive numbers, separated by commas or, inside a grid, by colons.
-  OptionTable& positive_numbers(std::string name, std::optional<std::vector<double>>& field, std::string help);
+  /// "auto" stands for an empty list.
+  OptionTable& positive_numbers(std::string name, std::vector<double>& field, std::string help);
+  /// A number that follows from the data where it is "auto"; the field then holds −1.
+  OptionTable& integer_or_auto(std::string name, int& field, int low, int high, std::string help);
+  OptionTable& number_or_auto(std::string name, double& field, double low, double high, std::string help);
   OptionTable& flag(std::string name, bool& field, std::string help);
   /// A flag that is on by default and therefore takes a value: `--centre false`.
   OptionTable& flag_value(std::string name, bool& field, std::string help);
-  OptionTable& flag_value(std::string name, std::optional<bool>& field, std::string help);
   OptionTable& text(std::string name, std::string& field, std::string help);
   /// Several values on the command line, each as it is; one elsewhere, so that what reads the field may split it.
   OptionTable& texts(std::string name, std::vector<std::string>& field, std::string help);
@@ -78,6 +82,16 @@ class OptionTable {
   OptionTable& choice(std::string name, Field& field, const Choices<Field>& values, std::string help);
   /// What "auto" means for the row that was added last, for help and documentation.
   OptionTable& automatic(std::string meaning);
+  /// The heading in help of the rows that are added or appended from now on, unless they have one.
+  OptionTable& group(std::string name);
+  /// Leaves the row that was added last to --help-all.
+  OptionTable& advanced();
+  /// The values that a search tries for the row that was added last.
+  OptionTable& tries(std::vector<std::string> values);
+  /// A row that is made by hand.
+  OptionTable& row(Option option) { return add(std::move(option)); }
+  /// A row of this name, which must exist, to be changed.
+  Option& find_row(std::string_view name);
 
   /// Appends the rows of another table.
   OptionTable& append(const OptionTable& other);
@@ -101,71 +115,40 @@ class OptionTable {
   /// The values that are not those of another table with the same rows, as texts that `assign` takes.
   std::map<std::string, std::string> different_from(const OptionTable& other) const;
 
-  /// Whether the option was given a value; rows that cannot be "auto" never count as given.
-  bool is_set(std::string_view name) const;
-
  private:
   template <class Field, class Parse, class Show>
   OptionTable& add(std::string name, Field& field, const std::string& expected, std::string help, Parse parse,
                    Show show);
+  /// `set` and `get` take and give the number of the choice, or nothing for "auto".
+  OptionTable& add_choice(std::string name, std::vector<std::string> names, bool can_be_auto, std::string help,
+                          std::function<void(std::optional<std::size_t>)> set,
+                          std::function<std::optional<std::size_t>()> get);
   OptionTable& add(Option option);
   std::vector<Option> options_;
+  std::string group_;
 };
-
-/// `parse` turns a text into a value, or into nothing when it does not fit; `show` turns a value into JSON.
-template <class Field, class Parse, class Show>
-OptionTable& OptionTable::add(std::string name, Field& field, const std::string& expected, std::string help,
-                              Parse parse, Show show) {
-  constexpr bool optional = !std::is_same_v<Field, typename ValueOf<Field>::type>;
-  Option option;
-  option.name = std::move(name);
-  option.help = std::move(help);
-  option.can_be_auto = optional;
-  option.expected = optional ? "auto or " + expected : expected;
-  option.assign = [&field, parse, wanted = option.expected](std::string_view text) -> std::optional<std::string> {
-    if constexpr (optional)
-      if (text == "auto") {
-        field.reset();
-        return std::nullopt;
-      }
-    if (auto value = parse(text)) {
-      field = std::move(*value);
-      return std::nullopt;
-    }
-    return wanted;
-  };
-  option.value = [&field, show] {
-    if constexpr (optional)
-      return field ? show(*field) : nlohmann::json();
-    else
-      return show(field);
-  };
-  return add(std::move(option));
-}
 
 template <class Field>
 OptionTable& OptionTable::choice(std::string name, Field& field, const Choices<Field>& values, std::string help) {
-  using Enum = typename ValueOf<Field>::type;
-  std::string expected;
-  std::vector<std::string> choices;
-  for (const auto& [text, unused] : values) {
-    expected += (choices.empty() ? "one of: " : ", ") + text;
-    choices.push_back(text);
-  }
-  const auto parse = [values](std::string_view text) -> std::optional<Enum> {
-    for (const auto& [known, value] : values)
-      if (known == text) return value;
+  std::vector<std::string> names;
+  for (const auto& [text, unused] : values) names.push_back(text);
+  const auto get = [&field, values]() -> std::optional<std::size_t> {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (field == values[i].second) return i;
     return std::nullopt;
   };
-  const auto show = [values](Enum value) {
-    for (const auto& [known, one] : values)
-      if (one == value) return nlohmann::json(known);
-    return nlohmann::json();
+  const auto set = [&field, values](std::optional<std::size_t> at) {
+    if (at)
+      field = values[*at].second;
+    else
+      field = Field();
   };
-  add(std::move(name), field, std::move(expected), std::move(help), parse, show);
-  options_.back().choices = std::move(choices);
-  return *this;
+  constexpr bool optional = !std::is_same_v<Field, typename ValueOf<Field>::type>;
+  return add_choice(std::move(name), std::move(names), optional, std::move(help), set, get);
 }
+
+/// The value of an option as a text that `assign` takes.
+std::string value_text(const Option& option);
 
 /// The share that "5%" or "0.05" means; nothing unless it lies strictly between 0 and 1.
 std::optional<double> parse_share(std::string_view text);

@@ -1,6 +1,13 @@
-#include "parsnets/processes.hpp"
+#include "base/processes.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "parsnets/error.hpp"
 
 namespace parsnets {
 
@@ -14,5 +21,30 @@ void SingleProcess::sum(std::span<float>) {}
 void SingleProcess::sum(std::span<std::uint64_t>) {}
 void SingleProcess::broadcast(std::string&, std::size_t) {}
 std::vector<std::string> SingleProcess::gather(const std::string& text) { return {text}; }
+
+void together(Processes& processes, const std::function<void()>& body) {
+  if (processes.size() == 1) return body();
+  std::vector<std::uint64_t> failed(processes.size(), 0);
+  std::string message;
+  std::exception_ptr own;
+  try {
+    body();
+  } catch (const Error& e) {
+    failed[processes.rank()] = static_cast<std::uint64_t>(e.code());
+    message = e.what();
+    own = std::current_exception();
+  } catch (const std::exception& e) {
+    failed[processes.rank()] = static_cast<std::uint64_t>(ErrorCode::failure);
+    message = e.what();
+    own = std::current_exception();
+  }
+  processes.sum(failed);
+  const auto first = std::find_if(failed.begin(), failed.end(), [](std::uint64_t f) { return f != 0; });
+  if (first == failed.end()) return;
+  const auto root = static_cast<std::size_t>(first - failed.begin());
+  processes.broadcast(message, root);
+  if (processes.rank() == root) std::rethrow_exception(own);
+  throw Error(static_cast<ErrorCode>(*first), fmt::format("process {}: {}", root, message));
+}
 
 }  // namespace parsnets

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "base/checked.hpp"
+#include "base/text.hpp"
 #include "capi/handles.hpp"
 #include "data/split.hpp"
-#include "formats/text.hpp"
 
 using namespace parsnets;
 using namespace parsnets::capi;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/file.hpp"
 #include "capi/handles.hpp"
 #include "data/feature_source.hpp"

@@ -11,6 +11,9 @@
 #include <type_traits>
 
 #include "base/options.hpp"
+#include "eval/uncertainty.hpp"
+#include "features/statistics.hpp"
+#include "model/prediction.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
@@ -18,9 +21,8 @@
 #include "parsnets/parsnets.h"
 #include "parsnets/predictor.hpp"
 #include "parsnets/progress.hpp"
-#include "parsnets/ranking.hpp"
 #include "parsnets/training.hpp"
-#include "parsnets/uncertainty.hpp"
+#include "train/train_options.hpp"
 
 struct parsnets_dataset {
   parsnets::Dataset data;
@@ -31,7 +33,7 @@ struct parsnets_options {
   parsnets_options(const parsnets_options&) = delete;  // the table refers to the fields
   parsnets_options& operator=(const parsnets_options&) = delete;
 
-  parsnets::TrainOptions options;
+  parsnets::TrainSettings settings;
   parsnets::OptionTable table;
   std::string text;  ///< what was last handed out
 };
@@ -195,5 +197,23 @@ class BlasGuard {
  private:
   std::unique_lock<std::recursive_mutex> lock_;  // recursive: a progress function may predict
 };
+
+// Samples of the caller in batches, so that intermediate results stay small.
+
+inline constexpr std::size_t kFew = 128;  ///< samples; starting threads for so few would take longer than they save
+inline constexpr std::size_t kBytes = std::size_t{32} << 20;  ///< of results at a time before they are handed on
+
+/// Rows at a time so that results of `bytes` each fit.
+inline std::size_t batch_of(std::size_t bytes) { return std::clamp<std::size_t>(kBytes / bytes, 1, 8192); }
+
+inline unsigned threads_for(const Samples& input) { return input.count <= kFew ? 1 : input.threads; }
+
+/// Calls body(first, rows) for batches of samples.
+template <class Body>
+void for_each_batch(const Samples& input, std::size_t rows, const Body& body) {
+  for (std::size_t first = 0; first < input.count; first += rows)
+    body(first, MatrixView<const float>(input.x + first * input.dimensions, std::min(rows, input.count - first),
+                                        input.dimensions));
+}
 
 }  // namespace parsnets::capi

@@ -6,7 +6,7 @@
 
 #include "base/json_file.hpp"
 #include "capi/handles.hpp"
-#include "model/copy.hpp"
+#include "model/prediction.hpp"
 #include "parsnets/field.hpp"
 #include "store/train_record_json.hpp"
 

@@ -4,10 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "capi/batches.hpp"
 #include "capi/handles.hpp"
-#include "parsnets/open_set_evaluation.hpp"
-#include "parsnets/option_name.hpp"
+#include "eval/open_set.hpp"
+#include "parsnets/error.hpp"
 
 using namespace parsnets;
 using namespace parsnets::capi;

@@ -2,16 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "capi/handles.hpp"
 #include "train/train_options.hpp"
 
 using namespace parsnets;
 using namespace parsnets::capi;
 
-parsnets_options::parsnets_options() : table(train_option_table(options)) {
-  table.path("checkpoint", options.run.checkpoint, "file in which the SVR solver saves its state")
-      .flag("resume", options.run.resume, "continue from the checkpoint")
-      .unsigned_integer("seed", options.run.seed, "random seed");
+parsnets_options::parsnets_options() : table(train_option_table(settings)) {
+  table.path("checkpoint", settings.run.checkpoint, "file in which training saves its state")
+      .flag("resume", settings.run.resume, "continue from the checkpoint")
+      .unsigned_integer("seed", settings.run.seed, "random seed");
 }
 
 parsnets_status parsnets_options_create(parsnets_options** options) {
@@ -44,7 +46,7 @@ parsnets_status parsnets_options_set(parsnets_options* options, const char* name
 parsnets_status parsnets_options_reset(parsnets_options* options) {
   return guarded([&] {
     require(options, "options");
-    options->options = TrainOptions();
+    options->settings = TrainSettings();
   });
 }
 
@@ -67,8 +69,7 @@ parsnets_status parsnets_options_describe(parsnets_options* options, const char*
                       {"help", option.help},
                       {"expected", option.expected},
                       {"default", option.default_text},
-                      {"choices", option.choices},
-                      {"set", options->table.is_set(option.name)}});
+                      {"choices", option.choices}});
     options->text = list.dump();
     *json = options->text.c_str();
   });

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "capi/batches.hpp"
 #include "capi/handles.hpp"
 
 using namespace parsnets;

@@ -6,6 +6,7 @@
 
 #include "capi/handles.hpp"
 #include "model/names.hpp"
+#include "train/train_statistics.hpp"
 
 using namespace parsnets;
 using namespace parsnets::capi;
@@ -115,6 +116,7 @@ parsnets_status parsnets_train_statistics(const parsnets_statistics* statistics,
     CallbackObserver observer(progress, user);
     const BlasGuard turn;
     ThreadPool pool(wanted);
-    *model = new parsnets_model(train_from_statistics(statistics->sums, data, options->options, pool, observer.get()));
+    *model = new parsnets_model(
+        train_from_statistics(statistics->sums, data, options->settings.options(), pool, observer.get()));
   });
 }

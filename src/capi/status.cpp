@@ -4,11 +4,13 @@
 
 #include <limits>
 #include <new>
+#include <nlohmann/json.hpp>
 
 #include "base/checked.hpp"
 #include "base/machine.hpp"
+#include "base/option_name.hpp"
+#include "base/text.hpp"
 #include "capi/handles.hpp"
-#include "formats/text.hpp"
 #include "parsnets/version.hpp"
 
 namespace parsnets::capi {

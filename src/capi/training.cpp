@@ -18,8 +18,8 @@ parsnets_status parsnets_train(const parsnets_dataset* dataset, const parsnets_o
     CallbackObserver observer(progress, user);
     const BlasGuard turn;
     ThreadPool pool(wanted);
-    *model = new parsnets_model(train(dataset->data, options->options, pool, observer.get()));
-    remove_checkpoints(options->options.run.checkpoint);
+    *model = new parsnets_model(train(dataset->data, options->settings.options(), pool, observer.get()));
+    remove_checkpoints(options->settings.run.checkpoint);
   });
 }
 
@@ -36,10 +36,10 @@ void parsnets::capi::write_evaluation(const Evaluation& result, const Dataset& d
   known.ausuc = result.gzsl.ausuc;
   known.gamma = result.gzsl.gamma;
   known.trained_samples = result.trained_samples;
-  known.seen_ece = result.seen_reliability.ece;
-  known.unseen_ece = result.unseen_reliability.ece;
+  known.seen_ece = result.details->seen_reliability.ece;
+  known.unseen_ece = result.details->unseen_reliability.ece;
   if (evaluation->size > offsetof(parsnets_evaluation, zsl_interval)) {
-    const auto intervals = bootstrap_intervals(outcomes_of(data, {&result.correct, 1}), pool);
+    const auto intervals = bootstrap_intervals(outcomes_of(data, {&result.details->correct, 1}), pool);
     known.zsl_interval = interval_of(intervals.zsl);
     known.u_interval = interval_of(intervals.u);
     known.s_interval = interval_of(intervals.s);
@@ -72,14 +72,14 @@ std::span<const double> checked_coverages(const parsnets_evaluate_options& optio
 
 void write_confidences(const Evaluation& result, const parsnets_evaluate_options& options) {
   double* out = options.sets;
-  for (const SetResult& set : result.sets)
+  for (const SetResult& set : result.details->sets)
     for (const SetSide& side : {set.seen, set.unseen})
       for (const double value : {side.coverage, side.size}) *out++ = value;
   if (options.reliability == nullptr) return;
   constexpr std::size_t kBins = PARSNETS_RELIABILITY_BINS;
   std::fill_n(options.reliability, 2 * 3 * kBins, 0.0);
   out = options.reliability;
-  for (const Reliability* side : {&result.seen_reliability, &result.unseen_reliability}) {
+  for (const Reliability* side : {&result.details->seen_reliability, &result.details->unseen_reliability}) {
     double* value = out;
     for (const ReliabilityBin& bin : std::span(side->bins).first(std::min(side->bins.size(), kBins)))
       for (const double one : {static_cast<double>(bin.samples), bin.confidence, bin.accuracy}) *value++ = one;
@@ -141,8 +141,82 @@ parsnets_status parsnets_evaluate_with_options(const parsnets_model* model, cons
     }
     if (confusion != nullptr) {
       std::fill_n(confusion, classes * classes, 0u);
-      for (const auto& [label, predicted, samples] : result.confusion)
+      for (const auto& [label, predicted, samples] : result.details->confusion)
         confusion[static_cast<size_t>(label) * classes + static_cast<size_t>(predicted)] = samples;
     }
+  });
+}
+
+// Intervals and paired comparisons behind parsnets.h.
+
+parsnets_interval parsnets::capi::interval_of(const BootstrapInterval& interval) {
+  return {interval.estimate, interval.low, interval.high};
+}
+
+namespace {
+
+Outcomes outcomes_from(const parsnets_outcomes* given, const char* name) {
+  require(given, name);
+  const auto known = read_struct(given, parsnets_outcomes{}, "parsnets_outcomes");
+  if (known.reserved != 0) throw Error(ErrorCode::usage, "struct parsnets_outcomes, reserved: expected 0");
+  const auto list = [](const auto* values, std::size_t count, const char* field) {
+    if (count > 0) require(values, field);
+    return std::vector(values, values + count);
+  };
+  const bool gzsl = known.seen_samples > 0;
+  return {known.runs,
+          list(known.unseen_labels, known.unseen_samples, "unseen_labels"),
+          list(known.seen_labels, known.seen_samples, "seen_labels"),
+          list(known.zsl, known.unseen_samples, "zsl"),
+          list(known.unseen, gzsl ? known.unseen_samples : 0, "unseen"),
+          list(known.seen, known.seen_samples, "seen")};
+}
+
+UncertaintyOptions options_from(const parsnets_uncertainty_options* given) {
+  const parsnets_uncertainty_options defaults = PARSNETS_UNCERTAINTY_OPTIONS_INIT;
+  const auto known = given == nullptr ? defaults : read_struct(given, defaults, "parsnets_uncertainty_options");
+  return {known.replicates, known.draws, known.seed};
+}
+
+parsnets_difference difference_of(const PairedDifference& result) {
+  return {interval_of(result.difference), result.p, result.exact ? 1 : 0, 0};
+}
+
+}  // namespace
+
+parsnets_status parsnets_bootstrap_intervals(const parsnets_outcomes* outcomes,
+                                             const parsnets_uncertainty_options* options, uint32_t threads,
+                                             parsnets_intervals* intervals) {
+  return guarded([&] {
+    require(intervals, "intervals");
+    check_struct_size(intervals->size, "parsnets_intervals");
+    ThreadPool pool(checked_threads(threads));
+    const auto found = bootstrap_intervals(outcomes_from(outcomes, "outcomes"), pool, options_from(options));
+    parsnets_intervals known{};
+    known.zsl = interval_of(found.zsl);
+    known.u = interval_of(found.u);
+    known.s = interval_of(found.s);
+    known.h = interval_of(found.h);
+    write_struct(intervals, known, "parsnets_intervals");
+  });
+}
+
+parsnets_status parsnets_compare_paired(const parsnets_outcomes* first, const parsnets_outcomes* second,
+                                        const parsnets_uncertainty_options* options, uint32_t threads,
+                                        parsnets_comparison* comparison) {
+  return guarded([&] {
+    require(comparison, "comparison");
+    check_struct_size(comparison->size, "parsnets_comparison");
+    ThreadPool pool(checked_threads(threads));
+    const auto found =
+        compare_paired(outcomes_from(first, "first"), outcomes_from(second, "second"), pool, options_from(options));
+    parsnets_comparison known{};
+    known.zsl = difference_of(found.zsl);
+    if (found.has_gzsl) {
+      known.u = difference_of(found.u);
+      known.s = difference_of(found.s);
+      known.h = difference_of(found.h);
+    }
+    write_struct(comparison, known, "parsnets_comparison");
   });
 }

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "data/feature_source.hpp"
+#include "data/find_datasets.hpp"
 #include "data/folder.hpp"
-#include "data/folder_files.hpp"
-#include "data/known_sets.hpp"
-#include "data/load_paths.hpp"
-#include "data/rows.hpp"
-#include "formats/text.hpp"
+#include "data/load_options.hpp"
+#include "data/sample_set.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -65,21 +65,19 @@ Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& opt
   return data;
 }
 
-void save_dataset(const Dataset& data, const std::filesystem::path& folder, DataFormat format,
-                  ProgressObserver* progress) {
-  save_dataset(data, blocks_of(data.features), folder, format, progress);
+void save_dataset(const Dataset& data, const std::filesystem::path& folder, DataFormat format) {
+  save_dataset(data, blocks_of(data.features), folder, format);
 }
 
 void save_dataset(const Dataset& data, const RowBlocks<float>& features, const std::filesystem::path& folder,
-                  DataFormat format, ProgressObserver* progress) {
+                  DataFormat format) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error || !std::filesystem::is_directory(folder))
     throw Error(ErrorCode::failure, fmt::format("cannot create the folder {}: {}", folder.string(), error.message()));
-  const bool mat = format == DataFormat::mat5 || format == DataFormat::mat5_uncompressed || format == DataFormat::mat73;
   if (data.source)  // before the features: an interrupted call leaves none whose origin is not known
     write_text_file(folder / kExtractionFile, to_json(*data.source).dump(2) + "\n");
-  (mat ? save_xlsa17 : save_plain)(data, features, folder, format, progress);
+  save_plain(data, features, folder, format);
   if (data.generated)
     write_text_file(folder / kGeneratedMark, "{\"generated\": true}\n");
   else

@@ -1,4 +1,4 @@
-#include "parsnets/inspect.hpp"
+#include "data/inspect.hpp"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ std::size_t overlap(Indices a, Indices b) {
   return both.size();
 }
 
-std::set<std::int32_t> classes_of(const Indices& samples, const std::vector<std::int32_t>& labels) {
+std::set<std::int32_t> classes_in(const Indices& samples, const std::vector<std::int32_t>& labels) {
   std::set<std::int32_t> classes;
   if (!labels.empty())
     for (const auto s : samples) classes.insert(labels[static_cast<std::size_t>(s)]);
@@ -75,7 +75,7 @@ class Inspector {
     for (const auto& [name, list] : lists)
       if (!list->empty())
         inspection_.lists.push_back(
-            {name, list->size(), classes_of(*list, data_.labels).size(), index_checksum(*list)});
+            {name, list->size(), classes_in(*list, data_.labels).size(), index_checksum(*list)});
   }
 
   void lists() {
@@ -92,10 +92,10 @@ class Inspector {
     handled("test-seen-in-val-list", inspection_.test_seen_in_val_list, "test-seen", "val_loc");
     handled("test-unseen-in-train-list", overlap(s.file_train, s.test_unseen) + overlap(s.file_val, s.test_unseen),
             "test-unseen", "train_loc or val_loc");
-    const auto train_classes = classes_of(s.trainval, data_.labels), unseen = classes_of(s.test_unseen, data_.labels);
+    const auto train_classes = classes_in(s.trainval, data_.labels), unseen = classes_in(s.test_unseen, data_.labels);
     add(Severity::leak, "class-seen-and-unseen", overlap(train_classes, unseen),
         fmt::format("{} classes have samples both in trainval and in test_unseen", overlap(train_classes, unseen)));
-    const auto val_classes = classes_of(s.val, data_.labels), fit_classes = classes_of(s.train, data_.labels);
+    const auto val_classes = classes_in(s.val, data_.labels), fit_classes = classes_in(s.train, data_.labels);
     add(Severity::leak, "class-in-train-and-val", overlap(fit_classes, val_classes),
         fmt::format("{} classes have samples both in train and in val, so validation does not test unseen classes",
                     overlap(fit_classes, val_classes)));
@@ -104,7 +104,7 @@ class Inspector {
     add(Severity::leak, "test-seen-in-trainval", overlap(s.trainval, s.test_seen),
         fmt::format("{} test-seen samples are also in trainval", overlap(s.trainval, s.test_seen)));
     add(Severity::warning, "test-seen-of-new-class",
-        classes_of(s.test_seen, data_.labels).size() - overlap(classes_of(s.test_seen, data_.labels), train_classes),
+        classes_in(s.test_seen, data_.labels).size() - overlap(classes_in(s.test_seen, data_.labels), train_classes),
         "some test-seen samples belong to classes without training samples");
     if (data_.samples() > 0) {
       const std::size_t used = s.trainval.size() + s.test_seen.size() + s.test_unseen.size();

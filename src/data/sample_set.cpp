@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/mapped_rows.hpp"
+#include "base/scratch_file.hpp"
 
 namespace parsnets {
 

@@ -3,11 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <span>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 
+#include "base/file.hpp"
+#include "data/folder.hpp"
+#include "formats/csv.hpp"
+#include "formats/csv_rows.hpp"
+#include "formats/npy.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -97,6 +106,365 @@ std::vector<std::string> semantic_warnings(const Dataset& data) {
                     "be told apart, so only one of them is ever predicted",
                     doubled, data.class_names[(*first)[0]], data.class_names[(*first)[1]]));
   return warnings;
+}
+
+namespace {
+
+/// The row of `table` for each class.
+std::vector<std::size_t> rows_of(const ClassTable& table, const std::vector<std::string>& class_names,
+                                 const std::string& from) {
+  const auto refuse = [&](const std::string& found) {
+    throw Error(BadInput{table.file, "classes", fmt::format("the {} classes of {}", class_names.size(), from), found,
+                         "all tables of semantics must describe the same classes"});
+  };
+  const std::size_t count = table.semantics.values.rows();
+  if (count != class_names.size()) refuse(std::to_string(count));
+  std::vector<std::size_t> rows(count);
+  const bool in_order = table.class_names.empty() || table.class_names == class_names;
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t r = 0; r < count && !in_order; ++r)
+    if (!places.emplace(table.class_names[r], r).second) refuse("'" + table.class_names[r] + "' twice");
+  for (std::size_t c = 0; c < count; ++c) {
+    const auto found = places.find(class_names[c]);
+    if (!in_order && found == places.end()) refuse("none named '" + class_names[c] + "'");
+    rows[c] = in_order ? c : found->second;
+  }
+  return rows;
+}
+
+std::vector<std::string> column_names(const std::vector<ClassTable>& tables) {
+  std::vector<std::string> names;
+  std::map<std::string, std::size_t> last, shared;  // the last table that has a name; names that two tables have
+  if (std::ranges::all_of(tables, [](const ClassTable& t) { return t.semantics.attribute_names.empty(); }))
+    return names;
+  std::vector<std::vector<std::string>> own;
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    own.push_back(tables[t].semantics.attribute_names);
+    for (std::size_t j = own[t].size(); j < tables[t].semantics.values.cols(); ++j)
+      own[t].push_back(fmt::format("{} {}", tables[t].semantics.name, j + 1));
+    for (const auto& name : own[t])
+      if (const auto [found, is_new] = last.emplace(name, t); !is_new && found->second != t) shared[name] = t;
+  }
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    for (const auto& name : own[t])
+      names.push_back(shared.contains(name) ? tables[t].semantics.name + ":" + name : name);
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> split_table_names(const std::string& semantics) {
+  std::vector<std::string> names;
+  for (std::size_t start = 0; start <= semantics.size();) {
+    const std::size_t end = std::min(semantics.find(',', start), semantics.size());
+    names.push_back(semantics.substr(start, end - start));
+    start = end + 1;
+  }
+  for (const auto& name : names)
+    if (names.size() > 1 && (name.empty() || std::ranges::count(names, name) > 1))
+      throw Error(ErrorCode::usage, fmt::format("{}: expected different names separated by commas, found '{}'",
+                                                option_name("semantics"), semantics));
+  return names;
+}
+
+Semantics join_tables(std::vector<ClassTable> tables, const std::vector<std::string>& class_names,
+                      const std::string& from) {
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    for (std::size_t other = 0; other < t; ++other)
+      if (tables[t].semantics.name == tables[other].semantics.name)
+        throw Error(ErrorCode::usage, fmt::format("{}: expected tables of different names, found {} and {}",
+                                                  option_name("semantics"), tables[other].file, tables[t].file));
+  Semantics joined;
+  joined.policy = tables.front().semantics.policy;
+  joined.attribute_names = column_names(tables);
+  std::size_t columns = 0, first = 0;
+  for (const auto& table : tables) columns += table.semantics.values.cols();
+  joined.values = Matrix<float>(class_names.size(), columns);
+  for (const auto& table : tables) {
+    const auto& values = table.semantics.values;
+    const auto rows = rows_of(table, class_names, from);
+    for (std::size_t c = 0; c < rows.size(); ++c)
+      std::ranges::copy(values.row(rows[c]), joined.values.row(c).begin() + static_cast<std::ptrdiff_t>(first));
+    first += values.cols();
+    joined.name += (joined.name.empty() ? "" : ",") + table.semantics.name;
+    joined.missing += table.semantics.missing;
+    if (tables.size() > 1) joined.tables.push_back({table.semantics.name, values.cols()});
+  }
+  return joined;
+}
+
+Semantics table_of(const Semantics& semantics, std::size_t t) {
+  Semantics table;
+  const bool one = semantics.tables.empty();
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < t; ++i) first += semantics.tables[i].second;
+  const std::size_t columns = one ? semantics.values.cols() : semantics.tables[t].second;
+  table.name = one ? semantics.name : semantics.tables[t].first;
+  table.policy = semantics.policy;
+  table.values = Matrix<float>(semantics.values.rows(), columns);
+  for (std::size_t c = 0; c < table.values.rows(); ++c)
+    std::ranges::copy(semantics.values.row(c).subspan(first, columns), table.values.row(c).begin());
+  if (!semantics.attribute_names.empty())
+    table.attribute_names.assign(semantics.attribute_names.begin() + static_cast<std::ptrdiff_t>(first),
+                                 semantics.attribute_names.begin() + static_cast<std::ptrdiff_t>(first + columns));
+  return table;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Endings kTableEndings{".csv", ".npy", ".txt", ".vec"};
+
+/// Rows and columns of a table with a column of class names.
+class NamedTable {
+ public:
+  explicit NamedTable(const fs::path& file) : file_(file.string()), table_(read_csv(file, true)) {
+    const auto found = std::find(table_.header.begin(), table_.header.end(), "class");
+    if (found == table_.header.end())
+      throw Error(BadInput{file_, "header", "a column 'class'", quoted_list(table_.header),
+                           table_.header.size() == 1 && table_.header[0].find(';') != std::string::npos
+                               ? "separate cells by commas, not by semicolons"
+                               : "the first line names the columns: class, then the attributes"});
+    if (table_.header.size() < 2) throw Error(BadInput{file_, "header", "at least one attribute", "none", ""});
+    if (table_.rows.empty()) throw Error(BadInput{file_, "", "one row per class", "no rows", ""});
+    class_column_ = static_cast<std::size_t>(found - table_.header.begin());
+  }
+
+  std::vector<std::string> class_names() const {
+    std::vector<std::string> names;
+    std::unordered_set<std::string_view> known;
+    for (std::size_t r = 0; r < table_.rows.size(); ++r) {
+      const std::string& name = table_.rows[r][class_column_];
+      if (name.empty()) throw Error(BadInput{place(r), "class", "a class name", "an empty cell", ""});
+      if (!known.insert(name).second)
+        throw Error(
+            BadInput{place(r), "class", "each class only once", "'" + name + "' twice", "keep one row per class"});
+      names.push_back(name);
+    }
+    return names;
+  }
+
+  ClassTable read(const std::string& name, MissingPolicy missing) const {
+    ClassTable out{file_, class_names(), {}};
+    std::vector<std::string> attribute_names;
+    for (std::size_t c = 0; c < table_.header.size(); ++c)
+      if (c != class_column_) attribute_names.push_back(table_.header[c]);
+    Matrix<double> raw(table_.rows.size(), attribute_names.size());
+    for (std::size_t r = 0; r < table_.rows.size(); ++r)
+      for (std::size_t c = 0, a = 0; c < table_.header.size(); ++c) {
+        if (c == class_column_) continue;
+        if (!parse_number(table_.rows[r][c], raw(r, a++)))
+          throw Error(BadInput{place(r),
+                               fmt::format("class '{}', attribute '{}'", out.class_names[r], table_.header[c]),
+                               "a number or an empty cell", "'" + table_.rows[r][c] + "'", ""});
+      }
+    mark_missing(raw.view());
+    out.semantics = complete_semantics(raw.view(), missing, file_, "attributes", out.class_names, attribute_names);
+    out.semantics.name = name;
+    return out;
+  }
+
+ private:
+  std::string place(std::size_t r) const { return fmt::format("{}:{}", file_, table_.lines[r]); }
+
+  std::string file_;
+  CsvTable table_;
+  std::size_t class_column_ = 0;
+};
+
+/// An .npy table names neither classes nor attributes.
+ClassTable read_numbers(const fs::path& file, const std::string& name, MissingPolicy missing,
+                        const std::vector<std::string>& class_names) {
+  Matrix<double> raw = read_npy_double({file, ""});
+  if (raw.rows() != class_names.size() || raw.cols() == 0)
+    throw Error(BadInput{file.string(), "", fmt::format("{} rows, one per class", class_names.size()),
+                         fmt::format("{} x {} values", raw.rows(), raw.cols()), "one row per class, in their order"});
+  mark_missing(raw.view());
+  ClassTable out{file.string(), {}, complete_semantics(raw.view(), missing, file.string(), name, class_names, {})};
+  out.semantics.name = name;
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> table_class_names(const fs::path& csv) { return NamedTable(csv).class_names(); }
+
+ClassTable read_class_table(const fs::path& file, const std::string& name, MissingPolicy missing, Dataset& data,
+                            ProgressObserver* progress) {
+  if (file.extension() == ".csv") return NamedTable(file).read(name, missing);
+  if (file.extension() == ".npy") return read_numbers(file, name, missing, data.class_names);
+  ClassTable words{file.string(), {}, read_word_table(file, data.class_names, data.notes, progress)};
+  words.semantics.name = name;
+  words.semantics.policy = missing;
+  return words;
+}
+
+bool is_table_file(const fs::path& file) {
+  return std::ranges::find(kTableEndings, file.extension().string()) != kTableEndings.end();
+}
+
+std::optional<fs::path> find_table_file(const fs::path& folder, const std::string& item) {
+  return is_table_file(item) ? find_named(folder, item, kTableEndings) : std::nullopt;
+}
+
+std::string table_name(const fs::path& file, std::size_t tables) {
+  return (tables == 1 ? file.filename() : file.stem()).string();
+}
+
+namespace {
+
+using Names = std::vector<std::string>;
+using Vector = std::vector<double>;
+using Words = std::map<std::string, Vector, std::less<>>;  // empty: not in the file so far
+
+constexpr std::string_view kBlanks = " \t", kBetweenWords = "_-+. ";
+
+/// The locale has no say.
+std::string lower(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+Names split(std::string_view text, std::string_view at) {
+  Names parts;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(at, start), text.size());
+    if (end > start) parts.emplace_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return parts;
+}
+
+std::string without_number(const std::string& name) {
+  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  return digits > 0 && digits + 1 < name.size() && name[digits] == '.' ? name.substr(digits + 1) : name;
+}
+
+/// What to look for: whole names, best first, and then words.
+struct Wanted {
+  Names whole, words;
+
+  explicit Wanted(const std::string& name) {
+    const std::string bare = without_number(name);
+    whole = {name, lower(name), bare, lower(bare)};
+    words = split(lower(bare), kBetweenWords);
+  }
+};
+
+class TableReader {
+ public:
+  TableReader(const std::filesystem::path& path, Words& words, ProgressObserver* progress)
+      : file_(path), progress_(progress, path, file_.size()), words_(words) {}
+
+  /// Fills in the words that are there; returns m.
+  std::size_t read() {
+    file_.seek(0);
+    LineReader lines([this](void* to, std::size_t bytes) {
+      const std::size_t got = file_.read_some(to, bytes);
+      progress_.advance(got);
+      return got;
+    });
+    for (std::string_view line; lines.next(line); ++number_) {
+      if (line.empty()) continue;
+      if (dimensions_ == 0 && take_first(line)) continue;
+      const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
+      const auto found = words_.find(word);
+      if (found != words_.end() && found->second.empty()) read_vector(line.substr(word.size()), found->second, word);
+    }
+    return dimensions_;
+  }
+
+ private:
+  /// Learns m from the first line; true if that line is "count m".
+  bool take_first(std::string_view line) {
+    const Names fields = split(line, kBlanks);
+    std::size_t count = 0, dimensions = 0;
+    const auto is_count = [](const std::string& text, std::size_t& value) {
+      return std::from_chars(text.data(), text.data() + text.size(), value).ptr == text.data() + text.size();
+    };
+    if (fields.size() == 2 && is_count(fields[0], count) && is_count(fields[1], dimensions) && dimensions > 0) {
+      dimensions_ = dimensions;
+      return true;
+    }
+    if (fields.size() < 2) fail("", "a word and its vector", fmt::format("{} fields", fields.size()));
+    dimensions_ = fields.size() - 1;
+    return false;
+  }
+
+  void read_vector(std::string_view rest, Vector& vector, std::string_view word) {
+    Vector values;
+    const Names fields = split(rest, kBlanks);
+    for (const auto& field : fields) {
+      double value = 0;
+      const bool is_number = parse_number(field, value);
+      if (!is_number || std::isnan(value)) {
+        // Some tables have entries of several words, such as "new york" or "san na": this is one of them.
+        if (values.empty() && (!is_number || fields.size() != dimensions_)) return;
+        fail(word, "a finite number", "'" + field.substr(0, 40) + "'");
+      }
+      values.push_back(value);
+    }
+    if (values.size() != dimensions_)
+      fail(word, fmt::format("{} numbers, as in the first line", dimensions_), std::to_string(values.size()));
+    vector = std::move(values);
+  }
+
+  [[noreturn]] void fail(std::string_view word, const std::string& expected, const std::string& found) const {
+    throw Error(BadInput{fmt::format("{}:{}", file_.name(), number_),
+                         word.empty() ? "" : fmt::format("vector of '{}'", word), expected, found,
+                         "word vectors are text: a word and its numbers per line, separated by blanks"});
+  }
+
+  InputFile file_;
+  LoadProgress progress_;
+  Words& words_;
+  std::size_t number_ = 1, dimensions_ = 0;
+};
+
+}  // namespace
+
+Semantics read_word_table(const std::filesystem::path& file, const Names& class_names, Names& notes,
+                          ProgressObserver* progress) {
+  std::vector<Wanted> wanted;
+  Words words;
+  for (const auto& name : class_names) {
+    wanted.emplace_back(name);
+    for (const auto* list : {&wanted.back().whole, &wanted.back().words})
+      for (const auto& word : *list) words.emplace(word, Vector());
+  }
+  Semantics semantics;
+  semantics.values = Matrix<float>(class_names.size(), TableReader(file, words, progress).read());
+  Names without, partial;
+  for (std::size_t c = 0; c < class_names.size(); ++c) {
+    const auto is_there = [&](const std::string& word) { return !words.at(word).empty(); };
+    Names taken, missing;
+    if (const auto found = std::ranges::find_if(wanted[c].whole, is_there); found != wanted[c].whole.end())
+      taken = {*found};
+    else
+      for (const auto& word : wanted[c].words) (is_there(word) ? taken : missing).push_back(word);
+    if (taken.empty()) {
+      without.push_back(class_names[c]);
+      continue;
+    }
+    for (const auto& word : missing) partial.push_back(fmt::format("'{}' of '{}'", word, class_names[c]));
+    for (std::size_t j = 0; j < semantics.values.cols(); ++j) {
+      double sum = 0;
+      for (const auto& word : taken) sum += words.at(word)[j];
+      semantics.values(c, j) = static_cast<float>(sum / static_cast<double>(taken.size()));
+    }
+  }
+  if (!without.empty())
+    throw Error(BadInput{file.string(), "", "a word of every class", "none of " + quoted_list(without, without.size()),
+                         "add their words, or name the classes by words of the table"});
+  if (!partial.empty()) {
+    std::string list;
+    for (const auto& one : partial) list += (list.empty() ? "" : ", ") + one;
+    notes.push_back(fmt::format("{} lacks {} words, which are left out of the means: {}", file.filename().string(),
+                                partial.size(), list));
+  }
+  return semantics;
 }
 
 }  // namespace parsnets

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "base/rng.hpp"
 #include "parsnets/error.hpp"
@@ -91,9 +92,9 @@ Split split_from_classes(const ClassSplit& classes, const std::vector<std::int32
   Split split;
   std::vector<char> held_out(labels.size(), 0);
   for (const auto s : classes.test_seen) held_out[static_cast<std::size_t>(s)] = 1;
+  const std::set<std::int32_t> unseen(classes.unseen_classes.begin(), classes.unseen_classes.end());
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    const bool unseen = std::count(classes.unseen_classes.begin(), classes.unseen_classes.end(), labels[i]) > 0;
-    auto& list = unseen ? split.test_unseen : held_out[i] ? split.test_seen : split.trainval;
+    auto& list = unseen.contains(labels[i]) ? split.test_unseen : held_out[i] ? split.test_seen : split.trainval;
     list.push_back(static_cast<std::int32_t>(i));
   }
   return split;

@@ -1,4 +1,4 @@
-#include "parsnets/synth.hpp"
+#include "data/synth.hpp"
 
 #include <cblas.h>
 #include <fmt/format.h>
@@ -233,7 +233,7 @@ Dataset synthesize_to(const std::filesystem::path& folder, DataFormat format, co
                                     generator.generate(from, to - from, grains.data());
                                     return MatrixView<const float>(grains.row(first - from).data(), count, d);
                                   }};
-  save_dataset(data, features, folder, format, nullptr);
+  save_dataset(data, features, folder, format);
   return data;
 }
 

@@ -9,14 +9,8 @@
 #include <limits>
 #include <optional>
 
-#include "data/class_lists.hpp"
-#include "data/class_order.hpp"
-#include "data/class_table_file.hpp"
-#include "data/feature_rows.hpp"
 #include "data/folder.hpp"
-#include "data/folder_files.hpp"
-#include "data/label_files.hpp"
-#include "data/semantic_tables.hpp"
+#include "data/sample_files.hpp"
 #include "data/semantics.hpp"
 #include "data/split_file.hpp"
 #include "formats/mat.hpp"
@@ -29,11 +23,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Endings kFeatureEndings{".mat", ".npy", ".npz", ".csv"};
-constexpr std::string_view kSplitsEnding = "_splits";
+constexpr std::string_view kSplitsFileEnding = "_splits";
 const std::string kDefaultSemantics = "att";
 
 fs::path splits_file(const fs::path& folder, const std::string& name) {
-  return folder / (name + std::string(kSplitsEnding) + ".mat");
+  return folder / (name + std::string(kSplitsFileEnding) + ".mat");
 }
 
 std::unique_ptr<MatFile> open_splits(const fs::path& folder, const std::string& semantics) {
@@ -232,24 +226,6 @@ bool read_features(const fs::path& folder, const fs::path& path, const LoadOptio
   return numbers;
 }
 
-/// Counted from 1. A row-major 1 x n matrix is MATLAB's n x 1.
-Matrix<double> column(const std::vector<std::int32_t>& indices) {
-  Matrix<double> values(1, indices.size());
-  for (std::size_t i = 0; i < indices.size(); ++i) values(0, i) = indices[i] + 1;
-  return values;
-}
-
-void write_lists(MatWriter& file, const Split& split) {
-  file.write_columns("trainval_loc", column(split.trainval).view());
-  if (!split.test_seen.empty()) file.write_columns("test_seen_loc", column(split.test_seen).view());
-  file.write_columns("test_unseen_loc", column(split.test_unseen).view());
-  // A validation set that was drawn is drawn again from the same classes.
-  if (!split.validation_drawn && !split.train.empty() && !split.val.empty()) {
-    file.write_columns("train_loc", column(split.train).view());
-    file.write_columns("val_loc", column(split.val).view());
-  }
-}
-
 }  // namespace
 
 Dataset load_xlsa17(const fs::path& folder, const LoadOptions& options, ProgressObserver* progress) {
@@ -282,33 +258,6 @@ Dataset load_xlsa17(const fs::path& folder, const LoadOptions& options, Progress
     val_classes = read_class_list(folder / "valclasses1.txt", data.class_names);
   derive_validation(data.split, data.labels, val_classes, options.seed);
   return data;
-}
-
-void save_xlsa17(const Dataset& data, const RowBlocks<float>& values, const fs::path& folder, DataFormat format,
-                 ProgressObserver* progress) {
-  const MatVersion version = format == DataFormat::mat73               ? MatVersion::v73
-                             : format == DataFormat::mat5_uncompressed ? MatVersion::v5_uncompressed
-                                                                       : MatVersion::v5;
-  if (values.rows > 0) {
-    const std::string stem = fs::path(data.features_name).stem().string();
-    const auto features = MatWriter::create(folder / ((stem.empty() ? "features" : stem) + ".mat"), version);
-    features->write_blocks("features", values, progress);
-    features->write_columns("labels", column(data.labels).view());
-    if (!data.image_files.empty()) features->write_strings("image_files", data.image_files);
-    features->commit();
-  }
-  for (std::size_t t = 0; t < std::max<std::size_t>(1, data.semantics.tables.size()); ++t) {
-    const Semantics table = table_of(data.semantics, t);
-    const std::string stem = data.semantics.tables.empty() ? kDefaultSemantics : table.name;
-    const auto splits = MatWriter::create(splits_file(folder, stem), version);
-    Matrix<double> att(table.values.rows(), table.values.cols());
-    for (std::size_t i = 0; i < att.size(); ++i) att.data()[i] = table.values.data()[i];
-    splits->write_columns("att", att.view());
-    splits->write_strings("allclasses_names", data.class_names);
-    if (!table.attribute_names.empty()) splits->write_strings("attribute_names", table.attribute_names);
-    write_lists(*splits, data.split);
-    splits->commit();
-  }
 }
 
 }  // namespace parsnets

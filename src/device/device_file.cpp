@@ -1,12 +1,14 @@
-// Writes the device file (docs/device.md).
+// Writes the device file by the tables of its layout (runtime/parsnets_rt.h, docs/device.md).
 
 #include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/half.hpp"
@@ -14,6 +16,7 @@
 #include "data/feature_source.hpp"
 #include "device/device_reader.hpp"
 #include "device/mix_networks.hpp"
+#include "formats/file_kind.hpp"
 #include "model/evidence.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/device.hpp"
@@ -21,43 +24,22 @@
 
 namespace parsnets {
 
+static_assert(std::endian::native == std::endian::little, "device files are little-endian");
+
 namespace {
 
-constexpr std::size_t kSizeAt = 12, kChecksumAt = 16, kTypesAt = 88, kTablesAt = 120, kMostValues = 65536;
-enum : std::uint8_t { kF32 = 1, kF16 = 2, kI8 = 3, kBytes = 4 };
+constexpr std::size_t kMostValues = 65536;
 
-/// Appends sections in their order and keeps their types.
+/// Collects sections, which the file has in the order of the table, whatever the order they come in.
 class Writer {
  public:
-  Writer(Precision precision, std::size_t header_bytes) : precision_(precision), out_(header_bytes) {}
+  explicit Writer(Precision precision) : precision_(precision) {}
 
-  void put_u32(std::size_t at, std::size_t value) {
-    for (std::size_t i = 0; i < 4; ++i) out_[at + i] = static_cast<std::byte>(value >> (8 * i));
-  }
-  void put_u16(std::size_t at, std::size_t value) {
-    for (std::size_t i = 0; i < 2; ++i) out_[at + i] = static_cast<std::byte>(value >> (8 * i));
-  }
-  void put_f32(std::size_t at, double value) { put_u32(at, std::bit_cast<std::uint32_t>(static_cast<float>(value))); }
-  void put_u8(std::size_t at, unsigned value) { out_[at] = static_cast<std::byte>(value); }
+  DeviceHeader header{};
 
-  void vector(DevicePart part, std::span<const float> values) {
-    if (values.empty()) return;
-    begin(part, kF32);
-    append(values.data(), values.size_bytes());
-    pad();
-  }
+  void vector(DevicePart part, std::span<const float> values) { put(part, PNRT_F32, std::as_bytes(values)); }
 
-  void bytes(DevicePart part, std::span<const std::byte> values) {
-    if (values.empty()) return;
-    bytes(static_cast<std::size_t>(part), values);
-  }
-
-  /// `type`: which of the header's types is that of the section.
-  void bytes(std::size_t type, std::span<const std::byte> values) {
-    put_u8(kTypesAt + type, kBytes);
-    append(values.data(), values.size());
-    pad();
-  }
+  void bytes(DevicePart part, std::span<const std::byte> values) { put(part, PNRT_BYTES, values); }
 
   /// `unit`: int8 scales are such that the rounded rows keep length 1.
   void matrix(DevicePart part, MatrixView<const float> values, bool unit = false) {
@@ -77,43 +59,75 @@ class Writer {
     matrix(part, values, false, precision_ == Precision::int8 ? exact : precision_);
   }
 
-  std::vector<std::byte> finish() {
-    if (out_.size() > 0x7fffffff)
+  std::vector<std::byte> finish() const {
+    Bytes out(kDeviceMagic.size());
+    std::memcpy(out.data(), kDeviceMagic.data(), kDeviceMagic.size());
+    const auto number = [&](auto value) {
+      static_assert(sizeof value == 4 || sizeof value == 1);
+      const auto bits = std::as_bytes(std::span(&value, 1));
+      out.insert(out.end(), bits.begin(), bits.end());
+    };
+    for (const std::uint32_t field : {std::uint32_t{PNRT_FORMAT_VERSION}, 0u, 0u}) number(field);
+#define PUT_FIELD(name, ...) number(header.name);
+    PNRT_SIZES(PUT_FIELD)
+    PNRT_NUMBERS(PUT_FIELD)
+    PNRT_CHOICES(PUT_FIELD)
+#undef PUT_FIELD
+    for (const Section& section : sections_) number(section.type);
+    out.resize(padded(out.size()));
+    for (const Section& section : sections_) out.insert(out.end(), section.contents.begin(), section.contents.end());
+    if (out.size() > 0x7fffffff)
       throw Error(ErrorCode::usage, fmt::format("export: the device file would exceed 2 GB; use {} or a lower {}",
                                                 option_name("precision", "int8"), option_name("rank")));
-    put_u32(kSizeAt, out_.size());
-    put_u32(kChecksumAt, ::crc32_z(0, reinterpret_cast<const Bytef*>(out_.data()) + 20, out_.size() - 20));
-    return std::move(out_);
+    const auto set = [&](std::size_t at, std::size_t value) {
+      const auto word = static_cast<std::uint32_t>(value);
+      std::memcpy(&out[at], &word, sizeof word);
+    };
+    set(12, out.size());
+    set(16, ::crc32_z(0, reinterpret_cast<const Bytef*>(out.data()) + PNRT_SIZES_AT, out.size() - PNRT_SIZES_AT));
+    return out;
   }
 
  private:
+  using Bytes = std::vector<std::byte>;
+  struct Section {
+    std::uint8_t type = PNRT_ABSENT;
+    Bytes contents;
+  };
+
+  static std::size_t padded(std::size_t size) { return (size + 15) / 16 * 16; }
+
+  /// Each of the two is padded.
+  void put(DevicePart part, std::uint8_t type, std::span<const std::byte> first, std::span<const std::byte> rest = {}) {
+    if (first.empty()) return;
+    Section& section = sections_[static_cast<std::size_t>(part)];
+    section.type = type;
+    section.contents.resize(padded(first.size()) + padded(rest.size()));
+    std::ranges::copy(first, section.contents.data());
+    std::ranges::copy(rest, section.contents.data() + padded(first.size()));
+  }
+
   void matrix(DevicePart part, MatrixView<const float> values, bool unit, Precision precision) {
     if (values.empty()) return;
-    begin(part, precision == Precision::float32 ? kF32 : precision == Precision::float16 ? kF16 : kI8);
-    if (precision == Precision::float32) append(values.data(), values.size() * 4);
-    if (precision == Precision::float16) append_halves(part, values);
-    if (precision == Precision::int8) append_rounded(values, unit);
-    pad();
+    if (precision == Precision::float32) put(part, PNRT_F32, std::as_bytes(values.values()));
+    if (precision == Precision::float16) put_halves(part, values);
+    if (precision == Precision::int8) put_rounded(part, values, unit);
   }
-  void begin(DevicePart part, std::uint8_t type) { put_u8(kTypesAt + static_cast<std::size_t>(part), type); }
-  void append(const void* data, std::size_t size) {
-    const auto* first = static_cast<const std::byte*>(data);
-    out_.insert(out_.end(), first, first + size);
-  }
-  void pad() { out_.resize((out_.size() + 15) / 16 * 16); }
 
-  void append_halves(DevicePart part, MatrixView<const float> values) {
+  void put_halves(DevicePart part, MatrixView<const float> values) {
+    std::vector<std::uint16_t> out;
     for (const float v : values.values()) {
-      const std::uint16_t half = float_to_half(v);
-      if ((half & 0x7c00u) == 0x7c00u)
+      out.push_back(float_to_half(v));
+      if ((out.back() & 0x7c00u) == 0x7c00u)
         throw Error(BadInput{"the model", fmt::format("device section {}", static_cast<int>(part)),
                              "values that a float16 can hold (below 65504)", fmt::format("{}", v),
                              "export it as float32 or int8"});
-      append(&half, 2);
     }
+    put(part, PNRT_F16, std::as_bytes(std::span(out)));
   }
 
-  void append_rounded(MatrixView<const float> values, bool unit) {
+  /// Scales of the rows, then the rows.
+  void put_rounded(DevicePart part, MatrixView<const float> values, bool unit) {
     std::vector<float> scales(values.rows());
     std::vector<std::int8_t> rounded(values.size());
     for (std::size_t r = 0; r < values.rows(); ++r) {
@@ -128,13 +142,11 @@ class Writer {
       }
       scales[r] = static_cast<float>(unit ? 1 / std::sqrt(squares) : static_cast<double>(largest) / 127);
     }
-    append(scales.data(), scales.size() * 4);
-    pad();
-    append(rounded.data(), rounded.size());
+    put(part, PNRT_I8, std::as_bytes(std::span(scales)), std::as_bytes(std::span(rounded)));
   }
 
   Precision precision_;
-  std::vector<std::byte> out_;
+  std::array<Section, PNRT_SECTION_COUNT> sections_;
 };
 
 Matrix<float> transposed(MatrixView<const float> a) {
@@ -149,14 +161,6 @@ void check_fits(const Model& model, std::size_t rank) {
     throw Error(ErrorCode::usage,
                 "export: expected a model that predicts semantics, not one that maps semantics to features "
                 "(reverse-ridge, sae-reverse)");
-  const SemanticScaling scaling = model.semantic_preprocess.scaling;
-  if (!model.semantic_preprocess.tables.empty() && model.targets == Targets::semantics &&
-      (scaling == SemanticScaling::l2 || scaling == SemanticScaling::centre_l2))
-    throw Error(ErrorCode::usage,
-                fmt::format("export: a device file cannot scale each of several tables of semantics to unit length for "
-                            "{}; train with {} or with {}",
-                            option_name("targets", "semantics"), option_name("targets", "classes"),
-                            option_name("semantic-scaling", "standardize")));
   if (rank > model.gates.networks)
     throw Error(ErrorCode::usage, fmt::format("{}: expected at most {}, the number of networks, found {}",
                                               option_name("rank"), model.gates.networks, rank));
@@ -192,7 +196,7 @@ void put_class_names(Writer& out, const std::vector<std::string>& names) {
     offsets.push_back(at);
     at += static_cast<std::uint32_t>(name.size() + 1);
   }
-  out.put_u32(56, at);
+  out.header.class_name_bytes = at;
   out.bytes(DevicePart::class_order, std::as_bytes(std::span(order)));
   out.bytes(DevicePart::class_name_offsets, std::as_bytes(std::span(offsets)));
   out.bytes(DevicePart::class_names, as_bytes(names));
@@ -206,7 +210,7 @@ void put_networks(Writer& out, const NetworkMixture& mixture, std::size_t stored
       bias(b, j) = mixture.stored(b * (z + 1), j);
       for (std::size_t i = 0; i < z; ++i) weights(b * o + j, i) = mixture.stored(b * (z + 1) + 1 + i, j);
     }
-  out.matrix(DevicePart::networks, weights.view());
+  out.matrix(DevicePart::network_weights, weights.view());
   out.vector(DevicePart::network_bias, bias.values());
   out.vector(DevicePart::mixing, mixture.mixing.values());
 }
@@ -219,24 +223,19 @@ void to_unit_length(Matrix<float>& rows) {
   }
 }
 
-/// What targets classes need beside: predicted attributes, and how class vectors came about.
-void put_class_targets(Writer& out, const Model& model) {
-  const std::size_t o = model.class_outputs(), m = model.attributes();
-  std::vector<float> lengths;
-  const Matrix<float> places = class_places(model);
-  for (std::size_t c = 0; c < places.rows(); ++c) {
-    const auto place = places.row(c).first(o);
-    lengths.push_back(static_cast<float>(std::sqrt(dot(place, place))));
+/// What class space needs beside: predicted attributes, and how class vectors came about.
+void put_class_space(Writer& out, const Model& model) {
+  const std::size_t o = model.outputs(), m = model.attributes();
+  std::vector<float> lengths, predicted;
+  const Matrix<float> prototypes = class_places(model);
+  for (std::size_t c = 0; c < prototypes.rows(); ++c) {
+    lengths.push_back(static_cast<float>(std::sqrt(dot(prototypes.row(c), prototypes.row(c)))));
+    predicted.push_back(predicted_share(model, c));
   }
   out.matrix(DevicePart::attribute_head, transposed({model.attribute_head.data(), o, m}).view());
   out.vector(DevicePart::attribute_offset, model.attribute_head.row(o));
   out.vector(DevicePart::class_lengths, lengths);
-  std::vector<float> predicted;
-  for (std::size_t c = 0; c < places.rows(); ++c) predicted.push_back(predicted_share(model, c));
   out.vector(DevicePart::class_predicted, predicted);
-  const auto& tables = model.semantic_preprocess.tables;
-  out.put_u32(kTablesAt, tables.size());
-  out.bytes(DevicePart::semantic_tables, std::as_bytes(std::span(tables)));
 }
 
 static_assert(Evidence::kCount == kDeviceEvidence);
@@ -257,8 +256,7 @@ void put_rejection(Writer& out, const Model& model, ThreadPool& pool) {
   out.vector(DevicePart::span_offset, span.offset());
 }
 
-/// `version`: of the file if it had no source.
-void put_source(Writer& out, const FeatureSource& source, std::size_t version) {
+void put_source(Writer& out, const FeatureSource& source) {
   feature_source_from_json(to_json(source), "the model", "source");  // checks it
   for (const std::string& text : {source.layer, source.backbone})
     if (text.find('\0') != std::string::npos)
@@ -268,57 +266,63 @@ void put_source(Writer& out, const FeatureSource& source, std::size_t version) {
     contents.push_back(static_cast<std::byte>(std::stoul(source.sha256.substr(2 * i, 2), nullptr, 16)));
   const auto texts = as_bytes({source.layer, source.backbone});
   contents.insert(contents.end(), texts.begin(), texts.end());
-  const std::size_t at = version > 1 ? kDeviceHeaderBytes : kDeviceHeaderBytes1;
-  out.put_u32(at, contents.size());
-  out.put_u32(at + 4, source.dimensions);
-  out.put_u16(at + 8, source.input.width);
-  out.put_u16(at + 10, source.input.height);
+  DeviceHeader& h = out.header;
+  h.source_bytes = static_cast<std::uint32_t>(contents.size());
+  h.source_dimensions = static_cast<std::uint32_t>(source.dimensions);
+  h.source_width = static_cast<std::uint32_t>(source.input.width);
+  h.source_height = static_cast<std::uint32_t>(source.input.height);
   const PixelPreset preset = source.input.preset;
-  out.put_u8(at + 12, preset == PixelPreset::torchvision ? 0 : preset == PixelPreset::caffe ? 1 : 2);
-  out.put_u8(at + 13, source.input.fit == ImageFit::centre ? 0 : 1);
-  out.bytes(version == 3 ? kDeviceParts3 : version == 2 ? kDeviceParts2 : kDeviceParts1, contents);
+  h.source_preset = preset == PixelPreset::torchvision ? 0 : preset == PixelPreset::caffe ? 1 : 2;
+  h.source_fit = source.input.fit == ImageFit::centre ? 0 : 1;
+  out.bytes(DevicePart::source, contents);
+}
+
+void put_header(DeviceHeader& h, const Model& model, std::size_t stored) {
+  const auto size = [](std::size_t value) { return static_cast<std::uint32_t>(value); };
+  const auto number = [](double value) { return static_cast<float>(value); };
+  const SemanticScaling scaling = model.semantic_preprocess.scaling;
+  h.features = size(model.dimensions);
+  h.attributes = size(model.attributes());
+  h.outputs = size(model.outputs());
+  h.semantics = size(model.semantic_outputs());
+  h.encoding = size(model.encoder.weights.rows());
+  h.networks = size(model.gates.networks);
+  h.open = size(model.gates.open);
+  h.basis = size(stored);
+  h.classes = size(model.classes.names.size());
+  h.support = size(model.prototypes.support.rows());
+  h.tables = size(model.semantic_preprocess.tables.size());
+  h.gamma = number(model.gamma);
+  h.temperature = number(model.temperature);
+  h.width = h.support > 0 ? number(model.prototypes.width) : 0;
+  h.example_prior = number(model.field.example_prior);
+  h.strength = number(model.field.strength);
+  h.sharpness = number(model.field.sharpness);
+  h.certainty = number(model.field.certainty);
+  const FeatureScaling features = model.feature_preprocess.scaling;
+  h.feature_scaling = features == FeatureScaling::l2 ? 1 : features == FeatureScaling::sqrt_l2 ? 2 : 0;
+  const bool unit = scaling == SemanticScaling::l2 || scaling == SemanticScaling::centre_l2;
+  h.semantic_scaling = unit ? 1 : scaling == SemanticScaling::binary ? 2 : 0;
+  h.gates = model.gates.kind == GateKind::always ? 0 : model.gates.kind == GateKind::energy ? 1 : 2;
+  h.similarity = model.similarity == Similarity::cosine ? 0 : model.similarity == Similarity::dot ? 1 : 2;
+  h.sees_encoding = model.networks_see_encoding ? 1 : 0;
+  h.relu = model.relu ? 1 : 0;
 }
 
 }  // namespace
 
 std::vector<std::byte> device_file(const Model& model, Precision precision, std::size_t rank, ThreadPool& pool) {
   check_fits(model, rank);
-  const auto& source = model.record.data.source;
-  const bool placed = model.targets == Targets::classes, rejects = placed && !model.rejection.empty();
-  const std::size_t d = model.dimensions, m = model.attributes(), o = model.outputs(), z = model.z_dimensions(),
-                    networks = model.gates.networks, stored = rank == 0 ? networks : rank,
-                    support = model.prototypes.support.rows();
-  const std::size_t version = rejects ? 3 : placed ? 2 : 1;
-  Writer out(precision, (placed ? kDeviceHeaderBytes : kDeviceHeaderBytes1) + (source ? kDeviceSourceHeaderBytes : 0));
-  for (std::size_t i = 0; i < 8; ++i) out.put_u8(i, static_cast<unsigned char>("PARSNETS"[i]));
-  out.put_u32(8, version + (source ? kDeviceVersions : 0));
-  const std::size_t sizes[] = {
-      d, m, o, model.encoder.weights.rows(), networks, model.gates.open, stored, model.classes.names.size(), support};
-  for (std::size_t i = 0; i < std::size(sizes); ++i) out.put_u32(20 + 4 * i, sizes[i]);
+  const std::size_t m = model.attributes(), stored = rank == 0 ? model.gates.networks : rank;
   const auto& features = model.feature_preprocess;
   const auto& semantics = model.semantic_preprocess;
-  out.put_u8(64, features.scaling == FeatureScaling::l2 ? 1 : features.scaling == FeatureScaling::sqrt_l2 ? 2 : 0);
-  const bool unit = semantics.scaling == SemanticScaling::l2 || semantics.scaling == SemanticScaling::centre_l2;
-  out.put_u8(65, unit ? 1 : semantics.scaling == SemanticScaling::binary ? 2 : 0);
-  out.put_u8(66, model.gates.kind == GateKind::always ? 0 : model.gates.kind == GateKind::energy ? 1 : 2);
-  out.put_u8(67, model.similarity == Similarity::cosine ? 0 : model.similarity == Similarity::dot ? 1 : 2);
-  out.put_u32(68, (model.networks_see_encoding ? 1u : 0u) | (model.relu ? 2u : 0u));
-  out.put_f32(72, model.gamma);
-  out.put_f32(76, model.temperature);
-  out.put_f32(80, support > 0 ? model.prototypes.width : 1);
-  if (placed) {
-    out.put_u32(84, model.semantic_outputs());
-    out.put_f32(kDeviceHeadWeightAt, model.head_weight);
-    const FieldSettings& field = model.field;
-    const double settings[] = {field.example_prior, field.strength, field.sharpness, field.certainty};
-    for (std::size_t i = 0; i < std::size(settings); ++i) out.put_f32(kDeviceFieldAt + 4 * i, settings[i]);
-  }
-
+  Writer out(precision);
+  put_header(out.header, model, stored);
   out.vector(DevicePart::feature_mean, features.mean);
   out.vector(DevicePart::feature_factor, features.factor);
   out.matrix(DevicePart::encoder, model.encoder.weights.view());
   out.matrix(DevicePart::anchors, model.gates.anchors.view());
-  put_networks(out, mix_networks(model, rank, pool), stored, z, o);
+  put_networks(out, mix_networks(model, rank, pool), stored, model.z_dimensions(), model.outputs());
   out.matrix(DevicePart::shared, transposed(model.shared.view()).view());
   out.vector(DevicePart::bias, model.bias);
   out.vector(DevicePart::semantic_mean, semantics.mean);
@@ -338,13 +342,17 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
   const bool named = std::ranges::none_of(model.attribute_names, [](const std::string& name) {
     return name.empty() || name.find('\0') != std::string::npos;
   });
-  if (const auto text = as_bytes(model.attribute_names); named && !text.empty()) {
-    out.put_u32(60, text.size());
+  if (named) {
+    const auto text = as_bytes(model.attribute_names);
+    out.header.attribute_name_bytes = static_cast<std::uint32_t>(text.size());
     out.bytes(DevicePart::attribute_names, text);
   }
-  if (placed) put_class_targets(out, model);
-  if (rejects) put_rejection(out, model, pool);
-  if (source) put_source(out, *source, version);
+  out.bytes(DevicePart::table_attributes, std::as_bytes(std::span(semantics.tables)));
+  if (model.targets == Targets::classes) {
+    put_class_space(out, model);
+    if (!model.rejection.empty()) put_rejection(out, model, pool);
+  }
+  if (const auto& source = model.record.data.source) put_source(out, *source);
   return out.finish();
 }
 

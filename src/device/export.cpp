@@ -1,21 +1,26 @@
-// Export with its cost measured on validation classes, and the choice of precision and rank under a bound on the bytes.
+// Export with its cost measured on validation classes, the choice of precision and rank under a bound on the bytes, and
+// the device file as a C header.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <tuple>
 
+#include "base/machine.hpp"
+#include "base/row_blocks.hpp"
 #include "base/scratch_file.hpp"
-#include "data/rows.hpp"
-#include "device/device_source.hpp"
+#include "data/feature_source.hpp"
+#include "data/sample_set.hpp"
+#include "device/device_recogniser.hpp"
 #include "eval/counts.hpp"
-#include "eval/row_scores.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
-#include "train/refit.hpp"
+#include "train/fitter.hpp"
 #include "train/training_data.hpp"
 #include "train/validation.hpp"
 
@@ -62,14 +67,14 @@ class ValidationModel {
     };
     const FoldResult result = evaluate_fold(scores(fold_.unseen, unseen_, score), scores(fold_.seen, seen_, score),
                                             data, fold_, /*with_temperature=*/false);
-    before_ = {result.zsl, result.h};
+    before_ = {"", result.zsl, result.h};
     gamma_ = result.gamma;
   }
 
-  const ValidationAccuracy& before() const { return before_; }
+  const SelectionStep& before() const { return before_; }
 
   /// The accuracy of this model exported in this way, at the gamma of the float model.
-  ValidationAccuracy after(Precision precision, std::size_t rank) const {
+  SelectionStep after(Precision precision, std::size_t rank) const {
     if (rank >= model_.gates.networks) rank = 0;
     const DeviceModel device(device_file(model_, precision, rank, pool_), "the exported model");
     const auto unseen_labels = labels_of(data_, fold_.unseen), seen_labels = labels_of(data_, fold_.seen);
@@ -77,18 +82,16 @@ class ValidationModel {
     std::optional<GzslCount> gzsl;
     if (!fold_.seen.empty())
       gzsl.emplace(data_.classes(), GzslLabels{{unseen_labels, fold_.held_classes}, {seen_labels, fold_.fit_classes}});
-    const auto score = [&](MatrixView<const float> x, const ScoreVisitor& visit) {
-      source_of(device, x, pool_).visit(visit);
-    };
+    const auto score = recogniser_of(device, pool_).visit_scores;
     scores(fold_.unseen, unseen_, score).visit([&](std::size_t first, MatrixView<const float> some) {
       zsl.add(first, some);
       if (gzsl) gzsl->add_unseen(first, some);
     });
-    if (!gzsl) return {zsl.result().top1_per_class, 0};
+    if (!gzsl) return {"", zsl.result().top1_per_class, 0};
     scores(fold_.seen, seen_, score).visit([&](std::size_t first, MatrixView<const float> some) {
       gzsl->add_seen(first, some);
     });
-    return {zsl.result().top1_per_class, gzsl->at(gamma_).h};
+    return {"", zsl.result().top1_per_class, gzsl->at(gamma_).h};
   }
 
  private:
@@ -108,11 +111,9 @@ class ValidationModel {
   Fold fold_;
   Model model_;
   Matrix<float> unseen_, seen_;  ///< features of the fold, unless they are too many
-  ValidationAccuracy before_;
+  SelectionStep before_;
   double gamma_ = 0;
 };
-
-double merit(const ValidationAccuracy& accuracy) { return (accuracy.zsl + accuracy.h) / 2; }
 
 /// All precisions and ranks that were not fixed, largest rank first.
 std::vector<ExportCandidate> candidates(const Model& model, const ExportOptions& options) {
@@ -128,7 +129,7 @@ std::vector<ExportCandidate> candidates(const Model& model, const ExportOptions&
   return all;
 }
 
-double drop_of(const ValidationAccuracy& before, const ValidationAccuracy& after) {
+double drop_of(const SelectionStep& before, const SelectionStep& after) {
   return std::max(before.zsl - after.zsl, before.h - after.h);
 }
 
@@ -161,7 +162,7 @@ ExportCandidate choose(const Model& model, const ValidationModel& held_out, cons
   }
   const auto rank = [&](const ExportCandidate& c) {
     const bool within = drop_of(held_out.before(), c.accuracy) <= options.max_drop;
-    return std::tuple(within, merit(c.accuracy), -static_cast<double>(c.bytes));
+    return std::tuple(within, c.accuracy.merit(), -static_cast<double>(c.bytes));
   };
   return *std::ranges::max_element(tried, {}, rank);
 }
@@ -205,10 +206,45 @@ Exported export_model(const Model& model, const Dataset* data, const ExportOptio
   result.choice.bytes = result.file.size();
   if (!model.rejection.empty() && model.targets == Targets::semantics)
     result.warnings.push_back(
-        fmt::format("the device file cannot tell unknown samples: that needs {}", option_name("targets", "classes")));
+        fmt::format("the device file cannot tell unknown samples: that needs {}", option_name("method", "parsnets")));
   // What was written must open: by our own reader and by the runtime.
   const DeviceModel opens(result.file, "the exported model");
   return result;
+}
+
+/// Words in hexadecimal, so that the array is aligned without compiler extensions.
+std::string c_header(std::span<const std::byte> file, const std::string& name) {
+  bool identifier = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0;
+  for (const char c : name) identifier = identifier && (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_');
+  static const std::set<std::string> reserved{
+      "auto",   "break",    "case",     "char",     "const", "continue", "default", "do",     "double",
+      "else",   "enum",     "extern",   "float",    "for",   "goto",     "if",      "inline", "int",
+      "long",   "register", "restrict", "return",   "short", "signed",   "sizeof",  "static", "struct",
+      "switch", "typedef",  "union",    "unsigned", "void",  "volatile", "while",   "size_t", "uint32_t"};
+  identifier = identifier && !reserved.contains(name);
+  if (!identifier)
+    throw Error(ErrorCode::usage,
+                option_name("c-header") + ": expected a C identifier as its name, found '" + name + "'");
+  if (file.empty()) return "";
+  const DeviceModel model({file.begin(), file.end()}, "the device file");
+  std::string source;  // its names are left out: they might end the comment
+  if (const auto& made = model.source())
+    source = fmt::format(
+        "\n * Features come from the backbone of sha256 {},\n * {} x {} {} {}: see pnrt_feature_source.", made->sha256,
+        made->input.width, made->input.height, name_of(made->input.preset), name_of(made->input.fit));
+  std::string text = fmt::format(
+      "/* A device model exported by ParsNets. For pnrt_open(&model, {0}, {0}_bytes).\n"
+      " * {0}_work_bytes: working memory of its calls, without a bank.{4} */\n"
+      "#ifndef {0}_INCLUDED\n#define {0}_INCLUDED\n\n#include <stddef.h>\n#include <stdint.h>\n\n"
+      "enum {{ {0}_work_bytes = {3} }};\nstatic const size_t {0}_bytes = {1};\nstatic const uint32_t {0}[{2}] = {{\n",
+      name, file.size(), file.size() / 4, model.work_bytes(), source);
+  text.reserve(text.size() + file.size() * 3);
+  for (std::size_t i = 0; i + 4 <= file.size(); i += 4) {
+    std::uint32_t word = 0;
+    for (std::size_t b = 0; b < 4; ++b) word |= std::to_integer<std::uint32_t>(file[i + b]) << (8 * b);
+    fmt::format_to(std::back_inserter(text), "0x{:08x},{}", word, i % 40 == 36 ? "\n" : "");
+  }
+  return text + "\n};\n\n#endif\n";
 }
 
 }  // namespace parsnets

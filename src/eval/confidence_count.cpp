@@ -1,5 +1,7 @@
 #include "eval/confidence_count.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace parsnets {
 
 void ConfidenceCount::add(std::span<const std::int32_t> labels, MatrixView<const float> scores) {
@@ -29,6 +31,42 @@ SetSide ConfidenceCount::set(std::size_t coverage) const {
   if (confidences_.empty()) return {};
   return {confidences_.size(), 100 * static_cast<double>(covered_[coverage]) / n,
           static_cast<double>(classes_[coverage]) / n};
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json side_json(const SetSide& side) {
+  if (side.samples == 0) return nullptr;
+  return {{"samples", side.samples}, {"coverage", side.coverage}, {"size", side.size}};
+}
+
+Json side_json(const Reliability& side) {
+  if (side.samples == 0) return nullptr;
+  Json json{{"samples", side.samples}, {"ece", side.ece}, {"bins", Json::array()}};
+  for (const ReliabilityBin& bin : side.bins) {
+    const auto known = [&bin](double value) { return bin.samples > 0 ? Json(value) : Json(); };
+    json["bins"].push_back(
+        {{"samples", bin.samples}, {"confidence", known(bin.confidence)}, {"accuracy", known(bin.accuracy)}});
+  }
+  return json;
+}
+
+}  // namespace
+
+Json sets_json(const EvaluationDetails& result) {
+  if (result.sets.empty()) return nullptr;
+  Json json = Json::array();
+  for (const SetResult& sets : result.sets) {
+    json.push_back({{"stated", sets.stated}, {"seen", side_json(sets.seen)}, {"unseen", side_json(sets.unseen)}});
+    json.back()["unseen"]["calibrated_on"] = "validation classes";
+  }
+  return json;
+}
+
+Json reliability_json(const EvaluationDetails& result) {
+  return {{"seen", side_json(result.seen_reliability)}, {"unseen", side_json(result.unseen_reliability)}};
 }
 
 }  // namespace parsnets

@@ -2,11 +2,13 @@
 // What confidences are worth on test samples: reliability, and prediction sets.
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <vector>
 
+#include "eval/metrics.hpp"
 #include "parsnets/evaluation.hpp"
-#include "parsnets/ranking.hpp"
+#include "parsnets/predictor.hpp"
 
 namespace parsnets {
 
@@ -32,5 +34,15 @@ class ConfidenceCount {
   std::vector<std::uint8_t> correct_;
   std::vector<std::uint64_t> covered_, classes_;  ///< of each coverage: samples with their class, and classes in sets
 };
+
+// Prediction sets and reliability of an evaluation, as eval and the report write them.
+
+/// [{"stated", "seen": {"samples", "coverage", "size"}, "unseen": {..., "calibrated_on": "validation classes"}}], by
+/// coverage, in percent; null for a side without samples, and for models without prediction sets.
+nlohmann::ordered_json sets_json(const EvaluationDetails& result);
+
+/// {"seen": {"samples", "ece", "bins": [{"samples", "confidence", "accuracy"}]}, "unseen": {...}} in percent; null for
+/// a side without samples, as the confidence and the accuracy of a bin without samples.
+nlohmann::ordered_json reliability_json(const EvaluationDetails& result);
 
 }  // namespace parsnets

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "eval/metrics.hpp"
 #include "eval/score_source.hpp"
-#include "parsnets/metrics.hpp"
 
 namespace parsnets {
 

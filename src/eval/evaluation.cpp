@@ -10,40 +10,42 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "data/semantics.hpp"
 #include "eval/confidence_count.hpp"
 #include "eval/counts.hpp"
+#include "eval/metrics.hpp"
 #include "eval/model_data.hpp"
+#include "eval/recogniser.hpp"
 #include "eval/score_source.hpp"
-#include "eval/scorer.hpp"
-#include "eval/scores.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/field.hpp"
 
 namespace parsnets {
 
 namespace {
 
 /// Scores of rows in the data set's class order; classes the model does not have score lowest and are no candidates.
-void visit_ordered(const Scorer& scorer, const Dataset& data, std::span<const std::int32_t> rows,
+void visit_ordered(const Recogniser& recogniser, const Dataset& data, std::span<const std::int32_t> rows,
                    const std::vector<std::int32_t>& position, const ScoreVisitor& visit) {
   if (rows.empty()) return;
-  scorer.visit_scores(gather_rows(data.features, rows).view(), [&](std::size_t first, MatrixView<const float> scores) {
-    Matrix<float> ordered(scores.rows(), position.size());
-    for (std::size_t r = 0; r < scores.rows(); ++r)
-      for (std::size_t c = 0; c < position.size(); ++c)
-        ordered(r, c) = position[c] < 0 ? -3e38f : scores(r, static_cast<std::size_t>(position[c]));
-    visit(first, ordered.view());
-  });
+  recogniser.visit_scores(
+      gather_rows(data.features, rows).view(), [&](std::size_t first, MatrixView<const float> scores) {
+        Matrix<float> ordered(scores.rows(), position.size());
+        for (std::size_t r = 0; r < scores.rows(); ++r)
+          for (std::size_t c = 0; c < position.size(); ++c)
+            ordered(r, c) = position[c] < 0 ? -3e38f : scores(r, static_cast<std::size_t>(position[c]));
+        visit(first, ordered.view());
+      });
 }
 
 /// The same for a batch of which each process scores a part; all of them visit all rows.
-void visit_shared(const Scorer& scorer, const Dataset& data, std::span<const std::int32_t> rows,
-                  const std::vector<std::int32_t>& position, const ScoreVisitor& visit) {
-  Processes& processes = *scorer.processes;
+void visit_shared(const Recogniser& recogniser, Processes& processes, const Dataset& data,
+                  std::span<const std::int32_t> rows, const std::vector<std::int32_t>& position,
+                  const ScoreVisitor& visit) {
   const Share own = processes.share(rows.size());
   std::string bytes;
-  visit_ordered(scorer, data, rows.subspan(own.first, own.count), position,
+  visit_ordered(recogniser, data, rows.subspan(own.first, own.count), position,
                 [&](std::size_t, MatrixView<const float> scores) {
                   bytes.append(reinterpret_cast<const char*>(scores.data()), scores.size() * sizeof(float));
                 });
@@ -59,21 +61,21 @@ void visit_shared(const Scorer& scorer, const Dataset& data, std::span<const std
   }
 }
 
-void visit_in_order(const Scorer& scorer, const Dataset& data, std::span<const std::int32_t> rows,
-                    const std::vector<std::int32_t>& position, ProgressObserver* progress, const char* stage,
-                    const ScoreVisitor& visit) {
+void visit_in_order(const Recogniser& recogniser, Processes* processes, const Dataset& data,
+                    std::span<const std::int32_t> rows, const std::vector<std::int32_t>& position,
+                    ProgressObserver* progress, const char* stage, const ScoreVisitor& visit) {
   constexpr std::size_t kSharedScores = std::size_t{4} << 20;  // of one batch that goes to all processes
-  const bool shared = scorer.processes != nullptr && scorer.processes->size() > 1;
+  const bool shared = processes != nullptr && processes->size() > 1;
   const std::size_t most =
-      shared ? std::clamp(kSharedScores / position.size(), scorer.processes->size(), kScoredRows) : kScoredRows;
+      shared ? std::clamp(kSharedScores / position.size(), processes->size(), kScoredRows) : kScoredRows;
   for (std::size_t start = 0; start < rows.size(); start += most) {
     report(progress, {stage, start, rows.size(), "samples"});
     const auto batch = rows.subspan(start, std::min(most, rows.size() - start));
     const auto take = [&](std::size_t first, MatrixView<const float> scores) { visit(start + first, scores); };
     if (shared)
-      visit_shared(scorer, data, batch, position, take);
+      visit_shared(recogniser, *processes, data, batch, position, take);
     else
-      visit_ordered(scorer, data, batch, position, take);
+      visit_ordered(recogniser, data, batch, position, take);
   }
 }
 
@@ -120,18 +122,19 @@ struct OrderedClasses {
 };
 
 /// `position`: of each class in the model's bank, -1 if it is not there.
-OrderedClasses ordered_classes(const Scorer& scorer, const std::vector<std::int32_t>& position) {
+OrderedClasses ordered_classes(const Recogniser& recogniser, const std::vector<std::int32_t>& position,
+                               std::span<const double> coverages) {
   std::vector<std::uint8_t> seen(position.size());
   std::vector<std::int32_t> candidates;
   for (std::size_t c = 0; c < position.size(); ++c) {
     if (position[c] < 0) continue;
-    seen[c] = scorer.class_seen[static_cast<std::size_t>(position[c])];
+    seen[c] = recogniser.seen[static_cast<std::size_t>(position[c])];
     candidates.push_back(static_cast<std::int32_t>(c));
   }
-  OrderedClasses ordered{Ranking(seen, scorer.gamma, scorer.temperature, std::move(candidates)), {}};
-  if (scorer.sets == nullptr || scorer.sets->empty()) return ordered;
-  for (const double coverage : scorer.coverages) {
-    const auto in_bank = scorer.sets->thresholds(coverage, scorer.class_seen);
+  OrderedClasses ordered{Ranking(seen, recogniser.gamma, recogniser.temperature, std::move(candidates)), {}};
+  if (recogniser.sets.empty()) return ordered;
+  for (const double coverage : coverages) {
+    const auto in_bank = recogniser.sets.thresholds(coverage, recogniser.seen);
     auto& thresholds = ordered.thresholds.emplace_back(position.size());
     for (std::size_t c = 0; c < position.size(); ++c)
       if (position[c] >= 0) thresholds[c] = in_bank[static_cast<std::size_t>(position[c])];
@@ -141,12 +144,13 @@ OrderedClasses ordered_classes(const Scorer& scorer, const std::vector<std::int3
 
 }  // namespace
 
-Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressObserver* progress) {
+Evaluation evaluate(const Recogniser& recogniser, const Dataset& data, ProgressObserver* progress, Processes* processes,
+                    std::span<const double> coverages) {
   if (data.split.test_unseen.empty())
     throw Error(BadInput{data.name, "split", "test samples of unseen classes", "none", "check the split"});
   std::unordered_map<std::string_view, std::int32_t> places;
-  for (std::size_t c = 0; c < scorer.class_names.size(); ++c)
-    places.emplace(scorer.class_names[c], static_cast<std::int32_t>(c));
+  for (std::size_t c = 0; c < recogniser.names.size(); ++c)
+    places.emplace(recogniser.names[c], static_cast<std::int32_t>(c));
   std::vector<std::int32_t> position;
   for (const auto& name : data.class_names) {
     const auto found = places.find(name);
@@ -155,7 +159,7 @@ Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressOb
   // Which classes count as seen is what the model was trained on, not what this split says.
   std::vector<std::int32_t> seen;
   for (std::size_t c = 0; c < position.size(); ++c)
-    if (position[c] >= 0 && scorer.class_seen[static_cast<std::size_t>(position[c])])
+    if (position[c] >= 0 && recogniser.seen[static_cast<std::size_t>(position[c])])
       seen.push_back(static_cast<std::int32_t>(c));
   const auto unseen = data.unseen_classes();
   for (const auto c : unseen) {
@@ -170,6 +174,8 @@ Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressOb
   for (const auto* list : {&data.split.test_unseen, &data.split.test_seen})
     check_finite_rows(data.features, *list, features_source(data));
   Evaluation result;
+  const auto details = std::make_shared<EvaluationDetails>();
+  result.details = details;
   result.warnings = semantic_warnings(data);
   if (unseen.size() == 1)
     result.warnings.push_back(fmt::format("'{}' is the only unseen class: its ZSL is 100 by definition",
@@ -180,11 +186,11 @@ Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressOb
   result.has_gzsl = !data.split.test_seen.empty();
   std::optional<GzslCount> gzsl;
   if (result.has_gzsl) gzsl.emplace(data.classes(), GzslLabels{{unseen_labels, unseen}, {seen_labels, seen}});
-  ConfusionCount confusion(unseen, seen, scorer.gamma);
-  const OrderedClasses ordered = ordered_classes(scorer, position);
+  ConfusionCount confusion(unseen, seen, recogniser.gamma);
+  const OrderedClasses ordered = ordered_classes(recogniser, position, coverages);
   ConfidenceCount unseen_confidences(ordered.ranking, ordered.thresholds),
       seen_confidences(ordered.ranking, ordered.thresholds);
-  visit_in_order(scorer, data, data.split.test_unseen, position, progress, "score unseen",
+  visit_in_order(recogniser, processes, data, data.split.test_unseen, position, progress, "score unseen",
                  [&](std::size_t first, MatrixView<const float> scores) {
                    zsl.add(first, scores);
                    unseen_confidences.add(std::span(unseen_labels).subspan(first), scores);
@@ -193,22 +199,22 @@ Evaluation evaluate_scorer(const Scorer& scorer, const Dataset& data, ProgressOb
                    confusion.add(std::span(unseen_labels).subspan(first), scores);
                  });
   result.zsl = zsl.result();
-  result.correct.zsl = zsl.correct();
-  visit_in_order(scorer, data, data.split.test_seen, position, progress, "score seen",
+  details->correct.zsl = zsl.correct();
+  visit_in_order(recogniser, processes, data, data.split.test_seen, position, progress, "score seen",
                  [&](std::size_t first, MatrixView<const float> scores) {
                    gzsl->add_seen(first, scores);
                    seen_confidences.add(std::span(seen_labels).subspan(first), scores);
                    confusion.add(std::span(seen_labels).subspan(first), scores);
                  });
-  result.unseen_reliability = unseen_confidences.reliability();
-  result.seen_reliability = seen_confidences.reliability();
+  details->unseen_reliability = unseen_confidences.reliability();
+  details->seen_reliability = seen_confidences.reliability();
   for (std::size_t k = 0; k < ordered.thresholds.size(); ++k)
-    result.sets.push_back({100 * scorer.coverages[k], seen_confidences.set(k), unseen_confidences.set(k)});
+    details->sets.push_back({100 * coverages[k], seen_confidences.set(k), unseen_confidences.set(k)});
   if (!gzsl) return result;
-  result.gzsl = gzsl->at(scorer.gamma);
-  result.correct.unseen = gzsl->correct_unseen(scorer.gamma);
-  result.correct.seen = gzsl->correct_seen(scorer.gamma);
-  result.confusion = confusion.result();
+  result.gzsl = gzsl->at(recogniser.gamma);
+  details->correct.unseen = gzsl->correct_unseen(recogniser.gamma);
+  details->correct.seen = gzsl->correct_seen(recogniser.gamma);
+  details->confusion = confusion.result();
   return result;
 }
 
@@ -217,12 +223,7 @@ Evaluation evaluate(const Model& model, const Dataset& data, ThreadPool& pool, P
   check_source(model, data);
   check_semantics(model, data);
   const auto trained_samples = check_trained_samples(model, data, allow_trained_samples);
-  const PreparedClasses prepared = model.prepare_classes(pool);
-  Evaluation result = evaluate_scorer(
-      {model.classes.names, model.classes.seen, model.gamma,
-       [&](MatrixView<const float> x, const ScoreVisitor& visit) { model.visit_scores(x, prepared, pool, visit); },
-       model.temperature, processes, &model.sets, coverages},
-      data, progress);
+  Evaluation result = evaluate(recogniser_of(model, pool), data, progress, processes, coverages);
   result.trained_samples = trained_samples;
   if (is_adapted(model))
     result.warnings.push_back("the model has been adapted to unlabelled samples: these are not inductive results");

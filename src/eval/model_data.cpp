@@ -36,16 +36,16 @@ bool proportional(std::span<const float> a, std::span<const float> b, double& fa
 
 std::optional<std::size_t> count_trained_samples(const Model& model, const Dataset& data) {
   const DataProvenance& record = model.record.data;
-  if (const auto trained = samples_from_hex(record.trained.samples); !trained.empty()) {
+  if (const auto trained = samples_from_hex(record.trained_samples); !trained.empty()) {
     const bool same = static_cast<std::size_t>(trained.back()) < data.samples() &&
-                      features_checksum(data.features, trained) == record.trained.crc32;
+                      features_checksum(data.features, trained) == record.trained_crc32;
     return same ? tested(trained, data.split) : 0;
   }
   if (record.samples != data.samples() || record.dimensions != data.features.cols() ||
       record.features != data.features_name)
     return 0;
   Indices trainval = data.split.trainval;
-  if (record.split.trainval.crc32 != fmt::format("{:08x}", index_checksum(trainval))) return std::nullopt;
+  if (record.split.trainval.second != fmt::format("{:08x}", index_checksum(trainval))) return std::nullopt;
   std::ranges::sort(trainval);
   return tested(trainval, data.split);
 }
@@ -58,7 +58,7 @@ std::int64_t check_trained_samples(const Model& model, const Dataset& data, bool
         count ? fmt::format("{} of {} that it was trained on", *count, tests)
               : fmt::format(
                     "a list of training samples that differs from the model's (checksum {:08x}, the model has {})",
-                    index_checksum(data.split.trainval), model.record.data.split.trainval.crc32);
+                    index_checksum(data.split.trainval), model.record.data.split.trainval.second);
     throw Error(BadInput{data.name, "split", "test samples that the model was not trained on", found,
                          "evaluate with the split of training, or use " + option_name("allow-trained-samples")});
   }

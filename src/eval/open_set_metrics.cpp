@@ -3,7 +3,7 @@
 // which is what the trapezoid sum over distinct thresholds gives. Pairs are counted in integers: the order of the
 // samples changes nothing.
 
-#include "parsnets/open_set_metrics.hpp"
+#include "eval/open_set_metrics.hpp"
 
 #include <fmt/format.h>
 

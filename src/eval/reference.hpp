@@ -2,11 +2,14 @@
 // Results that were not measured here: what others report on the Proposed Splits, and rows of one's own.
 
 #include <array>
-#include <nlohmann/json.hpp>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "parsnets/dataset.hpp"
 
 namespace parsnets {
 
@@ -17,7 +20,7 @@ inline constexpr std::array<const char*, 4> kReferenceSets{"SUN", "CUB", "AWA2",
 struct CitedRow {
   std::string data, method, features, semantics, split, source;
   std::optional<double> zsl, u, s, h;
-  bool own = false;  ///< from a file of the user's (eval/own_rows.hpp); otherwise published
+  bool own = false;  ///< from a file of the user's; otherwise published
 };
 
 /// Whether two names mean the same data set: equal but for the case of letters.
@@ -30,5 +33,26 @@ std::vector<CitedRow> published_rows(const std::string& data, bool transductive 
 
 /// The fields of a row but its data set; accuracies that are not given are null.
 nlohmann::ordered_json cited_row_json(const CitedRow& row);
+
+// Rows of results from a file of the user's own, to be shown beside the published ones.
+
+/// Reads a .json file (an array of objects) or a CSV table with a header line. Fields, in any case: method, data (the
+/// name of the data set), features, semantics, split, ZSL, U, S, H, source. Needs method, data and one accuracy in each
+/// row; accuracies are in percent. A missing H is computed from U and S. Throws bad_input naming the file, the line and
+/// the field, also when H differs from the harmonic mean of U and S by more than 0.15
+/// and when two rows give the same result.
+std::vector<CitedRow> read_own_rows(const std::filesystem::path& file);
+
+/// What rows are about: names as in Dataset and its split.
+struct CitedData {
+  std::string name, known_as, proposed_of;
+  CitedData(std::string name_, std::string known_as_, std::string proposed_of_)
+      : name(std::move(name_)), known_as(std::move(known_as_)), proposed_of(std::move(proposed_of_)) {}
+  CitedData(const Dataset& data) : CitedData(data.name, data.known_as, data.split.proposed_of) {}
+};
+
+/// The rows about a data set: the published ones if its split is the one they are about, then those of `own` that name
+/// it by its folder or as the public data set that it is.
+std::vector<CitedRow> cited_rows(const CitedData& data, const std::vector<CitedRow>& own);
 
 }  // namespace parsnets

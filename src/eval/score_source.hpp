@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 
+#include "base/scratch_file.hpp"
+#include "model/prediction.hpp"
 #include "parsnets/model.hpp"
 
 namespace parsnets {
@@ -56,6 +58,22 @@ inline ScoreSource kept(ScoreSource source, std::uint64_t bytes) {
               *all = std::move(made);
             }
             if (!all->empty()) visit(0, all->view());
+          }};
+}
+
+// Scores of samples that need not be in memory together.
+
+/// Chosen rows of `features` (N x d), scored by `visit_scores` some at a time. Refers to everything it is given.
+inline ScoreSource scores_of_rows(const Matrix<float>& features, std::span<const std::int32_t> rows,
+                                  std::size_t classes,
+                                  std::function<void(MatrixView<const float>, const ScoreVisitor&)> visit_scores) {
+  return {rows.size(), classes, [&features, rows, visit_scores = std::move(visit_scores)](const ScoreVisitor& visit) {
+            for (std::size_t start = 0; start < rows.size(); start += kScoredRows) {
+              const Matrix<float> some =
+                  gather_rows(features, rows.subspan(start, std::min(kScoredRows, rows.size() - start)));
+              visit_scores(some.view(),
+                           [&](std::size_t first, MatrixView<const float> scores) { visit(start + first, scores); });
+            }
           }};
 }
 

@@ -7,12 +7,13 @@
 #include <span>
 
 #include "base/file.hpp"
+#include "base/json_file.hpp"
+#include "data/sample_set.hpp"
 #include "data/split.hpp"
-#include "experiments/bench_runs.hpp"
-#include "experiments/bench_uncertainty.hpp"
-#include "experiments/evaluation_json.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/evaluation.hpp"
 #include "parsnets/version.hpp"
+#include "store/train_record_json.hpp"
 
 namespace parsnets {
 
@@ -59,7 +60,7 @@ std::string data_checksum(const Dataset& data) {
 }
 
 Json read_bench_results(const std::filesystem::path& file) {
-  Json json = Json::parse(read_text_file(file), nullptr, false);
+  Json json = parse_ordered_json(read_text_file(file), file.string());
   check_results(json, file.string());
   return json;
 }
@@ -161,6 +162,141 @@ void BenchResults::save() const {
         all["methods"].push_back(row);
   make_folder_of(file_);
   write_text_file(file_, all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+using Json = nlohmann::ordered_json;
+
+std::vector<double> values_of(const Json& runs, const char* at) {
+  const Json::json_pointer pointer(at);
+  std::vector<double> values;
+  for (const auto& run : runs)
+    if (run.contains(pointer)) values.push_back(run.at(pointer).get<double>());
+  return values;
+}
+
+Json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool, ProgressObserver* progress,
+               const std::function<void(const Model&, const TrainRun&, std::uint64_t)>& keep) {
+  TrainRun run;
+  const Model model = train(data, options, pool, progress, &run);
+  const Evaluation result = evaluate(model, data, pool, progress);
+  Json json = evaluation_json(result, model.record.validation.gamma_from);
+  json["intervals"] = intervals_json(bootstrap_intervals(outcomes_of(data, {&result.details->correct, 1}), pool));
+  json["correct"] = correctness_json(result.details->correct);
+  json["seed"] = options.run.seed;
+  json["seconds"] = run.seconds;
+  json["model_bytes"] = model_file_bytes(model);
+  json["options"] = Json::parse(model.options);
+  json["record"] = to_json(model.record);
+  if (keep) keep(model, run, options.run.seed);
+  return json;
+}
+
+Json bench_summary(const Json& runs) {
+  Json summary = Json::object();
+  const std::pair<const char*, std::vector<double>> metrics[] = {{"zsl", values_of(runs, "/zsl/top1_per_class")},
+                                                                 {"u", values_of(runs, "/gzsl/u")},
+                                                                 {"s", values_of(runs, "/gzsl/s")},
+                                                                 {"h", values_of(runs, "/gzsl/h")},
+                                                                 {"ausuc", values_of(runs, "/gzsl/ausuc")}};
+  for (const auto& [name, values] : metrics) {
+    if (values.empty()) continue;
+    const Interval interval = confidence_interval(values);
+    summary[name] = {{"mean", interval.mean}, {"sd", interval.sd}, {"low", interval.low}, {"high", interval.high}};
+  }
+  return summary;
+}
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::string to_hex(const std::vector<std::uint8_t>& correct) {
+  std::vector<std::int32_t> right;
+  for (std::size_t i = 0; i < correct.size(); ++i)
+    if (correct[i] != 0) right.push_back(static_cast<std::int32_t>(i));
+  return samples_to_hex(right);
+}
+
+std::vector<std::uint8_t> from_hex(const Json& correct, const char* key, std::size_t samples) {
+  const Json found = correct.is_object() ? correct.value(key, Json()) : Json();
+  const std::string hex = found.is_string() ? found.get<std::string>() : "";
+  const auto right = samples_from_hex(hex);
+  if (!found.is_string() || samples_to_hex(right) != hex ||
+      (!right.empty() && static_cast<std::size_t>(right.back()) >= samples))
+    throw Error(BadInput{"a run", fmt::format("correct/{}", key),
+                         fmt::format("hexadecimal bits of {} samples", samples), found.is_string() ? "others" : "none",
+                         "run the method again"});
+  std::vector<std::uint8_t> out(samples, 0);
+  for (const auto i : right) out[static_cast<std::size_t>(i)] = 1;
+  return out;
+}
+
+Json difference_json(const PairedDifference& result) {
+  return {{"difference", result.difference.estimate},
+          {"low", result.difference.low},
+          {"high", result.difference.high},
+          {"p", result.p},
+          {"exact", result.exact}};
+}
+
+}  // namespace
+
+Json correctness_json(const Correctness& correct) {
+  Json json{{"zsl", to_hex(correct.zsl)}};
+  if (correct.seen.empty()) return json;
+  json["unseen"] = to_hex(correct.unseen);
+  json["seen"] = to_hex(correct.seen);
+  return json;
+}
+
+std::optional<Outcomes> outcomes_of_runs(const Json& runs, const Dataset& data) {
+  std::vector<Correctness> correct;
+  const std::size_t unseen = data.split.test_unseen.size(), seen = data.split.test_seen.size();
+  for (const auto& run : runs) {
+    if (!run.contains("correct")) return {};
+    const Json& bits = run.at("correct");
+    correct.push_back({from_hex(bits, "zsl", unseen), {}, {}});
+    if (seen == 0) continue;
+    correct.back().unseen = from_hex(bits, "unseen", unseen);
+    correct.back().seen = from_hex(bits, "seen", seen);
+  }
+  if (correct.empty()) return {};
+  return outcomes_of(data, correct);
+}
+
+Json comparison_json(const PairedComparison& comparison) {
+  Json json{{"zsl", difference_json(comparison.zsl)}};
+  if (!comparison.has_gzsl) return json;
+  json["u"] = difference_json(comparison.u);
+  json["s"] = difference_json(comparison.s);
+  json["h"] = difference_json(comparison.h);
+  return json;
+}
+
+nlohmann::ordered_json evaluation_json(const Evaluation& result, const std::string& gamma_from) {
+  nlohmann::ordered_json json{{"units", "percent"}};
+  if (result.trained_samples != 0)
+    json["trained_samples"] =
+        result.trained_samples > 0 ? nlohmann::ordered_json(result.trained_samples) : nlohmann::ordered_json("unknown");
+  json["zsl"] = {{"top1_per_class", result.zsl.top1_per_class}, {"top1", result.zsl.top1}, {"top5", result.zsl.top5}};
+  if (result.has_gzsl) {
+    json["gzsl"] = {{"u", result.gzsl.u},         {"s", result.gzsl.s},         {"h", result.gzsl.h},
+                    {"ausuc", result.gzsl.ausuc}, {"gamma", result.gzsl.gamma}, {"gamma_from", gamma_from}};
+  }
+  if (!result.warnings.empty()) json["warnings"] = result.warnings;
+  return json;
+}
+
+nlohmann::ordered_json intervals_json(const EvaluationIntervals& intervals) {
+  const auto interval_json = [](const BootstrapInterval& interval) {
+    return nlohmann::ordered_json{{"estimate", interval.estimate}, {"low", interval.low}, {"high", interval.high}};
+  };
+  nlohmann::ordered_json json{{"zsl", interval_json(intervals.zsl)}};
+  if (!intervals.has_gzsl) return json;
+  json["u"] = interval_json(intervals.u);
+  json["s"] = interval_json(intervals.s);
+  json["h"] = interval_json(intervals.h);
+  return json;
 }
 
 }  // namespace parsnets

@@ -2,11 +2,18 @@
 // The file of `bench --out`: written after every run, so that nothing finished is lost.
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "eval/uncertainty.hpp"
 #include "parsnets/dataset.hpp"
+#include "parsnets/evaluation.hpp"
 #include "parsnets/threads.hpp"
+#include "parsnets/training.hpp"
+#include "train/train_run.hpp"
 
 namespace parsnets {
 
@@ -45,5 +52,39 @@ class BenchResults {
   nlohmann::ordered_json json_, earlier_;
   std::filesystem::path file_;
 };
+
+// One training with its evaluation, as JSON, and the summary of several.
+
+/// Trains and evaluates: the results, their intervals, which test samples were right, options and record of one seed.
+/// `keep`, unless empty, gets the model and the seed.
+nlohmann::ordered_json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool,
+                                 ProgressObserver* progress,
+                                 const std::function<void(const Model&, const TrainRun&, std::uint64_t)>& keep = {});
+
+/// {"zsl": {"mean", "sd", "low", "high"}, …} over runs.
+nlohmann::ordered_json bench_summary(const nlohmann::ordered_json& runs);
+
+/// The number that the JSON pointer `at` names in each run that has it.
+std::vector<double> values_of(const nlohmann::ordered_json& runs, const char* at);
+
+// Which test samples the runs of bench predicted right, and what follows from it, as JSON.
+
+/// {"zsl", "unseen"?, "seen"?}: one bit per test sample as in sample_set.hpp, in the order of the split.
+nlohmann::ordered_json correctness_json(const Correctness& correct);
+
+/// The outcomes of runs on `data`. Nothing without runs, or if one does not say which samples were right: runs of
+/// version 0.1 do not. Throws bad_input for bits that do not fit the data.
+std::optional<Outcomes> outcomes_of_runs(const nlohmann::ordered_json& runs, const Dataset& data);
+
+/// {"zsl": {"difference", "low", "high", "p", "exact"}, "u", "s", "h"}: points; the last three with GZSL alone.
+nlohmann::ordered_json comparison_json(const PairedComparison& comparison);
+
+// The results of an evaluation as eval and bench print them.
+
+/// {"units": "percent", "zsl": {...}, "gzsl": {...}}. `gamma_from`: where gamma comes from.
+nlohmann::ordered_json evaluation_json(const Evaluation& report, const std::string& gamma_from);
+
+/// {"zsl": {"estimate", "low", "high"}, "u", "s", "h"}: percent; the last three with GZSL alone.
+nlohmann::ordered_json intervals_json(const EvaluationIntervals& intervals);
 
 }  // namespace parsnets

@@ -8,20 +8,26 @@
 #include <set>
 
 #include "base/file.hpp"
-#include "base/file_lock.hpp"
-#include "base/sha256.hpp"
-#include "eval/own_rows.hpp"
-#include "experiments/run_entry.hpp"
+#include "base/json_file.hpp"
+#include "eval/reference.hpp"
+#include "experiments/bench_entries.hpp"
 #include "experiments/run_folder.hpp"
-#include "experiments/run_report.hpp"
 #include "experiments/study_plan.hpp"
 #include "experiments/study_tables.hpp"
-#include "experiments/time_left.hpp"
 #include "parsnets/version.hpp"
 
 namespace parsnets {
 
 namespace {
+
+/// A damaged file is as good as none: what it would have said is made again.
+nlohmann::ordered_json read_or_null(const std::filesystem::path& file) {
+  try {
+    return parse_ordered_json(read_text_file(file), file.string());
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
@@ -61,7 +67,7 @@ class Study {
     const fs::path summary = options_.out / "reproduce.json";
     std::ofstream(summary, std::ios::app);  // made in place: a file that is replaced would lose the lock of another
     const FileLock lock(summary, progress_);
-    const Json before = fs::file_size(summary) > 0 ? Json::parse(read_text_file(summary), nullptr, false) : Json();
+    const Json before = read_or_null(summary);
     if (before.is_object()) reported_before_ = before.value("report", Json());
     collect_plan();
     try {
@@ -202,7 +208,7 @@ class Study {
   bool has_model(const StudyVariant& variant, const Entry& entry) const {
     const fs::path folder = variant.folder / file_name(entry.label), file = run_json_file(folder);
     if (!fs::exists(folder / "model.safetensors") || !fs::exists(file)) return false;
-    const Json run = Json::parse(read_text_file(file), nullptr, false);
+    const Json run = read_or_null(file);
     return run.is_object() && run.value("seed", Json()) == Json(options_.seed);
   }
 
@@ -366,6 +372,48 @@ Reproduction reproduce(const ReproduceOptions& options, ThreadPool& pool, Progre
     throw Error(BadInput{options.out.string(), "", "results of an earlier call", error.what(),
                          "remove the JSON files of the data set that was changed by hand"});
   }
+}
+
+namespace {
+
+/// Training time relative to the default model: an order of magnitude for methods that have not run yet.
+double rough_share(const std::string& method) {
+  if (method.starts_with("auto")) return 15;
+  if (method.starts_with("paper")) return 30;
+  if (method.starts_with("ridge") || method.starts_with("eszsl") || method.starts_with("sae")) return 0.2;
+  return 1;
+}
+
+}  // namespace
+
+void TimeLeft::add(const PlannedRun& run, double seconds) {
+  for (Sum* sum : {&by_data_[{run.method, run.data}], &by_method_[run.method]}) {
+    sum->seconds += seconds;
+    sum->samples += static_cast<double>(run.samples);
+    ++sum->runs;
+  }
+}
+
+std::optional<double> TimeLeft::of(const std::vector<PlannedRun>& runs) const {
+  double known = 0, share = 0;  // per sample, over the methods that ran
+  for (const auto& [method, sum] : by_method_) {
+    known += sum.samples > 0 ? sum.seconds / sum.samples : 0;
+    share += rough_share(method);
+  }
+  if (share <= 0) return std::nullopt;
+  double seconds = 0;
+  for (const auto& run : runs) {
+    if (const auto same = by_data_.find({run.method, run.data}); same != by_data_.end()) {
+      seconds += same->second.seconds / static_cast<double>(same->second.runs);
+      continue;
+    }
+    const auto found = by_method_.find(run.method);
+    const double per_sample = found != by_method_.end() && found->second.samples > 0
+                                  ? found->second.seconds / found->second.samples
+                                  : known / share * rough_share(run.method);
+    seconds += per_sample * static_cast<double>(run.samples);
+  }
+  return seconds;
 }
 
 }  // namespace parsnets

@@ -2,15 +2,18 @@
 // A study of several methods on every data set under a folder, and its tables. Everything finished is kept on disk: the
 // same call goes on where an earlier one stopped, and runs only what is new.
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "data/find_datasets.hpp"
 #include "experiments/result_table.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/find_datasets.hpp"
 #include "parsnets/progress.hpp"
 #include "parsnets/threads.hpp"
 
@@ -27,7 +30,7 @@ struct ReproduceOptions {
   bool report = true;                                ///< write report.html
   std::size_t points = 1000;                         ///< of the t-SNE maps in the report, at most
   std::uint64_t memory_limit = 0;                    ///< bytes of the process in every training; 0: none
-  std::filesystem::path rows;                        ///< file of own rows (eval/own_rows.hpp); empty: none
+  std::filesystem::path rows;                        ///< file of own rows (eval/reference.hpp); empty: none
   std::function<std::string(const Error&)> message;  ///< how failures of methods are worded; empty: what()
 };
 
@@ -44,5 +47,31 @@ struct Reproduction {
 /// methods, bad_input without a data set and for results in `out` of other data or another version, cancelled by
 /// `progress`.
 Reproduction reproduce(const ReproduceOptions& options, ThreadPool& pool, ProgressObserver* progress = nullptr);
+
+// How long a list of trainings will still take, by what finished ones took.
+
+/// One training that is still to be run.
+struct PlannedRun {
+  std::string method;
+  std::string data;         ///< name of the data set
+  std::size_t samples = 0;  ///< that it trains on
+};
+
+/// Not thread-safe.
+class TimeLeft {
+ public:
+  void add(const PlannedRun& run, double seconds);
+  /// Seconds. A run takes as long as the same method took on the same data; failing that, as the method takes per
+  /// sample on others; failing that, its rough share compared with methods that ran. Nothing before the first run.
+  std::optional<double> of(const std::vector<PlannedRun>& runs) const;
+
+ private:
+  struct Sum {
+    double seconds = 0, samples = 0;
+    std::size_t runs = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Sum> by_data_;
+  std::map<std::string, Sum> by_method_;
+};
 
 }  // namespace parsnets

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "parsnets/error.hpp"
-#include "parsnets/option_name.hpp"
 
 namespace parsnets {
 

@@ -2,13 +2,17 @@
 // A run folder: model.safetensors, run.json (how it was made) and the files of `bench --out` and `eval --out`. `report`
 // reads it.
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "parsnets/dataset.hpp"
-#include "parsnets/report.hpp"
+#include "parsnets/progress.hpp"
+#include "parsnets/threads.hpp"
 #include "parsnets/training.hpp"
+#include "report/report.hpp"
+#include "train/train_run.hpp"
 
 namespace parsnets {
 
@@ -37,5 +41,12 @@ struct RunGroup {
 /// In the order of the first run of each group. Within a group, runs of the same name are renamed to their paths.
 /// Throws usage for a run whose data set is unknown.
 std::vector<RunGroup> grouped_by_data(const std::vector<RunFolder>& folders);
+
+// The data of a report page about run folders, on one data set or on several.
+
+/// JSON for report_page(). One data set is in memory at a time. `memory_limit` in bytes, 0: none. Throws usage for runs
+/// that do not say what they were trained on and for a limit that does not suffice, else as report_data().
+std::string report_on_runs(const std::vector<RunFolder>& folders, const ReportOptions& options,
+                           std::uint64_t memory_limit, ThreadPool& pool, ProgressObserver* progress);
 
 }  // namespace parsnets

@@ -12,18 +12,13 @@ namespace parsnets {
 
 namespace {
 
-/// paper, default and auto are names of presets; anything else is a method with options.
 std::vector<Entry> study_entries(const std::string& methods) {
   std::vector<Entry> entries;
   for (std::size_t start = 0; start <= methods.size();) {
     const std::size_t end = std::min(methods.find(',', start), methods.size());
     const std::string text = methods.substr(start, end - start);
     start = end + 1;
-    const std::string name = text.substr(0, text.find(':')), rest = text.substr(name.size());
-    const std::string as_method = name == "default"                   ? "parsnets" + rest
-                                  : name == "paper" || name == "auto" ? "parsnets:preset=" + name + rest
-                                                                      : text;
-    Entry entry = method_entries(as_method, TrainOptions{}).front();
+    Entry entry = method_entries(text, TrainSettings{}).front();
     entry.label = text;
     if (std::ranges::any_of(entries, [&](const Entry& other) { return other.label == text; }))
       throw Error(ErrorCode::usage,
@@ -74,14 +69,15 @@ std::vector<StudyVariant> study_variants(const std::vector<FoundDataset>& found,
 std::vector<StudyPlan> study_plan(const ReproduceOptions& options) {
   std::vector<StudyPlan> plan;
   plan.push_back({StudyPart::methods, study_entries(options.methods), static_cast<std::uint64_t>(options.seeds)});
-  if (options.ablation) plan.push_back({StudyPart::ablation, ablation_entries(TrainOptions{}), 1});
+  if (options.ablation) plan.push_back({StudyPart::ablation, ablation_entries(TrainSettings{}), 1});
   if (options.sparsity)
-    plan.push_back({StudyPart::sparsity, sweep_entries("k", method_entries("parsnets", TrainOptions{})), 1});
+    plan.push_back({StudyPart::sparsity, sweep_entries("k", method_entries("parsnets", TrainSettings{})), 1});
   for (auto& part : plan)
     for (auto& entry : part.entries) {
       entry.options.run.memory_limit = options.memory_limit;
       // Rows of the ablation search a grid each: on one fold, or they would take most of the time.
-      if (part.part == StudyPart::ablation && entry.options.search.select) entry.options.search.folds = 1;
+      if (part.part == StudyPart::ablation && entry.options.search.kind == Search::grid)
+        entry.options.calibration.folds = 1;
     }
   return plan;
 }

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "eval/own_rows.hpp"
+#include "eval/reference.hpp"
 
 namespace parsnets {
 
@@ -236,7 +236,7 @@ ResultTable gzsl_table(const std::vector<StudySet>& sets, const std::vector<Cite
 ResultTable ablation_table(const std::vector<StudySet>& sets) {
   ResultTable table = grid(sets, &StudySet::ablation, "model", {summary("ZSL", "zsl"), summary("H", "h")});
   table.name = "ablation";
-  table.notes = {"Rows with semantic targets choose lambda and the steps of refinement on validation classes."};
+  table.notes = {"Rows of the paper's method, which have the squared loss, choose lambda on validation classes."};
   table.caption = fmt::format("Ablation: parts of the method, accuracies in percent, {}. {}",
                               seeds_text(sets, &StudySet::ablation), kMarks);
   add_failures(sets, &StudySet::ablation, table);

@@ -108,20 +108,6 @@ Matrix<double> randomized_axes(std::size_t h, std::uint64_t seed, bool through_g
   return axes;
 }
 
-/// In float, as a GEMM would, but in an order that depends on the length alone: BLAS may round a product differently
-/// when the same vectors lie at other addresses.
-float fast_dot(std::span<const float> a, std::span<const float> b) {
-  constexpr std::size_t kLanes = 16;
-  float lanes[kLanes] = {};
-  std::size_t i = 0;
-  for (; i + kLanes <= a.size(); i += kLanes)
-    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += a[i + l] * b[i + l];
-  float sum = 0;
-  for (; i < a.size(); ++i) sum += a[i] * b[i];
-  for (const float lane : lanes) sum += lane;
-  return sum;
-}
-
 /// Haar: the orthonormalised rows of a normal matrix, with R's diagonal positive.
 Matrix<double> rotated(Matrix<double> axes, std::uint64_t seed, ThreadPool& pool) {
   Matrix<double> rotation = normal_matrix(axes.rows(), axes.rows(), Rng(seed, kRotation));
@@ -199,18 +185,6 @@ Encoder fit_encoder(const EncoderOptions& options, std::size_t samples, MatrixVi
   Encoder encoder = fit_weights(options, shape, pool, products);
   encoder.reconstruction_error = error_of_products(encoder.weights, products, pool);
   return encoder;
-}
-
-void Encoder::encode(std::span<const float> x, std::span<float> e) const {
-  const std::size_t d = is_identity() ? e.size() : weights.cols(), h = is_identity() ? x.size() : weights.rows();
-  if (x.size() != d || e.size() != h)
-    throw Error(ErrorCode::usage,
-                fmt::format("the encoder maps {} values to {}, not {} to {}", d, h, x.size(), e.size()));
-  if (is_identity()) {
-    std::ranges::copy(x, e.begin());
-    return;
-  }
-  for (std::size_t i = 0; i < h; ++i) e[i] = fast_dot(weights.row(i), x);
 }
 
 Matrix<float> encoded(const Encoder& encoder, MatrixView<const float> x, ThreadPool& pool) {

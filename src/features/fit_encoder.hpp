@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "parsnets/encoder.hpp"
+#include "parsnets/model_parts.hpp"
 #include "parsnets/threads.hpp"
 
 namespace parsnets {

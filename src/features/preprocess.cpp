@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/linalg.hpp"
-#include "base/simd.hpp"
+#include "base/row_products.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -76,30 +76,43 @@ struct ColumnStatistics {
   std::vector<float> mean, factor;
 };
 
-/// Mean and 1/deviation of each column over the rows that `load(i, buffer)` writes, i < count. Chunks depend on the
-/// count alone and are added up in order. Deviations from the first row are summed, so that a constant column has
-/// variance 0 exactly.
-template <class Load>
-ColumnStatistics column_statistics(std::size_t count, std::size_t columns, bool with_factor, ThreadPool& pool,
-                                   Load load) {
-  const std::size_t grain = std::max<std::size_t>(64, (count + 63) / 64),
-                    chunks = ThreadPool::chunk_count(count, grain);
-  std::vector<float> first(columns);
-  load(std::size_t{0}, std::span<float>(first));
-  const auto mean_over_rows = [&](const auto& add) {  // add(value, column) is what a value contributes
-    Matrix<double> sums(chunks, columns, 0.0);
-    pool.parallel_for(count, grain, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
-      std::vector<float> row(columns);
-      const auto sum = sums.row(chunk);
-      for (std::size_t i = begin; i < end; ++i) {
-        load(i, std::span<float>(row));
-        for (std::size_t j = 0; j < columns; ++j) sum[j] += add(static_cast<double>(row[j]), j);
-      }
+/// Loads row i of a block into a buffer.
+using LoadRow = std::function<void(std::size_t i, std::span<float> row)>;
+/// Hands out all blocks of rows, each with the number of its rows.
+using LoadBlocks = std::function<void(const std::function<void(std::size_t count, const LoadRow& load)>& take)>;
+
+/// Mean and 1/deviation of each column over all rows. Chunks depend on the count of a block alone and are added up in
+/// order. Deviations from the first row of all are summed, so that a constant column has variance 0 exactly.
+ColumnStatistics column_statistics(std::size_t columns, bool with_factor, Processes* group, ThreadPool& pool,
+                                   const LoadBlocks& blocks) {
+  std::vector<float> first(columns, 0.0f);
+  bool found = false;
+  if (group == nullptr || group->rank() == 0)
+    blocks([&](std::size_t, const LoadRow& load) {
+      if (!found) load(0, first);
+      found = true;
     });
-    std::vector<double> total(columns, 0.0);
-    for (std::size_t c = 0; c < chunks; ++c)
-      for (std::size_t j = 0; j < columns; ++j) total[j] += sums(c, j);
-    for (double& t : total) t /= static_cast<double>(count);
+  if (group != nullptr) group->sum(std::span<float>(first));
+  const auto mean_over_rows = [&](const auto& add) {  // add(value, column) is what a value contributes
+    std::vector<double> total(columns + 1, 0.0);      // the last: rows
+    blocks([&](std::size_t count, const LoadRow& load) {
+      const std::size_t grain = std::max<std::size_t>(64, (count + 63) / 64);
+      Matrix<double> sums(ThreadPool::chunk_count(count, grain), columns, 0.0);
+      pool.parallel_for(count, grain, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
+        std::vector<float> row(columns);
+        const auto sum = sums.row(chunk);
+        for (std::size_t i = begin; i < end; ++i) {
+          load(i, row);
+          for (std::size_t j = 0; j < columns; ++j) sum[j] += add(static_cast<double>(row[j]), j);
+        }
+      });
+      for (std::size_t c = 0; c < sums.rows(); ++c)
+        for (std::size_t j = 0; j < columns; ++j) total[j] += sums(c, j);
+      total[columns] += static_cast<double>(count);
+    });
+    if (group != nullptr) group->sum(std::span<double>(total));
+    for (std::size_t j = 0; j < columns; ++j) total[j] /= total[columns];
+    total.pop_back();
     return total;
   };
 
@@ -127,10 +140,12 @@ SemanticPreprocess fit_semantic_scaling(SemanticScaling scaling, MatrixView<cons
   result.scaling = scaling;
   if (scaling == SemanticScaling::none || scaling == SemanticScaling::l2) return result;
   ThreadPool caller(1);
-  auto statistics = column_statistics(seen.size(), semantics.cols(), scaling == SemanticScaling::standardize, caller,
-                                      [&](std::size_t i, std::span<float> a) {
-                                        std::ranges::copy(semantics.row(static_cast<std::size_t>(seen[i])), a.begin());
-                                      });
+  auto statistics = column_statistics(
+      semantics.cols(), scaling == SemanticScaling::standardize, nullptr, caller, [&](const auto& take) {
+        take(seen.size(), [&](std::size_t i, std::span<float> a) {
+          std::ranges::copy(semantics.row(static_cast<std::size_t>(seen[i])), a.begin());
+        });
+      });
   result.mean = std::move(statistics.mean);
   result.factor = std::move(statistics.factor);
   return result;
@@ -207,9 +222,9 @@ void weigh_attributes(SemanticPreprocess& preprocess, std::span<const double> we
 
 }  // namespace
 
-std::vector<double> table_weights(const PreprocessingOptions& options, const Semantics& semantics) {
+std::vector<double> table_weights(const SemanticOptions& options, const Semantics& semantics) {
   const std::size_t count = std::max<std::size_t>(1, semantics.tables.size());
-  std::vector<double> weights = options.semantic_weights.value_or(std::vector<double>(count, 1.0));
+  std::vector<double> weights = options.weights.empty() ? std::vector<double>(count, 1.0) : options.weights;
   if (weights.size() != count)
     throw Error(
         ErrorCode::usage,
@@ -231,21 +246,29 @@ void FeaturePreprocess::apply(std::span<float> x) const {
   subtract_and_multiply(x, mean, factor);
 }
 
-FeaturePreprocess fit_feature_preprocess(FeatureScaling scaling, bool centre, MatrixView<const float> features,
-                                         std::span<const std::int32_t> rows, ThreadPool& pool) {
-  require_rows(rows.size(), "features");
-  const bool standardize = scaling == FeatureScaling::standardize;
+FeaturePreprocess fit_feature_preprocess(FeatureScaling scaling, MatrixView<const float> features,
+                                         const ChosenRows& blocks, Processes* group, ThreadPool& pool) {
   auto statistics =
-      column_statistics(rows.size(), features.cols(), standardize, pool, [&](std::size_t i, std::span<float> x) {
-        std::ranges::copy(checked_row(features, rows[i], "features"), x.begin());
-        scale_sample(scaling, x);
+      column_statistics(features.cols(), scaling == FeatureScaling::standardize, group, pool, [&](const auto& take) {
+        blocks([&](std::span<const std::int32_t> rows) {
+          take(rows.size(), [&](std::size_t i, std::span<float> x) {
+            std::ranges::copy(checked_row(features, rows[i], "features"), x.begin());
+            scale_sample(scaling, x);
+          });
+        });
       });
   FeaturePreprocess result;
   result.scaling = scaling;
-  result.centre = centre;
-  if (centre || standardize) result.mean = std::move(statistics.mean);
+  result.mean = std::move(statistics.mean);
   result.factor = std::move(statistics.factor);
   return result;
+}
+
+FeaturePreprocess fit_feature_preprocess(FeatureScaling scaling, MatrixView<const float> features,
+                                         std::span<const std::int32_t> rows, ThreadPool& pool) {
+  require_rows(rows.size(), "features");
+  return fit_feature_preprocess(
+      scaling, features, [&](const auto& take) { take(rows); }, nullptr, pool);
 }
 
 Matrix<float> preprocessed_rows(const FeaturePreprocess& preprocess, MatrixView<const float> features,
@@ -307,21 +330,19 @@ SemanticPreprocess fit_semantic_preprocess(SemanticScaling scaling, MatrixView<c
   return result;
 }
 
-SemanticPreprocess fit_semantic_preprocess(const PreprocessingOptions& options, const Semantics& semantics,
+SemanticPreprocess fit_semantic_preprocess(const SemanticOptions& options, const Semantics& semantics,
                                            std::span<const std::int32_t> seen, bool rotated,
                                            std::span<const double> attribute_weights) {
   const std::vector<double> weights = table_weights(options, semantics);
   const MatrixView<const float> values = semantics.values.view();
   if (weights.size() == 1)
-    return fit_semantic_preprocess(*options.semantic_scaling, values, seen, *options.semantic_whitening, rotated,
-                                   attribute_weights);
+    return fit_semantic_preprocess(options.scaling, values, seen, options.whitening, rotated, attribute_weights);
   check_seen(values, seen);
-  SemanticPreprocess result = fit_semantic_scaling(*options.semantic_scaling, values, seen);
+  SemanticPreprocess result = fit_semantic_scaling(options.scaling, values, seen);
   weigh_attributes(result, attribute_weights);
-  for (const SemanticTable& table : semantics.tables)
-    result.tables.push_back(static_cast<std::uint32_t>(table.columns));
+  for (const auto& [name, columns] : semantics.tables) result.tables.push_back(static_cast<std::uint32_t>(columns));
   for (std::size_t t = 0, first = 0; t < weights.size(); first += result.tables[t++])
-    fit_whitening(result, *options.semantic_whitening, values, seen, {first, result.tables[t]}, weights[t]);
+    fit_whitening(result, options.whitening, values, seen, {first, result.tables[t]}, weights[t]);
   return result;
 }
 

@@ -1,4 +1,4 @@
-#include "parsnets/statistics.hpp"
+#include "features/statistics.hpp"
 
 #include <fmt/format.h>
 

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "base/file.hpp"
-#include "formats/text.hpp"
+#include "base/text.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -141,21 +141,10 @@ bool is_tiny(std::string_view number) {
   return power + point - leading < 0;
 }
 
-void append_cell(std::string& out, const std::string& cell) {
-  const bool plain = cell.find_first_of(",\"\r\n") == std::string::npos && !cell.starts_with(kByteOrderMark);
-  if (plain) {
-    out += cell;
-    return;
-  }
-  out += '"';
-  for (const char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  out += '"';
-}
-
 void append_row(std::string& out, const std::vector<std::string>& cells) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) out += ',';
-    append_cell(out, cells[i]);
+    out += csv_cell(cells[i]);
   }
   // A lone empty cell would look like a blank line.
   if (cells.size() == 1 && cells[0].empty()) out += "\"\"";

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,15 @@ inline std::string_view file_kind(std::span<const std::byte> bytes) {
       "\x12\x1A\x22\x3A"sv.find(start[2]) != std::string_view::npos)
     return "an ONNX file";
   return "";
+}
+
+// How a device file begins: readers of other files recognise one by it.
+
+constexpr std::string_view kDeviceMagic = "PARSNETS";
+
+inline bool looks_like_device_file(std::span<const std::byte> bytes) {
+  return bytes.size() >= kDeviceMagic.size() &&
+         std::memcmp(bytes.data(), kDeviceMagic.data(), kDeviceMagic.size()) == 0;
 }
 
 }  // namespace parsnets

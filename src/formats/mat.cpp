@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "formats/mat_common.hpp"
 #include "parsnets/error.hpp"
 
@@ -68,11 +69,6 @@ const MatVariable* MatFile::find(std::string_view name) const {
   return it == all.rend() ? nullptr : &*it;
 }
 
-std::unique_ptr<MatWriter> MatWriter::create(const std::filesystem::path& path, MatVersion version) {
-  if (version == MatVersion::v73) return mat::create_v73(path);
-  return mat::create_v5(path, version == MatVersion::v5);
-}
-
 namespace mat {
 
 void refuse(const std::string& file, std::string_view variable, std::string expected, std::string found,
@@ -101,18 +97,6 @@ std::string kind_advice(std::string_view kind) {
   return "check the variable's name, or save it as a numeric array";
 }
 
-void claim_name(std::string_view name, std::vector<std::string>& taken) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto inner = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; };
-  if (name.empty() || name.size() > 63 || !letter(name[0]) || !std::all_of(name.begin(), name.end(), inner))
-    throw Error(ErrorCode::usage, "'" + std::string(name) +
-                                      "' cannot name a MATLAB variable: use at most 63 letters, digits and "
-                                      "underscores, a letter first");
-  if (std::find(taken.begin(), taken.end(), name) != taken.end())
-    throw Error(ErrorCode::usage, "the MATLAB variable '" + std::string(name) + "' was already written to this file");
-  taken.emplace_back(name);
-}
-
 ByteProgress::ByteProgress(ProgressObserver* observer, std::string stage, std::uint64_t total_bytes)
     : observer_(observer), stage_(std::move(stage)), total_(total_bytes) {
   tell();
@@ -133,6 +117,87 @@ void ByteProgress::tell() {
   told_ = done_;
   report(observer_,
          {stage_, done_ == total_ ? (done_ + kMega - 1) / kMega : done_ / kMega, (total_ + kMega - 1) / kMega, "MB"});
+}
+
+// Text of MATLAB files: char arrays in their several encodings to UTF-8.
+
+namespace {
+
+bool is_high(char32_t c) { return c >= 0xd800 && c <= 0xdbff; }
+bool is_low(char32_t c) { return c >= 0xdc00 && c <= 0xdfff; }
+
+std::optional<std::u32string> decode_utf8(std::span<const unsigned char> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::u32string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const auto code_point = next_code_point(text, i);
+    if (!code_point) return std::nullopt;
+    out.push_back(*code_point);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::u32string> decode_chars(CharCode code, std::endian order, std::span<const unsigned char> bytes) {
+  if (code == CharCode::utf8) return decode_utf8(bytes);
+  const std::size_t width = code == CharCode::latin1 ? 1 : code == CharCode::utf16 ? 2 : 4;
+  if (bytes.size() % width != 0) return std::nullopt;
+  std::u32string out(bytes.size() / width, U'\0');
+  for (std::size_t i = 0; i < out.size(); ++i)
+    for (std::size_t k = 0; k < width; ++k)
+      out[i] = out[i] << 8 | bytes[i * width + (order == std::endian::big ? k : width - 1 - k)];
+  return out;
+}
+
+std::optional<std::string> to_utf8(std::u32string_view elements) {
+  std::string out;
+  out.reserve(elements.size());
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    char32_t c = elements[i];
+    if (is_high(c) && i + 1 < elements.size() && is_low(elements[i + 1]))
+      c = 0x10000 + ((c - 0xd800) << 10) + (elements[++i] - 0xdc00);
+    if (!append_utf8(out, c)) return std::nullopt;
+  }
+  return out;
+}
+
+std::u32string to_utf16(std::u32string_view code_points) {
+  std::u32string out;
+  out.reserve(code_points.size());
+  for (const char32_t c : code_points) {
+    if (c < 0x10000) {
+      out.push_back(c);
+    } else {
+      out.push_back(0xd800 + ((c - 0x10000) >> 10));
+      out.push_back(0xdc00 + ((c - 0x10000) & 0x3ff));
+    }
+  }
+  return out;
+}
+
+std::optional<std::vector<std::string>> char_rows(std::u32string_view elements, std::uint64_t rows,
+                                                  std::uint64_t cols) {
+  std::vector<std::string> out;
+  if (rows == 0 || (rows > 1 && cols == 0)) return out;
+  if (rows == 1) {
+    auto text = to_utf8(elements);
+    if (!text) return std::nullopt;
+    out.push_back(std::move(*text));
+    return out;
+  }
+  if (elements.size() / rows != cols || elements.size() % rows != 0) return std::nullopt;
+  std::u32string row(cols, U'\0');
+  for (std::uint64_t r = 0; r < rows; ++r) {
+    for (std::uint64_t c = 0; c < cols; ++c) row[c] = elements[c * rows + r];
+    std::u32string_view trimmed = row;
+    while (!trimmed.empty() && trimmed.back() == U' ') trimmed.remove_suffix(1);
+    auto text = to_utf8(trimmed);
+    if (!text) return std::nullopt;
+    out.push_back(std::move(*text));
+  }
+  return out;
 }
 
 }  // namespace mat

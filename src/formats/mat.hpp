@@ -1,5 +1,5 @@
 #pragma once
-// MATLAB files: readers and writers for v5 (plain and compressed, `mat_v5_*.cpp`) and v7.3 (HDF5, `mat_v73_*.cpp`).
+// MATLAB files: v5 (plain and compressed, `mat_v5*`) and v7.3 (HDF5, `mat_v73*`) are read.
 // A MATLAB matrix is column-major; it is returned transposed (columns become rows), which moves no value.
 
 #include <cstdint>
@@ -49,27 +49,6 @@ class MatFile {
  protected:
   explicit MatFile(std::string name) : name_(std::move(name)) {}
   std::string name_;
-};
-
-enum class MatVersion { v5, v5_uncompressed, v73 };
-
-/// Writes a MAT file atomically: nothing is left behind unless commit() was called.
-class MatWriter {
- public:
-  static std::unique_ptr<MatWriter> create(const std::filesystem::path& path, MatVersion version);
-  virtual ~MatWriter() = default;
-
-  /// Writes n x d row-major values as a MATLAB d x n `single` (features: samples are columns).
-  virtual void write_blocks(std::string_view name, const RowBlocks<float>& values,
-                            ProgressObserver* progress = nullptr) = 0;
-  void write_columns(std::string_view name, MatrixView<const float> values, ProgressObserver* progress = nullptr) {
-    write_blocks(name, blocks_of(values), progress);
-  }
-  /// Writes n x d row-major values as a MATLAB d x n `double`.
-  virtual void write_columns(std::string_view name, MatrixView<const double> values) = 0;
-  /// Writes an n x 1 cell array of char row vectors (UTF-8 in).
-  virtual void write_strings(std::string_view name, const std::vector<std::string>& values) = 0;
-  virtual void commit() = 0;
 };
 
 }  // namespace parsnets

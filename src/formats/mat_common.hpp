@@ -1,5 +1,5 @@
 #pragma once
-// What the MATLAB readers and writers of both versions share. Internal to `mat*.cpp`.
+// What the MATLAB readers of both versions share. Internal to `mat*.cpp`.
 
 #include <bit>
 #include <cstdint>
@@ -27,8 +27,6 @@ inline constexpr std::string_view kGetItAgain = "the file is damaged or truncate
 
 std::unique_ptr<MatFile> open_v5(const std::filesystem::path& path);
 std::unique_ptr<MatFile> open_v73(const std::filesystem::path& path);
-std::unique_ptr<MatWriter> create_v5(const std::filesystem::path& path, bool compressed);
-std::unique_ptr<MatWriter> create_v73(const std::filesystem::path& path);
 
 enum class CharCode { latin1, utf8, utf16, utf32 };
 
@@ -41,11 +39,6 @@ std::u32string to_utf16(std::u32string_view code_points);
 /// The rows of a rows x cols column-major char array as UTF-8, the blanks that pad several rows taken off. `elements`
 /// has rows*cols items, or any number when rows is 1. Empty when they do not fit or are malformed.
 std::optional<std::vector<std::string>> char_rows(std::u32string_view elements, std::uint64_t rows, std::uint64_t cols);
-
-/// Throws Error(usage) unless `name` is a MATLAB identifier that is not in `taken`; adds it there.
-void claim_name(std::string_view name, std::vector<std::string>& taken);
-/// Code points of `text`; throws Error(usage) when it is not UTF-8.
-std::u32string require_utf8(std::string_view variable, std::string_view text);
 
 /// Throws bad_input: `variable` should have been `expected` but is `found`.
 [[noreturn]] void refuse(const std::string& file, std::string_view variable, std::string expected, std::string found,

@@ -71,29 +71,11 @@ std::vector<std::string> read_npy_strings(const NpyLocation& where);
 /// Member names of an .npz, without ".npy".
 std::vector<std::string> npz_members(const std::filesystem::path& file);
 
-/// Atomic writers. float32/float16 n x d in C order; int32 and UTF-8 text as 1-D arrays.
-void write_npy(const std::filesystem::path& file, const RowBlocks<float>& values, bool half = false);
-inline void write_npy(const std::filesystem::path& file, MatrixView<const float> values, bool half = false) {
-  write_npy(file, blocks_of(values), half);
+/// Atomic writers: float32 n x d in C order, int32 as a 1-D array.
+void write_npy(const std::filesystem::path& file, const RowBlocks<float>& values);
+inline void write_npy(const std::filesystem::path& file, MatrixView<const float> values) {
+  write_npy(file, blocks_of(values));
 }
 void write_npy(const std::filesystem::path& file, const std::vector<std::int32_t>& values);
-
-/// Writes an .npz (deflate or stored; zip64 where needed), atomically.
-class NpzWriter {
- public:
-  explicit NpzWriter(const std::filesystem::path& file, bool compressed = true);
-  ~NpzWriter();
-  void add(const std::string& member, const RowBlocks<float>& values, bool half = false);
-  void add(const std::string& member, MatrixView<const float> values, bool half = false) {
-    add(member, blocks_of(values), half);
-  }
-  void add(const std::string& member, const std::vector<std::int32_t>& values);
-  void add(const std::string& member, const std::vector<std::string>& values);
-  void commit();
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
 
 }  // namespace parsnets

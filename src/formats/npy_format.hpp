@@ -1,10 +1,9 @@
 #pragma once
-// The .npy format itself, shared by plain files (npy.cpp) and archive members (npz.cpp, npz_writer.cpp).
+// The .npy format itself, shared by plain files (npy.cpp) and archive members (npz.cpp).
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,8 +45,5 @@ inline constexpr char kNativeOrder = std::endian::native == std::endian::little 
 
 /// Header of a C-ordered array, padded as numpy does so that the values start at a multiple of 64.
 std::string npy_header_text(std::string_view descr, const std::vector<std::uint64_t>& shape);
-
-/// Encodes the values as float32 or float16 and hands them to `put` in pieces of about 1 MB.
-void encode_values(const RowBlocks<float>& values, bool half, const std::function<void(const void*, std::size_t)>& put);
 
 }  // namespace parsnets

@@ -8,8 +8,8 @@
 
 #include "base/checked.hpp"
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "formats/npy_format.hpp"
-#include "formats/text.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -17,7 +17,7 @@ namespace parsnets {
 namespace {
 
 constexpr std::string_view kEnding = ".npy";
-constexpr const char* kGetAgain = "the archive is truncated or damaged: copy or write it again";
+constexpr const char* kGetArchiveAgain = "the archive is truncated or damaged: copy or write it again";
 constexpr std::uint64_t kMaxDeflateRatio = 1032, kDeflateSlack = 64;
 
 struct CloseArchive {
@@ -37,7 +37,8 @@ Archive open_archive(const std::filesystem::path& file) {
     zip_error_init_with_code(&error, code);
     const std::string why = zip_error_strerror(&error);
     zip_error_fini(&error);
-    throw Error(BadInput{file.string(), "zip directory", "an .npz archive as numpy.savez writes it", why, kGetAgain});
+    throw Error(
+        BadInput{file.string(), "zip directory", "an .npz archive as numpy.savez writes it", why, kGetArchiveAgain});
   }
   return archive;
 }
@@ -51,7 +52,7 @@ std::vector<std::string> entry_names(zip_t* archive, const std::filesystem::path
     const char* name = zip_get_name(archive, static_cast<zip_uint64_t>(i), ZIP_FL_ENC_GUESS);
     if (name == nullptr)
       throw Error(BadInput{file.string(), fmt::format("zip directory, entry {}", i), "a name",
-                           zip_error_strerror(zip_get_error(archive)), kGetAgain});
+                           zip_error_strerror(zip_get_error(archive)), kGetArchiveAgain});
     if (!seen.insert(name).second)
       throw Error(BadInput{file.string(), "member " + in_quotes(name), "unique member names", "a duplicate",
                            "write the archive again with numpy.savez"});
@@ -75,7 +76,7 @@ class MemberSource : public NpySource {
       if (got < 0) damaged(field);
       if (got == 0)
         throw Error(BadInput{name(), std::string(field), fmt::format("{} bytes", bytes),
-                             fmt::format("the end of the member after {}", done), kGetAgain});
+                             fmt::format("the end of the member after {}", done), kGetArchiveAgain});
       done += static_cast<std::size_t>(got);
     }
   }
@@ -85,13 +86,13 @@ class MemberSource : public NpySource {
     char extra = 0;
     const zip_int64_t got = zip_fread(member_.get(), &extra, 1);
     if (got < 0) damaged("checksum");
-    if (got > 0) throw Error(BadInput{name(), "values", fmt::format("{} bytes", size()), "more", kGetAgain});
+    if (got > 0) throw Error(BadInput{name(), "values", fmt::format("{} bytes", size()), "more", kGetArchiveAgain});
   }
 
  private:
   [[noreturn]] void damaged(std::string_view field) {
     throw Error(BadInput{name(), std::string(field), "an intact zip member",
-                         zip_error_strerror(zip_file_get_error(member_.get())), kGetAgain});
+                         zip_error_strerror(zip_file_get_error(member_.get())), kGetArchiveAgain});
   }
 
   Archive archive_;
@@ -129,7 +130,7 @@ std::unique_ptr<NpySource> open_npz_member(const std::filesystem::path& file, co
   zip_stat_init(&about);
   constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   if (zip_stat_index(archive.get(), index, 0, &about) != 0 || (about.valid & kNeeded) != kNeeded)
-    throw Error(BadInput{name, "zip directory", "the member's size", zip_error(), kGetAgain});
+    throw Error(BadInput{name, "zip directory", "the member's size", zip_error(), kGetArchiveAgain});
   if ((about.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && about.encryption_method != ZIP_EM_NONE)
     throw Error(BadInput{name, "", "an unencrypted member", "an encrypted one", "decrypt the archive first"});
   if (about.comp_method != ZIP_CM_STORE && about.comp_method != ZIP_CM_DEFLATE)
@@ -143,9 +144,9 @@ std::unique_ptr<NpySource> open_npz_member(const std::filesystem::path& file, co
   if (packed > std::filesystem::file_size(file) || about.size > bound)
     throw Error(BadInput{name, "declared size",
                          fmt::format("at most the {} bytes that {} packed bytes can hold", bound, packed),
-                         fmt::format("{} bytes", about.size), kGetAgain});
+                         fmt::format("{} bytes", about.size), kGetArchiveAgain});
   zip_file_t* opened = zip_fopen_index(archive.get(), index, 0);
-  if (opened == nullptr) throw Error(BadInput{name, "", "a readable zip member", zip_error(), kGetAgain});
+  if (opened == nullptr) throw Error(BadInput{name, "", "a readable zip member", zip_error(), kGetArchiveAgain});
   return std::make_unique<MemberSource>(name, about.size, std::move(archive), opened);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "base/checked.hpp"
 #include "base/json_file.hpp"
@@ -74,7 +75,7 @@ TensorView parse_tensor(const std::string& name, const nlohmann::json& entry, co
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
-    : name_(path.string()), mapping_(std::make_shared<MappedFile>(path)) {
+    : name_(path.string()), mapping_(std::make_shared<MappedFile>(MappedFile::copied(path))) {
   const auto bytes = std::span<const std::byte>(mapping_->bytes());
   const auto truncated = [&](const std::string& expected) {
     return Error(BadInput{name_, "header", expected, fmt::format("a file of {} bytes", bytes.size()),
@@ -119,6 +120,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
                            "the file is damaged: copy or download it again"});
     tensor.data = payload_.data() + begin;
     expected = begin + tensor.bytes;
+    index_.emplace(tensor.name, tensors_.size());
     tensors_.push_back(std::move(tensor));
   }
   if (expected != payload_.size())
@@ -127,9 +129,8 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
 }
 
 const TensorView* SafetensorsFile::find(const std::string& name) const {
-  for (const auto& tensor : tensors_)
-    if (tensor.name == name) return &tensor;
-  return nullptr;
+  const auto found = index_.find(name);
+  return found == index_.end() ? nullptr : &tensors_[found->second];
 }
 
 std::string safetensors_header(const std::map<std::string, std::string>& metadata,

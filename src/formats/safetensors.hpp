@@ -20,8 +20,8 @@ struct TensorView {
   std::uint64_t bytes = 0;
 };
 
-/// A mapped file whose header has been checked in full: known types, sizes that match shapes, offsets that cover the
-/// payload without gap or overlap. Throws bad_input for anything else.
+/// A file, read into memory, whose header has been checked in full: known types, sizes that match shapes, offsets that
+/// cover the payload without gap or overlap. Throws bad_input for anything else.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
@@ -30,7 +30,7 @@ class SafetensorsFile {
   const std::vector<TensorView>& tensors() const { return tensors_; }
   const TensorView* find(const std::string& name) const;
   std::span<const std::byte> payload() const { return payload_; }
-  /// Keeps the mapping alive for as long as anyone holds it.
+  /// Keeps the bytes alive for as long as anyone holds it.
   std::shared_ptr<MappedFile> mapping() const { return mapping_; }
   const std::string& name() const { return name_; }
 
@@ -39,6 +39,7 @@ class SafetensorsFile {
   std::shared_ptr<MappedFile> mapping_;
   std::map<std::string, std::string> metadata_;
   std::vector<TensorView> tensors_;
+  std::map<std::string, std::size_t> index_;  // of tensors_, by name
   std::span<const std::byte> payload_;
 };
 

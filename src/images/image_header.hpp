@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace parsnets {
 
@@ -34,7 +35,50 @@ std::optional<ImageFormat> read_image_format(std::span<const std::byte> bytes);
 std::optional<ImageHeader> read_image_header(std::span<const std::byte> bytes);
 
 /// Throws bad_input naming `name` for other formats, damaged headers, sizes beyond the limits, and files that would
-/// take too much work (images/decoding_work.hpp).
+/// take too much work (images/image_check.hpp).
 ImageHeader check_image(std::span<const std::byte> bytes, const ImageLimits& limits, const std::string& name);
+
+/// The EXIF orientation, 1 to 8: 1 is upright, and what a file without one, or with a damaged one, and one of another
+/// format has. Metadata of other kinds, such as XMP, may come before it. Reads no byte outside.
+int exif_orientation(std::span<const std::byte> file);
+
+/// Those beyond the end read as 0, so that callers check sizes once. Refers to the bytes.
+class ImageBytes {
+ public:
+  explicit ImageBytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  std::size_t size() const { return bytes_.size(); }
+  std::size_t at(std::size_t i) const { return i < bytes_.size() ? std::to_integer<std::size_t>(bytes_[i]) : 0; }
+  std::size_t big(std::size_t from, std::size_t count) const {
+    std::size_t value = 0;
+    for (std::size_t i = 0; i < count; ++i) value = value << 8 | at(from + i);
+    return value;
+  }
+  std::size_t little(std::size_t from, std::size_t count) const {
+    std::size_t value = 0;
+    for (std::size_t i = count; i-- > 0;) value = value << 8 | at(from + i);
+    return value;
+  }
+  bool has(std::size_t from, std::string_view text) const {
+    if (bytes_.size() < from + text.size()) return false;
+    for (std::size_t i = 0; i < text.size(); ++i)
+      if (at(from + i) != static_cast<unsigned char>(text[i])) return false;
+    return true;
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+struct JpegSegment {
+  std::size_t marker, content;  ///< `content` is where its length is
+};
+
+inline constexpr std::size_t kJpegStart = 0xd8, kJpegEnd = 0xd9, kJpegScan = 0xda;
+
+/// The first segment from `at`, which moves behind it; nothing at the end. Begin at 2. Segments are found as libjpeg
+/// finds them: bytes between them, those of scans among them, are skipped up to the next marker, and a length below 2
+/// counts as 2.
+std::optional<JpegSegment> next_jpeg_segment(const ImageBytes& bytes, std::size_t& at);
 
 }  // namespace parsnets

@@ -8,8 +8,8 @@
 #include <optional>
 #include <set>
 
+#include "base/text.hpp"
 #include "formats/csv.hpp"
-#include "formats/text.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {

@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/did_you_mean.hpp"
 #include "base/linalg.hpp"
 #include "base/row_products.hpp"
-#include "data/rows.hpp"
+#include "base/text.hpp"
+#include "data/sample_set.hpp"
 #include "features/preprocess.hpp"
 #include "model/prediction.hpp"
 #include "model/scoring.hpp"

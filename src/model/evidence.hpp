@@ -4,9 +4,10 @@
 #include <span>
 #include <vector>
 
+#include "model/prediction.hpp"
 #include "parsnets/model.hpp"
-#include "parsnets/ranking.hpp"
-#include "parsnets/rejection.hpp"
+#include "parsnets/open_set.hpp"
+#include "parsnets/predictor.hpp"
 #include "parsnets/threads.hpp"
 
 namespace parsnets {

@@ -14,11 +14,10 @@
 #include <numbers>
 
 #include "base/linalg.hpp"
-#include "model/pipeline.hpp"
 #include "model/prediction.hpp"
 #include "model/scoring.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/ranking.hpp"
+#include "parsnets/predictor.hpp"
 
 namespace parsnets {
 
@@ -52,7 +51,7 @@ std::array<Node, Count> legendre_nodes() {
   return nodes;
 }
 
-double dot(std::span<const double> a, std::span<const double> b) {
+double inner_product(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
   return sum;
@@ -82,7 +81,7 @@ class ClassPlace {
       if (!whitened) b_[i] = a[i];
       if (model.targets == Targets::semantics && !model.semantic_centre.empty()) b_[i] -= model.semantic_centre[i];
     }
-    length_ = std::sqrt(dot(b_, b_));
+    length_ = std::sqrt(inner_product(b_, b_));
     if (length_ > 0)
       for (double& v : b_) v /= length_;
     const auto& support = model.prototypes.support;
@@ -109,7 +108,7 @@ class ClassPlace {
       for (std::size_t j = 0; j < g.size(); ++j) along += g[j] * model_.prototypes.weights(s, j);
       for (std::size_t i = 0; i < h.size(); ++i) h[i] += slopes_[s] * along * model_.prototypes.support(s, i);
     }
-    add(h, -dot(h, b_), b_);
+    add(h, -inner_product(h, b_), b_);
     for (double& v : h) v = length_ > 0 ? v / length_ : 0;
     const auto& axes = model_.semantic_preprocess.whitening;
     if (axes.empty()) return h;
@@ -155,7 +154,7 @@ void level(const Model& model, std::size_t c, End& end, const End& other) {
   end.semantics = other.semantics;
   Vector place = other.own;
   add(place, other.predicted, std::span(ClassPlace(model, other.semantics).vector()).first(place.size()));
-  const double own = std::sqrt(dot(end.own, end.own)), length = std::sqrt(dot(place, place));
+  const double own = std::sqrt(inner_product(end.own, end.own)), length = std::sqrt(inner_product(place, place));
   if (own == 0 || length == 0) return;
   for (double& v : end.own) v *= length / own;
 }
@@ -168,12 +167,12 @@ struct Terms {
 /// p becomes the derivative of share·cos(f, p) by p, 0 where there is none. Returns the cosine.
 double derive_cosine(std::span<const float> f, double share, std::span<double> p) {
   const Vector given(f.begin(), f.end());
-  const double f_length = std::sqrt(dot(given, given)), length = std::sqrt(dot(p, p));
+  const double f_length = std::sqrt(inner_product(given, given)), length = std::sqrt(inner_product(p, p));
   if (f_length == 0 || length == 0) {
     std::ranges::fill(p, 0.0);
     return 0;
   }
-  const double score = dot(given, p) / (f_length * length);
+  const double score = inner_product(given, p) / (f_length * length);
   for (std::size_t j = 0; j < p.size(); ++j) p[j] = share * (given[j] / f_length - score * p[j] / length) / length;
   return score;
 }
@@ -236,7 +235,7 @@ Explanation explain(const Model& model, std::span<const float> x, const Prepared
     throw Error(ErrorCode::usage, "only models that predict semantics can be explained by attribute");
   Matrix<float> f(1, model.outputs());
   Matrix<std::uint16_t> open(1, model.gates.open);
-  Pipeline(model).predict({x.data(), 1, x.size()}, pool, f.view(), open.view());
+  Predictor(model, nullptr).predict({x.data(), 1, x.size()}, pool, f.view(), open.view());
   Explanation result;
   const Matrix<float> predicted = as_attributes(model, Matrix<float>::copy_of(f.view()), pool);
   result.predicted.assign(predicted.values().begin(), predicted.values().end());

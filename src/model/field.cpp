@@ -6,13 +6,13 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/did_you_mean.hpp"
 #include "base/linalg.hpp"
-#include "base/rows.hpp"
+#include "base/row_blocks.hpp"
+#include "base/text.hpp"
 #include "model/field_em.hpp"
 #include "model/prediction.hpp"
-#include "model/teaching.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/predictor.hpp"
 
 namespace parsnets {
 
@@ -23,7 +23,7 @@ constexpr std::size_t kAdaptationsTold = 100;  ///< the latest ones that a recor
 void require_class_space(const Model& model) {
   if (model.targets != Targets::classes)
     throw Error(ErrorCode::usage, fmt::format("learning in the field needs a model of class space ({})",
-                                              option_name("targets", "classes")));
+                                              option_name("method", "parsnets")));
 }
 
 /// A copy to write to: what is in the model may belong to a file or to other models, too.
@@ -77,14 +77,6 @@ bool has_place(std::span<const float> part) {
   return std::ranges::any_of(part, [](float v) { return v != 0; });
 }
 
-AdaptationRecord told(const Adaptation& adaptation) {
-  AdaptationRecord record{adaptation.samples, adaptation.convincing, adaptation.moves.size(), 0,
-                          adaptation.likelihood_gain};
-  for (const ClassMove& move : adaptation.moves)
-    record.mean_degrees += move.degrees / static_cast<double>(adaptation.moves.size());
-  return record;
-}
-
 /// Unseen classes that have adapted score higher: seen ones need less of a handicap against them.
 void shift_gamma(Model& model) {
   ClassBank& classes = model.classes;
@@ -98,28 +90,14 @@ void shift_gamma(Model& model) {
   model.gamma = *classes.gamma_before + (unseen > 0 ? model.field.gamma_shift * moved / unseen : 0);
 }
 
-}  // namespace
-
-void check_field_samples(const Model& model, std::size_t samples, const char* what) {
-  require_class_space(model);
-  if (samples == 0) throw Error(BadInput{what, "samples", "at least one", "none", ""});
+/// Fills in what the moves say together.
+void add_up(Adaptation& told) {
+  told.classes = told.moves.size();
+  for (const ClassMove& move : told.moves) told.mean_degrees += move.degrees / static_cast<double>(told.moves.size());
 }
 
-std::size_t index_of_class(const Model& model, const std::string& name) {
-  const auto found = std::ranges::find(model.classes.names, name);
-  if (found == model.classes.names.end())
-    throw Error(BadInput{"class '" + name + "'", "name", "a class of the model", "none of that name",
-                         "check the names of the model's classes" + did_you_mean(name, model.classes.names)});
-  return static_cast<std::size_t>(found - model.classes.names.begin());
-}
-
-Adaptation adapt(Model& model, MatrixView<const float> x, const AdaptOptions& options, ThreadPool& pool) {
-  check_field_samples(model, x.rows(), "adaptation");
-  return adapt_predicted(model, model.predict(x, pool), options, pool);
-}
-
+/// adapt() to one batch, of which Model::predict() gave `f`.
 Adaptation adapt_predicted(Model& model, Matrix<float> f, const AdaptOptions& options, ThreadPool& pool) {
-  if (options.rounds < 1) throw Error(ErrorCode::usage, "adaptation: expected at least one round");
   const std::size_t classes = model.classes.names.size(), p = model.class_outputs();
   std::vector<std::uint8_t> may_move(classes, 0);
   for (std::size_t c = 0; c < classes; ++c) may_move[c] = options.classes.empty() && !model.classes.seen[c];
@@ -147,7 +125,7 @@ Adaptation adapt_predicted(Model& model, Matrix<float> f, const AdaptOptions& op
     std::ranges::copy(adapted.sums.row(c), movable.sums.row(k).begin());
   }
   const Moved moved = move_places(pile, movable, model.field, options.rounds, pool);
-  Adaptation result{pile.samples.rows(), moved.convincing, moved.rounds, moved.likelihood_gain, {}};
+  Adaptation result{pile.samples.rows(), moved.convincing, 0, 0, moved.likelihood_gain, moved.rounds, {}};
   for (std::size_t k = 0; k < moving.size(); ++k) {
     if (moved.support[k] < kLeastSupport) continue;
     const auto c = static_cast<std::size_t>(moving[k]);
@@ -158,12 +136,76 @@ Adaptation adapt_predicted(Model& model, Matrix<float> f, const AdaptOptions& op
         {moving[k], moved.support[k], degrees_between(now.row(c).first(p), moved.vectors.row(k).first(p))});
   }
   if (result.moves.empty()) return result;
+  add_up(result);
   auto& record = model.record.adaptations;
-  record.push_back(told(result));
+  record.push_back(result);
+  record.back().rounds = 0;
+  record.back().moves.clear();
   if (record.size() > kAdaptationsTold) record.erase(record.begin());
   model.classes.adapted = std::move(adapted);
   shift_gamma(model);
   return result;
+}
+
+}  // namespace
+
+void check_field_samples(const Model& model, std::size_t samples, const char* what) {
+  require_class_space(model);
+  if (samples == 0) throw Error(BadInput{what, "samples", "at least one", "none", ""});
+}
+
+std::size_t index_of_class(const Model& model, const std::string& name) {
+  const auto found = std::ranges::find(model.classes.names, name);
+  if (found == model.classes.names.end())
+    throw Error(BadInput{"class '" + name + "'", "name", "a class of the model", "none of that name",
+                         "check the names of the model's classes" + did_you_mean(name, model.classes.names)});
+  return static_cast<std::size_t>(found - model.classes.names.begin());
+}
+
+Adaptation adapt(Model& model, MatrixView<const float> x, const AdaptOptions& options, ThreadPool& pool,
+                 ProgressObserver* progress) {
+  const auto predict = [&](std::size_t first, std::size_t count) {
+    Matrix<float> f(count, model.networks.cols());
+    Predictor(model, nullptr).predict({x.data() + first * x.cols(), count, x.cols()}, pool, f.view(), {}, first);
+    return f;
+  };
+  return adapt_in_batches(model, x.rows(), predict, options, pool, progress);
+}
+
+Adaptation adapt_in_batches(Model& model, std::size_t samples,
+                            const std::function<Matrix<float>(std::size_t first, std::size_t count)>& predict,
+                            const AdaptOptions& options, ThreadPool& pool, ProgressObserver* progress) {
+  check_field_samples(model, samples, "adaptation");
+  if (options.rounds < 1) throw Error(ErrorCode::usage, "adaptation: expected at least one round");
+  if (options.batch < 1) throw Error(ErrorCode::usage, "adaptation: expected batches of at least one sample");
+  for (const auto& name : options.classes) index_of_class(model, name);  // throws before the work
+  const std::size_t batches = std::max<std::size_t>(1, samples / options.batch);
+  if (batches == 1) {
+    report(progress, {"adapt", 0, samples, "samples"});
+    return adapt_predicted(model, predict(0, samples), options, pool);
+  }
+  Model changed = shared_copy(model);
+  std::vector<double> support(model.classes.names.size(), 0.0);
+  Adaptation sum;
+  for (std::size_t b = 0; b < batches; ++b) {
+    report(progress, {"adapt", b * options.batch, samples, "samples"});
+    const std::size_t first = b * options.batch, count = (b + 1 == batches ? samples : first + options.batch) - first;
+    const Adaptation one = adapt_predicted(changed, predict(first, count), options, pool);
+    sum.samples += one.samples;
+    sum.convincing += one.convincing;
+    sum.rounds = std::max(sum.rounds, one.rounds);
+    sum.likelihood_gain += one.likelihood_gain * static_cast<double>(count) / static_cast<double>(samples);
+    for (const ClassMove& move : one.moves) support[static_cast<std::size_t>(move.class_index)] += move.support;
+  }
+  const std::size_t p = model.class_outputs();
+  const Matrix<float> before = model.class_vectors(), after = changed.class_vectors();
+  for (std::size_t c = 0; c < support.size(); ++c)
+    if (support[c] > 0)
+      sum.moves.push_back(
+          {static_cast<std::int32_t>(c), support[c], degrees_between(before.row(c).first(p), after.row(c).first(p))});
+  add_up(sum);
+  model = std::move(changed);
+  return sum;
 }
 
 double degrees_between(std::span<const float> a, std::span<const float> b) {

@@ -1,9 +1,11 @@
 #pragma once
 // The EM behind adapt() (parsnets/field.hpp), on samples and places alone: choosing its settings runs it many times.
 
+#include <functional>
 #include <span>
 #include <vector>
 
+#include "parsnets/field.hpp"
 #include "parsnets/model.hpp"
 
 namespace parsnets {
@@ -47,5 +49,20 @@ Moved move_places(const Pile& pile, const Movable& classes, const FieldSettings&
                   ThreadPool& pool);
 
 inline constexpr double kLeastSupport = 3;  ///< convincing samples without which a class does not move
+
+// Learning in the field from samples whose predictions are known; `f` is what predict() gave for them, n x o.
+
+/// Throws as adapt() for a model of another space and for no samples; `what` names them.
+void check_field_samples(const Model& model, std::size_t samples, const char* what);
+/// adapt() to so many samples; predict(first, count) gives what Model::predict() does for some of them, in their order.
+Adaptation adapt_in_batches(Model& model, std::size_t samples,
+                            const std::function<Matrix<float>(std::size_t first, std::size_t count)>& predict,
+                            const AdaptOptions& options, ThreadPool& pool, ProgressObserver* progress);
+/// As teach(), which throws for unknown names before it predicts.
+std::size_t index_of_class(const Model& model, const std::string& name);
+/// As add_class_by_examples().
+void add_class_predicted(Model& model, const std::string& name, Matrix<float> f);
+/// Adds examples of class c of a model with targets classes.
+void teach_predicted(Model& model, std::size_t c, Matrix<float> f);
 
 }  // namespace parsnets

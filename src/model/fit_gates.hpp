@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "parsnets/gates.hpp"
+#include "parsnets/model_parts.hpp"
 #include "parsnets/threads.hpp"
 #include "parsnets/train_record.hpp"
 
@@ -16,7 +16,6 @@ struct GateOptions {
   GateKind kind = GateKind::energy;
   int networks = 200;
   int open = 40;
-  AnchorChoice anchors = AnchorChoice::samples;
   std::uint64_t seed = 1;
 };
 
@@ -26,8 +25,7 @@ Gates fit_gates(const GateOptions& options, MatrixView<const float> e, ThreadPoo
 
 /// Encodings of some samples by their numbers: a row each.
 using EncodingsOf = std::function<Matrix<float>(std::span<const std::size_t> samples)>;
-/// The same for `samples` encodings of h values that are not in memory: those of anchors are asked for. Throws usage
-/// also for anchors by k-means, which need all.
+/// The same for `samples` encodings of h values that are not in memory: those of anchors are asked for.
 Gates fit_gates(const GateOptions& options, std::size_t samples, std::size_t h, const EncodingsOf& encodings,
                 ThreadPool& pool);
 

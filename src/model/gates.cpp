@@ -2,8 +2,6 @@
 // give the same networks: a product in float ranks the anchors, and only those whose rank its rounding could change are
 // scored again as Gates::select does.
 
-#include "parsnets/gates.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +16,7 @@
 #include "base/row_products.hpp"
 #include "model/fit_gates.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/option_name.hpp"
+#include "parsnets/model_parts.hpp"
 
 namespace parsnets {
 
@@ -26,7 +24,6 @@ namespace {
 
 constexpr std::size_t kRows = 128;
 constexpr std::size_t kMostNetworks = std::numeric_limits<std::uint16_t>::max();
-constexpr int kMaxIterations = 25;
 constexpr std::uint64_t kAnchorStream = 0x67617465;
 
 /// The k-th largest of `scores`, which are reordered.
@@ -134,50 +131,6 @@ Matrix<float> unit_rows(MatrixView<const float> e, ThreadPool& pool) {
   return out;
 }
 
-/// Spherical k-means: each sample belongs to the anchor of largest cosine, each anchor is the direction of its samples'
-/// sum. An anchor without samples takes over the sample farthest from its own anchor.
-void run_kmeans(MatrixView<const float> unit, Matrix<float>& anchors, ThreadPool& pool) {
-  const std::size_t n = unit.rows(), networks = anchors.rows();
-  std::vector<std::size_t> owner(n, networks), next(n);
-  std::vector<float> cosine(n);
-  for (int iteration = 0; iteration < kMaxIterations; ++iteration) {
-    pool.parallel_for(n, kRows, [&](std::size_t begin, std::size_t end, std::size_t) {
-      Matrix<float> scores(end - begin, networks);
-      multiply(pool, Trans::no, {unit.data() + begin * unit.cols(), end - begin, unit.cols()}, Trans::yes,
-               anchors.view(), scores.view());
-      for (std::size_t i = begin; i < end; ++i) {
-        const auto row = scores.row(i - begin);
-        const auto best = std::ranges::max_element(row);
-        next[i] = static_cast<std::size_t>(best - row.begin());
-        cosine[i] = *best;
-      }
-    });
-    std::vector<std::vector<std::size_t>> members(networks);
-    for (std::size_t i = 0; i < n; ++i) members[next[i]].push_back(i);
-    for (std::size_t a = 0; a < networks; ++a) {
-      if (!members[a].empty()) continue;
-      std::size_t farthest = n;
-      for (std::size_t i = 0; i < n; ++i)
-        if (members[next[i]].size() > 1 && (farthest == n || cosine[i] < cosine[farthest])) farthest = i;
-      std::erase(members[next[farthest]], farthest);
-      members[a].push_back(farthest);
-      next[farthest] = a;
-    }
-    if (next == owner) return;
-    owner = next;
-    pool.parallel_for(networks, 1, [&](std::size_t a, std::size_t, std::size_t) {
-      std::vector<double> sum(unit.cols(), 0.0);
-      for (const std::size_t i : members[a])
-        for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += unit(i, j);
-      double squares = 0;
-      for (const double v : sum) squares += v * v;
-      if (squares == 0) return;  // opposite samples: the anchor stays
-      std::ranges::transform(sum, anchors.row(a).begin(),
-                             [&](double v) { return static_cast<float>(v / std::sqrt(squares)); });
-    });
-  }
-}
-
 void require_anchors(std::size_t networks, std::size_t found) {
   if (found < networks)
     throw Error(
@@ -192,7 +145,6 @@ Matrix<float> fit_anchors(const GateOptions& options, MatrixView<const float> e,
   const auto order = Rng(options.seed, kAnchorStream).permutation(unit.rows());
   Matrix<float> anchors(networks, e.cols());
   for (std::size_t a = 0; a < networks; ++a) std::ranges::copy(unit.row(order[a]), anchors.row(a).begin());
-  if (options.anchors == AnchorChoice::kmeans) run_kmeans(unit.view(), anchors, pool);
   return anchors;
 }
 
@@ -200,9 +152,6 @@ Matrix<float> fit_anchors(const GateOptions& options, MatrixView<const float> e,
 Matrix<float> fit_anchors(const GateOptions& options, std::size_t samples, std::size_t h, const EncodingsOf& encodings,
                           ThreadPool& pool) {
   const auto networks = static_cast<std::size_t>(options.networks);
-  if (options.anchors == AnchorChoice::kmeans)
-    throw Error(ErrorCode::usage, fmt::format("{} requires all samples in the memory of one process; use {}",
-                                              option_name("anchors", "kmeans"), option_name("anchors", "samples")));
   const auto order = Rng(options.seed, kAnchorStream).permutation(samples);
   Matrix<float> anchors(networks, h);
   std::size_t made = 0;

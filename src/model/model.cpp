@@ -1,35 +1,20 @@
 #include "parsnets/model.hpp"
 
 #include <algorithm>
+#include <cmath>
 
-#include "model/pipeline.hpp"
+#include "base/linalg.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/predictor.hpp"
 
 namespace parsnets {
 
 namespace {
 
-/// Rows of scores against so many classes that are made at a time: some 32 MB of them.
-std::size_t rows_at_a_time(std::size_t classes) {
-  constexpr std::size_t kBytes = std::size_t{32} << 20, kFewest = 64;
-  return std::max(kFewest, kBytes / sizeof(float) / std::max<std::size_t>(classes, 1));
-}
-
-/// score(first, count, scores) makes the scores of some rows.
-template <class Score>
-void visit_rows(std::size_t rows, std::size_t classes, const ScoreVisitor& visit, const Score& score) {
-  const std::size_t most = std::min(rows, rows_at_a_time(classes));
-  Matrix<float> room(most, classes);
-  for (std::size_t first = 0; first < rows; first += most) {
-    const MatrixView<float> scores(room.data(), std::min(most, rows - first), classes);
-    score(first, scores.rows(), scores);
-    visit(first, scores);
-  }
-}
-
-MatrixView<const float> some_rows(MatrixView<const float> all, std::size_t first, std::size_t count) {
-  return {all.row(first).data(), count, all.cols()};
+/// Refers to both.
+Predictor predictor_of(const Model& model, const PreparedClasses& prepared) {
+  return Predictor(model, std::shared_ptr<const PreparedClasses>(std::shared_ptr<void>(), &prepared));
 }
 
 }  // namespace
@@ -38,7 +23,7 @@ Matrix<float> Model::predict(MatrixView<const float> x, ThreadPool& pool) const 
   if (direction != Direction::forward)
     throw Error(ErrorCode::usage, "this model maps semantics to features and cannot predict semantics");
   Matrix<float> f(x.rows(), networks.cols());
-  Pipeline(*this).predict(x, pool, f.view());
+  Predictor(*this, nullptr).predict(x, pool, f.view());
   return f;
 }
 
@@ -47,9 +32,10 @@ Matrix<float> Model::predict_semantics(MatrixView<const float> x, ThreadPool& po
 }
 
 Matrix<float> Model::score_predictions(MatrixView<const float> f, ThreadPool& pool) const {
-  const PreparedClasses prepared = prepare_classes(pool);
-  Matrix<float> made(f.rows(), prepared.vectors.rows());
-  Pipeline(*this).compare(f, prepared, pool, made.view());
+  Matrix<float> made(f.rows(), classes.names.size());
+  Predictor(*this, pool).compare(f, pool, [&](std::size_t first, MatrixView<const float> scores) {
+    std::ranges::copy(scores.values(), made.row(first).begin());
+  });
   return made;
 }
 
@@ -58,27 +44,126 @@ Matrix<float> Model::scores(MatrixView<const float> x, ThreadPool& pool) const {
 }
 
 Matrix<float> Model::scores(MatrixView<const float> x, const PreparedClasses& prepared, ThreadPool& pool) const {
+  const Predictor predictor = predictor_of(*this, prepared);
   Matrix<float> made(x.rows(), prepared.vectors.rows());
-  Pipeline(*this).scores(x, prepared, pool, made.view());
+  predictor.scores(x, pool, made.view());
   return made;
 }
 
 void Model::visit_scores(MatrixView<const float> x, const PreparedClasses& prepared, ThreadPool& pool,
                          const ScoreVisitor& visit) const {
-  const Pipeline pipeline(*this);
-  visit_rows(x.rows(), prepared.vectors.rows(), visit,
-             [&](std::size_t first, std::size_t count, MatrixView<float> scores) {
-               pipeline.scores(some_rows(x, first, count), prepared, pool, scores, first);
-             });
+  predictor_of(*this, prepared).visit_scores(x, pool, visit);
 }
 
 void Model::visit_prediction_scores(MatrixView<const float> f, const PreparedClasses& prepared, ThreadPool& pool,
                                     const ScoreVisitor& visit) const {
-  const Pipeline pipeline(*this);
-  visit_rows(f.rows(), prepared.vectors.rows(), visit,
-             [&](std::size_t first, std::size_t count, MatrixView<float> scores) {
-               pipeline.compare(some_rows(f, first, count), prepared, pool, scores);
-             });
+  predictor_of(*this, prepared).compare(f, pool, visit);
 }
+
+void scale_heads(const Model& model, MatrixView<float> rows) {
+  if (model.head_weight == 0) return;
+  const double share = 1 / (1 + model.head_weight);
+  const auto scale = [](std::span<float> part, double square) {
+    if (const double squares = dot(part, part); squares > 0)
+      for (float& v : part) v = static_cast<float>(v * std::sqrt(square / squares));
+  };
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    scale(rows.row(i).first(model.class_outputs()), share);
+    scale(rows.row(i).subspan(model.class_outputs()), 1 - share);
+  }
+}
+
+void centre_rows(const Model& model, MatrixView<float> rows) {
+  if (model.similarity != Similarity::cosine) return;
+  for (std::size_t r = 0; r < rows.rows() && !model.semantic_centre.empty(); ++r)
+    for (std::size_t a = 0; a < rows.cols(); ++a) rows(r, a) -= model.semantic_centre[a];
+  scale_heads(model, rows);
+}
+
+Matrix<float> as_attributes(const Model& model, Matrix<float> rows, ThreadPool& pool) {
+  if (model.targets == Targets::semantics && model.semantic_preprocess.whitening.empty()) return rows;
+  Matrix<float> out(rows.rows(), model.attributes());
+  if (model.targets == Targets::classes) {
+    const std::size_t o = model.class_outputs(), m = out.cols();
+    if (o < rows.cols()) {  // the semantic head has no part in it
+      Matrix<float> placed(rows.rows(), o);
+      for (std::size_t r = 0; r < rows.rows(); ++r) std::ranges::copy(rows.row(r).first(o), placed.row(r).begin());
+      rows = std::move(placed);
+    }
+    for (std::size_t r = 0; r < out.rows(); ++r) std::ranges::copy(model.attribute_head.row(o), out.row(r).begin());
+    multiply(pool, Trans::no, rows.view(), Trans::no, {model.attribute_head.data(), o, m}, out.view(), 1, 1);
+    return out;
+  }
+  for (std::size_t r = 0; r < rows.rows(); ++r) model.semantic_preprocess.expand(rows.row(r), out.row(r));
+  return out;
+}
+
+void check_prepared(const Model& model, const PreparedClasses& prepared) {
+  if (prepared.vectors.rows() != model.classes.names.size() || prepared.squares.size() != model.classes.names.size())
+    throw Error(ErrorCode::usage, "the prepared classes do not belong to this model; prepare them again");
+}
+
+namespace {
+
+Matrix<float> copied(const Matrix<float>& matrix) { return Matrix<float>::copy_of(matrix.view()); }
+
+/// A copy with `take(matrix)` for every matrix. Names every field, so that a new one does not compile until it is
+/// copied, too.
+template <class Take>
+Model copy(const Model& model, const Take& take) {
+  const auto& [dimensions, feature_preprocess, encoder, gates, see_encoding, direction, targets, networks, relu, shared,
+               bias, reverse, semantic_preprocess, centre, similarity, prototypes, prior_samples, attribute_head,
+               head_weight, field, classes, attribute_names, feature_names, gamma, temperature, rejection, sets,
+               options, record] = model;
+  const auto& [weights, error] = encoder;
+  const auto& [kind, count, open, anchors] = gates;
+  const auto& [support, prototype_weights, width] = prototypes;
+  const auto& [names, seen, semantics, samples, means, taught, adapted, described, gamma_before] = classes;
+  return {dimensions,
+          feature_preprocess,
+          {take(weights), error},
+          {kind, count, open, take(anchors)},
+          see_encoding,
+          direction,
+          targets,
+          take(networks),
+          relu,
+          take(shared),
+          bias,
+          take(reverse),
+          semantic_preprocess,
+          centre,
+          similarity,
+          {take(support), take(prototype_weights), width},
+          prior_samples,
+          take(attribute_head),
+          head_weight,
+          field,
+          {names,
+           seen,
+           take(semantics),
+           samples,
+           take(means),
+           {taught.samples, copied(taught.sums)},  // teaching and adapting change these in place
+           {adapted.samples, copied(adapted.sums)},
+           described,
+           gamma_before},
+          attribute_names,
+          feature_names,
+          gamma,
+          temperature,
+          rejection,
+          sets,
+          options,
+          record};
+}
+
+}  // namespace
+
+Model shared_copy(const Model& model) {
+  return copy(model, [](const Matrix<float>& m) { return m.share(); });
+}
+
+Model copy_in_memory(const Model& model) { return copy(model, copied); }
 
 }  // namespace parsnets

@@ -7,6 +7,13 @@
 
 namespace parsnets {
 
+/// The class bank as scoring compares it, for callers that score often. Stale once the model changes.
+struct PreparedClasses {
+  Matrix<float> vectors;       ///< forward: C x o class vectors; reverse: C x h prototypes in the space of z
+  std::vector<float> squares;  ///< C, squared lengths of the rows
+  std::vector<float> lengths;  ///< C, targets classes: of the places in class space, before heads are scaled
+};
+
 /// With two heads: scales both parts of every row (n x o) so that their squared lengths are the heads' weights,
 /// 1/(1 + ω) and ω/(1 + ω). The cosine of two such rows is the score. A part of length 0 stays as it is.
 void scale_heads(const Model& model, MatrixView<float> rows);
@@ -36,5 +43,12 @@ Matrix<float> as_attributes(const Model& model, Matrix<float> rows, ThreadPool& 
 
 /// Throws usage unless the classes were prepared for the model's present bank.
 void check_prepared(const Model& model, const PreparedClasses& prepared);
+
+// Copies of models, which are move-only.
+
+/// Shares the weights, which nothing changes once a model is made. What is learned in the field is copied.
+Model shared_copy(const Model& model);
+/// Depends on no file any more: one that is written over would change a mapped model, or end the process.
+Model copy_in_memory(const Model& model);
 
 }  // namespace parsnets

@@ -1,5 +1,3 @@
-#include "parsnets/ranking.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +6,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "base/simd.hpp"
+#include "base/row_products.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/predictor.hpp"
 
 namespace parsnets {
 
@@ -166,8 +165,8 @@ Ranking::TileWeights Ranking::add_tile(std::size_t tile, std::span<const float> 
 
 double Ranking::total(std::span<const TileWeights> tiles, float top) const {
   double sum = 0;
-  for (const TileWeights& tile : tiles)
-    if (tile.sum > 0) sum += tile.sum * std::exp(static_cast<double>(tile.top - top) / temperature_);
+  for (const auto& [best, weight] : tiles)
+    if (weight > 0) sum += weight * std::exp(static_cast<double>(best - top) / temperature_);
   return sum;
 }
 

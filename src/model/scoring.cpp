@@ -8,7 +8,6 @@
 
 #include "base/linalg.hpp"
 #include "base/row_products.hpp"
-#include "base/simd.hpp"
 
 namespace parsnets {
 

@@ -26,4 +26,10 @@ struct Hubness {
 /// N_k: how often a row is among the k nearest (by cosine) of the others; k is lowered to what the rows allow.
 Hubness hubness(MatrixView<const float> rows, std::size_t k, std::size_t bins, ThreadPool& pool);
 
+// An order of classes that puts similar ones side by side.
+
+/// C x q class vectors to the C indices in display order: by the second eigenvector of the normalised affinity (1 +
+/// cosine)/2 raised to the fourth power, then shortened by moving single classes. Deterministic.
+std::vector<std::size_t> class_order(MatrixView<const float> vectors);
+
 }  // namespace parsnets

@@ -1,32 +1,32 @@
 // Puts the figures of all runs together, and the page around them.
 
-#include "parsnets/report.hpp"
+#include "report/report.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "base/file.hpp"
+#include "base/json_file.hpp"
 #include "base/linalg.hpp"
 #include "base/rng.hpp"
-#include "data/rows.hpp"
-#include "eval/confidence_json.hpp"
-#include "eval/own_rows.hpp"
+#include "data/sample_set.hpp"
+#include "eval/confidence_count.hpp"
+#include "eval/reference.hpp"
+#include "images/image_header.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
 #include "parsnets/version.hpp"
 #include "report/bench_figures.hpp"
-#include "report/field_figures.hpp"
 #include "report/geometry.hpp"
-#include "report/open_set_figures.hpp"
-#include "report/overview.hpp"
 #include "report/page.hpp"
-#include "report/places.hpp"
 #include "report/run_figures.hpp"
 #include "report/tsne.hpp"
 #include "store/train_record_json.hpp"
-#include "train/refit.hpp"
+#include "train/fitter.hpp"
 #include "train/training_data.hpp"
 
 namespace parsnets {
@@ -35,8 +35,6 @@ namespace {
 
 constexpr std::size_t kCurvePoints = 500, kProfileClasses = 12, kProfileValues = 20, kAngleBins = 36, kHubs = 10,
                       kHubBins = 41, kSubspacePoints = 400;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 Matrix<float> chosen_rows(const Matrix<float>& from, const std::vector<std::size_t>& rows) {
   Matrix<float> out(rows.size(), from.cols());
@@ -132,8 +130,9 @@ Matrix<float> mapped_without_mmg(const Model& model, const Dataset& data, const 
                                  std::uint64_t memory_limit, ThreadPool& pool, ProgressObserver* progress) {
   TrainOptions options = options_of(model);
   if (memory_limit > 0) options.run.memory_limit = memory_limit;
-  if (options.geometry.weight.value_or(0) == 0 || samples.mapped.empty()) return {};
-  options.geometry.weight = 0;
+  auto* paper = std::get_if<PaperOptions>(&options.method);
+  if (paper == nullptr || paper->mmg == 0 || samples.mapped.empty()) return {};
+  paper->mmg = 0;
   report_message(progress, "fitting again without MMG for comparison");
   const Model without = refit(options, data, data.split.trainval, pool, progress);
   Matrix<float> mapped = without.predict(gather_rows(data.features, samples.rows).view(), pool);
@@ -228,9 +227,9 @@ Json hubness_json(const RunSamples& samples, const ReportOptions& options, Threa
 Json provenance_json(const ReportRun& run) {
   const Model& model = *run.model;
   Json record = to_json(model.record);
-  const Json recorded = Json::parse(run.run_json.empty() ? "{}" : run.run_json);
+  const Json recorded = parse_ordered_json(run.run_json.empty() ? "{}" : run.run_json, "run.json");
   Json json{{"data", record.contains("data") ? record["data"] : Json::object()},
-            {"options", Json::parse(model.options.empty() ? "{}" : model.options)}};
+            {"options", parse_ordered_json(model.options.empty() ? "{}" : model.options, "options")}};
   json["data"].erase("trained");  // for programs alone
   record.erase("data");
   if (record.contains("gates")) record["gates"].erase("samples_per_network");  // a figure of its own
@@ -252,8 +251,8 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
   json["curve"] = test.has_gzsl ? curve_json(test.gzsl, kCurvePoints) : Json();
   json["per_class"] = per_class_json(test, data);
   json["confusion"] = confusion_json(test, model, data);
-  json["reliability"] = reliability_json(test);
-  json["sets"] = sets_json(test);
+  json["reliability"] = reliability_json(*test.details);
+  json["sets"] = sets_json(*test.details);
   for (const auto& bench : run.benches) {
     add_bench_figures(bench.text, bench.name, data, json);
     add_field_figures(bench.text, bench.name, data, test, json);
@@ -270,7 +269,7 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
   json["places"] = places_json(model, data, samples, unseen);
   json["tsne"] = tsne_json(model, data, samples, unseen, options, pool, progress);
   json["subspaces"] = subspaces_json(data, samples, pool);
-  json["training"] = training_json(model, Json::parse(run.run_json.empty() ? "{}" : run.run_json));
+  json["training"] = training_json(model, parse_ordered_json(run.run_json.empty() ? "{}" : run.run_json, "run.json"));
   json["hubness"] = hubness_json(samples, options, pool);
   json["attributes"] = attributes_json(model, data, samples, pool);
   json["explanations"] = explanations_json(model, data, samples, options.explanations, pool);
@@ -357,6 +356,119 @@ std::string report_page(const std::string& data) {
   if (place == std::string::npos)
     throw Error(ErrorCode::failure, "internal error: the page has no placeholder for its data");
   return page.replace(place, mark.size(), safe);
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const Json& summary_of(const Json& part) { return part.at("runs").at(0).at("summary"); }
+
+/// Ranks of the methods that have a figure on every data set where any method has one, so that all of them meet the
+/// same rivals; equal figures share the mean of their ranks. Null for fewer than two such methods.
+Json ranks_json(const Json& rows, const char* metric) {
+  const std::size_t parts = rows.at(0).at("cells").size();
+  const auto has = [&](const Json& row, std::size_t p) {
+    return !row["cells"][p].is_null() && !row["cells"][p][metric].is_null();
+  };
+  std::vector<std::size_t> used;
+  for (std::size_t p = 0; p < parts; ++p)
+    if (std::ranges::any_of(rows, [&](const Json& row) { return has(row, p); })) used.push_back(p);
+  std::vector<const Json*> complete;
+  for (const auto& row : rows)
+    if (std::ranges::all_of(used, [&](std::size_t p) { return has(row, p); })) complete.push_back(&row);
+  if (used.empty() || complete.size() < 2) return nullptr;
+  std::vector<Json> methods;
+  for (const Json* row : complete) {
+    std::size_t best = 0;
+    double sum = 0;
+    for (const std::size_t p : used) {
+      const auto figure = [&](const Json* one) { return (*one)["cells"][p][metric].get<double>(); };
+      const auto above = std::ranges::count_if(complete, [&](const Json*o) { return figure(o) > figure(row); }),
+                 equal = std::ranges::count_if(complete, [&](const Json*o) { return figure(o) == figure(row); });
+      best += above == 0;
+      sum += static_cast<double>(above) + static_cast<double>(equal + 1) / 2;
+    }
+    methods.push_back(
+        {{"method", (*row)["method"]}, {"best", best}, {"mean_rank", sum / static_cast<double>(used.size())}});
+  }
+  std::ranges::stable_sort(methods, {}, [](const Json& m) { return m["mean_rank"].get<double>(); });
+  return {{"data_sets", used.size()}, {"methods", methods}};
+}
+
+}  // namespace
+
+std::vector<std::string> part_names(const std::vector<Json>& parts) {
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const auto& part : parts) {
+    const Json& own = summary_of(part);
+    std::vector<std::string> more;
+    for (const char* field : {"features", "semantics", "split"})
+      if (std::ranges::any_of(parts, [&](const Json& other) {
+            return summary_of(other)["data"] == own["data"] && summary_of(other)[field] != own[field];
+          }))
+        more.push_back(own[field].get<std::string>());
+    std::erase(more, "");
+    std::string name = own["data"].get<std::string>();
+    if (!more.empty()) name += fmt::format(" ({})", fmt::join(more, ", "));
+    std::string unique = name;
+    for (int i = 2; !taken.insert(unique).second; ++i) unique = fmt::format("{} #{}", name, i);
+    names.push_back(unique);
+  }
+  return names;
+}
+
+Json overview_json(const std::vector<Json>& parts, const std::vector<std::string>& names) {
+  Json rows = Json::array();
+  for (std::size_t p = 0; p < parts.size(); ++p)
+    for (const auto& run : parts[p].at("runs")) {
+      auto row = std::ranges::find_if(rows, [&](const Json& one) { return one["method"] == run["name"]; });
+      if (row == rows.end()) {
+        rows.push_back({{"method", run["name"]}, {"cells", std::vector<Json>(parts.size())}});
+        row = rows.end() - 1;
+      }
+      (*row)["cells"][p] = {{"zsl", run["summary"]["zsl"]}, {"h", run["summary"]["h"]}};
+    }
+  Json ranks{{"zsl", ranks_json(rows, "zsl")}, {"h", ranks_json(rows, "h")}};
+  return {{"parts", names}, {"rows", std::move(rows)}, {"ranks", std::move(ranks)}};
+}
+
+// Photographs of the samples for the report, as a data: URL.
+
+namespace {
+
+std::string base64(const std::string& bytes) {
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve(bytes.size() * 4 / 3 + 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::size_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (std::size_t k = 0; k < 4; ++k) text += i + k > bytes.size() ? '=' : digits[group >> (18 - 6 * k) & 63];
+  }
+  return text;
+}
+
+}  // namespace
+
+Thumbnails read_thumbnails(const std::filesystem::path& folder, std::size_t samples) {
+  for (const char* type : {"jpeg", "png"}) {
+    const auto file = folder / (std::string("thumbnails.") + (type[0] == 'j' ? "jpg" : "png"));
+    if (!std::filesystem::is_regular_file(file)) continue;
+    const std::string bytes = read_text_file(file);
+    const auto header = read_image_header(std::as_bytes(std::span(bytes)));
+    const std::size_t width = header ? header->width : 0, height = header ? header->height : 0;
+    std::size_t size = std::min(width, height);
+    while (size > 0 && (width / size) * (height / size) < samples) --size;
+    if (size == 0)
+      throw Error(BadInput{file.string(), "",
+                           fmt::format("a JPEG or PNG with a square for each of {} samples", samples),
+                           fmt::format("{} x {} pixels", width, height), "remove the file or create it again"});
+    return {fmt::format("data:image/{};base64,{}", type, base64(bytes)), width / size, size};
+  }
+  return {};
 }
 
 }  // namespace parsnets

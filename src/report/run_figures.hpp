@@ -5,11 +5,14 @@
 #include <optional>
 
 #include "parsnets/evaluation.hpp"
-#include "parsnets/ranking.hpp"
-#include "parsnets/report.hpp"
+#include "parsnets/predictor.hpp"
 #include "parsnets/training.hpp"
+#include "report/report.hpp"
 
 namespace parsnets {
+
+/// A class or sample number as an index.
+inline std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 using Json = nlohmann::ordered_json;
 
@@ -44,5 +47,19 @@ Json training_json(const Model& model, const Json& recorded);
 /// Null for reverse models, which predict no attributes.
 Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool);
 Json explanations_json(const Model& model, const Dataset& data, const RunSamples& samples, int count, ThreadPool& pool);
+
+// Unseen classes where the model expects them, beside where their test samples lie. Test labels are read to show this,
+// after training.
+
+struct UnseenPlaces {
+  std::vector<std::int32_t> classes;  ///< u, unseen classes of the data set that have test samples, ascending
+  Matrix<float> places;               ///< u x o, class vectors of the model
+  Matrix<float> means;                ///< u x o, means of the mapped test samples
+};
+/// Nothing (u = 0) for models that do not compare class vectors by cosine.
+UnseenPlaces unseen_places(const Model& model, const Dataset& data, const RunSamples& samples);
+
+/// Cosines of each mean with its own place and with the nearest places of other classes. Null for u = 0.
+Json places_json(const Model& model, const Dataset& data, const RunSamples& samples, const UnseenPlaces& unseen);
 
 }  // namespace parsnets

@@ -11,7 +11,7 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kRowChunk = 64;
+constexpr std::size_t kAffinityRows = 64;
 
 double squared_distance(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
@@ -39,7 +39,7 @@ void select_nearest(std::span<const double> products, const std::vector<double>&
 
 Neighbours nearest_neighbours(MatrixView<const double> rows, std::size_t k, ThreadPool& pool,
                               ProgressObserver* progress) {
-  constexpr std::size_t kRowsPerReport = 32 * kRowChunk;
+  constexpr std::size_t kRowsPerReport = 32 * kAffinityRows;
   constexpr double kEqual = 1e-20;  // of the largest squared norm: below it, a squared distance is rounding
   const std::size_t n = rows.rows();
   std::vector<double> norms(n);
@@ -54,7 +54,7 @@ Neighbours nearest_neighbours(MatrixView<const double> rows, std::size_t k, Thre
   for (std::size_t first = 0; first < n; first += kRowsPerReport) {
     report(progress, {"t-SNE neighbours", first, n, "rows"});
     pool.parallel_for(
-        std::min(kRowsPerReport, n - first), kRowChunk, [&](std::size_t from, std::size_t to, std::size_t) {
+        std::min(kRowsPerReport, n - first), kAffinityRows, [&](std::size_t from, std::size_t to, std::size_t) {
           const MatrixView<const double> block(rows.data() + (first + from) * rows.cols(), to - from, rows.cols());
           Matrix<double> products(block.rows(), n);
           multiply(pool, Trans::no, block, Trans::yes, rows, products.view());
@@ -114,7 +114,7 @@ void calibrate_row(std::span<const double> squared_distances, double perplexity,
 Affinities symmetric_affinities(const Neighbours& neighbours, double perplexity, ThreadPool& pool) {
   const std::size_t n = neighbours.index.rows(), k = neighbours.index.cols();
   Matrix<double> conditional(n, k);
-  pool.parallel_for(n, kRowChunk, [&](std::size_t begin, std::size_t end, std::size_t) {
+  pool.parallel_for(n, kAffinityRows, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t i = begin; i < end; ++i)
       calibrate_row(neighbours.squared_distance.row(i), perplexity, conditional.row(i));
   });
@@ -132,7 +132,7 @@ Affinities symmetric_affinities(const Neighbours& neighbours, double perplexity,
       entries[start[i] + size[i]++] = {j, half};
       entries[start[j] + size[j]++] = {static_cast<std::uint32_t>(i), half};
     }
-  pool.parallel_for(n, kRowChunk, [&](std::size_t begin, std::size_t end, std::size_t) {
+  pool.parallel_for(n, kAffinityRows, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto from = entries.begin() + static_cast<std::ptrdiff_t>(start[i]),
                  to = entries.begin() + static_cast<std::ptrdiff_t>(start[i + 1]);

@@ -3,11 +3,14 @@
 
 #include <httplib.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
 
 #include "serve/http.hpp"
+#include "serve/metrics.hpp"
+#include "serve/request_checks.hpp"
 
 namespace parsnets {
 
@@ -57,6 +60,43 @@ class Connection : public httplib::Stream {
   std::size_t taken_ = 0, replayed_taken_ = 0;  ///< of received_, of replayed_
   std::uint64_t bytes_read_ = 0;
   bool timed_out_ = false, ended_ = false;
+};
+
+// A request between its head and its response: cpp-httplib reads the body and writes the response.
+
+struct Exchange {
+  RequestHead head;
+  FoundRoute found;
+  HttpRequest request;
+  Connection* connection = nullptr;
+  std::string room;            ///< memory for the body, used again by the next request of the connection
+  bool body_complete = false;  ///< or there is none
+  int status = 0;              ///< of the response that was written
+};
+
+struct ExchangeLimits {
+  std::chrono::milliseconds response{10000};  ///< for writing it
+  std::chrono::milliseconds idle{15000};      ///< told to clients
+  std::size_t body_bytes = 16u << 20;
+};
+
+/// Thread-safe: every thread finishes exchanges of its own.
+class Exchanger : private httplib::Server {
+ public:
+  /// `metrics` must outlive it.
+  Exchanger(ExchangeLimits limits, Metrics& metrics);
+
+  /// Reads the body of a request whose head was checked, has its route answer and writes the response. `last`: the
+  /// connection ends after it. Whether the connection can be used again.
+  bool finish(Exchange& exchange, bool last);
+
+ private:
+  void read_body_and_answer(const httplib::Request& request, httplib::Response& response,
+                            const httplib::ContentReader& reader);
+  void answer(const httplib::Request& request, httplib::Response& response);
+
+  const ExchangeLimits limits_;
+  Metrics& metrics_;
 };
 
 }  // namespace parsnets

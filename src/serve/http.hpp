@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -68,5 +69,24 @@ struct Route {
   bool page = false;                         ///< part of the page: may be cached, and gets its content security policy
   std::vector<std::string> parameters = {};  ///< that a query may have, each once; any other gets 400
 };
+
+// What every response carries, and the text of responses that end a connection.
+
+/// The headers of a response except its type and length: its own, security and caching. `page`: as in Route.
+std::vector<std::pair<std::string, std::string>> headers_of(const HttpResponse& response, bool page);
+
+/// A response that needs no parsed request, with the end of the connection. `head_alone`: to a HEAD request.
+std::string closing_text(const HttpResponse& response, bool head_alone = false);
+
+// Which route answers a path.
+
+struct FoundRoute {
+  const Route* route = nullptr;       ///< null: no route has this path, or none of them this method
+  std::string allowed;                ///< methods of the path, as in an Allow header; empty: there is no such path
+  std::vector<std::string> captured;  ///< what stood in place of `*`
+};
+
+/// The first route with this path and method; HEAD is answered as GET. The routes must outlive what is returned.
+FoundRoute find_route(std::span<const Route> routes, std::string_view method, std::string_view path);
 
 }  // namespace parsnets

@@ -10,11 +10,10 @@
 #include <thread>
 
 #include "parsnets/error.hpp"
-#include "serve/acceptor.hpp"
-#include "serve/exchange.hpp"
+#include "serve/connection.hpp"
+#include "serve/http.hpp"
 #include "serve/listener.hpp"
 #include "serve/request_checks.hpp"
-#include "serve/response_text.hpp"
 #include "serve/worker_threads.hpp"
 
 namespace parsnets {
@@ -26,7 +25,7 @@ constexpr std::size_t kLeastOfAddress = 16;  // connections of an address that i
 constexpr std::size_t kMostKept = 2 << 20;   // bytes of a body whose memory a connection keeps
 
 RequestRules rules_of(const HttpServerOptions& options, const Listener& listener) {
-  RequestRules rules{{}, options.token, options.body_bytes, options.rate};
+  RequestRules rules{{}, options.token, options.body_bytes, options.rate.value_or(listener.is_loopback() ? 0 : 50)};
   if (listener.is_loopback())
     rules.hosts = {"localhost", "127.0.0.1", "[::1]", listener.address(), lower_case(options.host)};
   return rules;

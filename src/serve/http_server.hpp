@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct HttpServerOptions {
   std::chrono::milliseconds idle{15000};     ///< between requests of a connection
   std::chrono::milliseconds drain{1000};     ///< for a client that is still sending to read why it was refused
   std::size_t body_bytes = 16u << 20;        ///< of a request
-  double rate = 0;                           ///< requests per second and address; 0: any number
+  /// Requests per second and address; 0: any number; empty: 50 from other machines, where no proxy hides the address.
+  std::optional<double> rate{};
 };
 
 /// Answers requests on threads of its own, one per connection. One address gets half of the connections, or 16 if that

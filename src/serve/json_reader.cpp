@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "base/text.hpp"
 #include "serve/http.hpp"
 
 namespace parsnets {
@@ -52,32 +53,6 @@ double double_of(const char* from, const char* end) {
   const char* exponent = std::find_if(from, end, [](char c) { return c == 'e' || c == 'E'; });
   const bool small = exponent != end && exponent[1] == '-';
   return small ? 0 : std::numeric_limits<double>::infinity();
-}
-
-/// Length of the UTF-8 character at `at`; 0: none.
-std::size_t utf8_length(const char* at, const char* end) {
-  const auto byte = [&](std::ptrdiff_t i) { return i < end - at ? static_cast<unsigned char>(at[i]) : 0u; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(static_cast<std::ptrdiff_t>(i)) & 0xc0) != 0x80) return 0;
-  if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f) || (first == 0xf0 && byte(1) < 0x90) ||
-      (first == 0xf4 && byte(1) > 0x8f))
-    return 0;
-  return length;
-}
-
-void append_utf8(unsigned code, std::string& out) {
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-    return;
-  }
-  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  const unsigned lead[]{0, 0xc0, 0xe0, 0xf0};
-  out += static_cast<char>(lead[more] | code >> (6 * more));
-  for (int i = more - 1; i >= 0; --i) out += static_cast<char>(0x80 | (code >> (6 * i) & 0x3f));
 }
 
 }  // namespace
@@ -236,7 +211,7 @@ void JsonReader::append_escape(const std::string& field, std::string& out) {
     code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00) : 0xd800;
   }
   if (code >= 0xd800 && code < 0xe000) throw HttpError({field, "a pair of surrogates", "one alone"});
-  append_utf8(code, out);
+  append_utf8(out, code);
 }
 
 std::string JsonReader::string(const std::string& field) {
@@ -249,8 +224,8 @@ std::string JsonReader::string(const std::string& field) {
       append_escape(field, out);
       continue;
     }
-    const std::size_t length = utf8_length(at_, end_);
-    if (length == 0) throw HttpError({field, "text in UTF-8", "other bytes"});
+    std::size_t length = 0;
+    if (!next_code_point(std::string_view(at_, end_), length)) throw HttpError({field, "text in UTF-8", "other bytes"});
     out.append(at_, length);
     at_ += length;
   }

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "serve/http.hpp"
-#include "serve/request_head.hpp"
+#include "serve/request_checks.hpp"
 
 namespace parsnets {
 

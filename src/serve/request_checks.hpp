@@ -1,17 +1,79 @@
 #pragma once
 // Who asks, and for what: checks of a request, all but that of its query before its body is read.
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "serve/http.hpp"
 #include "serve/metrics.hpp"
-#include "serve/rate_limiter.hpp"
-#include "serve/request_head.hpp"
-#include "serve/route_finder.hpp"
 
 namespace parsnets {
+
+// The request line and the headers, checked before anything acts on them: two readers of a head that is not exact could
+// disagree on where the request ends.
+
+std::string lower_case(std::string_view text);
+/// Whether the text is a token of RFC 9110, such as the name of a header.
+bool is_token(std::string_view text);
+/// Name in lower case and value of a line `Name: value` without its CRLF. Throws HttpError 400.
+std::pair<std::string, std::string> parse_header(std::string_view line);
+/// Of a Content-Type header, the type without parameters, lower case.
+std::string media_type(std::string_view header);
+
+/// A head that was valid.
+struct RequestHead {
+  std::string method, target;
+  bool http_1_0 = false;
+  std::vector<std::pair<std::string, std::string>> headers;  ///< names in lower case
+  std::optional<std::uint64_t> length;                       ///< of the body
+
+  bool has_body() const { return length.value_or(0) > 0; }
+  /// The value of a header; null: none.
+  const std::string* find(std::string_view name) const;
+  /// Whether the client wants the connection closed after this request.
+  bool closes() const;
+  /// The head again, with the headers that say how long the body is and whether to ask for it, and no other that would
+  /// change how the body is read or the response: cpp-httplib's own reader of multipart bodies knows no limits.
+  std::string text() const;
+};
+
+/// Parses a head up to and including its empty line. Throws HttpError: 400 for anything but lines that end in CRLF, a
+/// known form, visible characters and one meaning of the body's length; 411 for any Transfer-Encoding; 414, 431, 505.
+RequestHead parse_request_head(std::string_view text);
+
+// A token bucket per client: `rate` requests per second, twice as many at once.
+
+/// Thread-safe. Remembers a bounded number of clients; of more, those forgotten are the ones with full buckets, and
+/// without any such, new clients share one bucket.
+class RateLimiter {
+ public:
+  /// `rate` 0: no limit.
+  explicit RateLimiter(double rate, std::size_t most_clients = 4096) : rate_(rate), most_clients_(most_clients) {}
+  /// Whether the client may have one more request now.
+  bool allows(const std::string& client, Clock::time_point now);
+  std::size_t clients() const;
+
+ private:
+  struct Bucket {
+    double tokens = 0;
+    Clock::time_point filled;
+  };
+  void fill(Bucket& bucket, Clock::time_point now) const;
+  double burst() const { return rate_ < 1 ? 1 : 2 * rate_; }
+
+  const double rate_;
+  const std::size_t most_clients_;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Bucket> buckets_;
+};
 
 struct RequestRules {
   std::vector<std::string> hosts;      ///< what a Host header may name, without ports, lower case; empty: anything

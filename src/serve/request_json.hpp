@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "parsnets/ranking.hpp"
+#include "parsnets/predictor.hpp"
 
 namespace parsnets {
 

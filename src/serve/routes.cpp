@@ -1,12 +1,15 @@
+
 #include "serve/routes.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <span>
 
 #include "formats/npy.hpp"
+#include "images/features_of_image.hpp"
 #include "serve/multipart.hpp"
 #include "serve/playground_files.hpp"
 
@@ -203,6 +206,56 @@ std::vector<Route> routes_of(const Service& service, const Photographs* photogra
                     false,
                     {"format", "precision"}});
   return routes;
+}
+
+Turnstile::Turn Turnstile::enter(Clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  if (free_ > 0) {
+    --free_;
+    return Turn(*this);
+  }
+  Waiter own;
+  waiting_.push_back(&own);
+  lock.unlock();
+  const bool called = own.called.try_acquire_until(deadline);
+  lock.lock();  // leave() is done with `own` then
+  if (!called && !own.has_turn) {
+    std::erase(waiting_, &own);
+    throw HttpError(503, "too many requests are waiting");
+  }
+  return Turn(*this);
+}
+
+void Turnstile::leave() {
+  std::lock_guard lock(mutex_);
+  if (waiting_.empty()) {
+    ++free_;
+    return;
+  }
+  Waiter& next = *waiting_.front();
+  waiting_.pop_front();
+  next.has_turn = true;
+  next.called.release();
+}
+
+namespace {
+
+struct Release {
+  std::counting_semaphore<>& semaphore;
+  ~Release() { semaphore.release(); }
+};
+
+}  // namespace
+
+Photographs::Photographs(std::unique_ptr<Backbone> backbone, FeatureSource source, ImageLimits limits, unsigned cores)
+    : backbone_(std::move(backbone)), source_(std::move(source)), limits_(limits), free_(std::max(cores, 1u)) {}
+
+Matrix<float> Photographs::features_of(std::span<const std::byte> image, Clock::time_point deadline) const {
+  check_image(image, limits_, "the photograph");  // what is refused does not wait
+  if (!free_.try_acquire_until(deadline)) throw HttpError(503, "too many photographs are waiting");
+  const Release release{free_};
+  const std::vector<float> features = features_of_image(*backbone_, source_.input, image, "the photograph", limits_);
+  return Matrix<float>::copy_of({features.data(), 1, features.size()});
 }
 
 }  // namespace parsnets

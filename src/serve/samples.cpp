@@ -10,7 +10,7 @@
 #include "eval/model_data.hpp"
 #include "images/image_header.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/report.hpp"
+#include "report/report.hpp"
 
 namespace parsnets {
 

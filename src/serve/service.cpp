@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/json_file.hpp"
 #include "formats/csv.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
@@ -42,14 +43,14 @@ Json source_json(const FeatureSource& source) {
           {"width", source.input.width}, {"height", source.input.height}};
 }
 
-/// What rejection allows, and its price on held-out classes: shares from 0 to 1.
+/// What rejection allows, and its false-rejection rates on held-out classes: shares from 0 to 1.
 Json rejection_json(const Model& model) {
   if (model.rejection.empty()) return {};
   Json json{{"false_accept", model.rejection.false_accept}};
-  if (const auto& price = model.rejection.price) {
-    json["rejected_seen"] = price->rejected_seen;
-    json["rejected_unseen"] = price->rejected_unseen;
-    json["auroc"] = price->auroc;
+  if (const auto& found = model.record.rejection) {
+    json["rejected_seen"] = found->rejected_seen / 100;
+    json["rejected_unseen"] = found->rejected_unseen / 100;
+    json["auroc"] = found->auroc / 100;
   }
   return json;
 }
@@ -94,7 +95,7 @@ Service::Service(Model model, ServedSamples samples, ServiceOptions options)
 std::string Service::model_json() const {
   const Model& model = banks_.original().model;
   const DataProvenance& data = model.record.data;
-  const Json trained = Json::parse(model.options, nullptr, false);
+  const Json trained = parse_ordered_json(model.options.empty() ? "{}" : model.options, options_.name);
   Json json{{"name", options_.name},
             {"version", PARSNETS_VERSION},
             {"method", trained.is_object() && trained.contains("method") ? trained["method"] : Json("parsnets")},

@@ -6,9 +6,6 @@
 
 #include "parsnets/model.hpp"
 #include "parsnets/threads.hpp"
-#include "serve/attribute_scale.hpp"
-#include "serve/bank_names.hpp"
-#include "serve/device_banks.hpp"
 #include "serve/edited_bank.hpp"
 #include "serve/request_json.hpp"
 #include "serve/samples.hpp"

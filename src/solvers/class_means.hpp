@@ -1,12 +1,14 @@
 #pragma once
 // Means of outputs over the samples of each class, also of samples that lie in several blocks and processes.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
+#include "base/processes.hpp"
 #include "parsnets/matrix.hpp"
-#include "parsnets/processes.hpp"
 #include "parsnets/threads.hpp"
 
 namespace parsnets {
@@ -53,5 +55,18 @@ class ClassSums {
   const ClassSlots& slots_;
   Matrix<double> sums_;
 };
+
+// The training samples of a process as networks see them, some at a time: they need not be in memory at once.
+
+struct SampleBlock {
+  std::size_t first = 0;                 ///< how many samples come before it
+  MatrixView<const float> x;             ///< n x d, prepared
+  MatrixView<const float> z;             ///< n x h, what gated networks see; empty without them
+  MatrixView<const std::uint16_t> open;  ///< n x k
+  std::span<const std::int32_t> labels;  ///< n
+};
+
+/// Hands out all samples, always the same blocks in the same order. A block ends with the call that it is given to.
+using SampleBlocks = std::function<void(const std::function<void(const SampleBlock&)>& take)>;
 
 }  // namespace parsnets

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "features/statistics.hpp"
 #include "parsnets/matrix.hpp"
-#include "parsnets/statistics.hpp"
 #include "parsnets/threads.hpp"
 
 namespace parsnets {

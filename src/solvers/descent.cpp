@@ -11,7 +11,6 @@
 #include "model/composite.hpp"
 #include "parsnets/error.hpp"
 #include "solvers/descent_loss.hpp"
-#include "solvers/gated_direction.hpp"
 #include "solvers/preconditioner.hpp"
 
 namespace parsnets {
@@ -32,13 +31,17 @@ void check(const Model& model, const DescentSamples& s, const DescentOptions& o)
     throw Error(ErrorCode::usage,
                 "refinement: expected steps >= 0, positive sharpness, step and lambda, and "
                 "non-negative weights");
-  if ((s.blocks || !is_alone(s)) && (o.mmg > 0 || model.relu))
+  if ((!s.kept || !is_alone(s)) && (o.mmg > 0 || model.relu))
     throw Error(ErrorCode::usage, fmt::format("{} and {} require all samples in the memory of one process",
                                               option_name("mmg"), option_name("relu")));
-  if (s.labels.empty() || (!s.blocks && (s.x.rows() != s.labels.size() || s.x.cols() != model.dimensions)) ||
-      (!s.z.empty() && (s.z.rows() != s.x.rows() || s.open.rows() != s.x.rows())))
+  if (s.labels.empty()) throw Error(BadInput{"refinement", "samples", "at least one", "none", ""});
+}
+
+void check_block(const Model& model, const SampleBlock& block, std::size_t labels) {
+  if (block.x.cols() != model.dimensions || block.first + block.x.rows() > labels ||
+      (!block.z.empty() && (block.z.rows() != block.x.rows() || block.open.rows() != block.x.rows())))
     throw Error(BadInput{"refinement", "samples", "as many rows and columns as the model has inputs",
-                         fmt::format("{} x {} for {} labels", s.x.rows(), s.x.cols(), s.labels.size()), ""});
+                         fmt::format("{} x {} for {} labels", block.x.rows(), block.x.cols(), labels), ""});
 }
 
 double sum_of_products(std::span<const float> a, std::span<const float> b) {
@@ -71,7 +74,8 @@ class Networks {
       shared_ = model.shared.view();
     if (!one_linear) gated_ = model.networks.view();
     if (options.shared && !shared_.empty()) {
-      if (samples.preconditioner == nullptr) own_.emplace(samples.x, options.lambda, pool);
+      if (samples.preconditioner == nullptr)
+        blocks([&](const SampleBlock& block) { own_.emplace(block.x, options.lambda, pool); });
       shared_step_ = own_ ? &*own_ : samples.preconditioner;
     }
     if (options.gate_weight > 0 && !gated_.empty())
@@ -198,7 +202,7 @@ class Pass {
        std::size_t outputs, Processes& group, ThreadPool& pool)
       : networks_(networks),
         blocks_(blocks),
-        kept_(!samples.blocks),
+        kept_(samples.kept),
         group_(group),
         pool_(pool),
         slots_(samples.labels, classes, group),
@@ -209,7 +213,6 @@ class Pass {
   double natural() const { return natural_.value_or(0); }
 
   const ClassMeans& means() const { return means_; }
-  MatrixView<const float> f() const { return f_.view(); }
 
   void start() {
     blocks_([&](const SampleBlock& block) {
@@ -300,6 +303,19 @@ class Pass {
 
 }  // namespace
 
+SampleBlocks one_block(MatrixView<const float> x, MatrixView<const float> z, MatrixView<const std::uint16_t> open,
+                       std::span<const std::int32_t> labels) {
+  return [=](const auto& take) { take({0, x, z, open, labels}); };
+}
+
+std::vector<ObjectiveStep> objective_trace(const std::vector<DescentStep>& steps) {
+  std::vector<ObjectiveStep> trace;
+  trace.reserve(steps.size());
+  for (const auto& step : steps)
+    trace.push_back({step.objective, std::nullopt, step.loss, step.mmg, step.step, step.slope});
+  return trace;
+}
+
 bool is_one_linear_map(const Model& model) {
   return model.gates.kind == GateKind::always && !model.networks_see_encoding && !model.relu && model.shared.empty();
 }
@@ -311,8 +327,11 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   SingleProcess alone;
   Processes& group = samples.group != nullptr ? *samples.group : alone;
-  const SampleBlocks blocks = samples.blocks ? samples.blocks : [&samples](const auto& take) {
-    take({0, samples.x, samples.z, samples.open, samples.labels});
+  const SampleBlocks blocks = [&](const auto& take) {
+    samples.blocks([&](const SampleBlock& block) {
+      check_block(model, block, samples.labels.size());
+      take(block);
+    });
   };
   Networks networks(model, samples, blocks, options, group, pool);
   Pass pass(networks, samples, blocks, std::max(samples.semantics.rows(), model.classes.names.size()),
@@ -320,8 +339,7 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
   const DescentPlace from = options.start.value_or(DescentPlace{0, options.step, 0, {}});
   if (options.start) pass.set_natural(from.natural);
   pass.start();
-  const bool goes_on =
-      (!observer || observer(from.steps, model, {pass.means(), pass.f(), from})) && options.steps > from.steps;
+  const bool goes_on = (!observer || observer(from.steps, model, {pass.means(), from})) && options.steps > from.steps;
   DescentSamples compared = samples;
   Matrix<float> vectors;
   if (options.classes_follow) {
@@ -356,7 +374,7 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
     pass.move(length);
     objective = reached;
     steps.push_back({objective, value.loss, value.mmg, length, 0, seconds()});
-    if (observer && !observer(step, model, {pass.means(), pass.f(), {step, length, pass.natural(), steps}})) break;
+    if (observer && !observer(step, model, {pass.means(), {step, length, pass.natural(), steps}})) break;
     if (step == options.steps) break;
     if (options.classes_follow) loss.set_classes(model.class_vectors().view(), model.semantic_centre);
     value = pass.measure(loss, true);

@@ -1,8 +1,8 @@
 #pragma once
 // Monotone full-batch descent on the networks of a forward model, f(x) = Θ_sᵀx + Σ_{i ∈ S(x)} σ(Θ_iᵀz + b_i) + b:
 //   J(Θ) = loss(f) + λ_mmg·g(f − μ) + ½ρ(‖Θ_s‖² + Σ_i‖Θ_i‖²),    g: mmg_of_unit_rows of the samples' outputs
-//   softmax  loss = Σ_l w_l·−log softmax_c(τ·cos(f(x_l) − μ, p_c))[y_l],  c over the seen classes, Σ_l w_l = 1
-//   squared  loss = Σ_l w_l·‖a_{y_l} − f(x_l)‖² / 2v,  v the mean squared length of a − ā
+//   softmax  loss = 1/n·Σ_l −log softmax_c(τ·cos(f(x_l) − μ, p_c))[y_l],  c over the seen classes
+//   squared  loss = 1/n·Σ_l ‖a_{y_l} − f(x_l)‖² / 2v,  v the mean squared length of a − ā
 // Directions are preconditioned by ridge, (XᵀX + λI)⁻¹XᵀG for the shared network and the same per gated network on its
 // own samples (times weight/k): a step regresses the functional gradient on the features, so that its length of 1 means
 // the same for every data set. Backtracking keeps J from rising. A step costs about 4·n·m·(d + k·h) flops, all BLAS-3.
@@ -18,13 +18,13 @@
 #include <span>
 #include <vector>
 
+#include "base/processes.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/model.hpp"
-#include "parsnets/processes.hpp"
 #include "parsnets/progress.hpp"
 #include "parsnets/threads.hpp"
+#include "parsnets/train_record.hpp"
 #include "solvers/class_means.hpp"
-#include "solvers/sample_blocks.hpp"
 
 namespace parsnets {
 
@@ -52,15 +52,13 @@ struct DescentPlace {
 struct DescentOptions {
   DescentLoss loss = DescentLoss::softmax;
   int steps = 15;
-  double sharpness = 10;     ///< τ
-  double step = 1;           ///< length of a full step; backtracking halves it
-  double lambda = 20;        ///< of the preconditioners, in units of the mean eigenvalue of XᵀX
-  bool shared = true;        ///< the shared (or only linear) network moves
-  double gate_weight = 0.3;  ///< how far the gated networks move beside it; 0: not at all
-  double mmg = 0;            ///< λ_mmg
-  double mmg_floor = 0;      ///< Δ, see mmg.hpp
-  double decay = 0;          ///< ρ
-  double balance = 0;        ///< w_l ∝ (size of the class)^−balance: 0 every sample weighs the same, 1 every class
+  double sharpness = 10;        ///< τ
+  double step = 1;              ///< length of a full step; backtracking halves it
+  double lambda = 20;           ///< of the preconditioners, in units of the mean eigenvalue of XᵀX
+  bool shared = true;           ///< the shared (or only linear) network moves
+  double gate_weight = 0.3;     ///< how far the gated networks move beside it; 0: not at all
+  double mmg = 0;               ///< λ_mmg
+  double decay = 0;             ///< ρ
   bool classes_follow = false;  ///< class vectors and centre are read from the model at the start and after each step
   double tolerance = 0;         ///< stops when the predicted fall of J is below this part of J
   std::optional<DescentPlace> start = {};  ///< goes on from there; the model has the weights of that place
@@ -68,24 +66,25 @@ struct DescentOptions {
 
 /// What the model's networks see of the training samples. Nothing is owned.
 struct DescentSamples {
-  MatrixView<const float> x;             ///< n x d, prepared
-  MatrixView<const float> z;             ///< n x h, what the gated networks see; empty without gated networks
-  MatrixView<const std::uint16_t> open;  ///< n x k
+  SampleBlocks blocks;  ///< with z and active networks where the model has gated ones
+  bool kept = true;     ///< there is one block, which stays in memory; false: blocks are made anew at every visit
   std::span<const std::int32_t> labels;  ///< n, rows of `semantics`
   MatrixView<const float> semantics;     ///< C x m prepared class semantics (squared), class vectors p (softmax)
-  const RidgePreconditioner* preconditioner = nullptr;  ///< of x, where the caller has one; else made here
-  SampleBlocks blocks = {};    ///< in place of x, z and open, which are empty: samples that are not in memory
+  const RidgePreconditioner* preconditioner = nullptr;  ///< of x, where the caller has one; else made of the one block
   Processes* group = nullptr;  ///< the processes that have the other samples; null: there are none
 };
+
+/// Samples that are in memory as one block. Refers to what it is given.
+SampleBlocks one_block(MatrixView<const float> x, MatrixView<const float> z, MatrixView<const std::uint16_t> open,
+                       std::span<const std::int32_t> labels);
 
 /// The model is one linear map of the features: its network plays the part of the shared one.
 bool is_one_linear_map(const Model& model);
 
 /// What the networks give for the training samples.
 struct DescentOutputs {
-  const ClassMeans& means;    ///< over the samples of all processes
-  MatrixView<const float> f;  ///< n x m; empty for samples that come in blocks
-  DescentPlace place = {};    ///< to go on from, after at least one step
+  const ClassMeans& means;  ///< over the samples of all processes
+  DescentPlace place = {};  ///< to go on from, after at least one step
 };
 
 /// Called at the start (0 steps) and after each step; false stops. May change the model's prototypes and, with
@@ -99,5 +98,8 @@ using DescentObserver = std::function<bool(int steps, Model& model, const Descen
 std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, const DescentOptions& options,
                                  ThreadPool& pool, ProgressObserver* progress = nullptr,
                                  const DescentObserver& observer = {});
+
+/// The steps as a training record keeps them.
+std::vector<ObjectiveStep> objective_trace(const std::vector<DescentStep>& steps);
 
 }  // namespace parsnets

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/linalg.hpp"
-#include "base/rows.hpp"
+#include "base/row_blocks.hpp"
 #include "solvers/mmg.hpp"
 
 namespace parsnets {
@@ -28,20 +28,15 @@ LossOfOutputs::LossOfOutputs(const DescentSamples& samples, std::span<const floa
       semantics_(samples.semantics),
       options_(options),
       pool_(pool),
-      slots_(slots_of(samples)) {
-  double total = 0;
-  for (const double count : slots_.samples()) {
-    weights_.push_back(static_cast<float>(std::pow(count, -options.balance)));
-    total += count * static_cast<double>(weights_.back());
-  }
-  for (float& w : weights_) w = static_cast<float>(w / total);
+      slots_(slots_of(samples)),
+      weight_(static_cast<float>(1 / slots_.total())) {
   set_classes(samples.semantics, centre);
   if (options.loss != DescentLoss::squared) return;
   std::vector<double> mean(semantics_.cols(), 0.0);
   double squares = 0;
-  for (std::size_t s = 0; s < weights_.size(); ++s) {
+  for (std::size_t s = 0; s < slots_.classes().size(); ++s) {
     const auto a = semantics_.row(static_cast<std::size_t>(slots_.classes()[s]));
-    const double weight = slots_.samples()[s] * static_cast<double>(weights_[s]);
+    const double weight = slots_.samples()[s] * static_cast<double>(weight_);
     for (std::size_t j = 0; j < a.size(); ++j) mean[j] += weight * static_cast<double>(a[j]);
     squares += weight * dot(a, a);
   }
@@ -85,10 +80,10 @@ double LossOfOutputs::softmax_rows(MatrixView<const float> f, MatrixView<float> 
     const float top = *std::max_element(row.begin(), row.end()), own = row[y];
     double sum = 0;
     for (float& v : row) sum += v = std::exp(v - top);
-    loss += weights_[y] * (std::log(sum) + top - own);
-    const auto scale = static_cast<float>(weights_[y] * tau / sum);
+    loss += weight_ * (std::log(sum) + top - own);
+    const auto scale = static_cast<float>(weight_ * tau / sum);
     for (float& v : row) v *= scale;
-    row[y] -= weights_[y] * tau;
+    row[y] -= weight_ * tau;
   }
   if (gradient.empty()) return loss;
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), static_cast<int>(m),
@@ -109,7 +104,7 @@ double LossOfOutputs::squared_rows(MatrixView<const float> f, MatrixView<float> 
   double loss = 0;
   for (std::size_t l = begin; l < end; ++l) {
     const auto a = semantics_.row(static_cast<std::size_t>(labels_[first + l]));
-    const double weight = weights_[slots_.of(first + l)] / variance_;
+    const double weight = weight_ / variance_;
     double squares = 0;
     for (std::size_t j = 0; j < a.size(); ++j) {
       const double difference = static_cast<double>(f(l, j)) - a[j];
@@ -134,9 +129,7 @@ LossOfOutputs::Value LossOfOutputs::evaluate(MatrixView<const float> f, MatrixVi
   Matrix<float> centred = Matrix<float>::copy_of(f);
   for (std::size_t l = 0; l < f.rows(); ++l)
     for (std::size_t j = 0; j < f.cols(); ++j) centred(l, j) -= centre_[j];
-  MmgOptions mmg;
-  mmg.floor = options_.mmg_floor;
-  const MmgValue geometry = mmg_of_unit_rows(centred.view(), labels_, mmg, !gradient.empty(), pool_);
+  const MmgValue geometry = mmg_of_unit_rows(centred.view(), labels_, !gradient.empty(), pool_);
   value.mmg = geometry.value;
   for (std::size_t i = 0; i < gradient.size(); ++i)
     gradient.data()[i] += static_cast<float>(options_.mmg) * geometry.gradient.data()[i];

@@ -45,10 +45,10 @@ class LossOfOutputs {
   DescentOptions options_;
   ThreadPool& pool_;
   ClassSlots slots_;
-  std::vector<float> centre_;   ///< m
-  std::vector<float> weights_;  ///< P: of a sample of each class; over all samples they add up to 1
-  Matrix<float> directions_;    ///< P x m unit class vectors
-  double variance_ = 1;         ///< v
+  std::vector<float> centre_;  ///< m
+  float weight_ = 0;           ///< of a sample: 1/n
+  Matrix<float> directions_;   ///< P x m unit class vectors
+  double variance_ = 1;        ///< v
 };
 
 }  // namespace parsnets

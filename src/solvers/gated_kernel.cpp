@@ -9,8 +9,8 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kRowGrain = 512;  // rows of a panel that one thread multiplies at a time
-constexpr std::size_t kTile = 256;      // rows of a panel that one thread computes at a time
+constexpr std::size_t kPanelGrain = 512;  // rows of a panel that one thread multiplies at a time
+constexpr std::size_t kTile = 256;        // rows of a panel that one thread computes at a time
 
 int to_int(std::size_t v) { return static_cast<int>(v); }
 
@@ -51,18 +51,13 @@ GatedKernel::GatedKernel(const GatedSamples& samples, const std::vector<std::siz
   mean_ /= static_cast<double>(n_) * static_cast<double>(n_);
   if (form_ == SvrForm::stored_kernel) store(progress);
   if (form_ == SvrForm::recomputed_kernel) panels_ = Matrix<float>(2 * n_, block_);
-  if (form_ == SvrForm::primal) group(samples, order);
 }
 
-double GatedKernel::bytes_needed(std::size_t n, std::size_t h, std::size_t networks, std::size_t open,
-                                 std::size_t block, SvrForm form) {
+double GatedKernel::bytes_needed(std::size_t n, std::size_t h, std::size_t networks, std::size_t block, SvrForm form) {
   const double rows = static_cast<double>(n);
   const double samples =
       4 * rows * static_cast<double>(h + 1 + networks + 1) + 8 * static_cast<double>(networks * (h + 1));
-  if (form == SvrForm::stored_kernel) return samples + 4 * rows * rows;
-  if (form == SvrForm::recomputed_kernel) return samples + 8 * rows * static_cast<double>(block);
-  return samples + 4 * rows * static_cast<double>(open) +
-         40 * rows / static_cast<double>(block) * static_cast<double>(networks);
+  return samples + (form == SvrForm::stored_kernel ? 4 * rows * rows : 8 * rows * static_cast<double>(block));
 }
 
 void GatedKernel::tile(std::size_t row, std::size_t rows, std::size_t column, std::size_t columns, float* out,
@@ -124,75 +119,15 @@ const float* GatedKernel::panel(std::size_t b) {
   return out;
 }
 
-void GatedKernel::group(const GatedSamples& samples, const std::vector<std::size_t>& order) {
-  groups_.resize(blocks());
-  for (std::size_t b = 0; b < blocks(); ++b) {
-    std::vector<std::vector<std::uint32_t>> rows(networks_);
-    for (std::size_t i = 0; i < size(b); ++i)
-      for (std::uint16_t g : samples.open.row(order[begin(b) + i])) rows[g].push_back(static_cast<std::uint32_t>(i));
-    for (std::size_t g = 0; g < networks_; ++g)
-      if (!rows[g].empty()) groups_[b].push_back({static_cast<std::uint32_t>(g), std::move(rows[g])});
-  }
-}
-
-Matrix<float> GatedKernel::gather(const Group& g, std::size_t first) const {
-  Matrix<float> z(g.rows.size(), width_);
-  for (std::size_t i = 0; i < g.rows.size(); ++i)
-    std::copy_n(z_.data() + (first + g.rows[i]) * width_, width_, z.data() + i * width_);
-  return z;
-}
-
-void GatedKernel::commit(std::size_t b, const float* delta, MatrixView<float> state) {
-  const std::size_t n = size(b), m = state.cols();
-  if (form_ != SvrForm::primal) {
-    const float* t = panel(b);
-    pool_.parallel_for(n_, kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, to_int(last - first), to_int(m), to_int(n), 1,
-                  t + first * n, to_int(n), delta, to_int(m), 1, state.data() + first * m, to_int(m));
-    });
-    const double rows = static_cast<double>(n_);
-    count(2 * rows * static_cast<double>(n * m), 4 * rows * static_cast<double>(n + 2 * m));
-    return;
-  }
-  const auto& groups = groups_[b];
-  pool_.parallel_for(groups.size(), 1, [&](std::size_t index, std::size_t, std::size_t) {
-    const Group& g = groups[index];
-    const Matrix<float> z = gather(g, begin(b));
-    Matrix<float> d(g.rows.size(), m);
-    for (std::size_t i = 0; i < g.rows.size(); ++i) std::copy_n(delta + g.rows[i] * m, m, d.data() + i * m);
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, to_int(width_), to_int(m), to_int(g.rows.size()), 1, z.data(),
-                to_int(width_), d.data(), to_int(m), 1, state.data() + g.network * width_ * m, to_int(m));
+void GatedKernel::commit(std::size_t b, const float* delta, MatrixView<float> values) {
+  const std::size_t n = size(b), m = values.cols();
+  const float* t = panel(b);
+  pool_.parallel_for(n_, kPanelGrain, [&](std::size_t first, std::size_t last, std::size_t) {
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, to_int(last - first), to_int(m), to_int(n), 1, t + first * n,
+                to_int(n), delta, to_int(m), 1, values.data() + first * m, to_int(m));
   });
-  double active = 0;
-  for (const Group& g : groups) active += static_cast<double>(g.rows.size());
-  count(2 * active * static_cast<double>(width_ * m), 8.0 * static_cast<double>(groups.size() * width_ * m));
-}
-
-void GatedKernel::block_values(std::size_t b, MatrixView<const float> state, float* out) {
-  const std::size_t n = size(b), m = state.cols();
-  if (form_ != SvrForm::primal) {
-    std::memcpy(out, state.data() + begin(b) * m, n * m * sizeof(float));
-    return;
-  }
-  const auto& groups = groups_[b];
-  pool_.parallel_for(m, 2 * column_grain(m), [&](std::size_t first, std::size_t last, std::size_t) {
-    const std::size_t w = last - first;
-    for (std::size_t i = 0; i < n; ++i) std::fill_n(out + i * m + first, w, 0.0f);
-    Matrix<float> part(n, w);
-    for (const Group& g : groups) {
-      const Matrix<float> z = gather(g, begin(b));
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, to_int(g.rows.size()), to_int(w), to_int(width_), 1,
-                  z.data(), to_int(width_), state.data() + g.network * width_ * m + first, to_int(m), 0, part.data(),
-                  to_int(w));
-      for (std::size_t i = 0; i < g.rows.size(); ++i) {
-        float* target = out + g.rows[i] * m + first;
-        for (std::size_t j = 0; j < w; ++j) target[j] += part(i, j);
-      }
-    }
-  });
-  double active = 0;
-  for (const Group& g : groups) active += static_cast<double>(g.rows.size());
-  count(2 * active * static_cast<double>(width_ * m), 4.0 * static_cast<double>(groups.size() * width_ * m));
+  const double rows = static_cast<double>(n_);
+  count(2 * rows * static_cast<double>(n * m), 4 * rows * static_cast<double>(n + 2 * m));
 }
 
 }  // namespace parsnets

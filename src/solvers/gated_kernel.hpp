@@ -1,6 +1,6 @@
 #pragma once
 // The gated kernel T(x,x′) = (1 + zᵀz′)·|S(x) ∩ S(x′)| = Φ(x)ᵀΦ(x′), cut into blocks of samples: as panels T[:,B]
-// (stored, or made when asked for), or through its features, Φ_B·Θ and Φ_Bᵀ·Δ, with samples grouped per network.
+// that are stored, or made when asked for.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,29 +21,23 @@ class GatedKernel {
               ThreadPool& pool, ProgressObserver* progress);
 
   /// Bytes an object holds for these sizes.
-  static double bytes_needed(std::size_t n, std::size_t h, std::size_t networks, std::size_t open, std::size_t block,
-                             SvrForm form);
+  static double bytes_needed(std::size_t n, std::size_t h, std::size_t networks, std::size_t block, SvrForm form);
 
   std::size_t samples() const { return n_; }
   std::size_t blocks() const { return (n_ + block_ - 1) / block_; }
   std::size_t begin(std::size_t b) const { return b * block_; }
   std::size_t size(std::size_t b) const { return std::min(block_, n_ - b * block_); }
   std::size_t block() const { return block_; }
-  /// Rows of the matrix that is linear in β and that commits change: N (values Tβ) or, in the primal form, K·(h+1) (Θ).
-  std::size_t state_rows() const { return form_ == SvrForm::primal ? networks_ * width_ : n_; }
-  SvrForm form() const { return form_; }
   double diagonal(std::size_t i) const { return diagonal_[i]; }
   /// Mean of the entries of T.
   double mean() const { return mean_; }
 
   /// T_BB, n x n, into `out`.
   void diagonal_block(std::size_t b, float* out) const;
-  /// T[:,B], N x n row-major; valid until the next call. Not in the primal form.
+  /// T[:,B], N x n row-major; valid until the next call.
   const float* panel(std::size_t b);
-  /// state += T[:,B]·delta, or Θ += Φ_Bᵀ·delta; delta n x m, state state_rows() x m.
-  void commit(std::size_t b, const float* delta, MatrixView<float> state);
-  /// Rows of Tβ that belong to block b, n x m, from the state.
-  void block_values(std::size_t b, MatrixView<const float> state, float* out);
+  /// values += T[:,B]·delta; delta n x m, values N x m.
+  void commit(std::size_t b, const float* delta, MatrixView<float> values);
 
   double flops() const { return flops_; }
   double bytes() const { return bytes_; }
@@ -53,17 +47,10 @@ class GatedKernel {
   }
 
  private:
-  struct Group {  ///< samples of one block that share an open network
-    std::uint32_t network;
-    std::vector<std::uint32_t> rows;  ///< within the block
-  };
-
   void tile(std::size_t row, std::size_t rows, std::size_t column, std::size_t columns, float* out,
             float* scratch) const;
   void store(ProgressObserver* progress);
   float* stored(std::size_t b) { return panels_.data() + n_ * begin(b); }
-  void group(const GatedSamples& samples, const std::vector<std::size_t>& order);
-  Matrix<float> gather(const Group& g, std::size_t first) const;
 
   std::size_t n_, width_, networks_, block_;
   SvrForm form_;
@@ -72,7 +59,6 @@ class GatedKernel {
   Matrix<float> gates_;  ///< N x K of 0 and 1
   Matrix<float> panels_;
   std::vector<float> diagonal_;
-  std::vector<std::vector<Group>> groups_;
   double mean_ = 0, flops_ = 0, bytes_ = 0;
 };
 

@@ -14,16 +14,18 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kRows = 512;    // samples whose values are computed together
-constexpr int kHalvings = 6;          // of η in one outer step
-constexpr double kNoGeometry = 1e-6;  // g/Σ_v, below which g is rounding
+constexpr std::size_t kJointRows = 512;  // samples whose values are computed together
+constexpr int kJointHalvings = 6;        // of η in one outer step
+constexpr double kNoGeometry = 1e-6;     // g/Σ_v, below which g is rounding
 
-[[noreturn]] void impossible(const std::string& what) { throw Error(ErrorCode::usage, "joint options: " + what); }
+[[noreturn]] void impossible_joint(const std::string& what) { throw Error(ErrorCode::usage, "joint options: " + what); }
 
 void check_options(const JointOptions& o) {
-  if (!(o.mmg >= 0) || !std::isfinite(o.mmg)) impossible(fmt::format("mmg must be a number >= 0, found {}", o.mmg));
-  if (o.outer_steps < 0) impossible(fmt::format("outer_steps must be >= 0, found {}", o.outer_steps));
-  if (!(o.step > 0) || !std::isfinite(o.step)) impossible(fmt::format("step must be a number > 0, found {}", o.step));
+  if (!(o.mmg >= 0) || !std::isfinite(o.mmg))
+    impossible_joint(fmt::format("mmg must be a number >= 0, found {}", o.mmg));
+  if (o.outer_steps < 0) impossible_joint(fmt::format("outer_steps must be >= 0, found {}", o.outer_steps));
+  if (!(o.step > 0) || !std::isfinite(o.step))
+    impossible_joint(fmt::format("step must be a number > 0, found {}", o.step));
 }
 
 void check_shape(const char* field, std::size_t rows, std::size_t cols, std::size_t want_rows, std::size_t want_cols) {
@@ -120,7 +122,7 @@ class Joint {
                  size = std::sqrt(dot(now_.networks.values(), now_.networks.values()));
     if (!(slope > 0)) return false;
     const double first = options_.step * std::min(1.0, size / slope);
-    for (const int last = halvings_ + kHalvings; halvings_ <= last; ++halvings_) {
+    for (const int last = halvings_ + kJointHalvings; halvings_ <= last; ++halvings_) {
       report(progress_, {"joint fit", static_cast<std::uint64_t>(outer),
                          static_cast<std::uint64_t>(options_.outer_steps), "steps"});
       JointStep step;
@@ -177,13 +179,12 @@ class Joint {
     p.fit = fit_objective(samples_, targets_, p.networks.view(), p.bias, options_.svr, pool_);
     const double pairs = static_cast<double>(samples_.open.size()), h = static_cast<double>(samples_.z.cols() + 1),
                  m = static_cast<double>(targets_.cols());
-    const double chunks = static_cast<double>(ThreadPool::chunk_count(samples_.z.rows(), kRows));
+    const double chunks = static_cast<double>(ThreadPool::chunk_count(samples_.z.rows(), kJointRows));
     count(2 * pairs * h * m, 8 * pairs * (h + m) + 12 * chunks * static_cast<double>(p.networks.size()));
   }
 
   NetworkMmg geometry(const Point& p, bool with_gradient) {
-    NetworkMmg g =
-        mmg_of_networks(samples_, labels_, p.networks.view(), options_.samples, options_.options, with_gradient, pool_);
+    NetworkMmg g = mmg_of_networks(samples_, labels_, p.networks.view(), with_gradient, pool_);
     count(g.flops, 0);
     return g;
   }
@@ -214,8 +215,8 @@ double fit_objective(const GatedSamples& samples, MatrixView<const float> target
   check_shape("networks", networks.rows(), networks.cols(), samples.networks * (samples.z.cols() + 1), m);
   check_shape("targets", targets.rows(), bias.size(), n, m);
   check_gates(samples);
-  std::vector<double> loss(ThreadPool::chunk_count(n, kRows), 0.0);
-  pool.parallel_for(n, kRows, [&](std::size_t first, std::size_t last, std::size_t chunk) {
+  std::vector<double> loss(ThreadPool::chunk_count(n, kJointRows), 0.0);
+  pool.parallel_for(n, kJointRows, [&](std::size_t first, std::size_t last, std::size_t chunk) {
     const Matrix<double> f = values_of(samples, networks, first, last, pool);
     for (std::size_t l = first; l < last; ++l)
       for (std::size_t j = 0; j < m; ++j)
@@ -230,7 +231,7 @@ ProximalFit solve_proximal_fit(const GatedSamples& samples, MatrixView<const flo
                                MatrixView<const float> centre, double eta, const SvrOptions& options, ThreadPool& pool,
                                ProgressObserver* progress, MatrixView<const float> start) {
   use_serial_blas();
-  if (!(eta > 0) || !std::isfinite(eta)) impossible(fmt::format("eta must be a number > 0, found {}", eta));
+  if (!(eta > 0) || !std::isfinite(eta)) impossible_joint(fmt::format("eta must be a number > 0, found {}", eta));
   const std::size_t n = samples.z.rows(), m = targets.cols();
   check_shape("centre", centre.rows(), centre.cols(), samples.networks * (samples.z.cols() + 1), m);
   check_shape("targets", targets.rows(), m, n, m);
@@ -243,7 +244,7 @@ ProximalFit solve_proximal_fit(const GatedSamples& samples, MatrixView<const flo
   inner.resume = false;
 
   Matrix<float> shifted(n, m), warm(start.empty() ? 0 : n, m);
-  pool.parallel_for(n, kRows, [&](std::size_t first, std::size_t last, std::size_t) {
+  pool.parallel_for(n, kJointRows, [&](std::size_t first, std::size_t last, std::size_t) {
     const Matrix<double> f = values_of(samples, centre, first, last, pool);
     for (std::size_t l = first; l < last; ++l)
       for (std::size_t j = 0; j < m; ++j)
@@ -273,7 +274,6 @@ JointResult solve_joint(const GatedSamples& samples, std::span<const std::int32_
                         ProgressObserver* progress, MatrixView<const float> start_beta) {
   use_serial_blas();
   check_options(options);
-  mmg_of_outputs({}, {}, options.options, false, pool);  // throws for impossible options before the long work
   check_shape("labels", labels.size(), 1, samples.z.rows(), 1);
   return Joint(samples, labels, targets, options, pool, progress).run(start_beta);
 }

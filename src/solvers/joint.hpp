@@ -21,10 +21,8 @@
 namespace parsnets {
 
 struct JointOptions {
-  SvrOptions svr;                           ///< its checkpoint is that of the plain SVR solution
-  double mmg = 0.1;                         ///< λ >= 0
-  MmgSamples samples = MmgSamples::active;  ///< whose outputs the geometry looks at
-  MmgOptions options;
+  SvrOptions svr;       ///< its checkpoint is that of the plain SVR solution
+  double mmg = 0.1;     ///< λ >= 0
   int outer_steps = 3;  ///< >= 0
   double step = 1;      ///< > 0: first η = step·min(1, ‖Θ‖/‖w·∇‖)
 };

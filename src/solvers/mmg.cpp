@@ -24,21 +24,14 @@ namespace {
 
 constexpr double kDependent = 1e-5;  // σ_min/σ_max of the networks' directions, below which a polar factor is noise
 
-[[noreturn]] void bad_array(std::string field, std::string expected, std::string found) {
+[[noreturn]] void bad_mmg_array(std::string field, std::string expected, std::string found) {
   throw Error(BadInput{"MMG input", std::move(field), std::move(expected), std::move(found),
                        "check the shapes of the outputs, labels and networks"});
 }
 
-void check_options(const MmgOptions& o) {
-  if (!(o.floor >= 0) || !std::isfinite(o.floor))
-    throw Error(ErrorCode::usage, fmt::format("MMG options: floor must be a number >= 0, found {}", o.floor));
-  if (!(o.threshold >= 0 && o.threshold < 1))
-    throw Error(ErrorCode::usage, fmt::format("MMG options: threshold must be in [0, 1), found {}", o.threshold));
-}
-
 void check_finite(MatrixView<const float> a, const char* field) {
   if (!std::all_of(a.data(), a.data() + a.size(), [](float v) { return std::isfinite(v); }))
-    bad_array(field, "finite values", "inf or nan");
+    bad_mmg_array(field, "finite values", "inf or nan");
 }
 
 // Eigenvalues, ascending; with `vectors` row i of `a` becomes the eigenvector of value i. Beside largest_eigenpairs
@@ -126,30 +119,29 @@ struct Value {
 };
 
 // g of outputs in runs of classes; fills `gradient` (n x m) unless it is empty.
-Value mmg_of_runs(MatrixView<const double> y, const std::vector<std::size_t>& begin, const MmgOptions& options,
-                  MatrixView<double> gradient, ThreadPool& pool) {
-  const double whole = nuclear(y, options.threshold, gradient, pool);
+Value mmg_of_runs(MatrixView<const double> y, const std::vector<std::size_t>& begin, MatrixView<double> gradient,
+                  ThreadPool& pool) {
+  const double whole = nuclear(y, kMmgThreshold, gradient, pool);
   const std::size_t m = y.cols(), count = begin.size() - 1;
   std::vector<double> norms(count);
   pool.parallel_for(count, 1, [&](std::size_t v, std::size_t, std::size_t) {
     const std::size_t first = begin[v], rows = begin[v + 1] - first;
     Matrix<double> own(gradient.empty() ? 0 : rows, m);
-    norms[v] = nuclear({y.data() + first * m, rows, m}, options.threshold, own.view(), pool);
-    const double counts = norms[v] < options.floor ? 0 : 1;
+    norms[v] = nuclear({y.data() + first * m, rows, m}, kMmgThreshold, own.view(), pool);
     for (std::size_t i = 0; i < own.size(); ++i) {
       double& d = gradient.data()[first * m + i];
-      d = counts * own.data()[i] - d;
+      d = own.data()[i] - d;
     }
   });
   Value result;
-  for (const double norm : norms) result.classes += std::max(options.floor, norm);
+  for (const double norm : norms) result.classes += norm;
   result.value = result.classes - whole;
   return result;
 }
 
 void check_outputs(MatrixView<const float> y, std::span<const std::int32_t> labels) {
   if (labels.size() != y.rows())
-    bad_array("labels", fmt::format("{}, one per sample", y.rows()), fmt::format("{}", labels.size()));
+    bad_mmg_array("labels", fmt::format("{}, one per sample", y.rows()), fmt::format("{}", labels.size()));
   check_finite(y, "outputs");
 }
 
@@ -159,10 +151,9 @@ double norm_of(std::span<const double> v) {
   return std::sqrt(sum);
 }
 
-MmgValue mmg_of_rows(MatrixView<const float> y, std::span<const std::int32_t> labels, const MmgOptions& options,
-                     bool with_gradient, bool unit_rows, ThreadPool& pool) {
+MmgValue mmg_of_rows(MatrixView<const float> y, std::span<const std::int32_t> labels, bool with_gradient,
+                     bool unit_rows, ThreadPool& pool) {
   use_serial_blas();
-  check_options(options);
   check_outputs(y, labels);
   MmgValue result;
   if (y.empty()) return result;
@@ -177,7 +168,7 @@ MmgValue mmg_of_rows(MatrixView<const float> y, std::span<const std::int32_t> la
     if (length[r] > 0)
       for (double& v : sorted.row(r)) v /= length[r];
   }
-  const Value g = mmg_of_runs(sorted.view(), runs(classes.slot, classes.order), options, gradient.view(), pool);
+  const Value g = mmg_of_runs(sorted.view(), runs(classes.slot, classes.order), gradient.view(), pool);
   const double scale = unit_rows ? 1 / static_cast<double>(n) : 1.0;
   result.value = scale * g.value;
   result.classes = scale * g.classes;
@@ -202,8 +193,8 @@ struct Weights {
 
 Weights weights_of(MatrixView<const float> networks, std::size_t count) {
   if (count == 0 || networks.rows() % count != 0 || networks.rows() / count < 2 || networks.cols() == 0)
-    bad_array("networks", fmt::format("{} equally large blocks of a bias row and weights", count),
-              fmt::format("{} x {}", networks.rows(), networks.cols()));
+    bad_mmg_array("networks", fmt::format("{} equally large blocks of a bias row and weights", count),
+                  fmt::format("{} x {}", networks.rows(), networks.cols()));
   check_finite(networks, "networks");
   const std::size_t rows = networks.rows() / count, m = networks.cols();
   return {networks, count, rows * m, (rows - 1) * m};
@@ -247,13 +238,15 @@ double largest_cosine(const Matrix<double>& gram) {
 
 void check_samples(const GatedSamples& s, std::span<const std::int32_t> labels, MatrixView<const float> networks) {
   if (labels.size() != s.z.rows())
-    bad_array("labels", fmt::format("{}, one per sample", s.z.rows()), fmt::format("{}", labels.size()));
+    bad_mmg_array("labels", fmt::format("{}, one per sample", s.z.rows()), fmt::format("{}", labels.size()));
   if (s.open.rows() != s.z.rows())
-    bad_array("open", fmt::format("{} rows, one per sample", s.z.rows()), fmt::format("{}", s.open.rows()));
+    bad_mmg_array("open", fmt::format("{} rows, one per sample", s.z.rows()), fmt::format("{}", s.open.rows()));
   if (networks.rows() != s.networks * (s.z.cols() + 1))
-    bad_array("networks", fmt::format("{} rows", s.networks * (s.z.cols() + 1)), fmt::format("{}", networks.rows()));
+    bad_mmg_array("networks", fmt::format("{} rows", s.networks * (s.z.cols() + 1)),
+                  fmt::format("{}", networks.rows()));
   for (const std::uint16_t i : s.open.values())
-    if (i >= s.networks) bad_array("open", fmt::format("network numbers below {}", s.networks), fmt::format("{}", i));
+    if (i >= s.networks)
+      bad_mmg_array("open", fmt::format("network numbers below {}", s.networks), fmt::format("{}", i));
   check_finite(s.z, "z");
 }
 
@@ -267,7 +260,8 @@ Matrix<float> gather(MatrixView<const float> z, std::span<const std::size_t> row
 
 NuclearNorm nuclear_norm(MatrixView<const float> y, double threshold, bool with_subgradient, ThreadPool& pool) {
   use_serial_blas();
-  check_options({0, threshold});
+  if (!(threshold >= 0 && threshold < 1))
+    throw Error(ErrorCode::usage, fmt::format("nuclear norm: threshold must be in [0, 1), found {}", threshold));
   check_finite(y, "matrix");
   Matrix<double> subgradient(with_subgradient ? y.rows() : 0, y.cols());
   NuclearNorm result;
@@ -276,51 +270,46 @@ NuclearNorm nuclear_norm(MatrixView<const float> y, double threshold, bool with_
   return result;
 }
 
-MmgValue mmg_of_outputs(MatrixView<const float> y, std::span<const std::int32_t> labels, const MmgOptions& options,
-                        bool with_gradient, ThreadPool& pool) {
-  return mmg_of_rows(y, labels, options, with_gradient, false, pool);
+MmgValue mmg_of_outputs(MatrixView<const float> y, std::span<const std::int32_t> labels, bool with_gradient,
+                        ThreadPool& pool) {
+  return mmg_of_rows(y, labels, with_gradient, false, pool);
 }
 
-MmgValue mmg_of_unit_rows(MatrixView<const float> f, std::span<const std::int32_t> labels, const MmgOptions& options,
-                          bool with_gradient, ThreadPool& pool) {
-  return mmg_of_rows(f, labels, options, with_gradient, true, pool);
+MmgValue mmg_of_unit_rows(MatrixView<const float> f, std::span<const std::int32_t> labels, bool with_gradient,
+                          ThreadPool& pool) {
+  return mmg_of_rows(f, labels, with_gradient, true, pool);
 }
 
 NetworkMmg mmg_of_networks(const GatedSamples& samples, std::span<const std::int32_t> labels,
-                           MatrixView<const float> networks, MmgSamples used, const MmgOptions& options,
-                           bool with_gradient, ThreadPool& pool) {
+                           MatrixView<const float> networks, bool with_gradient, ThreadPool& pool) {
   use_serial_blas();
-  check_options(options);
   const Weights weights = weights_of(networks, samples.networks);
   check_samples(samples, labels, networks);
   const std::size_t n = samples.z.rows(), h = samples.z.cols(), m = networks.cols(), count = samples.networks;
   const Matrix<double> gram = gram_of_networks(weights, pool);
   const Classes classes = sort_by_class(labels);
-  std::vector<std::vector<std::size_t>> open(used == MmgSamples::active ? count : 0);
-  if (used == MmgSamples::active)
-    for (const std::size_t l : classes.order)
-      for (const std::uint16_t i : samples.open.row(l)) open[i].push_back(l);
-  const Matrix<float> everything = used == MmgSamples::all ? gather(samples.z, classes.order) : Matrix<float>();
-  const double pairs =
-      static_cast<double>(n) * static_cast<double>(used == MmgSamples::all ? count : samples.open.cols());
+  std::vector<std::vector<std::size_t>> active(count);
+  for (const std::size_t l : classes.order)
+    for (const std::uint16_t i : samples.open.row(l)) active[i].push_back(l);
+  const double pairs = static_cast<double>(n) * static_cast<double>(samples.open.cols());
 
   NetworkMmg result;
   if (with_gradient) result.gradient = Matrix<float>(networks.rows(), m, 0.0f);
   std::vector<Value> values(count);
   std::vector<double> flops(count, 0.0);
   pool.parallel_for(count, 1, [&](std::size_t i, std::size_t, std::size_t) {
-    const std::vector<std::size_t>& rows = used == MmgSamples::all ? classes.order : open[i];
+    const std::vector<std::size_t>& rows = active[i];
     const double norm = std::sqrt(gram(i, i));
     if (rows.empty() || norm == 0) return;
-    const Matrix<float> gathered = used == MmgSamples::all ? Matrix<float>() : gather(samples.z, rows);
-    const MatrixView<const float> z = used == MmgSamples::all ? everything.view() : gathered.view();
+    const Matrix<float> gathered = gather(samples.z, rows);
+    const MatrixView<const float> z = gathered.view();
     const MatrixView<const float> theta(weights.row(i), h, m);
     Matrix<float> product(rows.size(), m);
     multiply(pool, Trans::no, z, Trans::no, theta, product.view());
     Matrix<double> y = to_double(product.view());
     for (double& v : y.values()) v /= norm;
     Matrix<double> d(with_gradient ? rows.size() : 0, m);
-    values[i] = mmg_of_runs(y.view(), runs(classes.slot, rows), options, d.view(), pool);
+    values[i] = mmg_of_runs(y.view(), runs(classes.slot, rows), d.view(), pool);
     const double per_product = 2.0 * static_cast<double>(rows.size()) * static_cast<double>(m),
                  side = static_cast<double>(std::min(rows.size(), m)), width = static_cast<double>(h);
     flops[i] = per_product * (with_gradient ? 2 * (width + side) : width + side);

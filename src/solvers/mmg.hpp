@@ -1,7 +1,7 @@
 #pragma once
 // Maximal margin geometry. Rows of Y are the outputs of samples, Y_v those of class v:
-//   g(Y) = Σ_v max(Δ, ‖Y_v‖_*) − ‖Y‖_* ≥ 0,   = 0 (Δ = 0) exactly when the row spaces of the classes are orthogonal
-//   ∂g/∂Y = Σ_v [‖Y_v‖_* ≥ Δ] Y_v(Y_vᵀY_v)^-½ − Y(YᵀY)^-½
+//   g(Y) = Σ_v ‖Y_v‖_* − ‖Y‖_* ≥ 0,   = 0 exactly when the row spaces of the classes are orthogonal
+//   ∂g/∂Y = Σ_v Y_v(Y_vᵀY_v)^-½ − Y(YᵀY)^-½
 // Everything goes through the Gram matrix of the smaller side in double, never an SVD of Y. A Gram matrix loses half
 // the digits: singular values below about 1e-7·σ_max are noise, and so are those that float outputs of low rank bring
 // along.
@@ -14,24 +14,21 @@
 #include <optional>
 #include <span>
 
-#include "parsnets/gates.hpp"
 #include "parsnets/matrix.hpp"
+#include "parsnets/model_parts.hpp"
 #include "parsnets/threads.hpp"
 #include "solvers/svr.hpp"
 
 namespace parsnets {
 
-struct MmgOptions {
-  double floor =
-      0;  ///< Δ >= 0: a class with ‖Y_v‖_* < Δ counts as Δ and adds no gradient, so shrinking it gains nothing
-  double threshold = 1e-5;  ///< 0 <= . < 1: singular values up to threshold·σ_max are taken as zero
-};
+/// Singular values up to this part of σ_max are taken as zero.
+constexpr double kMmgThreshold = 1e-5;
 
 struct NuclearNorm {
   double value = 0;
   Matrix<float> subgradient;  ///< n x m, empty when not asked for; zero along the directions taken as zero
 };
-/// ‖Y‖_* of an n x m matrix and Y(YᵀY)^-½.
+/// ‖Y‖_* of an n x m matrix and Y(YᵀY)^-½; 0 <= threshold < 1.
 NuclearNorm nuclear_norm(MatrixView<const float> y, double threshold, bool with_subgradient, ThreadPool& pool);
 
 struct MmgValue {
@@ -40,11 +37,11 @@ struct MmgValue {
   Matrix<float> gradient;  ///< n x m, empty when not asked for
 };
 /// g(Y) for outputs n x m and their n labels (any numbers). Parallel over classes.
-MmgValue mmg_of_outputs(MatrixView<const float> y, std::span<const std::int32_t> labels, const MmgOptions& options,
-                        bool with_gradient, ThreadPool& pool);
+MmgValue mmg_of_outputs(MatrixView<const float> y, std::span<const std::int32_t> labels, bool with_gradient,
+                        ThreadPool& pool);
 /// g / n of the rows of f (n x m) scaled to length one, with the gradient for f itself. Rows of zeros take no part.
-MmgValue mmg_of_unit_rows(MatrixView<const float> f, std::span<const std::int32_t> labels, const MmgOptions& options,
-                          bool with_gradient, ThreadPool& pool);
+MmgValue mmg_of_unit_rows(MatrixView<const float> f, std::span<const std::int32_t> labels, bool with_gradient,
+                          ThreadPool& pool);
 
 struct NetworkMmg {
   double value = 0;
@@ -53,12 +50,12 @@ struct NetworkMmg {
   double orthogonality = 0;  ///< max_{i≠j} |cos(Θ_i, Θ_j)|
   double flops = 0;          ///< of the products, counted
 };
-/// (1/P) Σ_i g(Y_i), Y_i = Z_i Θ_i/‖Θ_i‖_F without biases, P = the number of (sample, network) pairs: n·k or n·K. The
-/// gradient is the one for Θ_i: tangent to it, since its scale does not count. A network that is zero or has no samples
-/// adds nothing. `networks` as networks_from_dual returns them, `labels` one per sample. Parallel over networks.
+/// (1/P) Σ_i g(Y_i), Y_i = Z_i Θ_i/‖Θ_i‖_F without biases, Z_i the samples that network i is active for, P = n·k pairs.
+/// The gradient is the one for Θ_i: tangent to it, since its scale does not count. A network that is zero or has no
+/// samples adds nothing. `networks` as networks_from_dual returns them, `labels` one per sample. Parallel over
+/// networks.
 NetworkMmg mmg_of_networks(const GatedSamples& samples, std::span<const std::int32_t> labels,
-                           MatrixView<const float> networks, MmgSamples used, const MmgOptions& options,
-                           bool with_gradient, ThreadPool& pool);
+                           MatrixView<const float> networks, bool with_gradient, ThreadPool& pool);
 
 /// max_{i≠j} |cos(Θ_i, Θ_j)| of `count` networks, (count·(h+1)) x m, biases left out; zero networks take no part.
 double network_orthogonality(MatrixView<const float> networks, std::size_t count, ThreadPool& pool);

@@ -1,25 +1,90 @@
 #include "solvers/svr.hpp"
 
+#include <cblas.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "base/machine.hpp"
 #include "base/rng.hpp"
+#include "formats/checkpoint.hpp"
 #include "parsnets/error.hpp"
 #include "solvers/gated_kernel.hpp"
-#include "solvers/svr_checkpoint.hpp"
 #include "solvers/svr_engine.hpp"
-#include "solvers/svr_inputs.hpp"
 
 namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kBlock = 64, kPrimalBlock = 256;  // in primal form a block must give each network some samples
-constexpr double kUsualPasses = 20;                     // over which the cost of a stored kernel is spread
+constexpr std::size_t kBlock = 64;
+constexpr std::size_t kSmallestBlock = 16;
+constexpr double kMostStored = 8e9;      // bytes of a kernel that is stored without being asked for
+constexpr std::size_t kGathered = 2048;  // samples whose part of a network is computed together
+
+[[noreturn]] void impossible(const std::string& what) { throw Error(ErrorCode::usage, "SVR options: " + what); }
+
+[[noreturn]] void bad_array(std::string field, std::string expected, std::string found) {
+  throw Error(BadInput{"SVR input", std::move(field), std::move(expected), std::move(found),
+                       "check the shapes of the samples, gates and targets"});
+}
+
+std::string shape(std::size_t rows, std::size_t cols) { return fmt::format("{} x {}", rows, cols); }
+
+void check_finite(ThreadPool& pool, MatrixView<const float> x, const char* field) {
+  std::vector<char> bad(ThreadPool::chunk_count(x.rows(), 256), 0);
+  pool.parallel_for(x.rows(), 256, [&](std::size_t first, std::size_t last, std::size_t chunk) {
+    for (std::size_t i = first * x.cols(); i < last * x.cols(); ++i)
+      if (!std::isfinite(x.data()[i])) bad[chunk] = 1;
+  });
+  if (std::any_of(bad.begin(), bad.end(), [](char b) { return b != 0; }))
+    bad_array(field, "finite values", "inf or nan");
+}
+
+void check_options(const SvrOptions& o) {
+  if (!(o.c > 0) || !std::isfinite(static_cast<float>(o.c)) || !(static_cast<float>(o.c) > 0))
+    impossible(fmt::format("c must be a positive number, found {}", o.c));
+  if (!(o.epsilon >= 0) || !std::isfinite(static_cast<float>(o.epsilon)))
+    impossible(fmt::format("epsilon must be a number >= 0, found {}", o.epsilon));
+  if (!(o.tolerance > 0)) impossible(fmt::format("tolerance must be > 0, found {}", o.tolerance));
+  if (o.max_passes < 0) impossible(fmt::format("max_passes must be >= 0, found {}", o.max_passes));
+  if (o.block != 0 && o.block < static_cast<int>(kSmallestBlock))
+    impossible(fmt::format("block must be 0 or at least {}, found {}", kSmallestBlock, o.block));
+  if (o.checkpoint_passes < 1) impossible(fmt::format("checkpoint_passes must be >= 1, found {}", o.checkpoint_passes));
+  if (o.resume && o.checkpoint.empty()) impossible("resume needs a checkpoint path");
+}
+
+void check_samples(const GatedSamples& s, ThreadPool& pool) {
+  const std::size_t n = s.z.rows(), k = s.open.cols();
+  const auto largest = static_cast<std::size_t>(std::numeric_limits<int>::max());
+  if (n == 0 || n > largest / 2 || s.z.cols() >= largest / 2)
+    bad_array("z", "at least one sample and dimensions below 2^30", shape(n, s.z.cols()));
+  if (s.open.rows() != n)
+    bad_array("open", fmt::format("{} rows, one per sample", n), fmt::format("{}", s.open.rows()));
+  if (s.networks == 0 || s.networks > 65536 || k == 0 || k > s.networks)
+    bad_array("open", fmt::format("1 to {} open networks per sample, at most 65536 networks", s.networks),
+              fmt::format("{}", k));
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < k; ++j)
+      if (s.open(i, j) >= s.networks || (j > 0 && s.open(i, j) <= s.open(i, j - 1)))
+        bad_array(fmt::format("open, row {}", i), fmt::format("ascending network numbers below {}", s.networks),
+                  fmt::format("{} at position {}", s.open(i, j), j));
+  check_finite(pool, s.z, "z");
+}
+
+void check_targets(const GatedSamples& samples, MatrixView<const float> targets, MatrixView<const float> start,
+                   ThreadPool& pool) {
+  const std::size_t n = samples.z.rows(), m = targets.cols();
+  if (targets.rows() != n || m == 0 || m > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    bad_array("targets", fmt::format("{} rows (one per sample) and at least one column", n), shape(targets.rows(), m));
+  if (!start.empty() && (start.rows() != n || start.cols() != m))
+    bad_array("start", shape(n, m), shape(start.rows(), start.cols()));
+  check_finite(pool, targets, "targets");
+  check_finite(pool, start, "start");
+}
 
 struct Plan {
   SvrForm form;
@@ -27,52 +92,51 @@ struct Plan {
   bool split;
 };
 
-const char* name_of(SvrForm form) {
-  if (form == SvrForm::stored_kernel) return "stored kernel";
-  return form == SvrForm::recomputed_kernel ? "recomputed kernel" : "primal";
-}
-
-// The cheapest form (flops of a pass) that fits the limit; blocks shrink when nothing fits otherwise.
+// The kernel is stored if it fits the limit, else recomputed; blocks shrink when nothing fits otherwise.
 Plan make_plan(const GatedSamples& s, std::size_t m, const SvrOptions& o) {
-  const std::size_t n = s.z.rows(), h = s.z.cols(), k = s.open.cols();
+  const std::size_t n = s.z.rows(), whole = std::min(o.block == 0 ? kBlock : static_cast<std::size_t>(o.block), n);
   const double limit =
       o.memory_limit == 0 ? std::numeric_limits<double>::infinity() : static_cast<double>(o.memory_limit);
-  const double rows = static_cast<double>(n), outputs = static_cast<double>(m), width = static_cast<double>(h + 1),
-               networks = static_cast<double>(s.networks);
-  const auto bytes = [&](SvrForm form, std::size_t block) {
-    const std::size_t state = form == SvrForm::primal ? s.networks * (h + 1) : n;
-    return GatedKernel::bytes_needed(n, h, s.networks, k, block, form) +
-           SvrEngine::bytes_needed(n, m, state, block, form);
-  };
-  const auto cost = [&](SvrForm form) {
-    const double products = 2 * rows * rows * outputs, kernel = 2 * rows * rows * (width + networks);
-    if (form == SvrForm::stored_kernel) return products + kernel / 2 / kUsualPasses;
-    if (form == SvrForm::recomputed_kernel) return products + kernel;
-    return 1.5 * 6 * rows * static_cast<double>(k) * width * outputs;  // smaller products run slower
-  };
   std::vector<SvrForm> forms{o.form};
   if (o.form == SvrForm::automatic) {
-    forms = {SvrForm::stored_kernel, SvrForm::recomputed_kernel, SvrForm::primal};
-    std::stable_sort(forms.begin(), forms.end(), [&](SvrForm a, SvrForm b) { return cost(a) < cost(b); });
+    forms = {SvrForm::stored_kernel, SvrForm::recomputed_kernel};
+    if (4 * static_cast<double>(n) * static_cast<double>(n) > kMostStored) forms.erase(forms.begin());
   }
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t halvings = 0;; ++halvings) {
-    std::size_t largest = 0;
+    const std::size_t block = halvings == 0 ? whole : std::max(whole >> halvings, kSmallestBlock);
     for (SvrForm form : forms) {
-      const std::size_t usual = form == SvrForm::primal ? kPrimalBlock : kBlock;
-      const std::size_t whole = std::min(o.block == 0 ? usual : static_cast<std::size_t>(o.block), n);
-      const std::size_t block = halvings == 0 ? whole : std::max(whole >> halvings, kSmallestSvrBlock);
-      const double need = bytes(form, block);
-      largest = std::max(largest, block);
+      const double need =
+          GatedKernel::bytes_needed(n, s.z.cols(), s.networks, block, form) + SvrEngine::bytes_needed(n, m, block);
       least = std::min(least, need);
       if (need <= limit)
         return {form, block, form == SvrForm::stored_kernel && need + ShiftedFactor::bytes_needed(n, block) <= limit};
     }
-    if (largest <= kSmallestSvrBlock) break;
+    if (block <= kSmallestBlock) break;
   }
   throw Error(ErrorCode::usage,
               fmt::format("{}: expected at least {:.0f} bytes for an SVR of {} samples and {} outputs, found {}",
                           option_name("memory-limit"), std::ceil(least), n, m, o.memory_limit));
+}
+
+// Identifies samples, targets, start and the options that steer the path (not max_passes or the checkpoint's own).
+std::string fingerprint_of(const GatedSamples& samples, MatrixView<const float> targets, MatrixView<const float> start,
+                           const SvrOptions& o, const Plan& plan) {
+  Fingerprint f;
+  f.matrix(samples.z);
+  f.matrix(samples.open);
+  f.value(static_cast<std::uint64_t>(samples.networks));
+  f.matrix(targets);
+  f.matrix(start);
+  f.value(o.c);
+  f.value(o.epsilon);
+  f.value(static_cast<int>(o.global_bias));
+  f.value(o.tolerance);
+  f.value(plan.block);
+  f.value(static_cast<int>(plan.form));
+  f.value(static_cast<int>(plan.split));
+  f.value(o.seed);
+  return fmt::format("svr {:016x}", f.get());
 }
 
 }  // namespace
@@ -80,26 +144,25 @@ Plan make_plan(const GatedSamples& s, std::size_t m, const SvrOptions& o) {
 SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets, const SvrOptions& options,
                     ThreadPool& pool, ProgressObserver* progress, MatrixView<const float> start) {
   use_serial_blas();
-  check_svr_options(options);
-  check_svr_samples(samples, pool);
+  check_options(options);
+  check_samples(samples, pool);
   const std::size_t n = samples.z.rows(), m = targets.cols();
-  check_svr_targets(samples, targets, start, pool);
+  check_targets(samples, targets, start, pool);
 
   const Plan plan = make_plan(samples, m, options);
   SvrOptions resolved = options;
   resolved.form = plan.form;
   resolved.block = static_cast<int>(plan.block);
-  report_message(progress,
-                 fmt::format("svr: {} samples, {} outputs, {}, blocks of {}", n, m, name_of(plan.form), plan.block));
+  report_message(progress, fmt::format("svr: {} samples, {} outputs, {} kernel, blocks of {}", n, m,
+                                       plan.form == SvrForm::stored_kernel ? "stored" : "recomputed", plan.block));
 
   const std::vector<std::size_t> order = Rng(options.seed).permutation(n);
   GatedKernel kernel(samples, order, plan.block, plan.form, pool, progress);
   SvrEngine engine(kernel, targets, order, resolved, plan.split, pool, progress);
-  const std::uint64_t fingerprint =
-      options.checkpoint.empty() ? 0 : svr_fingerprint(samples, targets, start, resolved) + (plan.split ? 1 : 0);
+  const std::string fingerprint =
+      options.checkpoint.empty() ? "" : fingerprint_of(samples, targets, start, options, plan);
   if (options.resume && std::filesystem::exists(options.checkpoint)) {
-    read_svr_checkpoint(options.checkpoint, engine.state(), fingerprint, kernel.state_rows());
-    engine.resume();
+    engine.load(options.checkpoint, fingerprint);
   } else {
     engine.begin(start);
   }
@@ -111,7 +174,7 @@ SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets
     engine.step();
     const int done = engine.state().counters.pass;
     if (!options.checkpoint.empty() && done % options.checkpoint_passes == 0)
-      write_svr_checkpoint(options.checkpoint, engine.state(), fingerprint, kernel.state_rows());
+      engine.save(options.checkpoint, fingerprint);
   }
 
   SvrResult result;
@@ -131,16 +194,105 @@ SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets
 
 Matrix<float> networks_from_dual(const GatedSamples& samples, MatrixView<const float> beta, ThreadPool& pool) {
   use_serial_blas();
-  check_svr_samples(samples, pool);
-  check_svr_beta(samples, beta);
-  const std::size_t n = samples.z.rows(), m = beta.cols();
-  std::vector<std::size_t> order(n);
-  for (std::size_t i = 0; i < n; ++i) order[i] = i;
-  const std::size_t block = std::min<std::size_t>(n, 2048);
-  GatedKernel kernel(samples, order, block, SvrForm::primal, pool, nullptr);
-  Matrix<float> theta(kernel.state_rows(), m, 0.0f);
-  for (std::size_t b = 0; b < kernel.blocks(); ++b) kernel.commit(b, beta.data() + kernel.begin(b) * m, theta.view());
+  check_samples(samples, pool);
+  if (beta.rows() != samples.z.rows() || beta.cols() == 0)
+    bad_array("beta", fmt::format("{} rows", samples.z.rows()), shape(beta.rows(), beta.cols()));
+  const std::size_t n = samples.z.rows(), width = samples.z.cols() + 1, m = beta.cols();
+  std::vector<std::vector<std::size_t>> active(samples.networks);
+  for (std::size_t i = 0; i < n; ++i)
+    for (const std::uint16_t g : samples.open.row(i)) active[g].push_back(i);
+  Matrix<float> theta(samples.networks * width, m, 0.0f);
+  pool.parallel_for(samples.networks, 1, [&](std::size_t g, std::size_t, std::size_t) {
+    const std::vector<std::size_t>& rows = active[g];
+    for (std::size_t first = 0, last = 0; first < rows.size(); first = last) {  // few at a time are gathered
+      const std::size_t end = (rows[first] / kGathered + 1) * kGathered;
+      while (last < rows.size() && rows[last] < end) ++last;
+      Matrix<float> z(last - first, width), b(last - first, m);
+      for (std::size_t r = first; r < last; ++r) {
+        z(r - first, 0) = 1;
+        std::ranges::copy(samples.z.row(rows[r]), z.row(r - first).begin() + 1);
+        std::ranges::copy(beta.row(rows[r]), b.row(r - first).begin());
+      }
+      cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, static_cast<int>(width), static_cast<int>(m),
+                  static_cast<int>(last - first), 1, z.data(), static_cast<int>(width), b.data(), static_cast<int>(m),
+                  1, theta.data() + g * width * m, static_cast<int>(m));
+    }
+  });
   return theta;
+}
+
+namespace {
+constexpr std::size_t kColumns = 16;  // one cache line of each row
+constexpr std::size_t kStride = 16;   // one point in so many brackets the median
+}  // namespace
+
+float tube_bias(std::span<const float> r, float epsilon, std::span<float> points) {
+  const std::size_t n = r.size();
+  // A sample brackets the middle, so that only the points between have to be put in order.
+  float low = -std::numeric_limits<float>::infinity(), high = -low;
+  if (n >= 16 * kStride) {
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < n; i += kStride) {
+      points[taken++] = r[i] - epsilon;
+      points[taken++] = r[i] + epsilon;
+    }
+    const auto begin = points.begin(), end = begin + static_cast<std::ptrdiff_t>(taken);
+    const auto reach = static_cast<std::ptrdiff_t>(2 * std::sqrt(static_cast<double>(taken)));
+    const auto below = begin + static_cast<std::ptrdiff_t>(taken / 2) - reach, above = below + 2 * reach;
+    std::nth_element(begin, below, end);
+    std::nth_element(below, above, end);
+    low = *below;
+    high = *above;
+  }
+  for (;;) {
+    std::size_t smaller = 0, inside = 0;
+    const auto take = [&](float p) {  // without branches: a point that does not count is overwritten by the next
+      points[inside] = p;
+      smaller += static_cast<std::size_t>(p < low);
+      inside += static_cast<std::size_t>(p >= low) & static_cast<std::size_t>(p <= high);
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+      take(r[i] - epsilon);
+      take(r[i] + epsilon);
+    }
+    if (smaller + 1 <= n && n < smaller + inside) {
+      const auto middle = points.begin() + static_cast<std::ptrdiff_t>(n - smaller);
+      std::nth_element(points.begin(), middle, points.begin() + static_cast<std::ptrdiff_t>(inside));
+      const float upper = *middle, lower = *std::max_element(points.begin(), middle);
+      return lower + 0.5f * (upper - lower);
+    }
+    low = -std::numeric_limits<float>::infinity();
+    high = -low;
+  }
+}
+
+void evaluate_svr(ThreadPool& pool, MatrixView<const float> targets, MatrixView<const float> f,
+                  MatrixView<const float> beta, double c, double epsilon, bool global_bias, const SvrValues& out) {
+  const std::size_t n = targets.rows(), m = targets.cols();
+  const float tube = static_cast<float>(epsilon);
+  pool.parallel_for(m, kColumns, [&](std::size_t first, std::size_t last, std::size_t) {
+    const std::size_t w = last - first;
+    std::vector<float> r(w * n), points(global_bias ? 2 * n + 1 : 0);
+    std::array<double, kColumns> quadratic{}, linear{}, absolute{};
+    for (std::size_t i = 0; i < n; ++i) {
+      const float *a = targets.data() + i * m + first, *v = f.data() + i * m + first, *b = beta.data() + i * m + first;
+      for (std::size_t j = 0; j < w; ++j) {
+        r[j * n + i] = a[j] - v[j];
+        quadratic[j] += static_cast<double>(b[j]) * v[j];
+        linear[j] += static_cast<double>(b[j]) * a[j];
+        absolute[j] += std::fabs(b[j]);
+      }
+    }
+    for (std::size_t j = 0; j < w; ++j) {
+      const std::span<const float> residual(r.data() + j * n, n);
+      const float bias = global_bias ? tube_bias(residual, tube, points) : 0.0f;
+      double loss = 0;
+      for (float x : residual) loss += std::max(0.0, std::fabs(static_cast<double>(x) - bias) - epsilon);
+      out.bias[first + j] = bias;
+      out.primal[first + j] = 0.5 * quadratic[j] + c * loss;
+      out.dual[first + j] = linear[j] - 0.5 * quadratic[j] - epsilon * absolute[j];
+    }
+  });
 }
 
 }  // namespace parsnets

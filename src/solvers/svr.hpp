@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@
 
 namespace parsnets {
 
-enum class SvrForm { automatic, stored_kernel, recomputed_kernel, primal };
+enum class SvrForm { automatic, stored_kernel, recomputed_kernel };
 
 struct SvrOptions {
   double c = 1.0;           ///< box bound C > 0
@@ -24,14 +25,13 @@ struct SvrOptions {
   bool global_bias = true;  ///< unregularised b_j
   double tolerance = 1e-3;  ///< stop at this relative duality gap, summed over the outputs
   int max_passes = 1000;
-  int block = 0;                      ///< samples solved together in cache, at least 16; 0: 64, in primal form 256
-  SvrForm form = SvrForm::automatic;  ///< automatic: the cheapest that fits memory_limit
+  int block = 0;                      ///< samples solved together in cache, at least 16; 0: 64
+  SvrForm form = SvrForm::automatic;  ///< automatic: stored up to 8 GB, if it fits memory_limit
   std::uint64_t memory_limit = 0;     ///< bytes the solver may hold beside its inputs; 0 = no limit
   std::uint64_t seed = 1;
   std::filesystem::path checkpoint;  ///< written every checkpoint_passes passes when not empty
   int checkpoint_passes = 10;
-  std::uint64_t problem = 0;  ///< over processes: says whose checkpoint it is; 0: the values of samples and targets do
-  bool resume = false;        ///< continue from `checkpoint`, if it exists, to the same result, bit for bit
+  bool resume = false;  ///< continue from `checkpoint`, if it exists, to the same result, bit for bit
 };
 
 /// The samples as the gated kernel sees them. Nothing is owned.
@@ -68,5 +68,19 @@ SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets
 
 /// Θ as (K·(h+1)) x m: row i·(h+1) is network i's bias, rows i·(h+1)+1.. its weights. Θ = Σ_l β_l Φ(x_l).
 Matrix<float> networks_from_dual(const GatedSamples& samples, MatrixView<const float> beta, ThreadPool& pool);
+
+struct SvrValues {
+  std::span<double> primal, dual;  ///< per output
+  std::span<float> bias;           ///< per output; zeros without a global bias
+};
+
+/// Primal and dual objective of each output for given β and f = Tβ, in double, and the bias that is optimal for f.
+/// targets, f, beta: N x m. β must be feasible for `dual` to be a lower bound of the optimum.
+void evaluate_svr(ThreadPool& pool, MatrixView<const float> targets, MatrixView<const float> f,
+                  MatrixView<const float> beta, double c, double epsilon, bool global_bias, const SvrValues& out);
+
+/// A minimiser of Σ_l max(0, |r_l − b| − ε) over b. Since max(0,|x|−ε) = ½|x−ε| + ½|x+ε| − ε, it is the median of the
+/// 2N points r_l ± ε (the middle of the two central ones). `points` is scratch for 2N + 1 values.
+float tube_bias(std::span<const float> r, float epsilon, std::span<float> points);
 
 }  // namespace parsnets

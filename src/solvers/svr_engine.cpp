@@ -1,5 +1,6 @@
 #include "solvers/svr_engine.hpp"
 
+#include <cblas.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +9,9 @@
 #include <numeric>
 
 #include "base/rng.hpp"
-#include "solvers/svr_block.hpp"
-#include "solvers/svr_certificate.hpp"
+#include "base/row_products.hpp"
+#include "formats/checkpoint.hpp"
+#include "solvers/svr.hpp"
 
 namespace parsnets {
 
@@ -26,6 +28,26 @@ constexpr double kConstantPart = 0.8;   // of the kernel's mean, taken out of th
 
 double relative(double primal, double dual) { return (primal - dual) / std::max(primal, 1e-300); }
 
+// Calls f(name, values) for every part of the state.
+template <class State, class F>
+void for_each_part(State& s, F&& f) {
+  const std::size_t used = s.result.rows() * s.output.size();
+  f("counters", std::span(&s.counters, 1));
+  f("output", std::span(s.output));
+  f("primal", std::span(s.primal));
+  f("dual", std::span(s.dual));
+  f("bias", std::span(s.bias));
+  f("multiplier", std::span(s.multiplier));
+  f("ascending", std::span(s.ascending));
+  f("momentum", std::span(s.momentum));
+  f("passes", std::span(s.passes));
+  f("beta", s.beta.values().first(used));
+  f("previous_beta", s.previous_beta.values().first(used));
+  f("values", s.values.values().first(used));
+  f("previous_values", s.previous_values.values().first(used));
+  f("result", s.result.values());
+}
+
 }  // namespace
 
 SvrEngine::SvrEngine(GatedKernel& kernel, MatrixView<const float> targets, const std::vector<std::size_t>& order,
@@ -41,7 +63,6 @@ SvrEngine::SvrEngine(GatedKernel& kernel, MatrixView<const float> targets, const
       gradient_(kernel.block(), targets.cols()),
       delta_(kernel.block(), targets.cols()) {
   const std::size_t n = targets.rows(), m = targets.cols();
-  if (kernel.form() == SvrForm::primal) f_ = Matrix<float>(n, m);
   s_.counters.split_allowed = split_allowed;
   if (options.global_bias) {
     double smallest = kernel.diagonal(0);
@@ -56,17 +77,15 @@ SvrEngine::SvrEngine(GatedKernel& kernel, MatrixView<const float> targets, const
   s_.momentum.assign(m, 1);
   s_.beta = Matrix<float>(n, m);
   s_.previous_beta = Matrix<float>(n, m);
-  s_.values = Matrix<float>(kernel.state_rows(), m);
-  s_.previous_values = Matrix<float>(kernel.state_rows(), m);
+  s_.values = Matrix<float>(n, m);
+  s_.previous_values = Matrix<float>(n, m);
   s_.result = Matrix<float>(n, m, 0.0f);
 }
 
-double SvrEngine::bytes_needed(std::size_t n, std::size_t m, std::size_t state_rows, std::size_t block, SvrForm form) {
+double SvrEngine::bytes_needed(std::size_t n, std::size_t m, std::size_t block) {
   const double samples = static_cast<double>(n), outputs = static_cast<double>(m), b = static_cast<double>(block);
-  const double matrices = 4 + 1.25 + (form == SvrForm::primal ? 1 : 0);  // 1.25: residuals while evaluating
-  return 4 * (matrices * samples * outputs + 2 * static_cast<double>(state_rows) * outputs + 2 * b * b +
-              6 * b * outputs) +
-         40 * outputs;
+  constexpr double matrices = 6 + 1.25;  // 1.25: residuals while evaluating
+  return 4 * (matrices * samples * outputs + 2 * b * b + 6 * b * outputs) + 40 * outputs;
 }
 
 double SvrEngine::total_primal() const { return std::accumulate(s_.primal.begin(), s_.primal.end(), 0.0); }
@@ -116,12 +135,24 @@ void SvrEngine::begin(MatrixView<const float> start) {
 // Forgets earlier steps: nothing to extrapolate from.
 void SvrEngine::restart_from_here() {
   std::memcpy(s_.previous_beta.data(), s_.beta.data(), order_.size() * active() * sizeof(float));
-  std::memcpy(s_.previous_values.data(), s_.values.data(), kernel_.state_rows() * active() * sizeof(float));
+  std::memcpy(s_.previous_values.data(), s_.values.data(), order_.size() * active() * sizeof(float));
   std::fill(s_.momentum.begin(), s_.momentum.end(), 1.0);
   std::fill(s_.counters.recent, s_.counters.recent + 4, 0.0);
 }
 
-void SvrEngine::resume() {
+void SvrEngine::save(const std::filesystem::path& path, const std::string& fingerprint) const {
+  std::vector<TensorView> parts;
+  for_each_part(s_, [&](const char* name, auto values) { parts.push_back(checkpoint_part(name, values)); });
+  write_checkpoint(path, fingerprint, "", parts);
+}
+
+void SvrEngine::load(const std::filesystem::path& path, const std::string& fingerprint) {
+  const Checkpoint read(path, fingerprint);
+  s_.output.resize(std::min(read.size_of<std::uint32_t>("output"), s_.primal.size()));
+  s_.passes.resize(read.size_of<SvrPass>("passes"));
+  for_each_part(s_, [&](const char* name, auto values) { read.read(name, values); });
+  if (s_.output.empty() || std::ranges::any_of(s_.output, [&](std::uint32_t o) { return o >= s_.primal.size(); }))
+    read.refuse("outputs of this problem", "others");
   kernel_.count(s_.counters.flops - kernel_.flops(), s_.counters.bytes - kernel_.bytes());
   pool_.parallel_for(order_.size(), kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t i = first; i < last; ++i)
@@ -130,9 +161,9 @@ void SvrEngine::resume() {
   if (s_.counters.splitting != 0) factor_ = std::make_unique<ShiftedFactor>(kernel_, s_.counters.rho, pool_, progress_);
 }
 
-// values = Tβ (or Θ = Φᵀβ) from nothing, so that roundings of earlier passes are gone.
+// values = Tβ from nothing, so that roundings of earlier passes are gone.
 void SvrEngine::multiply(const Matrix<float>& beta, Matrix<float>& values) {
-  const auto product = view(values, kernel_.state_rows());
+  const auto product = view(values);
   std::fill(product.values().begin(), product.values().end(), 0.0f);
   for (std::size_t b = 0; b < kernel_.blocks(); ++b) {
     report(progress_, {"svr", static_cast<std::uint64_t>(s_.counters.pass),
@@ -148,20 +179,12 @@ void SvrEngine::refresh() {
   s_.counters.fresh = 1;
 }
 
-MatrixView<float> SvrEngine::current_values() {
-  if (kernel_.form() != SvrForm::primal) return view(s_.values, order_.size());
-  const auto f = view(f_, order_.size());
-  for (std::size_t b = 0; b < kernel_.blocks(); ++b)
-    kernel_.block_values(b, view(s_.values, kernel_.state_rows()), f.data() + kernel_.begin(b) * active());
-  return f;
-}
-
 void SvrEngine::evaluate() {
   primal_.resize(active());
   dual_.resize(active());
   bias_.resize(active());
-  evaluate_svr(pool_, view(a_, order_.size()), current_values(), view(s_.beta, order_.size()), options_.c,
-               options_.epsilon, options_.global_bias, {primal_, dual_, bias_});
+  evaluate_svr(pool_, view(a_), view(s_.values), view(s_.beta), options_.c, options_.epsilon, options_.global_bias,
+               {primal_, dual_, bias_});
 }
 
 void SvrEngine::evaluate_and_keep() {
@@ -235,8 +258,8 @@ void SvrEngine::extrapolate() {
     theta[j] = static_cast<float>(kDamping * (t - 1) / next);
     t = next;
   }
-  const auto move = [&](Matrix<float>& now, Matrix<float>& before, std::size_t rows) {
-    pool_.parallel_for(rows, kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
+  const auto move = [&](Matrix<float>& now, Matrix<float>& before) {
+    pool_.parallel_for(order_.size(), kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
       for (std::size_t i = first; i < last; ++i) {
         float *x = now.data() + i * active(), *p = before.data() + i * active();
         for (std::size_t j = 0; j < active(); ++j) {
@@ -247,8 +270,8 @@ void SvrEngine::extrapolate() {
       }
     });
   };
-  move(s_.beta, s_.previous_beta, order_.size());
-  move(s_.values, s_.previous_values, kernel_.state_rows());
+  move(s_.beta, s_.previous_beta);
+  move(s_.values, s_.previous_values);
 }
 
 void SvrEngine::visit(std::size_t block, bool last, std::vector<double>& sum, std::vector<double>& uncancelled) {
@@ -259,7 +282,7 @@ void SvrEngine::visit(std::size_t block, bool last, std::vector<double>& sum, st
   kernel_.diagonal_block(block, block_kernel_.data());
   if (tau != 0)
     for (std::size_t i = 0; i < n * n; ++i) block_kernel_.data()[i] -= tau;
-  kernel_.block_values(block, view(s_.values, kernel_.state_rows()), gradient_.data());
+  std::copy_n(s_.values.data() + row * m, n * m, gradient_.data());
   BlockProblem p;
   p.n = n;
   p.outputs = m;
@@ -284,8 +307,7 @@ void SvrEngine::visit(std::size_t block, bool last, std::vector<double>& sum, st
   });
   kernel_.count(2.0 * static_cast<double>(n * n * m) * p.sweeps, 0);
   const float* delta = delta_.data();
-  if (std::any_of(delta, delta + n * m, [](float v) { return v != 0; }))
-    kernel_.commit(block, delta, view(s_.values, kernel_.state_rows()));
+  if (std::any_of(delta, delta + n * m, [](float v) { return v != 0; })) kernel_.commit(block, delta, view(s_.values));
 }
 
 // Keeps the outputs whose dual value rose (or whose gap fell); the others go back and lose their momentum.
@@ -323,15 +345,15 @@ void SvrEngine::accept(const std::vector<double>& uncancelled) {
   if (2 * failures > active()) s_.counters.tau *= 0.5f;
   if (!any) return;
   s_.counters.fresh = 0;
-  const auto restore = [&](Matrix<float>& now, const Matrix<float>& before, std::size_t rows) {
-    pool_.parallel_for(rows, kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
+  const auto restore = [&](Matrix<float>& now, const Matrix<float>& before) {
+    pool_.parallel_for(order_.size(), kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
       for (std::size_t i = first * active(); i < last * active(); i += active())
         for (std::size_t j = 0; j < active(); ++j)
           if (back[j] != 0) now.data()[i + j] = before.data()[i + j];
     });
   };
-  restore(s_.beta, s_.previous_beta, order_.size());
-  restore(s_.values, s_.previous_values, kernel_.state_rows());
+  restore(s_.beta, s_.previous_beta);
+  restore(s_.values, s_.previous_values);
 }
 
 void SvrEngine::log_pass() {
@@ -358,15 +380,9 @@ void SvrEngine::drop_done() {
   if (left == 0 || 4 * left > 3 * m) return;
   for (std::size_t i = 0; i < order_.size(); ++i)
     for (std::size_t j = 0; j < m; ++j) s_.result(order_[i], s_.output[j]) = s_.beta.data()[i * m + j];
-  const auto compact = [&](Matrix<float>& x, std::size_t rows) {
-    for (std::size_t i = 0; i < rows; ++i)
-      for (std::size_t j = 0; j < left; ++j) x.data()[i * left + j] = x.data()[i * m + keep[j]];
-  };
-  compact(a_, order_.size());
-  compact(s_.beta, order_.size());
-  compact(s_.previous_beta, order_.size());
-  compact(s_.values, kernel_.state_rows());
-  compact(s_.previous_values, kernel_.state_rows());
+  for (Matrix<float>* x : {&a_, &s_.beta, &s_.previous_beta, &s_.values, &s_.previous_values})
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      for (std::size_t j = 0; j < left; ++j) x->data()[i * left + j] = x->data()[i * m + keep[j]];
   for (std::size_t j = 0; j < left; ++j) s_.output[j] = s_.output[keep[j]];
   s_.output.resize(left);
 }
@@ -386,6 +402,143 @@ bool SvrEngine::certify() {
   restart_from_here();
   drop_done();
   return false;
+}
+
+namespace {
+
+constexpr std::size_t kSub = 16;  // samples between two matrix products
+constexpr int kBisections = 40;
+
+// Coordinate steps for `rows` consecutive samples whose gradient g (rows x w) already holds every earlier change.
+PARSNETS_SIMD
+void step_samples(std::size_t rows, std::size_t w, const float* q, std::size_t ldq, float* g, float* beta,
+                  std::size_t ld_beta, float* delta, float* move, float c, float epsilon) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    const float diagonal = q[i * ldq + i];
+    if (!(diagonal > 0)) continue;
+    const float scale = 1 / diagonal, threshold = epsilon * scale;
+    float *b = beta + i * ld_beta, *d = delta + i * w;
+    const float* gi = g + i * w;
+    for (std::size_t j = 0; j < w; ++j) {
+      const float v = box_shrink(b[j] - gi[j] * scale, threshold, c);
+      move[j] = v - b[j];
+      d[j] += move[j];
+      b[j] = v;
+    }
+    for (std::size_t r = i + 1; r < rows; ++r) {
+      const float t = q[i * ldq + r];
+      float* gr = g + r * w;
+      for (std::size_t j = 0; j < w; ++j) gr[j] += t * move[j];
+    }
+  }
+}
+
+PARSNETS_SIMD
+void sum_of_shrunk(std::size_t n, std::size_t columns, std::size_t ld, const float* weight, float epsilon, float c,
+                   const float* u, const float* shift, double* sum) {
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < columns; ++j)
+      sum[j] += box_shrink(u[i * ld + j] - shift[j] * weight[i], epsilon * weight[i], c);
+}
+
+}  // namespace
+
+void solve_block(const BlockProblem& p, std::size_t first, std::size_t last, double* sum) {
+  const std::size_t w = last - first, n = p.n;
+  std::vector<float> delta(n * w, 0.0f), g(kSub * w), move(w);
+  for (int sweep = 0; sweep < p.sweeps; ++sweep) {
+    for (std::size_t s = 0; s < n; s += kSub) {
+      const std::size_t rows = std::min(kSub, n - s);
+      for (std::size_t i = 0; i < rows; ++i) std::copy_n(p.gradient + (s + i) * p.outputs + first, w, g.data() + i * w);
+      if (sweep > 0 || s > 0)
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), static_cast<int>(w),
+                    static_cast<int>(sweep > 0 ? n : s), 1, p.kernel + s * n, static_cast<int>(n), delta.data(),
+                    static_cast<int>(w), 1, g.data(), static_cast<int>(w));
+      step_samples(rows, w, p.kernel + s * n + s, n, g.data(), p.beta + s * p.outputs + first, p.outputs,
+                   delta.data() + s * w, move.data(), p.c, p.epsilon);
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    std::copy_n(delta.data() + i * w, w, p.delta + i * p.outputs + first);
+    if (sum != nullptr)
+      for (std::size_t j = 0; j < w; ++j) sum[first + j] += delta[i * w + j];
+  }
+}
+
+void shrink_to_zero_sum(std::size_t n, std::size_t columns, std::size_t ld, const float* weight, float epsilon, float c,
+                        const double* offset, float* u, double* left) {
+  std::vector<float> low(columns, 0.0f), high(columns, 0.0f), shift(columns, 0.0f);
+  std::vector<double> sum(columns);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < columns; ++j) {
+      const float reach = (std::fabs(u[i * ld + j]) + c) / weight[i] + epsilon;
+      high[j] = std::max(high[j], reach * 1.0001f);
+    }
+  for (std::size_t j = 0; j < columns; ++j) low[j] = -high[j];
+  for (int k = 0; k < kBisections; ++k) {
+    std::copy(offset, offset + columns, sum.begin());
+    sum_of_shrunk(n, columns, ld, weight, epsilon, c, u, shift.data(), sum.data());
+    for (std::size_t j = 0; j < columns; ++j) {
+      if (sum[j] == 0) continue;
+      (sum[j] > 0 ? low[j] : high[j]) = shift[j];
+      shift[j] = 0.5f * (low[j] + high[j]);
+    }
+  }
+  std::copy(offset, offset + columns, sum.begin());
+  std::vector<double> slack(columns, 0.0);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < columns; ++j) {
+      u[i * ld + j] = box_shrink(u[i * ld + j] - shift[j] * weight[i], epsilon * weight[i], c);
+      sum[j] += u[i * ld + j];
+    }
+  // The remainder (a rounding, or a sample standing between 0 and its tube) goes to whoever has room; twice, because
+  // the first distribution is rounded as well.
+  for (int round = 0; round < 2; ++round) {
+    std::fill(slack.begin(), slack.end(), 0.0);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < columns; ++j) slack[j] += sum[j] > 0 ? u[i * ld + j] + c : c - u[i * ld + j];
+    std::vector<float> share(columns);
+    for (std::size_t j = 0; j < columns; ++j)
+      share[j] = sum[j] == 0 || slack[j] <= 0 ? 0.0f : static_cast<float>(std::min(1.0, std::fabs(sum[j]) / slack[j]));
+    std::vector<double> after(offset, offset + columns);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < columns; ++j) {
+        float& v = u[i * ld + j];
+        v = sum[j] > 0 ? v - share[j] * (v + c) : v + share[j] * (c - v);
+        v = std::clamp(v, -c, c);
+        after[j] += v;
+      }
+    sum = after;
+  }
+  std::copy(sum.begin(), sum.end(), left);
+}
+
+void cancel_sum(const BlockProblem& p, std::size_t first, std::size_t last, double* sum) {
+  const std::size_t w = last - first, n = p.n;
+  std::vector<float> u(n * w), g(n * w), weight(n);
+  std::vector<double> offset(w), left(w);
+  for (std::size_t i = 0; i < n; ++i) {
+    std::copy_n(p.gradient + i * p.outputs + first, w, g.data() + i * w);
+    weight[i] = 1 / std::max(p.kernel[i * n + i], 1e-20f);
+  }
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(n), static_cast<int>(w), static_cast<int>(n),
+              1, p.kernel, static_cast<int>(n), p.delta + first, static_cast<int>(p.outputs), 1, g.data(),
+              static_cast<int>(w));
+  for (std::size_t j = 0; j < w; ++j) offset[j] = sum[first + j];
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < w; ++j) {
+      const float b = p.beta[i * p.outputs + first + j];
+      u[i * w + j] = b - g[i * w + j] * weight[i];
+      offset[j] -= b;
+    }
+  shrink_to_zero_sum(n, w, w, weight.data(), p.epsilon, p.c, offset.data(), u.data(), left.data());
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < w; ++j) {
+      const std::size_t at = i * p.outputs + first + j;
+      p.delta[at] += u[i * w + j] - p.beta[at];
+      p.beta[at] = u[i * w + j];
+    }
+  std::copy(left.begin(), left.end(), sum + first);
 }
 
 }  // namespace parsnets

@@ -1,8 +1,8 @@
 #pragma once
 // The SVR solver's state and its two kinds of step (see svr.hpp for the problem).
 //
-// Sweep (every form): blocks of samples in a seeded order, each solved in cache (svr_block.hpp) and committed to Tβ (or
-//   Θ) by matrix products. Between passes each output is extrapolated along its last step (Nesterov's sequence, damped;
+// Sweep (every form): blocks of samples in a seeded order, each solved in cache (solve_block) and committed to Tβ by
+//   matrix products. Between passes each output is extrapolated along its last step (Nesterov's sequence, damped;
 //   Tβ is linear in β, so this is free) and falls back when its dual value drops. With a global bias, Σβ = 0 has a
 //   multiplier that is fixed during a pass: the bias that is optimal for the current θ or, for outputs where that
 //   failed to raise the dual value, the one of the method of multipliers (it moves along Σβ). The kernel's constant
@@ -12,13 +12,16 @@
 //   x = (T + ρI)⁻¹(a + ρ(w − u) − b1), Σx = 0;   w = box_shrink(1.6x − 0.6w + u);   u += 1.6x − 0.6w_old − w.
 
 #include <chrono>
+#include <cstddef>
+#include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "parsnets/threads.hpp"
 #include "solvers/gated_kernel.hpp"
 #include "solvers/svr.hpp"
-#include "solvers/svr_factor.hpp"
+#include "solvers/svr_split.hpp"
 
 namespace parsnets {
 
@@ -40,7 +43,7 @@ struct SvrState {
   std::vector<std::uint8_t> ascending;    ///< of all outputs: the multiplier follows the method of multipliers
   std::vector<double> momentum;           ///< of all outputs
   Matrix<float> beta, previous_beta;      ///< N x outputs being solved; the second is u while splitting
-  Matrix<float> values, previous_values;  ///< kernel.state_rows() x outputs being solved; linear in beta
+  Matrix<float> values, previous_values;  ///< the same of Tβ; the second is x while splitting
   Matrix<float> result;                   ///< N x m in the caller's order: outputs that are done
   std::vector<SvrPass> passes;
 };
@@ -51,13 +54,15 @@ class SvrEngine {
             const SvrOptions& options, bool split_allowed, ThreadPool& pool, ProgressObserver* progress);
 
   /// Bytes an engine holds for these sizes, beside the kernel and the factor.
-  static double bytes_needed(std::size_t n, std::size_t m, std::size_t state_rows, std::size_t block, SvrForm form);
+  static double bytes_needed(std::size_t n, std::size_t m, std::size_t block);
 
   SvrState& state() { return s_; }
   /// Starts from β = start (N x m in the caller's order; clipped to the box and brought to Σβ = 0), or from 0.
   void begin(MatrixView<const float> start);
-  /// Prepares for going on from a state that was read back.
-  void resume();
+  /// Writes the state, from which the same solve goes on to the same result, bit for bit, on this machine.
+  void save(const std::filesystem::path& path, const std::string& fingerprint) const;
+  /// Goes on from a state that was saved. Throws bad_input for a damaged file or that of another problem.
+  void load(const std::filesystem::path& path, const std::string& fingerprint);
   /// Relative gap of the current point is within the tolerance.
   bool converged() const { return gap() <= options_.tolerance; }
   /// One pass (or one iteration of the splitting).
@@ -70,8 +75,7 @@ class SvrEngine {
 
  private:
   std::size_t active() const { return s_.output.size(); }
-  MatrixView<float> view(Matrix<float>& m, std::size_t rows) { return {m.data(), rows, active()}; }
-  MatrixView<float> current_values();
+  MatrixView<float> view(Matrix<float>& m) { return {m.data(), order_.size(), active()}; }
   double seconds() const;
   void sweep();
   void extrapolate();
@@ -103,11 +107,46 @@ class SvrEngine {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   SvrState s_;
   Matrix<float> a_;  ///< targets of the outputs being solved, in block order
-  Matrix<float> f_;  ///< N x m, primal form only
   Matrix<float> block_kernel_, gradient_, delta_;
   std::vector<double> primal_, dual_;  ///< of the outputs being solved, as just evaluated
   std::vector<float> bias_;            ///< of the outputs being solved, as just evaluated
   std::unique_ptr<ShiftedFactor> factor_;
 };
+
+// One block of the SVR dual, solved in cache for a range of outputs: with the block's kernel Q (n x n), the other
+// samples fixed and g the gradient Tβ − a + b at the block's rows,
+//   min_δ  ½δᵀQδ + gᵀδ + ε‖β+δ‖₁,   −C ≤ β+δ ≤ C
+// by coordinate descent that takes one sample at a time for all outputs at once. Q may be T_BB − τ11ᵀ: where Σβ is
+// held elsewhere (a global bias), taking the kernel's constant part out of Q lets samples move independently.
+
+struct BlockProblem {
+  std::size_t n = 0;                ///< samples of the block
+  std::size_t outputs = 0;          ///< row length of beta, gradient and delta
+  const float* kernel = nullptr;    ///< Q, n x n
+  const float* gradient = nullptr;  ///< n x outputs, at δ = 0
+  float* beta = nullptr;            ///< n x outputs, changed in place
+  float* delta = nullptr;           ///< n x outputs, out: the change
+  float c = 1, epsilon = 0;
+  int sweeps = 1;
+};
+
+/// Solves outputs first..last-1. `sum` (per output, may be null) gets Σδ added.
+void solve_block(const BlockProblem& p, std::size_t first, std::size_t last, double* sum);
+
+/// Moves β within the block so that `sum` (per output) becomes 0 at the least cost to the block's objective: every
+/// sample takes a proximal step against a common shift of the gradient, found by bisection. Call after solve_block
+/// with the same problem. What the block cannot take stays in `sum`.
+void cancel_sum(const BlockProblem& p, std::size_t first, std::size_t last, double* sum);
+
+/// The point of [−C, C] that minimises ½(v − u)² + t·|v|.
+inline float box_shrink(float u, float t, float c) {
+  const float up = u - t > 0 ? u - t : 0.0f, down = u + t < 0 ? u + t : 0.0f, v = up + down;
+  return v > c ? c : v < -c ? -c : v;
+}
+
+/// Finds per column j of `columns` the shift δ_j with Σ_i box_shrink(u_ij − δ_j·w_i, t_i, c) + offset_j = 0 (as near as
+/// floats allow), where t_i = epsilon·w_i, and puts the shrunk values in place of u. n x columns with row length `ld`.
+void shrink_to_zero_sum(std::size_t n, std::size_t columns, std::size_t ld, const float* weight, float epsilon, float c,
+                        const double* offset, float* u, double* left);
 
 }  // namespace parsnets

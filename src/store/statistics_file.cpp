@@ -9,10 +9,10 @@
 
 #include "base/json_file.hpp"
 #include "data/feature_source.hpp"
+#include "features/statistics.hpp"
 #include "formats/safetensors.hpp"
 #include "model/names.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/statistics.hpp"
 #include "parsnets/version.hpp"
 
 namespace parsnets {
@@ -21,9 +21,9 @@ static_assert(std::endian::native == std::endian::little, "statistics files are 
 
 namespace {
 
-constexpr const char* kFormat = "parsnets-statistics";
-constexpr const char* kFormatVersion = "1";
-constexpr std::uint64_t kMost = std::uint64_t{1} << 31;
+constexpr const char* kStatisticsFormat = "parsnets-statistics";
+constexpr const char* kStatisticsVersion = "1";
+constexpr std::uint64_t kMostStatistics = std::uint64_t{1} << 31;
 constexpr const char* kDamaged = "the file is damaged: copy it again";
 
 std::size_t triangle(std::size_t d) { return d * (d + 1) / 2; }
@@ -33,13 +33,13 @@ TensorView tensor(const char* name, const char* dtype, std::vector<std::uint64_t
   return {name, dtype, std::move(shape), reinterpret_cast<const std::byte*>(values.data()), values.size() * sizeof(T)};
 }
 
-class Reader {
+class StatisticsReader {
  public:
-  explicit Reader(const std::filesystem::path& path) : file_(path) {
-    if (text("format") != kFormat)
-      fail("format", fmt::format("'{}'", kFormat), "'" + text("format") + "'", "give a file of statistics");
-    if (text("format_version") != kFormatVersion)
-      fail("format_version", kFormatVersion, text("format_version"),
+  explicit StatisticsReader(const std::filesystem::path& path) : file_(path) {
+    if (text("format") != kStatisticsFormat)
+      fail("format", fmt::format("'{}'", kStatisticsFormat), "'" + text("format") + "'", "give a file of statistics");
+    if (text("format_version") != kStatisticsVersion)
+      fail("format_version", kStatisticsVersion, text("format_version"),
            "it was written by another version of ParsNets; use that one");
     if (const auto sum = payload_checksum(file_.payload()); text("payload_crc32") != sum)
       fail("payload_crc32", text("payload_crc32"), sum, kDamaged);
@@ -137,7 +137,7 @@ Matrix<double> from_triangle(std::span<const double> values, std::size_t d) {
 }
 
 /// Kept rows, stored class by class.
-void read_kept_rows(const Reader& in, std::size_t d, Statistics::Parts& parts) {
+void read_kept_rows(const StatisticsReader& in, std::size_t d, Statistics::Parts& parts) {
   const std::size_t count = parts.class_names.size(), most = count * parts.options.kept_rows,
                     rows = in.count("kept", 0, most);
   std::vector<std::string> known{"class_weights", "class_sums", "products"};
@@ -162,11 +162,11 @@ void read_kept_rows(const Reader& in, std::size_t d, Statistics::Parts& parts) {
 bool is_statistics_file(const std::filesystem::path& path) {
   const SafetensorsFile file(path);
   const auto found = file.metadata().find("format");
-  return found != file.metadata().end() && found->second == kFormat;
+  return found != file.metadata().end() && found->second == kStatisticsFormat;
 }
 
 Statistics load_statistics(const std::filesystem::path& path) {
-  const Reader in(path);
+  const StatisticsReader in(path);
   Statistics::Parts parts;
   parts.class_names = in.class_names();
   parts.options.scaling = in.scaling();
@@ -174,7 +174,7 @@ Statistics load_statistics(const std::filesystem::path& path) {
   parts.options.kept_rows = in.count("kept_rows", 0, 1u << 20);
   parts.source = in.source();
   parts.samples = in.count("samples", 0, std::uint64_t{1} << 62);
-  const std::size_t count = parts.class_names.size(), d = in.count("features", 1, kMost);
+  const std::size_t count = parts.class_names.size(), d = in.count("features", 1, kMostStatistics);
   parts.class_weights = in.values<double>("class_weights", "F64", {count});
   parts.class_sums = matrix_of(in.values<double>("class_sums", "F64", {count, d}), count, d);
   const auto products = in.values<double>("products", "F64", {parts.options.groups, triangle(d)});
@@ -223,8 +223,8 @@ void save_statistics(const Statistics& statistics, const std::filesystem::path& 
                                {"samples", statistics.samples()}};
   if (statistics.source()) facts["source"] = to_json(*statistics.source());
   write_safetensors(path,
-                    {{"format", kFormat},
-                     {"format_version", kFormatVersion},
+                    {{"format", kStatisticsFormat},
+                     {"format_version", kStatisticsVersion},
                      {"producer", "parsnets " PARSNETS_VERSION},
                      {"statistics", facts.dump()},
                      {"classes", nlohmann::json(statistics.class_names()).dump()},

@@ -16,12 +16,12 @@ namespace {
 template <class T, class Part>
 concept Is = std::same_as<std::remove_const_t<T>, Part>;
 
-// The keys of each part, in the order of the file. Writing and reading share them: `io` is a Writer or a Reader.
+// The keys of each part, in the order of the file. Writing and reading share them: `io` is a Writer or a RecordReader.
 // A key that is `optional` is absent where its field has the default value.
 
-void fields(auto& io, Is<SplitPart> auto& part) {
-  io.required("samples", part.samples);
-  io.required("crc32", part.crc32);
+void fields(auto& io, Is<std::pair<std::size_t, std::string>> auto& list) {
+  io.required("samples", list.first);
+  io.required("crc32", list.second);
 }
 
 void fields(auto& io, Is<SplitProvenance> auto& split) {
@@ -32,11 +32,6 @@ void fields(auto& io, Is<SplitProvenance> auto& split) {
   io.required("val", split.val);
   io.optional("version", split.version);
   io.optional("file", split.file);
-}
-
-void fields(auto& io, Is<TrainedSamples> auto& trained) {
-  io.required("samples", trained.samples);
-  io.required("crc32", trained.crc32);
 }
 
 void fields(auto& io, Is<StatisticsPart> auto& part) {
@@ -53,7 +48,11 @@ void fields(auto& io, Is<DataProvenance> auto& data) {
   io.required("dimensions", data.dimensions);
   io.required("split", data.split);
   io.optional("known_as", data.known_as);
-  io.optional("trained", data.trained);
+  if (io.has("trained", !data.trained_samples.empty() || !data.trained_crc32.empty()))
+    io.object("trained", [&](auto& part) {
+      part.required("samples", data.trained_samples);
+      part.required("crc32", data.trained_crc32);
+    });
   io.optional("statistics", data.statistics);
   io.optional("features_path", data.features_path);
   io.optional("semantics_path", data.semantics_path);
@@ -80,11 +79,6 @@ void fields(auto& io, Is<SelectionStep> auto& step) {
   io.required("choice", step.choice);
   io.required("zsl", step.zsl);
   io.required("h", step.h);
-}
-
-void fields(auto& io, Is<EncoderRecord> auto& encoder) {
-  io.required("dimensions", encoder.dimensions);
-  io.required("reconstruction_error", encoder.reconstruction_error);
 }
 
 void fields(auto& io, Is<GateUsage> auto& gates) {
@@ -124,9 +118,13 @@ void fields(auto& io, Is<ObjectiveStep> auto& step) {
   io.optional("slope", step.slope);
 }
 
-void fields(auto& io, Is<DapRecord> auto& dap) {
-  io.required("iterations", dap.iterations);
-  io.required("relative_gradient", dap.relative_gradient);
+/// An object of a count and a measure; absent where there is no pair.
+void count_and_measure(auto& io, const char* key, auto& pair, const char* count, const char* measure) {
+  if (!io.has(key, pair.has_value())) return;
+  io.object(key, [&](auto& part) {
+    part.required(count, io.made(pair).first);
+    part.required(measure, io.made(pair).second);
+  });
 }
 
 void fields(auto& io, Is<FieldRecord> auto& field) {
@@ -153,7 +151,7 @@ void fields(auto& io, Is<RejectionRecord> auto& rejection) {
   io.required("confidence_auroc", rejection.confidence_auroc);
 }
 
-void fields(auto& io, Is<AdaptationRecord> auto& adaptation) {
+void fields(auto& io, Is<Adaptation> auto& adaptation) {
   io.required("samples", adaptation.samples);
   io.required("convincing", adaptation.convincing);
   io.required("classes", adaptation.classes);
@@ -171,12 +169,12 @@ void fields(auto& io, Is<TrainRecord> auto& record) {
     io.required("selection", record.selection);
   }
   io.optional("left_out", record.left_out);
-  io.optional("encoder", record.encoder);
+  count_and_measure(io, "encoder", record.encoder, "dimensions", "reconstruction_error");
   io.optional("gates", record.gates);
   io.optional("svr", record.svr);
   io.optional("joint", record.joint);
   io.optional("orthogonality", record.orthogonality);
-  io.optional("dap", record.dap);
+  count_and_measure(io, "dap", record.dap, "iterations", "relative_gradient");
   io.optional("refinement", record.refinement);
   io.optional("warnings", record.warnings);
   io.optional("field", record.field);
@@ -216,6 +214,12 @@ class Writer {
     if (value != T{}) required(key, value);
   }
   bool has(const char*, bool set) const { return set; }
+  void object(const char* key, const auto& body) {
+    Writer part;
+    body(part);
+    json_[key] = std::move(part.json_);
+  }
+  static const auto& made(const auto& optional) { return *optional; }
 
  private:
   nlohmann::ordered_json json_ = nlohmann::ordered_json::object();
@@ -223,10 +227,10 @@ class Writer {
 
 /// Reads one object. Keys that nobody asks for are ignored: a later version may add some, and prediction does not
 /// depend on them.
-class Reader {
+class RecordReader {
  public:
   /// `at`: the path of the object in the record.
-  Reader(const nlohmann::json& json, const std::string& name, const std::string& at)
+  RecordReader(const nlohmann::json& json, const std::string& name, const std::string& at)
       : json_(json), name_(name), at_(at) {
     if (!json.is_object()) mismatch(at, "an object", json);
   }
@@ -242,6 +246,12 @@ class Reader {
     if (json_.contains(key)) required(key, value);
   }
   bool has(const char* key, bool) const { return json_.contains(key); }
+  void object(const char* key, const auto& body) const {
+    const std::string at = at_.empty() ? key : at_ + "." + key;
+    const RecordReader part(json_.at(key), name_, at);
+    body(part);
+  }
+  static auto& made(auto& optional) { return optional ? *optional : optional.emplace(); }
 
   [[noreturn]] void fail(const std::string& at, const char* expected, const std::string& found) const {
     throw Error(BadInput{name_, at, expected, found, "the record is damaged: get the file again"});
@@ -287,7 +297,7 @@ class Reader {
     source = feature_source_from_json(json, name_, at);
   }
   void read(const nlohmann::json& json, const std::string& at, auto& part) const {
-    const Reader reader(json, name_, at);
+    const RecordReader reader(json, name_, at);
     fields(reader, part);
   }
 
@@ -300,10 +310,7 @@ class Reader {
 nlohmann::ordered_json to_json(const TrainRecord& record) {
   static const TrainRecord empty;
   if (record == empty) return nlohmann::ordered_json::object();
-  auto json = Writer::written(record);
-  // The start of the SVR's joint steps has had an integer here since version 0.1.
-  if (!record.joint.empty() && !record.joint.front().loss) json["joint"][0]["step"] = 0;
-  return json;
+  return Writer::written(record);
 }
 
 TrainRecord train_record_from_json(std::string_view text, const std::string& name) {
@@ -311,9 +318,9 @@ TrainRecord train_record_from_json(std::string_view text, const std::string& nam
   TrainRecord record;
   if (json.is_object() && json.empty()) return record;
   const std::string at;
-  const Reader reader(json, name, at);
+  const RecordReader reader(json, name, at);
   fields(reader, record);
-  if (record.data.trained.samples.find_first_not_of("0123456789abcdef") != std::string::npos)
+  if (record.data.trained_samples.find_first_not_of("0123456789abcdef") != std::string::npos)
     reader.fail("data.trained.samples", "hexadecimal digits", "other text");
   return record;
 }

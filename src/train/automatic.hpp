@@ -1,5 +1,6 @@
 #pragma once
-// Preset auto: a search on validation classes, one group of choices at a time, from plain ridge to class space.
+// Search auto: a search on validation classes, one group of choices at a time, from the closed form of class space to
+// refined, gated networks.
 
 #include "train/selection.hpp"
 

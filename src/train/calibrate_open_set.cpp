@@ -12,10 +12,10 @@
 #include <optional>
 
 #include "base/rng.hpp"
+#include "eval/metrics.hpp"
+#include "eval/open_set_metrics.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/metrics.hpp"
-#include "parsnets/open_set.hpp"
-#include "parsnets/open_set_metrics.hpp"
+#include "parsnets/training.hpp"
 #include "solvers/logistic.hpp"
 #include "train/open_set_samples.hpp"
 #include "train/training_data.hpp"
@@ -28,7 +28,8 @@ constexpr double kLambda = 1e-3;            // of the logistic regression, whose
 constexpr std::size_t kFewestSamples = 30;  // of known, and of unknown ones, that a regression of its own needs
 constexpr double kRangeTail = 5e-4;         // of known samples that lie out of range on either side
 constexpr float kRangeMargin = 0.1f;        // by which the range is wider, relative to its distance from the median
-constexpr std::size_t kMostOwn = 200, kMostUnseen = 20000;  // confidences kept: of a seen class, of unseen ones in all
+constexpr std::size_t kMostOwn = 200,
+                      kMostOfUnseen = 20000;  // confidences kept: of a seen class, of unseen ones in all
 
 using Weights = std::array<std::array<float, Evidence::kCount + 1>, 2>;
 
@@ -162,7 +163,7 @@ PredictionSets sets_of(const Model& model, const Dataset& data, std::vector<OwnC
   PredictionSets sets;
   for (const OwnConfidence& one : own) {
     if (!one.seen) {
-      if (sets.unseen.size() < kMostUnseen) sets.unseen.push_back(one.confidence);
+      if (sets.unseen.size() < kMostOfUnseen) sets.unseen.push_back(one.confidence);
       continue;
     }
     auto& list = seen[places.at(data.class_names[static_cast<std::size_t>(one.label)])];
@@ -271,7 +272,6 @@ RejectionRecord calibrate_open_set(Model& model, const Dataset& data, const Open
   RejectionRecord record = record_of(judged, scores, rejection);
   record.folds = samples.folds;
   model.sets = sets_of(model, data, samples.own, options.seed);
-  rejection.price = record.price();
   model.rejection = rejection;
   model.record.rejection = record;
   return record;

@@ -6,7 +6,8 @@
 
 #include "base/linalg.hpp"
 #include "base/rng.hpp"
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
+#include "eval/metrics.hpp"
 #include "model/field_em.hpp"
 #include "model/prediction.hpp"
 
@@ -18,10 +19,10 @@ using Indices = std::vector<std::int32_t>;
 
 constexpr double kStrengths[] = {3, 6, 12, 25, 50, 100}, kCertainty[] = {0.6, 0.75, 0.85},
                  kPriors[] = {1, 2, 4, 8, 16, 32};
-constexpr int kRounds = 4;         ///< settings are told apart before EM has converged
-constexpr double kMostFall = 0.5;  ///< points, on piles that do not suit
-constexpr double kNoise = 0.15;    ///< points by which another θ than the usual must win
-constexpr double kSizeRatio = 50;  ///< of the largest class to the smallest, on an unbalanced pile
+constexpr int kFieldRounds = 4;       ///< settings are told apart before EM has converged
+constexpr double kMostFall = 0.5;     ///< points, on piles that do not suit
+constexpr double kFieldNoise = 0.15;  ///< points by which another θ than the usual must win
+constexpr double kSizeRatio = 50;     ///< of the largest class to the smallest, on an unbalanced pile
 constexpr std::size_t kMostUnseen = 3000, kMostSeen = 1000, kDraws = 2, kShots[] = {1, 5};
 
 struct Figures {
@@ -201,7 +202,7 @@ Verdicts adapted(Trial& trial, const FieldSettings& settings, const Indices* row
   const std::size_t k = fold.held.rows();
   const Movable classes{fold.held.share(), std::vector<double>(k, 0.0), std::vector<double>(k, 0.0),
                         Matrix<double>(k, fold.placed, 0.0), fold.placed};
-  return verdicts(trial, move_places(pile, classes, settings, kRounds, pool).vectors, pool);
+  return verdicts(trial, move_places(pile, classes, settings, kFieldRounds, pool).vectors, pool);
 }
 
 /// At the best gamma of each fold; `shift` gets how far it lies from the best one before.
@@ -305,20 +306,9 @@ Indices some_of(std::size_t rows, std::size_t most, std::uint64_t seed, std::uin
   return order;
 }
 
-/// Parts of class space and of the semantic head side by side, each at the length of its weight.
-Matrix<float> joined(Matrix<float> places, Matrix<float> semantics, double head_weight) {
-  unit_rows(places.view());
-  if (semantics.empty()) return places;
-  unit_rows(semantics.view());
-  const double share = 1 / (1 + head_weight);
-  Matrix<float> both(places.rows(), places.cols() + semantics.cols());
-  for (std::size_t i = 0; i < both.rows(); ++i) {
-    std::ranges::transform(places.row(i), both.row(i).begin(),
-                           [&](float v) { return static_cast<float>(v * std::sqrt(share)); });
-    std::ranges::transform(semantics.row(i), both.row(i).begin() + static_cast<std::ptrdiff_t>(places.cols()),
-                           [&](float v) { return static_cast<float>(v * std::sqrt(1 - share)); });
-  }
-  return both;
+Matrix<float> at_unit_length(Matrix<float> rows) {
+  unit_rows(rows.view());
+  return rows;
 }
 
 Matrix<float> stacked(Matrix<float> a, const Matrix<float>& b) {
@@ -335,20 +325,16 @@ std::size_t place_in(const Indices& sorted, std::int32_t label) {
 
 }  // namespace
 
-FieldFold field_fold(const FoldOutputs& outputs, const FoldOutputs* head, double head_weight, const Dataset& data,
-                     const Fold& fold, double gamma, std::uint64_t seed) {
+FieldFold field_fold(const FoldOutputs& outputs, const Dataset& data, const Fold& fold, double gamma,
+                     std::uint64_t seed) {
   const Indices unseen = some_of(fold.unseen.size(), kMostUnseen, seed, 6200),
                 seen = some_of(fold.seen.size(), kMostSeen, seed, 6201);
-  const auto samples_of = [&](const FoldOutputs& of) {
-    Matrix<float> f = stacked(gather_rows(of.unseen.view(), unseen), gather_rows(of.seen.view(), seen));
-    centre_rows(of.model, f.view());
-    return f;
-  };
+  Matrix<float> samples = stacked(gather_rows(outputs.unseen.view(), unseen), gather_rows(outputs.seen.view(), seen));
+  centre_rows(outputs.model, samples.view());
   const auto vectors_of = [&](const Indices& classes) {
-    return joined(gather_rows(outputs.prepared.vectors.view(), classes),
-                  head != nullptr ? gather_rows(head->prepared.vectors.view(), classes) : Matrix<float>(), head_weight);
+    return at_unit_length(gather_rows(outputs.prepared.vectors.view(), classes));
   };
-  FieldFold made{joined(samples_of(outputs), head != nullptr ? samples_of(*head) : Matrix<float>(), head_weight),
+  FieldFold made{at_unit_length(std::move(samples)),
                  {},
                  unseen.size(),
                  vectors_of(fold.held_classes),
@@ -381,7 +367,7 @@ std::optional<FieldChoice> choose_field(std::span<const FieldFold> folds, std::u
     best = found;
   }
   settings.strength = kStrengths[strength];
-  double least = best.merit() + kNoise;
+  double least = best.merit() + kFieldNoise;
   const auto keep_if_better = [&](const FieldSettings& tried) {
     if (tried == settings) return;
     if (const Figures found = adapted_to_all(trials, tried, pool); found.merit() > least) {

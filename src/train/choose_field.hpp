@@ -11,7 +11,7 @@
 
 namespace parsnets {
 
-/// A model that was fitted on a fold, or the semantic head beside it, and its outputs for the fold's samples.
+/// A model that was fitted on a fold, and its outputs for the fold's samples.
 struct FoldOutputs {
   const Model& model;
   const PreparedClasses& prepared;
@@ -28,9 +28,9 @@ struct FieldFold {
   double gamma = 0;
 };
 
-/// `head`: null, or the semantic head of this weight. Of large folds a part of the samples, drawn with the seed.
-FieldFold field_fold(const FoldOutputs& outputs, const FoldOutputs* head, double head_weight, const Dataset& data,
-                     const Fold& fold, double gamma, std::uint64_t seed);
+/// Of large folds a part of the samples, drawn with the seed.
+FieldFold field_fold(const FoldOutputs& outputs, const Dataset& data, const Fold& fold, double gamma,
+                     std::uint64_t seed);
 
 struct FieldChoice {
   FieldSettings settings;

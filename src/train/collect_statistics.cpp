@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
-#include "base/mapped_rows.hpp"
-#include "base/memory_limit.hpp"
-#include "data/feature_rows.hpp"
-#include "data/rows.hpp"
+#include "base/machine.hpp"
+#include "base/scratch_file.hpp"
+#include "data/sample_files.hpp"
+#include "data/sample_set.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
+#include "train/train_statistics.hpp"
 
 namespace parsnets {
 
@@ -25,8 +26,7 @@ void check_memory(std::uint64_t limit, const StatisticsOptions& options, std::si
   const double sums = 8 * d * d * static_cast<double>(options.groups) + 8 * c * d,
                kept = 4 * c * d * static_cast<double>(options.kept_rows),
                work = 4 * d * d + 8 * d * static_cast<double>(block_rows(dimensions)) + 4 * 1024 * d;
-  require_memory(limit, sums + kept + work, "statistics",
-                 fmt::format("raise the limit or lower {} or {}", option_name("groups"), option_name("keep")));
+  require_memory(limit, sums + kept + work, "statistics", "raise the limit or use fewer features");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "solvers/class_space.hpp"
-#include "train/fit_networks.hpp"
+#include "train/fit_parsnets.hpp"
 #include "train/place_classes.hpp"
 
 namespace parsnets {
@@ -39,12 +39,12 @@ FeaturePreprocess feature_preprocess_of(const Statistics& statistics, FeatureSca
   return made;
 }
 
-Model fit_statistics(const Statistics& statistics, const Dataset& data, const TrainOptions& o, ThreadPool& pool) {
+Model fit_statistics(const Statistics& statistics, const Dataset& data, const ParsNetsOptions& o, ThreadPool& pool) {
   Model model;
   model.dimensions = statistics.dimensions();
-  model.feature_preprocess = feature_preprocess_of(statistics, *o.preprocessing.feature_scaling);
+  model.feature_preprocess = feature_preprocess_of(statistics, o.feature_scaling);
   const ClassSpace space(statistics, pool, model.feature_preprocess.factor);
-  ClassMap map = space.solve(*o.class_space.shrinkage, pool);
+  ClassMap map = space.solve(o.shrinkage, pool);
 
   model.targets = Targets::classes;
   model.similarity = Similarity::cosine;
@@ -56,8 +56,8 @@ Model fit_statistics(const Statistics& statistics, const Dataset& data, const Tr
   std::vector<float> bias(map.weights.cols(), 0.0f);
   set_linear_map(model, {std::move(map.weights), std::move(bias)});
   const ClassMeans means{space.classes(), space.weights(), std::move(map.means)};
-  model.semantic_preprocess = fit_place_semantics(o, data.semantics, means);
-  place_classes(model, means, o.class_space);
+  model.semantic_preprocess = fit_place_semantics(o.prototypes, data.semantics, means);
+  place_classes(model, means, o.prototypes);
   fit_attribute_head(model, means);
   return model;
 }

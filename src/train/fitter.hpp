@@ -1,6 +1,6 @@
 #pragma once
-// Fits models on fixed rows of a data set. Stages that two option sets have in common (preprocessing, encoder, gates,
-// Gram matrices) are kept, and the SVR starts from its last solution along a path of C.
+// Fits models on fixed rows of a data set. Stages that two option sets have in common (prepared features, class space,
+// encoder, gates) are kept.
 
 #include <cstdint>
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include "parsnets/training.hpp"
 #include "solvers/descent.hpp"
-#include "train/sample_place.hpp"
+#include "train/place_samples.hpp"
 
 namespace parsnets {
 
@@ -19,21 +19,23 @@ class Fitter {
          SamplePlace place = {});
   ~Fitter();
 
-  /// A model whose bank holds all classes of the data set, `seen` set for those with rows; no calibration yet. Its
+  /// A model whose class set holds all classes of the data set, `seen` set for those with rows; no calibration yet. Its
   /// record has the certificate and the statistics of the fit alone. `checkpoint` overrides the options' path.
-  /// `observer` sees the model at 0 and after each of options.refine_steps steps of refinement, before prototypes are
-  /// fitted. A semantic head is fitted after that, and neither observed nor kept in a checkpoint.
-  Model fit(const TrainOptions& options, const std::filesystem::path& checkpoint = {}, TrainRun* run = nullptr,
+  /// `observer` sees a model of class space at 0 and after each step of refinement; other methods do not call it.
+  /// Throws as train().
+  Model fit(const TrainOptions& resolved, const std::filesystem::path& checkpoint = {}, TrainRun* run = nullptr,
             const DescentObserver& observer = {});
-
-  /// The semantic head beside class space with these options, on semantics that are prepared for that.
-  Model fit_head(const TrainOptions& options);
-  /// How the semantics of a fit with these options are prepared.
-  const SemanticPreprocess& semantics(const TrainOptions& options);
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// The options and the seed that a model was trained with, without checkpoints. Throws bad_input for damaged ones.
+TrainOptions options_of(const Model& model);
+
+/// A model with these options, fitted to the given rows of `data` without calibration.
+Model refit(const TrainOptions& options, const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool,
+            ProgressObserver* progress);
 
 }  // namespace parsnets

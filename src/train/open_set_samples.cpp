@@ -6,15 +6,13 @@
 #include <map>
 
 #include "base/rng.hpp"
-#include "data/rows.hpp"
-#include "data/visit_rows.hpp"
+#include "data/sample_set.hpp"
 #include "model/evidence.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/predictor.hpp"
 #include "train/fitter.hpp"
 #include "train/place_samples.hpp"
-#include "train/refit.hpp"
 
 namespace parsnets {
 

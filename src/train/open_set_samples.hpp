@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parsnets/open_set.hpp"
+#include "parsnets/training.hpp"
 
 namespace parsnets {
 

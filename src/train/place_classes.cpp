@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/linalg.hpp"
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "features/preprocess.hpp"
 #include "solvers/attribute_weights.hpp"
 
@@ -43,42 +43,41 @@ Matrix<double> unit_semantics(const Model& model, std::span<const std::int32_t> 
 
 }  // namespace
 
-SemanticPreprocess fit_place_semantics(const TrainOptions& options, const Semantics& semantics,
+SemanticPreprocess fit_place_semantics(const PrototypeOptions& options, const Semantics& semantics,
                                        const ClassMeans& classes) {
-  const SemanticScaling scaling = *options.preprocessing.semantic_scaling;
+  const SemanticScaling scaling = options.semantics.scaling;
   std::vector<double> weights;
-  // Binary attributes are 0 or 1 whatever their weight.
-  if (*options.class_space.attribute_steps > 0 && scaling != SemanticScaling::binary) {
+  if (options.attribute_steps > 0) {
     SemanticPreprocess scaled = fit_semantic_preprocess(scaling, semantics.values.view(), classes.classes);
     scaled.scaling = SemanticScaling::none;
     AttributeProblem problem{
         to_double(preprocessed_semantics(scaled, gather_rows(semantics.values.view(), classes.classes).view()).view()),
         scaling == SemanticScaling::l2 || scaling == SemanticScaling::centre_l2,
         centred_means(classes),
-        *options.preprocessing.semantic_whitening,
-        *options.class_space.prototype_lambda,
-        *options.class_space.prototype_width};
-    const std::vector<double> shares = table_weights(options.preprocessing, semantics);
+        options.semantics.whitening,
+        options.lambda,
+        options.width};
+    const std::vector<double> shares = table_weights(options.semantics, semantics);
     for (std::size_t t = 0; t < semantics.tables.size(); ++t)
-      problem.tables.push_back({semantics.tables[t].columns, shares[t]});
-    weights = learn_attribute_weights(problem, *options.class_space.attribute_steps);
+      problem.tables.push_back({semantics.tables[t].second, shares[t]});
+    weights = learn_attribute_weights(problem, options.attribute_steps);
   }
-  return fit_semantic_preprocess(options.preprocessing, semantics, classes.classes, true, weights);
+  return fit_semantic_preprocess(options.semantics, semantics, classes.classes, true, weights);
 }
 
-void place_classes(Model& model, const ClassMeans& classes, const ClassSpaceOptions& options) {
+void place_classes(Model& model, const ClassMeans& classes, const PrototypeOptions& options) {
   const Matrix<double> own = centred_means(classes), unit = unit_semantics(model, classes.classes);
   const auto centre = mean_of_rows(classes.means);
   model.semantic_centre.assign(centre.begin(), centre.end());
-  const double width = *options.prototype_width;
+  const double width = options.width;
   ThreadPool caller(1);
   Matrix<double> kernel(unit.rows(), unit.rows()), weights = Matrix<double>::copy_of(own.view());
   multiply(caller, Trans::no, unit.view(), Trans::yes, unit.view(), kernel.view());
   if (width > 0)
     for (double& k : kernel.values()) k = std::exp((k - 1) / (width * width));
-  Cholesky(std::move(kernel), *options.prototype_lambda).solve(caller, weights.view());
+  Cholesky(std::move(kernel), options.lambda).solve(caller, weights.view());
   model.prototypes = {to_float(unit.view()), to_float(weights.view()), width};
-  model.prior_samples = *options.prior_samples;
+  model.prior_samples = options.prior_samples;
   model.classes.samples.assign(model.classes.names.size(), 0.0f);
   model.classes.means = Matrix<float>(model.classes.names.size(), own.cols(), 0.0f);
   for (std::size_t s = 0; s < own.rows(); ++s) {

@@ -17,12 +17,12 @@
 
 namespace parsnets {
 
-/// Preparation of semantics (C x m) for places: with weights of attributes learned from the means where
-/// options.class_space.attribute_steps > 0 (solvers/attribute_weights.hpp).
-SemanticPreprocess fit_place_semantics(const TrainOptions& options, const Semantics& semantics,
+/// Preparation of semantics (C x m) for prototypes: with weights of attributes learned from the means where
+/// options.attribute_steps > 0 (solvers/attribute_weights.hpp).
+SemanticPreprocess fit_place_semantics(const PrototypeOptions& options, const Semantics& semantics,
                                        const ClassMeans& classes);
 /// Sets centre, prototypes and class means of a model with targets classes; `classes` are places in its bank.
-void place_classes(Model& model, const ClassMeans& classes, const ClassSpaceOptions& options);
+void place_classes(Model& model, const ClassMeans& classes, const PrototypeOptions& options);
 /// Sets the attribute head.
 void fit_attribute_head(Model& model, const ClassMeans& classes);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/memory_limit.hpp"
+#include "base/machine.hpp"
 #include "eval/score_source.hpp"
 #include "train/validation.hpp"
 
@@ -12,26 +12,25 @@ namespace {
 
 constexpr std::size_t kFewestRows = 256, kMostRows = 8192;
 
-bool has_networks(const TrainOptions& o) {
-  return o.method == Method::parsnets || o.method == Method::mmg || o.method == Method::scln;
-}
-
 struct Sizes {
-  double n, d, p, q, h, networks, open, classes, judged;
+  double n, d, p, q, h = 0, networks = 0, active = 0, classes, judged;
 };
 
-Sizes sizes_of(const TrainOptions& o, const Dataset& data, std::size_t processes) {
-  const bool in_class_space = *o.class_space.targets == Targets::classes,
-             gated = has_networks(o) && *o.gates.kind != GateKind::always;
+Sizes sizes_of(const MethodOptions& method, const Dataset& data, std::size_t processes) {
   Sizes s;
   s.n = static_cast<double>(data.split.trainval.size()) / static_cast<double>(processes);
   s.d = static_cast<double>(data.features.cols());
   s.classes = static_cast<double>(data.classes());
   s.p = static_cast<double>(data.seen_classes().size());
-  s.q = in_class_space ? std::min(s.d, s.p) : static_cast<double>(data.semantics.values.cols());
-  s.h = !gated ? 0 : o.fit.input == NetworkInput::encoding ? static_cast<double>(*o.encoder.dimensions) : s.d;
-  s.networks = gated ? static_cast<double>(*o.gates.networks) : 0;
-  s.open = gated ? static_cast<double>(*o.gates.open) : 0;
+  s.q = static_cast<double>(data.semantics.values.cols());
+  if (const auto* o = std::get_if<ParsNetsOptions>(&method)) {
+    s.q = std::min(s.d, s.p);
+    if (o->networks > 0) {
+      s.h = o->encoding;
+      s.networks = o->networks;
+      s.active = o->active;
+    }
+  }
   s.judged = static_cast<double>(std::min(kMostJudged, data.split.trainval.size()));
   return s;
 }
@@ -44,10 +43,7 @@ double fixed_bytes(const Sizes& s) {
          2 * std::min(static_cast<double>(kKeptScores), 4 * s.judged * s.classes);
 }
 
-double bytes_of_row(const Sizes& s) { return 4 * (3 * s.d + 2 * s.h + 4 * s.q) + 4 * s.open; }
-
-/// The SVR keeps the encodings of its samples, and has smaller forms of its own.
-bool solves_svr(const TrainOptions& o) { return has_networks(o) && *o.fit.kind == Fit::svr; }
+double bytes_of_row(const Sizes& s) { return 4 * (3 * s.d + 2 * s.h + 4 * s.q) + 4 * s.active; }
 
 /// The same in all processes, which must not decide differently.
 double mean_over_processes(double value, Processes* processes) {
@@ -58,35 +54,31 @@ double mean_over_processes(double value, Processes* processes) {
 
 }  // namespace
 
-bool can_be_streamed(const TrainOptions& o) { return !needs_all_samples(o) && !solves_svr(o); }
-
-bool needs_all_samples(const TrainOptions& o) {
-  const bool in_class_space = *o.class_space.targets == Targets::classes;
-  return o.method == Method::dap || o.method == Method::reverse_ridge || !o.preprocessing.centre ||
-         *o.geometry.weight > 0 || *o.geometry.joint_steps > 0 || o.fit.relu ||
-         (*o.gates.kind == GateKind::anchor && o.gates.anchors == AnchorChoice::kmeans) ||
-         (!in_class_space && *o.class_space.prototype_width > 0) || *o.class_space.semantic_head > 0;
+bool needs_all_samples(const MethodOptions& method) {
+  if (const auto* o = std::get_if<BaselineOptions>(&method))
+    return o->kind == Baseline::dap || o->kind == Baseline::reverse_ridge;
+  return std::holds_alternative<PaperOptions>(method);
 }
 
 SamplePlace place_samples(const TrainOptions& o, const Dataset& data, Processes* processes) {
   SamplePlace place;
   place.group = processes;
-  if (o.run.memory_limit == 0 || !can_be_streamed(o)) return place;
-  const Sizes s = sizes_of(o, data, place.size());
+  if (o.run.memory_limit == 0 || needs_all_samples(o.method)) return place;
+  const Sizes s = sizes_of(o.method, data, place.size());
   const double limit = static_cast<double>(o.run.memory_limit),
                used = mean_over_processes(static_cast<double>(held_memory()), processes),
                scoring = scoring_bytes(data.classes(), static_cast<std::size_t>(s.q), data.features.cols(),
                                        static_cast<std::size_t>(s.judged)),
                mapped = data.features.is_mapped() ? 4 * static_cast<double>(data.features.size()) : 0,
-               kept = mapped + s.n * (4 * s.d + 4 * s.h + 2 * s.open + 20 * s.q), fixed = fixed_bytes(s) + scoring;
+               kept = mapped + s.n * (4 * s.d + 4 * s.h + 2 * s.active + 20 * s.q), fixed = fixed_bytes(s) + scoring;
   // Large features stay on disk: what they do not fill of the limit is left to other processes and the page cache.
   const bool fits = used + fixed + kept <= limit && mapped <= limit / 4;
   if (fits || s.n <= static_cast<double>(kMostRows)) return place;  // few samples: nothing to gain
-  place.streamed = true;
+  place.kept = false;
   const double row = bytes_of_row(s), fewest = static_cast<double>(kFewestRows);
   if (const double needed = used + fixed + fewest * row; needed > limit)  // the same in all processes
     refuse_memory(o.run.memory_limit, needed, "training", "raise the limit or use fewer networks");
-  const double left = limit - used - fixed, encodings = s.n * (4 * s.h + 2 * s.open);
+  const double left = limit - used - fixed, encodings = s.n * (4 * s.h + 2 * s.active);
   const double blocks = std::clamp(left / 4 / (fewest * row), 1.0, static_cast<double>(kMostRows / kFewestRows));
   place.block_rows = kFewestRows * static_cast<std::size_t>(blocks);
   place.keeps_encodings = encodings > 0 && encodings <= left / 2;

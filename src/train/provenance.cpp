@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "data/load_options.hpp"
-#include "data/rows.hpp"
 #include "data/sample_set.hpp"
 #include "parsnets/error.hpp"
 #include "train/train_options.hpp"
@@ -12,16 +11,9 @@ namespace parsnets {
 
 namespace {
 
-/// All options that a request can hold.
-OptionTable request_table(TrainOptions& options, LoadOptions& load) {
-  OptionTable table = train_option_table(options);
-  add_load_options(table, load);
-  return table;
-}
-
 DataProvenance common_provenance(const Dataset& data) {
   const auto part = [](const std::vector<std::int32_t>& list) {
-    return SplitPart{list.size(), fmt::format("{:08x}", index_checksum(list))};
+    return std::pair(list.size(), fmt::format("{:08x}", index_checksum(list)));
   };
   const Split& split = data.split;
   DataProvenance made;
@@ -39,7 +31,7 @@ DataProvenance common_provenance(const Dataset& data) {
   made.known_as = data.known_as;
   made.features_path = data.chosen.features;
   made.semantics_path = data.chosen.semantics;
-  made.split_path = data.chosen.split;
+  made.split_path = data.chosen.split.string();
   made.source = data.source;
   return made;
 }
@@ -50,7 +42,8 @@ DataProvenance provenance(const Dataset& data) {
   DataProvenance made = common_provenance(data);
   const auto trained = distinct(data.split.trainval);
   made.dimensions = data.features.cols();
-  made.trained = {samples_to_hex(trained), features_checksum(data.features, trained)};
+  made.trained_samples = samples_to_hex(trained);
+  made.trained_crc32 = features_checksum(data.features, trained);
   return made;
 }
 
@@ -64,11 +57,14 @@ DataProvenance provenance(const Dataset& data, const Statistics& statistics, std
 }
 
 TrainingRequest request_of(const TrainOptions& options, const Dataset& data) {
-  TrainOptions asked = options, usual;
   LoadOptions load = data.loaded.value_or(LoadOptions()), usual_load;
   load.split = load.split.filename();
+  OptionTable loaded, usual;
+  add_load_options(loaded, load);
+  add_load_options(usual, usual_load);
   TrainingRequest request;
-  request.options = request_table(asked, load).different_from(request_table(usual, usual_load));
+  request.options = changed_options(options);
+  request.options.merge(loaded.different_from(usual));
   request.folder = data.loaded.has_value();
   if (request.folder && load.seed != options.run.seed) request.load_seed = load.seed;
   return request;
@@ -78,7 +74,9 @@ void repeat_request(const TrainRecord& record, const std::string& name, TrainOpt
   if (!record.asked)
     throw Error(BadInput{name, "record.asked", "the options that training was asked for", "none",
                          "the model was not trained by this version; train it again with its options"});
-  const OptionTable table = request_table(options, load);
+  TrainSettings settings;
+  OptionTable table = train_option_table(settings);
+  add_load_options(table, load);
   for (const auto& [option, value] : record.asked->options) {
     const std::string field = "record.asked.options." + option;
     const Option* known = table.find(option);
@@ -88,6 +86,9 @@ void repeat_request(const TrainRecord& record, const std::string& name, TrainOpt
     if (const auto expected = known->assign(value))
       throw Error(BadInput{name, field, *expected, "'" + value + "'", "use the version that trained the model"});
   }
+  settings.run.checkpoint = options.run.checkpoint;
+  settings.run.resume = options.run.resume;
+  options = settings.options();
   // Files from elsewhere are found where they were.
   if (!record.data.features_path.empty()) load.features = record.data.features_path;
   if (!record.data.semantics_path.empty()) load.semantics = record.data.semantics_path;
@@ -111,8 +112,8 @@ void check_same_data(const TrainRecord& record, const DataProvenance& found, con
   }
   compare("samples", trained.samples, found.samples);
   compare("dimensions", trained.dimensions, found.dimensions);
-  const auto text = [](const SplitPart& part) {
-    return fmt::format("of {} samples (checksum {})", part.samples, part.crc32);
+  const auto text = [](const auto& part) {
+    return fmt::format("of {} samples (checksum {})", part.first, part.second);
   };
   const SplitProvenance &a = trained.split, &b = found.split;
   compare("split trainval", text(a.trainval), text(b.trainval));
@@ -120,7 +121,7 @@ void check_same_data(const TrainRecord& record, const DataProvenance& found, con
   compare("split test_unseen", text(a.test_unseen), text(b.test_unseen));
   compare("split train", text(a.train), text(b.train));
   compare("split val", text(a.val), text(b.val));
-  if (expected.empty()) compare("training features with checksum", trained.trained.crc32, found.trained.crc32);
+  if (expected.empty()) compare("training features with checksum", trained.trained_crc32, found.trained_crc32);
   const auto sums = [](const std::vector<StatisticsPart>& parts) {
     std::string list;
     for (const auto& part : parts)

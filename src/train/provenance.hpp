@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include "features/statistics.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/options.hpp"
-#include "parsnets/statistics.hpp"
 #include "parsnets/train_record.hpp"
 
 namespace parsnets {

@@ -29,8 +29,8 @@ std::vector<std::string> split_list(const std::string& text, char separator);
 std::vector<GridAxis> parse_grid(const std::string& text, const TrainOptions& options,
                                  std::string_view option = "grid");
 
-/// The axes that are searched: those of search.grid, or the method's own without the options that are set. Throws as
-/// above.
+/// The axes that are searched: those of search.grid, or what the method's table tries, without the options that have
+/// other values than by default. Throws as above.
 std::vector<GridAxis> search_grid(const TrainOptions& options, const Dataset& data);
 
 struct Candidate {
@@ -42,14 +42,13 @@ struct Candidate {
 /// All combinations of the axes, the first axis slowest, set on top of `options` (not validated).
 std::vector<Candidate> combinations(const TrainOptions& options, const std::vector<GridAxis>& axes);
 
-/// Fits candidates on every fold, one fold after the other, so that memory does not grow with their number. Those that
-/// differ in refine-steps and prototype-width alone are points of one path and share their fit, and so do those of
-/// class space that differ in the places of classes alone. A semantic head is fitted once per fold for all its weights.
-/// Refers to everything it is given.
+/// Fits candidates on every fold, one fold after the other, so that memory does not grow with their number. Those of
+/// class space that differ in refine-steps alone are points of one path and share their fit, and so do those without
+/// refinement that differ in the class prototypes alone. Refers to everything it is given.
 class Candidates {
  public:
-  /// While candidates are compared, the processes of `place` share the fits, unless samples are streamed; then, and for
-  /// the one that was chosen, they share the samples of every fit.
+  /// While candidates are compared, the processes of `place` share the fits if samples are kept in memory; otherwise,
+  /// and for the one that was chosen, they share the samples of every fit.
   Candidates(const Dataset& data, const std::vector<Fold>& folds, ThreadPool& pool, ProgressObserver* progress,
              SamplePlace place = {});
   /// Once `stop` says so no further path is begun on the first fold, and the candidates without figures are removed.
@@ -61,20 +60,10 @@ class Candidates {
                                              const std::filesystem::path& checkpoint = {});
   /// Whether any process says so: processes must not decide by clocks of their own. A collective call.
   bool any_process(bool says) const;
-  /// False: samples are streamed, and these options need all of them in memory.
-  bool can_fit(const TrainOptions& options) const;
 
  private:
-  /// A semantic head that was fitted on one fold, and its outputs for the fold's samples.
-  struct Head {
-    Model model;
-    PreparedClasses prepared;
-    Matrix<float> unseen, seen;
-  };
-
   Fitter& fitter(std::size_t fold);
   bool shares_fits() const;
-  const Head* head(const TrainOptions& options, std::size_t fold);
   void evaluate_one(Candidate& candidate, std::size_t fold, const std::filesystem::path& checkpoint);
   void evaluate_path(std::span<Candidate*> path, std::size_t fold, bool quick, const std::filesystem::path& checkpoint);
 
@@ -83,8 +72,7 @@ class Candidates {
   ThreadPool& pool_;
   ProgressObserver* progress_;
   const SamplePlace place_;
-  std::unique_ptr<Fitter> fitter_;     ///< of one fold
-  std::map<std::string, Head> heads_;  ///< of the same fold, by their options
+  std::unique_ptr<Fitter> fitter_;  ///< of one fold
   std::size_t fitted_fold_ = 0;
   bool alone_ = false, fitted_alone_ = false;      ///< the present path, and fitter, has all samples of the fold
   std::vector<FieldFold>* field_folds_ = nullptr;  ///< filled while the winner is evaluated
@@ -94,10 +82,10 @@ struct Selected {
   Candidate winner;
   std::vector<SelectionStep> trace;   ///< every candidate, in the order looked at
   std::vector<std::string> left_out;  ///< what the time budget cut off the automatic search
-  std::optional<FieldChoice> field;   ///< targets classes
+  std::optional<FieldChoice> field;   ///< of class space alone
 };
 
-/// Grid search (search.select), automatic search (preset auto), or the one candidate that `options` is. The highest
+/// Grid search, automatic search, or the one candidate that `options` is. The highest
 /// mean of ZSL accuracy and harmonic mean wins, the earlier candidate in a tie.
 Selected select_options(const Dataset& data, const TrainOptions& options, const std::vector<Fold>& folds,
                         ThreadPool& pool, ProgressObserver* progress, SamplePlace place = {});

@@ -14,16 +14,17 @@ namespace {
 
 constexpr double kShares[] = {0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95};
 
-/// The closed form of class space with the preprocessing, and if it is in class space the places, of `resolved`.
+/// The closed form of class space on the same features and, for a model of class space, with the same prototypes.
 TrainOptions closed_form(const TrainOptions& resolved, const Dataset& data) {
-  TrainOptions o;
-  o.preprocessing = resolved.preprocessing;
-  if (*resolved.class_space.targets == Targets::classes) o.class_space = resolved.class_space;
-  o.class_space.targets = Targets::classes;
-  o.refinement.steps = 0;
-  o.gates.kind = GateKind::always;
-  o.run = resolved.run;
-  return resolve_options(o, data);
+  ParsNetsOptions o;
+  if (const auto* own = std::get_if<ParsNetsOptions>(&resolved.method)) o = *own;
+  o.feature_scaling = feature_scaling_of(resolved.method);
+  o.prototypes.semantics.scaling = semantics_of(resolved.method).scaling;
+  o.refine_steps = o.networks = 0;
+  TrainOptions made;
+  made.method = o;
+  made.run = resolved.run;
+  return resolve_options(made, data);
 }
 
 }  // namespace

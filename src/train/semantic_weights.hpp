@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "parsnets/training.hpp"
-#include "train/sample_place.hpp"
+#include "train/place_samples.hpp"
 #include "train/validation.hpp"
 
 namespace parsnets {

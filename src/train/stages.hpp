@@ -1,53 +1,67 @@
 #pragma once
-// What fits have in common: preprocessing, encoder, gates, targets and the solvers that look at them. Each is kept
-// until an option that it depends on changes, so that a search over the others does not make it again.
+// What fits on the same samples have in common: prepared features and their sums, class space, encoder, gates. Each
+// stage is kept until it is asked for with another request. A request holds all that a stage depends on beside the
+// samples, and a stage sees nothing else of the options: it cannot be stale.
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/fit_gates.hpp"
 #include "parsnets/training.hpp"
 #include "solvers/baselines/linear_map.hpp"
+#include "solvers/class_means.hpp"
 #include "solvers/class_space.hpp"
 #include "solvers/preconditioner.hpp"
-#include "solvers/sample_blocks.hpp"
-#include "solvers/svr.hpp"
-#include "train/sample_place.hpp"
+#include "train/place_samples.hpp"
 
 namespace parsnets {
 
 struct Inputs {
   FeaturePreprocess preprocess;
-  Matrix<float> x;   ///< n x d; empty for samples that are not in memory
+  Matrix<float> x;   ///< n x d, own samples; empty for those that are not kept
+  Statistics sums;   ///< of the prepared samples of all processes
   double scale = 1;  ///< mean eigenvalue of the centred XᵀX, of all processes
 };
 
+struct EncoderRequest {
+  FeatureScaling scaling = FeatureScaling::sqrt_l2;
+  int dimensions = 0;
+  Rotation rotation = Rotation::identity;
+  std::uint64_t seed = 1;
+  bool operator==(const EncoderRequest&) const = default;
+};
 struct Encoding {
   Encoder encoder;
-  Matrix<float> e;  ///< n x h; empty for samples that are not in memory
+  Matrix<float> e;  ///< n x h; empty for samples that are not kept
 };
 
+struct GateRequest {
+  EncoderRequest encoder;
+  GateKind kind = GateKind::anchor;
+  int networks = 0, active = 0;
+  bool operator==(const GateRequest&) const = default;
+};
 struct Gating {
   Gates gates;
-  Matrix<std::uint16_t> open;              ///< n x k; empty for samples that are not in memory
+  Matrix<std::uint16_t> active;            ///< n x k; empty for samples that are not kept
   std::vector<std::uint64_t> per_network;  ///< own samples of each network, once all blocks were visited
 };
 
-/// What outputs are fitted to.
+/// Class descriptions as the outputs of networks are fitted to them.
 struct TargetVectors {
   SemanticPreprocess preprocess;
-  Matrix<float> vectors;  ///< C x o: prepared semantics, or the means of the seen classes in class space
+  Matrix<float> vectors;      ///< C x m
+  std::vector<float> centre;  ///< m: mean of the seen classes, from which cosines are measured
 };
 
 /// Mean eigenvalue of the centred second moment: Σ‖x − x̄‖² / d.
 double mean_eigenvalue(MatrixView<const float> x);
 
 /// Stages of fits on fixed rows of a data set. What a method returns by reference is valid until it is asked for with
-/// other options. Samples are in the memory of this process, or they are known by their sums: then several processes
-/// may have a part of them each, and they may be streamed.
+/// another request.
 class Stages {
  public:
   /// Refers to what it is given. Throws bad_input unless the rows are of at least two classes.
@@ -61,87 +75,64 @@ class Stages {
   ThreadPool& pool;
   ProgressObserver* const progress;
 
-  /// Whether samples are known by their sums over processes or blocks.
-  bool by_sums() const { return place.streamed || place.size() > 1; }
   /// Throws usage, naming the option, for what needs all samples in the memory of one process.
   void require_all_samples(std::string_view option, std::string_view value = {}) const;
 
-  Inputs& inputs(const TrainOptions& o);
-  /// Sums over the samples of all processes; their class order is that of the data set. Needs by_sums().
-  const Statistics& sums(const TrainOptions& o);
-  TargetVectors& targets(const TrainOptions& o);
-  /// For a semantic head beside class space: semantics prepared in this way become the targets of these options, and
-  /// the encoder is that of class space.
-  void set_targets(const TrainOptions& o, const SemanticPreprocess& preprocess);
-  /// Forgets them.
-  void drop_targets() {
-    targets_.drop();
-    beside_class_space_ = false;
-  }
-  /// Closed form of targets classes.
-  const ClassSpace& class_space(const TrainOptions& o);
-  const ClassMap& class_map(const TrainOptions& o);
-  Encoding& encoding(const TrainOptions& o);
-  Gating& gating(const TrainOptions& o);
-  /// Of refinement's shared network: ridge of this weight, or that of class space.
-  RidgePreconditioner& preconditioner(const TrainOptions& o, double weight);
-  Ridge& ridge(const TrainOptions& o);
-  Eszsl& eszsl(const TrainOptions& o);
-  Sae& sae(const TrainOptions& o);
+  const Inputs& inputs(FeatureScaling scaling);
+  const ClassSpace& class_space(FeatureScaling scaling);
+  const ClassMap& class_map(FeatureScaling scaling, double shrinkage);
+  /// Of refinement in class space.
+  const RidgePreconditioner& class_preconditioner(FeatureScaling scaling, double shrinkage);
+  const Encoding& encoding(const EncoderRequest& request);
+  const Gating& gating(const GateRequest& request);
 
-  TrainingSamples samples(const TrainOptions& o);
-  GatedSamples gated_samples(const TrainOptions& o);
-  /// Samples as they are needed, for those that are streamed; `gated`: with z and open networks.
-  SampleBlocks blocks(const TrainOptions& o, bool gated);
-  /// How evenly the gates of these options open over the samples of all processes. A collective call.
-  GateUsage usage(const TrainOptions& o);
-  /// The semantics of each training sample's class: n x m.
-  Matrix<float> sample_semantics(const TrainOptions& o);
-  /// Says what gates and targets depend on.
-  static std::string network_key(const TrainOptions& o);
-  /// Frees what was made of the features, where only encodings are still needed.
+  TargetVectors targets(const SemanticOptions& semantics) const;
+  /// Samples as linear maps are fitted to them, known by their sums. Refers to `targets`.
+  SummedSamples sums(FeatureScaling scaling, const TargetVectors& targets);
+
+  /// The prepared samples, one block or many; with `gates`, also what gated networks see (z: x with `z_is_x`, else the
+  /// encoding) and which are active.
+  SampleBlocks blocks(FeatureScaling scaling, const GateRequest* gates = nullptr, bool z_is_x = false);
+  /// How evenly the networks of these gates are active over the samples of all processes. A collective call.
+  GateUsage usage(const GateRequest& request);
+  /// Frees the prepared features, where only encodings are still needed.
   void release_inputs();
 
  private:
-  /// A value that is remade only when its key changes.
-  template <class T>
+  /// A value that is made anew only when its request changes.
+  template <class Request, class T>
   class Stage {
    public:
     template <class Make>
-    T& get(const std::string& key, Make make) {
-      if (!value_ || key != key_) {
-        value_.reset();  // free the old one first
+    T& get(const Request& request, const Make& make) {
+      if (!value_ || !(request == request_)) {
+        value_.reset();  // frees the old one first
         value_.emplace(make());
-        key_ = key;
+        request_ = request;
       }
       return *value_;
     }
     void drop() { value_.reset(); }
 
    private:
-    std::string key_;
+    Request request_{};
     std::optional<T> value_;
   };
+  struct MapRequest {
+    FeatureScaling scaling = FeatureScaling::none;
+    double shrinkage = 0;
+    bool operator==(const MapRequest&) const = default;
+  };
 
-  void drop_what_sees_inputs();
-  /// Class space knows XᵀX, which the encoder needs.
-  bool has_products(const TrainOptions& o) const;
+  Matrix<float> prepared(FeatureScaling scaling, std::span<const std::int32_t> some_rows);
+  Gating& gated(const GateRequest& request);
 
-  bool beside_class_space_ = false;
-
-  Matrix<float> prepared(const TrainOptions& o, std::span<const std::int32_t> some_rows);
-
-  Stage<Statistics> sums_;
-  Stage<Inputs> inputs_;
-  Stage<Encoding> encoding_;
-  Stage<Gating> gating_;
-  Stage<TargetVectors> targets_;
-  Stage<ClassSpace> class_space_;
-  Stage<ClassMap> class_map_;
-  Stage<RidgePreconditioner> preconditioner_;
-  Stage<std::unique_ptr<Ridge>> ridge_;
-  Stage<std::unique_ptr<Eszsl>> eszsl_;
-  Stage<std::unique_ptr<Sae>> sae_;
+  Stage<FeatureScaling, Inputs> inputs_;
+  Stage<FeatureScaling, ClassSpace> class_space_;
+  Stage<MapRequest, ClassMap> class_map_;
+  Stage<MapRequest, RidgePreconditioner> preconditioner_;
+  Stage<EncoderRequest, Encoding> encoding_;
+  Stage<GateRequest, Gating> gating_;
 };
 
 }  // namespace parsnets

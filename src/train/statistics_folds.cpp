@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 
 namespace parsnets {
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "parsnets/statistics.hpp"
+#include "features/statistics.hpp"
 #include "train/validation.hpp"
 
 namespace parsnets {

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "base/machine.hpp"
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "data/semantics.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/open_set.hpp"
@@ -16,6 +17,7 @@
 #include "train/selection.hpp"
 #include "train/semantic_weights.hpp"
 #include "train/train_options.hpp"
+#include "train/train_run.hpp"
 
 namespace parsnets {
 
@@ -26,11 +28,12 @@ namespace {
 /// many candidates. Beside the split's own validation classes they are drawn where a fit in class space costs little.
 int fold_count(const TrainOptions& o, const Dataset& data) {
   constexpr int kFewest = 3, kMost = 12, kHeldOut = 24;
-  const bool costly = o.method == Method::scln || *o.fit.kind == Fit::svr, automatic = o.preset == Preset::automatic,
-             named = !data.split.validation_drawn && *o.class_space.targets != Targets::classes;
-  if (o.search.folds > 0) return o.search.folds;
-  if (!automatic && (costly || named)) return 1;
-  if (o.search.select) return data.split.validation_drawn ? kFewest : 1;
+  const bool automatic = o.search.kind == Search::automatic,
+             in_class_space = std::holds_alternative<ParsNetsOptions>(o.method),
+             named = !data.split.validation_drawn && !in_class_space;
+  if (o.calibration.folds > 0) return o.calibration.folds;
+  if (std::holds_alternative<PaperOptions>(o.method) || named) return 1;
+  if (o.search.kind == Search::grid) return data.split.validation_drawn ? kFewest : 1;
   const int fewest = automatic ? kFewest + 1 : kFewest, wanted = automatic ? 3 * kHeldOut : kHeldOut,
             held = std::max(1, static_cast<int>(distinct(labels_of(data, data.split.val)).size())),
             seen = static_cast<int>(data.seen_classes().size());  // with more folds, one class each would be repeated
@@ -49,25 +52,19 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   if (data.split.trainval.empty())
     throw Error(BadInput{data.name, "split", "training samples", "none", "check the split"});
   check_finite_rows(data.features, data.split.trainval, features_source(data));
-  if (given.preset == Preset::automatic) {
-    if (given.search.select || !given.search.grid.empty() || given.run.resume)
-      throw Error(ErrorCode::usage,
-                  fmt::format("{} conflicts with {}, {} and {}: it searches by itself", option_name("preset", "auto"),
-                              option_name("select"), option_name("grid"), option_name("resume")));
-    if (given.method != Method::parsnets)
-      throw Error(ErrorCode::usage, fmt::format("{} requires {}: it chooses the method", option_name("preset", "auto"),
-                                                option_name("method", "parsnets")));
-  }
+  if (given.search.kind == Search::automatic && given.run.resume)
+    throw Error(ErrorCode::usage,
+                fmt::format("{} conflicts with {}", option_name("search", "auto"), option_name("resume")));
   const bool several_tables = !data.semantics.tables.empty();
-  if (several_tables && given.method == Method::dap)
+  if (several_tables && method_name(given.method) == "dap")
     throw Error(ErrorCode::usage,
                 fmt::format("{} requires one table of semantics, found '{}': its attributes are yes or no",
                             option_name("method", "dap"), data.semantics.name));
   TrainOptions wanted = given, options = resolve_options(wanted, data);
   std::vector<std::string> warnings = semantic_warnings(data);
-  if (const std::string note = reduced_preset(options, data); !note.empty()) warnings.push_back(note);
-  const bool searches = options.search.select || options.preset == Preset::automatic;
-  if (!searches) validate(options);  // selection validates each of its candidates
+  if (const std::string note = reduced_paper(options, data); !note.empty()) warnings.push_back(note);
+  const bool searches = options.search.kind != Search::none;
+  validate(options);
 
   if (options.calibration.false_accept > 0) require_open_set_classes(data);
 
@@ -75,17 +72,17 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   Selected selected;
   ChosenWeights weighed;
   ValidationRecord validation;
-  const bool weighs = several_tables && !options.preprocessing.semantic_weights && options.preset != Preset::automatic;
+  const bool weighs =
+      several_tables && semantics_of(options.method).weights.empty() && options.search.kind != Search::automatic;
   if (searches || options.calibration.enabled || weighs) {
     const auto folds = validation_folds(data, fold_count(options, data), options.run.seed);
     if (folds.empty() && searches)
-      throw Error(BadInput{
-          data.name, "split", "validation classes, or at least three seen classes to draw them from", "neither",
-          fmt::format("train without {} and {}", option_name("select"), option_name("preset", "auto"))});
+      throw Error(BadInput{data.name, "split", "validation classes, or at least three seen classes to draw them from",
+                           "neither", "train without " + option_name("search")});
     warn_of_single_classes(folds, warnings);
     if (weighs && !folds.empty()) {
       weighed = choose_semantic_weights(data, options, folds, pool, progress, place);
-      options.preprocessing.semantic_weights = wanted.preprocessing.semantic_weights = weighed.weights;
+      semantics_of(options.method).weights = semantics_of(wanted.method).weights = weighed.weights;
     }
     if (!folds.empty() && (searches || options.calibration.enabled)) {
       selected = select_options(data, wanted, folds, pool, progress, place);
@@ -101,15 +98,15 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
       validation.h = selected.winner.result.h;
     }
   }
-  if (!options.preprocessing.semantic_weights) {
+  if (semantics_of(options.method).weights.empty()) {
     const std::size_t tables = data.semantics.tables.size();
-    options.preprocessing.semantic_weights = TableWeights(tables, 1.0 / static_cast<double>(tables));
+    semantics_of(options.method).weights = TableWeights(tables, 1.0 / static_cast<double>(tables));
     warnings.push_back("the tables of semantics have equal weights: they were not chosen on validation classes");
   }
   const auto checkpoint = options.run.checkpoint.empty()
                               ? std::filesystem::path()
                               : std::filesystem::path(options.run.checkpoint.string() + ".final");
-  const bool alone = !place.streamed && needs_all_samples(options);
+  const bool alone = needs_all_samples(options.method);
   Fitter fitter(data, data.split.trainval, pool, progress, alone ? SamplePlace{} : place);
   const bool same_fits = alone && place.size() > 1;  // none may go on from where another was
   Model model = fitter.fit(options, same_fits ? std::filesystem::path() : checkpoint, run);
@@ -132,11 +129,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
     record.left_out = std::move(selected.left_out);
   }
   model.record.warnings = std::move(warnings);
-  // Options describe the model: what has no gates is one network that is always open.
-  options.gates.kind = model.gates.kind;
-  options.gates.networks = static_cast<int>(model.gates.networks);
-  options.gates.open = static_cast<int>(model.gates.open);
-  model.options = train_option_table(options).to_json().dump();
+  model.options = options_text(options);
   if (options.calibration.false_accept > 0) {
     OpenSetOptions open_set;
     open_set.false_accept = options.calibration.false_accept;
@@ -147,7 +140,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
     run->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     run->peak_memory = peak_memory();
     run->bytes_sent = processes != nullptr ? processes->bytes() : 0;
-    run->streamed = place.streamed;
+    run->streamed = !place.kept;
   }
   return model;
 }

@@ -2,190 +2,522 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "data/sample_set.hpp"
 #include "model/names.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
 
-const std::vector<std::pair<std::string, Method>>& method_names() {
-  static const std::vector<std::pair<std::string, Method>> names{{"parsnets", Method::parsnets},
-                                                                 {"scln", Method::scln},
-                                                                 {"mmg", Method::mmg},
-                                                                 {"ridge", Method::ridge},
-                                                                 {"reverse-ridge", Method::reverse_ridge},
-                                                                 {"eszsl", Method::eszsl},
-                                                                 {"sae", Method::sae},
-                                                                 {"sae-reverse", Method::sae_reverse},
-                                                                 {"dap", Method::dap}};
+namespace {
+
+constexpr int kPaperEncoding = 400, kPaperNetworks = 200, kMmgNetworks = 32;
+
+const Names<PaperPart>& paper_names() {
+  static const Names<PaperPart> names{{"paper", PaperPart::whole}, {"scln", PaperPart::scln}, {"mmg", PaperPart::mmg}};
   return names;
 }
 
-OptionTable train_option_table(TrainOptions& o) {
+const Names<Baseline>& baseline_names() {
+  static const Names<Baseline> names{
+      {"ridge", Baseline::ridge}, {"reverse-ridge", Baseline::reverse_ridge}, {"eszsl", Baseline::eszsl},
+      {"sae", Baseline::sae},     {"sae-reverse", Baseline::sae_reverse},     {"dap", Baseline::dap}};
+  return names;
+}
+
+void add_feature_scaling(OptionTable& table, FeatureScaling& field) {
+  Names<FeatureScaling> names = feature_scaling_names();
+  names.emplace_back("auto", FeatureScaling::by_sign);
+  table.choice("feature-scaling", field, names, "scaling of samples; auto: sqrt-l2, or l2 if features are negative")
+      .tries({"sqrt-l2", "l2"});
+}
+
+void add_semantics(OptionTable& table, SemanticOptions& semantics) {
+  Names<SemanticScaling> names = semantic_scaling_names();
+  std::erase_if(names, [](const auto& name) { return name.second == SemanticScaling::binary; });  // dap alone, always
+  table.choice("semantic-scaling", semantics.scaling, names, "scaling of class descriptions")
+      .advanced()
+      .number("semantic-whitening", semantics.whitening, 0, 1,
+              "exponent of the partial whitening of class descriptions; 0: none")
+      .positive_numbers("semantic-weights", semantics.weights,
+                        "weight of each table of class descriptions, if there are several; only their ratio matters")
+      .automatic("chosen on validation classes")
+      .advanced();
+}
+
+OptionTable method_table(ParsNetsOptions& o) {
   OptionTable table;
+  table.group("Model");
+  add_feature_scaling(table, o.feature_scaling);
   table
-      .choice("method", o.method, method_names(),
-              "parsnets: gated linear networks with maximal margin geometry; scln: gated networks alone; mmg: geometry "
-              "alone; the others are baselines")
-      .choice("preset", o.preset, {{"none", Preset::none}, {"auto", Preset::automatic}, {"paper", Preset::paper}},
-              "paper: the published settings; auto: search every option that is not given on validation classes")
-      .choice("feature-scaling", o.preprocessing.feature_scaling, feature_scaling_names(), "scaling of samples")
-      .automatic("sqrt-l2; targets classes: l2 if features are negative")
-      .flag_value("centre", o.preprocessing.centre, "subtract the training mean from the scaled features")
-      .choice("semantic-scaling", o.preprocessing.semantic_scaling, semantic_scaling_names(),
-              "scaling of class attributes")
-      .automatic("l2; dap: binary")
-      .number("semantic-whitening", o.preprocessing.semantic_whitening, 0, 1,
-              "exponent of the partial whitening of class attributes; 0: none")
-      .automatic("targets classes: 0.35; parsnets, mmg: 0.25; otherwise 0")
-      .positive_numbers("semantic-weights", o.preprocessing.semantic_weights,
-                        "weight of each table of class attributes, if there are several; only their ratio matters")
-      .automatic("chosen on validation classes; one table: 1")
-      .choice("similarity", o.class_space.similarity, similarity_names(), "similarity of predictions and classes")
-      .automatic("cosine; dap and unrefined eszsl: dot")
-      .choice("targets", o.class_space.targets, targets_names(),
-              "what the networks predict: the semantics of a class, or its place in class space")
-      .automatic("parsnets: classes; otherwise semantics")
-      .number("shrinkage", o.class_space.shrinkage, 1e-6, 1e6,
-              "class space: ridge of the covariance within classes, in units of its mean eigenvalue")
-      .automatic("10 times the dimensions per training sample; 2.9 on CUB")
-      .number("lambda", o.fit.lambda, 1e-9, 1e9, "ridge regularisation, relative to the scale of the data")
-      .automatic("targets classes: 1; parsnets, mmg: 20; otherwise 1")
-      .number("semantic-lambda", o.fit.semantic_lambda, 1e-9, 1e9, "eszsl: regularisation of the semantics")
-      .automatic("1")
-      .integer("encoding", o.encoder.dimensions, 1, 1000000, "h, dimensions of the encoder")
-      .automatic("depends on the data; 64 on CUB (targets semantics: 128); scln and preset paper: 400")
-      .choice("rotation", o.encoder.rotation, {{"identity", Rotation::identity}, {"random", Rotation::random}},
-              "basis of the encoder's subspace")
-      .automatic("parsnets, mmg: identity; otherwise random")
-      .choice("gates", o.gates.kind, gate_names(), "rule by which each sample selects its networks")
-      .automatic(
-          "parsnets, mmg: anchor (targets classes: always with fewer than 64 seen classes); scln and preset paper: "
-          "energy")
-      .integer("networks", o.gates.networks, 1, 65535, "K, number of networks")
-      .automatic("depends on the data; 100 on CUB (targets semantics: 200); mmg: at most 32")
-      .integer("open", o.gates.open, 1, 65535, "k, networks active per sample")
-      .automatic(
-          "depends on the data; 10 on CUB (targets semantics: 20); scln: 40; mmg: all; preset paper: 30, 40 or 80 by "
-          "data set")
-      .choice("anchors", o.gates.anchors, {{"samples", AnchorChoice::samples}, {"kmeans", AnchorChoice::kmeans}},
-              "origin of the anchors of anchor gates")
-      .choice("input", o.fit.input, {{"encoding", NetworkInput::encoding}, {"features", NetworkInput::features}},
-              "input of the networks: the encoding or the features")
-      .flag_value("shared", o.fit.shared, "add an always-active network on the features")
-      .automatic("true for ridge fits of gated networks; otherwise false")
-      .flag_value("relu", o.fit.relu, "gated networks output max(0, Wx + b); trained in the primal")
-      .choice("fit", o.fit.kind, {{"ridge", Fit::ridge}, {"svr", Fit::svr}},
-              "parsnets, scln, mmg: squared loss or epsilon-insensitive loss")
-      .automatic("ridge; scln and preset paper: svr")
-      .number("mmg", o.geometry.weight, 0, 1e6, "weight of the maximal margin geometry; 0: none")
-      .automatic("targets semantics of parsnets, mmg: 0.1; otherwise 0")
-      .number("mmg-floor", o.geometry.floor, 0, 1e9, "classes with a smaller nuclear norm get no gradient")
-      .choice("mmg-samples", o.geometry.samples, {{"active", MmgSamples::active}, {"all", MmgSamples::all}},
-              "samples in each network's MMG term")
-      .automatic("active; mmg: all")
-      .integer("joint-steps", o.geometry.joint_steps, 0, 100000, "steps on fit and geometry before refinement")
-      .automatic("10 without refinement; preset paper: 3; otherwise 0")
-      .integer("refine-steps", o.refinement.steps, 0, 100000, "steps of discriminative refinement")
-      .automatic("targets classes: 3; parsnets, mmg: 15; otherwise 0")
-      .number("refine-lambda", o.refinement.lambda, 0, 1e9, "refinement: ridge of the preconditioner; 0: lambda")
-      .number("refine-rate", o.refinement.rate, 1e-6, 100, "refinement: step length")
-      .automatic("1")
-      .number("refine-sharpness", o.refinement.sharpness, 1e-3, 1e3, "refinement: scale of the cosines in the softmax")
-      .automatic("targets classes: 20; otherwise 10")
-      .number("gate-weight", o.refinement.gate_weight, 0, 1e3,
+      .number_or_auto("shrinkage", o.shrinkage, 1e-6, 1e6,
+                      "ridge of the covariance within classes, in units of its mean eigenvalue")
+      .automatic("10 times the dimensions per training sample");
+  add_semantics(table, o.prototypes.semantics);
+  table.find_row("semantic-whitening").tries = {"0.2", "0.35", "0.5"};
+  table
+      .number("prototype-width", o.prototypes.width, 0, 1e3,
+              "width of the kernel of class descriptions that predicts class prototypes; 0: the cosine itself")
+      .number("prototype-lambda", o.prototypes.lambda, 1e-9, 1e9, "ridge regularisation of that kernel")
+      .advanced()
+      .number("prior-samples", o.prototypes.prior_samples, 1e-6, 1e9,
+              "number of samples that the prototype predicted from the description counts as")
+      .integer_or_auto("attribute-steps", o.prototypes.attribute_steps, 0, 1000,
+                       "steps of learning weights of attributes by leaving one class out; 0: equal weights")
+      .automatic("one per 10 seen classes, at most 8")
+      .integer_or_auto("networks", o.networks, 0, 65535, "K, number of gated networks; 0: none")
+      .automatic("100, at most one per 8 samples; none below 64 seen classes")
+      .integer_or_auto("active", o.active, 1, 65535, "k, networks active per sample")
+      .automatic("10, at most all")
+      .integer_or_auto("encoding", o.encoding, 1, 1000000, "h, dimensions of what gated networks see")
+      .automatic("64, at most a quarter of the samples")
+      .advanced()
+      .integer("refine-steps", o.refine_steps, 0, 100000, "steps of discriminative refinement")
+      .tries({"0", "1", "2", "3", "4", "6"})
+      .number("refine-rate", o.refine_rate, 1e-6, 100, "refinement: step length")
+      .advanced()
+      .number("sharpness", o.sharpness, 1e-3, 1e3, "refinement: scale of the cosines in the softmax")
+      .advanced()
+      .number("gate-weight", o.gate_weight, 0, 1e3,
               "refinement: step length of gated networks relative to the shared one")
-      .automatic("targets classes: 3; otherwise 0.3")
-      .number("balance", o.refinement.balance, 0, 1, "refinement: 0 weights samples equally, 1 weights classes equally")
-      .automatic("0")
-      .number("prototype-width", o.class_space.prototype_width, 0, 1e3,
-              "width of the kernel of class attributes that places classes; 0: targets classes: the cosine itself; "
-              "targets semantics: no correction")
-      .automatic("targets classes: 1.2; parsnets, mmg: 1.4; otherwise 0")
-      .number("prototype-lambda", o.class_space.prototype_lambda, 1e-9, 1e9, "ridge regularisation of that kernel")
-      .automatic("targets classes: 0.3; otherwise 0.1")
-      .integer("attribute-steps", o.class_space.attribute_steps, 0, 1000,
-               "class space: steps of learning weights of attributes by leaving one class out; 0: equal weights")
-      .automatic("targets classes: one per 10 seen classes, at most 8; otherwise 0")
-      .number("prior-samples", o.class_space.prior_samples, 1e-6, 1e9,
-              "class space: number of samples that the place predicted from the attributes counts as")
-      .automatic("300")
-      .number("semantic-head", o.class_space.semantic_head, 0, kMostHeadWeight,
-              "class space: weight of a second head that predicts the attributes, relative to class space; 0: none")
-      .automatic("0; preset auto: chosen on validation classes")
-      .number("c", o.fit.c, 1e-12, 1e12, "SVR: bound of the dual variables, for targets of unit variance")
-      .automatic("0.1")
-      .number("epsilon", o.fit.epsilon, 0, 1e6, "SVR: half-width of the tube, for targets of unit variance")
-      .number("tolerance", o.fit.tolerance, 1e-9, 0.5, "SVR: relative duality gap at which to stop")
-      .integer("max-passes", o.fit.max_passes, 1, 10000000, "SVR: maximum number of passes")
+      .advanced();
+  return table;
+}
+
+OptionTable method_table(PaperOptions& o) {
+  OptionTable table;
+  table.group("Model");
+  add_feature_scaling(table, o.feature_scaling);
+  add_semantics(table, o.semantics);
+  table.find_row("feature-scaling").tries.clear();  // searches of these networks are costly
+  table.integer_or_auto("encoding", o.encoding, 1, 1000000, "h, dimensions of the encoder")
+      .automatic("400, or what features with fewer dimensions allow")
+      .choice("rotation", o.rotation, {{"identity", Rotation::identity}, {"random", Rotation::random}},
+              "basis of the encoder's subspace")
+      .choice("gates", o.gates, {{"energy", GateKind::energy}, {"anchor", GateKind::anchor}},
+              "rule by which each sample selects its networks")
+      .tries({"energy", "anchor"})
+      .integer_or_auto("networks", o.networks, 0, 65535, "K, number of networks, at least 1")
+      .automatic("200, or what few features or samples allow; mmg: at most 32")
+      .integer_or_auto("active", o.active, 1, 65535, "k, networks active per sample")
+      .automatic("30, 40 or 80 by data set, as in the paper; mmg: all")
+      .tries({"40", "100"})
+      .choice("input", o.input, {{"encoding", NetworkInput::encoding}, {"features", NetworkInput::features}},
+              "input of the networks: the encoding or the features")
+      .choice("fit", o.fit, {{"svr", Fit::svr}, {"ridge", Fit::ridge}},
+              "epsilon-insensitive loss with a certificate, or squared loss beside a shared linear map")
+      .number("lambda", o.lambda, 1e-9, 1e9, "ridge regularisation, relative to the scale of the data")
+      .flag_value("relu", o.relu, "networks output max(0, Wx + b): a ridge fit, trained in the primal")
+      .number("mmg", o.mmg, 0, 1e6, "weight of the maximal margin geometry; 0: none")
+      .integer("joint-steps", o.joint_steps, 0, 100000, "steps on fit and geometry together")
+      .choice("similarity", o.similarity, similarity_names(), "similarity of predictions and class descriptions")
+      .number("c", o.c, 1e-12, 1e12, "SVR: bound of the dual variables, for targets of unit variance")
+      .tries({"0.03", "0.1", "0.3", "1"})
+      .number("epsilon", o.epsilon, 0, 1e6, "SVR: half-width of the tube, for targets of unit variance")
+      .number("tolerance", o.tolerance, 1e-9, 0.5, "SVR: relative duality gap at which to stop")
+      .integer("max-passes", o.max_passes, 1, 10000000, "SVR: maximum number of passes");
+  return table;
+}
+
+OptionTable method_table(BaselineOptions& o) {
+  OptionTable table;
+  table.group("Model");
+  add_feature_scaling(table, o.feature_scaling);
+  table.find_row("feature-scaling").tries = {"sqrt-l2", "l2", "standardize"};
+  add_semantics(table, o.semantics);
+  table.find_row("semantic-scaling").tries = {"l2", "centre-l2"};
+  table.number("lambda", o.lambda, 1e-9, 1e9, "ridge regularisation, relative to the scale of the data")
+      .tries({"0.03", "0.1", "0.3", "1", "3", "10", "30", "100"})
+      .number("semantic-lambda", o.semantic_lambda, 1e-9, 1e9, "eszsl: regularisation of the semantics");
+  switch (o.kind) {
+    case Baseline::ridge:
+    case Baseline::reverse_ridge: break;
+    case Baseline::eszsl:
+      table.find_row("lambda").tries = {"0.1", "1", "10", "100"};
+      table.find_row("semantic-lambda").tries = {"0.01", "0.1", "1", "10"};
+      break;
+    case Baseline::sae:
+    case Baseline::sae_reverse:
+      table.find_row("feature-scaling").tries = {"sqrt-l2", "l2"};
+      table.find_row("lambda").tries = {"0.001", "0.01", "0.1", "1", "10", "100"};
+      break;
+    case Baseline::dap:
+      table.find_row("feature-scaling").tries = {"sqrt-l2", "standardize"};
+      table.find_row("semantic-scaling").tries.clear();
+      table.find_row("lambda").tries = {"0.1", "1", "10", "100"};
+      break;
+  }
+  return table;
+}
+
+/// What all methods have: calibration, search and run.
+template <class Options>
+void add_common(OptionTable& table, Options& o) {
+  table.group("Calibration")
       .flag_value("calibrate", o.calibration.enabled, "choose gamma and temperature on validation classes")
       .share_or_none("false-accept", o.calibration.false_accept,
                      "calibrate rejection and prediction sets on held-out classes, so that this share of unknown "
                      "samples is accepted; 0: do not calibrate them")
-      .flag("select", o.search.select,
-            "search the method's grid on validation classes; options that are given stay fixed")
+      .integer("folds", o.calibration.folds, 0, 100,
+               "validation folds, the first from the split's own validation classes; 0: one for the paper's networks "
+               "and where the split names validation classes for a baseline, otherwise three to twelve")
+      .choice("search", o.search.kind, {{"none", Search::none}, {"grid", Search::grid}, {"auto", Search::automatic}},
+              "search options on validation classes; auto: stage by stage, for method parsnets; options that do not "
+              "have their default values stay as they are")
       .text("grid", o.search.grid, "grid to search instead of the method's own: \"name=v1,v2;name=v1,v2\"")
-      .integer("folds", o.search.folds, 0, 100,
-               "validation folds, the first from the split's own validation classes; 0: one if the split names some "
-               "(class space: two), otherwise three to twelve; auto: four")
+      .advanced()
       .number("time-budget", o.search.time_budget, 0, 1e9,
-              "seconds after which preset auto starts no new candidate; 0: no limit")
-      .bytes(
-          "memory-limit", o.run.memory_limit,
-          "maximum memory of the process: samples that do not fit are prepared in blocks, the SVR takes smaller ones; "
-          "fails before starting if the work does not fit");
+              "seconds after which search auto starts no new candidate; 0: no limit")
+      .advanced()
+      .group("Run")
+      .bytes("memory-limit", o.run.memory_limit,
+             "maximum memory of the process: samples that do not fit are read in blocks, the SVR takes smaller ones; "
+             "fails before starting if the work does not fit");
+}
+
+void add_method(OptionTable& table, const std::function<std::string()>& name,
+                const std::function<bool(std::string_view)>& assign) {
+  Option row;
+  row.name = "method";
+  row.help =
+      "parsnets: class space with gated networks; paper: the published networks; scln, mmg: parts of those; the others "
+      "are baselines";
+  row.choices = method_names();
+  row.expected = fmt::format("one of: {}", fmt::join(row.choices, ", "));
+  row.assign = [assign, expected = row.expected](std::string_view text) {
+    return assign(text) ? std::nullopt : std::optional(expected);
+  };
+  row.value = [name] { return nlohmann::json(name()); };
+  table.group("Model").row(std::move(row));
+}
+
+bool is_method(std::string_view name) { return std::ranges::count(method_names(), name) > 0; }
+
+}  // namespace
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names{"parsnets"};
+  for (const auto& [name, unused] : paper_names()) names.push_back(name);
+  for (const auto& [name, unused] : baseline_names()) names.push_back(name);
+  return names;
+}
+
+MethodOptions method_options(std::string_view name) {
+  if (name == "parsnets") return ParsNetsOptions();
+  for (const auto& [known, part] : paper_names())
+    if (known == name) {
+      PaperOptions paper;
+      paper.part = part;
+      return paper;
+    }
+  for (const auto& [known, kind] : baseline_names())
+    if (known == name) {
+      BaselineOptions baseline;
+      baseline.kind = kind;
+      return baseline;
+    }
+  throw Error(ErrorCode::usage, fmt::format("{}: expected one of: {}, found '{}'", option_name("method"),
+                                            fmt::join(method_names(), ", "), name));
+}
+
+std::string method_name(const MethodOptions& method) {
+  if (const auto* paper = std::get_if<PaperOptions>(&method)) return name_of(paper_names(), paper->part);
+  if (const auto* baseline = std::get_if<BaselineOptions>(&method)) return name_of(baseline_names(), baseline->kind);
+  return "parsnets";
+}
+
+OptionTable train_option_table(TrainOptions& o) {
+  OptionTable table;
+  add_method(
+      table, [&o] { return method_name(o.method); },
+      [&o](std::string_view text) { return text == method_name(o.method); });
+  std::visit([&](auto& method) { table.append(method_table(method)); }, o.method);
+  add_common(table, o);
   return table;
 }
 
-void validate(const TrainOptions& o) {
-  std::string problems;
-  const auto complain = [&](const std::string& what) { problems += (problems.empty() ? "" : "; ") + what; };
-  const bool networks = o.method == Method::scln || o.method == Method::parsnets || o.method == Method::mmg;
-  const bool reverse = o.method == Method::reverse_ridge || o.method == Method::sae_reverse;
-  if (networks && o.fit.relu && *o.fit.kind == Fit::svr)
+OptionTable train_option_table(TrainSettings& s) {
+  OptionTable table;
+  add_method(
+      table, [&s] { return s.method; },
+      [&s](std::string_view text) {
+        if (is_method(text)) s.method = text;
+        return is_method(text);
+      });
+  struct Families {
+    OptionTable parsnets, paper, baseline;
+  };
+  const auto families =
+      std::make_shared<Families>(Families{method_table(s.parsnets), method_table(s.paper), method_table(s.baseline)});
+  for (const OptionTable* of : {&families->parsnets, &families->paper, &families->baseline})
+    for (const Option& option : of->options()) {
+      if (table.find(option.name) != nullptr) continue;
+      Option row = option;
+      row.assign = [families, name = option.name](std::string_view text) {
+        std::optional<std::string> expected;
+        for (const OptionTable* family : {&families->baseline, &families->paper, &families->parsnets})
+          if (const Option* own = family->find(name))
+            if (auto wanted = own->assign(text)) expected = std::move(wanted);
+        return expected;
+      };
+      row.value = [families, &s, name = option.name] {
+        const MethodOptions method = method_options(s.method);
+        const OptionTable& chosen = std::holds_alternative<PaperOptions>(method)      ? families->paper
+                                    : std::holds_alternative<BaselineOptions>(method) ? families->baseline
+                                                                                      : families->parsnets;
+        const OptionTable* const tables[] = {&chosen, &families->parsnets, &families->paper, &families->baseline};
+        for (const OptionTable* family : tables)
+          if (const Option* own = family->find(name)) return own->value();
+        return nlohmann::json();
+      };
+      table.row(std::move(row));
+    }
+  add_common(table, s);
+  return table;
+}
+
+std::vector<MethodFamily> method_families() {
+  static ParsNetsOptions parsnets;
+  static PaperOptions paper;
+  static BaselineOptions baseline;
+  std::vector<MethodFamily> families{{"method parsnets", {"parsnets"}, method_table(parsnets)},
+                                     {"methods paper, scln and mmg", {}, method_table(paper)},
+                                     {"baselines", {}, method_table(baseline)}};
+  for (const auto& [name, unused] : paper_names()) families[1].methods.push_back(name);
+  for (const auto& [name, unused] : baseline_names()) families[2].methods.push_back(name);
+  return families;
+}
+
+TrainOptions TrainSettings::options_of_method() const {
+  TrainOptions o{method_options(method), calibration, search, run};
+  if (auto* own = std::get_if<PaperOptions>(&o.method)) {
+    const PaperPart part = own->part;
+    *own = paper;
+    own->part = part;
+  } else if (auto* compared = std::get_if<BaselineOptions>(&o.method)) {
+    const Baseline kind = compared->kind;
+    *compared = baseline;
+    compared->kind = kind;
+  } else {
+    o.method = parsnets;
+  }
+  return o;
+}
+
+TrainOptions TrainSettings::options() const {
+  TrainOptions o = options_of_method();
+  const OptionTable own = train_option_table(o);
+  std::string foreign;
+  for (const char* other : {"parsnets", "paper", "ridge"}) {
+    TrainSettings as_other = *this;
+    as_other.method = other;
+    for (const auto& [name, unused] : changed_options(as_other.options_of_method()))
+      if (own.find(name) == nullptr && foreign.find(option_name(name)) == std::string::npos)
+        foreign += (foreign.empty() ? "" : ", ") + option_name(name);
+  }
+  if (!foreign.empty())
+    throw Error(ErrorCode::usage, fmt::format("{} does not have {}", option_name("method", method), foreign));
+  return o;
+}
+
+void TrainSettings::set(const TrainOptions& o) {
+  method = method_name(o.method);
+  if (const auto* own = std::get_if<ParsNetsOptions>(&o.method)) parsnets = *own;
+  if (const auto* own = std::get_if<PaperOptions>(&o.method)) paper = *own;
+  if (const auto* own = std::get_if<BaselineOptions>(&o.method)) baseline = *own;
+  calibration = o.calibration;
+  search = o.search;
+  run = o.run;
+}
+
+std::string options_text(const TrainOptions& options) {
+  TrainOptions o = options;
+  return train_option_table(o).to_json().dump();
+}
+
+TrainOptions options_from_text(const std::string& text, const std::string& file) {
+  const nlohmann::json object = nlohmann::json::parse(text.empty() ? "{}" : text);
+  TrainOptions options;
+  const std::string name = object.value("method", "parsnets");
+  if (!is_method(name))
+    throw Error(BadInput{file, "option method", fmt::format("one of: {}", fmt::join(method_names(), ", ")),
+                         "'" + name + "'", "train the model again"});
+  options.method = method_options(name);
+  train_option_table(options).from_json(object, file);
+  return options;
+}
+
+std::map<std::string, std::string> changed_options(const TrainOptions& options) {
+  TrainOptions o = options, usual;
+  usual.method = method_options(method_name(o.method));
+  auto changed = train_option_table(o).different_from(train_option_table(usual));
+  if (method_name(o.method) != "parsnets") changed["method"] = method_name(o.method);
+  return changed;
+}
+
+FeatureScaling feature_scaling_of(const MethodOptions& method) {
+  return std::visit([](const auto& o) { return o.feature_scaling; }, method);
+}
+
+SemanticOptions& semantics_of(MethodOptions& method) {
+  if (auto* own = std::get_if<ParsNetsOptions>(&method)) return own->prototypes.semantics;
+  if (auto* own = std::get_if<PaperOptions>(&method)) return own->semantics;
+  return std::get<BaselineOptions>(method).semantics;
+}
+
+const SemanticOptions& semantics_of(const MethodOptions& method) {
+  return semantics_of(const_cast<MethodOptions&>(method));
+}
+
+double default_shrinkage(std::size_t dimensions, double samples) {
+  return std::clamp(10 * static_cast<double>(dimensions) / samples, 0.1, 300.0);
+}
+
+int default_attribute_steps(std::size_t seen_classes) {
+  return static_cast<int>(std::min<std::size_t>(seen_classes / 10, 8));
+}
+
+int default_networks(std::size_t seen_classes, std::size_t samples) {
+  return seen_classes < 64 ? 0 : std::min(100, most_networks(samples));
+}
+
+int most_networks(std::size_t samples) { return static_cast<int>(std::clamp<std::size_t>(samples / 8, 2, 200)); }
+
+int most_encoding(std::size_t dimensions, std::size_t samples) {
+  return static_cast<int>(std::clamp<std::size_t>(std::min(dimensions, samples / 4), 1, 128));
+}
+
+int paper_active(const std::string& known_as) {
+  return known_as.starts_with("AWA") || known_as == "APY" ? 30 : known_as == "SUN" ? 80 : 40;
+}
+
+namespace {
+
+bool has_negative_features(const Dataset& data) {
+  constexpr std::size_t kRows = 8192;
+  bool negative = false;
+  if (data.features.empty()) return negative;
+  visit_row_blocks(data, data.split.trainval, kRows, [&](std::size_t, std::span<const std::int32_t> rows) {
+    negative =
+        negative || std::ranges::any_of(rows, [&](std::int32_t r) {
+          return std::ranges::any_of(data.features.row(static_cast<std::size_t>(r)), [](float v) { return v < 0; });
+        });
+  });
+  return negative;
+}
+
+template <class T>
+void by_size(T& field, T value) {
+  if (field == kBySize) field = value;
+}
+
+void resolve(ParsNetsOptions& o, const Dataset& data) {
+  const std::size_t n = data.split.trainval.size(), d = data.features.cols(), seen = data.seen_classes().size();
+  by_size(o.shrinkage, default_shrinkage(d, static_cast<double>(n)));
+  by_size(o.prototypes.attribute_steps, default_attribute_steps(seen));
+  by_size(o.networks, default_networks(seen, n));
+  by_size(o.active, std::clamp(o.networks, 1, 10));
+  by_size(o.encoding, std::min(64, most_encoding(d, n)));
+}
+
+/// K and h follow from each other: energy gates divide an encoding into equal parts.
+void resolve(PaperOptions& o, const Dataset& data) {
+  const auto d = static_cast<int>(data.features.cols());
+  const int most = most_networks(data.split.trainval.size());
+  if (o.part == PaperPart::mmg) {
+    by_size(o.networks, std::min(kMmgNetworks, most));
+    by_size(o.active, o.networks);
+    o.gates = GateKind::anchor;
+  }
+  by_size(o.networks, d < kPaperEncoding ? std::min(most, d) : kPaperNetworks);
+  const int wide = std::min(d, kPaperEncoding);
+  by_size(o.encoding,
+          o.gates == GateKind::energy && o.networks > 0 ? o.networks * std::max(1, wide / o.networks) : wide);
+  by_size(o.active, std::min(paper_active(data.known_as), o.networks));
+  if (o.part == PaperPart::scln) o.mmg = o.joint_steps = 0;
+}
+
+void resolve(BaselineOptions&, const Dataset&) {}
+
+}  // namespace
+
+TrainOptions resolve_options(const TrainOptions& options, const Dataset& data) {
+  TrainOptions o = options;
+  std::visit(
+      [&](auto& method) {
+        if (method.feature_scaling == FeatureScaling::by_sign)
+          method.feature_scaling = has_negative_features(data) ? FeatureScaling::l2 : FeatureScaling::sqrt_l2;
+        resolve(method, data);
+      },
+      o.method);
+  if (auto& weights = semantics_of(o.method).weights; data.semantics.tables.empty() && weights.empty()) weights = {1.0};
+  return o;
+}
+
+std::string reduced_paper(const TrainOptions& resolved, const Dataset& data) {
+  const auto* o = std::get_if<PaperOptions>(&resolved.method);
+  if (o == nullptr || data.features.cols() >= kPaperEncoding) return "";
+  return fmt::format(
+      "method paper: the features have {} dimensions, fewer than its encoding of {}: this model has encoding {}, {} "
+      "networks, {} active, and is not comparable with the paper's",
+      data.features.cols(), kPaperEncoding, o->encoding, o->networks, o->active);
+}
+
+namespace {
+
+using Complain = std::function<void(const std::string&)>;
+
+void complain_of(const ParsNetsOptions& o, const Complain& complain) {
+  if (o.prototypes.width > 0 && o.prototypes.width < 0.05)
+    complain(
+        fmt::format("{}: expected 0 or at least 0.05, found {}", option_name("prototype-width"), o.prototypes.width));
+  if (o.networks > 0 && o.active > o.networks)
+    complain(fmt::format("{}: expected at most {} ({}), found {}", option_name("active"), option_name("networks"),
+                         o.networks, o.active));
+}
+
+void complain_of(const PaperOptions& o, const Complain& complain) {
+  if (o.relu && o.fit == Fit::svr)
     complain(fmt::format("{} requires {}: ReLU networks have no exact dual", option_name("relu"),
                          option_name("fit", "ridge")));
-  if ((*o.refinement.steps > 0 || *o.class_space.prototype_width > 0) &&
-      (reverse || *o.class_space.similarity != Similarity::cosine))
-    complain(fmt::format("{} and {} require a forward method and {}", option_name("refine-steps"),
-                         option_name("prototype-width"), option_name("similarity", "cosine")));
-  if (o.calibration.false_accept > 0 && (reverse || *o.class_space.similarity != Similarity::cosine))
-    complain(fmt::format("{} requires a forward method and {}", option_name("false-accept"),
-                         option_name("similarity", "cosine")));
-  if (networks && *o.fit.kind == Fit::ridge && *o.gates.kind != GateKind::always && !*o.fit.shared)
-    complain(fmt::format("{} conflicts with {}: gated networks correct the shared one", option_name("shared", "false"),
-                         option_name("fit", "ridge")));
-  if (*o.class_space.targets == Targets::classes && (!networks || *o.class_space.similarity != Similarity::cosine))
-    complain(fmt::format("{} requires method parsnets, scln or mmg and {}", option_name("targets", "classes"),
-                         option_name("similarity", "cosine")));
-  if (*o.class_space.semantic_head > 0 && *o.class_space.targets != Targets::classes)
-    complain(fmt::format("{} requires {}", option_name("semantic-head"), option_name("targets", "classes")));
-  if (*o.class_space.semantic_head > 0 && *o.class_space.semantic_head < kLeastHeadWeight)
-    complain(fmt::format("{}: expected 0 or at least {}, found {}", option_name("semantic-head"), kLeastHeadWeight,
-                         *o.class_space.semantic_head));
-  if (o.method == Method::mmg && *o.gates.open != *o.gates.networks)
-    complain(fmt::format("{}: expected {}, the number of networks, for method mmg, found {}", option_name("open"),
-                         *o.gates.networks, *o.gates.open));
-  if (*o.class_space.prototype_width > 0 && *o.class_space.prototype_width < 0.05)
-    complain(fmt::format("{}: expected 0 or at least 0.05, found {}", option_name("prototype-width"),
-                         *o.class_space.prototype_width));
-  if (o.method == Method::dap && *o.preprocessing.semantic_whitening > 0)
+  if (o.part == PaperPart::mmg && o.active != o.networks)
+    complain(fmt::format("{}: expected {}, the number of networks, for method mmg, found {}", option_name("active"),
+                         o.networks, o.active));
+  if (o.active > o.networks)
+    complain(fmt::format("{}: expected at most {} ({}), found {}", option_name("active"), option_name("networks"),
+                         o.networks, o.active));
+  if (o.networks < 1) complain(fmt::format("{}: expected at least 1, found {}", option_name("networks"), o.networks));
+  if (o.gates == GateKind::energy && o.networks > 0 && o.encoding % o.networks != 0)
+    complain(fmt::format("{}: expected a multiple of {} ({}) for energy gates, found {}", option_name("encoding"),
+                         option_name("networks"), o.networks, o.encoding));
+}
+
+void complain_of(const BaselineOptions& o, const Complain& complain) {
+  if (o.kind == Baseline::dap && o.semantics.whitening > 0)
     complain(option_name("semantic-whitening") + ": expected 0 for method dap");
-  if (!networks && (o.fit.relu || *o.fit.shared || *o.geometry.joint_steps > 0))
-    complain(fmt::format("{}, {} and {} require method parsnets, scln or mmg", option_name("relu"),
-                         option_name("shared"), option_name("joint-steps")));
-  if (networks) {
-    if (*o.gates.kind != GateKind::always && *o.gates.open > *o.gates.networks)
-      complain(fmt::format("{}: expected at most {} ({}), found {}", option_name("open"), option_name("networks"),
-                           *o.gates.networks, *o.gates.open));
-    if (*o.gates.kind == GateKind::energy && *o.encoder.dimensions % *o.gates.networks != 0)
-      complain(fmt::format("{}: expected a multiple of {} ({}) for energy gates, found {}", option_name("encoding"),
-                           option_name("networks"), *o.gates.networks, *o.encoder.dimensions));
-  }
-  if (o.method == Method::dap && *o.preprocessing.semantic_scaling != SemanticScaling::binary)
-    complain(option_name("semantic-scaling") + ": expected binary for method dap");
-  if (o.method == Method::dap && *o.class_space.similarity != Similarity::dot)
-    complain(option_name("similarity") + ": expected dot for method dap");
-  if (!o.search.grid.empty() && !o.search.select) complain(option_name("grid") + " requires " + option_name("select"));
+}
+
+}  // namespace
+
+void validate(const TrainOptions& o) {
+  std::string problems;
+  const Complain complain = [&](const std::string& what) { problems += (problems.empty() ? "" : "; ") + what; };
+  std::visit([&](const auto& method) { complain_of(method, complain); }, o.method);
+  const auto* baseline = std::get_if<BaselineOptions>(&o.method);
+  const auto* paper = std::get_if<PaperOptions>(&o.method);
+  if (o.calibration.false_accept > 0 &&
+      ((baseline != nullptr && baseline->kind != Baseline::ridge && baseline->kind != Baseline::sae) ||
+       (paper != nullptr && paper->similarity != Similarity::cosine)))
+    complain(fmt::format("{} requires a method that predicts class vectors and compares them by cosine",
+                         option_name("false-accept")));
+  if (!o.search.grid.empty() && o.search.kind != Search::grid)
+    complain(option_name("grid") + " requires " + option_name("search", "grid"));
+  if (o.search.kind == Search::automatic && !std::holds_alternative<ParsNetsOptions>(o.method))
+    complain(fmt::format("{} requires {}", option_name("search", "auto"), option_name("method", "parsnets")));
   if (o.run.resume && o.run.checkpoint.empty())
     complain(option_name("resume") + " requires " + option_name("checkpoint"));
   if (!problems.empty()) throw Error(ErrorCode::usage, problems);

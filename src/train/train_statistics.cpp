@@ -1,12 +1,14 @@
 // Training from statistics: what train() does for the closed form of class space, without samples.
 
+#include "train/train_statistics.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "base/machine.hpp"
-#include "base/memory_limit.hpp"
 #include "data/feature_source.hpp"
 #include "data/semantics.hpp"
 #include "eval/score_source.hpp"
@@ -19,6 +21,7 @@
 #include "train/semantic_weights.hpp"
 #include "train/statistics_folds.hpp"
 #include "train/train_options.hpp"
+#include "train/train_run.hpp"
 
 namespace parsnets {
 
@@ -42,42 +45,30 @@ Statistics with_classes_of(const Dataset& data, const Statistics& given) {
   return made;
 }
 
-/// Everything that statistics can serve, and nothing else.
+/// Options that statistics cannot serve are refused; what is left empty suits them.
 TrainOptions closed_form_options(const TrainOptions& given, const Statistics& statistics) {
-  TrainOptions o;
-  o.preprocessing = given.preprocessing;
-  o.preprocessing.centre = true;
-  if (!o.preprocessing.feature_scaling) o.preprocessing.feature_scaling = statistics.scaling();
-  o.class_space = given.class_space;
-  o.class_space.targets = Targets::classes;
-  o.class_space.similarity = Similarity::cosine;
-  o.class_space.semantic_head = 0;
-  if (!o.class_space.shrinkage) o.class_space.shrinkage = usual_shrinkage(statistics.dimensions(), statistics.weight());
-  o.gates.kind = GateKind::always;
-  o.gates.networks = o.gates.open = 1;
-  o.refinement.steps = 0;
-  o.calibration = given.calibration;
-  o.run = given.run;
-  return o;
-}
-
-void refuse_other_options(const TrainOptions& given, const TrainOptions& used) {
-  TrainOptions asked = given, defaults, resolved = used;
-  const OptionTable table = train_option_table(asked), empty = train_option_table(defaults),
-                    uses = train_option_table(resolved);
+  const auto* asked = std::get_if<ParsNetsOptions>(&given.method);
+  TrainOptions o = given;
+  ParsNetsOptions method = asked == nullptr ? ParsNetsOptions() : *asked;
+  if (method.feature_scaling == FeatureScaling::by_sign) method.feature_scaling = statistics.scaling();
+  if (method.shrinkage == kBySize) method.shrinkage = default_shrinkage(statistics.dimensions(), statistics.weight());
+  method.networks = method.refine_steps = 0;
+  method.active = method.encoding = 1;
+  o.method = method;
+  o.search = {};
   std::string found;
-  const auto add = [&](const std::string& name) { found += (found.empty() ? "" : ", ") + option_name(name); };
-  for (const Option& option : table.options()) {
-    const nlohmann::json value = option.value();
-    if (value != empty.find(option.name)->value() && value != uses.find(option.name)->value()) add(option.name);
-  }
-  if (!given.run.checkpoint.empty()) add("checkpoint");
-  if (given.calibration.false_accept > 0) add("false-accept");
+  const OptionTable uses = train_option_table(o);
+  for (const auto& [name, value] : changed_options(given))
+    if (const Option* used = uses.find(name);
+        used == nullptr || (name != "memory-limit" && value_text(*used) != value) || name == "false-accept")
+      found += (found.empty() ? "" : ", ") + option_name(name);
+  if (!given.run.checkpoint.empty()) found += (found.empty() ? "" : ", ") + option_name("checkpoint");
   if (!found.empty())
     throw Error(ErrorCode::usage,
                 fmt::format("training from statistics: expected no options that need samples, found {}; it fits the "
                             "closed form of class space ({}, {})",
-                            found, option_name("gates", "always"), option_name("refine-steps", "0")));
+                            found, option_name("networks", "0"), option_name("refine-steps", "0")));
+  return o;
 }
 
 /// The means of the seen classes that a model was placed by.
@@ -99,7 +90,7 @@ ClassMeans means_of(const Model& model) {
 ChosenWeights choose_weights(const Statistics& statistics, const Dataset& data, const TrainOptions& given,
                              ThreadPool& pool, ProgressObserver* progress, std::vector<std::string>& warnings) {
   const std::size_t groups = statistics.options().groups, tables = data.semantics.tables.size();
-  TrainOptions o = given;
+  auto o = std::get<ParsNetsOptions>(given.method);
   std::size_t folds = 0;
   const auto judge = [&](const std::vector<TableWeights>& weights) {
     std::vector<SelectionStep> steps;
@@ -114,9 +105,10 @@ ChosenWeights choose_weights(const Statistics& statistics, const Dataset& data, 
       const ClassMeans means = means_of(model);
       const std::vector<float> centre = model.semantic_centre;
       for (std::size_t i = 0; i < weights.size(); ++i) {
-        o.preprocessing.semantic_weights = weights[i];
-        model.semantic_preprocess = fit_semantic_preprocess(o.preprocessing, data.semantics, means.classes, true);
-        place_classes(model, means, o.class_space);
+        o.prototypes.semantics.weights = weights[i];
+        model.semantic_preprocess =
+            fit_semantic_preprocess(o.prototypes.semantics, data.semantics, means.classes, true);
+        place_classes(model, means, o.prototypes);
         model.semantic_centre = centre;  // the means are measured from it
         const FoldResult result = evaluate_fold(model, made->samples, made->fold, pool);
         steps[i].zsl += result.zsl;
@@ -141,7 +133,7 @@ struct Calibration {
 };
 
 /// Gamma and temperature as means over the folds; nothing without folds.
-Calibration calibrate(const Statistics& statistics, const Dataset& data, const TrainOptions& o, ThreadPool& pool,
+Calibration calibrate(const Statistics& statistics, const Dataset& data, const ParsNetsOptions& o, ThreadPool& pool,
                       ProgressObserver* progress, std::vector<std::string>& warnings) {
   const std::size_t groups = statistics.options().groups;
   std::vector<FoldResult> results;
@@ -178,9 +170,8 @@ Calibration calibrate(const Statistics& statistics, const Dataset& data, const T
 }  // namespace
 
 TrainOptions resolve_options(const TrainOptions& given, const Dataset& data, const Statistics& statistics) {
-  const TrainOptions resolved = resolve_options(closed_form_options(given, statistics), data);
-  refuse_other_options(given, resolved);
-  const FeatureScaling scaling = *resolved.preprocessing.feature_scaling;
+  TrainOptions resolved = resolve_options(closed_form_options(given, statistics), data);
+  const FeatureScaling scaling = feature_scaling_of(resolved.method);
   const bool standardized = scaling == FeatureScaling::standardize && statistics.scaling() == FeatureScaling::none;
   if (scaling != statistics.scaling() && !standardized)
     throw Error(ErrorCode::usage, option_name("feature-scaling") +
@@ -203,17 +194,18 @@ Model train_from_statistics(const Statistics& given, const Dataset& data, const 
   const Statistics statistics = with_classes_of(data, given);
   std::vector<std::string> warnings = semantic_warnings(data);
   ChosenWeights weighed;
-  if (!resolved.preprocessing.semantic_weights) {
+  auto& method = std::get<ParsNetsOptions>(resolved.method);
+  if (method.prototypes.semantics.weights.empty()) {
     weighed = choose_weights(statistics, data, resolved, pool, progress, warnings);
-    resolved.preprocessing.semantic_weights = weighed.weights;
+    method.prototypes.semantics.weights = weighed.weights;
   }
   Calibration calibration;
-  if (resolved.calibration.enabled) calibration = calibrate(statistics, data, resolved, pool, progress, warnings);
+  if (resolved.calibration.enabled) calibration = calibrate(statistics, data, method, pool, progress, warnings);
   report(progress, {"fit", 0, 0, ""});
-  Model model = fit_statistics(statistics, data, resolved, pool);
+  Model model = fit_statistics(statistics, data, method, pool);
   model.gamma = calibration.gamma;
   model.temperature = calibration.temperature;
-  model.options = train_option_table(resolved).to_json().dump();
+  model.options = options_text(resolved);
   model.record.data = provenance(data, statistics, std::move(parts));
   model.record.seed = resolved.run.seed;
   model.record.asked = request_of(options, data);

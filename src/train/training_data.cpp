@@ -18,19 +18,19 @@ void require_training_data(const Model& model, const Dataset& data) {
   };
   check_source(model, data);
   const SplitProvenance& split = model.record.data.split;
-  const std::tuple<const char*, const SplitPart&, const std::vector<std::int32_t>&> lists[] = {
-      {"trainval", split.trainval, data.split.trainval},
-      {"test_seen", split.test_seen, data.split.test_seen},
-      {"test_unseen", split.test_unseen, data.split.test_unseen}};
+  const std::tuple<const char*, const std::pair<std::size_t, std::string>&, const std::vector<std::int32_t>&> lists[] =
+      {{"trainval", split.trainval, data.split.trainval},
+       {"test_seen", split.test_seen, data.split.test_seen},
+       {"test_unseen", split.test_unseen, data.split.test_unseen}};
   for (const auto& [name, part, list] : lists) {
-    const std::string trained = part.crc32.empty() ? "unknown" : part.crc32,
+    const std::string trained = part.second.empty() ? "unknown" : part.second,
                       found = fmt::format("{:08x}", index_checksum(list));
     if (trained != found) refuse(std::string(name) + " samples", "checksum " + trained, "checksum " + found);
   }
   if (data.features.cols() != model.dimensions)
     refuse("features", fmt::format("{} per sample", model.dimensions), std::to_string(data.features.cols()));
-  if (const std::string& trained = model.record.data.trained.crc32; !trained.empty())
-    if (const std::string found = provenance(data).trained.crc32; found != trained)
+  if (const std::string& trained = model.record.data.trained_crc32; !trained.empty())
+    if (const std::string found = provenance(data).trained_crc32; found != trained)
       refuse("features of the training samples", "checksum " + trained, "checksum " + found);
   if (data.semantics.values.cols() != model.attributes())
     refuse("attributes", std::to_string(model.attributes()), std::to_string(data.semantics.values.cols()));

@@ -7,9 +7,8 @@
 #include <optional>
 
 #include "base/rng.hpp"
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "data/split.hpp"
-#include "data/visit_rows.hpp"
 #include "eval/counts.hpp"
 
 namespace parsnets {

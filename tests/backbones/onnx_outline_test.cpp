@@ -5,7 +5,7 @@
 #include <random>
 
 #include "backbones/onnx_bytes.hpp"
-#include "parsnets/option_name.hpp"
+#include "parsnets/error.hpp"
 
 namespace parsnets::test {
 
@@ -49,10 +49,10 @@ TEST(OnnxOutline, NamesAndShapes) {
   layer = "positive";
   EXPECT_EQ(outline.choose(layer), "");
   layer = "negative";
-  EXPECT_EQ(
-      with_options(outline.choose(layer), flag_option),
-      "expected a layer of the network, found 'negative'; --layer is one of its outputs: maps, features; or of its "
-      "last layers: maps, positive, features");
+  EXPECT_EQ(with_options(outline.choose(layer), flag_option),
+            "expected a layer of the network, found 'negative'; the layer in the preprocessing file NAME.json is one "
+            "of its outputs: maps, features; or of its "
+            "last layers: maps, positive, features");
 }
 
 TEST(OnnxOutline, WhatAPhotographMustFit) {

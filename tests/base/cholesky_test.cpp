@@ -13,6 +13,7 @@ namespace parsnets {
 namespace {
 
 using test::random_matrix;
+using test::same_bits;
 
 /// XᵀX/n of a random X with `rank` rows.
 template <class T>
@@ -22,11 +23,6 @@ Matrix<T> gram(std::size_t n, std::size_t rank) {
   Matrix<T> a(n, n);
   multiply(pool, Trans::yes, x.view(), Trans::no, x.view(), a.view(), T(1) / static_cast<T>(n));
   return a;
-}
-
-template <class T>
-bool same_bits(const Matrix<T>& a, const Matrix<T>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
 /// (A + ridge·I)⁻¹·B by the unblocked factor, one entry after the other.

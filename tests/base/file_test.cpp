@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "parsnets/error.hpp"
 #include "temp_dir.hpp"
@@ -32,8 +34,8 @@ TEST(File, ACommittedWriteReplacesTheEarlierFile) {
   test::TempDir dir;
   write_text_file(dir / "a", "first");
   AtomicFile file(dir / "a");
-  file.write("....nd");
-  file.write_at(0, "seco", 4);
+  file.write("seco");
+  file.write("nd");
   file.commit();
   EXPECT_EQ(read_text_file(dir / "a"), "second");
   EXPECT_EQ(files_in(dir.path()), 1u);
@@ -101,6 +103,67 @@ TEST(File, ReadingBeyondTheEndNamesTheField) {
     EXPECT_EQ(e.parts().field, "tail");
   }
   EXPECT_THROW(file.seek(6), Error);
+}
+
+TEST(FileLock, ReplacingAFileUnderTheLockLosesNoChange) {
+  test::TempDir dir;
+  const auto file = dir / "count";
+  write_text_file(file, "0");
+  constexpr int kThreads = 4, kChanges = 100;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < kChanges; ++i) {
+        const FileLock lock(file, nullptr);
+        write_text_file(file, std::to_string(std::stoi(read_text_file(file)) + 1));
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(read_text_file(file), std::to_string(kThreads * kChanges));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1) << "no lock file is left";
+}
+
+TEST(FileLock, AMissingFileIsBadInput) {
+  test::TempDir dir;
+  try {
+    const FileLock lock(dir / "none", nullptr);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::bad_input);
+    EXPECT_EQ(e.parts().file, (dir / "none").string());
+  }
+}
+
+TEST(FileLock, WhoeverWaitsSaysSo) {
+  struct Listener : ProgressObserver {
+    bool on_progress(const ProgressEvent&) override { return true; }
+    void on_message(std::string_view message) override {
+      heard = message;
+      first.reset();  // the other one is done
+    }
+    std::string heard;
+    std::unique_ptr<FileLock> first;
+  } listener;
+  test::TempDir dir;
+  write_text_file(dir / "a", "x");
+  listener.first = std::make_unique<FileLock>(dir / "a", nullptr);
+  const FileLock second(dir / "a", &listener);
+  EXPECT_NE(listener.heard.find("waiting for another process"), std::string::npos);
+}
+
+// The examples of FIPS 180-4, and lengths around the place where the length no longer fits the last block.
+TEST(Sha256, IsThatOfTheStandard) {
+  test::TempDir dir;
+  const auto of = [&](const std::string& text) {
+    write_text_file(dir / "text", text);
+    return sha256_of_file(dir / "text");
+  };
+  EXPECT_EQ(of("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(of(std::string(55, 'a')), "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");
+  EXPECT_EQ(of(std::string(64, 'a')), "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
+  EXPECT_EQ(of(std::string(1000000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 }  // namespace parsnets

@@ -42,6 +42,7 @@ TEST(Messages, MentionOptionsOfTheOptionTables) {
   for_each_source([&](const std::filesystem::path& file, const std::string& text) {
     for_each_match(text, std::regex("option_name\\(\"([^\"]*)\""), [&](const std::smatch& found) {
       ++mentions;
+      if (found[1] == "allow-trained-samples") return;  // a parameter of C and Python; the command line says --force
       EXPECT_TRUE(options.contains(found[1])) << file << ": no command has an option " << found[1];
     });
   });

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/file.hpp"
 #include "parsnets/error.hpp"
 #include "temp_dir.hpp"
@@ -126,6 +128,19 @@ TEST(Options, SizesTakeUnits) {
   EXPECT_FALSE(table.find("limit")->assign("0"));
   EXPECT_EQ(format_bytes(96567296), "96.6 MB");
   EXPECT_EQ(format_bytes(999), "999 B");
+}
+
+TEST(Options, RowsBelongToTheGroupInWhichTheyAreAddedOrAppended) {
+  int a = 0, b = 0, c = 0, d = 0;
+  OptionTable inner, table;
+  inner.integer("c", c, 0, 1, "").group("run").integer("d", d, 0, 1, "");
+  table.integer("a", a, 0, 1, "").group("model").integer("b", b, 0, 1, "").advanced().append(inner);
+  EXPECT_EQ(table.find("a")->group, "");
+  EXPECT_EQ(table.find("b")->group, "model");
+  EXPECT_EQ(table.find("c")->group, "model");
+  EXPECT_EQ(table.find("d")->group, "run");
+  EXPECT_TRUE(table.find("b")->advanced);
+  EXPECT_FALSE(table.find("a")->advanced || table.find("c")->advanced);
 }
 
 }  // namespace parsnets

@@ -11,11 +11,11 @@ namespace parsnets::test {
 
 namespace {
 
-const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
+const std::string kDemoFolder = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
 
 DatasetHandle demo(const parsnets_load_options* options = nullptr) {
   parsnets_dataset* data = nullptr;
-  EXPECT_OK(parsnets_dataset_load(kDemo.c_str(), options, nullptr, nullptr, &data));
+  EXPECT_OK(parsnets_dataset_load(kDemoFolder.c_str(), options, nullptr, nullptr, &data));
   return DatasetHandle(data);
 }
 
@@ -29,7 +29,7 @@ std::vector<std::int32_t> list_of(const parsnets_dataset* data, std::int32_t lis
 }  // namespace
 
 TEST(CApiDataset, AFolderLoadsAsInCpp) {
-  const Dataset expected = load_dataset(kDemo);
+  const Dataset expected = load_dataset(kDemoFolder);
   const auto data = demo();
   const auto info = info_of(data.get());
   EXPECT_EQ(info.samples, expected.samples());
@@ -66,21 +66,21 @@ TEST(CApiDataset, LoadOptionsReachTheLoader) {
   EXPECT_EQ(info_of(demo(&options).get()).samples, 2400u);
   options.features = "absent";
   parsnets_dataset* data = nullptr;
-  EXPECT_EQ(parsnets_dataset_load(kDemo.c_str(), &options, nullptr, nullptr, &data), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(parsnets_dataset_load(kDemoFolder.c_str(), &options, nullptr, nullptr, &data), PARSNETS_BAD_INPUT);
   EXPECT_TRUE(last_error_has("absent"));
   options.features = nullptr;
   options.split = "standard";
-  EXPECT_EQ(parsnets_dataset_load(kDemo.c_str(), &options, nullptr, nullptr, &data), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(parsnets_dataset_load(kDemoFolder.c_str(), &options, nullptr, nullptr, &data), PARSNETS_BAD_INPUT);
   EXPECT_TRUE(last_error_has("trainvalclasses.txt"));
   options.split = nullptr;
-  const std::string table = kDemo + "/attributes.csv", both = "att," + table;
+  const std::string table = kDemoFolder + "/attributes.csv", both = "att," + table;
   options.semantics = both.c_str();
-  EXPECT_EQ(parsnets_dataset_load(kDemo.c_str(), &options, nullptr, nullptr, &data), PARSNETS_USAGE);  // twice
+  EXPECT_EQ(parsnets_dataset_load(kDemoFolder.c_str(), &options, nullptr, nullptr, &data), PARSNETS_USAGE);  // twice
   options.semantics = table.c_str();
   EXPECT_EQ(info_of(demo(&options).get()).attributes, 39u);
   options.semantics = nullptr;
   options.missing = 3;
-  EXPECT_EQ(parsnets_dataset_load(kDemo.c_str(), &options, nullptr, nullptr, &data), PARSNETS_USAGE);
+  EXPECT_EQ(parsnets_dataset_load(kDemoFolder.c_str(), &options, nullptr, nullptr, &data), PARSNETS_USAGE);
   EXPECT_EQ(data, nullptr);
 }
 
@@ -108,7 +108,7 @@ TEST(CApiDataset, LoadingCanBeCancelled) {
   parsnets_dataset* data = nullptr;
   const auto stop = [](const parsnets_progress*, void* calls) { return ++*static_cast<int*>(calls); };
   int calls = 0;
-  EXPECT_EQ(parsnets_dataset_load(kDemo.c_str(), nullptr, stop, &calls, &data), PARSNETS_CANCELLED);
+  EXPECT_EQ(parsnets_dataset_load(kDemoFolder.c_str(), nullptr, stop, &calls, &data), PARSNETS_CANCELLED);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(data, nullptr);
 }

@@ -12,7 +12,7 @@ namespace parsnets::test {
 
 namespace {
 
-parsnets_device_info info_of(const parsnets_device* device) {
+parsnets_device_info device_info_of(const parsnets_device* device) {
   parsnets_device_info info{};
   info.size = sizeof info;
   EXPECT_OK(parsnets_device_get_info(device, &info));
@@ -23,7 +23,7 @@ struct Trained {
   SmallArrays small;
   DatasetHandle data = small.handle();
   ModelHandle model =
-      trained(data.get(), {{"method", "parsnets"}, {"networks", "8"}, {"open", "3"}, {"refine-steps", "2"}});
+      trained(data.get(), {{"method", "parsnets"}, {"networks", "8"}, {"active", "3"}, {"refine-steps", "2"}});
 };
 
 }  // namespace
@@ -46,7 +46,7 @@ TEST(CApiDevice, TheFileIsThatOfCpp) {
   EXPECT_EQ(result.rank, 4);
   EXPECT_EQ(result.has_validation, 0);
   const DeviceModel expected(device_file(cpp, Precision::float16, 4, pool), "expected");
-  const auto info = info_of(device.get());
+  const auto info = device_info_of(device.get());
   ASSERT_EQ(info.bytes, expected.bytes().size());
   EXPECT_TRUE(std::equal(expected.bytes().begin(), expected.bytes().end(), static_cast<const std::byte*>(info.file)));
   EXPECT_EQ(info.dimensions, cpp.dimensions);
@@ -77,7 +77,7 @@ TEST(CApiDevice, TheFileIsThatOfCpp) {
   parsnets_device* read = nullptr;
   ASSERT_OK(parsnets_device_load(file.c_str(), &read));
   const DeviceHandle again(read);
-  EXPECT_EQ(info_of(again.get()).bytes, info.bytes);
+  EXPECT_EQ(device_info_of(again.get()).bytes, info.bytes);
   ASSERT_OK(parsnets_device_save_header(device.get(), (dir / "m.h").c_str(), "small"));
   EXPECT_TRUE(same_bytes(read_text_file(dir / "m.h"), c_header(expected.bytes(), "small")));
   EXPECT_EQ(parsnets_device_save_header(device.get(), (dir / "n.h").c_str(), "two words"), PARSNETS_USAGE);
@@ -139,7 +139,7 @@ TEST(CApiDevice, TellsTheSourceOfFeatures) {
   parsnets_device* read = nullptr;
   ASSERT_OK(parsnets_device_load((dir / "m.pnrt").c_str(), &read));
   const DeviceHandle device(read);
-  const auto info = info_of(device.get());
+  const auto info = device_info_of(device.get());
   ASSERT_NE(info.source, nullptr);
   const auto source = nlohmann::json::parse(info.source);
   EXPECT_EQ(source["sha256"], std::string(64, 'b'));

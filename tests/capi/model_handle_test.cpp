@@ -33,7 +33,7 @@ std::vector<float> scores_of(const parsnets_model* model, const parsnets_arrays&
 TEST(CApiModel, FactsAreThoseOfTheModel) {
   SmallArrays small;
   const auto data = small.handle();
-  const auto model = trained(data.get(), {{"method", "parsnets"}, {"networks", "8"}, {"open", "3"}, {"seed", "9"}});
+  const auto model = trained(data.get(), {{"method", "parsnets"}, {"networks", "8"}, {"active", "3"}, {"seed", "9"}});
   const auto info = info_of(model.get());
   EXPECT_EQ(info.dimensions, small.arrays.dimensions);
   EXPECT_EQ(info.attributes, small.arrays.attributes);
@@ -65,7 +65,11 @@ TEST(CApiModel, ClonesAndFilesKeepEveryByte) {
   const auto data = small.handle();
   for (const std::vector<std::pair<std::string, std::string>>& options :
        {std::vector<std::pair<std::string, std::string>>{{"method", "parsnets"}},
-        {{"method", "scln"}, {"encoding", "24"}, {"networks", "8"}, {"open", "3"}, {"feature-scaling", "standardize"}},
+        {{"method", "scln"},
+         {"encoding", "24"},
+         {"networks", "8"},
+         {"active", "3"},
+         {"feature-scaling", "standardize"}},
         {{"method", "sae-reverse"}, {"semantic-scaling", "standardize"}},
         {{"method", "dap"}}}) {
     const auto model = trained(data.get(), options);
@@ -299,9 +303,14 @@ TEST(CApiModel, ModelsWithHugeScoresCanBeReadAgain) {
   SmallArrays small;
   for (float& v : small.data.semantics.values.values()) v *= 1e5f;
   const auto data = small.handle();
-  const auto model =
-      trained(data.get(),
-              {{"method", "ridge"}, {"similarity", "dot"}, {"semantic-scaling", "none"}, {"feature-scaling", "none"}});
+  const auto model = trained(data.get(), {{"method", "scln"},
+                                          {"fit", "ridge"},
+                                          {"networks", "8"},
+                                          {"active", "3"},
+                                          {"encoding", "24"},
+                                          {"similarity", "dot"},
+                                          {"semantic-scaling", "none"},
+                                          {"feature-scaling", "none"}});
   EXPECT_GT(std::abs(info_of(model.get()).gamma), 1e6) << "or this tests nothing";
   TempDir dir;
   ASSERT_OK(parsnets_model_save(model.get(), (dir / "m").c_str()));

@@ -1,9 +1,10 @@
+#include "eval/open_set.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "capi/small_handles.hpp"
-#include "parsnets/open_set_evaluation.hpp"
 #include "parsnets/predictor.hpp"
 #include "temp_dir.hpp"
 
@@ -23,7 +24,7 @@ struct Judged {
 
 /// A model whose rejection is the score of the best class, with the median of the samples as threshold; evidence of the
 /// longest tenth of the samples is out of range. Read by the C ABI and by C++.
-struct Pair {
+struct ModelAndData {
   SmallArrays small;
   TempDir dir;
   DatasetHandle data = small.handle();
@@ -32,7 +33,7 @@ struct Pair {
   Model cpp;
   MatrixView<const float> x = small.data.features.view();
 
-  Pair() {
+  ModelAndData() {
     const std::string file = (dir / "m.safetensors").string();
     EXPECT_OK(parsnets_model_save(plain.get(), file.c_str()));
     Model model = load_model(file);
@@ -61,7 +62,7 @@ struct Pair {
 }  // namespace
 
 TEST(CApiOpenSet, UnknownSamplesAreThoseOfCpp) {
-  const Pair pair;
+  const ModelAndData pair;
   const std::vector<std::int32_t> candidates{1, 3, 4, 7, 8};
   for (const bool all : {true, false})
     for (const std::uint32_t threads : {1u, 3u}) {
@@ -91,7 +92,7 @@ TEST(CApiOpenSet, UnknownSamplesAreThoseOfCpp) {
 }
 
 TEST(CApiOpenSet, OutputsButTheClassesMayBeLeftOut) {
-  const Pair pair;
+  const ModelAndData pair;
   const std::size_t n = 20;
   std::vector<std::int32_t> classes(n), top(n);
   ASSERT_OK(parsnets_predict_known(pair.c.get(), pair.x.data(), n, pair.x.cols(), nullptr, 0, 1, classes.data(),
@@ -109,7 +110,7 @@ TEST(CApiOpenSet, OutputsButTheClassesMayBeLeftOut) {
 }
 
 TEST(CApiOpenSet, AModelTellsWhetherItIsCalibrated) {
-  const Pair pair;
+  const ModelAndData pair;
   parsnets_open_set found{};
   found.size = sizeof found;
   ASSERT_OK(parsnets_model_get_open_set(pair.plain.get(), &found));

@@ -28,9 +28,9 @@ nlohmann::json described(parsnets_options* options, const std::string& name) {
 }  // namespace
 
 TEST(CApiOptions, AreThoseOfTheCommandLine) {
-  TrainOptions defaults;
+  TrainSettings defaults;
   const auto expected = nlohmann::json::parse(train_option_table(defaults).to_json().dump());
-  const auto options = options_with({});
+  const auto options = handle_with({});
   const auto values = values_of(options.get());
   for (const auto& [name, value] : expected.items()) EXPECT_EQ(values.at(name), value) << name;
   EXPECT_EQ(values["seed"], 1);
@@ -40,26 +40,33 @@ TEST(CApiOptions, AreThoseOfTheCommandLine) {
   EXPECT_EQ(description_of(options.get()).size(), values.size());
   const auto method = described(options.get(), "method");
   EXPECT_EQ(method["default"], "parsnets");
-  EXPECT_EQ(method["choices"][3], "ridge");
+  EXPECT_EQ(method["choices"][4], "ridge");
   EXPECT_FALSE(method["help"].get<std::string>().empty());
 }
 
 TEST(CApiOptions, WhatIsSetIsSaidAndTheResetForgetsIt) {
   const auto options =
-      options_with({{"lambda", "3"}, {"select", "true"}, {"seed", "18446744073709551615"}, {"lambda", "4"}});
+      handle_with({{"lambda", "3"}, {"search", "grid"}, {"seed", "18446744073709551615"}, {"lambda", "4"}});
   EXPECT_EQ(values_of(options.get())["lambda"], 4.0);
-  EXPECT_EQ(values_of(options.get())["select"], true);
+  EXPECT_EQ(values_of(options.get())["search"], "grid");
   EXPECT_EQ(values_of(options.get())["seed"], 18446744073709551615u);
-  EXPECT_EQ(described(options.get(), "lambda")["set"], true);
-  EXPECT_EQ(described(options.get(), "lambda")["default"], "targets classes: 1; parsnets, mmg: 20; otherwise 1");
-  EXPECT_EQ(described(options.get(), "method")["set"], false);
+  EXPECT_EQ(described(options.get(), "lambda")["default"], "1.0");
   ASSERT_OK(parsnets_options_reset(options.get()));
-  EXPECT_EQ(values_of(options.get()), values_of(options_with({}).get()));
-  EXPECT_EQ(described(options.get(), "lambda")["set"], false);
+  EXPECT_EQ(values_of(options.get()), values_of(handle_with({}).get()));
+}
+
+TEST(CApiOptions, ThatTheMethodDoesNotHaveAreRefusedByTraining) {
+  const SmallArrays small;
+  const auto data = small.handle();
+  const auto first = handle_with({{"c", "0.5"}});
+  parsnets_model* model = nullptr;
+  EXPECT_EQ(parsnets_train(data.get(), first.get(), 1, nullptr, nullptr, &model), PARSNETS_USAGE);
+  EXPECT_TRUE(last_error_has("does not have 'c'")) << parsnets_last_error();
+  EXPECT_EQ(model, nullptr);
 }
 
 TEST(CApiOptions, ImpossibleOnesAreRefusedAndChangeNothing) {
-  const auto options = options_with({});
+  const auto options = handle_with({});
   const auto before = description_of(options.get()), values = values_of(options.get());
   EXPECT_EQ(parsnets_options_set(options.get(), "lamda", "3"), PARSNETS_USAGE);
   EXPECT_TRUE(last_error_has("lamda"));
@@ -69,7 +76,7 @@ TEST(CApiOptions, ImpossibleOnesAreRefusedAndChangeNothing) {
   EXPECT_EQ(parsnets_options_set(options.get(), "lambda", "nan"), PARSNETS_USAGE);
   EXPECT_EQ(parsnets_options_set(options.get(), "lambda", ""), PARSNETS_USAGE);
   EXPECT_EQ(parsnets_options_set(options.get(), "method", "magic"), PARSNETS_USAGE);
-  EXPECT_EQ(parsnets_options_set(options.get(), "select", "yes"), PARSNETS_USAGE);
+  EXPECT_EQ(parsnets_options_set(options.get(), "search", "yes"), PARSNETS_USAGE);
   EXPECT_EQ(parsnets_options_set(options.get(), "grid", "\xff"), PARSNETS_BAD_INPUT)
       << "could not be told back as JSON";
   EXPECT_EQ(description_of(options.get()), before);

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "capi/small_handles.hpp"
-#include "parsnets/ranking.hpp"
+#include "parsnets/predictor.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets::test {

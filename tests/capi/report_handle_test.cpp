@@ -1,7 +1,7 @@
 #include "base/file.hpp"
 #include "capi/handles.hpp"
 #include "capi/small_handles.hpp"
-#include "parsnets/report.hpp"
+#include "report/report.hpp"
 #include "same_bytes.hpp"
 #include "temp_dir.hpp"
 

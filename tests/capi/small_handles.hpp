@@ -63,7 +63,7 @@ struct SmallArrays {
   parsnets_arrays arrays = PARSNETS_ARRAYS_INIT;
 };
 
-inline OptionsHandle options_with(const std::vector<std::pair<std::string, std::string>>& values) {
+inline OptionsHandle handle_with(const std::vector<std::pair<std::string, std::string>>& values) {
   parsnets_options* made = nullptr;
   EXPECT_OK(parsnets_options_create(&made));
   for (const auto& [name, value] : values) EXPECT_OK(parsnets_options_set(made, name.c_str(), value.c_str()));
@@ -74,7 +74,7 @@ inline ModelHandle trained(const parsnets_dataset* data,
                            const std::vector<std::pair<std::string, std::string>>& options = {{"method", "ridge"}},
                            std::uint32_t threads = 1) {
   parsnets_model* model = nullptr;
-  EXPECT_OK(parsnets_train(data, options_with(options).get(), threads, nullptr, nullptr, &model));
+  EXPECT_OK(parsnets_train(data, handle_with(options).get(), threads, nullptr, nullptr, &model));
   return ModelHandle(model);
 }
 

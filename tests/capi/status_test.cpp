@@ -16,7 +16,7 @@ namespace {
 struct Everything {
   SmallArrays arrays;
   DatasetHandle data = arrays.handle();
-  OptionsHandle options = options_with({{"method", "ridge"}});
+  OptionsHandle options = handle_with({{"method", "ridge"}});
   ModelHandle model = trained(data.get());
   parsnets_model_info info = info_of(model.get());
   const float* x = arrays.arrays.features;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/run_cli.hpp"
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/dataset.hpp"
@@ -12,8 +12,6 @@
 namespace parsnets::test {
 
 namespace {
-
-const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
 
 struct DemoModel {
   TempDir dir;
@@ -95,7 +93,7 @@ TEST(CliAdapt, WritesAnotherFileAndReadsFoldersAndBatches) {
   EXPECT_EQ(batches["samples"], demo.data.split.test_unseen.size() + demo.data.split.test_seen.size());
   EXPECT_GT(load_model(out).record.adaptations.size(), 1u);
   const auto one = succeeding({"adapt", "--model", demo.model, "--input", demo.pile, "--out", out, "--classes",
-                               demo.name(demo.unseen(0)), "--rounds", "3", "--json"})
+                               demo.name(demo.unseen(0)), "--json"})
                        .json();
   EXPECT_LE(one["moves"].size(), 1u);
 }
@@ -118,10 +116,10 @@ TEST(CliAdapt, BadInputLeavesTheModelAlone) {
            {"adapt", "--model", demo.model, "--input", narrow},
            {"adapt", "--model", demo.model, "--input", demo.dir.path().string()},
            {"adapt", "--model", demo.model, "--input", demo.pile, "--classes", "nobody"},
-           {"classes", "teach", "nobody", "--model", demo.model, "--examples", demo.pile},
+           {"classes", "teach", "nobody", "--model", demo.model, "--input", demo.pile},
            {"classes", "teach", demo.name(0), "--model", demo.model},
-           {"classes", "add", "--model", demo.model, "--names", "a,b", "--examples", demo.pile},
-           {"classes", "add", "--model", demo.model, "--names", "a", "--examples", narrow}}) {
+           {"classes", "add", "--model", demo.model, "--classes", "a,b", "--input", demo.pile},
+           {"classes", "add", "--model", demo.model, "--classes", "a", "--input", narrow}}) {
     EXPECT_NE(run_cli(arguments).exit_code, 0) << arguments[1];
     EXPECT_EQ(read_text_file(demo.model), before) << arguments[1];
   }
@@ -131,8 +129,8 @@ TEST(CliClasses, AreTaughtAndAddedByExamples) {
   DemoModel demo;
   const auto first = demo.unseen(0), second = demo.unseen(1);
   const std::string examples = demo.samples_of(first, 6), others = demo.samples_of(second, 6);
-  succeeding({"classes", "teach", demo.name(first), "--model", demo.model, "--examples", examples});
-  succeeding({"classes", "add", "--model", demo.model, "--names", "new", "--examples", examples});
+  succeeding({"classes", "teach", demo.name(first), "--model", demo.model, "--input", examples});
+  succeeding({"classes", "add", "--model", demo.model, "--classes", "new", "--input", examples});
   // Both at once, told apart by labels.
   const Matrix<float> a = read_npy_float({examples, ""}), b = read_npy_float({others, ""});
   Matrix<float> both(a.rows() + b.rows(), a.cols());
@@ -144,8 +142,8 @@ TEST(CliClasses, AreTaughtAndAddedByExamples) {
   for (const auto& row : labels.rows) text += row[0] + "\n";
   write_text_file(demo.path("labels.csv"), text);
   write_npy(demo.path("both.npy"), both.view());
-  succeeding({"classes", "add", "--model", demo.model, "--names", "x,y", "--examples", demo.path("both.npy"),
-              "--labels", demo.path("labels.csv")});
+  succeeding({"classes", "add", "--model", demo.model, "--classes", "x,y", "--input", demo.path("both.npy"), "--labels",
+              demo.path("labels.csv")});
   const Model model = load_model(demo.model);
   const auto index = [&](const std::string& name) {
     return static_cast<std::size_t>(std::ranges::find(model.classes.names, name) - model.classes.names.begin());

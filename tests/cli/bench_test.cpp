@@ -8,8 +8,6 @@ namespace parsnets::test {
 
 namespace {
 
-const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
-
 nlohmann::json json_in(const std::filesystem::path& file) { return nlohmann::json::parse(read_text_file(file)); }
 
 std::vector<std::string> bench(const std::string& methods, const std::filesystem::path& out,
@@ -39,18 +37,37 @@ TEST(CliBench, OwnRowsFollowTheMeasuredOnesAndAreMarked) {
   EXPECT_EQ(json["reference"][0]["measured"], false);
 }
 
+TEST(CliBench, PublishedRowsKeepFeaturesAndSource) {
+  const auto json = run_cli({"bench", "--reference", "--json"}).json();
+  EXPECT_GE(json["CUB"].size(), 20u);
+  for (const auto& row : json["CUB"]) {
+    EXPECT_FALSE(row["features"].get<std::string>().empty());
+    EXPECT_FALSE(row["source"].get<std::string>().empty());
+  }
+  TempDir dir;
+  const std::string rows = (dir / "rows.json").string();
+  write_text_file(rows, R"([{"method":"mine","data":"mnist","ZSL":12.5},{"method":"mine","data":"cub","ZSL":60}])");
+  const auto own = run_cli({"bench", "--reference", "--rows", rows});
+  EXPECT_EQ(own.exit_code, 0) << own.err;
+  EXPECT_NE(own.out.find("own row, not measured here"), std::string::npos) << own.out;
+  const auto all = run_cli({"bench", "--reference", "--rows", rows, "--json"}).json();
+  EXPECT_EQ(all["CUB"].size(), json["CUB"].size() + 1);
+  EXPECT_EQ(all["CUB"].back()["own"], true);
+  EXPECT_EQ(all["mnist"].size(), 1u);
+}
+
 TEST(CliBench, AMethodThatFailsIsARowAndTheOthersAreRun) {
   TempDir dir;
   const auto out = dir / "runs.json";
-  const auto result = run_cli(bench("ridge,scln:networks=16:open=17,eszsl", out));
+  const auto result = run_cli(bench("ridge,scln:networks=16:active=17,eszsl", out));
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_NE(result.err.find("1 of 3 methods failed"), std::string::npos) << result.err;
   EXPECT_NE(result.out.find("| ridge |"), std::string::npos) << result.out;
-  EXPECT_NE(result.out.find("| scln:networks=16:open=17 (failed: "), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("| scln:networks=16:active=17 (failed: "), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("| eszsl |"), std::string::npos) << result.out;
   const auto methods = json_in(out)["methods"];
   ASSERT_EQ(methods.size(), 3u);
-  EXPECT_NE(methods[1]["error"].get<std::string>().find("open"), std::string::npos) << methods[1]["error"];
+  EXPECT_NE(methods[1]["error"].get<std::string>().find("active"), std::string::npos) << methods[1]["error"];
   EXPECT_TRUE(methods[1]["runs"].empty());
   for (const int done : {0, 2}) {
     EXPECT_FALSE(methods[done].contains("error"));
@@ -62,7 +79,7 @@ TEST(CliBench, AnInterruptKeepsWhatIsFinishedAndResumeTakesItOver) {
   TempDir dir;
   const auto out = dir / "runs.json";
   const std::string endless =
-      "scln:networks=100:encoding=100:open=50:c=1000:fit=svr:tolerance=1e-9:max-passes=10000000";
+      "scln:networks=100:encoding=100:active=50:c=1000:fit=svr:tolerance=1e-9:max-passes=10000000";
   EXPECT_EQ(interrupted_after_a_file(bench("ridge," + endless, out), dir.path()), 130);
   const auto kept = json_in(out);
   ASSERT_EQ(kept["methods"][0]["runs"].size(), 1u);

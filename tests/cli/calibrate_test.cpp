@@ -10,12 +10,10 @@ namespace parsnets::test {
 
 namespace {
 
-const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
-
-struct Calibrated {
+struct CalibratedDemo {
   TempDir dir;
   std::string model = (dir / "m.safetensors").string();
-  Calibrated() { EXPECT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--quiet"}).exit_code, 0); }
+  CalibratedDemo() { EXPECT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--quiet"}).exit_code, 0); }
   CliResult calibrate(std::vector<std::string> more) const {
     std::vector<std::string> arguments{"calibrate", "--model", model, "--data", kDemo, "--quiet"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -26,7 +24,7 @@ struct Calibrated {
 }  // namespace
 
 TEST(CliCalibrate, StoresRejectionAtTheStatedRateAndSaysWhatItCosts) {
-  const Calibrated demo;
+  const CalibratedDemo demo;
   const std::string out = (demo.dir / "open.safetensors").string(), before = read_text_file(demo.model);
   const auto result = demo.calibrate({"--false-accept", "10%", "--out", out, "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -51,7 +49,7 @@ TEST(CliCalibrate, StoresRejectionAtTheStatedRateAndSaysWhatItCosts) {
 }
 
 TEST(CliCalibrate, ThePriceStaysWithTheModelAndWeakRejectionIsWarnedOf) {
-  const Calibrated demo;
+  const CalibratedDemo demo;
   const auto result = demo.calibrate({"--false-accept", "5%", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto measured = result.json()["rejection"];
@@ -82,9 +80,10 @@ TEST(CliCalibrate, ThePriceStaysWithTheModelAndWeakRejectionIsWarnedOf) {
 }
 
 TEST(CliCalibrate, ZeroAndConstantVectorsAreUnknown) {
-  const Calibrated demo;  // its features have a mean near 0: a zero vector is near the centre of all classes
+  const CalibratedDemo demo;  // its features have a mean near 0: a zero vector is near the centre of all classes
   ASSERT_EQ(demo.calibrate({"--false-accept", "20%"}).exit_code, 0);
-  const auto result = run_cli({"eval", "--model", demo.model, "--data", kDemo, "--open-set", "--json", "--quiet"});
+  const auto result =
+      run_cli({"eval", "--model", demo.model, "--data", kDemo, "--unknown-classes", "halves", "--json", "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   std::size_t found = 0;
   const auto told = result.json();
@@ -97,7 +96,7 @@ TEST(CliCalibrate, ZeroAndConstantVectorsAreUnknown) {
 }
 
 TEST(CliCalibrate, TrainingWithTheSameRateWritesTheSameRejection) {
-  const Calibrated demo;
+  const CalibratedDemo demo;
   ASSERT_EQ(demo.calibrate({"--false-accept", "20%"}).exit_code, 0);
   const std::string trained = (demo.dir / "t.safetensors").string();
   const auto result = run_cli({"train", "--data", kDemo, "--out", trained, "--false-accept", "0.2", "--quiet"});
@@ -108,7 +107,7 @@ TEST(CliCalibrate, TrainingWithTheSameRateWritesTheSameRejection) {
 }
 
 TEST(CliCalibrate, ImpossibleRequestsAreRefusedAndLeaveTheModel) {
-  const Calibrated demo;
+  const CalibratedDemo demo;
   const std::string before = read_text_file(demo.model);
   for (const char* share : {"0", "0%", "100%", "1.5", "five"})
     EXPECT_EQ(demo.calibrate({"--false-accept", share}).exit_code, 2) << share;

@@ -14,8 +14,6 @@ namespace parsnets::test {
 
 namespace {
 
-const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
-
 std::string demo_model_in(const TempDir& dir) {
   const std::string model = (dir / "m.safetensors").string();
   const auto result = run_cli({"train", "--data", kDemo, "--out", model, "--method", "ridge", "--quiet"});
@@ -49,12 +47,13 @@ TEST(CliClasses, TwoProcessesThatChangeOneModelLoseNothing) {
       const std::string name = side + std::to_string(round), table = (dir / side).string();
       write_class_table(table, name);
       expected.insert(name);
-      changes.emplace_back(change, std::vector<std::string>{"classes", "add", "--model", model, "--from", table});
+      changes.emplace_back(change, std::vector<std::string>{"classes", "add", "--model", model, "--attributes", table});
     }
     if (round > 0) {
       const std::string earlier = "left" + std::to_string(round - 1);
       expected.erase(earlier);
-      changes.emplace_back(change, std::vector<std::string>{"classes", "remove", "--model", model, "--names", earlier});
+      changes.emplace_back(change,
+                           std::vector<std::string>{"classes", "remove", "--model", model, "--classes", earlier});
     }
     for (auto& one : changes) one.join();
   }
@@ -69,7 +68,7 @@ TEST(CliClasses, NoClassIsCalledUnknown) {
   TempDir dir;
   const std::string model = demo_model_in(dir), before = read_text_file(model);
   write_class_table(dir / "t.csv", "unknown");
-  const auto result = run_cli({"classes", "add", "--model", model, "--from", (dir / "t.csv").string()});
+  const auto result = run_cli({"classes", "add", "--model", model, "--attributes", (dir / "t.csv").string()});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_NE(result.err.find("reserved for samples of no class"), std::string::npos) << result.err;
   EXPECT_EQ(read_text_file(model), before);
@@ -91,14 +90,14 @@ TEST(CliClasses, MistypedClassesGetASuggestion) {
     EXPECT_EQ(result.exit_code, 3) << words[1];
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
   };
-  says({"classes", "teach", "dere", "--examples", examples},
+  says({"classes", "teach", "dere", "--input", examples},
        "none of that name; check the names of the model's classes; did you mean 'deer'?");
-  says({"classes", "teach", "deer", "--examples", kDemo}, "found a folder; extract the features of photographs first");
-  says({"classes", "remove", "--names", "dere"},
+  says({"classes", "teach", "deer", "--input", kDemo}, "found a folder; extract the features of photographs first");
+  says({"classes", "remove", "--classes", "dere"},
        "none of that name; check the names of the model's classes; did you mean 'deer'?");
   says({"adapt", "--input", examples, "--classes", "dere"}, "did you mean 'deer'?");
-  says({"classes", "add", "--from", table, "--names", "oter"}, "did you mean 'otter'?");
-  says({"classes", "add", "--names", "otter,owl", "--examples", examples, "--labels", labels},
+  says({"classes", "add", "--attributes", table, "--classes", "oter"}, "did you mean 'otter'?");
+  says({"classes", "add", "--classes", "otter,owl", "--input", examples, "--labels", labels},
        "y.csv:2: label: expected a class that is added, found 'ottter'; did you mean 'otter'?");
 }
 
@@ -112,7 +111,7 @@ TEST(CliClasses, AHundredThousandClassesAreAddedInOneGo) {
   text.resize(header_end);
   for (int c = 0; c < 100'000; ++c) text += "new" + std::to_string(c) + values;
   write_text_file(table, text);
-  const auto result = run_cli({"classes", "add", "--model", model, "--from", table, "--json"});
+  const auto result = run_cli({"classes", "add", "--model", model, "--attributes", table, "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.json()["classes"], 100'010);
 }

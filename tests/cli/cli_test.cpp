@@ -6,11 +6,7 @@
 
 namespace parsnets::test {
 
-namespace {
-
-const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
-
-}  // namespace
+namespace {}  // namespace
 
 TEST(Cli, HelpAndVersionAnswerOnStandardOutput) {
   const auto help = run_cli({"--help"});
@@ -65,8 +61,8 @@ TEST(Cli, MistypedNamesGetASuggestion) {
            {{"train", "--lamda=3"}, "'--lambda'"},
            {with("--methods", "rigde"), "'ridge'"},
            {with("--methods", "ridge:lamda=3"), "'lambda'"},
-           {with("--sweep", "lamda=1,2"), "'lambda'"},
-           {{"train", "--data", kDemo, "--out", "unused", "--select", "--grid", "lamda=1"}, "'lambda'"}}) {
+           {with("--sweep", "activ=1,2"), "'active'"},
+           {{"train", "--data", kDemo, "--out", "unused", "--search", "grid", "--grid", "netwroks=1"}, "'networks'"}}) {
     const auto result = run_cli(arguments);
     EXPECT_EQ(result.exit_code, 2) << ::testing::PrintToString(arguments);
     EXPECT_NE(result.err.find(meant), std::string::npos) << ::testing::PrintToString(arguments) << result.err;
@@ -88,10 +84,8 @@ TEST(Cli, EveryCommandAndGroupAnswersHelp) {
                                                 {"classes"},
                                                 {"classes", "add"},
                                                 {"export"},
-                                                {"bench-device"},
                                                 {"bench"},
                                                 {"report"},
-                                                {"reference"},
                                                 {"data"},
                                                 {"data", "synth"},
                                                 {"info"},
@@ -109,20 +103,19 @@ TEST(Cli, EveryCommandAndGroupAnswersHelp) {
 }
 
 TEST(Cli, EveryImpossibleOptionIsNamedInOneMessage) {
-  const auto result = run_cli({"data", "synth", "out", "--classes", "1", "--nuisance", "x", "--format", "xls"});
+  const auto result = run_cli({"data", "synth", "out", "--classes", "1", "--noise", "x", "--format", "xls"});
   EXPECT_EQ(result.exit_code, 2);
-  for (const char* part :
-       {"--classes: expected an integer from 3", "--nuisance: expected a number", "--format: expected one of: npy"})
+  for (const char* part : {"--classes: expected an integer from 3", "--noise: expected auto or a number",
+                           "--format: expected one of: npy"})
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
 }
 
 TEST(Cli, MessagesOfTheLibraryNameFlags) {
   TempDir dir;
   const auto model = (dir / "m").string();
-  const auto train = run_cli({"train", "--data", kDemo, "--out", model, "--preset", "auto", "--select"});
+  const auto train = run_cli({"train", "--data", kDemo, "--out", model, "--method", "ridge", "--search", "auto"});
   EXPECT_EQ(train.exit_code, 2);
-  EXPECT_NE(train.err.find("--preset auto conflicts with --select, --grid and --resume"), std::string::npos)
-      << train.err;
+  EXPECT_NE(train.err.find("--search auto requires --method parsnets"), std::string::npos) << train.err;
   const auto inspect = run_cli({"data", "inspect", kDemo, "--semantics", "none", "--json"});
   EXPECT_EQ(inspect.exit_code, 3);
   EXPECT_EQ(inspect.json()["error"]["advice"], "set --semantics to one of them");
@@ -148,7 +141,7 @@ TEST(Cli, JsonIsOneObjectAlsoForErrors) {
 
 TEST(Cli, ConfigFilesFillInOptionsAndFlagsWin) {
   TempDir dir;
-  write_text_file(dir / "c", "seed = 9\nclasses = 6\nsamples = 30\ndimensions = 5\nhidden = 4\nattributes = 4\n");
+  write_text_file(dir / "c", "seed = 9\nclasses = 6\nsamples = 30\ndimensions = 5\nnoise = 4\nattributes = 4\n");
   const auto config = (dir / "c").string(), out = (dir / "o").string();
   auto result = run_cli({"data", "synth", out, "--config", config, "--samples", "36", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;

@@ -20,9 +20,7 @@ TEST(CliCompletion, EveryShellGetsEveryCommandAndOptionWithItsDescription) {
   EXPECT_NE(zsh.find("'predict:predict the classes of new samples, with confidences'"), std::string::npos);
   EXPECT_NE(zsh.find("'inspect:"), std::string::npos);
   EXPECT_NE(zsh.find("'--among[candidate classes]:among:(all seen unseen)'"), std::string::npos);
-  EXPECT_NE(
-      zsh.find("'--select[search the method'\\''s grid on validation classes; options that are given stay fixed]'"),
-      std::string::npos);
+  EXPECT_NE(zsh.find("'--grid[grid to search instead of the method'\\''s own"), std::string::npos);
   EXPECT_NE(zsh.find("'1::SHELL:(bash zsh fish)'"), std::string::npos);
   EXPECT_NE(fish.find("'__parsnets_after \\'data\\'' -a inspect -d '"), std::string::npos);
   EXPECT_NE(fish.find("'__parsnets_after \\'predict\\'' -l among -d 'candidate classes' -x -a 'all seen unseen'\n"),
@@ -58,7 +56,7 @@ TEST(CliCompletion, BashOffersCommandsOptionsAndChoices) {
   EXPECT_EQ(complete("parsnets doc"), "doctor docs\n");
   EXPECT_EQ(complete("parsnets data ins"), "inspect\n");
   EXPECT_EQ(complete("parsnets data inspect --orig"), "--original-att\n");
-  EXPECT_EQ(complete("parsnets data convert --format mat7"), "mat73\n");
+  EXPECT_EQ(complete("parsnets data convert --format cs"), "csv\n");
   EXPECT_EQ(complete("parsnets completion z"), "zsh\n");
   EXPECT_EQ(complete("parsnets train --thr"), "--threads\n");
 }
@@ -79,7 +77,7 @@ TEST(CliCompletion, ZshTakesItsScript) {
   const std::string said = read_text_file(dir / "o");
   EXPECT_NE(said.find("\n--format["), std::string::npos) << said;
   EXPECT_NE(said.find("\nteach:"), std::string::npos) << said;
-  EXPECT_EQ(said.find("--semantic-head"), std::string::npos) << "an option of train";
+  EXPECT_EQ(said.find("--semantic-weights"), std::string::npos) << "an option of train";
 }
 
 TEST(CliCompletion, FishTakesItsScript) {
@@ -98,7 +96,7 @@ TEST(CliCompletion, FishTakesItsScript) {
   EXPECT_EQ(complete("parsnets docto").substr(0, 7), "doctor\t");
   EXPECT_EQ(complete("parsnets data ins").substr(0, 8), "inspect\t");
   EXPECT_EQ(complete("parsnets data inspect --orig").substr(0, 15), "--original-att\t");
-  EXPECT_EQ(complete("parsnets data convert --format mat7").substr(0, 6), "mat73\t");
+  EXPECT_EQ(complete("parsnets data convert --format cs").substr(0, 4), "csv\t");
   EXPECT_EQ(complete("parsnets predict --amo").substr(0, 8), "--among\t");
   EXPECT_EQ(complete("parsnets completion z"), "zsh\n");
 }

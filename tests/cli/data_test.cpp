@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/run_cli.hpp"
+#include "formats/array_files.hpp"
 #include "formats/csv.hpp"
 #include "same_bytes.hpp"
 #include "shared_data.hpp"
@@ -43,10 +44,8 @@ TEST(CliData, InspectReportsAwaHandmadeWithItsMissingValues) {
 TEST(CliData, SplitMakesAnInspectableSplitAndNeverReplacesOneUnasked) {
   TempDir dir;
   const std::string folder = dir.path().string();
-  ASSERT_EQ(
-      run_cli({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8", "--hidden", "8"})
-          .exit_code,
-      0);
+  ASSERT_EQ(run_cli({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8"}).exit_code,
+            0);
   const std::string before = read_text_file(dir / "split.json");
   EXPECT_EQ(run_cli({"data", "split", folder}).exit_code, 2);
   EXPECT_TRUE(same_bytes(read_text_file(dir / "split.json"), before));
@@ -56,31 +55,29 @@ TEST(CliData, SplitMakesAnInspectableSplitAndNeverReplacesOneUnasked) {
   EXPECT_EQ(run_cli({"data", "inspect", folder, "--json"}).json()["unseen_classes"], 3);
   EXPECT_EQ(run_cli({"data", "split", folder, "--unseen", "3", "--seed", "4", "--force"}).exit_code, 0);
   EXPECT_TRUE(same_bytes(read_text_file(dir / "split.json"), made));
-  EXPECT_EQ(run_cli({"data", "split", folder, "--unseen-classes", "class001,class005", "--force"}).exit_code, 0);
+  EXPECT_EQ(run_cli({"data", "split", folder, "--unseen", "class001,class005", "--force"}).exit_code, 0);
   EXPECT_EQ(run_cli({"data", "inspect", folder, "--json"}).json()["unseen_classes"], 2);
-  EXPECT_EQ(run_cli({"data", "split", folder, "--unseen-classes", "class001,unicorn", "--force"}).exit_code, 2);
+  EXPECT_EQ(run_cli({"data", "split", folder, "--unseen", "class001,unicorn", "--force"}).exit_code, 2);
 }
 
 TEST(CliData, NamesWithCommasAreGivenInQuotes) {
   TempDir dir;
   const std::string folder = dir.path().string(), model = (dir / "m.safetensors").string();
-  ASSERT_EQ(
-      run_cli({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8", "--hidden", "8"})
-          .exit_code,
-      0);
+  ASSERT_EQ(run_cli({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8"}).exit_code,
+            0);
   CsvTable table = read_csv(dir / "attributes.csv", true);
   table.rows[0][0] = "bear, brown";
   write_csv(dir / "attributes.csv", table);
   std::filesystem::remove(dir / "split.json");
   const std::string names = "\"bear, brown\",class002";
-  const auto split = run_cli({"data", "split", folder, "--unseen-classes", names});
+  const auto split = run_cli({"data", "split", folder, "--unseen", names});
   ASSERT_EQ(split.exit_code, 0) << split.err;
   EXPECT_EQ(run_cli({"data", "inspect", folder, "--json"}).json()["unseen_classes"], 2);
   ASSERT_EQ(run_cli({"train", "--data", folder, "--out", model, "--method", "ridge"}).exit_code, 0);
-  const auto removed = run_cli({"classes", "remove", "--model", model, "--names", names});
+  const auto removed = run_cli({"classes", "remove", "--model", model, "--classes", names});
   EXPECT_EQ(removed.exit_code, 0) << removed.err;
   const auto added =
-      run_cli({"classes", "add", "--model", model, "--from", folder + "/attributes.csv", "--names", names});
+      run_cli({"classes", "add", "--model", model, "--attributes", folder + "/attributes.csv", "--classes", names});
   EXPECT_EQ(added.exit_code, 0) << added.err;
 }
 
@@ -92,7 +89,7 @@ TEST(CliData, ConversionDoesNotChangeWhatIsTrained) {
   auto split = nlohmann::json::parse(read_text_file(demo + "/split.json"));
   split.erase("val_classes");
   write_text_file(demo + "/split.json", split.dump());
-  ASSERT_EQ(run_cli({"data", "convert", demo, mat, "--format", "mat5"}).exit_code, 0);
+  save_xlsa17(load_dataset(demo), mat);
   ASSERT_EQ(run_cli({"data", "convert", mat, back, "--format", "npy"}).exit_code, 0);
   std::vector<std::string> results;
   for (const auto& folder : {demo, mat, back}) {
@@ -113,9 +110,10 @@ TEST(CliData, ConvertKeepsTheChecksumsOfEveryList) {
   TempDir dir;
   const std::string demo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
   auto lists = run_cli({"data", "inspect", demo, "--json"}).json()["split"]["lists"];
-  for (const char* format : {"mat5", "mat73", "npz", "csv"}) {
-    const std::string out = (dir / format).string();
-    const auto result = run_cli({"data", "convert", demo, out, "--format", format});
+  for (const std::string format : {"mat5", "mat73", "npz", "csv"}) {
+    const std::string from = (dir / format).string(), out = (dir / "out").string();
+    save_as(load_dataset(demo), from, format);
+    const auto result = run_cli({"data", "convert", from, out});
     ASSERT_EQ(result.exit_code, 0) << result.err;
     auto converted = run_cli({"data", "inspect", out, "--json"}).json();
     for (const char* name : {"trainval", "test_seen", "test_unseen", "train", "val"})

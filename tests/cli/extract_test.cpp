@@ -25,10 +25,12 @@ class ExtractCommand : public testing::Test {
   ExtractCommand() {
     for (unsigned i = 0; i < 12; ++i) write_photo(dir_ / "photos" / class_of(i) / (std::to_string(i) + ".bmp"), i);
     write_text_file(dir_ / "network.onnx", onnx_of_pixels(4, 4));
-    write_text_file(dir_ / "network.json", R"({"preset": "tf", "fit": "whole", "width": 4, "height": 4})");
+    expects(R"({"preset": "tf", "fit": "whole", "width": 4, "height": 4})");
     write_text_file(dir_ / "classes.csv", "class,furry,horns\ndeer,1,1\nbear,1,0\ncat,0.5,0\nfrog,0,0\n");
   }
   static std::string class_of(unsigned i) { return std::array{"bear", "deer", "frog"}[i % 3]; }
+  /// The preprocessing file of the network.
+  void expects(const std::string& json) const { write_text_file(dir_ / "network.json", json); }
   std::string at(const std::string& name) const { return (dir_ / name).string(); }
   Words words(const std::string& out, const Words& more = {}) const {
     Words all{"extract", "--images", at("photos"), "--backbone", at("network.onnx"), "--out", at(out)};
@@ -59,16 +61,17 @@ TEST_F(ExtractCommand, FromPhotographsToAModel) {
   EXPECT_EQ(json["images"], 12);
   EXPECT_EQ(json["dimensions"], 48);
   EXPECT_EQ(json["classes"], 4);
-  EXPECT_EQ(json["backbone"]["preset"], "tf") << "as its card says";
+  EXPECT_EQ(json["backbone"]["preset"], "tf") << "as its preprocessing file says";
   EXPECT_EQ(json["backbone"]["layer"], "pixels");
   EXPECT_EQ(json["backbone"]["sha256"].get<std::string>().size(), 64u);
   EXPECT_TRUE(json["engine"].get<std::string>().starts_with("O"));
-  ASSERT_EQ(run_cli({"data", "split", at("data"), "--unseen-classes", "frog", "--validation", "0"}).exit_code, 0);
+  ASSERT_EQ(run_cli({"data", "split", at("data"), "--unseen", "frog", "--validation", "0"}).exit_code, 0);
   const auto trained = run_cli({"train", "--data", at("data"), "--method", "eszsl", "--out", at("m.safetensors")});
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_EQ(run_cli({"eval", "--data", at("data"), "--model", at("m.safetensors")}).exit_code, 0);
   // other settings: other features, which the model refuses
-  ASSERT_EQ(run_cli(words("other", {"--attributes", at("classes.csv"), "--preset", "caffe"})).exit_code, 0);
+  expects(R"({"preset": "caffe", "fit": "whole", "width": 4, "height": 4})");
+  ASSERT_EQ(run_cli(words("other", {"--attributes", at("classes.csv")})).exit_code, 0);
   fs::copy_file(dir_ / "data/split.json", dir_ / "other/split.json");
   expect_error({"eval", "--data", at("other"), "--model", at("m.safetensors")}, 3, "4 x 4 caffe whole");
 }
@@ -93,12 +96,12 @@ TEST_F(ExtractCommand, TellsWhatIsMissing) {
 
 TEST_F(ExtractCommand, InterruptedItGoesOnAndEndsWithTheSameBytes) {
   write_text_file(dir_ / "network.onnx", onnx_with_convolutions(60));
-  const Words size{"--input-size", "60"};
-  ASSERT_EQ(run_cli(words("whole", size)).exit_code, 0);
+  expects(R"({"preset": "tf", "fit": "whole", "width": 60, "height": 60})");
+  ASSERT_EQ(run_cli(words("whole")).exit_code, 0);
   fs::create_directories(dir_ / "photos/zebra");  // comes last, and takes many times as long as the test
   for (unsigned i = 0; i < 30'000; ++i)
     fs::create_hard_link(dir_ / "photos/bear/0.bmp", dir_ / "photos/zebra" / (std::to_string(i) + ".bmp"));
-  CliProcess process(words("data", size));
+  CliProcess process(words("data"));
   std::error_code absent;
   const fs::path partial = dir_ / "data/extraction.partial";
   while (!fs::exists(partial, absent) || fs::file_size(partial, absent) < 2000) {  // some photographs
@@ -114,7 +117,7 @@ TEST_F(ExtractCommand, InterruptedItGoesOnAndEndsWithTheSameBytes) {
   ASSERT_EQ(left.size(), 1u);
   EXPECT_EQ(left.begin()->first, "extraction.partial") << "no half-written data set";
   fs::remove_all(dir_ / "photos/zebra");
-  const auto result = run_cli(words("data", {"--json", "--input-size", "60"}));
+  const auto result = run_cli(words("data", {"--json"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_GT(result.json()["continued"], 0);
   EXPECT_EQ(files("data"), files("whole"));
@@ -130,8 +133,8 @@ TEST_F(ExtractCommand, AFileThatGrowsBeyondItsLimitIsAMessage) {
 
 TEST_F(ExtractCommand, ThreadsDoNotMatter) {
   write_text_file(dir_ / "network.onnx", onnx_with_convolutions(23));
-  for (const char* threads : {"1", "2", "3"})
-    ASSERT_EQ(run_cli(words(threads, {"--input-size", "23", "--threads", threads})).exit_code, 0);
+  expects(R"({"preset": "tf", "fit": "whole", "width": 23, "height": 23})");
+  for (const char* threads : {"1", "2", "3"}) ASSERT_EQ(run_cli(words(threads, {"--threads", threads})).exit_code, 0);
   EXPECT_EQ(files("1"), files("2"));
   EXPECT_EQ(files("1"), files("3"));
 }
@@ -152,33 +155,36 @@ TEST_F(ExtractCommand, TwoAtOnceWriteOneDataSet) {
 TEST_F(ExtractCommand, SettingsOfTheNetwork) {
   const std::string photo = at("photos/bear/0.bmp");
   write_text_file(dir_ / "any.onnx", onnx_of_pixels());
-  const auto json = [&](const Words& more) {
-    Words all{"extract", "--images", photo, "--backbone", at("any.onnx"), "--json", "--out", at("one")};
-    all.insert(all.end(), more.begin(), more.end());
-    const auto result = run_cli(all);
+  const auto json = [&](const std::string& preprocessing) {
+    if (!preprocessing.empty()) write_text_file(dir_ / "any.json", preprocessing);
+    const auto result =
+        run_cli({"extract", "--images", photo, "--backbone", at("any.onnx"), "--json", "--out", at("one")});
     EXPECT_EQ(result.exit_code, 0) << result.err;
     fs::remove_all(dir_ / "one");
     return result.json()["backbone"];
   };
-  EXPECT_EQ(json({})["width"], 224) << "without a card";
-  EXPECT_EQ(json({})["fit"], "centre");
-  const auto wide = json({"--input-size", "6x5", "--fit", "whole", "--preset", "caffe", "--layer", "positive"});
+  EXPECT_EQ(json("")["width"], 224) << "without a preprocessing file";
+  EXPECT_EQ(json("")["fit"], "centre");
+  const auto wide = json(R"({"width": 6, "height": 5, "fit": "whole", "preset": "caffe", "layer": "positive"})");
   EXPECT_EQ(wide["width"], 6);
   EXPECT_EQ(wide["height"], 5);
   EXPECT_EQ(wide["preset"], "caffe");
   EXPECT_EQ(wide["dimensions"], 3);
-  EXPECT_EQ(json({"--input-size", "7"})["height"], 7);
-  expect_error(words("data", {"--input-size", "8"}), 3, "takes any x 3 x 4 x 4");
-  expect_error(words("data", {"--input-size", "0x4"}), 2, "320x240");
-  expect_error(words("data", {"--layer", "none"}), 3, "--layer is one of its outputs: pixels");
-  write_text_file(dir_ / "network.json", R"({"preset": "sepia"})");
+  EXPECT_EQ(json(R"({"height": 7})")["height"], 7);
+  expects(R"({"width": 8, "height": 8})");
+  expect_error(words("data"), 3, "takes any x 3 x 4 x 4");
+  expects(R"({"width": 0, "height": 4})");
+  expect_error(words("data"), 3, "network.json");
+  expects(R"({"width": 4, "height": 4, "layer": "none"})");
+  expect_error(words("data"), 3, "is one of its outputs: pixels");
+  expects(R"({"preset": "sepia"})");
   expect_error(words("data"), 3, "network.json");
   for (const char* target : {"nowhere", "network.json", "/dev/null", "photos"}) {  // links to nothing, in a circle, …
     fs::remove(dir_ / "network.json");
     fs::create_symlink(target, dir_ / "network.json");
     expect_error(words("data"), 3, "network.json");
   }
-  write_text_file(dir_ / "network.json", R"({"preset": )");
+  expects(R"({"preset": )");
   expect_error(words("data"), 3, "network.json: expected a JSON object, found parse error at line 1, column 12: ");
 }
 

@@ -56,15 +56,15 @@ TEST(CliFeatureSource, FeaturesOfAnotherBackboneAreRefusedByEveryCommand) {
       {{"predict", "--model", f.model, "--top", "1", "--input"}, "/rows/some.csv"},
       {{"explain", "--model", f.model, "--input"}, "/features.npy"},
       {{"adapt", "--model", f.model, "--out", changed, "--input"}, ""},
-      {{"classes", "teach", "deer", "--model", f.model, "--out", changed, "--examples"}, "/rows/some.csv"},
-      {{"classes", "add", "--names", "new", "--model", f.model, "--out", changed, "--examples"}, "/rows/some.csv"},
+      {{"classes", "teach", "deer", "--model", f.model, "--out", changed, "--input"}, "/rows/some.csv"},
+      {{"classes", "add", "--classes", "new", "--model", f.model, "--out", changed, "--input"}, "/rows/some.csv"},
       {{"calibrate", "--model", f.model, "--out", changed, "--folds", "2", "--data"}, ""},
       {{"export", "--model", f.model, "--out", (f.dir / "again.pnrt").string(), "--data"}, ""},
       {{"eval", "--model", f.model, "--data"}, ""},
       {{"predict", "--model", f.device, "--top", "1", "--input"}, "/features.npy"},
       {{"predict", "--model", f.device, "--top", "1", "--input"}, "/rows/some.csv"},
       {{"eval", "--model", f.device, "--data"}, ""},
-      {{"bench-device", "--model", f.device, "--repeats", "2", "--input"}, "/features.npy"}};
+      {{"export", "--model", f.device, "--bench", "--input"}, "/features.npy"}};
   for (const auto& [words, file] : commands) {
     auto own = words, other = words;
     own.push_back(f.a + file);
@@ -94,8 +94,8 @@ TEST(CliFeatureSource, AWarningIsGivenWhereOnlyOneSideKnowsItsBackbone) {
         {{"predict", "--model", model, "--out", (f.dir / "p.csv").string(), "--input"}, "/rows/some.csv"},
         {{"explain", "--model", model, "--input"}, "/features.npy"},
         {{"adapt", "--model", model, "--out", changed, "--input"}, ""},
-        {{"classes", "teach", "deer", "--model", model, "--out", changed, "--examples"}, "/rows/some.csv"},
-        {{"classes", "add", "--names", "new", "--model", model, "--out", changed, "--examples"}, "/rows/some.csv"},
+        {{"classes", "teach", "deer", "--model", model, "--out", changed, "--input"}, "/rows/some.csv"},
+        {{"classes", "add", "--classes", "new", "--model", model, "--out", changed, "--input"}, "/rows/some.csv"},
         {{"calibrate", "--model", model, "--out", changed, "--folds", "2", "--data"}, ""},
         {{"export", "--model", model, "--out", (f.dir / "warned.pnrt").string(), "--data"}, ""},
         {{"eval", "--model", model, "--data"}, ""}};
@@ -130,13 +130,13 @@ TEST(CliFeatureSource, StatisticsOfDifferentBackbonesDoNotAddUp) {
   for (const auto& [folder, name] :
        {std::pair(f.a, "a.safetensors"), std::pair(f.a, "again.safetensors"), std::pair(f.b, "b.safetensors")})
     ASSERT_EQ(run_cli({"stats", "--data", folder, "--out", file(name)}).exit_code, 0);
-  const auto same = run_cli({"stats", "--merge", file("a.safetensors") + "," + file("again.safetensors"), "--out",
+  const auto same = run_cli({"stats", "--stats", file("a.safetensors") + "," + file("again.safetensors"), "--out",
                              file("sum.safetensors"), "--json"});
   ASSERT_EQ(same.exit_code, 0) << same.err;
   EXPECT_EQ(same.json()["source"]["sha256"], std::string(64, 'a'));
   EXPECT_EQ(run_cli({"info", file("sum.safetensors"), "--json"}).json()["source"]["layer"], "features");
   const auto mixed = run_cli(
-      {"stats", "--merge", file("a.safetensors") + "," + file("b.safetensors"), "--out", file("mixed.safetensors")});
+      {"stats", "--stats", file("a.safetensors") + "," + file("b.safetensors"), "--out", file("mixed.safetensors")});
   EXPECT_EQ(mixed.exit_code, 3);
   EXPECT_NE(mixed.err.find("b.safetensors"), std::string::npos) << mixed.err;
   EXPECT_NE(mixed.err.find("found net.onnx (sha256 bbbbbbbbbbbb)"), std::string::npos) << mixed.err;

@@ -5,9 +5,10 @@
 #include <filesystem>
 
 #include "cli/run_cli.hpp"
+#include "data/synth.hpp"
+#include "formats/array_files.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/dataset.hpp"
-#include "parsnets/synth.hpp"
 
 namespace parsnets::test {
 
@@ -27,7 +28,7 @@ class LoadFlags : public testing::Test {
     synth.hidden = 8;
     data_ = synthesize(synth);
     data_.features_name = "res";
-    save_dataset(data_, dir_ / "set", DataFormat::mat5);
+    test::save_xlsa17(data_, dir_ / "set");
     write_npy(dir_ / "set/clip.npy", data_.features.view());
     std::string words, seen, unseen;
     for (std::size_t c = 0; c < 10; ++c) {
@@ -61,10 +62,9 @@ TEST_F(LoadFlags, EveryCommandTakesThem) {
         Words{"train", "--data", "set", "--stats", "s.safetensors", "--out", "ms.safetensors"},
         Words{"eval", "--model", "m.safetensors", "--data", "set"},
         Words{"export", "--model", "m.safetensors", "--data", "set", "--out", "m.pnrt"},
-        Words{"eval", "--model", "m.pnrt", "--data", "set"},
-        Words{"report", "--run", "run", "--out", "r.html", "--quick"}, Words{"data", "inspect", "set"},
-        Words{"data", "split", "set", "--out", "split.json"},
-        Words{"data", "synth", "synth", "--semantics-from", "set"}, Words{"data", "convert", "set", "converted"}}) {
+        Words{"eval", "--model", "m.pnrt", "--data", "set"}, Words{"report", "--run", "run", "--out", "r.html"},
+        Words{"data", "inspect", "set"}, Words{"data", "split", "set", "--out", "split.json"},
+        Words{"data", "synth", "synth", "--data", "set"}, Words{"data", "convert", "set", "converted"}}) {
     const auto result = here(words, true);
     EXPECT_EQ(result.exit_code, 0) << words[0] << " " << words[1] << ": " << result.err;
   }
@@ -86,7 +86,7 @@ TEST_F(LoadFlags, AModelIsEvaluatedOnWhatItWasTrainedOn) {
   again["model"] = expected["model"];
   EXPECT_EQ(again, expected);
   const auto page =
-      run_cli({"report", "--run", (dir_ / "run").string(), "--out", (dir_ / "r.html").string(), "--quick"}, "cd / &&");
+      run_cli({"report", "--run", (dir_ / "run").string(), "--out", (dir_ / "r.html").string()}, "cd / &&");
   EXPECT_EQ(page.exit_code, 0) << page.err;
   const auto load = nlohmann::json::parse(read_text_file(dir_ / "run/run.json"))["load"];
   EXPECT_EQ(load["semantics"], "att," + fs::canonical(dir_ / "w2v.txt").string());
@@ -116,17 +116,14 @@ TEST_F(LoadFlags, AbsolutePathsOfFeaturesAndSplitsAreRecorded) {
 
 TEST_F(LoadFlags, FeaturesGivenAsInputMayBeOfAnyFormat) {
   ASSERT_EQ(here({"train", "--data", "set", "--out", "m.safetensors"}, true).exit_code, 0);
-  NpzWriter archive(dir_ / "clip.npz");
-  archive.add("features", data_.features.view());
-  archive.commit();
+  test::ArrayFile().add("features", data_.features.view()).write_npz(dir_ / "clip.npz");
   const auto expected = here({"predict", "--model", "m.safetensors", "--input", "set/clip.npy"}, false);
   ASSERT_EQ(expected.exit_code, 0) << expected.err;
   for (const char* input : {"clip.npz", "set/res.mat"})
     EXPECT_EQ(here({"predict", "--model", "m.safetensors", "--input", input}, false).out, expected.out) << input;
   const std::string name = data_.class_names[8];
-  const auto taught =
-      here({"classes", "teach", name, "--model", "m.safetensors", "--examples", "clip.npz", "--out", "t.safetensors"},
-           false);
+  const auto taught = here(
+      {"classes", "teach", name, "--model", "m.safetensors", "--input", "clip.npz", "--out", "t.safetensors"}, false);
   EXPECT_EQ(taught.exit_code, 0) << taught.err;
   const auto adapted = here({"adapt", "--model", "m.safetensors", "--input", "set", "--out", "a.safetensors"}, false);
   EXPECT_EQ(adapted.exit_code, 0) << adapted.err;

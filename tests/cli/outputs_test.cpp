@@ -8,8 +8,6 @@ namespace parsnets::test {
 
 namespace {
 
-const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
-
 using Words = std::vector<std::string>;
 
 Words operator+(Words words, const Words& more) {
@@ -25,25 +23,22 @@ TEST(CliOutputs, AnImpossibleOutputIsRefusedBeforeAnythingIsRead) {
   std::filesystem::create_directory(dir / "folder");
   // No input exists: an error about the output shows that it was looked at first.
   const std::string none = (dir / "none").string();
-  const Words train{"train", "--data", none}, report{"report", "--run", none, "--out", (dir / "page").string()};
+  const Words train{"train", "--data", none};
   const std::vector<std::pair<Words, bool>> commands{
       {train + Words{"--out"}, true},
       {train + Words{"--run"}, false},
       {train + Words{"--out", none, "--checkpoint"}, false},
-      {{"eval", "--data", none, "--model", none, "--confusion"}, true},
+      {{"eval", "--data", none, "--model", none, "--out"}, true},
       {{"bench", "--data", none, "--out"}, true},
       {{"export", "--model", none, "--out"}, true},
       {{"export", "--model", none, "--c-header"}, true},
       {{"report", "--run", none, "--out"}, true},
-      {report + Words{"--data-out"}, true},
-      {report + Words{"--png"}, false},
-      {report + Words{"--pictures"}, false},
-      {{"classes", "add", "--model", none, "--from", none, "--out"}, true},
-      {{"classes", "remove", "--model", none, "--names", "a", "--out"}, true},
+      {{"classes", "add", "--model", none, "--attributes", none, "--out"}, true},
+      {{"classes", "remove", "--model", none, "--classes", "a", "--out"}, true},
       {{"data", "split", none, "--force", "--out"}, true},
       {{"data", "convert", none}, false},
       {{"extract", "--images", none, "--backbone", none, "--out"}, false},
-      {{"data", "synth", "--semantics-from", none}, false}};
+      {{"data", "synth", "--data", none}, false}};
   for (const auto& [command, is_file] : commands) {
     std::vector<std::string> impossible{(dir / "file" / "below").string(), "/proc/x", "/proc/x/y"};
     if (is_file) impossible.push_back((dir / "folder").string());

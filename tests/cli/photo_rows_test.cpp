@@ -102,22 +102,6 @@ TEST_F(PhotoRows, PhotographsHaveTheClassesOfTheirExtractedFeatures) {
   }
 }
 
-TEST_F(PhotoRows, EveryEngineOfTheBuildGivesTheSameClasses) {
-  const auto& s = studio();
-  const auto engines = run_cli({"doctor", "--json"}).json()["photos"];
-  const auto expected = predict({"--input", s.photos, "--json"}).json()["predictions"];
-  const auto other = predict({"--input", s.photos, "--json", "--engine", "opencv"}).json()["predictions"];
-  ASSERT_EQ(other.size(), expected.size());
-  for (std::size_t i = 0; i < other.size(); ++i) EXPECT_EQ(other[i]["top"][0]["class"], expected[i]["top"][0]["class"]);
-  const auto named = predict({"--input", s.photos, "--json", "--engine", "onnxruntime"});
-  if (engines.size() == 2) {
-    EXPECT_EQ(named.json()["predictions"], expected) << "the default";
-  } else {
-    EXPECT_EQ(named.exit_code, 2);
-    EXPECT_NE(named.err.find("this build has no ONNX Runtime"), std::string::npos) << named.err;
-  }
-}
-
 TEST_F(PhotoRows, AFileAFolderOrSeveral) {
   const auto& s = studio();
   const std::string one = s.photos + "/red/0.bmp", comma = s.path("a, b.bmp");
@@ -229,8 +213,8 @@ TEST_F(PhotoRows, FeaturesThatAreNotFiniteAreSkippedAndNamed) {
   write_photo(dir / "photos/b.bmp", 1);
   write_text_file(dir / "photos/c.bmp", white);
   const auto predict_in = [&](const std::string& input) {
-    return run_cli({"predict", "--model", model, "--backbone", network, "--trust-backbone", "--input",
-                    (dir / input).string(), "--json"});
+    return run_cli(
+        {"predict", "--model", model, "--backbone", network, "--force", "--input", (dir / input).string(), "--json"});
   };
   const auto result = predict_in("photos");
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -268,10 +252,10 @@ TEST_F(PhotoRows, NamesFitTheirColumnsAndTheTerminal) {
   const std::string model = (dir / "m.safetensors").string(), table = (dir / "new.csv").string();
   std::filesystem::copy_file(s.model, model);
   write_text_file(table, "class,a,b,c,d,e\na日本語トラック größer,1,2,3,4,5\n");
-  ASSERT_EQ(run_cli({"classes", "add", "--model", model, "--from", table}).exit_code, 0);
+  ASSERT_EQ(run_cli({"classes", "add", "--model", model, "--attributes", table}).exit_code, 0);
   std::string names;
   for (const auto& name : kClasses) names += (names.empty() ? "" : ",") + name;
-  ASSERT_EQ(run_cli({"classes", "remove", "--model", model, "--names", names.substr(0, names.rfind(','))}).exit_code,
+  ASSERT_EQ(run_cli({"classes", "remove", "--model", model, "--classes", names.substr(0, names.rfind(','))}).exit_code,
             0);
   const auto why = run_cli({"explain", "--model", model, "--input", s.data + "/features.npy"});
   ASSERT_EQ(why.exit_code, 0) << why.err;
@@ -322,7 +306,7 @@ TEST_F(PhotoRows, OnlyTheBackboneOfTrainingIsUsedUnlessItIsTrusted) {
     for (const char* command : {"predict", "explain"}) {
       if (by.ends_with(".pnrt") && command[0] == 'e') continue;
       std::vector<std::string> words{command, "--model", by, "--input", input, "--backbone", network};
-      if (trust) words.push_back("--trust-backbone");
+      if (trust) words.push_back("--force");
       const auto result = run_cli(words);
       EXPECT_EQ(result.exit_code, 3) << command;
       EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
@@ -331,12 +315,12 @@ TEST_F(PhotoRows, OnlyTheBackboneOfTrainingIsUsedUnlessItIsTrusted) {
   };
   for (const auto& by : {s.model, device})
     for (const bool trust : {false, true}) refused(by, other, trust, "the model's backbone net.onnx");
-  for (const auto& by : {model, unknown_device}) refused(by, s.network, false, "--trust-backbone");
+  for (const auto& by : {model, unknown_device}) refused(by, s.network, false, "--force");
   refused(model, small, true, "expected 48 per sample, as in training, found 12");
   const auto expected = predict({"--input", input, "--json"}).json()["predictions"];
   for (const auto& by : {model, unknown_device, device}) {
     std::vector<std::string> words{"predict", "--model", by, "--input", input, "--backbone", s.network, "--json"};
-    if (by != device) words.push_back("--trust-backbone");
+    if (by != device) words.push_back("--force");
     const auto trusted = run_cli(words);
     ASSERT_EQ(trusted.exit_code, 0) << trusted.err;
     const auto found = trusted.json()["predictions"];
@@ -382,8 +366,7 @@ TEST(PhotoInput, WhatDoesNotGoTogetherIsAUsageError) {
              {{"--input", "-", "--backbone", "x.onnx"}, "found standard input"},
              {{"--input", "x.npy", "--backbone", "x.onnx"},
               "--backbone is for photographs, but 'x.npy' holds features"},
-             {{"--input", "x.npy", "--trust-backbone"}, "--trust-backbone requires --backbone"},
-             {{"--input", "x.npy", "--engine", "opencv"}, "--engine requires --backbone"}}) {
+             {{"--input", "x.npy", "--force"}, "--force requires --backbone"}}) {
       std::vector<std::string> words{command, "--model", "m.safetensors"};
       words.insert(words.end(), options.begin(), options.end());
       const auto result = run_cli(words);

@@ -17,8 +17,6 @@ namespace parsnets::test {
 
 namespace {
 
-const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
-
 /// A model and the features of the demo set in both formats, made once.
 struct Files {
   TempDir dir;

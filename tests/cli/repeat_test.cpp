@@ -10,8 +10,6 @@ namespace parsnets::test {
 
 namespace {
 
-const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
-
 CliResult train_demo(const std::string& out, std::vector<std::string> options, const std::string& data = kDemo) {
   options.insert(options.begin(), {"train", "--data", data, "--out", out, "--quiet"});
   return run_cli(options);
@@ -39,10 +37,10 @@ TEST(CliRepeat, TheSameTrainingGivesTheSameBytes) {
   TempDir dir;
   const std::vector<std::vector<std::string>> requests{
       {},
-      {"--seed", "5", "--gates", "anchor", "--networks", "8", "--centre", "false", "--lambda", "0.3"},
-      {"--preset", "auto", "--folds", "2", "--time-budget", "0", "--targets", "classes", "--refine-steps", "1"},
-      {"--preset", "paper", "--networks", "8", "--encoding", "16", "--open", "4", "--max-passes", "3"},
-      {"--method", "ridge", "--select", "--grid", "lambda=1,3"}};
+      {"--seed", "5", "--networks", "8", "--sharpness", "10", "--shrinkage", "0.3"},
+      {"--search", "auto", "--folds", "2", "--time-budget", "0", "--refine-steps", "1"},
+      {"--method", "paper", "--networks", "8", "--encoding", "16", "--active", "4", "--max-passes", "3"},
+      {"--method", "ridge", "--search", "grid", "--grid", "lambda=1,3"}};
   for (const auto& request : requests) {
     const std::string first = (dir / "first.safetensors").string(), second = (dir / "second.safetensors").string();
     const auto trained = train_demo(first, request);
@@ -58,7 +56,7 @@ TEST(CliRepeat, TheFilesAreComparedByWhatTheyHold) {
   TempDir dir;
   const std::string model = (dir / "m.safetensors").string(), out = (dir / "n.safetensors").string(),
                     copy = (dir / "copy").string(), taught = (dir / "t.safetensors").string();
-  ASSERT_EQ(train_demo(model, {"--gates", "always"}).exit_code, 0);
+  ASSERT_EQ(train_demo(model, {}).exit_code, 0);
   EXPECT_NE(repeat(model, out).out.find("identical to " + model + "\n"), std::string::npos);
 
   std::filesystem::copy(kDemo, copy);

@@ -9,24 +9,18 @@
 
 namespace parsnets::test {
 
-namespace {
-
-const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
-
-}  // namespace
+namespace {}  // namespace
 
 TEST(CliReport, SeveralTablesAreNamedWithTheirWeightsAndAttributesOfAllAreJudged) {
   TempDir dir;
-  const std::string run = (dir / "run").string(), page = (dir / "report.html").string(), set = (dir / "set").string(),
-                    data = (dir / "data.json").string();
+  const std::string run = (dir / "run").string(), set = (dir / "set").string(), data = (dir / "data.json").string();
   std::filesystem::copy(kDemo, set);
   std::filesystem::copy(kDemo + "/attributes.csv", set + "/again.csv");
   ASSERT_EQ(run_cli({"train", "--data", set, "--semantics", "att,again", "--semantic-weights", "1,3", "--run", run,
                      "--quiet"})
                 .exit_code,
             0);
-  ASSERT_EQ(
-      run_cli({"report", "--run", run, "--out", page, "--data-out", data, "--points", "100", "--quiet"}).exit_code, 0);
+  ASSERT_EQ(run_cli({"report", "--run", run, "--out", data, "--points", "100", "--quiet"}).exit_code, 0);
   const auto one = nlohmann::json::parse(read_text_file(data))["runs"][0];
   EXPECT_EQ(one["summary"]["semantics"], "att,again weighted 1,3");
   const auto& attributes = one["attributes"];
@@ -54,9 +48,10 @@ TEST(CliReport, FiguresInThePageAreThoseOfEval) {
                      run + "/sweep.json", "--quiet"})
                 .exit_code,
             0);
-  const auto result =
-      run_cli({"report", "--run", run, "--out", page, "--data-out", data, "--points", "100", "--quiet"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const auto& out : {page, data}) {
+    const auto result = run_cli({"report", "--run", run, "--out", out, "--points", "100", "--quiet"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  }
   const auto eval = run_cli({"eval", "--model", run + "/model.safetensors", "--data", kDemo, "--json"}).json();
   const auto one = nlohmann::json::parse(read_text_file(data))["runs"][0];
   EXPECT_EQ(one["summary"]["zsl"], eval["zsl"]["top1_per_class"]);
@@ -83,10 +78,7 @@ TEST(CliReport, OwnRowsAreShownBesidePublishedOnesAndMarked) {
                     data = (dir / "data.json").string(), rows = (dir / "rows.csv").string();
   write_text_file(rows, "method,data,semantics,ZSL,U,S\nmine,Demo,attributes,99.5,60,40\nother,elsewhere,,1,,\n");
   ASSERT_EQ(run_cli({"train", "--data", kDemo, "--run", run, "--method", "ridge", "--quiet"}).exit_code, 0);
-  ASSERT_EQ(
-      run_cli({"report", "--run", run, "--out", page, "--data-out", data, "--points", "50", "--rows", rows, "--quiet"})
-          .exit_code,
-      0);
+  ASSERT_EQ(run_cli({"report", "--run", run, "--out", data, "--points", "50", "--rows", rows, "--quiet"}).exit_code, 0);
   const auto report = nlohmann::json::parse(read_text_file(data));
   ASSERT_EQ(report["reference"].size(), 1u) << "the other row is about another data set";
   EXPECT_EQ(report["reference"][0]["method"], "mine");
@@ -122,8 +114,8 @@ TEST(CliReport, BadInputGetsOneClearErrorAndNoPage) {
 
 TEST(CliReport, RunsOnSeveralDataSetsAreEvaluatedOnTheirOwnAndShareAnOverview) {
   TempDir dir;
-  const std::string other = (dir / "other").string(), page = (dir / "r.html").string(),
-                    data = (dir / "data.json").string(), table = (dir / "rows.csv").string();
+  const std::string other = (dir / "other").string(), data = (dir / "data.json").string(),
+                    table = (dir / "rows.csv").string();
   ASSERT_EQ(run_cli({"data", "synth", other, "--classes", "12", "--attributes", "16", "--samples", "600",
                      "--dimensions", "32", "--quiet"})
                 .exit_code,
@@ -136,8 +128,8 @@ TEST(CliReport, RunsOnSeveralDataSetsAreEvaluatedOnTheirOwnAndShareAnOverview) {
       ASSERT_EQ(run_cli({"train", "--data", set, "--run", run, "--method", method, "--quiet"}).exit_code, 0);
       runs += (runs.empty() ? "" : ",") + run;
     }
-  const auto made = run_cli({"report", "--run", runs, "--out", page, "--data-out", data, "--points", "50", "--rows",
-                             table, "--quiet", "--json"});
+  const auto made =
+      run_cli({"report", "--run", runs, "--out", data, "--points", "50", "--rows", table, "--quiet", "--json"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_EQ(made.json()["data_sets"], 2);
   const auto report = nlohmann::json::parse(read_text_file(data));
@@ -169,9 +161,7 @@ TEST(CliReport, RunFoldersOfOneNameAreAllCalledByTheirPath) {
     ASSERT_EQ(run_cli({"train", "--data", kDemo, "--run", run, "--method", "ridge", "--quiet"}).exit_code, 0);
     runs += (runs.empty() ? "" : ",") + run;
   }
-  const std::string page = (dir / "r.html").string();
-  ASSERT_EQ(
-      run_cli({"report", "--run", runs, "--out", page, "--data-out", data, "--points", "50", "--quiet"}).exit_code, 0);
+  ASSERT_EQ(run_cli({"report", "--run", runs, "--out", data, "--points", "50", "--quiet"}).exit_code, 0);
   const auto shown = nlohmann::json::parse(read_text_file(data))["runs"];
   EXPECT_EQ(shown[0]["name"], (dir / "a/x").string());
   EXPECT_EQ(shown[1]["name"], (dir / "b/x").string());

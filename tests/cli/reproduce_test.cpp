@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/run_cli.hpp"
+#include "formats/array_files.hpp"
 
 namespace parsnets::test {
 
@@ -23,8 +24,7 @@ struct Root {
   }
 };
 
-const std::vector<std::string> kSmall{"--methods",     "ridge,eszsl,default", "--seeds",    "2",
-                                      "--no-ablation", "--no-sparsity",       "--no-report"};
+const std::vector<std::string> kSmall{"--methods", "ridge,eszsl,default", "--seeds", "2", "--points", "20"};
 
 nlohmann::json table(const CliResult& result, const std::string& name) {
   const auto json = result.json();
@@ -58,7 +58,7 @@ TEST(CliReproduce, InterruptedTwiceItGoesOnAndEndsWithTheTablesOfAnUninterrupted
 
 TEST(CliReproduce, OwnRowsAndAConvertedCopyUnderAnotherNameStandBesideTheOriginal) {
   const Root root;
-  ASSERT_EQ(run_cli({"data", "convert", root.root + "/demo", root.root + "/photos", "--format", "mat5"}).exit_code, 0);
+  save_xlsa17(load_dataset(root.root + "/demo"), root.root + "/photos");
   write_text_file(root.folder / "rows.csv",
                   "method,data,ZSL,source\nmine,demo,99.5,a paper\nmine,photos,99.5,a paper\n");
   auto options = kSmall;
@@ -74,7 +74,8 @@ TEST(CliReproduce, OwnRowsAndAConvertedCopyUnderAnotherNameStandBesideTheOrigina
 
 TEST(CliReproduce, AWholeStudyWritesEveryTableInEveryFormatAndOneReport) {
   const Root root;
-  const CliResult result = run_cli(root.command({"--methods", "ridge,default", "--seeds", "1", "--quiet"}));
+  const CliResult result =
+      run_cli(root.command({"--methods", "ridge,default,ablation,sparsity", "--seeds", "1", "--quiet"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* name : {"zsl", "gzsl", "ablation", "sparsity", "costs", "intervals", "comparisons", "data"})
     for (const char* ending : {".md", ".csv", ".tex", ".json"})
@@ -100,8 +101,7 @@ TEST(CliReproduce, BadInputIsOneErrorAndNothingIsWritten) {
 TEST(CliReproducePeers, TheLatexOfAllTablesCompiles) {
   if (std::getenv("PARSNETS_PEERS") == nullptr) GTEST_SKIP() << "set PARSNETS_PEERS=1 to run LaTeX";
   const Root root;
-  ASSERT_EQ(run_cli(root.command({"--methods", "ridge,default", "--seeds", "2", "--no-report", "--quiet"})).exit_code,
-            0);
+  ASSERT_EQ(run_cli(root.command({"--methods", "ridge,default,ablation", "--seeds", "2", "--quiet"})).exit_code, 0);
   const std::string line = "cd " + shell_quoted(root.out + "/tables") +
                            " && pdflatex -interaction=nonstopmode -halt-on-error tables.tex > latex.log 2>&1";
   ASSERT_EQ(std::system(line.c_str()), 0) << read_text_file(root.out + "/tables/latex.log");

@@ -22,11 +22,15 @@
 
 namespace parsnets::test {
 
+inline const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
+
 struct CliResult {
   int exit_code = -1;
   std::string out, err;
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
+
+inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 inline int exit_code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 

@@ -20,9 +20,7 @@ namespace {
 using namespace parsnets;
 using namespace parsnets::test;
 
-const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
-
-const std::string& demo_model() {
+const std::string& served_model() {
   static const TempDir dir;
   static const std::string file = (dir / "demo.safetensors").string();
   static const CliResult trained =
@@ -68,22 +66,17 @@ class ServerProcess {
 
 }  // namespace
 
-TEST(Serve, RemoteAddressesNeedTheOptionAndAToken) {
+TEST(Serve, RemoteAddressesNeedAToken) {
   const EnvironmentVariable no_token("PARSNETS_TOKEN", std::nullopt);
   const TempDir dir;
   std::ofstream(dir / "short") << "abc\n";
-  const std::string model = demo_model();
-  for (const std::vector<std::string>& more :
-       std::vector<std::vector<std::string>>{{"--host", "0.0.0.0"},
-                                             {"--host", "0.0.0.0", "--allow-remote"},
-                                             {"--host", "no such host"},
-                                             {"--images", "."},
-                                             {"--trust-backbone"},
-                                             {"--fit", "whole"},
-                                             {"--port", "65536"},
-                                             {"--connections", "0"},
-                                             {"--max-body", "0"},
-                                             {"--max-pixels", "0"}}) {
+  const std::string model = served_model();
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{{"--host", "0.0.0.0"},
+                                                                                    {"--host", "no such host"},
+                                                                                    {"--images", "."},
+                                                                                    {"--force"},
+                                                                                    {"--port", "65536"},
+                                                                                    {"--max-pixels", "0"}}) {
     std::vector<std::string> words{"serve", "--model", model, "--port", "0"};
     words.insert(words.end(), more.begin(), more.end());
     EXPECT_EQ(run_cli(words).exit_code, 2) << more[0] << " " << more.back();
@@ -104,7 +97,7 @@ TEST(Serve, RemoteAddressesNeedTheOptionAndAToken) {
 }
 
 TEST(Serve, FinishesARequestThatHasBegunAndEndsWithZero) {
-  ServerProcess server({"--model", demo_model(), "--data", kDemo, "--samples", "20", "--json"});
+  ServerProcess server({"--model", served_model(), "--data", kDemo, "--samples", "20", "--json"});
   ASSERT_GT(server.port(), 0) << server.said();
   EXPECT_EQ(nlohmann::json::parse(server.said())["port"], server.port());
   EXPECT_EQ(ask(server.port(), request_text(server.port(), "GET", "/v1/samples")).json()["samples"].size(), 20u);
@@ -126,11 +119,31 @@ TEST(Serve, FinishesARequestThatHasBegunAndEndsWithZero) {
   EXPECT_EQ(server.finish(), 0);
 }
 
+TEST(Serve, GoesOnWithItsModelWhenTheFileIsOverwritten) {
+  const TempDir dir;
+  const std::string model = (dir / "m.safetensors").string(), bytes = read_text_file(served_model());
+  std::ofstream(model) << bytes;
+  ServerProcess server({"--model", model, "--data", kDemo});
+  ASSERT_GT(server.port(), 0) << server.said();
+  const auto predicted = [&] {
+    return ask(server.port(),
+               request_text(server.port(), "POST", "/v1/predict", "application/json", "{\"samples\":\"all\"}"))
+        .body;
+  };
+  const std::string before = predicted();
+  ASSERT_TRUE(nlohmann::json::parse(before).contains("predictions")) << before;
+  std::ofstream(model) << std::string(bytes.size(), 'x');  // in place, as cp does
+  EXPECT_EQ(predicted(), before);
+  std::ofstream(model) << "cut short";
+  EXPECT_EQ(predicted(), before);
+  EXPECT_EQ(server.finish(), 0);
+}
+
 TEST(Serve, SaysThatATokenIsNeededAndNotTheToken) {
   const TempDir dir;
   const std::string file = (dir / "token").string(), token = "0123456789._~-AZaz";
   std::ofstream(file) << token << "\n";
-  CliProcess process({"serve", "--port", "0", "--model", demo_model(), "--token-file", file}, STDOUT_FILENO);
+  CliProcess process({"serve", "--port", "0", "--model", served_model(), "--token-file", file}, STDOUT_FILENO);
   ASSERT_TRUE(process.wait_for_line("serving "));
   ASSERT_TRUE(process.wait_for_line("requests need the token in " + file + "; open the page as http://127.0.0.1:"));
   EXPECT_TRUE(process.line().ends_with("/#token=TOKEN\n")) << process.line();
@@ -141,7 +154,7 @@ TEST(Serve, SaysThatATokenIsNeededAndNotTheToken) {
 }
 
 TEST(Serve, SaysThatItFinishesRequests) {
-  const std::string model = demo_model();
+  const std::string model = served_model();
   testing::internal::CaptureStderr();  // the server inherits it
   ServerProcess server({"--model", model});
   EXPECT_EQ(server.finish(), 0);
@@ -150,7 +163,7 @@ TEST(Serve, SaysThatItFinishesRequests) {
 }
 
 TEST(Serve, ASecondSignalEndsItAtOnce) {
-  ServerProcess server({"--model", demo_model(), "--request-timeout", "60"});
+  ServerProcess server({"--model", served_model()});
   ASSERT_GT(server.port(), 0) << server.said();
   RawClient client(server.port());
   client.send("POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
@@ -169,21 +182,22 @@ TEST(Serve, TheMemoryLimitCountsThePhotographsThatAreDecoded) {
   const TempDir dir;
   const std::string network = (dir / "pixels.onnx").string();
   write_text_file(network, onnx_of_pixels(8, 8));
+  write_text_file(dir / "pixels.json", R"({"width": 8, "height": 8})");
   const auto serve = [&](std::vector<std::string> more) {  // the host, which comes last, ends it
-    more.insert(more.begin(), {"serve", "--model", demo_model(), "--host", "no such host", "--connections", "1",
-                               "--max-body", "1MB", "--memory-limit", "500MB", "--threads", "1"});
+    more.insert(more.begin(), {"serve", "--model", served_model(), "--host", "no such host", "--memory-limit", "500MB",
+                               "--threads", "1"});
     return run_cli(more);
   };
   EXPECT_NE(serve({}).err.find("no such host"), std::string::npos);
-  const auto refused = serve({"--backbone", network, "--input-size", "8", "--trust-backbone"});
+  const auto refused = serve({"--backbone", network, "--force"});
   if (refused.err.find("need the module") != std::string::npos) GTEST_SKIP() << refused.err;
   EXPECT_NE(refused.err.find("--max-pixels"), std::string::npos) << refused.err;
-  const auto small = serve({"--backbone", network, "--input-size", "8", "--trust-backbone", "--max-pixels", "1000000"});
+  const auto small = serve({"--backbone", network, "--force", "--max-pixels", "1000000"});
   EXPECT_NE(small.err.find("no such host"), std::string::npos) << small.err;
 }
 
 TEST(Serve, ATableOfTheServerAddsItsNewClassesToTheModel) {
-  ServerProcess server({"--model", demo_model()});
+  ServerProcess server({"--model", served_model()});
   ASSERT_GT(server.port(), 0) << server.said();
   const auto classes = ask(server.port(), request_text(server.port(), "GET", "/v1/classes")).json();
   const nlohmann::json bank{{"add", {{{"name", "new, one"}, {"attributes", classes["classes"][0]["attributes"]}}}}};
@@ -193,13 +207,13 @@ TEST(Serve, ATableOfTheServerAddsItsNewClassesToTheModel) {
   const TempDir dir;
   const std::string file = (dir / "classes.csv").string(), model = (dir / "m.safetensors").string();
   write_text_file(file, table.body);
-  write_text_file(model, read_text_file(demo_model()));
-  const auto added = run_cli({"classes", "add", "--model", model, "--from", file, "--names", "\"new, one\""});
+  write_text_file(model, read_text_file(served_model()));
+  const auto added = run_cli({"classes", "add", "--model", model, "--attributes", file, "--classes", "\"new, one\""});
   EXPECT_EQ(added.exit_code, 0) << added.err;
 }
 
 TEST(Serve, ABankOfTheServerFitsTheDeviceFileAndPredictsAsTheServerDoes) {
-  ServerProcess server({"--model", demo_model(), "--data", kDemo, "--samples", "100"});
+  ServerProcess server({"--model", served_model(), "--data", kDemo, "--samples", "100"});
   ASSERT_GT(server.port(), 0) << server.said();
   const auto post = [&](const std::string& target, const nlohmann::json& body) {
     return ask(server.port(), request_text(server.port(), "POST", target, "application/json", body.dump()));
@@ -221,7 +235,7 @@ TEST(Serve, ABankOfTheServerFitsTheDeviceFileAndPredictsAsTheServerDoes) {
   for (const char* precision : {"float32", "int8"}) {
     const bool exact = precision == std::string("float32");
     const std::string file = (dir / precision).string();
-    const auto exported = run_cli({"export", "--model", demo_model(), "--out", file, "--precision", precision});
+    const auto exported = run_cli({"export", "--model", served_model(), "--out", file, "--precision", precision});
     ASSERT_EQ(exported.exit_code, 0) << exported.err;
     const std::string device = read_text_file(file);
     const auto saved =
@@ -268,10 +282,11 @@ TEST(Serve, TheCommandsOfTheGuideWork) {
   const TempDir dir;
   const std::string network = (dir / "pixels.onnx").string(), photo = (dir / "photo.jpg").string();
   write_text_file(network, onnx_of_pixels(8, 8));
+  write_text_file(dir / "pixels.json", R"({"width": 8, "height": 8})");
   write_text_file(photo, bmp_photo(8, 8, 1));
-  std::vector<std::string> arguments{"--model", demo_model(), "--data", kDemo};
-  const std::vector<std::string> backbone{"--backbone", network, "--input-size", "8", "--trust-backbone"};
-  std::vector<std::string> tried{"serve", "--model", demo_model(), "--host", "no such host"};
+  std::vector<std::string> arguments{"--model", served_model(), "--data", kDemo};
+  const std::vector<std::string> backbone{"--backbone", network, "--force"};
+  std::vector<std::string> tried{"serve", "--model", served_model(), "--host", "no such host"};
   tried.insert(tried.end(), backbone.begin(), backbone.end());
   const bool photographs = run_cli(tried).err.find("need the module") == std::string::npos;
   if (photographs) arguments.insert(arguments.end(), backbone.begin(), backbone.end());

@@ -2,15 +2,14 @@
 
 #include <filesystem>
 
+#include "features/statistics.hpp"
+#include "formats/array_files.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/dataset.hpp"
-#include "parsnets/statistics.hpp"
 #include "run_cli.hpp"
 
 namespace parsnets::test {
 namespace {
-
-const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
 
 TEST(CliStats, FromFolderToModelAndInfo) {
   const TempDir dir;
@@ -50,9 +49,9 @@ TEST(CliStats, EveryFormatGivesTheSameAndMergingDoublesIt) {
   const std::string one = (dir / "npy.safetensors").string();
   ASSERT_EQ(run_cli({"stats", "--data", kDemo, "--out", one}).exit_code, 0);
   const Dataset demo = load_dataset(kDemo);
-  for (const DataFormat format : {DataFormat::npz, DataFormat::csv, DataFormat::mat5}) {
-    const auto folder = dir / std::to_string(static_cast<int>(format));
-    save_dataset(demo, folder, format);
+  for (const std::string format : {"npz", "csv", "mat5"}) {
+    const auto folder = dir / format;
+    test::save_as(demo, folder, format);
     const std::string other = folder.string() + ".safetensors";
     const auto made = run_cli({"stats", "--data", folder.string(), "--out", other});
     ASSERT_EQ(made.exit_code, 0) << made.err;
@@ -60,7 +59,7 @@ TEST(CliStats, EveryFormatGivesTheSameAndMergingDoublesIt) {
   }
   const std::string copy = (dir / "copy.safetensors").string(), both = (dir / "both.safetensors").string();
   std::filesystem::copy_file(one, copy);
-  ASSERT_EQ(run_cli({"stats", "--merge", one + "," + copy, "--out", both}).exit_code, 0);
+  ASSERT_EQ(run_cli({"stats", "--stats", one + "," + copy, "--out", both}).exit_code, 0);
   EXPECT_EQ(load_statistics(both).samples(), 2 * load_statistics(one).samples());
 }
 
@@ -69,7 +68,7 @@ TEST(CliStats, BadInputIsRefusedAndNothingIsWritten) {
   const std::string stats = (dir / "s.safetensors").string(), out = (dir / "out.safetensors").string(),
                     other = (dir / "other.safetensors").string();
   ASSERT_EQ(run_cli({"stats", "--data", kDemo, "--out", stats}).exit_code, 0);
-  ASSERT_EQ(run_cli({"stats", "--data", kDemo, "--out", other, "--groups", "2"}).exit_code, 0);
+  ASSERT_EQ(run_cli({"stats", "--data", kDemo, "--out", other, "--calibrate", "false"}).exit_code, 0);
   const auto refuses = [&](std::vector<std::string> line, int code, const std::string& expected) {
     line.insert(line.end(), {"--out", out});
     const auto result = run_cli(line);
@@ -77,15 +76,15 @@ TEST(CliStats, BadInputIsRefusedAndNothingIsWritten) {
     EXPECT_NE(result.err.find(expected), std::string::npos) << result.err;
     EXPECT_FALSE(std::filesystem::exists(out));
   };
-  refuses({"stats"}, 2, "--data DIR or --merge");
-  refuses({"stats", "--data", kDemo, "--merge", stats}, 2, "--data DIR or --merge");
+  refuses({"stats"}, 2, "--data DIR or --stats");
+  refuses({"stats", "--data", kDemo, "--stats", stats}, 2, "--data DIR or --stats");
   refuses({"stats", "--data", kDemo, "--feature-scaling", "standardize"}, 2, "feature-scaling");
   refuses({"stats", "--data", kDemo, "--memory-limit", "1MB"}, 2, "--memory-limit");
-  refuses({"stats", "--merge", stats + ",," + other}, 2, "separated by commas");
-  refuses({"stats", "--merge", stats, "--keep", "3"}, 2, "--merge conflicts with --keep");
-  refuses({"stats", "--merge", stats + "," + other}, 3, "other.safetensors: groups: expected 4");
-  refuses({"stats", "--merge", stats + "," + kDemo + "/features.npy"}, 3, "features.npy");
-  refuses({"train", "--data", kDemo, "--stats", stats, "--select"}, 2, "--select");
+  refuses({"stats", "--stats", stats + ",," + other}, 2, "separated by commas");
+  refuses({"stats", "--stats", stats, "--calibrate", "false"}, 2, "--stats conflicts with --calibrate");
+  refuses({"stats", "--stats", stats + "," + other}, 3, "other.safetensors: groups: expected 4");
+  refuses({"stats", "--stats", stats + "," + kDemo + "/features.npy"}, 3, "features.npy");
+  refuses({"train", "--data", kDemo, "--stats", stats, "--search", "grid"}, 2, "--search");
   refuses({"train", "--data", kDemo, "--stats", stats, "--method", "ridge"}, 2, "--method");
   const auto broken = dir / "broken";
   Dataset demo = load_dataset(kDemo);

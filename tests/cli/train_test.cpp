@@ -13,14 +13,13 @@ namespace parsnets::test {
 
 namespace {
 
-const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
-
 /// A model trained on the demo set, made once.
 const std::string& demo_model() {
   static TempDir dir;
   static const std::string file = (dir / "demo.safetensors").string();
   if (!std::filesystem::exists(file)) {
-    const auto result = run_cli({"train", "--data", kDemo, "--out", file, "--method", "ridge", "--select", "--quiet"});
+    const auto result =
+        run_cli({"train", "--data", kDemo, "--out", file, "--method", "ridge", "--search", "grid", "--quiet"});
     EXPECT_EQ(result.exit_code, 0) << result.err;
   }
   return file;
@@ -37,6 +36,32 @@ TEST(CliTrain, AFolderWithoutASplitIsToldHowToDrawOne) {
   const auto result = run_cli({"train", "--data", folder, "--out", (dir / "m.safetensors").string()});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_NE(result.err.find("draw one with 'parsnets data split " + folder + "'"), std::string::npos) << result.err;
+}
+
+TEST(CliTrain, OptionsThatTheMethodDoesNotHaveAreRefused) {
+  TempDir dir;
+  const std::string out = (dir / "m.safetensors").string();
+  for (const auto& [words, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"train", "--data", kDemo, "--out", out, "--c", "0.5"}, "--method parsnets does not have --c"},
+           {{"train", "--data", kDemo, "--out", out, "--refine-steps", "1", "--method", "paper"},
+            "--method paper does not have --refine-steps"},
+           {{"bench", "--data", kDemo, "--methods", "ridge:c=0.5"}, "--method ridge does not have --c"}}) {
+    const auto result = run_cli(words);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_NE(result.err.find(message), std::string::npos) << result.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(CliTrain, HelpShowsTheOptionsOfTheMethod) {
+  const auto shows = [](const std::string& text, const char* option) { return text.find(option) != std::string::npos; };
+  const std::string own = run_cli({"train", "--help"}).out,
+                    paper = run_cli({"train", "--method", "paper", "--help"}).out,
+                    all = run_cli({"train", "--help-all"}).out;
+  EXPECT_TRUE(shows(own, "--prototype-width") && !shows(own, "--max-passes") && !shows(own, "--sharpness")) << own;
+  EXPECT_TRUE(shows(paper, "--max-passes") && !shows(paper, "--prototype-width")) << paper;
+  for (const char* option : {"--prototype-width", "--max-passes", "--sharpness", "--semantic-lambda", "--original-att"})
+    EXPECT_TRUE(shows(all, option)) << option;
 }
 
 TEST(CliTrain, TheDemoSetTrainsAndEvaluates) {
@@ -77,7 +102,7 @@ TEST(CliTrain, EvalRefusesASplitWhoseTestSamplesWereTrainedOnUnlessAllowed) {
   const auto refused = run_cli({"eval", "--model", demo_model(), "--data", folder});
   EXPECT_EQ(refused.exit_code, 3);
   EXPECT_NE(refused.err.find("found 1 of"), std::string::npos) << refused.err;
-  const std::vector<std::string> allowed{"eval", "--model", demo_model(), "--data", folder, "--allow-trained-samples"};
+  const std::vector<std::string> allowed{"eval", "--model", demo_model(), "--data", folder, "--force"};
   EXPECT_NE(run_cli(allowed).out.find("trained on 1 of these samples"), std::string::npos);
   auto as_json = allowed;
   as_json.push_back("--json");
@@ -105,17 +130,18 @@ TEST(CliTrain, ClassesAreAddedAndRemovedWithoutTraining) {
   TempDir dir;
   const std::string model = (dir / "m.safetensors").string();
   std::filesystem::copy(demo_model(), model);
-  EXPECT_EQ(run_cli({"classes", "remove", "--model", model, "--names", "truck"}).exit_code, 0);
+  EXPECT_EQ(run_cli({"classes", "remove", "--model", model, "--classes", "truck"}).exit_code, 0);
   EXPECT_EQ(run_cli({"eval", "--model", model, "--data", kDemo}).exit_code, 3) << "truck is gone";
   const auto added =
-      run_cli({"classes", "add", "--model", model, "--from", kDemo + "/attributes.csv", "--names", "truck"});
+      run_cli({"classes", "add", "--model", model, "--attributes", kDemo + "/attributes.csv", "--classes", "truck"});
   EXPECT_EQ(added.exit_code, 0) << added.err;
   EXPECT_EQ(run_cli({"classes", "list", "--model", model, "--json"}).json()["classes"].size(), 10u);
   EXPECT_EQ(run_cli({"eval", "--model", model, "--data", kDemo, "--json"}).json()["zsl"],
             run_cli({"eval", "--model", demo_model(), "--data", kDemo, "--json"}).json()["zsl"]);
   const std::string before = read_text_file(model);
   EXPECT_EQ(
-      run_cli({"classes", "add", "--model", model, "--from", kDemo + "/attributes.csv", "--names", "truck"}).exit_code,
+      run_cli({"classes", "add", "--model", model, "--attributes", kDemo + "/attributes.csv", "--classes", "truck"})
+          .exit_code,
       3)
       << "twice";
   EXPECT_TRUE(same_bytes(read_text_file(model), before));
@@ -171,16 +197,10 @@ TEST(CliTrain, InfoShowsAModelsOptionsAndRecord) {
   EXPECT_EQ(json["record"]["selection"].size(), 48u);
 }
 
-TEST(CliTrain, InfoTakesTheModelLikeEveryOtherCommand) {
-  EXPECT_EQ(run_cli({"info", "--model", demo_model()}).out, run_cli({"info", demo_model()}).out);
-  EXPECT_EQ(run_cli({"info", "--model", demo_model()}).exit_code, 0);
-  EXPECT_EQ(run_cli({"info", demo_model(), "--model", demo_model()}).exit_code, 2);
-}
-
 TEST(CliTrain, InfoSumsUpLongListsAndJsonHasThemWhole) {
   TempDir dir;
   const std::string model = (dir / "m.safetensors").string();
-  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--gates", "anchor", "--quiet"}).exit_code, 0);
+  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--networks", "100", "--quiet"}).exit_code, 0);
   const auto text = run_cli({"info", model}).out;
   EXPECT_NE(text.find("values: min "), std::string::npos) << text;
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 120) << text;
@@ -193,7 +213,7 @@ TEST(CliTrain, WhatMakesFiguresMeaninglessIsSaidByTrainEvalAndInfo) {
   TempDir dir;
   const std::string data = (dir / "data").string(), model = (dir / "m.safetensors").string();
   ASSERT_EQ(run_cli({"data", "synth", data, "--classes", "6", "--unseen", "1", "--samples", "120", "--dimensions", "8",
-                     "--attributes", "1", "--hidden", "8"})
+                     "--attributes", "1"})
                 .exit_code,
             0);
   const auto trained = run_cli({"train", "--data", data, "--out", model, "--quiet"});
@@ -225,43 +245,49 @@ TEST(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
 TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
   TempDir dir;
   const std::string small = "--networks=16";
-  auto result = run_cli({"bench", "--data", kDemo, "--ablation", small, "--encoding", "32", "--open", "4", "--lambda",
-                         "5", "--refine-steps", "3", "--out", (dir / "a/runs.json").string(), "--quiet"});
+  auto result = run_cli({"bench", "--data", kDemo, "--methods", "ablation", small, "--encoding", "32", "--lambda", "5",
+                         "--refine-steps", "2", "--out", (dir / "a/runs.json").string(), "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  for (const char* row : {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| scln + mmg + refinement |",
-                          "| class space |", "| class space + refinement + gates + mmg |", "| two heads |",
-                          "| default model |", "default model: what training gives with these options"})
+  for (const char* row :
+       {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| class space |",
+        "| class space + attribute weights |", "| class space + refinement |", "| class space + refinement + gates |",
+        "| default model |", "default model: what training gives with these options"})
     EXPECT_NE(result.out.find(row), std::string::npos) << row;
   const auto runs = nlohmann::json::parse(read_text_file(dir / "a/runs.json"));
-  EXPECT_EQ(runs["methods"].size(), 14u);
-  EXPECT_EQ(runs["methods"][7]["runs"][0]["options"]["targets"], "semantics");
-  EXPECT_EQ(runs["methods"][8]["runs"][0]["options"]["targets"], "classes");
-  EXPECT_EQ(runs["methods"][11]["runs"][0]["options"]["mmg"], 0.1);
-  EXPECT_GT(runs["methods"][12]["runs"][0]["options"]["semantic-head"], 0);
-  const auto& last = runs["methods"][13];
+  ASSERT_EQ(runs["methods"].size(), 9u);
+  const auto options = [&](std::size_t row) { return runs["methods"][row]["runs"][0]["options"]; };
+  EXPECT_EQ(options(0)["method"], "ridge");
+  EXPECT_EQ(options(0)["lambda"], 5);
+  EXPECT_EQ(options(1)["method"], "scln");
+  EXPECT_EQ(options(3)["mmg"], 0.1);
+  EXPECT_EQ(options(4)["method"], "parsnets");
+  EXPECT_EQ(options(4)["networks"], 0);
+  EXPECT_EQ(options(4)["refine-steps"], 0);
+  EXPECT_EQ(options(7)["networks"], 100);
+  const auto& last = runs["methods"][8];
   const std::string model = (dir / "m.safetensors").string();
-  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, small, "--encoding", "32", "--open", "4", "--lambda",
-                     "5", "--refine-steps", "3", "--quiet"})
-                .exit_code,
-            0);
+  ASSERT_EQ(
+      run_cli({"train", "--data", kDemo, "--out", model, small, "--encoding", "32", "--refine-steps", "2", "--quiet"})
+          .exit_code,
+      0);
   EXPECT_EQ(last["runs"][0]["options"], run_cli({"info", model, "--json"}).json()["options"]);
-  EXPECT_TRUE(runs["methods"][7]["runs"][0]["record"].contains("refinement"));
+  EXPECT_TRUE(runs["methods"][6]["runs"][0]["record"].contains("refinement"));
 
-  result = run_cli({"bench", "--data", kDemo, "--sweep", "open=2,8", small, "--encoding", "32", "--quiet"});
+  result = run_cli({"bench", "--data", kDemo, "--sweep", "active=2,8", small, "--encoding", "32", "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.out.find("| parsnets open=8 |"), std::string::npos) << result.out;
-  for (const char* sweep : {"lambda", "lambda=", "lambda=1;open=2", "wings=2"}) {
+  EXPECT_NE(result.out.find("| parsnets active=8 |"), std::string::npos) << result.out;
+  for (const char* sweep : {"active", "active=", "active=1;networks=2", "lambda=1", "wings=2"}) {
     const auto refused = run_cli({"bench", "--data", kDemo, "--sweep", sweep});
     EXPECT_EQ(refused.exit_code, 2) << sweep;
     EXPECT_NE(refused.err.find("--sweep: "), std::string::npos) << refused.err;
     EXPECT_EQ(refused.err.find("--grid"), std::string::npos) << refused.err;
   }
-  EXPECT_EQ(run_cli({"bench", "--data", kDemo, "--sweep", "k", "--ablation"}).exit_code, 2);
+  EXPECT_EQ(run_cli({"bench", "--data", kDemo, "--sweep", "k", "--methods", "ablation"}).exit_code, 2);
 }
 
 TEST(CliTrain, BenchPrintsATableOfMethods) {
-  const auto result = run_cli(
-      {"bench", "--data", kDemo, "--methods", "ridge,scln:networks=16:encoding=32:open=4", "--seeds", "2", "--quiet"});
+  const auto result = run_cli({"bench", "--data", kDemo, "--methods", "ridge,scln:networks=16:encoding=32:active=4",
+                               "--seeds", "2", "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.out.find("| ridge |"), std::string::npos);
   EXPECT_NE(result.out.find(" ± "), std::string::npos);
@@ -269,34 +295,14 @@ TEST(CliTrain, BenchPrintsATableOfMethods) {
   EXPECT_EQ(run_cli({"bench", "--data", kDemo, "--methods", "ridge:wings=2"}).exit_code, 2);
 }
 
-TEST(CliTrain, ReferenceKeepsFeaturesAndSourceOfEveryRow) {
-  const auto json = run_cli({"reference", "--set", "CUB", "--json"}).json();
-  EXPECT_GE(json["CUB"].size(), 20u);
-  for (const auto& row : json["CUB"]) {
-    EXPECT_FALSE(row["features"].get<std::string>().empty());
-    EXPECT_FALSE(row["source"].get<std::string>().empty());
-  }
-  EXPECT_EQ(run_cli({"reference", "--set", "MNIST"}).exit_code, 2);
-  TempDir dir;
-  const std::string rows = (dir / "rows.json").string();
-  write_text_file(rows, R"([{"method":"mine","data":"mnist","ZSL":12.5},{"method":"mine","data":"cub","ZSL":60}])");
-  const auto own = run_cli({"reference", "--set", "MNIST", "--rows", rows});
-  EXPECT_EQ(own.exit_code, 0) << own.err;
-  EXPECT_NE(own.out.find("own row, not measured here"), std::string::npos) << own.out;
-  const auto all = run_cli({"reference", "--rows", rows, "--json"}).json();
-  EXPECT_EQ(all["CUB"].size(), json["CUB"].size() + 1);
-  EXPECT_EQ(all["CUB"].back()["own"], true);
-  EXPECT_EQ(all["mnist"].size(), 1u);
-}
-
 TEST(CliTrain, CtrlCLeavesTheEarlierModelAndNothingElse) {
   TempDir dir;
   std::filesystem::create_directory(dir / "out");
   const std::string model = (dir / "out" / "m.safetensors").string();
   write_text_file(model, "an earlier model");
-  // The SVR tells of every pass; a hundred thousand steps of refinement are still to come.
-  CliProcess training({"train", "--data", kDemo, "--out", model, "--method", "scln", "--fit", "svr", "--tolerance",
-                       "1e-9", "--refine-steps", "100000"});
+  // The SVR tells of every pass; a hundred thousand joint steps are still to come.
+  CliProcess training({"train", "--data", kDemo, "--out", model, "--method", "paper", "--tolerance", "1e-9",
+                       "--joint-steps", "100000"});
   ASSERT_TRUE(training.wait_for_line("pass ")) << training.finish().err;
   training.send(SIGINT);
   const auto result = training.finish();
@@ -324,7 +330,7 @@ TEST(CliTrain, RidgeOnCubReachesItsKnownAccuracy) {
   TempDir dir;
   const std::string model = (dir / "m.safetensors").string();
   const auto trained = run_cli({"train", "--data", *folder, "--features", "res50", "--out", model, "--method", "ridge",
-                                "--feature-scaling", "sqrt-l2", "--semantic-scaling", "l2", "--select", "--quiet"});
+                                "--search", "grid", "--grid", "lambda=0.03,0.1,0.3,1,3,10,30,100", "--quiet"});
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   const auto json = run_cli({"eval", "--model", model, "--data", *folder, "--features", "res50", "--json"}).json();
   EXPECT_NEAR(json["zsl"]["top1_per_class"].get<double>(), 51.4, 1.0);

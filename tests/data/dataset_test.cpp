@@ -7,12 +7,13 @@
 
 #include "base/file.hpp"
 #include "base/rng.hpp"
+#include "data/inspect.hpp"
 #include "data/split.hpp"
+#include "data/synth.hpp"
+#include "formats/array_files.hpp"
 #include "formats/mat.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/inspect.hpp"
-#include "parsnets/synth.hpp"
 #include "shared_data.hpp"
 #include "temp_dir.hpp"
 
@@ -51,20 +52,19 @@ void expect_equal(const Dataset& a, const Dataset& b) {
 
 TEST(Dataset, EveryFormatReadsBackToTheSameDataSet) {
   const Dataset data = small_dataset();
-  for (const auto format : {DataFormat::npy, DataFormat::npz, DataFormat::csv, DataFormat::mat5,
-                            DataFormat::mat5_uncompressed, DataFormat::mat73}) {
-    SCOPED_TRACE(static_cast<int>(format));
+  for (const std::string format : {"npy", "npz", "csv", "mat5", "mat5-uncompressed", "mat73"}) {
+    SCOPED_TRACE(format);
     test::TempDir dir;
-    save_dataset(data, dir.path(), format);
+    test::save_as(data, dir.path(), format);
     expect_equal(data, load_dataset(dir.path()));
   }
 }
 
 TEST(Dataset, AChainOfConversionsLosesNothing) {
   test::TempDir first, second, third;
-  save_dataset(small_dataset(), first.path(), DataFormat::mat73);
+  test::save_xlsa17(small_dataset(), first.path(), test::MatVersion::v73);
   save_dataset(load_dataset(first.path()), second.path(), DataFormat::csv);
-  save_dataset(load_dataset(second.path()), third.path(), DataFormat::mat5);
+  save_dataset(load_dataset(second.path()), third.path());
   expect_equal(small_dataset(), load_dataset(third.path()));
 }
 
@@ -83,9 +83,9 @@ TEST(Dataset, AValidationSetThatWasDrawnStaysDrawn) {
   data.split.val.clear();
   derive_validation(data.split, data.labels, {}, 1);
   std::reverse(data.split.trainval.begin(), data.split.trainval.end());
-  for (const auto format : {DataFormat::npy, DataFormat::mat5}) {
+  for (const std::string format : {"npy", "mat5"}) {
     test::TempDir dir;
-    save_dataset(data, dir.path(), format);
+    test::save_as(data, dir.path(), format);
     const Dataset loaded = load_dataset(dir.path());
     EXPECT_TRUE(loaded.split.validation_drawn);
     EXPECT_EQ(loaded.split.validation_from, data.split.validation_from);
@@ -97,19 +97,15 @@ TEST(Dataset, AValidationSetThatWasDrawnStaysDrawn) {
 TEST(Dataset, ClassesWithoutNamesAreNumberedAndThatIsSaid) {
   const Dataset data = small_dataset();
   test::TempDir dir;
-  const auto file = MatWriter::create(dir / "att_splits.mat", MatVersion::v5);
   const auto& values = data.semantics.values;
   Matrix<double> att(values.rows(), values.cols());
   std::copy(values.values().begin(), values.values().end(), att.data());
-  file->write_columns("att", att.view());
-  Matrix<double> list(1, 2);
-  list(0, 0) = 1;
-  list(0, 1) = 2;
-  file->write_columns("trainval_loc", list.view());
-  list(0, 0) = 3;
-  list(0, 1) = 4;
-  file->write_columns("test_unseen_loc", list.view());
-  file->commit();
+  std::vector<double> trainval{1, 2}, unseen{3, 4};
+  test::ArrayFile()
+      .add("att", att.view())
+      .add("trainval_loc", MatrixView<const double>(trainval.data(), 1, 2))
+      .add("test_unseen_loc", MatrixView<const double>(unseen.data(), 1, 2))
+      .write_mat(dir / "att_splits.mat", test::MatVersion::v5);
   LoadOptions options;
   options.require_features = false;
   const Dataset loaded = load_dataset(dir.path(), options);
@@ -142,7 +138,7 @@ TEST(Dataset, ValidationClassesComeFromTheArchivesTextFileWhereTheSplitHasNone) 
   data.split.train.clear();
   data.split.val.clear();
   test::TempDir dir;
-  save_dataset(data, dir.path(), DataFormat::mat5);
+  test::save_xlsa17(data, dir.path());
   const auto seen = data.seen_classes();
   write_text_file(dir / "valclasses1.txt", data.class_names[static_cast<std::size_t>(seen[1])] + "\r\n" +
                                                data.class_names[static_cast<std::size_t>(seen[2])] + "\n");

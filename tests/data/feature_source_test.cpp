@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/file.hpp"
+#include "data/synth.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/synth.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets {

@@ -1,4 +1,4 @@
-#include "parsnets/find_datasets.hpp"
+#include "data/find_datasets.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,12 +6,12 @@
 #include <filesystem>
 
 #include "base/file.hpp"
-#include "data/known_sets.hpp"
+#include "data/synth.hpp"
 #include "data/tiny_dataset.hpp"
+#include "formats/array_files.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/synth.hpp"
 #include "shared_data.hpp"
 #include "temp_dir.hpp"
 
@@ -33,7 +33,7 @@ Names names_of(const std::vector<FoundDataset>& found) {
 TEST(FindDatasets, FoldersAreFoundByTheirFilesAndSortedByPath) {
   test::TempDir dir;
   save_dataset(test::tiny_dataset(), dir / "b/plain", DataFormat::npy);
-  save_dataset(test::tiny_dataset(), dir / "a", DataFormat::mat5);
+  test::save_xlsa17(test::tiny_dataset(), dir / "a");
   save_dataset(test::tiny_dataset(), dir / "1/2/3", DataFormat::csv);
   save_dataset(test::tiny_dataset(), dir / "1/2/3/4", DataFormat::csv);  // too deep
   save_dataset(test::tiny_dataset(), dir / ".hidden", DataFormat::npy);
@@ -68,7 +68,7 @@ TEST(FindDatasets, FilesAreListedAsValuesOfTheOptions) {
   EXPECT_EQ(plain.semantics, (Names{"attributes", "words"}));
 
   test::TempDir mat;
-  save_dataset(data, mat.path(), DataFormat::mat5);
+  test::save_xlsa17(data, mat.path());
   fs::copy(mat / "att_splits.mat", mat / "a_splits.mat");
   fs::copy(mat / "att_splits.mat", mat / "other.mat");  // no features in it
   write_npy(mat / "clip.npy", data.features.view());
@@ -118,7 +118,7 @@ TEST(FindDatasets, AnotherVersionOfAPublicFileIsNoted) {
   LoadOptions load;
   load.require_features = load.read_features = false;
   test::TempDir dir;
-  save_dataset(load_dataset(*folder, load), dir / "CUB", DataFormat::mat5);
+  test::save_xlsa17(load_dataset(*folder, load), dir / "CUB");
   const FoundDataset rewritten = find_datasets(dir.path()).at(0);
   EXPECT_EQ(rewritten.known_as, "CUB");
   ASSERT_EQ(rewritten.notes.size(), 1u);
@@ -135,7 +135,7 @@ TEST(FindDatasets, FloIsToldByItsSizesAlone) {
   data.generated = false;
   ASSERT_EQ(data.samples(), 8189u);
   test::TempDir dir;
-  save_dataset(data, dir.path(), DataFormat::mat5);
+  test::save_xlsa17(data, dir.path());
   const Dataset loaded = load_dataset(dir.path());
   EXPECT_EQ(loaded.known_as, "FLO");
   EXPECT_EQ(loaded.split.proposed_of, "");
@@ -146,6 +146,80 @@ TEST(FindDatasets, FloIsToldByItsSizesAlone) {
   ASSERT_EQ(missing.size(), 1u);  // its features are in another file
   EXPECT_EQ(missing[0].contents, "features 2048 x 8189 and labels");
   EXPECT_EQ(missing[0].bytes, 0u);
+}
+
+TEST(KnownSets, AreRecognisedWhateverTheFolderIsCalled) {
+  for (const char* name : {"APY", "AWA1", "AWA2", "CUB", "SUN"}) {
+    const auto folder = test::shared_data(name);
+    if (!folder) GTEST_SKIP() << test::kNoSharedData;
+    test::TempDir dir;
+    std::filesystem::copy(*folder + "/att_splits.mat", dir / "att_splits.mat");
+    LoadOptions options;
+    options.require_features = false;
+    const Dataset data = load_dataset(dir.path(), options);
+    EXPECT_EQ(data.known_as, name);
+    EXPECT_EQ(data.split.proposed_of, name);
+    EXPECT_EQ(data.split.version, std::string("Proposed Split v1 of ") + name);
+  }
+}
+
+/// Small features for the classes and the split of SUN, written and read again.
+Dataset converted_sun(const std::filesystem::path& folder, bool generated) {
+  LoadOptions options;
+  options.require_features = false;
+  const Dataset sun = load_dataset(folder, options);
+  SynthOptions synth;
+  synth.dimensions = synth.hidden = 2;
+  Dataset data = synthesize(synth, &sun);
+  data.generated = generated;
+  test::TempDir dir;
+  save_dataset(data, dir.path(), DataFormat::npy);
+  return load_dataset(dir.path());
+}
+
+TEST(KnownSets, AreRecognisedAfterConversion) {
+  const auto folder = test::shared_data("SUN");
+  if (!folder) GTEST_SKIP() << test::kNoSharedData;
+  const Dataset converted = converted_sun(*folder, false);
+  EXPECT_EQ(converted.known_as, "SUN");
+  EXPECT_EQ(converted.split.version, "Proposed Split v1 of SUN");
+}
+
+TEST(KnownSets, GeneratedFeaturesAreNoKnownSetWhateverTheLists) {
+  const auto folder = test::shared_data("SUN");
+  if (!folder) GTEST_SKIP() << test::kNoSharedData;
+  const Dataset generated = converted_sun(*folder, true);
+  EXPECT_TRUE(generated.generated);
+  EXPECT_EQ(generated.known_as, "");
+  EXPECT_EQ(generated.split.proposed_of, "");
+}
+
+TEST(KnownSets, AnotherSplitOfAKnownSetIsNotTheProposedOne) {
+  const auto folder = test::shared_data("CUB");
+  if (!folder) GTEST_SKIP() << test::kNoSharedData;
+  LoadOptions options;
+  options.require_features = false;
+  Dataset data = load_dataset(*folder, options);
+  data.split.version.clear();
+  data.split.proposed_of.clear();
+  std::swap(data.split.test_unseen[0], data.split.trainval[0]);
+  recognise(data);
+  EXPECT_EQ(data.known_as, "CUB");
+  EXPECT_EQ(data.split.proposed_of, "");
+  EXPECT_EQ(data.split.version, "");
+}
+
+TEST(KnownSets, AFolderIsNotKnownByItsName) {
+  SynthOptions synth;
+  synth.classes = 8;
+  synth.samples = 80;
+  synth.dimensions = 4;
+  synth.hidden = 4;
+  test::TempDir dir;
+  save_dataset(synthesize(synth), dir / "CUB", DataFormat::npy);
+  const Dataset data = load_dataset(dir / "CUB");
+  EXPECT_EQ(data.name, "CUB");
+  EXPECT_EQ(data.known_as, "");
 }
 
 }  // namespace parsnets

@@ -1,10 +1,10 @@
-#include "parsnets/inspect.hpp"
+#include "data/inspect.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "parsnets/synth.hpp"
+#include "data/synth.hpp"
 
 namespace parsnets {
 

@@ -1,4 +1,4 @@
-#include "parsnets/synth.hpp"
+#include "data/synth.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace parsnets {
 
 namespace {
 
-SynthOptions small() {
+SynthOptions small_synth() {
   SynthOptions options;
   options.classes = 10;
   options.attributes = 12;
@@ -55,10 +55,10 @@ double nearest_mean_accuracy(const Dataset& data) {
 }  // namespace
 
 TEST(Synth, WritesTheSameFilesWithoutHoldingTheFeatures) {
-  SynthOptions options = small();
+  SynthOptions options = small_synth();
   options.samples = 9000;  // some blocks of 16 MB, and rows that are no multiple of a tile or a grain
   options.dimensions = 1000;
-  for (const auto format : {DataFormat::npy, DataFormat::mat73}) {
+  for (const auto format : {DataFormat::npy, DataFormat::csv}) {
     const test::TempDir held, streamed;
     save_dataset(synthesize(options), held.path(), format);
     const Dataset rest = synthesize_to(streamed.path(), format, options);
@@ -73,21 +73,21 @@ TEST(Synth, WritesTheSameFilesWithoutHoldingTheFeatures) {
 }
 
 TEST(Synth, TheSameSeedGivesTheSameDataForAnyNumberOfThreads) {
-  const Dataset a = synthesize(small(), nullptr, 1), b = synthesize(small(), nullptr, 2);
+  const Dataset a = synthesize(small_synth(), nullptr, 1), b = synthesize(small_synth(), nullptr, 2);
   ASSERT_EQ(a.features.size(), b.features.size());
   EXPECT_EQ(std::memcmp(a.features.data(), b.features.data(), a.features.size() * sizeof(float)), 0);
-  SynthOptions other = small();
+  SynthOptions other = small_synth();
   other.seed = 2;
   EXPECT_NE(std::memcmp(a.features.data(), synthesize(other).features.data(), a.features.size() * sizeof(float)), 0);
 }
 
 TEST(Synth, FeaturesAreNonNegativeAndFinite) {
-  const Dataset data = synthesize(small());
+  const Dataset data = synthesize(small_synth());
   for (const float v : data.features.values()) ASSERT_TRUE(v >= 0 && std::isfinite(v));
 }
 
 TEST(Synth, NoiseMakesTheClassesHarderToTell) {
-  SynthOptions easy = small(), hard = small();
+  SynthOptions easy = small_synth(), hard = small_synth();
   easy.attribute_noise = easy.nuisance = 0.1;
   hard.attribute_noise = hard.nuisance = 6;
   EXPECT_GT(nearest_mean_accuracy(synthesize(easy)), 0.99);
@@ -112,7 +112,7 @@ TEST(Synth, AGivenSplitDecidesTheSizes) {
 }
 
 TEST(Synth, ImpossibleSizesAreRefused) {
-  SynthOptions options = small();
+  SynthOptions options = small_synth();
   options.unseen = 9;
   EXPECT_THROW(synthesize(options), Error);
 }

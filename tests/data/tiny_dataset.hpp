@@ -1,7 +1,7 @@
 #pragma once
 // A data set for tests of files: 8 classes, each with samples, and 4 features.
 
-#include "parsnets/synth.hpp"
+#include "data/synth.hpp"
 
 namespace parsnets::test {
 

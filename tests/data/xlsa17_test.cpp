@@ -6,8 +6,9 @@
 #include <filesystem>
 
 #include "base/file.hpp"
-#include "data/feature_rows.hpp"
+#include "data/sample_files.hpp"
 #include "data/tiny_dataset.hpp"
+#include "formats/array_files.hpp"
 #include "formats/csv.hpp"
 #include "formats/mat.hpp"
 #include "formats/npy.hpp"
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Every class has samples.
-Dataset small() {
+Dataset small_xlsa17() {
   Dataset data = test::tiny_dataset();
   data.features_name = "res";
   for (std::size_t i = 0; i < data.samples(); ++i) data.image_files.push_back("image " + std::to_string(i));
@@ -37,16 +38,16 @@ Matrix<float> doubled(const Matrix<float>& features) {
   return twice;
 }
 
-Dataset load(const fs::path& folder, const std::string& features, bool values = true) {
+Dataset load_xlsa17(const fs::path& folder, const std::string& features, bool values = true) {
   LoadOptions options;
   options.features = features;
   options.read_features = values;
   return load_dataset(folder, options);
 }
 
-std::string refusal(const fs::path& folder, const std::string& features) {
+std::string xlsa17_refusal(const fs::path& folder, const std::string& features) {
   try {
-    load(folder, features);
+    load_xlsa17(folder, features);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::bad_input);
     return error.message();
@@ -66,22 +67,18 @@ bool same_values(const Matrix<float>& a, const Matrix<float>& b) {
 }  // namespace
 
 TEST(Xlsa17, OwnFeaturesTakeTheLabelsOfAMatWithAsManySamples) {
-  const Dataset data = small();
+  const Dataset data = small_xlsa17();
   const Matrix<float> clip = doubled(data.features);
   for (const char* ending : {".npy", ".npz", ".csv"}) {
     SCOPED_TRACE(ending);
     test::TempDir dir;
-    save_dataset(data, dir.path(), DataFormat::mat5);
+    test::save_xlsa17(data, dir.path());
     const fs::path file = dir / (std::string("clip") + ending);
     if (file.extension() == ".npy") write_npy(file, clip.view());
     if (file.extension() == ".csv") write_csv(file, clip.view());
-    if (file.extension() == ".npz") {
-      NpzWriter archive(file);
-      archive.add("features", clip.view());
-      archive.commit();
-    }
+    if (file.extension() == ".npz") test::ArrayFile().add("features", clip.view()).write_npz(file);
     for (const std::string& name : {std::string("clip"), file.filename().string(), file.string()}) {
-      const Dataset loaded = load(dir.path(), name);
+      const Dataset loaded = load_xlsa17(dir.path(), name);
       EXPECT_TRUE(same_values(loaded.features, clip));
       EXPECT_EQ(loaded.labels, data.labels);
       EXPECT_EQ(loaded.image_files, data.image_files);
@@ -90,56 +87,53 @@ TEST(Xlsa17, OwnFeaturesTakeTheLabelsOfAMatWithAsManySamples) {
       ASSERT_EQ(loaded.notes.size(), 1u);
       EXPECT_NE(loaded.notes[0].find("those of res.mat"), std::string::npos) << loaded.notes[0];
     }
-    const Dataset described = load(dir.path(), "clip", false);
+    const Dataset described = load_xlsa17(dir.path(), "clip", false);
     EXPECT_EQ(described.labels, data.labels);
     const auto rows = open_feature_rows(described);
     EXPECT_EQ(rows != nullptr, file.extension() != ".csv");
     if (rows != nullptr) {
       EXPECT_EQ(rows->next(80)(79, 3), clip(79, 3));
     }
-    EXPECT_EQ(load(dir.path(), "").features_name, "res");  // the only .mat, as without the other file
-    EXPECT_NE(refusal(dir.path(), "vgg").find("'clip', 'res'"), std::string::npos);
+    EXPECT_EQ(load_xlsa17(dir.path(), "").features_name, "res");  // the only .mat, as without the other file
+    EXPECT_NE(xlsa17_refusal(dir.path(), "vgg").find("'clip', 'res'"), std::string::npos);
   }
 }
 
 TEST(Xlsa17, LabelsComeFromAFileOrFromTheNpz) {
-  const Dataset data = small();
+  const Dataset data = small_xlsa17();
   test::TempDir dir;
-  save_dataset(data, dir.path(), DataFormat::mat5);
+  test::save_xlsa17(data, dir.path());
   fs::remove(dir / "res.mat");
   write_npy(dir / "clip.npy", data.features.view());
-  EXPECT_NE(refusal(dir.path(), "clip").find("labels.npy"), std::string::npos);
+  EXPECT_NE(xlsa17_refusal(dir.path(), "clip").find("labels.npy"), std::string::npos);
 
   write_npy(dir / "labels.npy", data.labels);
-  EXPECT_EQ(load(dir.path(), "").labels, data.labels);  // the only features
+  EXPECT_EQ(load_xlsa17(dir.path(), "").labels, data.labels);  // the only features
   write_npy(dir / "labels.npy", one_based(data.labels));
-  EXPECT_EQ(load(dir.path(), "clip").labels, data.labels);
+  EXPECT_EQ(load_xlsa17(dir.path(), "clip").labels, data.labels);
   auto mixed = one_based(data.labels);
   mixed[0] = 0;
   write_npy(dir / "labels.npy", mixed);
-  EXPECT_NE(refusal(dir.path(), "clip").find("from 0 to 7"), std::string::npos);
+  EXPECT_NE(xlsa17_refusal(dir.path(), "clip").find("from 0 to 7"), std::string::npos);
   fs::remove(dir / "labels.npy");
 
   CsvTable names{{}, {}};
   for (const auto label : data.labels) names.rows.push_back({data.class_names[static_cast<std::size_t>(label)]});
   write_csv(dir / "labels.csv", names);
-  EXPECT_EQ(load(dir.path(), "clip").labels, data.labels);
+  EXPECT_EQ(load_xlsa17(dir.path(), "clip").labels, data.labels);
   names.rows.pop_back();
   write_csv(dir / "labels.csv", names);
-  EXPECT_NE(refusal(dir.path(), "clip").find("79"), std::string::npos);
+  EXPECT_NE(xlsa17_refusal(dir.path(), "clip").find("79"), std::string::npos);
   fs::remove(dir / "labels.csv");
 
-  NpzWriter archive(dir / "own.npz");
-  archive.add("features", data.features.view());
-  archive.add("labels", data.labels);
-  archive.commit();
-  EXPECT_EQ(load(dir.path(), "own").labels, data.labels);
+  test::ArrayFile().add("features", data.features.view()).add("labels", data.labels).write_npz(dir / "own.npz");
+  EXPECT_EQ(load_xlsa17(dir.path(), "own").labels, data.labels);
 }
 
 TEST(Xlsa17, ABaseOfLabelsThatNothingTellsIsSaid) {
-  Dataset data = small();
+  Dataset data = small_xlsa17();
   test::TempDir dir;
-  save_dataset(data, dir.path(), DataFormat::mat5);
+  test::save_xlsa17(data, dir.path());
   fs::remove(dir / "res.mat");
   write_npy(dir / "clip.npy", data.features.view());
   for (auto& label : data.labels) label = label == 0 ? 1 : label;
@@ -152,40 +146,40 @@ TEST(Xlsa17, ABaseOfLabelsThatNothingTellsIsSaid) {
 }
 
 TEST(Xlsa17, MatFilesThatDisagreeOnLabelsGiveNone) {
-  Dataset data = small();
+  Dataset data = small_xlsa17();
   test::TempDir dir;
-  save_dataset(data, dir.path(), DataFormat::mat5);
+  test::save_xlsa17(data, dir.path());
   std::swap(data.labels.front(), data.labels.back());
   data.features_name = "vgg";
-  save_dataset(data, dir.path(), DataFormat::mat5);
+  test::save_xlsa17(data, dir.path());
   write_npy(dir / "clip.npy", data.features.view());
-  EXPECT_NE(refusal(dir.path(), "clip").find("different labels"), std::string::npos);
+  EXPECT_NE(xlsa17_refusal(dir.path(), "clip").find("different labels"), std::string::npos);
   const Matrix<float> fewer(79, 4, 1.0f);
   write_npy(dir / "clip.npy", fewer.view());
-  EXPECT_NE(refusal(dir.path(), "clip").find("79 samples"), std::string::npos);
+  EXPECT_NE(xlsa17_refusal(dir.path(), "clip").find("79 samples"), std::string::npos);
 }
 
 TEST(Xlsa17, FilesOfClassesAreNotTakenForFeatures) {
-  const Dataset data = small();
+  const Dataset data = small_xlsa17();
   test::TempDir dir;
-  save_dataset(data, dir.path(), DataFormat::mat5);
+  test::save_xlsa17(data, dir.path());
   fs::remove(dir / "res.mat");
   write_npy(dir / "clip.npy", data.features.view());
   write_npy(dir / "labels.npy", data.labels);
   write_npy(dir / "words.npy", data.semantics.values.view());  // one row per class
   write_text_file(dir / "more.csv", "class,a\nx,1\n");
-  EXPECT_EQ(load(dir.path(), "").features_name, "clip.npy");
+  EXPECT_EQ(load_xlsa17(dir.path(), "").features_name, "clip.npy");
 }
 
 TEST(Xlsa17, CubWithItsFeaturesAsNpyIsTheSameDataSet) {
   const auto folder = test::shared_data("CUB");
   if (!folder) GTEST_SKIP() << test::kNoSharedData;
-  const Dataset cub = load(*folder, "res50");
+  const Dataset cub = load_xlsa17(*folder, "res50");
   test::TempDir dir;
   fs::create_symlink(*folder + "/att_splits.mat", dir / "att_splits.mat");
   write_npy(dir / "res50.npy", cub.features.view());
   write_npy(dir / "labels.npy", cub.labels);
-  const Dataset copy = load(dir.path(), "");
+  const Dataset copy = load_xlsa17(dir.path(), "");
   EXPECT_TRUE(same_values(copy.features, cub.features));
   EXPECT_TRUE(same_values(copy.semantics.values, cub.semantics.values));
   EXPECT_EQ(copy.labels, cub.labels);

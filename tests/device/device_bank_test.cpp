@@ -1,3 +1,5 @@
+#include "device/device_bank.hpp"
+
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -96,12 +98,12 @@ class Reference {
       seen_.push_back(c < model_.classes && model_.class_seen[c] != 0);
     }
     vectors = stored_;
-    sums_.assign(stored_.size(), std::vector<double>(model_.placed));
+    sums_.assign(stored_.size(), std::vector<double>(model_.outputs));
     support.assign(stored_.size(), 0);
   }
 
   void adapt(const float* x, std::uint32_t count) {
-    std::vector<std::vector<double>> fresh(stored_.size(), std::vector<double>(model_.placed));
+    std::vector<std::vector<double>> fresh(stored_.size(), std::vector<double>(model_.outputs));
     std::vector<double> n(stored_.size());
     for (std::uint32_t i = 0; i < count; ++i) {
       const auto f = compared(x + static_cast<std::size_t>(i) * model_.features);
@@ -117,7 +119,7 @@ class Reference {
         const double r = share[c] / sum;
         if (seen_[c] || r < static_cast<double>(model_.certainty)) continue;
         n[c] += r;
-        for (std::size_t j = 0; j < model_.placed; ++j) fresh[c][j] += r * f[j] / length(f, 0, model_.placed);
+        for (std::size_t j = 0; j < model_.outputs; ++j) fresh[c][j] += r * f[j] / length(f, 0, model_.outputs);
       }
     }
     const double memory = 10.0 * model_.strength;
@@ -125,7 +127,7 @@ class Reference {
       const double keep = std::max(0.0, 1 - n[c] / memory), all = keep * support[c] + n[c],
                    cut = all > memory ? memory / all : 1;
       support[c] = cut * all;
-      for (std::size_t j = 0; j < model_.placed; ++j) sums_[c][j] = cut * (keep * sums_[c][j] + fresh[c][j]);
+      for (std::size_t j = 0; j < model_.outputs; ++j) sums_[c][j] = cut * (keep * sums_[c][j] + fresh[c][j]);
       if (n[c] > 0 && support[c] >= 3) place(c);
     }
   }
@@ -146,20 +148,15 @@ class Reference {
     std::vector<double> out(f.begin(), f.end());
     for (std::size_t j = 0; j < out.size(); ++j)
       out[j] -= model_.semantic_centre != nullptr ? static_cast<double>(model_.semantic_centre[j]) : 0.0;
-    if (model_.head_weight > 0) {
-      const double first = length(out, 0, model_.placed), second = length(out, model_.placed, out.size());
-      for (std::size_t j = 0; j < out.size(); ++j)
-        out[j] *= j < model_.placed ? 1 / first : std::sqrt(static_cast<double>(model_.head_weight)) / second;
-    }
     return out;
   }
 
   void place(std::size_t c) {
-    const double old = length(stored_[c], 0, model_.placed);
+    const double old = length(stored_[c], 0, model_.outputs);
     auto& v = vectors[c];
-    for (std::size_t j = 0; j < model_.placed; ++j) v[j] = model_.strength * stored_[c][j] / old + sums_[c][j];
-    const double now = length(v, 0, model_.placed);
-    for (std::size_t j = 0; j < model_.placed; ++j) v[j] *= old / now;
+    for (std::size_t j = 0; j < model_.outputs; ++j) v[j] = model_.strength * stored_[c][j] / old + sums_[c][j];
+    const double now = length(v, 0, model_.outputs);
+    for (std::size_t j = 0; j < model_.outputs; ++j) v[j] *= old / now;
   }
 
   const pnrt_model& model_;
@@ -196,7 +193,7 @@ void live(LearningBank& device) {
 }
 
 TEST(DeviceBank, TenThousandSamplesMoveClassesToTheSameBitsOnEveryPathAndCompiledForSize) {
-  for (const std::string kind : {"golden_classes", "golden_heads"})
+  for (const std::string kind : {"golden_classes", "golden_rejection"})
     for (const bool scalar : {false, true}) {
       LearningBank device(golden_file(kind + ".pnrt"));
       if (scalar) device.model.path = PNRT_SCALAR;
@@ -214,7 +211,7 @@ TEST(DeviceBank, TenThousandSamplesMoveClassesToTheSameBitsOnEveryPathAndCompile
 }
 
 TEST(DeviceBank, TenThousandSamplesMoveClassesAsInDoublePrecision) {
-  for (const std::string kind : {"golden_classes.pnrt", "golden_heads.pnrt"}) {
+  for (const std::string kind : {"golden_classes.pnrt", "golden_rejection.pnrt"}) {
     LearningBank device(golden_file(kind));
     std::vector<float> attributes(device.model.attributes);
     ASSERT_EQ(stream_add_class(&device.bank, attributes.data(), device.work.data(), device.work_bytes()), PNRT_OK);
@@ -241,10 +238,10 @@ TEST(DeviceBank, TenThousandSamplesMoveClassesAsInDoublePrecision) {
 
 TEST(DeviceBank, ExamplesDrawAClassTowardsThem) {
   ThreadPool pool(1);
-  for (const char* kind : {"classes", "classes heads"})
+  for (const char* kind : {"classes", "classes linear"})
     for (const Precision precision : {Precision::float32, Precision::int8}) {
       Model model = small_model(kind, pool);
-      const std::size_t p = model.class_outputs();
+      const std::size_t p = model.outputs();
       const DeviceModel device(device_file(model, precision, 0, pool), "device");
       const Matrix<float> x = small_samples(50);
       Matrix<float> samples = device.predict(x.view(), pool);
@@ -253,7 +250,7 @@ TEST(DeviceBank, ExamplesDrawAClassTowardsThem) {
         double square = 0;
         for (std::size_t j = 0; j < model.outputs(); ++j) {
           if (!model.semantic_centre.empty()) samples(r, j) -= model.semantic_centre[j];
-          if (j < p) square += static_cast<double>(samples(r, j)) * samples(r, j);
+          square += static_cast<double>(samples(r, j)) * samples(r, j);
         }
         for (std::size_t j = 0; j < p; ++j) sum[j] += samples(r, j) / std::sqrt(square);
       }
@@ -270,7 +267,7 @@ TEST(DeviceBank, ExamplesDrawAClassTowardsThem) {
           now += expected[j] * expected[j];
         }
         for (std::size_t j = 0; j < model.outputs(); ++j)
-          EXPECT_NEAR(after(c, j), j < p ? expected[j] * std::sqrt(old / now) : before(c, j), 1e-5) << kind;
+          EXPECT_NEAR(after(c, j), expected[j] * std::sqrt(old / now), 1e-5) << kind;
         for (std::size_t other = 0; other < before.rows(); ++other)
           EXPECT_TRUE(other == c || std::ranges::equal(after.row(other), before.row(other))) << kind;
 
@@ -287,7 +284,7 @@ TEST(DeviceBank, ExamplesDrawAClassTowardsThem) {
 }
 
 TEST(DeviceBank, OnlyUnseenClassesAdaptAndOnlyWithThreeSamples) {
-  LearningBank device(golden_file("golden_heads.pnrt"));
+  LearningBank device(golden_file("golden_rejection.pnrt"));
   const auto before = device.vectors();
   const auto pile = stream_samples(device.model, 0, 400);
   std::uint32_t moved = 0;
@@ -300,13 +297,12 @@ TEST(DeviceBank, OnlyUnseenClassesAdaptAndOnlyWithThreeSamples) {
     ++differ;
     moving = c;
     EXPECT_EQ(device.model.class_seen[c], 0);
-    for (std::size_t j = device.model.placed; j < before[c].size(); ++j) EXPECT_EQ(before[c][j], after[c][j]);
     double old = 0, now = 0;
-    for (std::size_t j = 0; j < device.model.placed; ++j) {
+    for (std::size_t j = 0; j < device.model.outputs; ++j) {
       old += static_cast<double>(before[c][j]) * before[c][j];
       now += static_cast<double>(after[c][j]) * after[c][j];
     }
-    EXPECT_NEAR(now, old, 1e-6) << "the part in class space keeps its length";
+    EXPECT_NEAR(now, old, 1e-6) << "its length stays";
   }
   EXPECT_EQ(moved, differ);
   ASSERT_GT(differ, 1u);
@@ -331,7 +327,7 @@ TEST(DeviceBank, OnlyUnseenClassesAdaptAndOnlyWithThreeSamples) {
 }
 
 TEST(DeviceBank, AdaptingToTheSameSamplesAgainAndAgainConverges) {
-  LearningBank device(golden_file("golden_heads.pnrt"));
+  LearningBank device(golden_file("golden_rejection.pnrt"));
   const auto pile = stream_samples(device.model, 0, 500);
   std::vector<std::vector<float>> last;
   for (int i = 0; i < 60; ++i) {
@@ -345,7 +341,7 @@ TEST(DeviceBank, AdaptingToTheSameSamplesAgainAndAgainConverges) {
 
 TEST(DeviceBank, ForgettingRestoresScoresToTheBit) {
   ThreadPool pool(1);
-  for (const char* kind : {"classes", "classes linear", "classes heads", "classes tables"})
+  for (const char* kind : {"classes", "classes linear", "classes", "classes tables"})
     for (const Precision precision : {Precision::float32, Precision::float16, Precision::int8}) {
       const Model model = small_model(kind, pool);
       const DeviceModel device(device_file(model, precision, 0, pool), "device");
@@ -368,7 +364,7 @@ TEST(DeviceBank, ForgettingRestoresScoresToTheBit) {
 }
 
 TEST(DeviceBank, ASavedBankGoesOnWhereItWas) {
-  for (const std::string kind : {"golden_classes.pnrt", "golden_heads.pnrt"}) {
+  for (const std::string kind : {"golden_classes.pnrt", "golden_rejection.pnrt"}) {
     LearningBank first(golden_file(kind)), second(golden_file(kind), 5);
     live(first);
     if (HasFatalFailure()) return;
@@ -398,7 +394,7 @@ TEST(DeviceBank, ASavedBankGoesOnWhereItWas) {
 }
 
 TEST(DeviceBank, SavedBanksWithAnyByteChangedAreRefusedAndChangeNothing) {
-  LearningBank source(golden_file("golden_heads.pnrt")), device(golden_file("golden_heads.pnrt"));
+  LearningBank source(golden_file("golden_rejection.pnrt")), device(golden_file("golden_rejection.pnrt"));
   live(source);
   const auto good = source.save();
   const auto pile = stream_samples(device.model, 0, 100);
@@ -430,7 +426,7 @@ TEST(DeviceBank, SavedBanksWithAnyByteChangedAreRefusedAndChangeNothing) {
 TEST(DeviceBank, SavedBanksWithRightChecksumsAreRefusedOrHarmless) {
   ThreadPool pool(1);
   for (const Precision precision : {Precision::float32, Precision::float16, Precision::int8}) {
-    const auto file = device_file(small_model("classes heads", pool), precision, 0, pool);
+    const auto file = device_file(small_model("classes", pool), precision, 0, pool);
     LearningBank source(file), device(file);
     const Matrix<float> x = small_samples(200);
     ASSERT_EQ(source.adapt(x.data(), 200), PNRT_OK);
@@ -467,7 +463,7 @@ TEST(DeviceBank, SavedBanksWithRightChecksumsAreRefusedOrHarmless) {
 }
 
 TEST(DeviceBank, SavedBanksThatContradictThemselvesAreRefused) {
-  LearningBank source(golden_file("golden_heads.pnrt")), device(golden_file("golden_heads.pnrt"));
+  LearningBank source(golden_file("golden_rejection.pnrt")), device(golden_file("golden_rejection.pnrt"));
   live(source);
   std::vector<float> attributes(source.model.attributes, 0.5f);
   ASSERT_EQ(pnrt_add_class(&source.bank, "other", attributes.data(), nullptr, source.work.data(), source.work_bytes()),
@@ -475,7 +471,7 @@ TEST(DeviceBank, SavedBanksThatContradictThemselvesAreRefused) {
   const auto good = source.save();
   ASSERT_EQ(device.load(good), PNRT_OK);
   const auto padded = [](std::size_t bytes) { return (bytes + 3) / 4 * 4; };  // int8 vectors, float16 attributes
-  const std::size_t p = device.model.placed, removed = 32, added = removed + padded(device.model.classes),
+  const std::size_t p = device.model.outputs, removed = 32, added = removed + padded(device.model.classes),
                     place = 76 + padded(device.model.outputs) + padded(2 * device.model.attributes), name = added + 12,
                     learned = added + 2 * place, one = 12 + 8 * p;
   ASSERT_EQ(std::memcmp(&good[name + place], "other", 6), 0);
@@ -518,8 +514,8 @@ TEST(DeviceBank, SavedBanksThatContradictThemselvesAreRefused) {
 }
 
 TEST(DeviceBank, WhatASavedBankNeedsIsChecked) {
-  LearningBank source(golden_file("golden_heads.pnrt")), other(golden_file("golden_classes.pnrt")),
-      small(golden_file("golden_heads.pnrt"), 0), forgetful(golden_file("golden_heads.pnrt"));
+  LearningBank source(golden_file("golden_rejection.pnrt")), other(golden_file("golden_classes.pnrt")),
+      small(golden_file("golden_rejection.pnrt"), 0), forgetful(golden_file("golden_rejection.pnrt"));
   live(source);
   const auto saved = source.save();
   EXPECT_EQ(other.load(saved), PNRT_OTHER_MODEL);
@@ -555,7 +551,7 @@ TEST(DeviceBank, SavedBanksBelongToTheirFeatures) {
 }
 
 TEST(DeviceBank, ARemovedClassLeavesNothingBehind) {
-  LearningBank device(golden_file("golden_heads.pnrt"));
+  LearningBank device(golden_file("golden_rejection.pnrt"));
   const auto pile = stream_samples(device.model, 0, 300);
   std::vector<float> attributes(device.model.attributes);
   const auto add = [&] {
@@ -586,7 +582,7 @@ TEST(DeviceBank, ARemovedClassLeavesNothingBehind) {
 }
 
 TEST(DeviceBank, ExplanationsOfMovedClassesAddUp) {
-  for (const std::string kind : {"golden_classes.pnrt", "golden_heads.pnrt"}) {
+  for (const std::string kind : {"golden_classes.pnrt", "golden_rejection.pnrt"}) {
     LearningBank device(golden_file(kind));
     live(device);
     std::vector<float> terms(device.model.attributes);
@@ -606,7 +602,7 @@ TEST(DeviceBank, ExplanationsOfMovedClassesAddUp) {
 }
 
 TEST(DeviceBank, RefusesWhatItCannotLearnFromAndChangesNothing) {
-  LearningBank device(golden_file("golden_heads.pnrt"));
+  LearningBank device(golden_file("golden_rejection.pnrt"));
   live(device);
   const auto before = device.save();
   auto pile = stream_samples(device.model, 0, 3);

@@ -1,5 +1,5 @@
 #pragma once
-// Small device files for tests, written from docs/device.md without the library's or the runtime's code. A file is
+// Small device files for tests, made by the tables of the layout without the library's or the runtime's code. A file is
 // made in two steps, so that a test can damage the parts before they are put together.
 
 #include <zlib.h>
@@ -10,12 +10,18 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
+#include <set>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/half.hpp"
 #include "base/rng.hpp"
+#include "device/device_reader.hpp"
+#include "formats/file_kind.hpp"
 
 namespace parsnets::test {
 
@@ -29,6 +35,9 @@ inline void append_u32(Bytes& bytes, std::uint32_t value) {
   put_u32(bytes, bytes.size() - 4, value);
 }
 inline void append_f32(Bytes& bytes, float value) { append_u32(bytes, std::bit_cast<std::uint32_t>(value)); }
+inline void append_text(Bytes& bytes, const std::string& text) {
+  for (std::size_t i = 0; i <= text.size(); ++i) bytes.push_back(static_cast<std::byte>(text.c_str()[i]));
+}
 
 /// Makes the size and the checksum of a file right again; files shorter than a header's first fields stay as they are.
 inline void mend(Bytes& file) {
@@ -38,316 +47,200 @@ inline void mend(Bytes& file) {
   put_u32(file, 16, static_cast<std::uint32_t>(crc32(0, from, static_cast<uInt>(file.size() - 20))));
 }
 
-/// What a file is to be like; the header's numbers.
-struct DeviceKind {
+/// A field of the header.
+struct HeaderField {
   const char* name;
-  std::uint8_t type = 1;  ///< of all matrices: 1 f32, 2 f16, 3 int8; 0: they take turns
-  std::uint32_t features = 6, attributes = 4, outputs = 4, encoding = 0;
-  std::uint32_t networks = 1, open = 1, stored = 1, classes = 3, support = 0;
-  std::uint8_t feature_scaling = 0, semantic_scaling = 0, gates = 0, similarity = 0;
-  std::uint32_t bits = 0;
-  bool optional_parts = false;  ///< means, factors, centre, shared network
-  bool whitening = false, attribute_names = false;
-  std::uint32_t semantics = 0;  ///< 0: version 1, in which they are as many as the outputs
-  float width = 1.5f;
-  std::vector<std::uint32_t> tables = {};          ///< attributes of each table; none: one table
-  float head_weight = 0;                           ///< of the semantic head; since version 2
-  std::array<float, 4> field = {5, 20, 40, 0.5f};  ///< example prior, strength, sharpness, certainty; since version 2
-  bool rejection = false, span = false;            ///< version 3; span: of the linear map
-  bool source = false;                             ///< versions 4 to 6: what made the features
-
-  bool placed() const { return semantics > 0; }                               ///< since version 2, targets classes
-  std::uint32_t version() const { return rejection ? 3 : placed() ? 2 : 1; }  ///< without a source
-  std::uint32_t class_outputs() const { return head_weight > 0 ? outputs - semantics : outputs; }
-  std::uint32_t prepared() const { return placed() ? semantics : outputs; }
+  std::size_t offset, bytes;  ///< in the file; choices have 1 byte
+  bool is_float;
+  double least, most;
 };
 
-inline std::vector<DeviceKind> device_kinds() {
-  return {
-      {.name = "smallest", .features = 1, .attributes = 1, .outputs = 1, .classes = 1},
-      {.name = "always f32", .optional_parts = true, .attribute_names = true},
-      {.name = "always f16 dot", .type = 2, .features = 9, .similarity = 1},
-      {.name = "always int8 euclidean",
-       .type = 3,
-       .features = 21,
-       .semantic_scaling = 1,
-       .similarity = 2,
-       .optional_parts = true,
-       .attribute_names = true},
-      {.name = "energy f32 encoded",
-       .features = 7,
-       .encoding = 6,
-       .networks = 3,
-       .open = 2,
-       .stored = 3,
-       .feature_scaling = 1,
-       .gates = 1,
-       .bits = 1},
-      {.name = "energy int8 low rank",
-       .type = 3,
-       .features = 12,
-       .attributes = 5,
-       .outputs = 5,
-       .networks = 4,
-       .open = 2,
-       .stored = 2,
-       .classes = 5,
-       .gates = 1,
-       .optional_parts = true},
-      {.name = "energy f16 low rank relu",
-       .type = 2,
-       .features = 10,
-       .encoding = 8,
-       .networks = 4,
-       .open = 3,
-       .stored = 1,
-       .gates = 1,
-       .similarity = 1,
-       .bits = 2},
-      {.name = "anchor f32 whitened",
-       .features = 8,
-       .attributes = 6,
-       .outputs = 3,
-       .networks = 3,
-       .open = 1,
-       .stored = 3,
-       .feature_scaling = 2,
-       .semantic_scaling = 2,
-       .gates = 2,
-       .whitening = true,
-       .attribute_names = true},
-      {.name = "anchor int8 prototypes",
-       .type = 3,
-       .features = 37,
-       .attributes = 19,
-       .outputs = 19,
-       .encoding = 18,
-       .networks = 3,
-       .open = 2,
-       .stored = 2,
-       .classes = 4,
-       .support = 3,
-       .feature_scaling = 2,
-       .semantic_scaling = 1,
-       .gates = 2,
-       .bits = 3,
-       .optional_parts = true,
-       .attribute_names = true},
-      {.name = "anchor int8 all parts",
-       .type = 3,
-       .features = 70,
-       .attributes = 9,
-       .outputs = 5,
-       .encoding = 33,
-       .networks = 2,
-       .open = 1,
-       .stored = 2,
-       .classes = 6,
-       .support = 2,
-       .gates = 2,
-       .bits = 1,
-       .optional_parts = true,
-       .whitening = true},
-      {.name = "mixed all parts",
-       .type = 0,
-       .features = 17,
-       .attributes = 7,
-       .outputs = 6,
-       .encoding = 9,
-       .networks = 3,
-       .open = 2,
-       .stored = 1,
-       .classes = 5,
-       .support = 4,
-       .feature_scaling = 1,
-       .semantic_scaling = 1,
-       .gates = 2,
-       .bits = 1,
-       .optional_parts = true,
-       .whitening = true,
-       .attribute_names = true},
-      {.name = "mixed dot seeing features",
-       .type = 0,
-       .features = 34,
-       .encoding = 4,
-       .networks = 2,
-       .open = 2,
-       .stored = 2,
-       .gates = 1,
-       .similarity = 1,
-       .bits = 2,
-       .optional_parts = true},
-      {.name = "classes f32", .outputs = 3, .support = 2, .attribute_names = true, .semantics = 4},
-      {.name = "classes int8 whitened",
-       .type = 3,
-       .features = 23,
-       .attributes = 18,
-       .outputs = 7,
-       .encoding = 5,
-       .networks = 3,
-       .open = 2,
-       .stored = 2,
-       .classes = 5,
-       .support = 4,
-       .feature_scaling = 2,
-       .semantic_scaling = 1,
-       .gates = 2,
-       .bits = 1,
-       .optional_parts = true,
-       .whitening = true,
-       .attribute_names = true,
-       .semantics = 9},
-      {.name = "classes mixed linear kernel",
-       .type = 0,
-       .features = 11,
-       .attributes = 5,
-       .outputs = 6,
-       .networks = 2,
-       .open = 1,
-       .stored = 2,
-       .classes = 4,
-       .support = 3,
-       .gates = 2,
-       .optional_parts = true,
-       .whitening = true,
-       .semantics = 2,
-       .width = 0},
-      {.name = "two heads f32", .outputs = 9, .support = 2, .semantics = 4, .head_weight = 0.5f},
-      {.name = "two heads int8 whitened",
-       .type = 3,
-       .features = 19,
-       .attributes = 12,
-       .outputs = 11,
-       .encoding = 6,
-       .networks = 3,
-       .open = 2,
-       .stored = 2,
-       .classes = 5,
-       .support = 3,
-       .feature_scaling = 2,
-       .semantic_scaling = 1,
-       .gates = 2,
-       .bits = 1,
-       .optional_parts = true,
-       .whitening = true,
-       .semantics = 5,
-       .head_weight = 2},
-      {.name = "classes of three tables",
-       .features = 8,
-       .attributes = 9,
-       .outputs = 4,
-       .support = 2,
-       .semantic_scaling = 1,
-       .whitening = true,
-       .semantics = 5,
-       .tables = {4, 1, 4}},
-      {.name = "rejection f32", .outputs = 3, .support = 2, .semantics = 4, .rejection = true},
-      {.name = "rejection int8 heads",
-       .type = 3,
-       .features = 18,
-       .attributes = 11,
-       .outputs = 9,
-       .encoding = 6,
-       .networks = 3,
-       .open = 2,
-       .stored = 2,
-       .classes = 5,
-       .support = 3,
-       .feature_scaling = 2,
-       .semantic_scaling = 1,
-       .gates = 2,
-       .bits = 1,
-       .optional_parts = true,
-       .whitening = true,
-       .semantics = 4,
-       .head_weight = 0.7f,
-       .rejection = true,
-       .span = true},
-      {.name = "rejection mixed tables",
-       .type = 0,
-       .features = 8,
-       .attributes = 9,
-       .outputs = 4,
-       .support = 2,
-       .semantic_scaling = 1,
-       .whitening = true,
-       .semantics = 5,
-       .tables = {4, 5},
-       .rejection = true,
-       .span = true},
-      {.name = "source f32", .attribute_names = true, .source = true},
-      {.name = "source int8 classes",
-       .type = 3,
-       .features = 13,
-       .outputs = 3,
-       .support = 2,
-       .optional_parts = true,
-       .semantics = 4,
-       .source = true},
-      {.name = "source rejection",
-       .type = 2,
-       .outputs = 5,
-       .support = 2,
-       .semantics = 4,
-       .head_weight = 0.5f,
-       .rejection = true,
-       .span = true,
-       .source = true},
-  };
+inline const std::vector<HeaderField>& header_fields() {
+  static const auto fields = [] {
+    std::vector<HeaderField> all;
+    std::size_t at = PNRT_SIZES_AT;
+    const auto add = [&](const char* name, std::size_t bytes, bool is_float, double least, double most) {
+      all.push_back({name, at, bytes, is_float, least, most});
+      at += bytes;
+    };
+#define ADD_SIZE(name, least, most, meaning) add(#name, 4, false, least, most);
+#define ADD_NUMBER(name, least, most, meaning) add(#name, 4, true, least, most);
+#define ADD_CHOICE(name, most, meaning) add(#name, 1, false, 0, most);
+    PNRT_SIZES(ADD_SIZE)
+    PNRT_NUMBERS(ADD_NUMBER)
+    PNRT_CHOICES(ADD_CHOICE)
+    return all;
+  }();
+  return fields;
+}
+
+inline const HeaderField& header_field(const std::string& name) {
+  for (const auto& field : header_fields())
+    if (field.name == name) return field;
+  throw std::out_of_range(name);
+}
+
+inline constexpr const char* kSectionNames[] = {
+#define SECTION_NAME(kind, name, rows, columns, present, meaning) #name,
+    PNRT_SECTIONS(SECTION_NAME)};
+inline constexpr const char* kSectionKinds[] = {
+#define SECTION_KIND(kind, name, rows, columns, present, meaning) #kind,
+    PNRT_SECTIONS(SECTION_KIND)};
+
+/// What a file is to be like: fields of the header with their values and, without values, a type of all matrices
+/// ("f16", "int8", "mixed"; else f32) and sections that may be missing. "optional" are all of those but `whitening`,
+/// `rejection` and `span`.
+struct DeviceKind {
+  std::string name, words;
+  DeviceHeader header{};
+  std::set<std::string> flags;
+
+  DeviceKind(std::string title, std::string text) : name(std::move(title)), words(std::move(text)) {
+    header.features = 6;
+    header.attributes = 4;
+    header.networks = header.open = header.basis = 1;
+    header.classes = 3;
+    header.gamma = 0.25f;
+    header.temperature = 0.5f;
+    header.width = 1.5f;
+    header.example_prior = 5;
+    header.strength = 20;
+    header.sharpness = 40;
+    header.certainty = 0.5f;
+    std::istringstream in(words);
+    for (std::string word; in >> word;)
+      if (!set(word, in)) flags.insert(word);
+    if (header.semantics == 0) header.semantics = header.attributes;
+    if (header.outputs == 0) header.outputs = header.semantics;
+  }
+
+  bool has(const std::string& flag) const { return flags.contains(flag); }
+  bool has_section(const std::string& section) const {
+    const bool whitening = section == "whitening", rejection = section == "rejection" || section == "span";
+    return has(whitening || rejection ? section : "optional");
+  }
+
+ private:
+  bool set(const std::string& word, std::istream& in) {
+#define SET_FIELD(field, ...)                                  \
+  if (word == #field) {                                        \
+    double value = 0;                                          \
+    in >> value;                                               \
+    header.field = static_cast<decltype(header.field)>(value); \
+    return true;                                               \
+  }
+    PNRT_SIZES(SET_FIELD)
+    PNRT_NUMBERS(SET_FIELD)
+    PNRT_CHOICES(SET_FIELD)
+    return false;
+  }
+};
+
+inline const std::vector<DeviceKind>& device_kinds() {
+  static const std::vector<DeviceKind> kinds{
+      {"smallest", "features 1 attributes 1 classes 1"},
+      {"always f32", "optional attribute_names"},
+      {"always f16 dot", "f16 features 9 similarity 1"},
+      {"always int8 euclidean", "int8 features 21 semantic_scaling 1 similarity 2 optional attribute_names"},
+      {"energy f32 encoded",
+       "features 7 encoding 6 networks 3 open 2 basis 3 feature_scaling 1 gates 1 sees_encoding 1"},
+      {"energy int8 low rank", "int8 features 12 attributes 5 networks 4 open 2 basis 2 classes 5 gates 1 optional"},
+      {"energy f16 low rank relu", "f16 features 10 encoding 8 networks 4 open 3 gates 1 similarity 1 relu 1"},
+      {"anchor f32 whitened",
+       "features 8 attributes 6 semantics 3 networks 3 basis 3 feature_scaling 2 semantic_scaling 2 gates 2 whitening "
+       "attribute_names"},
+      {"anchor int8 all parts",
+       "int8 features 70 attributes 9 semantics 5 encoding 33 networks 3 open 2 basis 2 classes 6 feature_scaling 2 "
+       "semantic_scaling 1 gates 2 sees_encoding 1 relu 1 optional whitening tables 2"},
+      {"mixed all parts",
+       "mixed features 17 attributes 7 semantics 6 encoding 9 networks 3 open 2 classes 5 feature_scaling 1 "
+       "semantic_scaling 1 gates 2 sees_encoding 1 optional whitening attribute_names"},
+      {"mixed dot seeing features",
+       "mixed features 34 encoding 4 networks 2 open 2 basis 2 gates 1 similarity 1 relu 1 optional"},
+      {"classes f32", "outputs 3 support 2 attribute_names"},
+      {"classes int8 whitened",
+       "int8 features 23 attributes 18 outputs 7 semantics 9 encoding 5 networks 3 open 2 basis 2 classes 5 support 4 "
+       "feature_scaling 2 semantic_scaling 1 gates 2 sees_encoding 1 optional whitening attribute_names"},
+      {"classes mixed linear kernel",
+       "mixed features 11 attributes 5 outputs 6 semantics 2 networks 2 basis 2 classes 4 support 3 gates 2 width 0 "
+       "optional whitening"},
+      {"classes of three tables",
+       "features 8 attributes 9 outputs 4 semantics 5 support 2 semantic_scaling 1 whitening tables 3"},
+      {"rejection f32", "outputs 3 support 2 rejection"},
+      {"rejection int8 span",
+       "int8 features 18 attributes 11 outputs 9 semantics 4 encoding 6 networks 3 open 2 basis 2 classes 5 support 3 "
+       "feature_scaling 2 semantic_scaling 1 gates 2 sees_encoding 1 optional whitening rejection span"},
+      {"rejection mixed tables",
+       "mixed features 8 attributes 9 outputs 4 semantics 5 support 2 semantic_scaling 1 whitening tables 2 rejection "
+       "span"},
+      {"source f32", "attribute_names source"},
+      {"source int8 classes", "int8 features 13 outputs 3 support 2 optional source"},
+      {"source rejection", "f16 outputs 5 support 2 rejection span source"}};
+  return kinds;
+}
+
+inline const DeviceKind& kind_named(const std::string& name) {
+  for (const auto& kind : device_kinds())
+    if (kind.name == name) return kind;
+  throw std::out_of_range(name);
+}
+
+/// What files with a source have.
+inline FeatureSource file_source() {
+  return {"n\xc3\xa9t.onnx",
+          "00ff" + std::string(58, '7') + "a0",
+          "features",
+          {PixelPreset::caffe, ImageFit::whole, 320, 8192},
+          512};
 }
 
 struct DeviceFilePart {
-  std::uint8_t type = 0;
+  std::uint8_t type = PNRT_ABSENT;
   std::size_t rows = 1;
   Bytes scales, contents;     ///< as in the file
   std::vector<float> values;  ///< what a reader must find
 };
 
 struct DeviceFileParts {
-  Bytes header = Bytes(112);
-  std::array<DeviceFilePart, 32> sections;
+  DeviceHeader header;
+  std::array<DeviceFilePart, PNRT_SECTION_COUNT> sections;
   std::vector<std::string> class_names, attribute_names;
   std::vector<std::uint8_t> class_seen;
 
-  bool has_source() const { return header[8] > std::byte{3}; }
-  /// Sections of the version without a source, which is the one behind them.
-  std::size_t counted() const {
-    const std::size_t counts[] = {23, 28, 31};  // of versions 1 to 3
-    return counts[std::to_integer<std::size_t>(header[8]) - (has_source() ? 4 : 1)];
-  }
-  bool has_type(std::size_t section) const { return section < counted() || (section == 31 && has_source()); }
-  /// Where the file has the type of a section.
-  std::size_t type_at(std::size_t section) const { return 88 + std::min(section, counted()); }
-};
-
-/// Of files with a source: `sha256` has 64 digits.
-struct DeviceFileSource {
-  std::string sha256 = "00ff" + std::string(58, '7') + "a0", layer = "features", backbone = "n\xc3\xa9t.onnx";
-  std::uint32_t dimensions = 512;
-  std::uint16_t width = 320, height = 8192;
-  std::uint8_t preset = 1, fit = 1;
+  DeviceFilePart& section(DevicePart part) { return sections[static_cast<std::size_t>(part)]; }
 };
 
 struct DeviceFile {
   Bytes bytes;
-  std::array<std::size_t, 32> offset{}, scale_offset{}, end{};  ///< of values and scales; behind the values
+  std::array<std::size_t, PNRT_SECTION_COUNT> offset{}, scale_offset{}, end{};  ///< of values and scales; behind them
+
+  std::size_t offset_of(DevicePart part) const { return offset[static_cast<std::size_t>(part)]; }
 };
 
 inline DeviceFile assemble(const DeviceFileParts& parts) {
-  DeviceFile file{parts.header};
+  DeviceFile file;
   const auto append = [&](const Bytes& more) {
     file.bytes.insert(file.bytes.end(), more.begin(), more.end());
     const auto end = file.bytes.size();
     file.bytes.resize((end + 15) / 16 * 16);
     return end;
   };
+  Bytes header;
+  for (const char c : kDeviceMagic) header.push_back(static_cast<std::byte>(c));
+  for (const std::uint32_t number : {7u, 0u, 0u}) append_u32(header, number);
+#define PUT_SIZE(name, least, most, meaning) append_u32(header, parts.header.name);
+#define PUT_NUMBER(name, least, most, meaning) append_f32(header, parts.header.name);
+#define PUT_CHOICE(name, most, meaning) header.push_back(static_cast<std::byte>(parts.header.name));
+  PNRT_SIZES(PUT_SIZE)
+  PNRT_NUMBERS(PUT_NUMBER)
+  PNRT_CHOICES(PUT_CHOICE)
+  for (const auto& part : parts.sections) header.push_back(static_cast<std::byte>(part.type));
+  append(header);
   for (std::size_t i = 0; i < parts.sections.size(); ++i) {
     const auto& part = parts.sections[i];
-    if (!parts.has_type(i)) continue;
-    file.bytes[parts.type_at(i)] = static_cast<std::byte>(part.type);
-    if (part.type == 0) continue;
+    if (part.type == PNRT_ABSENT) continue;
     file.scale_offset[i] = file.bytes.size();
-    if (part.type == 3) append(part.scales);
+    if (part.type == PNRT_I8) append(part.scales);
     file.offset[i] = file.bytes.size();
     file.end[i] = append(part.contents);
   }
@@ -357,125 +250,92 @@ inline DeviceFile assemble(const DeviceFileParts& parts) {
 
 class DeviceFileMaker {
  public:
-  DeviceFileMaker(const DeviceKind& kind, std::uint64_t seed) : kind_(kind), rng_(seed) {}
+  DeviceFileMaker(const DeviceKind& kind, std::uint64_t seed) : kind_(kind), rng_(seed) { parts_.header = kind.header; }
 
   DeviceFileParts make() {
-    const auto& k = kind_;
-    make_header();
-    const auto e = k.encoding > 0 ? k.encoding : k.features;
-    const auto z = k.encoding > 0 && (k.bits & 1) != 0 ? k.encoding : k.features;
-    if (k.optional_parts) {
-      add_vector(0, k.features);
-      add_vector(1, k.features);
-    }
-    if (k.encoding > 0) add_matrix(2, k.encoding, k.features);
-    if (k.gates == 2) add_matrix(3, k.networks, e);
-    add_matrix(4, k.stored * k.outputs, z);
-    add_vector(5, k.stored * k.outputs);
-    if (k.stored < k.networks) add_vector(6, k.networks * k.stored);
-    if (k.optional_parts) add_matrix(7, k.outputs, k.features);
-    add_vector(8, k.outputs);
-    if (k.optional_parts) {
-      add_vector(9, k.attributes);
-      add_vector(10, k.attributes);
-    }
-    if (k.whitening) {
-      add_vector(11, k.attributes);
-      add_matrix(12, k.prepared(), k.attributes);
-    }
-    if (k.optional_parts) add_vector(13, k.outputs);
-    if (k.support > 0) {
-      add_matrix(14, k.support, k.prepared());
-      add_matrix(15, k.outputs, k.support);
-    }
-    add_matrix(16, k.classes, k.outputs, k.similarity == 0);
-    add_matrix(17, k.classes, k.attributes);
-    add_classes();
-    if (k.placed()) {
-      add_matrix(23, k.attributes, k.class_outputs());
-      add_vector(24, k.attributes);
-      add_vector(25, k.classes, 2);
-      add_vector(26, k.classes, 1);
-    }
-    for (const std::uint32_t attributes : k.tables) append_u32(parts_.sections[27].contents, attributes);
-    if (!k.tables.empty()) parts_.sections[27].type = 4;
-    if (k.rejection) add_rejection();
-    if (k.span) {
-      add_matrix(29, k.class_outputs(), k.class_outputs());
-      add_vector(30, k.class_outputs());
-    }
-    if (k.source) add_source();
+    make_names();
+    if (kind_.has("source")) make_source();
+    constexpr int MUST = 1, MAY = 2;
+    PNRT_SYMBOLS(&parts_.header);
+#define MAY_IF(condition) MAY
+#define HAS(section) kind_.has_section(#section)
+#define MAKE_SECTION(kind, name, rows, columns, present, meaning) \
+  if (wanted(#name, present)) fill_##kind(DevicePart::name, rows, columns);
+    PNRT_SECTIONS(MAKE_SECTION)
+#undef MAY_IF
+#undef HAS
+#undef MAKE_SECTION
     return std::move(parts_);
   }
 
  private:
-  void make_header() {
-    auto& header = parts_.header;
-    std::transform(kMagic.begin(), kMagic.end(), header.begin(), [](char c) { return static_cast<std::byte>(c); });
-    const auto& k = kind_;
-    if (k.placed()) {
-      header.resize(144);
-      put_u32(header, 124, std::bit_cast<std::uint32_t>(k.head_weight));
-      for (std::size_t i = 0; i < 4; ++i) put_u32(header, 128 + 4 * i, std::bit_cast<std::uint32_t>(k.field[i]));
+  DeviceFilePart& section(DevicePart part) { return parts_.section(part); }
+  bool wanted(const char* name, int present) const { return present == 2 ? kind_.has_section(name) : present == 1; }
+
+  void make_names() {
+    auto& h = parts_.header;
+    for (std::uint32_t i = 0; i < h.classes; ++i) {
+      // Not in the order of the alphabet; one name begins another, one has a byte above 127.
+      parts_.class_names.push_back(i == 1 ? "wolf\xc3\xa9" : i == 2 ? "wolf" : std::string(1 + i % 3, 'z') + "ebra");
+      parts_.class_seen.push_back(i % 2);
+      if (i > 2) parts_.class_names.back() += std::to_string(i);
+      section(DevicePart::class_seen).contents.push_back(static_cast<std::byte>(i % 2));
+      append_u32(section(DevicePart::class_name_offsets).contents,
+                 static_cast<std::uint32_t>(section(DevicePart::class_names).contents.size()));
+      append_text(section(DevicePart::class_names).contents, parts_.class_names.back());
     }
-    put_u32(header, 8, k.version() + (k.source ? 3 : 0));
-    put_u32(header, 84, k.semantics);
-    if (k.placed()) put_u32(header, 120, static_cast<std::uint32_t>(k.tables.size()));
-    const std::uint32_t numbers[] = {k.features, k.attributes, k.outputs, k.encoding, k.networks,
-                                     k.open,     k.stored,     k.classes, k.support};
-    for (std::size_t i = 0; i < std::size(numbers); ++i) put_u32(header, 20 + 4 * i, numbers[i]);
-    const std::uint8_t choices[] = {k.feature_scaling, k.semantic_scaling, k.gates, k.similarity};
-    for (std::size_t i = 0; i < std::size(choices); ++i) header[64 + i] = static_cast<std::byte>(choices[i]);
-    put_u32(header, 68, k.bits);
-    put_u32(header, 72, std::bit_cast<std::uint32_t>(0.25f));
-    put_u32(header, 76, std::bit_cast<std::uint32_t>(0.5f));
-    put_u32(header, 80, std::bit_cast<std::uint32_t>(k.width));
+    std::vector<std::uint16_t> order(h.classes);
+    std::iota(order.begin(), order.end(), std::uint16_t{0});
+    std::ranges::sort(order, {}, [&](auto c) { return parts_.class_names[c]; });  // std::string compares bytes
+    for (const auto index : order)
+      for (const int shift : {0, 8})
+        section(DevicePart::class_order).contents.push_back(static_cast<std::byte>(index >> shift));
+    for (std::uint32_t j = 0; kind_.has("attribute_names") && j < h.attributes; ++j) {
+      parts_.attribute_names.push_back(j % 2 == 1 ? "x" : "has" + std::to_string(j));
+      append_text(section(DevicePart::attribute_names).contents, parts_.attribute_names.back());
+    }
+    for (std::uint32_t t = 0; t < h.tables; ++t)
+      append_u32(section(DevicePart::table_attributes).contents, t == 0 ? h.attributes - h.tables + 1 : 1);
+    h.class_name_bytes = static_cast<std::uint32_t>(section(DevicePart::class_names).contents.size());
+    h.attribute_name_bytes = static_cast<std::uint32_t>(section(DevicePart::attribute_names).contents.size());
   }
 
-  /// Normally distributed values, or values from 0 to `most`.
-  void add_vector(std::size_t number, std::uint32_t size, double most = 0) {
-    auto& part = parts_.sections[number];
-    part.type = 1;
-    for (std::uint32_t i = 0; i < size; ++i) {
+  void make_source() {
+    const FeatureSource source = file_source();
+    auto& contents = section(DevicePart::source).contents;
+    for (std::size_t i = 0; i < 64; i += 2)
+      contents.push_back(static_cast<std::byte>(std::stoul(source.sha256.substr(i, 2), nullptr, 16)));
+    append_text(contents, source.layer);
+    append_text(contents, source.backbone);
+    auto& h = parts_.header;
+    h.source_bytes = static_cast<std::uint32_t>(contents.size());
+    h.source_dimensions = static_cast<std::uint32_t>(source.dimensions);
+    h.source_width = static_cast<std::uint32_t>(source.input.width);
+    h.source_height = static_cast<std::uint32_t>(source.input.height);
+    h.source_preset = h.source_fit = 1;
+  }
+
+  /// Normally distributed values, but for those with bounds.
+  void fill_VECTOR(DevicePart number, std::uint64_t, std::uint64_t size) {
+    auto& part = section(number);
+    part.type = PNRT_F32;
+    const double most = number == DevicePart::class_lengths ? 2 : number == DevicePart::class_predicted ? 1 : 0;
+    for (std::uint64_t i = 0; i < size; ++i) {
       part.values.push_back(static_cast<float>(most > 0 ? most * rng_.uniform() : rng_.normal()));
+      // Of rejection, a range that holds about half of all evidence.
+      if (number == DevicePart::rejection && i >= 14 && i < 26)
+        part.values.back() = i < 20 ? -5 : 1 + 30 * std::fabs(part.values.back());
       append_f32(part.contents, part.values.back());
     }
   }
 
-  /// Weights, a range that holds about half of all evidence, thresholds.
-  void add_rejection() {
-    add_vector(28, 28);
-    auto& part = parts_.sections[28];
-    for (std::size_t i = 14; i < 20; ++i) {
-      part.values[i] = -5;
-      part.values[i + 6] = 1 + 30 * std::fabs(part.values[i + 6]);
-    }
-    part.contents.clear();
-    for (const float v : part.values) append_f32(part.contents, v);
-  }
-
-  void add_source() {
-    const DeviceFileSource source;
-    auto& part = parts_.sections[31];
-    part.type = 4;
-    for (std::size_t i = 0; i < 64; i += 2)
-      part.contents.push_back(static_cast<std::byte>(std::stoi(source.sha256.substr(i, 2), nullptr, 16)));
-    for (const auto& text : {source.layer, source.backbone}) {
-      for (const char c : text) part.contents.push_back(static_cast<std::byte>(c));
-      part.contents.push_back(std::byte{0});
-    }
-    auto& header = parts_.header;
-    append_u32(header, static_cast<std::uint32_t>(part.contents.size()));
-    append_u32(header, source.dimensions);
-    append_u32(header, source.width | static_cast<std::uint32_t>(source.height) << 16);
-    append_u32(header, source.preset | static_cast<std::uint32_t>(source.fit) << 8);
-  }
-
-  void add_matrix(std::size_t number, std::uint32_t rows, std::uint32_t cols, bool unit_rows = false) {
-    auto& part = parts_.sections[number];
-    part.type = kind_.type != 0 ? kind_.type : static_cast<std::uint8_t>(1 + (turn_++ % 3));
+  void fill_MATRIX(DevicePart number, std::uint64_t rows, std::uint64_t cols) {
+    auto& part = section(number);
+    part.type = static_cast<std::uint8_t>(kind_.has("int8") ? PNRT_I8 : kind_.has("f16") ? PNRT_F16 : PNRT_F32);
+    if (kind_.has("mixed")) part.type = static_cast<std::uint8_t>(1 + (turn_++ % 3));
     part.rows = rows;
-    for (std::uint32_t r = 0; r < rows; ++r) {
+    const bool unit_rows = number == DevicePart::class_vectors && kind_.header.similarity == 0;
+    for (std::uint64_t r = 0; r < rows; ++r) {
       std::vector<float> row(cols);
       float square = 0, largest = 0;
       for (auto& v : row) {
@@ -487,16 +347,16 @@ class DeviceFileMaker {
         largest = std::max(largest, std::fabs(v));
       }
       const float scale = largest / 127;
-      if (part.type == 3) append_f32(part.scales, scale);
+      if (part.type == PNRT_I8) append_f32(part.scales, scale);
       for (const float v : row) add_value(part, v, scale);
     }
   }
 
   static void add_value(DeviceFilePart& part, float v, float scale) {
-    if (part.type == 1) {
+    if (part.type == PNRT_F32) {
       append_f32(part.contents, v);
       part.values.push_back(v);
-    } else if (part.type == 2) {
+    } else if (part.type == PNRT_F16) {
       const auto half = float_to_half(v);
       part.contents.push_back(static_cast<std::byte>(half));
       part.contents.push_back(static_cast<std::byte>(half >> 8));
@@ -508,52 +368,13 @@ class DeviceFileMaker {
     }
   }
 
-  void add_classes() {
-    const auto& k = kind_;
-    for (std::size_t i = 18; i < 22; ++i) parts_.sections[i].type = 4;
-    for (std::uint32_t i = 0; i < k.classes; ++i) {
-      // Not in the order of the alphabet; one name begins another, one has a byte above 127.
-      parts_.class_names.push_back(i == 1 ? "wolf\xc3\xa9" : i == 2 ? "wolf" : std::string(1 + i % 3, 'z') + "ebra");
-      parts_.class_seen.push_back(i % 2);
-      if (i > 2) parts_.class_names.back() += std::to_string(i);
-      parts_.sections[18].contents.push_back(static_cast<std::byte>(i % 2));
-    }
-    std::vector<std::uint16_t> order(k.classes);
-    std::iota(order.begin(), order.end(), std::uint16_t{0});
-    std::sort(order.begin(), order.end(), [&](auto a, auto b) {
-      const auto &x = parts_.class_names[a], &y = parts_.class_names[b];
-      return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end(),
-                                          [](unsigned char p, unsigned char q) { return p < q; });
-    });
-    for (const auto index : order) {
-      parts_.sections[19].contents.push_back(static_cast<std::byte>(index));
-      parts_.sections[19].contents.push_back(static_cast<std::byte>(index >> 8));
-    }
-    if (k.attribute_names) {
-      parts_.sections[22].type = 4;
-      for (std::uint32_t j = 0; j < k.attributes; ++j)
-        parts_.attribute_names.push_back(j % 2 == 1 ? "x" : "has" + std::to_string(j));
-    }
-    std::uint32_t begin = 0;
-    for (const auto& name : parts_.class_names) {
-      append_u32(parts_.sections[20].contents, begin);
-      begin += static_cast<std::uint32_t>(name.size()) + 1;
-    }
-    add_names(21, parts_.class_names, 56);
-    add_names(22, parts_.attribute_names, 60);
-  }
+  /// Bytes were made before.
+  void fill_U8(DevicePart number, std::uint64_t, std::uint64_t) { section(number).type = PNRT_BYTES; }
+  void fill_U16(DevicePart number, std::uint64_t, std::uint64_t) { section(number).type = PNRT_BYTES; }
+  void fill_U32(DevicePart number, std::uint64_t, std::uint64_t) { section(number).type = PNRT_BYTES; }
+  void fill_TEXT(DevicePart number, std::uint64_t, std::uint64_t) { section(number).type = PNRT_BYTES; }
 
-  void add_names(std::size_t number, const std::vector<std::string>& names, std::size_t length_at) {
-    auto& contents = parts_.sections[number].contents;
-    for (const auto& name : names) {
-      for (const char c : name) contents.push_back(static_cast<std::byte>(c));
-      contents.push_back(std::byte{0});
-    }
-    put_u32(parts_.header, length_at, static_cast<std::uint32_t>(contents.size()));
-  }
-
-  static constexpr std::string_view kMagic = "PARSNETS";
-  DeviceKind kind_;
+  const DeviceKind& kind_;
   Rng rng_;
   unsigned turn_ = 0;
   DeviceFileParts parts_;

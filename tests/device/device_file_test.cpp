@@ -85,18 +85,18 @@ TEST(DeviceFile, KeepsNamesSeenAndAttributes) {
   EXPECT_EQ(info.class_names, model.classes.names);
   EXPECT_EQ(info.class_seen, model.classes.seen);
   EXPECT_EQ(info.attribute_names, model.attribute_names);
-  EXPECT_EQ(info.stored_networks, 3u);
+  EXPECT_EQ(info.basis, 3u);
   const Matrix<float> attributes = device_matrix(file, info, DevicePart::class_attributes);
   EXPECT_TRUE(std::equal(attributes.values().begin(), attributes.values().end(), model.classes.semantics.data()));
 }
 
-TEST(DeviceFile, TargetsClassesMakeVersionTwo) {
+TEST(DeviceFile, KeepsHowClassVectorsCameAbout) {
   ThreadPool pool(1);
   Model model = small_model("classes linear", pool);
   model.field = {6, 21, 41, 0.625};
   const auto file = device_file(model, Precision::float32, 0, pool);
-  EXPECT_EQ(file[8], std::byte{2});
-  EXPECT_EQ(device_file(small_model("anchor", pool), Precision::float32, 0, pool)[8], std::byte{1});
+  EXPECT_EQ(read_device_info(device_file(small_model("anchor", pool), Precision::float32, 0, pool), "test").support,
+            0u);
   const DeviceInfo info = read_device_info(file, "test");
   EXPECT_EQ(info.outputs, model.outputs());
   EXPECT_EQ(info.semantics, model.semantic_outputs());
@@ -115,24 +115,22 @@ TEST(DeviceFile, TargetsClassesMakeVersionTwo) {
   }
 }
 
-/// A file of version 3 without the sections that version 2 lacks.
-std::vector<std::byte> without_rejection(std::vector<std::byte> file, const DeviceInfo& info) {
-  file.resize(info.section(DevicePart::rejection).offset);
-  file[8] = std::byte{2};
-  for (std::size_t i = kDeviceParts2; i < kDeviceParts3; ++i) file[88 + i] = std::byte{0};
+/// A file without some of its last sections, whose bytes follow `from`, and with 0 instead of some bytes of the header.
+std::vector<std::byte> without(std::vector<std::byte> file, std::size_t from, std::vector<std::size_t> header) {
+  file.resize(from);
+  for (const std::size_t at : header) file[at] = std::byte{0};
   test::mend(file);
   return file;
 }
 
-TEST(DeviceFile, RejectionMakesVersionThreeAndChangesNothingElse) {
+TEST(DeviceFile, RejectionChangesNothingElse) {
   ThreadPool pool(1);
-  for (const char* kind : {"classes", "classes closed", "classes heads"})
+  for (const char* kind : {"classes", "classes closed"})
     for (const Precision precision : {Precision::float32, Precision::float16, Precision::int8}) {
       Model model = test::rejecting_model(kind, pool);
       const Rejection& rejection = model.rejection;
       const auto file = device_file(model, precision, 0, pool);
       const DeviceInfo info = read_device_info(file, "test");
-      EXPECT_EQ(info.version, 3u);
       const Matrix<float> values = device_matrix(file, info, DevicePart::rejection),
                           basis = device_matrix(file, info, DevicePart::span),
                           offset = device_matrix(file, info, DevicePart::span_offset);
@@ -143,34 +141,26 @@ TEST(DeviceFile, RejectionMakesVersionThreeAndChangesNothingElse) {
       EXPECT_TRUE(std::ranges::equal(values.values(), expected)) << kind;
       const LinearSpan span(model, pool);
       ASSERT_FALSE(span.basis().empty());
-      ASSERT_EQ(basis.rows(), model.class_outputs());
-      ASSERT_EQ(basis.cols(), model.class_outputs());
+      ASSERT_EQ(basis.rows(), model.outputs());
+      ASSERT_EQ(basis.cols(), model.outputs());
       for (std::size_t i = 0; i < basis.rows(); ++i)
         for (std::size_t j = 0; j < basis.cols(); ++j)
           EXPECT_EQ(basis(i, j), i < span.basis().rows() ? span.basis()(i, j) : 0.0f) << kind;
       EXPECT_TRUE(std::ranges::equal(offset.values(), span.offset())) << kind;
       model.rejection = {};
-      EXPECT_EQ(device_file(model, precision, 0, pool), without_rejection(file, info)) << kind;
+      std::vector<std::size_t> types;
+      for (const DevicePart part : {DevicePart::rejection, DevicePart::span, DevicePart::span_offset})
+        types.push_back(PNRT_TYPES_AT + static_cast<std::size_t>(part));
+      EXPECT_EQ(device_file(model, precision, 0, pool),
+                without(file, info.section(DevicePart::rejection).offset, types))
+          << kind;
       const DeviceModel with(file, kind), plain(device_file(model, precision, 0, pool), kind);
       EXPECT_GE(with.work_bytes(), plain.work_bytes()) << kind;
-      EXPECT_LE(with.work_bytes(), plain.work_bytes() + 4 * model.class_outputs() + 16) << kind;
+      EXPECT_LE(with.work_bytes(), plain.work_bytes() + 4 * model.outputs() + 16) << kind;
     }
 }
 
-/// A file of version 4, 5 or 6 without what 1, 2 or 3 lacks.
-std::vector<std::byte> without_source(std::vector<std::byte> file, const DeviceInfo& info) {
-  const std::size_t header = info.version > 1 ? kDeviceHeaderBytes : kDeviceHeaderBytes1;
-  const std::size_t types[] = {kDeviceParts1, kDeviceParts2, kDeviceParts3};
-  file.resize(info.section(DevicePart::source).offset);
-  file.erase(file.begin() + static_cast<std::ptrdiff_t>(header),
-             file.begin() + static_cast<std::ptrdiff_t>(header + 16));
-  file[8] = static_cast<std::byte>(info.version);
-  file[88 + types[info.version - 1]] = std::byte{0};
-  test::mend(file);
-  return file;
-}
-
-TEST(DeviceFile, ASourceMakesVersionsFourToSixAndChangesNothingElse) {
+TEST(DeviceFile, ASourceChangesNothingElse) {
   ThreadPool pool(1);
   for (const char* kind : {"anchor", "classes", "rejecting"})
     for (const Precision precision : {Precision::float32, Precision::int8}) {
@@ -179,16 +169,19 @@ TEST(DeviceFile, ASourceMakesVersionsFourToSixAndChangesNothingElse) {
       const auto plain = device_file(model, precision, 0, pool);
       model.record.data.source = test::small_source();
       const auto file = device_file(model, precision, 0, pool);
-      EXPECT_EQ(file[8], static_cast<std::byte>(std::to_integer<int>(plain[8]) + 3)) << kind;
       const DeviceInfo info = read_device_info(file, "test");
       EXPECT_EQ(info.source, test::small_source()) << kind;
-      EXPECT_EQ(without_source(file, info), plain) << kind;
-      const DeviceModel with(file, kind), without(plain, kind);
+      std::vector<std::size_t> header{PNRT_TYPES_AT + static_cast<std::size_t>(DevicePart::source)};
+      for (const auto& field : test::header_fields())
+        for (std::size_t i = 0; std::string(field.name).starts_with("source_") && i < field.bytes; ++i)
+          header.push_back(field.offset + i);
+      EXPECT_EQ(without(file, info.section(DevicePart::source).offset, header), plain) << kind;
+      const DeviceModel with(file, kind), sourceless(plain, kind);
       EXPECT_EQ(with.source(), test::small_source());
-      EXPECT_EQ(without.source(), std::nullopt);
-      EXPECT_EQ(with.work_bytes(), without.work_bytes());
+      EXPECT_EQ(sourceless.source(), std::nullopt);
+      EXPECT_EQ(with.work_bytes(), sourceless.work_bytes());
       const Matrix<float> x = test::small_samples(20);
-      EXPECT_TRUE(std::ranges::equal(with.scores(x.view(), pool).values(), without.scores(x.view(), pool).values()));
+      EXPECT_TRUE(std::ranges::equal(with.scores(x.view(), pool).values(), sourceless.scores(x.view(), pool).values()));
     }
 }
 
@@ -223,14 +216,13 @@ TEST(DeviceFile, AMapThatSpansEverythingHasNoSpan) {
   synth.dimensions = 8;  // fewer than seen classes
   const Dataset data = synthesize(synth);
   TrainOptions options;
-  options.class_space.targets = Targets::classes;
   options.calibration.enabled = false;
   Model model = train(data, options, pool);
-  ASSERT_GE(model.class_outputs(), model.dimensions);
+  ASSERT_GE(model.outputs(), model.dimensions);
   test::reject_by_hand(model, data.features.view(), pool);
   const auto file = device_file(model, Precision::float32, 0, pool);
   const DeviceInfo info = read_device_info(file, "test");
-  EXPECT_EQ(info.version, 3u);
+  EXPECT_TRUE(info.section(DevicePart::rejection).present());
   EXPECT_FALSE(info.section(DevicePart::span).present());
   EXPECT_FALSE(info.section(DevicePart::span_offset).present());
   const auto verdicts = DeviceModel(file, "test").unknown(data.features.view(), Among::all, pool);
@@ -239,18 +231,29 @@ TEST(DeviceFile, AMapThatSpansEverythingHasNoSpan) {
     EXPECT_TRUE(engine[i].slack(model.rejection) <= 1e-4f || (verdicts[i] != 0) == engine[i].unknown) << i;
 }
 
-TEST(DeviceFile, SeveralTablesOfSemanticTargetsAreRefusedOnlyWhereEachHasUnitLength) {
+TEST(DeviceFile, SeveralTablesOfSemanticTargetsScoreAsInTheLibrary) {
   ThreadPool pool(1);
   Dataset data = test::small_training_set();
   data.semantics.tables = {{"a", 8}, {"b", data.semantics.values.cols() - 8}};
-  TrainOptions options = test::small_options(Method::ridge);
-  options.preprocessing.semantic_weights = {0.3, 0.7};
-  EXPECT_THROW(device_file(train(data, options, pool), Precision::float32, 0, pool), Error);
-  options.preprocessing.semantic_scaling = SemanticScaling::standardize;
-  const Model model = train(data, options, pool);
-  const DeviceModel device(device_file(model, Precision::float32, 0, pool), "file");
-  const Matrix<float> x = test::small_samples(20), a = model.scores(x.view(), pool), b = device.scores(x.view(), pool);
-  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a.data()[i], b.data()[i], 1e-4);
+  for (const std::string scaling : {"l2", "standardize"}) {
+    Model model =
+        train(data, test::small_options("ridge", "semantic-weights=0.3,0.7;semantic-scaling=" + scaling), pool);
+    const DeviceModel device(device_file(model, Precision::float32, 0, pool), "file");
+    test::SmallDevice runtime({device.bytes().begin(), device.bytes().end()});
+    const Matrix<float> x = test::small_samples(20);
+    EXPECT_LT(largest_difference(model.scores(x.view(), pool), device.scores(x.view(), pool)), 1e-4);
+    // A class that is added is scaled by its tables, too.
+    std::vector<float> attributes(model.classes.semantics.row(3).begin(), model.classes.semantics.row(3).end());
+    attributes[0] += 0.5f;
+    std::vector<std::uint32_t> memory(pnrt_bank_bytes(&runtime.model, 1) / 4 + 1);
+    pnrt_bank bank;
+    ASSERT_EQ(pnrt_bank_init(&bank, &runtime.model, 1, memory.data(), memory.size() * 4), PNRT_OK);
+    std::vector<float> work(pnrt_work_bytes(&runtime.model, &bank) / 4 + 1), scores(model.classes.names.size() + 1);
+    ASSERT_EQ(pnrt_add_class(&bank, "new", attributes.data(), nullptr, work.data(), work.size() * 4), PNRT_OK);
+    ASSERT_EQ(pnrt_scores(&runtime.model, &bank, x.data(), scores.data(), work.data(), work.size() * 4), PNRT_OK);
+    model.add_class("new", attributes);
+    EXPECT_NEAR(scores.back(), model.scores(x.view(), pool)(0, scores.size() - 1), 1e-4);
+  }
 }
 
 TEST(DeviceFile, BytesDependOnTheModelAlone) {
@@ -261,7 +264,7 @@ TEST(DeviceFile, BytesDependOnTheModelAlone) {
 
 TEST(DeviceFile, RefusesWhatItCannotHold) {
   ThreadPool pool(1);
-  TrainOptions options = test::small_options(Method::reverse_ridge);
+  TrainOptions options = test::small_options("reverse-ridge");
   options.calibration.enabled = false;
   const Model reverse = train(test::small_training_set(), options, pool);
   EXPECT_THROW(device_file(reverse, Precision::int8, 0, pool), Error);

@@ -6,7 +6,9 @@
 #include <set>
 
 #include "base/rng.hpp"
+#include "device/device_bank.hpp"
 #include "device/device_reader.hpp"
+#include "model/prediction.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/field.hpp"
@@ -74,7 +76,6 @@ TEST(DeviceModel, TenThousandSamplesGetTheVerdictsOfTheEngine) {
   synth.hidden = 128;
   const Dataset data = synthesize(synth);
   TrainOptions options;
-  options.class_space.targets = Targets::classes;
   Model model = train(data, options, pool);
   const MatrixView<const float> x(data.features.view().data(), 10000, data.features.cols());
   test::reject_by_hand(model, x, pool);
@@ -97,14 +98,13 @@ TEST(DeviceModel, TenThousandSamplesGetTheVerdictsOfTheEngine) {
 TEST(DeviceModel, VerdictsAreThoseOfTheEngineForEveryKindOfModel) {
   ThreadPool pool(1);
   const Matrix<float> x = test::small_samples(900);
-  std::set<bool> spans, shared, heads;
-  for (const char* kind : {"classes", "classes closed", "classes linear", "classes heads", "classes tables"}) {
+  std::set<bool> spans, shared;
+  for (const char* kind : {"classes", "classes closed", "classes linear", "classes tables"}) {
     Model model = test::rejecting_model(kind, pool);
     const auto file = device_file(model, Precision::float32, 0, pool);
     const DeviceInfo info = read_device_info(file, kind);
     spans.insert(info.section(DevicePart::span).present());
     shared.insert(info.section(DevicePart::shared).present());
-    heads.insert(info.head_weight > 0);
     const SmallDevice runtime(file);
     for (const Among among : {Among::all, Among::seen, Among::unseen}) {
       const auto engine = test::judge(model, x.view(), Ranking(model, among), pool);
@@ -119,13 +119,13 @@ TEST(DeviceModel, VerdictsAreThoseOfTheEngineForEveryKindOfModel) {
       }
     }
   }
-  EXPECT_EQ(spans.size() + shared.size() + heads.size(), 5u) << "with a span always; with and without the others";
+  EXPECT_EQ(spans.size() + shared.size(), 3u) << "with a span always; with and without a shared network";
 }
 
 TEST(DeviceModel, RoundedModelsGiveNearlyTheSameVerdicts) {
   ThreadPool pool(1);
   const Matrix<float> x = test::small_samples(900);
-  for (const char* kind : {"classes", "classes closed", "classes linear", "classes heads", "classes tables"}) {
+  for (const char* kind : {"classes", "classes closed", "classes linear", "classes tables"}) {
     const Model model = test::rejecting_model(kind, pool);
     const auto engine = test::judge(model, x.view(), Ranking(model), pool);
     for (const auto& [precision, most, error] :
@@ -151,7 +151,7 @@ TEST(DeviceModel, RoundedModelsGiveNearlyTheSameVerdicts) {
 TEST(DeviceModel, Int8VerdictsHaveTheSameBitsOnEveryPath) {
   ThreadPool pool(1);
   const Matrix<float> x = test::small_samples(300);
-  for (const char* kind : {"classes", "classes closed", "classes linear", "classes heads", "classes tables"}) {
+  for (const char* kind : {"classes", "classes closed", "classes linear", "classes tables"}) {
     const Model model = test::rejecting_model(kind, pool);
     SmallDevice device(device_file(model, Precision::int8, 0, pool));
     const auto fast = verdicts_of(device.model, nullptr, x.view(), Among::all);
@@ -163,7 +163,7 @@ TEST(DeviceModel, Int8VerdictsHaveTheSameBitsOnEveryPath) {
 
 TEST(DeviceModel, AZeroVectorNoiseAndHugeValuesGetTheVerdictOfTheEngine) {
   ThreadPool pool(1);
-  for (const char* kind : {"classes", "classes closed", "classes heads"}) {
+  for (const char* kind : {"classes", "classes closed"}) {
     const Model model = test::rejecting_model(kind, pool);
     const SmallDevice device(device_file(model, Precision::float32, 0, pool));
     for (const float size : {0.0f, 1e-30f, 1e-6f, 1.0f, 100.0f, 1e10f, 1e19f}) {
@@ -195,7 +195,7 @@ struct Bank {
 TEST(DeviceModel, AddedRemovedAndTaughtClassesAreJudgedAsInTheEngine) {
   ThreadPool pool(1);
   const Matrix<float> x = test::small_samples(900);
-  for (const char* kind : {"classes", "classes closed", "classes linear", "classes heads", "classes tables"}) {
+  for (const char* kind : {"classes", "classes closed", "classes linear", "classes tables"}) {
     Model model = test::rejecting_model(kind, pool);
     SmallDevice device(device_file(model, Precision::float32, 0, pool));
     Bank bank(device.model, 4);
@@ -239,7 +239,7 @@ TEST(DeviceModel, AddedRemovedAndTaughtClassesAreJudgedAsInTheEngine) {
 
 TEST(DeviceModel, ABankRejectsAsItsModelAndGoesOnAfterLoading) {
   ThreadPool pool(1);
-  const Model model = test::rejecting_model("classes heads", pool);
+  const Model model = test::rejecting_model("classes", pool);
   const DeviceModel device(device_file(model, Precision::int8, 0, pool), "device");
   const Matrix<float> x = test::small_samples(300);
   DeviceBank bank(device, 2), again(device, 2);

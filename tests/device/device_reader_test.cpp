@@ -1,14 +1,18 @@
 #include "device/device_reader.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <limits>
 #include <map>
+#include <regex>
 #include <set>
 
+#include "base/file.hpp"
 #include "device/device_file_builder.hpp"
 #include "parsnets/error.hpp"
+#include "paths.hpp"
 
 namespace parsnets {
 
@@ -19,49 +23,20 @@ using test::DeviceFile;
 using test::DeviceFileParts;
 using test::DeviceKind;
 
-constexpr const char* kSectionNames[] = {"feature_mean",
-                                         "feature_factor",
-                                         "encoder",
-                                         "anchors",
-                                         "networks",
-                                         "network_bias",
-                                         "mixing",
-                                         "shared",
-                                         "bias",
-                                         "semantic_mean",
-                                         "semantic_factor",
-                                         "whitening_centre",
-                                         "whitening",
-                                         "semantic_centre",
-                                         "prototype_support",
-                                         "prototype_weights",
-                                         "class_vectors",
-                                         "class_attributes",
-                                         "class_seen",
-                                         "class_order",
-                                         "class_name_offsets",
-                                         "class_names",
-                                         "attribute_names",
-                                         "attribute_head",
-                                         "attribute_offset",
-                                         "class_lengths",
-                                         "class_predicted",
-                                         "semantic_tables",
-                                         "rejection",
-                                         "span",
-                                         "span_offset",
-                                         "source"};
+using test::header_field;
+using test::kind_named;
+using test::kSectionKinds;
+using test::kSectionNames;
 
-bool is_bytes(std::size_t section) { return (section >= 18 && section <= 22) || section == 27 || section == 31; }
-bool is_matrix(std::size_t section) {
-  return (section >= 2 && section <= 4) || section == 7 || section == 12 || (section >= 14 && section <= 17) ||
-         section == 23 || section == 29;
+bool is_bytes(std::size_t section) {
+  const std::string kind = kSectionKinds[section];
+  return kind != "VECTOR" && kind != "MATRIX";
 }
-
-DeviceKind kind_named(const std::string& name) {
-  for (const auto& kind : test::device_kinds())
-    if (kind.name == name) return kind;
-  throw std::out_of_range(name);
+bool is_matrix(std::size_t section) { return std::string(kSectionKinds[section]) == "MATRIX"; }
+bool is_optional(std::size_t section) {
+  static const std::set<std::string> names{"feature_mean",    "feature_factor",  "shared",    "semantic_mean",
+                                           "semantic_factor", "semantic_centre", "rejection", "span"};
+  return names.contains(kSectionNames[section]);
 }
 
 /// The field a file is refused for; empty if it is accepted.
@@ -91,6 +66,17 @@ std::string refused_after_byte(Bytes file, std::size_t offset, int value) {
   return refused_field(file);
 }
 
+/// After a field of the header has another value.
+std::string refused_with(Bytes file, const std::string& name, double value) {
+  const auto& field = header_field(name);
+  if (field.bytes == 1) return refused_after_byte(std::move(file), field.offset, static_cast<int>(value));
+  return refused_after(std::move(file), field.offset,
+                       field.is_float ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
+                                      : static_cast<std::uint32_t>(static_cast<std::int64_t>(value)));
+}
+
+Bytes file_of(const char* kind) { return assemble(test::make_device_file(kind_named(kind))).bytes; }
+
 std::string type_field(std::size_t section) { return std::string("type of section ") + kSectionNames[section]; }
 
 std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
@@ -108,36 +94,15 @@ TEST(DeviceReader, AllKindsOfFilesReadBack) {
     const auto file = assemble(parts);
     const auto info = read_device_info(file.bytes, "model.pnd");
     gates.insert(info.gates);
-    EXPECT_EQ(info.features, kind.features);
-    EXPECT_EQ(info.attributes, kind.attributes);
-    EXPECT_EQ(info.outputs, kind.outputs);
-    EXPECT_EQ(info.version, kind.version());
-    EXPECT_EQ(info.class_targets, kind.placed());
-    EXPECT_EQ(info.semantics, kind.prepared());
-    EXPECT_EQ(info.encoding, kind.encoding);
-    EXPECT_EQ(info.networks, kind.networks);
-    EXPECT_EQ(info.open, kind.open);
-    EXPECT_EQ(info.stored_networks, kind.stored);
-    EXPECT_EQ(info.classes, kind.classes);
-    EXPECT_EQ(info.support, kind.support);
-    EXPECT_EQ(info.feature_scaling, kind.feature_scaling);
-    EXPECT_EQ(info.semantic_scaling, kind.semantic_scaling);
-    EXPECT_EQ(info.gates, kind.gates);
-    EXPECT_EQ(info.similarity, kind.similarity);
-    EXPECT_EQ(info.networks_see_encoding, (kind.bits & 1) != 0);
-    EXPECT_EQ(info.relu, (kind.bits & 2) != 0);
-    EXPECT_EQ(info.gamma, 0.25f);
-    EXPECT_EQ(info.temperature, 0.5f);
-    EXPECT_EQ(info.width, kind.width);
-    EXPECT_EQ(info.head_weight, kind.head_weight);
-    EXPECT_EQ((std::array{info.example_prior, info.strength, info.sharpness, info.certainty}),
-              kind.placed() ? kind.field : (std::array{1.0f, 1.0f, 1.0f, 0.0f}));
-    EXPECT_EQ(info.tables, kind.tables);
-    EXPECT_EQ(info.source.has_value(), kind.source);
+    for (const auto& [name, found, written] : {
+#define FOUND(name, ...) std::tuple<const char*, double, double>{#name, info.name, parts.header.name},
+             PNRT_SIZES(FOUND) PNRT_NUMBERS(FOUND) PNRT_CHOICES(FOUND)})
+      EXPECT_EQ(found, written) << name;
+    EXPECT_EQ(info.source, kind.has("source") ? std::optional(test::file_source()) : std::nullopt);
     EXPECT_EQ(info.class_names, parts.class_names);
     EXPECT_EQ(info.attribute_names, parts.attribute_names);
     EXPECT_EQ(info.class_seen, parts.class_seen);
-    for (std::size_t i = 0; i < kDeviceParts; ++i) {
+    for (std::size_t i = 0; i < PNRT_SECTION_COUNT; ++i) {
       SCOPED_TRACE(kSectionNames[i]);
       types.insert(parts.sections[i].type);
       EXPECT_EQ(info.sections[i].type, parts.sections[i].type);
@@ -152,146 +117,84 @@ TEST(DeviceReader, AllKindsOfFilesReadBack) {
       const auto found = values.values();
       EXPECT_EQ(std::vector<float>(found.begin(), found.end()), parts.sections[i].values);
     }
-    const auto networks = device_matrix(file.bytes, info, DevicePart::networks);
-    EXPECT_EQ(networks.rows(), kind.stored * kind.outputs);
+    const auto networks = device_matrix(file.bytes, info, DevicePart::network_weights);
+    EXPECT_EQ(networks.rows(), kind.header.basis * kind.header.outputs);
     EXPECT_EQ(device_matrix(file.bytes, info, DevicePart::bias).rows(), 1u);
   }
   EXPECT_EQ(gates, (std::set<int>{0, 1, 2}));
   EXPECT_EQ(types, (std::set<int>{0, 1, 2, 3, 4}));
 }
 
-TEST(DeviceReader, EveryHeaderFieldIsCheckedByItself) {
-  struct Case {
-    const char* kind;
-    std::size_t offset;
-    std::uint32_t value;
-    const char* field;
-  };
-  const Case cases[] = {{"always f32", 0, 0x53524150 + 1, "magic"},
-                        {"always f32", 4, 0x5354454e + 0x01000000, "magic"},
-                        {"always f32", 8, 0, "format version"},
-                        {"always f32", 8, 7, "format version"},
-                        {"source f32", 8, 1, "reserved"},
-                        {"source f32", 8, 5, "prototype support"},
-                        {"source int8 classes", 8, 2, "reserved"},
-                        {"source int8 classes", 8, 6, "type of section rejection"},
-                        {"source rejection", 8, 3, "reserved"},
-                        {"source rejection", 8, 5, "reserved"},
-                        {"always f32", 8, 3, "prototype support"},
-                        {"classes f32", 8, 3, "type of section rejection"},
-                        {"rejection f32", 8, 2, "reserved"},
-                        {"rejection f32", 8, 1, "reserved"},
-                        {"always f32", 8, 2, "prototype support"},
-                        {"classes f32", 8, 1, "reserved"},
-                        {"always f32", 20, 0, "features"},
-                        {"always f32", 20, 65537, "features"},
-                        {"always f32", 24, 0, "attributes"},
-                        {"always f32", 24, 65537, "attributes"},
-                        {"always f32", 28, 0, "outputs"},
-                        {"anchor f32 whitened", 28, 65537, "outputs"},
-                        {"always f32", 28, 3, "outputs"},
-                        {"always f32", 24, 5, "outputs"},
-                        {"energy f32 encoded", 32, 65537, "encoding"},
-                        {"energy f32 encoded", 36, 0, "networks"},
-                        {"energy f32 encoded", 36, 65536, "networks"},
-                        {"always f32", 36, 2, "networks"},
-                        {"energy f32 encoded", 36, 4, "networks"},
-                        {"energy f32 encoded", 40, 0, "open networks"},
-                        {"energy f32 encoded", 40, 4, "open networks"},
-                        {"energy f32 encoded", 44, 0, "stored networks"},
-                        {"energy f32 encoded", 44, 4, "stored networks"},
-                        {"always f32", 48, 0, "classes"},
-                        {"always f32", 48, 65536, "classes"},
-                        {"anchor int8 prototypes", 52, 65537, "prototype support"},
-                        {"always f16 dot", 52, 1, "prototype support"},
-                        {"always int8 euclidean", 52, 1, "prototype support"},
-                        {"always f32", 56, 0, "bytes of the class names"},
-                        {"always f32", 56, 0x80000000, "bytes of the class names"},
-                        {"always f32", 60, 0xffffffff, "bytes of the attribute names"},
-                        {"always f32", 60, 0, "type of section attribute_names"},
-                        {"always f32", 68, 4, "bits"},
-                        {"always f32", 68, 0x80000000, "bits"},
-                        {"always f32", 72, bits_of(1.0000001e6f), "gamma"},
-                        {"always f32", 72, bits_of(-1.0000001e6f), "gamma"},
-                        {"always f32", 72, bits_of(kNan), "gamma"},
-                        {"always f32", 76, bits_of(0), "temperature"},
-                        {"always f32", 76, bits_of(-1), "temperature"},
-                        {"always f32", 76, bits_of(1e-9f) - 1, "temperature"},
-                        {"always f32", 76, bits_of(1e9f) + 1, "temperature"},
-                        {"always f32", 76, bits_of(kNan), "temperature"},
-                        {"always f32", 80, bits_of(1e-3f) - 1, "prototype width"},
-                        {"always f32", 80, bits_of(1e6f) + 1, "prototype width"},
-                        {"always f32", 80, bits_of(kNan), "prototype width"},
-                        {"always f32", 80, bits_of(0), "prototype width"},
-                        {"classes f32", 80, bits_of(1e-3f) - 1, "prototype width"},
-                        {"classes f32", 80, bits_of(-1), "prototype width"},
-                        {"classes f32", 80, bits_of(kNan), "prototype width"},
-                        {"classes f32", 52, 0, "prototype support"},
-                        {"classes f32", 64, 0x01000000, "prototype support"},
-                        {"classes f32", 84, 0, "semantics"},
-                        {"classes f32", 84, 3, "semantics"},
-                        {"classes int8 whitened", 84, 65537, "semantics"},
-                        {"classes f32", 28, 65537, "outputs"},
-                        {"two heads f32", 124, bits_of(1e-6f) - 1, "head weight"},
-                        {"two heads f32", 124, bits_of(1e6f) + 1, "head weight"},
-                        {"two heads f32", 124, bits_of(-1), "head weight"},
-                        {"two heads f32", 124, bits_of(kNan), "head weight"},
-                        {"classes f32", 128, bits_of(0), "example prior"},
-                        {"classes f32", 128, bits_of(1e6f) + 1, "example prior"},
-                        {"classes f32", 132, bits_of(-1), "strength"},
-                        {"classes f32", 132, bits_of(kNan), "strength"},
-                        {"classes f32", 136, bits_of(0), "sharpness"},
-                        {"classes f32", 136, bits_of(1e4f) + 1, "sharpness"},
-                        {"classes f32", 140, bits_of(1), "certainty"},
-                        {"classes f32", 140, bits_of(-1e-45f), "certainty"},
-                        {"classes f32", 140, bits_of(kNan), "certainty"},
-                        {"two heads f32", 28, 4, "outputs"},
-                        {"classes f32", 124, bits_of(1), "outputs"},
-                        {"classes f32", 120, 1, "tables"},
-                        {"classes f32", 120, 5, "tables"},
-                        {"classes f32", 120, 2, "type of section semantic_tables"},
-                        {"classes of three tables", 120, 0, "type of section semantic_tables"},
-                        {"always f32", 84, 1, "reserved"},
-                        {"always f32", 84, 0x01000000, "reserved"}};
-  for (const auto& c : cases) {
-    const auto file = assemble(test::make_device_file(kind_named(c.kind)));
-    EXPECT_EQ(refused_after(file.bytes, c.offset, c.value), c.field) << c.kind << ": " << c.value << " at " << c.offset;
+TEST(DeviceReader, EveryFieldOfTheHeaderHasItsBounds) {
+  const auto file = file_of("classes f32");
+  for (const auto& field : test::header_fields()) {
+    const auto beyond = [&](double bound, int direction) {
+      return field.is_float ? std::nextafterf(static_cast<float>(bound), direction * kInfinity) : bound + direction;
+    };
+    if (field.is_float || field.least > 0) {
+      EXPECT_EQ(refused_with(file, field.name, beyond(field.least, -1)), field.name);
+    }
+    EXPECT_EQ(refused_with(file, field.name, beyond(field.most, 1)), field.name);
+    if (!field.is_float) continue;
+    for (const float bad : {kNan, kInfinity, -kInfinity}) EXPECT_EQ(refused_with(file, field.name, bad), field.name);
+    for (const double good : {field.least, field.most}) EXPECT_EQ(refused_with(file, field.name, good), "");
   }
-  const auto file = assemble(test::make_device_file(kind_named("always f32"))).bytes;
-  const char* choices[] = {"feature scaling", "semantic scaling", "gates", "similarity"};
-  for (std::size_t i = 0; i < 4; ++i)
-    for (const int value : {3, 255}) EXPECT_EQ(refused_after_byte(file, 64 + i, value), choices[i]);
-  EXPECT_EQ(refused_after_byte(file, 111, 128), "reserved");
-  const auto placed = assemble(test::make_device_file(kind_named("classes f32"))).bytes;
-  for (std::size_t i = 116; i < 120; ++i) EXPECT_EQ(refused_after_byte(placed, i, 1), "reserved");
-  EXPECT_EQ(refused_after_byte(assemble(test::make_device_file(kind_named("rejection f32"))).bytes, 119, 1),
-            "reserved");
+  const auto plain = file_of("always f32");
+  for (const char* choice : {"feature_scaling", "semantic_scaling", "similarity", "sees_encoding", "relu"})
+    for (int value = 0; value <= header_field(choice).most; ++value)
+      EXPECT_EQ(refused_with(plain, choice, value), "") << choice;
+  for (std::size_t i = PNRT_TYPES_AT; i < PNRT_HEADER_BYTES; ++i)
+    EXPECT_EQ(refused_after_byte(file, i, 9).substr(0, 8), i < PNRT_TYPES_AT + 32 ? "type of " : "reserved");
 }
 
-TEST(DeviceReader, TheBoundsOfTheHeaderBelongToIt) {
-  const auto file = assemble(test::make_device_file(kind_named("always f32"))).bytes;
-  for (const float gamma : {-1e6f, -0.0f, 1e6f}) EXPECT_EQ(refused_after(file, 72, bits_of(gamma)), "");
-  for (const float temperature : {1e-9f, 1e9f}) EXPECT_EQ(refused_after(file, 76, bits_of(temperature)), "");
-  for (const float width : {1e-3f, 1e6f}) EXPECT_EQ(refused_after(file, 80, bits_of(width)), "");
-  for (const std::size_t scaling : {64, 65})
-    for (const int value : {0, 1, 2}) EXPECT_EQ(refused_after_byte(file, scaling, value), "");
-  for (const int similarity : {0, 1, 2}) EXPECT_EQ(refused_after_byte(file, 67, similarity), "");
-  for (const std::uint32_t bits : {0, 1, 2, 3}) EXPECT_EQ(refused_after(file, 68, bits), "");
-  const auto placed = assemble(test::make_device_file(kind_named("classes f32"))).bytes;
-  for (const float width : {0.0f, -0.0f, 1e-3f, 1e6f}) EXPECT_EQ(refused_after(placed, 80, bits_of(width)), "");
-  EXPECT_EQ(refused_after(placed, 124, bits_of(-0.0f)), "");
-  for (const std::size_t at : {128, 132, 136})
-    for (const float value : {1e-45f, 1e4f}) EXPECT_EQ(refused_after(placed, at, bits_of(value)), "");
-  for (const float certainty : {0.0f, -0.0f, 0.99999994f})
-    EXPECT_EQ(refused_after(placed, 140, bits_of(certainty)), "");
-  const auto heads = assemble(test::make_device_file(kind_named("two heads f32"))).bytes;
-  for (const float weight : {1e-6f, 1e6f}) EXPECT_EQ(refused_after(heads, 124, bits_of(weight)), "");
+TEST(DeviceReader, OtherVersionsAreRefused) {
+  for (const std::uint32_t version : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 8u, 0x01000007u})
+    EXPECT_EQ(refused_after(file_of("always f32"), 8, version), "format version") << version;
+}
+
+TEST(DeviceReader, FieldsThatBoundEachOtherAreChecked) {
+  struct Case {
+    const char *kind, *field;
+    double value;
+    const char* refused;
+  };
+  const Case cases[] = {{"always f32", "outputs", 3, "outputs"},
+                        {"always f32", "attributes", 5, "semantics"},
+                        {"always f32", "semantics", 3, "outputs"},
+                        {"always f32", "networks", 2, "networks"},
+                        {"energy f32 encoded", "networks", 4, "networks"},
+                        {"energy f32 encoded", "open", 4, "open"},
+                        {"energy f32 encoded", "basis", 4, "basis"},
+                        {"always f16 dot", "support", 1, "support"},
+                        {"always int8 euclidean", "support", 1, "support"},
+                        {"always f32", "support", 1, "type of section prototype_support"},
+                        {"classes f32", "support", 0, "outputs"},
+                        {"classes f32", "similarity", 1, "support"},
+                        {"classes f32", "semantics", 3, "semantics"},
+                        {"classes f32", "width", 0.0009999, "width"},
+                        {"classes f32", "tables", 1, "tables"},
+                        {"classes f32", "tables", 5, "tables"},
+                        {"classes f32", "tables", 2, "type of section table_attributes"},
+                        {"classes of three tables", "tables", 0, "type of section table_attributes"},
+                        {"always f32", "attribute_name_bytes", 0, "type of section attribute_names"},
+                        {"always f32", "source_bytes", 34, "source_dimensions"},
+                        {"source f32", "source_bytes", 33, "source_bytes"},
+                        {"source f32", "source_bytes", 0, "source_dimensions"},
+                        {"source f32", "source_dimensions", 0, "source_dimensions"},
+                        {"source f32", "source_width", 0, "source_width"},
+                        {"source f32", "source_height", 0, "source_height"},
+                        {"always f32", "source_preset", 1, "source_preset"},
+                        {"always f32", "source_fit", 1, "source_fit"}};
+  for (const auto& c : cases)
+    EXPECT_EQ(refused_with(file_of(c.kind), c.field, c.value), c.refused)
+        << c.kind << ": " << c.field << " " << c.value;
+  for (const double width : {0.0, -0.0, 1e-3, 1e6}) EXPECT_EQ(refused_with(file_of("classes f32"), "width", width), "");
 }
 
 TEST(DeviceReader, HowClassesAreMadeUpIsChecked) {
   const auto file = assemble(test::make_device_file(kind_named("classes f32")));
   const auto set = [&](DevicePart part, float value) {
-    return refused_after(file.bytes, file.offset[static_cast<std::size_t>(part)] + 4, bits_of(value));
+    return refused_after(file.bytes, file.offset_of(part) + 4, bits_of(value));
   };
   for (const float good : {0.0f, -0.0f, 1.0f}) {
     EXPECT_EQ(set(DevicePart::class_lengths, good), "");
@@ -304,7 +207,7 @@ TEST(DeviceReader, HowClassesAreMadeUpIsChecked) {
 
 TEST(DeviceReader, TheRangeOfEvidenceIsChecked) {
   const auto file = assemble(test::make_device_file(kind_named("rejection f32")));
-  const std::size_t at = file.offset[static_cast<std::size_t>(DevicePart::rejection)];
+  const std::size_t at = file.offset_of(DevicePart::rejection);
   for (std::size_t i = 0; i < 6; ++i) {
     auto changed = file.bytes;
     test::put_u32(changed, at + 4 * (14 + i), bits_of(0.5f));
@@ -317,80 +220,54 @@ TEST(DeviceReader, TheRangeOfEvidenceIsChecked) {
 
 TEST(DeviceReader, TablesHaveAttributesAndTogetherAllOfThem) {
   const auto file = assemble(test::make_device_file(kind_named("classes of three tables")));
-  const auto at = file.offset[static_cast<std::size_t>(DevicePart::semantic_tables)];
+  const auto at = file.offset_of(DevicePart::table_attributes);
   const auto set = [&](std::uint32_t first, std::uint32_t second) {
     auto changed = file.bytes;
     test::put_u32(changed, at, first);
     return refused_after(changed, at + 4, second);
   };
-  EXPECT_EQ(set(3, 2), "");
-  EXPECT_EQ(set(5, 0), "semantic_tables");
-  EXPECT_EQ(set(4, 2), "semantic_tables");
-  EXPECT_EQ(set(0xffffffff, 6), "semantic_tables") << "a sum that wraps around";
+  EXPECT_EQ(set(6, 2), "");
+  EXPECT_EQ(set(8, 0), "table_attributes");
+  EXPECT_EQ(set(7, 2), "table_attributes");
+  EXPECT_EQ(set(0xffffffff, 9), "table_attributes") << "a sum that wraps around";
 }
 
-TEST(DeviceReader, TheSourceReadsBack) {
-  const test::DeviceFileSource written;
-  for (const char* kind : {"source f32", "source int8 classes", "source rejection"}) {
-    const auto info = read_device_info(assemble(test::make_device_file(kind_named(kind))).bytes, "model.pnd");
-    ASSERT_TRUE(info.source) << kind;
-    EXPECT_EQ(*info.source, (FeatureSource{written.backbone,
-                                           written.sha256,
-                                           written.layer,
-                                           {PixelPreset::caffe, ImageFit::whole, written.width, written.height},
-                                           written.dimensions}))
-        << kind;
-  }
+TEST(DeviceReader, TheTextsOfTheSourceAreChecked) {
+  auto parts = test::make_device_file(kind_named("source rejection"));
+  const auto file = assemble(parts);
+  const std::size_t texts = file.offset_of(DevicePart::source) + 32,
+                    end = file.end[static_cast<std::size_t>(DevicePart::source)];
+  const double bytes = parts.header.source_bytes;
+  EXPECT_EQ(refused_with(file.bytes, "source_bytes", bytes - 1), "source") << "the last text has no end";
+  EXPECT_EQ(refused_with(file.bytes, "source_bytes", bytes + 1), "source") << "a zero byte more";
+  EXPECT_EQ(refused_with(file.bytes, "source_bytes", 0x7fffffff), "source") << "more than there is";
+  EXPECT_EQ(refused_with(file.bytes, "source_dimensions", 100'000'000), "");
+  EXPECT_EQ(refused_after_byte(file.bytes, texts, 0), "source") << "three texts";
+  EXPECT_EQ(refused_after_byte(file.bytes, texts + 8, 'x'), "source") << "one text";
+  EXPECT_EQ(refused_after_byte(file.bytes, end - 1, 'x'), "source") << "no end";
+  EXPECT_EQ(refused_after_byte(file.bytes, end - 2, 1), "") << "names may have any other bytes";
+  for (const int hash : {0, 255}) EXPECT_EQ(refused_after_byte(file.bytes, texts - 1, hash), "");
+  parts.section(DevicePart::source).contents.assign(34, std::byte{0});
+  parts.header.source_bytes = 34;
+  EXPECT_EQ(refused_field(assemble(parts).bytes), "") << "names may be empty";
 }
 
-TEST(DeviceReader, EveryFieldOfTheSourceIsChecked) {
-  for (const char* kind : {"source f32", "source int8 classes", "source rejection"}) {
-    SCOPED_TRACE(kind);
-    const auto parts = test::make_device_file(kind_named(kind));
-    const auto file = assemble(parts);
-    const std::size_t at = parts.header.size() - 16, texts = file.offset[31] + 32, end = file.end[31];
-    const auto bytes = static_cast<std::uint32_t>(parts.sections[31].contents.size());
-    for (const std::uint32_t size : {0u, 33u, 0x80000000u, 0xffffffffu})
-      EXPECT_EQ(refused_after(file.bytes, at, size), "bytes of the source") << size;
-    EXPECT_EQ(refused_after(file.bytes, at, bytes - 1), "source") << "the last text has no end";
-    EXPECT_EQ(refused_after(file.bytes, at, bytes + 1), "source") << "a zero byte more";
-    EXPECT_EQ(refused_after(file.bytes, at, 0x7fffffff), "source") << "more than there is";
-    for (const std::uint32_t dimensions : {0u, 100'000'001u})
-      EXPECT_EQ(refused_after(file.bytes, at + 4, dimensions), "dimensions of the source");
-    EXPECT_EQ(refused_after(file.bytes, at + 4, 100'000'000), "");
-    for (const std::uint32_t size : {0u, 1u, 1u << 16, 8192u << 16, 8193u << 16 | 1, 1u << 16 | 8193})
-      EXPECT_EQ(refused_after(file.bytes, at + 8, size), "input of the source") << size;
-    EXPECT_EQ(refused_after(file.bytes, at + 8, 1u << 16 | 8192), "");
-    EXPECT_EQ(refused_after_byte(file.bytes, at + 12, 3), "preset of the source");
-    EXPECT_EQ(refused_after_byte(file.bytes, at + 13, 2), "fit of the source");
-    for (const int good : {0, 1}) EXPECT_EQ(refused_after_byte(file.bytes, at + 13, good), "");
-    for (const std::size_t reserved : {14, 15}) EXPECT_EQ(refused_after_byte(file.bytes, at + reserved, 1), "reserved");
-    EXPECT_EQ(refused_after_byte(file.bytes, texts, 0), "source") << "three texts";
-    EXPECT_EQ(refused_after_byte(file.bytes, texts + 8, 'x'), "source") << "one text";
-    EXPECT_EQ(refused_after_byte(file.bytes, end - 1, 'x'), "source") << "no end";
-    EXPECT_EQ(refused_after_byte(file.bytes, end - 2, 1), "") << "names may have any other bytes";
-    for (const int hash : {0, 255}) EXPECT_EQ(refused_after_byte(file.bytes, texts - 1, hash), "");
-    auto empty = parts;
-    empty.sections[31].contents.assign(34, std::byte{0});
-    test::put_u32(empty.header, at, 34);
-    EXPECT_EQ(refused_field(assemble(empty).bytes), "") << "names may be empty";
-  }
-}
-
-TEST(DeviceReader, CountsThatDisagreeWithTheContentsAreRefused) {
+TEST(DeviceReader, SizesThatDisagreeWithTheContentsAreRefused) {
   for (const auto& kind : test::device_kinds()) {
     SCOPED_TRACE(kind.name);
     const auto file = assemble(test::make_device_file(kind)).bytes;
-    for (std::size_t offset = 20; offset <= 84; offset += 4) {
-      if (offset == 40 || (offset >= 64 && offset < 84)) continue;  // open networks: any number up to K is right
+    for (const auto& field : test::header_fields()) {
+      const std::string name = field.name;
+      // Any number of active networks up to K is right, and any input of a source.
+      if (field.is_float || field.bytes == 1 || name == "open" || name.starts_with("source_")) continue;
       for (const std::uint32_t other : {65535u, 65536u, 0x7fffffffu, 0xffffffffu})
-        EXPECT_NE(refused_after(file, offset, other), "") << other << " at " << offset;
+        EXPECT_NE(refused_after(file, field.offset, other), "") << other << " for " << name;
       // A small file of bytes or halves may have room for one more in its padding; these have not.
-      if (std::string(kind.name) != "mixed all parts" && std::string(kind.name) != "energy f32 encoded") continue;
+      if (kind.name != "mixed all parts" && kind.name != "energy f32 encoded") continue;
       std::uint32_t value = 0;
-      std::memcpy(&value, &file[offset], 4);
+      std::memcpy(&value, &file[field.offset], 4);
       for (const std::uint32_t other : {value + 1, value - 1, value * 2 + 1})
-        EXPECT_NE(refused_after(file, offset, other), "") << other << " at " << offset;
+        EXPECT_NE(refused_after(file, field.offset, other), "") << other << " for " << name;
     }
   }
 }
@@ -400,49 +277,45 @@ TEST(DeviceReader, SectionsArePresentExactlyWhenTheyShould) {
   for (const auto& kind : test::device_kinds()) {
     SCOPED_TRACE(kind.name);
     const auto parts = test::make_device_file(kind);
-    for (std::size_t i = 0; i < kDeviceParts; ++i) {
-      SCOPED_TRACE(kSectionNames[i]);
-      if (!parts.has_type(i)) continue;
-      if (i == 29) continue;  // optional, but not without its offset: below
-      const bool optional = i == 0 || i == 1 || i == 7 || i == 9 || i == 10 || i == 13;
+    for (std::size_t i = 0; i < PNRT_SECTION_COUNT; ++i) {
+      const std::string name = kSectionNames[i];
+      SCOPED_TRACE(name);
       auto changed = parts;
       if (parts.sections[i].type != 0) {
         changed.sections[i].type = 0;
         const auto field = refused_field(assemble(changed).bytes);
-        // A missing `whitening` shows first in the number of outputs, or in the centre that is left.
-        if (i == 12)
-          EXPECT_TRUE(field == "outputs" || field == "semantics" || field == "type of section whitening_centre")
-              << field;
+        // A section that others need shows in those.
+        if (name == "whitening")
+          EXPECT_TRUE(field == "semantics" || field == "type of section whitening_centre") << field;
+        else if (name == "rejection" && kind.has("span"))
+          EXPECT_EQ(field, "type of section span");
+        else if (name == "span")
+          EXPECT_EQ(field, "type of section span_offset");
         else
-          EXPECT_EQ(field, optional ? "" : type_field(i));
-        ++dropped[kSectionNames[i]];
-      } else if (!optional && i != 12) {
+          EXPECT_EQ(field, is_optional(i) ? "" : type_field(i));
+        ++dropped[name];
+      } else if (name != "whitening" && (!is_optional(i) || (name == "rejection" && kind.header.support == 0))) {
         changed.sections[i].type = is_bytes(i) ? 4 : 1;
         EXPECT_EQ(refused_field(assemble(changed).bytes), type_field(i));
-        ++added[kSectionNames[i]];
+        ++added[name];
       }
     }
   }
-  EXPECT_EQ(dropped.size(), kDeviceParts - 1);
-  auto spanned = test::make_device_file(kind_named("rejection int8 heads"));
-  spanned.sections[29].type = 0;
-  EXPECT_EQ(refused_field(assemble(spanned).bytes), type_field(30));
-  spanned.sections[30].type = 0;
-  EXPECT_EQ(refused_field(assemble(spanned).bytes), "");
+  EXPECT_EQ(dropped.size(), std::size_t{PNRT_SECTION_COUNT});
   for (const char* name : {"encoder", "anchors", "mixing", "whitening_centre", "prototype_support", "prototype_weights",
-                           "attribute_names"})
+                           "attribute_names", "rejection", "source"})
     EXPECT_GT(added[name], 0) << name;
 }
 
 TEST(DeviceReader, SectionsHaveTheTypesOfTheirKind) {
   for (const auto& kind : test::device_kinds()) {
     const auto parts = test::make_device_file(kind);
-    for (std::size_t i = 0; i < kDeviceParts; ++i) {
+    for (std::size_t i = 0; i < PNRT_SECTION_COUNT; ++i) {
       if (parts.sections[i].type == 0) continue;
       const auto file = assemble(parts).bytes;
       for (const int type : {1, 2, 3, 4, 5, 255}) {
         if (is_bytes(i) ? type == 4 : type == 1 || (is_matrix(i) && type <= 3)) continue;
-        EXPECT_EQ(refused_after_byte(file, parts.type_at(i), type), type_field(i)) << kind.name << ", type " << type;
+        EXPECT_EQ(refused_after_byte(file, PNRT_TYPES_AT + i, type), type_field(i)) << kind.name << ", type " << type;
       }
     }
   }
@@ -453,7 +326,7 @@ TEST(DeviceReader, ValuesThatAreNotFiniteAreRefused) {
     SCOPED_TRACE(kind.name);
     const auto parts = test::make_device_file(kind);
     const auto file = assemble(parts);
-    for (std::size_t i = 0; i < kDeviceParts; ++i) {
+    for (std::size_t i = 0; i < PNRT_SECTION_COUNT; ++i) {
       SCOPED_TRACE(kSectionNames[i]);
       const int type = parts.sections[i].type;
       if (type == 1) {
@@ -485,44 +358,45 @@ TEST(DeviceReader, ValuesThatAreNotFiniteAreRefused) {
 TEST(DeviceReader, ClassListsAreChecked) {
   const auto parts = test::make_device_file(kind_named("always f32"));
   const auto file = assemble(parts);
-  const auto byte = [&](std::size_t section, std::size_t at, int value) {
-    return refused_after_byte(file.bytes, file.offset[section] + at, value);
+  const auto byte = [&](DevicePart section, std::size_t at, int value) {
+    return refused_after_byte(file.bytes, file.offset_of(section) + at, value);
   };
-  EXPECT_EQ(byte(18, 0, 2), "class_seen");
-  EXPECT_EQ(byte(18, 2, 255), "class_seen");
-  EXPECT_EQ(byte(18, 2, 1), "");
+  EXPECT_EQ(byte(DevicePart::class_seen, 0, 2), "class_seen");
+  EXPECT_EQ(byte(DevicePart::class_seen, 2, 255), "class_seen");
+  EXPECT_EQ(byte(DevicePart::class_seen, 2, 1), "");
   // The names are zebra, wolfé, wolf: their order is 2, 1, 0.
-  EXPECT_EQ(byte(19, 0, 3), "class_order");
-  EXPECT_EQ(byte(19, 1, 1), "class_order");
-  EXPECT_EQ(byte(19, 0, 1), "class_order");
-  EXPECT_EQ(byte(19, 0, 0), "class_order");
-  EXPECT_EQ(byte(19, 4, 1), "class_order");
-  EXPECT_EQ(byte(21, 0, 0), "class_names");                                         // an empty name
-  EXPECT_EQ(byte(21, 2, 0), "class_names");                                         // one name more
-  EXPECT_EQ(byte(21, 5, 'x'), "class_names");                                       // one name less
-  EXPECT_EQ(byte(21, parts.sections[21].contents.size() - 1, 'x'), "class_names");  // the last does not end
-  EXPECT_EQ(byte(22, 0, 0), "attribute_names");
-  EXPECT_EQ(byte(22, 1, 0), "attribute_names");
-  EXPECT_EQ(byte(22, 4, 'x'), "attribute_names");
-  EXPECT_EQ(byte(21, 0, 'a'), "class_order");  // a name that belongs elsewhere
+  EXPECT_EQ(byte(DevicePart::class_order, 0, 3), "class_order");
+  EXPECT_EQ(byte(DevicePart::class_order, 1, 1), "class_order");
+  EXPECT_EQ(byte(DevicePart::class_order, 0, 1), "class_order");
+  EXPECT_EQ(byte(DevicePart::class_order, 0, 0), "class_order");
+  EXPECT_EQ(byte(DevicePart::class_order, 4, 1), "class_order");
+  EXPECT_EQ(byte(DevicePart::class_names, 0, 0), "class_names");    // an empty name
+  EXPECT_EQ(byte(DevicePart::class_names, 2, 0), "class_names");    // one name more
+  EXPECT_EQ(byte(DevicePart::class_names, 5, 'x'), "class_names");  // one name less
+  EXPECT_EQ(byte(DevicePart::class_names, parts.header.class_name_bytes - 1, 'x'),
+            "class_names");  // the last does not end
+  EXPECT_EQ(byte(DevicePart::attribute_names, 0, 0), "attribute_names");
+  EXPECT_EQ(byte(DevicePart::attribute_names, 1, 0), "attribute_names");
+  EXPECT_EQ(byte(DevicePart::attribute_names, 4, 'x'), "attribute_names");
+  EXPECT_EQ(byte(DevicePart::class_names, 0, 'a'), "class_order");  // a name that belongs elsewhere
 
   // Their names begin at 0, 6 and 13.
-  EXPECT_EQ(byte(20, 0, 1), "class_name_offsets");
-  EXPECT_EQ(byte(20, 4, 7), "class_name_offsets");
-  EXPECT_EQ(byte(20, 8, 6), "class_name_offsets");
-  EXPECT_EQ(byte(20, 11, 1), "class_name_offsets");
+  EXPECT_EQ(byte(DevicePart::class_name_offsets, 0, 1), "class_name_offsets");
+  EXPECT_EQ(byte(DevicePart::class_name_offsets, 4, 7), "class_name_offsets");
+  EXPECT_EQ(byte(DevicePart::class_name_offsets, 8, 6), "class_name_offsets");
+  EXPECT_EQ(byte(DevicePart::class_name_offsets, 11, 1), "class_name_offsets");
 
   auto twice = parts;
-  twice.sections[20].contents.clear();
-  for (const std::uint32_t offset : {0, 4, 8}) test::append_u32(twice.sections[20].contents, offset);
-  twice.sections[21].contents.clear();
-  for (const std::string name : {"one", "two", "one"}) {
-    for (const char c : name) twice.sections[21].contents.push_back(static_cast<std::byte>(c));
-    twice.sections[21].contents.push_back(std::byte{0});
-  }
-  test::put_u32(twice.header, 56, 12);
+  twice.section(DevicePart::class_name_offsets).contents.clear();
+  for (const std::uint32_t offset : {0, 4, 8})
+    test::append_u32(twice.section(DevicePart::class_name_offsets).contents, offset);
+  twice.section(DevicePart::class_names).contents.clear();
+  for (const std::string name : {"one", "two", "one"})
+    test::append_text(twice.section(DevicePart::class_names).contents, name);
+  twice.header.class_name_bytes = 12;
   for (const auto& order : {std::array{0, 2, 1}, std::array{2, 0, 1}, std::array{0, 1, 1}, std::array{0, 1, 0}}) {
-    for (std::size_t i = 0; i < 3; ++i) twice.sections[19].contents[2 * i] = static_cast<std::byte>(order[i]);
+    for (std::size_t i = 0; i < 3; ++i)
+      twice.section(DevicePart::class_order).contents[2 * i] = static_cast<std::byte>(order[i]);
     EXPECT_EQ(refused_field(assemble(twice).bytes), "class_order");
   }
 }
@@ -534,8 +408,8 @@ TEST(DeviceReader, PaddingIsZero) {
     const auto file = assemble(parts);
     std::vector<bool> used(file.bytes.size());
     const auto use = [&](std::size_t from, std::size_t count) { std::fill_n(used.begin() + from, count, true); };
-    use(0, parts.header.size());
-    for (std::size_t i = 0; i < kDeviceParts; ++i) {
+    use(0, PNRT_HEADER_BYTES);
+    for (std::size_t i = 0; i < PNRT_SECTION_COUNT; ++i) {
       if (parts.sections[i].type == 0) continue;
       use(file.scale_offset[i], parts.sections[i].scales.size());
       use(file.offset[i], parts.sections[i].contents.size());
@@ -576,6 +450,59 @@ TEST(DeviceReader, EveryDamagedByteIsNoticed) {
   }
 }
 
+/// A row of the page's tables.
+std::string row(std::initializer_list<std::string> cells) {
+  std::string line = "|";
+  for (const auto& cell : cells) line += " " + cell + " |";
+  return line + "\n";
+}
+
+std::string bound(double value) {
+  return fmt::format("{:.10g}", value == static_cast<float>(value) ? std::stod(fmt::format("{:.6g}", value)) : value);
+}
+
+TEST(DeviceReader, ThePageOfTheFormatHasTheTables) {
+  std::map<std::string, std::string> meanings;
+#define MEANING(name, least, most, meaning) meanings[#name] = meaning;
+#define CHOICE_MEANING(name, most, meaning) meanings[#name] = meaning;
+  PNRT_SIZES(MEANING)
+  PNRT_NUMBERS(MEANING)
+  PNRT_CHOICES(CHOICE_MEANING)
+  std::string expected;
+  for (const auto& field : test::header_fields())
+    expected += row({std::to_string(field.offset),
+                     field.bytes == 1 ? "u8"
+                     : field.is_float ? "f32"
+                                      : "u32",
+                     fmt::format("`{}`", field.name), bound(field.least) + " to " + bound(field.most),
+                     meanings.at(field.name)});
+  expected += row({std::to_string(PNRT_TYPES_AT), fmt::format("{} × u8", int{PNRT_SECTION_COUNT}), "types", "0 to 4",
+                   "of each section: 0 absent, 1 f32, 2 f16, 3 int8, 4 bytes"});
+  const std::string page = read_text_file(std::filesystem::path(PARSNETS_SOURCE_DIR) / "docs/device.md");
+  EXPECT_NE(page.find(expected), std::string::npos) << "docs/device.md should have\n" << expected;
+
+  expected.clear();
+  const auto add = [&](const std::string& kind, const std::string& name, const std::string& rows,
+                       const std::string& columns, std::string present, const std::string& meaning) {
+    for (const auto& [code, text] : {std::pair{"MAY_IF\\(HAS\\((.*)\\)\\)", "optional with `$1`"},
+                                     {"MAY_IF\\((.*)\\)", "optional if $1"},
+                                     {"HAS\\((.*)\\)", "with `$1`"},
+                                     {"^(.* [>=<]+ .*)$", "if $1"},
+                                     {"if optional", "optional"},
+                                     {"MUST", "always"},
+                                     {"MAY", "optional"},
+                                     {"==", "="}})
+      present = std::regex_replace(present, std::regex(code), text);
+    std::string type = kind;
+    std::ranges::transform(type, type.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    expected +=
+        row({fmt::format("`{}`", name), type, rows == "1" ? columns : rows + " × " + columns, present, meaning});
+  };
+#define ADD(kind, name, rows, columns, present, meaning) add(#kind, #name, #rows, #columns, #present, meaning);
+  PNRT_SECTIONS(ADD)
+  EXPECT_NE(page.find(expected), std::string::npos) << "docs/device.md should have\n" << expected;
+}
+
 TEST(DeviceReader, OtherFilesAreToldApartByTheirFirstBytes) {
   const auto file = assemble(test::make_device_file(kind_named("smallest"))).bytes;
   EXPECT_TRUE(looks_like_device_file(file));
@@ -583,7 +510,7 @@ TEST(DeviceReader, OtherFilesAreToldApartByTheirFirstBytes) {
   EXPECT_FALSE(looks_like_device_file(std::span(file).first(7)));
   EXPECT_FALSE(looks_like_device_file(std::span(file).subspan(1)));
   EXPECT_FALSE(looks_like_device_file({}));
-  EXPECT_EQ(refused_field(Bytes(200)), "magic");
+  EXPECT_EQ(refused_field(Bytes(400)), "magic");
   EXPECT_EQ(refused_field({}), "magic");
 }
 

@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/SVD>
-
 #include "base/rng.hpp"
+#include "eigen_reference.hpp"
 
 namespace parsnets {
 namespace {
@@ -68,7 +67,7 @@ double least_error(const Model& model, std::size_t rank) {
           out += static_cast<double>(model.gates.anchors(n, a)) * model.networks(i * (z + 1) + 1 + a, j);
         y(static_cast<long>(i), static_cast<long>(n * q + j)) = out;
       }
-  const Eigen::VectorXd singular = Eigen::BDCSVD<Dense>(y).singularValues();
+  const Eigen::VectorXd singular = test::singular_values(y);
   return singular.tail(singular.size() - static_cast<long>(rank)).squaredNorm();
 }
 

@@ -6,15 +6,21 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "data/sample_set.hpp"
+#include "eval/metrics.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/metrics.hpp"
+#include "parsnets/evaluation.hpp"
+#include "parsnets/predictor.hpp"
+#include "parsnets/training.hpp"
+#include "small_training.hpp"
 
 namespace parsnets {
+
 namespace {
 
 using Labels = std::vector<std::int32_t>;
 
-struct Problem {
+struct CalibrationProblem {
   std::size_t classes = 0;
   std::vector<float> scores;
   Labels labels, candidates;
@@ -35,8 +41,8 @@ struct Problem {
 };
 
 /// Labels drawn from softmax(scores / temperature).
-Problem drawn(Rng& rng, std::size_t n, std::size_t classes, double scale, double temperature) {
-  Problem p;
+CalibrationProblem drawn(Rng& rng, std::size_t n, std::size_t classes, double scale, double temperature) {
+  CalibrationProblem p;
   p.classes = classes;
   p.candidates.resize(classes);
   std::iota(p.candidates.begin(), p.candidates.end(), 0);
@@ -57,7 +63,8 @@ TEST(Temperature, NoTemperatureOfADenseGridFitsBetter) {
   Rng rng(31);
   for (int problem = 0; problem < 30; ++problem) {
     const double scale = std::pow(10.0, 2 * rng.normal());
-    const Problem p = drawn(rng, 60 + rng.below(100), 2 + rng.below(8), scale, scale * (0.3 + rng.uniform()));
+    const CalibrationProblem p =
+        drawn(rng, 60 + rng.below(100), 2 + rng.below(8), scale, scale * (0.3 + rng.uniform()));
     const double t = p.fit(), loss = p.loss(t);
     double best = 1e300, best_t = 0;
     for (double log_t = std::log(scale) - 5; log_t <= std::log(scale) + 7; log_t += 0.01) {
@@ -75,7 +82,7 @@ TEST(Temperature, NoTemperatureOfADenseGridFitsBetter) {
 TEST(Temperature, IsTheZeroOfTheSlopeToTenDigits) {
   Rng rng(32);
   for (int problem = 0; problem < 20; ++problem) {
-    const Problem p = drawn(rng, 200, 2 + rng.below(6), 3, 0.5 + rng.uniform());
+    const CalibrationProblem p = drawn(rng, 200, 2 + rng.below(6), 3, 0.5 + rng.uniform());
     // The slope over 1/t is the mean of (expected score − score of the label); halve until its sign is pinned down.
     double low = 1e-3, high = 1e3;
     for (int halving = 0; halving < 100; ++halving) {
@@ -104,8 +111,8 @@ TEST(Temperature, RecoversTheOneTheLabelsWereDrawnWith) {
 
 TEST(Temperature, ScalesWithTheScoresAndIgnoresAShiftOfARow) {
   Rng rng(34);
-  const Problem p = drawn(rng, 300, 5, 2, 1);
-  Problem scaled = p, shifted = p;
+  const CalibrationProblem p = drawn(rng, 300, 5, 2, 1);
+  CalibrationProblem scaled = p, shifted = p;
   for (auto& v : scaled.scores) v *= 1024;
   for (std::size_t i = 0; i < shifted.scores.size(); ++i) shifted.scores[i] += static_cast<float>(i / p.classes % 7);
   EXPECT_NEAR(scaled.fit() / (1024 * p.fit()), 1, 1e-11);
@@ -114,8 +121,8 @@ TEST(Temperature, ScalesWithTheScoresAndIgnoresAShiftOfARow) {
 
 TEST(Temperature, OnlyCandidatesCount) {
   Rng rng(35);
-  const Problem p = drawn(rng, 300, 4, 2, 1);
-  Problem wide;
+  const CalibrationProblem p = drawn(rng, 300, 4, 2, 1);
+  CalibrationProblem wide;
   wide.classes = 6;
   wide.candidates = {4, 1, 3, 2};
   for (std::size_t i = 0; i < p.labels.size(); ++i) {
@@ -127,7 +134,7 @@ TEST(Temperature, OnlyCandidatesCount) {
 }
 
 TEST(Temperature, EndsAreFiniteAndFollowTheSpread) {
-  Problem p;
+  CalibrationProblem p;
   p.classes = 2;
   p.candidates = {0, 1};
   p.scores = {3, 1, 0, 2};
@@ -145,9 +152,9 @@ TEST(Temperature, EndsAreFiniteAndFollowTheSpread) {
 
 TEST(Temperature, RefusesWhatCannotBeFitted) {
   Rng rng(36);
-  const Problem good = drawn(rng, 10, 3, 1, 1);
+  const CalibrationProblem good = drawn(rng, 10, 3, 1, 1);
   const auto refuse = [&](auto spoil) {
-    Problem p = good;
+    CalibrationProblem p = good;
     spoil(p);
     try {
       p.fit();
@@ -156,11 +163,76 @@ TEST(Temperature, RefusesWhatCannotBeFitted) {
       EXPECT_EQ(e.code(), ErrorCode::bad_input);
     }
   };
-  refuse([](Problem& p) { p.scores[4] = std::nanf(""); });
-  refuse([](Problem& p) { p.candidates.clear(); });
-  refuse([](Problem& p) { p.labels.clear(); });
-  refuse([](Problem& p) { p.labels[0] = 3; });
+  refuse([](CalibrationProblem& p) { p.scores[4] = std::nanf(""); });
+  refuse([](CalibrationProblem& p) { p.candidates.clear(); });
+  refuse([](CalibrationProblem& p) { p.labels.clear(); });
+  refuse([](CalibrationProblem& p) { p.labels[0] = 3; });
 }
 
 }  // namespace
+
+TEST(CalibrateModel, GammaAndTemperatureAreTheBestOfAFineGrid) {
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(2);
+  Model model = train(data, test::small_options("ridge"), pool);
+  std::vector<std::int32_t> rows = data.split.test_seen;
+  rows.insert(rows.end(), data.split.test_unseen.begin(), data.split.test_unseen.end());
+  const Matrix<float> x = gather_rows(data.features.view(), rows);
+  const auto labels = labels_of(data, rows);
+  calibrate(model, x.view(), labels, pool);
+
+  const Matrix<float> scores = model.scores(x.view(), pool);
+  const auto harmonic = [&](double gamma) {
+    std::vector<double> right(data.classes(), 0), all(data.classes(), 0);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::size_t best = 0;
+      double top = -1e30;
+      for (std::size_t c = 0; c < data.classes(); ++c)
+        if (const double s = scores(i, c) - (model.classes.seen[c] ? gamma : 0); s > top) top = s, best = c;
+      all[static_cast<std::size_t>(labels[i])] += 1;
+      right[static_cast<std::size_t>(labels[i])] += best == static_cast<std::size_t>(labels[i]);
+    }
+    double sum[2] = {0, 0}, count[2] = {0, 0};
+    for (std::size_t c = 0; c < data.classes(); ++c)
+      if (all[c] > 0) sum[model.classes.seen[c]] += right[c] / all[c], count[model.classes.seen[c]] += 1;
+    const double u = sum[0] / count[0], s = sum[1] / count[1];
+    return u + s > 0 ? 2 * u * s / (u + s) : 0;
+  };
+  for (double gamma = -2; gamma <= 2; gamma += 0.002) EXPECT_LE(harmonic(gamma), harmonic(model.gamma) + 1e-9) << gamma;
+
+  const auto loss = [&](double temperature) {
+    Model at = train(data, test::small_options("ridge"), pool);
+    at.gamma = model.gamma;
+    at.temperature = temperature;
+    double sum = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::vector<float> row(scores.row(i).begin(), scores.row(i).end());
+      Ranking(at).to_confidences(row);
+      sum -= std::log(std::max(1e-30, static_cast<double>(row[static_cast<std::size_t>(labels[i])])));
+    }
+    return sum;
+  };
+  const double best = loss(model.temperature);
+  for (const double factor : {0.5, 0.9, 1.1, 2.0}) EXPECT_GT(loss(model.temperature * factor), best) << factor;
+}
+
+TEST(CalibrateModel, WrongLabelsAreRefusedAndChangeNothing) {
+  const Dataset data = test::small_training_set();
+  ThreadPool pool(1);
+  Model model = train(data, test::small_options("ridge"), pool);
+  const double gamma = model.gamma;
+  const auto refused = [&](std::vector<std::int32_t> labels) {
+    try {
+      calibrate(model, data.features.view(), labels, pool);
+    } catch (const Error& e) {
+      return e.code() == ErrorCode::bad_input;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused({0}));
+  EXPECT_TRUE(refused(std::vector<std::int32_t>(data.samples(), 99)));
+  EXPECT_TRUE(refused(std::vector<std::int32_t>(data.samples(), data.unseen_classes()[0])));
+  EXPECT_EQ(model.gamma, gamma);
+}
+
 }  // namespace parsnets

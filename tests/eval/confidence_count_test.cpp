@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/rng.hpp"
-#include "eval/confidence_json.hpp"
 
 namespace parsnets {
 namespace {
@@ -61,7 +61,7 @@ TEST(ConfidenceCount, WithoutSamplesThereIsNothingAndJsonHasNull) {
   const std::vector<std::uint8_t> seen{1, 0};
   const Ranking ranking(seen, 0, 1, Among::all);
   const ConfidenceCount count(ranking, {});
-  Evaluation result;
+  EvaluationDetails result;
   result.seen_reliability = count.reliability();
   const std::vector<float> confidences{0.9f, 0.95f};
   result.unseen_reliability = reliability(confidences, std::vector<std::uint8_t>{1, 1}, 2);

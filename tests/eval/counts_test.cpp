@@ -8,17 +8,17 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kRows = 53, kClasses = 11;
+constexpr std::size_t kCountedRows = 53, kClasses = 11;
 
-struct Problem {
+struct CountsProblem {
   std::vector<std::int32_t> unseen{0, 2, 5}, seen{1, 3, 4, 6, 8, 10}, unseen_labels, seen_labels;
-  Matrix<float> unseen_scores{kRows, kClasses}, seen_scores{kRows, kClasses};
+  Matrix<float> unseen_scores{kCountedRows, kClasses}, seen_scores{kCountedRows, kClasses};
 
-  Problem() {
+  CountsProblem() {
     Rng rng(7);
     for (auto* scores : {&unseen_scores, &seen_scores})
       for (float& v : scores->values()) v = static_cast<float>(rng.below(9)) / 4;  // with ties
-    for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t i = 0; i < kCountedRows; ++i) {
       unseen_labels.push_back(unseen[rng.below(unseen.size())]);
       seen_labels.push_back(seen[rng.below(seen.size())]);
     }
@@ -37,7 +37,7 @@ ScoreSource in_blocks(const Matrix<float>& scores, int& visits) {
 }  // namespace
 
 TEST(Counts, FiguresOfBlocksAreThoseOfTheWhole) {
-  const Problem p;
+  const CountsProblem p;
   int visits = 0;
   AccuracyCount accuracy(kClasses, p.unseen_labels, p.unseen);
   GzslCount gzsl(kClasses, {{p.unseen_labels, p.unseen}, {p.seen_labels, p.seen}});
@@ -63,7 +63,7 @@ TEST(Counts, FiguresOfBlocksAreThoseOfTheWhole) {
 }
 
 TEST(Counts, CorrectnessAddsUpToTheAccuracies) {
-  const Problem p;
+  const CountsProblem p;
   int visits = 0;
   AccuracyCount accuracy(kClasses, p.unseen_labels, p.unseen);
   GzslCount gzsl(kClasses, {{p.unseen_labels, p.unseen}, {p.seen_labels, p.seen}});
@@ -92,7 +92,7 @@ TEST(Counts, CorrectnessAddsUpToTheAccuracies) {
 }
 
 TEST(Counts, TheTemperatureOfBlocksIsThatOfTheWholeKeptOrNot) {
-  const Problem p;
+  const CountsProblem p;
   const double whole = fit_temperature(
       GzslScores{{p.unseen_scores.view(), p.unseen_labels, p.unseen}, {p.seen_scores.view(), p.seen_labels, p.seen}},
       0.25);

@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "base/rng.hpp"
-#include "data/rows.hpp"
-#include "parsnets/ranking.hpp"
+#include "data/sample_set.hpp"
+#include "eval/metrics.hpp"
+#include "parsnets/predictor.hpp"
 #include "small_training.hpp"
 
 namespace parsnets::test {
@@ -42,33 +43,34 @@ std::vector<std::uint8_t> slow_correctness(const TrainedModel& t, const std::vec
 }  // namespace
 
 TEST(Evaluation, CorrectnessIsThatOfEachSampleInTheOrderOfTheSplit) {
-  TrainedModel t(Method::ridge);
+  TrainedModel t("ridge");
   const auto result = evaluate(t.model, t.data, t.pool);
-  EXPECT_EQ(result.correct.zsl, slow_correctness(t, t.data.split.test_unseen, false, t.pool));
-  EXPECT_EQ(result.correct.unseen, slow_correctness(t, t.data.split.test_unseen, true, t.pool));
-  EXPECT_EQ(result.correct.seen, slow_correctness(t, t.data.split.test_seen, true, t.pool));
+  EXPECT_EQ(result.details->correct.zsl, slow_correctness(t, t.data.split.test_unseen, false, t.pool));
+  EXPECT_EQ(result.details->correct.unseen, slow_correctness(t, t.data.split.test_unseen, true, t.pool));
+  EXPECT_EQ(result.details->correct.seen, slow_correctness(t, t.data.split.test_seen, true, t.pool));
   const auto share = [](const std::vector<std::uint8_t>& correct) {
     return static_cast<double>(std::ranges::count(correct, 1)) / static_cast<double>(correct.size());
   };
-  for (const auto* correct : {&result.correct.zsl, &result.correct.unseen, &result.correct.seen}) {
+  for (const auto* correct :
+       {&result.details->correct.zsl, &result.details->correct.unseen, &result.details->correct.seen}) {
     EXPECT_GT(share(*correct), 0.05);
     EXPECT_LT(share(*correct), 1);
   }
-  EXPECT_DOUBLE_EQ(100 * share(result.correct.zsl), result.zsl.top1);
+  EXPECT_DOUBLE_EQ(100 * share(result.details->correct.zsl), result.zsl.top1);
 }
 
 TEST(Evaluation, WithoutTestSamplesOfSeenClassesThereIsCorrectnessOfZslAlone) {
-  TrainedModel t(Method::ridge);
+  TrainedModel t("ridge");
   t.data.split.test_seen.clear();
   const auto result = evaluate(t.model, t.data, t.pool);
-  EXPECT_EQ(result.correct.zsl.size(), t.data.split.test_unseen.size());
-  EXPECT_TRUE(result.correct.unseen.empty());
-  EXPECT_TRUE(result.correct.seen.empty());
+  EXPECT_EQ(result.details->correct.zsl.size(), t.data.split.test_unseen.size());
+  EXPECT_TRUE(result.details->correct.unseen.empty());
+  EXPECT_TRUE(result.details->correct.seen.empty());
 }
 
 // By predictions and sets of the whole bank, whose order is not that of the data set.
 TEST(Evaluation, SetsAndReliabilityAreThoseOfTheModelsOwnRanking) {
-  TrainedModel t(Method::ridge);
+  TrainedModel t("ridge");
   Rng rng(4);
   for (std::uint32_t c = 0; c < t.model.classes.names.size(); ++c)
     for (int i = 0; t.model.classes.seen[c] && i < 30; ++i) {
@@ -83,7 +85,7 @@ TEST(Evaluation, SetsAndReliabilityAreThoseOfTheModelsOwnRanking) {
     std::swap_ranges(semantics.row(a).begin(), semantics.row(a).end(), semantics.row(b).begin());
   const std::vector<double> coverages{0.5, 0.9};
   const auto result = evaluate(t.model, t.data, t.pool, nullptr, false, nullptr, coverages);
-  ASSERT_EQ(result.sets.size(), 2u);
+  ASSERT_EQ(result.details->sets.size(), 2u);
   const Ranking ranking(t.model);
   for (const bool unseen : {false, true}) {
     const auto& rows = unseen ? t.data.split.test_unseen : t.data.split.test_seen;
@@ -106,26 +108,26 @@ TEST(Evaluation, SetsAndReliabilityAreThoseOfTheModelsOwnRanking) {
         confidences.push_back(set[0].confidence);
         correct.push_back(is_label(set[0]));
       }
-      const SetSide& side = unseen ? result.sets[k].unseen : result.sets[k].seen;
+      const SetSide& side = unseen ? result.details->sets[k].unseen : result.details->sets[k].seen;
       const auto n = static_cast<double>(rows.size());
-      EXPECT_EQ(result.sets[k].stated, 100 * coverages[k]);
+      EXPECT_EQ(result.details->sets[k].stated, 100 * coverages[k]);
       EXPECT_EQ(side.samples, rows.size());
       EXPECT_NEAR(side.coverage, 100 * covered / n, 1e-9);
       EXPECT_NEAR(side.size, size / n, 1e-9);
       EXPECT_GT(side.size, 1);
     }
-    const Reliability& found = unseen ? result.unseen_reliability : result.seen_reliability;
+    const Reliability& found = unseen ? result.details->unseen_reliability : result.details->seen_reliability;
     EXPECT_NEAR(found.ece, reliability(confidences, correct).ece, 1e-4);
   }
 }
 
 TEST(Evaluation, WithoutCalibrationThereAreNoSets) {
-  TrainedModel t(Method::ridge);
+  TrainedModel t("ridge");
   t.data.split.test_seen.clear();
   const auto result = evaluate(t.model, t.data, t.pool);
-  EXPECT_TRUE(result.sets.empty());
-  EXPECT_TRUE(result.seen_reliability.bins.empty());
-  EXPECT_EQ(result.unseen_reliability.samples, t.data.split.test_unseen.size());
+  EXPECT_TRUE(result.details->sets.empty());
+  EXPECT_TRUE(result.details->seen_reliability.bins.empty());
+  EXPECT_EQ(result.details->unseen_reliability.samples, t.data.split.test_unseen.size());
 }
 
 }  // namespace parsnets::test

@@ -1,4 +1,4 @@
-#include "parsnets/open_set_metrics.hpp"
+#include "eval/open_set_metrics.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -22,14 +22,14 @@ namespace {
 
 using Scores = std::vector<float>;
 
-struct Problem {
+struct OpenSetProblem {
   Scores known, unknown;
   std::vector<std::uint8_t> right;
 };
 
 /// Few different values, so that ties abound; known ones are a little higher.
-Problem random_problem(Rng& rng) {
-  Problem p;
+OpenSetProblem random_open_set(Rng& rng) {
+  OpenSetProblem p;
   const auto levels = 1 + rng.below(40);
   p.known.resize(1 + rng.below(50));
   p.unknown.resize(1 + rng.below(50));
@@ -42,7 +42,7 @@ Problem random_problem(Rng& rng) {
 }
 
 /// Every threshold at which anything changes, falling, after one that accepts nothing.
-Scores thresholds(const Problem& p) {
+Scores thresholds(const OpenSetProblem& p) {
   Scores all = p.known;
   all.insert(all.end(), p.unknown.begin(), p.unknown.end());
   std::ranges::sort(all, std::greater<>());
@@ -56,7 +56,7 @@ double accepted(const Scores& scores, float threshold) {
          static_cast<double>(scores.size());
 }
 
-double accepted_right(const Problem& p, float threshold) {
+double accepted_right(const OpenSetProblem& p, float threshold) {
   double count = 0;
   for (std::size_t i = 0; i < p.known.size(); ++i) count += p.right[i] && p.known[i] >= threshold;
   return 100 * count / static_cast<double>(p.known.size());
@@ -81,7 +81,7 @@ void expect_code(ErrorCode code, const std::function<void()>& call) {
 TEST(OpenSetMetrics, AurocCountsPairsAndHalfOfTheTies) {
   Rng rng(3);
   for (int problem = 0; problem < 200; ++problem) {
-    const Problem p = random_problem(rng);
+    const OpenSetProblem p = random_open_set(rng);
     double pairs = 0;
     for (const float k : p.known)
       for (const float u : p.unknown) pairs += k > u ? 1 : k == u ? 0.5 : 0;
@@ -96,7 +96,7 @@ TEST(OpenSetMetrics, AurocCountsPairsAndHalfOfTheTies) {
 TEST(OpenSetMetrics, TheRocCurveHasEveryThresholdOnceAndAurocIsItsArea) {
   Rng rng(4);
   for (int problem = 0; problem < 200; ++problem) {
-    const Problem p = random_problem(rng);
+    const OpenSetProblem p = random_open_set(rng);
     const auto curve = roc_curve(p.known, p.unknown);
     const Scores all = thresholds(p);
     ASSERT_EQ(curve.size(), all.size());
@@ -113,7 +113,7 @@ TEST(OpenSetMetrics, TheRocCurveHasEveryThresholdOnceAndAurocIsItsArea) {
 TEST(OpenSetMetrics, OscrCountsOnlyRightClassesAtEveryThreshold) {
   Rng rng(5);
   for (int problem = 0; problem < 200; ++problem) {
-    const Problem p = random_problem(rng);
+    const OpenSetProblem p = random_open_set(rng);
     const Oscr result = oscr(p.known, p.right, p.unknown);
     double pairs = 0;
     for (std::size_t i = 0; i < p.known.size(); ++i)
@@ -147,7 +147,7 @@ TEST(OpenSetMetrics, OscrIsAurocWhereAllClassesAreRightAndNothingWhereNoneIs) {
 TEST(OpenSetMetrics, TheFalsePositiveRateIsTakenAtTheHighestThresholdThatAcceptsEnough) {
   Rng rng(6);
   for (int problem = 0; problem < 200; ++problem) {
-    const Problem p = random_problem(rng);
+    const OpenSetProblem p = random_open_set(rng);
     for (const double rate : {0.05, 0.5, 0.95, 1.0}) {
       for (const float t : thresholds(p))
         if (accepted(p.known, t) >= 100 * rate - 1e-9) {
@@ -174,8 +174,8 @@ TEST(OpenSetMetrics, TheFalsePositiveRateAtTiesAndRoundShares) {
 TEST(OpenSetMetrics, TheOrderOfSamplesChangesNothing) {
   Rng rng(7);
   for (int problem = 0; problem < 30; ++problem) {
-    const Problem p = random_problem(rng);
-    Problem q;
+    const OpenSetProblem p = random_open_set(rng);
+    OpenSetProblem q;
     for (const auto i : rng.permutation(p.known.size())) {
       q.known.push_back(p.known[i]);
       q.right.push_back(p.right[i]);
@@ -238,7 +238,7 @@ TEST(OpenSetMetrics, ScikitLearnFindsTheSameAreasAndCurves) {
     std::ofstream out(file);
     Rng rng(9);
     for (int problem = 0; problem < 100; ++problem) {
-      const Problem p = random_problem(rng);
+      const OpenSetProblem p = random_open_set(rng);
       nlohmann::json curve = nlohmann::json::array();
       for (const auto& point : roc_curve(p.known, p.unknown)) curve.push_back({point.unknown, point.known});
       out << nlohmann::json{{"known", p.known},

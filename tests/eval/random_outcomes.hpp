@@ -2,7 +2,7 @@
 // Outcomes of methods whose classes differ in how often they are right.
 
 #include "base/rng.hpp"
-#include "parsnets/uncertainty.hpp"
+#include "eval/uncertainty.hpp"
 
 namespace parsnets::test {
 

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/file.hpp"
+#include "formats/array_files.hpp"
 #include "parsnets/evaluation.hpp"
 #include "small_training.hpp"
 #include "temp_dir.hpp"
@@ -97,7 +98,7 @@ TEST(Reproduce, AConvertedCopyUnderAnotherNameHasTheSameResults) {
   const Root root;
   const Dataset first = load_dataset(root.folder.path() / "data" / "first");
   std::filesystem::remove_all(root.folder.path() / "data" / "second");
-  save_dataset(first, root.folder.path() / "data" / "copy", DataFormat::mat5);
+  test::save_xlsa17(first, root.folder.path() / "data" / "copy");
   ThreadPool pool(1);
   const Reproduction done = reproduce(root.options("ridge,default", 1), pool);
   ASSERT_EQ(done.tables.front().columns.size(), 2u);
@@ -208,7 +209,7 @@ TEST(Reproduce, TheSweepOfSmallDataIsLeftOutWithAReason) {
 TEST(Reproduce, AMethodThatFailsIsANoteAndTheOthersAreRun) {
   const Root root;
   ThreadPool pool(1);
-  const Reproduction done = reproduce(root.options("scln:networks=4:open=100,ridge", 1), pool);
+  const Reproduction done = reproduce(root.options("scln:networks=4:active=100,ridge", 1), pool);
   EXPECT_EQ(done.failed, 2u);
   EXPECT_TRUE(done.tables.front().rows[1].cells[0].mean);
   EXPECT_FALSE(done.tables.front().notes.empty());
@@ -234,6 +235,29 @@ TEST(Reproduce, UnknownMethodsAndEmptyFoldersAreErrorsBeforeAnythingIsWritten) {
   std::filesystem::create_directories(empty.root);
   EXPECT_THROW(reproduce(empty, pool), Error);
   EXPECT_FALSE(std::filesystem::exists(root.folder / "out"));
+}
+
+TEST(TimeLeft, NothingIsSaidBeforeTheFirstRun) { EXPECT_FALSE(TimeLeft().of({{"auto", "CUB", 100}})); }
+
+TEST(TimeLeft, TheSameMethodOnTheSameDataIsTheBestGuess) {
+  TimeLeft left;
+  left.add({"auto", "CUB", 100}, 30);
+  left.add({"auto", "CUB", 100}, 50);
+  left.add({"auto", "AWA1", 1000}, 7);
+  EXPECT_DOUBLE_EQ(*left.of({{"auto", "CUB", 100}, {"auto", "CUB", 100}}), 80);
+}
+
+TEST(TimeLeft, OnOtherDataAMethodTakesTimeBySamples) {
+  TimeLeft left;
+  left.add({"auto", "CUB", 100}, 30);
+  EXPECT_DOUBLE_EQ(*left.of({{"auto", "AWA1", 1000}}), 300);
+}
+
+TEST(TimeLeft, AMethodThatHasNotRunCountsByItsRoughShare) {
+  TimeLeft left;
+  left.add({"default", "CUB", 100}, 4);
+  EXPECT_GT(*left.of({{"paper", "CUB", 100}}), *left.of({{"ridge", "CUB", 100}}));
+  EXPECT_DOUBLE_EQ(*left.of({}), 0);
 }
 
 }  // namespace parsnets::test

@@ -82,17 +82,17 @@ TEST(Preprocess, CentringUsesTheMeanOfTheScaledTrainingRowsOnly) {
   auto x = random_features(300, 8, 1);
   const auto train = first_rows(200);
   for (const auto scaling : {FeatureScaling::none, FeatureScaling::l2, FeatureScaling::sqrt_l2}) {
-    const auto p = fit_feature_preprocess(scaling, true, x.view(), train, pool);
+    const auto p = fit_feature_preprocess(scaling, x.view(), train, pool);
     EXPECT_TRUE(p.factor.empty());
     const auto fitted = preprocessed_rows(p, x.view(), train, pool);
     for (std::size_t c = 0; c < 8; ++c) EXPECT_NEAR(mean_of_column(fitted, c), 0, 1e-5);
     auto other = Matrix<float>::copy_of(x.view());
     for (std::size_t r = 200; r < 300; ++r)
       for (float& v : other.row(r)) v *= 7;
-    EXPECT_EQ(fit_feature_preprocess(scaling, true, other.view(), train, pool).mean, p.mean);
+    EXPECT_EQ(fit_feature_preprocess(scaling, other.view(), train, pool).mean, p.mean);
   }
-  const auto plain = fit_feature_preprocess(FeatureScaling::l2, false, x.view(), train, pool);
-  EXPECT_TRUE(plain.mean.empty());
+  FeaturePreprocess plain;
+  plain.scaling = FeatureScaling::l2;
   const auto unit = preprocessed_rows(plain, x.view(), train, pool);
   for (std::size_t r = 0; r < unit.rows(); ++r) EXPECT_NEAR(length(unit.row(r)), 1, 1e-6);
 }
@@ -100,7 +100,7 @@ TEST(Preprocess, CentringUsesTheMeanOfTheScaledTrainingRowsOnly) {
 TEST(Preprocess, StandardizedFeaturesHaveMeanZeroAndVarianceOne) {
   ThreadPool pool(2);
   const auto x = random_features(500, 6, 2);
-  const auto p = fit_feature_preprocess(FeatureScaling::standardize, false, x.view(), first_rows(500), pool);
+  const auto p = fit_feature_preprocess(FeatureScaling::standardize, x.view(), first_rows(500), pool);
   const auto z = preprocessed_rows(p, x.view(), first_rows(500), pool);
   for (std::size_t c = 1; c < 6; ++c) {
     EXPECT_NEAR(mean_of_column(z, c), 0, 1e-5);
@@ -111,7 +111,7 @@ TEST(Preprocess, StandardizedFeaturesHaveMeanZeroAndVarianceOne) {
   Matrix<float> tiny(2, 1);  // population variance: (1, 3) -> mean 2, deviation 1
   tiny(0, 0) = 1;
   tiny(1, 0) = 3;
-  const auto q = fit_feature_preprocess(FeatureScaling::standardize, true, tiny.view(), first_rows(2), pool);
+  const auto q = fit_feature_preprocess(FeatureScaling::standardize, tiny.view(), first_rows(2), pool);
   EXPECT_EQ(q.mean, std::vector<float>{2});
   EXPECT_EQ(q.factor, std::vector<float>{1});
 }
@@ -124,7 +124,7 @@ TEST(Preprocess, AConstantFeatureGetsFactorZeroExactly) {
     x(r, 1) = 12345.678f;
     x(r, 2) = static_cast<float>(r);
   }
-  const auto p = fit_feature_preprocess(FeatureScaling::standardize, true, x.view(), first_rows(1001), pool);
+  const auto p = fit_feature_preprocess(FeatureScaling::standardize, x.view(), first_rows(1001), pool);
   EXPECT_EQ(p.factor[0], 0);
   EXPECT_EQ(p.factor[1], 0);
   EXPECT_GT(p.factor[2], 0);
@@ -152,7 +152,7 @@ TEST(Preprocess, TheFitDoesNotDependOnTheNumberOfThreads) {
     std::vector<float> mean, factor;
     for (const unsigned threads : {1u, 2u, 7u}) {
       ThreadPool pool(threads);
-      const auto p = fit_feature_preprocess(scaling, true, x.view(), first_rows(5003), pool);
+      const auto p = fit_feature_preprocess(scaling, x.view(), first_rows(5003), pool);
       if (threads == 1) {
         mean = p.mean;
         factor = p.factor;
@@ -172,7 +172,7 @@ TEST(Preprocess, ANonFiniteValueIsReportedWithItsSample) {
       ThreadPool pool(threads);
       for (const bool fit : {true, false}) try {
           if (fit)
-            fit_feature_preprocess(FeatureScaling::sqrt_l2, true, x.view(), first_rows(3000), pool);
+            fit_feature_preprocess(FeatureScaling::sqrt_l2, x.view(), first_rows(3000), pool);
           else
             preprocessed_rows(FeaturePreprocess{}, x.view(), first_rows(3000), pool);
           FAIL() << "nothing was thrown";
@@ -181,7 +181,7 @@ TEST(Preprocess, ANonFiniteValueIsReportedWithItsSample) {
           EXPECT_EQ(e.parts().field, "features");
           EXPECT_NE(std::string(e.what()).find("row 1234, column 2"), std::string::npos) << e.what();
         }
-      fit_feature_preprocess(FeatureScaling::sqrt_l2, true, x.view(), first_rows(1234), pool);  // it is not among these
+      fit_feature_preprocess(FeatureScaling::sqrt_l2, x.view(), first_rows(1234), pool);  // it is not among these
     }
   }
 }
@@ -189,14 +189,14 @@ TEST(Preprocess, ANonFiniteValueIsReportedWithItsSample) {
 TEST(Preprocess, ImpossibleRequestsAreRefused) {
   ThreadPool pool(1);
   const auto x = random_features(5, 3, 6);
-  EXPECT_THROW(fit_feature_preprocess(FeatureScaling::l2, true, x.view(), {}, pool), Error);
+  EXPECT_THROW(fit_feature_preprocess(FeatureScaling::l2, x.view(), {}, pool), Error);
   for (const std::int32_t outside : {-1, 5}) {
     const std::vector<std::int32_t> rows{outside};
-    EXPECT_THROW(fit_feature_preprocess(FeatureScaling::l2, true, x.view(), rows, pool), Error);
+    EXPECT_THROW(fit_feature_preprocess(FeatureScaling::l2, x.view(), rows, pool), Error);
     EXPECT_THROW(preprocessed_rows(FeaturePreprocess{}, x.view(), rows, pool), Error);
     EXPECT_THROW(fit_semantic_preprocess(SemanticScaling::l2, x.view(), rows), Error);
   }
-  const auto p = fit_feature_preprocess(FeatureScaling::l2, true, x.view(), first_rows(5), pool);
+  const auto p = fit_feature_preprocess(FeatureScaling::l2, x.view(), first_rows(5), pool);
   std::vector<float> shorter(2, 1.0f);
   EXPECT_THROW(p.apply(shorter), Error);
 }
@@ -292,25 +292,25 @@ TEST(Whitening, OfSeveralTablesIsThatOfEachWithItsWeightAsMeanSquaredLength) {
       semantics.values(c, j) =
           static_cast<float>((j < 4 ? 100 : 1) * (rng.normal() + 1) / (1.0 + static_cast<double>(j)));
   const auto seen = first_rows(10);
-  PreprocessingOptions options;
-  options.semantic_whitening = 0.35;
-  options.semantic_weights = {1, 6, 3};
+  SemanticOptions options;
+  options.whitening = 0.35;
+  options.weights = {1, 6, 3};
   for (const auto scaling : {SemanticScaling::none, SemanticScaling::l2, SemanticScaling::centre_l2,
                              SemanticScaling::standardize, SemanticScaling::binary}) {
     SCOPED_TRACE(static_cast<int>(scaling));
-    options.semantic_scaling = scaling;
+    options.scaling = scaling;
     const auto preprocess = fit_semantic_preprocess(options, semantics, seen, false);
     const Matrix<float> vectors = preprocessed_semantics(preprocess, semantics.values.view());
     std::size_t first = 0, axis = 0;
-    for (std::size_t t = 0; t < 3; first += semantics.tables[t++].columns) {
-      Matrix<float> table(14, semantics.tables[t].columns);
+    for (std::size_t t = 0; t < 3; first += semantics.tables[t++].second) {
+      Matrix<float> table(14, semantics.tables[t].second);
       for (std::size_t c = 0; c < 14; ++c)
         std::ranges::copy(semantics.values.row(c).subspan(first, table.cols()), table.row(c).begin());
       const auto alone = fit_semantic_preprocess(scaling, table.view(), seen, 0.35, true);
       const Matrix<float> expected = preprocessed_semantics(alone, table.view());
       double squares = 0;
       for (const auto c : seen) squares += std::pow(length(expected.row(static_cast<std::size_t>(c))), 2) / 10;
-      const double scale = std::sqrt((*options.semantic_weights)[t] / 10 / squares);
+      const double scale = std::sqrt(options.weights[t] / 10 / squares);
       for (std::size_t c = 0; c < 14; ++c)
         for (std::size_t i = 0; i < expected.cols(); ++i)
           EXPECT_NEAR(vectors(c, axis + i), scale * expected(c, i), 1e-4);
@@ -318,9 +318,9 @@ TEST(Whitening, OfSeveralTablesIsThatOfEachWithItsWeightAsMeanSquaredLength) {
     }
     EXPECT_EQ(axis, vectors.cols());
   }
-  options.semantic_weights = {1, 2};
+  options.weights = {1, 2};
   EXPECT_THROW(fit_semantic_preprocess(options, semantics, seen, false), Error);
-  options.semantic_weights = {1, 2, 0};
+  options.weights = {1, 2, 0};
   EXPECT_THROW(fit_semantic_preprocess(options, semantics, seen, false), Error);
 }
 

@@ -1,17 +1,121 @@
 #include "formats/mat.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <zlib.h>
 
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
 
-#include "formats/mat_manifest.hpp"
+#include "formats/array_files.hpp"
+#include "parsnets/error.hpp"
+#include "paths.hpp"
 #include "same_bytes.hpp"
 #include "temp_dir.hpp"
+
+namespace parsnets::test {
+
+namespace {
+
+// The tables that the MAT oracles (tests/oracles) and the tests exchange; mat_oracle.py describes them.
+
+struct ManifestLine {
+  std::string what, file, variable, kind, rows, cols, dump;
+};
+
+std::vector<ManifestLine> read_manifest(const std::filesystem::path& path) {
+  std::vector<ManifestLine> out;
+  std::ifstream in(path);
+  for (std::string text; std::getline(in, text);) {
+    std::istringstream cells(text);
+    ManifestLine m;
+    for (auto* cell : {&m.what, &m.file, &m.variable, &m.kind, &m.rows, &m.cols, &m.dump})
+      std::getline(cells, *cell, '\t');
+    out.push_back(m);
+  }
+  return out;
+}
+
+std::string slurp(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void spill(const std::filesystem::path& path, const void* data, std::size_t bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+}
+
+template <class T>
+std::string bytes_of(const Matrix<T>& m) {
+  return m.empty() ? std::string() : std::string(reinterpret_cast<const char*>(m.data()), m.size() * sizeof(T));
+}
+
+std::string joined(const std::vector<std::string>& strings) {
+  std::string out;
+  for (const auto& s : strings) out += s + '\0';
+  return out;
+}
+
+/// Reads every variable the manifest names and compares it, bit by bit, with its dump.
+void expect_manifest_holds(const std::filesystem::path& folder) {
+  const auto lines = read_manifest(folder / "manifest.tsv");
+  ASSERT_FALSE(lines.empty());
+  std::unique_ptr<MatFile> file;
+  for (const auto& line : lines) {
+    SCOPED_TRACE(line.file + ": " + line.variable);
+    if (file == nullptr || file->name() != (folder / line.file).string()) file = MatFile::open(folder / line.file);
+    const MatVariable* found = file->find(line.variable);
+    if (line.kind == "-") {
+      EXPECT_EQ(found, nullptr);
+    } else {
+      ASSERT_NE(found, nullptr);
+      EXPECT_EQ(found->kind, line.kind);
+    }
+    if (line.what == "refuse") {
+      try {
+        line.variable == "mixed" ? void(file->read_strings("mixed")) : void(file->read_columns(line.variable));
+        ADD_FAILURE() << "was not refused";
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::bad_input);
+        EXPECT_NE(std::string(e.what()).find(line.rows), std::string::npos) << e.what();
+      }
+      continue;
+    }
+    EXPECT_EQ(std::to_string(found->rows), line.rows);
+    EXPECT_EQ(std::to_string(found->cols), line.cols);
+    if (line.what == "strings") {
+      EXPECT_TRUE(same_bytes(joined(file->read_strings(line.variable)), slurp(folder / (line.dump + ".txt"))));
+      continue;
+    }
+    const auto singles = file->read_columns(line.variable);
+    EXPECT_EQ(singles.rows(), found->cols);
+    EXPECT_EQ(singles.cols(), found->rows);
+    EXPECT_TRUE(same_bytes(bytes_of(singles), slurp(folder / (line.dump + ".f32"))));
+    EXPECT_TRUE(same_bytes(bytes_of(file->read_columns_double(line.variable)), slurp(folder / (line.dump + ".f64"))));
+  }
+}
+
+}  // namespace
+
+}  // namespace parsnets::test
 
 namespace parsnets {
 
 namespace {
+
+using test::ArrayFile;
+using test::MatVersion;
+using Names = std::vector<std::string>;
 
 class Recorder : public ProgressObserver {
  public:
@@ -48,11 +152,6 @@ void expect_error(ErrorCode code, const std::string& word, F&& call) {
   }
 }
 
-std::size_t files_in(const std::filesystem::path& folder) {
-  return static_cast<std::size_t>(
-      std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
-}
-
 }  // namespace
 
 class MatVersions : public ::testing::TestWithParam<MatVersion> {
@@ -68,17 +167,17 @@ INSTANTIATE_TEST_SUITE_P(All, MatVersions,
                                                                                : "v73";
                          });
 
-TEST_P(MatVersions, WhatIsWrittenIsReadBack) {
+TEST_P(MatVersions, WhatOthersWroteIsRead) {
   const auto features = ramp(1000, 257);
   Matrix<double> table(3, 2);
   for (std::size_t i = 0; i < 6; ++i) table.data()[i] = 1.0 / (1.0 + static_cast<double>(i));
   const std::vector<std::string> names{"antelope", "", "Gänsegeier", "鳥", "🐦 bird", std::string(5000, 'z')};
-  auto out = MatWriter::create(path_, GetParam());
-  out->write_columns("features", features.view());
-  out->write_columns("table", table.view());
-  out->write_columns("nothing", Matrix<float>(0, 7).view());
-  out->write_strings("names", names);
-  out->commit();
+  ArrayFile()
+      .add("features", features.view())
+      .add("table", table.view())
+      .add("nothing", Matrix<float>(0, 7).view())
+      .add("names", names)
+      .write_mat(path_, GetParam());
 
   const auto in = MatFile::open(path_);
   ASSERT_EQ(in->variables().size(), 4u);
@@ -100,28 +199,9 @@ TEST_P(MatVersions, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(nothing.cols(), 7u);
 }
 
-TEST_P(MatVersions, SameValuesMakeTheSameBytes) {
-  const auto values = ramp(300, 90);
-  for (const char* name : {"a.mat", "b.mat"}) {
-    auto out = MatWriter::create(dir_ / name, GetParam());
-    out->write_columns("x", values.view());
-    out->write_strings("names", {"one", "two"});
-    out->commit();
-  }
-  const auto bytes = test::slurp(dir_ / "a.mat");
-  EXPECT_FALSE(bytes.empty());
-  EXPECT_TRUE(test::same_bytes(bytes, test::slurp(dir_ / "b.mat")));
-}
-
 TEST_P(MatVersions, ProgressIsToldInMegabytesAndCanCancelReading) {
   const auto values = ramp(5000, 1000);  // 20 MB
-  auto out = MatWriter::create(path_, GetParam());
-  Recorder writing;
-  out->write_columns("features", values.view(), &writing);
-  out->commit();
-  EXPECT_EQ(writing.stage, "save features");
-  EXPECT_EQ(writing.done.back(), 20u);
-
+  ArrayFile().add("features", values.view()).write_mat(path_, GetParam());
   const auto in = MatFile::open(path_);
   Recorder reading;
   in->read_columns("features", &reading);
@@ -138,57 +218,14 @@ TEST_P(MatVersions, ProgressIsToldInMegabytesAndCanCancelReading) {
   EXPECT_TRUE(test::same_bytes(test::bytes_of(in->read_columns("features")), test::bytes_of(values)));
 }
 
-TEST_P(MatVersions, NothingIsLeftBehindWithoutCommit) {
-  std::ofstream(path_) << "precious";
-  { MatWriter::create(path_, GetParam())->write_columns("x", ramp(10, 10).view()); }
-  EXPECT_TRUE(test::same_bytes(test::slurp(path_), "precious"));
-  EXPECT_EQ(files_in(dir_.path()), 1u);
-
-  auto out = MatWriter::create(path_, GetParam());
-  Recorder stopping(2);
-  const auto values = ramp(4000, 1000);
-  expect_error(ErrorCode::cancelled, "save x", [&] { out->write_columns("x", values.view(), &stopping); });
-  expect_error(ErrorCode::usage, "create the file again", [&] { out->write_strings("y", {"a"}); });
-  expect_error(ErrorCode::usage, "create the file again", [&] { out->commit(); });
-  out.reset();
-  EXPECT_TRUE(test::same_bytes(test::slurp(path_), "precious"));
-  EXPECT_EQ(files_in(dir_.path()), 1u);
-}
-
-TEST_P(MatVersions, BadNamesAndTextAreRefusedAndTheFileStaysSound) {
-  auto out = MatWriter::create(path_, GetParam());
-  out->write_columns("x", ramp(2, 2).view());
-  for (const char* name : {"", "1x", "a b", "naïve", "_x"})
-    expect_error(ErrorCode::usage, "cannot name", [&] { out->write_columns(name, ramp(1, 1).view()); });
-  expect_error(ErrorCode::usage, "cannot name", [&] { out->write_strings(std::string(64, 'a'), {}); });
-  expect_error(ErrorCode::usage, "already", [&] { out->write_strings("x", {"a"}); });
-  expect_error(ErrorCode::usage, "not UTF-8", [&] { out->write_strings("y", {"\xff"}); });
-  out->write_strings("y", {"fine"});
-  out->commit();
-  EXPECT_EQ(MatFile::open(path_)->read_strings("y"), std::vector<std::string>{"fine"});
-}
-
 TEST_P(MatVersions, MessagesNameFileVariableAndRemedy) {
-  auto out = MatWriter::create(path_, GetParam());
-  out->write_columns("x", ramp(2, 2).view());
-  out->write_strings("names", {"a", "b"});
-  out->commit();
+  ArrayFile().add("x", ramp(2, 2).view()).add("names", Names{"a", "b"}).write_mat(path_, GetParam());
   const auto in = MatFile::open(path_);
   expect_error(ErrorCode::bad_input, path_.string() + ": names: expected a numeric array, found cell",
                [&] { in->read_columns("names"); });
   expect_error(ErrorCode::bad_input, path_.string() + ": x: expected a cell array of char vectors, found single",
                [&] { in->read_strings("x"); });
   expect_error(ErrorCode::bad_input, "absent: expected a variable of this name", [&] { in->read_columns("absent"); });
-}
-
-TEST(Mat, ArraysBeyondFourGigabytesAreSentToVersion73) {
-  const test::TempDir dir;
-  auto out = MatWriter::create(dir / "x.mat", MatVersion::v5);
-  const MatrixView<const float> huge(nullptr, 1u << 16, 1u << 15);  // 8 GB, refused before it is looked at
-  expect_error(ErrorCode::usage, "7.3", [&] { out->write_columns("x", huge); });
-  out->write_columns("x", ramp(2, 2).view());
-  out->commit();
-  EXPECT_EQ(MatFile::open(dir / "x.mat")->variables().size(), 1u);
 }
 
 TEST(Mat, OtherFilesAreRefusedWithWhatTheyAre) {
@@ -203,9 +240,7 @@ TEST(Mat, OtherFilesAreRefusedWithWhatTheyAre) {
   test::spill(dir / "v4.mat", v4, sizeof v4);
   expect_error(ErrorCode::bad_input, "save -v7", [&] { MatFile::open(dir / "v4.mat"); });
 
-  auto out = MatWriter::create(dir / "cut.mat", MatVersion::v73);
-  out->write_columns("x", ramp(2, 2).view());
-  out->commit();
+  ArrayFile().add("x", ramp(2, 2).view()).write_mat(dir / "cut.mat", MatVersion::v73);
   std::filesystem::resize_file(dir / "cut.mat", 300);
   expect_error(ErrorCode::bad_input, "HDF5 data after", [&] { MatFile::open(dir / "cut.mat"); });
 }
@@ -228,9 +263,7 @@ TEST(Mat, ReadingNeedsTheResultAndLittleMore) {
     {
       Matrix<double> values(2500, 2000);  // 40 MB, read as 20 MB of float
       for (std::size_t i = 0; i < values.size(); ++i) values.data()[i] = static_cast<double>(i % 97);
-      auto out = MatWriter::create(path, version);
-      out->write_columns("x", values.view());
-      out->commit();
+      ArrayFile().add("x", values.view()).write_mat(path, version);
     }
     EXPECT_EXIT(
         {
@@ -244,6 +277,226 @@ TEST(Mat, ReadingNeedsTheResultAndLittleMore) {
         },
         ::testing::ExitedWithCode(0), "");
   }
+}
+
+// MAT files against other programs: scipy and h5py in every run, Octave when PARSNETS_PEERS=1 is set.
+
+namespace {
+
+constexpr int kMissing = 77;
+
+// Exit code of `command`, or kMissing when the program or a module of it is not installed.
+int run(const std::string& command) {
+  const int status = std::system(command.c_str());
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return code == 127 ? kMissing : code;
+}
+
+int run_python(const std::string& mode, const std::filesystem::path& folder) {
+  return run("/usr/bin/python3 '" PARSNETS_SOURCE_DIR "/tests/oracles/mat_oracle.py' " + mode + " '" + folder.string() +
+             "'");
+}
+
+int run_octave(const std::string& mode, const std::filesystem::path& folder) {
+  return run("octave-cli -qf '" PARSNETS_SOURCE_DIR "/tests/oracles/octave_mat.m' " + mode + " '" + folder.string() +
+             "'");
+}
+
+#define PARSNETS_SKIP_IF_MISSING(code) \
+  if ((code) == kMissing)              \
+  GTEST_SKIP() << "NOT TESTED against scipy and h5py: install python3-numpy, python3-scipy and python3-h5py"
+
+}  // namespace
+
+TEST(MatOracle, FilesOfScipyAndH5pyReadAsTheyReadThem) {
+  const test::TempDir dir;
+  const int code = run_python("make", dir.path());
+  PARSNETS_SKIP_IF_MISSING(code);
+  ASSERT_EQ(code, 0);
+  test::expect_manifest_holds(dir.path());
+}
+
+TEST(MatPeers, OctaveFilesReadAsOctaveReadsThem) {
+  if (std::getenv("PARSNETS_PEERS") == nullptr) GTEST_SKIP() << "set PARSNETS_PEERS=1 to test against Octave";
+  const test::TempDir dir;
+  ASSERT_EQ(run_octave("make", dir.path()), 0);
+  test::expect_manifest_holds(dir.path());
+}
+
+// Damaged MAT files: every one must read exactly or be refused, without a crash, a hang or a huge allocation.
+
+namespace {
+
+using test::MatVersion;
+
+// While it lives, the process cannot grow by more than 1 GB: a huge allocation fails the test with bad_alloc.
+class MemoryLimit {
+ public:
+  MemoryLimit() {
+#ifndef PARSNETS_SANITIZED
+    getrlimit(RLIMIT_AS, &before_);
+    std::ifstream statm("/proc/self/statm");
+    std::uint64_t pages = 0;
+    statm >> pages;
+    rlimit limit = before_;
+    limit.rlim_cur = pages * 4096 + (1u << 30);
+    setrlimit(RLIMIT_AS, &limit);
+#endif
+  }
+  ~MemoryLimit() {
+#ifndef PARSNETS_SANITIZED
+    setrlimit(RLIMIT_AS, &before_);
+#endif
+  }
+
+ private:
+  rlimit before_{};
+};
+
+std::string write_small(const std::filesystem::path& path, MatVersion version) {
+  Matrix<float> values(6, 5);
+  for (std::size_t i = 0; i < values.size(); ++i) values.data()[i] = static_cast<float>(i) * 0.5f;
+  Matrix<double> doubles(3, 3, 7.0);
+  test::ArrayFile file;
+  file.add("features", values.view()).add("labels", doubles.view());
+  file.add("names", std::vector<std::string>{"one", "", "three"});
+  const Matrix<double> table(300, 300, 7.0);  // large enough for compressed chunks, which are small
+  if (version == MatVersion::v73) file.add("table", table.view());
+  file.write_mat(path, version);
+  return test::slurp(path);
+}
+
+// Everything the file holds, as bytes by name.
+std::map<std::string, std::string> read_all(const std::filesystem::path& path) {
+  std::map<std::string, std::string> out;
+  const auto file = MatFile::open(path);
+  for (const auto& v : file->variables())
+    out[v.name] = v.kind == "cell" || v.kind == "char"
+                      ? test::joined(file->read_strings(v.name))
+                      : test::bytes_of(file->read_columns(v.name)) + test::bytes_of(file->read_columns_double(v.name));
+  return out;
+}
+
+void expect_truncations_refused(MatVersion version, std::size_t step) {
+  const test::TempDir dir;
+  const auto path = dir / "x.mat";
+  const std::string whole = write_small(path, version);
+  const auto expected = read_all(path);
+  ASSERT_EQ(expected.size(), version == MatVersion::v73 ? 4u : 3u);
+  const MemoryLimit limit;
+  std::size_t refused = 0;
+  for (std::size_t length = 0; length < whole.size(); length += step) {
+    test::spill(path, whole.data(), length);
+    try {
+      for (const auto& [name, bytes] : read_all(path))
+        EXPECT_TRUE(test::same_bytes(bytes, expected.at(name))) << "at " << length;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::bad_input) << "at " << length << ": " << e.what();
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, whole.size() / step / 2);
+}
+
+void expect_flips_survived(MatVersion version, int flips) {
+  const test::TempDir dir;
+  const auto path = dir / "x.mat";
+  const std::string whole = write_small(path, version);
+  const MemoryLimit limit;
+  std::mt19937 random(11);
+  int refused = 0;
+  for (int i = 0; i < flips; ++i) {
+    std::string damaged = whole;
+    for (unsigned n = 0; n <= random() % 3; ++n)
+      damaged[random() % damaged.size()] ^= static_cast<char>(1u << random() % 8);
+    test::spill(path, damaged.data(), damaged.size());
+    try {
+      read_all(path);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::bad_input) << "flip " << i << ": " << e.what();
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
+std::string words(std::initializer_list<std::uint32_t> list) {
+  std::string out;
+  for (const auto w : list) out.append(reinterpret_cast<const char*>(&w), sizeof w);
+  return out;
+}
+
+// A v5 file of one miMATRIX "x" with the given class, dimensions and data element; sizes as told, not as they are.
+std::string forged(std::uint32_t mx_class, std::uint32_t rows, std::uint32_t cols, const std::string& data,
+                   bool compressed, std::uint32_t extra_size = 0) {
+  std::string header(128, ' ');
+  header.replace(116, 12, std::string("\0\0\0\0\0\0\0\0\0\1IM", 12));
+  const std::string body = words({6, 8, mx_class, 0, 5, 8, rows, cols, 1 << 16 | 1, 'x'}) + data;
+  std::string matrix = words({14, static_cast<std::uint32_t>(body.size()) + extra_size}) + body;
+  if (!compressed) return header + matrix;
+  std::string packed(compressBound(matrix.size()), '\0');
+  uLongf size = packed.size();
+  compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(matrix.data()),
+           matrix.size());
+  return header + words({15, static_cast<std::uint32_t>(size)}) + packed.substr(0, size);
+}
+
+}  // namespace
+
+TEST(MatHostile, EveryTruncationOfACompressedV5FileIsRefused) { expect_truncations_refused(MatVersion::v5, 1); }
+TEST(MatHostile, EveryTruncationOfAPlainV5FileIsRefused) { expect_truncations_refused(MatVersion::v5_uncompressed, 1); }
+TEST(MatHostile, TruncationsOfAV73FileAreRefused) { expect_truncations_refused(MatVersion::v73, 7); }
+
+TEST(MatHostile, FlippedBitsOfV5FilesDoNoHarm) {
+  expect_flips_survived(MatVersion::v5, 2000);
+  expect_flips_survived(MatVersion::v5_uncompressed, 2000);
+}
+TEST(MatHostile, FlippedBitsOfV73FilesDoNoHarm) { expect_flips_survived(MatVersion::v73, 2000); }
+
+TEST(MatHostile, ForgedV5SizesAreRefusedBeforeMemoryIsTaken) {
+  const test::TempDir dir;
+  const auto path = dir / "x.mat";
+  const MemoryLimit limit;
+  constexpr std::uint32_t kBig = 0x7fffffff, kFloats = 0xfffffff0;
+  for (const bool compressed : {false, true}) {
+    for (const auto& bytes : {
+             forged(7, kBig, kBig, words({7, 8, 0, 0}), compressed),              // more values than bytes
+             forged(7, 1 << 15, 1 << 15, words({7, kFloats, 0, 0}), compressed),  // more bytes than the element
+             forged(7, 1 << 15, 1 << 15, words({7, kFloats, 0, 0}), compressed, 0xffffff00),
+             forged(7, 2, 1, words({7, 4, 0, 0}), compressed),  // fewer bytes than values
+             forged(7, 2, 1, words({7, 9, 0, 0, 0}), compressed),
+             forged(7, 2, 1, words({8, 8, 0, 0}), compressed),           // no such type
+             forged(7, 1, 1, words({7 | 5 << 16, 0}), compressed),       // small element of 5 bytes
+             forged(7, 0x80000000, 1, words({7, 8, 0, 0}), compressed),  // negative dimension
+             forged(1, kBig, 1, words({14, 0}), compressed),             // more cells than bytes
+             forged(4, kBig, 1, words({16, 8, 0, 0}), compressed),
+             forged(4, 1, 4, words({16, 4, 0xffffffff, 0}), compressed),  // not UTF-8
+             forged(7, 2, 1, words({7, 8, 0, 0}), compressed, 64),        // longer than its stream
+         }) {
+      test::spill(path, bytes.data(), bytes.size());
+      try {
+        const auto file = MatFile::open(path);
+        ASSERT_EQ(file->variables().size(), 1u);
+        file->variables()[0].kind == "single" ? void(file->read_columns("x")) : void(file->read_strings("x"));
+        ADD_FAILURE() << "was read: " << compressed << " " << bytes.size();
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::bad_input) << e.what();
+      }
+    }
+  }
+  // The same forger makes a good file when it tells the truth.
+  const auto good = forged(7, 2, 1, words({7, 8, 0x3f800000, 0x40000000}), true);
+  test::spill(path, good.data(), good.size());
+  EXPECT_EQ(MatFile::open(path)->read_columns("x")(0, 1), 2.0f);
+}
+
+TEST(MatHostile, ADamagedChecksumIsNoticed) {
+  const test::TempDir dir;
+  const auto path = dir / "x.mat";
+  auto bytes = forged(7, 2, 1, words({7, 8, 0x3f800000, 0x40000000}), true);
+  bytes.back() ^= 1;
+  test::spill(path, bytes.data(), bytes.size());
+  EXPECT_THROW(MatFile::open(path)->read_columns("x"), Error);
 }
 
 }  // namespace parsnets

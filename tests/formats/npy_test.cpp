@@ -1,11 +1,15 @@
 #include "formats/npy.hpp"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
+#include <array>
+#include <cstring>
 #include <numeric>
 #include <sstream>
 
 #include "base/rng.hpp"
+#include "formats/element_type.hpp"
 #include "formats/numpy_oracle.hpp"
 #include "temp_dir.hpp"
 
@@ -44,7 +48,7 @@ class NpyHeaderText : public ::testing::Test {
   TempDir dir_;
 };
 
-struct Recorder : ProgressObserver {
+struct NpyRecorder : ProgressObserver {
   std::vector<std::uint64_t> done;
   std::string stage, unit;
   std::uint64_t total = 0;
@@ -296,7 +300,7 @@ TEST(Npy, ReadsALargeFortranArrayInTheMemoryOfTheResult) {
       out << test::raw_bytes(column);
     }
   }
-  Recorder recorder;
+  NpyRecorder recorder;
   const AddressSpaceCap cap((32 << 20) + (10 << 20));
   {
     const Matrix<float> read = read_npy_float({dir / "x.npy", ""}, &recorder);
@@ -309,7 +313,7 @@ TEST(Npy, ReadsALargeFortranArrayInTheMemoryOfTheResult) {
   EXPECT_EQ(recorder.done.back(), 64u);
   EXPECT_TRUE(std::is_sorted(recorder.done.begin(), recorder.done.end()));
   EXPECT_GT(recorder.done.size(), 5u);
-  Recorder cancelling;
+  NpyRecorder cancelling;
   cancelling.cancel_after = 3;
   try {
     read_npy_float({dir / "x.npy", ""}, &cancelling);
@@ -340,6 +344,32 @@ TEST(NpyInMemory, RefusesEveryPartOfAnArray) {
     const std::string part = bytes.substr(0, length);
     EXPECT_THROW(parse_npy_float(std::as_bytes(std::span(part)), "x"), Error) << length;
   }
+}
+
+TEST(ElementType, ConvertsBothByteOrders) {
+  const std::array<unsigned char, 4> big{0x01, 0x02, 0xff, 0xfe};
+  std::array<float, 2> out{};
+  convert_to_float(ElementType::i16, std::endian::big, big.data(), 2, out.data());
+  EXPECT_EQ(out[0], 258.0f);
+  EXPECT_EQ(out[1], -2.0f);
+  convert_to_float(ElementType::u16, std::endian::little, big.data(), 2, out.data());
+  EXPECT_EQ(out[0], 513.0f);
+  EXPECT_EQ(out[1], 65279.0f);
+}
+
+TEST(ElementType, SixtyFourBitIntegersSurviveInDoubles) {
+  const std::uint64_t value = (1ull << 53) - 1;
+  double out = 0;
+  convert_to_double(ElementType::u64, std::endian::native, &value, 1, &out);
+  EXPECT_EQ(out, 9007199254740991.0);
+}
+
+TEST(ElementType, SizesAndNamesAgree) {
+  EXPECT_EQ(element_name(ElementType::u64), "uint64");
+  EXPECT_EQ(element_name(ElementType::f16), "float16");
+  EXPECT_EQ(element_size(ElementType::f16), 2u);
+  EXPECT_EQ(element_size(ElementType::i8), 1u);
+  EXPECT_EQ(element_size(ElementType::f64), 8u);
 }
 
 }  // namespace parsnets

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <ctime>
 
 #include "base/rng.hpp"
 #include "parsnets/error.hpp"
@@ -55,6 +57,8 @@ TEST(Safetensors, MalformedFilesAreRefused) {
       {R"({"x":{"dtype":"F32","shape":[1]}})", "1234"},                                       // no offsets
       {R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1}})", "1234"},         // unknown key
       {R"({"__metadata__":{"a":1}})", ""},                                                    // not a string
+      {R"({"__metadata__":{"a":"1","a":"2"}})", ""},                                          // a key twice
+      {good.substr(0, good.size() - 1) + "," + good.substr(1), "1234"},                       // a tensor twice
       {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
        "1234"},  // overlap
       {"[]", ""},
@@ -83,6 +87,22 @@ TEST(Safetensors, MalformedFilesAreRefused) {
   }
   write_text_file(dir / "bad", "1234567");
   EXPECT_THROW(SafetensorsFile(dir / "bad"), Error);
+}
+
+TEST(Safetensors, AHeaderOfManyEntriesIsReadInTimeThatGrowsWithItsLength) {
+  test::TempDir dir;
+  const auto cost = [&](int entries) {
+    std::string header = "{";
+    for (int i = 0; i < entries; ++i)
+      header += (i == 0 ? "\"" : ",\"") + std::to_string(i) + R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+    write_raw(dir / "many", header + "}", "");
+    const std::clock_t start = std::clock();
+    const SafetensorsFile file(dir / "many");
+    for (int i = 0; i < entries; ++i) EXPECT_NE(file.find(std::to_string(i)), nullptr);
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  const double few = std::min({cost(2000), cost(2000), cost(2000)});
+  EXPECT_LT(std::min(cost(32'000), cost(32'000)), (few + 1e-3) * 80);  // quadratic time would be 256 times as much
 }
 
 }  // namespace parsnets

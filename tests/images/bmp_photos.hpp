@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "images/backbone.hpp"
 #include "images/pixels.hpp"
-#include "parsnets/backbone.hpp"
 
 namespace parsnets::test {
 

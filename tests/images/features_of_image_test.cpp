@@ -10,7 +10,7 @@ namespace parsnets::test {
 
 namespace {
 
-std::string message_of(const std::string& image, const ImageLimits& limits = {}) {
+std::string image_refusal(const std::string& image, const ImageLimits& limits = {}) {
   BmpBackbone backbone;
   try {
     features_of_image(backbone, BmpBackbone::kInput, std::as_bytes(std::span(image)), "upload", limits);
@@ -25,13 +25,13 @@ std::string message_of(const std::string& image, const ImageLimits& limits = {})
 
 TEST(FeaturesOfImage, LimitsHoldBeforeAnythingIsDecoded) {
   const std::string photo = bmp_photo(8, 6, 1);
-  EXPECT_EQ(message_of(photo), "");
-  EXPECT_NE(message_of(photo, {photo.size() - 1, 100}).find("upload: expected an image file of at most"),
+  EXPECT_EQ(image_refusal(photo), "");
+  EXPECT_NE(image_refusal(photo, {photo.size() - 1, 100}).find("upload: expected an image file of at most"),
             std::string::npos);
-  EXPECT_NE(message_of(photo, {photo.size(), 47}).find("8 x 6"), std::string::npos);
-  EXPECT_NE(message_of(photo.substr(0, 90)).find("upload: expected a complete BMP image, found the file ends early"),
+  EXPECT_NE(image_refusal(photo, {photo.size(), 47}).find("8 x 6"), std::string::npos);
+  EXPECT_NE(image_refusal(photo.substr(0, 90)).find("upload: expected a complete BMP image, found the file ends early"),
             std::string::npos);
-  EXPECT_NE(message_of("GIF89a").find("a GIF"), std::string::npos);
+  EXPECT_NE(image_refusal("GIF89a").find("a GIF"), std::string::npos);
 }
 
 TEST(FeaturesOfImage, FilesBeyondTheLimitAreNotRead) {

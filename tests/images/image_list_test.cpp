@@ -24,7 +24,7 @@ Names names_of(const ImageList& list) {
   return names;
 }
 
-std::string message_of(const std::vector<fs::path>& places, const fs::path& labels = {}) {
+std::string list_refusal(const std::vector<fs::path>& places, const fs::path& labels = {}) {
   try {
     list_images(places, labels);
   } catch (const Error& error) {
@@ -83,7 +83,7 @@ TEST(ImageList, LinksInACircleEnd) {
   EXPECT_TRUE(list.empty_folders.empty());
   EXPECT_EQ(list.broken_links, (Names{"a/loop.png", "a/z/b/0.png", "b/0.png", "b/a/loop.png"}));
   EXPECT_TRUE(list.other_files.empty());
-  EXPECT_NE(message_of({dir / "photos/b/0.png"}).find("found a broken link"), std::string::npos);
+  EXPECT_NE(list_refusal({dir / "photos/b/0.png"}).find("found a broken link"), std::string::npos);
 }
 
 TEST(ImageList, FilesAndSeveralFoldersKeepTheirPaths) {
@@ -107,7 +107,7 @@ TEST(ImageList, OverlappingPlacesGiveAnImageOneClass) {
     EXPECT_EQ(list.class_names, (Names{"a", "b"}));
   }
   touch(dir / "big/a/x/1.png");
-  EXPECT_NE(message_of({dir / "big", dir / "big/a"}).find("'a' and 'x'"), std::string::npos);
+  EXPECT_NE(list_refusal({dir / "big", dir / "big/a"}).find("'a' and 'x'"), std::string::npos);
   EXPECT_EQ(find_images({dir / "big", dir / "big/a"}).images.size(), 101u);
 }
 
@@ -141,10 +141,10 @@ TEST(ImageList, LabelsOfSomeImagesByAsMuchOfTheirPathsAsTellsThemApart) {
   const auto from_here = csv(fs::relative(dir / "p").string() + "/../p/1.png,fox\n");
   EXPECT_EQ(names_of(list_images({dir / "p"}, from_here)), Names{"1.png=fox"}) << "as seen from the current folder";
   EXPECT_NE(
-      message_of({dir.path()}, csv("1.png,fox\n"))
+      list_refusal({dir.path()}, csv("1.png,fox\n"))
           .find("'1.png', which may be '" + (dir / "p/1.png").string() + "' or '" + (dir / "q/1.png").string() + "'"),
       std::string::npos);
-  EXPECT_NE(message_of({dir.path()}, csv("p/1.png,fox\n./p/1.png,owl\n")).find("'fox' and 'owl'"), std::string::npos);
+  EXPECT_NE(list_refusal({dir.path()}, csv("p/1.png,fox\n./p/1.png,owl\n")).find("'fox' and 'owl'"), std::string::npos);
 }
 
 TEST(ImageList, OtherFilesAreCountedByTheirEndings) {
@@ -157,7 +157,7 @@ TEST(ImageList, OtherFilesAreCountedByTheirEndings) {
   for (const char* name : {"x.a", "x.b", "x.c", "x.d"}) touch(dir / name);
   EXPECT_EQ(describe_other_files(list_images({dir.path()})), "9 files (2 .heic, 2 other, 1 .a, 1 .b, 1 .c, …)");
   fs::remove(dir / "p/1.png");
-  EXPECT_NE(message_of({dir / "p"}).find("found none among 4 files (2 .heic, "), std::string::npos);
+  EXPECT_NE(list_refusal({dir / "p"}).find("found none among 4 files (2 .heic, "), std::string::npos);
 }
 
 TEST(ImageList, ProblemsAreNamed) {
@@ -167,7 +167,7 @@ TEST(ImageList, ProblemsAreNamed) {
   fs::create_directories(dir / "empty");
   const auto csv = [&](const std::string& text) {
     write_text_file(dir / "labels.csv", text);
-    return message_of({dir.path()}, dir / "labels.csv");
+    return list_refusal({dir.path()}, dir / "labels.csv");
   };
   EXPECT_NE(csv("file,label\n").find("'file' and 'class'"), std::string::npos);
   EXPECT_NE(csv("file,class\nb/1.png,x\n").find("none of the 2 images, such as 'a/1.png'"), std::string::npos);
@@ -175,13 +175,13 @@ TEST(ImageList, ProblemsAreNamed) {
   EXPECT_NE(csv("file,class\na/1.png,\n").find("class: expected a class name, found an empty cell"), std::string::npos);
   EXPECT_NE(csv("file,class\n,x\n").find("file: expected the name of an image, found an empty cell"),
             std::string::npos);
-  EXPECT_NE(message_of({dir / "none"}).find("no such file"), std::string::npos);
-  EXPECT_NE(message_of({dir / "empty"}).find(".webp"), std::string::npos);
+  EXPECT_NE(list_refusal({dir / "none"}).find("no such file"), std::string::npos);
+  EXPECT_NE(list_refusal({dir / "empty"}).find(".webp"), std::string::npos);
   touch(dir / "bare.png");
-  EXPECT_NE(message_of({dir.path()}).find("bare.png: class"), std::string::npos) << message_of({dir.path()});
+  EXPECT_NE(list_refusal({dir.path()}).find("bare.png: class"), std::string::npos) << list_refusal({dir.path()});
   fs::remove(dir / "bare.png");
   touch(dir / "a/\xff\xfe.png");
-  EXPECT_NE(message_of({dir.path()}).find("UTF-8"), std::string::npos);
+  EXPECT_NE(list_refusal({dir.path()}).find("UTF-8"), std::string::npos);
 }
 
 }  // namespace parsnets::test

@@ -12,18 +12,18 @@
 #include "base/machine.hpp"
 #include "base/rng.hpp"
 #include "features/preprocess.hpp"
+#include "features/statistics.hpp"
 #include "model/composite.hpp"
 #include "model/fit_gates.hpp"
 #include "model/scoring.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/ranking.hpp"
-#include "parsnets/statistics.hpp"
+#include "parsnets/predictor.hpp"
 #include "parsnets/version.hpp"
 #include "solvers/descent_loss.hpp"
-#include "solvers/gated_direction.hpp"
-#include "solvers/svr_block.hpp"
-#include "solvers/svr_certificate.hpp"
+#include "solvers/preconditioner.hpp"
+#include "solvers/svr.hpp"
+#include "solvers/svr_engine.hpp"
 
 namespace {
 
@@ -82,8 +82,8 @@ void count_all() {
   for (std::size_t c = 0; c < kClasses; ++c) names.push_back(std::to_string(c));
 
   count("preprocess", [&] {
-    preprocessed_rows(fit_feature_preprocess(FeatureScaling::sqrt_l2, true, features.view(), rows, pool),
-                      features.view(), rows, pool);
+    preprocessed_rows(fit_feature_preprocess(FeatureScaling::sqrt_l2, features.view(), rows, pool), features.view(),
+                      rows, pool);
   });
   count("statistics", [&] {
     Statistics sums(FeatureScaling::sqrt_l2, names, kDimensions);
@@ -114,7 +114,6 @@ void count_all() {
   });
 
   DescentSamples samples;
-  samples.x = features.view();
   samples.labels = labels;
   samples.semantics = classes.view();
   const LossOfOutputs loss(samples, {}, {}, pool);

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/linalg.hpp"
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/predictor.hpp"
@@ -42,7 +42,7 @@ double outside_of(std::span<const float> x, MatrixView<const float> v, std::size
   return 1 - inside / all;
 }
 
-/// Every number as rejection.hpp defines it, from what the model tells in other ways.
+/// Every number as open_set.hpp defines it, from what the model tells in other ways.
 void expect_by_definition(const Trained& trained, double tolerance) {
   const Model& model = trained.model;
   ThreadPool pool(1);
@@ -86,26 +86,12 @@ void expect_by_definition(const Trained& trained, double tolerance) {
   }
 }
 
-TrainOptions class_space_options() {
-  TrainOptions options;
-  options.class_space.targets = Targets::classes;
-  return options;
-}
+TEST(Evidence, IsWhatItsDefinitionSays) { expect_by_definition(Trained(test::options_with("parsnets")), 2e-5); }
 
-TEST(Evidence, IsWhatItsDefinitionSays) { expect_by_definition(Trained(class_space_options()), 2e-5); }
-
-TEST(Evidence, IsTheSameWithGatedNetworksAndASemanticHead) {
-  TrainOptions gated = test::small_options(Method::parsnets);
-  gated.gates.kind = GateKind::anchor;
-  gated.class_space.targets = Targets::classes;
-  expect_by_definition(Trained(gated), 2e-5);
-  TrainOptions head = class_space_options();
-  head.class_space.semantic_head = 0.5;
-  expect_by_definition(Trained(head), 2e-5);
-}
+TEST(Evidence, IsTheSameWithGatedNetworks) { expect_by_definition(Trained("parsnets"), 2e-5); }
 
 TEST(Evidence, DoesNotDependOnBatchThreadsOrTheNumberOfClassesAskedFor) {
-  const Trained trained(class_space_options());
+  const Trained trained(test::options_with("parsnets"));
   ThreadPool one(1), three(3);
   const Ranking ranking(trained.model);
   const auto all = evidence_of_rows(trained.model, trained.data.features.view(), ranking, one);
@@ -118,7 +104,7 @@ TEST(Evidence, DoesNotDependOnBatchThreadsOrTheNumberOfClassesAskedFor) {
 }
 
 TEST(Evidence, AZeroVectorHasFiniteEvidence) {
-  const Trained trained(class_space_options());
+  const Trained trained(test::options_with("parsnets"));
   ThreadPool pool(1);
   const Matrix<float> zero(1, trained.data.features.cols(), 0.0f);
   for (const float v : evidence_of_rows(trained.model, zero.view(), Ranking(trained.model), pool)[0].values())
@@ -153,12 +139,9 @@ TEST(Evidence, TheSpanMeasuresWhatIsOutsideOfIt) {
 }
 
 TEST(Evidence, OtherSimilaritiesAreRefused) {
-  TrainOptions options = test::small_options(Method::ridge);
-  options.class_space.similarity = Similarity::dot;
-  const Trained dot(options);
-  EXPECT_THROW(require_evidence(dot.model), Error);
-  EXPECT_THROW(require_evidence(Trained(Method::reverse_ridge).model), Error);
-  EXPECT_NO_THROW(require_evidence(Trained(Method::ridge).model));
+  EXPECT_THROW(require_evidence(Trained("eszsl").model), Error) << "compares by dot products";
+  EXPECT_THROW(require_evidence(Trained("reverse-ridge").model), Error);
+  EXPECT_NO_THROW(require_evidence(Trained("ridge").model));
 }
 
 }  // namespace

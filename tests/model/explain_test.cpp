@@ -11,27 +11,13 @@ namespace {
 
 using Trained = test::TrainedModel;
 
-TrainOptions with_targets(Targets targets, double width) {
-  TrainOptions options = test::small_options(Method::parsnets);
-  options.class_space.targets = targets;
-  options.class_space.prototype_width = width;
-  return options;
-}
-
-TrainOptions with_two_heads(double width) {
-  TrainOptions options = with_targets(Targets::classes, width);
-  options.class_space.semantic_head = 0.7;
-  return options;
+TrainOptions with_width(const std::string& width) {
+  return test::small_options("parsnets", "prototype-width=" + width);
 }
 
 std::vector<TrainOptions> kinds_of_models() {
-  return {test::small_options(Method::scln),
-          with_targets(Targets::semantics, 0),
-          with_targets(Targets::semantics, 1.4),
-          with_targets(Targets::classes, 0),
-          with_targets(Targets::classes, 0.7),
-          with_two_heads(0),
-          with_two_heads(0.7)};
+  return {test::small_options("scln"), test::small_options("paper", "fit=ridge;semantic-whitening=0.25"),
+          with_width("0"), with_width("0.7")};
 }
 
 TEST(Explain, ContributionsAddUpToTheDifferenceOfTheScores) {
@@ -49,7 +35,7 @@ TEST(Explain, ContributionsAddUpToTheDifferenceOfTheScores) {
 }
 
 TEST(Explain, NamesTheBestClassTheSecondAndTheActiveNetworks) {
-  Trained t(with_targets(Targets::classes, 1));
+  Trained t(with_width("1"));
   ASSERT_NE(t.model.gamma, 0);
   const Explanation why = explain(t.model, t.data.features.row(5), t.pool);
   Matrix<float> scores = t.model.scores({t.data.features.row(5).data(), 1, t.data.features.cols()}, t.pool);
@@ -90,10 +76,9 @@ double slow_contribution(Trained& t, std::span<const float> x, std::size_t winne
 
 TEST(Explain, AContributionIsTheIntegralOfTheScoresSlope) {
   // Between two unseen classes: their places depend on the semantics alone.
-  for (TrainOptions options : {with_targets(Targets::classes, 1), with_two_heads(1)}) {
-    options.preprocessing.semantic_scaling =
-        SemanticScaling::none;  // the line of prepared semantics is that of raw ones
-    Trained t(options);
+  {
+    // The line of prepared semantics is that of raw ones.
+    Trained t(test::small_options("parsnets", "prototype-width=1;semantic-scaling=none"));
     const auto unseen = t.data.unseen_classes();
     std::vector<std::string> others;
     for (std::size_t c = 0; c < t.data.classes(); ++c)
@@ -114,7 +99,7 @@ TEST(Explain, AContributionIsTheIntegralOfTheScoresSlope) {
 
 TEST(Explain, PredictsTheAttributesOfASample) {
   // The means of predictions over the samples of seen classes lie near the classes' own attributes.
-  Trained t(with_targets(Targets::classes, 1));
+  Trained t(with_width("1"));
   double right = 0, count = 0;
   const Matrix<float> predicted = t.model.predict_semantics(t.data.features.view(), t.pool);
   std::vector<std::vector<float>> wanted;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
 #include "small_training.hpp"
@@ -16,13 +16,6 @@ namespace parsnets {
 namespace {
 
 using Rows = std::vector<std::vector<double>>;
-
-TrainOptions class_space(double head = 0) {
-  TrainOptions options = test::small_options(Method::parsnets);
-  options.class_space.targets = Targets::classes;
-  options.class_space.semantic_head = head;
-  return options;
-}
 
 /// Classes whose descriptions leave a part of them open.
 Dataset weakly_described() {
@@ -46,7 +39,7 @@ struct Field {
   Model model;
   Matrix<float> pile;  ///< test samples of all classes
 
-  explicit Field(double head = 0) : model(train(data, class_space(head), pool)) {
+  Field() : model(train(data, test::small_options(), pool)) {
     std::vector<std::int32_t> rows = data.split.test_unseen;
     rows.insert(rows.end(), data.split.test_seen.begin(), data.split.test_seen.end());
     pile = gather_rows(data.features.view(), rows);
@@ -66,8 +59,8 @@ struct Field {
   Evaluation evaluated(const Model& m) { return evaluate(m, data, pool); }
 };
 
-std::vector<float> values_of(const Matrix<float>& m) { return {m.values().begin(), m.values().end()}; }
-std::vector<float> vectors_of(const Model& model) { return values_of(model.class_vectors()); }
+std::vector<float> field_values(const Matrix<float>& m) { return {m.values().begin(), m.values().end()}; }
+std::vector<float> vectors_of(const Model& model) { return field_values(model.class_vectors()); }
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
@@ -145,8 +138,8 @@ void expect_near(const Rows& wanted, const Rows& found, double tolerance) {
 Rows places_of(const Model& model) { return parts_of(model.class_vectors(), model.class_outputs(), {}).place; }
 
 TEST(Field, AdaptIsTheEmOfItsDefinition) {
-  for (const double head : {0.0, 0.7}) {
-    Field f(head);
+  {
+    Field f;
     for (const double strength : {2.0, 20.0})  // 2: the memory of 20 samples is full
       for (const int rounds : {1, 4}) {
         Model model = f.copy();
@@ -163,8 +156,8 @@ TEST(Field, AdaptIsTheEmOfItsDefinition) {
 }
 
 TEST(Field, UnlabelledSamplesHelpWhereDescriptionsAreWeak) {
-  for (const double head : {0.0, 0.7}) {
-    Field f(head);
+  {
+    Field f;
     const Evaluation before = f.evaluated(f.model);
     const Adaptation told = adapt(f.model, f.pile.view(), {}, f.pool);
     const Evaluation after = f.evaluated(f.model);
@@ -192,6 +185,41 @@ TEST(Field, AThousandRoundsEndWhereTwentyDo) {
   const Adaptation told = adapt(longer, f.pile.view(), options, f.pool);
   EXPECT_LT(told.rounds, 1000);
   expect_near(places_of(f.model), places_of(longer), 1e-3);
+}
+
+TEST(Field, FromTwoBatchesOnTheModelAdaptsToOneAfterTheOther) {
+  Field f;
+  Model slow = f.copy(), whole = f.copy();
+  AdaptOptions options;
+  options.batch = f.pile.rows() / 2 - 1;
+  const std::size_t d = f.pile.cols(), rest = f.pile.rows() - options.batch;  // the last two go with the second batch
+  const Adaptation told = adapt(f.model, f.pile.view(), options, f.pool);
+  const Adaptation first = adapt(slow, {f.pile.data(), options.batch, d}, {}, f.pool),
+                   second = adapt(slow, {f.pile.row(options.batch).data(), rest, d}, {}, f.pool);
+  EXPECT_EQ(vectors_of(f.model), vectors_of(slow));
+  EXPECT_EQ(f.model.record.adaptations.size(), 2u);
+  EXPECT_EQ(told.samples, f.pile.rows());
+  EXPECT_EQ(told.convincing, first.convincing + second.convincing);
+  options.batch = f.pile.rows() / 2 + 1;
+  adapt(whole, f.pile.view(), options, f.pool);
+  EXPECT_EQ(whole.record.adaptations.size(), 1u);
+}
+
+TEST(Field, ABadSampleInALaterBatchLeavesTheModelAsItWas) {
+  Field f;
+  const auto before = vectors_of(f.model);
+  AdaptOptions options;
+  options.batch = 20;
+  Matrix<float> samples = Matrix<float>::copy_of(f.pile.view());
+  samples(30, 2) = std::nanf("");
+  try {
+    adapt(f.model, samples.view(), options, f.pool);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.parts().field, "sample 30, feature 2");
+  }
+  EXPECT_EQ(vectors_of(f.model), before);
+  EXPECT_FALSE(is_adapted(f.model));
 }
 
 TEST(Field, TheSamePileAgainAndAgainConverges) {
@@ -246,7 +274,7 @@ TEST(Field, GammaShiftsByTheShareOfUnseenClassesThatMoved) {
 }
 
 TEST(Field, TheNumberOfThreadsDoesNotMatter) {
-  Field f(0.7);
+  Field f;
   std::vector<std::vector<float>> vectors;
   for (const unsigned threads : {1u, 2u, 5u}) {
     Model model = f.copy();
@@ -290,7 +318,7 @@ TEST(Field, SeenClassesMoveWhenTheyAreNamed) {
 }
 
 TEST(Field, ExamplesMoveAClassAsItsPosteriorMeanDoes) {
-  Field f(0.7);
+  Field f;
   const auto label = f.data.unseen_classes()[0];
   const auto c = static_cast<std::size_t>(label);
   for (const std::size_t count : {std::size_t{1}, std::size_t{25}}) {
@@ -319,8 +347,8 @@ TEST(Field, ExamplesRaiseAccuracy) {
 }
 
 TEST(Field, AClassMayBeKnownByItsExamplesAlone) {
-  for (const double head : {0.0, 0.7}) {
-    Field f(head);
+  {
+    Field f;
     const auto label = f.data.unseen_classes()[0];
     const std::string name = f.data.class_names[static_cast<std::size_t>(label)];
     f.model.remove_class(name);
@@ -335,7 +363,7 @@ TEST(Field, AClassMayBeKnownByItsExamplesAlone) {
         if (scores(r, c) - (f.model.classes.seen[c] ? f.model.gamma : 0) > scores(r, best)) best = c;
       right += best == scores.cols() - 1 ? 1 : 0;
     }
-    EXPECT_GT(right, head == 0 ? scores.rows() / 2 : 0);  // with a head it has no part in semantics
+    EXPECT_GT(right, scores.rows() / 2);
     EXPECT_THROW(add_class_by_examples(f.model, name, others.view(), f.pool), Error);
     EXPECT_THROW(add_class_by_examples(f.model, "none", Matrix<float>(0, others.cols()).view(), f.pool), Error);
     EXPECT_THROW(add_class_by_examples(f.model, "narrow", Matrix<float>(1, 3, 1.0f).view(), f.pool), Error);
@@ -364,8 +392,8 @@ TEST(Field, SumsStayWithTheirClassesWhenOthersComeAndGo) {
 }
 
 TEST(Field, ExplanationsStillAddUp) {
-  for (const double head : {0.0, 0.7}) {
-    Field f(head);
+  {
+    Field f;
     const auto label = f.data.unseen_classes()[0], other = f.data.unseen_classes()[1];
     teach(f.model, f.data.class_names[static_cast<std::size_t>(other)], f.samples_of(other, 0, 3).view(), f.pool);
     for (const auto c : f.data.unseen_classes())
@@ -387,7 +415,7 @@ TEST(Field, ExplanationsStillAddUp) {
 }
 
 TEST(Field, AModelFileKeepsWhatWasLearned) {
-  Field f(0.7);
+  Field f;
   const auto label = f.data.unseen_classes()[0];
   f.model.field = {7, 30, 35, 0.8};
   add_class_by_examples(f.model, "by examples", f.samples_of(label, 0, 5).view(), f.pool);
@@ -425,7 +453,7 @@ TEST(Field, WhatDoesNotFitIsRefusedAndChangesNothing) {
   EXPECT_EQ(vectors_of(f.model), before);
   EXPECT_FALSE(is_adapted(f.model));
   EXPECT_FALSE(is_taught(f.model));
-  test::TrainedModel semantic(Method::ridge);
+  test::TrainedModel semantic("ridge");
   ASSERT_EQ(semantic.model.targets, Targets::semantics);
   const auto x = semantic.data.features.view();
   EXPECT_THROW(adapt(semantic.model, x, {}, semantic.pool), Error);

@@ -1,5 +1,3 @@
-#include "parsnets/gates.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "base/rng.hpp"
 #include "model/fit_gates.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/model_parts.hpp"
 
 namespace parsnets {
 
@@ -26,12 +25,11 @@ Matrix<float> random_embeddings(std::size_t n, std::size_t h, std::uint64_t seed
   return out;
 }
 
-GateOptions options_for(GateKind kind, int networks, int open, AnchorChoice anchors = AnchorChoice::samples) {
+GateOptions options_for(GateKind kind, int networks, int open) {
   GateOptions options;
   options.kind = kind;
   options.networks = networks;
   options.open = open;
-  options.anchors = anchors;
   return options;
 }
 
@@ -115,8 +113,6 @@ TEST(Gates, AnchorsOfSamplesThatAreNotInMemoryAreTheSame) {
   const Gates expected = fit_gates(options, e.view(), pool), found = fit_gates(options, 50, 7, encodings, pool);
   EXPECT_TRUE(std::ranges::equal(found.anchors.values(), expected.anchors.values()));
   EXPECT_EQ(asked, 9u);
-  options.anchors = AnchorChoice::kmeans;
-  EXPECT_THROW(fit_gates(options, 50, 7, encodings, pool), Error);
 }
 
 TEST(Gates, EnergyIsMeasuredAboutTheMeanOfTheWholeEmbedding) {
@@ -237,74 +233,17 @@ TEST(Gates, DrawnAnchorsAreDistinctSamplesOfUnitLength) {
   EXPECT_EQ(code_of(options_for(GateKind::anchor, 31, 4), e), ErrorCode::usage);
 }
 
-TEST(Gates, KMeansFindsSeparatedDirectionsEvenFromABadStart) {
-  ThreadPool pool(2);
-  // Six clusters, most samples in the first: some draws start with several anchors in it and none elsewhere.
-  constexpr std::size_t h = 16;
-  const auto centres = random_embeddings(6, h, 9);
-  Matrix<float> e(400, h);
-  Rng rng(10);
-  std::vector<std::size_t> cluster(400);
-  for (std::size_t r = 0; r < 400; ++r) {
-    cluster[r] = r < 300 ? 0 : 1 + r % 5;
-    for (std::size_t j = 0; j < h; ++j) e(r, j) = centres(cluster[r], j) + static_cast<float>(0.02 * rng.normal());
-  }
-  const auto mean_cosine = [&](const Gates& gates) {
-    double sum = 0;
-    for (std::size_t r = 0; r < e.rows(); ++r) {
-      double best = -1;
-      for (std::size_t a = 0; a < gates.networks; ++a)
-        best = std::max(best, dot(gates.anchors.row(a), e.row(r)) / std::sqrt(dot(e.row(r), e.row(r))));
-      sum += best;
-    }
-    return sum / static_cast<double>(e.rows());
-  };
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    auto drawn = options_for(GateKind::anchor, 12, 1),
-         clustered = options_for(GateKind::anchor, 12, 1, AnchorChoice::kmeans);
-    drawn.seed = clustered.seed = seed;
-    const auto before = fit_gates(drawn, e.view(), pool), after = fit_gates(clustered, e.view(), pool);
-    EXPECT_GE(mean_cosine(after), mean_cosine(before));
-    for (std::size_t a = 0; a < 12; ++a) EXPECT_NEAR(dot(after.anchors.row(a), after.anchors.row(a)), 1, 1e-6);
-  }
-}
-
-TEST(Gates, KMeansReseedsAnchorsThatNoSampleIsNearestTo) {
-  ThreadPool pool(2);
-  // Half the samples are copies of one direction: many a start draws two of them, and one of the two stays without
-  // samples unless it is moved to the other half, which has a spread.
-  Matrix<float> e(40, 3, 0.0f);
-  for (std::size_t r = 0; r < 20; ++r) e(r, 1) = 1;
-  for (std::size_t r = 20; r < 40; ++r) {
-    e(r, 0) = 1;
-    e(r, 2) = r % 2 == 0 ? 0.3f : -0.3f;
-  }
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    auto options = options_for(GateKind::anchor, 3, 1, AnchorChoice::kmeans);
-    options.seed = seed;
-    const auto gates = fit_gates(options, e.view(), pool);
-    std::set<std::uint16_t> used;
-    for (std::size_t r = 0; r < e.rows(); ++r) used.insert(select(gates, e.row(r))[0]);
-    EXPECT_EQ(used.size(), 3u) << "seed " << seed;
-  }
-  auto all_alike = options_for(GateKind::anchor, 10, 2, AnchorChoice::kmeans);
-  const auto gates = fit_gates(all_alike, MatrixView<const float>(e.data(), 20, 3), pool);
-  for (std::size_t a = 0; a < 10; ++a) EXPECT_EQ(gates.anchors(a, 1), 1);
-}
-
 TEST(Gates, FitAndChoiceDoNotDependOnTheNumberOfThreads) {
   const auto e = random_embeddings(1500, 40, 11);
-  for (const auto anchors : {AnchorChoice::samples, AnchorChoice::kmeans}) {
-    const auto options = options_for(GateKind::anchor, 60, 12, anchors);
-    ThreadPool one(1);
-    const auto first = fit_gates(options, e.view(), one);
-    const auto open = open_networks(first, e.view(), one);
-    for (const unsigned threads : {2u, 5u}) {
-      ThreadPool pool(threads);
-      const auto again = fit_gates(options, e.view(), pool);
-      EXPECT_TRUE(same_bits(first.anchors, again.anchors));
-      EXPECT_TRUE(same_bits(open, open_networks(again, e.view(), pool)));
-    }
+  const auto options = options_for(GateKind::anchor, 60, 12);
+  ThreadPool one(1);
+  const auto first = fit_gates(options, e.view(), one);
+  const auto open = open_networks(first, e.view(), one);
+  for (const unsigned threads : {2u, 5u}) {
+    ThreadPool pool(threads);
+    const auto again = fit_gates(options, e.view(), pool);
+    EXPECT_TRUE(same_bits(first.anchors, again.anchors));
+    EXPECT_TRUE(same_bits(open, open_networks(again, e.view(), pool)));
   }
 }
 

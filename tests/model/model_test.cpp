@@ -7,8 +7,11 @@
 #include <limits>
 #include <numeric>
 
+#include "base/row_blocks.hpp"
+#include "model/prediction.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/ranking.hpp"
+#include "parsnets/field.hpp"
+#include "parsnets/predictor.hpp"
 #include "small_training.hpp"
 
 namespace parsnets {
@@ -17,13 +20,12 @@ namespace {
 
 using Trained = test::TrainedModel;
 
-constexpr Method kBothKinds[] = {Method::scln,
-                                 Method::parsnets};  // without and with shared network, whitening, prototypes
+const std::string kBothKinds[] = {"scln", "parsnets"};  // without and with shared network, whitening, prototypes
 
 }  // namespace
 
 TEST(Model, AddingAClassChangesNoOtherScore) {
-  for (const Method method : kBothKinds) {
+  for (const std::string& method : kBothKinds) {
     Trained t(method);
     const Matrix<float> before = t.model.scores(t.data.features.view(), t.pool);
     std::vector<float> unicorn(t.model.attributes(), 40.0f);
@@ -39,7 +41,7 @@ TEST(Model, AddingAClassChangesNoOtherScore) {
 }
 
 TEST(Model, AClassThatWasRemovedAndAddedAgainIsRecognisedAsBefore) {
-  for (const Method method : kBothKinds) {
+  for (const std::string& method : kBothKinds) {
     Trained t(method);
     const Matrix<float> before = t.model.scores(t.data.features.view(), t.pool);
     const std::size_t unseen = static_cast<std::size_t>(t.data.unseen_classes()[0]);
@@ -51,7 +53,7 @@ TEST(Model, AClassThatWasRemovedAndAddedAgainIsRecognisedAsBefore) {
 }
 
 TEST(Model, ClassesPreparedBeforeGiveTheSameScoresAndExplanations) {
-  for (const Method method : {Method::scln, Method::parsnets, Method::eszsl, Method::reverse_ridge}) {
+  for (const std::string method : {"scln", "parsnets", "eszsl", "reverse-ridge"}) {
     Trained t(method);
     const PreparedClasses prepared = t.model.prepare_classes(t.pool);
     const Matrix<float> plain = t.model.scores(t.data.features.view(), t.pool),
@@ -69,7 +71,7 @@ TEST(Model, ClassesPreparedBeforeGiveTheSameScoresAndExplanations) {
 }
 
 TEST(Model, AddedClassesArePreparedWithoutTheOthersToTheSameBits) {
-  for (const Method method : {Method::scln, Method::parsnets, Method::eszsl, Method::reverse_ridge}) {
+  for (const std::string method : {"scln", "parsnets", "eszsl", "reverse-ridge"}) {
     Trained t(method);
     const PreparedClasses before = t.model.prepare_classes(t.pool);
     for (std::size_t c = 0; c < 3; ++c)
@@ -81,7 +83,7 @@ TEST(Model, AddedClassesArePreparedWithoutTheOthersToTheSameBits) {
 }
 
 TEST(Model, ManyClassesAreAddedAndRemovedAtOnce) {
-  Trained t(Method::ridge);
+  Trained t("ridge");
   const auto before = t.model.classes.names;
   constexpr std::size_t kMany = 100'000;  // a copy of the bank for each would be 400 GB
   std::vector<std::string> names;
@@ -102,7 +104,7 @@ TEST(Model, ManyClassesAreAddedAndRemovedAtOnce) {
 }
 
 TEST(Model, ScoresSomeRowsAtATimeAreTheWholeToTheBit) {
-  for (const Method method : {Method::scln, Method::parsnets, Method::reverse_ridge}) {
+  for (const std::string method : {"scln", "parsnets", "reverse-ridge"}) {
     Trained t(method);
     constexpr std::size_t kMany = 40'000, kRows = 600;  // so many classes that a block has 256 rows
     std::vector<std::string> names;
@@ -128,7 +130,7 @@ TEST(Model, ScoresSomeRowsAtATimeAreTheWholeToTheBit) {
 }
 
 TEST(Model, BadClassesAreRefusedByName) {
-  Trained t(Method::scln);
+  Trained t("scln");
   const std::vector<float> right(t.model.attributes(), 1.0f), wrong(3, 1.0f),
       nan(t.model.attributes(), std::numeric_limits<float>::quiet_NaN());
   EXPECT_THROW(t.model.add_class(t.data.class_names[0], right), Error);
@@ -139,7 +141,7 @@ TEST(Model, BadClassesAreRefusedByName) {
 }
 
 TEST(Model, WrongOrNonFiniteInputIsRefused) {
-  Trained t(Method::scln);
+  Trained t("scln");
   EXPECT_THROW(t.model.scores(Matrix<float>(2, 5, 1.0f).view(), t.pool), Error);
   Matrix<float> x(2, t.model.dimensions, 1.0f);
   x(1, 3) = std::numeric_limits<float>::infinity();
@@ -152,7 +154,7 @@ TEST(Model, WrongOrNonFiniteInputIsRefused) {
 }
 
 TEST(Model, ConfidencesAreASoftmaxWithGammaAndTemperature) {
-  Trained t(Method::scln);
+  Trained t("scln");
   t.model.gamma = 0.5;
   t.model.temperature = 0.25;
   std::vector<float> scores(t.model.classes.names.size(), 0.1f);
@@ -167,7 +169,7 @@ TEST(Model, ConfidencesAreASoftmaxWithGammaAndTemperature) {
 }
 
 TEST(Model, RemovedClassesTakeTheirCalibrationAlong) {
-  test::TrainedModel trained(Method::ridge);
+  test::TrainedModel trained("ridge");
   Model& model = trained.model;
   model.sets = {{0.1f, 0.2f, 0.3f, 0.4f}, {0, 1, 1, 3}, {0.5f}};
   const std::vector<std::string> names{model.classes.names[1], model.classes.names[2]};
@@ -175,6 +177,25 @@ TEST(Model, RemovedClassesTakeTheirCalibrationAlong) {
   EXPECT_EQ(model.sets, (PredictionSets{{0.1f, 0.4f}, {0, 1}, {0.5f}}));
   model.add_class("okapi", std::vector<float>(model.attributes(), 0.5f));
   EXPECT_EQ(model.sets, (PredictionSets{{0.1f, 0.4f}, {0, 1}, {0.5f}}));
+}
+
+TEST(Copy, WhatACopyLearnsInTheFieldIsItsOwn) {
+  test::TrainedModel t("parsnets");
+  const Matrix<float> pile = gather_rows(t.data.features.view(), t.data.split.test_unseen);
+  const auto name = t.data.class_names[static_cast<std::size_t>(t.data.unseen_classes().front())];
+  adapt(t.model, pile.view(), {}, t.pool);
+  teach(t.model, name, {pile.data(), 2, pile.cols()}, t.pool);
+  const Matrix<float> before = t.model.scores(pile.view(), t.pool);
+  for (const auto& make : {shared_copy, copy_in_memory}) {
+    Model copy = make(t.model);
+    const Matrix<float> same = copy.scores(pile.view(), t.pool);
+    EXPECT_TRUE(std::equal(same.values().begin(), same.values().end(), before.values().begin()));
+    teach(copy, name, {pile.row(pile.rows() - 3).data(), 3, pile.cols()}, t.pool);
+    adapt(copy, {pile.data(), pile.rows() / 2, pile.cols()}, {}, t.pool);
+    const Matrix<float> own = copy.scores(pile.view(), t.pool), after = t.model.scores(pile.view(), t.pool);
+    EXPECT_FALSE(std::equal(own.values().begin(), own.values().end(), before.values().begin()));
+    EXPECT_TRUE(std::equal(after.values().begin(), after.values().end(), before.values().begin()));
+  }
 }
 
 }  // namespace parsnets

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "base/rng.hpp"
 #include "counted_memory.hpp"
+#include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "small_training.hpp"
 
@@ -44,7 +48,7 @@ void add_classes(Model& model, std::size_t many) {
 }  // namespace
 
 TEST(Predictor, RanksAsTheScoresDo) {
-  for (const Method method : {Method::parsnets, Method::scln, Method::eszsl, Method::reverse_ridge}) {
+  for (const std::string method : {"parsnets", "scln", "eszsl", "reverse-ridge"}) {
     Trained t(method);
     add_classes(t.model, 3000);  // three blocks of classes
     ThreadPool two(2);
@@ -68,7 +72,7 @@ TEST(Predictor, RanksAsTheScoresDo) {
 
 TEST(Predictor, AllocatesNothingOnceItHas) {
   if (!test::memory_is_counted()) GTEST_SKIP() << "sanitizers have their own operator new";
-  for (const Method method : {Method::parsnets, Method::scln}) {
+  for (const std::string method : {"parsnets", "scln"}) {
     Trained t(method);
     ThreadPool two(2);
     const Predictor predictor(t.model, two);
@@ -93,7 +97,7 @@ TEST(Predictor, AllocatesNothingOnceItHas) {
 }
 
 TEST(Predictor, AHundredThousandClassesNeedNoScoresOfAll) {
-  Trained t(Method::ridge);
+  Trained t("ridge");
   constexpr std::size_t kMany = 100'000, kSamples = 2000, kTop = 5;
   add_classes(t.model, kMany);
   Matrix<float> x(kSamples, t.model.dimensions);
@@ -119,7 +123,7 @@ TEST(Predictor, AHundredThousandClassesNeedNoScoresOfAll) {
 }
 
 TEST(Predictor, ServesSeveralThreadsAtOnce) {
-  Trained t(Method::parsnets);
+  Trained t("parsnets");
   const Predictor predictor(t.model, t.pool);
   const Ranking ranking(t.model);
   const auto x = t.data.features.view();
@@ -136,7 +140,7 @@ TEST(Predictor, ServesSeveralThreadsAtOnce) {
 }
 
 TEST(Predictor, RefusesWhatDoesNotFit) {
-  Trained t(Method::ridge);
+  Trained t("ridge");
   const Predictor predictor(t.model, t.pool);
   const Ranking ranking(t.model), few(t.model, {0, 2});
   const auto x = t.data.features.view();
@@ -151,6 +155,238 @@ TEST(Predictor, RefusesWhatDoesNotFit) {
   t.model.remove_class(t.model.classes.names[0]);
   EXPECT_THROW(Predictor(t.model, stale), Error);
   EXPECT_THROW(predictor.rank(x, Ranking(t.model), t.pool, best), Error) << "a ranking of other classes";
+}
+
+namespace {
+
+constexpr std::size_t kDimensions = 21, kEncoding = 12, kNetworks = 6, kOpen = 2, kAttributes = 7, kClasses = 9;
+
+/// What may differ from a plain model.
+struct Kind {
+  std::string name;
+  bool encoder = true, shared = true, relu = false, see_encoding = true, two_heads = false;
+  FeatureScaling scaling = FeatureScaling::sqrt_l2;
+  GateKind gates = GateKind::anchor;
+  Similarity similarity = Similarity::cosine;
+  Direction direction = Direction::forward;
+};
+
+std::vector<Kind> kinds() {
+  std::vector<Kind> all(11);
+  all[0].name = "plain";
+  all[1].name = "relu", all[1].relu = true;
+  all[2].name = "two heads", all[2].two_heads = true;
+  all[3].name = "standardize", all[3].scaling = FeatureScaling::standardize;
+  all[4].name = "energy", all[4].gates = GateKind::energy;
+  all[5].name = "always", all[5].gates = GateKind::always;
+  all[6].name = "no encoder", all[6].encoder = false, all[6].scaling = FeatureScaling::l2;
+  all[7].name = "networks see x", all[7].see_encoding = false, all[7].shared = false;
+  all[8].name = "dot", all[8].similarity = Similarity::dot;
+  all[9].name = "euclidean", all[9].similarity = Similarity::euclidean;
+  all[10].name = "reverse", all[10].direction = Direction::reverse;
+  return all;
+}
+
+Matrix<float> random_matrix(Rng& rng, std::size_t rows, std::size_t cols) {
+  Matrix<float> values(rows, cols);
+  for (float& v : values.values()) v = static_cast<float>(rng.normal());
+  return values;
+}
+
+std::vector<float> random_vector(Rng& rng, std::size_t count) {
+  const Matrix<float> values = random_matrix(rng, 1, count);
+  return {values.values().begin(), values.values().end()};
+}
+
+Model model_of(const Kind& kind) {
+  Rng rng(5);
+  Model model;
+  model.dimensions = kDimensions;
+  model.feature_preprocess.scaling = kind.scaling;
+  model.feature_preprocess.mean = random_vector(rng, kDimensions);
+  if (kind.scaling == FeatureScaling::standardize) model.feature_preprocess.factor = random_vector(rng, kDimensions);
+  if (kind.encoder) model.encoder.weights = random_matrix(rng, kEncoding, kDimensions);
+  const std::size_t e = kind.encoder ? kEncoding : kDimensions;
+  model.networks_see_encoding = kind.see_encoding;
+  model.gates.kind = kind.gates;
+  if (kind.gates != GateKind::always) {
+    model.gates.networks = kNetworks;
+    model.gates.open = kOpen;
+  }
+  if (kind.gates == GateKind::anchor) model.gates.anchors = random_matrix(rng, kNetworks, e);
+  model.direction = kind.direction;
+  model.similarity = kind.similarity;
+  model.classes.semantics = random_matrix(rng, kClasses, kAttributes);
+  for (std::size_t c = 0; c < kClasses; ++c) {
+    model.classes.names.push_back(std::to_string(c));
+    model.classes.seen.push_back(c % 2);
+  }
+  const std::size_t z = model.z_dimensions(), o = kAttributes + (kind.two_heads ? 3 : 0);
+  if (kind.direction == Direction::reverse) {
+    model.reverse = random_matrix(rng, kAttributes + 1, z);
+    return model;
+  }
+  if (kind.two_heads) {
+    model.targets = Targets::classes;
+    model.head_weight = 0.5;
+    model.prototypes.support = random_matrix(rng, 4, kAttributes);
+    model.prototypes.weights = random_matrix(rng, 4, o);
+  }
+  model.networks = random_matrix(rng, model.gates.networks * (z + 1), o);
+  model.relu = kind.relu;
+  if (kind.shared) model.shared = random_matrix(rng, kDimensions, o);
+  model.bias = random_vector(rng, o);
+  if (kind.similarity == Similarity::cosine) model.semantic_centre = random_vector(rng, o);
+  return model;
+}
+
+std::vector<double> times(MatrixView<const float> rows, const std::vector<double>& v) {
+  std::vector<double> out(rows.rows(), 0.0);
+  for (std::size_t r = 0; r < rows.rows(); ++r)
+    for (std::size_t j = 0; j < v.size(); ++j) out[r] += rows(r, j) * v[j];
+  return out;
+}
+
+/// The definition in double, step by step.
+struct Definition {
+  std::vector<double> f, scores;
+
+  Definition(const Model& model, std::span<const float> raw, const PreparedClasses& classes) {
+    std::vector<double> x(raw.begin(), raw.end());
+    const FeaturePreprocess& p = model.feature_preprocess;
+    if (p.scaling == FeatureScaling::sqrt_l2)
+      for (double& v : x) v = std::copysign(std::sqrt(std::abs(v)), v);
+    if (p.scaling != FeatureScaling::standardize) {
+      double squares = 0;
+      for (const double v : x) squares += v * v;
+      for (double& v : x) v /= std::sqrt(squares);
+    }
+    for (std::size_t j = 0; j < x.size(); ++j) {
+      x[j] -= p.mean[j];
+      if (!p.factor.empty()) x[j] *= p.factor[j];
+    }
+    const std::vector<double> e = model.encoder.is_identity() ? x : times(model.encoder.weights.view(), x),
+                              z = model.networks_see_encoding ? e : x;
+    std::vector<double> compared = z;
+    if (model.direction == Direction::forward) {
+      f.assign(model.bias.begin(), model.bias.end());
+      std::vector<std::uint16_t> open(model.gates.open);
+      model.gates.select(std::vector<float>(e.begin(), e.end()), open);
+      for (std::size_t j = 0; j < f.size(); ++j) {
+        for (std::size_t i = 0; i < x.size() && !model.shared.empty(); ++i) f[j] += model.shared(i, j) * x[i];
+        for (const auto network : open) {
+          const std::size_t first = network * (z.size() + 1);
+          double sum = model.networks(first, j);
+          for (std::size_t i = 0; i < z.size(); ++i) sum += model.networks(first + 1 + i, j) * z[i];
+          f[j] += model.relu ? std::max(0.0, sum) : sum;
+        }
+      }
+      compared = f;
+      centre(model, compared);
+    }
+    for (std::size_t c = 0; c < classes.vectors.rows(); ++c) scores.push_back(similarity(model, compared, classes, c));
+  }
+
+  static void centre(const Model& model, std::vector<double>& f) {
+    if (model.similarity != Similarity::cosine) return;
+    for (std::size_t j = 0; j < f.size(); ++j) f[j] -= model.semantic_centre[j];
+    if (model.head_weight == 0) return;
+    const auto scale = [&](std::size_t begin, std::size_t end, double share) {
+      double squares = 0;
+      for (std::size_t j = begin; j < end; ++j) squares += f[j] * f[j];
+      for (std::size_t j = begin; j < end; ++j) f[j] *= std::sqrt(share / squares);
+    };
+    scale(0, model.class_outputs(), 1 / (1 + model.head_weight));
+    scale(model.class_outputs(), f.size(), model.head_weight / (1 + model.head_weight));
+  }
+
+  static double similarity(const Model& model, const std::vector<double>& f, const PreparedClasses& classes,
+                           std::size_t c) {
+    double product = 0, own = 0, other = 0, distance = 0;
+    for (std::size_t j = 0; j < f.size(); ++j) {
+      const double a = classes.vectors(c, j);
+      product += f[j] * a;
+      own += f[j] * f[j];
+      other += a * a;
+      distance += (f[j] - a) * (f[j] - a);
+    }
+    return model.similarity == Similarity::dot      ? product
+           : model.similarity == Similarity::cosine ? product / std::sqrt(own * other)
+                                                    : -std::sqrt(distance);
+  }
+};
+
+std::vector<float> values_of(const Matrix<float>& m) { return {m.values().begin(), m.values().end()}; }
+
+}  // namespace
+
+TEST(Predictor, EqualsTheDefinitionForEveryKindOfModel) {
+  Rng rng(8);
+  const Matrix<float> x = random_matrix(rng, 60, kDimensions);
+  ThreadPool pool(1);
+  for (const Kind& kind : kinds()) {
+    const Model model = model_of(kind);
+    const PreparedClasses classes = model.prepare_classes(pool);
+    const Matrix<float> scores = model.scores(x.view(), classes, pool);
+    Matrix<float> f;
+    if (kind.direction == Direction::forward) f = model.predict(x.view(), pool);
+    for (std::size_t r = 0; r < x.rows(); ++r) {
+      const Definition expected(model, x.row(r), classes);
+      for (std::size_t j = 0; j < expected.f.size(); ++j)
+        ASSERT_NEAR(f(r, j), expected.f[j], 1e-4 * (1 + std::abs(expected.f[j]))) << kind.name;
+      for (std::size_t c = 0; c < kClasses; ++c)
+        ASSERT_NEAR(scores(r, c), expected.scores[c], 1e-4 * (1 + std::abs(expected.scores[c]))) << kind.name;
+    }
+  }
+}
+
+TEST(Predictor, BitsDependOnTheSampleAlone) {
+  Rng rng(9);
+  const std::size_t n = 1100;  // several blocks
+  const Matrix<float> x = random_matrix(rng, n, kDimensions);
+  ThreadPool one(1), three(3);
+  for (const Kind& kind : kinds()) {
+    const Model model = model_of(kind);
+    const PreparedClasses classes = model.prepare_classes(one);
+    const Matrix<float> whole = model.scores(x.view(), classes, one);
+    EXPECT_EQ(values_of(model.scores(x.view(), classes, three)), values_of(whole)) << kind.name;
+    for (const std::size_t r : {std::size_t{0}, std::size_t{511}, std::size_t{512}, n - 1}) {
+      const Matrix<float> alone = model.scores({x.row(r).data(), 1, x.cols()}, classes, three);
+      EXPECT_TRUE(std::ranges::equal(alone.values(), whole.row(r))) << kind.name << ", sample " << r;
+    }
+    if (kind.direction != Direction::forward) continue;
+    const Matrix<float> from_f = model.score_predictions(model.predict(x.view(), three).view(), three);
+    EXPECT_EQ(values_of(from_f), values_of(whole)) << kind.name;
+  }
+}
+
+TEST(Predictor, TheFirstBadValueIsNamedWhereverItsBlockRuns) {
+  const Model model = model_of(kinds()[0]);
+  Rng rng(10);
+  Matrix<float> x = random_matrix(rng, 3000, kDimensions);
+  x(2900, 1) = x(1700, 5) = std::nanf("");
+  ThreadPool pool(3);
+  const PreparedClasses classes = model.prepare_classes(pool);
+  const auto field_of = [](const auto& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.parts().field;
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(field_of([&] { model.scores(x.view(), classes, pool); }), "sample 1700, feature 5");
+  EXPECT_EQ(field_of([&] { model.visit_scores(x.view(), classes, pool, [](std::size_t, MatrixView<const float>) {}); }),
+            "sample 1700, feature 5");
+}
+
+TEST(Predictor, WeightsThatOverflowAreRefused) {
+  Model model = model_of(kinds()[0]);
+  Rng rng(11);
+  const Matrix<float> x = random_matrix(rng, 3, kDimensions);
+  for (float& v : model.shared.values()) v = 3e38f;
+  ThreadPool pool(1);
+  EXPECT_THROW(model.scores(x.view(), pool), Error);
 }
 
 }  // namespace parsnets

@@ -1,5 +1,3 @@
-#include "parsnets/ranking.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <numeric>
 
 #include "parsnets/error.hpp"
+#include "parsnets/predictor.hpp"
 
 namespace parsnets {
 namespace {

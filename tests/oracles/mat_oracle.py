@@ -1,7 +1,6 @@
 """What scipy and h5py make of MATLAB files.
 
 mat_oracle.py make DIR   writes MAT files of many kinds into DIR and manifest.tsv, with the values read back from them
-mat_oracle.py check DIR  reads the files that DIR/written.tsv names and compares them with the dumps beside them
 
 Lines of the manifests, tab-separated:
   numbers FILE VARIABLE KIND ROWS COLS DUMP   DUMP.f32 and DUMP.f64 hold the values, columns first, little-endian
@@ -317,61 +316,9 @@ def make_matlab(folder, manifest):
                     manifest.numbers(file, name, kind, value)
 
 
-def read_any(path):
-    """The variables of a file as scipy or h5py read them: arrays in MATLAB's shape, lists of str."""
-    if not h5py.is_hdf5(path):
-        back = scipy.io.loadmat(path)
-        return {k: ["".join(c) for c in v.ravel(order="F")] if v.dtype == object else v
-                for k, v in back.items() if not k.startswith("__")}
-    out = {}
-    with open(path, "rb") as f:
-        head = f.read(128)
-    assert head.startswith(b"MATLAB 7.3 MAT-file") and head[124:] == b"\x00\x02IM", head
-    with h5py.File(path, "r") as f:
-        for name, d in f.items():
-            if name == "#refs#":
-                continue
-            if d.attrs.get("MATLAB_empty", 0):
-                kind = d.attrs["MATLAB_class"]
-                out[name] = [] if kind == b"cell" else np.zeros(d[()], kind.decode())
-            elif d.attrs["MATLAB_class"] == b"cell":
-                assert d.shape[0] == 1
-                out[name] = []
-                for ref in d[()].ravel():
-                    c = f[ref]
-                    assert c.attrs["MATLAB_class"] == b"char" and c.attrs["MATLAB_int_decode"] == 2
-                    assert c.name.startswith("/#refs#/")
-                    out[name].append("" if c.attrs.get("MATLAB_empty", 0) else c[()].tobytes().decode("utf-16-le"))
-            else:
-                out[name] = d[()].T
-    return out
-
-
-def check(folder):
-    with open(os.path.join(folder, "written.tsv")) as lines:
-        entries = [line.rstrip("\n").split("\t") for line in lines]
-    assert entries
-    files = {}
-    for what, file, variable, kind, rows, cols, dump in entries:
-        back = files.setdefault(file, read_any(os.path.join(folder, file)))[variable]
-        where = f"{file}: {variable}"
-        if what == "strings":
-            with open(os.path.join(folder, dump + ".txt"), "rb") as f:
-                expected = [v.decode() for v in f.read().split(b"\0")[:-1]]
-            assert list(back) == expected, (where, back, expected)
-            continue
-        dtype = {"single": "float32", "double": "float64"}[kind]
-        assert back.dtype == dtype and back.shape == (int(rows), int(cols)), (where, back.dtype, back.shape)
-        expected = np.fromfile(os.path.join(folder, dump + (".f32" if kind == "single" else ".f64")), dtype)
-        got = np.ascontiguousarray(back.T, dtype).view("uint8").ravel()
-        assert np.array_equal(got, expected.view("uint8")), where
-
-
 def main():
     warnings.simplefilter("error")
-    mode, folder = sys.argv[1:]
-    if mode == "check":
-        return check(folder)
+    _, folder = sys.argv[1:]
     rng = np.random.default_rng(7)
     manifest = Manifest(folder)
     make_scipy(folder, manifest, rng)

@@ -53,43 +53,5 @@ function make(folder)
   fclose(out);
 end
 
-function check(folder)
-  table = strsplit(strtrim(fileread(fullfile(folder, "written.tsv"))), "\n");
-  assert(numel(table) > 0);
-  for line = table
-    cells = strsplit(line{1}, "\t", "CollapseDelimiters", false);
-    [what, file, name, kind] = cells{1:4};
-    if strncmp(file, "v73", 3)
-      continue
-    end
-    value = load(fullfile(folder, file), name).(name);
-    if strcmp(what, "strings")
-      expected = strsplit(fileread(fullfile(folder, [cells{7} ".txt"])), "\0", "CollapseDelimiters", false)(1:end-1);
-      assert(numel(value) == numel(expected));
-      for i = 1:numel(expected)
-        if all(expected{i} < 128)  % Octave reads other characters as '?'
-          assert(strcmp(value{i}, expected{i}));
-        end
-      end
-    else
-      type = kind;
-      f = fopen(fullfile(folder, [cells{7} ifelse_(strcmp(kind, "single"), ".f32", ".f64")]), "rb", "ieee-le");
-      expected = fread(f, Inf, ["*" type]);
-      fclose(f);
-      assert(strcmp(class(value), kind));
-      assert(size(value), [str2double(cells{5}), str2double(cells{6})]);
-      assert(isequal(value(:), expected(:)) || (isempty(value) && isempty(expected)));
-    end
-  end
-end
-
-function out = ifelse_(condition, a, b)
-  if condition
-    out = a;
-  else
-    out = b;
-  end
-end
-
 arguments = argv();
 feval(arguments{1}, arguments{2});

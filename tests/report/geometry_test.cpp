@@ -2,13 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/SVD>
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "base/rng.hpp"
 
 namespace parsnets {
+
 namespace {
 
 Matrix<float> random_rows(std::size_t n, std::size_t d, std::uint64_t seed) {
@@ -18,16 +20,43 @@ Matrix<float> random_rows(std::size_t n, std::size_t d, std::uint64_t seed) {
   return rows;
 }
 
+/// The singular values of few rows, falling: square roots of the eigenvalues of their products, by Jacobi's rotations.
+std::vector<double> singular_values(const Matrix<float>& rows) {
+  const std::size_t n = rows.rows();
+  Matrix<double> a(n, n, 0.0);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t c = 0; c < rows.cols(); ++c) a(i, j) += static_cast<double>(rows(i, c)) * rows(j, c);
+  for (int sweep = 0; sweep < 50; ++sweep)
+    for (std::size_t p = 0; p < n; ++p)
+      for (std::size_t q = p + 1; q < n; ++q) {
+        const double angle = 0.5 * std::atan2(2 * a(p, q), a(p, p) - a(q, q)), c = std::cos(angle), s = std::sin(angle);
+        for (std::size_t k = 0; k < n; ++k) {
+          const double x = a(p, k), y = a(q, k);
+          a(p, k) = c * x + s * y;
+          a(q, k) = c * y - s * x;
+        }
+        for (std::size_t k = 0; k < n; ++k) {
+          const double x = a(k, p), y = a(k, q);
+          a(k, p) = c * x + s * y;
+          a(k, q) = c * y - s * x;
+        }
+      }
+  std::vector<double> values;
+  for (std::size_t i = 0; i < n; ++i) values.push_back(std::sqrt(std::max(0.0, a(i, i))));
+  std::ranges::sort(values, std::greater{});
+  return values;
+}
+
 TEST(Geometry, TheProfileIsThatOfTheSingularValues) {
   ThreadPool pool(1);
   for (const auto& [n, d] : {std::pair(6u, 9u), std::pair(9u, 6u)}) {
     const Matrix<float> rows = random_rows(n, d, n);
-    const Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> map(rows.data(), n,
-                                                                                                      d);
-    const Eigen::VectorXf expected = Eigen::BDCSVD<Eigen::MatrixXf>(map).singularValues();
+    const auto expected = singular_values(rows);
+    const double sum = std::accumulate(expected.begin(), expected.end(), 0.0);
     const auto profile = singular_profile(rows.view(), 8, pool);
     ASSERT_EQ(profile.size(), 8u);
-    for (int i = 0; i < 6; ++i) EXPECT_NEAR(profile[static_cast<std::size_t>(i)], expected[i] / expected.sum(), 1e-5);
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(profile[i], expected[i] / sum, 1e-5);
     EXPECT_EQ(profile[7], 0);
   }
   EXPECT_EQ(singular_profile(Matrix<float>(3, 2, 0.0f).view(), 2, pool), std::vector<double>(2, 0.0));
@@ -88,4 +117,43 @@ TEST(Geometry, HubnessOfFewRowsMakesSense) {
 }
 
 }  // namespace
+
+namespace {
+
+/// Classes on an arc, shuffled: neighbours on the arc are most alike.
+Matrix<float> arc(std::size_t n, std::vector<std::size_t>& place) {
+  place.resize(n);
+  std::iota(place.begin(), place.end(), std::size_t{0});
+  Rng(3).shuffle(place);
+  Matrix<float> vectors(n, 2);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double angle = 2.5 * static_cast<double>(place[i]) / static_cast<double>(n);
+    vectors(i, 0) = static_cast<float>(std::cos(angle));
+    vectors(i, 1) = static_cast<float>(std::sin(angle));
+  }
+  return vectors;
+}
+
+TEST(ClassOrder, FindsTheOrderOfClassesOnAnArc) {
+  std::vector<std::size_t> place;
+  const Matrix<float> vectors = arc(40, place);
+  std::vector<std::size_t> found;
+  for (const auto c : class_order(vectors.view())) found.push_back(place[c]);
+  if (found.front() > found.back()) std::ranges::reverse(found);
+  EXPECT_TRUE(std::ranges::is_sorted(found));
+}
+
+TEST(ClassOrder, IsAPermutationForAnyNumberOfClasses) {
+  Rng rng(4);
+  for (const std::size_t n : {1u, 2u, 3u, 17u, 120u}) {
+    Matrix<float> vectors(n, 5);
+    for (float& v : vectors.values()) v = n == 17 ? 0.0f : static_cast<float>(rng.normal());
+    auto order = class_order(vectors.view());
+    std::ranges::sort(order);
+    for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(order[i], i);
+  }
+}
+
+}  // namespace
+
 }  // namespace parsnets

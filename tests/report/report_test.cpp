@@ -1,15 +1,17 @@
-#include "parsnets/report.hpp"
+#include "report/report.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "eval/metrics.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
 #include "parsnets/training.hpp"
 #include "small_training.hpp"
 
 namespace parsnets {
+
 namespace {
 
 using nlohmann::json;
@@ -19,11 +21,10 @@ struct SmallRun {
   Model model;
 };
 
-SmallRun small_run(Method method, double mmg = 0.1) {
+SmallRun small_run(const std::string& method) {
   ThreadPool pool(1);
   SmallRun run{test::small_training_set(), {}};
-  TrainOptions options = test::small_options(method);
-  options.geometry.weight = mmg;
+  const TrainOptions options = test::small_options(method);
   run.model = train(run.data, options, pool);
   return run;
 }
@@ -36,7 +37,7 @@ json data_of(const std::vector<ReportRun>& runs, unsigned threads = 1, const Thu
 }
 
 TEST(Report, UnknownSamplesAreShownForModelsThatRejectThem) {
-  SmallRun run = small_run(Method::parsnets);
+  SmallRun run = small_run("parsnets");
   EXPECT_TRUE(data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0]["open_set"].is_null());
   for (auto& weights : run.model.rejection.weights) weights[0] = 1;
   run.model.rejection.range[0].fill(-1e6f);
@@ -49,13 +50,13 @@ TEST(Report, UnknownSamplesAreShownForModelsThatRejectThem) {
 
 TEST(Report, FiguresAreThoseOfTheEvaluation) {
   ThreadPool pool(1);
-  const SmallRun run = small_run(Method::parsnets);
+  const SmallRun run = small_run("parsnets");
   const Evaluation test = evaluate(run.model, run.data, pool);
   const json page = data_of({{"one", &run.model, &run.data, "", {}}}), one = page["runs"][0];
   EXPECT_EQ(one["summary"]["zsl"].get<double>(), test.zsl.top1_per_class);
   EXPECT_EQ(one["summary"]["h"].get<double>(), test.gzsl.h);
   EXPECT_EQ(one["summary"]["ausuc"].get<double>(), test.gzsl.ausuc);
-  EXPECT_EQ(one["reliability"]["seen"]["ece"].get<double>(), test.seen_reliability.ece);
+  EXPECT_EQ(one["reliability"]["seen"]["ece"].get<double>(), test.details->seen_reliability.ece);
   EXPECT_EQ(one["reliability"]["unseen"]["bins"].size(), 15u);
   EXPECT_TRUE(one["sets"].is_null()) << "not calibrated";
   std::size_t samples = 0, listed = 0;
@@ -85,21 +86,21 @@ TEST(Report, FiguresAreThoseOfTheEvaluation) {
 
 TEST(Report, ShowsThePredictionSetsOfACalibratedModel) {
   ThreadPool pool(1);
-  SmallRun run = small_run(Method::ridge);
+  SmallRun run = small_run("ridge");
   run.model.sets = {{0.1f, 0.2f, 0.3f}, {0, 0, 1}, {0.1f, 0.3f}};
   const Evaluation test = evaluate(run.model, run.data, pool);
   const json sets = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0]["sets"];
   ASSERT_EQ(sets.size(), kCoverages.size());
   for (std::size_t k = 0; k < sets.size(); ++k) {
     EXPECT_EQ(sets[k]["stated"].get<double>(), 100 * kCoverages[k]);
-    EXPECT_EQ(sets[k]["seen"]["coverage"].get<double>(), test.sets[k].seen.coverage);
-    EXPECT_EQ(sets[k]["unseen"]["size"].get<double>(), test.sets[k].unseen.size);
+    EXPECT_EQ(sets[k]["seen"]["coverage"].get<double>(), test.details->sets[k].seen.coverage);
+    EXPECT_EQ(sets[k]["unseen"]["size"].get<double>(), test.details->sets[k].unseen.size);
     EXPECT_EQ(sets[k]["unseen"]["calibrated_on"], "validation classes");
   }
 }
 
 TEST(Report, HasEveryPartForAModelWithGatesAndMmg) {
-  const SmallRun run = small_run(Method::parsnets);
+  const SmallRun run = small_run("paper");
   const json one = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0];
   for (const char* part : {"curve", "per_class", "confusion", "gates", "spectrum", "angles", "places", "tsne",
                            "subspaces", "training", "hubness", "attributes", "explanations", "provenance"})
@@ -116,13 +117,10 @@ TEST(Report, HasEveryPartForAModelWithGatesAndMmg) {
 
 TEST(Report, ComparesThePlacesOfUnseenClassesWithTheMeansOfTheirSamples) {
   ThreadPool pool(1);
-  for (const auto targets : {Targets::classes, Targets::semantics}) {
-    SmallRun run{test::small_training_set(), {}};
-    TrainOptions options = test::small_options(Method::parsnets);
-    options.class_space.targets = targets;
-    run.model = train(run.data, options, pool);
+  for (const std::string method : {"parsnets", "scln"}) {
+    const SmallRun run = small_run(method);
     const json one = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0], places = one["places"];
-    EXPECT_EQ(places["targets"], targets == Targets::classes ? "classes" : "semantics");
+    EXPECT_EQ(places["targets"], method == "parsnets" ? "classes" : "semantics");
     EXPECT_EQ(one["summary"]["targets"], places["targets"]);
     const auto unseen = run.data.unseen_classes();
     ASSERT_EQ(places["rows"].size(), unseen.size());
@@ -171,10 +169,10 @@ TEST(Report, ComparesThePlacesOfUnseenClassesWithTheMeansOfTheirSamples) {
 
 TEST(Report, SeveralDataSetsAreJoinedBehindAnOverview) {
   ThreadPool pool(1);
-  const SmallRun first = small_run(Method::ridge);
+  const SmallRun first = small_run("ridge");
   SmallRun second{test::small_training_set(), {}};
   second.data.name = "second";
-  second.model = train(second.data, test::small_options(Method::ridge), pool);
+  second.model = train(second.data, test::small_options("ridge"), pool);
   ReportOptions options;
   options.points = 50;
   const auto text_of = [&](const SmallRun& run) {
@@ -195,10 +193,7 @@ TEST(Report, SeveralDataSetsAreJoinedBehindAnOverview) {
 
 TEST(Report, AttributesAreThoseThatTheModelPredicts) {
   ThreadPool pool(1);
-  SmallRun run{test::small_training_set(), {}};
-  TrainOptions options = test::small_options(Method::parsnets);
-  options.class_space.targets = Targets::classes;
-  run.model = train(run.data, options, pool);
+  SmallRun run = small_run("parsnets");
   const json before = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0]["attributes"];
   for (float& v : run.model.attribute_head.values()) v = -v;
   const json after = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0]["attributes"];
@@ -214,10 +209,7 @@ TEST(Report, AttributesAreThoseThatTheModelPredicts) {
 TEST(Report, WhiteningIsUndoneBeforeAttributesAreCompared) {
   ThreadPool pool(1);
   Dataset data = test::small_training_set();
-  TrainOptions options = test::small_options(Method::parsnets);
-  options.class_space.targets = Targets::semantics;
-  options.preprocessing.semantic_whitening = 0.9;
-  const Model model = train(data, options, pool);
+  const Model model = train(data, test::small_options("ridge", "semantic-whitening=0.9"), pool);
   const json list = data_of({{"one", &model, &data, "", {}}})["runs"][0]["attributes"];
   std::vector<std::int32_t> rows = data.split.test_unseen;
   rows.insert(rows.end(), data.split.test_seen.begin(), data.split.test_seen.end());
@@ -262,13 +254,13 @@ TEST(Report, WhiteningIsUndoneBeforeAttributesAreCompared) {
 }
 
 TEST(Report, LeavesOutWhatARunDoesNotHave) {
-  for (const auto method : {Method::ridge, Method::sae_reverse}) {
-    const SmallRun run = small_run(method, 0);
+  for (const std::string method : {"ridge", "sae-reverse"}) {
+    const SmallRun run = small_run(method);
     const json one = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0];
     EXPECT_TRUE(one["gates"].is_null());
-    EXPECT_EQ(one["places"].is_null(), method == Method::sae_reverse);
+    EXPECT_EQ(one["places"].is_null(), method == "sae-reverse");
     EXPECT_FALSE(one.contains("sweep"));
-    if (method == Method::ridge) {
+    if (method == "ridge") {
       EXPECT_TRUE(one["spectrum"]["mean"]["without_mmg"].is_null());
     } else {
       EXPECT_TRUE(one["attributes"].is_null());
@@ -288,10 +280,7 @@ TEST(Report, WorksForTwoUnseenClassesAndForHundreds) {
     synth.dimensions = 24;
     synth.hidden = 32;
     const Dataset data = synthesize(synth);
-    TrainOptions options;
-    options.method = Method::ridge;
-    options.calibration.enabled = false;
-    const Model model = train(data, options, pool);
+    const Model model = train(data, test::options_with("ridge", "calibrate=false"), pool);
     const json one = data_of({{"one", &model, &data, "", {}}}, 2)["runs"][0];
     EXPECT_EQ(one["confusion"]["classes"].size(), static_cast<std::size_t>(classes));
     EXPECT_EQ(one["per_class"].size(), static_cast<std::size_t>(classes));
@@ -299,15 +288,15 @@ TEST(Report, WorksForTwoUnseenClassesAndForHundreds) {
 }
 
 TEST(Report, IsTheSameForAnyNumberOfThreads) {
-  const SmallRun run = small_run(Method::parsnets);
+  const SmallRun run = small_run("parsnets");
   const std::vector<ReportRun> runs{{"one", &run.model, &run.data, R"({"machine": {"cpu": "x"}})", {}}};
   EXPECT_EQ(data_of(runs, 1), data_of(runs, 2));
 }
 
 TEST(Report, ReadsSweepsAndAblationsAndRefusesOtherJson) {
-  const SmallRun run = small_run(Method::ridge, 0);
+  const SmallRun run = small_run("ridge");
   const std::string row = R"({"method": "m", "summary": {"zsl": {"mean": 50, "sd": 1}, "h": {"mean": 40, "sd": null}},
-      "runs": [{"options": {"open": 4, "networks": 8}}, {"options": {"open": 4, "networks": 8}}]})";
+      "runs": [{"options": {"active": 4, "networks": 8}}, {"options": {"active": 4, "networks": 8}}]})";
   const auto bench = [&](const std::string& kind, const std::string& data) {
     return "{" + kind + R"(, "data": ")" + data + R"(", "features": ")" + run.data.features_name +
            R"(", "semantics": ")" + run.data.semantics.name + R"(", "methods": [)" + row + "]}";
@@ -332,7 +321,7 @@ TEST(Report, ReadsSweepsAndAblationsAndRefusesOtherJson) {
 }
 
 TEST(Report, RefusesARunOnOtherDataThanItsOwn) {
-  const SmallRun run = small_run(Method::ridge, 0);
+  const SmallRun run = small_run("ridge");
   Dataset other = test::small_training_set();
   other.split.test_seen.pop_back();
   EXPECT_THROW(data_of({{"one", &run.model, &other, "", {}}}), Error) << "another split";
@@ -345,9 +334,7 @@ TEST(Report, AnAttributeThatAllClassesShareHasNoCorrelation) {
   ThreadPool pool(1);
   Dataset data = test::small_training_set();
   for (std::size_t c = 0; c < data.classes(); ++c) data.semantics.values(c, 3) = 0.1f;
-  TrainOptions options = test::small_options(Method::ridge);
-  options.preprocessing.semantic_scaling = SemanticScaling::none;
-  const Model model = train(data, options, pool);
+  const Model model = train(data, test::small_options("ridge", "semantic-scaling=none"), pool);
   const json page = data_of({{"one", &model, &data, "", {}}});
   const std::string constant = model.attribute_names.empty() ? "attribute 4" : model.attribute_names[3];
   for (const auto& a : page["runs"][0]["attributes"]) {
@@ -360,7 +347,7 @@ TEST(Report, AnAttributeThatAllClassesShareHasNoCorrelation) {
 }
 
 TEST(Report, ClassesBesideTheEvaluationChangeNoFigureOfIt) {
-  SmallRun run = small_run(Method::parsnets);
+  SmallRun run = small_run("parsnets");
   const json before = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0];
   run.model.add_class("beside", run.model.classes.semantics.row(2));
   const json after = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0];
@@ -376,4 +363,78 @@ TEST(Report, ThePageHoldsTheDataAndNoForeignTag) {
 }
 
 }  // namespace
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Result {
+  std::string method;
+  Json zsl, h;
+};
+
+Json part(const std::string& data, const std::vector<Result>& results, const std::string& features = "res101",
+          const std::string& semantics = "att") {
+  Json runs = Json::array();
+  for (const auto& [method, zsl, h] : results)
+    runs.push_back(
+        {{"name", method},
+         {"summary",
+          {{"data", data}, {"features", features}, {"semantics", semantics}, {"split", ""}, {"zsl", zsl}, {"h", h}}}});
+  return {{"runs", runs}};
+}
+
+TEST(Overview, PartsAreNamedByTheirDataAndWhatTellsThemApart) {
+  const std::vector<Result> any{{"a", 1, 1}};
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(part_names({part("CUB", any), part("SUN", any, "vit", "sent")}), (Names{"CUB", "SUN"}));
+  EXPECT_EQ(part_names({part("CUB", any), part("CUB", any, "vit"), part("SUN", any)}),
+            (Names{"CUB (res101)", "CUB (vit)", "SUN"}));
+  EXPECT_EQ(part_names({part("CUB", any), part("CUB", any, "vit", "sent")}),
+            (Names{"CUB (res101, att)", "CUB (vit, sent)"}));
+  EXPECT_EQ(part_names({part("CUB", any), part("CUB", any)}), (Names{"CUB", "CUB #2"})) << "two folders of one name";
+}
+
+TEST(Overview, RunsOfOneNameAreOneMethod) {
+  const std::vector<Json> parts{part("CUB", {{"a", 60, 50}, {"b", 50, nullptr}}), part("SUN", {{"b", 40, 30}})};
+  const Json rows = overview_json(parts, {"CUB", "SUN"})["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["method"], "a");
+  EXPECT_EQ(rows[0]["cells"][0]["zsl"], 60);
+  EXPECT_TRUE(rows[0]["cells"][1].is_null()) << "no such run";
+  EXPECT_TRUE(rows[1]["cells"][0]["h"].is_null());
+  EXPECT_EQ(rows[1]["cells"][1]["h"], 30);
+}
+
+TEST(Overview, RanksAreOfMethodsWithResultsOnEveryDataSet) {
+  // By H: a is first, first, shares first and second with b, and second; c lacks one data set. By hand:
+  // a (1 + 1 + 1.5 + 2) / 4 = 1.375, b (2 + 2 + 1.5 + 1) / 4 = 1.625.
+  const std::vector<Json> parts{part("1", {{"b", 1, 40}, {"a", 1, 50}, {"c", 9, 90}}),
+                                part("2", {{"b", 1, 40}, {"a", 1, 50}, {"c", 9, 90}}),
+                                part("3", {{"b", 1, 50}, {"a", 1, 50}, {"c", 9, 90}}),
+                                part("4", {{"b", 1, 60}, {"a", 1, 50}, {"c", 9, nullptr}})};
+  const Json ranks = overview_json(parts, {"1", "2", "3", "4"})["ranks"], &h = ranks["h"];
+  EXPECT_EQ(h["data_sets"], 4);
+  ASSERT_EQ(h["methods"].size(), 2u);
+  EXPECT_EQ(h["methods"][0]["method"], "a");
+  EXPECT_EQ(h["methods"][0]["best"], 3) << "a tie counts for both";
+  EXPECT_DOUBLE_EQ(h["methods"][0]["mean_rank"].get<double>(), 1.375);
+  EXPECT_EQ(h["methods"][1]["best"], 2);
+  EXPECT_DOUBLE_EQ(h["methods"][1]["mean_rank"].get<double>(), 1.625);
+  ASSERT_EQ(ranks["zsl"]["methods"].size(), 3u);
+  EXPECT_EQ(ranks["zsl"]["methods"][0]["method"], "c");
+  EXPECT_DOUBLE_EQ(ranks["zsl"]["methods"][1]["mean_rank"].get<double>(), 2.5);
+}
+
+TEST(Overview, ADataSetWithoutHDoesNotCountInRanksByHAndOneMethodHasNone) {
+  const std::vector<Json> parts{part("1", {{"a", 1, 40}, {"b", 2, 50}}),
+                                part("2", {{"a", 1, nullptr}, {"b", 2, nullptr}})};
+  const Json h = overview_json(parts, {"1", "2"})["ranks"]["h"];
+  EXPECT_EQ(h["data_sets"], 1);
+  EXPECT_EQ(h["methods"][0]["method"], "b");
+  EXPECT_TRUE(overview_json({part("1", {{"a", 1, 2}}), part("2", {{"a", 1, 2}})}, {"1", "2"})["ranks"]["h"].is_null());
+}
+
+}  // namespace
+
 }  // namespace parsnets

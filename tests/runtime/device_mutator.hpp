@@ -1,7 +1,10 @@
 #pragma once
 // Random device files for the fuzzer: valid ones of many kinds, and mutations of them.
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -30,9 +33,10 @@ inline Seed make_seed(const std::string& name, const DeviceKind& kind, std::uint
   Seed seed{name, kind, parts, file.bytes, {}, {0}};
   for (std::size_t i = 0; i < parts.sections.size(); ++i) {
     const auto& part = parts.sections[i];
-    if (part.type != 1 && part.type != 3) continue;
-    const auto from = part.type == 1 ? file.offset[i] : file.scale_offset[i];
-    const auto count = (part.type == 1 ? part.contents : part.scales).size() / 4;
+    if (part.type != PNRT_F32 && part.type != PNRT_I8) continue;
+    const bool plain = part.type == PNRT_F32;
+    const auto from = plain ? file.offset[i] : file.scale_offset[i];
+    const auto count = (plain ? part.contents : part.scales).size() / 4;
     for (std::size_t j = 0; j < count; ++j) seed.floats.push_back(from + 4 * j);
     seed.starts.push_back(seed.floats.size());
   }
@@ -44,50 +48,48 @@ inline DeviceKind random_kind(Rng& rng) {
   const auto pick = [&](std::uint32_t low, std::uint32_t high) {
     return low + static_cast<std::uint32_t>(rng.below(high - low + 1));
   };
-  DeviceKind kind{.name = "random"};
-  kind.type = static_cast<std::uint8_t>(rng.below(2) == 0 ? 3 : pick(0, 3));
-  kind.features = pick(1, rng.below(4) == 0 ? 80 : 20);
-  kind.encoding = rng.below(2) == 0 ? pick(1, 36) : 0;
-  kind.attributes = pick(1, 20);
-  kind.whitening = rng.below(3) == 0;
-  kind.outputs = kind.whitening ? pick(1, 20) : kind.attributes;
-  kind.gates = static_cast<std::uint8_t>(pick(0, 2));
-  const auto gated = kind.encoding > 0 ? kind.encoding : kind.features;
-  if (kind.gates == 1)
-    while (gated % (kind.networks = pick(1, std::min(gated, 6u))) != 0) {
+  const auto one_in = [&](std::uint64_t n) { return rng.below(n) == 0; };
+  std::string words = one_in(2) ? "int8" : std::array{"f32", "f16", "int8", "mixed"}[rng.below(4)];
+  const auto put = [&](const char* field, auto value) { words += fmt::format(" {} {}", field, value); };
+  const auto flag = [&](const char* word, bool set) { words += set ? std::string(" ") + word : ""; };
+  const std::uint32_t features = pick(1, one_in(4) ? 80 : 20), encoding = one_in(2) ? pick(1, 36) : 0,
+                      attributes = pick(1, 20), gates = pick(0, 2), gated = encoding > 0 ? encoding : features;
+  const bool whitening = one_in(3), class_space = one_in(3), rejection = class_space && one_in(2);
+  std::uint32_t networks = gates == 2 ? pick(1, 5) : 1;
+  if (gates == 1)
+    while (gated % (networks = pick(1, std::min(gated, 6u))) != 0) {
     }
-  if (kind.gates == 2) kind.networks = pick(1, 5);
-  kind.open = pick(1, kind.networks);
-  kind.stored = pick(1, kind.networks);
-  kind.classes = pick(1, 6);
-  kind.similarity = static_cast<std::uint8_t>(pick(0, 2));
-  kind.support = kind.similarity == 0 && rng.below(2) == 0 ? pick(1, 5) : 0;
-  kind.feature_scaling = static_cast<std::uint8_t>(pick(0, 2));
-  kind.semantic_scaling = static_cast<std::uint8_t>(pick(0, 2));
-  kind.bits = pick(0, 3);
-  kind.optional_parts = rng.below(2) == 0;
-  kind.attribute_names = rng.below(2) == 0;
-  if (rng.below(3) == 0) {  // targets classes
-    kind.field = {static_cast<float>(rng.uniform() * 10 + 0.01), static_cast<float>(rng.uniform() * 30 + 0.01),
-                  static_cast<float>(rng.uniform() * 60 + 0.01), static_cast<float>(rng.uniform() * 0.9)};
-    kind.semantics = kind.outputs;
-    kind.outputs = pick(1, 20);
-    kind.similarity = 0;
-    kind.support = pick(1, 5);
-    if (rng.below(2) == 0) kind.width = 0;
-    if (rng.below(2) == 0) {
-      kind.outputs += kind.semantics;
-      kind.head_weight = rng.below(4) == 0 ? 1e-6f : static_cast<float>(rng.uniform() * 2 + 0.01);
-    }
-    if (kind.attributes > 1 && rng.below(2) == 0) {
-      const auto first = pick(1, kind.attributes - 1);
-      kind.tables = {first, kind.attributes - first};
-    }
-    kind.rejection = rng.below(2) == 0;
-    kind.span = kind.rejection && rng.below(2) == 0;
+  put("features", features);
+  put("encoding", encoding);
+  put("attributes", attributes);
+  if (whitening) put("semantics", pick(1, 20));
+  put("gates", gates);
+  put("networks", networks);
+  put("open", pick(1, networks));
+  put("basis", pick(1, networks));
+  put("classes", pick(1, 6));
+  if (!class_space) put("similarity", pick(0, 2));
+  put("feature_scaling", pick(0, 2));
+  put("semantic_scaling", pick(0, 2));
+  put("sees_encoding", pick(0, 1));
+  put("relu", pick(0, 1));
+  if (class_space) {
+    put("example_prior", rng.uniform() * 10 + 0.01);
+    put("strength", rng.uniform() * 30 + 0.01);
+    put("sharpness", rng.uniform() * 60 + 0.01);
+    put("certainty", rng.uniform() * 0.9);
+    put("outputs", pick(1, 20));
+    put("support", pick(1, 5));
+    if (one_in(2)) put("width", 0);
   }
-  kind.source = rng.below(3) == 0;
-  return kind;
+  if (attributes > 1 && one_in(3)) put("tables", 2);
+  flag("whitening", whitening);
+  flag("optional", one_in(2));
+  flag("attribute_names", one_in(2));
+  flag("rejection", rejection);
+  flag("span", rejection && one_in(2));
+  flag("source", one_in(3));
+  return {"random", words};
 }
 
 /// Mutation `index` of a seed that follows from it; most have a right size and checksum, to reach the checks behind.
@@ -117,7 +119,7 @@ class Mutator {
 
   /// Where `size` bytes can be changed; every third time within the header.
   std::size_t place(std::size_t size, std::size_t align = 1) {
-    const std::size_t limit = below(3) == 0 ? std::min<std::size_t>(file.size(), 160) : file.size();
+    const std::size_t limit = below(3) == 0 ? std::min<std::size_t>(file.size(), PNRT_HEADER_BYTES) : file.size();
     return below((limit - size) / align + 1) * align;
   }
 
@@ -126,17 +128,10 @@ class Mutator {
     auto parts = seed_->parts;
     const auto number = below(parts.sections.size());
     auto& part = parts.sections[number];
-    const auto& k = seed_->kind;
-    const std::size_t sizes[] = {k.features,
-                                 k.attributes,
-                                 k.outputs,
-                                 k.encoding,
-                                 k.networks * k.stored,
-                                 k.classes,
-                                 k.prepared(),
-                                 k.class_outputs() * k.class_outputs(),
-                                 28,
-                                 34};
+    const auto& h = seed_->parts.header;
+    const std::size_t sizes[] = {
+        h.features,  h.attributes,          h.outputs, h.encoding, h.networks * h.basis, h.classes,
+        h.semantics, h.outputs * h.outputs, 28,        34};
     const auto count = part.type != 0 && part.type != 4 ? part.values.size() : sizes[below(std::size(sizes))];
     part.type = static_cast<std::uint8_t>(part.type != 0 && below(2) == 0 ? 0 : 1 + below(4));
     part.scales.assign(part.type == 3 ? 4 * part.rows : 0, std::byte{0});
@@ -144,9 +139,6 @@ class Mutator {
     file = assemble(parts).bytes;
     note(("type " + std::to_string(part.type) + " for section").c_str(), number);
   }
-
-  /// Where a file with a source describes it.
-  std::size_t source_header() const { return seed_->kind.placed() ? 144 : 112; }
 
   std::uint32_t interesting() {
     static constexpr std::uint32_t values[] = {
@@ -162,7 +154,7 @@ class Mutator {
   void note(const char* what, std::size_t at) { origin += ' ' + std::string(what) + '@' + std::to_string(at); }
 
   void step() {
-    if (file.size() < 160) file.resize(160);
+    if (file.size() < PNRT_HEADER_BYTES) file.resize(PNRT_HEADER_BYTES);
     switch (below(12)) {
       case 0: {
         const auto at = place(1);
@@ -175,7 +167,7 @@ class Mutator {
         return note("bit", at);
       }
       case 2: {
-        const auto at = below(4) == 0 ? 20 + 4 * below(17) : place(4, 4);
+        const auto at = below(4) == 0 ? PNRT_SIZES_AT + 4 * below(PNRT_SIZE_COUNT) : place(4, 4);
         put_u32(file, at, interesting());
         return note("u32", at);
       }
@@ -197,20 +189,14 @@ class Mutator {
         return note("u16", at);
       }
       case 5: {  // a count a little too large or small
-        const auto field = below(21);
-        const auto at = field < 11   ? 20 + 4 * field
-                        : field < 12 ? 84
-                        : field < 17 ? 124 + 4 * (field - 12)
-                                     : source_header() + 4 * (field - 17);
+        const auto at = PNRT_SIZES_AT + 4 * below(PNRT_SIZE_COUNT);
         std::uint32_t value = 0;
         std::memcpy(&value, &file[at], 4);
         put_u32(file, at, value + static_cast<std::uint32_t>(below(7)) - 3);
         return note("count", at);
       }
       case 6: {  // choices, bits and types with values that may be right
-        const auto at = below(2) == 0   ? 64 + below(5)
-                        : below(4) == 0 ? source_header() + 12 + below(4)
-                                        : 88 + below(32);
+        const auto at = PNRT_CHOICES_AT + below(PNRT_TYPES_AT - PNRT_CHOICES_AT + PNRT_SECTION_COUNT);
         file[at] = static_cast<std::byte>(below(5));
         return note("choice", at);
       }
@@ -243,9 +229,10 @@ class Mutator {
         return note("resize", size);
       }
       default: {  // 16 bytes more or less in the middle
-        const auto at = file.begin() + static_cast<std::ptrdiff_t>(112 + 16 * below((file.size() - 112) / 16));
+        const auto at = file.begin() + static_cast<std::ptrdiff_t>(
+                                           PNRT_HEADER_BYTES + 16 * below((file.size() - PNRT_HEADER_BYTES) / 16 + 1));
         note("shift", static_cast<std::size_t>(at - file.begin()));
-        if (below(2) == 0)
+        if (below(2) == 0 && file.end() - at >= 16)
           file.erase(at, at + 16);
         else
           file.insert(at, 16, std::byte{0});

@@ -1,12 +1,12 @@
-// Hostile device files: the C runtime and the library's reader, which share no code, must give the same verdict on
-// every file, and whatever both accept the runtime must bear: each call returns a code or finite numbers, in memory of
-// exactly the size it asked for. Built with address and undefined-behaviour sanitizers whatever the rest is built with.
+// Hostile device files: the C runtime and the library's reader, which share the tables of the layout but no code, must
+// give the same verdict on every file, and whatever both accept the runtime must bear: each call returns a code or
+// finite numbers, in memory of exactly the size it asked for. Built with address and undefined-behaviour sanitizers
+// whatever the rest is built with.
 //
 //   fuzz_device_model [mutations = 100000]    mutation i is the same in every run
 //   fuzz_device_model FILE...                 checks the files, such as the one a failed run leaves behind
 
 #include <algorithm>
-#include <array>
 #include <cfloat>
 #include <cmath>
 #include <cstdio>
@@ -33,11 +33,6 @@ using parsnets::test::Bytes;
 using parsnets::test::Mutator;
 using parsnets::test::Seed;
 
-constexpr std::array kMatrices{DevicePart::encoder,           DevicePart::anchors,
-                               DevicePart::networks,          DevicePart::shared,
-                               DevicePart::whitening,         DevicePart::prototype_support,
-                               DevicePart::prototype_weights, DevicePart::class_vectors,
-                               DevicePart::class_attributes,  DevicePart::attribute_head};
 constexpr const char* kFailedFile = "fuzz_device_model.failed";
 
 /// Values in a heap block that ends where they do, so that the sanitizer sees the first byte beyond.
@@ -103,7 +98,7 @@ class Trial {
     if (field.empty()) return PNRT_OK;
     if (field == "magic") return PNRT_NOT_A_MODEL;
     if (field == "format version") return PNRT_OTHER_VERSION;
-    if (field == "header" || field == "bytes of the file") return PNRT_TRUNCATED;
+    if (field == "bytes of the file") return PNRT_TRUNCATED;
     return field == "CRC-32" ? PNRT_DAMAGED : PNRT_INVALID;
   }
 
@@ -121,17 +116,10 @@ class Trial {
   }
 
   void check_info(const DeviceInfo& f) {
-    require(model_.class_targets == f.class_targets && model_.semantics == f.semantics &&
-                model_.features == f.features && model_.attributes == f.attributes && model_.outputs == f.outputs &&
-                model_.encoding == f.encoding && model_.networks == f.networks && model_.open == f.open &&
-                model_.basis == f.stored_networks && model_.classes == f.classes && model_.support == f.support &&
-                model_.gamma == f.gamma && model_.temperature == f.temperature && model_.width == f.width &&
-                model_.head_weight == f.head_weight && model_.example_prior == f.example_prior &&
-                model_.strength == f.strength && model_.sharpness == f.sharpness && model_.certainty == f.certainty &&
-                model_.feature_scaling == f.feature_scaling && model_.semantic_scaling == f.semantic_scaling &&
-                model_.gates == f.gates && model_.similarity == f.similarity &&
-                model_.sees_encoding == f.networks_see_encoding && model_.relu == f.relu,
-            "the same header");
+#define SAME(name, ...) require(model_.name == f.name, "the same " #name);
+    PNRT_SIZES(SAME)
+    PNRT_NUMBERS(SAME)
+    PNRT_CHOICES(SAME)
     for (std::uint32_t c = 0; c < f.classes; ++c) {
       std::uint32_t index = 0;
       require(f.class_names[c] == pnrt_class_name(&model_, nullptr, c), "the same class names");
@@ -145,8 +133,16 @@ class Trial {
       require(f.attribute_names.empty() ? name == nullptr : f.attribute_names[j] == name, "the same attribute names");
     }
     check_source(f);
-    integer_ = std::none_of(kMatrices.begin(), kMatrices.end(),
-                            [&](auto part) { return f.section(part).present() && f.section(part).type != 3; });
+    integer_ = true;
+    for (const auto& s : f.sections)  // `span` is multiplied as float on every path
+      if (s.present() && s.type != PNRT_I8 && s.type != PNRT_BYTES && is_matrix(s.name)) integer_ = false;
+  }
+
+  static bool is_matrix(const std::string& name) {
+    for (std::size_t i = 0; i < PNRT_SECTION_COUNT; ++i)
+      if (name == parsnets::test::kSectionNames[i])
+        return name != "span" && std::string(parsnets::test::kSectionKinds[i]) == "MATRIX";
+    return false;
   }
 
   void check_source(const DeviceInfo& f) const {
@@ -215,14 +211,6 @@ class Trial {
     double square = 0, largest = 0;
     for (std::size_t j = 0; j < f.size(); ++j)
       if (model_.similarity == 0 && !centre.empty()) f[j] = prediction[j] - centre(0, j);  // in float, as it may cancel
-    if (info.head_weight > 0) {
-      const std::size_t placed = f.size() - info.semantics;
-      double squares[2] = {0, 0};
-      for (std::size_t j = 0; j < f.size(); ++j) squares[j < placed ? 0 : 1] += f[j] * f[j];
-      if (std::min(squares[0], squares[1]) < 1e-30) return;  // as below
-      for (std::size_t j = 0; j < f.size(); ++j)
-        f[j] *= std::sqrt((j < placed ? 1.0 : static_cast<double>(info.head_weight)) / squares[j < placed ? 0 : 1]);
-    }
     for (const double v : f) {
       square += v * v;
       largest = std::max(largest, std::abs(v));
@@ -397,9 +385,9 @@ class Trial {
     bool before = false, after = false;
     const auto stored = scores(&bank, features, before);
     Exact<std::byte> memory(pnrt_learning_bytes(&bank));
-    require(model_.class_targets == (memory.size() > 0), "class space, and only that, can learn");
+    require((model_.support > 0) == (memory.size() > 0), "class space, and only that, can learn");
     const auto status = pnrt_bank_learn(&bank, memory.data(), memory.size());
-    require(status == (model_.class_targets ? PNRT_OK : PNRT_CANNOT_LEARN), "learning memory is attached");
+    require(status == (model_.support > 0 ? PNRT_OK : PNRT_CANNOT_LEARN), "learning memory is attached");
     if (status != PNRT_OK) return;
     std::vector<Exact<float>> samples;
     for (int i = 0; i < 12; ++i) samples.push_back(random_values(model_.features));

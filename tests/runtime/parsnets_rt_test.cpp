@@ -7,7 +7,7 @@
 #include <numeric>
 #include <thread>
 
-#include "parsnets/ranking.hpp"
+#include "parsnets/predictor.hpp"
 #include "small_device.hpp"
 
 namespace parsnets {

@@ -1,6 +1,11 @@
 #include "serve/connection.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
+
+#include <thread>
+
+#include "serve/multipart.hpp"
 
 namespace {
 
@@ -70,5 +75,78 @@ TEST(Connection, AHeadThatKeepsComingEndsInTime) {
     FAIL();
   } catch (const HttpError& e) {
     EXPECT_EQ(e.status(), 408);
+  }
+}
+
+namespace {
+
+using namespace parsnets;
+using namespace std::chrono_literals;
+
+/// The server's end of a connection and that of the client.
+struct Ends {
+  int server = -1, client = -1;
+  Ends() {
+    int ends[2]{-1, -1};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+    server = ends[0];
+    client = ends[1];
+  }
+  ~Ends() {
+    ::close(server);
+    ::close(client);
+  }
+  void send(std::string_view bytes) const {
+    EXPECT_EQ(::send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+  /// Returns when the server has read all that was sent.
+  void wait_until_read() const {
+    for (int left = 1; left > 0;) ASSERT_EQ(::ioctl(server, FIONREAD, &left), 0);
+  }
+};
+
+std::string parts_of(const HttpRequest& request) {
+  std::string text;
+  for (const Part& part : parse_multipart(request.content_type, request.body))
+    text += part.name + "=" + std::string(part.content) + ";";
+  return text;
+}
+
+}  // namespace
+
+TEST(Exchange, ABodyArrivesWholeWhereverItsPiecesEnd) {
+  const std::string body = "--b\r\nContent-Disposition: form-data; name=\"image\"\r\n\r\n1\r\n--b--2\r\n--b--\r\n";
+  const RequestHead head = parse_request_head(
+      "POST /parts HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+      "Content-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n");
+  Metrics metrics;
+  Exchanger exchanger({}, metrics);
+  for (std::size_t first = 0; first <= body.size(); ++first) {
+    std::string arrived;
+    const Route route{"POST", "/parts", [&](const HttpRequest& request) {
+                        arrived = request.body;
+                        return HttpResponse{200, "text/plain", parts_of(request)};
+                      }};
+    const Ends ends;
+    Connection connection(ends.server, -1);
+    connection.set_deadline(Clock::now() + 1h);
+    Exchange exchange;
+    exchange.connection = &connection;
+    exchange.head = head;
+    exchange.found.route = &route;
+    bool usable = false;
+    std::thread server([&] { usable = exchanger.finish(exchange, false); });
+    ends.send(body.substr(0, first));
+    ends.wait_until_read();
+    ends.send(body.substr(first));
+    server.join();
+    EXPECT_TRUE(usable);
+    EXPECT_EQ(exchange.status, 200);
+    EXPECT_EQ(arrived, body) << first;
+    char response[4096];
+    const ssize_t size = ::recv(ends.client, response, sizeof response, 0);
+    ASSERT_GT(size, 0);
+    EXPECT_TRUE(std::string_view(response, static_cast<std::size_t>(size)).ends_with("\r\n\r\nimage=1;")) << first;
   }
 }

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "model/copy.hpp"
+#include "device/device_bank.hpp"
+#include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "rejecting_model.hpp"
+#include "serve/http.hpp"
+#include "serve/served_model.hpp"
+#include "small_training.hpp"
 
 namespace {
 
@@ -64,4 +68,164 @@ TEST(EditedBank, EditsThatDoNotFitAreRefused) {
   EXPECT_THROW(banks.after({{{model.classes.names[0], values}}, {}}, pool), Error);
   EXPECT_THROW(banks.after({{{"a", values}, {"a", values}}, {}}, pool), Error);
   EXPECT_THROW(banks.after({{}, model.classes.names}, pool), Error);
+}
+
+namespace {
+
+using namespace parsnets;
+using namespace parsnets::test;
+
+/// Three classes of two attributes.
+Model named_model() {
+  Model model;
+  model.attribute_names = {"hooves", "stripes"};
+  model.classes.names = {"horse", "zebra", "deer"};
+  model.classes.seen = {1, 1, 0};
+  model.classes.semantics = Matrix<float>(3, 2);
+  for (std::size_t i = 0; i < 6; ++i) model.classes.semantics.data()[i] = static_cast<float>(i);
+  return model;
+}
+
+/// Why an edit is refused: the message, which begins with the place.
+std::string why_not(const BankNames& names, const BankEdit& edit) {
+  try {
+    names.resolved(edit);
+    return "";
+  } catch (const HttpError& e) {
+    EXPECT_EQ(e.status(), 400);
+    EXPECT_TRUE(std::string(e.what()).starts_with(e.place().field + ": ") ||
+                std::string(e.what()).starts_with(e.place().field + "."))
+        << e.what();
+    return e.what();
+  }
+}
+
+}  // namespace
+
+TEST(BankNames, AClassStartsFromAnotherAndHasItsOwnValues) {
+  const Model model = named_model();
+  const BankNames names(model);
+  const BankEdit edit =
+      names.resolved({{{"unicorn", {}, "zebra", {{"stripes", 7.0f}}}, {"copy", {}, "horse", {}}, {"a", {8, 9}}}, {}});
+  EXPECT_EQ(edit.add[0].attributes, (std::vector<float>{2, 7}));
+  EXPECT_EQ(edit.add[1].attributes, (std::vector<float>{0, 1}));
+  EXPECT_EQ(edit.add[2].attributes, (std::vector<float>{8, 9}));
+  EXPECT_EQ(names.resolved({{{"all", {}, {}, {{"stripes", 1.0f}, {"hooves", 2.0f}}}}, {}}).add[0].attributes,
+            (std::vector<float>{2, 1}));
+  EXPECT_EQ(names.resolved({{{"horse", {}, "horse", {}}}, {"horse"}}).add[0].attributes, (std::vector<float>{0, 1}))
+      << "also from a class that is removed";
+}
+
+TEST(BankNames, AttributesWithoutNamesAreNumbered) {
+  Model model = named_model();
+  model.attribute_names.clear();
+  const BankNames names(model);
+  EXPECT_EQ(names.attributes(), (std::vector<std::string>{"attribute 1", "attribute 2"}));
+  EXPECT_EQ(names.resolved({{{"a", {}, "horse", {{"attribute 2", 5.0f}}}}, {}}).add[0].attributes,
+            (std::vector<float>{0, 5}));
+}
+
+TEST(BankNames, ErrorsNameThePlaceAndTheNearestName) {
+  Model model = named_model();
+  model.classes.described = {1, 1, 0};
+  const BankNames names(model);
+  EXPECT_EQ(why_not(names, {{}, {"zebra", "hores"}}),
+            "bank.remove[1]: expected a class of the model, found 'hores'; did you mean 'horse'?");
+  EXPECT_EQ(why_not(names, {{}, {"zebra", "zebra"}}), "bank.remove[1]: expected each class once, found 'zebra' again");
+  EXPECT_EQ(why_not(names, {{}, {"zebra", "horse", "deer"}}),
+            "bank.remove[2]: expected at least one class that stays, found the last one");
+  EXPECT_EQ(why_not(names, {{{"a", {1, 2}}, {"deer", {1, 2}}}, {}}),
+            "bank.add[1].name: expected a new name, found 'deer', a class of the model");
+  EXPECT_EQ(why_not(names, {{{"a", {1, 2}}, {"a", {1, 2}}}, {}}),
+            "bank.add[1].name: expected a new name, found 'a' again");
+  EXPECT_EQ(why_not(names, {{{"unknown", {1, 2}}}, {}}),
+            "bank.add[0].name: 'unknown' is reserved for samples of no class");
+  EXPECT_EQ(why_not(names, {{{"a", {}, "zebar", {}}}, {}}),
+            "bank.add[0].like: expected a class of the model, found 'zebar'; did you mean 'zebra'?");
+  EXPECT_EQ(why_not(names, {{{"a", {}, "deer", {}}}, {}}),
+            "bank.add[0].like: expected a class with attributes, found 'deer', known by examples alone");
+  EXPECT_EQ(why_not(names, {{{"a", {}, "zebra", {{"hoofs", 1.0f}}}}, {}}),
+            "bank.add[0].attributes: expected an attribute of the model, found 'hoofs'");
+  EXPECT_EQ(why_not(names, {{{"a", {}, "zebra", {{"stipes", 1.0f}}}}, {}}),
+            "bank.add[0].attributes: expected an attribute of the model, found 'stipes'; did you mean 'stripes'?");
+  EXPECT_EQ(
+      why_not(names, {{{"a", {}, {}, {{"hooves", 1.0f}}}}, {}}),
+      "bank.add[0].attributes: 'stripes' is missing; give all 2 attributes, or the class to start from as `like`");
+}
+
+namespace {
+
+using namespace parsnets;
+using namespace parsnets::test;
+
+}  // namespace
+
+TEST(DeviceBanks, ABankHoldsTheEditForTheExportedFile) {
+  ThreadPool pool(1);
+  const Model model = model_to_serve(pool);
+  const DeviceBanks banks(model);
+  ASSERT_TRUE(banks.possible());
+  const std::span<const float> attributes = model.classes.semantics.row(1);
+  const BankEdit edit{{{"new", {attributes.begin(), attributes.end()}}}, {model.classes.names[0]}};
+  for (const auto& [name, precision] : precision_names()) {
+    const std::string saved = banks.saved(edit, precision, pool);
+    EXPECT_EQ(saved, banks.saved(edit, precision, pool));
+    const DeviceModel device(device_file(model, precision, 0, pool), name);
+    DeviceBank bank(device, 1);
+    bank.load(std::as_bytes(std::span(saved)));
+    EXPECT_EQ(bank.class_names()[0], "");
+    EXPECT_EQ(bank.class_names()[model.classes.names.size()], "new");
+    const DeviceModel other(
+        device_file(model, precision == Precision::int8 ? Precision::float32 : Precision::int8, 0, pool), "other");
+    EXPECT_THROW(DeviceBank(other, 1).load(std::as_bytes(std::span(saved))), Error) << "a bank belongs to one file";
+  }
+}
+
+TEST(DeviceBanks, WhatARuntimeCannotTakeIsRefused) {
+  ThreadPool pool(1);
+  Model model = model_to_serve(pool);
+  const std::vector<float> attributes(model.attributes(), 0.5f);
+  {
+    const DeviceBanks banks(model);
+    EXPECT_THROW(banks.saved({{{std::string(64, 'x'), attributes}}, {}}, Precision::int8, pool), Error);
+    EXPECT_THROW(banks.saved({{}, {"no such class"}}, Precision::int8, pool), Error);
+  }
+  model.targets = Targets::semantics;
+  const DeviceBanks none(model);
+  EXPECT_FALSE(none.possible());
+  EXPECT_THROW(none.saved({}, Precision::int8, pool), HttpError);
+}
+
+namespace {
+
+using namespace parsnets;
+using namespace parsnets::test;
+
+}  // namespace
+
+TEST(AttributeScale, LeadsBackToTheScaleOfTheDescriptions) {
+  for (const SemanticScaling scaling : {SemanticScaling::none, SemanticScaling::standardize}) {
+    BaselineOptions ridge;
+    ridge.semantics.scaling = scaling;
+    const TrainOptions options{ridge, {}, {}, {}};
+    const TrainedModel trained(options);
+    const AttributeScale scale(trained.model);
+    for (std::size_t c = 0; c < trained.model.classes.names.size(); ++c) {
+      const auto given = trained.model.classes.semantics.row(c);
+      std::vector<float> values(given.begin(), given.end());
+      trained.model.semantic_preprocess.apply(values);
+      scale.to_user(values);
+      for (std::size_t j = 0; j < values.size(); ++j) EXPECT_NEAR(values[j], given[j], 1e-3) << c << " " << j;
+    }
+  }
+}
+
+TEST(AttributeScale, AnAttributeThatAllClassesShareIsThatValue) {
+  TrainedModel trained("ridge");
+  for (std::size_t c = 0; c < trained.model.classes.names.size(); ++c) trained.model.classes.semantics(c, 1) = 5;
+  trained.model.semantic_preprocess = {};
+  trained.model.semantic_preprocess.scaling = SemanticScaling::none;
+  std::vector<float> values(trained.model.attributes(), 123);
+  AttributeScale(trained.model).to_user(values);
+  EXPECT_EQ(values[1], 5);
 }

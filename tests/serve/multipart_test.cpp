@@ -5,7 +5,7 @@
 #include <random>
 
 #include "serve/http.hpp"
-#include "serve/request_head.hpp"
+#include "serve/request_checks.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@ using namespace parsnets;
 
 const RequestLimits kLimits{3, 2, 4, 10, 2, 3};
 
-int status_of(const std::string& json) {
+int status_of_json(const std::string& json) {
   try {
     parse_predict_request(json, kLimits);
     return 200;
@@ -69,12 +69,12 @@ TEST(RequestJson, ReadsTheSameFromAQuery) {
 }
 
 TEST(RequestJson, WhatIsTooMuchIsTooLarge) {
-  EXPECT_EQ(status_of(R"({"features":[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]})"), 200);
-  EXPECT_EQ(status_of(R"({"features":[[1,2,3],[1,2,3],[1,2,3],[1,2,3],[1,2,3]]})"), 413);
-  EXPECT_EQ(status_of(R"({"samples":[0,0,0,0,0]})"), 413);
+  EXPECT_EQ(status_of_json(R"({"features":[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]})"), 200);
+  EXPECT_EQ(status_of_json(R"({"features":[[1,2,3],[1,2,3],[1,2,3],[1,2,3],[1,2,3]]})"), 413);
+  EXPECT_EQ(status_of_json(R"({"samples":[0,0,0,0,0]})"), 413);
   const std::string one = R"({"name":"a","attributes":[1,2]})";
-  EXPECT_EQ(status_of(R"({"bank":{"add":[)" + one + "," + one + "]}}"), 200);
-  EXPECT_EQ(status_of(R"({"bank":{"add":[)" + one + "," + one + "," + one + "]}}"), 413);
+  EXPECT_EQ(status_of_json(R"({"bank":{"add":[)" + one + "," + one + "]}}"), 200);
+  EXPECT_EQ(status_of_json(R"({"bank":{"add":[)" + one + "," + one + "," + one + "]}}"), 413);
 }
 
 TEST(RequestJson, WhatDoesNotFitTheModelIsBad) {
@@ -83,5 +83,5 @@ TEST(RequestJson, WhatDoesNotFitTheModelIsBad) {
         R"({"features":[[1,2,3]],"samples":[1]})", R"({"bank":{"add":[{"name":"a","attributes":[1]}]}})",
         R"({"bank":{"add":[{"name":"a\nb","attributes":[1,2]}]}})", R"({"bank":{"remove":["a\u0000"]}})",
         R"({"bank":{"remove":["a","b","c","d"]}})"})
-    EXPECT_EQ(status_of(json), 400) << json;
+    EXPECT_EQ(status_of_json(json), 400) << json;
 }

@@ -4,14 +4,19 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <latch>
 #include <random>
 #include <set>
+#include <thread>
+#include <vector>
 
 #include "base/file.hpp"
 #include "base/machine.hpp"
 #include "formats/npy.hpp"
 #include "formats/npy_format.hpp"
-#include "model/copy.hpp"
+#include "model/prediction.hpp"
+#include "parsnets/error.hpp"
 #include "paths.hpp"
 #include "serve/json_reader.hpp"
 #include "serve/served_model.hpp"
@@ -194,7 +199,10 @@ TEST(Routes, TheModelTellsThePriceOfRejection) {
     return Json::parse(Service(shared_copy(of), {}, {}).model_json())["rejection"];
   };
   EXPECT_EQ(rejection(model), (Json{{"false_accept", 0.05}}));
-  model.rejection.price = {0.1, 0.25, 0.875};
+  auto& found = model.record.rejection.emplace();
+  found.rejected_seen = 10;
+  found.rejected_unseen = 25;
+  found.auroc = 87.5;
   EXPECT_EQ(rejection(model),
             (Json{{"false_accept", 0.05}, {"rejected_seen", 0.1}, {"rejected_unseen", 0.25}, {"auroc", 0.875}}));
   model.rejection = {};
@@ -694,4 +702,85 @@ TEST(Routes, HostileRequestsGetErrorsAndHarmNothing) {
 #ifndef PARSNETS_SANITIZED
   EXPECT_LT(after_half, settled + (16u << 20));
 #endif
+}
+
+namespace {
+
+using namespace parsnets;
+using namespace std::chrono_literals;
+
+}  // namespace
+
+TEST(Turnstile, LetsNoMoreInThanThereArePlaces) {
+  Turnstile turnstile(3);
+  std::atomic<int> inside{0}, most{0}, served{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 12; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        const auto turn = turnstile.enter(Clock::now() + 1h);
+        const int now = ++inside;
+        for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+        }
+        std::this_thread::yield();
+        --inside;
+        ++served;
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_LE(most, 3);
+  EXPECT_EQ(served, 2400);
+}
+
+TEST(Turnstile, WhoseTurnDoesNotComeInTimeIsToldSo) {
+  Turnstile turnstile(1);
+  {
+    const auto turn = turnstile.enter(Clock::now() + 1h);
+    EXPECT_THROW(turnstile.enter(Clock::now() + 1ms), HttpError);
+  }
+  turnstile.enter(Clock::now() + 1h);  // the place is free again, and was given to nobody
+}
+
+namespace {
+
+using namespace parsnets;
+using namespace parsnets::test;
+using namespace std::chrono_literals;
+
+/// Stays in run() until it is let go.
+class Waiting : public MeanColours {
+ public:
+  Waiting() : MeanColours(4) {}
+  std::string run(std::span<const float>, std::size_t, std::span<float> features) override {
+    std::ranges::fill(features, 1.0f);
+    entered.count_down();
+    leave.wait();
+    return "";
+  }
+  std::latch entered{1}, leave{1};
+};
+
+}  // namespace
+
+TEST(Photographs, LimitsAreCheckedBeforeAnythingIsDecoded) {
+  const auto photographs = mean_colours(48);
+  const auto features_of = [&](const std::string& file) {
+    return photographs->features_of(std::as_bytes(std::span(file)), Clock::now() + 1h).cols();
+  };
+  EXPECT_EQ(features_of(bmp_file(10, 10)), 48u);
+  EXPECT_THROW(features_of(bmp_file(100, 100)), Error);
+  EXPECT_THROW(features_of("text"), Error);
+  EXPECT_THROW(features_of(bmp_file(1, 1)), Error) << "the backbone finds it damaged";
+}
+
+TEST(Photographs, WhoseTurnDoesNotComeInTimeIsToldSo) {
+  auto backbone = std::make_unique<Waiting>();
+  Waiting& waiting = *backbone;
+  const Photographs photographs(std::move(backbone), mean_colours(4)->source(), {}, 1);
+  const std::string file = bmp_file(10, 10);
+  std::thread first([&] { photographs.features_of(std::as_bytes(std::span(file)), Clock::now() + 1h); });
+  waiting.entered.wait();
+  EXPECT_THROW(photographs.features_of(std::as_bytes(std::span(file)), Clock::now() + 1ms), HttpError);
+  waiting.leave.count_down();
+  first.join();
 }

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "parsnets/error.hpp"
-#include "serve/attribute_scale.hpp"
+#include "serve/edited_bank.hpp"
 #include "serve/served_model.hpp"
 #include "temp_dir.hpp"
 
@@ -18,7 +18,7 @@ using namespace parsnets::test;
 }  // namespace
 
 TEST(Samples, AreSpreadEvenlyOverTheTestClasses) {
-  const TrainedModel trained(Method::ridge);
+  const TrainedModel trained("ridge");
   const TempDir folder;
   const auto samples = choose_samples(trained.data, trained.model, folder.path(), folder.path(), 40);
   ASSERT_EQ(samples.samples.size(), 40u);
@@ -38,7 +38,7 @@ TEST(Samples, AreSpreadEvenlyOverTheTestClasses) {
 }
 
 TEST(Samples, HaveThePicturesOfTheirFiles) {
-  TrainedModel trained(Method::ridge);
+  TrainedModel trained("ridge");
   const TempDir folder;
   trained.data.image_files.assign(trained.data.samples(), "a.bmp");
   std::ofstream(folder / "a.bmp", std::ios::binary) << bmp_file(4, 4);
@@ -50,7 +50,7 @@ TEST(Samples, HaveThePicturesOfTheirFiles) {
 }
 
 TEST(Samples, FeaturesOfAnotherSizeAreRefused) {
-  TrainedModel trained(Method::ridge);
+  TrainedModel trained("ridge");
   trained.data.features = Matrix<float>(trained.data.samples(), 7, 0.0f);
   EXPECT_THROW(choose_samples(trained.data, trained.model, ".", ".", 5), Error);
 }

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
 #include "base/rng.hpp"
+#include "eigen_reference.hpp"
 
 namespace parsnets {
 namespace {
@@ -42,11 +42,11 @@ double slow_loss(const AttributeProblem& problem, const std::vector<double>& t) 
     first += b.cols();
     if (problem.unit_length) b.rowwise().normalize();
     b.rowwise() -= b.colwise().mean().eval();
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(b * b.transpose());
-    const Eigen::VectorXd l = eigen.eigenvalues().cwiseMax(0);
+    const test::SymmetricEigen eigen = test::symmetric_eigen(b * b.transpose());
+    const Eigen::VectorXd l = eigen.values.cwiseMax(0);
     const Eigen::VectorXd whitened = l.array() * (l.array() + 1e-3 * l.maxCoeff()).pow(-problem.whitening);
     gram += weight * static_cast<double>(count) / whitened.sum() *
-            (eigen.eigenvectors() * whitened.asDiagonal() * eigen.eigenvectors().transpose());
+            (eigen.vectors * whitened.asDiagonal() * eigen.vectors.transpose());
   }
   Eigen::MatrixXd kernel(count, count);
   for (long c = 0; c < count; ++c)
@@ -61,7 +61,7 @@ double slow_loss(const AttributeProblem& problem, const std::vector<double>& t) 
       if (c != out) others.push_back(c);
     const Eigen::MatrixXd k = kernel(others, others);
     const Eigen::MatrixXd alpha =
-        (k + problem.lambda * Eigen::MatrixXd::Identity(count - 1, count - 1)).ldlt().solve(m(others, Eigen::all));
+        test::solved(k + problem.lambda * Eigen::MatrixXd::Identity(count - 1, count - 1), m(others, Eigen::all));
     const Eigen::VectorXd place = (kernel(out, others) * alpha).transpose();
     loss -= place.normalized().dot(m.row(out).transpose().normalized()) / static_cast<double>(count);
   }

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <numeric>
 
 #include "base/linalg.hpp"
@@ -64,7 +63,7 @@ TEST(ClassSpace, WhitensWithinClassesAndKeepsWhatTellsMeansApart) {
       EXPECT_LE(r, std::min<long>(static_cast<long>(space.classes().size()) - 1, v.rows()));
       EXPECT_LT((v.transpose() * slow.c * v - Eigen::MatrixXd::Identity(r, r)).norm(), 1e-3);
       // Products of means: those of the whole whitened space.
-      const Eigen::MatrixXd places = slow.m * v, wanted = slow.m * slow.c.inverse() * slow.m.transpose();
+      const Eigen::MatrixXd places = slow.m * v, wanted = slow.m * solved(slow.c, slow.m.transpose());
       EXPECT_LT((places * places.transpose() - wanted).norm(), 2e-3 * wanted.norm());
       for (long p = 0; p < places.rows(); ++p)
         for (long i = 0; i < r; ++i)
@@ -80,7 +79,7 @@ TEST(ClassSpace, ThePreconditionerIsThatOfRidgeInWhitenedCoordinates) {
   const SmallProblem problem(150, 8, 5, 3);
   const ClassSpace space(statistics_of(problem, pool), pool);
   const Slow slow(problem, space.classes(), 2.0);
-  const Eigen::MatrixXd wanted = (slow.x.transpose() * slow.x + 150.0 * slow.c).inverse(),
+  const Eigen::MatrixXd wanted = inverse_of(slow.x.transpose() * slow.x + 150.0 * slow.c),
                         inverse = dense(space.preconditioner(2.0, pool));
   EXPECT_LT((inverse - wanted).norm(), 1e-4 * wanted.norm());
   const Eigen::MatrixXd products = slow.x.transpose() * slow.x;

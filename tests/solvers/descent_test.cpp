@@ -20,14 +20,14 @@ namespace parsnets {
 namespace {
 
 /// A small problem with d features, K gated networks on the first h of them, and C classes.
-struct Problem {
+struct DescentProblem {
   static constexpr std::size_t n = 120, d = 14, h = 6, m = 5, classes = 6, networks = 4, k = 2;
   Matrix<float> x{n, d}, z{n, h}, semantics{classes, m};
   Matrix<std::uint16_t> open{n, k};
   std::vector<std::int32_t> labels;
   Model model;
 
-  explicit Problem(bool gated, bool relu = false, std::uint64_t seed = 7) {
+  explicit DescentProblem(bool gated, bool relu = false, std::uint64_t seed = 7) {
     Rng rng(seed);
     for (float& v : semantics.values()) v = static_cast<float>(rng.normal());
     Matrix<float> hidden(m, d);
@@ -61,56 +61,56 @@ struct Problem {
       for (float& v : weights->values()) v = static_cast<float>(0.1 * rng.normal());
   }
 
-  DescentSamples samples() const { return {x.view(), z.view(), open.view(), labels, semantics.view()}; }
+  DescentSamples samples() const {
+    return {one_block(x.view(), z.view(), open.view(), labels), true, labels, semantics.view()};
+  }
 };
 
 TEST(Descent, GradientsOfBothLossesMatchFiniteDifferences) {
-  const Problem p(true);
+  const DescentProblem p(true);
   ThreadPool pool(1);
   Rng rng(3);
-  Matrix<float> f(Problem::n, Problem::m);
+  Matrix<float> f(DescentProblem::n, DescentProblem::m);
   for (float& v : f.values()) v = static_cast<float>(rng.normal());
-  for (const auto loss : {DescentLoss::softmax, DescentLoss::squared})
-    for (const double balance : {0.0, 0.5}) {
-      DescentOptions options;
-      options.loss = loss;
-      options.balance = balance;
-      options.mmg = 0.4;
-      const LossOfOutputs objective(p.samples(), p.model.semantic_centre, options, pool);
-      Matrix<float> gradient(f.rows(), f.cols());
-      objective.evaluate(f.view(), gradient.view());
-      double scale = 0;
-      for (const float g : gradient.values()) scale = std::max(scale, static_cast<double>(std::fabs(g)));
-      for (std::size_t probe = 0; probe < 40; ++probe) {
-        const std::size_t i = probe * 13 % f.size();
-        const float kept = f.data()[i];
-        constexpr float step = 2e-2f;
-        const auto at = [&](float value) {
-          f.data()[i] = value;
-          return objective.evaluate(f.view(), {}).objective(options.mmg);
-        };
-        const double slope =
-            (8 * (at(kept + step) - at(kept - step)) - (at(kept + 2 * step) - at(kept - 2 * step))) / (12 * step);
-        f.data()[i] = kept;
-        EXPECT_NEAR(gradient.data()[i], slope, 0.02 * scale) << "value " << i;
-      }
+  for (const auto loss : {DescentLoss::softmax, DescentLoss::squared}) {
+    DescentOptions options;
+    options.loss = loss;
+    options.mmg = 0.4;
+    const LossOfOutputs objective(p.samples(), p.model.semantic_centre, options, pool);
+    Matrix<float> gradient(f.rows(), f.cols());
+    objective.evaluate(f.view(), gradient.view());
+    double scale = 0;
+    for (const float g : gradient.values()) scale = std::max(scale, static_cast<double>(std::fabs(g)));
+    for (std::size_t probe = 0; probe < 40; ++probe) {
+      const std::size_t i = probe * 13 % f.size();
+      const float kept = f.data()[i];
+      constexpr float step = 2e-2f;
+      const auto at = [&](float value) {
+        f.data()[i] = value;
+        return objective.evaluate(f.view(), {}).objective(options.mmg);
+      };
+      const double slope =
+          (8 * (at(kept + step) - at(kept - step)) - (at(kept + 2 * step) - at(kept - 2 * step))) / (12 * step);
+      f.data()[i] = kept;
+      EXPECT_NEAR(gradient.data()[i], slope, 0.02 * scale) << "value " << i;
     }
+  }
 }
 
 TEST(Descent, SoftmaxLossEqualsItsFormula) {
-  const Problem p(true);
+  const DescentProblem p(true);
   ThreadPool pool(1);
-  Matrix<float> f(Problem::n, Problem::m);
+  Matrix<float> f(DescentProblem::n, DescentProblem::m);
   Rng rng(4);
   for (float& v : f.values()) v = static_cast<float>(rng.normal());
   DescentOptions options;
   const LossOfOutputs objective(p.samples(), p.model.semantic_centre, options, pool);
   double expected = 0;
-  for (std::size_t l = 0; l < Problem::n; ++l) {
+  for (std::size_t l = 0; l < DescentProblem::n; ++l) {
     double sum = 0, own = 0;
-    for (std::size_t c = 0; c < Problem::classes; ++c) {
+    for (std::size_t c = 0; c < DescentProblem::classes; ++c) {
       double product = 0, ff = 0, aa = 0;
-      for (std::size_t j = 0; j < Problem::m; ++j) {
+      for (std::size_t j = 0; j < DescentProblem::m; ++j) {
         const double v = f(l, j) - 0.1f, a = p.semantics(c, j);
         product += v * a;
         ff += v * v;
@@ -120,7 +120,7 @@ TEST(Descent, SoftmaxLossEqualsItsFormula) {
       sum += std::exp(logit);
       if (static_cast<std::int32_t>(c) == p.labels[l]) own = logit;
     }
-    expected += (std::log(sum) - own) / Problem::n;
+    expected += (std::log(sum) - own) / DescentProblem::n;
   }
   EXPECT_NEAR(objective.evaluate(f.view(), {}).loss, expected, 1e-5 * expected);
 }
@@ -132,7 +132,7 @@ TEST(Descent, NeverRisesWhateverTheModelAndTheStep) {
       for (const double step : {1.0, 50.0})
         for (const auto loss : {DescentLoss::softmax, DescentLoss::squared}) {
           if (relu && !gated) continue;
-          Problem p(gated, relu);
+          DescentProblem p(gated, relu);
           DescentOptions options;
           options.loss = loss;
           options.steps = 12;
@@ -149,16 +149,16 @@ TEST(Descent, NeverRisesWhateverTheModelAndTheStep) {
 TEST(Descent, ReportsTheObjectiveOfTheModelItLeavesBehind) {
   ThreadPool pool(1);
   for (const bool relu : {false, true}) {
-    Problem p(true, relu);
+    DescentProblem p(true, relu);
     DescentOptions options;
     options.steps = 5;
     options.lambda = 1;
     const auto steps = descend(p.model, p.samples(), options, pool);
     Matrix<float> f =
-        compose(p.z.view(), p.open.view(), Problem::networks, p.model.networks.view(), p.model.bias, relu, pool);
-    for (std::size_t l = 0; l < Problem::n; ++l)
-      for (std::size_t j = 0; j < Problem::m; ++j)
-        for (std::size_t c = 0; c < Problem::d; ++c) f(l, j) += p.x(l, c) * p.model.shared(c, j);
+        compose(p.z.view(), p.open.view(), DescentProblem::networks, p.model.networks.view(), p.model.bias, relu, pool);
+    for (std::size_t l = 0; l < DescentProblem::n; ++l)
+      for (std::size_t j = 0; j < DescentProblem::m; ++j)
+        for (std::size_t c = 0; c < DescentProblem::d; ++c) f(l, j) += p.x(l, c) * p.model.shared(c, j);
     const LossOfOutputs objective(p.samples(), p.model.semantic_centre, options, pool);
     EXPECT_NEAR(objective.evaluate(f.view(), {}).loss, steps.back().objective, 1e-5);
   }
@@ -166,25 +166,25 @@ TEST(Descent, ReportsTheObjectiveOfTheModelItLeavesBehind) {
 
 TEST(Descent, SquaredLossWithDecayEndsAtTheRidgeSolution) {
   ThreadPool pool(1);
-  for (const std::size_t samples : {Problem::n, std::size_t{9}}) {  // 9 < d: the other side of the preconditioner
-    Problem p(false);
+  for (const std::size_t samples :
+       {DescentProblem::n, std::size_t{9}}) {  // 9 < d: the other side of the preconditioner
+    DescentProblem p(false);
     DescentSamples s = p.samples();
-    s.x = {p.x.data(), samples, Problem::d};
-    s.z = {};
-    s.open = {};
+    const MatrixView<const float> x(p.x.data(), samples, DescentProblem::d);
     s.labels = std::span<const std::int32_t>(p.labels).first(samples);
+    s.blocks = one_block(x, {}, {}, s.labels);
     const double lambda = 3;
     // The ridge of the library has a free bias: take its solution's and compare what is left.
-    Ridge ridge({s.x, s.labels, s.semantics}, pool);
+    Ridge ridge({x, s.labels, s.semantics}, pool);
     const LinearMap expected = ridge.solve(lambda);
     p.model.bias = expected.bias;
-    std::vector<double> mean(Problem::m, 0.0);
+    std::vector<double> mean(DescentProblem::m, 0.0);
     double v = 0;
     for (std::size_t l = 0; l < samples; ++l)
-      for (std::size_t j = 0; j < Problem::m; ++j)
+      for (std::size_t j = 0; j < DescentProblem::m; ++j)
         mean[j] += p.semantics(static_cast<std::size_t>(p.labels[l]), j) / static_cast<double>(samples);
     for (std::size_t l = 0; l < samples; ++l)
-      for (std::size_t j = 0; j < Problem::m; ++j)
+      for (std::size_t j = 0; j < DescentProblem::m; ++j)
         v += std::pow(p.semantics(static_cast<std::size_t>(p.labels[l]), j) - mean[j], 2);
     DescentOptions options;
     options.loss = DescentLoss::squared;
@@ -194,14 +194,14 @@ TEST(Descent, SquaredLossWithDecayEndsAtTheRidgeSolution) {
     options.tolerance = 1e-12;
     const auto steps = descend(p.model, s, options, pool);
     EXPECT_LT(steps.back().slope, 1e-5 * steps[0].slope) << "the slope is the certificate";
-    for (std::size_t c = 0; c < Problem::d; ++c)
-      for (std::size_t j = 0; j < Problem::m; ++j)
+    for (std::size_t c = 0; c < DescentProblem::d; ++c)
+      for (std::size_t j = 0; j < DescentProblem::m; ++j)
         EXPECT_NEAR(p.model.networks(c + 1, j), expected.weights(c, j), 3e-3);
   }
 }
 
 TEST(Descent, ThreadCountDoesNotChangeBits) {
-  Problem a(true), b(true);
+  DescentProblem a(true), b(true);
   ThreadPool one(1), two(2);
   DescentOptions options;
   options.mmg = 0.1;
@@ -212,13 +212,13 @@ TEST(Descent, ThreadCountDoesNotChangeBits) {
 }
 
 TEST(Descent, ObserverSeesEveryStepAndCanStop) {
-  Problem p(true);
+  DescentProblem p(true);
   ThreadPool pool(1);
   DescentOptions options;
   options.steps = 10;
   std::vector<int> seen;
   descend(p.model, p.samples(), options, pool, nullptr, [&](int step, Model&, const DescentOutputs& outputs) {
-    EXPECT_EQ(outputs.f.rows(), Problem::n);
+    EXPECT_EQ(outputs.means.classes.size(), DescentProblem::classes);
     seen.push_back(step);
     return step < 4;
   });
@@ -226,13 +226,13 @@ TEST(Descent, ObserverSeesEveryStepAndCanStop) {
 }
 
 /// Rows first, …, first + count − 1 of the problem in blocks of `size`.
-SampleBlocks in_blocks(const Problem& p, Share own, std::size_t size) {
+SampleBlocks in_blocks(const DescentProblem& p, Share own, std::size_t size) {
   return [&p, own, size](const auto& take) {
     for (std::size_t at = 0; at < own.count; at += size) {
       const std::size_t rows = std::min(size, own.count - at), first = own.first + at;
       take({at,
-            {p.x.row(first).data(), rows, Problem::d},
-            {p.z.row(first).data(), rows, Problem::h},
+            {p.x.row(first).data(), rows, DescentProblem::d},
+            {p.z.row(first).data(), rows, DescentProblem::h},
             {p.open.row(first).data(), rows, p.open.cols()},
             std::span<const std::int32_t>(p.labels).subspan(first, rows)});
     }
@@ -240,7 +240,7 @@ SampleBlocks in_blocks(const Problem& p, Share own, std::size_t size) {
 }
 
 TEST(Descent, SamplesInBlocksAndOverProcessesGiveTheSameNetworksForTheBytesOfTheFormula) {
-  Problem whole(true);
+  DescentProblem whole(true);
   ThreadPool pool(1);
   DescentOptions options;
   options.steps = 4;
@@ -252,12 +252,11 @@ TEST(Descent, SamplesInBlocksAndOverProcessesGiveTheSameNetworksForTheBytesOfThe
   for (const std::size_t processes : {1u, 2u, 4u})
     for (const std::size_t size : {7u, 1000u})
       run_as_processes(processes, [&](Processes& group) {
-        Problem p(true);
+        DescentProblem p(true);
         ThreadPool own_pool(1);
-        const Share own = group.share(Problem::n);
+        const Share own = group.share(DescentProblem::n);
         DescentSamples s = p.samples();
-        s.x = s.z = {};
-        s.open = {};
+        s.kept = false;
         s.labels = s.labels.subspan(own.first, own.count);
         s.blocks = in_blocks(p, own, size);
         s.group = &group;
@@ -270,8 +269,8 @@ TEST(Descent, SamplesInBlocksAndOverProcessesGiveTheSameNetworksForTheBytesOfThe
         }
         EXPECT_LT(largest_difference(whole.model.shared, p.model.shared), 1e-5);
         EXPECT_LT(largest_difference(whole.model.networks, p.model.networks), 1e-5);
-        const std::size_t width = Problem::h + 1, k = Problem::networks, m = Problem::m, d = Problem::d,
-                          classes = Problem::classes, taken = steps.size() - 1;
+        const std::size_t width = DescentProblem::h + 1, k = DescentProblem::networks, m = DescentProblem::m,
+                          d = DescentProblem::d, classes = DescentProblem::classes, taken = steps.size() - 1;
         std::size_t tried = taken;
         for (std::size_t i = 1; i < steps.size(); ++i)  // each halving is another try
           tried += static_cast<std::size_t>(std::lround(
@@ -285,11 +284,11 @@ TEST(Descent, SamplesInBlocksAndOverProcessesGiveTheSameNetworksForTheBytesOfThe
 }
 
 TEST(Descent, ImpossibleRequestsAreRefused) {
-  Problem p(true);
+  DescentProblem p(true);
   ThreadPool pool(1);
   const auto refused = [&](auto change) {
     DescentOptions options;
-    Problem q(true);
+    DescentProblem q(true);
     change(options, q);
     try {
       descend(q.model, q.samples(), options, pool);
@@ -298,13 +297,13 @@ TEST(Descent, ImpossibleRequestsAreRefused) {
     }
     return false;
   };
-  EXPECT_TRUE(refused([](DescentOptions& o, Problem&) { o.lambda = 0; }));
-  EXPECT_TRUE(refused([](DescentOptions& o, Problem&) { o.steps = -1; }));
-  EXPECT_TRUE(refused([](DescentOptions& o, Problem&) { o.step = 0; }));
-  EXPECT_TRUE(refused([](DescentOptions&, Problem& q) { q.model.direction = Direction::reverse; }));
-  EXPECT_TRUE(refused([](DescentOptions&, Problem& q) { q.model.similarity = Similarity::dot; }));
-  EXPECT_TRUE(refused([](DescentOptions&, Problem& q) { q.labels.pop_back(); }));
-  EXPECT_FALSE(refused([](DescentOptions&, Problem&) {}));
+  EXPECT_TRUE(refused([](DescentOptions& o, DescentProblem&) { o.lambda = 0; }));
+  EXPECT_TRUE(refused([](DescentOptions& o, DescentProblem&) { o.steps = -1; }));
+  EXPECT_TRUE(refused([](DescentOptions& o, DescentProblem&) { o.step = 0; }));
+  EXPECT_TRUE(refused([](DescentOptions&, DescentProblem& q) { q.model.direction = Direction::reverse; }));
+  EXPECT_TRUE(refused([](DescentOptions&, DescentProblem& q) { q.model.similarity = Similarity::dot; }));
+  EXPECT_TRUE(refused([](DescentOptions&, DescentProblem& q) { q.labels.pop_back(); }));
+  EXPECT_FALSE(refused([](DescentOptions&, DescentProblem&) {}));
 }
 
 }  // namespace

@@ -21,15 +21,15 @@ namespace {
 
 using test::SvrProblem;
 
-struct Problem {
+struct JointProblem {
   SvrProblem svr;
   std::vector<std::int32_t> labels;
 };
 
 // Samples around the centres of classes; the targets are those of the class.
-Problem class_problem(std::size_t n, std::size_t h, std::size_t networks, std::size_t k, std::size_t m, int classes,
-                      std::uint64_t seed) {
-  Problem p{test::make_problem(n, h, networks, k, m, seed), {}};
+JointProblem class_problem(std::size_t n, std::size_t h, std::size_t networks, std::size_t k, std::size_t m,
+                           int classes, std::uint64_t seed) {
+  JointProblem p{test::make_problem(n, h, networks, k, m, seed), {}};
   Rng rng(seed, 1);
   Matrix<float> centre(static_cast<std::size_t>(classes), h), semantics(static_cast<std::size_t>(classes), m);
   for (float& v : centre.values()) v = static_cast<float>(rng.normal() / std::sqrt(static_cast<double>(h)));
@@ -128,7 +128,7 @@ Matrix<float> random_centre(const SvrProblem& p, std::uint64_t seed) {
   return centre;
 }
 
-ErrorCode code_of(const std::function<void()>& f) {
+ErrorCode code_of_joint(const std::function<void()>& f) {
   try {
     f();
   } catch (const Error& e) {
@@ -137,7 +137,7 @@ ErrorCode code_of(const std::function<void()>& f) {
   return ErrorCode::failure;  // nothing here may fail: stands for "no error"
 }
 
-bool same_bits(MatrixView<const float> a, MatrixView<const float> b) {
+bool same_joint_bits(MatrixView<const float> a, MatrixView<const float> b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
@@ -186,41 +186,39 @@ TEST(ProximalFit, WithTheSolutionAsCentreStaysThereAtOnce) {
 
 TEST(JointFit, NeverRisesAndEveryNumberItReportsIsTrue) {
   ThreadPool pool(2);
-  for (const double lambda : {0.02, 0.3, 2.0})
-    for (const MmgSamples used : {MmgSamples::active, MmgSamples::all}) {
-      const Problem p = class_problem(150, 6, 6, 2, 5, 5, 11);
-      JointOptions o = options_for(lambda);
-      o.samples = used;
-      const JointResult r = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, pool);
-      SCOPED_TRACE(testing::Message() << "lambda " << lambda << " all " << static_cast<int>(used));
-      double last = r.start_objective;
-      int accepted = 0;
-      for (const JointStep& s : r.steps) {
-        EXPECT_EQ(s.accepted, s.objective <= last);
-        EXPECT_NEAR(s.objective, s.fit + r.weight * s.mmg, 1e-12 * s.objective);
-        if (!s.accepted) continue;
-        last = s.objective;
-        ++accepted;
-      }
-      EXPECT_GT(accepted, 0);
-      EXPECT_LE(accepted, o.outer_steps);
-      EXPECT_EQ(r.objective, last);
-      const NetworkMmg g = mmg_of_networks(p.svr.samples(), p.labels, r.networks.view(), used, o.options, false, pool);
-      const double fit = fit_of(p.svr, o.svr, model_of(r.networks.view(), r.bias));
-      EXPECT_EQ(r.mmg, g.value);
-      EXPECT_EQ(r.orthogonality, g.orthogonality);
-      EXPECT_NEAR(r.objective, fit + r.weight * g.value, 1e-9 * r.objective);
-      EXPECT_NEAR(r.start_objective, (1 + lambda) * r.weight / lambda * r.start_mmg, 1e-9 * r.start_objective);
-      EXPECT_TRUE(r.converged);
-      EXPECT_LE(r.relative_gap, o.svr.tolerance);
-      EXPECT_GT(r.flops, 0);
-      EXPECT_GT(r.bytes, 0);
+  for (const double lambda : {0.02, 0.3, 2.0}) {
+    const JointProblem p = class_problem(150, 6, 6, 2, 5, 5, 11);
+    JointOptions o = options_for(lambda);
+    const JointResult r = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, pool);
+    SCOPED_TRACE(testing::Message() << "lambda " << lambda);
+    double last = r.start_objective;
+    int accepted = 0;
+    for (const JointStep& s : r.steps) {
+      EXPECT_EQ(s.accepted, s.objective <= last);
+      EXPECT_NEAR(s.objective, s.fit + r.weight * s.mmg, 1e-12 * s.objective);
+      if (!s.accepted) continue;
+      last = s.objective;
+      ++accepted;
     }
+    EXPECT_GT(accepted, 0);
+    EXPECT_LE(accepted, o.outer_steps);
+    EXPECT_EQ(r.objective, last);
+    const NetworkMmg g = mmg_of_networks(p.svr.samples(), p.labels, r.networks.view(), false, pool);
+    const double fit = fit_of(p.svr, o.svr, model_of(r.networks.view(), r.bias));
+    EXPECT_EQ(r.mmg, g.value);
+    EXPECT_EQ(r.orthogonality, g.orthogonality);
+    EXPECT_NEAR(r.objective, fit + r.weight * g.value, 1e-9 * r.objective);
+    EXPECT_NEAR(r.start_objective, (1 + lambda) * r.weight / lambda * r.start_mmg, 1e-9 * r.start_objective);
+    EXPECT_TRUE(r.converged);
+    EXPECT_LE(r.relative_gap, o.svr.tolerance);
+    EXPECT_GT(r.flops, 0);
+    EXPECT_GT(r.bytes, 0);
+  }
 }
 
 TEST(JointFit, TradesALittleFitForBetterGeometry) {
   ThreadPool pool(2);
-  const Problem p = class_problem(150, 6, 6, 2, 5, 5, 12);
+  const JointProblem p = class_problem(150, 6, 6, 2, 5, 5, 12);
   double last = std::numeric_limits<double>::infinity();
   for (const double lambda : {0.1, 1.0}) {
     const JointResult r = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), options_for(lambda), pool);
@@ -235,14 +233,14 @@ TEST(JointFit, TradesALittleFitForBetterGeometry) {
 
 TEST(JointFit, WithoutWeightOrGeometryIsTheSvrSolution) {
   ThreadPool pool(2);
-  Problem p = class_problem(120, 5, 4, 2, 4, 3, 13);
+  JointProblem p = class_problem(120, 5, 4, 2, 4, 3, 13);
   const SvrResult svr = solve_svr(p.svr.samples(), p.svr.targets.view(), options_for(0).svr, pool);
   const Matrix<float> networks = networks_from_dual(p.svr.samples(), svr.beta.view(), pool);
   for (const double lambda : {0.0, 0.5}) {
     if (lambda > 0) std::fill(p.labels.begin(), p.labels.end(), 4);  // one class: g = 0
     const JointResult r = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), options_for(lambda), pool);
-    EXPECT_TRUE(same_bits(r.networks.view(), networks.view()));
-    EXPECT_TRUE(same_bits(r.start_beta.view(), svr.beta.view()));
+    EXPECT_TRUE(same_joint_bits(r.networks.view(), networks.view()));
+    EXPECT_TRUE(same_joint_bits(r.start_beta.view(), svr.beta.view()));
     EXPECT_EQ(r.bias, svr.bias);
     EXPECT_TRUE(r.steps.empty());
     EXPECT_EQ(r.objective, r.start_objective);
@@ -252,7 +250,7 @@ TEST(JointFit, WithoutWeightOrGeometryIsTheSvrSolution) {
 
 TEST(JointFit, WorksWhereNetworksAreEqualOrNeverOpen) {
   ThreadPool pool(1);
-  Problem p = class_problem(80, 5, 3, 3, 4, 3, 14);  // all open: all networks equal, no projection
+  JointProblem p = class_problem(80, 5, 3, 3, 4, 3, 14);  // all open: all networks equal, no projection
   JointOptions o = options_for(0.5);
   const JointResult equal = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, pool);
   ASSERT_FALSE(equal.steps.empty());
@@ -272,7 +270,7 @@ TEST(JointFit, WorksWhereNetworksAreEqualOrNeverOpen) {
 
 TEST(JointFit, StartsFromAGivenSolution) {
   ThreadPool pool(1);
-  const Problem p = class_problem(100, 5, 6, 2, 4, 4, 16);
+  const JointProblem p = class_problem(100, 5, 6, 2, 4, 4, 16);
   const JointOptions o = options_for(0.3);
   const JointResult cold = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, pool);
   const JointResult warm =
@@ -282,14 +280,14 @@ TEST(JointFit, StartsFromAGivenSolution) {
 }
 
 TEST(JointFit, ThreadCountDoesNotChangeBits) {
-  const Problem p = class_problem(700, 6, 6, 2, 20, 5, 17);
+  const JointProblem p = class_problem(700, 6, 6, 2, 20, 5, 17);
   JointOptions o = options_for(0.5);
   o.outer_steps = 2;
   o.svr.tolerance = 1e-3;
   ThreadPool one(1), three(3);
   const JointResult a = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, one),
                     b = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, three);
-  EXPECT_TRUE(same_bits(a.networks.view(), b.networks.view()));
+  EXPECT_TRUE(same_joint_bits(a.networks.view(), b.networks.view()));
   EXPECT_EQ(a.bias, b.bias);
   EXPECT_EQ(a.objective, b.objective);
   ASSERT_EQ(a.steps.size(), b.steps.size());
@@ -302,35 +300,34 @@ struct StopAt : ProgressObserver {
 
 TEST(JointFit, CanBeCancelledBetweenSteps) {
   ThreadPool pool(1);
-  const Problem p = class_problem(80, 5, 4, 2, 4, 4, 18);
+  const JointProblem p = class_problem(80, 5, 4, 2, 4, 4, 18);
   StopAt stop;
-  EXPECT_EQ(
-      code_of([&] { solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), options_for(0.5), pool, &stop); }),
-      ErrorCode::cancelled);
+  EXPECT_EQ(code_of_joint(
+                [&] { solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), options_for(0.5), pool, &stop); }),
+            ErrorCode::cancelled);
 }
 
 TEST(JointFit, RefusesImpossibleOptionsAndInputs) {
   ThreadPool pool(1);
-  const Problem p = class_problem(40, 4, 4, 2, 3, 3, 19);
+  const JointProblem p = class_problem(40, 4, 4, 2, 3, 3, 19);
   const auto code = [&](const std::function<void(JointOptions&)>& change) {
     JointOptions o = options_for(0.1);
     change(o);
-    return code_of([&] { solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, pool); });
+    return code_of_joint([&] { solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, pool); });
   };
   EXPECT_EQ(code([](JointOptions& o) { o.mmg = -0.1; }), ErrorCode::usage);
   EXPECT_EQ(code([](JointOptions& o) { o.mmg = std::nan(""); }), ErrorCode::usage);
   EXPECT_EQ(code([](JointOptions& o) { o.outer_steps = -1; }), ErrorCode::usage);
   EXPECT_EQ(code([](JointOptions& o) { o.step = 0; }), ErrorCode::usage);
-  EXPECT_EQ(code([](JointOptions& o) { o.options.floor = -1; }), ErrorCode::usage);
-  EXPECT_EQ(code([](JointOptions& o) { o.options.threshold = 1; }), ErrorCode::usage);
   EXPECT_EQ(code([](JointOptions& o) { o.svr.c = 0; }), ErrorCode::usage);
   const std::vector<std::int32_t> few(p.labels.begin(), p.labels.end() - 1);
-  EXPECT_EQ(code_of([&] { solve_joint(p.svr.samples(), few, p.svr.targets.view(), options_for(0.1), pool); }),
+  EXPECT_EQ(code_of_joint([&] { solve_joint(p.svr.samples(), few, p.svr.targets.view(), options_for(0.1), pool); }),
             ErrorCode::bad_input);
   const Matrix<float> centre(4 * 5, 3, 0.0f);
-  EXPECT_EQ(code_of([&] { solve_proximal_fit(p.svr.samples(), p.svr.targets.view(), centre.view(), 0, {}, pool); }),
-            ErrorCode::usage);
-  EXPECT_EQ(code_of([&] {
+  EXPECT_EQ(
+      code_of_joint([&] { solve_proximal_fit(p.svr.samples(), p.svr.targets.view(), centre.view(), 0, {}, pool); }),
+      ErrorCode::usage);
+  EXPECT_EQ(code_of_joint([&] {
               solve_proximal_fit(p.svr.samples(), p.svr.targets.view(), {centre.data(), 4 * 4, 3}, 1, {}, pool);
             }),
             ErrorCode::bad_input);

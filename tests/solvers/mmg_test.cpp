@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,6 +13,7 @@
 
 #include "base/linalg.hpp"
 #include "base/rng.hpp"
+#include "eigen_reference.hpp"
 #include "parsnets/error.hpp"
 #include "solvers/svr_problem.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 using Dense = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Labels = std::vector<std::int32_t>;
 
-Matrix<float> random_matrix(std::size_t rows, std::size_t cols, std::uint64_t seed) {
+Matrix<float> random_mmg_matrix(std::size_t rows, std::size_t cols, std::uint64_t seed) {
   Rng rng(seed);
   Matrix<float> a(rows, cols);
   for (float& v : a.values()) v = static_cast<float>(rng.normal());
@@ -42,10 +42,10 @@ Matrix<float> from_dense(const Dense& a) {
   return out;
 }
 
-double svd_norm(const Dense& a) { return Eigen::JacobiSVD<Dense>(a).singularValues().sum(); }
+double svd_norm(const Dense& a) { return test::singular_values(a).sum(); }
 
 Dense orthogonal(std::size_t size, std::uint64_t seed) {
-  Matrix<double> q = to_double(random_matrix(size, size, seed).view());
+  Matrix<double> q = to_double(random_mmg_matrix(size, size, seed).view());
   orthonormalise_rows(q.view());
   return Eigen::Map<Dense>(q.data(), static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(size));
 }
@@ -57,7 +57,7 @@ Labels cyclic_labels(std::size_t n, int classes) {
 }
 
 // g by its definition, from SVDs.
-double reference_mmg(const Dense& y, const Labels& labels, double floor = 0) {
+double reference_mmg(const Dense& y, const Labels& labels) {
   Labels names = labels;
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -67,7 +67,7 @@ double reference_mmg(const Dense& y, const Labels& labels, double floor = 0) {
     Eigen::Index row = 0;
     for (std::size_t l = 0; l < labels.size(); ++l)
       if (labels[l] == name) part.row(row++) = y.row(static_cast<Eigen::Index>(l));
-    g += std::max(floor, svd_norm(part));
+    g += svd_norm(part);
   }
   return g;
 }
@@ -103,11 +103,10 @@ ErrorCode code_of(const std::function<void()>& f) {
 TEST(NuclearNorm, BothGramSidesAgreeWithAnSvd) {
   ThreadPool pool(2);
   for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{40, 7}, {7, 40}, {1, 9}, {9, 1}, {12, 12}}) {
-    const Matrix<float> y = random_matrix(n, m, n + m);
+    const Matrix<float> y = random_mmg_matrix(n, m, n + m);
     const NuclearNorm r = nuclear_norm(y.view(), 1e-5, true, pool);
-    Eigen::JacobiSVD<Dense> svd(dense(y.view()), Eigen::ComputeThinU | Eigen::ComputeThinV);
-    EXPECT_NEAR(r.value, svd.singularValues().sum(), 1e-10 * r.value);
-    EXPECT_LT((dense(r.subgradient.view()) - svd.matrixU() * svd.matrixV().transpose()).norm(), 1e-5);
+    EXPECT_NEAR(r.value, svd_norm(dense(y.view())), 1e-10 * r.value);
+    EXPECT_LT((dense(r.subgradient.view()) - Dense(test::polar_factor(dense(y.view())))).norm(), 1e-5);
     EXPECT_EQ(nuclear_norm(y.view(), 1e-5, false, pool).subgradient.size(), 0u);
     EXPECT_NEAR(nuclear_norm(y.view(), 1e-5, false, pool).value, r.value, 1e-12 * r.value);
   }
@@ -117,7 +116,7 @@ TEST(NuclearNorm, LowRankInFloatHasASubgradientInItsRangeOnly) {
   ThreadPool pool(1);
   for (const bool tall : {true, false}) {
     const Dense a =
-        dense(random_matrix(tall ? 50 : 20, 3, 1).view()) * dense(random_matrix(3, tall ? 20 : 50, 2).view());
+        dense(random_mmg_matrix(tall ? 50 : 20, 3, 1).view()) * dense(random_mmg_matrix(3, tall ? 20 : 50, 2).view());
     const Matrix<float> y = from_dense(a);
     const Dense d = dense(nuclear_norm(y.view(), 1e-5, true, pool).subgradient.view());
     EXPECT_NEAR(nuclear_norm(y.view(), 1e-5, true, pool).value, svd_norm(a), 1e-5 * svd_norm(a));
@@ -135,7 +134,7 @@ TEST(NuclearNorm, OfStackedMatricesIsAtMostTheSum) {
   Rng rng(5);
   for (std::uint64_t trial = 0; trial < 200; ++trial) {
     const std::size_t a = 1 + rng.below(12), b = 1 + rng.below(12), m = 1 + rng.below(12);
-    Matrix<float> stacked = random_matrix(a + b, m, 100 + trial);
+    Matrix<float> stacked = random_mmg_matrix(a + b, m, 100 + trial);
     if (trial % 4 == 0)  // dependent rows as well
       std::copy_n(stacked.row(0).begin(), m, stacked.row(a).begin());
     const auto norm = [&](std::size_t first, std::size_t rows) {
@@ -148,7 +147,7 @@ TEST(NuclearNorm, OfStackedMatricesIsAtMostTheSum) {
 TEST(NuclearNorm, OfStackedMatricesIsTheSumExactlyWhenRowSpacesAreOrthogonal) {
   ThreadPool pool(1);
   const Dense q = orthogonal(10, 3);
-  const Dense left = dense(random_matrix(6, 3, 4).view()), right = dense(random_matrix(8, 3, 5).view());
+  const Dense left = dense(random_mmg_matrix(6, 3, 4).view()), right = dense(random_mmg_matrix(8, 3, 5).view());
   const auto gap = [&](double angle) {
     // The first axis of B's row space turns from orthogonal to A's into A's first axis.
     Dense base = q.middleRows(3, 3);
@@ -174,10 +173,10 @@ TEST(Mmg, EqualsItsDefinitionAndIsNeverNegative) {
   Rng rng(6);
   for (std::uint64_t trial = 0; trial < 40; ++trial) {
     const std::size_t n = 4 + rng.below(40), m = 1 + rng.below(15);
-    const Matrix<float> y = random_matrix(n, m, trial);
+    const Matrix<float> y = random_mmg_matrix(n, m, trial);
     const Labels labels = cyclic_labels(n, 1 + static_cast<int>(rng.below(4)));
-    const MmgValue g = mmg_of_outputs(y.view(), labels, {}, false, pool),
-                   u = mmg_of_unit_rows(y.view(), labels, {}, false, pool);
+    const MmgValue g = mmg_of_outputs(y.view(), labels, false, pool),
+                   u = mmg_of_unit_rows(y.view(), labels, false, pool);
     EXPECT_GE(g.value, -1e-9 * g.classes);
     EXPECT_NEAR(g.value, reference_mmg(dense(y.view()), labels), 1e-9 * g.classes);
     EXPECT_NEAR(u.value, reference_mmg(unit_rows(dense(y.view())), labels) / static_cast<double>(n), 1e-9 * u.classes);
@@ -187,16 +186,14 @@ TEST(Mmg, EqualsItsDefinitionAndIsNeverNegative) {
 
 TEST(Mmg, IsZeroForOrthogonalClassesAndOneClassAndPositiveOtherwise) {
   ThreadPool pool(1);
-  const Dense q = orthogonal(9, 8), mix = dense(random_matrix(15, 3, 9).view());
+  const Dense q = orthogonal(9, 8), mix = dense(random_mmg_matrix(15, 3, 9).view());
   const Labels labels = cyclic_labels(15, 3);
   Dense apart(15, 9), together(15, 9);
   for (Eigen::Index l = 0; l < 15; ++l) {
     apart.row(l) = mix.row(l) * q.middleRows(3 * (l % 3), 3);
     together.row(l) = mix.row(l) * q.middleRows(2 * (l % 3), 3);  // neighbours share an axis
   }
-  const auto g = [&](const Dense& y, const Labels& l) {
-    return mmg_of_outputs(from_dense(y).view(), l, {}, true, pool);
-  };
+  const auto g = [&](const Dense& y, const Labels& l) { return mmg_of_outputs(from_dense(y).view(), l, true, pool); };
   EXPECT_NEAR(g(apart, labels).value / g(apart, labels).classes, 0, 1e-6);
   EXPECT_GT(g(together, labels).value / g(together, labels).classes, 1e-2);
   EXPECT_LT(dense(g(apart, labels).gradient.view()).norm(), 1e-4);
@@ -207,11 +204,10 @@ TEST(Mmg, IsZeroForOrthogonalClassesAndOneClassAndPositiveOtherwise) {
 TEST(Mmg, GradientsMatchFiniteDifferences) {
   ThreadPool pool(2);
   for (const std::size_t m : {5, 30}) {  // 24 samples, 8 in a class: both Gram sides, whole and classes
-    const Matrix<float> y = random_matrix(24, m, m);
+    const Matrix<float> y = random_mmg_matrix(24, m, m);
     const Labels labels = cyclic_labels(24, 3);
     const Dense at = dense(y.view());
-    const MmgValue g = mmg_of_outputs(y.view(), labels, {}, true, pool),
-                   u = mmg_of_unit_rows(y.view(), labels, {}, true, pool);
+    const MmgValue g = mmg_of_outputs(y.view(), labels, true, pool), u = mmg_of_unit_rows(y.view(), labels, true, pool);
     expect_gradient(
         at, dense(g.gradient.view()), [&](const Dense& x) { return reference_mmg(x, labels); }, 1e-5);
     expect_gradient(
@@ -221,38 +217,21 @@ TEST(Mmg, GradientsMatchFiniteDifferences) {
 
 TEST(Mmg, DoesNotChangeWhenTheSemanticSpaceIsRotated) {
   ThreadPool pool(1);
-  const Matrix<float> y = random_matrix(30, 8, 21);
+  const Matrix<float> y = random_mmg_matrix(30, 8, 21);
   const Labels labels = cyclic_labels(30, 4);
   const Dense r = orthogonal(8, 22);
   const Matrix<float> turned = from_dense(dense(y.view()) * r);
-  const MmgValue a = mmg_of_outputs(y.view(), labels, {}, true, pool),
-                 b = mmg_of_outputs(turned.view(), labels, {}, true, pool);
+  const MmgValue a = mmg_of_outputs(y.view(), labels, true, pool),
+                 b = mmg_of_outputs(turned.view(), labels, true, pool);
   EXPECT_NEAR(a.value, b.value, 1e-6 * a.classes);
   EXPECT_LT((dense(a.gradient.view()) * r - dense(b.gradient.view())).norm(), 1e-5 * dense(a.gradient.view()).norm());
 }
 
-TEST(Mmg, FloorStopsTheShrinkingOfSmallClasses) {
-  ThreadPool pool(1);
-  Matrix<float> y = random_matrix(20, 6, 23);
-  const Labels labels = cyclic_labels(20, 2);
-  for (std::size_t l = 0; l < 20; l += 2)
-    for (float& v : y.row(l)) v *= 0.01f;
-  const double small = reference_mmg(dense(y.view()), labels);
-  MmgOptions options;
-  options.floor = 1.5;  // above the small class, below the other
-  const MmgValue g = mmg_of_outputs(y.view(), labels, options, true, pool);
-  EXPECT_NEAR(g.value, reference_mmg(dense(y.view()), labels, options.floor), 1e-9 * g.classes);
-  EXPECT_GT(g.value, small + 0.5);
-  expect_gradient(
-      dense(y.view()), dense(g.gradient.view()),
-      [&](const Dense& x) { return reference_mmg(x, labels, options.floor); }, 1e-5);
-}
-
 TEST(Mmg, RowsOfZerosGetNoGradientOfUnitRows) {
   ThreadPool pool(1);
-  Matrix<float> y = random_matrix(12, 5, 24);
+  Matrix<float> y = random_mmg_matrix(12, 5, 24);
   for (float& v : y.row(4)) v = 0;
-  const MmgValue g = mmg_of_unit_rows(y.view(), cyclic_labels(12, 3), {}, true, pool);
+  const MmgValue g = mmg_of_unit_rows(y.view(), cyclic_labels(12, 3), true, pool);
   for (const float v : g.gradient.row(4)) EXPECT_EQ(v, 0.0f);
   EXPECT_TRUE(std::isfinite(g.value));
   EXPECT_GT(dense(g.gradient.view()).norm(), 0);
@@ -261,11 +240,11 @@ TEST(Mmg, RowsOfZerosGetNoGradientOfUnitRows) {
 struct Networks {
   test::SvrProblem problem = test::make_problem(60, 5, 6, 2, 4, 31);
   Labels labels = cyclic_labels(60, 3);
-  Matrix<float> theta = random_matrix(6 * 6, 4, 32);
+  Matrix<float> theta = random_mmg_matrix(6 * 6, 4, 32);
 };
 
 // The sum over networks by its definition.
-double reference_networks(const Networks& p, const Dense& theta, MmgSamples used) {
+double reference_networks(const Networks& p, const Dense& theta) {
   const Dense z = dense(p.problem.z.view());
   double total = 0, pairs = 0;
   for (Eigen::Index i = 0; i < 6; ++i) {
@@ -274,7 +253,7 @@ double reference_networks(const Networks& p, const Dense& theta, MmgSamples used
     Labels labels;
     for (Eigen::Index l = 0; l < 60; ++l) {
       const auto open = p.problem.open.row(static_cast<std::size_t>(l));
-      if (used == MmgSamples::active && std::find(open.begin(), open.end(), i) == open.end()) continue;
+      if (std::find(open.begin(), open.end(), i) == open.end()) continue;
       rows.push_back(l);
       labels.push_back(p.labels[static_cast<std::size_t>(l)]);
     }
@@ -287,33 +266,31 @@ double reference_networks(const Networks& p, const Dense& theta, MmgSamples used
 TEST(NetworkMmg, ValueAndGradientMatchTheDefinition) {
   ThreadPool pool(2);
   const Networks p;
-  for (const MmgSamples used : {MmgSamples::active, MmgSamples::all}) {
-    const NetworkMmg g = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), used, {}, true, pool);
-    const Dense theta = dense(p.theta.view()), gradient = dense(g.gradient.view());
-    EXPECT_NEAR(g.value, reference_networks(p, theta, used), 1e-6 * g.classes);
-    EXPECT_GT(g.value, 0);
-    expect_gradient(
-        theta, gradient, [&](const Dense& x) { return reference_networks(p, x, used); }, 1e-4);
-    double largest = 0;
-    for (Eigen::Index i = 0; i < 6; ++i) {
-      EXPECT_EQ(gradient.row(i * 6).norm(), 0);  // biases
-      const Dense a = theta.middleRows(i * 6 + 1, 5);
-      EXPECT_NEAR(gradient.middleRows(i * 6 + 1, 5).cwiseProduct(a).sum(), 0, 1e-6 * gradient.norm() * a.norm());
-      for (Eigen::Index j = 0; j < i; ++j) {
-        const Dense b = theta.middleRows(j * 6 + 1, 5);
-        largest = std::max(largest, std::fabs(a.cwiseProduct(b).sum()) / a.norm() / b.norm());
-      }
+  const NetworkMmg g = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), true, pool);
+  const Dense theta = dense(p.theta.view()), gradient = dense(g.gradient.view());
+  EXPECT_NEAR(g.value, reference_networks(p, theta), 1e-6 * g.classes);
+  EXPECT_GT(g.value, 0);
+  expect_gradient(
+      theta, gradient, [&](const Dense& x) { return reference_networks(p, x); }, 1e-4);
+  double largest = 0;
+  for (Eigen::Index i = 0; i < 6; ++i) {
+    EXPECT_EQ(gradient.row(i * 6).norm(), 0);  // biases
+    const Dense a = theta.middleRows(i * 6 + 1, 5);
+    EXPECT_NEAR(gradient.middleRows(i * 6 + 1, 5).cwiseProduct(a).sum(), 0, 1e-6 * gradient.norm() * a.norm());
+    for (Eigen::Index j = 0; j < i; ++j) {
+      const Dense b = theta.middleRows(j * 6 + 1, 5);
+      largest = std::max(largest, std::fabs(a.cwiseProduct(b).sum()) / a.norm() / b.norm());
     }
-    EXPECT_NEAR(g.orthogonality, largest, 1e-9);
-    EXPECT_EQ(network_orthogonality(p.theta.view(), 6, pool), g.orthogonality);
   }
+  EXPECT_NEAR(g.orthogonality, largest, 1e-9);
+  EXPECT_EQ(network_orthogonality(p.theta.view(), 6, pool), g.orthogonality);
 }
 
 TEST(NetworkMmg, ScaleAndBiasOfANetworkDoNotCountAndAZeroNetworkAddsNothing) {
   ThreadPool pool(1);
   const Networks p;
   const auto g = [&](const Matrix<float>& theta) {
-    return mmg_of_networks(p.problem.samples(), p.labels, theta.view(), MmgSamples::active, {}, true, pool);
+    return mmg_of_networks(p.problem.samples(), p.labels, theta.view(), true, pool);
   };
   Matrix<float> scaled = Matrix<float>::copy_of(p.theta.view());
   for (std::size_t r = 6; r < 12; ++r)
@@ -323,7 +300,7 @@ TEST(NetworkMmg, ScaleAndBiasOfANetworkDoNotCountAndAZeroNetworkAddsNothing) {
     for (float& v : scaled.row(r)) v = 0;
   const NetworkMmg less = g(scaled);
   EXPECT_LT(less.value, g(p.theta).value);
-  EXPECT_NEAR(less.value, reference_networks(p, dense(scaled.view()), MmgSamples::active), 1e-6 * less.classes);
+  EXPECT_NEAR(less.value, reference_networks(p, dense(scaled.view())), 1e-6 * less.classes);
   for (std::size_t r = 6; r < 12; ++r)
     for (const float v : less.gradient.row(r)) EXPECT_EQ(v, 0.0f);
 }
@@ -343,8 +320,8 @@ Dense directions(MatrixView<const float> theta, std::size_t count) {
 TEST(OrthonormalNetworks, AreOrthogonalKeepNormsAndBiasesAndAreTheNearest) {
   ThreadPool pool(2);
   Rng rng(40);
-  Matrix<float> theta = random_matrix(5 * 4, 6, 41);  // 5 networks of 3 x 6
-  for (std::size_t i = 0; i < 5; ++i)                 // correlated, of very different norms
+  Matrix<float> theta = random_mmg_matrix(5 * 4, 6, 41);  // 5 networks of 3 x 6
+  for (std::size_t i = 0; i < 5; ++i)                     // correlated, of very different norms
     for (std::size_t e = 6; e < 24; ++e)
       theta.data()[i * 24 + e] =
           (theta.data()[i * 24 + e] + 0.8f * theta.data()[e]) * std::pow(10.0f, static_cast<float>(i) - 2);
@@ -363,8 +340,7 @@ TEST(OrthonormalNetworks, AreOrthogonalKeepNormsAndBiasesAndAreTheNearest) {
     EXPECT_GT((orthogonal(18, 1000 + trial).topRows(5) - q).squaredNorm(), nearest);
     Matrix<double> near(5, 18);
     for (std::size_t e = 0; e < near.size(); ++e) near.data()[e] = p.data()[e] + 1e-3 * rng.normal();
-    const Eigen::JacobiSVD<Dense> svd(Eigen::Map<Dense>(near.data(), 5, 18), Eigen::ComputeThinU | Eigen::ComputeThinV);
-    const Dense other = svd.matrixU() * svd.matrixV().transpose();
+    const Dense other = test::polar_factor(Eigen::Map<Dense>(near.data(), 5, 18));
     EXPECT_GT((other - q).squaredNorm(), nearest);
   }
   const Matrix<float> again = orthonormal_networks(out.view(), 5, pool);
@@ -373,13 +349,13 @@ TEST(OrthonormalNetworks, AreOrthogonalKeepNormsAndBiasesAndAreTheNearest) {
 
 TEST(OrthonormalNetworks, LeaveZeroNetworksOutAndRefuseWhatIsImpossible) {
   ThreadPool pool(1);
-  Matrix<float> theta = random_matrix(3 * 3, 2, 42);
+  Matrix<float> theta = random_mmg_matrix(3 * 3, 2, 42);
   for (std::size_t e = 8; e < 12; ++e) theta.data()[e] = 0;  // the weights of network 1
   const Matrix<float> out = orthonormal_networks(theta.view(), 3, pool);
   for (std::size_t e = 6; e < 12; ++e) EXPECT_EQ(out.data()[e], theta.data()[e]);
   EXPECT_LT(network_orthogonality(out.view(), 3, pool), 1e-6);
 
-  const Matrix<float> many = random_matrix(5 * 3, 2, 43);  // 5 networks of 4 weights
+  const Matrix<float> many = random_mmg_matrix(5 * 3, 2, 43);  // 5 networks of 4 weights
   EXPECT_EQ(code_of([&] { orthonormal_networks(many.view(), 5, pool); }), ErrorCode::usage);
   EXPECT_FALSE(try_orthonormal_networks(many.view(), 5, pool).has_value());
   std::copy_n(theta.data(), 6, theta.data() + 12);
@@ -394,42 +370,37 @@ bool same_bits(const Matrix<float>& a, const Matrix<float>& b) {
 
 TEST(Mmg, ThreadCountDoesNotChangeBits) {
   const Networks p;
-  const Matrix<float> y = random_matrix(700, 150, 51), wide = random_matrix(4 * 41, 150, 52);
+  const Matrix<float> y = random_mmg_matrix(700, 150, 51), wide = random_mmg_matrix(4 * 41, 150, 52);
   const Labels labels = cyclic_labels(700, 9);
   ThreadPool one(1), three(3);
-  const MmgValue a = mmg_of_outputs(y.view(), labels, {}, true, one),
-                 b = mmg_of_outputs(y.view(), labels, {}, true, three);
+  const MmgValue a = mmg_of_outputs(y.view(), labels, true, one), b = mmg_of_outputs(y.view(), labels, true, three);
   EXPECT_EQ(a.value, b.value);
   EXPECT_TRUE(same_bits(a.gradient, b.gradient));
-  const MmgValue c = mmg_of_unit_rows(y.view(), labels, {}, true, one),
-                 d = mmg_of_unit_rows(y.view(), labels, {}, true, three);
+  const MmgValue c = mmg_of_unit_rows(y.view(), labels, true, one), d = mmg_of_unit_rows(y.view(), labels, true, three);
   EXPECT_EQ(c.value, d.value);
   EXPECT_TRUE(same_bits(c.gradient, d.gradient));
-  for (const MmgSamples used : {MmgSamples::active, MmgSamples::all}) {
-    const NetworkMmg e = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), used, {}, true, one),
-                     f = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), used, {}, true, three);
-    EXPECT_EQ(e.value, f.value);
-    EXPECT_TRUE(same_bits(e.gradient, f.gradient));
-  }
+  const NetworkMmg e = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), true, one),
+                   f = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), true, three);
+  EXPECT_EQ(e.value, f.value);
+  EXPECT_TRUE(same_bits(e.gradient, f.gradient));
   EXPECT_TRUE(same_bits(orthonormal_networks(wide.view(), 4, one), orthonormal_networks(wide.view(), 4, three)));
 }
 
 TEST(Mmg, RefusesImpossibleOptionsAndInputs) {
   ThreadPool pool(1);
   const Networks p;
-  Matrix<float> y = random_matrix(6, 3, 61);
+  Matrix<float> y = random_mmg_matrix(6, 3, 61);
   const Labels labels = cyclic_labels(6, 2);
   for (const double bad : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
-    EXPECT_EQ(code_of([&] { mmg_of_outputs(y.view(), labels, {bad, 1e-5}, false, pool); }), ErrorCode::usage);
-    EXPECT_EQ(code_of([&] { mmg_of_outputs(y.view(), labels, {0, bad}, false, pool); }), ErrorCode::usage);
+    EXPECT_EQ(code_of([&] { nuclear_norm(y.view(), bad, false, pool); }), ErrorCode::usage);
   }
-  EXPECT_EQ(code_of([&] { mmg_of_outputs(y.view(), cyclic_labels(5, 2), {}, false, pool); }), ErrorCode::bad_input);
+  EXPECT_EQ(code_of([&] { mmg_of_outputs(y.view(), cyclic_labels(5, 2), false, pool); }), ErrorCode::bad_input);
   y(2, 1) = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(code_of([&] { mmg_of_unit_rows(y.view(), labels, {}, false, pool); }), ErrorCode::bad_input);
+  EXPECT_EQ(code_of([&] { mmg_of_unit_rows(y.view(), labels, false, pool); }), ErrorCode::bad_input);
   GatedSamples samples = p.problem.samples();
   samples.networks = 4;  // the gates name networks 4 and 5
   EXPECT_EQ(code_of([&] {
-              mmg_of_networks(samples, p.labels, {p.theta.data(), 24, 4}, MmgSamples::active, {}, false, pool);
+              mmg_of_networks(samples, p.labels, {p.theta.data(), 24, 4}, false, pool);
             }),
             ErrorCode::bad_input);
 }

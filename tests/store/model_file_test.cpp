@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
 #include "base/rng.hpp"
+#include "counted_memory.hpp"
+#include "formats/safetensors.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 #include "same_bytes.hpp"
@@ -16,7 +20,7 @@ namespace parsnets {
 
 namespace {
 
-Model small_model(Method method, ThreadPool& pool) {
+Model small_model(const std::string& method, ThreadPool& pool) {
   return train(test::small_training_set(), test::small_options(method), pool);
 }
 
@@ -26,9 +30,8 @@ TEST(ModelFile, EveryMethodsModelReadsBackToTheSameScores) {
   test::TempDir dir;
   ThreadPool pool(1);
   const Dataset data = test::small_training_set();
-  for (const auto method : {Method::parsnets, Method::mmg, Method::scln, Method::ridge, Method::reverse_ridge,
-                            Method::eszsl, Method::sae, Method::sae_reverse, Method::dap}) {
-    SCOPED_TRACE(static_cast<int>(method));
+  for (const auto& method : method_names()) {
+    SCOPED_TRACE(method);
     const Model model = small_model(method, pool);
     save_model(model, dir / "m");
     const Model loaded = load_model(dir / "m");
@@ -43,33 +46,11 @@ TEST(ModelFile, EveryMethodsModelReadsBackToTheSameScores) {
   }
 }
 
-TEST(ModelFile, TwoHeadsSurvive) {
-  test::TempDir dir;
-  ThreadPool pool(1);
-  const Dataset data = test::small_training_set();
-  TrainOptions options = test::small_options(Method::parsnets);
-  options.calibration.enabled = false;
-  options.class_space.semantic_head = 0.4;
-  Model model = train(data, options, pool);
-  save_model(model, dir / "m");
-  const Model loaded = load_model(dir / "m");
-  EXPECT_EQ(loaded.head_weight, 0.4);
-  const Matrix<float> a = model.scores(data.features.view(), pool), b = loaded.scores(data.features.view(), pool);
-  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
-  save_model(loaded, dir / "again");
-  EXPECT_TRUE(test::same_file_bytes(dir / "m", dir / "again"));
-  for (const double weight : {1e-7, 1e7}) {
-    model.head_weight = weight;
-    save_model(model, dir / "bad");
-    EXPECT_THROW(load_model(dir / "bad"), Error) << weight;
-  }
-}
-
 TEST(ModelFile, PrototypesThatGiveNoFiniteOrNoHonestScoresAreRefused) {
   test::TempDir dir;
   ThreadPool pool(1);
   const auto refused = [&](auto spoil) {
-    Model model = small_model(Method::parsnets, pool);
+    Model model = small_model("parsnets", pool);
     spoil(model);
     save_model(model, dir / "m");
     try {
@@ -96,10 +77,8 @@ TEST(ModelFile, TablesOfSemanticsSurviveAndHaveToAddUp) {
   ThreadPool pool(1);
   Dataset data = test::small_training_set();
   data.semantics.tables = {{"a", 8}, {"b", data.semantics.values.cols() - 8}};
-  for (const auto targets : {Targets::classes, Targets::semantics}) {
-    TrainOptions options = test::small_options(Method::parsnets);
-    options.class_space.targets = targets;
-    options.preprocessing.semantic_weights = {0.3, 0.7};
+  for (const std::string method : {"parsnets", "ridge"}) {
+    const TrainOptions options = test::small_options(method, "semantic-weights=0.3,0.7");
     Model model = train(data, options, pool);
     save_model(model, dir / "m");
     Model loaded = load_model(dir / "m");
@@ -119,7 +98,7 @@ TEST(ModelFile, RejectionAndSetsSurviveAndHaveToMakeSense) {
   test::TempDir dir;
   ThreadPool pool(1);
   const auto calibrated = [&] {
-    Model model = small_model(Method::parsnets, pool);
+    Model model = small_model("parsnets", pool);
     model.rejection.false_accept = 0.05;
     model.rejection.weights[0].fill(0.5f);
     model.rejection.weights[1].fill(-2);
@@ -129,7 +108,6 @@ TEST(ModelFile, RejectionAndSetsSurviveAndHaveToMakeSense) {
     model.rejection.typical = {{{1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1}}};
     model.sets = {{0.5f, 0.25f, 1}, {0, 0, 2}, {0, 0.75f}};
     model.record.rejection = RejectionRecord{10, 16, 960, 5, 4.9, 3.5, 6.5, 40, 60, 80, 70};
-    model.rejection.price = {0.4, 0.6, 0.8};
     return model;
   };
   const Model model = calibrated();
@@ -165,8 +143,7 @@ TEST(ModelFile, ReluNetworksSurvive) {
   test::TempDir dir;
   ThreadPool pool(1);
   const Dataset data = test::small_training_set();
-  auto options = test::small_options(Method::parsnets);
-  options.fit.relu = true;
+  const auto options = test::small_options("paper", "fit=ridge;relu=true");
   const Model model = train(data, options, pool);
   save_model(model, dir / "m");
   const Model loaded = load_model(dir / "m");
@@ -179,9 +156,7 @@ TEST(ModelFile, AnchorsSurvive) {
   test::TempDir dir;
   ThreadPool pool(1);
   const Dataset data = test::small_training_set();
-  auto options = test::small_options(Method::scln);
-  options.gates.kind = GateKind::anchor;
-  options.fit.input = NetworkInput::features;
+  const auto options = test::small_options("scln", "gates=anchor;input=features");
   const Model model = train(data, options, pool);
   save_model(model, dir / "m");
   const Matrix<float> a = model.scores(data.features.view(), pool),
@@ -192,7 +167,7 @@ TEST(ModelFile, AnchorsSurvive) {
 TEST(ModelFile, FeatureNamesHaveToBeAsManyAsFeatures) {
   test::TempDir dir;
   ThreadPool pool(1);
-  Model model = train(test::small_training_set(), test::small_options(Method::ridge), pool);
+  Model model = train(test::small_training_set(), test::small_options("ridge"), pool);
   model.feature_names.assign(model.dimensions, "the same name");
   save_model(model, dir / "m");
   EXPECT_EQ(load_model(dir / "m").feature_names, model.feature_names);
@@ -207,11 +182,89 @@ TEST(ModelFile, FeatureNamesHaveToBeAsManyAsFeatures) {
   }
 }
 
+/// Loads a model file after a change of its metadata or the shapes of its tensors.
+void load_changed(const std::filesystem::path& from, const std::filesystem::path& to,
+                  const std::function<void(std::map<std::string, std::string>&, std::vector<TensorView>&)>& change) {
+  const SafetensorsFile file(from);
+  auto metadata = file.metadata();
+  auto tensors = file.tensors();
+  change(metadata, tensors);
+  write_safetensors(to, metadata, tensors);
+  load_model(to);
+}
+
+TEST(ModelFile, SizesAreCheckedBeforeMemoryIsTaken) {
+  test::TempDir dir;
+  ThreadPool pool(1);
+  Dataset data = test::small_training_set();
+  data.semantics.tables = {{"a", 8}, {"b", data.semantics.values.cols() - 8}};
+  Model placed = train(data, test::small_options("parsnets", "semantic-weights=0.3,0.7"), pool);
+  placed.sets = {{0.5f, 0.25f, 1}, {0, 0, 2}, {0, 0.75f}};
+  const Model paper = small_model("paper", pool), reverse = small_model("reverse-ridge", pool);
+  const Model* const models[] = {&placed, &paper, &reverse};
+  for (const Model* model : models) {
+    save_model(*model, dir / "m");
+    const auto description = nlohmann::ordered_json::parse(SafetensorsFile(dir / "m").metadata().at("model"));
+    std::size_t fields = 0;
+    for (const auto& [key, value] : description.items()) {
+      if (!value.is_number_unsigned()) continue;
+      for (const std::uint64_t size : {65535u, 1u << 20, 1u << 30, 1u << 31}) {
+        const std::size_t before = test::counted_memory().bytes;
+        EXPECT_THROW(load_changed(dir / "m", dir / "bad",
+                                  [&](auto& metadata, auto&) {
+                                    auto changed = description;
+                                    changed[key] = size;
+                                    metadata["model"] = changed.dump();
+                                  }),
+                     Error)
+            << key << " " << size;
+        EXPECT_LT(test::counted_memory().bytes - before, 4'000'000u) << key << " " << size;
+      }
+      ++fields;
+    }
+    EXPECT_GE(fields, 8u);
+  }
+}
+
+TEST(ModelFile, OtherVersionsAndWhatModelsDoNotHaveAreRefused) {
+  test::TempDir dir;
+  ThreadPool pool(1);
+  for (const std::string method : {"parsnets", "scln"}) {
+    save_model(small_model(method, pool), dir / "m");
+    const auto refused = [&](auto change) { EXPECT_THROW(load_changed(dir / "m", dir / "bad", change), Error); };
+    for (const char* version : {"1", "3", ""})
+      refused([&](auto& metadata, auto&) { metadata["format_version"] = version; });
+    // No tensor and no field can be missing but those that prediction does without.
+    const SafetensorsFile file(dir / "m");
+    for (std::size_t i = 0; i < file.tensors().size(); ++i) {
+      const std::string name = file.tensors()[i].name;
+      const auto drop = [&](auto& metadata, auto& tensors) {
+        tensors.erase(tensors.begin() + static_cast<std::ptrdiff_t>(i));
+        metadata["payload_crc32"] = payload_checksum(tensors);
+      };
+      const bool optional = name == "shared" || name == "feature_mean" || name == "feature_factor" ||
+                            name == "semantic_mean" || name == "semantic_factor" || name == "semantic_centre" ||
+                            name == "set_unseen";
+      if (optional)
+        EXPECT_NO_THROW(load_changed(dir / "m", dir / "other", drop)) << name;
+      else
+        refused(drop);
+    }
+    const auto description = nlohmann::ordered_json::parse(file.metadata().at("model"));
+    for (const auto& [key, value] : description.items())
+      refused([&, name = key](auto& metadata, auto&) {
+        auto changed = description;
+        changed.erase(name);
+        metadata["model"] = changed.dump();
+      });
+  }
+}
+
 TEST(ModelFile, EveryTruncationIsRefused) {
   test::TempDir dir;
   ThreadPool pool(1);
   auto data = test::small_training_set();
-  save_model(small_model(Method::ridge, pool), dir / "m");
+  save_model(small_model("ridge", pool), dir / "m");
   const std::string bytes = read_text_file(dir / "m");
   for (std::size_t size = 1; size < bytes.size(); size += size < 12000 ? 1 : 7) {
     write_text_file(dir / "cut", std::string_view(bytes).substr(0, size));
@@ -223,7 +276,7 @@ TEST(ModelFile, FlippedBitsAreRefusedOrHarmless) {
   test::TempDir dir;
   ThreadPool pool(1);
   const Dataset data = test::small_training_set();
-  save_model(small_model(Method::ridge, pool), dir / "m");
+  save_model(small_model("ridge", pool), dir / "m");
   const std::string bytes = read_text_file(dir / "m");
   Rng rng(11);
   int accepted = 0;

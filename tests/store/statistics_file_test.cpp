@@ -6,9 +6,9 @@
 
 #include "base/file.hpp"
 #include "base/rng.hpp"
+#include "features/statistics.hpp"
 #include "formats/safetensors.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/statistics.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets {

@@ -27,7 +27,8 @@ TrainRecord full_record() {
       12,
       {{30, "0a"}, {10, "0b"}, {10, "0c"}, {20, "0d"}, {10, "0e"}, "2.0", "my.json"},
       "AWA2",
-      {"f07", "12ab34cd"},
+      "f07",
+      "12ab34cd",
       {{"a.stats", 40}},
       "/data/clip.npy",
       "att,/data/w2v.txt",
@@ -48,7 +49,7 @@ TrainRecord full_record() {
   record.refinement = {{2, {}, 1.5, 0.5, 0, 0.25}};
   record.warnings = {"all classes have the same attributes"};
   record.field = {60, 50, 70, 55, 0.25, 65, 75};
-  record.adaptations = {{100, 80, 5, 12.5, 0.5}};
+  record.adaptations = {{100, 80, 5, 12.5, 0.5, 0, {}}};
   return record;
 }
 
@@ -89,7 +90,7 @@ TEST(TrainRecordJson, KeysKeepTheirOrderAndNumbersTheirForm) {
             "data seed asked validation chosen selection left_out encoder gates svr joint orthogonality dap refinement "
             "warnings field adaptations ");
   EXPECT_EQ(json["joint"].dump(),
-            R"([{"objective":5.0,"mmg":2.0,"step":0},{"objective":4.0,"fit":3.0,"mmg":1.0,"step":0.5}])");
+            R"([{"objective":5.0,"mmg":2.0,"step":0.0},{"objective":4.0,"fit":3.0,"mmg":1.0,"step":0.5}])");
   EXPECT_EQ(json["refinement"].dump(), R"([{"objective":2.0,"loss":1.5,"mmg":0.5,"step":0.0,"slope":0.25}])");
 }
 
@@ -158,8 +159,7 @@ TEST(TrainRecordJson, ANumberThatIsNotFiniteIsNull) {
 TEST(TrainRecordJson, ATrainedModelTellsItsCertificateAlsoOnceStored) {
   const Dataset data = test::small_training_set();
   ThreadPool pool(1);
-  TrainOptions options = test::small_options(Method::scln);
-  options.fit.tolerance = 1e-3;
+  const TrainOptions options = test::small_options("scln", "tolerance=1e-3");
   const Model model = train(data, options, pool);
   ASSERT_TRUE(model.record.svr);
   EXPECT_TRUE(model.record.svr->converged);

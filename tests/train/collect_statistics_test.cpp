@@ -5,6 +5,7 @@
 #include "parsnets/error.hpp"
 #include "small_training.hpp"
 #include "temp_dir.hpp"
+#include "train/train_statistics.hpp"
 
 namespace parsnets {
 namespace {

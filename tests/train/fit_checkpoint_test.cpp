@@ -12,9 +12,7 @@ namespace parsnets {
 namespace {
 
 TrainOptions refined_options(const Dataset& data) {
-  TrainOptions options = test::small_options(Method::parsnets);
-  options.refinement.steps = 6;
-  return resolve_options(options, data);
+  return resolve_options(test::small_options("parsnets", "refine-steps=6"), data);
 }
 
 TEST(FitCheckpoint, RefinementGoesOnToTheSameModel) {
@@ -79,7 +77,7 @@ TEST(FitCheckpoint, FingerprintsTellApartWhatAFitDependsOn) {
   TrainOptions other = options;
   other.run.memory_limit = 1 << 30;  // does not steer the fit
   EXPECT_EQ(of(other), before);
-  other.refinement.steps = 7;
+  std::get<ParsNetsOptions>(other.method).refine_steps = 7;
   EXPECT_NE(of(other), before);
   EXPECT_NE(fit_fingerprint(data, data.split.trainval, options), before);
   data.semantics.values(0, 0) += 1;

@@ -5,9 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
 
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "parsnets/error.hpp"
 #include "small_training.hpp"
 #include "train/train_options.hpp"
@@ -15,57 +17,39 @@
 namespace parsnets {
 namespace {
 
-TEST(Fitter, DescentSeesTheOutputsThatTheModelGives) {
+TEST(Fitter, ClassMeansOfRefinementAreThoseOfTheOutputsThatTheModelGives) {
   const Dataset data = test::small_training_set();
   ThreadPool pool(2);
   Fitter fitter(data, data.split.trainval, pool, nullptr);
   const Matrix<float> x = gather_rows(data.features.view(), data.split.trainval);
-  int tried = 0;
-  for (const Fit fit : {Fit::ridge, Fit::svr})
-    for (const GateKind gates : {GateKind::always, GateKind::anchor, GateKind::energy})
-      for (const NetworkInput input : {NetworkInput::encoding, NetworkInput::features})
-        for (const bool shared : {false, true})
-          for (const bool relu : {false, true}) {
-            auto options = test::small_options(Method::parsnets);
-            options.fit.kind = fit;
-            options.gates.kind = gates;
-            options.fit.input = input;
-            options.fit.shared = shared;
-            options.fit.relu = relu;
-            options.fit.lambda = 1;
-            options.refinement.steps = 2;
-            options.fit.max_passes = 5;
-            options = resolve_options(options, data);
-            try {
-              validate(options);
-            } catch (const Error&) {
-              continue;  // does not go together, and is refused
-            }
-            ++tried;
-            SCOPED_TRACE(train_option_table(options).to_json().dump());
-            fitter.fit(options, {}, nullptr, [&](int, Model& model, const DescentOutputs& outputs) {
-              const MatrixView<const float> f = outputs.f;
-              const Matrix<float> predicted = model.predict(x.view(), pool);
-              double worst = 0, size = 0;
-              for (std::size_t i = 0; i < f.size(); ++i) {
-                worst = std::max(worst, static_cast<double>(std::fabs(f.data()[i] - predicted.data()[i])));
-                size = std::max(size, static_cast<double>(std::fabs(f.data()[i])));
-              }
-              EXPECT_LT(worst, 1e-4 * size);
-              return true;
-            });
-          }
-  EXPECT_GE(tried, 20);
+  const auto labels = labels_of(data, data.split.trainval);
+  int seen = 0;
+  for (const std::string networks : {"0", "8"})
+    for (const std::string steps : {"0", "2"}) {
+      const auto options =
+          resolve_options(test::small_options("parsnets", "networks=" + networks + ";refine-steps=" + steps), data);
+      fitter.fit(options, {}, nullptr, [&](int, Model& model, const DescentOutputs& outputs) {
+        const ClassMeans means = class_means(model.predict(x.view(), pool).view(), labels);
+        EXPECT_EQ(outputs.means.classes, means.classes);
+        double worst = 0, size = 0;
+        for (std::size_t i = 0; i < means.means.size(); ++i) {
+          worst = std::max(worst, std::fabs(outputs.means.means.data()[i] - means.means.data()[i]));
+          size = std::max(size, std::fabs(means.means.data()[i]));
+        }
+        EXPECT_LT(worst, 1e-4 * size);
+        ++seen;
+        return true;
+      });
+    }
+  EXPECT_EQ(seen, 2 * (1 + 3));
 }
 
 TEST(Fitter, RefinementRefusesAMemoryLimitItCannotKeep) {
   const Dataset data = test::small_training_set();
   ThreadPool pool(1);
   Fitter fitter(data, data.split.trainval, pool, nullptr);
-  auto options = test::small_options(Method::ridge);
-  options.refinement.steps = 2;
+  auto options = resolve_options(test::small_options("parsnets", "refine-steps=2"), data);
   options.run.memory_limit = 1000;
-  options = resolve_options(options, data);
   try {
     fitter.fit(options);
     FAIL();
@@ -84,19 +68,21 @@ TEST(Fitter, WhatWasFittedInBetweenDoesNotChangeAFit) {
     const Dataset data = synthesize(synth);
     ThreadPool pool(1);
     Fitter fitter(data, data.split.trainval, pool, nullptr);
-    for (const Method method : {Method::ridge, Method::eszsl, Method::sae}) {
-      TrainOptions first, other;
-      first.method = method;
-      first.refinement.steps = 3;
-      other.method = Method::reverse_ridge;  // remakes the inputs and asks for nothing that looks at them
-      other.preprocessing.feature_scaling = FeatureScaling::standardize;
-      other.preprocessing.semantic_scaling = SemanticScaling::standardize;
-      first = resolve_options(first, data);
-      other = resolve_options(other, data);
+    for (const auto& method : method_names()) {
+      const MethodOptions usual = method_options(method);
+      std::string networks;
+      if (!std::holds_alternative<BaselineOptions>(usual))
+        networks = "networks=2;active=" + std::string(method == "mmg" ? "2" : "1") + ";encoding=4";
+      if (std::holds_alternative<PaperOptions>(usual))
+        networks += ";fit=ridge";  // the SVR starts from its last solution
+      const TrainOptions first = resolve_options(test::options_with(method, networks), data);
+      // Remakes the inputs and asks for nothing that looks at them.
+      const TrainOptions other = resolve_options(
+          test::options_with("reverse-ridge", "feature-scaling=standardize;semantic-scaling=standardize"), data);
       const Model before = fitter.fit(first);
       fitter.fit(other);
       const Model after = fitter.fit(first);
-      EXPECT_EQ(std::memcmp(before.networks.data(), after.networks.data(), before.networks.size() * sizeof(float)), 0);
+      EXPECT_TRUE(std::ranges::equal(before.networks.values(), after.networks.values())) << method;
     }
   }
 }

@@ -19,7 +19,7 @@ struct Role {
 };
 
 TEST(OpenSetSamples, EveryClassIsUnknownOnceUnseenOnceAndSeenInOtherFolds) {
-  const Trained trained(Method::parsnets);
+  const Trained trained("parsnets");
   ThreadPool pool(1);
   OpenSetOptions options;
   options.folds = 4;
@@ -57,7 +57,7 @@ TEST(OpenSetSamples, EveryClassIsUnknownOnceUnseenOnceAndSeenInOtherFolds) {
 }
 
 TEST(OpenSetSamples, BothHalvesOfAFoldHaveClassesHoweverManyFoldsAreAskedFor) {
-  const Trained trained(Method::parsnets);
+  const Trained trained("parsnets");
   ThreadPool pool(1);
   OpenSetOptions options;
   options.folds = 100;
@@ -80,7 +80,7 @@ TEST(OpenSetSamples, BothHalvesOfAFoldHaveClassesHoweverManyFoldsAreAskedFor) {
 }
 
 TEST(OpenSetSamples, WithoutUnseenClassesInTheBankNoneAreJudged) {
-  Trained trained(Method::parsnets);
+  Trained trained("parsnets");
   std::vector<std::string> unseen;
   for (const auto c : trained.data.unseen_classes())
     unseen.push_back(trained.data.class_names[static_cast<std::size_t>(c)]);
@@ -97,7 +97,7 @@ TEST(OpenSetSamples, WithoutUnseenClassesInTheBankNoneAreJudged) {
 }
 
 TEST(OpenSetSamples, SamplesOfClassesThatTheBankLacksAreUnknown) {
-  Trained trained(Method::parsnets);
+  Trained trained("parsnets");
   const std::string removed = trained.data.class_names[static_cast<std::size_t>(trained.data.seen_classes()[0])];
   trained.model.remove_class(removed);
   trained.model.add_class("okapi", std::vector<float>(trained.model.attributes(), 0.5f));

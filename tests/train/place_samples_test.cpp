@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "base/memory_limit.hpp"
+#include "base/machine.hpp"
+#include "data/synth.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/synth.hpp"
 #include "parsnets/training.hpp"
+#include "small_training.hpp"
 
 namespace parsnets {
 namespace {
@@ -23,15 +24,13 @@ Dataset many_samples() {
 
 TEST(PlaceSamples, SamplesAreStreamedWhenTheLimitIsTooLowForThem) {
   const Dataset data = many_samples();
-  TrainOptions options;
-  options.gates.kind = GateKind::always;
-  options = resolve_options(options, data);
-  EXPECT_FALSE(place_samples(options, data, nullptr).streamed);
+  TrainOptions options = resolve_options(test::options_with("parsnets", "networks=0"), data);
+  EXPECT_TRUE(place_samples(options, data, nullptr).kept);
   options.run.memory_limit = held_memory() + (std::uint64_t{4} << 30);
-  EXPECT_FALSE(place_samples(options, data, nullptr).streamed);
+  EXPECT_TRUE(place_samples(options, data, nullptr).kept);
   options.run.memory_limit = held_memory() + (std::uint64_t{14} << 20);
   const SamplePlace place = place_samples(options, data, nullptr);
-  EXPECT_TRUE(place.streamed);
+  EXPECT_FALSE(place.kept);
   EXPECT_GE(place.block_rows, 256u);
   options.run.memory_limit = 1 << 20;
   EXPECT_THROW(place_samples(options, data, nullptr), Error);
@@ -39,11 +38,9 @@ TEST(PlaceSamples, SamplesAreStreamedWhenTheLimitIsTooLowForThem) {
 
 TEST(PlaceSamples, WhatNeedsAllSamplesIsNotStreamed) {
   const Dataset data = many_samples();
-  TrainOptions options;
-  options.geometry.weight = 0.1;
-  options = resolve_options(options, data);
+  TrainOptions options = resolve_options(test::options_with("paper"), data);
   options.run.memory_limit = held_memory() + (std::uint64_t{14} << 20);
-  EXPECT_FALSE(place_samples(options, data, nullptr).streamed);
+  EXPECT_TRUE(place_samples(options, data, nullptr).kept);
 }
 
 }  // namespace

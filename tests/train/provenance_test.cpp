@@ -10,10 +10,7 @@ namespace parsnets::test {
 namespace {
 
 TEST(Provenance, ARequestHoldsWhatWasAskedAndComesBack) {
-  TrainOptions asked;
-  asked.preset = Preset::automatic;
-  asked.fit.lambda = 0.1;
-  asked.preprocessing.centre = false;
+  TrainOptions asked = options_with("paper", "lambda=0.1;memory-limit=1GB");
   asked.run.seed = 7;
   asked.run.checkpoint = "/somewhere/state";
   Dataset data;
@@ -24,17 +21,16 @@ TEST(Provenance, ARequestHoldsWhatWasAskedAndComesBack) {
   TrainRecord record;
   record.seed = 7;
   record.asked = request_of(asked, data);
-  const std::map<std::string, std::string> expected{{"preset", "auto"},  {"lambda", "0.1"},
-                                                    {"centre", "false"}, {"semantics", "att,sent"},
-                                                    {"missing", "zero"}, {"split", "mine.json"}};
+  const std::map<std::string, std::string> expected{
+      {"method", "paper"},       {"lambda", "0.1"},   {"memory-limit", "1000000000"},
+      {"semantics", "att,sent"}, {"missing", "zero"}, {"split", "mine.json"}};
   EXPECT_EQ(record.asked->options, expected);
   EXPECT_EQ(record.asked->load_seed, 1u) << "not that of training";
 
   TrainOptions again;
   LoadOptions load;
   repeat_request(record, "m", again, load);
-  EXPECT_EQ(again.preset, Preset::automatic);
-  EXPECT_EQ(again.fit.lambda, 0.1);
+  EXPECT_EQ(std::get<PaperOptions>(again.method).lambda, 0.1);
   EXPECT_EQ(again.run.seed, 7u);
   EXPECT_EQ(load.seed, 1u);
   EXPECT_EQ(load.missing, MissingPolicy::zero);
@@ -45,15 +41,15 @@ TEST(Provenance, ARequestHoldsWhatWasAskedAndComesBack) {
 }
 
 TEST(Provenance, TrainingKeepsTheRequestNotItsOutcome) {
-  TrainOptions options = small_options(Method::ridge);
-  options.search.select = true;
+  TrainOptions options = small_options("ridge");
+  options.search.kind = Search::grid;
   options.search.grid = "lambda=1,3";
   const TrainedModel trained(options);
   const auto& asked = *trained.model.record.asked;
   EXPECT_FALSE(asked.folder);
   EXPECT_FALSE(asked.options.contains("lambda")) << "chosen, not asked for";
   EXPECT_EQ(asked.options.at("grid"), "lambda=1,3");
-  EXPECT_EQ(asked.options.at("select"), "true");
+  EXPECT_EQ(asked.options.at("search"), "grid");
 }
 
 TEST(Provenance, OptionsOfAnotherVersionAreRefused) {
@@ -75,7 +71,7 @@ TEST(Provenance, WhatDiffersIsNamed) {
   check_same_data(record, provenance(data), "here");
   DataProvenance other = provenance(data);
   other.samples = 12;
-  other.split.val.crc32 = "0";
+  other.split.val.second = "0";
   other.name = "renamed";
   try {
     check_same_data(record, other, "here");

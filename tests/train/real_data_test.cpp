@@ -6,13 +6,14 @@
 #include <map>
 
 #include "base/rng.hpp"
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "data/split.hpp"
+#include "eval/open_set.hpp"
 #include "parsnets/evaluation.hpp"
 #include "parsnets/open_set.hpp"
-#include "parsnets/open_set_evaluation.hpp"
 #include "parsnets/training.hpp"
 #include "shared_data.hpp"
+#include "train/train_run.hpp"
 
 namespace parsnets {
 
@@ -90,8 +91,7 @@ TEST(RealData, RefinedNetworksBeatThePlainMapOnCub) {
   load.features = "res50";
   const Dataset data = load_dataset(*folder, load, nullptr);
   ThreadPool pool(2);
-  TrainOptions plain;
-  plain.method = Method::ridge;
+  const TrainOptions plain{BaselineOptions(), {}, {}, {}};
   TrainRun run;
   const Model linear = train(data, plain, pool), refined = train(data, TrainOptions(), pool, nullptr, &run);
   const ValidationRecord& validation = refined.record.validation;

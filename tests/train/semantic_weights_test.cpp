@@ -7,10 +7,11 @@
 #include <numeric>
 
 #include "base/rng.hpp"
-#include "data/semantic_tables.hpp"
+#include "data/semantics.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
 #include "small_training.hpp"
+#include "train/train_statistics.hpp"
 
 namespace parsnets {
 
@@ -96,47 +97,40 @@ TEST(SemanticWeights, TwoTablesTogetherBeatEachAlone) {
 TEST(SemanticWeights, ATableOfNoiseGetsLittleWeightWhateverIsTrained) {
   ThreadPool pool(2);
   const Dataset data = halves(true);
-  for (const auto method : {Method::parsnets, Method::ridge}) {
-    TrainOptions options;
-    options.method = method;
-    options.calibration.enabled = method == Method::parsnets;
+  for (const std::string method : {"parsnets", "ridge"}) {
+    TrainOptions options = test::options_with(method);
+    options.calibration.enabled = method == "parsnets";
     const Model model = train(data, options, pool);
     double first = 0, second = 0;  // squared lengths of the two tables' axes
     const auto& u = model.semantic_preprocess.whitening;
     for (std::size_t i = 0; i < u.size(); ++i) (i % 24 < 12 ? first : second) += u[i] * u[i];
     EXPECT_GT(first, 2 * second);
     EXPECT_FALSE(model.record.selection.empty());
-    EXPECT_EQ(model.gamma == 0, method == Method::ridge);
+    EXPECT_EQ(model.gamma == 0, method == "ridge");
   }
 }
 
 TEST(SemanticWeights, AreObeyedWhereGivenAndCheckedAgainstTheTables) {
   ThreadPool pool(1);
   const Dataset data = halves(false);
-  TrainOptions options;
-  options.preprocessing.semantic_weights = {1, 3};
+  TrainOptions options = test::options_with("parsnets", "semantic-weights=1,3");
   const Model model = train(data, options, pool);
   EXPECT_TRUE(model.record.selection.empty());
   EXPECT_NE(model.options.find("\"semantic-weights\":\"1,3\""), std::string::npos);
-  options.preprocessing.semantic_weights = {1, 3, 1};
+  options = test::options_with("parsnets", "semantic-weights=1,3,1");
   EXPECT_THROW(train(data, options, pool), Error);
   EXPECT_THROW(train(with_table(0), options, pool), Error);
-  options = {};
-  options.method = Method::dap;
-  EXPECT_THROW(train(data, options, pool), Error);
+  EXPECT_THROW(train(data, test::options_with("dap"), pool), Error);
 }
 
 TEST(SemanticWeights, TheAutomaticSearchWeighsTables) {
   ThreadPool pool(2);
   const Dataset data = halves(true);
-  TrainOptions options;
-  options.preset = Preset::automatic;
-  options.search.folds = 1;
-  options.search.time_budget = 0;
+  const TrainOptions options = test::options_with("parsnets", "search=auto;folds=1;time-budget=0");
   const Model model = train(data, options, pool);
   const auto weighs = [](const SelectionStep& step) { return step.choice.starts_with("tables of semantics: "); };
   EXPECT_EQ(std::ranges::count_if(model.record.selection, weighs), 9);
-  EXPECT_EQ(model.options.find("\"semantic-weights\":null"), std::string::npos);
+  EXPECT_EQ(model.options.find("\"semantic-weights\":\"auto\""), std::string::npos);
 }
 
 TEST(SemanticWeights, TrainingFromStatisticsWeighsTables) {

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
+#include "data/synth.hpp"
 #include "largest_difference.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/synth.hpp"
+#include "small_training.hpp"
 #include "thread_processes.hpp"
 #include "train/fitter.hpp"
 
@@ -23,16 +24,7 @@ Dataset generated_set() {
   return synthesize(options);
 }
 
-TrainOptions gated_options() {
-  TrainOptions options;
-  options.gates.kind = GateKind::anchor;
-  options.gates.networks = 6;
-  options.gates.open = 2;
-  options.encoder.dimensions = 8;
-  options.fit.shared = true;
-  options.refinement.steps = 3;
-  return options;
-}
+TrainOptions gated_options() { return test::options_with("parsnets", "networks=6;active=2;encoding=8"); }
 
 struct Case {
   const char* name;
@@ -42,17 +34,10 @@ struct Case {
 
 std::vector<Case> cases() {
   std::vector<Case> made;
-  TrainOptions closed;
-  closed.gates.kind = GateKind::always;
-  closed.refinement.steps = 0;
-  made.push_back({"closed form of class space", closed, 1e-5});
-  closed.preprocessing.feature_scaling = FeatureScaling::standardize;
-  made.push_back({"standardize", closed, 1e-4});
-  for (const Method method : {Method::ridge, Method::eszsl, Method::sae}) {
-    TrainOptions baseline;
-    baseline.method = method;
-    made.push_back({"baseline", baseline, 1e-5});
-  }
+  made.push_back({"closed form of class space", test::options_with("parsnets", "networks=0;refine-steps=0"), 1e-5});
+  made.push_back(
+      {"standardize", test::options_with("parsnets", "networks=0;refine-steps=0;feature-scaling=standardize"), 1e-4});
+  for (const char* method : {"ridge", "eszsl", "sae"}) made.push_back({method, test::options_with(method), 1e-5});
   made.push_back({"gated and refined", gated_options(), 1e-3});
   return made;
 }
@@ -65,10 +50,10 @@ TEST(Stages, SamplesInBlocksAndOverProcessesGiveTheModelOfSamplesInMemory) {
     const TrainOptions options = resolve_options(c.options, data);
     const Model whole = Fitter(data, data.split.trainval, pool, nullptr).fit(options);
     for (const std::size_t processes : {1u, 2u, 4u})
-      for (const auto& [streamed, keeps_encodings] : {std::pair(true, false), {true, true}, {false, false}})
-        run_as_processes(processes, [&, streamed = streamed, keeps_encodings = keeps_encodings](Processes& group) {
+      for (const auto& [kept, keeps_encodings] : {std::pair(false, false), {false, true}, {true, false}})
+        run_as_processes(processes, [&, kept = kept, keeps_encodings = keeps_encodings](Processes& group) {
           ThreadPool own_pool(1);
-          const SamplePlace place{&group, streamed, 100, keeps_encodings};
+          const SamplePlace place{&group, kept, 100, keeps_encodings};
           const Model model = Fitter(data, data.split.trainval, own_pool, nullptr, place).fit(options);
           EXPECT_LT(largest_difference(whole.networks, model.networks), c.tolerance);
           EXPECT_LT(largest_difference(whole.shared, model.shared), c.tolerance);
@@ -86,7 +71,7 @@ TEST(Stages, StreamedFitsHaveTheSameBitsForOneAndTwoThreads) {
   const TrainOptions options = resolve_options(gated_options(), data);
   const auto fit = [&](unsigned threads) {
     ThreadPool pool(threads);
-    return Fitter(data, data.split.trainval, pool, nullptr, {nullptr, true, 100, false}).fit(options);
+    return Fitter(data, data.split.trainval, pool, nullptr, {nullptr, false, 100, false}).fit(options);
   };
   const Model one = fit(1), two = fit(2);
   EXPECT_TRUE(std::ranges::equal(one.networks.values(), two.networks.values()));

@@ -1,3 +1,5 @@
+#include "train/train_statistics.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -56,13 +58,14 @@ TEST(TrainStatistics, GivesTheClosedFormOfTrain) {
   const Dataset data = test::small_training_set();
   ThreadPool pool(2);
   for (const FeatureScaling scaling : {FeatureScaling::l2, FeatureScaling::standardize}) {
-    TrainOptions options;
-    options.preprocessing.feature_scaling = scaling;
+    ParsNetsOptions method;
+    method.feature_scaling = scaling;
+    TrainOptions options{method, {}, {}, {}};
     StatisticsOptions kept = kOptions;
     if (scaling == FeatureScaling::standardize) kept.scaling = FeatureScaling::none;
     const Model model = train_from_statistics(statistics_of(data, 0, 1, pool, kept), data, options, pool);
-    options.gates.kind = GateKind::always;
-    options.refinement.steps = 0;
+    method.networks = method.refine_steps = 0;
+    options.method = method;
     const Model trained = train(data, options, pool);
     EXPECT_LT(relative_difference(model.scores(data.features.view(), pool).values(),
                                   trained.scores(data.features.view(), pool).values()),
@@ -120,16 +123,12 @@ TEST(TrainStatistics, RefusesWhatNeedsSamplesAndWhatDoesNotFit) {
     }
     return "";
   };
-  TrainOptions options;
-  options.refinement.steps = 3;
-  options.gates.networks = 8;
-  options.search.select = true;
-  options.class_space.semantic_head = 0.4;
+  TrainOptions options = test::options_with("parsnets", "refine-steps=5;networks=8;search=grid;false-accept=0.1");
   const std::string refused = error_of(all, options);
-  for (const char* name : {"--refine-steps", "--networks", "--select", "--semantic-head"})
+  for (const char* name : {"--refine-steps", "--networks", "--search", "--false-accept"})
     EXPECT_NE(refused.find(name), std::string::npos) << refused;
-  options = {};
-  options.preprocessing.feature_scaling = FeatureScaling::standardize;
+  EXPECT_NE(error_of(all, test::options_with("ridge")).find("--method"), std::string::npos);
+  options = test::options_with("parsnets", "feature-scaling=standardize");
   EXPECT_NE(error_of(all, options).find("--feature-scaling"), std::string::npos);
   Statistics unknown(kOptions, {"phoenix"}, data.features.cols());
   const std::vector<std::int32_t> labels(data.samples(), 0), rows{0, 1};

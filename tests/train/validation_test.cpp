@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "data/rows.hpp"
+#include "data/sample_set.hpp"
 #include "small_training.hpp"
 
 namespace parsnets {

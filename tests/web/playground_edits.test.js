@@ -107,7 +107,7 @@ describe("edits", () => {
     };
     await page.getByRole("button", { name: "Hide ship" }).click();
     await save();
-    assert.match(await commands.textContent(), / --names ship$/);
+    assert.match(await commands.textContent(), / --classes ship$/);
     await page.getByRole("button", { name: "Undo" }).click();
     assert.equal(await page.locator(".exported").textContent(), "");
     await save();

@@ -27,7 +27,7 @@ before(async () => {
   const examples = path.join(folder, "examples.npy");
   fs.copyFileSync(trainedModel(), model);
   writeExamples(examples);
-  parsnets("classes", "add", "--model", model, "--names", "gadget", "--examples", examples);
+  parsnets("classes", "add", "--model", model, "--classes", "gadget", "--input", examples);
   server = await serve(["--model", model, "--data", DEMO, "--port", "0"]);
   browser = await launch();
 }, { timeout: 5 * PATIENCE });

@@ -138,8 +138,8 @@ describe("a server that stops", () => {
       assert.ok((await described()).some((value) => value !== 7));
       await first.stop();
       await page.waitForSelector("#problem:not([hidden])");
-      parsnets("classes", "remove", "--model", model, "--names", "truck");
-      parsnets("classes", "add", "--model", model, "--from", table, "--names", "truck");
+      parsnets("classes", "remove", "--model", model, "--classes", "truck");
+      parsnets("classes", "add", "--model", model, "--attributes", table, "--classes", "truck");
       const [second] = await Promise.all([serve(["--model", model, "--data", DEMO, "--port", new URL(first.url).port]), page.waitForEvent("load")]);
       await page.waitForSelector(".bars li");
       assert.ok((await described()).every((value) => value === 7));

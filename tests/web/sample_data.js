@@ -175,7 +175,7 @@ function makeRun(random, { name, classes, points = 600, attributes = 312, networ
     confusion: makeConfusion(random, names, unseen),
     reliability: { seen: gzsl ? makeReliability(9, 3) : null, unseen: makeReliability(14, -11) },
     sets: makeSets(gzsl),
-    sweep: { option: "open", networks, rows: [5, 10, 20, 40, 80, 120, 200].filter((value) => value <= networks || networks < 10).map((value) => (networks < 10 ? Math.max(1, Math.round(value / 50)) : value)).filter((value, i, all) => all.indexOf(value) === i).map((value) => ({ value, sparsity: round(value / networks, 3), seeds: 3,
+    sweep: { option: "active", networks, rows: [5, 10, 20, 40, 80, 120, 200].filter((value) => value <= networks || networks < 10).map((value) => (networks < 10 ? Math.max(1, Math.round(value / 50)) : value)).filter((value, i, all) => all.indexOf(value) === i).map((value) => ({ value, sparsity: round(value / networks, 3), seeds: 3,
       zsl: cell(63 - Math.abs(Math.log(value / 25)) * 3), h: gzsl ? cell(60 - Math.abs(Math.log(value / 30)) * 4) : { mean: null, sd: null } })) },
     ablation: { rows: ["one linear network", "SCLN without MMG", "SCLN", "SCLN + refinement", "SCLN + refinement + prototypes"].map((label, i) => ({ label, zsl: cell(52 + 2.6 * i), h: cell(44 + 4.2 * i) })) },
     transductive: ["mixed", "unseen"].map((protocol, i) => ({ protocol, samples: gzsl ? 4731 : 2967, before: { zsl: 61.2, u: gzsl ? 55.1 : null, s: gzsl ? 62.4 : null, h: gzsl ? 58.5 : null },
@@ -204,7 +204,7 @@ function makeRun(random, { name, classes, points = 600, attributes = 312, networ
     provenance: { data: { name: "CUB", files: [{ name: "res101.mat", bytes: 193820113, sha256: "9f".repeat(32) }, { name: "att_splits.mat", bytes: 1284120, sha256: "0c".repeat(32) }], samples: { trainval: 7057, test_seen: 1764, test_unseen: 2967 } },
       options: { networks, open: 20, seed: 1234, mmg: true, lambda: 0.001, attributes: ["a", "b", "c"] }, record: { svr_passes: 24, gap: 0.0412, refinement: { steps: 60, objective: 0.4021 } },
       machine: { cpu: "Intel(R) Xeon(R) CPU @ 2.60GHz", simd: "avx2", cores: 8 }, versions: { parsnets: "0.1.0", openblas: "0.3.21", eigen: "3.4.0" },
-      command: "parsnets train --data data/cub --networks 200 --open 20 --seed 1234 --out out/cub.safetensors" },
+      command: "parsnets train --data data/cub --networks 200 --active 20 --seed 1234 --out out/cub.safetensors" },
   };
 }
 

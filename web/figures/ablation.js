@@ -4,7 +4,7 @@ defineFigure({
   id: "ablation",
   section: "design",
   title: "Ablation",
-  missing: "No ablation in this run: add one with `parsnets bench --ablation --out DIR/ablation.json`.",
+  missing: "No ablation in this run: add one with `parsnets bench --methods ablation --out DIR/ablation.json`.",
   data: (run) => (run.ablation && run.ablation.rows.length ? run.ablation.rows : null),
 
   sentence(rows) {

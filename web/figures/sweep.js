@@ -11,8 +11,8 @@ defineFigure({
     const known = sweep.rows.filter((row) => row.zsl && isNumber(row.zsl.mean));
     if (!known.length) return `${count(sweep.rows.length, "value")} of ${sweep.option}.`;
     const best = known[d3.scan(known, (a, b) => b.zsl.mean - a.zsl.mean)];
-    const where = sweep.option === "open" ? `with ${best.value} of ${sweep.networks} networks open` : `at ${sweep.option} ${best.value}`;
-    const own = run.gates && sweep.option === "open" && run.gates.networks !== sweep.networks
+    const where = sweep.option === "active" ? `with ${best.value} of ${sweep.networks} networks active` : `at ${sweep.option} ${best.value}`;
+    const own = run.gates && sweep.option === "active" && run.gates.networks !== sweep.networks
       ? ` The models of the sweep have ${sweep.networks} networks, this run's model has ${run.gates.networks}.` : "";
     return `Best ZSL accuracy ${meanSd(best.zsl)} ${where}, over ${count(best.seeds, "seed")}.${own}`;
   },
@@ -32,7 +32,7 @@ defineFigure({
     const height = 380;
     const svg = frame.svg(height);
     frame.marks(drawLines(svg, { x: 0, y: 0, width: Math.min(frame.width, 760), height }, {
-      x: { label: sweep.option === "open" ? `Open networks of ${sweep.networks}` : sweep.option, domain: padded(sweep.rows.map((row) => row.value), 0.03) },
+      x: { label: sweep.option === "active" ? `Active networks of ${sweep.networks}` : sweep.option, domain: padded(sweep.rows.map((row) => row.value), 0.03) },
       y: { label: "Accuracy, %", domain: padded(ends, 0.12) },
       series: all,
     }), { radius: 60 });

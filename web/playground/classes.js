@@ -108,7 +108,7 @@ class ClassList {
     if (!await this.download("/v1/bank", "classes.csv")) return;
     const list = (names) => names.map((name) => (/[",]/.test(name) ? `"${name.replace(/"/g, '""')}"` : name)).join(",");
     const command = (verb, names) => `parsnets classes ${verb} --model ${shell(model.name)}`
-      + `${verb === "add" ? " --from classes.csv" : ""} --names ${shell(list(names))}`;
+      + `${verb === "add" ? " --attributes classes.csv" : ""} --classes ${shell(list(names))}`;
     const commands = [["remove", request ? request.remove : []], ["add", request ? request.add.map((one) => one.name) : []]]
       .filter(([, names]) => names.length).map(([verb, names]) => command(verb, names));
     const bare = bank.classes.filter(({ name }) => bank.isBare(name) && !bank.isHidden(name));

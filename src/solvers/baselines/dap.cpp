@@ -22,7 +22,7 @@ namespace {
 constexpr double kTolerance = 1e-4;
 constexpr int kMaxIterations = 1000;
 constexpr double kRarestPrior = 0.01;
-constexpr std::size_t kRowGrain = 64;
+constexpr std::size_t kAttributeGrain = 64;
 
 /// One column per attribute: p unknowns (d weights or n coefficients) and a bias.
 struct Columns {
@@ -79,8 +79,8 @@ class Problem {
         for (std::size_t j = 0; j < a; ++j) shift[j] -= moments_.mean[i] * at.v(i, j);
     Matrix<float> residual(n, a);
     multiply(pool_, Trans::no, primal_ ? x_ : kernel_.view(), Trans::no, to_float(at.v.view()).view(), residual.view());
-    Matrix<double> chunk_sums(ThreadPool::chunk_count(n, kRowGrain), a, 0.0);
-    pool_.parallel_for(n, kRowGrain, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
+    Matrix<double> chunk_sums(ThreadPool::chunk_count(n, kAttributeGrain), a, 0.0);
+    pool_.parallel_for(n, kAttributeGrain, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
       for (std::size_t l = begin; l < end; ++l) {
         const auto target = targets_.row(moments_.slots[l]);
         for (std::size_t j = 0; j < a; ++j) {

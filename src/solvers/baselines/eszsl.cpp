@@ -2,8 +2,8 @@
 // one-hot Y₁, so that V is plain ridge towards the targets (2I − 11ᵀ) S (SᵀS + λI)⁻¹.
 
 #include "base/linalg.hpp"
-#include "solvers/baselines/class_ridge.hpp"
 #include "solvers/baselines/linear_map.hpp"
+#include "solvers/baselines/moments.hpp"
 
 namespace parsnets {
 

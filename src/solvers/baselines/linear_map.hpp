@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
+#include "features/statistics.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
-#include "parsnets/statistics.hpp"
 #include "parsnets/threads.hpp"
 
 namespace parsnets {

@@ -36,7 +36,7 @@ struct Logistic {
       if (g.norm() < 1e-10) break;
       Eigen::MatrixXd hessian = x.transpose() * (p.array() * (1 - p.array())).matrix().asDiagonal() * x;
       hessian.diagonal() += penalty();
-      const Eigen::VectorXd step = hessian.ldlt().solve(g);
+      const Eigen::VectorXd step = solved(hessian, g);
       double size = 1;
       while (size > 1e-10 && value(w - size * step) > value(w)) size /= 2;
       w -= size * step;

@@ -14,7 +14,7 @@ Eigen::MatrixXd slow_eszsl(const SmallProblem& problem, double gamma, double lam
     y(static_cast<long>(l), std::max(0, problem.labels[l] - 1)) = 1;  // class 1 is absent
   const Eigen::MatrixXd left = x.transpose() * x + gamma * Eigen::MatrixXd::Identity(x.cols(), x.cols());
   const Eigen::MatrixXd right = s.transpose() * s + lambda * Eigen::MatrixXd::Identity(s.cols(), s.cols());
-  return left.inverse() * x.transpose() * y * s * right.inverse();
+  return solved(left, x.transpose() * y * s) * inverse_of(right);
 }
 
 TEST(Eszsl, IsTheClosedFormOfThePaper) {

@@ -1,5 +1,3 @@
-#include <unsupported/Eigen/KroneckerProduct>
-
 #include "parsnets/error.hpp"
 #include "solvers/baselines/linear_map.hpp"
 #include "solvers/baselines/small_problem.hpp"
@@ -14,10 +12,12 @@ Eigen::MatrixXd slow_sae(const SmallProblem& problem, double lambda) {
   const Eigen::MatrixXd x = dense(problem.x), s = per_sample(problem.semantics, problem.labels);
   const long d = x.cols(), m = s.cols();
   const Eigen::MatrixXd inner = s.transpose() * s, outer = x.transpose() * x, right = (1 + lambda) * s.transpose() * x;
-  const Eigen::MatrixXd system =
-      Eigen::MatrixXd(Eigen::kroneckerProduct(Eigen::MatrixXd::Identity(d, d), inner)) +
-      lambda * Eigen::MatrixXd(Eigen::kroneckerProduct(outer, Eigen::MatrixXd::Identity(m, m)));
-  const Eigen::VectorXd w = system.fullPivLu().solve(Eigen::Map<const Eigen::VectorXd>(right.data(), d * m));
+  Eigen::MatrixXd system = Eigen::MatrixXd::Zero(d * m, d * m);
+  for (long i = 0; i < d; ++i) {
+    system.block(i * m, i * m, m, m) += inner;
+    for (long j = 0; j < d; ++j) system.block(i * m, j * m, m, m).diagonal().array() += lambda * outer(i, j);
+  }
+  const Eigen::MatrixXd w = solved(system, Eigen::Map<const Eigen::VectorXd>(right.data(), d * m));
   return Eigen::Map<const Eigen::MatrixXd>(w.data(), m, d);
 }
 

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <cstring>
 #include <vector>
 
 #include "base/rng.hpp"
+#include "eigen_reference.hpp"
 #include "solvers/baselines/linear_map.hpp"
 
 namespace parsnets::test {

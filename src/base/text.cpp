@@ -1,0 +1,134 @@
+#include "base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace parsnets {
+
+bool append_utf8(std::string& text, std::uint32_t code_point) {
+  const auto put = [&](std::uint32_t byte) { text.push_back(static_cast<char>(byte)); };
+  if (code_point > 0x10ffff || (code_point >= 0xd800 && code_point <= 0xdfff)) return false;
+  if (code_point < 0x80) {
+    put(code_point);
+  } else if (code_point < 0x800) {
+    put(0xc0 | code_point >> 6);
+    put(0x80 | (code_point & 0x3f));
+  } else if (code_point < 0x10000) {
+    put(0xe0 | code_point >> 12);
+    put(0x80 | (code_point >> 6 & 0x3f));
+    put(0x80 | (code_point & 0x3f));
+  } else {
+    put(0xf0 | code_point >> 18);
+    put(0x80 | (code_point >> 12 & 0x3f));
+    put(0x80 | (code_point >> 6 & 0x3f));
+    put(0x80 | (code_point & 0x3f));
+  }
+  return true;
+}
+
+std::optional<std::uint32_t> next_code_point(std::string_view text, std::size_t& position) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
+  const std::uint32_t first = byte(position);
+  if (first < 0x80) {
+    ++position;
+    return first;
+  }
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() - position < length) return std::nullopt;
+  std::uint32_t value = first & (0xffu >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(position + i) & 0xc0) != 0x80) return std::nullopt;
+    value = value << 6 | (byte(position + i) & 0x3f);
+  }
+  const std::uint32_t smallest = length == 2 ? 0x80 : length == 3 ? 0x800 : 0x10000;
+  if (value < smallest || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff)) return std::nullopt;
+  position += length;
+  return value;
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();)
+    if (!next_code_point(text, i)) return false;
+  return true;
+}
+
+namespace {
+
+/// Appends the text; where that becomes longer than `longest`, what is left of it is "…".
+void append_escaped(std::string& out, std::string_view text, std::size_t longest) {
+  for (std::size_t i = 0; i < text.size();) {
+    if (out.size() > longest) {
+      out += "…";
+      break;
+    }
+    const std::size_t start = i;
+    const auto code_point = next_code_point(text, i);
+    if (!code_point) i = start + 1;
+    // C0 and C1 controls, and the line and paragraph separators, would break the line or the terminal.
+    const bool plain = code_point && *code_point >= 0x20 && !(*code_point >= 0x7f && *code_point < 0xa0) &&
+                       *code_point != 0x2028 && *code_point != 0x2029;
+    if (plain)
+      out += text.substr(start, i - start);
+    else
+      for (std::size_t k = start; k < i; ++k) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[k]));
+  }
+}
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  append_escaped(out, text, std::string::npos);
+  return out;
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string out = "'";
+  append_escaped(out, text, 40);
+  return out + "'";
+}
+
+std::string csv_cell(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // a reader would take it off
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos && !text.starts_with(kByteOrderMark))
+    return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + "\"";
+}
+
+namespace {
+
+/// The optimal string alignment distance: insertions, deletions, replacements and exchanges of neighbours.
+std::size_t slips(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before, last(b.size() + 1), now(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    now[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = std::min(now[j], before[j - 2] + 1);
+    }
+    before = last;
+    std::swap(last, now);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names, const std::string& prefix) {
+  constexpr std::size_t kLongest = 60;  // what is longer is no slip
+  if (word.size() > kLongest) return "";
+  std::size_t fewest = word.size() / 3 + 1;
+  const std::string* nearest = nullptr;
+  for (const auto& name : names)
+    if (const std::size_t count = slips(word, name); count < fewest) {
+      fewest = count;
+      nearest = &name;
+    }
+  return nearest == nullptr ? "" : "; did you mean '" + prefix + *nearest + "'?";
+}
+
+}  // namespace parsnets

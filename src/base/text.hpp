@@ -1,0 +1,31 @@
+#pragma once
+// Text of users and data files: UTF-8 checked and decoded, quoted as a CSV cell, and quoted so that an error message
+// stays one readable line.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace parsnets {
+
+/// Appends the code point as UTF-8; returns false (appending nothing) for surrogates and values above U+10FFFF.
+bool append_utf8(std::string& text, std::uint32_t code_point);
+/// Decodes the code point at `position` and moves past it; nullopt where the bytes are not UTF-8.
+std::optional<std::uint32_t> next_code_point(std::string_view text, std::size_t& position);
+bool is_utf8(std::string_view text);
+/// For terminals: control characters, line ends and broken bytes as \xNN.
+std::string escaped(std::string_view text);
+/// 'text' for messages: control characters and broken bytes escaped, cut after about 40 bytes.
+std::string in_quotes(std::string_view text);
+/// As a cell of a CSV line or an item of a comma-separated list: in quotes, doubled inside, where it needs them.
+std::string csv_cell(std::string_view text);
+
+// What somebody may have meant who mistyped a name.
+
+/// "; did you mean 'train'?" for the nearest of `names`, or "" if none is near: at most one slip (a letter too many,
+/// too few, wrong, or two exchanged) for every three letters. `prefix` is put before the name, such as "--".
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names, const std::string& prefix = "");
+
+}  // namespace parsnets

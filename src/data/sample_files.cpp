@@ -1,0 +1,159 @@
+#include "data/sample_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "data/folder.hpp"
+#include "formats/csv.hpp"
+#include "formats/npy.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+NpyLocation array_of(const fs::path& file) {
+  return file.extension() == ".npz" ? npz_member(file, "features") : NpyLocation{file, ""};
+}
+
+}  // namespace
+
+NpyLocation npz_member(const fs::path& file, const std::string& wanted) {
+  const auto members = npz_members(file);
+  if (std::find(members.begin(), members.end(), wanted) != members.end()) return {file, wanted};
+  if (members.size() == 1) return {file, members.front()};
+  throw Error(BadInput{file.string(), wanted, "a member of that name", quoted_list(members),
+                       "save it as np.savez(..., " + wanted + "=x)"});
+}
+
+Matrix<float> read_feature_file(const fs::path& file, ProgressObserver* progress, const MatrixPlace& place) {
+  return file.extension() == ".csv" ? read_csv_float(file, progress, place)
+                                    : read_npy_float(array_of(file), progress, place);
+}
+
+std::size_t count_feature_rows(const fs::path& file) {
+  if (file.extension() == ".csv") return count_csv_rows(file);
+  return NpyRowReader(array_of(file)).rows();
+}
+
+std::unique_ptr<NpyRowReader> open_feature_rows(const Dataset& data) {
+  const fs::path file = data.features_file;
+  if (file.extension() != ".npy" && file.extension() != ".npz") return nullptr;
+  auto rows = std::make_unique<NpyRowReader>(array_of(file));
+  if (!rows->row_by_row()) return nullptr;
+  check_feature_rows(file, rows->rows(), rows->cols(), data);
+  return rows;
+}
+
+void check_feature_rows(const fs::path& file, std::size_t rows, std::size_t cols, const Dataset& data) {
+  if (rows == data.samples()) return;
+  throw Error(BadInput{file.string(), "features", fmt::format("{} samples, one per label", data.samples()),
+                       fmt::format("{} x {}", rows, cols), "one row per sample"});
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class LabelReader {
+ public:
+  LabelReader(const std::vector<std::string>& class_names, LabelBase base) : class_names_(class_names), base_(base) {}
+
+  FileLabels from_npy(const NpyLocation& where) const {
+    const std::string file = where.file.string() + (where.member.empty() ? "" : ", member " + where.member);
+    const NpyHeader header = read_npy_header(where);
+    if (header.is_text) return {where.file, from_names(read_npy_strings(where), file), true, false};
+    const Matrix<double> values = read_npy_double(where);
+    if (values.rows() != 1 && values.cols() != 1)
+      throw Error(BadInput{file, "labels", "one label per sample",
+                           fmt::format("{} x {} values", values.rows(), values.cols()), ""});
+    return from_numbers(values.values(), where.file, file);
+  }
+
+  FileLabels from_csv(const fs::path& file) const {
+    CsvTable table = read_csv(file, false);
+    std::vector<std::string> cells;
+    for (const auto& row : table.rows) {
+      if (row.size() != 1)
+        throw Error(BadInput{file.string(), "labels", "one column", fmt::format("{} columns", row.size()), ""});
+      cells.push_back(row.front());
+    }
+    // A first line that is neither a number nor a class is a header.
+    double value = 0;
+    if (!cells.empty() && !parse_number(cells.front(), value) &&
+        std::count(class_names_.begin(), class_names_.end(), cells.front()) == 0)
+      cells.erase(cells.begin());
+    std::vector<double> numbers;
+    for (const auto& cell : cells)
+      if (parse_number(cell, value)) numbers.push_back(value);
+    if (numbers.size() == cells.size()) return from_numbers(numbers, file, file.string());
+    return {file, from_names(cells, file.string()), true, false};
+  }
+
+ private:
+  std::vector<std::int32_t> from_names(const std::vector<std::string>& names, const std::string& file) const {
+    std::map<std::string, std::int32_t> index;
+    for (std::size_t c = 0; c < class_names_.size(); ++c) index[class_names_[c]] = static_cast<std::int32_t>(c);
+    std::vector<std::int32_t> labels;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto found = index.find(names[i]);
+      if (found == index.end())
+        throw Error(BadInput{file, fmt::format("label of sample {}", i), "a class of the data set",
+                             "'" + names[i] + "'", "the classes are " + quoted_list(class_names_)});
+      labels.push_back(found->second);
+    }
+    return labels;
+  }
+
+  FileLabels from_numbers(std::span<const double> values, const fs::path& path, const std::string& file) const {
+    const auto integers = to_integers(values, file, "labels");
+    const auto count = static_cast<std::int64_t>(class_names_.size());
+    const bool has_zero = std::ranges::find(integers, 0) != integers.end(),
+               has_count = std::ranges::find(integers, count) != integers.end();
+    const std::int64_t first = base_ == LabelBase::any && has_count && !has_zero ? 1 : 0;
+    FileLabels out{path, {}, false, base_ == LabelBase::any && !has_zero && !has_count};
+    for (const auto value : integers) {
+      if (value < first || value - first >= count)
+        throw Error(BadInput{file, "labels", fmt::format("0-based classes from 0 to {}", count - 1),
+                             std::to_string(value), "labels are numbers of classes, from 0, or class names"});
+      out.labels.push_back(static_cast<std::int32_t>(value - first));
+    }
+    return out;
+  }
+
+  const std::vector<std::string>& class_names_;
+  LabelBase base_;
+};
+
+}  // namespace
+
+std::optional<FileLabels> read_label_file(const fs::path& folder, const fs::path& features,
+                                          const std::vector<std::string>& class_names, LabelBase base) {
+  const LabelReader reader(class_names, base);
+  const auto file = find_one(folder, "labels", {".npy", ".npz", ".csv"});
+  if (!file && features.extension() == ".npz") {
+    const auto members = npz_members(features);
+    if (std::find(members.begin(), members.end(), "labels") != members.end())
+      return reader.from_npy({features, "labels"});
+  }
+  if (!file) return std::nullopt;
+  if (file->extension() == ".csv") return reader.from_csv(*file);
+  return reader.from_npy(file->extension() == ".npz" ? npz_member(*file, "labels") : NpyLocation{*file, ""});
+}
+
+std::vector<std::string> read_image_files(const fs::path& folder, std::size_t samples) {
+  std::vector<std::string> names;
+  const fs::path file = folder / "image_files.csv";
+  if (fs::exists(file))
+    for (auto& row : read_csv(file, true).rows) names.push_back(row.front());
+  if (!names.empty() && names.size() != samples)
+    throw Error(
+        BadInput{file.string(), "", fmt::format("{} names, one per label", samples), std::to_string(names.size()), ""});
+  return names;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,158 @@
+#pragma once
+// Metrics of zero-shot learning, computed from scores. All accuracies are in percent.
+// Scores are n x C, one column per class of the bank; lists of classes hold column indices. Bad_input is thrown unless
+// candidates are at least one, in range and distinct, their scores finite, the labels one per row and (except in
+// confusion_matrix) at least one and all among the candidates.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parsnets/evaluation.hpp"
+#include "parsnets/matrix.hpp"
+
+namespace parsnets {
+
+/// Accuracy of scores. Only `candidates` compete. Ties go to the earlier candidate.
+Accuracy accuracy_among(MatrixView<const float> scores, std::span<const std::int32_t> labels,
+                        std::span<const std::int32_t> candidates);
+
+/// Scores of test samples of unseen and of seen classes, for generalised zero-shot evaluation.
+struct GzslScores {
+  /// The samples of the unseen or of the seen classes.
+  struct Side {
+    MatrixView<const float> scores;         ///< n x C; higher is better
+    std::span<const std::int32_t> labels;   ///< n, each among `classes`
+    std::span<const std::int32_t> classes;  ///< that compete on this side; none is on both
+  };
+  Side unseen, seen;  ///< with the same C
+};
+
+/// Generalised zero-shot evaluation with calibrated stacking (Chao et al., ECCV 2016): a seen class is predicted iff
+/// the best seen score − the best unseen score > gamma, so such ties go to the unseen class; within each list, to the
+/// earlier class. The curve is exact: every gamma at which a prediction changes is visited once, and the area is the
+/// trapezoid sum over its points. A class on both sides is bad_input, a gamma that is nan usage.
+Gzsl evaluate_gzsl(const GzslScores& scores, double gamma);
+
+/// The gamma with the largest harmonic mean on the given (validation) scores: the middle of the best interval, of
+/// several equally good ones the widest, then the lowest. 0 if no gamma gets the harmonic mean above 0. Errors as
+/// above.
+double best_gamma(const GzslScores& scores);
+
+/// The temperature t > 0 that minimises the mean of −log softmax(scores / t)[label] over `candidates`, to about 12
+/// digits. Where the minimum lies at 0 or infinity (all labels on top, or scores no better than chance) it is 1e-4 or
+/// 1e4 times the largest spread of scores in a row; 1 if all scores of each row are equal.
+double fit_temperature(MatrixView<const float> scores, std::span<const std::int32_t> labels,
+                       std::span<const std::int32_t> candidates);
+
+/// The same over all classes, with gamma applied to the scores of the seen ones: just what confidences are made from.
+double fit_temperature(const GzslScores& scores, double gamma);
+
+/// `classes` x `classes` counts: row = label (any below `classes`), column = prediction among `candidates`, ties to the
+/// earlier.
+Matrix<std::uint32_t> confusion_matrix(MatrixView<const float> scores, std::span<const std::int32_t> labels,
+                                       std::span<const std::int32_t> candidates, std::size_t classes);
+
+/// How many test samples of class `label` were taken for class `predicted`; both are places in the data set's classes.
+struct Confusion {
+  std::int32_t label = 0, predicted = 0;  ///< classes
+  std::uint32_t samples = 0;              ///< at least 1
+};
+
+/// Which test samples were predicted right: 1, otherwise 0. In the order of the split's lists.
+struct Correctness {
+  std::vector<std::uint8_t> zsl;     ///< test_unseen, among the unseen classes
+  std::vector<std::uint8_t> unseen;  ///< test_unseen, among all classes with gamma; empty without gzsl
+  std::vector<std::uint8_t> seen;    ///< test_seen, likewise
+};
+
+/// Prediction sets of the test samples of seen or of unseen classes.
+struct SetSide {
+  std::size_t samples = 0;  ///< if there are none, the others are 0
+  double coverage = 0;      ///< share of samples whose class is in their set, in percent
+  double size = 0;          ///< classes in a set, on average
+};
+
+/// Prediction sets of one coverage, over all classes that model and data set share.
+struct SetResult {
+  double stated = 0;  ///< the coverage that was asked for, in percent
+  SetSide seen;       ///< test_seen
+  SetSide unseen;     ///< test_unseen; the thresholds of unseen classes are calibrated on validation classes
+};
+
+/// Samples whose best class has a confidence in one of equal parts of 0 to 1.
+struct ReliabilityBin {
+  std::size_t samples = 0;  ///< in it; if there are none, the others are 0
+  double confidence = 0;    ///< their mean, in percent
+  double accuracy = 0;      ///< share that is predicted right, in percent
+};
+
+/// Whether confidences are shares of right predictions.
+struct Reliability {
+  std::size_t samples = 0;  ///< in all bins
+  double ece = 0;           ///< expected calibration error: mean over samples of |accuracy − confidence| of bins
+  std::vector<ReliabilityBin> bins;  ///< by rising confidence
+};
+
+/// The details of an evaluation.
+struct EvaluationDetails {
+  std::vector<Confusion> confusion;  ///< pairs that occur, by label: all test samples among all classes, with gamma
+  Correctness correct;               ///< what zsl and gzsl count, sample by sample
+  std::vector<SetResult> sets;       ///< by coverage; empty for models without prediction sets
+  Reliability seen_reliability;      ///< of the confidences of test_seen among all classes; no bins without samples
+  Reliability unseen_reliability;    ///< of those of test_unseen
+};
+
+/// Reliability of n confidences from 0 to 1 of the predicted classes, `correct` (n) telling which were right. Bin i of
+/// B takes those above i/B up to (i+1)/B, the first also 0. Bad_input for none, for other numbers and for no bins.
+Reliability reliability(std::span<const float> confidences, std::span<const std::uint8_t> correct,
+                        std::size_t bins = 15);
+
+/// A mean and how sure it is.
+struct Interval {
+  double mean = 0;           ///< of the values
+  double sd = 0;             ///< of the values, with n − 1
+  double low = 0, high = 0;  ///< 95 % confidence interval of the mean (Student's t)
+};
+/// The confidence interval of a mean. `values` finite and not empty, else bad_input. A single value has no spread to
+/// judge by: sd, low and high are nan.
+Interval confidence_interval(std::span<const double> values);
+
+/// 2us / (u + s), or 0 if both are 0.
+inline double harmonic_mean(double u, double s) { return u + s > 0 ? 2 * u * s / (u + s) : 0; }
+
+// What every metric asks of its input: candidate lists, labels and scores are checked here, once, before they count.
+
+/// For each of `classes` classes its place in `candidates`, or −1. Throws bad_input, naming `what`, unless there is at
+/// least one candidate, each below `classes` and listed once.
+std::vector<std::int32_t> places_of(std::span<const std::int32_t> candidates, std::size_t classes,
+                                    const std::string& what);
+
+/// Throws bad_input, naming `what`, unless there is one label per row of scores.
+void check_label_count(std::size_t rows, std::span<const std::int32_t> labels, const std::string& what);
+
+/// Throws bad_input, naming `what`, unless every candidate's score is finite. `first`: the number of the first row.
+void check_finite_scores(MatrixView<const float> scores, std::span<const std::int32_t> candidates,
+                         const std::string& what, std::size_t first = 0);
+
+/// The places of the labels. Throws bad_input, naming `what`, unless there is at least one and all are candidates.
+std::vector<std::size_t> places_of_labels(std::span<const std::int32_t> labels, std::span<const std::int32_t> places,
+                                          const std::string& what);
+
+/// The place of the largest score; ties go to the earlier candidate.
+inline std::size_t best_place(std::span<const float> row, std::span<const std::int32_t> candidates) {
+  std::size_t best = 0;
+  float top = row[static_cast<std::size_t>(candidates[0])];
+  for (std::size_t k = 1; k < candidates.size(); ++k) {
+    const float score = row[static_cast<std::size_t>(candidates[k])];
+    if (score > top) {
+      top = score;
+      best = k;
+    }
+  }
+  return best;
+}
+
+}  // namespace parsnets

@@ -1,0 +1,22 @@
+#include "base/text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace parsnets {
+
+TEST(DidYouMean, NamesTheNearestForSlipsOfEveryKind) {
+  const std::vector<std::string> names{"train", "eval", "explain", "lambda", "semantic-lambda", "refine-steps"};
+  for (const char* word : {"trian", "tran", "traiin", "traim"})
+    EXPECT_EQ(did_you_mean(word, names), "; did you mean 'train'?") << word;
+  EXPECT_EQ(did_you_mean("lamda", names), "; did you mean 'lambda'?");
+  EXPECT_EQ(did_you_mean("refine-step", names), "; did you mean 'refine-steps'?");
+  EXPECT_EQ(did_you_mean("semantic-lmabda", names), "; did you mean 'semantic-lambda'?");
+}
+
+TEST(DidYouMean, IsSilentWhereNothingIsNear) {
+  for (const char* word : {"", "x", "nope", "wings", "elephant"})
+    EXPECT_EQ(did_you_mean(word, {"train", "eval", "open", "lambda"}), "") << word;
+  EXPECT_EQ(did_you_mean("train", {}), "");
+}
+
+}  // namespace parsnets

@@ -1,0 +1,730 @@
+#include "eval/metrics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "parsnets/error.hpp"
+
+namespace parsnets {
+
+namespace {
+
+using Labels = std::vector<std::int32_t>;
+
+MatrixView<const float> view(const std::vector<float>& values, std::size_t cols) {
+  return {values.data(), values.size() / cols, cols};
+}
+
+template <class Call>
+std::string message_of_bad_input(Call call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::bad_input);
+    return e.what();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Accuracy, PerClassMeanCountsEveryOccurringClassAlike) {
+  // Class 0: 3 of 4 right; class 2: 0 of 1; class 1 has no samples and takes no part in the mean.
+  const std::vector<float> scores{3, 1, 2,  //
+                                  3, 1, 2,  //
+                                  3, 1, 2,  //
+                                  1, 3, 2,  //
+                                  5, 4, 3};
+  const auto a = accuracy_among(view(scores, 3), Labels{0, 0, 0, 0, 2}, Labels{0, 1, 2});
+  EXPECT_DOUBLE_EQ(a.top1_per_class, (75.0 + 0.0) / 2);
+  EXPECT_DOUBLE_EQ(a.top1, 60.0);
+  ASSERT_EQ(a.classes.size(), 2u);
+  EXPECT_EQ(a.classes[0].class_index, 0);
+  EXPECT_EQ(a.classes[0].samples, 4u);
+  EXPECT_DOUBLE_EQ(a.classes[0].top1, 75.0);
+  EXPECT_EQ(a.classes[1].class_index, 2);
+  EXPECT_EQ(a.classes[1].samples, 1u);
+  EXPECT_DOUBLE_EQ(a.classes[1].top1, 0.0);
+}
+
+TEST(Accuracy, OnlyCandidatesCompete) {
+  const std::vector<float> scores{9, 1, 2};
+  EXPECT_EQ(accuracy_among(view(scores, 3), Labels{2}, Labels{0, 1, 2}).top1, 0);
+  EXPECT_EQ(accuracy_among(view(scores, 3), Labels{2}, Labels{1, 2}).top1, 100);
+}
+
+TEST(Accuracy, TiesGoToTheEarlierCandidate) {
+  const std::vector<float> scores{1, 1};
+  EXPECT_EQ(accuracy_among(view(scores, 2), Labels{0}, Labels{0, 1}).top1, 100);
+  EXPECT_EQ(accuracy_among(view(scores, 2), Labels{0}, Labels{1, 0}).top1, 0);
+}
+
+TEST(Accuracy, TopFiveEndsAtTheFifthAndIsFullBelowFiveCandidates) {
+  const std::vector<float> scores{6, 5, 4, 3, 2, 1};
+  const Labels all{0, 1, 2, 3, 4, 5};
+  EXPECT_EQ(accuracy_among(view(scores, 6), Labels{4}, all).top5, 100);
+  EXPECT_EQ(accuracy_among(view(scores, 6), Labels{5}, all).top5, 0);
+  EXPECT_EQ(accuracy_among(view(scores, 6), Labels{5}, Labels{0, 2, 4, 5}).top5, 100);
+  const std::vector<float> equal(6, 1.0f);  // a tie at the fifth place goes to the earlier candidate
+  EXPECT_EQ(accuracy_among(view(equal, 6), Labels{4}, all).top5, 100);
+  EXPECT_EQ(accuracy_among(view(equal, 6), Labels{5}, all).top5, 0);
+}
+
+TEST(Accuracy, AgreesWithSortingEveryRow) {
+  Rng rng(11);
+  for (int problem = 0; problem < 200; ++problem) {
+    const std::size_t classes = 1 + rng.below(12), n = 1 + rng.below(30);
+    std::vector<float> scores(n * classes);
+    for (auto& s : scores) s = static_cast<float>(rng.below(6));  // many ties
+    const auto order = rng.permutation(classes);
+    Labels candidates(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(1 + rng.below(classes))), labels(n);
+    for (auto& l : labels) l = candidates[rng.below(candidates.size())];
+
+    std::size_t first = 0, five = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      Labels ranked = candidates;
+      std::stable_sort(ranked.begin(), ranked.end(), [&](auto a, auto b) {
+        return scores[i * classes + static_cast<std::size_t>(a)] > scores[i * classes + static_cast<std::size_t>(b)];
+      });
+      const auto rank = std::find(ranked.begin(), ranked.end(), labels[i]) - ranked.begin();
+      first += rank < 1;
+      five += rank < 5;
+    }
+    const auto a = accuracy_among(view(scores, classes), labels, candidates);
+    EXPECT_DOUBLE_EQ(a.top1, 100.0 * static_cast<double>(first) / static_cast<double>(n));
+    EXPECT_DOUBLE_EQ(a.top5, 100.0 * static_cast<double>(five) / static_cast<double>(n));
+
+    // The confusion matrix counts the same predictions.
+    const auto confusion = confusion_matrix(view(scores, classes), labels, candidates, classes);
+    std::size_t diagonal = 0;
+    for (std::size_t c = 0; c < classes; ++c) diagonal += confusion(c, c);
+    EXPECT_EQ(diagonal, first);
+    EXPECT_EQ(std::accumulate(confusion.values().begin(), confusion.values().end(), std::size_t{0}), n);
+    for (const auto& c : a.classes) {
+      const auto index = static_cast<std::size_t>(c.class_index);
+      const auto row = confusion.row(index);
+      EXPECT_EQ(std::accumulate(row.begin(), row.end(), std::size_t{0}), c.samples);
+      EXPECT_DOUBLE_EQ(c.top1, 100.0 * confusion(index, index) / static_cast<double>(c.samples));
+    }
+  }
+}
+
+TEST(Accuracy, RandomScoresAreRightByChanceOnly) {
+  Rng rng(12);
+  const std::size_t n = 20000, classes = 10;
+  std::vector<float> scores(n * classes);
+  for (auto& s : scores) s = static_cast<float>(rng.uniform());
+  Labels labels(n), all(classes);
+  std::iota(all.begin(), all.end(), 0);
+  for (auto& l : labels) l = static_cast<std::int32_t>(rng.below(classes));
+  const auto a = accuracy_among(view(scores, classes), labels, all);
+  EXPECT_NEAR(a.top1_per_class, 10, 0.9);  // 4.2 standard deviations
+  EXPECT_NEAR(a.top5, 50, 1.5);
+}
+
+TEST(Accuracy, MonotoneMapsOfARowChangeNothing) {
+  Rng rng(13);
+  const std::size_t n = 100, classes = 7;
+  std::vector<float> scores(n * classes), mapped(n * classes);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    scores[i] = static_cast<float>(rng.below(20));
+    mapped[i] = scores[i] * scores[i] * 0.5f - static_cast<float>(i / classes);
+  }
+  Labels labels(n), all(classes);
+  std::iota(all.begin(), all.end(), 0);
+  for (auto& l : labels) l = static_cast<std::int32_t>(rng.below(classes));
+  const auto a = accuracy_among(view(scores, classes), labels, all);
+  const auto b = accuracy_among(view(mapped, classes), labels, all);
+  EXPECT_EQ(a.top1_per_class, b.top1_per_class);
+  EXPECT_EQ(a.top1, b.top1);
+  EXPECT_EQ(a.top5, b.top5);
+}
+
+TEST(Accuracy, RefusesScoresThatAreNotFiniteButOnlyOfCandidates) {
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const float bad : {std::nanf(""), inf, -inf}) {
+    const std::vector<float> scores{1, 2, 3, 1, bad, 3};
+    const Labels labels{0, 2};
+    const auto text = message_of_bad_input([&] { accuracy_among(view(scores, 3), labels, Labels{0, 1, 2}); });
+    EXPECT_TRUE(holds(text, "row 1, class 1")) << text;
+    message_of_bad_input([&] { confusion_matrix(view(scores, 3), labels, Labels{0, 1, 2}, 3); });
+    EXPECT_NO_THROW(accuracy_among(view(scores, 3), labels, Labels{0, 2}));
+  }
+}
+
+TEST(Accuracy, RefusesListsThatDoNotFit) {
+  const std::vector<float> scores{1, 2, 3, 1, 2, 3};
+  const auto refuse = [&](const Labels& labels, const Labels& candidates, const char* part) {
+    const auto text = message_of_bad_input([&] { accuracy_among(view(scores, 3), labels, candidates); });
+    EXPECT_TRUE(holds(text, part)) << text;
+  };
+  refuse({0, 1}, {}, "at least one class");
+  refuse({0, 1}, {0, 3}, "entry 1");
+  refuse({0, 1}, {-1, 1}, "entry 0");
+  refuse({0, 1}, {0, 1, 0}, "class 0 twice");
+  refuse({0}, {0, 1}, "labels");
+  refuse({0, 2}, {0, 1}, "label 1");
+  refuse({0, -7}, {0, 1}, "label 1");
+  refuse({0, 2147483647}, {0, 1}, "label 1");
+  const auto text =
+      message_of_bad_input([&] { accuracy_among(MatrixView<const float>(scores.data(), 0, 3), Labels{}, Labels{0}); });
+  EXPECT_TRUE(holds(text, "at least one sample")) << text;
+}
+
+TEST(ConfusionMatrix, RowsAreLabelsAndColumnsPredictions) {
+  const std::vector<float> scores{1, 5, 2,  //
+                                  1, 5, 2,  //
+                                  9, 5, 6};
+  const auto m = confusion_matrix(view(scores, 3), Labels{2, 1, 0}, Labels{1, 2}, 4);  // class 0 is no candidate
+  ASSERT_EQ(m.rows(), 4u);
+  ASSERT_EQ(m.cols(), 4u);
+  for (std::size_t r = 0; r < 4; ++r)
+    for (std::size_t c = 0; c < 4; ++c)
+      EXPECT_EQ(m(r, c), (r == 2 && c == 1) || (r == 1 && c == 1) || (r == 0 && c == 2) ? 1u : 0u) << r << ' ' << c;
+}
+
+TEST(ConfusionMatrix, RefusesClassesBeyondItsSize) {
+  const std::vector<float> scores{1, 5, 2};
+  message_of_bad_input([&] { confusion_matrix(view(scores, 3), Labels{2}, Labels{0}, 2); });
+  message_of_bad_input([&] { confusion_matrix(view(scores, 3), Labels{-1}, Labels{0}, 2); });
+  message_of_bad_input([&] { confusion_matrix(view(scores, 3), Labels{0}, Labels{2}, 2); });
+  message_of_bad_input([&] { confusion_matrix(view(scores, 3), Labels{0}, Labels{3}, 9); });
+}
+
+}  // namespace
+
+namespace {
+
+struct Problem {
+  std::size_t classes = 0;
+  std::vector<float> unseen_scores, seen_scores;
+  Labels unseen_labels, seen_labels, unseen, seen;
+
+  MatrixView<const float> u() const { return {unseen_scores.data(), unseen_labels.size(), classes}; }
+  MatrixView<const float> s() const { return {seen_scores.data(), seen_labels.size(), classes}; }
+  GzslScores scores() const { return {{u(), unseen_labels, unseen}, {s(), seen_labels, seen}}; }
+  Gzsl at(double gamma) const { return evaluate_gzsl(scores(), gamma); }
+  double best() const { return best_gamma(scores()); }
+};
+
+/// Scores are multiples of 1/8 out of few values, so that ties abound and every comparison is exact.
+Problem random_problem(Rng& rng) {
+  Problem p;
+  p.classes = 2 + rng.below(9);
+  const auto order = rng.permutation(p.classes);
+  const std::size_t unseen = 1 + rng.below(p.classes - 1);
+  for (std::size_t k = 0; k < p.classes; ++k) {
+    if (rng.below(6) == 0 && k != 0 && k != unseen) continue;  // a class of the bank in neither list
+    (k < unseen ? p.unseen : p.seen).push_back(static_cast<std::int32_t>(order[k]));
+  }
+  const auto levels = 2 + rng.below(60);
+  const auto fill = [&](std::vector<float>& scores, Labels& labels, const Labels& own) {
+    labels.resize(1 + rng.below(40));
+    scores.resize(labels.size() * p.classes);
+    for (auto& value : scores) value = static_cast<float>(rng.below(levels)) / 8;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      labels[i] = own[rng.below(own.size())];  // some classes get no sample
+      scores[i * p.classes + static_cast<std::size_t>(labels[i])] += static_cast<float>(rng.below(levels)) / 16;
+    }
+  };
+  fill(p.unseen_scores, p.unseen_labels, p.unseen);
+  fill(p.seen_scores, p.seen_labels, p.seen);
+  return p;
+}
+
+/// The definition, by argmax over the calibrated scores of all classes; the unseen come first, so they win ties.
+double direct_accuracy(const Problem& p, MatrixView<const float> scores, const Labels& labels, double gamma) {
+  std::vector<double> samples(p.classes, 0), right(p.classes, 0);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    std::int32_t best = -1;
+    double top = 0;
+    const auto compete = [&](std::int32_t c, double score) {
+      if (best < 0 || score > top) {
+        best = c;
+        top = score;
+      }
+    };
+    for (const auto c : p.unseen) compete(c, scores(i, static_cast<std::size_t>(c)));
+    for (const auto c : p.seen) compete(c, scores(i, static_cast<std::size_t>(c)) - gamma);
+    samples[static_cast<std::size_t>(labels[i])] += 1;
+    right[static_cast<std::size_t>(labels[i])] += best == labels[i];
+  }
+  double sum = 0, occurring = 0;
+  for (std::size_t c = 0; c < p.classes; ++c) {
+    if (samples[c] == 0) continue;
+    sum += right[c] / samples[c];
+    occurring += 1;
+  }
+  return 100 * sum / occurring;
+}
+
+TradeOff direct(const Problem& p, double gamma) {
+  return {gamma, direct_accuracy(p, p.u(), p.unseen_labels, gamma), direct_accuracy(p, p.s(), p.seen_labels, gamma)};
+}
+
+/// Every gamma at which anything can change, and one between and beyond: multiples of 1/32 over the scores' range.
+std::vector<double> dense_grid() {
+  std::vector<double> gammas;
+  for (int k = -13 * 32; k <= 13 * 32; ++k) gammas.push_back(k / 32.0);
+  return gammas;
+}
+
+double harmonic(double u, double s) { return u + s > 0 ? 2 * u * s / (u + s) : 0; }
+
+/// Unseen class 0 and 1, seen class 2 and 3; the samples change side at 1 and 3 (unseen), 2 and 4 (seen).
+Problem ladder() {
+  Problem p;
+  p.classes = 4;
+  p.unseen = {0, 1};
+  p.seen = {2, 3};
+  p.unseen_scores = {5, 0, 6, 0,  //
+                     0, 5, 0, 8};
+  p.unseen_labels = {0, 1};
+  p.seen_scores = {5, 0, 7, 0,  //
+                   0, 5, 0, 9};
+  p.seen_labels = {2, 3};
+  return p;
+}
+
+TEST(Gzsl, FiguresAtAGammaAreThoseOfTheDirectArgmax) {
+  Rng rng(21);
+  for (int problem = 0; problem < 60; ++problem) {
+    const Problem p = random_problem(rng);
+    for (const double gamma : dense_grid()) {
+      const auto got = p.at(gamma);
+      const auto want = direct(p, gamma);
+      ASSERT_NEAR(got.u, want.u, 1e-10) << problem << ' ' << gamma;
+      ASSERT_NEAR(got.s, want.s, 1e-10) << problem << ' ' << gamma;
+      ASSERT_NEAR(got.h, harmonic(want.u, want.s), 1e-10);
+      ASSERT_EQ(got.gamma, gamma);
+    }
+  }
+}
+
+TEST(Gzsl, CurveHoldsEveryPointOfADenseGridOnceAndNoOther) {
+  Rng rng(22);
+  for (int problem = 0; problem < 400; ++problem) {
+    const Problem p = random_problem(rng);
+    std::vector<TradeOff> want;
+    for (const double gamma : dense_grid()) {
+      const auto point = direct(p, gamma);
+      if (want.empty() || std::abs(point.u - want.back().u) > 1e-9 || std::abs(point.s - want.back().s) > 1e-9)
+        want.push_back(point);
+    }
+    const auto curve = p.at(0).curve;
+    ASSERT_EQ(curve.size(), want.size()) << problem;
+    for (std::size_t k = 0; k < curve.size(); ++k) {
+      EXPECT_NEAR(curve[k].u, want[k].u, 1e-10);
+      EXPECT_NEAR(curve[k].s, want[k].s, 1e-10);
+      // The grid holds all thresholds, so the first gamma of each point is the same number.
+      if (k > 0) {
+        EXPECT_EQ(curve[k].gamma, want[k].gamma);
+      }
+    }
+    EXPECT_EQ(curve.front().u, 0);
+    EXPECT_EQ(curve.back().s, 0);
+  }
+}
+
+TEST(Gzsl, EveryPointOfTheCurveIsExactlyTheEvaluationAtItsGamma) {
+  Rng rng(23);
+  for (int problem = 0; problem < 100; ++problem) {
+    Problem p = random_problem(rng);
+    for (auto& v : p.unseen_scores) v += static_cast<float>(rng.normal());
+    for (auto& v : p.seen_scores) v += static_cast<float>(rng.normal());
+    const auto curve = p.at(0).curve;
+    for (std::size_t k = 0; k < curve.size(); ++k) {
+      const auto at = p.at(curve[k].gamma);
+      EXPECT_EQ(at.u, curve[k].u);
+      EXPECT_EQ(at.s, curve[k].s);
+      if (k > 0) {
+        EXPECT_LT(curve[k - 1].gamma, curve[k].gamma);
+        EXPECT_LE(curve[k - 1].u, curve[k].u);
+        EXPECT_GE(curve[k - 1].s, curve[k].s);
+        EXPECT_TRUE(curve[k - 1].u < curve[k].u || curve[k - 1].s > curve[k].s);
+      }
+    }
+    const double inf = std::numeric_limits<double>::infinity();
+    EXPECT_EQ(p.at(-inf).s, curve.front().s);
+    EXPECT_EQ(p.at(inf).u, curve.back().u);
+  }
+}
+
+TEST(Gzsl, AreaIsTheWeightedShareOfPairsInTheRightOrder) {
+  // Like the area under a ROC curve: over pairs of an unseen and a seen sample that can be right, weighted by
+  // 1 / (classes x samples of the class), the share where the unseen one turns right before the seen one turns wrong.
+  Rng rng(24);
+  for (int problem = 0; problem < 300; ++problem) {
+    const Problem p = random_problem(rng);
+    struct Weighted {
+      double gamma, weight;
+    };
+    const auto able = [&](MatrixView<const float> scores, const Labels& labels, const Labels& own) {
+      Labels occurring = labels;
+      std::sort(occurring.begin(), occurring.end());
+      const auto classes = std::unique(occurring.begin(), occurring.end()) - occurring.begin();
+      std::vector<Weighted> found;
+      for (std::size_t i = 0; i < labels.size(); ++i) {
+        const auto first_best = [&](const Labels& list) {
+          return *std::max_element(list.begin(), list.end(), [&](auto a, auto b) {
+            return scores(i, static_cast<std::size_t>(a)) < scores(i, static_cast<std::size_t>(b));
+          });
+        };
+        if (first_best(own) != labels[i]) continue;
+        found.push_back({scores(i, static_cast<std::size_t>(first_best(p.seen))) -
+                             scores(i, static_cast<std::size_t>(first_best(p.unseen))),
+                         1.0 / static_cast<double>(classes * std::count(labels.begin(), labels.end(), labels[i]))});
+      }
+      return found;
+    };
+    double area = 0;
+    for (const auto& u : able(p.u(), p.unseen_labels, p.unseen))
+      for (const auto& s : able(p.s(), p.seen_labels, p.seen))
+        area += u.weight * s.weight * (u.gamma < s.gamma ? 1 : u.gamma == s.gamma ? 0.5 : 0);
+    EXPECT_NEAR(p.at(0).ausuc, 100 * area, 1e-10);
+  }
+}
+
+TEST(Gzsl, ALadderOfFourSamplesByHand) {
+  const auto result = ladder().at(2.5);
+  EXPECT_DOUBLE_EQ(result.u, 50);
+  EXPECT_DOUBLE_EQ(result.s, 50);
+  EXPECT_DOUBLE_EQ(result.h, 50);
+  const std::vector<TradeOff> want{
+      {std::nextafter(1, 0), 0, 100}, {1, 50, 100}, {2, 50, 50}, {3, 100, 50}, {4, 100, 0}};
+  ASSERT_EQ(result.curve.size(), want.size());
+  for (std::size_t k = 0; k < want.size(); ++k) {
+    EXPECT_EQ(result.curve[k].gamma, want[k].gamma);
+    EXPECT_DOUBLE_EQ(result.curve[k].u, want[k].u);
+    EXPECT_DOUBLE_EQ(result.curve[k].s, want[k].s);
+  }
+  EXPECT_DOUBLE_EQ(result.ausuc, 100 * (0.5 * 1 + 0.5 * 0.5));
+  ASSERT_EQ(result.unseen_classes.size(), 2u);
+  EXPECT_EQ(result.unseen_classes[0].class_index, 0);
+  EXPECT_DOUBLE_EQ(result.unseen_classes[0].top1, 100);
+  EXPECT_DOUBLE_EQ(result.unseen_classes[1].top1, 0);
+  ASSERT_EQ(result.seen_classes.size(), 2u);
+  EXPECT_EQ(result.seen_classes[1].class_index, 3);
+  EXPECT_DOUBLE_EQ(result.seen_classes[0].top1, 0);
+  EXPECT_DOUBLE_EQ(result.seen_classes[1].top1, 100);
+}
+
+TEST(Gzsl, ATieBetweenSeenAndUnseenGoesToTheUnseenClass) {
+  const Problem p = ladder();
+  EXPECT_DOUBLE_EQ(p.at(1).u, 50);
+  EXPECT_DOUBLE_EQ(p.at(std::nextafter(1, 0)).u, 0);
+  EXPECT_DOUBLE_EQ(p.at(2).s, 50);
+  EXPECT_DOUBLE_EQ(p.at(std::nextafter(2, 0)).s, 100);
+}
+
+TEST(Gzsl, PerfectScoresHaveAnAreaOfAHundredPercentAndSomeGammaIsPerfect) {
+  Problem p = ladder();
+  p.unseen_scores = {9, 0, 1, 1, 0, 9, 1, 1};
+  const auto at = p.at(p.best());
+  EXPECT_DOUBLE_EQ(at.ausuc, 100);
+  EXPECT_DOUBLE_EQ(at.h, 100);
+}
+
+TEST(Gzsl, ClassesWithoutSamplesTakeNoPartInTheMeans) {
+  Problem p = ladder();
+  p.unseen_scores.resize(4);
+  p.unseen_labels = {0};
+  const auto result = p.at(2.5);
+  EXPECT_DOUBLE_EQ(result.u, 100);
+  ASSERT_EQ(result.unseen_classes.size(), 1u);
+  EXPECT_EQ(result.unseen_classes[0].class_index, 0);
+  EXPECT_EQ(result.unseen_classes[0].samples, 1u);
+}
+
+TEST(Gzsl, RandomScoresAreRightByChanceOnly) {
+  Rng rng(25);
+  Problem p;
+  p.classes = 10;
+  p.unseen = {0, 1, 2, 3};
+  p.seen = {4, 5, 6, 7, 8, 9};
+  const auto fill = [&](std::vector<float>& scores, Labels& labels, const Labels& own) {
+    labels.resize(6000);
+    scores.resize(labels.size() * p.classes);
+    for (auto& v : scores) v = static_cast<float>(rng.uniform());
+    for (auto& l : labels) l = own[rng.below(own.size())];
+  };
+  fill(p.unseen_scores, p.unseen_labels, p.unseen);
+  fill(p.seen_scores, p.seen_labels, p.seen);
+  const auto at = p.at(0);
+  EXPECT_NEAR(at.u, 10, 1.6);  // 4 standard deviations
+  EXPECT_NEAR(at.s, 10, 1.6);
+  EXPECT_NEAR(p.at(2).u, 25, 2.4);
+  // A quarter and a sixth of the samples can be right, and half of their pairs are in the right order.
+  EXPECT_NEAR(at.ausuc, 100 * 0.5 / 4 / 6, 0.3);
+}
+
+TEST(Gzsl, ABonusOnAllSeenScoresOnlyShiftsGamma) {
+  Rng rng(26);
+  for (int problem = 0; problem < 50; ++problem) {
+    const Problem p = random_problem(rng);
+    Problem shifted = p;
+    for (auto* scores : {&shifted.unseen_scores, &shifted.seen_scores})
+      for (std::size_t i = 0; i < scores->size(); i += p.classes)
+        for (const auto c : p.seen) (*scores)[i + static_cast<std::size_t>(c)] += 0.75f;
+    const auto a = p.at(0.25), b = shifted.at(1);
+    EXPECT_EQ(a.u, b.u);
+    EXPECT_EQ(a.s, b.s);
+    EXPECT_EQ(a.ausuc, b.ausuc);
+    ASSERT_EQ(a.curve.size(), b.curve.size());
+    for (std::size_t k = 1; k < a.curve.size(); ++k) EXPECT_EQ(a.curve[k].gamma + 0.75, b.curve[k].gamma);
+    if (a.ausuc > 0) {
+      EXPECT_EQ(p.best() + 0.75, shifted.best());
+    }
+  }
+}
+
+TEST(Gzsl, TheOrderOfSamplesChangesNothing) {
+  Rng rng(27);
+  for (int problem = 0; problem < 50; ++problem) {
+    const Problem p = random_problem(rng);
+    Problem mixed = p;
+    const auto order = rng.permutation(p.seen_labels.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      mixed.seen_labels[i] = p.seen_labels[order[i]];
+      std::copy_n(&p.seen_scores[order[i] * p.classes], p.classes, &mixed.seen_scores[i * p.classes]);
+    }
+    const auto a = p.at(0.5), b = mixed.at(0.5);
+    EXPECT_EQ(a.h, b.h);
+    EXPECT_EQ(a.ausuc, b.ausuc);
+    EXPECT_EQ(p.best(), mixed.best());
+  }
+}
+
+TEST(BestGamma, NoGammaOfADenseGridDoesBetter) {
+  Rng rng(28);
+  for (int problem = 0; problem < 200; ++problem) {
+    const Problem p = random_problem(rng);
+    double best = 0;
+    for (const double gamma : dense_grid()) {
+      const auto point = direct(p, gamma);
+      best = std::max(best, harmonic(point.u, point.s));
+    }
+    EXPECT_NEAR(p.at(p.best()).h, best, 1e-10) << problem;
+  }
+}
+
+TEST(BestGamma, IsTheMiddleOfTheWidestBestInterval) {
+  Problem p = ladder();  // H is 66.7 on [1, 2) and on [3, 4)
+  EXPECT_DOUBLE_EQ(p.best(), 1.5);
+  p.seen_scores[7] = 10;  // the second now reaches to 5
+  EXPECT_DOUBLE_EQ(p.best(), 4);
+}
+
+TEST(BestGamma, StaysInsideAnIntervalOfNeighbouringNumbers) {
+  Problem p = ladder();
+  p.unseen_scores = {-0x1p-52f, -9, 1, -9};  // changes side at 1 + 2^-52,
+  p.unseen_labels = {0};
+  p.seen_scores = {-0x1p-51f, -9, 1, -9};  // and this one at the next number; their middle rounds to it
+  p.seen_labels = {2};
+  EXPECT_DOUBLE_EQ(p.at(p.best()).h, 100);
+}
+
+TEST(BestGamma, IsZeroWhereNothingCanBeGained) {
+  Problem p = ladder();
+  p.unseen_labels = {1, 0};  // no unseen sample can be right
+  EXPECT_EQ(p.best(), 0);
+  EXPECT_EQ(p.at(0).ausuc, 0);
+  p.seen_labels = {3, 2};  // nor a seen one
+  EXPECT_EQ(p.best(), 0);
+  ASSERT_EQ(p.at(0).curve.size(), 1u);
+  EXPECT_EQ(p.at(0).curve[0].s, 0);
+}
+
+template <class Spoil>
+void expect_refusal(Spoil spoil, const std::string& part) {
+  Problem p = ladder();
+  spoil(p);
+  for (const bool search : {false, true}) {
+    try {
+      if (search)
+        p.best();
+      else
+        p.at(0);
+      ADD_FAILURE() << "no error; expected one with: " << part;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::bad_input);
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+    }
+  }
+}
+
+TEST(Gzsl, RefusesWhatCannotBeEvaluated) {
+  expect_refusal([](Problem& p) { p.seen.clear(); }, "seen classes: expected at least one class");
+  expect_refusal([](Problem& p) { p.unseen.clear(); }, "unseen classes: expected at least one class");
+  expect_refusal([](Problem& p) { p.seen = {2, 3, 1}; }, "no class that is also unseen, found class 1");
+  expect_refusal([](Problem& p) { p.seen = {2, 4}; }, "seen classes: entry 1");
+  expect_refusal([](Problem& p) { p.unseen_labels.clear(); }, "unseen scores: expected at least one sample");
+  expect_refusal([](Problem& p) { p.seen_labels.clear(); }, "seen scores: expected at least one sample");
+  expect_refusal([](Problem& p) { p.seen_labels[1] = 0; }, "seen scores: label 1");
+  expect_refusal([](Problem& p) { p.unseen_labels[0] = 2; }, "unseen scores: label 0");
+  expect_refusal([](Problem& p) { p.seen_scores[4] = std::nanf(""); }, "seen scores: row 1, class 0");
+  expect_refusal([](Problem& p) { p.unseen_scores[3] = std::nanf(""); }, "unseen scores: row 0, class 3");
+  expect_refusal([](Problem& p) { p.unseen_scores[0] = std::numeric_limits<float>::infinity(); }, "row 0, class 0");
+}
+
+TEST(Gzsl, RefusesSizesThatDoNotFitAndAGammaThatIsNoNumber) {
+  const Problem p = ladder();
+  EXPECT_THROW(evaluate_gzsl({{p.u(), Labels{0}, p.unseen}, {p.s(), p.seen_labels, p.seen}}, 0), Error);
+  const MatrixView<const float> narrow(p.seen_scores.data(), 2, 3);
+  EXPECT_THROW(evaluate_gzsl({{p.u(), p.unseen_labels, p.unseen}, {narrow, p.seen_labels, p.seen}}, 0), Error);
+  try {
+    p.at(std::nan(""));
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::usage);
+  }
+}
+
+}  // namespace
+
+namespace {
+
+TEST(Interval, HalfWidthIsStudentsQuantile) {
+  // The root in x of scipy 1.10's tail probability (its t.ppf is right to 9 digits only), confirmed by mpmath's
+  // betainc: python3 -c "from scipy.stats import t; from scipy.optimize import brentq for n in
+  // (1,2,3,4,5,9,10,30,99,100,999,11787): print(n, brentq(lambda x: t.sf(x, n) - 0.025, 1, 20, xtol=1e-15))"
+  struct Known {
+    std::size_t freedom;
+    double quantile;
+  };
+  for (const auto& [freedom, quantile] :
+       {Known{1, 12.706204736174705}, Known{2, 4.3026527297494639}, Known{3, 3.1824463052837096},
+        Known{4, 2.7764451051977944}, Known{5, 2.5705818356363155}, Known{9, 2.2621571627982055},
+        Known{10, 2.2281388519862747}, Known{30, 2.0422724563012383}, Known{99, 1.9842169515864175},
+        Known{100, 1.9839715185235523}, Known{999, 1.96234146113345}, Known{11787, 1.9601652665208215}}) {
+    std::vector<double> values(freedom + 1, 0.0);
+    values[0] = 1;
+    const auto i = confidence_interval(values);
+    const double n = static_cast<double>(values.size());
+    EXPECT_NEAR((i.high - i.low) / 2 / (i.sd / std::sqrt(n)) / quantile, 1, 1e-11) << freedom;
+    EXPECT_NEAR((i.high + i.low) / 2, 1 / n, 1e-14);
+  }
+}
+
+TEST(Interval, AgreesWithScipyOnFiveRuns) {
+  // python3 -c "import numpy as np; from scipy import stats as s; v = [61.2, 59.8, 63.1, 60.4, 62.0];
+  //   print(np.mean(v), np.std(v, ddof=1), *s.t.interval(0.95, 4, np.mean(v), s.sem(v)))"
+  const auto i = confidence_interval(std::vector<double>{61.2, 59.8, 63.1, 60.4, 62.0});
+  EXPECT_NEAR(i.mean, 61.3, 1e-10);
+  EXPECT_NEAR(i.sd, 1.303840481040531, 1e-10);
+  EXPECT_NEAR(i.low, 59.68106821529129, 1e-10);
+  EXPECT_NEAR(i.high, 62.918931784708704, 1e-10);
+}
+
+TEST(Interval, CoversTheTrueMeanInNineteenOfTwentyDraws) {
+  Rng rng(41);
+  int covered = 0;
+  const int draws = 20000;
+  for (int d = 0; d < draws; ++d) {
+    std::vector<double> values(4);
+    for (auto& v : values) v = 7 + 3 * rng.normal();
+    const auto i = confidence_interval(values);
+    covered += i.low <= 7 && 7 <= i.high;
+  }
+  EXPECT_NEAR(static_cast<double>(covered) / draws, 0.95, 0.0065);  // 4.2 standard deviations
+}
+
+TEST(Interval, EqualValuesHaveNoWidth) {
+  for (const double value : {0.1, 61.7, -3.3}) {
+    const auto i = confidence_interval(std::vector<double>(7, value));
+    EXPECT_EQ(i.mean, value);
+    EXPECT_EQ(i.sd, 0);
+    EXPECT_EQ(i.low, value);
+    EXPECT_EQ(i.high, value);
+  }
+}
+
+TEST(Interval, ALargeOffsetDoesNotHideTheSpread) {
+  const auto i = confidence_interval(std::vector<double>{1e9 + 1, 1e9 + 2, 1e9 + 3});
+  EXPECT_DOUBLE_EQ(i.mean, 1e9 + 2);
+  EXPECT_DOUBLE_EQ(i.sd, 1);
+}
+
+TEST(Interval, OneValueHasAMeanButNoInterval) {
+  const auto i = confidence_interval(std::vector<double>{5});
+  EXPECT_EQ(i.mean, 5);
+  EXPECT_TRUE(std::isnan(i.sd) && std::isnan(i.low) && std::isnan(i.high));
+}
+
+TEST(Interval, RefusesNoValuesAndValuesThatAreNotFinite) {
+  for (const auto& values :
+       {std::vector<double>{}, std::vector<double>{1, std::nan("")}, std::vector<double>{1, HUGE_VAL}})
+    try {
+      confidence_interval(values);
+      ADD_FAILURE() << "no error";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::bad_input);
+    }
+}
+
+}  // namespace
+
+namespace {
+
+using Flags = std::vector<std::uint8_t>;
+
+TEST(Reliability, BinsAndErrorAreThoseOfBruteForce) {
+  Rng rng(5);
+  for (const std::size_t bins : {1, 4, 15}) {
+    std::vector<float> confidences{0.0f, 1.0f, 0.25f, 0.5f, 0.75f};  // edges
+    Flags correct{1, 0, 1, 0, 1};
+    for (int i = 0; i < 500; ++i) {
+      confidences.push_back(static_cast<float>(rng.uniform()));
+      correct.push_back(rng.uniform() < 0.7);
+    }
+    const Reliability found = reliability(confidences, correct, bins);
+    ASSERT_EQ(found.bins.size(), bins);
+    EXPECT_EQ(found.samples, confidences.size());
+    double error = 0;
+    for (std::size_t b = 0; b < bins; ++b) {
+      double count = 0, confidence = 0, right = 0;
+      for (std::size_t i = 0; i < confidences.size(); ++i) {
+        const double scaled = static_cast<double>(confidences[i]) * static_cast<double>(bins);
+        const bool above = scaled > static_cast<double>(b) || (b == 0 && scaled == 0);
+        if (!above || scaled > static_cast<double>(b + 1)) continue;
+        ++count;
+        confidence += confidences[i];
+        right += correct[i];
+      }
+      EXPECT_EQ(static_cast<double>(found.bins[b].samples), count) << b << " of " << bins;
+      EXPECT_NEAR(found.bins[b].confidence, 100 * confidence / count, 1e-9);
+      EXPECT_NEAR(found.bins[b].accuracy, 100 * right / count, 1e-9);
+      error += std::abs(right - confidence);
+    }
+    EXPECT_NEAR(found.ece, 100 * error / static_cast<double>(confidences.size()), 1e-9);
+    EXPECT_GT(found.ece, 1);
+  }
+}
+
+TEST(Reliability, KnownCases) {
+  const Reliability sure = reliability(std::vector<float>{1, 1}, Flags{1, 1});
+  EXPECT_EQ(sure.ece, 0);
+  EXPECT_EQ(sure.bins.size(), 15u);
+  EXPECT_EQ(sure.bins.back().samples, 2u);
+  EXPECT_EQ(sure.bins.front().samples, 0u);
+  EXPECT_NEAR(reliability(std::vector<float>{0.75f, 0.75f}, Flags{1, 0}).ece, 25, 1e-9);
+}
+
+TEST(Reliability, RefusesWhatIsNoConfidence) {
+  EXPECT_THROW(reliability({}, {}), Error);
+  EXPECT_THROW(reliability(std::vector<float>{0.5f}, Flags{1, 0}), Error);
+  EXPECT_THROW(reliability(std::vector<float>{0.5f}, Flags{1}, 0), Error);
+  for (const float bad : {-0.1f, 1.1f, std::nanf("")}) EXPECT_THROW(reliability(std::vector{bad}, Flags{1}), Error);
+}
+
+}  // namespace
+
+}  // namespace parsnets
