@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""The rooms of the source tree and what they include, from the #include lines themselves.
+"""The layers of the source tree and what they include, from the #include lines themselves.
 
   include_graph.py                  prints the picture
   include_graph.py --write          puts it into docs/architecture.md, between the markers
   include_graph.py --check          exit 1 if the page is stale, or for an upward include, an include cycle or a reading
                                     path of the page that names a file no file before it leads to
-  include_graph.py --follow FILE    lists the project files that FILE leads to, room by room; counts its reading path
+  include_graph.py --follow FILE    lists the project files that FILE leads to, layer by layer; counts its reading path
 
-The order of the rooms is kOrder in tests/base/layering_test.cpp. Public headers and the device runtime come before it,
-the command line after it. A file may include its own room and the rooms before it.
+The order of the layers is kOrder in tests/base/layering_test.cpp. Public headers and the device runtime come before it,
+the command line after it. A file may include its own layer and the layers before it.
 """
 
 import argparse
@@ -95,7 +95,7 @@ def cycles(graph):
 
 
 def sources_of(files, graph):
-    """The .cpp files that define what a header declares, by header: a public one, or one of their own room."""
+    """The .cpp files that define what a header declares, by header: a public one, or one of their own layer."""
     sources = {}
     for path, text in files.items():
         if not path.endswith((".cpp", ".c")):
@@ -112,7 +112,7 @@ def sources_of(files, graph):
 
 
 def ahead(graph, sources, order):
-    """Uses of a public header whose functions all live in a later room: no include shows them."""
+    """Uses of a public header whose functions all live in a later layer: no include shows them."""
     rank = {room: number for number, room in enumerate(order)}
     homes = {header: min((rank[room_of(path)] for path in sources.get(header, [])), default=0) for header in graph}
     return [(path, used, order[homes[used]]) for path in graph for used in graph[path]
@@ -179,10 +179,10 @@ def path_count(start, paths):
 
 
 def picture(files, graph, order, sources, paths):
-    lines = ["A row includes the columns marked `x`; `#` is the room itself.", "",
+    lines = ["A row includes the columns marked `x`; `#` is the layer itself.", "",
              "```text", matrix(graph, order), "```", "",
              f"Include cycles between files: {len(cycles(graph)) or 'none'}.", ""]
-    lines += [f"`{path}` uses `{used}`, whose functions are in {room}, a later room.\n"
+    lines += [f"`{path}` uses `{used}`, whose functions are in {room}, a later layer.\n"
               for path, used, room in ahead(graph, sources, order)]
     for start in FOLLOWED:
         reached = follow(start, graph, sources)

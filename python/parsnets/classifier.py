@@ -80,7 +80,7 @@ class ParsNetsClassifier(ZeroShotClassifier):
     prototype_width : float, default=None
         "parsnets": width of the kernel of class attributes that predicts class prototypes. 0 means the cosine itself.
     false_accept : float, default=None
-        Share of unknown samples to accept, between 0 and 1. `fit` then calibrates rejection and prediction sets by ten
+        Share of unknown samples to accept, between 0 and 1. `fit` then calibrates rejection and prediction sets by 20
         more fits, see `calibrate_open_set`. Statistics of samples do not suffice for it: `partial_fit` and weights
         raise UsageError. None does not calibrate.
     class_weight : dict, "balanced" or None, default=None
