@@ -14,19 +14,6 @@ namespace parsnets {
 
 namespace {
 
-/// dot(x, x) to the bit.
-PARSNETS_SIMD double squared_length(const float* x, std::size_t count) {
-  constexpr std::size_t kLanes = 8;
-  double lanes[kLanes] = {};
-  std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += static_cast<double>(x[i + l]) * static_cast<double>(x[i + l]);
-  double sum = 0;
-  for (; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  for (const double lane : lanes) sum += lane;
-  return sum;
-}
-
 PARSNETS_SIMD void multiply_all(float* x, std::size_t count, double factor) {
   for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<float>(x[i] * factor);
 }
@@ -41,7 +28,7 @@ PARSNETS_SIMD void subtract(float* x, const float* mean, std::size_t count) {
 
 /// A zero vector has no direction and stays zero.
 void to_unit_length(std::span<float> x) {
-  const double norm = std::sqrt(squared_length(x.data(), x.size()));
+  const double norm = std::sqrt(dot(x, x));
   if (norm == 0) return;
   multiply_all(x.data(), x.size(), 1 / norm);
 }
@@ -175,19 +162,15 @@ void fit_whitening(SemanticPreprocess& preprocess, double exponent, MatrixView<c
   ThreadPool caller(1);
   const bool by_class = p < m;
   const std::size_t side = std::min(p, m);
-  Matrix<double> gram(side, side);
-  multiply(caller, by_class ? Trans::no : Trans::yes, rows.view(), by_class ? Trans::yes : Trans::no, rows.view(),
-           gram.view());
-  EigenPairs pairs = largest_eigenpairs(gram.view());
+  const Matrix<double> gram =
+      product(caller, by_class ? Trans::no : Trans::yes, rows, by_class ? Trans::yes : Trans::no, rows);
+  const EigenPairs pairs = largest_eigenpairs(gram.view());
   if (pairs.values[0] <= 0) return;  // all seen classes alike: there is nothing to whiten
   std::size_t count = 0;
   while (count < side && pairs.values[count] > kNegligible * pairs.values[0]) ++count;
-  Matrix<double> axes(count, m);
   const MatrixView<const double> vectors(pairs.vectors.data(), count, side);
-  if (by_class)
-    multiply(caller, Trans::no, vectors, Trans::no, rows.view(), axes.view());  // = σ_i times the axis
-  else
-    std::copy_n(vectors.data(), axes.size(), axes.data());
+  const Matrix<double> axes = by_class ? product(caller, Trans::no, vectors, Trans::no, rows)  // = σ_i times the axis
+                                       : Matrix<double>::copy_of(vectors);
   preprocess.whitening_centre.resize(all);
   for (std::size_t j = 0; j < m; ++j) preprocess.whitening_centre[table.first + j] = static_cast<float>(centre[j]);
   const auto factor_of = [&](std::size_t i) {
