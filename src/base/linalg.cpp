@@ -18,7 +18,6 @@ void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda
 #include <cmath>
 
 #include "base/machine.hpp"
-#include "base/row_products.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -73,7 +72,7 @@ void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const double> a, Trans
   multiply_any(pool, trans_a, a, trans_b, b, c, alpha, beta);
 }
 
-PARSNETS_SIMD double dot(std::span<const float> a, std::span<const float> b) {
+double dot(std::span<const float> a, std::span<const float> b) {
   check(a.size() == b.size(), "dot");
   constexpr std::size_t kLanes = 8;  // independent sums, which the compiler may keep in vector registers
   double lanes[kLanes] = {};

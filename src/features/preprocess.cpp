@@ -14,6 +14,19 @@ namespace parsnets {
 
 namespace {
 
+/// dot(x, x) to the bit.
+PARSNETS_SIMD double squared_length(const float* x, std::size_t count) {
+  constexpr std::size_t kLanes = 8;
+  double lanes[kLanes] = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += static_cast<double>(x[i + l]) * static_cast<double>(x[i + l]);
+  double sum = 0;
+  for (; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
 PARSNETS_SIMD void multiply_all(float* x, std::size_t count, double factor) {
   for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<float>(x[i] * factor);
 }
@@ -28,7 +41,7 @@ PARSNETS_SIMD void subtract(float* x, const float* mean, std::size_t count) {
 
 /// A zero vector has no direction and stays zero.
 void to_unit_length(std::span<float> x) {
-  const double norm = std::sqrt(dot(x, x));
+  const double norm = std::sqrt(squared_length(x.data(), x.size()));
   if (norm == 0) return;
   multiply_all(x.data(), x.size(), 1 / norm);
 }
