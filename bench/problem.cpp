@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/linalg.hpp"
 #include "data/sample_set.hpp"
 #include "data/synth.hpp"
 #include "features/fit_encoder.hpp"
@@ -55,7 +56,7 @@ Problem paper_problem(const Dataset& data, const std::vector<std::int32_t>& rows
   Problem p;
   p.preprocess = fit_feature_preprocess(FeatureScaling::sqrt_l2, data.features.view(), rows, pool);
   p.x = preprocessed_rows(p.preprocess, data.features.view(), rows, pool);
-  p.encoder = fit_encoder({}, p.x.view(), pool);
+  p.encoder = fit_encoder({}, p.x.rows(), gram_of_columns(pool, p.x.view()).view(), pool);
   p.z = encoded(p.encoder, p.x.view(), pool);
   GateOptions gates;
   gates.open = open;

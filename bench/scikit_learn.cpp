@@ -92,8 +92,12 @@ json compare_ridge(const Settings& settings, const Dataset& data, const Problem&
   for (const float v : p.x.values()) squares += static_cast<double>(v) * v;
   const double lambda = squares / static_cast<double>(p.x.cols());  // the mean eigenvalue of XᵀX
   LinearMap map;
+  std::vector<std::int32_t> all(p.x.rows());
+  std::iota(all.begin(), all.end(), 0);
   const auto seconds = samples_of(kSamples, [&] {
-    map = Ridge({p.x.view(), p.labels, data.semantics.values.view()}, pool).solve(lambda);
+    Statistics sums(FeatureScaling::none, data.class_names, p.x.cols());
+    sums.add(p.x.view(), p.labels, all, pool);
+    map = solve_ridge({sums, data.semantics.values.view()}, lambda, pool);
   });
   write_npy(work / "x.npy", p.x.view());
   write_npy(work / "targets.npy", gather_rows(data.semantics.values.view(), p.labels).view());

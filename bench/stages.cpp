@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "base/linalg.hpp"
 #include "data/sample_set.hpp"
 #include "features/fit_encoder.hpp"
 #include "features/preprocess.hpp"
@@ -16,6 +17,7 @@
 #include "solvers/class_space.hpp"
 #include "solvers/descent.hpp"
 #include "solvers/mmg.hpp"
+#include "solvers/preconditioner.hpp"
 
 namespace bench {
 
@@ -69,15 +71,18 @@ void measure_features(Stages& stages, const Dataset& data, const Problem& p, con
                   24 * s.d * s.d + 20 * s.d * c, true},
                  [&](ThreadPool& pool) { ClassSpace(sums, pool).solve(rho, pool); });
 
-  // Gram matrix, four powers of a range of h + 20 axes with their QR, then the samples on h axes and their residual.
+  // Gram matrix, four powers of a range of h + 20 axes with their QR, the products on h axes, then the samples.
   const double l = s.h + 20;
   EncoderOptions randomized;
   randomized.method = EncoderMethod::randomized;
   stages.measure("encode",
                  {s.n * s.d * (s.d + 1) + 4 * (2 * s.d * s.d * l + 4 * s.d * l * l) + 2 * s.d * s.d * l +
-                      4 * s.d * s.h * l + 6 * s.n * s.d * s.h,
+                      4 * s.d * s.h * l + 2 * s.d * s.d * s.h + 2 * s.n * s.d * s.h,
                   8 * s.n * s.d + 4 * s.n * s.h + 8 * s.d * s.d},
-                 [&](ThreadPool& pool) { encoded(fit_encoder(randomized, p.x.view(), pool), p.x.view(), pool); },
+                 [&](ThreadPool& pool) {
+                   const Matrix<float> products = gram_of_columns(pool, p.x.view());
+                   encoded(fit_encoder(randomized, p.x.rows(), products.view(), pool), p.x.view(), pool);
+                 },
                  {0, 2, 3, 4});
 
   // A difference, a square and a sum for each value; then the k largest of K.
@@ -124,7 +129,8 @@ void measure_refinement(Stages& stages, const Dataset& data, const Problem& p, c
   EncoderOptions encoder;
   encoder.dimensions = kEncoding;
   encoder.rotation = Rotation::identity;
-  const Matrix<float> e = encoded(fit_encoder(encoder, p.x.view(), fastest), p.x.view(), fastest);
+  const Matrix<float> products = gram_of_columns(fastest, p.x.view()),
+                      e = encoded(fit_encoder(encoder, p.x.rows(), products.view(), fastest), p.x.view(), fastest);
   GateOptions kind;
   kind.kind = GateKind::anchor;
   kind.open = static_cast<int>(s.open);
@@ -157,6 +163,8 @@ void measure_refinement(Stages& stages, const Dataset& data, const Problem& p, c
                    model.networks = Matrix<float>(gates.networks * (kEncoding + 1), vectors.cols(), 0.0f);
                    model.shared = Matrix<float>(p.x.cols(), vectors.cols(), 0.0f);
                    model.bias.assign(vectors.cols(), 0.01f);
+                   const Matrix<float> preconditioner = ridge_preconditioner(products.view(), options.lambda, pool);
+                   samples.preconditioner = preconditioner.view();
                    descend(model, samples, options, pool);
                  },
                  {0, 2, 3, 4});

@@ -71,6 +71,60 @@ struct SmallDevice {
     work.resize(pnrt_work_bytes(&model, nullptr) / 4 + 1 + extra_classes);
   }
   std::size_t work_bytes() const { return work.size() * 4; }
+
+  std::vector<float> scores(const float* x, const pnrt_bank* bank = nullptr) const {
+    std::vector<float> room(pnrt_work_bytes(&model, bank) / 4 + 1), out(pnrt_class_slots(&model, bank));
+    EXPECT_EQ(pnrt_scores(&model, bank, x, out.data(), room.data(), room.size() * 4), PNRT_OK);
+    return out;
+  }
+};
+
+/// The same with a bank, which has memory for learning where its model can learn.
+struct SmallBank : SmallDevice {
+  pnrt_bank bank{};
+  std::vector<std::uint32_t> memory, learning;
+
+  explicit SmallBank(std::vector<std::byte> bytes, std::uint32_t capacity = 2) : SmallDevice(std::move(bytes)) {
+    memory.resize(pnrt_bank_bytes(&model, capacity) / 4 + 1);
+    EXPECT_EQ(pnrt_bank_init(&bank, &model, capacity, memory.data(), memory.size() * 4), PNRT_OK);
+    if (const std::size_t needed = pnrt_learning_bytes(&bank); needed > 0) {
+      learning.resize(needed / 4 + 1);
+      EXPECT_EQ(pnrt_bank_learn(&bank, learning.data(), needed), PNRT_OK);
+    }
+    work.resize(pnrt_work_bytes(&model, &bank) / 4 + 1);
+  }
+  SmallBank(const SmallBank&) = delete;
+
+  pnrt_status add(const std::string& name, std::span<const float> attributes, std::uint32_t* index = nullptr) {
+    return pnrt_add_class(&bank, name.c_str(), attributes.data(), index, work.data(), work_bytes());
+  }
+  pnrt_status remove(const std::string& name) { return pnrt_remove_class(&bank, name.c_str()); }
+  const char* name(std::size_t c) const { return pnrt_class_name(&model, &bank, static_cast<std::uint32_t>(c)); }
+  pnrt_status adapt(const float* x, std::size_t count, std::uint32_t* moved = nullptr) {
+    return pnrt_adapt(&bank, x, static_cast<std::uint32_t>(count), moved, work.data(), work_bytes());
+  }
+  pnrt_status teach(const char* name, const float* x, std::size_t count) {
+    return pnrt_teach(&bank, name, x, static_cast<std::uint32_t>(count), work.data(), work_bytes());
+  }
+  std::vector<float> scores(const float* x) const { return SmallDevice::scores(x, &bank); }
+  std::vector<float> vector_of(std::size_t c) const {
+    std::vector<float> out(model.outputs);
+    EXPECT_EQ(pnrt_class_vector(&model, &bank, static_cast<std::uint32_t>(c), out.data()), PNRT_OK);
+    return out;
+  }
+  /// Of all classes that are there.
+  std::vector<std::vector<float>> vectors() const {
+    std::vector<std::vector<float>> all;
+    for (std::uint32_t c = 0; c < pnrt_class_slots(&model, &bank); ++c)
+      if (name(c) != nullptr) all.push_back(vector_of(c));
+    return all;
+  }
+  std::vector<std::byte> save() const {
+    std::vector<std::byte> saved(pnrt_saved_bytes(&bank));
+    EXPECT_EQ(pnrt_bank_save(&bank, saved.data(), saved.size()), PNRT_OK);
+    return saved;
+  }
+  pnrt_status load(std::span<const std::byte> saved) { return pnrt_bank_load(&bank, saved.data(), saved.size()); }
 };
 
 inline Matrix<float> small_samples(std::size_t count) {

@@ -72,7 +72,6 @@ class DeviceModel {
                                     std::span<float> known_scores = {}) const;
 
  private:
-  friend class DeviceBank;
   struct State;
   std::unique_ptr<State> state_;
 };

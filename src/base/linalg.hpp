@@ -4,6 +4,7 @@
 // is harmless for symmetric matrices.
 
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "parsnets/matrix.hpp"
@@ -21,6 +22,16 @@ void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const float> a, Trans 
               MatrixView<float> c, float alpha = 1, float beta = 0);
 void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const double> a, Trans trans_b, MatrixView<const double> b,
               MatrixView<double> c, double alpha = 1, double beta = 0);
+
+/// op(A)·op(B) of matrices or views, in a matrix of its own.
+template <class A, class B>
+auto product(ThreadPool& pool, Trans trans_a, const A& a, Trans trans_b, const B& b) {
+  using T = std::remove_cvref_t<decltype(*a.data())>;
+  Matrix<T> c(trans_a == Trans::no ? a.rows() : a.cols(), trans_b == Trans::no ? b.cols() : b.rows());
+  multiply(pool, trans_a, MatrixView<const T>(a.data(), a.rows(), a.cols()), trans_b,
+           MatrixView<const T>(b.data(), b.rows(), b.cols()), c.view());
+  return c;
+}
 
 /// The lower triangle of C = alpha·AᵀB + beta·C for a symmetric AᵀB, at half the cost; A and B are k x n, C is n x n.
 /// What is above the diagonal of C is not defined afterwards.
@@ -75,6 +86,19 @@ void make_largest_positive(MatrixView<double> rows);
 /// Orthonormalises the rows of an r x n matrix in place, r <= n: what Gram-Schmidt would give, by Householder QR of the
 /// transpose with R's diagonal made non-negative. Rows that depend on earlier ones become arbitrary orthonormal ones.
 void orthonormalise_rows(MatrixView<double> a);
+
+/// Aᵀ.
+template <class T>
+Matrix<T> transposed(MatrixView<const T> a) {
+  Matrix<T> out(a.cols(), a.rows());
+  for (std::size_t r = 0; r < a.rows(); ++r)
+    for (std::size_t c = 0; c < a.cols(); ++c) out(c, r) = a(r, c);
+  return out;
+}
+template <class T>
+Matrix<T> transposed(const Matrix<T>& a) {
+  return transposed(a.view());
+}
 
 Matrix<double> to_double(MatrixView<const float> a);
 Matrix<float> to_float(MatrixView<const double> a);

@@ -149,13 +149,6 @@ class Writer {
   std::array<Section, PNRT_SECTION_COUNT> sections_;
 };
 
-Matrix<float> transposed(MatrixView<const float> a) {
-  Matrix<float> out(a.cols(), a.rows());
-  for (std::size_t r = 0; r < a.rows(); ++r)
-    for (std::size_t c = 0; c < a.cols(); ++c) out(c, r) = a(r, c);
-  return out;
-}
-
 void check_fits(const Model& model, std::size_t rank) {
   if (model.direction != Direction::forward)
     throw Error(ErrorCode::usage,
@@ -232,7 +225,7 @@ void put_class_space(Writer& out, const Model& model) {
     lengths.push_back(static_cast<float>(std::sqrt(dot(prototypes.row(c), prototypes.row(c)))));
     predicted.push_back(predicted_share(model, c));
   }
-  out.matrix(DevicePart::attribute_head, transposed({model.attribute_head.data(), o, m}).view());
+  out.matrix(DevicePart::attribute_head, transposed<float>({model.attribute_head.data(), o, m}).view());
   out.vector(DevicePart::attribute_offset, model.attribute_head.row(o));
   out.vector(DevicePart::class_lengths, lengths);
   out.vector(DevicePart::class_predicted, predicted);
@@ -323,7 +316,7 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
   out.matrix(DevicePart::encoder, model.encoder.weights.view());
   out.matrix(DevicePart::anchors, model.gates.anchors.view());
   put_networks(out, mix_networks(model, rank, pool), stored, model.z_dimensions(), model.outputs());
-  out.matrix(DevicePart::shared, transposed(model.shared.view()).view());
+  out.matrix(DevicePart::shared, transposed(model.shared).view());
   out.vector(DevicePart::bias, model.bias);
   out.vector(DevicePart::semantic_mean, semantics.mean);
   out.vector(DevicePart::semantic_factor, semantics.factor);
@@ -331,7 +324,7 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
   out.matrix(DevicePart::whitening, {semantics.whitening.data(), semantics.whitening.size() / m, m});
   out.vector(DevicePart::semantic_centre, model.semantic_centre);
   out.matrix(DevicePart::prototype_support, model.prototypes.support.view());
-  out.matrix(DevicePart::prototype_weights, transposed(model.prototypes.weights.view()).view());
+  out.matrix(DevicePart::prototype_weights, transposed(model.prototypes.weights).view());
   const bool cosine = model.similarity == Similarity::cosine;  // at unit length, so that a device need not divide
   Matrix<float> vectors = model.class_vectors();
   if (cosine) to_unit_length(vectors);

@@ -1,4 +1,4 @@
-// DeviceModel: a device file held in memory and run by the C runtime. DeviceBank: its classes with learning memory.
+// A device file held in memory and run by the C runtime, and banks of its classes.
 
 #include <fmt/format.h>
 
@@ -25,50 +25,21 @@ struct DeviceModel::State {
   DeviceInfo info;
   pnrt_model runtime;
 
-  void check_features(MatrixView<const float> x) const {
+  /// Calls `run(row of x, row of out, work, its bytes)` for every row.
+  template <class Run>
+  Matrix<float> each_row(MatrixView<const float> x, std::size_t width, ThreadPool& pool, const Run& run) const {
     if (x.cols() != runtime.features)
       throw Error(BadInput{"input", "features", fmt::format("{} per sample, as in training", runtime.features),
                            std::to_string(x.cols()), "use the features of the training data"});
-  }
-
-  /// Calls `run(row of x, row of out, work, its bytes)` for every row, with working memory for the bank.
-  template <class Run>
-  Matrix<float> each_row(MatrixView<const float> x, std::size_t width, const pnrt_bank* bank, ThreadPool& pool,
-                         const Run& run) const {
-    check_features(x);
     Matrix<float> out(x.rows(), width);
     pool.parallel_for(x.rows(), 64, [&](std::size_t begin, std::size_t end, std::size_t) {
-      std::vector<std::uint32_t> work((pnrt_work_bytes(&runtime, bank) + 3) / 4);
+      std::vector<std::uint32_t> work((pnrt_work_bytes(&runtime, nullptr) + 3) / 4);
       for (std::size_t r = begin; r < end; ++r)
         if (const pnrt_status status = run(x.row(r).data(), out.row(r).data(), work.data(), work.size() * 4);
             status != PNRT_OK)
           throw Error(BadInput{name, fmt::format("sample {}", r), "a prediction", pnrt_status_text(status),
                                "correct the input, or export the model again"});
     });
-    return out;
-  }
-
-  /// 1: the row is of none of the classes. `known_scores`: n values or none.
-  std::vector<std::uint8_t> unknown(MatrixView<const float> x, Among among, const pnrt_bank* bank, ThreadPool& pool,
-                                    std::span<float> known_scores) const {
-    if (runtime.rejection == nullptr)
-      throw Error(ErrorCode::usage, fmt::format("{}: {}", name, pnrt_status_text(PNRT_NO_REJECTION)));
-    const pnrt_query query{1, static_cast<std::uint32_t>(among)};
-    const Matrix<float> verdicts =
-        each_row(x, 2, bank, pool, [&](const float* row, float* out, void* work, std::size_t bytes) {
-          pnrt_match best;
-          pnrt_verdict verdict;
-          const pnrt_status status = pnrt_classify(&runtime, bank, row, &query, &best, 1, &verdict, work, bytes);
-          if (status != PNRT_OK) return status;
-          out[0] = verdict.unknown != 0 ? 1.0f : 0.0f;
-          out[1] = verdict.known_score;
-          return status;
-        });
-    std::vector<std::uint8_t> out;
-    for (std::size_t r = 0; r < verdicts.rows(); ++r) {
-      out.push_back(verdicts(r, 0) != 0 ? 1 : 0);
-      if (!known_scores.empty()) known_scores[r] = verdicts(r, 1);
-    }
     return out;
   }
 };
@@ -116,14 +87,13 @@ std::vector<std::array<std::string, 3>> DeviceModel::sections() const {
 }
 
 Matrix<float> DeviceModel::predict(MatrixView<const float> x, ThreadPool& pool) const {
-  return state_->each_row(x, outputs(), nullptr, pool,
-                          [&](const float* row, float* out, void* work, std::size_t bytes) {
-                            return pnrt_predict(&state_->runtime, row, out, nullptr, work, bytes);
-                          });
+  return state_->each_row(x, outputs(), pool, [&](const float* row, float* out, void* work, std::size_t bytes) {
+    return pnrt_predict(&state_->runtime, row, out, nullptr, work, bytes);
+  });
 }
 
 Matrix<float> DeviceModel::scores(MatrixView<const float> x, ThreadPool& pool) const {
-  return state_->each_row(x, class_names().size(), nullptr, pool,
+  return state_->each_row(x, class_names().size(), pool,
                           [&](const float* row, float* out, void* work, std::size_t bytes) {
                             return pnrt_scores(&state_->runtime, nullptr, row, out, work, bytes);
                           });
@@ -133,7 +103,25 @@ bool DeviceModel::rejects() const { return state_->runtime.rejection != nullptr;
 
 std::vector<std::uint8_t> DeviceModel::unknown(MatrixView<const float> x, Among among, ThreadPool& pool,
                                                std::span<float> known_scores) const {
-  return state_->unknown(x, among, nullptr, pool, known_scores);
+  if (!rejects())
+    throw Error(ErrorCode::usage, fmt::format("{}: {}", state_->name, pnrt_status_text(PNRT_NO_REJECTION)));
+  const pnrt_query query{1, static_cast<std::uint32_t>(among)};
+  const Matrix<float> verdicts =
+      state_->each_row(x, 2, pool, [&](const float* row, float* out, void* work, std::size_t bytes) {
+        pnrt_match best;
+        pnrt_verdict verdict{};
+        const pnrt_status status =
+            pnrt_classify(&state_->runtime, nullptr, row, &query, &best, 1, &verdict, work, bytes);
+        out[0] = verdict.unknown != 0 ? 1.0f : 0.0f;
+        out[1] = verdict.known_score;
+        return status;
+      });
+  std::vector<std::uint8_t> out;
+  for (std::size_t r = 0; r < verdicts.rows(); ++r) {
+    out.push_back(verdicts(r, 0) != 0 ? 1 : 0);
+    if (!known_scores.empty()) known_scores[r] = verdicts(r, 1);
+  }
+  return out;
 }
 
 DeviceModel load_device_model(const std::filesystem::path& path) {
@@ -180,114 +168,31 @@ Evaluation evaluate(const DeviceModel& model, const Dataset& data, ThreadPool& p
   return evaluate(recogniser_of(model, pool), data, progress);
 }
 
-struct DeviceBank::State {
-  const DeviceModel::State* model = nullptr;
-  std::vector<std::uint32_t> memory, learning, work;
-  pnrt_bank bank{};
-
-  std::size_t slots() const { return pnrt_class_slots(bank.model, &bank); }
-  std::size_t work_bytes() const { return work.size() * sizeof work[0]; }
-
-  void require(pnrt_status status, const std::string& field, const char* expected) const {
-    if (status != PNRT_OK) throw Error(BadInput{model->name, field, expected, pnrt_status_text(status), ""});
-  }
-};
-
-DeviceBank::DeviceBank(const DeviceModel& model, std::size_t capacity) : state_(std::make_unique<State>()) {
-  State& s = *state_;
-  s.model = model.state_.get();
-  const pnrt_model& runtime = s.model->runtime;
-  if (runtime.support == 0)
-    throw Error(ErrorCode::usage, fmt::format("learning in the field needs a model of class space ({})",
-                                              option_name("method", "parsnets")));
-  const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(capacity, 0xffffffff));
-  s.memory.resize((pnrt_bank_bytes(&runtime, most) + 3) / 4);
-  s.require(pnrt_bank_init(&s.bank, &runtime, most, s.memory.data(), s.memory.size() * 4), "capacity",
-            "a bank of that size");
-  s.learning.resize((pnrt_learning_bytes(&s.bank) + 3) / 4);
-  s.require(pnrt_bank_learn(&s.bank, s.learning.data(), s.learning.size() * 4), "capacity", "learning memory");
-  s.work.resize((pnrt_work_bytes(&runtime, &s.bank) + 3) / 4);
-}
-
-DeviceBank::~DeviceBank() = default;
-DeviceBank::DeviceBank(DeviceBank&&) noexcept = default;
-
-std::vector<std::string> DeviceBank::class_names() const {
-  std::vector<std::string> names(state_->slots());
-  for (std::size_t c = 0; c < names.size(); ++c)
-    if (const char* name = pnrt_class_name(state_->bank.model, &state_->bank, static_cast<std::uint32_t>(c)))
-      names[c] = name;
-  return names;
-}
-
-void DeviceBank::add_class(const std::string& name, std::span<const float> attributes) {
-  State& s = *state_;
-  if (attributes.size() != s.bank.model->attributes)
-    throw Error(BadInput{"class '" + name + "'", "attributes", std::to_string(s.bank.model->attributes),
-                         std::to_string(attributes.size()), ""});
-  s.require(pnrt_add_class(&s.bank, name.c_str(), attributes.data(), nullptr, s.work.data(), s.work_bytes()),
+std::vector<std::byte> saved_bank(const DeviceModel& model, std::span<const std::string> removed,
+                                  std::span<const std::pair<std::string, std::span<const float>>> added) {
+  const auto require = [](pnrt_status status, const std::string& field, const char* expected) {
+    if (status != PNRT_OK) throw Error(BadInput{"the device file", field, expected, pnrt_status_text(status), ""});
+  };
+  pnrt_model runtime;
+  require(pnrt_open(&runtime, model.bytes().data(), model.bytes().size()), "", "a file that the runtime can open");
+  const auto capacity = static_cast<std::uint32_t>(std::min<std::size_t>(added.size(), 0xffffffff));
+  std::vector<std::uint32_t> memory((pnrt_bank_bytes(&runtime, capacity) + 3) / 4);
+  pnrt_bank bank;
+  require(pnrt_bank_init(&bank, &runtime, capacity, memory.data(), memory.size() * 4), "capacity",
+          "a bank of that size");
+  std::vector<std::uint32_t> work((pnrt_work_bytes(&runtime, &bank) + 3) / 4);
+  for (const std::string& name : removed)
+    require(pnrt_remove_class(&bank, name.c_str()), "class '" + name + "'", "a class");
+  for (const auto& [name, attributes] : added) {
+    if (attributes.size() != runtime.attributes)
+      throw Error(BadInput{"class '" + name + "'", "attributes", std::to_string(runtime.attributes),
+                           std::to_string(attributes.size()), ""});
+    require(pnrt_add_class(&bank, name.c_str(), attributes.data(), nullptr, work.data(), work.size() * 4),
             "class '" + name + "'", "a class that can be added");
-}
-
-void DeviceBank::remove_class(const std::string& name) {
-  state_->require(pnrt_remove_class(&state_->bank, name.c_str()), "class '" + name + "'", "a class");
-}
-
-std::size_t DeviceBank::adapt(MatrixView<const float> x) {
-  State& s = *state_;
-  s.model->check_features(x);
-  if (x.rows() == 0) return 0;
-  std::uint32_t moved = 0;
-  s.require(pnrt_adapt(&s.bank, x.data(), static_cast<std::uint32_t>(x.rows()), &moved, s.work.data(), s.work_bytes()),
-            "samples", "samples to learn from");
-  return moved;
-}
-
-void DeviceBank::teach(const std::string& name, MatrixView<const float> x) {
-  State& s = *state_;
-  s.model->check_features(x);
-  if (x.rows() == 0) throw Error(BadInput{"examples", "samples", "at least one", "none", ""});
-  s.require(
-      pnrt_teach(&s.bank, name.c_str(), x.data(), static_cast<std::uint32_t>(x.rows()), s.work.data(), s.work_bytes()),
-      "class '" + name + "'", "examples of a class");
-}
-
-void DeviceBank::forget() { state_->require(pnrt_forget(&state_->bank), "bank", "learning memory"); }
-
-Matrix<float> DeviceBank::scores(MatrixView<const float> x, ThreadPool& pool) const {
-  const pnrt_bank& bank = state_->bank;
-  return state_->model->each_row(x, state_->slots(), &bank, pool,
-                                 [&](const float* row, float* out, void* work, std::size_t bytes) {
-                                   return pnrt_scores(bank.model, &bank, row, out, work, bytes);
-                                 });
-}
-
-bool DeviceBank::rejects() const { return state_->bank.model->rejection != nullptr; }
-
-std::vector<std::uint8_t> DeviceBank::unknown(MatrixView<const float> x, Among among, ThreadPool& pool) const {
-  return state_->model->unknown(x, among, &state_->bank, pool, {});
-}
-
-Matrix<float> DeviceBank::vectors() const {
-  const pnrt_bank& bank = state_->bank;
-  Matrix<float> out(state_->slots(), bank.model->outputs, 0.0f);
-  for (std::size_t c = 0; c < out.rows(); ++c)
-    if (const pnrt_status status =
-            pnrt_class_vector(bank.model, &bank, static_cast<std::uint32_t>(c), out.row(c).data());
-        status != PNRT_NOT_FOUND)
-      state_->require(status, fmt::format("class {}", c), "a vector");
-  return out;
-}
-
-std::vector<std::byte> DeviceBank::save() const {
-  std::vector<std::byte> saved(pnrt_saved_bytes(&state_->bank));
-  state_->require(pnrt_bank_save(&state_->bank, saved.data(), saved.size()), "bank", "at most 2 GB to save");
+  }
+  std::vector<std::byte> saved(pnrt_saved_bytes(&bank));
+  require(pnrt_bank_save(&bank, saved.data(), saved.size()), "bank", "at most 2 GB to save");
   return saved;
-}
-
-void DeviceBank::load(std::span<const std::byte> saved) {
-  state_->require(pnrt_bank_load(&state_->bank, saved.data(), saved.size()), "saved bank",
-                  "a bank that was saved with this model");
 }
 
 }  // namespace parsnets

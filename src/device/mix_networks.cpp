@@ -35,18 +35,14 @@ Matrix<float> typical_inputs(const Model& model) {
 Matrix<double> output_gram(const Model& model, ThreadPool& pool) {
   const std::size_t networks = model.gates.networks, height = model.z_dimensions() + 1, q = model.outputs();
   const Matrix<float> inputs = typical_inputs(model);
-  Matrix<float> gram(networks, networks);
-  if (inputs.empty()) {
-    const MatrixView<const float> flat(model.networks.data(), networks, height * q);
-    multiply(pool, Trans::no, flat, Trans::yes, flat, gram.view());
-  } else {
-    Matrix<float> outputs(networks, inputs.rows() * q);
-    pool.parallel_for(networks, 1, [&](std::size_t i, std::size_t, std::size_t) {
-      multiply(pool, Trans::no, inputs.view(), Trans::no, {model.networks.row(i * height).data(), height, q},
-               {outputs.row(i).data(), inputs.rows(), q});
-    });
-    multiply(pool, Trans::no, outputs.view(), Trans::yes, outputs.view(), gram.view());
-  }
+  Matrix<float> outputs(networks, inputs.rows() * q);
+  pool.parallel_for(inputs.empty() ? 0 : networks, 1, [&](std::size_t i, std::size_t, std::size_t) {
+    multiply(pool, Trans::no, inputs.view(), Trans::no, {model.networks.row(i * height).data(), height, q},
+             {outputs.row(i).data(), inputs.rows(), q});
+  });
+  const MatrixView<const float> rows =
+      inputs.empty() ? MatrixView<const float>(model.networks.data(), networks, height * q) : outputs.view();
+  const Matrix<float> gram = product(pool, Trans::no, rows, Trans::yes, rows);
   Matrix<double> symmetric(networks, networks);
   for (std::size_t i = 0; i < networks; ++i)
     for (std::size_t j = 0; j < networks; ++j)
@@ -69,9 +65,7 @@ NetworkMixture mix_networks(const Model& model, std::size_t rank, ThreadPool& po
   result.stored = Matrix<float>(rank * (model.z_dimensions() + 1), model.outputs());
   multiply(pool, Trans::no, leading.view(), Trans::no, {model.networks.data(), networks, size},
            {result.stored.data(), rank, size});
-  result.mixing = Matrix<float>(networks, rank);
-  for (std::size_t i = 0; i < networks; ++i)
-    for (std::size_t b = 0; b < rank; ++b) result.mixing(i, b) = leading(b, i);
+  result.mixing = transposed(leading);
   return result;
 }
 

@@ -11,18 +11,14 @@ namespace parsnets {
 enum class EncoderMethod { automatic, exact, randomized };
 
 struct EncoderOptions {
-  int dimensions = 400;  ///< h; at most min(N, d)
+  int dimensions = 400;  ///< h; at most d
   Rotation rotation = Rotation::random;
   EncoderMethod method = EncoderMethod::automatic;  ///< automatic: exact, unless that costs twice the flops
   std::uint64_t seed = 1;
 };
 
-/// X is N x d, preprocessed. Exact: symmetric eigen-solve of XᵀX or XXᵀ, whichever is smaller. Randomized: range finder
-/// with power iterations. Throws usage when h > min(N, d). `products` is XᵀX (d x d) where the caller has it.
-Encoder fit_encoder(const EncoderOptions& options, MatrixView<const float> x, ThreadPool& pool,
-                    MatrixView<const float> products = {});
-
-/// The same from XᵀX (d x d) of `samples` samples alone. The error is that of the products, down to about 1e-3.
+/// From XᵀX (d x d) of `samples` samples. Exact: its symmetric eigen-solve. Randomized: range finder with power
+/// iterations. Throws usage when h > min(N, d). The error is that of the products, down to about 1e-3.
 Encoder fit_encoder(const EncoderOptions& options, std::size_t samples, MatrixView<const float> products,
                     ThreadPool& pool);
 

@@ -175,19 +175,15 @@ void fit_whitening(SemanticPreprocess& preprocess, double exponent, MatrixView<c
   ThreadPool caller(1);
   const bool by_class = p < m;
   const std::size_t side = std::min(p, m);
-  Matrix<double> gram(side, side);
-  multiply(caller, by_class ? Trans::no : Trans::yes, rows.view(), by_class ? Trans::yes : Trans::no, rows.view(),
-           gram.view());
-  EigenPairs pairs = largest_eigenpairs(gram.view());
+  const Matrix<double> gram =
+      product(caller, by_class ? Trans::no : Trans::yes, rows, by_class ? Trans::yes : Trans::no, rows);
+  const EigenPairs pairs = largest_eigenpairs(gram.view());
   if (pairs.values[0] <= 0) return;  // all seen classes alike: there is nothing to whiten
   std::size_t count = 0;
   while (count < side && pairs.values[count] > kNegligible * pairs.values[0]) ++count;
-  Matrix<double> axes(count, m);
   const MatrixView<const double> vectors(pairs.vectors.data(), count, side);
-  if (by_class)
-    multiply(caller, Trans::no, vectors, Trans::no, rows.view(), axes.view());  // = σ_i times the axis
-  else
-    std::copy_n(vectors.data(), axes.size(), axes.data());
+  const Matrix<double> axes = by_class ? product(caller, Trans::no, vectors, Trans::no, rows)  // = σ_i times the axis
+                                       : Matrix<double>::copy_of(vectors);
   preprocess.whitening_centre.resize(all);
   for (std::size_t j = 0; j < m; ++j) preprocess.whitening_centre[table.first + j] = static_cast<float>(centre[j]);
   const auto factor_of = [&](std::size_t i) {

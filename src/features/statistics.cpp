@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t kBlock = 1024;           ///< samples whose products are formed in float32
 constexpr std::size_t kPrepared = 2 * kBlock;  ///< samples scaled at a time
 
-void add_scaled(std::span<double> to, double factor, std::span<const double> what) {
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * what[i];
+void add_to(std::span<double> sum, std::span<const double> what) {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += what[i];
 }
 
 /// Part of the file format: group and order of kept rows depend on it.
@@ -45,12 +45,6 @@ bool before(const KeptRow& a, const KeptRow& b) {
                             });
 }
 
-std::vector<Matrix<double>> zero_products(std::size_t groups, std::size_t dimensions) {
-  std::vector<Matrix<double>> products;
-  for (std::size_t g = 0; g < groups; ++g) products.emplace_back(dimensions, dimensions, 0.0);
-  return products;
-}
-
 bool all_finite(std::span<const double> values) {
   return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
 }
@@ -67,13 +61,14 @@ void require_finite(MatrixView<const float> features, std::size_t r) {
 
 }  // namespace
 
-Statistics::Statistics(const StatisticsOptions& options, std::vector<std::string> class_names, std::size_t dimensions)
-    : options_(options),
-      names_(std::move(class_names)),
-      weights_(names_.size(), 0.0),
-      sums_(names_.size(), dimensions, 0.0),
-      products_(zero_products(options.groups, dimensions)),
-      kept_(names_.size()) {
+Statistics::Statistics(const StatisticsOptions& options, std::vector<std::string> class_names, std::size_t dimensions) {
+  const std::size_t count = class_names.size();
+  p_.options = options;
+  p_.class_names = std::move(class_names);
+  p_.class_weights.assign(count, 0.0);
+  p_.class_sums = Matrix<double>(count, dimensions, 0.0);
+  p_.kept.resize(count);
+  for (std::size_t g = 0; g < options.groups; ++g) p_.products.emplace_back(dimensions, dimensions, 0.0);
   if (options.scaling == FeatureScaling::standardize)
     throw Error(ErrorCode::usage, "statistics: expected a scaling of each sample on its own, found standardize");
   if (options.groups == 0) throw Error(ErrorCode::usage, "statistics: expected at least one group, found 0");
@@ -100,23 +95,24 @@ void Statistics::accumulate(MatrixView<const float> features, std::span<const st
     std::int32_t row;
     double weight;
   };
-  std::vector<std::vector<Sample>> groups(options_.groups);
+  std::vector<std::vector<Sample>> groups(p_.options.groups);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto r = static_cast<std::size_t>(rows[i]);
-    if (labels[r] < 0 || static_cast<std::size_t>(labels[r]) >= names_.size())
-      refuse("labels", fmt::format("classes 0 to {}", names_.size() - 1),
+    if (labels[r] < 0 || static_cast<std::size_t>(labels[r]) >= p_.class_names.size())
+      refuse("labels", fmt::format("classes 0 to {}", p_.class_names.size() - 1),
              fmt::format("{} for sample {}", labels[r], r));
     const double weight = weights.empty() ? 1 : weights[i];
     if (!(weight >= 0 && std::isfinite(weight)))
       refuse("weights", "numbers that are finite and not negative", fmt::format("{} for sample {}", weight, r));
     if (weight > 0)
-      groups[group_of(names_[static_cast<std::size_t>(labels[r])], options_.groups)].push_back({rows[i], weight});
+      groups[group_of(p_.class_names[static_cast<std::size_t>(labels[r])], p_.options.groups)].push_back(
+          {rows[i], weight});
   }
   pool.parallel_for(rows.size(), 64, [&](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t i = first; i < last; ++i) require_finite(features, static_cast<std::size_t>(rows[i]));
   });
   FeaturePreprocess scale;
-  scale.scaling = options_.scaling;
+  scale.scaling = p_.options.scaling;
   scale.centre = false;
   std::vector<std::int32_t> block;
   for (std::size_t g = 0; g < groups.size(); ++g)
@@ -128,17 +124,17 @@ void Statistics::accumulate(MatrixView<const float> features, std::span<const st
       for (std::size_t i = 0; i < block.size(); ++i) {
         const auto r = static_cast<std::size_t>(block[i]), label = static_cast<std::size_t>(labels[r]);
         const double weight = samples[i].weight;
-        weights_[label] = std::max(0.0, weights_[label] + sign * weight);
-        if (options_.kept_rows == 0) continue;
+        p_.class_weights[label] = std::max(0.0, p_.class_weights[label] + sign * weight);
+        if (p_.options.kept_rows == 0) continue;
         const auto raw = features.row(r);
-        const auto& kept = kept_[label];
+        const auto& kept = p_.kept[label];
         const std::uint64_t hash = hash_of(raw);
-        if (kept.size() < options_.kept_rows || hash <= kept.back().hash)  // else it is one of many that are not kept
+        if (kept.size() < p_.options.kept_rows || hash <= kept.back().hash)  // else it is one of many that are not kept
           keep(label, {hash, weight, {raw.begin(), raw.end()}}, sign);
       }
       pool.parallel_for(x.cols(), 256, [&](std::size_t first, std::size_t last, std::size_t) {
         for (std::size_t i = 0; i < block.size(); ++i) {
-          double* sum = sums_.row(static_cast<std::size_t>(labels[static_cast<std::size_t>(block[i])])).data();
+          double* sum = p_.class_sums.row(static_cast<std::size_t>(labels[static_cast<std::size_t>(block[i])])).data();
           float* row = x.row(i).data();
           const double weight = samples[i].weight, root = std::sqrt(weight);
           for (std::size_t j = first; j < last; ++j) sum[j] += sign * weight * row[j];
@@ -146,100 +142,87 @@ void Statistics::accumulate(MatrixView<const float> features, std::span<const st
             for (std::size_t j = first; j < last; ++j) row[j] = static_cast<float>(row[j] * root);
         }
       });
-      add_gram_of_columns(pool, x.view(), sign, kBlock, products_[g].view());
-      samples_ = sign > 0 ? samples_ + block.size() : samples_ - std::min<std::uint64_t>(samples_, block.size());
+      add_gram_of_columns(pool, x.view(), sign, kBlock, p_.products[g].view());
+      p_.samples =
+          sign > 0 ? p_.samples + block.size() : p_.samples - std::min<std::uint64_t>(p_.samples, block.size());
     }
 }
 
 void Statistics::keep(std::size_t label, KeptRow row, double sign) {
-  auto& kept = kept_[label];
+  auto& kept = p_.kept[label];
   const auto place = std::ranges::lower_bound(kept, row, before);
   if (place != kept.end() && !before(row, *place)) {
     place->weight += sign * row.weight;
     if (place->weight <= 1e-9 * row.weight) kept.erase(place);
     return;
   }
-  if (sign < 0 || place == kept.begin() + static_cast<std::ptrdiff_t>(options_.kept_rows)) return;
+  if (sign < 0 || place == kept.begin() + static_cast<std::ptrdiff_t>(p_.options.kept_rows)) return;
   kept.insert(place, std::move(row));
-  if (kept.size() > options_.kept_rows) kept.pop_back();
+  if (kept.size() > p_.options.kept_rows) kept.pop_back();
 }
-
-void Statistics::merge(const Statistics& other) { accumulate(other, 1); }
 
 void Statistics::sum_over(Processes& processes) {
-  if (options_.kept_rows > 0)
+  if (p_.options.kept_rows > 0)
     throw Error(ErrorCode::usage, "statistics: expected no kept rows to sum over processes; merge them instead");
-  processes.sum(std::span<std::uint64_t>(&samples_, 1));
-  processes.sum(std::span<double>(weights_));
-  processes.sum(sums_.values());
-  for (auto& products : products_) processes.sum(products.values());
+  processes.sum(std::span<std::uint64_t>(&p_.samples, 1));
+  processes.sum(std::span<double>(p_.class_weights));
+  processes.sum(p_.class_sums.values());
+  for (auto& products : p_.products) processes.sum(products.values());
 }
 
-void Statistics::subtract(const Statistics& other) {
-  for (std::size_t c = 0; c < other.names_.size(); ++c) {
-    const auto own = std::ranges::find(names_, other.names_[c]);
-    if (other.weights_[c] > 0 && (own == names_.end() || weights_[static_cast<std::size_t>(own - names_.begin())] <
-                                                             other.weights_[c] * (1 - 1e-9)))
-      refuse("class '" + other.names_[c] + "'", "no more samples than were added",
-             fmt::format("a weight of {} to subtract", other.weights_[c]));
-  }
-  accumulate(other, -1);
-}
-
-void Statistics::accumulate(const Statistics& other, double sign) {
+void Statistics::merge(const Statistics& other) {
   const auto require_same = [](const char* field, std::size_t own, std::size_t others) {
     if (own != others)
       throw Error(BadInput{"statistics", field, std::to_string(own), std::to_string(others),
                            "make both with the same options"});
   };
   require_same("dimensions", dimensions(), other.dimensions());
-  require_same("groups", options_.groups, other.options_.groups);
-  require_same("kept rows per class", options_.kept_rows, other.options_.kept_rows);
-  if (other.options_.scaling != options_.scaling)
+  require_same("groups", p_.options.groups, other.p_.options.groups);
+  require_same("kept rows per class", p_.options.kept_rows, other.p_.options.kept_rows);
+  if (other.p_.options.scaling != p_.options.scaling)
     throw Error(
         BadInput{"statistics", "feature scaling", "the same in both", "another", "make both with the same options"});
-  require_same_source(source_, other.source_, "statistics");
-  if (!source_) source_ = other.source_;
+  require_same_source(p_.source, other.p_.source, "statistics");
+  if (!p_.source) p_.source = other.p_.source;
   std::unordered_map<std::string, std::size_t> places;
-  for (std::size_t c = 0; c < names_.size(); ++c) places.emplace(names_[c], c);
-  for (const auto& name : other.names_)
-    if (places.emplace(name, names_.size()).second) names_.push_back(name);
-  if (names_.size() > sums_.rows()) {
-    Matrix<double> grown(names_.size(), dimensions(), 0.0);
-    std::ranges::copy(sums_.values(), grown.data());
-    sums_ = std::move(grown);
-    weights_.resize(names_.size(), 0.0);
-    kept_.resize(names_.size());
+  for (std::size_t c = 0; c < p_.class_names.size(); ++c) places.emplace(p_.class_names[c], c);
+  for (const auto& name : other.p_.class_names)
+    if (places.emplace(name, p_.class_names.size()).second) p_.class_names.push_back(name);
+  if (p_.class_names.size() > p_.class_sums.rows()) {
+    Matrix<double> grown(p_.class_names.size(), dimensions(), 0.0);
+    std::ranges::copy(p_.class_sums.values(), grown.data());
+    p_.class_sums = std::move(grown);
+    p_.class_weights.resize(p_.class_names.size(), 0.0);
+    p_.kept.resize(p_.class_names.size());
   }
-  for (std::size_t c = 0; c < other.names_.size(); ++c) {
-    const std::size_t own = places.at(other.names_[c]);
-    weights_[own] = std::max(0.0, weights_[own] + sign * other.weights_[c]);
-    add_scaled(sums_.row(own), sign, other.sums_.row(c));
-    for (const KeptRow& row : other.kept_[c]) keep(own, row, sign);
+  for (std::size_t c = 0; c < other.p_.class_names.size(); ++c) {
+    const std::size_t own = places.at(other.p_.class_names[c]);
+    p_.class_weights[own] += other.p_.class_weights[c];
+    add_to(p_.class_sums.row(own), other.p_.class_sums.row(c));
+    for (const KeptRow& row : other.p_.kept[c]) keep(own, row, 1);
   }
-  for (std::size_t g = 0; g < products_.size(); ++g)
-    add_scaled(products_[g].values(), sign, other.products_[g].values());
-  samples_ = sign > 0 ? samples_ + other.samples_ : samples_ - std::min(samples_, other.samples_);
+  for (std::size_t g = 0; g < p_.products.size(); ++g) add_to(p_.products[g].values(), other.p_.products[g].values());
+  p_.samples += other.p_.samples;
 }
 
 Statistics Statistics::without_group(std::size_t group) const {
   Statistics rest = copy();
-  rest.products_[group] = Matrix<double>(dimensions(), dimensions(), 0.0);
-  for (std::size_t c = 0; c < names_.size(); ++c) {
-    if (group_of(names_[c], options_.groups) != group) continue;
-    rest.weights_[c] = 0;
-    std::ranges::fill(rest.sums_.row(c), 0.0);
-    rest.kept_[c].clear();
+  rest.p_.products[group] = Matrix<double>(dimensions(), dimensions(), 0.0);
+  for (std::size_t c = 0; c < p_.class_names.size(); ++c) {
+    if (group_of(p_.class_names[c], p_.options.groups) != group) continue;
+    rest.p_.class_weights[c] = 0;
+    std::ranges::fill(rest.p_.class_sums.row(c), 0.0);
+    rest.p_.kept[c].clear();
   }
   return rest;
 }
 
-double Statistics::weight() const { return std::accumulate(weights_.begin(), weights_.end(), 0.0); }
+double Statistics::weight() const { return std::accumulate(p_.class_weights.begin(), p_.class_weights.end(), 0.0); }
 
 Matrix<double> Statistics::products() const {
-  if (products_.empty()) return {};
-  Matrix<double> all = Matrix<double>::copy_of(products_[0].view());
-  for (std::size_t g = 1; g < products_.size(); ++g) add_scaled(all.values(), 1, products_[g].values());
+  if (p_.products.empty()) return {};
+  Matrix<double> all = Matrix<double>::copy_of(p_.products[0].view());
+  for (std::size_t g = 1; g < p_.products.size(); ++g) add_to(all.values(), p_.products[g].values());
   return all;
 }
 
@@ -251,14 +234,9 @@ std::size_t Statistics::group_of(const std::string& class_name, std::size_t grou
 
 Statistics Statistics::copy() const {
   Statistics same;
-  same.options_ = options_;
-  same.samples_ = samples_;
-  same.names_ = names_;
-  same.weights_ = weights_;
-  same.sums_ = Matrix<double>::copy_of(sums_.view());
-  for (const auto& products : products_) same.products_.push_back(Matrix<double>::copy_of(products.view()));
-  same.kept_ = kept_;
-  same.source_ = source_;
+  same.p_ = {p_.options, p_.samples, p_.class_names, p_.class_weights, Matrix<double>::copy_of(p_.class_sums.view()),
+             {},         p_.kept,    p_.source};
+  for (const auto& products : p_.products) same.p_.products.push_back(Matrix<double>::copy_of(products.view()));
   return same;
 }
 
@@ -298,13 +276,7 @@ Statistics Statistics::from_parts(Parts parts) {
       refuse(field, fmt::format("a weight of at most {}, that of the class", parts.class_weights[c]),
              fmt::format("{}", weight));
   }
-  made.samples_ = parts.samples;
-  made.names_ = std::move(parts.class_names);
-  made.weights_ = std::move(parts.class_weights);
-  made.sums_ = std::move(parts.class_sums);
-  made.products_ = std::move(parts.products);
-  made.kept_ = std::move(parts.kept);
-  made.source_ = std::move(parts.source);
+  made.p_ = std::move(parts);
   return made;
 }
 

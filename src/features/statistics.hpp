@@ -41,6 +41,18 @@ struct KeptRow {
 /// in any order, or merged from any parts, keep the same rows.
 class Statistics {
  public:
+  /// The parts of a Statistics.
+  struct Parts {
+    StatisticsOptions options;               ///< as given
+    std::uint64_t samples = 0;               ///< number of samples, whatever their weight
+    std::vector<std::string> class_names;    ///< C, all different
+    std::vector<double> class_weights;       ///< C: Σ w
+    Matrix<double> class_sums;               ///< C x d: Σ w·x
+    std::vector<Matrix<double>> products;    ///< G, d x d each: Σ w·xxᵀ
+    std::vector<std::vector<KeptRow>> kept;  ///< C lists, each ascending by (hash, values)
+    std::optional<FeatureSource> source;     ///< what made the features; none: not known
+  };
+
   Statistics() = default;
   /// Nothing added yet. FeatureScaling::standardize is not possible here (throws usage): it depends on all samples.
   Statistics(const StatisticsOptions& options, std::vector<std::string> class_names, std::size_t dimensions);
@@ -60,66 +72,44 @@ class Statistics {
   /// Adds the sums of `other`; classes are matched by name, new ones are appended. Throws bad_input unless options,
   /// dimensions and, where both are known, what made the features agree.
   void merge(const Statistics& other);
-  /// Subtracts the sums of `other`, with the rounding error of remove(). Throws bad_input for what is not contained.
-  void subtract(const Statistics& other);
   /// Replaces the sums by those over all processes, which have the same classes, dimensions and options: sends
   /// 8·(G·d² + C·d + C + 1) bytes. Throws usage where rows are kept. A collective call.
   void sum_over(Processes& processes);
   /// The same without the classes of one group: exact, since their sums are left out.
   Statistics without_group(std::size_t group) const;
 
-  const StatisticsOptions& options() const { return options_; }           ///< as given
-  FeatureScaling scaling() const { return options_.scaling; }             ///< of the samples
-  std::size_t dimensions() const { return sums_.cols(); }                 ///< d
-  std::uint64_t samples() const { return samples_; }                      ///< number of samples, whatever their weight
-  double weight() const;                                                  ///< Σ w
-  const std::vector<std::string>& class_names() const { return names_; }  ///< C
-  const std::vector<double>& class_weights() const { return weights_; }   ///< C
-  const Matrix<double>& class_sums() const { return sums_; }              ///< C x d
-  /// What made the features; none: not known. Where the parts of a sum differ in knowing it, what is known counts.
-  const std::optional<FeatureSource>& source() const { return source_; }
+  const StatisticsOptions& options() const { return p_.options; }                 ///< as given
+  FeatureScaling scaling() const { return p_.options.scaling; }                   ///< of the samples
+  std::size_t dimensions() const { return p_.class_sums.cols(); }                 ///< d
+  std::uint64_t samples() const { return p_.samples; }                            ///< as in Parts, like all below
+  double weight() const;                                                          ///< Σ w of all classes
+  const std::vector<std::string>& class_names() const { return p_.class_names; }  ///< C
+  const std::vector<double>& class_weights() const { return p_.class_weights; }   ///< C
+  const Matrix<double>& class_sums() const { return p_.class_sums; }              ///< C x d
+  /// Where the parts of a sum differ in knowing it, what is known counts.
+  const std::optional<FeatureSource>& source() const { return p_.source; }
   /// Says what made the features that were or will be added.
-  void set_source(std::optional<FeatureSource> source) { source_ = std::move(source); }
+  void set_source(std::optional<FeatureSource> source) { p_.source = std::move(source); }
   /// d x d, symmetric: the sum over all groups.
   Matrix<double> products() const;
-  /// G matrices, d x d each.
-  const std::vector<Matrix<double>>& group_products() const { return products_; }
-  /// C lists, each ascending by (hash, values).
-  const std::vector<std::vector<KeptRow>>& kept_rows() const { return kept_; }
+  const std::vector<Matrix<double>>& group_products() const { return p_.products; }  ///< G
+  const std::vector<std::vector<KeptRow>>& kept_rows() const { return p_.kept; }     ///< C
 
   /// The group of a class: from its name alone, so that parts made in different places agree.
   static std::size_t group_of(const std::string& class_name, std::size_t groups);
   /// A copy of everything.
   Statistics copy() const;
 
-  /// The parts of a Statistics, as the accessors give them.
-  struct Parts {
-    StatisticsOptions options;               ///< as options()
-    std::uint64_t samples = 0;               ///< as samples()
-    std::vector<std::string> class_names;    ///< C, all different
-    std::vector<double> class_weights;       ///< C
-    Matrix<double> class_sums;               ///< C x d
-    std::vector<Matrix<double>> products;    ///< G, d x d each
-    std::vector<std::vector<KeptRow>> kept;  ///< C; hashes are computed anew
-    std::optional<FeatureSource> source;     ///< as source()
-  };
-  /// Throws bad_input when shapes do not agree, a value is not finite, or kept rows are not as promised above.
+  /// Hashes are computed anew. Throws bad_input when shapes do not agree, a value is not finite, or kept rows are not
+  /// as promised above.
   static Statistics from_parts(Parts parts);
 
  private:
   void accumulate(MatrixView<const float> features, std::span<const std::int32_t> labels,
                   std::span<const std::int32_t> rows, std::span<const double> weights, double sign, ThreadPool& pool);
-  void accumulate(const Statistics& other, double sign);
   void keep(std::size_t label, KeptRow row, double sign);
 
-  StatisticsOptions options_;
-  std::uint64_t samples_ = 0;
-  std::vector<std::string> names_;
-  std::vector<double> weights_;
-  Matrix<double> sums_;
-  std::vector<Matrix<double>> products_;
-  std::vector<std::vector<KeptRow>> kept_;
-  std::optional<FeatureSource> source_;
+  Parts p_;
 };
 
 /// Reads and fully validates a statistics file (docs/format.md). Throws bad_input.

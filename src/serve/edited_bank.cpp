@@ -176,10 +176,9 @@ bool DeviceBanks::possible() const {
 std::string DeviceBanks::saved(const BankEdit& edit, Precision precision, ThreadPool& pool) const {
   if (!possible())
     throw HttpError(400, "only models of class space have banks for devices", {"format", "table", "device"});
-  DeviceBank bank(device(precision, pool), edit.add.size());
-  for (const std::string& name : edit.remove) bank.remove_class(name);
-  for (const AddedClass& added : edit.add) bank.add_class(added.name, added.attributes);
-  const std::vector<std::byte> bytes = bank.save();
+  std::vector<std::pair<std::string, std::span<const float>>> added;
+  for (const AddedClass& one : edit.add) added.emplace_back(one.name, one.attributes);
+  const std::vector<std::byte> bytes = saved_bank(device(precision, pool), edit.remove, added);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 

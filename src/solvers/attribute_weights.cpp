@@ -14,9 +14,7 @@ constexpr double kWhiteningFloor = 1e-3;  ///< as in the whitening of semantics
 
 Matrix<double> product(Trans ta, const Matrix<double>& a, Trans tb, const Matrix<double>& b) {
   ThreadPool caller(1);
-  Matrix<double> c(ta == Trans::no ? a.rows() : a.cols(), tb == Trans::no ? b.cols() : b.rows());
-  multiply(caller, ta, a.view(), tb, b.view(), c.view());
-  return c;
+  return parsnets::product(caller, ta, a, tb, b);
 }
 
 /// Each row divided by its length; returns the lengths.

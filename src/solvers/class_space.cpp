@@ -62,14 +62,11 @@ double ClassSpace::ridge(double rho) const {
 
 ClassMap ClassSpace::solve(double rho, ThreadPool& pool) const {
   constexpr double kNegligible = 1e-9;
-  const std::size_t count = classes_.size(), d = within_.rows();
+  const std::size_t count = classes_.size();
   const Cholesky factor(pool, Matrix<double>::copy_of(within_.view()), ridge(rho));
-  Matrix<double> solved(d, count);  // C⁻¹Mᵀ
-  for (std::size_t p = 0; p < count; ++p)
-    for (std::size_t j = 0; j < d; ++j) solved(j, p) = centred_(p, j);
+  Matrix<double> solved = transposed(centred_);  // C⁻¹Mᵀ
   factor.solve(pool, solved.view());
-  Matrix<double> gram(count, count);
-  multiply(pool, Trans::no, centred_.view(), Trans::no, solved.view(), gram.view());
+  Matrix<double> gram = product(pool, Trans::no, centred_, Trans::no, solved);
   for (std::size_t a = 0; a < count; ++a)
     for (std::size_t b = 0; b < a; ++b) gram(a, b) = gram(b, a) = (gram(a, b) + gram(b, a)) / 2;
   const EigenPairs pairs = largest_eigenpairs(gram.view());
@@ -89,9 +86,7 @@ ClassMap ClassSpace::solve(double rho, ThreadPool& pool) const {
       map.means(p, i) = pairs.vectors(i, p) * root;
     }
   }
-  Matrix<double> weights(d, axes);
-  multiply(pool, Trans::no, solved.view(), Trans::yes, basis.view(), weights.view());
-  map.weights = to_float(weights.view());
+  map.weights = to_float(product(pool, Trans::no, solved, Trans::yes, basis).view());
   return map;
 }
 

@@ -54,119 +54,109 @@ void add_scaled(std::span<float> to, double factor, std::span<const float> what)
   for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<float>(to[i] + factor * what[i]);
 }
 
-Matrix<float> moved_weights(MatrixView<const float> weights, double length, const Matrix<float>& direction) {
-  Matrix<float> moved = Matrix<float>::copy_of(weights);
-  if (!direction.empty()) add_scaled(moved.values(), length, direction.values());
-  return moved;
-}
+/// MovingWeights of a model with the sum of their gradients and the direction of a step; both empty: they stay as they
+/// are.
+struct MovingWeights {
+  MatrixView<float> now;
+  Matrix<float> moments, direction;
 
-/// The networks of a model that move.
+  Matrix<float> after(double length) const {
+    Matrix<float> moved = Matrix<float>::copy_of(now);
+    if (!direction.empty()) add_scaled(moved.values(), length, direction.values());
+    return moved;
+  }
+};
+
+/// The networks of a model.
 class Networks {
  public:
   Networks(Model& model, const DescentSamples& samples, const SampleBlocks& blocks, const DescentOptions& options,
            Processes& group, ThreadPool& pool)
-      : model_(model), options_(options), pool_(pool) {
+      : model_(model), options_(options), pool_(pool), preconditioner_(samples.preconditioner) {
     const std::size_t m = model.networks.cols();
-    const bool one_linear = is_one_linear_map(model);
-    if (one_linear)
-      shared_ = {model.networks.data() + m, model.dimensions, m};
-    else if (!model.shared.empty())
-      shared_ = model.shared.view();
-    if (!one_linear) gated_ = model.networks.view();
-    if (options.shared && !shared_.empty()) {
-      if (samples.preconditioner == nullptr)
-        blocks([&](const SampleBlock& block) { own_.emplace(block.x, options.lambda, pool); });
-      shared_step_ = own_ ? &*own_ : samples.preconditioner;
+    if (is_one_linear_map(model)) {
+      shared_.now = {model.networks.data() + m, model.dimensions, m};
+      return;
     }
-    if (options.gate_weight > 0 && !gated_.empty())
-      gated_step_.emplace(blocks, model.gates.networks, options.lambda, group, pool);
-    if (shared_step_ == nullptr && !gated_step_)
-      throw Error(ErrorCode::usage, "refinement: expected at least one network to train");
+    shared_.now = model.shared.view();
+    gated_.now = model.networks.view();
+    if (options.gate_weight > 0) gated_step_.emplace(blocks, model.gates.networks, options.lambda, group, pool);
   }
 
   bool is_linear() const { return !model_.relu; }
 
   /// f of a block.
-  Matrix<float> outputs(const SampleBlock& block) const { return outputs_with(block, shared_, gated_, model_.bias); }
+  Matrix<float> outputs(const SampleBlock& block) const {
+    return outputs_with(block, shared_.now, gated_.now, model_.bias);
+  }
 
   /// f of a block after a step of `length` along the directions.
   Matrix<float> outputs_after(const SampleBlock& block, double length) const {
-    const Matrix<float> shared = moved_weights(shared_, length, shared_direction_),
-                        gated = moved_weights(gated_, length, gated_direction_);
-    return outputs_with(block, shared.view(), gated.view(), model_.bias);
+    return outputs_with(block, shared_.after(length).view(), gated_.after(length).view(), model_.bias);
   }
 
   /// What a step of length 1 adds to f of a block. Of networks that are linear.
   Matrix<float> change(const SampleBlock& block) const {
-    return outputs_with(block, shared_direction_.view(), gated_direction_.view(),
+    return outputs_with(block, shared_.direction.view(), gated_.direction.view(),
                         std::vector<float>(model_.bias.size(), 0.0f));
   }
 
   /// Forgets all gradients.
   void clear_moments() {
-    if (shared_step_ != nullptr && shared_step_->takes_moments())
-      shared_moments_ = Matrix<float>(shared_.rows(), shared_.cols(), 0.0f);
-    if (gated_step_) gated_moments_ = Matrix<float>(gated_.rows(), gated_.cols(), 0.0f);
+    shared_.moments = Matrix<float>(shared_.now.rows(), shared_.now.cols(), 0.0f);
+    if (gated_step_) gated_.moments = Matrix<float>(gated_.now.rows(), gated_.now.cols(), 0.0f);
   }
   /// Adds what directions need of dJ/df of a block.
   void add_gradient(const SampleBlock& block, MatrixView<const float> gradient) {
-    if (shared_step_ != nullptr && shared_step_->takes_moments())
-      multiply(pool_, Trans::yes, block.x, Trans::no, gradient, shared_moments_.view(), 1, 1);
-    else if (shared_step_ != nullptr)
-      shared_direction_ = shared_step_->direction(gradient, options_.decay, shared_, pool_);
-    if (gated_step_) gated_step_->add_moments(block, gradient, gated_, model_.relu, gated_moments_.view(), pool_);
+    multiply(pool_, Trans::yes, block.x, Trans::no, gradient, shared_.moments.view(), 1, 1);
+    if (gated_step_) gated_step_->add_moments(block, gradient, gated_.now, model_.relu, gated_.moments.view(), pool_);
   }
   void sum_moments(Processes& group) {
-    group.sum(shared_moments_.values());
-    group.sum(gated_moments_.values());
+    for (MovingWeights* weights : {&shared_, &gated_}) group.sum(weights->moments.values());
   }
 
   /// Directions of steepest preconditioned descent for the gradients added; `natural` scales them to a length of 1.
   void aim(double natural) {
+    Matrix<float> decayed = Matrix<float>::copy_of(shared_.moments.view());
+    if (options_.decay > 0)
+      for (std::size_t i = 0; i < decayed.size(); ++i)
+        decayed.data()[i] += static_cast<float>(options_.decay) * shared_.now.data()[i];
+    shared_.direction = product(pool_, Trans::no, preconditioner_, Trans::no, decayed);
+    if (gated_step_)
+      gated_.direction =
+          gated_step_->direction(gated_.moments.view(), options_.gate_weight, options_.decay, gated_.now, pool_);
     decay_slope_ = 0;
-    const auto scale = [&](Matrix<float>& d, MatrixView<const float> weights) {
-      for (float& v : d.values()) v = static_cast<float>(-natural * v);
-      decay_slope_ += options_.decay * sum_of_products(d.values(), weights.values());
-    };
-    if (shared_step_ != nullptr) {
-      if (shared_step_->takes_moments())
-        shared_direction_ = shared_step_->direction_of_moments(shared_moments_.view(), options_.decay, shared_, pool_);
-      scale(shared_direction_, shared_);
-    }
-    if (gated_step_) {
-      gated_direction_ =
-          gated_step_->direction(gated_moments_.view(), options_.gate_weight, options_.decay, gated_, pool_);
-      scale(gated_direction_, gated_);
+    for (MovingWeights* weights : {&shared_, &gated_}) {
+      if (weights->direction.empty()) continue;
+      for (float& v : weights->direction.values()) v = static_cast<float>(-natural * v);
+      decay_slope_ += options_.decay * sum_of_products(weights->direction.values(), weights->now.values());
     }
   }
 
   void move(double length) {
-    if (shared_step_ != nullptr) add_scaled(shared_.values(), length, shared_direction_.values());
-    if (gated_step_) add_scaled(gated_.values(), length, gated_direction_.values());
+    for (MovingWeights* weights : {&shared_, &gated_})
+      if (!weights->direction.empty()) add_scaled(weights->now.values(), length, weights->direction.values());
   }
 
   /// ½ρ‖Θ‖² after a step of `length`.
   double decay(double length) const {
     if (options_.decay == 0) return 0;
     double squares = 0;
-    const auto add = [&](std::span<const float> weights, std::span<const float> direction) {
-      squares += sum_of_products(weights, weights);
-      if (direction.empty() || length == 0) return;
-      squares +=
-          2 * length * sum_of_products(weights, direction) + length * length * sum_of_products(direction, direction);
-    };
-    if (!shared_.empty()) add(shared_.values(), shared_direction_.values());
-    if (!gated_.empty()) add(gated_.values(), gated_direction_.values());
+    for (const MovingWeights* weights : {&shared_, &gated_}) {
+      const std::span<const float> now = weights->now.values(), direction = weights->direction.values();
+      squares += sum_of_products(now, now);
+      if (direction.empty() || length == 0) continue;
+      squares += 2 * length * sum_of_products(now, direction) + length * length * sum_of_products(direction, direction);
+    }
     return options_.decay * squares / 2;
   }
   double decay_slope() const { return decay_slope_; }  ///< of decay() at 0
 
-  /// Whether moments say how the loss falls along the directions.
-  bool knows_slope() const { return is_linear() && (shared_step_ == nullptr || shared_step_->takes_moments()); }
+  /// How the loss falls along the directions, as the moments of linear networks say.
   double slope_of_loss() const {
     double slope = 0;
-    if (shared_step_ != nullptr) slope += sum_of_products(shared_moments_.values(), shared_direction_.values());
-    if (gated_step_) slope += sum_of_products(gated_moments_.values(), gated_direction_.values());
+    for (const MovingWeights* weights : {&shared_, &gated_})
+      slope += sum_of_products(weights->moments.values(), weights->direction.values());
     return slope;
   }
 
@@ -180,18 +170,16 @@ class Networks {
       f = Matrix<float>(block.x.rows(), bias.size());
       for (std::size_t l = 0; l < f.rows(); ++l) std::copy(bias.begin(), bias.end(), f.row(l).begin());
     }
-    if (!shared.empty()) multiply(pool_, Trans::no, block.x, Trans::no, shared, f.view(), 1, 1);
+    multiply(pool_, Trans::no, block.x, Trans::no, shared, f.view(), 1, 1);
     return f;
   }
 
   Model& model_;
   const DescentOptions& options_;
   ThreadPool& pool_;
-  MatrixView<float> shared_, gated_;
-  std::optional<RidgePreconditioner> own_;
-  const RidgePreconditioner* shared_step_ = nullptr;
+  MatrixView<const float> preconditioner_;
+  MovingWeights shared_, gated_;
   std::optional<GatedDirection> gated_step_;
-  Matrix<float> shared_moments_, gated_moments_, shared_direction_, gated_direction_;
   double decay_slope_ = 0;
 };
 
@@ -252,8 +240,7 @@ class Pass {
 
   /// dJ/d(length) at 0.
   double slope() {
-    if (networks_.knows_slope()) return networks_.slope_of_loss() + networks_.decay_slope();
-    if (networks_.is_linear()) return sum_of_products(gradient_.values(), change_.values()) + networks_.decay_slope();
+    if (networks_.is_linear()) return networks_.slope_of_loss() + networks_.decay_slope();
     constexpr double kSmall = 1e-3;
     Matrix<float> moved;
     blocks_([&](const SampleBlock& block) { moved = networks_.outputs_after(block, kSmall); });
@@ -357,7 +344,7 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
            {"refine", static_cast<std::uint64_t>(step - 1), static_cast<std::uint64_t>(options.steps), "steps"});
     const double slope = pass.slope();
     steps.back().slope = -slope;
-    if (!(slope < 0) || -slope <= options.tolerance * objective) break;
+    if (!(slope < 0)) break;
     length = std::min(options.step, 2 * length);
     double reached = 0;
     const auto falls_enough = [&] {

@@ -28,8 +28,6 @@
 
 namespace parsnets {
 
-class RidgePreconditioner;
-
 enum class DescentLoss { softmax, squared };
 
 struct DescentStep {
@@ -54,13 +52,11 @@ struct DescentOptions {
   int steps = 15;
   double sharpness = 10;        ///< τ
   double step = 1;              ///< length of a full step; backtracking halves it
-  double lambda = 20;           ///< of the preconditioners, in units of the mean eigenvalue of XᵀX
-  bool shared = true;           ///< the shared (or only linear) network moves
+  double lambda = 20;           ///< of the gated networks' preconditioners, in units of the mean eigenvalue of XᵀX
   double gate_weight = 0.3;     ///< how far the gated networks move beside it; 0: not at all
   double mmg = 0;               ///< λ_mmg
   double decay = 0;             ///< ρ
   bool classes_follow = false;  ///< class vectors and centre are read from the model at the start and after each step
-  double tolerance = 0;         ///< stops when the predicted fall of J is below this part of J
   std::optional<DescentPlace> start = {};  ///< goes on from there; the model has the weights of that place
 };
 
@@ -68,10 +64,10 @@ struct DescentOptions {
 struct DescentSamples {
   SampleBlocks blocks;  ///< with z and active networks where the model has gated ones
   bool kept = true;     ///< there is one block, which stays in memory; false: blocks are made anew at every visit
-  std::span<const std::int32_t> labels;  ///< n, rows of `semantics`
-  MatrixView<const float> semantics;     ///< C x m prepared class semantics (squared), class vectors p (softmax)
-  const RidgePreconditioner* preconditioner = nullptr;  ///< of x, where the caller has one; else made of the one block
-  Processes* group = nullptr;  ///< the processes that have the other samples; null: there are none
+  std::span<const std::int32_t> labels;    ///< n, rows of `semantics`
+  MatrixView<const float> semantics;       ///< C x m prepared class semantics (squared), class vectors p (softmax)
+  MatrixView<const float> preconditioner;  ///< d x d, of the shared network (preconditioner.hpp)
+  Processes* group = nullptr;              ///< the processes that have the other samples; null: there are none
 };
 
 /// Samples that are in memory as one block. Refers to what it is given.

@@ -1,7 +1,5 @@
 #include "solvers/gated_kernel.hpp"
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -11,8 +9,6 @@ namespace {
 
 constexpr std::size_t kPanelGrain = 512;  // rows of a panel that one thread multiplies at a time
 constexpr std::size_t kTile = 256;        // rows of a panel that one thread computes at a time
-
-int to_int(std::size_t v) { return static_cast<int>(v); }
 
 }  // namespace
 
@@ -62,11 +58,10 @@ double GatedKernel::bytes_needed(std::size_t n, std::size_t h, std::size_t netwo
 
 void GatedKernel::tile(std::size_t row, std::size_t rows, std::size_t column, std::size_t columns, float* out,
                        float* scratch) const {
-  const int r = to_int(rows), c = to_int(columns), w = to_int(width_), k = to_int(networks_);
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, r, c, w, 1, z_.data() + row * width_, w,
-              z_.data() + column * width_, w, 0, out, c);
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, r, c, k, 1, gates_.data() + row * networks_, k,
-              gates_.data() + column * networks_, k, 0, scratch, c);
+  gemm(CblasNoTrans, CblasTrans, rows, columns, width_, 1, z_.row(row).data(), width_, z_.row(column).data(), width_, 0,
+       out, columns);
+  gemm(CblasNoTrans, CblasTrans, rows, columns, networks_, 1, gates_.row(row).data(), networks_,
+       gates_.row(column).data(), networks_, 0, scratch, columns);
   for (std::size_t i = 0; i < rows * columns; ++i) out[i] *= scratch[i];
 }
 
@@ -123,8 +118,7 @@ void GatedKernel::commit(std::size_t b, const float* delta, MatrixView<float> va
   const std::size_t n = size(b), m = values.cols();
   const float* t = panel(b);
   pool_.parallel_for(n_, kPanelGrain, [&](std::size_t first, std::size_t last, std::size_t) {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, to_int(last - first), to_int(m), to_int(n), 1, t + first * n,
-                to_int(n), delta, to_int(m), 1, values.data() + first * m, to_int(m));
+    gemm(CblasNoTrans, CblasNoTrans, last - first, m, n, 1, t + first * n, n, delta, m, 1, values.row(first).data(), m);
   });
   const double rows = static_cast<double>(n_);
   count(2 * rows * static_cast<double>(n * m), 4 * rows * static_cast<double>(n + 2 * m));

@@ -2,6 +2,8 @@
 // The gated kernel T(x,x′) = (1 + zᵀz′)·|S(x) ∩ S(x′)| = Φ(x)ᵀΦ(x′), cut into blocks of samples: as panels T[:,B]
 // that are stored, or made when asked for.
 
+#include <cblas.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -61,6 +63,14 @@ class GatedKernel {
   std::vector<float> diagonal_;
   double mean_ = 0, flops_ = 0, bytes_ = 0;
 };
+
+/// BLAS's product of row-major matrices in the calling thread.
+inline void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, std::size_t m, std::size_t n, std::size_t k, float alpha,
+                 const float* a, std::size_t lda, const float* b, std::size_t ldb, float beta, float* c,
+                 std::size_t ldc) {
+  cblas_sgemm(CblasRowMajor, ta, tb, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha, a,
+              static_cast<int>(lda), b, static_cast<int>(ldb), beta, c, static_cast<int>(ldc));
+}
 
 /// Columns are shared out in pieces of this many: a function of their number alone.
 std::size_t column_grain(std::size_t columns);

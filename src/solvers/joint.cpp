@@ -34,14 +34,6 @@ void check_shape(const char* field, std::size_t rows, std::size_t cols, std::siz
                        fmt::format("{} x {}", rows, cols), "check the shapes of the samples, networks and targets"});
 }
 
-void check_gates(const GatedSamples& s) {
-  check_shape("open", s.open.rows(), s.open.cols(), s.z.rows(), s.open.cols());
-  for (const std::uint16_t i : s.open.values())
-    if (i >= s.networks)
-      throw Error(BadInput{"joint fit input", "open", fmt::format("network numbers below {}", s.networks),
-                           fmt::format("{}", i), "check the gates"});
-}
-
 // ΘᵀΦ(x) of samples [first, last) in double, rows x m; one product per network.
 Matrix<double> values_of(const GatedSamples& s, MatrixView<const float> networks, std::size_t first, std::size_t last,
                          ThreadPool& pool) {
@@ -52,24 +44,37 @@ Matrix<double> values_of(const GatedSamples& s, MatrixView<const float> networks
   Matrix<double> f(last - first, m, 0.0);
   for (std::size_t i = 0; i < s.networks; ++i) {
     if (members[i].empty()) continue;
-    Matrix<double> z(members[i].size(), width), product(members[i].size(), m);
+    Matrix<double> z(members[i].size(), width);
     for (std::size_t r = 0; r < z.rows(); ++r) {
       z(r, 0) = 1;
       std::copy_n(s.z.row(members[i][r]).begin(), width - 1, z.row(r).begin() + 1);
     }
     const Matrix<double> theta = to_double({networks.data() + i * width * m, width, m});
-    multiply(pool, Trans::no, z.view(), Trans::no, theta.view(), product.view());
+    const Matrix<double> values = product(pool, Trans::no, z, Trans::no, theta);
     for (std::size_t r = 0; r < z.rows(); ++r)
-      for (std::size_t j = 0; j < m; ++j) f(members[i][r] - first, j) += product(r, j);
+      for (std::size_t j = 0; j < m; ++j) f(members[i][r] - first, j) += values(r, j);
   }
   return f;
 }
 
-struct Point {
-  Matrix<float> networks, beta;
-  std::vector<float> bias;
-  double fit = 0, mmg = 0, objective = 0, relative_gap = 0;
-  bool converged = false;
+// F(Θ,b), summed in double.
+double fit_objective(const GatedSamples& samples, MatrixView<const float> targets, MatrixView<const float> networks,
+                     std::span<const float> bias, const SvrOptions& options, ThreadPool& pool) {
+  const std::size_t n = samples.z.rows(), m = targets.cols();
+  std::vector<double> loss(ThreadPool::chunk_count(n, kJointRows), 0.0);
+  pool.parallel_for(n, kJointRows, [&](std::size_t first, std::size_t last, std::size_t chunk) {
+    const Matrix<double> f = values_of(samples, networks, first, last, pool);
+    for (std::size_t l = first; l < last; ++l)
+      for (std::size_t j = 0; j < m; ++j)
+        loss[chunk] += std::max(0.0, std::fabs(targets(l, j) - f(l - first, j) - bias[j]) - options.epsilon);
+  });
+  double total = 0;
+  for (const double part : loss) total += part;
+  return 0.5 * dot(networks.values(), networks.values()) + options.c * total;
+}
+
+struct Point : ProximalFit {
+  double fit = 0, mmg = 0, objective = 0;
 };
 
 // The state of one call of solve_joint.
@@ -98,10 +103,8 @@ class Joint {
   void start(MatrixView<const float> start_beta) {
     SvrResult svr = solve_svr(samples_, targets_, options_.svr, pool_, progress_, start_beta);
     count(svr.flops, svr.bytes);
-    now_.networks = networks_from_dual(samples_, svr.beta.view(), pool_);
-    now_.bias = std::move(svr.bias);
-    now_.relative_gap = svr.relative_gap;
-    now_.converged = svr.converged;
+    now_ = {{networks_from_dual(samples_, svr.beta.view(), pool_), std::move(svr.bias),
+             Matrix<float>::copy_of(svr.beta.view()), svr.relative_gap, svr.converged}};
     evaluate_fit(now_);
     if (options_.mmg > 0) {
       const NetworkMmg g = geometry(now_, false);
@@ -111,7 +114,6 @@ class Joint {
     now_.objective = now_.fit + weight_ * now_.mmg;
     result_.start_objective = now_.objective;
     result_.start_mmg = now_.mmg;
-    now_.beta = Matrix<float>::copy_of(svr.beta.view());
     result_.start_beta = std::move(svr.beta);
   }
 
@@ -125,15 +127,11 @@ class Joint {
     for (const int last = halvings_ + kJointHalvings; halvings_ <= last; ++halvings_) {
       report(progress_, {"joint fit", static_cast<std::uint64_t>(outer),
                          static_cast<std::uint64_t>(options_.outer_steps), "steps"});
-      JointStep step;
-      step.step = std::ldexp(first, -halvings_);
-      step.projection = std::ldexp(1.0, -2 * halvings_);
-      Point next = attempt(g.gradient, step);
-      step.objective = next.objective;
-      step.fit = next.fit;
-      step.mmg = next.mmg;
-      step.relative_gap = next.relative_gap;
-      step.accepted = next.objective <= now_.objective;
+      const double eta = std::ldexp(first, -halvings_);
+      double tau = std::ldexp(1.0, -2 * halvings_);
+      Point next = attempt(g.gradient, eta, tau);
+      const JointStep step{next.objective,   next.fit, next.mmg, eta, tau, next.objective <= now_.objective,
+                           next.relative_gap};
       result_.steps.push_back(step);
       report_message(progress_, fmt::format("joint fit: step {}, eta {:.3g}, J {:.6g} -> {:.6g}, g {:.4g}, {}",
                                             outer + 1, step.step, now_.objective, step.objective, step.mmg,
@@ -149,26 +147,21 @@ class Joint {
     return false;
   }
 
-  Point attempt(const Matrix<float>& gradient, JointStep& step) {
+  // Sets τ to 0 where there is no projection.
+  Point attempt(const Matrix<float>& gradient, double eta, double& tau) {
     Matrix<float> centre(gradient.rows(), gradient.cols());
-    const double scale = step.step * weight_;
+    const double scale = eta * weight_;
     for (std::size_t e = 0; e < centre.size(); ++e)
       centre.data()[e] = static_cast<float>(now_.networks.data()[e] - scale * gradient.data()[e]);
-    if (const auto polar = try_orthonormal_networks(centre.view(), samples_.networks, pool_)) {
-      const auto tau = static_cast<float>(step.projection);
-      for (std::size_t e = 0; e < centre.size(); ++e) centre.data()[e] += tau * (polar->data()[e] - centre.data()[e]);
+    if (const auto polar = orthonormal_networks(centre.view(), samples_.networks, pool_)) {
+      const auto share = static_cast<float>(tau);
+      for (std::size_t e = 0; e < centre.size(); ++e) centre.data()[e] += share * (polar->data()[e] - centre.data()[e]);
     } else {
-      step.projection = 0;
+      tau = 0;
     }
-    ProximalFit fit = solve_proximal_fit(samples_, targets_, centre.view(), step.step, options_.svr, pool_, progress_,
-                                         now_.beta.view());
-    count(fit.flops, fit.bytes);
-    Point next;
-    next.networks = std::move(fit.networks);
-    next.beta = std::move(fit.beta);
-    next.bias = std::move(fit.bias);
-    next.relative_gap = fit.relative_gap;
-    next.converged = fit.converged;
+    Point next{
+        solve_proximal_fit(samples_, targets_, centre.view(), eta, options_.svr, pool_, progress_, now_.beta.view())};
+    count(next.flops, next.bytes);
     evaluate_fit(next);
     next.mmg = geometry(next, false).value;
     next.objective = next.fit + weight_ * next.mmg;
@@ -208,25 +201,6 @@ class Joint {
 
 }  // namespace
 
-double fit_objective(const GatedSamples& samples, MatrixView<const float> targets, MatrixView<const float> networks,
-                     std::span<const float> bias, const SvrOptions& options, ThreadPool& pool) {
-  use_serial_blas();
-  const std::size_t n = samples.z.rows(), m = targets.cols();
-  check_shape("networks", networks.rows(), networks.cols(), samples.networks * (samples.z.cols() + 1), m);
-  check_shape("targets", targets.rows(), bias.size(), n, m);
-  check_gates(samples);
-  std::vector<double> loss(ThreadPool::chunk_count(n, kJointRows), 0.0);
-  pool.parallel_for(n, kJointRows, [&](std::size_t first, std::size_t last, std::size_t chunk) {
-    const Matrix<double> f = values_of(samples, networks, first, last, pool);
-    for (std::size_t l = first; l < last; ++l)
-      for (std::size_t j = 0; j < m; ++j)
-        loss[chunk] += std::max(0.0, std::fabs(targets(l, j) - f(l - first, j) - bias[j]) - options.epsilon);
-  });
-  double total = 0;
-  for (const double part : loss) total += part;
-  return 0.5 * dot(networks.values(), networks.values()) + options.c * total;
-}
-
 ProximalFit solve_proximal_fit(const GatedSamples& samples, MatrixView<const float> targets,
                                MatrixView<const float> centre, double eta, const SvrOptions& options, ThreadPool& pool,
                                ProgressObserver* progress, MatrixView<const float> start) {
@@ -235,7 +209,7 @@ ProximalFit solve_proximal_fit(const GatedSamples& samples, MatrixView<const flo
   const std::size_t n = samples.z.rows(), m = targets.cols();
   check_shape("centre", centre.rows(), centre.cols(), samples.networks * (samples.z.cols() + 1), m);
   check_shape("targets", targets.rows(), m, n, m);
-  check_gates(samples);
+  check_samples(samples, pool);
   if (!start.empty()) check_shape("start", start.rows(), start.cols(), n, m);
   const double share = eta / (1 + eta);
   SvrOptions inner = options;
@@ -254,18 +228,17 @@ ProximalFit solve_proximal_fit(const GatedSamples& samples, MatrixView<const flo
   for (std::size_t e = 0; e < warm.size(); ++e) warm.data()[e] = scale * start.data()[e];
 
   SvrResult svr = solve_svr(samples, shifted.view(), inner, pool, progress, warm.view());
-  ProximalFit result;
-  result.networks = networks_from_dual(samples, svr.beta.view(), pool);
+  ProximalFit result{networks_from_dual(samples, svr.beta.view(), pool),
+                     std::move(svr.bias),
+                     std::move(svr.beta),
+                     svr.relative_gap,
+                     svr.converged,
+                     svr.flops,
+                     svr.bytes};
   for (std::size_t e = 0; e < centre.size(); ++e)
     result.networks.data()[e] = static_cast<float>(result.networks.data()[e] + centre.data()[e] / (1 + eta));
-  result.bias = std::move(svr.bias);
-  result.beta = std::move(svr.beta);
   const auto box = static_cast<float>(options.c);
   for (float& b : result.beta.values()) b = std::clamp(static_cast<float>(b / share), -box, box);
-  result.relative_gap = svr.relative_gap;
-  result.converged = svr.converged;
-  result.flops = svr.flops;
-  result.bytes = svr.bytes;
   return result;
 }
 

@@ -72,8 +72,4 @@ ProximalFit solve_proximal_fit(const GatedSamples& samples, MatrixView<const flo
                                MatrixView<const float> centre, double eta, const SvrOptions& options, ThreadPool& pool,
                                ProgressObserver* progress = nullptr, MatrixView<const float> start = {});
 
-/// F(Θ,b), summed in double.
-double fit_objective(const GatedSamples& samples, MatrixView<const float> targets, MatrixView<const float> networks,
-                     std::span<const float> bias, const SvrOptions& options, ThreadPool& pool);
-
 }  // namespace parsnets

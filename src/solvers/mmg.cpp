@@ -22,6 +22,7 @@ namespace parsnets {
 
 namespace {
 
+constexpr double kMmgThreshold = 1e-5;  // part of σ_max up to which singular values are taken as zero
 constexpr double kDependent = 1e-5;  // σ_min/σ_max of the networks' directions, below which a polar factor is noise
 
 [[noreturn]] void bad_mmg_array(std::string field, std::string expected, std::string found) {
@@ -55,23 +56,20 @@ template <class F>
 Matrix<double> function_of(ThreadPool& pool, const Matrix<double>& vectors, const std::vector<double>& values,
                            std::size_t first, F f) {
   const std::size_t n = vectors.rows(), kept = n - first;
-  Matrix<double> scaled(kept, n), out(n, n);
+  Matrix<double> scaled(kept, n);
   for (std::size_t i = 0; i < kept; ++i)
     for (std::size_t j = 0; j < n; ++j) scaled(i, j) = f(values[first + i]) * vectors(first + i, j);
-  multiply(pool, Trans::yes, MatrixView<const double>(vectors.data() + first * n, kept, n), Trans::no, scaled.view(),
-           out.view());
-  return out;
+  return product(pool, Trans::yes, MatrixView<const double>(vectors.data() + first * n, kept, n), Trans::no, scaled);
 }
 
 // Fills `subgradient` (n x m) unless it is empty.
-double nuclear(MatrixView<const double> y, double threshold, MatrixView<double> subgradient, ThreadPool& pool) {
+double nuclear(MatrixView<const double> y, MatrixView<double> subgradient, ThreadPool& pool) {
   if (y.empty()) return 0;
   const bool tall = y.rows() >= y.cols();
   const std::size_t size = std::min(y.rows(), y.cols());
-  Matrix<double> gram(size, size);
-  multiply(pool, tall ? Trans::yes : Trans::no, y, tall ? Trans::no : Trans::yes, y, gram.view());
+  Matrix<double> gram = product(pool, tall ? Trans::yes : Trans::no, y, tall ? Trans::no : Trans::yes, y);
   const std::vector<double> values = eigen_in_place(gram, !subgradient.empty());
-  const double zero = std::max(threshold * threshold * values.back(), 0.0);
+  const double zero = std::max(kMmgThreshold * kMmgThreshold * values.back(), 0.0);
   const auto first = static_cast<std::size_t>(std::upper_bound(values.begin(), values.end(), zero) - values.begin());
   double norm = 0;
   for (std::size_t i = first; i < size; ++i) norm += std::sqrt(values[i]);
@@ -121,13 +119,13 @@ struct Value {
 // g of outputs in runs of classes; fills `gradient` (n x m) unless it is empty.
 Value mmg_of_runs(MatrixView<const double> y, const std::vector<std::size_t>& begin, MatrixView<double> gradient,
                   ThreadPool& pool) {
-  const double whole = nuclear(y, kMmgThreshold, gradient, pool);
+  const double whole = nuclear(y, gradient, pool);
   const std::size_t m = y.cols(), count = begin.size() - 1;
   std::vector<double> norms(count);
   pool.parallel_for(count, 1, [&](std::size_t v, std::size_t, std::size_t) {
     const std::size_t first = begin[v], rows = begin[v + 1] - first;
     Matrix<double> own(gradient.empty() ? 0 : rows, m);
-    norms[v] = nuclear({y.data() + first * m, rows, m}, kMmgThreshold, own.view(), pool);
+    norms[v] = nuclear({y.data() + first * m, rows, m}, own.view(), pool);
     for (std::size_t i = 0; i < own.size(); ++i) {
       double& d = gradient.data()[first * m + i];
       d = own.data()[i] - d;
@@ -139,10 +137,9 @@ Value mmg_of_runs(MatrixView<const double> y, const std::vector<std::size_t>& be
   return result;
 }
 
-void check_outputs(MatrixView<const float> y, std::span<const std::int32_t> labels) {
-  if (labels.size() != y.rows())
-    bad_mmg_array("labels", fmt::format("{}, one per sample", y.rows()), fmt::format("{}", labels.size()));
-  check_finite(y, "outputs");
+void check_labels(std::span<const std::int32_t> labels, std::size_t samples) {
+  if (labels.size() != samples)
+    bad_mmg_array("labels", fmt::format("{}, one per sample", samples), fmt::format("{}", labels.size()));
 }
 
 double norm_of(std::span<const double> v) {
@@ -154,7 +151,8 @@ double norm_of(std::span<const double> v) {
 MmgValue mmg_of_rows(MatrixView<const float> y, std::span<const std::int32_t> labels, bool with_gradient,
                      bool unit_rows, ThreadPool& pool) {
   use_serial_blas();
-  check_outputs(y, labels);
+  check_labels(labels, y.rows());
+  check_finite(y, "outputs");
   MmgValue result;
   if (y.empty()) return result;
   const Classes classes = sort_by_class(labels);
@@ -236,20 +234,6 @@ double largest_cosine(const Matrix<double>& gram) {
   return largest;
 }
 
-void check_samples(const GatedSamples& s, std::span<const std::int32_t> labels, MatrixView<const float> networks) {
-  if (labels.size() != s.z.rows())
-    bad_mmg_array("labels", fmt::format("{}, one per sample", s.z.rows()), fmt::format("{}", labels.size()));
-  if (s.open.rows() != s.z.rows())
-    bad_mmg_array("open", fmt::format("{} rows, one per sample", s.z.rows()), fmt::format("{}", s.open.rows()));
-  if (networks.rows() != s.networks * (s.z.cols() + 1))
-    bad_mmg_array("networks", fmt::format("{} rows", s.networks * (s.z.cols() + 1)),
-                  fmt::format("{}", networks.rows()));
-  for (const std::uint16_t i : s.open.values())
-    if (i >= s.networks)
-      bad_mmg_array("open", fmt::format("network numbers below {}", s.networks), fmt::format("{}", i));
-  check_finite(s.z, "z");
-}
-
 Matrix<float> gather(MatrixView<const float> z, std::span<const std::size_t> rows) {
   Matrix<float> out(rows.size(), z.cols());
   for (std::size_t r = 0; r < rows.size(); ++r) std::copy_n(z.row(rows[r]).begin(), z.cols(), out.row(r).begin());
@@ -258,14 +242,12 @@ Matrix<float> gather(MatrixView<const float> z, std::span<const std::size_t> row
 
 }  // namespace
 
-NuclearNorm nuclear_norm(MatrixView<const float> y, double threshold, bool with_subgradient, ThreadPool& pool) {
+NuclearNorm nuclear_norm(MatrixView<const float> y, bool with_subgradient, ThreadPool& pool) {
   use_serial_blas();
-  if (!(threshold >= 0 && threshold < 1))
-    throw Error(ErrorCode::usage, fmt::format("nuclear norm: threshold must be in [0, 1), found {}", threshold));
   check_finite(y, "matrix");
   Matrix<double> subgradient(with_subgradient ? y.rows() : 0, y.cols());
   NuclearNorm result;
-  result.value = nuclear(to_double(y).view(), threshold, subgradient.view(), pool);
+  result.value = nuclear(to_double(y).view(), subgradient.view(), pool);
   if (with_subgradient) result.subgradient = to_float(subgradient.view());
   return result;
 }
@@ -284,7 +266,11 @@ NetworkMmg mmg_of_networks(const GatedSamples& samples, std::span<const std::int
                            MatrixView<const float> networks, bool with_gradient, ThreadPool& pool) {
   use_serial_blas();
   const Weights weights = weights_of(networks, samples.networks);
-  check_samples(samples, labels, networks);
+  check_samples(samples, pool);
+  check_labels(labels, samples.z.rows());
+  if (networks.rows() != samples.networks * (samples.z.cols() + 1))
+    bad_mmg_array("networks", fmt::format("{} rows", samples.networks * (samples.z.cols() + 1)),
+                  fmt::format("{}", networks.rows()));
   const std::size_t n = samples.z.rows(), h = samples.z.cols(), m = networks.cols(), count = samples.networks;
   const Matrix<double> gram = gram_of_networks(weights, pool);
   const Classes classes = sort_by_class(labels);
@@ -301,12 +287,9 @@ NetworkMmg mmg_of_networks(const GatedSamples& samples, std::span<const std::int
     const std::vector<std::size_t>& rows = active[i];
     const double norm = std::sqrt(gram(i, i));
     if (rows.empty() || norm == 0) return;
-    const Matrix<float> gathered = gather(samples.z, rows);
-    const MatrixView<const float> z = gathered.view();
+    const Matrix<float> z = gather(samples.z, rows);
     const MatrixView<const float> theta(weights.row(i), h, m);
-    Matrix<float> product(rows.size(), m);
-    multiply(pool, Trans::no, z, Trans::no, theta, product.view());
-    Matrix<double> y = to_double(product.view());
+    Matrix<double> y = to_double(product(pool, Trans::no, z, Trans::no, theta).view());
     for (double& v : y.values()) v /= norm;
     Matrix<double> d(with_gradient ? rows.size() : 0, m);
     values[i] = mmg_of_runs(y.view(), runs(classes.slot, rows), d.view(), pool);
@@ -314,8 +297,7 @@ NetworkMmg mmg_of_networks(const GatedSamples& samples, std::span<const std::int
                  side = static_cast<double>(std::min(rows.size(), m)), width = static_cast<double>(h);
     flops[i] = per_product * (with_gradient ? 2 * (width + side) : width + side);
     if (!with_gradient) return;
-    Matrix<float> slope(h, m);  // ∂g/∂Q at Q = Θ_i/‖Θ_i‖
-    multiply(pool, Trans::yes, z, Trans::no, to_float(d.view()).view(), slope.view());
+    const Matrix<float> slope = product(pool, Trans::yes, z, Trans::no, to_float(d.view()));  // ∂g/∂Q at Q = Θ_i/‖Θ_i‖
     const double radial = dot(slope.values(), theta.values()) / norm;
     float* out = result.gradient.data() + (i * (h + 1) + 1) * m;
     for (std::size_t e = 0; e < h * m; ++e)
@@ -330,7 +312,6 @@ NetworkMmg mmg_of_networks(const GatedSamples& samples, std::span<const std::int
     result.value /= pairs;
     result.classes /= pairs;
   }
-  result.orthogonality = largest_cosine(gram);
   const double k = static_cast<double>(count);
   result.flops += 2 * k * k * static_cast<double>(weights.size);
   return result;
@@ -341,8 +322,8 @@ double network_orthogonality(MatrixView<const float> networks, std::size_t count
   return largest_cosine(gram_of_networks(weights_of(networks, count), pool));
 }
 
-std::optional<Matrix<float>> try_orthonormal_networks(MatrixView<const float> networks, std::size_t count,
-                                                      ThreadPool& pool) {
+std::optional<Matrix<float>> orthonormal_networks(MatrixView<const float> networks, std::size_t count,
+                                                  ThreadPool& pool) {
   use_serial_blas();
   const Weights w = weights_of(networks, count);
   const Matrix<double> gram = gram_of_networks(w, pool);
@@ -368,30 +349,12 @@ std::optional<Matrix<float>> try_orthonormal_networks(MatrixView<const float> ne
   pool.parallel_for(ThreadPool::chunk_count(w.size, kPanel), 1, [&](std::size_t p, std::size_t, std::size_t) {
     const std::size_t first = p * kPanel, columns = std::min(kPanel, w.size - first);
     const Matrix<double> panel = panel_of(w, first, columns);
-    Matrix<double> mixed(used.size(), columns);
-    multiply(pool, Trans::no, mix.view(), Trans::no, panel.view(), mixed.view());
+    const Matrix<double> mixed = product(pool, Trans::no, mix, Trans::no, panel);
     for (std::size_t i = 0; i < used.size(); ++i)
       std::transform(mixed.row(i).begin(), mixed.row(i).end(), out.data() + (w.row(used[i]) - networks.data()) + first,
                      [](double v) { return static_cast<float>(v); });
   });
   return out;
-}
-
-Matrix<float> orthonormal_networks(MatrixView<const float> networks, std::size_t count, ThreadPool& pool) {
-  const Weights w = weights_of(networks, count);
-  std::size_t used = 0;
-  for (std::size_t i = 0; i < count; ++i)
-    used += std::any_of(w.row(i), w.row(i) + w.size, [](float v) { return v != 0; });
-  if (used > w.size)
-    throw Error(ErrorCode::usage, fmt::format("{} networks of {} weights each cannot be orthogonal: use fewer networks "
-                                              "or a larger encoding",
-                                              used, w.size));
-  auto result = try_orthonormal_networks(networks, count, pool);
-  if (!result)
-    throw Error(ErrorCode::failure,
-                "the networks are linearly dependent: no nearest orthogonal set exists (networks "
-                "that are active for the same samples are equal)");
-  return std::move(*result);
 }
 
 }  // namespace parsnets

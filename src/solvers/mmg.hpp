@@ -7,8 +7,8 @@
 // along.
 //
 // All functions take row-major matrices, own what they return, are bitwise equal for any number of threads and may be
-// called at the same time with different pools. They throw Error(usage) for impossible options and Error(bad_input) for
-// shapes that do not fit together or values that are not finite.
+// called at the same time with different pools. They throw Error(bad_input) for shapes that do not fit together or
+// values that are not finite.
 
 #include <cstdint>
 #include <optional>
@@ -21,15 +21,12 @@
 
 namespace parsnets {
 
-/// Singular values up to this part of σ_max are taken as zero.
-constexpr double kMmgThreshold = 1e-5;
-
 struct NuclearNorm {
   double value = 0;
   Matrix<float> subgradient;  ///< n x m, empty when not asked for; zero along the directions taken as zero
 };
-/// ‖Y‖_* of an n x m matrix and Y(YᵀY)^-½; 0 <= threshold < 1.
-NuclearNorm nuclear_norm(MatrixView<const float> y, double threshold, bool with_subgradient, ThreadPool& pool);
+/// ‖Y‖_* of an n x m matrix and Y(YᵀY)^-½. Singular values up to 1e-5·σ_max are taken as zero.
+NuclearNorm nuclear_norm(MatrixView<const float> y, bool with_subgradient, ThreadPool& pool);
 
 struct MmgValue {
   double value = 0;
@@ -45,10 +42,9 @@ MmgValue mmg_of_unit_rows(MatrixView<const float> f, std::span<const std::int32_
 
 struct NetworkMmg {
   double value = 0;
-  double classes = 0;        ///< as in MmgValue
-  Matrix<float> gradient;    ///< (K·(h+1)) x m, zero in the rows of the biases; empty when not asked for
-  double orthogonality = 0;  ///< max_{i≠j} |cos(Θ_i, Θ_j)|
-  double flops = 0;          ///< of the products, counted
+  double classes = 0;      ///< as in MmgValue
+  Matrix<float> gradient;  ///< (K·(h+1)) x m, zero in the rows of the biases; empty when not asked for
+  double flops = 0;        ///< of the products, counted
 };
 /// (1/P) Σ_i g(Y_i), Y_i = Z_i Θ_i/‖Θ_i‖_F without biases, Z_i the samples that network i is active for, P = n·k pairs.
 /// The gradient is the one for Θ_i: tangent to it, since its scale does not count. A network that is zero or has no
@@ -61,11 +57,9 @@ NetworkMmg mmg_of_networks(const GatedSamples& samples, std::span<const std::int
 double network_orthogonality(MatrixView<const float> networks, std::size_t count, ThreadPool& pool);
 
 /// The orthogonal networks whose directions are nearest to those given: with rows q_i = vec(Θ_i)/‖Θ_i‖_F of Q, the
-/// polar factor (QQᵀ)^-½Q, each row scaled to its former ‖Θ_i‖_F. Biases and zero networks stay as they are. Throws
-/// Error(usage) for more networks than weights in one, Error(failure) when the networks are linearly dependent.
-Matrix<float> orthonormal_networks(MatrixView<const float> networks, std::size_t count, ThreadPool& pool);
-/// The same, but without a value where orthonormal_networks throws for these two reasons.
-std::optional<Matrix<float>> try_orthonormal_networks(MatrixView<const float> networks, std::size_t count,
-                                                      ThreadPool& pool);
+/// polar factor (QQᵀ)^-½Q, each row scaled to its former ‖Θ_i‖_F. Biases and zero networks stay as they are. No value
+/// for more networks than weights in one, and where the networks are linearly dependent.
+std::optional<Matrix<float>> orthonormal_networks(MatrixView<const float> networks, std::size_t count,
+                                                  ThreadPool& pool);
 
 }  // namespace parsnets

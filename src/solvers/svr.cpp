@@ -1,6 +1,5 @@
 #include "solvers/svr.hpp"
 
-#include <cblas.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,24 +54,6 @@ void check_options(const SvrOptions& o) {
     impossible(fmt::format("block must be 0 or at least {}, found {}", kSmallestBlock, o.block));
   if (o.checkpoint_passes < 1) impossible(fmt::format("checkpoint_passes must be >= 1, found {}", o.checkpoint_passes));
   if (o.resume && o.checkpoint.empty()) impossible("resume needs a checkpoint path");
-}
-
-void check_samples(const GatedSamples& s, ThreadPool& pool) {
-  const std::size_t n = s.z.rows(), k = s.open.cols();
-  const auto largest = static_cast<std::size_t>(std::numeric_limits<int>::max());
-  if (n == 0 || n > largest / 2 || s.z.cols() >= largest / 2)
-    bad_array("z", "at least one sample and dimensions below 2^30", shape(n, s.z.cols()));
-  if (s.open.rows() != n)
-    bad_array("open", fmt::format("{} rows, one per sample", n), fmt::format("{}", s.open.rows()));
-  if (s.networks == 0 || s.networks > 65536 || k == 0 || k > s.networks)
-    bad_array("open", fmt::format("1 to {} open networks per sample, at most 65536 networks", s.networks),
-              fmt::format("{}", k));
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < k; ++j)
-      if (s.open(i, j) >= s.networks || (j > 0 && s.open(i, j) <= s.open(i, j - 1)))
-        bad_array(fmt::format("open, row {}", i), fmt::format("ascending network numbers below {}", s.networks),
-                  fmt::format("{} at position {}", s.open(i, j), j));
-  check_finite(pool, s.z, "z");
 }
 
 void check_targets(const GatedSamples& samples, MatrixView<const float> targets, MatrixView<const float> start,
@@ -141,6 +122,24 @@ std::string fingerprint_of(const GatedSamples& samples, MatrixView<const float> 
 
 }  // namespace
 
+void check_samples(const GatedSamples& s, ThreadPool& pool) {
+  const std::size_t n = s.z.rows(), k = s.open.cols();
+  const auto largest = static_cast<std::size_t>(std::numeric_limits<int>::max());
+  if (n == 0 || n > largest / 2 || s.z.cols() >= largest / 2)
+    bad_array("z", "at least one sample and dimensions below 2^30", shape(n, s.z.cols()));
+  if (s.open.rows() != n)
+    bad_array("open", fmt::format("{} rows, one per sample", n), fmt::format("{}", s.open.rows()));
+  if (s.networks == 0 || s.networks > 65536 || k == 0 || k > s.networks)
+    bad_array("open", fmt::format("1 to {} open networks per sample, at most 65536 networks", s.networks),
+              fmt::format("{}", k));
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < k; ++j)
+      if (s.open(i, j) >= s.networks || (j > 0 && s.open(i, j) <= s.open(i, j - 1)))
+        bad_array(fmt::format("open, row {}", i), fmt::format("ascending network numbers below {}", s.networks),
+                  fmt::format("{} at position {}", s.open(i, j), j));
+  check_finite(pool, s.z, "z");
+}
+
 SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets, const SvrOptions& options,
                     ThreadPool& pool, ProgressObserver* progress, MatrixView<const float> start) {
   use_serial_blas();
@@ -177,19 +176,17 @@ SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets
       engine.save(options.checkpoint, fingerprint);
   }
 
-  SvrResult result;
   SvrState& state = engine.state();
-  result.primal = engine.total_primal();
-  result.dual = engine.total_dual();
-  result.relative_gap = engine.gap();
-  result.converged = engine.converged();
-  result.beta = std::move(state.result);
-  result.bias = std::move(state.bias);
-  result.passes = std::move(state.passes);
-  result.form = plan.form;
-  result.flops = kernel.flops();
-  result.bytes = kernel.bytes();
-  return result;
+  return {std::move(state.result),
+          std::move(state.bias),
+          engine.total_primal(),
+          engine.total_dual(),
+          engine.gap(),
+          engine.converged(),
+          std::move(state.passes),
+          plan.form,
+          kernel.flops(),
+          kernel.bytes()};
 }
 
 Matrix<float> networks_from_dual(const GatedSamples& samples, MatrixView<const float> beta, ThreadPool& pool) {
@@ -213,19 +210,20 @@ Matrix<float> networks_from_dual(const GatedSamples& samples, MatrixView<const f
         std::ranges::copy(samples.z.row(rows[r]), z.row(r - first).begin() + 1);
         std::ranges::copy(beta.row(rows[r]), b.row(r - first).begin());
       }
-      cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, static_cast<int>(width), static_cast<int>(m),
-                  static_cast<int>(last - first), 1, z.data(), static_cast<int>(width), b.data(), static_cast<int>(m),
-                  1, theta.data() + g * width * m, static_cast<int>(m));
+      gemm(CblasTrans, CblasNoTrans, width, m, last - first, 1, z.data(), width, b.data(), m, 1,
+           theta.data() + g * width * m, m);
     }
   });
   return theta;
 }
 
 namespace {
+
 constexpr std::size_t kColumns = 16;  // one cache line of each row
 constexpr std::size_t kStride = 16;   // one point in so many brackets the median
-}  // namespace
 
+/// A minimiser of Σ_l max(0, |r_l − b| − ε) over b. Since max(0,|x|−ε) = ½|x−ε| + ½|x+ε| − ε, it is the median of the
+/// 2N points r_l ± ε (the middle of the two central ones). `points` is scratch for 2N + 1 values.
 float tube_bias(std::span<const float> r, float epsilon, std::span<float> points) {
   const std::size_t n = r.size();
   // A sample brackets the middle, so that only the points between have to be put in order.
@@ -265,6 +263,8 @@ float tube_bias(std::span<const float> r, float epsilon, std::span<float> points
     high = -low;
   }
 }
+
+}  // namespace
 
 void evaluate_svr(ThreadPool& pool, MatrixView<const float> targets, MatrixView<const float> f,
                   MatrixView<const float> beta, double c, double epsilon, bool global_bias, const SvrValues& out) {

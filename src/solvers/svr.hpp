@@ -41,6 +41,9 @@ struct GatedSamples {
   std::size_t networks = 0;              ///< K
 };
 
+/// Throws bad_input where shapes, gates or values of the samples are impossible.
+void check_samples(const GatedSamples& samples, ThreadPool& pool);
+
 struct SvrPass {
   int pass = 0;
   double primal = 0, dual = 0;  ///< summed over outputs; primal - dual bounds the suboptimality of both
@@ -78,9 +81,5 @@ struct SvrValues {
 /// targets, f, beta: N x m. β must be feasible for `dual` to be a lower bound of the optimum.
 void evaluate_svr(ThreadPool& pool, MatrixView<const float> targets, MatrixView<const float> f,
                   MatrixView<const float> beta, double c, double epsilon, bool global_bias, const SvrValues& out);
-
-/// A minimiser of Σ_l max(0, |r_l − b| − ε) over b. Since max(0,|x|−ε) = ½|x−ε| + ½|x+ε| − ε, it is the median of the
-/// 2N points r_l ± ε (the middle of the two central ones). `points` is scratch for 2N + 1 values.
-float tube_bias(std::span<const float> r, float epsilon, std::span<float> points);
 
 }  // namespace parsnets

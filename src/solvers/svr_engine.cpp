@@ -1,6 +1,5 @@
 #include "solvers/svr_engine.hpp"
 
-#include <cblas.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,26 +91,34 @@ double SvrEngine::total_primal() const { return std::accumulate(s_.primal.begin(
 double SvrEngine::total_dual() const { return std::accumulate(s_.dual.begin(), s_.dual.end(), 0.0); }
 double SvrEngine::gap() const { return relative(total_primal(), total_dual()); }
 
-double SvrEngine::seconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
-
-// Makes `outputs` the ones being solved; beta and targets are taken from `result` and the caller's targets.
-void SvrEngine::select(const std::vector<std::uint32_t>& outputs) {
-  s_.output = outputs;
+/// Targets of the outputs being solved.
+void SvrEngine::take_targets() {
   pool_.parallel_for(order_.size(), kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t i = first; i < last; ++i)
-      for (std::size_t j = 0; j < active(); ++j) {
-        a_.data()[i * active() + j] = targets_(order_[i], s_.output[j]);
-        s_.beta.data()[i * active() + j] = s_.result(order_[i], s_.output[j]);
-      }
+      for (std::size_t j = 0; j < active(); ++j) a_.data()[i * active() + j] = targets_(order_[i], s_.output[j]);
   });
+}
+
+/// Makes all outputs the ones being solved; beta is taken from `result`.
+void SvrEngine::select_all() {
+  s_.output.resize(targets_.cols());
+  std::iota(s_.output.begin(), s_.output.end(), 0u);
+  for (std::size_t i = 0; i < order_.size(); ++i) std::ranges::copy(s_.result.row(order_[i]), s_.beta.row(i).begin());
+  take_targets();
+}
+
+void SvrEngine::store_result() {
+  for (std::size_t i = 0; i < order_.size(); ++i)
+    for (std::size_t j = 0; j < active(); ++j) s_.result(order_[i], s_.output[j]) = s_.beta.data()[i * active() + j];
+}
+
+void SvrEngine::report_pass() const {
+  report(progress_, {"svr", static_cast<std::uint64_t>(s_.counters.pass),
+                     static_cast<std::uint64_t>(options_.max_passes), "passes"});
 }
 
 void SvrEngine::begin(MatrixView<const float> start) {
   const std::size_t n = order_.size(), m = targets_.cols();
-  std::vector<std::uint32_t> all(m);
-  std::iota(all.begin(), all.end(), 0u);
   if (!start.empty()) {
     const float c = static_cast<float>(options_.c);
     const std::vector<float> weight(n, 1.0f);
@@ -125,7 +132,7 @@ void SvrEngine::begin(MatrixView<const float> start) {
                            left.data());
     });
   }
-  select(all);
+  select_all();
   refresh();
   evaluate_and_keep();
   restart_from_here();
@@ -154,10 +161,7 @@ void SvrEngine::load(const std::filesystem::path& path, const std::string& finge
   if (s_.output.empty() || std::ranges::any_of(s_.output, [&](std::uint32_t o) { return o >= s_.primal.size(); }))
     read.refuse("outputs of this problem", "others");
   kernel_.count(s_.counters.flops - kernel_.flops(), s_.counters.bytes - kernel_.bytes());
-  pool_.parallel_for(order_.size(), kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
-    for (std::size_t i = first; i < last; ++i)
-      for (std::size_t j = 0; j < active(); ++j) a_.data()[i * active() + j] = targets_(order_[i], s_.output[j]);
-  });
+  take_targets();
   if (s_.counters.splitting != 0) factor_ = std::make_unique<ShiftedFactor>(kernel_, s_.counters.rho, pool_, progress_);
 }
 
@@ -166,8 +170,7 @@ void SvrEngine::multiply(const Matrix<float>& beta, Matrix<float>& values) {
   const auto product = view(values);
   std::fill(product.values().begin(), product.values().end(), 0.0f);
   for (std::size_t b = 0; b < kernel_.blocks(); ++b) {
-    report(progress_, {"svr", static_cast<std::uint64_t>(s_.counters.pass),
-                       static_cast<std::uint64_t>(options_.max_passes), "passes"});
+    report_pass();
     const float* rows = beta.data() + kernel_.begin(b) * active();
     if (std::any_of(rows, rows + kernel_.size(b) * active(), [](float v) { return v != 0; }))
       kernel_.commit(b, rows, product);
@@ -218,7 +221,7 @@ void SvrEngine::sweep() {
   extrapolate();
   s_.counters.fresh = 0;
   std::vector<double> sum(active(), 0.0), uncancelled(active(), 0.0);
-  if (options_.global_bias) column_sums(sum);
+  if (options_.global_bias) sum = column_sums(s_.beta);
   const auto visits = Rng(options_.seed, static_cast<std::uint64_t>(s_.counters.pass)).permutation(kernel_.blocks());
   for (std::size_t v = 0; v < visits.size(); ++v) visit(visits[v], v + 1 == visits.size(), sum, uncancelled);
   if (options_.global_bias) {  // rarely needed: what the last block could not take goes to the ones before it
@@ -237,16 +240,17 @@ void SvrEngine::sweep() {
   drop_done();
 }
 
-void SvrEngine::column_sums(std::vector<double>& sum) {
+/// Of N x outputs being solved.
+std::vector<double> SvrEngine::column_sums(const Matrix<float>& values) const {
   const std::size_t m = active(), chunks = ThreadPool::chunk_count(order_.size(), kRowGrain);
-  std::vector<double> part(chunks * m, 0.0);
+  std::vector<double> part(chunks * m, 0.0), sum(m, 0.0);
   pool_.parallel_for(order_.size(), kRowGrain, [&](std::size_t first, std::size_t last, std::size_t chunk) {
     for (std::size_t i = first; i < last; ++i)
-      for (std::size_t j = 0; j < m; ++j) part[chunk * m + j] += s_.beta.data()[i * m + j];
+      for (std::size_t j = 0; j < m; ++j) part[chunk * m + j] += values.data()[i * m + j];
   });
-  sum.assign(m, 0.0);
   for (std::size_t chunk = 0; chunk < chunks; ++chunk)
     for (std::size_t j = 0; j < m; ++j) sum[j] += part[chunk * m + j];
+  return sum;
 }
 
 // β ← β + θ(β − previous), and the same for the values; previous ← β.
@@ -275,24 +279,22 @@ void SvrEngine::extrapolate() {
 }
 
 void SvrEngine::visit(std::size_t block, bool last, std::vector<double>& sum, std::vector<double>& uncancelled) {
-  report(progress_, {"svr", static_cast<std::uint64_t>(s_.counters.pass),
-                     static_cast<std::uint64_t>(options_.max_passes), "passes"});
+  report_pass();
   const std::size_t n = kernel_.size(block), m = active(), row = kernel_.begin(block);
   const float tau = s_.counters.tau;
   kernel_.diagonal_block(block, block_kernel_.data());
   if (tau != 0)
     for (std::size_t i = 0; i < n * n; ++i) block_kernel_.data()[i] -= tau;
   std::copy_n(s_.values.data() + row * m, n * m, gradient_.data());
-  BlockProblem p;
-  p.n = n;
-  p.outputs = m;
-  p.kernel = block_kernel_.data();
-  p.gradient = gradient_.data();
-  p.beta = s_.beta.data() + row * m;
-  p.delta = delta_.data();
-  p.c = static_cast<float>(options_.c);
-  p.epsilon = static_cast<float>(options_.epsilon);
-  p.sweeps = kernel_.blocks() == 1 ? kSweepsAlone : kSweeps;
+  const BlockProblem p{n,
+                       m,
+                       block_kernel_.data(),
+                       gradient_.data(),
+                       s_.beta.data() + row * m,
+                       delta_.data(),
+                       static_cast<float>(options_.c),
+                       static_cast<float>(options_.epsilon),
+                       kernel_.blocks() == 1 ? kSweepsAlone : kSweeps};
   pool_.parallel_for(m, column_grain(m), [&](std::size_t first, std::size_t end, std::size_t) {
     std::vector<float> shift(end - first);
     for (std::size_t j = first; j < end; ++j)
@@ -357,13 +359,8 @@ void SvrEngine::accept(const std::vector<double>& uncancelled) {
 }
 
 void SvrEngine::log_pass() {
-  SvrPass p;
-  p.pass = s_.counters.pass;
-  p.primal = total_primal();
-  p.dual = total_dual();
-  p.relative_gap = gap();
-  p.active_outputs = static_cast<int>(active());
-  p.seconds = seconds();
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+  const SvrPass p{s_.counters.pass, total_primal(), total_dual(), gap(), static_cast<int>(active()), spent.count()};
   s_.passes.push_back(p);
   report_message(progress_, fmt::format("pass {}  primal {:.6g}  dual {:.6g}  gap {:.1e}  outputs {}/{}  {:.1f} s{}",
                                         p.pass, p.primal, p.dual, p.relative_gap, p.active_outputs, targets_.cols(),
@@ -378,8 +375,7 @@ void SvrEngine::drop_done() {
       keep.push_back(static_cast<std::uint32_t>(j));
   const std::size_t m = active(), left = keep.size();
   if (left == 0 || 4 * left > 3 * m) return;
-  for (std::size_t i = 0; i < order_.size(); ++i)
-    for (std::size_t j = 0; j < m; ++j) s_.result(order_[i], s_.output[j]) = s_.beta.data()[i * m + j];
+  store_result();
   for (Matrix<float>* x : {&a_, &s_.beta, &s_.previous_beta, &s_.values, &s_.previous_values})
     for (std::size_t i = 0; i < order_.size(); ++i)
       for (std::size_t j = 0; j < left; ++j) x->data()[i * left + j] = x->data()[i * m + keep[j]];
@@ -388,14 +384,10 @@ void SvrEngine::drop_done() {
 }
 
 bool SvrEngine::certify() {
-  const std::size_t m = targets_.cols();
-  for (std::size_t i = 0; i < order_.size(); ++i)
-    for (std::size_t j = 0; j < active(); ++j) s_.result(order_[i], s_.output[j]) = s_.beta.data()[i * active() + j];
-  if (active() == m && s_.counters.fresh != 0) return converged();
+  store_result();
+  if (active() == targets_.cols() && s_.counters.fresh != 0) return converged();
   if (s_.counters.splitting != 0) leave_split();
-  std::vector<std::uint32_t> outputs(m);
-  std::iota(outputs.begin(), outputs.end(), 0u);
-  select(outputs);
+  select_all();
   refresh();
   evaluate_and_keep();
   if (converged()) return true;
@@ -451,9 +443,8 @@ void solve_block(const BlockProblem& p, std::size_t first, std::size_t last, dou
       const std::size_t rows = std::min(kSub, n - s);
       for (std::size_t i = 0; i < rows; ++i) std::copy_n(p.gradient + (s + i) * p.outputs + first, w, g.data() + i * w);
       if (sweep > 0 || s > 0)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), static_cast<int>(w),
-                    static_cast<int>(sweep > 0 ? n : s), 1, p.kernel + s * n, static_cast<int>(n), delta.data(),
-                    static_cast<int>(w), 1, g.data(), static_cast<int>(w));
+        gemm(CblasNoTrans, CblasNoTrans, rows, w, sweep > 0 ? n : s, 1, p.kernel + s * n, n, delta.data(), w, 1,
+             g.data(), w);
       step_samples(rows, w, p.kernel + s * n + s, n, g.data(), p.beta + s * p.outputs + first, p.outputs,
                    delta.data() + s * w, move.data(), p.c, p.epsilon);
     }
@@ -485,7 +476,6 @@ void shrink_to_zero_sum(std::size_t n, std::size_t columns, std::size_t ld, cons
     }
   }
   std::copy(offset, offset + columns, sum.begin());
-  std::vector<double> slack(columns, 0.0);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < columns; ++j) {
       u[i * ld + j] = box_shrink(u[i * ld + j] - shift[j] * weight[i], epsilon * weight[i], c);
@@ -494,13 +484,12 @@ void shrink_to_zero_sum(std::size_t n, std::size_t columns, std::size_t ld, cons
   // The remainder (a rounding, or a sample standing between 0 and its tube) goes to whoever has room; twice, because
   // the first distribution is rounded as well.
   for (int round = 0; round < 2; ++round) {
-    std::fill(slack.begin(), slack.end(), 0.0);
+    std::vector<double> slack(columns, 0.0), after(offset, offset + columns);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < columns; ++j) slack[j] += sum[j] > 0 ? u[i * ld + j] + c : c - u[i * ld + j];
     std::vector<float> share(columns);
     for (std::size_t j = 0; j < columns; ++j)
       share[j] = sum[j] == 0 || slack[j] <= 0 ? 0.0f : static_cast<float>(std::min(1.0, std::fabs(sum[j]) / slack[j]));
-    std::vector<double> after(offset, offset + columns);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < columns; ++j) {
         float& v = u[i * ld + j];
@@ -521,9 +510,7 @@ void cancel_sum(const BlockProblem& p, std::size_t first, std::size_t last, doub
     std::copy_n(p.gradient + i * p.outputs + first, w, g.data() + i * w);
     weight[i] = 1 / std::max(p.kernel[i * n + i], 1e-20f);
   }
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(n), static_cast<int>(w), static_cast<int>(n),
-              1, p.kernel, static_cast<int>(n), p.delta + first, static_cast<int>(p.outputs), 1, g.data(),
-              static_cast<int>(w));
+  gemm(CblasNoTrans, CblasNoTrans, n, w, n, 1, p.kernel, n, p.delta + first, p.outputs, 1, g.data(), w);
   for (std::size_t j = 0; j < w; ++j) offset[j] = sum[first + j];
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < w; ++j) {

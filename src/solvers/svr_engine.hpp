@@ -76,12 +76,11 @@ class SvrEngine {
  private:
   std::size_t active() const { return s_.output.size(); }
   MatrixView<float> view(Matrix<float>& m) { return {m.data(), order_.size(), active()}; }
-  double seconds() const;
   void sweep();
   void extrapolate();
   void visit(std::size_t block, bool last, std::vector<double>& sum, std::vector<double>& uncancelled);
   void accept(const std::vector<double>& uncancelled);
-  void column_sums(std::vector<double>& sum);
+  std::vector<double> column_sums(const Matrix<float>& values) const;
   void restart_from_here();
   void multiply(const Matrix<float>& beta, Matrix<float>& values);
   void refresh();
@@ -94,7 +93,10 @@ class SvrEngine {
   void split_check();
   void leave_split();
   void zero_sum_of_split();
-  void select(const std::vector<std::uint32_t>& outputs);
+  void take_targets();
+  void select_all();
+  void store_result();
+  void report_pass() const;
   void drop_done();
   void log_pass();
 

@@ -1,7 +1,5 @@
 // The splitting steps of SvrEngine (see svr_engine.hpp).
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -39,6 +37,7 @@ bool SvrEngine::split_pays() const {
   return 1.5 * left * 2 * n * n * m > n * n * n / 3 + kExpected * 2 * n * n * m;
 }
 
+// Without a factor there is no splitting any more.
 void SvrEngine::make_factor() {
   for (int attempt = 0; attempt < 8; ++attempt) {
     try {
@@ -51,6 +50,7 @@ void SvrEngine::make_factor() {
     }
   }
   factor_.reset();
+  s_.counters.split_allowed = 0;
 }
 
 // ρ balances the two residuals: the size of the errors over the size of β, both known from the sweeps so far.
@@ -71,10 +71,7 @@ void SvrEngine::enter_split() {
   }
   k.rho = static_cast<float>(std::sqrt(error / size));
   make_factor();
-  if (factor_ == nullptr) {
-    k.split_allowed = 0;
-    return;
-  }
+  if (factor_ == nullptr) return;
   float* u = s_.previous_beta.data();
   pool_.parallel_for(n, kSplitGrain, [&](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t i = first; i < last; ++i)
@@ -91,8 +88,7 @@ void SvrEngine::enter_split() {
 
 void SvrEngine::split_iteration() {
   SvrCounters& k = s_.counters;
-  report(progress_,
-         {"svr", static_cast<std::uint64_t>(k.pass), static_cast<std::uint64_t>(options_.max_passes), "passes"});
+  report_pass();
   const std::size_t n = order_.size(), m = active(), chunks = ThreadPool::chunk_count(n, kSplitGrain);
   const float rho = k.rho;
   k.fresh = 0;
@@ -107,16 +103,8 @@ void SvrEngine::split_iteration() {
                 4 * count * (count + 4 * static_cast<double>(m * kernel_.blocks())));
   std::vector<float> shift(m, 0.0f);
   if (options_.global_bias) {
-    std::vector<double> sums(chunks * m, 0.0);
-    pool_.parallel_for(n, kSplitGrain, [&](std::size_t first, std::size_t last, std::size_t chunk) {
-      for (std::size_t i = first; i < last; ++i)
-        for (std::size_t j = 0; j < m; ++j) sums[chunk * m + j] += x[i * m + j];
-    });
-    for (std::size_t j = 0; j < m; ++j) {
-      double total = 0;
-      for (std::size_t chunk = 0; chunk < chunks; ++chunk) total += sums[chunk * m + j];
-      shift[j] = static_cast<float>(total / factor_->ones_sum());
-    }
+    const std::vector<double> sums = column_sums(s_.previous_values);
+    for (std::size_t j = 0; j < m; ++j) shift[j] = static_cast<float>(sums[j] / factor_->ones_sum());
   }
   const float c = static_cast<float>(options_.c), threshold = static_cast<float>(options_.epsilon) / rho;
   std::vector<double> apart(chunks, 0.0), moved(chunks, 0.0);
@@ -199,11 +187,7 @@ void SvrEngine::split_check() {
     const float old = k.rho;
     k.rho *= static_cast<float>(std::clamp(k.residual_ratio / kGoodRatio, 0.2, 5.0));
     make_factor();
-    if (factor_ == nullptr) {
-      leave_split();
-      k.split_allowed = 0;
-      return;
-    }
+    if (factor_ == nullptr) return leave_split();
     const float scale = old / k.rho;
     for (float& v : view(s_.previous_beta).values()) v *= scale;
   }
@@ -218,18 +202,6 @@ void SvrEngine::leave_split() {
   s_.counters.splitting = 0;
   factor_.reset();
 }
-
-namespace {
-
-int blas_size(std::size_t v) { return static_cast<int>(v); }
-
-void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, std::size_t m, std::size_t n, std::size_t k, float alpha,
-          const float* a, std::size_t lda, const float* b, std::size_t ldb, float beta, float* c, std::size_t ldc) {
-  cblas_sgemm(CblasRowMajor, ta, tb, blas_size(m), blas_size(n), blas_size(k), alpha, a, blas_size(lda), b,
-              blas_size(ldb), beta, c, blas_size(ldc));
-}
-
-}  // namespace
 
 double ShiftedFactor::bytes_needed(std::size_t n, std::size_t block) {
   const double rows = static_cast<double>(n), columns = static_cast<double>(block);
@@ -265,7 +237,7 @@ ShiftedFactor::ShiftedFactor(GatedKernel& kernel, float rho, ThreadPool& pool, P
 void ShiftedFactor::eliminate(std::size_t k) {
   const std::size_t n = size(k), rest = n_ - begin(k) - n;
   float *diagonal = panel(k), *below = panel(k) + n * n, *inverse = inverse_.data() + k * block_ * block_;
-  const int order = blas_size(n);
+  const int order = static_cast<int>(n);
   int info = 0;
   spotrf_("U", &order, diagonal, &order, &info);  // LAPACK's upper triangle is our lower one
   for (std::size_t i = 0; info == 0 && i < n; ++i)

@@ -49,23 +49,21 @@ void fit_baseline(Stages& stages, const TrainOptions& options, Model& model) {
   model.feature_preprocess = in.preprocess;
   model.semantic_preprocess = targets.preprocess;
   model.semantic_centre = targets.centre;
-  const TrainingSamples samples{in.x.view(), stages.labels, targets.vectors.view()};
   const SummedSamples sums = stages.sums(o.feature_scaling, targets);
   switch (o.kind) {
-    case Baseline::ridge: set_linear_map(model, Ridge(sums, stages.pool).solve(o.lambda * in.scale)); break;
+    case Baseline::ridge: set_linear_map(model, solve_ridge(sums, o.lambda * in.scale, stages.pool)); break;
     case Baseline::reverse_ridge: {
       stages.require_all_samples("method", "reverse-ridge");
       const double scale = mean_eigenvalue(gather_rows(targets.vectors.view(), stages.labels).view());
-      set_reverse_map(model, solve_reverse_ridge(samples, o.lambda * scale, stages.pool));
+      set_reverse_map(model, solve_reverse_ridge(sums, o.lambda * scale, stages.pool));
       break;
     }
     case Baseline::eszsl: {
       model.similarity = Similarity::dot;  // its scores are products with the class vector by construction
       double squares = 0;
       for (const auto c : stages.classes) squares += sum_of_squares(targets.vectors.row(static_cast<std::size_t>(c)));
-      set_linear_map(model, Eszsl(sums, stages.pool)
-                                .solve(o.lambda * in.scale,
-                                       o.semantic_lambda * squares / static_cast<double>(targets.vectors.cols())));
+      const double semantic = o.semantic_lambda * squares / static_cast<double>(targets.vectors.cols());
+      set_linear_map(model, solve_eszsl(sums, o.lambda * in.scale, semantic, stages.pool));
       break;
     }
     case Baseline::sae:
@@ -76,7 +74,7 @@ void fit_baseline(Stages& stages, const TrainOptions& options, Model& model) {
         wanted += in.sums.class_weights()[static_cast<std::size_t>(c)] *
                   sum_of_squares(targets.vectors.row(static_cast<std::size_t>(c)));
       const double squares = in.scale * static_cast<double>(stages.data.features.cols());
-      SaeMaps maps = Sae(sums, stages.pool).solve(o.lambda * squares / std::max(1e-12, wanted));
+      SaeMaps maps = solve_sae(sums, o.lambda * squares / std::max(1e-12, wanted), stages.pool);
       if (o.kind == Baseline::sae)
         set_linear_map(model, std::move(maps.forward));
       else
@@ -86,7 +84,8 @@ void fit_baseline(Stages& stages, const TrainOptions& options, Model& model) {
     case Baseline::dap: {
       stages.require_all_samples("method", "dap");
       model.similarity = Similarity::dot;
-      DapResult dap = solve_dap(samples, o.lambda * in.scale / 4, stages.pool, stages.progress);
+      DapResult dap =
+          solve_dap(sums, in.x.view(), stages.labels, o.lambda * in.scale / 4, stages.pool, stages.progress);
       model.record.dap = {static_cast<std::size_t>(dap.iterations), dap.relative_gradient};
       set_linear_map(model, std::move(dap.map));
       break;

@@ -8,6 +8,7 @@
 #include "data/sample_set.hpp"
 #include "solvers/descent.hpp"
 #include "solvers/joint.hpp"
+#include "solvers/preconditioner.hpp"
 #include "solvers/svr.hpp"
 #include "train/train_run.hpp"
 
@@ -141,7 +142,7 @@ void PaperFitter::fit_ridge(const TrainOptions& options, const GateRequest& gate
                             Model& model) {
   const auto& o = std::get<PaperOptions>(options.method);
   const Inputs& in = stages_.inputs(o.feature_scaling);
-  LinearMap shared = Ridge(stages_.sums(o.feature_scaling, targets), stages_.pool).solve(o.lambda * in.scale);
+  LinearMap shared = solve_ridge(stages_.sums(o.feature_scaling, targets), o.lambda * in.scale, stages_.pool);
   model.relu = o.relu;
   model.shared = std::move(shared.weights);
   model.bias = std::move(shared.bias);
@@ -161,13 +162,13 @@ void PaperFitter::fit_ridge(const TrainOptions& options, const GateRequest& gate
   descent.mmg = o.mmg;
   // The ridge weight in units of the scaled loss.
   descent.decay = o.lambda * in.scale / (mean_eigenvalue(wanted.view()) * q);
-  const auto preconditioner = RidgePreconditioner::of_products(
+  const Matrix<float> preconditioner = ridge_preconditioner(
       stages_.class_space(o.feature_scaling).products(stages_.pool).view(), o.lambda, stages_.pool);
   const DescentSamples samples{stages_.blocks(o.feature_scaling, &gates, o.input == NetworkInput::features),
                                true,
                                stages_.labels,
                                targets.vectors.view(),
-                               &preconditioner,
+                               preconditioner.view(),
                                nullptr};
   model.record.joint = objective_trace(descend(model, samples, descent, stages_.pool, stages_.progress));
 }

@@ -85,7 +85,7 @@ void fit_parsnets(Stages& stages, const TrainOptions& options, Model& model, con
       descent.start = load_refinement(checkpoint, fingerprint, model);
     const DescentSamples samples{
         stages.blocks(scaling, o.networks > 0 ? &gates : nullptr), stages.place.kept, stages.labels, {},
-        &stages.class_preconditioner(scaling, o.shrinkage),        stages.place.group};
+        stages.class_preconditioner(scaling, o.shrinkage).view(),  stages.place.group};
     const auto steps = descend(model, samples, descent, stages.pool, stages.progress, watch);
     model.record.refinement = objective_trace(steps);
   } else if (observer) {

@@ -116,9 +116,9 @@ const ClassMap& Stages::class_map(FeatureScaling scaling, double shrinkage) {
   return class_map_.get({scaling, shrinkage}, [&] { return class_space(scaling).solve(shrinkage, pool); });
 }
 
-const RidgePreconditioner& Stages::class_preconditioner(FeatureScaling scaling, double shrinkage) {
+const Matrix<float>& Stages::class_preconditioner(FeatureScaling scaling, double shrinkage) {
   return preconditioner_.get({scaling, shrinkage},
-                             [&] { return RidgePreconditioner(class_space(scaling).preconditioner(shrinkage, pool)); });
+                             [&] { return class_space(scaling).preconditioner(shrinkage, pool); });
 }
 
 const Encoding& Stages::encoding(const EncoderRequest& request) {
@@ -178,7 +178,7 @@ TargetVectors Stages::targets(const SemanticOptions& semantics) const {
 }
 
 SummedSamples Stages::sums(FeatureScaling scaling, const TargetVectors& targets) {
-  return {inputs(scaling).sums, {}, targets.vectors.view()};
+  return {inputs(scaling).sums, targets.vectors.view()};
 }
 
 SampleBlocks Stages::blocks(FeatureScaling scaling, const GateRequest* gates, bool z_is_x) {

@@ -14,7 +14,6 @@
 #include "solvers/baselines/linear_map.hpp"
 #include "solvers/class_means.hpp"
 #include "solvers/class_space.hpp"
-#include "solvers/preconditioner.hpp"
 #include "train/place_samples.hpp"
 
 namespace parsnets {
@@ -82,7 +81,7 @@ class Stages {
   const ClassSpace& class_space(FeatureScaling scaling);
   const ClassMap& class_map(FeatureScaling scaling, double shrinkage);
   /// Of refinement in class space.
-  const RidgePreconditioner& class_preconditioner(FeatureScaling scaling, double shrinkage);
+  const Matrix<float>& class_preconditioner(FeatureScaling scaling, double shrinkage);
   const Encoding& encoding(const EncoderRequest& request);
   const Gating& gating(const GateRequest& request);
 
@@ -130,7 +129,7 @@ class Stages {
   Stage<FeatureScaling, Inputs> inputs_;
   Stage<FeatureScaling, ClassSpace> class_space_;
   Stage<MapRequest, ClassMap> class_map_;
-  Stage<MapRequest, RidgePreconditioner> preconditioner_;
+  Stage<MapRequest, Matrix<float>> preconditioner_;
   Stage<EncoderRequest, Encoding> encoding_;
   Stage<GateRequest, Gating> gating_;
 };

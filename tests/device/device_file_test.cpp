@@ -5,8 +5,8 @@
 #include "base/linalg.hpp"
 #include "device/device_file_builder.hpp"
 #include "device/device_reader.hpp"
+#include "error_of.hpp"
 #include "model/evidence.hpp"
-#include "parsnets/error.hpp"
 #include "rejecting_model.hpp"
 
 namespace parsnets {
@@ -191,13 +191,9 @@ TEST(DeviceFile, RefusesASourceThatItCannotHold) {
   const auto refused = [&](auto change, const char* part) {
     model.record.data.source = test::small_source();
     change(*model.record.data.source);
-    try {
-      device_file(model, Precision::int8, 0, pool);
-      FAIL() << part;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::bad_input);
-      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-    }
+    const Error error = test::error_of([&] { device_file(model, Precision::int8, 0, pool); }).value();
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
   };
   refused([](FeatureSource& s) { s.sha256 = "abc"; }, "source.sha256");
   refused([](FeatureSource& s) { s.sha256[3] = 'G'; }, "source.sha256");
@@ -239,18 +235,14 @@ TEST(DeviceFile, SeveralTablesOfSemanticTargetsScoreAsInTheLibrary) {
     Model model =
         train(data, test::small_options("ridge", "semantic-weights=0.3,0.7;semantic-scaling=" + scaling), pool);
     const DeviceModel device(device_file(model, Precision::float32, 0, pool), "file");
-    test::SmallDevice runtime({device.bytes().begin(), device.bytes().end()});
+    test::SmallBank bank({device.bytes().begin(), device.bytes().end()}, 1);
     const Matrix<float> x = test::small_samples(20);
     EXPECT_LT(largest_difference(model.scores(x.view(), pool), device.scores(x.view(), pool)), 1e-4);
     // A class that is added is scaled by its tables, too.
     std::vector<float> attributes(model.classes.semantics.row(3).begin(), model.classes.semantics.row(3).end());
     attributes[0] += 0.5f;
-    std::vector<std::uint32_t> memory(pnrt_bank_bytes(&runtime.model, 1) / 4 + 1);
-    pnrt_bank bank;
-    ASSERT_EQ(pnrt_bank_init(&bank, &runtime.model, 1, memory.data(), memory.size() * 4), PNRT_OK);
-    std::vector<float> work(pnrt_work_bytes(&runtime.model, &bank) / 4 + 1), scores(model.classes.names.size() + 1);
-    ASSERT_EQ(pnrt_add_class(&bank, "new", attributes.data(), nullptr, work.data(), work.size() * 4), PNRT_OK);
-    ASSERT_EQ(pnrt_scores(&runtime.model, &bank, x.data(), scores.data(), work.data(), work.size() * 4), PNRT_OK);
+    ASSERT_EQ(bank.add("new", attributes), PNRT_OK);
+    const auto scores = bank.scores(x.data());
     model.add_class("new", attributes);
     EXPECT_NEAR(scores.back(), model.scores(x.view(), pool)(0, scores.size() - 1), 1e-4);
   }

@@ -6,11 +6,10 @@
 #include <set>
 
 #include "base/rng.hpp"
-#include "device/device_bank.hpp"
 #include "device/device_reader.hpp"
+#include "error_of.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/device.hpp"
-#include "parsnets/error.hpp"
 #include "parsnets/field.hpp"
 #include "parsnets/predictor.hpp"
 #include "parsnets_rt.h"
@@ -22,6 +21,7 @@ namespace {
 
 using test::Judged;
 using test::small_model;
+using test::SmallBank;
 using test::SmallDevice;
 
 constexpr float kLowest = std::numeric_limits<float>::lowest();
@@ -180,42 +180,24 @@ TEST(DeviceModel, AZeroVectorNoiseAndHugeValuesGetTheVerdictOfTheEngine) {
   }
 }
 
-/// A bank of the runtime with learning memory.
-struct Bank {
-  std::vector<std::uint32_t> memory, learning, work;
-  pnrt_bank bank{};
-  Bank(const pnrt_model& model, std::uint32_t capacity) : memory(pnrt_bank_bytes(&model, capacity) / 4 + 1) {
-    EXPECT_EQ(pnrt_bank_init(&bank, &model, capacity, memory.data(), memory.size() * 4), PNRT_OK);
-    learning.resize(pnrt_learning_bytes(&bank) / 4 + 1);
-    EXPECT_EQ(pnrt_bank_learn(&bank, learning.data(), learning.size() * 4), PNRT_OK);
-    work.resize(pnrt_work_bytes(&model, &bank) / 4 + 1);
-  }
-};
-
 TEST(DeviceModel, AddedRemovedAndTaughtClassesAreJudgedAsInTheEngine) {
   ThreadPool pool(1);
   const Matrix<float> x = test::small_samples(900);
   for (const char* kind : {"classes", "classes closed", "classes linear", "classes tables"}) {
     Model model = test::rejecting_model(kind, pool);
-    SmallDevice device(device_file(model, Precision::float32, 0, pool));
-    Bank bank(device.model, 4);
+    SmallBank device(device_file(model, Precision::float32, 0, pool), 4);
     const std::vector<std::string> gone{model.classes.names[1], model.classes.names.back()};
     std::vector<std::vector<float>> attributes;
     for (const auto& name : gone) {
       const auto c =
           static_cast<std::size_t>(std::ranges::find(model.classes.names, name) - model.classes.names.begin());
       attributes.emplace_back(model.classes.semantics.row(c).begin(), model.classes.semantics.row(c).end());
-      ASSERT_EQ(pnrt_remove_class(&bank.bank, name.c_str()), PNRT_OK);
+      ASSERT_EQ(device.remove(name), PNRT_OK);
     }
-    for (std::size_t i = 0; i < gone.size(); ++i)
-      ASSERT_EQ(pnrt_add_class(&bank.bank, ("new " + gone[i]).c_str(), attributes[i].data(), nullptr, bank.work.data(),
-                               bank.work.size() * 4),
-                PNRT_OK);
+    for (std::size_t i = 0; i < gone.size(); ++i) ASSERT_EQ(device.add("new " + gone[i], attributes[i]), PNRT_OK);
     const Matrix<float> examples = test::small_samples(3);
     const std::vector<std::string> taught{model.classes.names[0], "new " + gone[1]};
-    for (const auto& name : taught)
-      ASSERT_EQ(pnrt_teach(&bank.bank, name.c_str(), examples.data(), 3, bank.work.data(), bank.work.size() * 4),
-                PNRT_OK);
+    for (const auto& name : taught) ASSERT_EQ(device.teach(name.c_str(), examples.data(), 3), PNRT_OK);
     for (std::size_t i = 0; i < gone.size(); ++i) model.add_class("new " + gone[i], attributes[i]);
     model.remove_classes(gone);
     // A class that has learned keeps the length that its place had.
@@ -229,7 +211,7 @@ TEST(DeviceModel, AddedRemovedAndTaughtClassesAreJudgedAsInTheEngine) {
     for (const Among among : {Among::all, Among::seen, Among::unseen}) {
       const auto engine = test::judge(model, predictor, x.view(), Ranking(model, among), pool);
       const auto found = expect_agreement(model.rejection, engine,
-                                          verdicts_of(device.model, &bank.bank, x.view(), among), 3e-4f, kind);
+                                          verdicts_of(device.model, &device.bank, x.view(), among), 3e-4f, kind);
       EXPECT_LE(found.near_a_bound, 9u) << kind;
       for (const Judged& one : engine) added += model.classes.names[one.best].starts_with("new ");
     }
@@ -242,31 +224,36 @@ TEST(DeviceModel, ABankRejectsAsItsModelAndGoesOnAfterLoading) {
   const Model model = test::rejecting_model("classes", pool);
   const DeviceModel device(device_file(model, Precision::int8, 0, pool), "device");
   const Matrix<float> x = test::small_samples(300);
-  DeviceBank bank(device, 2), again(device, 2);
+  SmallBank bank({device.bytes().begin(), device.bytes().end()}), again(bank.file);
+  const auto unknown = [&](const SmallBank& of) {
+    std::vector<std::uint8_t> all;
+    for (const auto& verdict : verdicts_of(of.model, &of.bank, x.view(), Among::all))
+      all.push_back(static_cast<std::uint8_t>(verdict.unknown));
+    return all;
+  };
   ASSERT_TRUE(device.rejects());
-  ASSERT_TRUE(bank.rejects());
-  EXPECT_EQ(bank.unknown(x.view(), Among::all, pool), device.unknown(x.view(), Among::all, pool));
-  bank.add_class("new", model.classes.semantics.row(2));
-  bank.teach("new", test::small_samples(4).view());
-  bank.remove_class(model.classes.names[2]);
-  const auto changed = bank.unknown(x.view(), Among::all, pool);
+  EXPECT_EQ(unknown(bank), device.unknown(x.view(), Among::all, pool));
+  ASSERT_EQ(bank.add("new", model.classes.semantics.row(2)), PNRT_OK);
+  ASSERT_EQ(bank.teach("new", x.data(), 4), PNRT_OK);
+  ASSERT_EQ(bank.remove(model.classes.names[2]), PNRT_OK);
+  const auto changed = unknown(bank);
   EXPECT_NE(changed, device.unknown(x.view(), Among::all, pool));
-  again.load(bank.save());
-  EXPECT_EQ(again.unknown(x.view(), Among::all, pool), changed);
+  ASSERT_EQ(again.load(bank.save()), PNRT_OK);
+  EXPECT_EQ(unknown(again), changed);
 }
 
 TEST(DeviceModel, OneCandidateIsJudgedAndNoneIsUnknown) {
   ThreadPool pool(1);
   const Model model = test::rejecting_model("classes", pool);
-  SmallDevice device(device_file(model, Precision::float32, 0, pool));
-  Bank bank(device.model, 1);
+  SmallBank device(device_file(model, Precision::float32, 0, pool), 1);
   const Matrix<float> x = test::small_samples(50);
   for (std::size_t c = 1; c < model.classes.names.size(); ++c)
-    ASSERT_EQ(pnrt_remove_class(&bank.bank, model.classes.names[c].c_str()), PNRT_OK);
+    ASSERT_EQ(device.remove(model.classes.names[c]), PNRT_OK);
   const auto engine = test::judge(model, x.view(), Ranking(model, {0}), pool);
-  expect_agreement(model.rejection, engine, verdicts_of(device.model, &bank.bank, x.view(), Among::all), 3e-4f, "one");
-  ASSERT_EQ(pnrt_remove_class(&bank.bank, model.classes.names[0].c_str()), PNRT_OK);
-  for (const auto& verdict : verdicts_of(device.model, &bank.bank, x.view(), Among::all)) {
+  expect_agreement(model.rejection, engine, verdicts_of(device.model, &device.bank, x.view(), Among::all), 3e-4f,
+                   "one");
+  ASSERT_EQ(device.remove(model.classes.names[0]), PNRT_OK);
+  for (const auto& verdict : verdicts_of(device.model, &device.bank, x.view(), Among::all)) {
     EXPECT_EQ(verdict.count, 0u);
     EXPECT_EQ(verdict.unknown, 1u);
     EXPECT_EQ(verdict.known_score, kLowest);
@@ -284,15 +271,11 @@ TEST(DeviceModel, IsEvaluatedOnFeaturesOfItsSourceAlone) {
   data.source->backbone = "renamed.onnx";
   EXPECT_EQ(evaluate(device, data, pool).zsl.top1, plain);
   data.source->input.width = 97;
-  try {
-    evaluate(device, data, pool);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    EXPECT_NE(std::string(error.what()).find("features of the backbone of training, net.onnx (sha256 0123456789ab)"),
-              std::string::npos)
-        << error.what();
-  }
+  const Error error = test::error_of([&] { evaluate(device, data, pool); }).value();
+  EXPECT_EQ(error.code(), ErrorCode::bad_input);
+  EXPECT_NE(std::string(error.what()).find("features of the backbone of training, net.onnx (sha256 0123456789ab)"),
+            std::string::npos)
+      << error.what();
 }
 
 TEST(DeviceModel, RejectionIsRefusedWhereThereIsNone) {
@@ -300,18 +283,9 @@ TEST(DeviceModel, RejectionIsRefusedWhereThereIsNone) {
   const Matrix<float> x = test::small_samples(1);
   const DeviceModel device(device_file(small_model("classes", pool), Precision::int8, 0, pool), "device");
   EXPECT_FALSE(device.rejects());
-  EXPECT_FALSE(DeviceBank(device).rejects());
-  const auto expect_refused = [](const auto& call) {
-    try {
-      call();
-      ADD_FAILURE() << "accepted";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::usage);
-      EXPECT_NE(std::string(error.what()).find("no rejection"), std::string::npos) << error.what();
-    }
-  };
-  expect_refused([&] { device.unknown(x.view(), Among::all, pool); });
-  expect_refused([&] { DeviceBank(device).unknown(x.view(), Among::all, pool); });
+  const Error error = test::error_of([&] { device.unknown(x.view(), Among::all, pool); }).value();
+  EXPECT_EQ(error.code(), ErrorCode::usage);
+  EXPECT_NE(std::string(error.what()).find("no rejection"), std::string::npos) << error.what();
   SmallDevice runtime({device.bytes().begin(), device.bytes().end()});
   pnrt_match best;
   pnrt_verdict verdict;

@@ -1,32 +1,32 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 
 #include "base/linalg.hpp"
-#include "base/rng.hpp"
+#include "base/random_matrix.hpp"
 #include "eigen_reference.hpp"
+#include "error_of.hpp"
 #include "features/fit_encoder.hpp"
-#include "parsnets/error.hpp"
 #include "parsnets/model_parts.hpp"
 
 namespace parsnets {
 
 namespace {
 
+using test::same_bits;
+
 /// Mixed columns of falling strength, so that the spectrum decays slowly, as that of real features does.
 Matrix<float> decaying(std::size_t n, std::size_t d, std::uint64_t seed, double power = 0.5) {
   Rng rng(seed);
-  Matrix<double> mix(d, d), raw(n, d), out(n, d);
+  Matrix<double> mix(d, d), raw(n, d);
   for (double& v : mix.values()) v = rng.normal();
   orthonormalise_rows(mix.view());
   for (std::size_t r = 0; r < n; ++r)
     for (std::size_t c = 0; c < d; ++c) raw(r, c) = rng.normal() / std::pow(1.0 + static_cast<double>(c), power);
   ThreadPool pool(1);
-  multiply(pool, Trans::no, raw.view(), Trans::no, mix.view(), out.view());
-  return to_float(out.view());
+  return to_float(product(pool, Trans::no, raw, Trans::no, mix).view());
 }
 
 /// Singular values by an independent library: ‖X − X WᵀW‖ cannot be below the tail of the spectrum.
@@ -42,8 +42,8 @@ double best_error(const Matrix<float>& x, std::size_t h) {
 double direct_error(const Matrix<float>& x, const Matrix<float>& w) {
   ThreadPool pool(1);
   const auto xd = to_double(x.view()), wd = to_double(w.view());
-  Matrix<double> e(x.rows(), w.rows()), residual = Matrix<double>::copy_of(xd.view());
-  multiply(pool, Trans::no, xd.view(), Trans::yes, wd.view(), e.view());
+  const Matrix<double> e = product(pool, Trans::no, xd, Trans::yes, wd);
+  Matrix<double> residual = Matrix<double>::copy_of(xd.view());
   multiply(pool, Trans::no, e.view(), Trans::no, wd.view(), residual.view(), -1, 1);
   double lost = 0, total = 0;
   for (const double v : residual.values()) lost += v * v;
@@ -65,8 +65,8 @@ EncoderOptions options_for(int h, EncoderMethod method, Rotation rotation = Rota
   return options;
 }
 
-bool same_bits(const Matrix<float>& a, const Matrix<float>& b) {
-  return a.rows() == b.rows() && a.cols() == b.cols() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+Encoder fit(const EncoderOptions& options, const Matrix<float>& x, ThreadPool& pool) {
+  return fit_encoder(options, x.rows(), gram_of_columns(pool, x.view()).view(), pool);
 }
 
 struct Shape {
@@ -82,9 +82,9 @@ TEST(Encoder, TheExactFitReachesTheErrorOfTheSingularValueDecomposition) {
     const auto x = decaying(n, d, 1);
     const double best = best_error(x, static_cast<std::size_t>(h));
     for (const auto rotation : {Rotation::identity, Rotation::random}) {
-      const auto encoder = fit_encoder(options_for(h, EncoderMethod::exact, rotation), x.view(), pool);
+      const auto encoder = fit(options_for(h, EncoderMethod::exact, rotation), x, pool);
       expect_orthonormal_rows(encoder.weights);
-      EXPECT_NEAR(encoder.reconstruction_error, best, 1e-5) << n << " x " << d;
+      EXPECT_NEAR(encoder.reconstruction_error, best, 1e-3) << n << " x " << d;
       EXPECT_NEAR(direct_error(x, encoder.weights), best, 1e-5);
     }
   }
@@ -97,19 +97,20 @@ TEST(Encoder, TheRandomizedFitIsWithinOnePerCentOfTheBest) {
     for (const double power : {1.0, 0.5, 0.25}) {
       const auto x = decaying(n, d, 2, power);
       const double best = best_error(x, static_cast<std::size_t>(h));
-      const auto encoder = fit_encoder(options_for(h, EncoderMethod::randomized), x.view(), pool);
+      const auto encoder = fit(options_for(h, EncoderMethod::randomized), x, pool);
       expect_orthonormal_rows(encoder.weights);
-      EXPECT_GE(encoder.reconstruction_error, best - 1e-6);
-      EXPECT_LE(encoder.reconstruction_error, 1.01 * best) << n << " x " << d << ", power " << power;
-      EXPECT_NEAR(direct_error(x, encoder.weights), encoder.reconstruction_error, 1e-6);
+      const double error = direct_error(x, encoder.weights);
+      EXPECT_GE(error, best - 1e-6);
+      EXPECT_LE(error, 1.01 * best) << n << " x " << d << ", power " << power;
+      EXPECT_NEAR(encoder.reconstruction_error, error, 1e-5);
     }
 }
 
 TEST(Encoder, PrincipalAxesAreOrderedByVarianceAndAgreeBetweenTheMethods) {
   ThreadPool pool(2);
   const auto x = decaying(500, 80, 3, 1.0);
-  const auto exact = fit_encoder(options_for(10, EncoderMethod::exact, Rotation::identity), x.view(), pool);
-  const auto randomized = fit_encoder(options_for(10, EncoderMethod::randomized, Rotation::identity), x.view(), pool);
+  const auto exact = fit(options_for(10, EncoderMethod::exact, Rotation::identity), x, pool);
+  const auto randomized = fit(options_for(10, EncoderMethod::randomized, Rotation::identity), x, pool);
   const auto e = encoded(exact, x.view(), pool);
   double before = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < 10; ++i) {
@@ -121,51 +122,20 @@ TEST(Encoder, PrincipalAxesAreOrderedByVarianceAndAgreeBetweenTheMethods) {
   }
 }
 
-TEST(Encoder, ProductsThatAreThereAlreadyGiveTheSameAxes) {
-  ThreadPool pool(2);
-  const auto x = decaying(500, 80, 3, 1.0);
-  const Matrix<float> products = gram_of_columns(pool, x.view());
-  for (const auto method : {EncoderMethod::exact, EncoderMethod::randomized}) {
-    const EncoderOptions options = options_for(10, method, Rotation::identity);
-    const auto made = fit_encoder(options, x.view(), pool),
-               given = fit_encoder(options, x.view(), pool, products.view());
-    for (std::size_t i = 0; i < 10; ++i) EXPECT_NEAR(dot(made.weights.row(i), given.weights.row(i)), 1, 1e-3) << i;
-  }
-}
-
-TEST(Encoder, ProductsAloneGiveTheSameEncoder) {
-  ThreadPool pool(1);
-  for (const std::size_t n : {300u, 30u}) {  // fewer samples than features, too
-    const Matrix<float> x = decaying(n, 40, 5);
-    const Matrix<float> products = gram_of_columns(pool, x.view());
-    EncoderOptions options;
-    options.dimensions = 6;
-    options.rotation = Rotation::identity;
-    const Encoder expected = fit_encoder(options, x.view(), pool),
-                  found = fit_encoder(options, n, products.view(), pool);
-    for (std::size_t i = 0; i < expected.weights.size(); ++i)
-      EXPECT_NEAR(found.weights.data()[i], expected.weights.data()[i], 1e-4);
-    EXPECT_NEAR(found.reconstruction_error, expected.reconstruction_error, 1e-4);
-  }
-}
-
 TEST(Encoder, ARotationChangesTheBasisButNotTheReconstruction) {
   ThreadPool pool(2);
   const auto x = decaying(200, 60, 4);
-  const auto plain = fit_encoder(options_for(24, EncoderMethod::exact, Rotation::identity), x.view(), pool);
+  const auto plain = fit(options_for(24, EncoderMethod::exact, Rotation::identity), x, pool);
   const auto project = [&](const Encoder& encoder) {
-    const auto e = encoded(encoder, x.view(), pool);
-    Matrix<float> back(x.rows(), x.cols());
-    multiply(pool, Trans::no, e.view(), Trans::no, encoder.weights.view(), back.view());
-    return back;
+    return product(pool, Trans::no, encoded(encoder, x.view(), pool), Trans::no, encoder.weights);
   };
   const auto expected = project(plain);
   Matrix<float> former;
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
-    const auto turned = fit_encoder(options_for(24, EncoderMethod::exact, Rotation::random, seed), x.view(), pool);
+    const auto turned = fit(options_for(24, EncoderMethod::exact, Rotation::random, seed), x, pool);
     EXPECT_FALSE(same_bits(turned.weights, plain.weights));
     EXPECT_FALSE(same_bits(turned.weights, former));
-    EXPECT_NEAR(turned.reconstruction_error, plain.reconstruction_error, 1e-7);
+    EXPECT_NEAR(turned.reconstruction_error, plain.reconstruction_error, 1e-6);
     const auto back = project(turned);
     for (std::size_t i = 0; i < back.size(); ++i) ASSERT_NEAR(back.data()[i], expected.data()[i], 2e-6);
     former = Matrix<float>::copy_of(turned.weights.view());
@@ -181,7 +151,7 @@ TEST(Encoder, TheRandomRotationIsUniformlyDistributed) {
   for (std::size_t i = 0; i < h; ++i) x(i, i) = static_cast<float>(h - i);
   Matrix<double> sum(h, h, 0.0), squares(h, h, 0.0);
   for (std::size_t draw = 0; draw < draws; ++draw) {
-    const auto w = fit_encoder(options_for(h, EncoderMethod::exact, Rotation::random, draw), x.view(), pool).weights;
+    const auto w = fit(options_for(h, EncoderMethod::exact, Rotation::random, draw), x, pool).weights;
     for (std::size_t i = 0; i < w.size(); ++i) {
       sum.data()[i] += w.data()[i];
       squares.data()[i] += static_cast<double>(w.data()[i]) * w.data()[i];
@@ -198,11 +168,11 @@ TEST(Encoder, FitsAndEmbeddingsDoNotDependOnTheNumberOfThreads) {
     const auto x = decaying(n, d, 5);
     for (const auto method : {EncoderMethod::exact, EncoderMethod::randomized, EncoderMethod::automatic}) {
       ThreadPool one(1);
-      const auto first = fit_encoder(options_for(h, method), x.view(), one);
+      const auto first = fit(options_for(h, method), x, one);
       const auto e = encoded(first, x.view(), one);
       for (const unsigned threads : {2u, 5u}) {
         ThreadPool pool(threads);
-        const auto again = fit_encoder(options_for(h, method), x.view(), pool);
+        const auto again = fit(options_for(h, method), x, pool);
         EXPECT_TRUE(same_bits(first.weights, again.weights));
         EXPECT_EQ(first.reconstruction_error, again.reconstruction_error);
         EXPECT_TRUE(same_bits(e, encoded(again, x.view(), pool)));
@@ -214,18 +184,18 @@ TEST(Encoder, FitsAndEmbeddingsDoNotDependOnTheNumberOfThreads) {
 TEST(Encoder, TheMethodIsExactUnlessThatIsMuchDearer) {
   ThreadPool pool(2);
   const auto small = decaying(300, 100, 5), large = decaying(1000, 900, 5);
-  const auto fit = [&](const Matrix<float>& x, EncoderMethod method) {
-    return fit_encoder(options_for(10, method), x.view(), pool).weights;
+  const auto weights = [&](const Matrix<float>& x, EncoderMethod method) {
+    return fit(options_for(10, method), x, pool).weights;
   };
-  EXPECT_TRUE(same_bits(fit(small, EncoderMethod::automatic), fit(small, EncoderMethod::exact)));
-  EXPECT_TRUE(same_bits(fit(large, EncoderMethod::automatic), fit(large, EncoderMethod::randomized)));
-  EXPECT_FALSE(same_bits(fit(small, EncoderMethod::exact), fit(small, EncoderMethod::randomized)));
+  EXPECT_TRUE(same_bits(weights(small, EncoderMethod::automatic), weights(small, EncoderMethod::exact)));
+  EXPECT_TRUE(same_bits(weights(large, EncoderMethod::automatic), weights(large, EncoderMethod::randomized)));
+  EXPECT_FALSE(same_bits(weights(small, EncoderMethod::exact), weights(small, EncoderMethod::randomized)));
 }
 
 TEST(Encoder, EncodingsAreProductsWithTheWeights) {
   ThreadPool pool(2);
   const auto x = decaying(150, 67, 6);
-  const auto encoder = fit_encoder(options_for(20, EncoderMethod::exact), x.view(), pool);
+  const auto encoder = fit(options_for(20, EncoderMethod::exact), x, pool);
   const auto e = encoded(encoder, x.view(), pool);
   for (std::size_t r = 0; r < x.rows(); ++r)
     for (std::size_t i = 0; i < 20; ++i) ASSERT_NEAR(dot(encoder.weights.row(i), x.row(r)), e(r, i), 1e-6);
@@ -244,17 +214,15 @@ TEST(Encoder, DataOfLowerRankThanTheEncoderIsReconstructedExactly) {
   ThreadPool pool(2);
   for (const bool wide : {false, true}) {
     const std::size_t n = wide ? 60 : 200, d = wide ? 200 : 60;
-    Rng rng(8);
-    Matrix<float> left(n, 4), right(4, d), x(n, d);
-    for (float& v : left.values()) v = static_cast<float>(rng.normal());
-    for (float& v : right.values()) v = static_cast<float>(rng.normal());
-    multiply(pool, Trans::no, left.view(), Trans::no, right.view(), x.view());
-    Matrix<float> zero(n, d, 0.0f);
+    const Matrix<float> x = product(pool, Trans::no, test::random_matrix<float>(n, 4, 8), Trans::no,
+                                    test::random_matrix<float>(4, d, 9)),
+                        zero(n, d, 0.0f);
     for (const auto method : {EncoderMethod::exact, EncoderMethod::randomized}) {
-      const auto encoder = fit_encoder(options_for(30, method), x.view(), pool);
+      const auto encoder = fit(options_for(30, method), x, pool);
       expect_orthonormal_rows(encoder.weights);
-      EXPECT_LT(encoder.reconstruction_error, 1e-5);
-      const auto of_zero = fit_encoder(options_for(30, method), zero.view(), pool);
+      EXPECT_LT(encoder.reconstruction_error, 1e-3);
+      EXPECT_LT(direct_error(x, encoder.weights), 1e-5);
+      const auto of_zero = fit(options_for(30, method), zero, pool);
       expect_orthonormal_rows(of_zero.weights);
       EXPECT_EQ(of_zero.reconstruction_error, 0);
     }
@@ -265,21 +233,18 @@ TEST(Encoder, AllDimensionsKeepEverything) {
   ThreadPool pool(2);
   for (const auto method : {EncoderMethod::exact, EncoderMethod::randomized, EncoderMethod::automatic}) {
     const auto x = decaying(90, 30, 9);
-    const auto encoder = fit_encoder(options_for(30, method), x.view(), pool);
+    const auto encoder = fit(options_for(30, method), x, pool);
     expect_orthonormal_rows(encoder.weights);
-    EXPECT_LT(encoder.reconstruction_error, 1e-6);
+    EXPECT_LT(encoder.reconstruction_error, 1e-3);
+    EXPECT_LT(direct_error(x, encoder.weights), 1e-6);
   }
 }
 
 TEST(Encoder, ImpossibleDimensionsAreAUsageError) {
   ThreadPool pool(1);
   const auto x = decaying(20, 10, 10);
-  for (const int h : {-1, 0, 11}) try {
-      fit_encoder(options_for(h, EncoderMethod::automatic), x.view(), pool);
-      FAIL() << h;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::usage);
-    }
+  for (const int h : {-1, 0, 11})
+    EXPECT_EQ(test::code_of([&] { fit(options_for(h, EncoderMethod::automatic), x, pool); }), ErrorCode::usage) << h;
 }
 
 TEST(Encoder, NonFiniteSamplesAreRefusedRatherThanEncoded) {
@@ -287,7 +252,7 @@ TEST(Encoder, NonFiniteSamplesAreRefusedRatherThanEncoded) {
   auto x = decaying(50, 30, 11);
   x(7, 3) = std::numeric_limits<float>::quiet_NaN();
   for (const auto method : {EncoderMethod::exact, EncoderMethod::randomized})
-    EXPECT_THROW(fit_encoder(options_for(5, method), x.view(), pool), Error);
+    EXPECT_THROW(fit(options_for(5, method), x, pool), Error);
 }
 
 }  // namespace parsnets

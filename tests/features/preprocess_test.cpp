@@ -7,8 +7,9 @@
 #include <limits>
 #include <numeric>
 
+#include "base/linalg.hpp"
 #include "base/rng.hpp"
-#include "parsnets/error.hpp"
+#include "error_of.hpp"
 
 namespace parsnets {
 
@@ -35,11 +36,7 @@ double mean_of_column(const Matrix<float>& x, std::size_t c) {
   return sum / static_cast<double>(x.rows());
 }
 
-double length(std::span<const float> x) {
-  double sum = 0;
-  for (const float v : x) sum += static_cast<double>(v) * v;
-  return std::sqrt(sum);
-}
+double length(std::span<const float> x) { return std::sqrt(dot(x, x)); }
 
 }  // namespace
 
@@ -170,17 +167,16 @@ TEST(Preprocess, ANonFiniteValueIsReportedWithItsSample) {
     x(1234, 2) = bad;
     for (const unsigned threads : {1u, 3u}) {
       ThreadPool pool(threads);
-      for (const bool fit : {true, false}) try {
-          if (fit)
-            fit_feature_preprocess(FeatureScaling::sqrt_l2, x.view(), first_rows(3000), pool);
-          else
-            preprocessed_rows(FeaturePreprocess{}, x.view(), first_rows(3000), pool);
-          FAIL() << "nothing was thrown";
-        } catch (const Error& e) {
-          EXPECT_EQ(e.code(), ErrorCode::bad_input);
-          EXPECT_EQ(e.parts().field, "features");
-          EXPECT_NE(std::string(e.what()).find("row 1234, column 2"), std::string::npos) << e.what();
-        }
+      for (const bool fit : {true, false}) {
+        const auto read = [&] {
+          if (fit) return void(fit_feature_preprocess(FeatureScaling::sqrt_l2, x.view(), first_rows(3000), pool));
+          preprocessed_rows(FeaturePreprocess{}, x.view(), first_rows(3000), pool);
+        };
+        const Error error = test::error_of(read).value();
+        EXPECT_EQ(error.code(), ErrorCode::bad_input);
+        EXPECT_EQ(error.parts().field, "features");
+        EXPECT_NE(std::string(error.what()).find("row 1234, column 2"), std::string::npos) << error.what();
+      }
       fit_feature_preprocess(FeatureScaling::sqrt_l2, x.view(), first_rows(1234), pool);  // it is not among these
     }
   }

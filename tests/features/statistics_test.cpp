@@ -122,25 +122,16 @@ TEST(Statistics, ClassesAreMatchedByName) {
   EXPECT_EQ(one.weight(), 80);
 }
 
-TEST(Statistics, SamplesAndShardsCanBeTakenOutAgain) {
+TEST(Statistics, SamplesCanBeTakenOutAgain) {
   const Samples s(900, 12, 3);
   ThreadPool pool(2);
-  Statistics half(FeatureScaling::sqrt_l2, names(3), 12), all = half.copy();
-  const std::vector<std::int32_t> first(s.rows.begin(), s.rows.begin() + 450), last(s.rows.begin() + 450, s.rows.end());
-  half.add(s.x.view(), s.labels, first, pool);
-  Statistics rest(FeatureScaling::sqrt_l2, names(3), 12);
-  rest.add(s.x.view(), s.labels, last, pool);
-  for (const bool by_rows : {true, false}) {
-    all = half.copy();
-    all.merge(rest);
-    if (by_rows)
-      all.remove(s.x.view(), s.labels, last, pool);
-    else
-      all.subtract(rest);
-    EXPECT_EQ(all.class_weights(), half.class_weights());
-    EXPECT_LT(largest_difference(all.products().values(), half.products().values()), 1e-12);
-  }
-  EXPECT_THROW(rest.subtract(half), Error);  // no such samples were added
+  Statistics half(FeatureScaling::sqrt_l2, names(3), 12);
+  half.add(s.x.view(), s.labels, std::span(s.rows).first(450), pool);
+  Statistics all = half.copy();
+  all.add(s.x.view(), s.labels, std::span(s.rows).subspan(450), pool);
+  all.remove(s.x.view(), s.labels, std::span(s.rows).subspan(450), pool);
+  EXPECT_EQ(all.class_weights(), half.class_weights());
+  EXPECT_LT(largest_difference(all.products().values(), half.products().values()), 1e-12);
 }
 
 TEST(Statistics, BadInputChangesNothing) {

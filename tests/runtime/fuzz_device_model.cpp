@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/device_reader.hpp"
@@ -169,6 +170,15 @@ class Trial {
     return values;
   }
 
+  /// What `call` returns without SIMD.
+  template <class Call>
+  auto without_simd(const Call& call) {
+    const auto path = std::exchange(model_.path, std::uint8_t{PNRT_SCALAR});
+    auto result = call();
+    model_.path = path;
+    return result;
+  }
+
   /// Scores on the path the runtime chose; integer models must give the same bits on the plain one.
   Exact<float> scores(const pnrt_bank* bank, const Exact<float>& features, bool& good) {
     Exact<std::byte> work(pnrt_work_bytes(&model_, bank));
@@ -177,10 +187,8 @@ class Trial {
     if (good) require_finite(out, "scores");
     if (integer_) {
       Exact<float> plain(out.size());
-      const auto path = model_.path;
-      model_.path = PNRT_SCALAR;
-      const auto status = pnrt_scores(&model_, bank, features.data(), plain.data(), work.data(), work.size());
-      model_.path = path;
+      const auto status = without_simd(
+          [&] { return pnrt_scores(&model_, bank, features.data(), plain.data(), work.data(), work.size()); });
       require(good == (status == PNRT_OK), "the same verdict with and without SIMD");
       if (good)
         require(std::memcmp(out.data(), plain.data(), 4 * out.size()) == 0, "the same bits with and without SIMD");
@@ -298,11 +306,9 @@ class Trial {
     check_verdict(query, verdict, top, ranks);
     if (query.reject == 1 && integer_) {
       const pnrt_verdict fast = verdict;
-      const auto path = model_.path;
-      model_.path = PNRT_SCALAR;
-      require(call(work.size()) == PNRT_OK && std::memcmp(&fast, &verdict, sizeof fast) == 0,
-              "the same verdict with and without SIMD");
-      model_.path = path;
+      require(
+          without_simd([&] { return call(work.size()); }) == PNRT_OK && std::memcmp(&fast, &verdict, sizeof fast) == 0,
+          "the same verdict with and without SIMD");
     }
     float sum = 0;
     for (std::uint32_t i = 0; i < verdict.count; ++i) {
@@ -327,10 +333,8 @@ class Trial {
     if (integer_) {
       pnrt_explanation plain_why{};
       Exact<float> plain(model_.attributes);
-      const auto path = model_.path;
-      model_.path = PNRT_SCALAR;
-      require(call(plain_why, plain) == status, "the same verdict of pnrt_explain with and without SIMD");
-      model_.path = path;
+      require(without_simd([&] { return call(plain_why, plain); }) == status,
+              "the same verdict of pnrt_explain with and without SIMD");
       require(status != PNRT_OK || (std::memcmp(&why, &plain_why, sizeof why) == 0 &&
                                     std::memcmp(contributions.data(), plain.data(), 4 * plain.size()) == 0),
               "the same explanation with and without SIMD");
@@ -347,6 +351,14 @@ class Trial {
     const auto& second = ranks[ranks.size() > 1 ? 1 : 0];
     require(why.winner == ranks[0].second && why.winner_score == ranks[0].first, "the best class wins");
     require(why.runner_up == second.second && why.runner_up_score == second.first, "the second best is second");
+  }
+
+  /// Scores, after everything that is made of them was checked.
+  Exact<float> judge(const pnrt_bank* bank, const Exact<float>& features, bool& good) {
+    auto all = scores(bank, features, good);
+    classify(bank, features, good, all);
+    explain(bank, features, good, all);
+    return all;
   }
 
   /// Scores of `slots` that have a class in both must be equal bit for bit.
@@ -392,15 +404,9 @@ class Trial {
     std::vector<Exact<float>> samples;
     for (int i = 0; i < 12; ++i) samples.push_back(random_values(model_.features));
     const auto saved = learn(bank, samples);
-    const auto learned = scores(&bank, features, after);
-    classify(&bank, features, after, learned);
-    explain(&bank, features, after, learned);
-    if (integer_) {
-      const auto path = model_.path;
-      model_.path = PNRT_SCALAR;
-      require(learn(bank, samples) == saved, "the same is learned with and without SIMD");
-      model_.path = path;
-    }
+    const auto learned = judge(&bank, features, after);
+    if (integer_)
+      require(without_simd([&] { return learn(bank, samples); }) == saved, "the same is learned with and without SIMD");
     require(pnrt_forget(&bank) == PNRT_OK, "what was learned is forgotten");
     const auto back = scores(&bank, features, after);
     require(before == after, "nothing is left of what was learned");
@@ -415,11 +421,9 @@ class Trial {
     const auto features = random_values(model_.features);
     bool predicted = false, good = false, still = false;
     const auto prediction = predict(features, predicted);
-    const auto first = scores(nullptr, features, good);
+    const auto first = judge(nullptr, features, good);
     require(predicted || !good, "no scores without a prediction");
     if (good) check_scores(info, file, prediction, first);
-    classify(nullptr, features, good, first);
-    explain(nullptr, features, good, first);
 
     constexpr std::uint32_t capacity = 2, none = 0xffffffff;
     Exact<std::byte> memory(pnrt_bank_bytes(&model_, capacity));
@@ -437,11 +441,8 @@ class Trial {
     require(known || added == PNRT_OK || added == PNRT_NOT_FINITE, "a class is added or its values refused");
     if (added != PNRT_OK) return;
     require(index == model_.classes && std::strcmp(pnrt_class_name(&model_, &bank, index), name) == 0, "its name");
-    const auto more = scores(&bank, features, still);
+    const auto more = judge(&bank, features, still);
     if (good && still) require_same(with_bank, more, index);
-    classify(&bank, features, still, more);
-    explain(&bank, features, still, more);
-
     check_learning(bank, features);
 
     require(pnrt_remove_class(&bank, name) == PNRT_OK, "the class goes again");
@@ -456,11 +457,9 @@ class Trial {
     require(pnrt_remove_class(&bank, freed.c_str()) == PNRT_OK, "a class of the model goes");
     std::uint32_t found = none;
     require(pnrt_find_class(&model_, &bank, freed.c_str(), &found) == PNRT_NOT_FOUND, "a removed class is not found");
-    const auto fewer = scores(&bank, features, still);
+    const auto fewer = judge(&bank, features, still);
     require(still || !good, "fewer classes are no harder");
     if (good) require_same(with_bank, fewer, victim);
-    classify(&bank, features, still, fewer);
-    explain(&bank, features, still, fewer);
     const auto again = add(bank, freed.c_str(), &index);
     require((again == PNRT_BAD_NAME) == (freed.size() >= PNRT_NAME_BYTES), "long names are refused");
     require(again == PNRT_OK || again == PNRT_NOT_FINITE || again == PNRT_BAD_NAME, "its name is free");
@@ -470,9 +469,7 @@ class Trial {
     if (add(bank, name, nullptr) != PNRT_OK) return;
     require(add(bank, "one too many", nullptr) == PNRT_FULL, "a bank is full at its capacity");
     check_learning(bank, features);
-    const auto last = scores(&bank, features, still);
-    classify(&bank, features, still, last);
-    explain(&bank, features, still, last);
+    judge(&bank, features, still);
   }
 
   const Bytes& file_;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 #include "parsnets/predictor.hpp"
 #include "small_device.hpp"
@@ -14,13 +15,8 @@ namespace parsnets {
 namespace {
 
 using test::small_model;
+using test::SmallBank;
 using test::SmallDevice;
-
-std::vector<float> scores_of(SmallDevice& device, const pnrt_bank* bank, const float* x) {
-  std::vector<float> work(pnrt_work_bytes(&device.model, bank) / 4 + 1), scores(pnrt_class_slots(&device.model, bank));
-  EXPECT_EQ(pnrt_scores(&device.model, bank, x, scores.data(), work.data(), work.size() * 4), PNRT_OK);
-  return scores;
-}
 
 /// What pnrt_explain says.
 struct Reason {
@@ -32,7 +28,7 @@ struct Reason {
   }
 };
 
-Reason reason_of(SmallDevice& device, const pnrt_bank* bank, const float* x) {
+Reason reason_of(const SmallDevice& device, const pnrt_bank* bank, const float* x) {
   std::vector<float> work(pnrt_work_bytes(&device.model, bank) / 4 + 1);
   Reason reason{{}, std::vector<float>(device.model.attributes), std::vector<float>(device.model.attributes)};
   EXPECT_EQ(pnrt_explain(&device.model, bank, x, &reason.why, reason.contributions.data(), reason.predicted.data(),
@@ -41,42 +37,28 @@ Reason reason_of(SmallDevice& device, const pnrt_bank* bank, const float* x) {
   return reason;
 }
 
-/// A bank with memory of its own.
-struct Bank {
-  std::vector<float> memory, work;
-  pnrt_bank bank{};
-  Bank(const pnrt_model& model, std::uint32_t capacity) : memory(pnrt_bank_bytes(&model, capacity) / 4 + 1) {
-    EXPECT_EQ(pnrt_bank_init(&bank, &model, capacity, memory.data(), memory.size() * 4), PNRT_OK);
-    work.resize(pnrt_work_bytes(&model, &bank) / 4 + 1);
-  }
-  pnrt_status add(const char* name, std::span<const float> attributes, std::uint32_t* index = nullptr) {
-    return pnrt_add_class(&bank, name, attributes.data(), index, work.data(), work.size() * 4);
-  }
-};
-
 TEST(Runtime, ClassesAddedAtRunTimeScoreAsThoseOfTheLibraryAndMoveNoOther) {
   ThreadPool pool(1);
   const Matrix<float> x = test::small_samples(20);
   for (const auto& kind : test::small_model_kinds()) {
     Model model = small_model(kind, pool);
-    SmallDevice device(device_file(model, Precision::float32, 0, pool));
+    SmallBank bank(device_file(model, Precision::float32, 0, pool), 3);
     std::vector<float> attributes(model.attributes());
     for (std::size_t a = 0; a < attributes.size(); ++a)
       attributes[a] = (model.classes.semantics(1, a) + 2 * model.classes.semantics(5, a)) / 3;
-    Bank bank(device.model, 3);
     std::uint32_t index = 0;
-    const auto before = scores_of(device, &bank.bank, x.row(0).data());
+    const auto before = bank.scores(x.row(0).data());
     ASSERT_EQ(bank.add("new", attributes, &index), PNRT_OK) << kind;
-    EXPECT_EQ(index, device.model.classes);
-    EXPECT_STREQ(pnrt_class_name(&device.model, &bank.bank, index), "new");
+    EXPECT_EQ(index, bank.model.classes);
+    EXPECT_STREQ(bank.name(index), "new");
     model.add_class("new", attributes);
     const Matrix<float> expected = model.scores(x.view(), pool);
     for (std::size_t r = 0; r < x.rows(); ++r) {
-      const auto scores = scores_of(device, &bank.bank, x.row(r).data());
+      const auto scores = bank.scores(x.row(r).data());
       EXPECT_NEAR(scores[index], expected(r, index), 1e-5) << kind;
       EXPECT_EQ(scores[index + 1], -std::numeric_limits<float>::max());
       if (r == 0) {
-        EXPECT_EQ(std::memcmp(scores.data(), before.data(), device.model.classes * 4), 0) << kind;
+        EXPECT_EQ(std::memcmp(scores.data(), before.data(), bank.model.classes * 4), 0) << kind;
       }
     }
   }
@@ -88,16 +70,15 @@ TEST(Runtime, ClassesAddedToAnInt8ModelScoreNearTheExportedOnes) {
   for (const char* kind : {"linear", "anchor", "energy", "classes", "classes linear"}) {
     Model model = small_model(kind, pool);
     std::ranges::fill(model.classes.samples, 0.0f);  // an added class has none either
-    SmallDevice device(device_file(model, Precision::int8, 0, pool));
-    Bank bank(device.model, 1);
+    SmallBank bank(device_file(model, Precision::int8, 0, pool), 1);
     const std::string name = model.classes.names[2];
     std::vector<std::vector<float>> before;
-    for (std::size_t r = 0; r < x.rows(); ++r) before.push_back(scores_of(device, &bank.bank, x.row(r).data()));
-    ASSERT_EQ(pnrt_remove_class(&bank.bank, name.c_str()), PNRT_OK);
+    for (std::size_t r = 0; r < x.rows(); ++r) before.push_back(bank.scores(x.row(r).data()));
+    ASSERT_EQ(bank.remove(name), PNRT_OK);
     std::uint32_t index = 0;
-    ASSERT_EQ(bank.add(name.c_str(), model.classes.semantics.row(2), &index), PNRT_OK);
+    ASSERT_EQ(bank.add(name, model.classes.semantics.row(2), &index), PNRT_OK);
     for (std::size_t r = 0; r < x.rows(); ++r)
-      EXPECT_NEAR(scores_of(device, &bank.bank, x.row(r).data())[index], before[r][2], 0.06) << kind;
+      EXPECT_NEAR(bank.scores(x.row(r).data())[index], before[r][2], 0.06) << kind;
   }
 }
 
@@ -153,21 +134,20 @@ TEST(Runtime, ExplainsAddedClassesAsTheLibraryDoes) {
   const Matrix<float> x = test::small_samples(10);
   for (const char* kind : {"anchor", "classes", "classes linear"}) {
     Model model = small_model(kind, pool);
-    SmallDevice device(device_file(model, Precision::float32, 0, pool));
-    Bank bank(device.model, 16);
+    SmallBank bank(device_file(model, Precision::float32, 0, pool), 16);
     const std::size_t exported = model.classes.names.size();
     for (std::size_t c = 0; c < exported; ++c) {  // the bank alone: every class again, without its samples
       const std::string name = model.classes.names[c], again = "again " + name;
       std::vector<float> attributes(model.classes.semantics.row(c).begin(), model.classes.semantics.row(c).end());
-      ASSERT_EQ(pnrt_remove_class(&bank.bank, name.c_str()), PNRT_OK);
-      ASSERT_EQ(bank.add(again.c_str(), attributes), PNRT_OK);
+      ASSERT_EQ(bank.remove(name), PNRT_OK);
+      ASSERT_EQ(bank.add(again, attributes), PNRT_OK);
       model.add_class(again, attributes);
     }
     model.remove_classes(std::vector<std::string>(model.classes.names.begin(),
                                                   model.classes.names.begin() + static_cast<std::ptrdiff_t>(exported)));
     for (std::size_t r = 0; r < x.rows(); ++r) {
       const Explanation expected = explain(model, x.row(r), pool);
-      const Reason found = reason_of(device, &bank.bank, x.row(r).data());
+      const Reason found = reason_of(bank, &bank.bank, x.row(r).data());
       ASSERT_EQ(found.why.winner, exported + static_cast<std::size_t>(expected.winner)) << kind;
       EXPECT_NEAR(found.why.examples, 0, 1e-4) << kind;
       for (const auto& term : expected.attributes)
@@ -187,7 +167,7 @@ TEST(Runtime, RanksClassesWithScoresAndConfidencesAsTheLibraryDoes) {
       const Ranking ranking(model, among);
       std::vector<RankedClass> expected(std::min<std::size_t>(4, ranking.candidates().size()));
       for (std::size_t r = 0; r < x.rows(); ++r) {
-        ranking.best(scores_of(device, nullptr, x.row(r).data()), expected);
+        ranking.best(device.scores(x.row(r).data()), expected);
         pnrt_match top[4];
         pnrt_verdict verdict;
         const pnrt_query query{0, static_cast<std::uint32_t>(among)};
@@ -235,30 +215,29 @@ TEST(Runtime, LimitsWhoCompetes) {
 TEST(Runtime, RemovesClassesAndReusesTheirPlaces) {
   ThreadPool pool(1);
   const Model model = small_model("anchor", pool);
-  SmallDevice device(device_file(model, Precision::int8, 2, pool));
+  SmallBank bank(device_file(model, Precision::int8, 2, pool), 2);
   const auto& names = model.classes.names;
   const auto some = model.classes.semantics.row(2);
-  Bank bank(device.model, 2);
   std::uint32_t first = 0, second = 0, found = 0;
-  EXPECT_EQ(bank.add(names[3].c_str(), some), PNRT_EXISTS);
+  EXPECT_EQ(bank.add(names[3], some), PNRT_EXISTS);
   ASSERT_EQ(bank.add("a", some, &first), PNRT_OK);
   EXPECT_EQ(bank.add("a", some), PNRT_EXISTS);
   ASSERT_EQ(bank.add("b", some, &second), PNRT_OK);
   EXPECT_EQ(bank.add("c", some), PNRT_FULL);
-  ASSERT_EQ(pnrt_remove_class(&bank.bank, "a"), PNRT_OK);
-  EXPECT_EQ(pnrt_remove_class(&bank.bank, "a"), PNRT_NOT_FOUND);
-  EXPECT_EQ(pnrt_class_name(&device.model, &bank.bank, first), nullptr);
+  ASSERT_EQ(bank.remove("a"), PNRT_OK);
+  EXPECT_EQ(bank.remove("a"), PNRT_NOT_FOUND);
+  EXPECT_EQ(bank.name(first), nullptr);
   ASSERT_EQ(bank.add("c", some, &found), PNRT_OK);
   EXPECT_EQ(found, first);
-  ASSERT_EQ(pnrt_remove_class(&bank.bank, names[3].c_str()), PNRT_OK);
-  EXPECT_EQ(pnrt_find_class(&device.model, &bank.bank, names[3].c_str(), &found), PNRT_NOT_FOUND);
-  EXPECT_EQ(pnrt_find_class(&device.model, nullptr, names[3].c_str(), &found), PNRT_OK);
-  ASSERT_EQ(pnrt_remove_class(&bank.bank, "b"), PNRT_OK);
-  ASSERT_EQ(bank.add(names[3].c_str(), some, &found), PNRT_OK);  // the name is free again
+  ASSERT_EQ(bank.remove(names[3]), PNRT_OK);
+  EXPECT_EQ(pnrt_find_class(&bank.model, &bank.bank, names[3].c_str(), &found), PNRT_NOT_FOUND);
+  EXPECT_EQ(pnrt_find_class(&bank.model, nullptr, names[3].c_str(), &found), PNRT_OK);
+  ASSERT_EQ(bank.remove("b"), PNRT_OK);
+  ASSERT_EQ(bank.add(names[3], some, &found), PNRT_OK);  // the name is free again
   EXPECT_EQ(found, second);
-  ASSERT_EQ(pnrt_find_class(&device.model, &bank.bank, names[3].c_str(), &found), PNRT_OK);
+  ASSERT_EQ(pnrt_find_class(&bank.model, &bank.bank, names[3].c_str(), &found), PNRT_OK);
   EXPECT_EQ(found, second);
-  const auto scores = scores_of(device, &bank.bank, test::small_samples(1).row(0).data());
+  const auto scores = bank.scores(test::small_samples(1).row(0).data());
   EXPECT_EQ(scores[3], -std::numeric_limits<float>::max());
 }
 
@@ -282,20 +261,17 @@ TEST(Runtime, PathsGiveTheSameBitsForInt8) {
     for (const std::size_t rank : {0u, 1u}) {
       SmallDevice device(device_file(small_model(kind, pool), Precision::int8, rank, pool));
       for (std::size_t r = 0; r < x.rows(); ++r) {
-        const auto fast = scores_of(device, nullptr, x.row(r).data());
-        const std::uint8_t path = device.model.path;
-        device.model.path = PNRT_SCALAR;
-        const auto plain = scores_of(device, nullptr, x.row(r).data());
-        device.model.path = path;
-        ASSERT_EQ(std::memcmp(fast.data(), plain.data(), fast.size() * 4), 0) << kind << ", rank " << rank;
-        if (r % 10 != 0) continue;
+        const auto fast = device.scores(x.row(r).data());
         const Reason why = reason_of(device, nullptr, x.row(r).data());
-        device.model.path = PNRT_SCALAR;
+        const std::uint8_t path = std::exchange(device.model.path, PNRT_SCALAR);
+        const auto plain = device.scores(x.row(r).data());
         const Reason plain_why = reason_of(device, nullptr, x.row(r).data());
         device.model.path = path;
-        ASSERT_EQ(std::memcmp(&why.why, &plain_why.why, sizeof why.why), 0) << kind << ", rank " << rank;
-        ASSERT_EQ(why.contributions, plain_why.contributions) << kind << ", rank " << rank;
-        ASSERT_EQ(why.predicted, plain_why.predicted) << kind << ", rank " << rank;
+        SCOPED_TRACE(kind + ", rank " + std::to_string(rank));
+        ASSERT_EQ(std::memcmp(fast.data(), plain.data(), fast.size() * 4), 0);
+        ASSERT_EQ(std::memcmp(&why.why, &plain_why.why, sizeof why.why), 0);
+        ASSERT_EQ(why.contributions, plain_why.contributions);
+        ASSERT_EQ(why.predicted, plain_why.predicted);
       }
     }
 }
@@ -305,14 +281,13 @@ TEST(Runtime, ThreadsShareAModel) {
   SmallDevice device(device_file(small_model("anchor", pool), Precision::int8, 0, pool));
   const Matrix<float> x = test::small_samples(50);
   std::vector<std::vector<float>> expected;
-  for (std::size_t r = 0; r < x.rows(); ++r) expected.push_back(scores_of(device, nullptr, x.row(r).data()));
+  for (std::size_t r = 0; r < x.rows(); ++r) expected.push_back(device.scores(x.row(r).data()));
   std::vector<std::thread> threads;
   std::vector<int> wrong(4);
   for (std::size_t t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (int round = 0; round < 20; ++round)
-        for (std::size_t r = 0; r < x.rows(); ++r)
-          wrong[t] += scores_of(device, nullptr, x.row(r).data()) != expected[r];
+        for (std::size_t r = 0; r < x.rows(); ++r) wrong[t] += device.scores(x.row(r).data()) != expected[r];
     });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(wrong, std::vector<int>(4));
@@ -337,11 +312,11 @@ TEST(Runtime, RefusesBadArgumentsWithACode) {
     x(0, 3) = bad;
     EXPECT_EQ(run(x.data(), scores.data(), work, device.work_bytes()), PNRT_NOT_FINITE);
   }
-  Bank bank(device.model, 2);
+  SmallBank bank(device.file);
   std::vector<float> attributes(model.attributes(), 1.0f);
   EXPECT_EQ(bank.add("", attributes), PNRT_BAD_NAME);
-  EXPECT_EQ(bank.add(std::string(PNRT_NAME_BYTES, 'x').c_str(), attributes), PNRT_BAD_NAME);
-  EXPECT_EQ(bank.add(std::string(PNRT_NAME_BYTES - 1, 'x').c_str(), attributes), PNRT_OK);
+  EXPECT_EQ(bank.add(std::string(PNRT_NAME_BYTES, 'x'), attributes), PNRT_BAD_NAME);
+  EXPECT_EQ(bank.add(std::string(PNRT_NAME_BYTES - 1, 'x'), attributes), PNRT_OK);
   attributes[1] = NAN;
   EXPECT_EQ(bank.add("nan", attributes), PNRT_NOT_FINITE);
   pnrt_bank small;
@@ -393,22 +368,21 @@ TEST(Runtime, WhatIsNoNumberIsNotCutToZero) {
 TEST(Runtime, AThousandAddedClassesMoveNoOtherScore) {
   ThreadPool pool(1);
   const Model model = small_model("anchor", pool);
-  SmallDevice device(device_file(model, Precision::int8, 0, pool));
-  Bank bank(device.model, 1000);
+  SmallBank bank(device_file(model, Precision::int8, 0, pool), 1000);
   const Matrix<float> x = test::small_samples(1);
-  const auto before = scores_of(device, &bank.bank, x.data());
+  const auto before = bank.scores(x.data());
   std::vector<std::string> names;
   for (int i = 0; i < 1000; ++i) names.push_back("class number " + std::to_string(i));
   std::vector<float> attributes(model.attributes());
   for (std::size_t i = 0; i < names.size(); ++i) {
     for (std::size_t a = 0; a < attributes.size(); ++a)
       attributes[a] = static_cast<float>((i * 31 + a * 17) % 101) / 100;
-    ASSERT_EQ(bank.add(names[i].c_str(), attributes), PNRT_OK);
+    ASSERT_EQ(bank.add(names[i], attributes), PNRT_OK);
   }
   EXPECT_EQ(bank.bank.added, 1000u);
-  const auto after = scores_of(device, &bank.bank, x.data());
-  EXPECT_EQ(std::memcmp(before.data(), after.data(), device.model.classes * 4), 0);
-  for (std::size_t c = device.model.classes; c < after.size(); ++c) ASSERT_TRUE(std::abs(after[c]) <= 1.001f);
+  const auto after = bank.scores(x.data());
+  EXPECT_EQ(std::memcmp(before.data(), after.data(), bank.model.classes * 4), 0);
+  for (std::size_t c = bank.model.classes; c < after.size(); ++c) ASSERT_TRUE(std::abs(after[c]) <= 1.001f);
 }
 
 }  // namespace

@@ -5,18 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/rng.hpp"
+#include "base/random_matrix.hpp"
 #include "eigen_reference.hpp"
 
 namespace parsnets {
 namespace {
 
-Matrix<double> noise(std::size_t rows, std::size_t cols, std::uint64_t seed) {
-  Rng rng(seed, 0);
-  Matrix<double> values(rows, cols);
-  for (double& v : values.values()) v = rng.normal();
-  return values;
-}
+const auto noise = test::random_matrix<double>;
 
 AttributeProblem random_problem(std::size_t classes, std::size_t attributes, double width, double whitening) {
   AttributeProblem problem{noise(classes, attributes, 3), true, noise(classes, 4, 4), whitening, 0.3, width};

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "base/linalg.hpp"
 #include "parsnets/error.hpp"
 #include "solvers/baselines/small_problem.hpp"
@@ -12,16 +10,6 @@ namespace parsnets {
 namespace {
 
 using namespace test;
-
-Statistics statistics_of(const SmallProblem& problem, ThreadPool& pool) {
-  std::vector<std::string> names;
-  for (std::size_t c = 0; c < problem.semantics.rows(); ++c) names.push_back(std::to_string(c));
-  std::vector<std::int32_t> rows(problem.labels.size());
-  std::iota(rows.begin(), rows.end(), 0);
-  Statistics s(FeatureScaling::none, names, problem.x.cols());
-  s.add(problem.x.view(), problem.labels, rows, pool);
-  return s;
-}
 
 /// Everything by its definition, sample by sample.
 struct Slow {
@@ -55,7 +43,7 @@ TEST(ClassSpace, WhitensWithinClassesAndKeepsWhatTellsMeansApart) {
   ThreadPool pool(2);
   for (const auto& problem : {SmallProblem(200, 9, 6, 3), SmallProblem(40, 30, 5, 3), SmallProblem(300, 4, 12, 3)})
     for (const double rho : {0.1, 3.0}) {
-      const ClassSpace space(statistics_of(problem, pool), pool);
+      const ClassSpace space(problem.sums(pool), pool);
       const ClassMap map = space.solve(rho, pool);
       const Slow slow(problem, space.classes(), rho);
       const Eigen::MatrixXd v = dense(map.weights);
@@ -77,7 +65,7 @@ TEST(ClassSpace, WhitensWithinClassesAndKeepsWhatTellsMeansApart) {
 TEST(ClassSpace, ThePreconditionerIsThatOfRidgeInWhitenedCoordinates) {
   ThreadPool pool(2);
   const SmallProblem problem(150, 8, 5, 3);
-  const ClassSpace space(statistics_of(problem, pool), pool);
+  const ClassSpace space(problem.sums(pool), pool);
   const Slow slow(problem, space.classes(), 2.0);
   const Eigen::MatrixXd wanted = inverse_of(slow.x.transpose() * slow.x + 150.0 * slow.c),
                         inverse = dense(space.preconditioner(2.0, pool));
@@ -93,27 +81,27 @@ TEST(ClassSpace, FactorsScaleTheFeatures) {
   SmallProblem scaled(120, 6, 4, 3);
   for (std::size_t l = 0; l < 120; ++l)
     for (std::size_t j = 0; j < 6; ++j) scaled.x(l, j) *= factor[j];
-  const ClassMap a = ClassSpace(statistics_of(problem, pool), pool, factor).solve(1, pool),
-                 b = ClassSpace(statistics_of(scaled, pool), pool).solve(1, pool);
+  const ClassMap a = ClassSpace(problem.sums(pool), pool, factor).solve(1, pool),
+                 b = ClassSpace(scaled.sums(pool), pool).solve(1, pool);
   EXPECT_LT((dense(a.weights) - dense(b.weights)).norm(), 1e-3 * dense(b.weights).norm());
 }
 
 TEST(ClassSpace, GivesTheSameBitsForAnyNumberOfThreads) {
   const SmallProblem problem(400, 300, 40, 5);
   ThreadPool one(1), two(2);
-  const ClassMap a = ClassSpace(statistics_of(problem, one), one).solve(1, one),
-                 b = ClassSpace(statistics_of(problem, two), two).solve(1, two);
+  const ClassMap a = ClassSpace(problem.sums(one), one).solve(1, one),
+                 b = ClassSpace(problem.sums(two), two).solve(1, two);
   EXPECT_TRUE(std::ranges::equal(a.weights.values(), b.weights.values()));
 }
 
 TEST(ClassSpace, WhatCannotBeSolvedIsRefused) {
   ThreadPool pool(1);
   SmallProblem problem(20, 3, 2, 2);
-  EXPECT_THROW(ClassSpace(statistics_of(problem, pool), pool).solve(0, pool), Error);
+  EXPECT_THROW(ClassSpace(problem.sums(pool), pool).solve(0, pool), Error);
   for (auto& v : problem.x.values()) v = 1;
-  EXPECT_THROW(ClassSpace(statistics_of(problem, pool), pool).solve(1, pool), Error);  // equal means
+  EXPECT_THROW(ClassSpace(problem.sums(pool), pool).solve(1, pool), Error);  // equal means
   for (auto& label : problem.labels) label = 0;
-  EXPECT_THROW(ClassSpace(statistics_of(problem, pool), pool), Error);
+  EXPECT_THROW(ClassSpace(problem.sums(pool), pool), Error);
 }
 
 }  // namespace

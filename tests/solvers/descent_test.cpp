@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
-#include "base/rng.hpp"
+#include "base/linalg.hpp"
+#include "base/random_matrix.hpp"
+#include "error_of.hpp"
 #include "largest_difference.hpp"
 #include "model/composite.hpp"
-#include "parsnets/error.hpp"
-#include "solvers/baselines/linear_map.hpp"
+#include "solvers/baselines/small_problem.hpp"
 #include "solvers/descent_loss.hpp"
 #include "solvers/preconditioner.hpp"
 #include "thread_processes.hpp"
@@ -22,7 +22,7 @@ namespace {
 /// A small problem with d features, K gated networks on the first h of them, and C classes.
 struct DescentProblem {
   static constexpr std::size_t n = 120, d = 14, h = 6, m = 5, classes = 6, networks = 4, k = 2;
-  Matrix<float> x{n, d}, z{n, h}, semantics{classes, m};
+  Matrix<float> x{n, d}, z{n, h}, semantics{classes, m}, preconditioner;
   Matrix<std::uint16_t> open{n, k};
   std::vector<std::int32_t> labels;
   Model model;
@@ -43,6 +43,8 @@ struct DescentProblem {
       open(l, 0) = static_cast<std::uint16_t>(l % 3);
       open(l, 1) = 3;
     }
+    ThreadPool pool(1);
+    preconditioner = ridge_preconditioner(gram_of_columns(pool, x.view()).view(), 1, pool);
     model.dimensions = d;
     model.semantic_centre.assign(m, 0.1f);
     model.bias.assign(m, 0.05f);
@@ -62,16 +64,14 @@ struct DescentProblem {
   }
 
   DescentSamples samples() const {
-    return {one_block(x.view(), z.view(), open.view(), labels), true, labels, semantics.view()};
+    return {one_block(x.view(), z.view(), open.view(), labels), true, labels, semantics.view(), preconditioner.view()};
   }
 };
 
 TEST(Descent, GradientsOfBothLossesMatchFiniteDifferences) {
   const DescentProblem p(true);
   ThreadPool pool(1);
-  Rng rng(3);
-  Matrix<float> f(DescentProblem::n, DescentProblem::m);
-  for (float& v : f.values()) v = static_cast<float>(rng.normal());
+  Matrix<float> f = test::random_matrix<float>(DescentProblem::n, DescentProblem::m, 3);
   for (const auto loss : {DescentLoss::softmax, DescentLoss::squared}) {
     DescentOptions options;
     options.loss = loss;
@@ -100,9 +100,7 @@ TEST(Descent, GradientsOfBothLossesMatchFiniteDifferences) {
 TEST(Descent, SoftmaxLossEqualsItsFormula) {
   const DescentProblem p(true);
   ThreadPool pool(1);
-  Matrix<float> f(DescentProblem::n, DescentProblem::m);
-  Rng rng(4);
-  for (float& v : f.values()) v = static_cast<float>(rng.normal());
+  const Matrix<float> f = test::random_matrix<float>(DescentProblem::n, DescentProblem::m, 4);
   DescentOptions options;
   const LossOfOutputs objective(p.samples(), p.model.semantic_centre, options, pool);
   double expected = 0;
@@ -166,38 +164,26 @@ TEST(Descent, ReportsTheObjectiveOfTheModelItLeavesBehind) {
 
 TEST(Descent, SquaredLossWithDecayEndsAtTheRidgeSolution) {
   ThreadPool pool(1);
-  for (const std::size_t samples :
-       {DescentProblem::n, std::size_t{9}}) {  // 9 < d: the other side of the preconditioner
-    DescentProblem p(false);
-    DescentSamples s = p.samples();
-    const MatrixView<const float> x(p.x.data(), samples, DescentProblem::d);
-    s.labels = std::span<const std::int32_t>(p.labels).first(samples);
-    s.blocks = one_block(x, {}, {}, s.labels);
-    const double lambda = 3;
-    // The ridge of the library has a free bias: take its solution's and compare what is left.
-    Ridge ridge({x, s.labels, s.semantics}, pool);
-    const LinearMap expected = ridge.solve(lambda);
-    p.model.bias = expected.bias;
-    std::vector<double> mean(DescentProblem::m, 0.0);
-    double v = 0;
-    for (std::size_t l = 0; l < samples; ++l)
-      for (std::size_t j = 0; j < DescentProblem::m; ++j)
-        mean[j] += p.semantics(static_cast<std::size_t>(p.labels[l]), j) / static_cast<double>(samples);
-    for (std::size_t l = 0; l < samples; ++l)
-      for (std::size_t j = 0; j < DescentProblem::m; ++j)
-        v += std::pow(p.semantics(static_cast<std::size_t>(p.labels[l]), j) - mean[j], 2);
-    DescentOptions options;
-    options.loss = DescentLoss::squared;
-    options.steps = 400;
-    options.lambda = 0.5;
-    options.decay = lambda / v;
-    options.tolerance = 1e-12;
-    const auto steps = descend(p.model, s, options, pool);
-    EXPECT_LT(steps.back().slope, 1e-5 * steps[0].slope) << "the slope is the certificate";
-    for (std::size_t c = 0; c < DescentProblem::d; ++c)
-      for (std::size_t j = 0; j < DescentProblem::m; ++j)
-        EXPECT_NEAR(p.model.networks(c + 1, j), expected.weights(c, j), 3e-3);
-  }
+  const test::SummedProblem given(120, 14, 6, 5);
+  DescentProblem p(false);
+  DescentSamples s = p.samples();
+  s.labels = given.labels;
+  s.blocks = one_block(given.x.view(), {}, {}, s.labels);
+  s.semantics = given.semantics.view();
+  const double lambda = 3;
+  // The ridge of the library has a free bias: take its solution's and compare what is left.
+  const LinearMap expected = solve_ridge(given.samples(), lambda, pool);
+  p.model.bias = expected.bias;
+  const Eigen::MatrixXd targets = test::per_sample(given.semantics, given.labels);
+  DescentOptions options;
+  options.loss = DescentLoss::squared;
+  options.steps = 400;
+  options.decay = lambda / (targets.rowwise() - targets.colwise().mean()).squaredNorm();
+  const auto steps = descend(p.model, s, options, pool);
+  EXPECT_LT(steps.back().slope, 1e-5 * steps[0].slope) << "the slope is the certificate";
+  for (std::size_t c = 0; c < DescentProblem::d; ++c)
+    for (std::size_t j = 0; j < DescentProblem::m; ++j)
+      EXPECT_NEAR(p.model.networks(c + 1, j), expected.weights(c, j), 3e-3);
 }
 
 TEST(Descent, ThreadCountDoesNotChangeBits) {
@@ -207,8 +193,8 @@ TEST(Descent, ThreadCountDoesNotChangeBits) {
   options.mmg = 0.1;
   descend(a.model, a.samples(), options, one);
   descend(b.model, b.samples(), options, two);
-  EXPECT_EQ(std::memcmp(a.model.networks.data(), b.model.networks.data(), a.model.networks.size() * 4), 0);
-  EXPECT_EQ(std::memcmp(a.model.shared.data(), b.model.shared.data(), a.model.shared.size() * 4), 0);
+  EXPECT_TRUE(test::same_bits(a.model.networks, b.model.networks));
+  EXPECT_TRUE(test::same_bits(a.model.shared, b.model.shared));
 }
 
 TEST(Descent, ObserverSeesEveryStepAndCanStop) {
@@ -244,11 +230,7 @@ TEST(Descent, SamplesInBlocksAndOverProcessesGiveTheSameNetworksForTheBytesOfThe
   ThreadPool pool(1);
   DescentOptions options;
   options.steps = 4;
-  const RidgePreconditioner step(whole.x.view(), options.lambda, pool);
-  DescentSamples all = whole.samples();
-  all.preconditioner = &step;
-  const auto expected = descend(whole.model, all, options, pool);
-  ASSERT_TRUE(step.takes_moments());
+  const auto expected = descend(whole.model, whole.samples(), options, pool);
   for (const std::size_t processes : {1u, 2u, 4u})
     for (const std::size_t size : {7u, 1000u})
       run_as_processes(processes, [&](Processes& group) {
@@ -260,7 +242,6 @@ TEST(Descent, SamplesInBlocksAndOverProcessesGiveTheSameNetworksForTheBytesOfThe
         s.labels = s.labels.subspan(own.first, own.count);
         s.blocks = in_blocks(p, own, size);
         s.group = &group;
-        s.preconditioner = &step;
         const auto steps = descend(p.model, s, options, own_pool);
         ASSERT_EQ(steps.size(), expected.size());
         for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -284,26 +265,24 @@ TEST(Descent, SamplesInBlocksAndOverProcessesGiveTheSameNetworksForTheBytesOfThe
 }
 
 TEST(Descent, ImpossibleRequestsAreRefused) {
-  DescentProblem p(true);
   ThreadPool pool(1);
-  const auto refused = [&](auto change) {
+  using Change = void (*)(DescentOptions&, DescentProblem&);
+  const auto refused = [&](Change change) {
     DescentOptions options;
     DescentProblem q(true);
     change(options, q);
-    try {
-      descend(q.model, q.samples(), options, pool);
-    } catch (const Error&) {
-      return true;
-    }
-    return false;
+    return test::error_of([&] { descend(q.model, q.samples(), options, pool); }).has_value();
   };
-  EXPECT_TRUE(refused([](DescentOptions& o, DescentProblem&) { o.lambda = 0; }));
-  EXPECT_TRUE(refused([](DescentOptions& o, DescentProblem&) { o.steps = -1; }));
-  EXPECT_TRUE(refused([](DescentOptions& o, DescentProblem&) { o.step = 0; }));
-  EXPECT_TRUE(refused([](DescentOptions&, DescentProblem& q) { q.model.direction = Direction::reverse; }));
-  EXPECT_TRUE(refused([](DescentOptions&, DescentProblem& q) { q.model.similarity = Similarity::dot; }));
-  EXPECT_TRUE(refused([](DescentOptions&, DescentProblem& q) { q.labels.pop_back(); }));
-  EXPECT_FALSE(refused([](DescentOptions&, DescentProblem&) {}));
+  const std::pair<const char*, Change> cases[] = {
+      {"lambda", [](auto& o, auto&) { o.lambda = 0; }},
+      {"steps", [](auto& o, auto&) { o.steps = -1; }},
+      {"step", [](auto& o, auto&) { o.step = 0; }},
+      {"direction", [](auto&, auto& q) { q.model.direction = Direction::reverse; }},
+      {"similarity", [](auto&, auto& q) { q.model.similarity = Similarity::dot; }},
+      {"labels", [](auto&, auto& q) { q.labels.pop_back(); }},
+  };
+  for (const auto& [name, change] : cases) EXPECT_TRUE(refused(change)) << name;
+  EXPECT_FALSE(refused([](auto&, auto&) {}));
 }
 
 }  // namespace

@@ -6,19 +6,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "base/rng.hpp"
-#include "parsnets/error.hpp"
+#include "base/random_matrix.hpp"
+#include "error_of.hpp"
 #include "solvers/svr_problem.hpp"
 
 namespace parsnets {
 namespace {
 
+using test::code_of;
 using test::SvrProblem;
 
 struct JointProblem {
@@ -51,6 +50,11 @@ JointOptions options_for(double lambda) {
   o.svr.block = 64;
   o.mmg = lambda;
   return o;
+}
+
+JointResult solve(const JointProblem& p, const JointOptions& o, ThreadPool& pool,
+                  ProgressObserver* progress = nullptr) {
+  return solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, pool, progress);
 }
 
 struct Model {
@@ -122,23 +126,9 @@ double descend(const SvrProblem& p, const SvrOptions& o, const Matrix<float>& ce
 }
 
 Matrix<float> random_centre(const SvrProblem& p, std::uint64_t seed) {
-  Rng rng(seed);
-  Matrix<float> centre(p.networks * (p.z.cols() + 1), p.m());
-  for (float& v : centre.values()) v = static_cast<float>(0.5 * rng.normal());
+  Matrix<float> centre = test::random_matrix<float>(p.networks * (p.z.cols() + 1), p.m(), seed);
+  for (float& v : centre.values()) v *= 0.5f;
   return centre;
-}
-
-ErrorCode code_of_joint(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.code();
-  }
-  return ErrorCode::failure;  // nothing here may fail: stands for "no error"
-}
-
-bool same_joint_bits(MatrixView<const float> a, MatrixView<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 TEST(ProximalFit, ReachesTheMinimumThatSubgradientDescentFinds) {
@@ -189,7 +179,7 @@ TEST(JointFit, NeverRisesAndEveryNumberItReportsIsTrue) {
   for (const double lambda : {0.02, 0.3, 2.0}) {
     const JointProblem p = class_problem(150, 6, 6, 2, 5, 5, 11);
     JointOptions o = options_for(lambda);
-    const JointResult r = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, pool);
+    const JointResult r = solve(p, o, pool);
     SCOPED_TRACE(testing::Message() << "lambda " << lambda);
     double last = r.start_objective;
     int accepted = 0;
@@ -206,7 +196,7 @@ TEST(JointFit, NeverRisesAndEveryNumberItReportsIsTrue) {
     const NetworkMmg g = mmg_of_networks(p.svr.samples(), p.labels, r.networks.view(), false, pool);
     const double fit = fit_of(p.svr, o.svr, model_of(r.networks.view(), r.bias));
     EXPECT_EQ(r.mmg, g.value);
-    EXPECT_EQ(r.orthogonality, g.orthogonality);
+    EXPECT_EQ(r.orthogonality, network_orthogonality(r.networks.view(), 6, pool));
     EXPECT_NEAR(r.objective, fit + r.weight * g.value, 1e-9 * r.objective);
     EXPECT_NEAR(r.start_objective, (1 + lambda) * r.weight / lambda * r.start_mmg, 1e-9 * r.start_objective);
     EXPECT_TRUE(r.converged);
@@ -221,7 +211,7 @@ TEST(JointFit, TradesALittleFitForBetterGeometry) {
   const JointProblem p = class_problem(150, 6, 6, 2, 5, 5, 12);
   double last = std::numeric_limits<double>::infinity();
   for (const double lambda : {0.1, 1.0}) {
-    const JointResult r = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), options_for(lambda), pool);
+    const JointResult r = solve(p, options_for(lambda), pool);
     EXPECT_LT(r.objective, r.start_objective * (1 - 1e-3));
     EXPECT_LT(r.mmg, r.start_mmg * 0.99);
     EXPECT_LT(r.mmg, last);  // more weight, better geometry
@@ -238,9 +228,9 @@ TEST(JointFit, WithoutWeightOrGeometryIsTheSvrSolution) {
   const Matrix<float> networks = networks_from_dual(p.svr.samples(), svr.beta.view(), pool);
   for (const double lambda : {0.0, 0.5}) {
     if (lambda > 0) std::fill(p.labels.begin(), p.labels.end(), 4);  // one class: g = 0
-    const JointResult r = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), options_for(lambda), pool);
-    EXPECT_TRUE(same_joint_bits(r.networks.view(), networks.view()));
-    EXPECT_TRUE(same_joint_bits(r.start_beta.view(), svr.beta.view()));
+    const JointResult r = solve(p, options_for(lambda), pool);
+    EXPECT_TRUE(test::same_bits(r.networks, networks));
+    EXPECT_TRUE(test::same_bits(r.start_beta, svr.beta));
     EXPECT_EQ(r.bias, svr.bias);
     EXPECT_TRUE(r.steps.empty());
     EXPECT_EQ(r.objective, r.start_objective);
@@ -252,7 +242,7 @@ TEST(JointFit, WorksWhereNetworksAreEqualOrNeverOpen) {
   ThreadPool pool(1);
   JointProblem p = class_problem(80, 5, 3, 3, 4, 3, 14);  // all open: all networks equal, no projection
   JointOptions o = options_for(0.5);
-  const JointResult equal = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, pool);
+  const JointResult equal = solve(p, o, pool);
   ASSERT_FALSE(equal.steps.empty());
   EXPECT_EQ(equal.steps[0].projection, 0);
   EXPECT_LT(equal.mmg, equal.start_mmg);
@@ -260,7 +250,7 @@ TEST(JointFit, WorksWhereNetworksAreEqualOrNeverOpen) {
 
   p = class_problem(80, 5, 3, 1, 4, 3, 15);
   p.svr.networks = 4;  // the last one is open for no sample
-  const JointResult closed = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, pool);
+  const JointResult closed = solve(p, o, pool);
   ASSERT_FALSE(closed.steps.empty());
   EXPECT_GT(closed.steps[0].projection, 0);
   EXPECT_LT(closed.objective, closed.start_objective);
@@ -272,7 +262,7 @@ TEST(JointFit, StartsFromAGivenSolution) {
   ThreadPool pool(1);
   const JointProblem p = class_problem(100, 5, 6, 2, 4, 4, 16);
   const JointOptions o = options_for(0.3);
-  const JointResult cold = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, pool);
+  const JointResult cold = solve(p, o, pool);
   const JointResult warm =
       solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, pool, nullptr, cold.start_beta.view());
   EXPECT_LT(warm.flops, cold.flops);
@@ -285,9 +275,8 @@ TEST(JointFit, ThreadCountDoesNotChangeBits) {
   o.outer_steps = 2;
   o.svr.tolerance = 1e-3;
   ThreadPool one(1), three(3);
-  const JointResult a = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, one),
-                    b = solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, three);
-  EXPECT_TRUE(same_joint_bits(a.networks.view(), b.networks.view()));
+  const JointResult a = solve(p, o, one), b = solve(p, o, three);
+  EXPECT_TRUE(test::same_bits(a.networks, b.networks));
   EXPECT_EQ(a.bias, b.bias);
   EXPECT_EQ(a.objective, b.objective);
   ASSERT_EQ(a.steps.size(), b.steps.size());
@@ -302,32 +291,31 @@ TEST(JointFit, CanBeCancelledBetweenSteps) {
   ThreadPool pool(1);
   const JointProblem p = class_problem(80, 5, 4, 2, 4, 4, 18);
   StopAt stop;
-  EXPECT_EQ(code_of_joint(
-                [&] { solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), options_for(0.5), pool, &stop); }),
-            ErrorCode::cancelled);
+  EXPECT_EQ(code_of([&] { solve(p, options_for(0.5), pool, &stop); }), ErrorCode::cancelled);
 }
 
 TEST(JointFit, RefusesImpossibleOptionsAndInputs) {
   ThreadPool pool(1);
   const JointProblem p = class_problem(40, 4, 4, 2, 3, 3, 19);
-  const auto code = [&](const std::function<void(JointOptions&)>& change) {
+  const std::pair<const char*, void (*)(JointOptions&)> cases[] = {
+      {"mmg", [](JointOptions& o) { o.mmg = -0.1; }},
+      {"mmg", [](JointOptions& o) { o.mmg = std::nan(""); }},
+      {"outer_steps", [](JointOptions& o) { o.outer_steps = -1; }},
+      {"step", [](JointOptions& o) { o.step = 0; }},
+      {"c", [](JointOptions& o) { o.svr.c = 0; }},
+  };
+  for (const auto& [name, change] : cases) {
     JointOptions o = options_for(0.1);
     change(o);
-    return code_of_joint([&] { solve_joint(p.svr.samples(), p.labels, p.svr.targets.view(), o, pool); });
-  };
-  EXPECT_EQ(code([](JointOptions& o) { o.mmg = -0.1; }), ErrorCode::usage);
-  EXPECT_EQ(code([](JointOptions& o) { o.mmg = std::nan(""); }), ErrorCode::usage);
-  EXPECT_EQ(code([](JointOptions& o) { o.outer_steps = -1; }), ErrorCode::usage);
-  EXPECT_EQ(code([](JointOptions& o) { o.step = 0; }), ErrorCode::usage);
-  EXPECT_EQ(code([](JointOptions& o) { o.svr.c = 0; }), ErrorCode::usage);
+    EXPECT_EQ(code_of([&] { solve(p, o, pool); }), ErrorCode::usage) << name;
+  }
   const std::vector<std::int32_t> few(p.labels.begin(), p.labels.end() - 1);
-  EXPECT_EQ(code_of_joint([&] { solve_joint(p.svr.samples(), few, p.svr.targets.view(), options_for(0.1), pool); }),
+  EXPECT_EQ(code_of([&] { solve_joint(p.svr.samples(), few, p.svr.targets.view(), options_for(0.1), pool); }),
             ErrorCode::bad_input);
   const Matrix<float> centre(4 * 5, 3, 0.0f);
-  EXPECT_EQ(
-      code_of_joint([&] { solve_proximal_fit(p.svr.samples(), p.svr.targets.view(), centre.view(), 0, {}, pool); }),
-      ErrorCode::usage);
-  EXPECT_EQ(code_of_joint([&] {
+  EXPECT_EQ(code_of([&] { solve_proximal_fit(p.svr.samples(), p.svr.targets.view(), centre.view(), 0, {}, pool); }),
+            ErrorCode::usage);
+  EXPECT_EQ(code_of([&] {
               solve_proximal_fit(p.svr.samples(), p.svr.targets.view(), {centre.data(), 4 * 4, 3}, 1, {}, pool);
             }),
             ErrorCode::bad_input);

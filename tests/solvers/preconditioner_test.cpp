@@ -5,39 +5,24 @@
 #include <cmath>
 
 #include "base/linalg.hpp"
-#include "base/rng.hpp"
+#include "base/random_matrix.hpp"
 
 namespace parsnets {
 
-TEST(Preconditioner, BothSidesSolveTheRidgeSystem) {
-  const std::size_t d = 12, m = 3;
+TEST(Preconditioner, IsTheInverseOfTheRidgeSystem) {
+  const std::size_t d = 12;
   ThreadPool pool(2);
-  for (const std::size_t n : {std::size_t{40}, std::size_t{7}}) {
-    Rng rng(n);
-    Matrix<float> x(n, d), g(n, m), w(d, m);
-    for (auto* values : {&x, &g, &w})
-      for (float& v : values->values()) v = static_cast<float>(rng.normal());
+  for (const std::size_t rows : {40u, 7u}) {  // of full rank, and not
+    const Matrix<float> products = gram_of_columns(pool, test::random_matrix<float>(rows, d, rows).view());
     double trace = 0;
-    for (const float v : x.values()) trace += static_cast<double>(v) * v;
-    const double lambda = 0.7, ridge = lambda * trace / d, decay = 0.3;
-    const RidgePreconditioner step(x.view(), lambda, pool);
-    ASSERT_EQ(step.takes_moments(), d <= n);
-    Matrix<float> direction;
-    if (step.takes_moments()) {
-      Matrix<float> moments(d, m);
-      multiply(pool, Trans::yes, x.view(), Trans::no, g.view(), moments.view());
-      direction = step.direction_of_moments(moments.view(), decay, w.view(), pool);
-    } else {
-      direction = step.direction(g.view(), decay, w.view(), pool);
-    }
-    for (std::size_t j = 0; j < m; ++j)  // (XᵀX + λI)D = XᵀG + ρW, term by term
-      for (std::size_t a = 0; a < d; ++a) {
-        double left = ridge * direction(a, j), right = decay * w(a, j);
-        for (std::size_t l = 0; l < n; ++l) {
-          right += static_cast<double>(x(l, a)) * g(l, j);
-          for (std::size_t b = 0; b < d; ++b) left += static_cast<double>(x(l, a)) * x(l, b) * direction(b, j);
-        }
-        EXPECT_NEAR(left, right, 1e-3 * (1 + std::fabs(right)));
+    for (std::size_t i = 0; i < d; ++i) trace += products(i, i);
+    const double lambda = 0.7, ridge = lambda * trace / d;
+    const Matrix<float> inverse = ridge_preconditioner(products.view(), lambda, pool);
+    for (std::size_t a = 0; a < d; ++a)
+      for (std::size_t b = 0; b < d; ++b) {
+        double entry = ridge * inverse(a, b);
+        for (std::size_t c = 0; c < d; ++c) entry += static_cast<double>(products(a, c)) * inverse(c, b);
+        EXPECT_NEAR(entry, a == b ? 1 : 0, 1e-5);
       }
   }
 }
@@ -47,15 +32,13 @@ namespace {
 constexpr std::size_t n = 50, h = 4, m = 3, networks = 5, k = 2;
 
 struct DirectionProblem {
-  Matrix<float> z{n, h}, g{n, m}, theta{networks * (h + 1), m};
+  Matrix<float> z = test::random_matrix<float>(n, h, 2), g = test::random_matrix<float>(n, m, 3),
+                theta = test::random_matrix<float>(networks * (h + 1), m, 4);
   Matrix<std::uint16_t> open{n, k};
   double constant = 0, eigenvalue = 0;
 
   DirectionProblem() {
-    Rng rng(2);
     double squares = 0;
-    for (auto* values : {&z, &g, &theta})
-      for (float& v : values->values()) v = static_cast<float>(rng.normal());
     for (const float v : z.values()) squares += static_cast<double>(v) * v;
     constant = std::sqrt(squares / (n * h));
     eigenvalue = squares / (n * h) * n * k / networks;

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <string>
 
-#include "parsnets/error.hpp"
+#include "base/file.hpp"
+#include "base/random_matrix.hpp"
+#include "error_of.hpp"
 #include "solvers/svr.hpp"
 #include "solvers/svr_problem.hpp"
 #include "temp_dir.hpp"
@@ -22,9 +23,29 @@ using test::make_problem;
 using test::primal_of;
 using Problem = test::SvrProblem;
 
+SvrOptions options_with(double c, int block = 0, SvrForm form = SvrForm::automatic) {
+  SvrOptions o;
+  o.c = c;
+  o.epsilon = 0.05;
+  o.block = block;
+  o.form = form;
+  return o;
+}
+
+SvrResult solve(const Problem& p, const SvrOptions& o, ThreadPool& pool, ProgressObserver* progress = nullptr) {
+  return solve_svr(p.samples(), p.targets.view(), o, pool, progress);
+}
+
 bool same_bits(const SvrResult& a, const SvrResult& b) {
-  return a.beta.size() == b.beta.size() && a.bias == b.bias && a.primal == b.primal && a.dual == b.dual &&
-         std::memcmp(a.beta.data(), b.beta.data(), a.beta.size() * sizeof(float)) == 0;
+  return a.bias == b.bias && a.primal == b.primal && a.dual == b.dual && test::same_bits(a.beta, b.beta);
+}
+
+/// What a refusal says; empty: there was none.
+std::string refusal(const Problem& p, const SvrOptions& o, MatrixView<const float> targets, ErrorCode code) {
+  ThreadPool pool(1);
+  const auto error = test::error_of([&] { solve_svr(p.samples(), targets, o, pool); });
+  EXPECT_TRUE(!error || error->code() == code);
+  return error ? error->what() : "";
 }
 
 bool used_splitting(const SvrResult& r) {  // its checks leave gaps in the pass numbers
@@ -39,15 +60,11 @@ TEST(Svr, ResultsAreBitwiseEqualForAnyNumberOfThreads) {
   bool split = false;
   for (const double c : {0.01, 10.0})
     for (const SvrForm form : {SvrForm::stored_kernel, SvrForm::recomputed_kernel}) {
-      SvrOptions o;
-      o.c = c;
-      o.epsilon = 0.05;
-      o.block = 96;
-      o.form = form;
+      SvrOptions o = options_with(c, 96, form);
       o.max_passes = form == SvrForm::stored_kernel ? 60 : 12;
-      const SvrResult a = solve_svr(p.samples(), p.targets.view(), o, one);
-      EXPECT_TRUE(same_bits(a, solve_svr(p.samples(), p.targets.view(), o, two)));
-      EXPECT_TRUE(same_bits(a, solve_svr(p.samples(), p.targets.view(), o, five)));
+      const SvrResult a = solve(p, o, one);
+      EXPECT_TRUE(same_bits(a, solve(p, o, two)));
+      EXPECT_TRUE(same_bits(a, solve(p, o, five)));
       split = split || used_splitting(a);
     }
   EXPECT_TRUE(split);  // or half of the solver went untested
@@ -74,14 +91,10 @@ TEST(Svr, ResumedSolveEqualsTheUninterruptedOneBitForBit) {
   const test::TempDir dir;
   for (const SvrForm form : {SvrForm::stored_kernel, SvrForm::recomputed_kernel})
     for (const double c : {0.01, 10.0}) {
-      SvrOptions o;
-      o.c = c;
-      o.epsilon = 0.05;
-      o.block = 64;
-      o.form = form;
+      SvrOptions o = options_with(c, 64, form);
       o.tolerance = 1e-4;
       o.max_passes = 80;
-      const SvrResult whole = solve_svr(p.samples(), p.targets.view(), o, pool);
+      const SvrResult whole = solve(p, o, pool);
       const int last = whole.passes.back().pass;
       ASSERT_GT(last, 4);
       for (const int stop : {3, last / 2, last - 1}) {
@@ -91,15 +104,10 @@ TEST(Svr, ResumedSolveEqualsTheUninterruptedOneBitForBit) {
         part.checkpoint_passes = 2;
         std::filesystem::remove(part.checkpoint);
         CancelAt cancel(static_cast<std::uint64_t>(stop), 1);
-        try {
-          solve_svr(p.samples(), p.targets.view(), part, pool, &cancel);
-          FAIL() << "was not cancelled";
-        } catch (const Error& e) {
-          EXPECT_EQ(e.code(), ErrorCode::cancelled);
-        }
+        EXPECT_EQ(test::code_of([&] { solve(p, part, pool, &cancel); }), ErrorCode::cancelled);
         ASSERT_TRUE(std::filesystem::exists(part.checkpoint));
         part.resume = true;
-        const SvrResult rest = solve_svr(p.samples(), p.targets.view(), part, pool);
+        const SvrResult rest = solve(p, part, pool);
         EXPECT_TRUE(same_bits(whole, rest));
         EXPECT_EQ(rest.passes.size(), whole.passes.size());
         EXPECT_EQ(rest.passes.back().pass, last);
@@ -116,40 +124,30 @@ TEST(Svr, CheckpointOfAnotherProblemOrADamagedOneIsRefused) {
   o.tolerance = 1e-9;
   o.checkpoint = dir / "svr.ckpt";
   o.checkpoint_passes = 1;
-  solve_svr(p.samples(), p.targets.view(), o, pool);
+  solve(p, o, pool);
   o.resume = true;
-  const auto refusal = [&](const Problem& q, const SvrOptions& options) -> std::string {
-    try {
-      solve_svr(q.samples(), q.targets.view(), options, pool);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::bad_input);
-      return e.what();
-    }
-    return "";
+  const auto resume = [&](const Problem& q, const SvrOptions& options) {
+    return refusal(q, options, q.targets.view(), ErrorCode::bad_input);
   };
-  EXPECT_NE(refusal(other, o).find("that of another training"), std::string::npos);
+  EXPECT_NE(resume(other, o).find("that of another training"), std::string::npos);
   SvrOptions changed = o;
   changed.c = 2;
-  EXPECT_NE(refusal(p, changed).find("that of another training"), std::string::npos);
-  EXPECT_EQ(refusal(p, o), "");
+  EXPECT_NE(resume(p, changed).find("that of another training"), std::string::npos);
+  EXPECT_EQ(resume(p, o), "");
 
-  std::string bytes;
-  {
-    std::ifstream in(o.checkpoint, std::ios::binary);
-    bytes.assign(std::istreambuf_iterator<char>(in), {});
-  }
+  const std::string bytes = read_text_file(o.checkpoint);
   const auto put = [&](const std::string& content) {
     std::ofstream(o.checkpoint, std::ios::binary | std::ios::trunc) << content;
   };
   for (std::size_t length = 0; length < bytes.size(); length += length < 200 ? 1 : 97) {
     put(bytes.substr(0, length));
-    EXPECT_NE(refusal(p, o), "") << "cut to " << length;
+    EXPECT_NE(resume(p, o), "") << "cut to " << length;
   }
   for (std::size_t at = 0; at < bytes.size(); at += at < 200 ? 1 : 101) {
     std::string flipped = bytes;
     flipped[at] = static_cast<char>(flipped[at] ^ 0x10);
     put(flipped);
-    EXPECT_NE(refusal(p, o), "") << "flipped at " << at;
+    EXPECT_NE(resume(p, o), "") << "flipped at " << at;
   }
 }
 
@@ -158,10 +156,10 @@ TEST(Svr, ResumeWithoutACheckpointStartsAfresh) {
   ThreadPool pool(1);
   const test::TempDir dir;
   SvrOptions o;
-  const SvrResult plain = solve_svr(p.samples(), p.targets.view(), o, pool);
+  const SvrResult plain = solve(p, o, pool);
   o.checkpoint = dir / "svr.ckpt";
   o.resume = true;
-  EXPECT_TRUE(same_bits(plain, solve_svr(p.samples(), p.targets.view(), o, pool)));
+  EXPECT_TRUE(same_bits(plain, solve(p, o, pool)));
 }
 
 TEST(Svr, WarmStartAlongCNeedsFewerPassesThanColdStarts) {
@@ -170,12 +168,8 @@ TEST(Svr, WarmStartAlongCNeedsFewerPassesThanColdStarts) {
   int cold = 0, warm = 0;
   Matrix<float> beta;
   for (const double c : {0.01, 0.014, 0.02, 0.028, 0.04}) {
-    SvrOptions o;
-    o.c = c;
-    o.epsilon = 0.05;
-    o.form = SvrForm::recomputed_kernel;
-    o.block = 64;
-    cold += solve_svr(p.samples(), p.targets.view(), o, pool).passes.back().pass;
+    const SvrOptions o = options_with(c, 64, SvrForm::recomputed_kernel);
+    cold += solve(p, o, pool).passes.back().pass;
     SvrResult r = solve_svr(p.samples(), p.targets.view(), o, pool, nullptr, beta.view());
     EXPECT_TRUE(r.converged);
     warm += r.passes.back().pass;
@@ -206,32 +200,23 @@ TEST(Svr, WarmStartOutsideTheBoxIsMadeFeasible) {
 TEST(Svr, MemoryLimitChoosesTheFormAndNamesTheLeastThatWorks) {
   const Problem p = make_problem(600, 60, 12, 10, 8, 20);
   ThreadPool pool(2);
-  SvrOptions o;
-  o.c = 0.05;
-  o.epsilon = 0.05;
-  const SvrResult free = solve_svr(p.samples(), p.targets.view(), o, pool);
+  SvrOptions o = options_with(0.05);
+  const SvrResult free = solve(p, o, pool);
   EXPECT_EQ(free.form, SvrForm::stored_kernel);
   o.memory_limit = 1'200'000;  // less than the 1.44 MB of the kernel
-  const SvrResult tight = solve_svr(p.samples(), p.targets.view(), o, pool);
+  const SvrResult tight = solve(p, o, pool);
   EXPECT_NE(tight.form, SvrForm::stored_kernel);
   EXPECT_TRUE(tight.converged);
   EXPECT_NEAR(tight.primal, free.primal, 2e-3 * free.primal);
 
   o.memory_limit = 1000;
-  std::uint64_t least = 0;
-  try {
-    solve_svr(p.samples(), p.targets.view(), o, pool);
-    FAIL() << "1000 bytes cannot be enough";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::usage);
-    const std::string text = e.what(), mark = "at least ";
-    ASSERT_NE(text.find(mark), std::string::npos) << text;
-    least = std::stoull(text.substr(text.find(mark) + mark.size()));
-  }
+  const std::string text = refusal(p, o, p.targets.view(), ErrorCode::usage), mark = "at least ";
+  ASSERT_NE(text.find(mark), std::string::npos) << text;
+  const std::uint64_t least = std::stoull(text.substr(text.find(mark) + mark.size()));
   o.memory_limit = least;
-  EXPECT_TRUE(solve_svr(p.samples(), p.targets.view(), o, pool).converged);
+  EXPECT_TRUE(solve(p, o, pool).converged);
   o.memory_limit = least - 1;
-  EXPECT_THROW(solve_svr(p.samples(), p.targets.view(), o, pool), Error);
+  EXPECT_THROW(solve(p, o, pool), Error);
 }
 
 TEST(Svr, OutputsOfDifferentDifficultyAreAllSolved) {
@@ -239,12 +224,10 @@ TEST(Svr, OutputsOfDifferentDifficultyAreAllSolved) {
   for (std::size_t i = 0; i < p.n(); ++i)
     for (std::size_t j = 0; j < 30; ++j) p.targets(i, j) = 0.01f * p.targets(i, j) + 2;  // inside the tube around b
   ThreadPool pool(2);
-  SvrOptions o;
-  o.c = 1;
+  SvrOptions o = options_with(1, 64);
   o.epsilon = 0.1;
-  o.block = 64;
   o.tolerance = 1e-4;
-  const SvrResult r = solve_svr(p.samples(), p.targets.view(), o, pool);
+  const SvrResult r = solve(p, o, pool);
   EXPECT_TRUE(r.converged);
   EXPECT_LE(r.passes.back().active_outputs, 10);
   EXPECT_NEAR(r.primal, primal_of(p, o, r), 1e-4 * r.primal);
@@ -255,9 +238,7 @@ TEST(Svr, OutputsOfDifferentDifficultyAreAllSolved) {
 TEST(Svr, NetworksReproduceTheDualPrediction) {
   const Problem p = make_problem(150, 9, 7, 3, 5, 22);
   ThreadPool pool(2);
-  Rng rng(3);
-  Matrix<float> beta(150, 5);
-  for (float& v : beta.values()) v = static_cast<float>(rng.normal());
+  const Matrix<float> beta = test::random_matrix<float>(150, 5, 3);
   const Matrix<float> theta = networks_from_dual(p.samples(), beta.view(), pool);
   ASSERT_EQ(theta.rows(), 7u * 10u);
   ASSERT_EQ(theta.cols(), 5u);
@@ -276,40 +257,28 @@ TEST(Svr, NetworksReproduceTheDualPrediction) {
 
 TEST(Svr, ImpossibleOptionsAndArraysAreRefusedWithTheirNames) {
   Problem p = make_problem(40, 4, 6, 2, 3, 23);
-  ThreadPool pool(1);
-  const auto refusal = [&](const SvrOptions& o, MatrixView<const float> targets, ErrorCode code) -> std::string {
-    try {
-      solve_svr(p.samples(), targets, o, pool);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), code);
-      return e.what();
-    }
-    return "";
+  const MatrixView<const float> targets = p.targets.view();
+  const std::pair<const char*, void (*)(SvrOptions&)> cases[] = {
+      {"c must", [](SvrOptions& o) { o.c = 0; }},         {"c must", [](SvrOptions& o) { o.c = NAN; }},
+      {"epsilon", [](SvrOptions& o) { o.epsilon = -1; }}, {"tolerance", [](SvrOptions& o) { o.tolerance = 0; }},
+      {"block", [](SvrOptions& o) { o.block = 1; }},      {"checkpoint", [](SvrOptions& o) { o.resume = true; }},
   };
-  const auto with = [](auto change) {
+  for (const auto& [name, change] : cases) {
     SvrOptions o;
     change(o);
-    return o;
+    EXPECT_NE(refusal(p, o, targets, ErrorCode::usage).find(name), std::string::npos) << name;
+  }
+  const auto expect_bad = [&](MatrixView<const float> given, const char* name) {
+    EXPECT_NE(refusal(p, {}, given, ErrorCode::bad_input).find(name), std::string::npos) << name;
   };
-  const MatrixView<const float> targets = p.targets.view();
-  EXPECT_NE(refusal(with([](SvrOptions& o) { o.c = 0; }), targets, ErrorCode::usage).find("c must"), std::string::npos);
-  EXPECT_NE(refusal(with([](SvrOptions& o) { o.c = NAN; }), targets, ErrorCode::usage), "");
-  EXPECT_NE(refusal(with([](SvrOptions& o) { o.epsilon = -1; }), targets, ErrorCode::usage).find("epsilon"),
-            std::string::npos);
-  EXPECT_NE(refusal(with([](SvrOptions& o) { o.tolerance = 0; }), targets, ErrorCode::usage).find("tolerance"),
-            std::string::npos);
-  EXPECT_NE(refusal(with([](SvrOptions& o) { o.block = 1; }), targets, ErrorCode::usage).find("block"),
-            std::string::npos);
-  EXPECT_NE(refusal(with([](SvrOptions& o) { o.resume = true; }), targets, ErrorCode::usage).find("checkpoint"),
-            std::string::npos);
-  EXPECT_NE(refusal({}, {targets.data(), 39, 3}, ErrorCode::bad_input).find("targets"), std::string::npos);
+  expect_bad({targets.data(), 39, 3}, "targets");
   p.targets(5, 1) = NAN;
-  EXPECT_NE(refusal({}, targets, ErrorCode::bad_input).find("finite"), std::string::npos);
+  expect_bad(targets, "finite");
   p.targets(5, 1) = 0;
   p.open(7, 1) = 6;
-  EXPECT_NE(refusal({}, targets, ErrorCode::bad_input).find("row 7"), std::string::npos);
+  expect_bad(targets, "row 7");
   p.open(7, 1) = p.open(7, 0);
-  EXPECT_NE(refusal({}, targets, ErrorCode::bad_input).find("row 7"), std::string::npos);
+  expect_bad(targets, "row 7");
 }
 
 TEST(Svr, ReportsALinePerPass) {
@@ -319,7 +288,7 @@ TEST(Svr, ReportsALinePerPass) {
   SvrOptions o;
   o.max_passes = 3;
   o.tolerance = 1e-9;
-  solve_svr(p.samples(), p.targets.view(), o, pool, &watch);
+  solve(p, o, pool, &watch);
   const auto has = [&](const std::string& text) {
     return std::any_of(watch.lines.begin(), watch.lines.end(),
                        [&](const std::string& l) { return l.find(text) != std::string::npos; });

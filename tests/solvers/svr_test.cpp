@@ -141,48 +141,33 @@ SvrOptions options_of(const Case& k) {
 /// Products are in float: up to 1.5e-5 with OpenBLAS's kernel for the Cortex-A72, 2e-6 with that for AVX-512.
 constexpr double kFloatError = 3e-5;
 
-TEST(Svr, WithoutBiasReachesTheOptimumOfCoordinateDescentInDouble) {
-  ThreadPool pool(2);
-  for (const Case& k : kCases) {
-    SCOPED_TRACE(testing::Message() << "N " << k.n << " K " << k.networks << " k " << k.k << " C " << k.c);
-    const Problem p = make_problem(k.n, k.h, k.networks, k.k, 3, 11);
-    SvrOptions o = options_of(k);
-    o.global_bias = false;
-    const Reference reference = reference_without_bias(p, k.c, k.epsilon);
-    const SvrResult r = solve_svr(p.samples(), p.targets.view(), o, pool);
-    EXPECT_TRUE(r.converged);
-    expect_certified(p, o, r, reference);
-    EXPECT_NEAR(r.primal, reference.dual, 1e-4 * reference.dual);
-    EXPECT_NEAR(r.primal, primal_of(p, o, r), kFloatError * r.primal);
-    for (float b : r.bias) EXPECT_EQ(b, 0.0f);
-    for (int passes : {0, 1, 2, 4}) {  // bounds hold wherever it stops
-      o.max_passes = passes;
-      const SvrResult early = solve_svr(p.samples(), p.targets.view(), o, pool);
-      EXPECT_NEAR(early.primal, primal_of(p, o, early), kFloatError * early.primal);
-      expect_certified(p, o, early, reference);
-    }
-  }
+Reference reference_of(const Problem& p, const SvrOptions& o) {
+  return o.global_bias ? reference_with_bias(p, o.c, o.epsilon) : reference_without_bias(p, o.c, o.epsilon);
 }
 
-TEST(Svr, WithBiasReachesTheOptimumOfLibsvm) {
+TEST(Svr, ReachesTheOptimumOfLibsvmAndWithoutBiasThatOfCoordinateDescentInDouble) {
   ThreadPool pool(2);
-  for (const Case& k : kCases) {
-    SCOPED_TRACE(testing::Message() << "N " << k.n << " K " << k.networks << " k " << k.k << " C " << k.c);
-    const Problem p = make_problem(k.n, k.h, k.networks, k.k, 3, 12);
-    SvrOptions o = options_of(k);
-    const Reference reference = reference_with_bias(p, k.c, k.epsilon);
-    const SvrResult r = solve_svr(p.samples(), p.targets.view(), o, pool);
-    EXPECT_TRUE(r.converged);
-    expect_certified(p, o, r, reference);
-    EXPECT_NEAR(r.primal, reference.dual, 1e-4 * reference.dual);
-    EXPECT_NEAR(r.primal, primal_of(p, o, r), kFloatError * r.primal);
-    for (int passes : {0, 1, 2, 4}) {
-      o.max_passes = passes;
-      const SvrResult early = solve_svr(p.samples(), p.targets.view(), o, pool);
-      EXPECT_NEAR(early.primal, primal_of(p, o, early), kFloatError * early.primal);
-      expect_certified(p, o, early, reference);
+  for (const bool bias : {true, false})
+    for (const Case& k : kCases) {
+      SCOPED_TRACE(testing::Message() << "bias " << bias << " N " << k.n << " K " << k.networks << " k " << k.k << " C "
+                                      << k.c);
+      const Problem p = make_problem(k.n, k.h, k.networks, k.k, 3, 11 + (bias ? 1 : 0));
+      SvrOptions o = options_of(k);
+      o.global_bias = bias;
+      const Reference reference = reference_of(p, o);
+      const SvrResult r = solve_svr(p.samples(), p.targets.view(), o, pool);
+      EXPECT_TRUE(r.converged);
+      expect_certified(p, o, r, reference);
+      EXPECT_NEAR(r.primal, reference.dual, 1e-4 * reference.dual);
+      EXPECT_NEAR(r.primal, primal_of(p, o, r), kFloatError * r.primal);
+      for (const float b : r.bias) EXPECT_TRUE(bias || b == 0.0f);
+      for (const int passes : {0, 1, 2, 4}) {  // bounds hold wherever it stops
+        o.max_passes = passes;
+        const SvrResult early = solve_svr(p.samples(), p.targets.view(), o, pool);
+        EXPECT_NEAR(early.primal, primal_of(p, o, early), kFloatError * early.primal);
+        expect_certified(p, o, early, reference);
+      }
     }
-  }
 }
 
 // There β is so large that its own rounding to float shows in C·Σ loss; the dual value does not suffer.
@@ -191,7 +176,7 @@ TEST(Svr, WithVeryLargeCTheBoundsHoldAndTheDualIsClose) {
   const Problem p = make_problem(60, 6, 10, 3, 3, 12);
   SvrOptions o = options_of({60, 6, 10, 3, 100.0, 0.1});
   o.max_passes = 300;
-  const Reference reference = reference_with_bias(p, o.c, o.epsilon);
+  const Reference reference = reference_of(p, o);
   const SvrResult r = solve_svr(p.samples(), p.targets.view(), o, pool);
   expect_certified(p, o, r, reference, 1e-5);
   EXPECT_NEAR(r.dual, reference.dual, 1e-3 * reference.dual);
@@ -204,7 +189,7 @@ TEST(Svr, AllFormsReachTheSameOptimum) {
       const Problem p = make_problem(110, 12, 10, 3, 20, 13);
       SvrOptions o = options_of({110, 12, 10, 3, c, 0.05});
       o.global_bias = bias;
-      const Reference reference = bias ? reference_with_bias(p, c, 0.05) : reference_without_bias(p, c, 0.05);
+      const Reference reference = reference_of(p, o);
       for (const SvrForm form : {SvrForm::stored_kernel, SvrForm::recomputed_kernel}) {
         o.form = form;
         const SvrResult r = solve_svr(p.samples(), p.targets.view(), o, pool);

@@ -22,7 +22,7 @@ namespace {
 constexpr double kTolerance = 1e-4;
 constexpr int kMaxIterations = 1000;
 constexpr double kRarestPrior = 0.01;
-constexpr std::size_t kAttributeGrain = 64;
+constexpr std::size_t kSampleGrain = 64, kColumnGrain = 256;
 
 /// One column per attribute: p unknowns (d weights or n coefficients) and a bias.
 struct Columns {
@@ -48,25 +48,25 @@ double logit(double p) { return std::log(p / (1 - p)); }
 
 class Problem {
  public:
-  Problem(const TrainingSamples& samples, double lambda, ThreadPool& pool)
-      : x_(samples.x),
+  Problem(const SummedSamples& samples, MatrixView<const float> x, std::span<const std::int32_t> labels, double lambda,
+          ThreadPool& pool)
+      : x_(x),
+        labels_(labels),
+        semantics_(samples.semantics),
         lambda_(lambda),
         pool_(pool),
-        moments_(samples, pool),
-        targets_(moments_.rows_of(samples.semantics)),
+        moments_(samples),
         primal_(x_.cols() <= x_.rows()) {
-    for (const double t : targets_.values())
+    for (const double t : moments_.semantics.values())
       if (t != 0 && t != 1)
         throw Error(BadInput{"training samples", "semantics", "0 or 1 for every attribute", fmt::format("{}", t),
                              "binarise the semantics"});
-    Matrix<double> gram =
-        primal_ ? gram_of_features(pool, x_, moments_.mean) : gram_of_samples(pool, x_, moments_.mean);
+    Matrix<double> gram = centred_gram();
     if (!primal_) kernel_ = to_float(gram.view());
     for (auto& value : gram.values()) value /= 4;
     bound_.emplace(pool, std::move(gram), lambda);
   }
 
-  const Matrix<double>& targets() const { return targets_; }
   const ClassMoments& moments() const { return moments_; }
   std::size_t unknowns() const { return primal_ ? x_.cols() : x_.rows(); }
 
@@ -79,13 +79,13 @@ class Problem {
         for (std::size_t j = 0; j < a; ++j) shift[j] -= moments_.mean[i] * at.v(i, j);
     Matrix<float> residual(n, a);
     multiply(pool_, Trans::no, primal_ ? x_ : kernel_.view(), Trans::no, to_float(at.v.view()).view(), residual.view());
-    Matrix<double> chunk_sums(ThreadPool::chunk_count(n, kAttributeGrain), a, 0.0);
-    pool_.parallel_for(n, kAttributeGrain, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
+    Matrix<double> chunk_sums(ThreadPool::chunk_count(n, kSampleGrain), a, 0.0);
+    pool_.parallel_for(n, kSampleGrain, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
       for (std::size_t l = begin; l < end; ++l) {
-        const auto target = targets_.row(moments_.slots[l]);
+        const auto target = semantics_.row(static_cast<std::size_t>(labels_[l]));
         for (std::size_t j = 0; j < a; ++j) {
           const float f = residual(l, j) + static_cast<float>(shift[j]);
-          residual(l, j) = 1 / (1 + std::exp(-f)) - static_cast<float>(target[attributes[j]]);
+          residual(l, j) = 1 / (1 + std::exp(-f)) - target[attributes[j]];
           chunk_sums(chunk, j) += static_cast<double>(residual(l, j));
         }
       }
@@ -113,17 +113,48 @@ class Problem {
     return result;
   }
 
-  /// Weights (d x m) for x − x̄.
+  /// Weights (d x m) for x − x̄: the unknowns themselves, or Zᵀα.
   Matrix<double> weights(Matrix<double> unknowns) const {
-    return primal_ ? std::move(unknowns) : combine_samples(pool_, x_, moments_.mean, unknowns.view());
+    if (primal_) return unknowns;
+    Matrix<double> result(x_.cols(), unknowns.cols());
+    pool_.parallel_for(x_.cols(), kColumnGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+      Matrix<double> block(x_.rows(), end - begin);
+      for (std::size_t l = 0; l < x_.rows(); ++l)
+        for (std::size_t j = begin; j < end; ++j)
+          block(l, j - begin) = static_cast<double>(x_(l, j)) - moments_.mean[j];
+      multiply(pool_, Trans::yes, block.view(), Trans::no, unknowns.view(),
+               MatrixView<double>(result.row(begin).data(), end - begin, unknowns.cols()));
+    });
+    return result;
   }
 
  private:
+  /// ZᵀZ or ZZᵀ. Centred before it is multiplied, a block of Z or Zᵀ at a time: nothing cancels.
+  Matrix<double> centred_gram() const {
+    constexpr std::size_t kBlock = 4096;
+    const std::size_t length = primal_ ? x_.rows() : x_.cols(), size = unknowns();
+    Matrix<double> gram(size, size, 0.0);
+    for (std::size_t start = 0; start < length; start += kBlock) {
+      Matrix<float> block(std::min(kBlock, length - start), size);
+      pool_.parallel_for(block.rows(), kSampleGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+        for (std::size_t r = begin; r < end; ++r)
+          for (std::size_t c = 0; c < size; ++c) {
+            const std::size_t l = primal_ ? start + r : c, j = primal_ ? c : start + r;
+            block(r, c) = static_cast<float>(static_cast<double>(x_(l, j)) - moments_.mean[j]);
+          }
+      });
+      const Matrix<float> part = gram_of_columns(pool_, block.view());
+      for (std::size_t i = 0; i < gram.size(); ++i) gram.data()[i] += static_cast<double>(part.data()[i]);
+    }
+    return gram;
+  }
+
   MatrixView<const float> x_;
+  std::span<const std::int32_t> labels_;
+  MatrixView<const float> semantics_;
   double lambda_;
   ThreadPool& pool_;
   ClassMoments moments_;
-  Matrix<double> targets_;  // P x m
   bool primal_;
   Matrix<float> kernel_;  // ZZᵀ, d > n only
   std::optional<Cholesky> bound_;
@@ -164,22 +195,22 @@ void advance(const Columns& step, const Columns& gradient, std::vector<double>& 
 
 }  // namespace
 
-DapResult solve_dap(const TrainingSamples& samples, double lambda, ThreadPool& pool, ProgressObserver* progress) {
+DapResult solve_dap(const SummedSamples& samples, MatrixView<const float> x, std::span<const std::int32_t> labels,
+                    double lambda, ThreadPool& pool, ProgressObserver* progress) {
   check_positive(lambda, "lambda");
-  const Problem problem(samples, lambda, pool);
-  const Matrix<double>& targets = problem.targets();
+  const Problem problem(samples, x, labels, lambda, pool);
+  const Matrix<double>& targets = problem.moments().semantics;
   const std::size_t classes = targets.rows(), m = targets.cols();
   std::vector<double> having(m, 0.0);  // classes with the attribute
   for (std::size_t c = 0; c < classes; ++c)
     for (std::size_t j = 0; j < m; ++j) having[j] += targets(c, j);
 
-  const std::vector<double> mean = problem.moments().mean_of(targets);
   std::vector<std::size_t> attributes;  // not yet done; the columns of `now` and `last` belong to them
   Columns last;
   for (std::size_t j = 0; j < m; ++j)
     if (having[j] > 0 && having[j] < static_cast<double>(classes)) {
       attributes.push_back(j);
-      last.b.push_back(logit(mean[j]));
+      last.b.push_back(logit(problem.moments().mean_class[j]));
     }
   last.v = Matrix<double>(problem.unknowns(), attributes.size(), 0.0);
   Columns now{Matrix<double>::copy_of(last.v.view()), last.b};  // `last` plus momentum

@@ -3,28 +3,37 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <numeric>
+#include <string>
 #include <vector>
 
+#include "base/random_matrix.hpp"
 #include "base/rng.hpp"
 #include "eigen_reference.hpp"
 #include "solvers/baselines/linear_map.hpp"
 
 namespace parsnets::test {
 
+inline Eigen::MatrixXd dense(const Matrix<float>& a) {
+  Eigen::MatrixXd result(a.rows(), a.cols());
+  for (std::size_t r = 0; r < a.rows(); ++r)
+    for (std::size_t c = 0; c < a.cols(); ++c)
+      result(static_cast<long>(r), static_cast<long>(c)) = static_cast<double>(a(r, c));
+  return result;
+}
+
 struct SmallProblem {
   Matrix<float> x, semantics;
   std::vector<std::int32_t> labels;
 
   /// Samples around class centres away from zero. With more than two classes, class 1 has no sample.
-  SmallProblem(std::size_t n, std::size_t d, std::size_t classes, std::size_t m, bool binary = false,
-               double offset = 0.7)
+  SmallProblem(std::size_t n, std::size_t d, std::size_t classes, std::size_t m, bool binary = false)
       : x(n, d), semantics(classes, m) {
     Rng rng(n * 1000 + d * 100 + classes * 10 + m);
     for (auto& a : semantics.values())
       a = static_cast<float>(binary ? (rng.uniform() < 0.4 ? 1 : 0) : rng.normal() + 0.5);
     Matrix<double> centres(classes, d);
-    for (auto& c : centres.values()) c = offset + rng.normal();
+    for (auto& c : centres.values()) c = 0.7 + rng.normal();
     for (std::size_t l = 0; l < n; ++l) {
       std::int32_t label = static_cast<std::int32_t>(rng.below(classes));
       if (classes > 2 && label == 1) label = 0;
@@ -34,16 +43,32 @@ struct SmallProblem {
     }
   }
 
-  TrainingSamples samples() const { return {x.view(), labels, semantics.view()}; }
+  Statistics sums(ThreadPool& pool) const {
+    std::vector<std::string> names;
+    for (std::size_t c = 0; c < semantics.rows(); ++c) names.push_back(std::to_string(c));
+    std::vector<std::int32_t> rows(labels.size());
+    std::iota(rows.begin(), rows.end(), 0);
+    Statistics made(FeatureScaling::none, names, x.cols());
+    made.add(x.view(), labels, rows, pool);
+    return made;
+  }
 };
 
-inline Eigen::MatrixXd dense(const Matrix<float>& a) {
-  Eigen::MatrixXd result(a.rows(), a.cols());
-  for (std::size_t r = 0; r < a.rows(); ++r)
-    for (std::size_t c = 0; c < a.cols(); ++c)
-      result(static_cast<long>(r), static_cast<long>(c)) = static_cast<double>(a(r, c));
-  return result;
-}
+/// The same with x centred, and its sums.
+struct SummedProblem : SmallProblem {
+  Statistics statistics;
+
+  SummedProblem(std::size_t n, std::size_t d, std::size_t classes, std::size_t m, bool binary = false)
+      : SmallProblem(n, d, classes, m, binary) {
+    const Eigen::RowVectorXd mean = dense(x).colwise().mean();
+    for (std::size_t l = 0; l < n; ++l)
+      for (std::size_t j = 0; j < d; ++j) x(l, j) = static_cast<float>(x(l, j) - mean(static_cast<long>(j)));
+    ThreadPool pool(1);
+    statistics = sums(pool);
+  }
+
+  SummedSamples samples() const { return {statistics, semantics.view()}; }
+};
 
 inline Eigen::VectorXd dense(const std::vector<float>& a) {
   Eigen::VectorXd result(a.size());
@@ -75,11 +100,8 @@ inline void expect_close(const Eigen::MatrixXd& found, const Eigen::MatrixXd& ex
 }
 
 inline void expect_same_bits(const LinearMap& a, const LinearMap& b) {
-  ASSERT_EQ(a.weights.rows(), b.weights.rows());
-  ASSERT_EQ(a.weights.cols(), b.weights.cols());
-  ASSERT_EQ(a.bias.size(), b.bias.size());
-  EXPECT_EQ(std::memcmp(a.weights.data(), b.weights.data(), a.weights.size() * sizeof(float)), 0);
-  EXPECT_EQ(std::memcmp(a.bias.data(), b.bias.data(), a.bias.size() * sizeof(float)), 0);
+  EXPECT_TRUE(same_bits(a.weights, b.weights));
+  EXPECT_EQ(a.bias, b.bias);
 }
 
 }  // namespace parsnets::test
