@@ -52,6 +52,13 @@ json sizes_of(const DataSource& source, const Dataset& data) {
           {"split", data.split.version}};
 }
 
+Gates gates_of(const GateOptions& options, const Matrix<float>& e, ThreadPool& pool) {
+  const auto encodings = [&](std::span<const std::size_t> samples) {
+    return gather_rows(e.view(), std::vector<std::int32_t>(samples.begin(), samples.end()));
+  };
+  return fit_gates(options, e.rows(), e.cols(), encodings, pool);
+}
+
 Problem paper_problem(const Dataset& data, const std::vector<std::int32_t>& rows, int open, ThreadPool& pool) {
   Problem p;
   p.preprocess = fit_feature_preprocess(FeatureScaling::sqrt_l2, data.features.view(), rows, pool);
@@ -60,7 +67,7 @@ Problem paper_problem(const Dataset& data, const std::vector<std::int32_t>& rows
   p.z = encoded(p.encoder, p.x.view(), pool);
   GateOptions gates;
   gates.open = open;
-  p.gates = fit_gates(gates, p.z.view(), pool);
+  p.gates = gates_of(gates, p.z, pool);
   p.open = open_networks(p.gates, p.z.view(), pool);
   p.labels = labels_of(data, rows);
   p.targets = gather_rows(data.semantics.values.view(), p.labels);

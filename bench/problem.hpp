@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness.hpp"
+#include "model/fit_gates.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/model_parts.hpp"
 #include "parsnets/options.hpp"
@@ -41,6 +42,8 @@ struct Problem {
 
   parsnets::GatedSamples samples() const { return {z.view(), open.view(), gates.networks}; }
 };
+/// Gates of embeddings that are all in memory.
+parsnets::Gates gates_of(const parsnets::GateOptions& options, const parsnets::Matrix<float>& e, ThreadPool& pool);
 Problem paper_problem(const parsnets::Dataset& data, const std::vector<std::int32_t>& rows, int open, ThreadPool& pool);
 
 }  // namespace bench

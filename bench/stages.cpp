@@ -89,11 +89,11 @@ void measure_features(Stages& stages, const Dataset& data, const Problem& p, con
   GateOptions energy;
   energy.open = static_cast<int>(s.open);
   stages.measure("gates, energy", {4 * s.n * s.h + s.n * s.networks, 4 * s.n * s.h + 2 * s.n * s.open},
-                 [&](ThreadPool& pool) { open_networks(fit_gates(energy, p.z.view(), pool), p.z.view(), pool); });
+                 [&](ThreadPool& pool) { open_networks(gates_of(energy, p.z, pool), p.z.view(), pool); });
   GateOptions anchor = energy;
   anchor.kind = GateKind::anchor;
   stages.measure("gates, anchors", {2 * s.n * s.h * s.networks + 2 * s.n * s.h, 4 * s.n * s.h + 2 * s.n * s.open},
-                 [&](ThreadPool& pool) { open_networks(fit_gates(anchor, p.z.view(), pool), p.z.view(), pool); });
+                 [&](ThreadPool& pool) { open_networks(gates_of(anchor, p.z, pool), p.z.view(), pool); });
 }
 
 /// The SVR, and MMG of the networks that it gives.
@@ -134,7 +134,7 @@ void measure_refinement(Stages& stages, const Dataset& data, const Problem& p, c
   GateOptions kind;
   kind.kind = GateKind::anchor;
   kind.open = static_cast<int>(s.open);
-  const Gates gates = fit_gates(kind, e.view(), fastest);
+  const Gates gates = gates_of(kind, e, fastest);
   const Matrix<std::uint16_t> open = open_networks(gates, e.view(), fastest);
   const SemanticPreprocess semantics =
       fit_semantic_preprocess(SemanticScaling::l2, data.semantics.values.view(), data.seen_classes());
@@ -172,12 +172,18 @@ void measure_refinement(Stages& stages, const Dataset& data, const Problem& p, c
 
 /// Scores of the data set's training samples, and export and prediction with the default model.
 void measure_predictions(Stages& stages, const Dataset& data, const Problem& p, const Sizes& s) {
-  const std::vector<float> squares = squared_lengths(data.semantics.values.view());
-  Matrix<float> scores;
+  Model bank;
+  bank.semantic_preprocess.scaling = SemanticScaling::none;
+  bank.classes.names = data.class_names;
+  bank.classes.semantics = Matrix<float>::copy_of(data.semantics.values.view());
+  const PreparedClasses prepared = bank.prepare_classes(stages.fastest());
+  Matrix<float> scores(p.targets.rows(), data.classes());
   stages.measure(
       "score", {2 * s.n * s.m * s.classes + 2 * s.n * s.m, 4 * (s.n * s.m + s.classes * s.m + s.n * s.classes)},
       [&](ThreadPool& pool) {
-        scores = similarities(Similarity::cosine, p.targets.view(), data.semantics.values.view(), squares, pool);
+        bank.visit_prediction_scores(p.targets.view(), prepared, pool, [&](std::size_t first, const auto& some) {
+          std::ranges::copy(some.values(), scores.row(first).begin());
+        });
       });
   const Model model = train(data, {}, stages.fastest());
   const Ranking ranking(model);

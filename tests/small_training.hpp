@@ -1,28 +1,57 @@
 #pragma once
 // A data set small enough to train on in a test, and options that fit it.
 
+#include <gtest/gtest.h>
+
 #include <string>
 
 #include "data/synth.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
+#include "temp_dir.hpp"
 #include "train/selection.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets::test {
 
 inline Dataset small_training_set(std::uint64_t seed = 3) {
-  SynthOptions options;
-  options.classes = 16;
-  options.attributes = 20;
-  options.samples = 960;
-  options.dimensions = 48;
-  options.hidden = 64;
-  options.attribute_noise = 0.3;
-  options.signature = 0.2;
-  options.nuisance = 0.3;
-  options.seed = seed;
-  return synthesize(options);
+  return synthesize({.classes = 16,
+                     .attributes = 20,
+                     .samples = 960,
+                     .dimensions = 48,
+                     .attribute_noise = 0.3,
+                     .signature = 0.2,
+                     .nuisance = 0.3,
+                     .hidden = 64,
+                     .seed = seed});
+}
+
+/// For tests that train on it.
+struct SmallTraining : testing::Test {
+  Dataset data = small_training_set();
+  ThreadPool pool{2};
+  const TempDir dir;
+};
+
+/// The first seen classes become the validation classes.
+inline void hold_out(Dataset& data, std::size_t classes) {
+  data.split.val.clear();
+  data.split.train.clear();
+  const auto last = data.seen_classes()[classes - 1];
+  for (const auto s : data.split.trainval)
+    (data.labels[static_cast<std::size_t>(s)] <= last ? data.split.val : data.split.train).push_back(s);
+}
+
+/// The error that a call throws.
+template <class Call>
+Error caught(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return Error(ErrorCode::failure, "");
 }
 
 /// The default options of a method with changes, "name=value;name=value".

@@ -47,8 +47,7 @@ bool is_taught(const Model& model);
 
 /// Adds n x d raw examples of a class of the model. Throws as adapt().
 void teach(Model& model, const std::string& name, MatrixView<const float> examples, ThreadPool& pool);
-/// Adds a class that is known by its examples alone. With a semantic head of weight ω it has no part in semantics, and
-/// scores at most 1/√(1 + ω). Throws bad_input for a name that is there already or no examples.
+/// Adds a class that is known by its examples alone. Throws bad_input for a name that is there already or no examples.
 void add_class_by_examples(Model& model, const std::string& name, MatrixView<const float> examples, ThreadPool& pool);
 
 }  // namespace parsnets

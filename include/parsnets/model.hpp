@@ -41,13 +41,10 @@ enum class Direction {
 /// Takes rows first, first + 1, … of n x C scores. Called in the order of the rows.
 using ScoreVisitor = std::function<void(std::size_t first, MatrixView<const float> scores)>;
 
-inline constexpr double kLeastHeadWeight = 1e-6;  ///< of a semantic head beside class space
-inline constexpr double kMostHeadWeight = 1e6;    ///< of such a head
-
 /// Samples of classes after training. x̂ is a sample in class space at unit length.
 struct Experience {
   std::vector<float> samples;  ///< C: n, how many samples, by weight; empty: none of any class
-  Matrix<float> sums;          ///< C x p: Σ x̂ over them, p = class_outputs()
+  Matrix<float> sums;          ///< C x o: Σ x̂ over them
 };
 
 /// The classes a model can name. Rows of `semantics` are as given by the user; the model prepares them when it scores.
@@ -56,7 +53,7 @@ struct ClassBank {
   std::vector<std::uint8_t> seen;       ///< 1: had training samples; calibration (gamma) applies to these
   Matrix<float> semantics;              ///< C x m
   std::vector<float> samples;           ///< C: samples whose mean is in `means`, 0 for none; empty: no means
-  Matrix<float> means;                  ///< C x r, targets classes: mean of f − μ over the samples of the class
+  Matrix<float> means;                  ///< C x o, targets classes: mean of f − μ over the samples of the class
   Experience taught;                    ///< labelled examples (parsnets/field.hpp)
   Experience adapted;                   ///< unlabelled samples (parsnets/field.hpp)
   std::vector<std::uint8_t> described;  ///< C, 0: known by examples alone, its semantics mean nothing; empty: all 1
@@ -64,9 +61,8 @@ struct ClassBank {
 };
 
 /// What training saw of the seen classes, carried over to every class by kernel ridge regression. With b the centred
-/// semantics of a class at unit length and k(b, b') = exp((bᵀb' − 1)/w²), or bᵀb' where w is 0, its vector is
-///   targets semantics: b + Σ_s k(b, b_s)·α_s (no support: b);   targets classes: Σ_s k(b, b_s)·α_s.
-/// A model with two heads has both side by side. Cosine similarity only.
+/// semantics of a class at unit length and k(b, b') = exp((bᵀb' − 1)/w²), or bᵀb' where w is 0, its place in class
+/// space is Σ_s k(b, b_s)·α_s. Targets classes only.
 struct Prototypes {
   Matrix<float> support;  ///< S x q, unit rows b_s
   Matrix<float> weights;  ///< S x o, rows α_s
@@ -107,14 +103,11 @@ struct Model {
   std::vector<float> semantic_centre;  ///< μ, o values; empty: zero (reverse models compare in feature space)
   /// What scores measure.
   Similarity similarity = Similarity::cosine;
-  /// Learned correction of class vectors.
+  /// Places of classes in class space, from their semantics.
   Prototypes prototypes;
   /// κ, targets classes: a class with n samples lies at (n·mean + κ·predicted)/(n + κ).
   double prior_samples = 0;
-  Matrix<float> attribute_head;  ///< targets classes: (r+1) x m, predicts semantics from f; the last row is the offset
-  /// ω, targets classes: beside r values of class space, f has q that predict semantics. A score is the mean of the
-  /// cosines in the two, the second with weight ω. 0: no such head.
-  double head_weight = 0;
+  Matrix<float> attribute_head;  ///< targets classes: (o+1) x m, predicts semantics from f; the last row is the offset
   /// How examples and unlabelled samples move places of classes.
   FieldSettings field;
   /// What can be predicted.
@@ -134,8 +127,6 @@ struct Model {
   std::size_t semantic_outputs() const { return semantic_preprocess.outputs(attributes()); }
   /// o: values of a class vector and of f; q with targets semantics.
   std::size_t outputs() const { return targets == Targets::classes ? bias.size() : semantic_outputs(); }
-  /// r: the first values of f, those of class space; o − q with two heads, otherwise o.
-  std::size_t class_outputs() const { return outputs() - (head_weight > 0 ? semantic_outputs() : 0); }
   /// Values of z, the input of a gated network.
   std::size_t z_dimensions() const {
     return networks_see_encoding && !encoder.is_identity() ? encoder.weights.rows() : dimensions;
@@ -157,13 +148,12 @@ struct Model {
   PreparedClasses prepare_classes(ThreadPool& pool) const;
   /// The same to the bit from what was prepared before classes were added, without doing those anew.
   PreparedClasses prepare_added_classes(const PreparedClasses& before, ThreadPool& pool) const;
-  /// n x o predicted class vectors to n x C scores (forward models only): the second half of scores().
-  Matrix<float> score_predictions(MatrixView<const float> f, ThreadPool& pool) const;
-  /// The same to the bit, some rows at a time.
+  /// n x o predicted class vectors to n x C scores, some rows at a time (forward models only): the second half of
+  /// visit_scores().
   void visit_prediction_scores(MatrixView<const float> f, const PreparedClasses& prepared, ThreadPool& pool,
                                const ScoreVisitor& visit) const;
-  /// C x o: the vectors that predictions are compared with, from the class bank: prepared, for cosine centred, as
-  /// prototypes; with two heads, each head's part at the length that its weight gives it.
+  /// C x o: the vectors that predictions are compared with, from the class bank: prepared, for cosine centred, or
+  /// their places in class space.
   Matrix<float> class_vectors() const;
 
   /// Adds a class that is described by `semantics` (m values); no score of another class changes. Throws bad_input for

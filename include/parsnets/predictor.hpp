@@ -69,6 +69,7 @@ class Ranking {
   void to_confidences(std::span<float> scores) const;
 
  private:
+  std::vector<TileWeights> add_tiles(std::span<const float> scores, std::span<RankedClass> best) const;
   double total(std::span<const TileWeights> tiles, float top) const;
 
   std::vector<std::int32_t> candidates_;
@@ -114,8 +115,6 @@ class Predictor {
   const PreparedClasses& classes() const;  ///< what samples are compared with
 
  private:
-  void check_ranking(std::size_t n, const Ranking& ranking, std::span<RankedClass> best) const;
-
   class State;
   std::unique_ptr<const State> state_;
 };

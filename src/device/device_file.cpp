@@ -220,7 +220,7 @@ void to_unit_length(Matrix<float>& rows) {
 void put_class_space(Writer& out, const Model& model) {
   const std::size_t o = model.outputs(), m = model.attributes();
   std::vector<float> lengths, predicted;
-  const Matrix<float> prototypes = class_places(model);
+  const Matrix<float> prototypes = model.class_vectors();
   for (std::size_t c = 0; c < prototypes.rows(); ++c) {
     lengths.push_back(static_cast<float>(std::sqrt(dot(prototypes.row(c), prototypes.row(c)))));
     predicted.push_back(predicted_share(model, c));

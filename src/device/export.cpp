@@ -21,7 +21,7 @@
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "train/fitter.hpp"
-#include "train/training_data.hpp"
+#include "train/provenance.hpp"
 #include "train/validation.hpp"
 
 namespace parsnets {

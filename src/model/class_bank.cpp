@@ -21,38 +21,17 @@ namespace parsnets {
 
 namespace {
 
-/// Where a class of the bank lies in class space, and for the semantic head its semantics themselves, corrected.
-void place(const Model& model, std::size_t c, std::span<const float> semantics, std::span<float> out) {
-  const std::size_t placed = model.class_outputs();
-  std::vector<double> predicted(out.size(), 0.0);
-  if (is_described(model.classes, c)) {
-    if (const double length = std::sqrt(dot(semantics, semantics)); length > 0)
-      for (std::size_t j = placed; j < out.size(); ++j) predicted[j] = semantics[j - placed] / length;
-    model.prototypes.add(semantics, predicted);
-  }
-  const PlaceParts parts = place_parts(model, c, std::span(predicted).first(placed));
-  for (std::size_t j = 0; j < out.size(); ++j)
-    out[j] = static_cast<float>(j < placed ? parts.own[j] + parts.predicted * predicted[j] : predicted[j]);
-}
-
-/// Rows are prepared semantics of the classes of the bank from `first` on.
-Matrix<float> placed_classes(const Model& model, std::size_t first, MatrixView<const float> semantics) {
+/// Where classes of the bank from `first` on lie in class space; rows are their prepared semantics.
+Matrix<float> places_of(const Model& model, std::size_t first, MatrixView<const float> semantics) {
   Matrix<float> places(semantics.rows(), model.outputs());
-  for (std::size_t c = 0; c < places.rows(); ++c) place(model, first + c, semantics.row(c), places.row(c));
-  return places;
-}
-
-/// Class vectors of some classes with targets semantics, from their prepared semantics.
-void correct(const Model& model, MatrixView<float> bank) {
-  centre_rows(model, bank);
-  std::vector<double> sum(bank.cols());
-  for (std::size_t c = 0; c < bank.rows() && !model.prototypes.support.empty(); ++c) {
-    const double length = std::sqrt(dot(bank.row(c), bank.row(c)));
-    if (length == 0) continue;
-    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] = bank(c, j) / length;
-    model.prototypes.add(bank.row(c), sum);
-    for (std::size_t j = 0; j < sum.size(); ++j) bank(c, j) = static_cast<float>(sum[j]);
+  for (std::size_t c = 0; c < places.rows(); ++c) {
+    std::vector<double> predicted(places.cols(), 0.0);
+    if (is_described(model.classes, first + c)) model.prototypes.add(semantics.row(c), predicted);
+    const PlaceParts parts = place_parts(model, first + c, predicted);
+    for (std::size_t j = 0; j < places.cols(); ++j)
+      places(c, j) = static_cast<float>(parts.own[j] + parts.predicted * predicted[j]);
   }
+  return places;
 }
 
 /// Prototypes of classes in feature space: A R + r.
@@ -83,14 +62,11 @@ PreparedClasses prepared_from(const Model& model, std::size_t first, ThreadPool&
     if (!forward) {
       bank = feature_prototypes(model, bank.view());
     } else if (placed) {
-      bank = placed_classes(model, first + begin, bank.view());
-      for (std::size_t c = begin; c < end; ++c) {
-        const auto place = bank.row(c - begin).first(model.class_outputs());
-        out.lengths[c] = static_cast<float>(std::sqrt(dot(place, place)));
-      }
-      scale_heads(model, bank.view());
+      bank = places_of(model, first + begin, bank.view());
+      for (std::size_t c = begin; c < end; ++c)
+        out.lengths[c] = static_cast<float>(std::sqrt(dot(bank.row(c - begin), bank.row(c - begin))));
     } else {
-      correct(model, bank.view());
+      centre_rows(model, bank.view());
     }
     std::ranges::copy(bank.values(), out.vectors.row(begin).data());
   });
@@ -98,15 +74,29 @@ PreparedClasses prepared_from(const Model& model, std::size_t first, ThreadPool&
   return out;
 }
 
-/// Room for more classes, of which nothing is known.
-Experience with_room(const Experience& known, std::size_t classes) {
-  Experience more;
-  if (known.samples.empty()) return more;
-  more.samples = known.samples;
-  more.samples.resize(classes, 0.0f);
-  more.sums = Matrix<float>(classes, known.sums.cols(), 0.0f);
-  std::ranges::copy(known.sums.values(), more.sums.data());
+/// Room for more classes, of which nothing is known; what is empty stays so.
+Matrix<float> with_room(const Matrix<float>& known, std::size_t classes) {
+  if (known.empty()) return {};
+  Matrix<float> more(classes, known.cols(), 0.0f);
+  std::ranges::copy(known.values(), more.data());
   return more;
+}
+template <class T>
+std::vector<T> with_room(std::vector<T> known, std::size_t classes, T value) {
+  if (!known.empty()) known.resize(classes, value);
+  return known;
+}
+
+/// What is known of the classes that stay.
+Matrix<float> some_of(const Matrix<float>& known, std::span<const std::int32_t> stay) {
+  return known.empty() ? Matrix<float>() : gather_rows(known.view(), stay);
+}
+template <class T>
+std::vector<T> some_of(const std::vector<T>& known, std::span<const std::int32_t> stay) {
+  std::vector<T> some;
+  for (std::size_t i = 0; i < stay.size() && !known.empty(); ++i)
+    some.push_back(known[static_cast<std::size_t>(stay[i])]);
+  return some;
 }
 
 /// Calibration of the classes that stay.
@@ -119,19 +109,6 @@ PredictionSets without(const PredictionSets& sets, std::span<const std::uint8_t>
     left.seen.push_back(sets.seen[i]);
     left.seen_classes.push_back(place[sets.seen_classes[i]]);
   }
-  return left;
-}
-
-Experience without(const Experience& known, std::span<const std::uint8_t> goes) {
-  Experience left;
-  if (known.samples.empty()) return left;
-  std::vector<std::int32_t> kept;
-  for (std::size_t c = 0; c < goes.size(); ++c) {
-    if (goes[c]) continue;
-    left.samples.push_back(known.samples[c]);
-    kept.push_back(static_cast<std::int32_t>(c));
-  }
-  left.sums = gather_rows(known.sums.view(), kept);
   return left;
 }
 
@@ -171,7 +148,7 @@ PlaceParts place_parts(const Model& model, std::size_t c, std::span<const double
 
 float predicted_share(const Model& model, std::size_t c) {
   if (!is_described(model.classes, c)) return 0;
-  return static_cast<float>(place_parts(model, c, std::vector<double>(model.class_outputs(), 0.0)).predicted);
+  return static_cast<float>(place_parts(model, c, std::vector<double>(model.outputs(), 0.0)).predicted);
 }
 
 void Prototypes::add(std::span<const float> a, std::span<double> out) const {
@@ -188,11 +165,6 @@ Matrix<float> Model::class_vectors() const {
   if (direction != Direction::forward) return preprocessed_semantics(semantic_preprocess, classes.semantics.view());
   ThreadPool caller(1);
   return std::move(prepared_from(*this, 0, caller).vectors);
-}
-
-Matrix<float> class_places(const Model& model) {
-  const auto semantics = preprocessed_semantics(model.semantic_preprocess, model.classes.semantics.view());
-  return placed_classes(model, 0, semantics.view());
 }
 
 PreparedClasses Model::prepare_classes(ThreadPool& pool) const { return prepared_from(*this, 0, pool); }
@@ -234,32 +206,21 @@ void Model::add_classes(std::span<const std::string> names, MatrixView<const flo
                              "a finite number", fmt::format("{}", semantics(c, a)), ""});
   }
   const std::size_t before = classes.names.size(), after = before + names.size();
-  Matrix<float> grown(after, attributes());
-  std::ranges::copy(classes.semantics.values(), grown.data());
-  std::ranges::copy(semantics.values(), grown.data() + classes.semantics.size());
-  Matrix<float> means;
-  if (!classes.samples.empty()) {
-    means = Matrix<float>(after, classes.means.cols(), 0.0f);
-    std::ranges::copy(classes.means.values(), means.data());
-    classes.samples.reserve(after);
-  }
-  Experience taught = with_room(classes.taught, after), adapted = with_room(classes.adapted, after);
-  classes.described.reserve(classes.described.empty() ? 0 : after);
-  std::vector<std::string> all;
-  all.reserve(after);
-  classes.seen.reserve(after);
-  all = classes.names;
-  all.insert(all.end(), names.begin(), names.end());  // the last step that can fail
-  classes.names = std::move(all);
-  classes.seen.resize(after, 0);
-  classes.semantics = std::move(grown);
-  if (!classes.samples.empty()) {
-    classes.samples.resize(after, 0.0f);
-    classes.means = std::move(means);
-  }
-  classes.taught = std::move(taught);
-  classes.adapted = std::move(adapted);
-  if (!classes.described.empty()) classes.described.resize(after, 1);
+  const auto more = [&](const Experience& before_them) {
+    return Experience{with_room(before_them.samples, after, 0.0f), with_room(before_them.sums, after)};
+  };
+  ClassBank grown{classes.names,
+                  with_room(classes.seen, after, std::uint8_t{0}),
+                  with_room(classes.semantics, after),
+                  with_room(classes.samples, after, 0.0f),
+                  with_room(classes.means, after),
+                  more(classes.taught),
+                  more(classes.adapted),
+                  with_room(classes.described, after, std::uint8_t{1}),
+                  classes.gamma_before};
+  grown.names.insert(grown.names.end(), names.begin(), names.end());
+  std::ranges::copy(semantics.values(), grown.semantics.row(before).begin());
+  classes = std::move(grown);
 }
 
 void Model::remove_class(const std::string& name) { remove_classes({&name, 1}); }
@@ -278,24 +239,15 @@ void Model::remove_classes(std::span<const std::string> names) {
     goes[found->second] = 1;
     places.erase(found);
   }
-  Matrix<float> shrunk(places.size(), attributes()), means(places.size(), classes.means.cols());
-  ClassBank left;
-  for (std::size_t c = 0; c < goes.size(); ++c) {
-    if (goes[c]) continue;
-    std::ranges::copy(classes.semantics.row(c), shrunk.row(left.names.size()).begin());
-    if (!classes.samples.empty()) {
-      std::ranges::copy(classes.means.row(c), means.row(left.names.size()).begin());
-      left.samples.push_back(classes.samples[c]);
-    }
-    left.names.push_back(classes.names[c]);
-    left.seen.push_back(classes.seen[c]);
-    if (!classes.described.empty()) left.described.push_back(classes.described[c]);
-  }
-  left.gamma_before = classes.gamma_before;
-  left.taught = without(classes.taught, goes);
-  left.adapted = without(classes.adapted, goes);
-  left.semantics = std::move(shrunk);
-  if (!classes.samples.empty()) left.means = std::move(means);
+  std::vector<std::int32_t> stay;
+  for (std::size_t c = 0; c < goes.size(); ++c)
+    if (!goes[c]) stay.push_back(static_cast<std::int32_t>(c));
+  const auto left_of = [&](const Experience& known) {
+    return Experience{some_of(known.samples, stay), some_of(known.sums, stay)};
+  };
+  ClassBank left{some_of(classes.names, stay),   some_of(classes.seen, stay),      some_of(classes.semantics, stay),
+                 some_of(classes.samples, stay), some_of(classes.means, stay),     left_of(classes.taught),
+                 left_of(classes.adapted),       some_of(classes.described, stay), classes.gamma_before};
   sets = without(sets, goes);
   classes = std::move(left);
 }

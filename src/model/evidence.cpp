@@ -10,7 +10,7 @@ namespace parsnets {
 
 namespace {
 
-/// The linear map from x to class space, d x o with p columns that count; empty: none.
+/// The linear map from x to class space, d x p; empty: none.
 MatrixView<const float> linear_map(const Model& model) {
   if (!model.shared.empty()) return model.shared.view();
   if (model.gates.networks != 1 || model.networks_see_encoding || model.relu) return {};
@@ -29,12 +29,10 @@ void require_evidence(const Model& model) {
 LinearSpan::LinearSpan(const Model& model, ThreadPool& pool) {
   require_evidence(model);
   const MatrixView<const float> map = linear_map(model);
-  const std::size_t p = model.class_outputs(), d = map.rows();
-  if (map.empty() || p >= d) return;
-  Matrix<float> v(d, p);
-  for (std::size_t r = 0; r < d; ++r) std::ranges::copy(map.row(r).first(p), v.row(r).begin());
+  const std::size_t p = model.outputs();
+  if (map.empty() || p >= map.rows()) return;
   Matrix<float> products(p, p);
-  multiply(pool, Trans::yes, v.view(), Trans::no, v.view(), products.view(), 1, 0);
+  multiply(pool, Trans::yes, map, Trans::no, map, products.view(), 1, 0);
   const EigenPairs pairs = largest_eigenpairs(to_double(products.view()).view());
   constexpr double kSmallest = 1e-6;  // of the largest: below, float32 sums say nothing
   const auto rank = static_cast<std::size_t>(std::ranges::count_if(
@@ -43,7 +41,7 @@ LinearSpan::LinearSpan(const Model& model, ThreadPool& pool) {
   for (std::size_t i = 0; i < rank; ++i)
     for (std::size_t j = 0; j < p; ++j)
       basis_(i, j) = static_cast<float>(pairs.vectors(i, j) / std::sqrt(pairs.values[i]));
-  offset_.assign(model.bias.begin(), model.bias.begin() + static_cast<std::ptrdiff_t>(p));
+  offset_ = model.bias;
   if (model.shared.empty())
     for (std::size_t j = 0; j < p; ++j) offset_[j] += model.networks(0, j);
   for (std::size_t i = 0; i < rank; ++i) along_offset_.push_back(dot(basis_.row(i), std::span<const float>(offset_)));
@@ -66,7 +64,7 @@ void LinearSpan::measure(std::span<const float* const> x, std::size_t dimensions
 }
 
 void lengths_in_class_space(const Model& model, std::span<const float* const> f, std::vector<float>& lengths) {
-  const std::size_t p = model.class_outputs();
+  const std::size_t p = model.outputs();
   lengths.resize(f.size());
   for (std::size_t r = 0; r < f.size(); ++r) {
     double square = 0;

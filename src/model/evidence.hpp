@@ -22,7 +22,7 @@ class LinearSpan {
   /// Throws as require_evidence().
   LinearSpan(const Model& model, ThreadPool& pool);
 
-  /// Of each row, the share of ‖x‖² outside of the span. f: Vᵀx plus all offsets, in the first p values of each row.
+  /// Of each row, the share of ‖x‖² outside of the span. f: Vᵀx plus all offsets, rows of p values.
   void measure(std::span<const float* const> x, std::size_t dimensions, std::span<float* const> f,
                std::vector<float>& outside) const;
 

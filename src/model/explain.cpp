@@ -4,9 +4,7 @@
 // and what the classes' own samples give is the same integral over their part of the class vector
 //   p(t) = E(t) + β(t)·k(a(t)),   E(t) = (1 − t)·own₂ + t·own₁,   β(t) = (1 − t)·β₂ + t·β₁   (PlaceParts of the
 //   classes).
-// Together they are s(1) − s(0) exactly; Gauss-Legendre with 16 nodes leaves an error far below 1e-4. With two heads s
-// is the mean of two such cosines; in the second E is 0 and β is 1. A class without a description has no second cosine:
-// the weights of the two change along the line as E does.
+// Together they are s(1) − s(0) exactly; Gauss-Legendre with 16 nodes leaves an error far below 1e-4.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +13,6 @@
 
 #include "base/linalg.hpp"
 #include "model/prediction.hpp"
-#include "model/scoring.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/predictor.hpp"
 
@@ -63,11 +60,9 @@ void add(Vector& to, double factor, std::span<const double> what) {
 
 /// One end of the line: a class of the bank.
 struct End {
-  Vector semantics;     ///< m, scaled
-  Vector own;           ///< r: PlaceParts::own
-  double predicted;     ///< PlaceParts::predicted
-  double in_place;      ///< weight of the cosine in class space
-  double in_semantics;  ///< weight of the cosine in semantics
+  Vector semantics;  ///< m, scaled
+  Vector own;        ///< o: PlaceParts::own
+  double predicted;  ///< PlaceParts::predicted
 };
 
 /// The map from scaled semantics to k(a), and its transposed derivative.
@@ -84,10 +79,13 @@ class ClassPlace {
     length_ = std::sqrt(inner_product(b_, b_));
     if (length_ > 0)
       for (double& v : b_) v /= length_;
+    if (model.targets == Targets::semantics) {
+      vector_ = b_;
+      return;
+    }
     const auto& support = model.prototypes.support;
     const double width = model.prototypes.width;
     vector_.assign(model.outputs(), 0.0);
-    if (compares_semantics()) std::ranges::copy(b_, vector_.begin() + semantics_at());
     for (std::size_t s = 0; s < support.rows() && length_ > 0; ++s) {
       double cosine = 0;
       for (std::size_t i = 0; i < b_.size(); ++i) cosine += b_[i] * support(s, i);
@@ -101,8 +99,7 @@ class ClassPlace {
 
   /// Jᵀg: m values for o.
   Vector pull_back(const Vector& g) const {
-    Vector h(b_.size(), 0.0);
-    if (compares_semantics()) std::copy_n(g.begin() + semantics_at(), h.size(), h.begin());
+    Vector h = model_.targets == Targets::semantics ? g : Vector(b_.size(), 0.0);
     for (std::size_t s = 0; s < slopes_.size(); ++s) {
       double along = 0;
       for (std::size_t j = 0; j < g.size(); ++j) along += g[j] * model_.prototypes.weights(s, j);
@@ -119,10 +116,6 @@ class ClassPlace {
   }
 
  private:
-  /// Whether b is part of the class vector, and where it begins.
-  bool compares_semantics() const { return model_.targets == Targets::semantics || model_.head_weight > 0; }
-  std::ptrdiff_t semantics_at() const { return static_cast<std::ptrdiff_t>(vector_.size() - b_.size()); }
-
   const Model& model_;
   Vector b_, vector_, slopes_;  ///< unit b, k(a), slope of the kernel per support row
   double length_ = 0;           ///< of b before
@@ -131,17 +124,11 @@ class ClassPlace {
 End end_of(const Model& model, std::size_t c) {
   std::vector<float> a(model.classes.semantics.row(c).begin(), model.classes.semantics.row(c).end());
   model.semantic_preprocess.apply(a);
-  const double share = 1 / (1 + model.head_weight);
-  End end{Vector(a.begin(), a.end()), Vector(model.class_outputs(), 0.0), 1, share, 1 - share};
+  End end{Vector(a.begin(), a.end()), Vector(model.outputs(), 0.0), 1};
   if (model.targets != Targets::classes) return end;
-  Vector place(model.class_outputs(), 0.0);
-  if (!is_described(model.classes, c)) {  // its vector has no part in semantics
-    end.in_place = std::sqrt(share);
-    end.in_semantics = 0;
-  } else {
-    std::copy_n(ClassPlace(model, end.semantics).vector().begin(), place.size(), place.begin());
-  }
-  PlaceParts parts = place_parts(model, c, place);
+  PlaceParts parts = place_parts(
+      model, c,
+      is_described(model.classes, c) ? ClassPlace(model, end.semantics).vector() : Vector(end.own.size(), 0.0));
   end.own = std::move(parts.own);
   end.predicted = parts.predicted;
   return end;
@@ -153,7 +140,7 @@ void level(const Model& model, std::size_t c, End& end, const End& other) {
   if (is_described(model.classes, c)) return;
   end.semantics = other.semantics;
   Vector place = other.own;
-  add(place, other.predicted, std::span(ClassPlace(model, other.semantics).vector()).first(place.size()));
+  add(place, other.predicted, ClassPlace(model, other.semantics).vector());
   const double own = std::sqrt(inner_product(end.own, end.own)), length = std::sqrt(inner_product(place, place));
   if (own == 0 || length == 0) return;
   for (double& v : end.own) v *= length / own;
@@ -164,17 +151,12 @@ struct Terms {
   double examples = 0;  ///< what the classes' own samples gave
 };
 
-/// p becomes the derivative of share·cos(f, p) by p, 0 where there is none. Returns the cosine.
-double derive_cosine(std::span<const float> f, double share, std::span<double> p) {
-  const Vector given(f.begin(), f.end());
-  const double f_length = std::sqrt(inner_product(given, given)), length = std::sqrt(inner_product(p, p));
-  if (f_length == 0 || length == 0) {
-    std::ranges::fill(p, 0.0);
-    return 0;
-  }
-  const double score = inner_product(given, p) / (f_length * length);
-  for (std::size_t j = 0; j < p.size(); ++j) p[j] = share * (given[j] / f_length - score * p[j] / length) / length;
-  return score;
+/// p becomes the derivative of cos(f, p) by p, 0 where there is none.
+void derive_cosine(const Vector& f, Vector& p) {
+  const double f_length = std::sqrt(inner_product(f, f)), length = std::sqrt(inner_product(p, p));
+  if (f_length == 0 || length == 0) return p.assign(p.size(), 0.0);
+  const double score = inner_product(f, p) / (f_length * length);
+  for (std::size_t j = 0; j < p.size(); ++j) p[j] = (f[j] / f_length - score * p[j] / length) / length;
 }
 
 /// f is centred.
@@ -184,24 +166,18 @@ Terms integrate(const Model& model, std::span<const float> f, std::size_t winner
   level(model, other, from, to);
   level(model, winner, to, from);
   Terms terms{Vector(model.attributes(), 0.0), 0};
-  const std::size_t placed = model.class_outputs();
-  const auto between = [](double a, double b, double t) { return a + t * (b - a); };
+  const Vector given(f.begin(), f.end());
   for (const auto& [t, weight] : nodes) {
     Vector a = from.semantics;
     for (std::size_t j = 0; j < a.size(); ++j) a[j] += t * (to.semantics[j] - from.semantics[j]);
     const ClassPlace place(model, a);
-    const double predicted = between(from.predicted, to.predicted, t);
+    const double predicted = from.predicted + t * (to.predicted - from.predicted);
     Vector g = place.vector();
-    const std::span<double> in_place(g.data(), placed), in_semantics(g.data() + placed, g.size() - placed);
-    for (std::size_t j = 0; j < placed; ++j) g[j] = predicted * g[j] + from.own[j] + t * (to.own[j] - from.own[j]);
-    const double place_cosine = derive_cosine(f.first(placed), between(from.in_place, to.in_place, t), in_place),
-                 semantic_cosine =
-                     derive_cosine(f.subspan(placed), between(from.in_semantics, to.in_semantics, t), in_semantics);
-    terms.examples += weight * ((to.in_place - from.in_place) * place_cosine +
-                                (to.in_semantics - from.in_semantics) * semantic_cosine);
-    for (std::size_t j = 0; j < placed; ++j)
+    for (std::size_t j = 0; j < g.size(); ++j) g[j] = predicted * g[j] + from.own[j] + t * (to.own[j] - from.own[j]);
+    derive_cosine(given, g);
+    for (std::size_t j = 0; j < g.size(); ++j)
       terms.examples += weight * g[j] * (to.own[j] - from.own[j] + (to.predicted - from.predicted) * place.vector()[j]);
-    for (double& v : in_place) v *= predicted;
+    for (double& v : g) v *= predicted;
     const Vector slope = place.pull_back(g);
     for (std::size_t j = 0; j < slope.size(); ++j)
       terms.attributes[j] += weight * slope[j] * (to.semantics[j] - from.semantics[j]);
@@ -212,14 +188,18 @@ Terms integrate(const Model& model, std::span<const float> f, std::size_t winner
 /// Dot products and distances are sums over attributes already.
 Terms subtract(const Model& model, std::span<const float> f, MatrixView<const float> bank, std::size_t winner,
                std::size_t other) {
-  const auto terms_of = [&](std::size_t c) {
-    std::vector<float> in_attributes(model.attributes()), vector(model.attributes());
-    model.semantic_preprocess.expand(f, in_attributes);
-    model.semantic_preprocess.expand(bank.row(c), vector);
-    return similarity_terms(model.similarity, in_attributes, vector);
+  const auto in_attributes = [&](std::span<const float> vector) {
+    std::vector<float> expanded(model.attributes());
+    model.semantic_preprocess.expand(vector, expanded);
+    return expanded;
   };
-  Terms terms{terms_of(winner), 0};
-  add(terms.attributes, -1, terms_of(other));
+  const auto term = [&](double a, double b) {
+    return model.similarity == Similarity::dot ? a * b : -(a - b) * (a - b);
+  };
+  const auto given = in_attributes(f), won = in_attributes(bank.row(winner)), lost = in_attributes(bank.row(other));
+  Terms terms;
+  for (std::size_t j = 0; j < given.size(); ++j)
+    terms.attributes.push_back(term(given[j], won[j]) - term(given[j], lost[j]));
   return terms;
 }
 
@@ -230,7 +210,6 @@ Explanation explain(const Model& model, std::span<const float> x, ThreadPool& po
 }
 
 Explanation explain(const Model& model, std::span<const float> x, const PreparedClasses& prepared, ThreadPool& pool) {
-  check_prepared(model, prepared);
   if (model.direction != Direction::forward)
     throw Error(ErrorCode::usage, "only models that predict semantics can be explained by attribute");
   Matrix<float> f(1, model.outputs());
@@ -240,11 +219,12 @@ Explanation explain(const Model& model, std::span<const float> x, const Prepared
   const Matrix<float> predicted = as_attributes(model, Matrix<float>::copy_of(f.view()), pool);
   result.predicted.assign(predicted.values().begin(), predicted.values().end());
   result.open_networks.assign(open.row(0).begin(), open.row(0).end());
-  centre_rows(model, f.view());
-  const Matrix<float> scores =
-      similarities(model.similarity, f.view(), prepared.vectors.view(), prepared.squares, pool);
   RankedClass best[2];
-  const std::size_t ranked = Ranking(model).best(scores.row(0), best);
+  std::size_t ranked = 0;
+  model.visit_prediction_scores(f.view(), prepared, pool, [&](std::size_t, MatrixView<const float> scores) {
+    ranked = Ranking(model).best(scores.row(0), best);
+  });
+  centre_rows(model, f.view());
   const RankedClass& second = best[ranked > 1 ? 1 : 0];
   result.winner = best[0].class_index;
   result.runner_up = second.class_index;

@@ -30,32 +30,15 @@ void require_class_space(const Model& model) {
 Experience writable(const Experience& experience, const Model& model) {
   const std::size_t classes = model.classes.names.size();
   if (experience.samples.empty())
-    return {std::vector<float>(classes, 0.0f), Matrix<float>(classes, model.class_outputs(), 0.0f)};
+    return {std::vector<float>(classes, 0.0f), Matrix<float>(classes, model.outputs(), 0.0f)};
   return {experience.samples, Matrix<float>::copy_of(experience.sums.view())};
 }
 
-/// Predictions (n x o) as scores compare them: each head's part has its own length, the whole unit length.
+/// Predictions (n x o) as scores compare them, at unit length.
 Matrix<float> unit_predictions(const Model& model, Matrix<float> f) {
   centre_rows(model, f.view());
   unit_rows(f.view());
   return f;
-}
-
-/// Σ x̂ over examples, given their predictions.
-std::vector<double> sum_of(const Model& model, Matrix<float> f) {
-  const Matrix<float> samples = unit_predictions(model, std::move(f));
-  const std::vector<double> scale = scales(samples, model.class_outputs());
-  std::vector<double> sum(model.class_outputs(), 0.0);
-  for (std::size_t r = 0; r < samples.rows(); ++r)
-    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += scale[r] * samples(r, j);
-  return sum;
-}
-
-void add_examples(Model& model, std::size_t c, std::size_t count, std::span<const double> sum) {
-  Experience taught = writable(model.classes.taught, model);
-  taught.samples[c] += static_cast<float>(count);
-  for (std::size_t j = 0; j < sum.size(); ++j) taught.sums(c, j) = static_cast<float>(taught.sums(c, j) + sum[j]);
-  model.classes.taught = std::move(taught);
 }
 
 Matrix<float> unit_vectors(const Model& model) {
@@ -73,8 +56,8 @@ Matrix<float> vectors_before(Model& model) {
   return vectors;
 }
 
-bool has_place(std::span<const float> part) {
-  return std::ranges::any_of(part, [](float v) { return v != 0; });
+bool has_place(std::span<const float> vector) {
+  return std::ranges::any_of(vector, [](float v) { return v != 0; });
 }
 
 /// Unseen classes that have adapted score higher: seen ones need less of a handicap against them.
@@ -98,27 +81,26 @@ void add_up(Adaptation& told) {
 
 /// adapt() to one batch, of which Model::predict() gave `f`.
 Adaptation adapt_predicted(Model& model, Matrix<float> f, const AdaptOptions& options, ThreadPool& pool) {
-  const std::size_t classes = model.classes.names.size(), p = model.class_outputs();
+  const std::size_t classes = model.classes.names.size();
   std::vector<std::uint8_t> may_move(classes, 0);
   for (std::size_t c = 0; c < classes; ++c) may_move[c] = options.classes.empty() && !model.classes.seen[c];
   for (const auto& name : options.classes) may_move[index_of_class(model, name)] = 1;
   Pile pile{unit_predictions(model, std::move(f)), {}, {}};
-  pile.scale = scales(pile.samples, p);
+  pile.scale = scales(pile.samples);
   const Matrix<float> now = unit_vectors(model), before = vectors_before(model);
   std::vector<std::int32_t> moving, staying;
   std::vector<double> stay_penalty;
   Movable movable;
   for (std::size_t c = 0; c < classes; ++c) {
     const double penalty = model.classes.seen[c] ? model.classes.gamma_before.value_or(model.gamma) : 0;
-    const bool moves = may_move[c] && has_place(before.row(c).first(p));
+    const bool moves = may_move[c] && has_place(before.row(c));
     (moves ? moving : staying).push_back(static_cast<std::int32_t>(c));
     (moves ? movable.penalty : stay_penalty).push_back(penalty);
   }
   pile.rest = rest_of(pile.samples, gather_rows(now.view(), staying), stay_penalty, model.field.sharpness, pool);
   Experience adapted = writable(model.classes.adapted, model);
   movable.vectors = gather_rows(before.view(), moving);
-  movable.sums = Matrix<double>(moving.size(), p);
-  movable.placed = p;
+  movable.sums = Matrix<double>(moving.size(), before.cols());
   for (std::size_t k = 0; k < moving.size(); ++k) {
     const auto c = static_cast<std::size_t>(moving[k]);
     movable.samples.push_back(adapted.samples[c]);
@@ -132,8 +114,7 @@ Adaptation adapt_predicted(Model& model, Matrix<float> f, const AdaptOptions& op
     adapted.samples[c] = static_cast<float>(moved.samples[k]);
     std::ranges::transform(moved.sums.row(k), adapted.sums.row(c).begin(),
                            [](double v) { return static_cast<float>(v); });
-    result.moves.push_back(
-        {moving[k], moved.support[k], degrees_between(now.row(c).first(p), moved.vectors.row(k).first(p))});
+    result.moves.push_back({moving[k], moved.support[k], degrees_between(now.row(c), moved.vectors.row(k))});
   }
   if (result.moves.empty()) return result;
   add_up(result);
@@ -197,12 +178,10 @@ Adaptation adapt_in_batches(Model& model, std::size_t samples,
     sum.likelihood_gain += one.likelihood_gain * static_cast<double>(count) / static_cast<double>(samples);
     for (const ClassMove& move : one.moves) support[static_cast<std::size_t>(move.class_index)] += move.support;
   }
-  const std::size_t p = model.class_outputs();
   const Matrix<float> before = model.class_vectors(), after = changed.class_vectors();
   for (std::size_t c = 0; c < support.size(); ++c)
     if (support[c] > 0)
-      sum.moves.push_back(
-          {static_cast<std::int32_t>(c), support[c], degrees_between(before.row(c).first(p), after.row(c).first(p))});
+      sum.moves.push_back({static_cast<std::int32_t>(c), support[c], degrees_between(before.row(c), after.row(c))});
   add_up(sum);
   model = std::move(changed);
   return sum;
@@ -235,8 +214,15 @@ void teach(Model& model, const std::string& name, MatrixView<const float> exampl
 }
 
 void teach_predicted(Model& model, std::size_t c, Matrix<float> f) {
-  const std::size_t count = f.rows();
-  add_examples(model, c, count, sum_of(model, std::move(f)));
+  const Matrix<float> samples = unit_predictions(model, std::move(f));
+  const std::vector<double> scale = scales(samples);
+  std::vector<double> sum(samples.cols(), 0.0);  // Σ x̂
+  for (std::size_t r = 0; r < samples.rows(); ++r)
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += scale[r] * samples(r, j);
+  Experience taught = writable(model.classes.taught, model);
+  taught.samples[c] += static_cast<float>(samples.rows());
+  for (std::size_t j = 0; j < sum.size(); ++j) taught.sums(c, j) = static_cast<float>(taught.sums(c, j) + sum[j]);
+  model.classes.taught = std::move(taught);
 }
 
 void add_class_by_examples(Model& model, const std::string& name, MatrixView<const float> examples, ThreadPool& pool) {
@@ -245,12 +231,10 @@ void add_class_by_examples(Model& model, const std::string& name, MatrixView<con
 }
 
 void add_class_predicted(Model& model, const std::string& name, Matrix<float> f) {
-  const std::size_t examples = f.rows();
-  const std::vector<double> sum = sum_of(model, std::move(f));
   model.add_class(name, std::vector<float>(model.attributes(), 0.0f));
   if (model.classes.described.empty()) model.classes.described.assign(model.classes.names.size(), 1);
   model.classes.described.back() = 0;
-  add_examples(model, model.classes.names.size() - 1, examples, sum);
+  teach_predicted(model, model.classes.names.size() - 1, std::move(f));
 }
 
 }  // namespace parsnets

@@ -33,14 +33,14 @@ void visit_scores(const Matrix<float>& samples, const Matrix<float>& vectors, Th
 /// What the classes that may move are given.
 struct Expectation {
   std::vector<double> support;  ///< k: Σ r
-  Matrix<double> sums;          ///< k x p: Σ r·x̂
+  Matrix<double> sums;          ///< k x o: Σ r·x̂
   std::size_t convincing = 0;
   double likelihood = 0;  ///< mean of log Σ exp over all classes
 };
 
 Expectation expect(const Pile& pile, const Movable& classes, const Matrix<float>& vectors,
                    const FieldSettings& settings, ThreadPool& pool) {
-  const std::size_t n = pile.samples.rows(), k = vectors.rows(), p = classes.placed;
+  const std::size_t n = pile.samples.rows(), k = vectors.rows(), o = vectors.cols();
   std::vector<double> likelihood(n), responsibility(n, 0.0);
   std::vector<std::size_t> assigned(n, k);
   visit_scores(pile.samples, vectors, pool, [&](std::size_t i, std::span<float> scores) {
@@ -63,7 +63,7 @@ Expectation expect(const Pile& pile, const Movable& classes, const Matrix<float>
     responsibility[i] = std::exp(top - highest) / sum;
     if (responsibility[i] >= settings.certainty) assigned[i] = best;
   });
-  Expectation found{std::vector<double>(k, 0.0), Matrix<double>(k, p, 0.0), 0, 0};
+  Expectation found{std::vector<double>(k, 0.0), Matrix<double>(k, o, 0.0), 0, 0};
   for (std::size_t i = 0; i < n; ++i) {  // in one order, whatever the number of threads
     found.likelihood += likelihood[i] / static_cast<double>(n);
     const std::size_t c = assigned[i];
@@ -73,22 +73,22 @@ Expectation expect(const Pile& pile, const Movable& classes, const Matrix<float>
     const double weight = responsibility[i] * pile.scale[i];
     const auto x = pile.samples.row(i);
     const auto sum = found.sums.row(c);
-    for (std::size_t j = 0; j < p; ++j) sum[j] += weight * x[j];
+    for (std::size_t j = 0; j < o; ++j) sum[j] += weight * x[j];
   }
   return found;
 }
 
-/// unit(β·p¹ + S) at the length that the part has in the class vector.
+/// unit(β·p¹ + S) at the length that p¹ has.
 void place(std::span<const float> before, double strength, std::span<const double> sums, std::span<float> out) {
-  const std::size_t p = sums.size();
-  const double length = std::sqrt(dot(before.first(p), before.first(p)));
-  std::vector<double> moved(p);
+  const double length = std::sqrt(dot(before, before));
+  std::vector<double> moved(sums.size());
   double square = 0;
-  for (std::size_t j = 0; j < p; ++j) {
+  for (std::size_t j = 0; j < moved.size(); ++j) {
     moved[j] = strength * before[j] / length + sums[j];
     square += moved[j] * moved[j];
   }
-  for (std::size_t j = 0; j < p && square > 0; ++j) out[j] = static_cast<float>(moved[j] * length / std::sqrt(square));
+  for (std::size_t j = 0; j < moved.size() && square > 0; ++j)
+    out[j] = static_cast<float>(moved[j] * length / std::sqrt(square));
 }
 
 Matrix<float> placed(const Movable& classes, double strength, const std::vector<double>& samples,
@@ -107,12 +107,10 @@ void unit_rows(MatrixView<float> rows) {
       for (float& v : rows.row(r)) v = static_cast<float>(v / length);
 }
 
-std::vector<double> scales(const Matrix<float>& samples, std::size_t placed) {
+std::vector<double> scales(const Matrix<float>& samples) {
   std::vector<double> scale(samples.rows(), 0.0);
-  for (std::size_t i = 0; i < scale.size(); ++i) {
-    const auto part = samples.row(i).first(placed);
-    if (const double length = std::sqrt(dot(part, part)); length > 0) scale[i] = 1 / length;
-  }
+  for (std::size_t i = 0; i < scale.size(); ++i)
+    if (const double length = std::sqrt(dot(samples.row(i), samples.row(i))); length > 0) scale[i] = 1 / length;
   return scale;
 }
 
@@ -132,7 +130,7 @@ std::vector<double> rest_of(const Matrix<float>& samples, const Matrix<float>& v
 
 Moved move_places(const Pile& pile, const Movable& classes, const FieldSettings& settings, int rounds,
                   ThreadPool& pool) {
-  const std::size_t k = classes.vectors.rows(), p = classes.placed;
+  const std::size_t k = classes.vectors.rows(), o = classes.vectors.cols();
   const double memory = kMemory * settings.strength;
   Moved now{placed(classes, settings.strength, classes.samples, classes.sums),
             classes.samples,
@@ -152,7 +150,7 @@ Moved move_places(const Pile& pile, const Movable& classes, const FieldSettings&
                    sum = kept * classes.samples[c] + (moves ? found.support[c] : 0),
                    cut = moves && sum > memory ? memory / sum : 1;
       now.samples[c] = cut * sum;
-      for (std::size_t j = 0; j < p; ++j)
+      for (std::size_t j = 0; j < o; ++j)
         now.sums(c, j) = cut * (kept * classes.sums(c, j) + (moves ? found.sums(c, j) : 0));
     }
     Matrix<float> next = placed(classes, settings.strength, now.samples, now.sums);

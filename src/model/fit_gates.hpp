@@ -17,15 +17,13 @@ struct GateOptions {
   int networks = 200;
   int open = 40;
   std::uint64_t seed = 1;
+  bool operator==(const GateOptions&) const = default;
 };
-
-/// E is N x h. Throws usage when k > K, when energy gates do not divide h into K parts, or when there are fewer samples
-/// than anchors.
-Gates fit_gates(const GateOptions& options, MatrixView<const float> e, ThreadPool& pool);
 
 /// Encodings of some samples by their numbers: a row each.
 using EncodingsOf = std::function<Matrix<float>(std::span<const std::size_t> samples)>;
-/// The same for `samples` encodings of h values that are not in memory: those of anchors are asked for.
+/// For `samples` encodings of h values, of which those of anchors are asked for. Throws usage when k > K, when energy
+/// gates do not divide h into K parts, or when there are fewer samples that are not zero than anchors.
 Gates fit_gates(const GateOptions& options, std::size_t samples, std::size_t h, const EncodingsOf& encodings,
                 ThreadPool& pool);
 

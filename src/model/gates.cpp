@@ -131,24 +131,7 @@ Matrix<float> unit_rows(MatrixView<const float> e, ThreadPool& pool) {
   return out;
 }
 
-void require_anchors(std::size_t networks, std::size_t found) {
-  if (found < networks)
-    throw Error(
-        ErrorCode::usage,
-        fmt::format("{} anchors require as many non-zero samples, found {}; use fewer networks", networks, found));
-}
-
-Matrix<float> fit_anchors(const GateOptions& options, MatrixView<const float> e, ThreadPool& pool) {
-  const Matrix<float> unit = unit_rows(e, pool);
-  const auto networks = static_cast<std::size_t>(options.networks);
-  require_anchors(networks, unit.rows());
-  const auto order = Rng(options.seed, kAnchorStream).permutation(unit.rows());
-  Matrix<float> anchors(networks, e.cols());
-  for (std::size_t a = 0; a < networks; ++a) std::ranges::copy(unit.row(order[a]), anchors.row(a).begin());
-  return anchors;
-}
-
-/// Anchors in the order that fit_anchors() draws them in, from as few samples as need be.
+/// Samples in a drawn order, as many as need be.
 Matrix<float> fit_anchors(const GateOptions& options, std::size_t samples, std::size_t h, const EncodingsOf& encodings,
                           ThreadPool& pool) {
   const auto networks = static_cast<std::size_t>(options.networks);
@@ -162,11 +145,17 @@ Matrix<float> fit_anchors(const GateOptions& options, std::size_t samples, std::
     made += unit.rows();
     at += count;
   }
-  require_anchors(networks, made);
+  if (made < networks)
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("{} anchors require as many non-zero samples, found {}; use fewer networks", networks, made));
   return anchors;
 }
 
-Gates gates_of_options(const GateOptions& options, std::size_t h) {
+}  // namespace
+
+Gates fit_gates(const GateOptions& options, std::size_t samples, std::size_t h, const EncodingsOf& encodings,
+                ThreadPool& pool) {
   Gates gates;
   gates.kind = options.kind;
   if (options.kind == GateKind::always) return gates;
@@ -184,10 +173,9 @@ Gates gates_of_options(const GateOptions& options, std::size_t h) {
         fmt::format(
             "energy gates require an encoding with a multiple of {} dimensions, one part per network, found {}; use {}",
             gates.networks, h, std::max<std::size_t>(1, h / gates.networks) * gates.networks));
+  if (options.kind == GateKind::anchor) gates.anchors = fit_anchors(options, samples, h, encodings, pool);
   return gates;
 }
-
-}  // namespace
 
 void Gates::select(std::span<const float> e, std::span<std::uint16_t> chosen) const {
   check_embedding(*this, e.size());
@@ -226,19 +214,6 @@ void GateChooser::choose(std::span<const float* const> e, std::size_t h, GateRoo
     const double margin = 2 * (relative * std::sqrt(dot(row, row)) + smallest);
     select_by_scores(gates_, row, {room.rows[r], networks}, margin, room, chosen.row(r));
   }
-}
-
-Gates fit_gates(const GateOptions& options, MatrixView<const float> e, ThreadPool& pool) {
-  Gates gates = gates_of_options(options, e.cols());
-  if (options.kind == GateKind::anchor) gates.anchors = fit_anchors(options, e, pool);
-  return gates;
-}
-
-Gates fit_gates(const GateOptions& options, std::size_t samples, std::size_t h, const EncodingsOf& encodings,
-                ThreadPool& pool) {
-  Gates gates = gates_of_options(options, h);
-  if (options.kind == GateKind::anchor) gates.anchors = fit_anchors(options, samples, h, encodings, pool);
-  return gates;
 }
 
 Matrix<std::uint16_t> open_networks(const Gates& gates, MatrixView<const float> e, ThreadPool& pool) {

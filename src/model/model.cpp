@@ -1,7 +1,6 @@
 #include "parsnets/model.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/linalg.hpp"
 #include "model/prediction.hpp"
@@ -31,14 +30,6 @@ Matrix<float> Model::predict_semantics(MatrixView<const float> x, ThreadPool& po
   return as_attributes(*this, predict(x, pool), pool);
 }
 
-Matrix<float> Model::score_predictions(MatrixView<const float> f, ThreadPool& pool) const {
-  Matrix<float> made(f.rows(), classes.names.size());
-  Predictor(*this, pool).compare(f, pool, [&](std::size_t first, MatrixView<const float> scores) {
-    std::ranges::copy(scores.values(), made.row(first).begin());
-  });
-  return made;
-}
-
 Matrix<float> Model::scores(MatrixView<const float> x, ThreadPool& pool) const {
   return scores(x, prepare_classes(pool), pool);
 }
@@ -60,36 +51,17 @@ void Model::visit_prediction_scores(MatrixView<const float> f, const PreparedCla
   predictor_of(*this, prepared).compare(f, pool, visit);
 }
 
-void scale_heads(const Model& model, MatrixView<float> rows) {
-  if (model.head_weight == 0) return;
-  const double share = 1 / (1 + model.head_weight);
-  const auto scale = [](std::span<float> part, double square) {
-    if (const double squares = dot(part, part); squares > 0)
-      for (float& v : part) v = static_cast<float>(v * std::sqrt(square / squares));
-  };
-  for (std::size_t i = 0; i < rows.rows(); ++i) {
-    scale(rows.row(i).first(model.class_outputs()), share);
-    scale(rows.row(i).subspan(model.class_outputs()), 1 - share);
-  }
-}
-
 void centre_rows(const Model& model, MatrixView<float> rows) {
-  if (model.similarity != Similarity::cosine) return;
-  for (std::size_t r = 0; r < rows.rows() && !model.semantic_centre.empty(); ++r)
+  if (model.similarity != Similarity::cosine || model.semantic_centre.empty()) return;
+  for (std::size_t r = 0; r < rows.rows(); ++r)
     for (std::size_t a = 0; a < rows.cols(); ++a) rows(r, a) -= model.semantic_centre[a];
-  scale_heads(model, rows);
 }
 
 Matrix<float> as_attributes(const Model& model, Matrix<float> rows, ThreadPool& pool) {
   if (model.targets == Targets::semantics && model.semantic_preprocess.whitening.empty()) return rows;
   Matrix<float> out(rows.rows(), model.attributes());
   if (model.targets == Targets::classes) {
-    const std::size_t o = model.class_outputs(), m = out.cols();
-    if (o < rows.cols()) {  // the semantic head has no part in it
-      Matrix<float> placed(rows.rows(), o);
-      for (std::size_t r = 0; r < rows.rows(); ++r) std::ranges::copy(rows.row(r).first(o), placed.row(r).begin());
-      rows = std::move(placed);
-    }
+    const std::size_t o = rows.cols(), m = out.cols();
     for (std::size_t r = 0; r < out.rows(); ++r) std::ranges::copy(model.attribute_head.row(o), out.row(r).begin());
     multiply(pool, Trans::no, rows.view(), Trans::no, {model.attribute_head.data(), o, m}, out.view(), 1, 1);
     return out;
@@ -112,9 +84,8 @@ Matrix<float> copied(const Matrix<float>& matrix) { return Matrix<float>::copy_o
 template <class Take>
 Model copy(const Model& model, const Take& take) {
   const auto& [dimensions, feature_preprocess, encoder, gates, see_encoding, direction, targets, networks, relu, shared,
-               bias, reverse, semantic_preprocess, centre, similarity, prototypes, prior_samples, attribute_head,
-               head_weight, field, classes, attribute_names, feature_names, gamma, temperature, rejection, sets,
-               options, record] = model;
+               bias, reverse, semantic_preprocess, centre, similarity, prototypes, prior_samples, attribute_head, field,
+               classes, attribute_names, feature_names, gamma, temperature, rejection, sets, options, record] = model;
   const auto& [weights, error] = encoder;
   const auto& [kind, count, open, anchors] = gates;
   const auto& [support, prototype_weights, width] = prototypes;
@@ -137,7 +108,6 @@ Model copy(const Model& model, const Take& take) {
           {take(support), take(prototype_weights), width},
           prior_samples,
           take(attribute_head),
-          head_weight,
           field,
           {names,
            seen,

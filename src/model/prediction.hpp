@@ -11,14 +11,10 @@ namespace parsnets {
 struct PreparedClasses {
   Matrix<float> vectors;       ///< forward: C x o class vectors; reverse: C x h prototypes in the space of z
   std::vector<float> squares;  ///< C, squared lengths of the rows
-  std::vector<float> lengths;  ///< C, targets classes: of the places in class space, before heads are scaled
+  std::vector<float> lengths;  ///< C, targets classes: of the places in class space
 };
 
-/// With two heads: scales both parts of every row (n x o) so that their squared lengths are the heads' weights,
-/// 1/(1 + ω) and ω/(1 + ω). The cosine of two such rows is the score. A part of length 0 stays as it is.
-void scale_heads(const Model& model, MatrixView<float> rows);
-
-/// What is compared with class vectors, for cosine alone: subtracts μ from every row, then scales heads.
+/// What is compared with class vectors: for cosine alone, subtracts μ from every row.
 void centre_rows(const Model& model, MatrixView<float> rows);
 
 /// Whether the semantics of a class say something.
@@ -27,16 +23,13 @@ bool is_described(const ClassBank& classes, std::size_t c);
 /// Targets classes: the place of a class is own + predicted·(the place that its semantics predict), up to its length.
 struct PlaceParts {
   double predicted = 1;     ///< from 0 to 1
-  std::vector<double> own;  ///< p: of its training samples, its examples and unlabelled samples
+  std::vector<double> own;  ///< o: of its training samples, its examples and unlabelled samples
 };
-/// `predicted` is the place that the semantics of class c predict, p values.
+/// `predicted` is the place that the semantics of class c predict, o values.
 PlaceParts place_parts(const Model& model, std::size_t c, std::span<const double> predicted);
 
 /// PlaceParts::predicted of a class.
 float predicted_share(const Model& model, std::size_t c);
-
-/// C x o, targets classes: class vectors before heads are scaled.
-Matrix<float> class_places(const Model& model);
 
 /// Predicted class vectors (n x o) as n x m attributes.
 Matrix<float> as_attributes(const Model& model, Matrix<float> rows, ThreadPool& pool);

@@ -65,22 +65,30 @@ std::span<const float* const> read_only(const std::vector<float*>& rows) { retur
 /// named) and for scores that are not finite.
 class Predictor::State {
  public:
-  State(const Model& model, std::shared_ptr<const PreparedClasses> classes);
-  ~State();
+  /// Memory of one thread; grows to what a block needs and is kept.
+  struct Room {
+    Matrix<float> x, e, f, tile, product;
+    std::vector<float*> x_rows, e_rows, f_rows, tile_rows;
+    std::vector<std::uint16_t> open;
+    std::vector<std::size_t> found;
+    std::vector<Ranking::TileWeights> weights;
+    std::vector<float> outside, lengths;  ///< of each row, where evidence is asked for
+    GateRoom gates;
+    GroupRoom groups;
+    ScoreRoom scores;
 
+    std::span<const float* const> compared;  ///< rows that are compared with the classes: of f, x or e
+    std::size_t compared_values = 0;
+  };
+
+  State(const Model& model, std::shared_ptr<const PreparedClasses> classes)
+      : model_(model), prepared_(std::move(classes)), gates_(model.gates) {
+    if (prepared_) check_prepared(model_, *prepared_);
+  }
+
+  const Model& model() const { return model_; }
   const PreparedClasses& classes() const { return *prepared_; }
-  void predict(MatrixView<const float> x, ThreadPool& pool, MatrixView<float> f, MatrixView<std::uint16_t> open,
-               std::size_t first) const;
-  /// Messages count samples from `first` on.
-  void scores(MatrixView<const float> x, ThreadPool& pool, MatrixView<float> scores, std::size_t first) const;
-  void compare(MatrixView<const float> f, ThreadPool& pool, MatrixView<float> scores) const;
-  /// `evidence`: one per sample, with confidences; or empty.
-  void rank(MatrixView<const float> x, const Ranking& ranking, ThreadPool& pool, std::span<RankedClass> best,
-            bool with_confidences, std::span<Evidence> evidence) const;
-
- private:
-  struct Room;
-  class Borrowed;
+  /// body(begin, end, room) for blocks of rows.
   template <class Body>
   void for_blocks(std::size_t rows, ThreadPool& pool, const Body& body) const;
   void check(MatrixView<const float> x) const;
@@ -91,7 +99,13 @@ class Predictor::State {
   const LinearSpan& linear_span(ThreadPool& pool) const;
   void score(Room& room, std::size_t first, std::size_t count, std::span<float* const> out, std::size_t offset) const;
   void score_all(Room& room, MatrixView<float> scores) const;
+  /// Messages count samples from `first` on.
+  void scores(MatrixView<const float> x, ThreadPool& pool, MatrixView<float> scores, std::size_t first) const;
+  /// `evidence`: one per sample, with confidences; or empty.
+  void rank(MatrixView<const float> x, const Ranking& ranking, ThreadPool& pool, std::span<RankedClass> best,
+            bool with_confidences, std::span<Evidence> evidence) const;
 
+ private:
   const Model& model_;
   std::shared_ptr<const PreparedClasses> prepared_;
   GateChooser gates_;
@@ -100,58 +114,22 @@ class Predictor::State {
   mutable std::vector<std::unique_ptr<Room>> rooms_;  ///< those that no thread works in
 };
 
-/// Memory of one thread; grows to what a block needs and is kept.
-struct Predictor::State::Room {
-  Matrix<float> x, e, f, tile, product;
-  std::vector<float*> x_rows, e_rows, f_rows, tile_rows;
-  std::vector<std::uint16_t> open;
-  std::vector<std::size_t> found;
-  std::vector<Ranking::TileWeights> weights;
-  std::vector<float> outside, lengths;  ///< of each row, where evidence is asked for
-  GateRoom gates;
-  GroupRoom groups;
-  ScoreRoom scores;
-
-  std::span<const float* const> compared;  ///< rows that are compared with the classes: of f, x or e
-  std::size_t compared_values = 0;
-};
-
-/// A room, given back in the end.
-class Predictor::State::Borrowed {
- public:
-  explicit Borrowed(const State& owner) : owner_(owner) {
-    const std::lock_guard lock(owner.mutex_);
-    if (owner.rooms_.empty()) {
-      room_ = std::make_unique<Room>();
-    } else {
-      room_ = std::move(owner.rooms_.back());
-      owner.rooms_.pop_back();
-    }
-  }
-  Borrowed(const Borrowed&) = delete;
-  Borrowed& operator=(const Borrowed&) = delete;
-  ~Borrowed() {
-    const std::lock_guard lock(owner_.mutex_);
-    owner_.rooms_.push_back(std::move(room_));
-  }
-  Room& operator*() const { return *room_; }
-
- private:
-  const State& owner_;
-  std::unique_ptr<Room> room_;
-};
-
-Predictor::State::State(const Model& model, std::shared_ptr<const PreparedClasses> classes)
-    : model_(model), prepared_(std::move(classes)), gates_(model.gates) {
-  if (prepared_) check_prepared(model_, *prepared_);
-}
-Predictor::State::~State() = default;
-
-/// body(begin, end, room) for blocks of rows.
 template <class Body>
 void Predictor::State::for_blocks(std::size_t rows, ThreadPool& pool, const Body& body) const {
+  const auto give_back = [this](Room* room) {
+    const std::lock_guard lock(mutex_);
+    rooms_.emplace_back(room);
+  };
   const auto block = [&](std::size_t begin, std::size_t end, std::size_t) {
-    const Borrowed room(*this);
+    std::unique_ptr<Room> taken;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!rooms_.empty()) {
+        taken = std::move(rooms_.back());
+        rooms_.pop_back();
+      }
+    }
+    const std::unique_ptr<Room, decltype(give_back)> room(taken ? taken.release() : new Room, give_back);
     body(begin, end, *room);
   };
   pool.parallel_for(rows, rows_of_block(rows, pool.size()), std::cref(block));  // a reference needs no memory
@@ -226,37 +204,12 @@ void Predictor::State::check(MatrixView<const float> x) const {
                          std::to_string(x.cols()), "use the features of the training data"});
 }
 
-void Predictor::State::predict(MatrixView<const float> x, ThreadPool& pool, MatrixView<float> f,
-                               MatrixView<std::uint16_t> open, std::size_t first) const {
-  check(x);
-  const std::size_t k = model_.gates.open;
-  for_blocks(x.rows(), pool, [&](std::size_t begin, std::size_t end, Room& room) {
-    embed({x.row(begin).data(), end - begin, x.cols()}, first + begin, room);
-    point_to_rows({f.row(begin).data(), end - begin, f.cols()}, room.f_rows);
-    room.open.resize((end - begin) * k);
-    compose(room, {open.empty() ? room.open.data() : open.row(begin).data(), end - begin, k}, room.f_rows);
-  });
-}
-
 void Predictor::State::scores(MatrixView<const float> x, ThreadPool& pool, MatrixView<float> scores,
                               std::size_t first) const {
   check(x);
   for_blocks(x.rows(), pool, [&](std::size_t begin, std::size_t end, Room& room) {
     embed({x.row(begin).data(), end - begin, x.cols()}, first + begin, room);
     represent(room);
-    score_all(room, {scores.row(begin).data(), end - begin, scores.cols()});
-  });
-}
-
-void Predictor::State::compare(MatrixView<const float> f, ThreadPool& pool, MatrixView<float> scores) const {
-  for_blocks(f.rows(), pool, [&](std::size_t begin, std::size_t end, Room& room) {
-    const MatrixView<float> centred(at_least(room.f, (end - begin) * f.cols()), end - begin, f.cols());
-    std::copy_n(f.row(begin).data(), centred.size(), centred.data());
-    centre_rows(model_, centred);
-    point_to_rows(centred, room.f_rows);
-    room.compared = read_only(room.f_rows);
-    room.compared_values = f.cols();
-    measure_rows(room.compared, f.cols(), room.scores);
     score_all(room, {scores.row(begin).data(), end - begin, scores.cols()});
   });
 }
@@ -275,11 +228,18 @@ const LinearSpan& Predictor::State::linear_span(ThreadPool& pool) const {
 
 void Predictor::State::rank(MatrixView<const float> x, const Ranking& ranking, ThreadPool& pool,
                             std::span<RankedClass> best, bool with_confidences, std::span<Evidence> evidence) const {
+  const std::size_t all = prepared_->vectors.rows(), most = ranking.candidates().size();
+  if (ranking.classes() != all)
+    throw Error(ErrorCode::usage,
+                fmt::format("ranking: expected one of {} classes, found one of {}", all, ranking.classes()));
+  if (x.rows() > 0 && (best.size() % x.rows() != 0 || best.empty() || best.size() / x.rows() > most))
+    throw Error(ErrorCode::usage,
+                fmt::format("ranking: expected room for 1 to {} classes of each of {} samples, found {} in all", most,
+                            x.rows(), best.size()));
   check(x);
   if (x.rows() == 0) return;
   const LinearSpan* span = evidence.empty() ? nullptr : &linear_span(pool);
-  const std::size_t k = best.size() / x.rows(), all = prepared_->vectors.rows(),
-                    tiles = (all + kScoredClasses - 1) / kScoredClasses;
+  const std::size_t k = best.size() / x.rows(), tiles = (all + kScoredClasses - 1) / kScoredClasses;
   for_blocks(x.rows(), pool, [&](std::size_t begin, std::size_t end, Room& room) {
     const std::size_t n = end - begin, width = std::min(all, kScoredClasses);
     embed({x.row(begin).data(), n, x.cols()}, begin, room);
@@ -302,7 +262,7 @@ void Predictor::State::rank(MatrixView<const float> x, const Ranking& ranking, T
           best_of(r));
       if (span != nullptr)
         evidence[begin + r] =
-            evidence_of(ranking, *prepared_, best_of(r)[0], room.lengths[r], model_.class_outputs(), room.outside[r]);
+            evidence_of(ranking, *prepared_, best_of(r)[0], room.lengths[r], model_.outputs(), room.outside[r]);
     }
   });
 }
@@ -321,7 +281,14 @@ const PreparedClasses& Predictor::classes() const { return state_->classes(); }
 
 void Predictor::predict(MatrixView<const float> x, ThreadPool& pool, MatrixView<float> f,
                         MatrixView<std::uint16_t> active, std::size_t first) const {
-  state_->predict(x, pool, f, active, first);
+  state_->check(x);
+  const std::size_t k = state_->model().gates.open;
+  state_->for_blocks(x.rows(), pool, [&](std::size_t begin, std::size_t end, State::Room& room) {
+    state_->embed({x.row(begin).data(), end - begin, x.cols()}, first + begin, room);
+    point_to_rows({f.row(begin).data(), end - begin, f.cols()}, room.f_rows);
+    room.open.resize((end - begin) * k);
+    state_->compose(room, {active.empty() ? room.open.data() : active.row(begin).data(), end - begin, k}, room.f_rows);
+  });
 }
 
 void Predictor::scores(MatrixView<const float> x, ThreadPool& pool, MatrixView<float> scores) const {
@@ -357,32 +324,28 @@ void Predictor::visit_scores(MatrixView<const float> x, ThreadPool& pool, const 
 }
 
 void Predictor::compare(MatrixView<const float> f, ThreadPool& pool, const ScoreVisitor& visit) const {
-  visit_rows(f, classes().vectors.rows(), visit,
-             [&](std::size_t, MatrixView<const float> some, MatrixView<float> scores) {
-               state_->compare(some, pool, scores);
-             });
-}
-
-void Predictor::check_ranking(std::size_t n, const Ranking& ranking, std::span<RankedClass> best) const {
-  const std::size_t most = ranking.candidates().size();
-  if (ranking.classes() != classes().vectors.rows())
-    throw Error(ErrorCode::usage, fmt::format("ranking: expected one of {} classes, found one of {}",
-                                              classes().vectors.rows(), ranking.classes()));
-  if (n > 0 && (best.size() % n != 0 || best.empty() || best.size() / n > most))
-    throw Error(ErrorCode::usage,
-                fmt::format("ranking: expected room for 1 to {} classes of each of {} samples, found {} in all", most,
-                            n, best.size()));
+  const auto score = [&](std::size_t, MatrixView<const float> some, MatrixView<float> scores) {
+    state_->for_blocks(some.rows(), pool, [&](std::size_t begin, std::size_t end, State::Room& room) {
+      const MatrixView<float> centred(at_least(room.f, (end - begin) * f.cols()), end - begin, f.cols());
+      std::copy_n(some.row(begin).data(), centred.size(), centred.data());
+      centre_rows(state_->model(), centred);
+      point_to_rows(centred, room.f_rows);
+      room.compared = read_only(room.f_rows);
+      room.compared_values = f.cols();
+      measure_rows(room.compared, f.cols(), room.scores);
+      state_->score_all(room, {scores.row(begin).data(), end - begin, scores.cols()});
+    });
+  };
+  visit_rows(f, classes().vectors.rows(), visit, score);
 }
 
 void Predictor::rank(MatrixView<const float> x, const Ranking& ranking, ThreadPool& pool, std::span<RankedClass> best,
                      bool with_confidences) const {
-  check_ranking(x.rows(), ranking, best);
   state_->rank(x, ranking, pool, best, with_confidences, {});
 }
 
 void Predictor::rank(MatrixView<const float> x, const Ranking& ranking, ThreadPool& pool, std::span<RankedClass> best,
                      std::span<Evidence> evidence) const {
-  check_ranking(x.rows(), ranking, best);
   if (evidence.size() != x.rows())
     throw Error(ErrorCode::usage,
                 fmt::format("evidence: expected room for {} samples, found {}", x.rows(), evidence.size()));

@@ -163,6 +163,14 @@ Ranking::TileWeights Ranking::add_tile(std::size_t tile, std::span<const float> 
   return {top, weights ? to_weights(compared, count, top, 1 / temperature_) : 0};
 }
 
+std::vector<Ranking::TileWeights> Ranking::add_tiles(std::span<const float> scores, std::span<RankedClass> best) const {
+  std::vector<TileWeights> tiles;
+  std::size_t found = 0;
+  for (std::size_t t = 0; t + 1 < tile_first_.size(); ++t)
+    tiles.push_back(add_tile(t, scores.subspan(t * kTile, std::min(kTile, scores.size() - t * kTile)), best, found));
+  return tiles;
+}
+
 double Ranking::total(std::span<const TileWeights> tiles, float top) const {
   double sum = 0;
   for (const auto& [best, weight] : tiles)
@@ -181,11 +189,7 @@ void Ranking::finish(std::span<const TileWeights> tiles, std::span<RankedClass> 
 std::size_t Ranking::best(std::span<const float> scores, std::span<RankedClass> best) const {
   best = best.first(std::min(best.size(), candidates_.size()));
   if (best.empty()) return 0;
-  std::vector<TileWeights> tiles;
-  std::size_t found = 0;
-  for (std::size_t t = 0; t + 1 < tile_first_.size(); ++t)
-    tiles.push_back(add_tile(t, scores.subspan(t * kTile, std::min(kTile, scores.size() - t * kTile)), best, found));
-  finish(tiles, best);
+  finish(add_tiles(scores, best), best);
   return best.size();
 }
 
@@ -205,13 +209,8 @@ std::vector<RankedClass> Ranking::set(std::span<const float> scores, std::span<c
 }
 
 void Ranking::to_confidences(std::span<float> scores) const {
-  std::vector<TileWeights> tiles;
   RankedClass top;
-  std::size_t found = 0;
-  for (std::size_t t = 0; t + 1 < tile_first_.size(); ++t)
-    tiles.push_back(
-        add_tile(t, scores.subspan(t * kTile, std::min(kTile, scores.size() - t * kTile)), {&top, 1}, found));
-  const double sum = total(tiles, top.score);
+  const double sum = total(add_tiles(scores, {&top, 1}), top.score);
   std::size_t next = 0;
   for (std::size_t c = 0; c < scores.size(); ++c) {
     const bool candidate = next < candidates_.size() && static_cast<std::size_t>(candidates_[next]) == c;

@@ -15,7 +15,6 @@ namespace {
 
 /// The bits of an exponent that no finite number has; or-ing them up is faster than asking each number.
 constexpr std::uint32_t kNotFinite = 0x7f800000;
-constexpr std::size_t kRowsAtATime = 256;
 
 /// 0 if all are finite.
 PARSNETS_SIMD std::uint32_t not_finite(const float* scores, std::size_t count) {
@@ -76,47 +75,6 @@ bool score_block(Similarity kind, std::span<const float* const> f, const ClassBl
     bad |= not_finite(scores, count);
   }
   return bad == 0;
-}
-
-Matrix<float> similarities(Similarity kind, MatrixView<const float> f, MatrixView<const float> bank, ThreadPool& pool) {
-  return similarities(kind, f, bank, kind == Similarity::dot ? std::vector<float>() : squared_lengths(bank), pool);
-}
-
-Matrix<float> similarities(Similarity kind, MatrixView<const float> f, MatrixView<const float> bank,
-                           std::span<const float> bank_squares, ThreadPool& pool) {
-  Matrix<float> scores(f.rows(), bank.rows());
-  pool.parallel_for(f.rows(), kRowsAtATime, [&](std::size_t begin, std::size_t end, std::size_t) {
-    std::vector<const float*> rows;
-    std::vector<float*> out;
-    for (std::size_t r = begin; r < end; ++r) {
-      rows.push_back(f.row(r).data());
-      out.push_back(scores.row(r).data());
-    }
-    ScoreRoom room;
-    measure_rows(rows, f.cols(), room);
-    for (std::size_t first = 0; first < bank.rows(); first += kScoredClasses) {
-      const std::size_t count = std::min(kScoredClasses, bank.rows() - first);
-      score_block(kind, rows,
-                  {{bank.row(first).data(), count, bank.cols()},
-                   bank_squares.empty() ? bank_squares : bank_squares.subspan(first, count)},
-                  room, out, first);
-    }
-  });
-  return scores;
-}
-
-std::vector<double> similarity_terms(Similarity kind, std::span<const float> f, std::span<const float> a) {
-  double nf = 0, na = 0;
-  for (std::size_t j = 0; j < f.size(); ++j) {
-    nf += static_cast<double>(f[j]) * f[j];
-    na += static_cast<double>(a[j]) * a[j];
-  }
-  const double scale = kind != Similarity::cosine ? 1 : nf > 0 && na > 0 ? 1 / std::sqrt(nf * na) : 0;
-  std::vector<double> terms(f.size());
-  for (std::size_t j = 0; j < f.size(); ++j)
-    terms[j] = kind == Similarity::euclidean ? -(static_cast<double>(f[j]) - a[j]) * (static_cast<double>(f[j]) - a[j])
-                                             : scale * f[j] * a[j];
-  return terms;
 }
 
 }  // namespace parsnets

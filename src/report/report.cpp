@@ -27,7 +27,7 @@
 #include "report/tsne.hpp"
 #include "store/train_record_json.hpp"
 #include "train/fitter.hpp"
-#include "train/training_data.hpp"
+#include "train/provenance.hpp"
 
 namespace parsnets {
 

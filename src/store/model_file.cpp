@@ -48,8 +48,22 @@ const T& made(const std::optional<T>& value) {
   return *value;
 }
 
+/// Whether a field may be missing.
+enum class Need { always, if_any };
+
+/// All values of a table, row by row.
+template <std::size_t R, std::size_t C>
+std::span<float> flat(std::array<std::array<float, C>, R>& table) {
+  static_assert(sizeof table == R * C * sizeof(float));
+  return {table[0].data(), R * C};
+}
+template <std::size_t R, std::size_t C>
+std::span<const float> flat(const std::array<std::array<float, C>, R>& table) {
+  return {table[0].data(), R * C};
+}
+
 /// Every field of a model file. `io` is a ModelWriter or a ModelReader, which calls this with an empty model. A size of
-/// 0 means that there is no such tensor; `if_any`: it may be missing whatever the sizes are.
+/// 0 means that there is no such tensor.
 void visit_fields(auto& io, auto& model) {
   auto& classes = model.classes;
   auto& semantics = model.semantic_preprocess;
@@ -57,7 +71,7 @@ void visit_fields(auto& io, auto& model) {
               o = model.outputs(), axes = semantics.whitening.empty() ? 0 : model.semantic_outputs();
   io.names("classes", classes.names);
   io.names("attributes", model.attribute_names);
-  io.names_if_any("features", model.feature_names);
+  io.names("features", model.feature_names, Need::if_any);
   io.options(model.options);
   io.record(model.record);
 
@@ -88,7 +102,7 @@ void visit_fields(auto& io, auto& model) {
     io.number("adapt_sharpness", model.field.sharpness, 1e-6, 1e6);
     io.number("adapt_certainty", model.field.certainty, 0.5, 0.999999);
     io.number("adapt_gamma_shift", model.field.gamma_shift, -1e6, 1e6);
-    io.number_if_any("gamma_before", classes.gamma_before, -1e40, 1e40);
+    io.number("gamma_before", classes.gamma_before, -1e40, 1e40, Need::if_any);
   }
   io.number("gamma", model.gamma, -1e40, 1e40);  // in units of scores, which are floats
   io.number("temperature", model.temperature, 1e-45, 1e45);
@@ -100,14 +114,14 @@ void visit_fields(auto& io, auto& model) {
   io.matrix("encoder", model.encoder.weights, h, d);
   io.matrix("anchors", model.gates.anchors, model.gates.kind == GateKind::anchor ? networks : 0, e);
   io.matrix("networks", model.networks, forward ? networks * (z + 1) : 0, o);
-  io.matrix_if_any("shared", model.shared, forward ? d : 0, o);
+  io.matrix("shared", model.shared, forward ? d : 0, o, Need::if_any);
   io.vector("bias", model.bias, forward ? o : 0);
   io.matrix("reverse", model.reverse, forward ? 0 : q + 1, z);
-  io.vector_if_any("feature_mean", model.feature_preprocess.mean, d);
-  io.vector_if_any("feature_factor", model.feature_preprocess.factor, d);
-  io.vector_if_any("semantic_mean", semantics.mean, m);
-  io.vector_if_any("semantic_factor", semantics.factor, m);
-  io.vector_if_any("semantic_centre", model.semantic_centre, o);
+  io.vector("feature_mean", model.feature_preprocess.mean, d, Need::if_any);
+  io.vector("feature_factor", model.feature_preprocess.factor, d, Need::if_any);
+  io.vector("semantic_mean", semantics.mean, m, Need::if_any);
+  io.vector("semantic_factor", semantics.factor, m, Need::if_any);
+  io.vector("semantic_centre", model.semantic_centre, o, Need::if_any);
   io.list("semantic_tables", semantics.tables);
   io.vector("whitening_centre", semantics.whitening_centre, axes > 0 ? m : 0);
   io.rows("whitening", semantics.whitening, axes, m);
@@ -117,21 +131,22 @@ void visit_fields(auto& io, auto& model) {
   io.matrix("class_semantics", classes.semantics, c, m);
   io.vector("class_samples", classes.samples, class_space ? c : 0);
   io.matrix("class_means", classes.means, class_space ? c : 0, o);
-  io.vector_if_any("taught_samples", classes.taught.samples, class_space ? c : 0);
+  io.vector("taught_samples", classes.taught.samples, class_space ? c : 0, Need::if_any);
   io.matrix("taught_sums", classes.taught.sums, classes.taught.samples.size(), o);
-  io.vector_if_any("adapted_samples", classes.adapted.samples, class_space ? c : 0);
+  io.vector("adapted_samples", classes.adapted.samples, class_space ? c : 0, Need::if_any);
   io.matrix("adapted_sums", classes.adapted.sums, classes.adapted.samples.size(), o);
   if (rejects) {
-    io.table("rejection_weights", model.rejection.weights);
-    io.table("rejection_range", model.rejection.range);
-    io.array("rejection_thresholds", model.rejection.thresholds);
+    constexpr std::size_t evidence = Evidence::kCount;
+    io.values("rejection_weights", flat(model.rejection.weights), {2, evidence + 1});
+    io.values("rejection_range", flat(model.rejection.range), {2, evidence});
+    io.values("rejection_thresholds", std::span(model.rejection.thresholds), {2});
     if (io.has("rejection_typical", model.rejection.typical.has_value()))
-      io.table("rejection_typical", made(model.rejection.typical));
+      io.values("rejection_typical", flat(made(model.rejection.typical)), {2, evidence});
   }
   io.list("set_confidences", model.sets.seen);
   io.vector("set_classes", model.sets.seen_classes, model.sets.seen.size());
   io.list("set_unseen", model.sets.unseen);
-  io.vector_if_any("class_described", classes.described, class_space ? c : 0);
+  io.vector("class_described", classes.described, class_space ? c : 0, Need::if_any);
   io.vector("class_seen", classes.seen, c);
 }
 
@@ -149,9 +164,8 @@ class ModelWriter {
   std::map<std::string, std::string> metadata;
   std::vector<TensorView> tensors;  ///< refer to the model
 
-  void names(const char* key, const std::vector<std::string>& list) { metadata[key] = nlohmann::json(list).dump(); }
-  void names_if_any(const char* key, const std::vector<std::string>& list) {
-    if (!list.empty()) names(key, list);
+  void names(const char* key, const std::vector<std::string>& list, Need need = Need::always) {
+    if (need == Need::always || !list.empty()) metadata[key] = nlohmann::json(list).dump();
   }
   void options(const std::string& text) { metadata["options"] = text.empty() ? "{}" : text; }
   void record(const TrainRecord& record) { metadata["record"] = to_json(record).dump(); }
@@ -159,7 +173,7 @@ class ModelWriter {
   void count(const char* key, std::size_t value, std::size_t, std::size_t) { json_[key] = value; }
   void flag(const char* key, bool value) { json_[key] = value; }
   void number(const char* key, double value, double, double) { json_[key] = value; }
-  void number_if_any(const char* key, const std::optional<double>& value, double, double) {
+  void number(const char* key, const std::optional<double>& value, double, double, Need) {
     if (value) json_[key] = *value;
   }
   template <class Enum>
@@ -168,41 +182,25 @@ class ModelWriter {
   }
 
   bool has(const char*, bool set) const { return set; }
-  template <class T>
-  void values(const char* name, std::span<const T> data, Shape shape) {
+  template <class T, std::size_t N>
+  void values(const char* name, std::span<const T, N> data, Shape shape) {
     if (!data.empty())
       tensors.push_back(
           {name, kTensorType<T>, std::move(shape), reinterpret_cast<const std::byte*>(data.data()), data.size_bytes()});
   }
-  void matrix(const char* name, const Matrix<float>& data, std::size_t, std::size_t) {
+  void matrix(const char* name, const Matrix<float>& data, std::size_t, std::size_t, Need = Need::always) {
     values(name, data.values(), {data.rows(), data.cols()});
-  }
-  void matrix_if_any(const char* name, const Matrix<float>& data, std::size_t rows, std::size_t cols) {
-    matrix(name, data, rows, cols);
   }
   template <class T>
   void list(const char* name, const std::vector<T>& data) {
-    values(name, std::span<const T>(data), {data.size()});
+    values(name, std::span(data), {data.size()});
   }
   template <class T>
-  void vector(const char* name, const std::vector<T>& data, std::size_t) {
-    list(name, data);
-  }
-  template <class T>
-  void vector_if_any(const char* name, const std::vector<T>& data, std::size_t) {
+  void vector(const char* name, const std::vector<T>& data, std::size_t, Need = Need::always) {
     list(name, data);
   }
   void rows(const char* name, const std::vector<float>& data, std::size_t rows, std::size_t cols) {
-    values(name, std::span<const float>(data), {rows, cols});
-  }
-  template <std::size_t R, std::size_t C>
-  void table(const char* name, const std::array<std::array<float, C>, R>& data) {
-    static_assert(sizeof data == R * C * sizeof(float));
-    values(name, std::span<const float>(data[0].data(), R * C), {R, C});
-  }
-  template <std::size_t N>
-  void array(const char* name, const std::array<float, N>& data) {
-    values(name, std::span<const float>(data), {N});
+    values(name, std::span(data), {rows, cols});
   }
 
  private:
@@ -237,16 +235,14 @@ class ModelReader {
     throw Error(BadInput{file_.name(), field, expected, found, advice});
   }
 
-  void names(const char* key, std::vector<std::string>& list) const {
+  void names(const char* key, std::vector<std::string>& list, Need need = Need::always) const {
+    if (need == Need::if_any && !file_.metadata().contains(key)) return;
     const auto json = parse_json(text(key), file_.name() + ", " + key);
     if (!json.is_array()) fail(key, "a list of names", json.type_name());
     for (const auto& item : json) {
       if (!item.is_string()) fail(key, "names as strings", item.dump().substr(0, 30));
       list.push_back(item.get<std::string>());
     }
-  }
-  void names_if_any(const char* key, std::vector<std::string>& list) const {
-    if (file_.metadata().contains(key)) names(key, list);
   }
   void options(std::string& out) const {
     out = text("options");
@@ -271,7 +267,7 @@ class ModelReader {
     if (!(out >= low && out <= high))
       fail(std::string("model.") + key, fmt::format("a number from {} to {}", low, high), value_text(key));
   }
-  void number_if_any(const char* key, std::optional<double>& out, double low, double high) const {
+  void number(const char* key, std::optional<double>& out, double low, double high, Need) const {
     if (json_.contains(key)) number(key, out.emplace(), low, high);
   }
   template <class Enum>
@@ -286,14 +282,14 @@ class ModelReader {
   }
 
   bool has(const char* tensor, bool) const { return file_.find(tensor) != nullptr; }
-  template <class T>
-  void values(const char* name, std::span<T> out, const Shape& shape) {
+  template <class T, std::size_t N>
+  void values(const char* name, std::span<T, N> out, const Shape& shape) {
     std::memcpy(out.data(), require(name, kTensorType<T>, shape).data, out.size_bytes());
     if constexpr (std::same_as<T, float>) require_finite(name, out);
   }
   /// In place where its alignment allows.
-  void matrix(const char* name, Matrix<float>& out, std::size_t rows, std::size_t cols) {
-    if (rows == 0) return;
+  void matrix(const char* name, Matrix<float>& out, std::size_t rows, std::size_t cols, Need need = Need::always) {
+    if (is_left_out(name, rows, need)) return;
     const TensorView& t = require(name, "F32", {rows, cols});
     if (reinterpret_cast<std::uintptr_t>(t.data) % alignof(float) == 0) {
       // They are a copy of the file: writing to them does not change it.
@@ -305,21 +301,14 @@ class ModelReader {
     }
     require_finite(name, out.values());
   }
-  void matrix_if_any(const char* name, Matrix<float>& out, std::size_t rows, std::size_t cols) {
-    if (has(name, true)) matrix(name, out, rows, cols);
-  }
   template <class T>
-  void vector(const char* name, std::vector<T>& out, std::size_t size) {
-    if (size == 0) return;
+  void vector(const char* name, std::vector<T>& out, std::size_t size, Need need = Need::always) {
+    if (is_left_out(name, size, need)) return;
     require(name, kTensorType<T>, {size});
     out.resize(size);
     values(name, std::span(out), {size});
     if (std::same_as<T, std::uint8_t> && std::ranges::any_of(out, [](T v) { return v > 1; }))
       fail(fmt::format("tensor '{}'", name), "0 or 1", "others");
-  }
-  template <class T>
-  void vector_if_any(const char* name, std::vector<T>& out, std::size_t size) {
-    if (has(name, true)) vector(name, out, size);
   }
   /// Of any length.
   template <class T>
@@ -333,16 +322,12 @@ class ModelReader {
     out.resize(rows * cols);
     values(name, std::span(out), {rows, cols});
   }
-  template <std::size_t R, std::size_t C>
-  void table(const char* name, std::array<std::array<float, C>, R>& out) {
-    values(name, std::span(out[0].data(), R * C), {R, C});
-  }
-  template <std::size_t N>
-  void array(const char* name, std::array<float, N>& out) {
-    values(name, std::span<float>(out), {N});
-  }
 
  private:
+  bool is_left_out(const char* name, std::size_t size, Need need) const {
+    return size == 0 || (need == Need::if_any && !has(name, true));
+  }
+
   std::string text(const std::string& key) const {
     const auto found = file_.metadata().find(key);
     if (found == file_.metadata().end())

@@ -16,170 +16,110 @@ namespace {
 template <class T, class Part>
 concept Is = std::same_as<std::remove_const_t<T>, Part>;
 
-// The keys of each part, in the order of the file. Writing and reading share them: `io` is a Writer or a RecordReader.
-// A key that is `optional` is absent where its field has the default value.
+// The keys of each part with their fields, in the order of the file. Writing and reading share them: `io` is a Writer
+// or a RecordReader. A key that is `optional` is absent where its field has the default value.
 
 void fields(auto& io, Is<std::pair<std::size_t, std::string>> auto& list) {
-  io.required("samples", list.first);
-  io.required("crc32", list.second);
+  io.required("samples", list.first, "crc32", list.second);
 }
 
 void fields(auto& io, Is<SplitProvenance> auto& split) {
-  io.required("trainval", split.trainval);
-  io.required("test_seen", split.test_seen);
-  io.required("test_unseen", split.test_unseen);
-  io.required("train", split.train);
-  io.required("val", split.val);
-  io.optional("version", split.version);
-  io.optional("file", split.file);
+  io.required("trainval", split.trainval, "test_seen", split.test_seen, "test_unseen", split.test_unseen, "train",
+              split.train, "val", split.val);
+  io.optional("version", split.version, "file", split.file);
 }
 
 void fields(auto& io, Is<StatisticsPart> auto& part) {
   io.optional("file", part.file);
-  io.required("samples", part.samples);
-  io.required("weight", part.weight);
+  io.required("samples", part.samples, "weight", part.weight);
 }
 
 void fields(auto& io, Is<DataProvenance> auto& data) {
-  io.required("name", data.name);
-  io.required("features", data.features);
-  io.required("semantics", data.semantics);
-  io.required("samples", data.samples);
-  io.required("dimensions", data.dimensions);
-  io.required("split", data.split);
+  io.required("name", data.name, "features", data.features, "semantics", data.semantics, "samples", data.samples,
+              "dimensions", data.dimensions, "split", data.split);
   io.optional("known_as", data.known_as);
   if (io.has("trained", !data.trained_samples.empty() || !data.trained_crc32.empty()))
-    io.object("trained", [&](auto& part) {
-      part.required("samples", data.trained_samples);
-      part.required("crc32", data.trained_crc32);
-    });
-  io.optional("statistics", data.statistics);
-  io.optional("features_path", data.features_path);
-  io.optional("semantics_path", data.semantics_path);
-  io.optional("split_path", data.split_path);
-  io.optional("source", data.source);
+    io.object("trained",
+              [&](auto& part) { part.required("samples", data.trained_samples, "crc32", data.trained_crc32); });
+  io.optional("statistics", data.statistics, "features_path", data.features_path, "semantics_path", data.semantics_path,
+              "split_path", data.split_path, "source", data.source);
 }
 
 void fields(auto& io, Is<TrainingRequest> auto& asked) {
-  io.required("options", asked.options);
-  io.required("folder", asked.folder);
+  io.required("options", asked.options, "folder", asked.folder);
   io.optional("load_seed", asked.load_seed);
 }
 
 void fields(auto& io, Is<ValidationRecord> auto& validation) {
   io.required("gamma_from", validation.gamma_from);
   if (!io.has("folds", validation.folds > 0)) return;
-  io.required("folds", validation.folds);
-  io.required("classes_from", validation.classes_from);
-  io.required("zsl", validation.zsl);
-  io.required("h", validation.h);
+  io.required("folds", validation.folds, "classes_from", validation.classes_from, "zsl", validation.zsl, "h",
+              validation.h);
 }
 
 void fields(auto& io, Is<SelectionStep> auto& step) {
-  io.required("choice", step.choice);
-  io.required("zsl", step.zsl);
-  io.required("h", step.h);
+  io.required("choice", step.choice, "zsl", step.zsl, "h", step.h);
 }
 
 void fields(auto& io, Is<GateUsage> auto& gates) {
-  io.required("usage_min", gates.minimum);
-  io.required("usage_median", gates.median);
-  io.required("usage_max", gates.maximum);
-  io.required("usage_entropy", gates.entropy);
-  io.required("samples_per_network", gates.samples);
+  io.required("usage_min", gates.minimum, "usage_median", gates.median, "usage_max", gates.maximum, "usage_entropy",
+              gates.entropy, "samples_per_network", gates.samples);
 }
 
 void fields(auto& io, Is<SvrTracePoint> auto& point) {
-  io.required("pass", point.pass);
-  io.required("primal", point.primal);
-  io.required("dual", point.dual);
-  io.required("gap", point.relative_gap);
+  io.required("pass", point.pass, "primal", point.primal, "dual", point.dual, "gap", point.relative_gap);
 }
 
 void fields(auto& io, Is<SvrCertificate> auto& svr) {
-  io.required("c", svr.c);
-  io.required("epsilon", svr.epsilon);
-  io.required("target_scale", svr.target_scale);
-  io.required("relative_gap", svr.relative_gap);
-  io.required("converged", svr.converged);
+  io.required("c", svr.c, "epsilon", svr.epsilon, "target_scale", svr.target_scale, "relative_gap", svr.relative_gap,
+              "converged", svr.converged);
   if (!io.has("primal", svr.primal.has_value())) return;
-  io.required("primal", svr.primal);
-  io.required("dual", svr.dual);
-  io.required("passes", svr.passes);
-  io.required("trace", svr.trace);
+  io.required("primal", svr.primal, "dual", svr.dual, "passes", svr.passes, "trace", svr.trace);
 }
 
 void fields(auto& io, Is<ObjectiveStep> auto& step) {
   io.required("objective", step.objective);
-  io.optional("fit", step.fit);
-  io.optional("loss", step.loss);
-  io.required("mmg", step.mmg);
-  io.required("step", step.step);
+  io.optional("fit", step.fit, "loss", step.loss);
+  io.required("mmg", step.mmg, "step", step.step);
   io.optional("slope", step.slope);
 }
 
 /// An object of a count and a measure; absent where there is no pair.
 void count_and_measure(auto& io, const char* key, auto& pair, const char* count, const char* measure) {
   if (!io.has(key, pair.has_value())) return;
-  io.object(key, [&](auto& part) {
-    part.required(count, io.made(pair).first);
-    part.required(measure, io.made(pair).second);
-  });
+  io.object(key, [&](auto& part) { part.required(count, io.made(pair).first, measure, io.made(pair).second); });
 }
 
 void fields(auto& io, Is<FieldRecord> auto& field) {
-  io.required("zsl", field.zsl);
-  io.required("h", field.h);
-  io.required("adapted_zsl", field.adapted_zsl);
-  io.required("adapted_h", field.adapted_h);
-  io.required("worst_fall", field.worst_fall);
-  io.required("one_example_zsl", field.one_example_zsl);
-  io.required("five_examples_zsl", field.five_examples_zsl);
+  io.required("zsl", field.zsl, "h", field.h, "adapted_zsl", field.adapted_zsl, "adapted_h", field.adapted_h,
+              "worst_fall", field.worst_fall, "one_example_zsl", field.one_example_zsl, "five_examples_zsl",
+              field.five_examples_zsl);
 }
 
 void fields(auto& io, Is<RejectionRecord> auto& rejection) {
-  io.required("folds", rejection.folds);
-  io.required("classes", rejection.classes);
-  io.required("samples", rejection.samples);
-  io.required("false_accept", rejection.false_accept);
-  io.required("accepted", rejection.accepted);
-  io.required("accept_low", rejection.accept_low);
-  io.required("accept_high", rejection.accept_high);
-  io.required("rejected_seen", rejection.rejected_seen);
-  io.required("rejected_unseen", rejection.rejected_unseen);
-  io.required("auroc", rejection.auroc);
-  io.required("confidence_auroc", rejection.confidence_auroc);
+  io.required("folds", rejection.folds, "classes", rejection.classes, "samples", rejection.samples, "false_accept",
+              rejection.false_accept, "accepted", rejection.accepted, "accept_low", rejection.accept_low, "accept_high",
+              rejection.accept_high, "rejected_seen", rejection.rejected_seen, "rejected_unseen",
+              rejection.rejected_unseen, "auroc", rejection.auroc, "confidence_auroc", rejection.confidence_auroc);
 }
 
 void fields(auto& io, Is<Adaptation> auto& adaptation) {
-  io.required("samples", adaptation.samples);
-  io.required("convincing", adaptation.convincing);
-  io.required("classes", adaptation.classes);
-  io.required("mean_degrees", adaptation.mean_degrees);
-  io.required("likelihood_gain", adaptation.likelihood_gain);
+  io.required("samples", adaptation.samples, "convincing", adaptation.convincing, "classes", adaptation.classes,
+              "mean_degrees", adaptation.mean_degrees, "likelihood_gain", adaptation.likelihood_gain);
 }
 
 void fields(auto& io, Is<TrainRecord> auto& record) {
-  io.required("data", record.data);
-  io.required("seed", record.seed);
+  io.required("data", record.data, "seed", record.seed);
   io.optional("asked", record.asked);
   io.required("validation", record.validation);
-  if (io.has("selection", !record.selection.empty())) {
-    io.required("chosen", record.chosen);
-    io.required("selection", record.selection);
-  }
+  if (io.has("selection", !record.selection.empty()))
+    io.required("chosen", record.chosen, "selection", record.selection);
   io.optional("left_out", record.left_out);
   count_and_measure(io, "encoder", record.encoder, "dimensions", "reconstruction_error");
-  io.optional("gates", record.gates);
-  io.optional("svr", record.svr);
-  io.optional("joint", record.joint);
-  io.optional("orthogonality", record.orthogonality);
+  io.optional("gates", record.gates, "svr", record.svr, "joint", record.joint, "orthogonality", record.orthogonality);
   count_and_measure(io, "dap", record.dap, "iterations", "relative_gradient");
-  io.optional("refinement", record.refinement);
-  io.optional("warnings", record.warnings);
-  io.optional("field", record.field);
-  io.optional("rejection", record.rejection);
-  io.optional("adaptations", record.adaptations);
+  io.optional("refinement", record.refinement, "warnings", record.warnings, "field", record.field, "rejection",
+              record.rejection, "adaptations", record.adaptations);
 }
 
 class Writer {
@@ -208,10 +148,14 @@ class Writer {
   static nlohmann::ordered_json written(const std::map<std::string, std::string>& values) { return values; }
   static nlohmann::ordered_json written(const FeatureSource& source) { return to_json(source); }
 
-  void required(const char* key, const auto& value) { json_[key] = written(value); }
+  void required(const char* key, const auto& value, const auto&... more) {
+    json_[key] = written(value);
+    if constexpr (sizeof...(more) > 0) required(more...);
+  }
   template <class T>
-  void optional(const char* key, const T& value) {
+  void optional(const char* key, const T& value, const auto&... more) {
     if (value != T{}) required(key, value);
+    if constexpr (sizeof...(more) > 0) optional(more...);
   }
   bool has(const char*, bool set) const { return set; }
   void object(const char* key, const auto& body) {
@@ -235,15 +179,16 @@ class RecordReader {
     if (!json.is_object()) mismatch(at, "an object", json);
   }
 
-  template <class T>
-  void required(const char* key, T& value) const {
+  void required(const char* key, auto& value, auto&... more) const {
     const std::string at = at_.empty() ? key : at_ + "." + key;
     const auto found = json_.find(key);
     if (found == json_.end()) fail(at, "a value", "none");
     read(*found, at, value);
+    if constexpr (sizeof...(more) > 0) required(more...);
   }
-  void optional(const char* key, auto& value) const {
+  void optional(const char* key, auto& value, auto&... more) const {
     if (json_.contains(key)) required(key, value);
+    if constexpr (sizeof...(more) > 0) optional(more...);
   }
   bool has(const char* key, bool) const { return json_.contains(key); }
   void object(const char* key, const auto& body) const {

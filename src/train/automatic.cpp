@@ -1,5 +1,3 @@
-#include "train/automatic.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "train/semantic_weights.hpp"
+#include "train/selection.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets {
@@ -63,9 +61,8 @@ class StagedSearch {
       else if (has_tables_for(round))
         look(round);
     }
-    std::vector<Candidate> winner{*best_};
-    selected_.field = evaluator_.evaluate_winner(winner);
-    selected_.winner = std::move(winner[0]);
+    selected_.winner = *best_;
+    selected_.field = evaluator_.evaluate_winner(selected_.winner);
     return std::move(selected_);
   }
 
@@ -102,8 +99,7 @@ class StagedSearch {
     std::string weights;
     if (const std::size_t tables = data_.semantics.tables.size(); tables > 1) {
       const auto& given = semantics_of(base.method).weights;
-      for (const auto& w :
-           weights_around(given.empty() ? TableWeights(tables, 1.0 / static_cast<double>(tables)) : given))
+      for (const auto& w : weights_around(given.empty() ? equal_weights(tables) : given))
         weights += (weights.empty() ? "" : ",") + weights_text(w);
     }
     put("@weights", weights);

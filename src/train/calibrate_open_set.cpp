@@ -18,7 +18,7 @@
 #include "parsnets/training.hpp"
 #include "solvers/logistic.hpp"
 #include "train/open_set_samples.hpp"
-#include "train/training_data.hpp"
+#include "train/provenance.hpp"
 
 namespace parsnets {
 
@@ -100,15 +100,21 @@ bool is_bounded(std::size_t j, int side) {
   return (name == "distance" || name == "outside") == (side == 1);
 }
 
+/// Evidence number j of known samples, ascending; with `seen`, of those whose best class is seen or is not.
+std::vector<float> known_values(const std::vector<HeldOutSample>& samples, std::size_t j,
+                                std::optional<bool> seen = {}) {
+  std::vector<float> values;
+  for (const HeldOutSample& s : samples)
+    if (s.known && s.best_is_seen == seen.value_or(s.best_is_seen)) values.push_back(s.evidence.values()[j]);
+  std::ranges::sort(values);
+  return values;
+}
+
 /// Between which evidence of known samples lies, with some room.
 std::array<std::array<float, Evidence::kCount>, 2> range_of(const std::vector<HeldOutSample>& samples) {
   std::array<std::array<float, Evidence::kCount>, 2> range{};
-  std::vector<float> values;
   for (std::size_t j = 0; j < Evidence::kCount; ++j) {
-    values.clear();
-    for (const HeldOutSample& s : samples)
-      if (s.known) values.push_back(s.evidence.values()[j]);
-    std::ranges::sort(values);
+    const std::vector<float> values = known_values(samples, j);
     const auto tail = static_cast<std::size_t>(kRangeTail * static_cast<double>(values.size()));
     const float low = values[tail], middle = values[values.size() / 2], high = values[values.size() - 1 - tail];
     const float most = std::numeric_limits<float>::max();
@@ -124,16 +130,9 @@ std::array<std::array<float, Evidence::kCount>, 2> typical_of(const std::vector<
   std::array<std::array<float, Evidence::kCount>, 2> typical{};
   for (std::size_t kind = 0; kind < 2; ++kind)
     for (std::size_t j = 0; j < Evidence::kCount; ++j) {
-      std::vector<float> own, all;
-      for (const HeldOutSample& s : samples) {
-        if (!s.known) continue;
-        all.push_back(s.evidence.values()[j]);
-        if (s.best_is_seen == (kind == 1)) own.push_back(all.back());
-      }
-      std::vector<float>& values = own.empty() ? all : own;
-      const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-      std::ranges::nth_element(values, middle);
-      typical[kind][j] = *middle;
+      std::vector<float> values = known_values(samples, j, kind == 1);
+      if (values.empty()) values = known_values(samples, j);
+      typical[kind][j] = values[values.size() / 2];
     }
   return typical;
 }

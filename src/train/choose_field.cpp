@@ -139,12 +139,8 @@ double best_gamma(const Trial& trial, const Verdicts& found) {
 
 /// Seen classes alone; half of the held-out classes missing; unbalanced.
 std::vector<Indices> unsuitable_piles(const FieldFold& fold, std::uint64_t seed) {
-  const std::size_t n = fold.samples.rows(), k = fold.held.rows();
-  std::vector<std::size_t> held(k), all(k + fold.fit.rows());
-  std::iota(held.begin(), held.end(), std::size_t{0});
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  Rng(seed, 6000).shuffle(held);
-  Rng(seed, 6001).shuffle(all);
+  const std::size_t k = fold.held.rows();
+  const auto held = Rng(seed, 6000).permutation(k), all = Rng(seed, 6001).permutation(k + fold.fit.rows());
   std::vector<std::uint8_t> missing(all.size(), 0);
   for (std::size_t c = 0; c < k / 2; ++c) missing[held[c]] = 1;
   std::vector<double> left(all.size(), 0.0);
@@ -153,15 +149,12 @@ std::vector<Indices> unsuitable_piles(const FieldFold& fold, std::uint64_t seed)
     const double share = std::pow(kSizeRatio, -static_cast<double>(place) / static_cast<double>(all.size() - 1));
     left[all[place]] = std::max(1.0, std::round(left[all[place]] * share));
   }
-  Indices order(n);
-  std::iota(order.begin(), order.end(), 0);
-  Rng(seed, 6002).shuffle(order);
   std::vector<Indices> piles(3);
-  for (const auto i : order) {
-    const std::size_t label = fold.labels[static_cast<std::size_t>(i)];
-    if (label >= k) piles[0].push_back(i);
-    if (!missing[label]) piles[1].push_back(i);
-    if (left[label] > 0) piles[2].push_back(i);
+  for (const std::size_t i : Rng(seed, 6002).permutation(fold.samples.rows())) {
+    const std::size_t label = fold.labels[i];
+    const bool in_pile[] = {label >= k, !missing[label], left[label] > 0};
+    for (std::size_t p = 0; p < piles.size(); ++p)
+      if (in_pile[p]) piles[p].push_back(static_cast<std::int32_t>(i));
     left[label] -= 1;
   }
   for (auto& pile : piles) std::ranges::sort(pile);
@@ -169,7 +162,7 @@ std::vector<Indices> unsuitable_piles(const FieldFold& fold, std::uint64_t seed)
 }
 
 Trial make_trial(const FieldFold& fold, std::uint64_t seed, ThreadPool& pool) {
-  Trial trial{fold, scales(fold.samples, fold.placed), {}, {}, {}, 0, unsuitable_piles(fold, seed), {}, {}, 0};
+  Trial trial{fold, scales(fold.samples), {}, {}, {}, 0, unsuitable_piles(fold, seed), {}, {}, 0};
   const Matrix<float> scores = scores_of(fold.samples, fold.fit, fold.samples.rows(), pool);
   for (std::size_t i = 0; i < scores.rows(); ++i) {
     const std::size_t best = best_of(scores.row(i));
@@ -201,7 +194,7 @@ Verdicts adapted(Trial& trial, const FieldSettings& settings, const Indices* row
   }
   const std::size_t k = fold.held.rows();
   const Movable classes{fold.held.share(), std::vector<double>(k, 0.0), std::vector<double>(k, 0.0),
-                        Matrix<double>(k, fold.placed, 0.0), fold.placed};
+                        Matrix<double>(k, fold.held.cols(), 0.0)};
   return verdicts(trial, move_places(pile, classes, settings, kFieldRounds, pool).vectors, pool);
 }
 
@@ -239,15 +232,11 @@ double worst_fall(std::vector<Trial>& trials, const FieldSettings& settings, Thr
 std::vector<double> with_examples(const Trial& trial, std::size_t shots, std::uint64_t stream, std::uint64_t seed,
                                   ThreadPool& pool) {
   const FieldFold& fold = trial.fold;
-  const std::size_t k = fold.held.rows(), p = fold.placed;
-  Indices order(fold.unseen);
-  std::iota(order.begin(), order.end(), 0);
-  Rng(seed, stream).shuffle(order);
+  const std::size_t k = fold.held.rows(), p = fold.held.cols();
   std::vector<std::size_t> taken(k, 0);
   std::vector<std::uint8_t> is_example(fold.unseen, 0);
   Matrix<double> sums(k, p, 0.0);
-  for (const auto row : order) {
-    const auto i = static_cast<std::size_t>(row);
+  for (const std::size_t i : Rng(seed, stream).permutation(fold.unseen)) {
     const std::size_t c = fold.labels[i];
     if (taken[c] == shots) continue;
     ++taken[c];
@@ -258,7 +247,7 @@ std::vector<double> with_examples(const Trial& trial, std::size_t shots, std::ui
   for (const double prior : kPriors) {
     Matrix<float> vectors = Matrix<float>::copy_of(fold.held.view());
     for (std::size_t c = 0; c < k; ++c) {
-      const auto part = vectors.row(c).first(p);
+      const auto part = vectors.row(c);
       const double length = std::sqrt(dot(part, part));
       double square = 0;
       for (std::size_t j = 0; j < p && length > 0; ++j) {
@@ -334,13 +323,8 @@ FieldFold field_fold(const FoldOutputs& outputs, const Dataset& data, const Fold
   const auto vectors_of = [&](const Indices& classes) {
     return at_unit_length(gather_rows(outputs.prepared.vectors.view(), classes));
   };
-  FieldFold made{at_unit_length(std::move(samples)),
-                 {},
-                 unseen.size(),
-                 vectors_of(fold.held_classes),
-                 vectors_of(fold.fit_classes),
-                 outputs.model.outputs(),
-                 gamma};
+  FieldFold made{at_unit_length(std::move(samples)), {},   unseen.size(), vectors_of(fold.held_classes),
+                 vectors_of(fold.fit_classes),       gamma};
   const auto label_of = [&](std::int32_t row) { return data.labels[static_cast<std::size_t>(row)]; };
   for (const auto i : unseen)
     made.labels.push_back(place_in(fold.held_classes, label_of(fold.unseen[static_cast<std::size_t>(i)])));

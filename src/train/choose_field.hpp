@@ -24,7 +24,6 @@ struct FieldFold {
   std::vector<std::size_t> labels;  ///< n: rows of `held`, after them rows of `fit`
   std::size_t unseen = 0;           ///< how many samples are of held-out classes
   Matrix<float> held, fit;          ///< k x o and s x o: vectors of the held-out classes and of those fitted on
-  std::size_t placed = 0;           ///< p: values of class space, the first of o
   double gamma = 0;
 };
 

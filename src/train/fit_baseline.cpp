@@ -1,11 +1,9 @@
-#include "train/fit_baseline.hpp"
-
 #include <algorithm>
 
 #include "base/machine.hpp"
 #include "data/sample_set.hpp"
 #include "eval/score_source.hpp"
-#include "train/fit_parsnets.hpp"
+#include "train/fit_methods.hpp"
 
 namespace parsnets {
 

@@ -87,7 +87,6 @@ void save_fold(const std::filesystem::path& file, const std::string& fingerprint
   const FieldFold& field = *state.field;
   json["labels"] = field.labels;
   json["unseen"] = field.unseen;
-  json["placed"] = field.placed;
   json["field_gamma"] = field.gamma;
   write_checkpoint(file, fingerprint, json.dump(),
                    {checkpoint_part("samples", field.samples.view()), checkpoint_part("held", field.held.view()),
@@ -106,7 +105,6 @@ FoldState load_fold(const std::filesystem::path& file, const std::string& finger
     state.field->fit = read.matrix("fit");
     state.field->labels = json.at("labels").get<std::vector<std::size_t>>();
     state.field->unseen = json.at("unseen").get<std::size_t>();
-    state.field->placed = json.at("placed").get<std::size_t>();
     state.field->gamma = json.at("field_gamma").get<double>();
     return state;
   });

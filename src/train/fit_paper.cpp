@@ -1,5 +1,3 @@
-#include "train/fit_paper.hpp"
-
 #include <algorithm>
 #include <cmath>
 
@@ -10,6 +8,7 @@
 #include "solvers/joint.hpp"
 #include "solvers/preconditioner.hpp"
 #include "solvers/svr.hpp"
+#include "train/fit_methods.hpp"
 #include "train/train_run.hpp"
 
 namespace parsnets {
@@ -25,16 +24,6 @@ std::vector<SvrPass> traced_passes(const std::vector<SvrPass>& passes) {
   return chosen;
 }
 
-SvrCertificate certificate(const PaperOptions& o, double spread, double relative_gap, bool converged) {
-  SvrCertificate made;
-  made.c = o.c;
-  made.epsilon = o.epsilon;
-  made.target_scale = spread;
-  made.relative_gap = relative_gap;
-  made.converged = converged;
-  return made;
-}
-
 /// Networks that were fitted to targets divided by `spread`.
 void set_networks(Model& model, Matrix<float> networks, const std::vector<float>& bias, double spread) {
   model.networks = std::move(networks);
@@ -48,19 +37,14 @@ void PaperFitter::fit(const TrainOptions& options, Model& model, const std::file
                       TrainRun* run) {
   const auto& o = std::get<PaperOptions>(options.method);
   stages_.require_all_samples("method", "paper");
-  const GateRequest gates{{o.feature_scaling, o.encoding, o.rotation, options.run.seed}, o.gates, o.networks, o.active};
+  const std::uint64_t seed = options.run.seed;
+  const GateRequest gates{{o.feature_scaling, o.encoding, o.rotation, seed}, {o.gates, o.networks, o.active, seed}};
   const TargetVectors targets = stages_.targets(o.semantics);
   model.feature_preprocess = stages_.inputs(o.feature_scaling).preprocess;
   model.semantic_preprocess = targets.preprocess;
   model.semantic_centre = targets.centre;
   model.similarity = o.similarity;
-  const Encoding& coded = stages_.encoding(gates.encoder);
-  const Gating& gated = stages_.gating(gates);
-  model.record.encoder = {static_cast<std::size_t>(o.encoding), coded.encoder.reconstruction_error};
-  model.encoder = {Matrix<float>::copy_of(coded.encoder.weights.view()), coded.encoder.reconstruction_error};
-  model.networks_see_encoding = o.input == NetworkInput::encoding;
-  model.gates = {gated.gates.kind, gated.gates.networks, gated.gates.open,
-                 Matrix<float>::copy_of(gated.gates.anchors.view())};
+  set_gates(stages_, gates, o.input == NetworkInput::encoding, model);
   if (o.fit == Fit::svr)
     fit_svr(options, gates, targets, model, checkpoint, run);
   else
@@ -82,14 +66,13 @@ void PaperFitter::fit_svr(const TrainOptions& options, const GateRequest& gates,
   const GatedSamples samples{
       sees_encoding ? stages_.encoding(gates.encoder).e.view() : stages_.inputs(o.feature_scaling).x.view(),
       gated.active.view(), gated.gates.networks};
-  SvrOptions svr;
-  svr.c = o.c;
-  svr.epsilon = o.epsilon;
-  svr.tolerance = o.tolerance;
-  svr.max_passes = o.max_passes;
-  svr.seed = options.run.seed;
-  svr.checkpoint = checkpoint;
-  svr.resume = options.run.resume && !checkpoint.empty();
+  SvrOptions svr{.c = o.c,
+                 .epsilon = o.epsilon,
+                 .tolerance = o.tolerance,
+                 .max_passes = o.max_passes,
+                 .seed = options.run.seed,
+                 .checkpoint = checkpoint,
+                 .resume = options.run.resume && !checkpoint.empty()};
   if (options.run.memory_limit > 0) {
     const std::uint64_t used = resident_memory() + samples.networks * (samples.z.cols() + 1) * scaled.cols() * 4;
     svr.memory_limit = options.run.memory_limit > used ? options.run.memory_limit - used : 1;
@@ -98,13 +81,10 @@ void PaperFitter::fit_svr(const TrainOptions& options, const GateRequest& gates,
                     last_.epsilon == o.epsilon && std::ranges::equal(last_.targets.values(), scaled.values());
   const MatrixView<const float> start = warm ? MatrixView<const float>(last_beta_.view()) : MatrixView<const float>();
   if (o.joint_steps > 0 && o.mmg > 0) {
-    JointOptions joint_options;
-    joint_options.svr = svr;
-    joint_options.mmg = o.mmg;
-    joint_options.outer_steps = o.joint_steps;
+    const JointOptions joint_options{.svr = svr, .mmg = o.mmg, .outer_steps = o.joint_steps};
     JointResult joint =
         solve_joint(samples, stages_.labels, scaled.view(), joint_options, stages_.pool, stages_.progress, start);
-    model.record.svr = certificate(o, spread, joint.relative_gap, joint.converged);
+    model.record.svr = {o.c, o.epsilon, spread, joint.relative_gap, joint.converged, {}, {}, 0, {}};
     constexpr auto none = std::nullopt;
     model.record.joint = {{joint.start_objective, none, none, joint.start_mmg, 0, none}};
     for (const auto& step : joint.steps)
@@ -118,14 +98,14 @@ void PaperFitter::fit_svr(const TrainOptions& options, const GateRequest& gates,
     last_beta_ = std::move(joint.start_beta);
   } else {
     SvrResult solved = solve_svr(samples, scaled.view(), svr, stages_.pool, stages_.progress, start);
-    SvrCertificate& made = model.record.svr.emplace(certificate(o, spread, solved.relative_gap, solved.converged));
-    made.primal = solved.primal;
-    made.dual = solved.dual;
-    made.passes = solved.passes.size();
+    SvrCertificate made{
+        o.c, o.epsilon, spread, solved.relative_gap, solved.converged, solved.primal, solved.dual, solved.passes.size(),
+        {}};
     const auto traced = traced_passes(solved.passes);
     // Without times, which would make the bytes of a model differ from run to run.
     for (const SvrPass& p : traced)
       made.trace.push_back({static_cast<std::size_t>(p.pass), p.primal, p.dual, p.relative_gap});
+    model.record.svr = std::move(made);
     if (run != nullptr) {
       run->flops += solved.flops;
       run->bytes += solved.bytes;
@@ -142,11 +122,8 @@ void PaperFitter::fit_ridge(const TrainOptions& options, const GateRequest& gate
                             Model& model) {
   const auto& o = std::get<PaperOptions>(options.method);
   const Inputs& in = stages_.inputs(o.feature_scaling);
-  LinearMap shared = solve_ridge(stages_.sums(o.feature_scaling, targets), o.lambda * in.scale, stages_.pool);
   model.relu = o.relu;
-  model.shared = std::move(shared.weights);
-  model.bias = std::move(shared.bias);
-  model.networks = Matrix<float>(model.gates.networks * (model.z_dimensions() + 1), model.bias.size(), 0.0f);
+  set_shared_map(model, solve_ridge(stages_.sums(o.feature_scaling, targets), o.lambda * in.scale, stages_.pool));
   if (o.joint_steps == 0) return;
   const Matrix<float> wanted = gather_rows(targets.vectors.view(), stages_.labels);
   const auto n = static_cast<double>(stages_.rows.size()), d = static_cast<double>(stages_.data.features.cols()),

@@ -1,10 +1,9 @@
-#include "train/fit_parsnets.hpp"
-
 #include <algorithm>
 
 #include "base/linalg.hpp"
 #include "base/machine.hpp"
 #include "train/fit_checkpoint.hpp"
+#include "train/fit_methods.hpp"
 #include "train/place_classes.hpp"
 
 namespace parsnets {
@@ -26,15 +25,26 @@ void check_memory(const Stages& stages, const TrainOptions& options, const Model
 
 }  // namespace
 
-GateRequest gate_request(const ParsNetsOptions& o, std::uint64_t seed) {
-  return {{o.feature_scaling, o.encoding, Rotation::identity, seed}, GateKind::anchor, o.networks, o.active};
-}
-
 void set_linear_map(Model& model, LinearMap map) {
   model.networks = Matrix<float>(map.weights.rows() + 1, map.weights.cols());
   std::ranges::fill(model.networks.row(0), 0.0f);
   std::ranges::copy(map.weights.values(), model.networks.row(1).data());
   model.bias = std::move(map.bias);
+}
+
+void set_shared_map(Model& model, LinearMap map) {
+  model.shared = std::move(map.weights);
+  model.bias = std::move(map.bias);
+  model.networks = Matrix<float>(model.gates.networks * (model.z_dimensions() + 1), model.bias.size(), 0.0f);
+}
+
+void set_gates(Stages& stages, const GateRequest& request, bool networks_see_encoding, Model& model) {
+  const Encoder& encoder = stages.encoding(request.encoder).encoder;
+  const Gates& gates = stages.gating(request).gates;
+  model.record.encoder = {static_cast<std::size_t>(request.encoder.dimensions), encoder.reconstruction_error};
+  model.encoder = {Matrix<float>::copy_of(encoder.weights.view()), encoder.reconstruction_error};
+  model.networks_see_encoding = networks_see_encoding;
+  model.gates = {gates.kind, gates.networks, gates.open, Matrix<float>::copy_of(gates.anchors.view())};
 }
 
 void fit_parsnets(Stages& stages, const TrainOptions& options, Model& model, const DescentObserver& observer,
@@ -47,20 +57,14 @@ void fit_parsnets(Stages& stages, const TrainOptions& options, Model& model, con
   model.feature_preprocess = stages.inputs(scaling).preprocess;
   model.semantic_preprocess = fit_place_semantics(o.prototypes, stages.data.semantics, means);
   LinearMap shared{Matrix<float>::copy_of(map.weights.view()), std::vector<float>(map.weights.cols(), 0.0f)};
-  const GateRequest gates = gate_request(o, options.run.seed);
+  const std::uint64_t seed = options.run.seed;
+  const GateRequest gates{{scaling, o.encoding, Rotation::identity, seed},
+                          {GateKind::anchor, o.networks, o.active, seed}};
   if (o.networks == 0) {
     set_linear_map(model, std::move(shared));
   } else {
-    const Encoding& coded = stages.encoding(gates.encoder);
-    const Gating& gated = stages.gating(gates);
-    model.record.encoder = {static_cast<std::size_t>(o.encoding), coded.encoder.reconstruction_error};
-    model.encoder = {Matrix<float>::copy_of(coded.encoder.weights.view()), coded.encoder.reconstruction_error};
-    model.networks_see_encoding = true;
-    model.gates = {gated.gates.kind, gated.gates.networks, gated.gates.open,
-                   Matrix<float>::copy_of(gated.gates.anchors.view())};
-    model.shared = std::move(shared.weights);
-    model.bias = std::move(shared.bias);
-    model.networks = Matrix<float>(model.gates.networks * (model.z_dimensions() + 1), model.bias.size(), 0.0f);
+    set_gates(stages, gates, true, model);
+    set_shared_map(model, std::move(shared));
   }
   place_classes(model, means, o.prototypes);
 

@@ -1,9 +1,10 @@
 #include "train/fit_statistics.hpp"
 
+#include <algorithm>
 #include <cmath>
 
-#include "solvers/class_space.hpp"
-#include "train/fit_parsnets.hpp"
+#include "data/sample_set.hpp"
+#include "train/fit_methods.hpp"
 #include "train/place_classes.hpp"
 
 namespace parsnets {
@@ -40,19 +41,12 @@ FeaturePreprocess feature_preprocess_of(const Statistics& statistics, FeatureSca
 }
 
 Model fit_statistics(const Statistics& statistics, const Dataset& data, const ParsNetsOptions& o, ThreadPool& pool) {
-  Model model;
-  model.dimensions = statistics.dimensions();
-  model.feature_preprocess = feature_preprocess_of(statistics, o.feature_scaling);
-  const ClassSpace space(statistics, pool, model.feature_preprocess.factor);
+  FeaturePreprocess preprocess = feature_preprocess_of(statistics, o.feature_scaling);
+  const ClassSpace space(statistics, pool, preprocess.factor);
   ClassMap map = space.solve(o.shrinkage, pool);
-
+  Model model = start_model(data, statistics.dimensions(), space.classes());
+  model.feature_preprocess = std::move(preprocess);
   model.targets = Targets::classes;
-  model.similarity = Similarity::cosine;
-  model.attribute_names = data.semantics.attribute_names;
-  model.classes.names = data.class_names;
-  model.classes.semantics = Matrix<float>::copy_of(data.semantics.values.view());
-  model.classes.seen.assign(data.classes(), 0);
-  for (const auto c : space.classes()) model.classes.seen[static_cast<std::size_t>(c)] = 1;
   std::vector<float> bias(map.weights.cols(), 0.0f);
   set_linear_map(model, {std::move(map.weights), std::move(bias)});
   const ClassMeans means{space.classes(), space.weights(), std::move(map.means)};
@@ -60,6 +54,43 @@ Model fit_statistics(const Statistics& statistics, const Dataset& data, const Pa
   place_classes(model, means, o.prototypes);
   fit_attribute_head(model, means);
   return model;
+}
+
+std::optional<StatisticsFold> statistics_fold(const Statistics& statistics, std::size_t group, ThreadPool& pool) {
+  constexpr double kHeldOut = 0.2;
+  const auto& names = statistics.class_names();
+  StatisticsFold made;
+  std::vector<const KeptRow*> tests;
+  std::vector<double> weights;
+  const auto take = [&](std::size_t c, const KeptRow& row, std::vector<std::int32_t>& list) {
+    list.push_back(static_cast<std::int32_t>(tests.size()));
+    tests.push_back(&row);
+    made.samples.labels.push_back(static_cast<std::int32_t>(c));
+  };
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    if (statistics.class_weights()[c] <= 0) continue;
+    if (Statistics::group_of(names[c], statistics.options().groups) == group) {
+      for (const KeptRow& row : statistics.kept_rows()[c]) take(c, row, made.fold.unseen);
+      continue;
+    }
+    made.fold.fit_classes.push_back(static_cast<std::int32_t>(c));
+    double left = kHeldOut * statistics.class_weights()[c];
+    for (const KeptRow& row : statistics.kept_rows()[c]) {
+      if (row.weight > left) break;
+      left -= row.weight;
+      take(c, row, made.fold.seen);
+      weights.push_back(row.weight);
+    }
+  }
+  if (made.fold.unseen.empty() || made.fold.fit_classes.size() < 2) return std::nullopt;
+  made.samples.class_names = names;
+  made.samples.features = Matrix<float>(tests.size(), statistics.dimensions());
+  for (std::size_t r = 0; r < tests.size(); ++r)
+    std::ranges::copy(tests[r]->values, made.samples.features.row(r).begin());
+  made.fold.held_classes = distinct(labels_of(made.samples, made.fold.unseen));
+  made.fit = statistics.without_group(group);
+  made.fit.remove(made.samples.features.view(), made.samples.labels, made.fold.seen, pool, weights);
+  return made;
 }
 
 }  // namespace parsnets

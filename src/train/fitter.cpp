@@ -1,53 +1,29 @@
 #include "train/fitter.hpp"
 
-#include "train/fit_baseline.hpp"
-#include "train/fit_paper.hpp"
-#include "train/fit_parsnets.hpp"
-#include "train/stages.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets {
 
-namespace {
-
-/// A model without networks: the class set.
-Model start(const Stages& stages) {
+Model start_model(const Dataset& data, std::size_t dimensions, const std::vector<std::int32_t>& classes) {
   Model model;
-  model.dimensions = stages.data.features.cols();
-  model.classes.names = stages.data.class_names;
-  model.classes.semantics = Matrix<float>::copy_of(stages.data.semantics.values.view());
-  model.classes.seen.assign(stages.data.classes(), 0);
-  for (const auto c : stages.classes) model.classes.seen[static_cast<std::size_t>(c)] = 1;
-  model.attribute_names = stages.data.semantics.attribute_names;
+  model.dimensions = dimensions;
+  model.classes.names = data.class_names;
+  model.classes.semantics = Matrix<float>::copy_of(data.semantics.values.view());
+  model.classes.seen.assign(data.classes(), 0);
+  for (const auto c : classes) model.classes.seen[static_cast<std::size_t>(c)] = 1;
+  model.attribute_names = data.semantics.attribute_names;
   return model;
 }
 
-}  // namespace
-
-struct Fitter::State {
-  Stages stages;
-  PaperFitter paper{stages};
-};
-
-Fitter::Fitter(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress,
-               SamplePlace place)
-    : state_(new State{Stages(data, std::move(rows), pool, progress, place)}) {}
-
-Fitter::~Fitter() = default;
-
 Model Fitter::fit(const TrainOptions& o, const std::filesystem::path& checkpoint, TrainRun* run,
                   const DescentObserver& observer) {
-  Stages& stages = state_->stages;
-  Model model = start(stages);
-  if (std::holds_alternative<ParsNetsOptions>(o.method)) {
-    const std::filesystem::path steps = checkpoint.empty() ? "" : checkpoint.string() + ".steps";
-    fit_parsnets(stages, o, model, observer, steps);
-    return model;
-  }
-  if (std::holds_alternative<PaperOptions>(o.method))
-    state_->paper.fit(o, model, checkpoint, run);
+  Model model = start_model(stages_.data, stages_.data.features.cols(), stages_.classes);
+  if (std::holds_alternative<ParsNetsOptions>(o.method))
+    fit_parsnets(stages_, o, model, observer, checkpoint.empty() ? "" : checkpoint.string() + ".steps");
+  else if (std::holds_alternative<PaperOptions>(o.method))
+    paper_.fit(o, model, checkpoint, run);
   else
-    fit_baseline(stages, o, model);
+    fit_baseline(stages_, o, model);
   return model;
 }
 

@@ -3,12 +3,9 @@
 // encoder, gates) are kept.
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
-#include "parsnets/training.hpp"
-#include "solvers/descent.hpp"
-#include "train/place_samples.hpp"
+#include "train/fit_methods.hpp"
 
 namespace parsnets {
 
@@ -16,8 +13,8 @@ class Fitter {
  public:
   /// Refers to everything it is given. `rows` are samples of `data`, those of all processes.
   Fitter(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress,
-         SamplePlace place = {});
-  ~Fitter();
+         SamplePlace place = {})
+      : stages_(data, std::move(rows), pool, progress, place) {}
 
   /// A model whose class set holds all classes of the data set, `seen` set for those with rows; no calibration yet. Its
   /// record has the certificate and the statistics of the fit alone. `checkpoint` overrides the options' path.
@@ -27,8 +24,8 @@ class Fitter {
             const DescentObserver& observer = {});
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  Stages stages_;
+  PaperFitter paper_{stages_};
 };
 
 /// The options and the seed that a model was trained with, without checkpoints. Throws bad_input for damaged ones.

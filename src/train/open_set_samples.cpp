@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "base/rng.hpp"
 #include "data/sample_set.hpp"
@@ -12,7 +11,7 @@
 #include "parsnets/error.hpp"
 #include "parsnets/predictor.hpp"
 #include "train/fitter.hpp"
-#include "train/place_samples.hpp"
+#include "train/validation.hpp"
 
 namespace parsnets {
 
@@ -20,7 +19,7 @@ namespace {
 
 using Indices = std::vector<std::int32_t>;
 
-constexpr std::size_t kFewestClasses = 4, kFewestSamples = 100;
+constexpr std::size_t kFewestClasses = 4, kFewestTraining = 100;
 constexpr std::size_t kSampleFolds = 20;   ///< every kept class leaves out one sample of so many
 constexpr std::size_t kMostOfClass = 500;  ///< samples of a class that are judged; more would not tell more
 constexpr std::size_t kJudgedRows = 1024;  ///< at a time
@@ -37,9 +36,7 @@ Indices seen_classes_of(const Dataset& data) { return distinct(labels_of(data, d
 /// Classes in a random order are dealt out to the folds, and in each fold to its two halves, or all to the first.
 std::vector<OpenFold> open_folds(const Dataset& data, const OpenSetOptions& options, bool halves) {
   Indices classes = seen_classes_of(data);
-  std::map<std::int32_t, Indices> members;
-  for (const auto r : data.split.trainval) members[data.labels[static_cast<std::size_t>(r)]].push_back(r);
-  for (auto& [label, rows] : members) Rng(options.seed, 7000 + static_cast<std::uint64_t>(label)).shuffle(rows);
+  const auto members = rows_by_class(data, data.split.trainval, options.seed, 7000);
   Rng(options.seed, 6999).shuffle(classes);
   // Both halves of a fold have classes: otherwise the number of candidates would tell known samples from unknown ones.
   std::vector<OpenFold> folds(std::min(static_cast<std::size_t>(options.folds), classes.size() / 2));
@@ -175,8 +172,8 @@ void require_open_set_classes(const Dataset& data) {
   if (const std::size_t classes = seen_classes_of(data).size(); classes < kFewestClasses)
     throw Error(BadInput{data.name, "split", fmt::format("at least {} seen classes with samples", kFewestClasses),
                          std::to_string(classes), "unknown samples cannot be calibrated on fewer"});
-  if (const std::size_t samples = data.split.trainval.size(); samples < kFewestSamples)
-    throw Error(BadInput{data.name, "split", fmt::format("at least {} training samples", kFewestSamples),
+  if (const std::size_t samples = data.split.trainval.size(); samples < kFewestTraining)
+    throw Error(BadInput{data.name, "split", fmt::format("at least {} training samples", kFewestTraining),
                          std::to_string(samples), "unknown samples cannot be calibrated on fewer"});
 }
 

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "data/load_options.hpp"
 #include "data/sample_set.hpp"
+#include "eval/model_data.hpp"
 #include "parsnets/error.hpp"
 #include "train/train_options.hpp"
 
@@ -116,11 +120,12 @@ void check_same_data(const TrainRecord& record, const DataProvenance& found, con
     return fmt::format("of {} samples (checksum {})", part.first, part.second);
   };
   const SplitProvenance &a = trained.split, &b = found.split;
-  compare("split trainval", text(a.trainval), text(b.trainval));
-  compare("split test_seen", text(a.test_seen), text(b.test_seen));
-  compare("split test_unseen", text(a.test_unseen), text(b.test_unseen));
-  compare("split train", text(a.train), text(b.train));
-  compare("split val", text(a.val), text(b.val));
+  const auto lists = {std::tuple("trainval", &a.trainval, &b.trainval),
+                      {"test_seen", &a.test_seen, &b.test_seen},
+                      {"test_unseen", &a.test_unseen, &b.test_unseen},
+                      {"train", &a.train, &b.train},
+                      {"val", &a.val, &b.val}};
+  for (const auto& [name, own, other] : lists) compare(std::string("split ") + name, text(*own), text(*other));
   if (expected.empty()) compare("training features with checksum", trained.trained_crc32, found.trained_crc32);
   const auto sums = [](const std::vector<StatisticsPart>& parts) {
     std::string list;
@@ -132,6 +137,39 @@ void check_same_data(const TrainRecord& record, const DataProvenance& found, con
   if (!expected.empty())
     throw Error(BadInput{folder, "", "the data that the model was trained on: " + expected, there,
                          "give the folder that it was trained on"});
+}
+
+void require_training_data(const Model& model, const Dataset& data) {
+  const auto refuse = [&](const std::string& field, const std::string& trained, const std::string& found) {
+    throw Error(BadInput{data.name, field, "what the model was trained with (" + trained + ")", found,
+                         "use the data set, features, semantics and split of training"});
+  };
+  check_source(model, data);
+  const SplitProvenance& split = model.record.data.split;
+  const std::tuple<const char*, const std::pair<std::size_t, std::string>&, const std::vector<std::int32_t>&> lists[] =
+      {{"trainval", split.trainval, data.split.trainval},
+       {"test_seen", split.test_seen, data.split.test_seen},
+       {"test_unseen", split.test_unseen, data.split.test_unseen}};
+  for (const auto& [name, part, list] : lists) {
+    const std::string trained = part.second.empty() ? "unknown" : part.second,
+                      found = fmt::format("{:08x}", index_checksum(list));
+    if (trained != found) refuse(std::string(name) + " samples", "checksum " + trained, "checksum " + found);
+  }
+  if (data.features.cols() != model.dimensions)
+    refuse("features", fmt::format("{} per sample", model.dimensions), std::to_string(data.features.cols()));
+  if (const std::string& trained = model.record.data.trained_crc32; !trained.empty())
+    if (const std::string found = provenance(data).trained_crc32; found != trained)
+      refuse("features of the training samples", "checksum " + trained, "checksum " + found);
+  if (data.semantics.values.cols() != model.attributes())
+    refuse("attributes", std::to_string(model.attributes()), std::to_string(data.semantics.values.cols()));
+  for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
+    if (!model.classes.seen[c]) continue;  // unseen ones come and go with 'classes add'
+    const auto name = std::ranges::find(data.class_names, model.classes.names[c]);
+    if (name == data.class_names.end()) refuse("classes", "with '" + model.classes.names[c] + "'", "none of that name");
+    const auto row = data.semantics.values.row(static_cast<std::size_t>(name - data.class_names.begin()));
+    if (!std::ranges::equal(row, model.classes.semantics.row(c)))
+      refuse("attributes of class '" + *name + "'", "as stored in the model", "other values");
+  }
 }
 
 }  // namespace parsnets

@@ -6,7 +6,6 @@
 #include "features/statistics.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/options.hpp"
-#include "parsnets/train_record.hpp"
 
 namespace parsnets {
 
@@ -26,5 +25,9 @@ void repeat_request(const TrainRecord& record, const std::string& name, TrainOpt
 /// Throws one bad_input that names everything in which `found`, the data in `folder`, is not what the record says of
 /// the data. The name of the data set may differ; so may those of features and semantics for a request on arrays.
 void check_same_data(const TrainRecord& record, const DataProvenance& found, const std::string& folder);
+
+/// Compares the checksums of the split's lists, the dimensions of the features and the attributes of the seen classes
+/// with what the model's record and bank say. Throws bad_input naming what differs.
+void require_training_data(const Model& model, const Dataset& data);
 
 }  // namespace parsnets

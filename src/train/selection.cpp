@@ -11,7 +11,6 @@
 #include "data/sample_set.hpp"
 #include "features/preprocess.hpp"
 #include "parsnets/error.hpp"
-#include "train/automatic.hpp"
 #include "train/fit_checkpoint.hpp"
 #include "train/place_classes.hpp"
 #include "train/place_samples.hpp"
@@ -133,19 +132,17 @@ Fitter& Candidates::fitter(std::size_t fold) {
   return *fitter_;
 }
 
-void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, bool quick,
-                               const std::filesystem::path& checkpoint) {
+/// The results of the candidates, in their order.
+std::vector<FoldResult> Candidates::evaluate_path(std::span<const Candidate* const> path, std::size_t fold, bool quick,
+                                                  const std::filesystem::path& checkpoint) {
   const Fold& split = folds_[fold];
-  const double share = 1.0 / static_cast<double>(folds_.size());
+  std::vector<FoldResult> results(path.size());
   alone_ = place_.size() > 1 && place_.kept && (shares_fits() || needs_all_samples(path[0]->options.method));
-  const auto add = [&](Candidate& candidate, const FoldResult& result) {
-    candidate.result.zsl += share * result.zsl;
-    candidate.result.h += share * result.h;
-    candidate.gamma += share * result.gamma;
-    candidate.temperature += share * result.temperature;
+  const auto tell = [&](std::size_t i, const FoldResult& result) {
+    results[i] = result;
     if (quick)
       report_message(progress_, fmt::format("fold {}/{}  {:>5.2f} ZSL  {:>5.2f} H  {}", fold + 1, folds_.size(),
-                                            result.zsl, result.h, candidate.result.choice));
+                                            result.zsl, result.h, path[i]->result.choice));
   };
   TrainOptions longest = path[0]->options;
   auto* class_space = std::get_if<ParsNetsOptions>(&longest.method);
@@ -154,25 +151,27 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
     if (auto* paper = std::get_if<PaperOptions>(&longest.method); paper != nullptr && quick)
       paper->tolerance = std::max(paper->tolerance, kSelectionTolerance);
     const Model model = fitter(fold).fit(longest, checkpoint);
-    for (Candidate* c : path) add(*c, evaluate_fold(model, data_, split, pool_));
-    return;
+    for (std::size_t i = 0; i < path.size(); ++i) tell(i, evaluate_fold(model, data_, split, pool_));
+    return results;
   }
-  const auto options_of = [](const Candidate* c) -> const ParsNetsOptions& {
-    return std::get<ParsNetsOptions>(c->options.method);
+  const auto options_of = [&](std::size_t i) -> const ParsNetsOptions& {
+    return std::get<ParsNetsOptions>(path[i]->options.method);
   };
-  for (const Candidate* c : path)
-    class_space->refine_steps = std::max(class_space->refine_steps, options_of(c).refine_steps);
-  std::vector<Candidate*> waiting(path.begin(), path.end());
+  std::vector<std::size_t> waiting;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    class_space->refine_steps = std::max(class_space->refine_steps, options_of(i).refine_steps);
+    waiting.push_back(i);
+  }
   const auto evaluate_at = [&](int steps, Model& model, const ClassMeans& means, bool last) {
-    const auto due = [&](const Candidate* c) { return options_of(c).refine_steps == steps || last; };
+    const auto due = [&](std::size_t i) { return options_of(i).refine_steps == steps || last; };
     if (std::ranges::none_of(waiting, due)) return;
     const Matrix<float> unseen = predict_rows(model, data_, split.unseen, pool_),
                         seen = split.seen.empty() ? Matrix<float>() : predict_rows(model, data_, split.seen, pool_);
-    for (Candidate* c : waiting) {
-      if (!due(c)) continue;
+    for (const std::size_t i : waiting) {
+      if (!due(i)) continue;
       if (steps == 0) {  // the closed form is the same for all prototypes
-        model.semantic_preprocess = fit_place_semantics(options_of(c).prototypes, data_.semantics, means);
-        place_classes(model, means, options_of(c).prototypes);
+        model.semantic_preprocess = fit_place_semantics(options_of(i).prototypes, data_.semantics, means);
+        place_classes(model, means, options_of(i).prototypes);
       }
       const PreparedClasses prepared = model.prepare_classes(pool_);
       const auto scores_of = [&](const Matrix<float>& predicted) {
@@ -180,11 +179,10 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
                              model.visit_prediction_scores(predicted.view(), prepared, pool_, visit);
                            }};
       };
-      const FoldResult result = evaluate_fold(scores_of(unseen), scores_of(seen), data_, split, !quick);
-      add(*c, result);
+      tell(i, evaluate_fold(scores_of(unseen), scores_of(seen), data_, split, !quick));
       if (field_folds_ != nullptr)
         field_folds_->push_back(
-            field_fold({model, prepared, unseen, seen}, data_, split, result.gamma, c->options.run.seed));
+            field_fold({model, prepared, unseen, seen}, data_, split, results[i].gamma, path[i]->options.run.seed));
     }
     std::erase_if(waiting, due);
   };
@@ -199,6 +197,7 @@ void Candidates::evaluate_path(std::span<Candidate*> path, std::size_t fold, boo
         return !waiting.empty();
       });
   evaluate_at(reached, model, last_means, true);  // descent may end before the steps do
+  return results;
 }
 
 void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesystem::path& checkpoint,
@@ -218,6 +217,7 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
     candidate.result.zsl = candidate.result.h = candidate.gamma = candidate.temperature = 0;
   }
   const bool shares = shares_fits();
+  const double share = 1.0 / static_cast<double>(folds_.size());
   std::vector<std::uint64_t> cut(order.size(), 0);  // paths that were not begun on the first fold
   for (std::size_t f = 0; f < folds_.size(); ++f) {
     for (std::size_t p = 0; p < order.size(); ++p) {
@@ -228,10 +228,16 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
       if (f == 0 && p > 0 && stop) cut[p] = shares ? stop() : any_process(stop());
       if (cut[p] > 0) continue;
       report(progress_, {candidates.size() > 1 ? "select" : "calibrate", fit, folds_.size() * order.size(), "fits"});
-      if (candidates.size() > 1 || checkpoint.empty())
-        evaluate_path(path, f, candidates.size() > 1, {});
-      else
-        evaluate_one(candidates[0], f, checkpoint.string() + ".fold" + std::to_string(f));
+      const auto results =
+          candidates.size() > 1 || checkpoint.empty()
+              ? evaluate_path(path, f, candidates.size() > 1, {})
+              : std::vector{evaluate_one(*path[0], f, checkpoint.string() + ".fold" + std::to_string(f))};
+      for (std::size_t i = 0; i < path.size(); ++i) {
+        path[i]->result.zsl += share * results[i].zsl;
+        path[i]->result.h += share * results[i].h;
+        path[i]->gamma += share * results[i].gamma;
+        path[i]->temperature += share * results[i].temperature;
+      }
     }
     if (f == 0 && shares) place_.group->sum(std::span<std::uint64_t>(cut));
   }
@@ -246,67 +252,54 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
 }
 
 /// A fold that is done is not fitted again.
-void Candidates::evaluate_one(Candidate& candidate, std::size_t fold, const std::filesystem::path& checkpoint) {
+FoldResult Candidates::evaluate_one(const Candidate& candidate, std::size_t fold,
+                                    const std::filesystem::path& checkpoint) {
   const std::filesystem::path done = checkpoint.string() + ".done";
   std::vector<std::int32_t> judged = folds_[fold].unseen;
   judged.insert(judged.end(), folds_[fold].seen.begin(), folds_[fold].seen.end());
   const std::string fingerprint = fit_fingerprint(data_, folds_[fold].fit, candidate.options, judged);
-  const double share = 1.0 / static_cast<double>(folds_.size());
   if (candidate.options.run.resume && first_process_has(done, place_.group)) {
     FoldState state = load_fold(done, fingerprint);
-    candidate.result.zsl += share * state.result.zsl;
-    candidate.result.h += share * state.result.h;
-    candidate.gamma += share * state.result.gamma;
-    candidate.temperature += share * state.result.temperature;
     if (state.field && field_folds_ != nullptr) field_folds_->push_back(std::move(*state.field));
-    return;
+    return state.result;
   }
-  const Candidate before = candidate;
   const std::size_t fields = field_folds_ == nullptr ? 0 : field_folds_->size();
-  Candidate* path[] = {&candidate};
+  const Candidate* path[] = {&candidate};
   // Of processes that make the same fit each, none may go on from where another was.
   const bool same_fits = place_.size() > 1 && needs_all_samples(candidate.options.method);
-  evaluate_path(path, fold, false, same_fits ? std::filesystem::path() : checkpoint);
-  if (place_.group != nullptr && place_.group->rank() > 0) return;
   FoldState state;
-  state.result = {(candidate.result.zsl - before.result.zsl) / share, (candidate.result.h - before.result.h) / share,
-                  (candidate.gamma - before.gamma) / share, (candidate.temperature - before.temperature) / share};
+  state.result = evaluate_path(path, fold, false, same_fits ? std::filesystem::path() : checkpoint)[0];
+  if (place_.group != nullptr && place_.group->rank() > 0) return state.result;
   if (field_folds_ != nullptr && field_folds_->size() > fields) state.field = std::move(field_folds_->back());
   save_fold(done, fingerprint, state);
   if (state.field) field_folds_->back() = std::move(*state.field);
+  return state.result;
 }
 
-std::optional<FieldChoice> Candidates::evaluate_winner(std::vector<Candidate>& winner,
-                                                       const std::filesystem::path& checkpoint) {
+std::optional<FieldChoice> Candidates::evaluate_winner(Candidate& winner, const std::filesystem::path& checkpoint) {
   std::vector<FieldFold> field_folds;
   field_folds_ = &field_folds;
-  evaluate(winner, checkpoint);
+  std::vector<Candidate> one{std::move(winner)};
+  evaluate(one, checkpoint);
   field_folds_ = nullptr;
-  return choose_field(field_folds, winner[0].options.run.seed, pool_);
+  winner = std::move(one[0]);
+  return choose_field(field_folds, winner.options.run.seed, pool_);
 }
 
 Selected select_options(const Dataset& data, const TrainOptions& options, const std::vector<Fold>& folds,
                         ThreadPool& pool, ProgressObserver* progress, SamplePlace place) {
   Candidates evaluator(data, folds, pool, progress, place);
   if (options.search.kind == Search::automatic) return search_automatically(evaluator, data, options, progress);
+  const bool searches = options.search.kind == Search::grid;
   auto candidates =
-      combinations(resolve_options(options, data),
-                   options.search.kind == Search::grid ? search_grid(options, data) : std::vector<GridAxis>{});
+      combinations(resolve_options(options, data), searches ? search_grid(options, data) : std::vector<GridAxis>{});
   Selected selected;
-  if (candidates.size() == 1) {
-    selected.field = evaluator.evaluate_winner(
-        candidates, options.search.kind == Search::grid ? std::filesystem::path() : options.run.checkpoint);
-    selected.trace.push_back(candidates[0].result);
-    selected.winner = std::move(candidates[0]);
-    return selected;
-  }
-  evaluator.evaluate(candidates);
+  if (candidates.size() > 1) evaluator.evaluate(candidates);
   for (const auto& candidate : candidates) selected.trace.push_back(candidate.result);
-  std::vector<Candidate> winner{
-      *std::max_element(candidates.begin(), candidates.end(),
-                        [](const Candidate& a, const Candidate& b) { return a.result.merit() < b.result.merit(); })};
-  selected.field = evaluator.evaluate_winner(winner);  // at full precision
-  selected.winner = std::move(winner[0]);
+  selected.winner = *std::ranges::max_element(candidates, {}, [](const Candidate& c) { return c.result.merit(); });
+  // At full precision.
+  selected.field = evaluator.evaluate_winner(selected.winner, searches ? "" : options.run.checkpoint);
+  if (candidates.size() == 1) selected.trace = {selected.winner.result};
   return selected;
 }
 

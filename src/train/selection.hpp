@@ -56,16 +56,16 @@ class Candidates {
   void evaluate(std::vector<Candidate>& candidates, const std::filesystem::path& checkpoint = {},
                 const std::function<bool()>& stop = {});
   /// The same for the one that was chosen, with its temperature and its settings of learning in the field.
-  std::optional<FieldChoice> evaluate_winner(std::vector<Candidate>& winner,
-                                             const std::filesystem::path& checkpoint = {});
+  std::optional<FieldChoice> evaluate_winner(Candidate& winner, const std::filesystem::path& checkpoint = {});
   /// Whether any process says so: processes must not decide by clocks of their own. A collective call.
   bool any_process(bool says) const;
 
  private:
   Fitter& fitter(std::size_t fold);
   bool shares_fits() const;
-  void evaluate_one(Candidate& candidate, std::size_t fold, const std::filesystem::path& checkpoint);
-  void evaluate_path(std::span<Candidate*> path, std::size_t fold, bool quick, const std::filesystem::path& checkpoint);
+  FoldResult evaluate_one(const Candidate& candidate, std::size_t fold, const std::filesystem::path& checkpoint);
+  std::vector<FoldResult> evaluate_path(std::span<const Candidate* const> path, std::size_t fold, bool quick,
+                                        const std::filesystem::path& checkpoint);
 
   const Dataset& data_;
   const std::vector<Fold>& folds_;
@@ -85,9 +85,46 @@ struct Selected {
   std::optional<FieldChoice> field;   ///< of class space alone
 };
 
-/// Grid search, automatic search, or the one candidate that `options` is. The highest
-/// mean of ZSL accuracy and harmonic mean wins, the earlier candidate in a tie.
+/// Grid search, automatic search, or the one candidate that `options` is. The highest mean of ZSL accuracy and harmonic
+/// mean wins, the earlier candidate in a tie.
 Selected select_options(const Dataset& data, const TrainOptions& options, const std::vector<Fold>& folds,
                         ThreadPool& pool, ProgressObserver* progress, SamplePlace place = {});
+
+/// Search auto, on validation classes: one group of choices at a time, from the closed form of class space to refined,
+/// gated networks. Each round looks at a small grid around the best candidate so far, leaving options that are set
+/// alone. The default options are among the candidates, so that the result does not fall behind them on the folds. Once
+/// search.time_budget is used up no further path is begun.
+Selected search_automatically(Candidates& evaluator, const Dataset& data, const TrainOptions& options,
+                              ProgressObserver* progress);
+
+// The weights of several tables of semantics, chosen on validation classes.
+
+using TableWeights = std::vector<double>;
+
+/// What tables have whose weights are not chosen.
+TableWeights equal_weights(std::size_t tables);
+/// As a value of a grid: "0.1:0.9".
+std::string weights_text(const TableWeights& weights);
+
+/// Candidates around `start` (two or more weights that sum to 1): each share from 0.05 to 0.95 for one table, the rest
+/// for the others in their proportions. Of two tables the first alone takes them, which says everything.
+std::vector<TableWeights> weights_around(const TableWeights& start);
+
+struct ChosenWeights {
+  TableWeights weights;              ///< sum to 1
+  std::string choice;                ///< of the winner, as in the trace
+  std::vector<SelectionStep> trace;  ///< every candidate, in the order looked at
+};
+
+/// Figures of each of the weights, in their order.
+using WeightsJudge = std::function<std::vector<SelectionStep>(const std::vector<TableWeights>&)>;
+
+/// From equal weights, the best candidate around the best so far, until none is better.
+ChosenWeights search_weights(std::size_t tables, const WeightsJudge& judge);
+
+/// The same by the closed form of class space on the folds, whatever `resolved` trains: weights change the places of
+/// classes alone there, so that a fold is fitted once for all of them. Throws as train().
+ChosenWeights choose_semantic_weights(const Dataset& data, const TrainOptions& resolved, const std::vector<Fold>& folds,
+                                      ThreadPool& pool, ProgressObserver* progress, SamplePlace place = {});
 
 }  // namespace parsnets

@@ -1,5 +1,3 @@
-#include "train/semantic_weights.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +27,8 @@ TrainOptions closed_form(const TrainOptions& resolved, const Dataset& data) {
 
 }  // namespace
 
+TableWeights equal_weights(std::size_t tables) { return TableWeights(tables, 1.0 / static_cast<double>(tables)); }
+
 std::string weights_text(const TableWeights& weights) { return fmt::format("{}", fmt::join(weights, ":")); }
 
 std::vector<TableWeights> weights_around(const TableWeights& start) {
@@ -46,7 +46,7 @@ std::vector<TableWeights> weights_around(const TableWeights& start) {
 ChosenWeights search_weights(std::size_t tables, const WeightsJudge& judge) {
   constexpr int kMostPasses = 4;
   ChosenWeights chosen;
-  chosen.weights.assign(tables, 1.0 / static_cast<double>(tables));
+  chosen.weights = equal_weights(tables);
   double best = -1;
   for (int pass = 0; pass < (tables == 2 ? 1 : kMostPasses); ++pass) {
     const auto candidates = weights_around(chosen.weights);

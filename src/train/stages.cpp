@@ -124,10 +124,7 @@ const Matrix<float>& Stages::class_preconditioner(FeatureScaling scaling, double
 const Encoding& Stages::encoding(const EncoderRequest& request) {
   return encoding_.get(request, [&] {
     report(progress, {"encode", 0, 0, ""});
-    EncoderOptions options;
-    options.dimensions = request.dimensions;
-    options.rotation = request.rotation;
-    options.seed = request.seed;
+    const EncoderOptions options{.dimensions = request.dimensions, .rotation = request.rotation, .seed = request.seed};
     Encoding made{fit_encoder(options, all_rows.size(), class_space(request.scaling).products(pool).view(), pool), {}};
     if (!place.kept && !place.keeps_encodings) return made;
     made.e = Matrix<float>(rows.size(), made.encoder.weights.rows());
@@ -144,11 +141,6 @@ const Encoding& Stages::encoding(const EncoderRequest& request) {
 
 Gating& Stages::gated(const GateRequest& request) {
   return gating_.get(request, [&] {
-    GateOptions options;
-    options.kind = request.kind;
-    options.networks = request.networks;
-    options.open = request.active;
-    options.seed = request.encoder.seed;
     const Encoding& coded = encoding(request.encoder);
     const auto encodings = [&](std::span<const std::size_t> samples) {
       std::vector<std::int32_t> wanted;
@@ -157,7 +149,7 @@ Gating& Stages::gated(const GateRequest& request) {
       return here ? gather_rows(coded.e.view(), wanted)
                   : encoded(coded.encoder, prepared(request.encoder.scaling, wanted).view(), pool);
     };
-    Gating made{fit_gates(options, all_rows.size(), coded.encoder.weights.rows(), encodings, pool), {}, {}};
+    Gating made{fit_gates(request.gates, all_rows.size(), coded.encoder.weights.rows(), encodings, pool), {}, {}};
     if (!coded.e.empty()) made.active = open_networks(made.gates, coded.e.view(), pool);
     return made;
   });

@@ -39,8 +39,7 @@ struct Encoding {
 
 struct GateRequest {
   EncoderRequest encoder;
-  GateKind kind = GateKind::anchor;
-  int networks = 0, active = 0;
+  GateOptions gates;
   bool operator==(const GateRequest&) const = default;
 };
 struct Gating {

@@ -15,7 +15,6 @@
 #include "train/place_samples.hpp"
 #include "train/provenance.hpp"
 #include "train/selection.hpp"
-#include "train/semantic_weights.hpp"
 #include "train/train_options.hpp"
 #include "train/train_run.hpp"
 
@@ -99,8 +98,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
     }
   }
   if (semantics_of(options.method).weights.empty()) {
-    const std::size_t tables = data.semantics.tables.size();
-    semantics_of(options.method).weights = TableWeights(tables, 1.0 / static_cast<double>(tables));
+    semantics_of(options.method).weights = equal_weights(data.semantics.tables.size());
     warnings.push_back("the tables of semantics have equal weights: they were not chosen on validation classes");
   }
   const auto checkpoint = options.run.checkpoint.empty()

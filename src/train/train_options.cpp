@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/text.hpp"
 #include "data/sample_set.hpp"
@@ -17,17 +18,35 @@ namespace {
 
 constexpr int kPaperEncoding = 400, kPaperNetworks = 200, kMmgNetworks = 32;
 
-const Names<PaperPart>& paper_names() {
-  static const Names<PaperPart> names{{"paper", PaperPart::whole}, {"scln", PaperPart::scln}, {"mmg", PaperPart::mmg}};
-  return names;
+/// The default options of every method, in the order in which help lists them.
+const Names<MethodOptions>& methods() {
+  static const Names<MethodOptions> all = [] {
+    Names<MethodOptions> made{{"parsnets", ParsNetsOptions()}};
+    PaperOptions paper;
+    for (const auto& [name, part] :
+         {std::pair("paper", PaperPart::whole), {"scln", PaperPart::scln}, {"mmg", PaperPart::mmg}}) {
+      paper.part = part;
+      made.emplace_back(name, paper);
+    }
+    BaselineOptions baseline;
+    for (const auto& [name, kind] : {std::pair("ridge", Baseline::ridge),
+                                     {"reverse-ridge", Baseline::reverse_ridge},
+                                     {"eszsl", Baseline::eszsl},
+                                     {"sae", Baseline::sae},
+                                     {"sae-reverse", Baseline::sae_reverse},
+                                     {"dap", Baseline::dap}}) {
+      baseline.kind = kind;
+      made.emplace_back(name, baseline);
+    }
+    return made;
+  }();
+  return all;
 }
 
-const Names<Baseline>& baseline_names() {
-  static const Names<Baseline> names{
-      {"ridge", Baseline::ridge}, {"reverse-ridge", Baseline::reverse_ridge}, {"eszsl", Baseline::eszsl},
-      {"sae", Baseline::sae},     {"sae-reverse", Baseline::sae_reverse},     {"dap", Baseline::dap}};
-  return names;
-}
+/// What tells methods of the same family apart.
+int kind_of(const ParsNetsOptions&) { return 0; }
+int kind_of(const PaperOptions& o) { return static_cast<int>(o.part); }
+int kind_of(const BaselineOptions& o) { return static_cast<int>(o.kind); }
 
 void add_feature_scaling(OptionTable& table, FeatureScaling& field) {
   Names<FeatureScaling> names = feature_scaling_names();
@@ -200,34 +219,23 @@ bool is_method(std::string_view name) { return std::ranges::count(method_names()
 }  // namespace
 
 std::vector<std::string> method_names() {
-  std::vector<std::string> names{"parsnets"};
-  for (const auto& [name, unused] : paper_names()) names.push_back(name);
-  for (const auto& [name, unused] : baseline_names()) names.push_back(name);
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : methods()) names.push_back(name);
   return names;
 }
 
 MethodOptions method_options(std::string_view name) {
-  if (name == "parsnets") return ParsNetsOptions();
-  for (const auto& [known, part] : paper_names())
-    if (known == name) {
-      PaperOptions paper;
-      paper.part = part;
-      return paper;
-    }
-  for (const auto& [known, kind] : baseline_names())
-    if (known == name) {
-      BaselineOptions baseline;
-      baseline.kind = kind;
-      return baseline;
-    }
+  for (const auto& [known, method] : methods())
+    if (known == name) return method;
   throw Error(ErrorCode::usage, fmt::format("{}: expected one of: {}, found '{}'", option_name("method"),
                                             fmt::join(method_names(), ", "), name));
 }
 
 std::string method_name(const MethodOptions& method) {
-  if (const auto* paper = std::get_if<PaperOptions>(&method)) return name_of(paper_names(), paper->part);
-  if (const auto* baseline = std::get_if<BaselineOptions>(&method)) return name_of(baseline_names(), baseline->kind);
-  return "parsnets";
+  const auto number = [](const MethodOptions& o) {
+    return std::pair(o.index(), std::visit([](const auto& own) { return kind_of(own); }, o));
+  };
+  return std::ranges::find(methods(), number(method), [&](const auto& known) { return number(known.second); })->first;
 }
 
 OptionTable train_option_table(TrainOptions& o) {
@@ -248,31 +256,23 @@ OptionTable train_option_table(TrainSettings& s) {
         if (is_method(text)) s.method = text;
         return is_method(text);
       });
-  struct Families {
-    OptionTable parsnets, paper, baseline;
-  };
-  const auto families =
-      std::make_shared<Families>(Families{method_table(s.parsnets), method_table(s.paper), method_table(s.baseline)});
-  for (const OptionTable* of : {&families->parsnets, &families->paper, &families->baseline})
-    for (const Option& option : of->options()) {
+  const auto families = std::make_shared<const std::vector<OptionTable>>(
+      std::vector{method_table(s.parsnets), method_table(s.paper), method_table(s.baseline)});
+  for (const OptionTable& of : *families)
+    for (const Option& option : of.options()) {
       if (table.find(option.name) != nullptr) continue;
       Option row = option;
       row.assign = [families, name = option.name](std::string_view text) {
         std::optional<std::string> expected;
-        for (const OptionTable* family : {&families->baseline, &families->paper, &families->parsnets})
-          if (const Option* own = family->find(name))
-            if (auto wanted = own->assign(text)) expected = std::move(wanted);
+        for (const OptionTable& family : *families)
+          if (const Option* own = family.find(name))
+            if (auto wanted = own->assign(text); wanted && !expected) expected = std::move(wanted);
         return expected;
       };
       row.value = [families, &s, name = option.name] {
-        const MethodOptions method = method_options(s.method);
-        const OptionTable& chosen = std::holds_alternative<PaperOptions>(method)      ? families->paper
-                                    : std::holds_alternative<BaselineOptions>(method) ? families->baseline
-                                                                                      : families->parsnets;
-        const OptionTable* const tables[] = {&chosen, &families->parsnets, &families->paper, &families->baseline};
-        for (const OptionTable* family : tables)
-          if (const Option* own = family->find(name)) return own->value();
-        return nlohmann::json();
+        const Option* own = (*families)[method_options(s.method).index()].find(name);
+        for (std::size_t i = 0; own == nullptr; ++i) own = (*families)[i].find(name);
+        return own->value();
       };
       table.row(std::move(row));
     }
@@ -284,23 +284,20 @@ std::vector<MethodFamily> method_families() {
   static ParsNetsOptions parsnets;
   static PaperOptions paper;
   static BaselineOptions baseline;
-  std::vector<MethodFamily> families{{"method parsnets", {"parsnets"}, method_table(parsnets)},
+  std::vector<MethodFamily> families{{"method parsnets", {}, method_table(parsnets)},
                                      {"methods paper, scln and mmg", {}, method_table(paper)},
                                      {"baselines", {}, method_table(baseline)}};
-  for (const auto& [name, unused] : paper_names()) families[1].methods.push_back(name);
-  for (const auto& [name, unused] : baseline_names()) families[2].methods.push_back(name);
+  for (const auto& [name, method] : methods()) families[method.index()].methods.push_back(name);
   return families;
 }
 
 TrainOptions TrainSettings::options_of_method() const {
   TrainOptions o{method_options(method), calibration, search, run};
   if (auto* own = std::get_if<PaperOptions>(&o.method)) {
-    const PaperPart part = own->part;
-    *own = paper;
+    const PaperPart part = std::exchange(*own, paper).part;
     own->part = part;
   } else if (auto* compared = std::get_if<BaselineOptions>(&o.method)) {
-    const Baseline kind = compared->kind;
-    *compared = baseline;
+    const Baseline kind = std::exchange(*compared, baseline).kind;
     compared->kind = kind;
   } else {
     o.method = parsnets;
@@ -471,13 +468,17 @@ namespace {
 
 using Complain = std::function<void(const std::string&)>;
 
+void complain_of_active(int networks, int active, const Complain& complain) {
+  if (active > networks)
+    complain(fmt::format("{}: expected at most {} ({}), found {}", option_name("active"), option_name("networks"),
+                         networks, active));
+}
+
 void complain_of(const ParsNetsOptions& o, const Complain& complain) {
   if (o.prototypes.width > 0 && o.prototypes.width < 0.05)
     complain(
         fmt::format("{}: expected 0 or at least 0.05, found {}", option_name("prototype-width"), o.prototypes.width));
-  if (o.networks > 0 && o.active > o.networks)
-    complain(fmt::format("{}: expected at most {} ({}), found {}", option_name("active"), option_name("networks"),
-                         o.networks, o.active));
+  if (o.networks > 0) complain_of_active(o.networks, o.active, complain);
 }
 
 void complain_of(const PaperOptions& o, const Complain& complain) {
@@ -487,9 +488,7 @@ void complain_of(const PaperOptions& o, const Complain& complain) {
   if (o.part == PaperPart::mmg && o.active != o.networks)
     complain(fmt::format("{}: expected {}, the number of networks, for method mmg, found {}", option_name("active"),
                          o.networks, o.active));
-  if (o.active > o.networks)
-    complain(fmt::format("{}: expected at most {} ({}), found {}", option_name("active"), option_name("networks"),
-                         o.networks, o.active));
+  complain_of_active(o.networks, o.active, complain);
   if (o.networks < 1) complain(fmt::format("{}: expected at least 1, found {}", option_name("networks"), o.networks));
   if (o.gates == GateKind::energy && o.networks > 0 && o.encoding % o.networks != 0)
     complain(fmt::format("{}: expected a multiple of {} ({}) for energy gates, found {}", option_name("encoding"),

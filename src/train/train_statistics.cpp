@@ -18,8 +18,7 @@
 #include "train/fit_statistics.hpp"
 #include "train/place_classes.hpp"
 #include "train/provenance.hpp"
-#include "train/semantic_weights.hpp"
-#include "train/statistics_folds.hpp"
+#include "train/selection.hpp"
 #include "train/train_options.hpp"
 #include "train/train_run.hpp"
 
@@ -85,23 +84,34 @@ ClassMeans means_of(const Model& model) {
   return means;
 }
 
+/// Calls visit(fold) for every group of classes that can be held out; returns how many there are.
+template <class Visit>
+std::size_t visit_folds(const Statistics& statistics, const char* stage, ThreadPool& pool, ProgressObserver* progress,
+                        const Visit& visit) {
+  const std::size_t groups = statistics.options().groups;
+  std::size_t folds = 0;
+  for (std::size_t g = 0; groups > 1 && g < groups; ++g) {
+    report(progress, {stage, g, groups, "fits"});
+    auto made = statistics_fold(statistics, g, pool);
+    if (!made || made->fold.seen.empty()) continue;
+    visit(*made);
+    ++folds;
+  }
+  return folds;
+}
+
 /// Weights of several tables, by the mean over the groups; equal ones without groups to validate on. A group is fitted
 /// once for all weights, which change the places of classes alone.
 ChosenWeights choose_weights(const Statistics& statistics, const Dataset& data, const TrainOptions& given,
                              ThreadPool& pool, ProgressObserver* progress, std::vector<std::string>& warnings) {
-  const std::size_t groups = statistics.options().groups, tables = data.semantics.tables.size();
+  const std::size_t tables = data.semantics.tables.size();
   auto o = std::get<ParsNetsOptions>(given.method);
   std::size_t folds = 0;
   const auto judge = [&](const std::vector<TableWeights>& weights) {
     std::vector<SelectionStep> steps;
     for (const auto& w : weights) steps.push_back({"semantic-weights=" + weights_text(w), 0, 0});
-    folds = 0;
-    for (std::size_t g = 0; groups > 1 && g < groups; ++g) {
-      report(progress, {"select", g, groups, "fits"});
-      const auto made = statistics_fold(statistics, g, pool);
-      if (!made || made->fold.seen.empty()) continue;
-      ++folds;
-      Model model = fit_statistics(made->fit, data, o, pool);
+    folds = visit_folds(statistics, "select", pool, progress, [&](const StatisticsFold& made) {
+      Model model = fit_statistics(made.fit, data, o, pool);
       const ClassMeans means = means_of(model);
       const std::vector<float> centre = model.semantic_centre;
       for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -110,11 +120,11 @@ ChosenWeights choose_weights(const Statistics& statistics, const Dataset& data, 
             fit_semantic_preprocess(o.prototypes.semantics, data.semantics, means.classes, true);
         place_classes(model, means, o.prototypes);
         model.semantic_centre = centre;  // the means are measured from it
-        const FoldResult result = evaluate_fold(model, made->samples, made->fold, pool);
+        const FoldResult result = evaluate_fold(model, made.samples, made.fold, pool);
         steps[i].zsl += result.zsl;
         steps[i].h += result.h;
       }
-    }
+    });
     for (auto& step : steps) {
       step.zsl /= static_cast<double>(std::max<std::size_t>(1, folds));
       step.h /= static_cast<double>(std::max<std::size_t>(1, folds));
@@ -124,46 +134,35 @@ ChosenWeights choose_weights(const Statistics& statistics, const Dataset& data, 
   ChosenWeights chosen = search_weights(tables, judge);
   if (folds > 0) return chosen;
   warnings.push_back("the tables of semantics have equal weights: they were not chosen on validation classes");
-  return {TableWeights(tables, 1.0 / static_cast<double>(tables)), "", {}};
+  return {equal_weights(tables), "", {}};
 }
 
-struct Calibration {
-  double gamma = 0, temperature = 1;
-  ValidationRecord record;
-};
-
-/// Gamma and temperature as means over the folds; nothing without folds.
-Calibration calibrate(const Statistics& statistics, const Dataset& data, const ParsNetsOptions& o, ThreadPool& pool,
-                      ProgressObserver* progress, std::vector<std::string>& warnings) {
-  const std::size_t groups = statistics.options().groups;
+/// Means over the folds, which the record gets as well; without folds gamma 0 and temperature 1.
+FoldResult calibrate(const Statistics& statistics, const Dataset& data, const ParsNetsOptions& o, ThreadPool& pool,
+                     ProgressObserver* progress, TrainRecord& record) {
   std::vector<FoldResult> results;
   std::vector<Fold> folds;
-  for (std::size_t g = 0; groups > 1 && g < groups; ++g) {
-    report(progress, {"calibrate", g, groups, "fits"});
-    auto made = statistics_fold(statistics, g, pool);
-    if (!made || made->fold.seen.empty()) continue;
-    results.push_back(evaluate_fold(fit_statistics(made->fit, data, o, pool), made->samples, made->fold, pool));
-    folds.push_back(std::move(made->fold));
-  }
-  Calibration mean;
+  visit_folds(statistics, "calibrate", pool, progress, [&](StatisticsFold& made) {
+    results.push_back(evaluate_fold(fit_statistics(made.fit, data, o, pool), made.samples, made.fold, pool));
+    folds.push_back(std::move(made.fold));
+  });
   if (folds.empty()) {
-    warnings.push_back(
+    record.warnings.push_back(
         "no calibration: the statistics have no groups of classes with kept rows to validate on, so gamma is 0 and the "
         "temperature 1");
-    return mean;
+    return {};
   }
-  warn_of_single_classes(folds, warnings);
-  mean.temperature = 0;
+  warn_of_single_classes(folds, record.warnings);
+  FoldResult mean{0, 0, 0, 0};
   const double share = 1.0 / static_cast<double>(results.size());
   for (const FoldResult& result : results) {
+    mean.zsl += share * result.zsl;
+    mean.h += share * result.h;
     mean.gamma += share * result.gamma;
     mean.temperature += share * result.temperature;
-    mean.record.zsl += share * result.zsl;
-    mean.record.h += share * result.h;
   }
-  mean.record.gamma_from = "validation classes";
-  mean.record.folds = folds.size();
-  mean.record.classes_from = fmt::format("{} groups of classes of the statistics", folds.size());
+  record.validation = {"validation classes", folds.size(),
+                       fmt::format("{} groups of classes of the statistics", folds.size()), mean.zsl, mean.h};
   return mean;
 }
 
@@ -192,27 +191,26 @@ Model train_from_statistics(const Statistics& given, const Dataset& data, const 
                      scoring_bytes(data.classes(), data.classes(), given.dimensions()),
                  "training", "raise the limit or make statistics with fewer groups");
   const Statistics statistics = with_classes_of(data, given);
-  std::vector<std::string> warnings = semantic_warnings(data);
-  ChosenWeights weighed;
+  TrainRecord record;
+  record.warnings = semantic_warnings(data);
   auto& method = std::get<ParsNetsOptions>(resolved.method);
   if (method.prototypes.semantics.weights.empty()) {
-    weighed = choose_weights(statistics, data, resolved, pool, progress, warnings);
-    method.prototypes.semantics.weights = weighed.weights;
+    ChosenWeights weighed = choose_weights(statistics, data, resolved, pool, progress, record.warnings);
+    method.prototypes.semantics.weights = std::move(weighed.weights);
+    record.chosen = std::move(weighed.choice);
+    record.selection = std::move(weighed.trace);
   }
-  Calibration calibration;
-  if (resolved.calibration.enabled) calibration = calibrate(statistics, data, method, pool, progress, warnings);
+  FoldResult calibrated;
+  if (resolved.calibration.enabled) calibrated = calibrate(statistics, data, method, pool, progress, record);
   report(progress, {"fit", 0, 0, ""});
   Model model = fit_statistics(statistics, data, method, pool);
-  model.gamma = calibration.gamma;
-  model.temperature = calibration.temperature;
+  model.gamma = calibrated.gamma;
+  model.temperature = calibrated.temperature;
   model.options = options_text(resolved);
-  model.record.data = provenance(data, statistics, std::move(parts));
-  model.record.seed = resolved.run.seed;
-  model.record.asked = request_of(options, data);
-  model.record.validation = std::move(calibration.record);
-  model.record.chosen = std::move(weighed.choice);
-  model.record.selection = std::move(weighed.trace);
-  model.record.warnings = std::move(warnings);
+  record.data = provenance(data, statistics, std::move(parts));
+  record.seed = resolved.run.seed;
+  record.asked = request_of(options, data);
+  model.record = std::move(record);
   if (run != nullptr) {
     run->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     run->peak_memory = peak_memory();

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "base/rng.hpp"
@@ -22,11 +21,8 @@ constexpr std::size_t kPredicted = 2048;  ///< rows at a time
 /// A part of the samples of each class, drawn with the seed, at least one each; all of them where they are few.
 Indices at_most(const Dataset& data, Indices rows, std::size_t most, std::uint64_t seed) {
   if (rows.size() <= most) return rows;
-  std::map<std::int32_t, Indices> members;
-  for (const auto r : rows) members[data.labels[static_cast<std::size_t>(r)]].push_back(r);
   Indices kept;
-  for (auto& [label, own] : members) {
-    Rng(seed, 9000 + static_cast<std::uint64_t>(label)).shuffle(own);
+  for (const auto& [label, own] : rows_by_class(data, rows, seed, 9000)) {
     const std::size_t count = std::max<std::size_t>(1, own.size() * most / rows.size());
     kept.insert(kept.end(), own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count));
   }
@@ -37,10 +33,7 @@ Indices at_most(const Dataset& data, Indices rows, std::size_t most, std::uint64
 Fold make_fold(const Dataset& data, const Indices& train, const Indices& val, std::uint64_t seed) {
   Fold fold;
   fold.unseen = at_most(data, val, kMostJudged, seed);
-  std::map<std::int32_t, Indices> members;
-  for (const auto r : train) members[data.labels[static_cast<std::size_t>(r)]].push_back(r);
-  for (auto& [label, rows] : members) {
-    Rng(seed, 5000 + static_cast<std::uint64_t>(label)).shuffle(rows);
+  for (const auto& [label, rows] : rows_by_class(data, train, seed, 5000)) {
     const auto held = static_cast<std::ptrdiff_t>(rows.size() / 5);
     fold.seen.insert(fold.seen.end(), rows.begin(), rows.begin() + held);
     fold.fit.insert(fold.fit.end(), rows.begin() + held, rows.end());
@@ -54,6 +47,14 @@ Fold make_fold(const Dataset& data, const Indices& train, const Indices& val, st
 }
 
 }  // namespace
+
+std::map<std::int32_t, Indices> rows_by_class(const Dataset& data, std::span<const std::int32_t> rows,
+                                              std::uint64_t seed, std::uint64_t stream) {
+  std::map<std::int32_t, Indices> members;
+  for (const auto r : rows) members[data.labels[static_cast<std::size_t>(r)]].push_back(r);
+  for (auto& [label, own] : members) Rng(seed, stream + static_cast<std::uint64_t>(label)).shuffle(own);
+  return members;
+}
 
 std::vector<Fold> validation_folds(const Dataset& data, int count, std::uint64_t seed) {
   std::vector<Fold> folds;

@@ -2,6 +2,8 @@
 // Validation problems made from training samples alone: some seen classes play the unseen ones.
 
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,10 @@ struct Fold {
   std::vector<std::int32_t> unseen;  ///< samples of the held-out classes, of many a part of each class
   std::vector<std::int32_t> fit_classes, held_classes;
 };
+
+/// The rows of each class, in an order that is drawn with the seed and the stream of the class.
+std::map<std::int32_t, std::vector<std::int32_t>> rows_by_class(const Dataset& data, std::span<const std::int32_t> rows,
+                                                                std::uint64_t seed, std::uint64_t stream);
 
 /// `count` folds: the first from the split's own train and val, unless those were drawn by us, the others drawn from
 /// trainval with seed, seed+1, …

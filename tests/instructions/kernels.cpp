@@ -95,7 +95,13 @@ void count_all() {
   energy.open = kOpen;
   GateOptions anchor = energy;
   anchor.kind = GateKind::anchor;
-  const Gates energy_gates = fit_gates(energy, z.view(), pool), anchor_gates = fit_gates(anchor, z.view(), pool);
+  const auto encodings = [&](std::span<const std::size_t> samples) {
+    Matrix<float> some(samples.size(), z.cols());
+    for (std::size_t i = 0; i < samples.size(); ++i) std::ranges::copy(z.row(samples[i]), some.row(i).begin());
+    return some;
+  };
+  const Gates energy_gates = fit_gates(energy, z.rows(), z.cols(), encodings, pool),
+              anchor_gates = fit_gates(anchor, z.rows(), z.cols(), encodings, pool);
   count("gates, energy", [&] { open_networks(energy_gates, z.view(), pool); });
   count("gates, anchors", [&] { open_networks(anchor_gates, z.view(), pool); });
 
@@ -139,8 +145,18 @@ void count_all() {
     evaluate_svr(pool, targets.view(), f.view(), dual.view(), 0.1, 0.1, true, {primal, lower, bias});
   });
 
-  Matrix<float> scores;
-  count("scores", [&] { scores = similarities(Similarity::cosine, f.view(), classes.view(), pool); });
+  Matrix<float> scores(kSamples, kClasses);
+  std::vector<const float*> compared;
+  std::vector<float*> to;
+  for (std::size_t l = 0; l < kSamples; ++l) {
+    compared.push_back(f.row(l).data());
+    to.push_back(scores.row(l).data());
+  }
+  ScoreRoom room;
+  count("scores", [&] {
+    measure_rows(compared, kOutputs, room);
+    score_block(Similarity::cosine, compared, {classes.view(), squared_lengths(classes.view())}, room, to, 0);
+  });
   std::vector<std::uint8_t> seen(kClasses, 1);
   const Ranking ranking(seen, 0.1, 0.5, Among::all);
   std::vector<RankedClass> best(5);

@@ -2,20 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 
-#include "base/rng.hpp"
+#include "base/random_matrix.hpp"
 
 namespace parsnets {
 
 TEST(Composite, EqualsTheSumOverOpenNetworksSampleBySample) {
   const std::size_t n = 700, h = 5, m = 4, networks = 6, k = 3;
   Rng rng(1);
-  Matrix<float> z(n, h), theta(networks * (h + 1), m);
-  std::vector<float> bias(m);
-  for (auto* values : {&z, &theta})
-    for (float& v : values->values()) v = static_cast<float>(rng.normal());
-  for (float& v : bias) v = static_cast<float>(rng.normal());
+  const auto z = test::random_matrix<float>(n, h, 2), theta = test::random_matrix<float>(networks * (h + 1), m, 3);
+  const std::vector<float> bias{0.5f, -1, 2, 0.25f};
   Matrix<std::uint16_t> open(n, k);
   for (std::size_t r = 0; r < n; ++r) {
     auto chosen = rng.permutation(networks);
@@ -34,8 +31,7 @@ TEST(Composite, EqualsTheSumOverOpenNetworksSampleBySample) {
       }
       EXPECT_NEAR(f(r, j), expected, 1e-4);
     }
-  const Matrix<float> again = compose(z.view(), open.view(), networks, theta.view(), bias, false, two);
-  EXPECT_EQ(std::memcmp(f.data(), again.data(), f.size() * sizeof(float)), 0);
+  EXPECT_TRUE(test::same_bits(f, compose(z.view(), open.view(), networks, theta.view(), bias, false, two)));
 }
 
 TEST(Composite, ReluCutsEachNetworkBeforeTheyAreAdded) {

@@ -49,9 +49,9 @@ void expect_by_definition(const Trained& trained, double tolerance) {
   const Ranking ranking(model);
   const auto rows = trained.data.split.test_seen;
   const Matrix<float> x = gather_rows(trained.data.features.view(), rows), f = model.predict(x.view(), pool),
-                      scores = model.scores(x.view(), pool), places = class_places(model);
+                      scores = model.scores(x.view(), pool), places = model.class_vectors();
   const auto evidence = evidence_of_rows(model, x.view(), ranking, pool);
-  const std::size_t p = model.class_outputs();
+  const std::size_t p = model.outputs();
   // The linear map: the shared network, or without gates the only one, whose first row is its bias.
   const MatrixView<const float> map =
       model.shared.empty()

@@ -76,24 +76,22 @@ double slow_contribution(Trained& t, std::span<const float> x, std::size_t winne
 
 TEST(Explain, AContributionIsTheIntegralOfTheScoresSlope) {
   // Between two unseen classes: their places depend on the semantics alone.
-  {
-    // The line of prepared semantics is that of raw ones.
-    Trained t(test::small_options("parsnets", "prototype-width=1;semantic-scaling=none"));
-    const auto unseen = t.data.unseen_classes();
-    std::vector<std::string> others;
-    for (std::size_t c = 0; c < t.data.classes(); ++c)
-      if (static_cast<std::int32_t>(c) != unseen[0] && static_cast<std::int32_t>(c) != unseen[1])
-        others.push_back(t.data.class_names[c]);
-    t.model.remove_classes(others);
-    const auto x = t.data.features.row(static_cast<std::size_t>(t.data.split.test_unseen[0]));
-    const Explanation why = explain(t.model, x, t.pool);
-    EXPECT_EQ(why.examples, 0);
-    for (std::size_t k = 0; k < 4; ++k) {
-      const auto& c = why.attributes[k];
-      const double slow = slow_contribution(t, x, static_cast<std::size_t>(why.winner),
-                                            static_cast<std::size_t>(why.runner_up), c.index);
-      EXPECT_NEAR(c.amount, slow, 2e-3 + 0.01 * std::abs(c.amount));
-    }
+  // The line of prepared semantics is that of raw ones.
+  Trained t(test::small_options("parsnets", "prototype-width=1;semantic-scaling=none"));
+  const auto unseen = t.data.unseen_classes();
+  std::vector<std::string> others;
+  for (std::size_t c = 0; c < t.data.classes(); ++c)
+    if (static_cast<std::int32_t>(c) != unseen[0] && static_cast<std::int32_t>(c) != unseen[1])
+      others.push_back(t.data.class_names[c]);
+  t.model.remove_classes(others);
+  const auto x = t.data.features.row(static_cast<std::size_t>(t.data.split.test_unseen[0]));
+  const Explanation why = explain(t.model, x, t.pool);
+  EXPECT_EQ(why.examples, 0);
+  for (std::size_t k = 0; k < 4; ++k) {
+    const auto& c = why.attributes[k];
+    const double slow =
+        slow_contribution(t, x, static_cast<std::size_t>(why.winner), static_cast<std::size_t>(why.runner_up), c.index);
+    EXPECT_NEAR(c.amount, slow, 2e-3 + 0.01 * std::abs(c.amount));
   }
 }
 

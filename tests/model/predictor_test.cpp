@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -164,7 +165,7 @@ constexpr std::size_t kDimensions = 21, kEncoding = 12, kNetworks = 6, kOpen = 2
 /// What may differ from a plain model.
 struct Kind {
   std::string name;
-  bool encoder = true, shared = true, relu = false, see_encoding = true, two_heads = false;
+  bool encoder = true, shared = true, relu = false, see_encoding = true, class_space = false;
   FeatureScaling scaling = FeatureScaling::sqrt_l2;
   GateKind gates = GateKind::anchor;
   Similarity similarity = Similarity::cosine;
@@ -175,7 +176,7 @@ std::vector<Kind> kinds() {
   std::vector<Kind> all(11);
   all[0].name = "plain";
   all[1].name = "relu", all[1].relu = true;
-  all[2].name = "two heads", all[2].two_heads = true;
+  all[2].name = "class space", all[2].class_space = true;
   all[3].name = "standardize", all[3].scaling = FeatureScaling::standardize;
   all[4].name = "energy", all[4].gates = GateKind::energy;
   all[5].name = "always", all[5].gates = GateKind::always;
@@ -187,14 +188,14 @@ std::vector<Kind> kinds() {
   return all;
 }
 
-Matrix<float> random_matrix(Rng& rng, std::size_t rows, std::size_t cols) {
+Matrix<float> drawn(Rng& rng, std::size_t rows, std::size_t cols) {
   Matrix<float> values(rows, cols);
   for (float& v : values.values()) v = static_cast<float>(rng.normal());
   return values;
 }
 
 std::vector<float> random_vector(Rng& rng, std::size_t count) {
-  const Matrix<float> values = random_matrix(rng, 1, count);
+  const Matrix<float> values = drawn(rng, 1, count);
   return {values.values().begin(), values.values().end()};
 }
 
@@ -205,7 +206,7 @@ Model model_of(const Kind& kind) {
   model.feature_preprocess.scaling = kind.scaling;
   model.feature_preprocess.mean = random_vector(rng, kDimensions);
   if (kind.scaling == FeatureScaling::standardize) model.feature_preprocess.factor = random_vector(rng, kDimensions);
-  if (kind.encoder) model.encoder.weights = random_matrix(rng, kEncoding, kDimensions);
+  if (kind.encoder) model.encoder.weights = drawn(rng, kEncoding, kDimensions);
   const std::size_t e = kind.encoder ? kEncoding : kDimensions;
   model.networks_see_encoding = kind.see_encoding;
   model.gates.kind = kind.gates;
@@ -213,28 +214,27 @@ Model model_of(const Kind& kind) {
     model.gates.networks = kNetworks;
     model.gates.open = kOpen;
   }
-  if (kind.gates == GateKind::anchor) model.gates.anchors = random_matrix(rng, kNetworks, e);
+  if (kind.gates == GateKind::anchor) model.gates.anchors = drawn(rng, kNetworks, e);
   model.direction = kind.direction;
   model.similarity = kind.similarity;
-  model.classes.semantics = random_matrix(rng, kClasses, kAttributes);
+  model.classes.semantics = drawn(rng, kClasses, kAttributes);
   for (std::size_t c = 0; c < kClasses; ++c) {
     model.classes.names.push_back(std::to_string(c));
     model.classes.seen.push_back(c % 2);
   }
-  const std::size_t z = model.z_dimensions(), o = kAttributes + (kind.two_heads ? 3 : 0);
+  const std::size_t z = model.z_dimensions(), o = kind.class_space ? 3 : kAttributes;
   if (kind.direction == Direction::reverse) {
-    model.reverse = random_matrix(rng, kAttributes + 1, z);
+    model.reverse = drawn(rng, kAttributes + 1, z);
     return model;
   }
-  if (kind.two_heads) {
+  if (kind.class_space) {
     model.targets = Targets::classes;
-    model.head_weight = 0.5;
-    model.prototypes.support = random_matrix(rng, 4, kAttributes);
-    model.prototypes.weights = random_matrix(rng, 4, o);
+    model.prototypes.support = drawn(rng, 4, kAttributes);
+    model.prototypes.weights = drawn(rng, 4, o);
   }
-  model.networks = random_matrix(rng, model.gates.networks * (z + 1), o);
+  model.networks = drawn(rng, model.gates.networks * (z + 1), o);
   model.relu = kind.relu;
-  if (kind.shared) model.shared = random_matrix(rng, kDimensions, o);
+  if (kind.shared) model.shared = drawn(rng, kDimensions, o);
   model.bias = random_vector(rng, o);
   if (kind.similarity == Similarity::cosine) model.semantic_centre = random_vector(rng, o);
   return model;
@@ -290,14 +290,6 @@ struct Definition {
   static void centre(const Model& model, std::vector<double>& f) {
     if (model.similarity != Similarity::cosine) return;
     for (std::size_t j = 0; j < f.size(); ++j) f[j] -= model.semantic_centre[j];
-    if (model.head_weight == 0) return;
-    const auto scale = [&](std::size_t begin, std::size_t end, double share) {
-      double squares = 0;
-      for (std::size_t j = begin; j < end; ++j) squares += f[j] * f[j];
-      for (std::size_t j = begin; j < end; ++j) f[j] *= std::sqrt(share / squares);
-    };
-    scale(0, model.class_outputs(), 1 / (1 + model.head_weight));
-    scale(model.class_outputs(), f.size(), model.head_weight / (1 + model.head_weight));
   }
 
   static double similarity(const Model& model, const std::vector<double>& f, const PreparedClasses& classes,
@@ -322,7 +314,7 @@ std::vector<float> values_of(const Matrix<float>& m) { return {m.values().begin(
 
 TEST(Predictor, EqualsTheDefinitionForEveryKindOfModel) {
   Rng rng(8);
-  const Matrix<float> x = random_matrix(rng, 60, kDimensions);
+  const Matrix<float> x = drawn(rng, 60, kDimensions);
   ThreadPool pool(1);
   for (const Kind& kind : kinds()) {
     const Model model = model_of(kind);
@@ -343,7 +335,7 @@ TEST(Predictor, EqualsTheDefinitionForEveryKindOfModel) {
 TEST(Predictor, BitsDependOnTheSampleAlone) {
   Rng rng(9);
   const std::size_t n = 1100;  // several blocks
-  const Matrix<float> x = random_matrix(rng, n, kDimensions);
+  const Matrix<float> x = drawn(rng, n, kDimensions);
   ThreadPool one(1), three(3);
   for (const Kind& kind : kinds()) {
     const Model model = model_of(kind);
@@ -355,26 +347,21 @@ TEST(Predictor, BitsDependOnTheSampleAlone) {
       EXPECT_TRUE(std::ranges::equal(alone.values(), whole.row(r))) << kind.name << ", sample " << r;
     }
     if (kind.direction != Direction::forward) continue;
-    const Matrix<float> from_f = model.score_predictions(model.predict(x.view(), three).view(), three);
-    EXPECT_EQ(values_of(from_f), values_of(whole)) << kind.name;
+    const Matrix<float> f = model.predict(x.view(), three);
+    model.visit_prediction_scores(f.view(), classes, three, [&](std::size_t first, MatrixView<const float> scores) {
+      EXPECT_EQ(std::memcmp(scores.data(), whole.row(first).data(), scores.values().size_bytes()), 0) << kind.name;
+    });
   }
 }
 
 TEST(Predictor, TheFirstBadValueIsNamedWhereverItsBlockRuns) {
   const Model model = model_of(kinds()[0]);
   Rng rng(10);
-  Matrix<float> x = random_matrix(rng, 3000, kDimensions);
+  Matrix<float> x = drawn(rng, 3000, kDimensions);
   x(2900, 1) = x(1700, 5) = std::nanf("");
   ThreadPool pool(3);
   const PreparedClasses classes = model.prepare_classes(pool);
-  const auto field_of = [](const auto& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.parts().field;
-    }
-    return std::string("no error");
-  };
+  const auto field_of = [](const auto& call) { return test::caught(call).parts().field; };
   EXPECT_EQ(field_of([&] { model.scores(x.view(), classes, pool); }), "sample 1700, feature 5");
   EXPECT_EQ(field_of([&] { model.visit_scores(x.view(), classes, pool, [](std::size_t, MatrixView<const float>) {}); }),
             "sample 1700, feature 5");
@@ -383,7 +370,7 @@ TEST(Predictor, TheFirstBadValueIsNamedWhereverItsBlockRuns) {
 TEST(Predictor, WeightsThatOverflowAreRefused) {
   Model model = model_of(kinds()[0]);
   Rng rng(11);
-  const Matrix<float> x = random_matrix(rng, 3, kDimensions);
+  const Matrix<float> x = drawn(rng, 3, kDimensions);
   for (float& v : model.shared.values()) v = 3e38f;
   ThreadPool pool(1);
   EXPECT_THROW(model.scores(x.view(), pool), Error);

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -10,34 +9,44 @@
 #include "base/rng.hpp"
 #include "counted_memory.hpp"
 #include "formats/safetensors.hpp"
+#include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 #include "same_bytes.hpp"
 #include "small_training.hpp"
-#include "temp_dir.hpp"
 
 namespace parsnets {
 
 namespace {
 
-Model small_model(const std::string& method, ThreadPool& pool) {
-  return train(test::small_training_set(), test::small_options(method), pool);
-}
-
-}  // namespace
-
-TEST(ModelFile, EveryMethodsModelReadsBackToTheSameScores) {
-  test::TempDir dir;
-  ThreadPool pool(1);
-  const Dataset data = test::small_training_set();
-  for (const auto& method : method_names()) {
-    SCOPED_TRACE(method);
-    const Model model = small_model(method, pool);
+struct ModelFile : test::SmallTraining {
+  Model trained(const std::string& method, const std::string& changes = "") {
+    return train(data, test::small_options(method, changes), pool);
+  }
+  Model read_back(const Model& model) const {
     save_model(model, dir / "m");
-    const Model loaded = load_model(dir / "m");
-    const Matrix<float> a = model.scores(data.features.view(), pool), b = loaded.scores(data.features.view(), pool);
-    ASSERT_EQ(a.size(), b.size());
-    EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
+    return load_model(dir / "m");
+  }
+  /// What reading a model back that `spoil` has changed says.
+  ErrorCode code_of(Model model, const std::function<void(Model&)>& spoil) const {
+    spoil(model);
+    return test::caught([&] { read_back(model); }).code();
+  }
+  void expect_same_scores(const Model& a, const Model& b) {
+    const Matrix<float> first = a.scores(data.features.view(), pool), second = b.scores(data.features.view(), pool);
+    EXPECT_TRUE(std::ranges::equal(first.values(), second.values()));
+  }
+};
+
+TEST_F(ModelFile, EveryKindOfModelReadsBackToTheSameScores) {
+  std::vector<std::pair<std::string, std::string>> kinds{{"paper", "fit=ridge;relu=true"},
+                                                         {"scln", "gates=anchor;input=features"}};
+  for (const auto& method : method_names()) kinds.emplace_back(method, "");
+  for (const auto& [method, changes] : kinds) {
+    SCOPED_TRACE(method + " " + changes);
+    const Model model = trained(method, changes), loaded = read_back(model);
+    expect_same_scores(model, loaded);
+    EXPECT_EQ(loaded.relu, model.relu);
     EXPECT_EQ(loaded.gamma, model.gamma);
     EXPECT_EQ(loaded.temperature, model.temperature);
     EXPECT_EQ(loaded.classes.names, model.classes.names);
@@ -46,140 +55,81 @@ TEST(ModelFile, EveryMethodsModelReadsBackToTheSameScores) {
   }
 }
 
-TEST(ModelFile, PrototypesThatGiveNoFiniteOrNoHonestScoresAreRefused) {
-  test::TempDir dir;
-  ThreadPool pool(1);
-  const auto refused = [&](auto spoil) {
-    Model model = small_model("parsnets", pool);
-    spoil(model);
-    save_model(model, dir / "m");
-    try {
-      load_model(dir / "m");
-    } catch (const Error& error) {
-      return error.code() == ErrorCode::bad_input;
-    }
-    return false;
+TEST_F(ModelFile, PrototypesThatGiveNoFiniteOrNoHonestScoresAreRefused) {
+  const Model model = trained("parsnets");
+  EXPECT_NO_THROW(read_back(model));
+  const std::function<void(Model&)> faults[] = {
+      [](Model& m) { std::ranges::fill(m.prototypes.weights.values(), 3e38f); },
+      [](Model& m) {
+        for (float& v : m.prototypes.support.values()) v *= 2;
+      },
+      [](Model& m) { m.prototypes.width = 1e-4; },
+      [](Model& m) { m.similarity = Similarity::dot; },
+      [](Model& m) { std::fill_n(m.semantic_preprocess.whitening.begin(), m.attributes(), 0.0f); },
   };
-  EXPECT_FALSE(refused([](Model&) {}));
-  EXPECT_TRUE(refused([](Model& m) {
-    for (float& v : m.prototypes.weights.values()) v = 3e38f;
-  }));
-  EXPECT_TRUE(refused([](Model& m) {
-    for (float& v : m.prototypes.support.values()) v *= 2;
-  }));
-  EXPECT_TRUE(refused([](Model& m) { m.prototypes.width = 1e-4; }));
-  EXPECT_TRUE(refused([](Model& m) { m.similarity = Similarity::dot; }));
-  EXPECT_TRUE(refused([](Model& m) { std::fill_n(m.semantic_preprocess.whitening.begin(), m.attributes(), 0.0f); }));
+  for (const auto& spoil : faults) EXPECT_EQ(code_of(copy_in_memory(model), spoil), ErrorCode::bad_input);
 }
 
-TEST(ModelFile, TablesOfSemanticsSurviveAndHaveToAddUp) {
-  test::TempDir dir;
-  ThreadPool pool(1);
-  Dataset data = test::small_training_set();
+TEST_F(ModelFile, TablesOfSemanticsSurviveAndHaveToAddUp) {
   data.semantics.tables = {{"a", 8}, {"b", data.semantics.values.cols() - 8}};
   for (const std::string method : {"parsnets", "ridge"}) {
-    const TrainOptions options = test::small_options(method, "semantic-weights=0.3,0.7");
-    Model model = train(data, options, pool);
-    save_model(model, dir / "m");
-    Model loaded = load_model(dir / "m");
+    Model model = trained(method, "semantic-weights=0.3,0.7"), loaded = read_back(model);
     EXPECT_EQ(loaded.semantic_preprocess.tables, (std::vector<std::uint32_t>{8, 12}));
     for (Model* m : {&model, &loaded}) m->add_class("new", data.semantics.values.row(3));
-    const Matrix<float> a = model.scores(data.features.view(), pool), b = loaded.scores(data.features.view(), pool);
-    EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
+    expect_same_scores(model, loaded);
     for (const std::vector<std::uint32_t>& bad : {std::vector<std::uint32_t>{8, 11}, {20}, {0, 20}, {8, 13}}) {
-      loaded.semantic_preprocess.tables = bad;
-      save_model(loaded, dir / "bad");
-      EXPECT_THROW(load_model(dir / "bad"), Error);
+      model.semantic_preprocess.tables = bad;
+      EXPECT_THROW(read_back(model), Error);
     }
   }
 }
 
-TEST(ModelFile, RejectionAndSetsSurviveAndHaveToMakeSense) {
-  test::TempDir dir;
-  ThreadPool pool(1);
-  const auto calibrated = [&] {
-    Model model = small_model("parsnets", pool);
-    model.rejection.false_accept = 0.05;
-    model.rejection.weights[0].fill(0.5f);
-    model.rejection.weights[1].fill(-2);
-    model.rejection.range[0].fill(-3);
-    model.rejection.range[1].fill(3);
-    model.rejection.thresholds = {0.25f, -0.75f};
-    model.rejection.typical = {{{1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1}}};
-    model.sets = {{0.5f, 0.25f, 1}, {0, 0, 2}, {0, 0.75f}};
-    model.record.rejection = RejectionRecord{10, 16, 960, 5, 4.9, 3.5, 6.5, 40, 60, 80, 70};
-    return model;
-  };
-  const Model model = calibrated();
-  save_model(model, dir / "m");
-  const Model loaded = load_model(dir / "m");
+TEST_F(ModelFile, RejectionAndSetsSurviveAndHaveToMakeSense) {
+  Model model = trained("parsnets");
+  model.rejection.false_accept = 0.05;
+  model.rejection.weights[0].fill(0.5f);
+  model.rejection.weights[1].fill(-2);
+  model.rejection.range[0].fill(-3);
+  model.rejection.range[1].fill(3);
+  model.rejection.thresholds = {0.25f, -0.75f};
+  model.rejection.typical = {{{1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1}}};
+  model.sets = {{0.5f, 0.25f, 1}, {0, 0, 2}, {0, 0.75f}};
+  model.record.rejection = RejectionRecord{10, 16, 960, 5, 4.9, 3.5, 6.5, 40, 60, 80, 70};
+  const Model loaded = read_back(model);
   EXPECT_EQ(loaded.rejection, model.rejection);
   EXPECT_EQ(loaded.sets, model.sets);
   EXPECT_EQ(loaded.record.rejection, model.record.rejection);
   save_model(loaded, dir / "again");
   EXPECT_TRUE(test::same_file_bytes(dir / "m", dir / "again"));
-  const auto refused = [&](auto spoil) {
-    Model bad = calibrated();
-    spoil(bad);
-    save_model(bad, dir / "bad");
-    try {
-      load_model(dir / "bad");
-    } catch (const Error& error) {
-      return error.code() == ErrorCode::bad_input;
-    }
-    return false;
+  const std::function<void(Model&)> faults[] = {
+      [](Model& m) { m.rejection.false_accept = 1.5; },
+      [](Model& m) { m.rejection.weights[1][3] = std::numeric_limits<float>::infinity(); },
+      [](Model& m) { m.rejection.range[1][0] = -4; },
+      [](Model& m) {
+        m.sets.seen_classes = {2, 0, 0};
+      },
+      [](Model& m) {
+        m.sets.seen_classes = {0, 0, 99};
+      },
+      [](Model& m) {
+        m.sets.seen_classes = {0, 0};
+      },
+      [](Model& m) { m.sets.seen[0] = 1.5f; },
+      [](Model& m) {
+        m.sets.unseen = {0.75f, 0};
+      },
   };
-  EXPECT_TRUE(refused([](Model& m) { m.rejection.false_accept = 1.5; }));
-  EXPECT_TRUE(refused([](Model& m) { m.rejection.weights[1][3] = std::numeric_limits<float>::infinity(); }));
-  EXPECT_TRUE(refused([](Model& m) { m.rejection.range[1][0] = -4; }));
-  EXPECT_TRUE(refused([](Model& m) { m.sets.seen_classes = {2, 0, 0}; }));
-  EXPECT_TRUE(refused([](Model& m) { m.sets.seen_classes = {0, 0, 99}; }));
-  EXPECT_TRUE(refused([](Model& m) { m.sets.seen_classes = {0, 0}; }));
-  EXPECT_TRUE(refused([](Model& m) { m.sets.seen[0] = 1.5f; }));
-  EXPECT_TRUE(refused([](Model& m) { m.sets.unseen = {0.75f, 0}; }));
+  for (const auto& spoil : faults) EXPECT_EQ(code_of(copy_in_memory(model), spoil), ErrorCode::bad_input);
 }
 
-TEST(ModelFile, ReluNetworksSurvive) {
-  test::TempDir dir;
-  ThreadPool pool(1);
-  const Dataset data = test::small_training_set();
-  const auto options = test::small_options("paper", "fit=ridge;relu=true");
-  const Model model = train(data, options, pool);
-  save_model(model, dir / "m");
-  const Model loaded = load_model(dir / "m");
-  EXPECT_TRUE(loaded.relu);
-  const Matrix<float> a = model.scores(data.features.view(), pool), b = loaded.scores(data.features.view(), pool);
-  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
-}
-
-TEST(ModelFile, AnchorsSurvive) {
-  test::TempDir dir;
-  ThreadPool pool(1);
-  const Dataset data = test::small_training_set();
-  const auto options = test::small_options("scln", "gates=anchor;input=features");
-  const Model model = train(data, options, pool);
-  save_model(model, dir / "m");
-  const Matrix<float> a = model.scores(data.features.view(), pool),
-                      b = load_model(dir / "m").scores(data.features.view(), pool);
-  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
-}
-
-TEST(ModelFile, FeatureNamesHaveToBeAsManyAsFeatures) {
-  test::TempDir dir;
-  ThreadPool pool(1);
-  Model model = train(test::small_training_set(), test::small_options("ridge"), pool);
+TEST_F(ModelFile, FeatureNamesHaveToBeAsManyAsFeatures) {
+  Model model = trained("ridge");
   model.feature_names.assign(model.dimensions, "the same name");
-  save_model(model, dir / "m");
-  EXPECT_EQ(load_model(dir / "m").feature_names, model.feature_names);
+  EXPECT_EQ(read_back(model).feature_names, model.feature_names);
   model.feature_names.pop_back();
-  save_model(model, dir / "m");
-  try {
-    load_model(dir / "m");
-    FAIL() << "a name is missing";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    EXPECT_NE(std::string(error.what()).find("names or none"), std::string::npos) << error.what();
-  }
+  const Error error = test::caught([&] { read_back(model); });
+  EXPECT_EQ(error.code(), ErrorCode::bad_input);
+  EXPECT_NE(std::string(error.what()).find("names or none"), std::string::npos) << error.what();
 }
 
 /// Loads a model file after a change of its metadata or the shapes of its tensors.
@@ -193,14 +143,11 @@ void load_changed(const std::filesystem::path& from, const std::filesystem::path
   load_model(to);
 }
 
-TEST(ModelFile, SizesAreCheckedBeforeMemoryIsTaken) {
-  test::TempDir dir;
-  ThreadPool pool(1);
-  Dataset data = test::small_training_set();
+TEST_F(ModelFile, SizesAreCheckedBeforeMemoryIsTaken) {
+  const Model paper = trained("paper"), reverse = trained("reverse-ridge");
   data.semantics.tables = {{"a", 8}, {"b", data.semantics.values.cols() - 8}};
-  Model placed = train(data, test::small_options("parsnets", "semantic-weights=0.3,0.7"), pool);
+  Model placed = trained("parsnets", "semantic-weights=0.3,0.7");
   placed.sets = {{0.5f, 0.25f, 1}, {0, 0, 2}, {0, 0.75f}};
-  const Model paper = small_model("paper", pool), reverse = small_model("reverse-ridge", pool);
   const Model* const models[] = {&placed, &paper, &reverse};
   for (const Model* model : models) {
     save_model(*model, dir / "m");
@@ -226,11 +173,9 @@ TEST(ModelFile, SizesAreCheckedBeforeMemoryIsTaken) {
   }
 }
 
-TEST(ModelFile, OtherVersionsAndWhatModelsDoNotHaveAreRefused) {
-  test::TempDir dir;
-  ThreadPool pool(1);
+TEST_F(ModelFile, OtherVersionsAndWhatModelsDoNotHaveAreRefused) {
   for (const std::string method : {"parsnets", "scln"}) {
-    save_model(small_model(method, pool), dir / "m");
+    save_model(trained(method), dir / "m");
     const auto refused = [&](auto change) { EXPECT_THROW(load_changed(dir / "m", dir / "bad", change), Error); };
     for (const char* version : {"1", "3", ""})
       refused([&](auto& metadata, auto&) { metadata["format_version"] = version; });
@@ -260,11 +205,8 @@ TEST(ModelFile, OtherVersionsAndWhatModelsDoNotHaveAreRefused) {
   }
 }
 
-TEST(ModelFile, EveryTruncationIsRefused) {
-  test::TempDir dir;
-  ThreadPool pool(1);
-  auto data = test::small_training_set();
-  save_model(small_model("ridge", pool), dir / "m");
+TEST_F(ModelFile, EveryTruncationIsRefused) {
+  save_model(trained("ridge"), dir / "m");
   const std::string bytes = read_text_file(dir / "m");
   for (std::size_t size = 1; size < bytes.size(); size += size < 12000 ? 1 : 7) {
     write_text_file(dir / "cut", std::string_view(bytes).substr(0, size));
@@ -272,11 +214,8 @@ TEST(ModelFile, EveryTruncationIsRefused) {
   }
 }
 
-TEST(ModelFile, FlippedBitsAreRefusedOrHarmless) {
-  test::TempDir dir;
-  ThreadPool pool(1);
-  const Dataset data = test::small_training_set();
-  save_model(small_model("ridge", pool), dir / "m");
+TEST_F(ModelFile, FlippedBitsAreRefusedOrHarmless) {
+  save_model(trained("ridge"), dir / "m");
   const std::string bytes = read_text_file(dir / "m");
   Rng rng(11);
   int accepted = 0;
@@ -299,4 +238,5 @@ TEST(ModelFile, FlippedBitsAreRefusedOrHarmless) {
   EXPECT_LT(accepted, 1500);
 }
 
+}  // namespace
 }  // namespace parsnets

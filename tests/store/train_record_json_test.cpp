@@ -54,13 +54,9 @@ TrainRecord full_record() {
 }
 
 std::string refusal(const nlohmann::ordered_json& json) {
-  try {
-    train_record_from_json(json.dump(), "m.safetensors, record");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    return error.what();
-  }
-  return "";
+  const Error error = test::caught([&] { train_record_from_json(json.dump(), "m.safetensors, record"); });
+  EXPECT_EQ(error.code(), ErrorCode::bad_input);
+  return error.what();
 }
 
 /// Calls `check` with the path of every value in `json`, objects and lists among them.
@@ -157,16 +153,14 @@ TEST(TrainRecordJson, ANumberThatIsNotFiniteIsNull) {
 }
 
 TEST(TrainRecordJson, ATrainedModelTellsItsCertificateAlsoOnceStored) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(1);
-  const TrainOptions options = test::small_options("scln", "tolerance=1e-3");
-  const Model model = train(data, options, pool);
+  const test::TrainedModel trained(test::small_options("scln", "tolerance=1e-3"));
+  const Model& model = trained.model;
   ASSERT_TRUE(model.record.svr);
-  EXPECT_TRUE(model.record.svr->converged);
-  EXPECT_LE(model.record.svr->relative_gap, 1e-3);
-  EXPECT_NEAR((*model.record.svr->primal - *model.record.svr->dual) / *model.record.svr->primal,
-              model.record.svr->relative_gap, 1e-12);
-  EXPECT_EQ(model.record.svr->trace.front().pass, 0u);
+  const SvrCertificate& svr = *model.record.svr;
+  EXPECT_TRUE(svr.converged);
+  EXPECT_LE(svr.relative_gap, 1e-3);
+  EXPECT_NEAR((*svr.primal - *svr.dual) / *svr.primal, svr.relative_gap, 1e-12);
+  EXPECT_EQ(svr.trace.front().pass, 0u);
   test::TempDir dir;
   save_model(model, dir / "m.safetensors");
   EXPECT_TRUE(load_model(dir / "m.safetensors").record == model.record);

@@ -1,5 +1,3 @@
-#include "train/automatic.hpp"
-
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -8,27 +6,25 @@
 #include "parsnets/evaluation.hpp"
 #include "same_bytes.hpp"
 #include "small_training.hpp"
+#include "train/selection.hpp"
 
 namespace parsnets {
+namespace {
 
-TEST(Automatic, ItsChoiceDoesNotFallBehindAnyOfItsTrace) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(2);
+using Automatic = test::SmallTraining;
+
+TEST_F(Automatic, ItsChoiceDoesNotFallBehindAnyOfItsTrace) {
   const TrainOptions options = test::options_with("parsnets", "search=auto;time-budget=0");
   const TrainRecord record = train(data, options, pool).record;
   const auto& trace = record.selection;
   ASSERT_GT(trace.size(), 80u);
   const double reached = record.validation.zsl + record.validation.h;
-  for (const auto& step : trace) {
-    EXPECT_LE(step.zsl + step.h, reached + 0.01) << step.choice;
-  }
+  for (const auto& step : trace) EXPECT_LE(step.zsl + step.h, reached + 0.01) << step.choice;
   EXPECT_TRUE(trace[0].choice.starts_with("class space"));
   EXPECT_TRUE(record.left_out.empty());
 }
 
-TEST(Automatic, LeavesOptionsThatAreSetAloneAndKeepsToItsTimeBudget) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(2);
+TEST_F(Automatic, LeavesOptionsThatAreSetAloneAndKeepsToItsTimeBudget) {
   TrainOptions options = test::options_with("parsnets", "search=auto;feature-scaling=l2");
   options.search.time_budget = std::numeric_limits<double>::min();  // used up as soon as any time has passed
   const Model model = train(data, options, pool);
@@ -38,8 +34,8 @@ TEST(Automatic, LeavesOptionsThatAreSetAloneAndKeepsToItsTimeBudget) {
   EXPECT_GE(model.record.left_out.size(), 5u);
 }
 
-TEST(Automatic, IsTheSameForOneAndTwoThreads) {
-  const Dataset data = test::small_training_set(9);
+TEST_F(Automatic, IsTheSameForOneAndTwoThreads) {
+  data = test::small_training_set(9);
   ThreadPool one(1), two(2);
   const TrainOptions options = test::options_with("parsnets", "search=auto;time-budget=0");
   const Model a = train(data, options, one), b = train(data, options, two);
@@ -48,16 +44,11 @@ TEST(Automatic, IsTheSameForOneAndTwoThreads) {
   EXPECT_EQ(a.gamma, b.gamma);
 }
 
-TEST(Automatic, AVerySmallDataSetIsSearchedToo) {
-  SynthOptions tiny;
-  tiny.classes = 8;
-  tiny.attributes = 6;
-  tiny.samples = 80;
-  tiny.dimensions = 10;
-  ThreadPool pool(1);
+TEST_F(Automatic, AVerySmallDataSetIsSearchedToo) {
+  data = synthesize({.classes = 8, .attributes = 6, .samples = 80, .dimensions = 10});
   const TrainOptions options = test::options_with("parsnets", "search=auto;time-budget=0");
-  const Dataset data = synthesize(tiny);
   EXPECT_NO_THROW(evaluate(train(data, options, pool), data, pool));
 }
 
+}  // namespace
 }  // namespace parsnets

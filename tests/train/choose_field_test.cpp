@@ -31,7 +31,6 @@ FieldFold drawn_fold(double misplaced, std::size_t per_class = 30) {
   constexpr std::size_t kHeld = 8, kFit = 12, kOutputs = 24;
   Unit unit(7);
   FieldFold fold;
-  fold.placed = kOutputs;
   fold.held = Matrix<float>(kHeld, kOutputs);
   fold.fit = Matrix<float>(kFit, kOutputs);
   fold.unseen = kHeld * per_class;
@@ -88,9 +87,7 @@ TEST(ChooseField, TrainingStoresWhatWasChosen) {
   EXPECT_NEAR(record.field->h, record.validation.h, 1e-9);
   EXPECT_GT(record.field->five_examples_zsl, 0);
   EXPECT_FALSE(test::TrainedModel("ridge").model.record.field);
-  TrainOptions plain = test::small_options("parsnets");
-  plain.calibration.enabled = false;
-  const test::TrainedModel uncalibrated(plain);
+  const test::TrainedModel uncalibrated(test::small_options("parsnets", "calibrate=false"));
   EXPECT_FALSE(uncalibrated.model.record.field);
   EXPECT_EQ(uncalibrated.model.field, FieldSettings{});
 }

@@ -4,7 +4,6 @@
 
 #include "parsnets/error.hpp"
 #include "small_training.hpp"
-#include "temp_dir.hpp"
 #include "train/train_statistics.hpp"
 
 namespace parsnets {
@@ -51,12 +50,7 @@ TEST(CollectStatistics, CanBeCancelledAndLimited) {
   ThreadPool pool(1);
   Stops stops;
   const auto code_of = [&](ProgressObserver* progress, std::uint64_t limit) {
-    try {
-      collect_statistics(dir.path(), {}, StatisticsOptions{}, pool, progress, limit);
-    } catch (const Error& error) {
-      return error.code();
-    }
-    return ErrorCode::failure;
+    return test::caught([&] { collect_statistics(dir.path(), {}, {}, pool, progress, limit); }).code();
   };
   EXPECT_EQ(code_of(&stops, 0), ErrorCode::cancelled);
   EXPECT_EQ(code_of(nullptr, 1000000), ErrorCode::usage);

@@ -5,20 +5,18 @@
 #include "base/file.hpp"
 #include "parsnets/error.hpp"
 #include "small_training.hpp"
-#include "temp_dir.hpp"
 #include "train/fitter.hpp"
 
 namespace parsnets {
 namespace {
 
+using FitCheckpoint = test::SmallTraining;
+
 TrainOptions refined_options(const Dataset& data) {
   return resolve_options(test::small_options("parsnets", "refine-steps=6"), data);
 }
 
-TEST(FitCheckpoint, RefinementGoesOnToTheSameModel) {
-  const test::TempDir dir;
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(1);
+TEST_F(FitCheckpoint, RefinementGoesOnToTheSameModel) {
   TrainOptions options = refined_options(data);
   const Model whole = Fitter(data, data.split.trainval, pool, nullptr).fit(options);
   struct Stop {};
@@ -45,18 +43,10 @@ TEST(FitCheckpoint, RefinementGoesOnToTheSameModel) {
     EXPECT_NEAR(resumed.networks.data()[i], whole.networks.data()[i], 1e-4);
 }
 
-TEST(FitCheckpoint, FoldsComeBackAsTheyWere) {
-  const test::TempDir dir;
-  FoldState state;
-  state.result = {61.5, 42.25, 0.125, 0.0625};
-  state.field.emplace();
-  state.field->samples = Matrix<float>(3, 2, 0.5f);
-  state.field->held = Matrix<float>(1, 2, 0.25f);
-  state.field->fit = Matrix<float>(2, 2, -1.0f);
-  state.field->labels = {0, 1, 2};
-  state.field->unseen = 1;
-  state.field->placed = 2;
-  state.field->gamma = 0.5;
+TEST_F(FitCheckpoint, FoldsComeBackAsTheyWere) {
+  const FoldState state{
+      {61.5, 42.25, 0.125, 0.0625},
+      FieldFold{Matrix<float>(3, 2, 0.5f), {0, 1, 2}, 1, Matrix<float>(1, 2, 0.25f), Matrix<float>(2, 2, -1.0f), 0.5}};
   save_fold(dir / "f", "this fit", state);
   const FoldState read = load_fold(dir / "f", "this fit");
   EXPECT_EQ(read.result.zsl, 61.5);
@@ -67,8 +57,7 @@ TEST(FitCheckpoint, FoldsComeBackAsTheyWere) {
   EXPECT_EQ(read.field->gamma, 0.5);
 }
 
-TEST(FitCheckpoint, FingerprintsTellApartWhatAFitDependsOn) {
-  Dataset data = test::small_training_set();
+TEST_F(FitCheckpoint, FingerprintsTellApartWhatAFitDependsOn) {
   const TrainOptions options = refined_options(data);
   const auto of = [&](const TrainOptions& o) {
     return fit_fingerprint(data, data.split.trainval, o, data.split.test_seen);
@@ -88,24 +77,17 @@ TEST(FitCheckpoint, FingerprintsTellApartWhatAFitDependsOn) {
   EXPECT_NE(of(options), before);
 }
 
-TEST(FitCheckpoint, OtherOrDamagedFilesAreRefused) {
-  const test::TempDir dir;
+TEST_F(FitCheckpoint, OtherOrDamagedFilesAreRefused) {
   save_fold(dir / "f", "this fit", {});
-  const auto refused = [&](const std::string& fingerprint) {
-    try {
-      load_fold(dir / "f", fingerprint);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::bad_input);
-      return true;
-    }
-    return false;
+  const auto code_of = [&](const std::string& fingerprint) {
+    return test::caught([&] { load_fold(dir / "f", fingerprint); }).code();
   };
-  EXPECT_TRUE(refused("another fit"));
-  EXPECT_FALSE(refused("this fit"));
+  EXPECT_EQ(code_of("another fit"), ErrorCode::bad_input);
+  EXPECT_NO_THROW(load_fold(dir / "f", "this fit"));
   std::string bytes = read_text_file(dir / "f");
   bytes.replace(bytes.find("zsl"), 3, "zzz");
   write_text_file(dir / "f", bytes);
-  EXPECT_TRUE(refused("this fit"));
+  EXPECT_EQ(code_of("this fit"), ErrorCode::bad_input);
 }
 
 }  // namespace

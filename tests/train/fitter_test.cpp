@@ -50,22 +50,14 @@ TEST(Fitter, RefinementRefusesAMemoryLimitItCannotKeep) {
   Fitter fitter(data, data.split.trainval, pool, nullptr);
   auto options = resolve_options(test::small_options("parsnets", "refine-steps=2"), data);
   options.run.memory_limit = 1000;
-  try {
-    fitter.fit(options);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage);
-    EXPECT_NE(std::string(error.what()).find("memory-limit"), std::string::npos);
-  }
+  const Error error = test::caught([&] { fitter.fit(options); });
+  EXPECT_EQ(error.code(), ErrorCode::usage);
+  EXPECT_NE(std::string(error.what()).find("memory-limit"), std::string::npos);
 }
 
 TEST(Fitter, WhatWasFittedInBetweenDoesNotChangeAFit) {
-  for (const std::size_t samples : {std::size_t{960}, std::size_t{64}}) {  // 64: fewer samples than features
-    SynthOptions synth;
-    synth.classes = 8;
-    synth.samples = samples;
-    synth.dimensions = 60;
-    const Dataset data = synthesize(synth);
+  for (const int samples : {960, 64}) {  // 64: fewer samples than features
+    const Dataset data = synthesize({.classes = 8, .samples = samples, .dimensions = 60});
     ThreadPool pool(1);
     Fitter fitter(data, data.split.trainval, pool, nullptr);
     for (const auto& method : method_names()) {

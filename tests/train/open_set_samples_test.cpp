@@ -13,6 +13,18 @@ namespace {
 
 using Trained = test::TrainedModel;
 
+OpenSetSamples collected(const Trained& trained, const OpenSetOptions& options = {}) {
+  ThreadPool pool(1);
+  return collect_open_set(trained.model, trained.data, options, pool, nullptr);
+}
+
+/// Training samples of each class.
+std::map<std::int32_t, std::size_t> sizes_of(const Dataset& data) {
+  std::map<std::int32_t, std::size_t> sizes;
+  for (const auto r : data.split.trainval) ++sizes[data.labels[static_cast<std::size_t>(r)]];
+  return sizes;
+}
+
 struct Role {
   std::set<std::uint32_t> folds;
   std::size_t unknown = 0, unseen = 0, seen = 0;
@@ -20,14 +32,10 @@ struct Role {
 
 TEST(OpenSetSamples, EveryClassIsUnknownOnceUnseenOnceAndSeenInOtherFolds) {
   const Trained trained("parsnets");
-  ThreadPool pool(1);
-  OpenSetOptions options;
-  options.folds = 4;
-  const OpenSetSamples samples = collect_open_set(trained.model, trained.data, options, pool, nullptr);
+  const OpenSetSamples samples = collected(trained, {.folds = 4});
   EXPECT_EQ(samples.folds, 4u);
   std::map<std::int32_t, Role> classes;
-  std::map<std::int32_t, std::size_t> sizes;
-  for (const auto r : trained.data.split.trainval) ++sizes[trained.data.labels[static_cast<std::size_t>(r)]];
+  auto sizes = sizes_of(trained.data);
   for (const HeldOutSample& s : samples.judged) {
     Role& role = classes[s.label];
     if (s.seen) {
@@ -58,14 +66,12 @@ TEST(OpenSetSamples, EveryClassIsUnknownOnceUnseenOnceAndSeenInOtherFolds) {
 
 TEST(OpenSetSamples, BothHalvesOfAFoldHaveClassesHoweverManyFoldsAreAskedFor) {
   const Trained trained("parsnets");
-  ThreadPool pool(1);
-  OpenSetOptions options;
-  options.folds = 100;
-  const OpenSetSamples samples = collect_open_set(trained.model, trained.data, options, pool, nullptr);
+  const OpenSetSamples samples = collected(trained, {.folds = 100});
   EXPECT_EQ(samples.folds, trained.data.seen_classes().size() / 2);
   // The number of candidates must not tell known samples from unknown ones.
   std::map<std::uint32_t, std::set<std::int32_t>> unknown, unseen;
-  std::map<std::int32_t, std::size_t> seen, sizes;
+  std::map<std::int32_t, std::size_t> seen;
+  auto sizes = sizes_of(trained.data);
   for (const HeldOutSample& s : samples.judged) {
     if (!s.known) unknown[s.fold].insert(s.label);
     if (s.known && !s.seen) unseen[s.fold].insert(s.label);
@@ -75,7 +81,6 @@ TEST(OpenSetSamples, BothHalvesOfAFoldHaveClassesHoweverManyFoldsAreAskedFor) {
     EXPECT_GE(unknown[f].size(), 2u);
     EXPECT_EQ(unknown[f], unseen[f]);  // in the other turn
   }
-  for (const auto r : trained.data.split.trainval) ++sizes[trained.data.labels[static_cast<std::size_t>(r)]];
   for (const auto& [label, count] : seen) EXPECT_LE(count, sizes[label]);  // a sample is left out once
 }
 
@@ -85,8 +90,7 @@ TEST(OpenSetSamples, WithoutUnseenClassesInTheBankNoneAreJudged) {
   for (const auto c : trained.data.unseen_classes())
     unseen.push_back(trained.data.class_names[static_cast<std::size_t>(c)]);
   trained.model.remove_classes(unseen);
-  ThreadPool pool(1);
-  const OpenSetSamples samples = collect_open_set(trained.model, trained.data, OpenSetOptions{}, pool, nullptr);
+  const OpenSetSamples samples = collected(trained);
   std::size_t unknown = 0;
   for (const HeldOutSample& s : samples.judged) {
     EXPECT_EQ(s.known, s.seen);
@@ -98,17 +102,11 @@ TEST(OpenSetSamples, WithoutUnseenClassesInTheBankNoneAreJudged) {
 
 TEST(OpenSetSamples, SamplesOfClassesThatTheBankLacksAreUnknown) {
   Trained trained("parsnets");
-  const std::string removed = trained.data.class_names[static_cast<std::size_t>(trained.data.seen_classes()[0])];
-  trained.model.remove_class(removed);
-  trained.model.add_class("okapi", std::vector<float>(trained.model.attributes(), 0.5f));
-  ThreadPool pool(1);
-  OpenSetOptions options;
-  options.folds = 2;
-  const OpenSetSamples samples = collect_open_set(trained.model, trained.data, options, pool, nullptr);
   const std::int32_t label = trained.data.seen_classes()[0];
-  for (const HeldOutSample& s : samples.judged) {
-    EXPECT_FALSE(s.label == label && s.known);
-  }
+  trained.model.remove_class(trained.data.class_names[static_cast<std::size_t>(label)]);
+  trained.model.add_class("okapi", std::vector<float>(trained.model.attributes(), 0.5f));
+  const OpenSetSamples samples = collected(trained, {.folds = 2});
+  for (const HeldOutSample& s : samples.judged) EXPECT_FALSE(s.label == label && s.known);
   for (const OwnConfidence& own : samples.own) EXPECT_NE(own.label, label);
 }
 

@@ -13,13 +13,7 @@ namespace {
 
 /// Many samples of few values: what decides is their number.
 Dataset many_samples() {
-  SynthOptions options;
-  options.classes = 10;
-  options.samples = 40000;
-  options.dimensions = 64;
-  options.attributes = 8;
-  options.hidden = 8;
-  return synthesize(options);
+  return synthesize({.classes = 10, .attributes = 8, .samples = 40000, .dimensions = 64, .hidden = 8});
 }
 
 TEST(PlaceSamples, SamplesAreStreamedWhenTheLimitIsTooLowForThem) {

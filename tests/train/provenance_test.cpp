@@ -41,8 +41,7 @@ TEST(Provenance, ARequestHoldsWhatWasAskedAndComesBack) {
 }
 
 TEST(Provenance, TrainingKeepsTheRequestNotItsOutcome) {
-  TrainOptions options = small_options("ridge");
-  options.search.kind = Search::grid;
+  TrainOptions options = small_options("ridge", "search=grid");
   options.search.grid = "lambda=1,3";
   const TrainedModel trained(options);
   const auto& asked = *trained.model.record.asked;
@@ -73,13 +72,9 @@ TEST(Provenance, WhatDiffersIsNamed) {
   other.samples = 12;
   other.split.val.second = "0";
   other.name = "renamed";
-  try {
-    check_same_data(record, other, "here");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_NE(error.parts().found.find("samples 12, split val of"), std::string::npos) << error.what();
-    EXPECT_EQ(error.parts().found.find("renamed"), std::string::npos);
-  }
+  const std::string found = caught([&] { check_same_data(record, other, "here"); }).parts().found;
+  EXPECT_NE(found.find("samples 12, split val of"), std::string::npos) << found;
+  EXPECT_EQ(found.find("renamed"), std::string::npos);
   Dataset changed = small_training_set();
   for (auto& value : changed.features.values()) value += 1;
   EXPECT_THROW(check_same_data(record, provenance(changed), "here"), Error);

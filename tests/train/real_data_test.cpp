@@ -63,22 +63,19 @@ TEST(RealData, UnknownClassesOfCubAreRejectedAtTheStatedRate) {
   ThreadPool pool(2);
   // Which classes are unknown matters more than anything else: the figures are means over draws.
   constexpr int kDraws = 6;
-  OpenSetOptions options;
-  options.folds = 10;  // for the time
   double accepted = 0, gain = 0;
   for (int seed = 1; seed <= kDraws; ++seed) {
     const OpenCub cub(whole, static_cast<std::uint64_t>(seed));
     Model model = train(cub.data, TrainOptions(), pool);
     model.remove_classes(cub.unknown);
-    calibrate_open_set(model, cub.data, options, pool);
+    calibrate_open_set(model, cub.data, {.folds = 10}, pool);  // fewer, for the time
     const OpenSetEvaluation result = evaluate_open_set(model, cub.data, OpenSetEvaluationOptions(), pool);
     EXPECT_EQ(result.unknown.classes, 50u);
     EXPECT_EQ(result.known_unseen.classes, 25u);
     accepted += result.unknown.accepted / kDraws;
     gain += (result.by_known_score.auroc - result.by_confidence.auroc) / kDraws;
-    for (const NoClassInputs& kind : result.no_class) {
+    for (const NoClassInputs& kind : result.no_class)
       EXPECT_GE(kind.rejected, kind.name == "scaled" ? 70 : 99) << kind.name;
-    }
   }
   EXPECT_NEAR(accepted, 5, 2);
   EXPECT_GT(gain, 3);

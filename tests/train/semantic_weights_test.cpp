@@ -1,5 +1,3 @@
-#include "train/semantic_weights.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
 #include "small_training.hpp"
+#include "train/selection.hpp"
 #include "train/train_statistics.hpp"
 
 namespace parsnets {
@@ -19,16 +18,14 @@ namespace {
 
 /// The attributes of the set, a noisy half in each of two tables, and noise alone in the second where `noise` says so.
 Dataset halves(bool noise) {
-  SynthOptions o;
-  o.classes = 40;
-  o.attributes = 24;
-  o.samples = 2000;
-  o.dimensions = 60;
-  o.hidden = 64;
-  o.attribute_noise = 0.3;
-  o.signature = 0.1;
-  o.nuisance = 0.6;
-  Dataset data = synthesize(o);
+  Dataset data = synthesize({.classes = 40,
+                             .attributes = 24,
+                             .samples = 2000,
+                             .dimensions = 60,
+                             .attribute_noise = 0.3,
+                             .signature = 0.1,
+                             .nuisance = 0.6,
+                             .hidden = 64});
   Rng rng(4);
   for (std::size_t c = 0; c < data.classes() && noise; ++c)
     for (std::size_t j = 12; j < 24; ++j) data.semantics.values(c, j) = static_cast<float>(rng.normal());
@@ -80,12 +77,11 @@ TEST(SemanticWeights, ThreeTablesAreSearchedByCoordinates) {
 TEST(SemanticWeights, TwoTablesTogetherBeatEachAlone) {
   ThreadPool pool(2);
   const Dataset both = halves(false);
-  const TrainOptions options;
-  const Model model = train(both, options, pool);
+  const Model model = train(both, {}, pool);
   const double together = zsl(model, both, pool);
   for (const std::size_t t : {0u, 1u}) {
     const Dataset alone = with_table(t);
-    EXPECT_GT(together, zsl(train(alone, options, pool), alone, pool) + 2) << t;
+    EXPECT_GT(together, zsl(train(alone, {}, pool), alone, pool) + 2) << t;
   }
   EXPECT_EQ(model.record.data.semantics, "a,b");
   ASSERT_EQ(model.record.selection.size(), 9u);
@@ -98,9 +94,7 @@ TEST(SemanticWeights, ATableOfNoiseGetsLittleWeightWhateverIsTrained) {
   ThreadPool pool(2);
   const Dataset data = halves(true);
   for (const std::string method : {"parsnets", "ridge"}) {
-    TrainOptions options = test::options_with(method);
-    options.calibration.enabled = method == "parsnets";
-    const Model model = train(data, options, pool);
+    const Model model = train(data, test::options_with(method, method == "ridge" ? "calibrate=false" : ""), pool);
     double first = 0, second = 0;  // squared lengths of the two tables' axes
     const auto& u = model.semantic_preprocess.whitening;
     for (std::size_t i = 0; i < u.size(); ++i) (i % 24 < 12 ? first : second) += u[i] * u[i];
@@ -113,11 +107,10 @@ TEST(SemanticWeights, ATableOfNoiseGetsLittleWeightWhateverIsTrained) {
 TEST(SemanticWeights, AreObeyedWhereGivenAndCheckedAgainstTheTables) {
   ThreadPool pool(1);
   const Dataset data = halves(false);
-  TrainOptions options = test::options_with("parsnets", "semantic-weights=1,3");
-  const Model model = train(data, options, pool);
+  const Model model = train(data, test::options_with("parsnets", "semantic-weights=1,3"), pool);
   EXPECT_TRUE(model.record.selection.empty());
   EXPECT_NE(model.options.find("\"semantic-weights\":\"1,3\""), std::string::npos);
-  options = test::options_with("parsnets", "semantic-weights=1,3,1");
+  const TrainOptions options = test::options_with("parsnets", "semantic-weights=1,3,1");
   EXPECT_THROW(train(data, options, pool), Error);
   EXPECT_THROW(train(with_table(0), options, pool), Error);
   EXPECT_THROW(train(data, test::options_with("dap"), pool), Error);

@@ -15,13 +15,7 @@ namespace parsnets {
 namespace {
 
 Dataset generated_set() {
-  SynthOptions options;
-  options.classes = 12;
-  options.samples = 900;
-  options.dimensions = 40;
-  options.attributes = 10;
-  options.hidden = 24;
-  return synthesize(options);
+  return synthesize({.classes = 12, .attributes = 10, .samples = 900, .dimensions = 40, .hidden = 24});
 }
 
 TrainOptions gated_options() { return test::options_with("parsnets", "networks=6;active=2;encoding=8"); }

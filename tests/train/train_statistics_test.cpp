@@ -6,10 +6,12 @@
 
 #include "parsnets/error.hpp"
 #include "small_training.hpp"
-#include "train/statistics_folds.hpp"
+#include "train/fit_statistics.hpp"
 
 namespace parsnets {
 namespace {
+
+using TrainStatistics = test::SmallTraining;
 
 const StatisticsOptions kOptions{FeatureScaling::l2, 4, 16};
 
@@ -32,9 +34,7 @@ double relative_difference(std::span<const float> a, std::span<const float> b) {
   return std::sqrt(difference / size);
 }
 
-TEST(TrainStatistics, SevenShardsInAnyOrderGiveTheModelOfOnePass) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(2);
+TEST_F(TrainStatistics, SevenShardsInAnyOrderGiveTheModelOfOnePass) {
   const Model one = train_from_statistics(statistics_of(data, 0, 1, pool), data, {}, pool);
   const Matrix<float> expected = one.scores(data.features.view(), pool);
   for (const bool backwards : {false, true}) {
@@ -54,9 +54,7 @@ TEST(TrainStatistics, SevenShardsInAnyOrderGiveTheModelOfOnePass) {
   }
 }
 
-TEST(TrainStatistics, GivesTheClosedFormOfTrain) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(2);
+TEST_F(TrainStatistics, GivesTheClosedFormOfTrain) {
   for (const FeatureScaling scaling : {FeatureScaling::l2, FeatureScaling::standardize}) {
     ParsNetsOptions method;
     method.feature_scaling = scaling;
@@ -74,9 +72,7 @@ TEST(TrainStatistics, GivesTheClosedFormOfTrain) {
   }
 }
 
-TEST(TrainStatistics, CalibratesOnGroupsAndRecordsItsSource) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(2);
+TEST_F(TrainStatistics, CalibratesOnGroupsAndRecordsItsSource) {
   const Model model =
       train_from_statistics(statistics_of(data, 0, 1, pool), data, {}, pool, nullptr, nullptr, {{"a.stats", 5, 5}});
   EXPECT_GT(model.record.validation.folds, 1u);
@@ -90,9 +86,7 @@ TEST(TrainStatistics, CalibratesOnGroupsAndRecordsItsSource) {
   EXPECT_NE(plain.record.warnings.back().find("no calibration"), std::string::npos);
 }
 
-TEST(TrainStatistics, AFoldHoldsOutAGroupAndTakesItsTestsOutOfTheSums) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(1);
+TEST_F(TrainStatistics, AFoldHoldsOutAGroupAndTakesItsTestsOutOfTheSums) {
   const Statistics all = statistics_of(data, 0, 1, pool);
   const auto fold = statistics_fold(all, 2, pool);
   ASSERT_TRUE(fold.has_value());
@@ -111,17 +105,10 @@ TEST(TrainStatistics, AFoldHoldsOutAGroupAndTakesItsTestsOutOfTheSums) {
   EXPECT_GT(removed, 0);
 }
 
-TEST(TrainStatistics, RefusesWhatNeedsSamplesAndWhatDoesNotFit) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(1);
+TEST_F(TrainStatistics, RefusesWhatNeedsSamplesAndWhatDoesNotFit) {
   const Statistics all = statistics_of(data, 0, 1, pool);
-  const auto error_of = [&](const Statistics& statistics, const TrainOptions& options) -> std::string {
-    try {
-      train_from_statistics(statistics, data, options, pool);
-    } catch (const Error& error) {
-      return error.message(flag_option);
-    }
-    return "";
+  const auto error_of = [&](const Statistics& statistics, const TrainOptions& options) {
+    return test::caught([&] { train_from_statistics(statistics, data, options, pool); }).message(flag_option);
   };
   TrainOptions options = test::options_with("parsnets", "refine-steps=5;networks=8;search=grid;false-accept=0.1");
   const std::string refused = error_of(all, options);

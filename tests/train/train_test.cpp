@@ -10,7 +10,6 @@
 #include "parsnets/training.hpp"
 #include "same_bytes.hpp"
 #include "small_training.hpp"
-#include "temp_dir.hpp"
 #include "train/selection.hpp"
 #include "train/train_options.hpp"
 
@@ -18,15 +17,13 @@ namespace parsnets {
 
 namespace {
 
-const std::vector<std::string> kMethods = method_names();
+using Train = test::SmallTraining;
 
 }  // namespace
 
-TEST(Train, EveryMethodRecognisesUnseenClassesFarAboveChance) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(2);
+TEST_F(Train, EveryMethodRecognisesUnseenClassesFarAboveChance) {
   const double chance = 100.0 / static_cast<double>(data.unseen_classes().size());
-  for (const auto& method : kMethods) {
+  for (const auto& method : method_names()) {
     const auto options = test::small_options(method, method == "parsnets" ? "" : "lambda=0.1");
     const Evaluation report = evaluate(train(data, options, pool), data, pool);
     EXPECT_GT(report.zsl.top1_per_class, chance + 25) << method;
@@ -34,23 +31,17 @@ TEST(Train, EveryMethodRecognisesUnseenClassesFarAboveChance) {
   }
 }
 
-TEST(Train, ModelFilesAreByteIdenticalForOneAndTwoThreads) {
-  const Dataset data = test::small_training_set();
-  test::TempDir dir;
+TEST_F(Train, ModelFilesAreByteIdenticalForOneAndTwoThreads) {
   ThreadPool one(1), two(2);
-  for (const auto& method : kMethods) {
+  for (const auto& method : method_names()) {
     save_model(train(data, test::small_options(method), one), dir / "one");
     save_model(train(data, test::small_options(method), two), dir / "two");
     EXPECT_TRUE(test::same_file_bytes(dir / "one", dir / "two")) << method;
   }
 }
 
-TEST(Train, TestSamplesHaveNoInfluenceOnTheModel) {
-  Dataset data = test::small_training_set();
-  test::TempDir dir;
-  ThreadPool pool(1);
-  auto options = test::small_options("ridge");
-  options.search.kind = Search::grid;
+TEST_F(Train, TestSamplesHaveNoInfluenceOnTheModel) {
+  const auto options = test::small_options("ridge", "search=grid");
   save_model(train(data, options, pool), dir / "before");
   for (const auto* list : {&data.split.test_seen, &data.split.test_unseen})
     for (const auto s : *list)
@@ -59,9 +50,7 @@ TEST(Train, TestSamplesHaveNoInfluenceOnTheModel) {
   EXPECT_TRUE(test::same_file_bytes(dir / "before", dir / "after"));
 }
 
-TEST(Train, SelectionPicksTheBestCandidateOfItsTraceAndLeavesOptionsThatAreSetAlone) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(2);
+TEST_F(Train, SelectionPicksTheBestCandidateOfItsTraceAndLeavesOptionsThatAreSetAlone) {
   const auto options = test::small_options("ridge", "search=grid;feature-scaling=l2;semantic-scaling=standardize");
   const Model model = train(data, options, pool);
   const TrainRecord& record = model.record;
@@ -79,11 +68,9 @@ TEST(Train, SelectionPicksTheBestCandidateOfItsTraceAndLeavesOptionsThatAreSetAl
   EXPECT_EQ("lambda=" + chosen["lambda"].dump(), winner.find('.') == std::string::npos ? winner + ".0" : winner);
 }
 
-TEST(Train, AGridOfOnesOwnIsSearchedAndItsMistakesAreNamed) {
-  TrainOptions options = test::small_options("ridge");
+TEST_F(Train, AGridOfOnesOwnIsSearchedAndItsMistakesAreNamed) {
+  TrainOptions options = test::small_options("ridge", "search=grid");
   options.search.grid = "lambda=1,2;semantic-scaling=l2,standardize";
-  options.search.kind = Search::grid;
-  const Dataset data = test::small_training_set();
   EXPECT_EQ(search_grid(options, data).size(), 2u);
   for (const char* bad : {"lambda", "nope=1", "lambda=x", "gates=soft"}) {
     options.search.grid = bad;
@@ -91,27 +78,18 @@ TEST(Train, AGridOfOnesOwnIsSearchedAndItsMistakesAreNamed) {
   }
 }
 
-TEST(Train, ImpossibleOptionsAreReportedTogether) {
+TEST_F(Train, ImpossibleOptionsAreReportedTogether) {
   TrainOptions options = test::small_options("scln", "active=9;encoding=25");
   options.search.grid = "c=1";  // without a search
-  ThreadPool pool(1);
-  try {
-    train(test::small_training_set(), options, pool);
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::usage);
-    for (const char* part : {"'active': ", "'encoding': ", "'grid' "})
-      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
-  }
+  const Error error = test::caught([&] { train(data, options, pool); });
+  EXPECT_EQ(error.code(), ErrorCode::usage);
+  for (const char* part : {"'active': ", "'encoding': ", "'grid' "})
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
 }
 
-TEST(Train, GammaComesFromValidationAndImprovesTheHarmonicMean) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(1);
-  auto options = test::small_options("ridge");
-  const Model calibrated = train(data, options, pool);
-  options.calibration.enabled = false;
-  const Model plain = train(data, options, pool);
+TEST_F(Train, GammaComesFromValidationAndImprovesTheHarmonicMean) {
+  const Model calibrated = train(data, test::small_options("ridge"), pool),
+              plain = train(data, test::small_options("ridge", "calibrate=false"), pool);
   EXPECT_EQ(plain.gamma, 0);
   EXPECT_NE(calibrated.gamma, 0);
   EXPECT_GT(evaluate(calibrated, data, pool).gzsl.h, evaluate(plain, data, pool).gzsl.h);
@@ -119,15 +97,12 @@ TEST(Train, GammaComesFromValidationAndImprovesTheHarmonicMean) {
   EXPECT_EQ(plain.record.validation.gamma_from, "none");
 }
 
-TEST(Train, AnInterruptedRunGoesOnToTheSameBytes) {
+TEST_F(Train, AnInterruptedRunGoesOnToTheSameBytes) {
   struct StopAfter : ProgressObserver {
     int left;
     explicit StopAfter(int n) : left(n) {}
     bool on_progress(const ProgressEvent& e) override { return e.stage != "svr" || --left > 0; }
   };
-  const Dataset data = test::small_training_set();
-  test::TempDir dir;
-  ThreadPool pool(1);
   auto options = test::small_options("scln", "tolerance=1e-6;c=1");
   save_model(train(data, options, pool), dir / "whole");
   options.run.checkpoint = dir / "state";
@@ -147,9 +122,7 @@ TEST(Train, AnInterruptedRunGoesOnToTheSameBytes) {
   EXPECT_TRUE(test::same_file_bytes(dir / "whole", dir / "resumed"));
 }
 
-TEST(Train, RefinementLowersItsObjectiveAtEveryStep) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(2);
+TEST_F(Train, RefinementLowersItsObjectiveAtEveryStep) {
   for (const std::string networks : {"0", "8"}) {
     const Model model = train(data, test::small_options("parsnets", "refine-steps=6;networks=" + networks), pool);
     const auto& steps = model.record.refinement;
@@ -160,9 +133,7 @@ TEST(Train, RefinementLowersItsObjectiveAtEveryStep) {
   }
 }
 
-TEST(Train, ThePapersMethodJoinsSvrAndGeometryAndNeverRises) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(2);
+TEST_F(Train, ThePapersMethodJoinsSvrAndGeometryAndNeverRises) {
   const Model model = train(data, test::small_options("paper", "mmg=1;tolerance=1e-4"), pool);
   const auto& steps = model.record.joint;
   ASSERT_GE(steps.size(), 2u) << "at least one step was taken";
@@ -172,9 +143,7 @@ TEST(Train, ThePapersMethodJoinsSvrAndGeometryAndNeverRises) {
   EXPECT_EQ(nlohmann::json::parse(model.options)["gates"], "energy");
 }
 
-TEST(Train, ARidgeFitOfThePapersNetworksHasASharedMapAndNeverRises) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(2);
+TEST_F(Train, ARidgeFitOfThePapersNetworksHasASharedMapAndNeverRises) {
   for (const std::string relu : {"false", "true"}) {
     const Model model =
         train(data, test::small_options("paper", "fit=ridge;gates=anchor;joint-steps=4;relu=" + relu), pool);
@@ -187,9 +156,7 @@ TEST(Train, ARidgeFitOfThePapersNetworksHasASharedMapAndNeverRises) {
   EXPECT_THROW(train(data, test::small_options("paper", "relu=true"), pool), Error) << "ReLU has no exact dual";
 }
 
-TEST(Train, APathOfRefinementStepsIsWhatSeparateRunsGive) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(1);
+TEST_F(Train, APathOfRefinementStepsIsWhatSeparateRunsGive) {
   auto both = test::small_options("parsnets", "search=grid");
   both.search.grid = "refine-steps=0,2,5;prototype-width=0,1.4";
   const TrainRecord record = train(data, both, pool).record;
@@ -204,16 +171,13 @@ TEST(Train, APathOfRefinementStepsIsWhatSeparateRunsGive) {
   }
 }
 
-TEST(Train, EvaluatingClassesTheModelDoesNotHaveIsRefused) {
-  const Dataset data = test::small_training_set();
-  ThreadPool pool(1);
+TEST_F(Train, EvaluatingClassesTheModelDoesNotHaveIsRefused) {
   Model model = train(data, test::small_options("ridge"), pool);
   model.remove_class(data.class_names[static_cast<std::size_t>(data.unseen_classes()[0])]);
   EXPECT_THROW(evaluate(model, data, pool), Error);
 }
 
-TEST(Train, ThePapersSparsityFollowsTheDataSetNotTheNameOfItsFolder) {
-  Dataset data = test::small_training_set();
+TEST_F(Train, ThePapersSparsityFollowsTheDataSetNotTheNameOfItsFolder) {
   data.features = Matrix<float>(data.samples(), 400);  // as many as the preset encodes
   const auto open = [&](const char* folder, const char* known_as) {
     data.name = folder;
@@ -225,24 +189,16 @@ TEST(Train, ThePapersSparsityFollowsTheDataSetNotTheNameOfItsFolder) {
   EXPECT_EQ(open("downloads", "AWA2"), 30);
 }
 
-TEST(Train, DefaultSizesOfSclnSuitSmallData) {
-  ThreadPool pool(1);
-  SynthOptions synth;
-  synth.classes = 6;
-  synth.samples = 60;
-  synth.attributes = 8;
-  synth.dimensions = 5;
-  synth.hidden = 8;
-  const Model model = train(synthesize(synth), test::options_with("scln", "calibrate=false"), pool);
+TEST_F(Train, DefaultSizesOfSclnSuitSmallData) {
+  const Dataset tiny = synthesize({.classes = 6, .attributes = 8, .samples = 60, .dimensions = 5, .hidden = 8});
+  const Model model = train(tiny, test::options_with("scln", "calibrate=false"), pool);
   EXPECT_LE(model.gates.open, model.gates.networks);
   EXPECT_EQ(model.encoder.weights.rows() % model.gates.networks, 0u);
 }
 
-TEST(Train, ThePapersMethodFitsNarrowFeaturesAndSaysSo) {
-  ThreadPool pool(1);
+TEST_F(Train, ThePapersMethodFitsNarrowFeaturesAndSaysSo) {
   for (const std::string method : {"paper", "scln", "mmg"}) {
-    const Model model =
-        train(test::small_training_set(), test::options_with(method, "calibrate=false;max-passes=3"), pool);
+    const Model model = train(data, test::options_with(method, "calibrate=false;max-passes=3"), pool);
     if (model.gates.kind == GateKind::energy) {
       EXPECT_EQ(model.encoder.weights.rows() % model.gates.networks, 0u);
     }
@@ -254,10 +210,9 @@ TEST(Train, ThePapersMethodFitsNarrowFeaturesAndSaysSo) {
   }
 }
 
-TEST(Train, StoredOptionsDescribeTheNetworksThatAreThere) {
-  ThreadPool pool(1);
+TEST_F(Train, StoredOptionsDescribeTheNetworksThatAreThere) {
   const auto stored = [&](const TrainOptions& options) {
-    const Model model = train(test::small_training_set(), options, pool);
+    const Model model = train(data, options, pool);
     return std::pair(nlohmann::json::parse(model.options), model.gates.networks);
   };
   EXPECT_EQ(stored(test::options_with("parsnets", "calibrate=false")).first["networks"], 0) << "few classes";
@@ -270,75 +225,52 @@ TEST(Train, StoredOptionsDescribeTheNetworksThatAreThere) {
   EXPECT_FALSE(stored(test::small_options("ridge")).first.contains("networks"));
 }
 
-TEST(Train, ARecordWarnsOfClassesThatCannotBeToldApartAndOfASingleValidationClass) {
-  ThreadPool pool(1);
-  const auto warnings = [&](const Dataset& data) {
-    return train(data, test::small_options("ridge"), pool).record.warnings;
-  };
-  const auto copy_row = [](Dataset& data, std::size_t from, std::size_t to) {
+TEST_F(Train, ARecordWarnsOfClassesThatCannotBeToldApartAndOfASingleValidationClass) {
+  const auto warnings = [&] { return train(data, test::small_options("ridge"), pool).record.warnings; };
+  const auto copy_row = [&](std::size_t from, std::size_t to) {
     std::ranges::copy(data.semantics.values.row(from), data.semantics.values.row(to).begin());
   };
-  EXPECT_TRUE(warnings(test::small_training_set()).empty());
+  EXPECT_TRUE(warnings().empty());
 
-  Dataset data = test::small_training_set();
-  copy_row(data, 2, 7);
-  ASSERT_EQ(warnings(data).size(), 1u);
-  EXPECT_NE(warnings(data)[0].find("such as '" + data.class_names[2] + "' and '" + data.class_names[7] + "'"),
+  copy_row(2, 7);
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_NE(warnings()[0].find("such as '" + data.class_names[2] + "' and '" + data.class_names[7] + "'"),
             std::string::npos);
-  EXPECT_EQ(evaluate(train(data, test::small_options("ridge"), pool), data, pool).warnings, warnings(data));
+  EXPECT_EQ(evaluate(train(data, test::small_options("ridge"), pool), data, pool).warnings, warnings());
 
-  for (std::size_t c = 1; c < data.classes(); ++c) copy_row(data, 0, c);
-  ASSERT_EQ(warnings(data).size(), 1u);
-  EXPECT_TRUE(warnings(data)[0].starts_with("all classes have the same attributes"));
+  for (std::size_t c = 1; c < data.classes(); ++c) copy_row(0, c);
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_TRUE(warnings()[0].starts_with("all classes have the same attributes"));
 
   data = test::small_training_set();
-  data.split.val.clear();
-  data.split.train.clear();
-  for (const auto s : data.split.trainval)
-    (data.labels[static_cast<std::size_t>(s)] == data.seen_classes()[0] ? data.split.val : data.split.train)
-        .push_back(s);
-  ASSERT_EQ(warnings(data).size(), 1u);
-  EXPECT_NE(warnings(data)[0].find("validation holds out one class: its ZSL is 100 by definition"), std::string::npos);
+  test::hold_out(data, 1);
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_NE(warnings()[0].find("validation holds out one class: its ZSL is 100 by definition"), std::string::npos);
 }
 
-TEST(Train, OneMoreFoldIsSingular) {
-  ThreadPool pool(1);
+TEST_F(Train, OneMoreFoldIsSingular) {
   const auto classes_from = [&](int folds) {
-    TrainOptions options = test::small_options("ridge");
-    options.calibration.folds = folds;
-    return train(test::small_training_set(), options, pool).record.validation.classes_from;
+    const auto options = test::small_options("ridge", "folds=" + std::to_string(folds));
+    return train(data, options, pool).record.validation.classes_from;
   };
   EXPECT_TRUE(classes_from(2).ends_with("; 1 more fold drawn from the seen classes")) << classes_from(2);
   EXPECT_TRUE(classes_from(3).ends_with("; 2 more folds drawn from the seen classes")) << classes_from(3);
 }
 
-TEST(Train, DrawnFoldsSuitTheNumberOfClasses) {
-  ThreadPool pool(1);
-  Dataset data = test::small_training_set();
+TEST_F(Train, DrawnFoldsSuitTheNumberOfClasses) {
   const auto folds = [&](const TrainOptions& options) {
     return static_cast<int>(train(data, options, pool).record.validation.folds);
   };
-  TrainOptions options = test::small_options("ridge");
-  EXPECT_EQ(folds(options), 1) << "the split names its validation classes";
+  EXPECT_EQ(folds(test::small_options("ridge")), 1) << "the split names its validation classes";
   data.split.validation_drawn = true;
-  data.split.val.clear();
-  data.split.train.clear();
-  for (const auto s : data.split.trainval) {  // three of the classes
-    const auto label = data.labels[static_cast<std::size_t>(s)];
-    const bool held = label <= data.seen_classes()[2];
-    (held ? data.split.val : data.split.train).push_back(s);
-  }
-  EXPECT_EQ(folds(options), 8) << "24 classes held out in all";
-  options.search.kind = Search::grid;
-  EXPECT_EQ(folds(options), 3);
+  test::hold_out(data, 3);
+  EXPECT_EQ(folds(test::small_options("ridge")), 8) << "24 classes held out in all";
+  EXPECT_EQ(folds(test::small_options("ridge", "search=grid")), 3);
   EXPECT_EQ(folds(test::small_options("scln")), 1);
-  options = test::small_options("ridge");
-  options.calibration.folds = 5;
-  EXPECT_EQ(folds(options), 5);
+  EXPECT_EQ(folds(test::small_options("ridge", "folds=5")), 5);
 }
 
-TEST(Train, CheckpointsOfAllFoldsAreRemoved) {
-  test::TempDir dir;
+TEST_F(Train, CheckpointsOfAllFoldsAreRemoved) {
   const auto checkpoint = dir / "c";
   for (const char* ending : {".fold0", ".fold1", ".fold2", ".final"})
     write_text_file(checkpoint.string() + ending, "x");
