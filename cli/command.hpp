@@ -62,9 +62,10 @@ struct Command {
   OptionTable options;  ///< the command's own; the common ones are added
   /// Options that depend on the value of one, for help: `options` has the rows of all families.
   std::vector<OptionFamily> families = {};
-  std::function<void(const CommonOptions&)> resolve;  ///< fills in what --print-config shows; may be empty
-  std::function<Output(Context&)> run;                ///< owns the state that `arguments` and `options` refer to
-  bool runs_in_processes = false;                     ///< several processes of an MPI job may run it together
+  /// Fills in what --print-config shows, and returns the options that it leaves out; may be empty.
+  std::function<std::vector<std::string>(const CommonOptions&)> resolve;
+  std::function<Output(Context&)> run;  ///< owns the state that `arguments` and `options` refer to
+  bool runs_in_processes = false;       ///< several processes of an MPI job may run it together
 };
 
 /// Every command, in the order in which help lists them.

@@ -194,9 +194,9 @@ int run_in(ProcessGroup& group, Command& command, OptionTable& common, CommonOpt
                   fmt::format("{}: expected one process, found {}; train, stats, predict and eval run in several",
                               command.name, group.processes().size()));
     if (parsed.print_config) {
-      if (command.resolve) command.resolve(options);
-      if (group.is_first())
-        std::cout << "# parsnets " << command.name << "\n" << common.to_config() << command.options.to_config();
+      OptionTable printed = common;
+      printed.append_without(command.options, command.resolve ? command.resolve(options) : std::vector<std::string>());
+      if (group.is_first()) std::cout << "# parsnets " << command.name << "\n" << printed.to_config();
       return 0;
     }
     obey_memory_limit(command);

@@ -136,16 +136,16 @@ Command train_command() {
       throw Error(ErrorCode::usage,
                   "--like conflicts with --print-config: 'info' prints the command that made a model");
     const TrainOptions train = state->train.options();
+    const auto left_out = state->train.options_of_others();
     // Without a data set nobody knows its size, and a search chooses by itself.
-    if (state->data.empty() || train.search.kind != Search::none) return;
+    if (state->data.empty() || train.search.kind != Search::none) return left_out;
     state->load.seed = state->train.run.seed = common.seed;
-    if (state->stats.empty()) {
-      state->train.set(resolve_options(train, load_dataset(state->data, state->load)));
-      return;
-    }
-    without_features(state->load);
-    state->train.set(resolve_options(train, load_dataset(state->data, state->load),
-                                     read_statistics(state->stats, "stats", nullptr).sum));
+    if (!state->stats.empty()) without_features(state->load);
+    const Dataset data = load_dataset(state->data, state->load);
+    state->train.set(state->stats.empty()
+                         ? resolve_options(train, data)
+                         : resolve_options(train, data, read_statistics(state->stats, "stats", nullptr).sum));
+    return left_out;
   };
   command.run = [state, options = command.options](Context& context) {
     if (!state->run.empty() && !state->out.empty())

@@ -40,9 +40,15 @@ TEST(CliTrain, AFolderWithoutASplitIsToldHowToDrawOne) {
 
 TEST(CliTrain, OptionsThatTheMethodDoesNotHaveAreRefused) {
   TempDir dir;
-  const std::string out = (dir / "m.safetensors").string();
+  const std::string out = (dir / "m.safetensors").string(), config = (dir / "config").string();
+  write_text_file(config, "method = ridge\nrefine-steps = 3\nfit = svr\n");
   for (const auto& [words, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"train", "--data", kDemo, "--out", out, "--c", "0.5"}, "--method parsnets does not have --c"},
+           // Whatever its value, also the default one.
+           {{"train", "--data", kDemo, "--out", out, "--fit", "svr"}, "--method parsnets does not have --fit"},
+           {{"train", "--data", kDemo, "--out", out, "--config", config},
+            "--method ridge does not have --refine-steps, --fit"},
+           {{"train", "--fit", "svr", "--print-config"}, "--method parsnets does not have --fit"},
            {{"train", "--data", kDemo, "--out", out, "--refine-steps", "1", "--method", "paper"},
             "--method paper does not have --refine-steps"},
            {{"bench", "--data", kDemo, "--methods", "ridge:c=0.5"}, "--method ridge does not have --c"}}) {
